@@ -1,0 +1,71 @@
+# Short names for the usual commands; CMake does the work (see CMakePresets.json).
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+# Thread sanitizer sees races only in code compiled with it, which LibTorch is not.
+TSAN_ROOMS ?= util data envs
+
+PROGRAM := build/release/rl_training
+LINT_DIR := build/lint
+SOURCES = $(shell find rl_training cli tests examples bench fuzz -name '*.h' -o -name '*.cpp')
+
+.DEFAULT_GOAL := build
+.PHONY: help dependencies configure build demo test bench sanitize fuzz format lint install clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+dependencies:
+	@scripts/install_dependencies.sh
+
+configure: dependencies
+	cmake --preset release
+
+build: configure ## build the program build/release/rl_training
+	cmake --build --preset release --target rl_training_cli -j $(JOBS)
+
+demo: build ## train, resume, evaluate and predict on a small task
+	scripts/demo.sh
+
+test: configure ## build everything and run the tests
+	cmake --build --preset release -j $(JOBS)
+	ctest --preset release --output-on-failure -j2
+
+bench: build ## measure updates per second beside eager PyTorch
+	scripts/install_dependencies.sh bench
+	$(PROGRAM) bench
+
+sanitize: dependencies ## run the tests under address, undefined-behaviour and thread sanitizers
+	cmake --preset asan
+	cmake --build --preset asan -j $(JOBS)
+	ctest --preset asan --output-on-failure
+	cmake --preset tsan
+	cmake --build --preset tsan -j $(JOBS) --target $(addprefix test_,$(TSAN_ROOMS))
+	ctest --preset tsan --output-on-failure $(foreach room,$(TSAN_ROOMS),-R '^$(room)$$')
+
+fuzz: ## run each fuzz target for FUZZ_SECONDS
+	scripts/install_dependencies.sh dev
+	cmake --preset fuzz
+	cmake --build --preset fuzz -j $(JOBS)
+	@set -e; for program in $$(find build/fuzz -type f -executable -name 'fuzz_*'); do \
+	  name=$$(basename $$program); \
+	  mkdir -p build/fuzz/corpus/$$name fuzz/corpus/$$name; \
+	  $$program -max_total_time=$(FUZZ_SECONDS) build/fuzz/corpus/$$name fuzz/corpus/$$name; \
+	done
+
+format: ## format all sources in place
+	scripts/install_dependencies.sh dev
+	clang-format -i $(SOURCES)
+
+lint: ## check formatting and run clang-tidy
+	scripts/install_dependencies.sh dev
+	clang-format --dry-run -Werror $(SOURCES)
+	cmake --preset dev -B $(LINT_DIR) -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
+	cmake --build $(LINT_DIR) --target tensorboard_event.pb.h
+	run-clang-tidy -p $(LINT_DIR) -j $(JOBS) -quiet '$(CURDIR)/(rl_training|cli)/'
+
+install: build ## install program, library and headers under PREFIX
+	cmake --install build/release --prefix $(PREFIX)
+
+clean: ## remove everything that was built
+	rm -rf build

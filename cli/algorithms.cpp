@@ -1,0 +1,62 @@
+#include "cli/arguments.h"
+#include "cli/output.h"
+#include "rl_training/experiment/train_config.h"
+#include "rl_training/util/text.h"
+
+namespace rl_training {
+namespace {
+
+void list_algorithms(bool json) {
+  Json list = Json::array();
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& info : algorithms()) {
+    list.push_back({{"name", info.name}, {"title", info.title}, {"paper", info.paper}});
+    rows.push_back({info.name, info.title, info.paper});
+  }
+  if (json) return print_json({{"algorithms", list}});
+  print(text_table(rows, {"name", "title", "paper"}));
+}
+
+void show_algorithm(const std::string& name, bool json) {
+  const auto& info = find_algorithm(name);
+  auto config = default_config(name);
+  const auto options =
+      list_options([&](OptionVisitor& visitor) { config.visit_algo_kwargs(visitor); });
+  Json list = Json::array();
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& option : options) {
+    list.push_back({{"key", option.key},
+                    {"type", option.type},
+                    {"default", option.default_value},
+                    {"range", option.range},
+                    {"meaning", option.meaning}});
+    rows.push_back({option.key, option.default_value, option.range, option.meaning});
+  }
+  if (json) {
+    return print_json({{"name", info.name},
+                       {"title", info.title},
+                       {"paper", info.paper},
+                       {"metrics", info.metrics},
+                       {"options", list}});
+  }
+  print(info.name + ": " + info.title + " (" + info.paper +
+        ")\nmetrics: " + join(info.metrics, ", ") + "\n\nkeys of algo_kwargs:\n" +
+        text_table(rows, {"key", "default", "range", "meaning"}));
+}
+
+}  // namespace
+
+void add_algorithms(CLI::App& program, Invocation& call) {
+  auto name = std::make_shared<std::string>();
+  auto* command = add_command(
+      program, call, "algorithms", "List the algorithms, or one with its metrics and keys",
+      "  rl_training algorithms\n"
+      "  rl_training algorithms td3_bc --json",
+      [name, &call] {
+        name->empty() ? list_algorithms(call.json) : show_algorithm(*name, call.json);
+        return 0;
+      });
+  command->add_option("NAME", *name, "algorithm to describe")->type_name("");
+}
+
+}  // namespace rl_training

@@ -1,0 +1,104 @@
+#include "cli/arguments.h"
+
+#include "rl_training/experiment/train_config.h"
+#include "rl_training/util/text.h"
+
+namespace rl_training {
+namespace {
+
+// The innermost subcommand that was named.
+const CLI::App& innermost(const CLI::App& program) {
+  const CLI::App* app = &program;
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  return *app;
+}
+
+std::vector<std::string> subcommand_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const auto* option : app.get_options()) {
+    for (const auto& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+}  // namespace
+
+CLI::App* add_command(CLI::App& parent, Invocation& call, const std::string& name,
+                      const std::string& summary, const std::string& examples,
+                      std::function<int()> work) {
+  auto* command = parent.add_subcommand(name, summary);
+  command->add_flag("--json", call.json, "print JSON on stdout");
+  command->footer("Examples:\n" + examples);
+  command->callback([&call, work = std::move(work)] { call.run = work; });
+  return command;
+}
+
+void ConfigArguments::add_to(CLI::App& command, const std::string& name) {
+  command.add_option(name, config, "YAML file, or the name of a packaged config (`config list`)")
+      ->required()
+      ->type_name("FILE|PACKAGED");
+  command
+      .add_option("--set", assignments,
+                  "change a key, for example batch_size=64; may be given several times")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+}
+
+ConfigNode ConfigArguments::load() const {
+  auto root = load_config(config);
+  for (const auto& assignment : assignments) set_config_value(root, assignment);
+  return root;
+}
+
+int64_t NumberArgument::read(const char* name, const Range& range) const {
+  auto map = ConfigNode::map();
+  map.set(name, ConfigNode::scalar(text));
+  int64_t value = 0;
+  OptionReader(map, "").integer(name, value, range, "");
+  return value;
+}
+
+void add_run_argument(CLI::App& command, std::string& path) {
+  command.add_option("RUN", path, "run directory (its newest good checkpoint) or one checkpoint")
+      ->required()
+      ->type_name("RUN|CHECKPOINT");
+}
+
+void add_threads(CLI::App& command, NumberArgument& threads) {
+  command
+      .add_option("--threads", threads.text,
+                  "threads to use; 0 takes all cores. Results do not depend on it")
+      ->type_name("N");
+}
+
+std::string usage_problem(const CLI::App& program, const CLI::ParseError& error) {
+  const auto& app = innermost(program);
+  // An unknown word first: a misspelt --config is also a missing --config.
+  const auto unknown = program.remaining(/*recurse=*/true);
+  if (unknown.empty()) return error.what();
+  const auto& word = unknown.front();
+  if (word.starts_with('-')) {
+    const auto name = word.substr(0, word.find('='));
+    return "unknown option " + name + " (see `" + app.get_display_name() + " --help`" +
+           did_you_mean(name, option_names(app)) + ")";
+  }
+  const auto names = subcommand_names(app);
+  if (names.empty()) return "unexpected argument " + word;
+  return "unknown subcommand " + word + " (expected " + join(names, " | ") +
+         did_you_mean(word, names) + ")";
+}
+
+std::string missing_subcommand(const CLI::App& program) {
+  return "a subcommand is missing (expected " + join(subcommand_names(innermost(program)), " | ") +
+         ")";
+}
+
+}  // namespace rl_training

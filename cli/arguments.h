@@ -1,0 +1,47 @@
+#pragma once
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "rl_training/util/config_node.h"
+#include "rl_training/util/options.h"
+
+namespace rl_training {
+
+// A subcommand that does `work`, with --json and examples at the end of its help.
+CLI::App* add_command(CLI::App& parent, Invocation& call, const std::string& name,
+                      const std::string& summary, const std::string& examples,
+                      std::function<int()> work);
+
+// A config with its changes, as `train` and `config` take it.
+struct ConfigArguments {
+  std::string config;  // file or packaged name
+  std::vector<std::string> assignments;
+
+  // `name` is "--config" or, for a positional argument, "CONFIG".
+  void add_to(CLI::App& command, const std::string& name);
+  ConfigNode load() const;
+};
+
+// A whole number given on the command line. It stays text until `read`, so that it is checked and
+// reported like a key of a config (and may be written 1e6).
+struct NumberArgument {
+  std::string text;
+
+  bool given() const { return !text.empty(); }
+  int64_t read(const char* name, const Range& range) const;
+};
+
+// The argument RUN of commands that start from a run directory or a checkpoint.
+void add_run_argument(CLI::App& command, std::string& path);
+void add_threads(CLI::App& command, NumberArgument& threads);
+inline const Range kThreadRange = between(0, 1024);
+
+// The text of what is wrong when CLI11 did not accept the arguments, on one line.
+std::string usage_problem(const CLI::App& program, const CLI::ParseError& error);
+// The same when a subcommand is missing.
+std::string missing_subcommand(const CLI::App& program);
+
+}  // namespace rl_training

@@ -1,0 +1,31 @@
+#pragma once
+#include <functional>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace rl_training {
+
+// One call of the program. The subcommand that was named leaves its work in `run`, and main() does
+// it once everything is parsed.
+struct Invocation {
+  std::string program;       // as typed: what printed commands begin with
+  std::string command_line;  // as typed, for metadata.json
+  bool json = false;
+  std::function<int()> run;  // returns the exit code
+};
+
+// Each describes one subcommand; main.cpp holds the table.
+void add_train(CLI::App& program, Invocation& call);
+void add_resume(CLI::App& program, Invocation& call);
+void add_evaluate(CLI::App& program, Invocation& call);
+void add_predict(CLI::App& program, Invocation& call);
+void add_algorithms(CLI::App& program, Invocation& call);
+void add_envs(CLI::App& program, Invocation& call);
+void add_config(CLI::App& program, Invocation& call);
+void add_env(CLI::App& program, Invocation& call);
+void add_doctor(CLI::App& program, Invocation& call);
+
+}  // namespace rl_training

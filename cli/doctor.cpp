@@ -1,0 +1,155 @@
+#include <fmt/format.h>
+#include <oneapi/dnnl/dnnl.h>
+#include <torch/version.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+
+#include "build_info.h"
+#include "cli/arguments.h"
+#include "cli/output.h"
+#include "rl_training/experiment/packaged_configs.h"
+#include "rl_training/experiment/run.h"
+#include "rl_training/models/kernels.h"
+#include "rl_training/util/file_system.h"
+
+namespace rl_training {
+namespace {
+
+struct Check {
+  std::string name, problem;  // no problem: fine
+};
+
+std::string compiler() {
+#if defined(__clang__)
+  return "clang " __clang_version__;
+#else
+  return "gcc " __VERSION__;
+#endif
+}
+
+std::string dnnl_version_text() {
+  const auto* version = dnnl_version();
+  return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
+}
+
+// The problem that `work` throws, or "".
+template <class Work>
+Check check(const char* name, const Work& work) {
+  try {
+    work();
+    return {name, ""};
+  } catch (const std::exception& problem) {
+    return {name, problem.what()};
+  }
+}
+
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory()
+      : path_((std::filesystem::temp_directory_path() / "rl_training_doctor_XXXXXX").string()) {
+    if (::mkdtemp(path_.data()) == nullptr) {
+      throw Error(ErrorKind::io, {path_, 0, ""}, std::strerror(errno));
+    }
+  }
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+void check_writable() {
+  std::string name = "./.rl_training_doctor_XXXXXX";
+  const int file = ::mkstemp(name.data());
+  if (file < 0) throw Error(ErrorKind::io, {".", 0, ""}, std::strerror(errno));
+  ::close(file);
+  ::unlink(name.c_str());
+}
+
+void check_packaged_configs() {
+  for (const auto& config : packaged_configs()) read_train_config(load_config(config.name));
+}
+
+// The bytes that a short training leaves behind.
+std::string trained_bytes(const std::string& directory, int threads) {
+  auto config = default_config(algorithms().front().name);
+  config.env_id = "Pendulum-v1";
+  config.output_dir = directory;
+  config.threads = threads;
+  config.total_timesteps = config.eval_interval = config.checkpoint_interval = 20;
+  config.eval_episodes = 2;
+  config.algorithm->hidden_sizes = {32, 32};
+  config.dataset.kind = "random";
+  config.dataset.size = 500;
+  const auto result = Run::start(config, {})->train();
+  return posix_file_system().read_file(result.checkpoint + "/tensors.safetensors");
+}
+
+void check_training() {
+  const TemporaryDirectory directory;
+  const auto once = trained_bytes(directory.path(), 1);
+  if (trained_bytes(directory.path(), 2) != once) {
+    throw Error(ErrorKind::internal, "two trainings from one seed, on 1 and 2 threads, differ");
+  }
+}
+
+int run_doctor(bool json) {
+  const double free_gib =
+      static_cast<double>(posix_file_system().free_space(".")) / (1024.0 * 1024 * 1024);
+  const std::vector<Check> checks = {check("working directory can be written", check_writable),
+                                     check("packaged configs are right", check_packaged_configs),
+                                     check("training repeats bit for bit", check_training)};
+  bool ok = true;
+  Json list = Json::array();
+  for (const auto& result : checks) {
+    ok = ok && result.problem.empty();
+    list.push_back({{"name", result.name},
+                    {"ok", result.problem.empty()},
+                    {"problem", result.problem.empty() ? Json() : Json(result.problem)}});
+  }
+  const Json facts = {{"version", RL_TRAINING_VERSION},
+                      {"commit", RL_TRAINING_COMMIT},
+                      {"build_type", RL_TRAINING_BUILD_TYPE},
+                      {"compiler", compiler()},
+                      {"cores", available_cores()},
+                      {"instruction_set", kernels().name},
+                      {"torch", TORCH_VERSION},
+                      {"onednn", dnnl_version_text()},
+                      {"free_disk_gib", free_gib}};
+  if (json) {
+    Json report = {{"ok", ok}};
+    report.update(facts);
+    report["checks"] = list;
+    print_json(report);
+    return ok ? 0 : 1;
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [name, value] : facts.items()) {
+    rows.push_back({name, value.is_string()         ? value.get<std::string>()
+                          : value.is_number_float() ? fmt::format("{:.1f}", value.get<double>())
+                                                    : value.dump()});
+  }
+  for (const auto& result : checks) {
+    rows.push_back({result.name, result.problem.empty() ? "ok" : "WRONG: " + result.problem});
+  }
+  print(text_table(rows));
+  return ok ? 0 : 1;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& program, Invocation& call) {
+  add_command(program, call, "doctor",
+              "Describe this build and machine, and check that training works here",
+              "  rl_training doctor\n  rl_training doctor --json",
+              [&call] { return run_doctor(call.json); });
+}
+
+}  // namespace rl_training

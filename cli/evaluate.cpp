@@ -1,0 +1,64 @@
+#include <fmt/format.h>
+
+#include "cli/arguments.h"
+#include "cli/output.h"
+#include "rl_training/experiment/trained_policy.h"
+
+namespace rl_training {
+namespace {
+
+struct EvaluateArguments {
+  std::string run;
+  NumberArgument episodes{"10"}, seed, threads;
+};
+
+int run_evaluate(const EvaluateArguments& arguments, const Invocation& call) {
+  const auto episodes = arguments.episodes.read("--episodes", between(1, 1000000));
+  auto checkpoint = find_checkpoint(arguments.run, print_note);
+  if (arguments.threads.given()) {
+    checkpoint.manifest["config"]["threads"] = arguments.threads.read("--threads", kThreadRange);
+  }
+  TrainedPolicy policy(checkpoint);
+  const auto seed =
+      arguments.seed.given() ? arguments.seed.read("--seed", at_least(0)) : policy.config().seed;
+  const auto result = policy.evaluate(episodes, static_cast<uint64_t>(seed));
+  const Json report = {{"episodes", episodes},
+                       {"return_mean", json_number(result.return_mean)},
+                       {"return_std", json_number(result.return_std)},
+                       {"length_mean", json_number(result.length_mean)},
+                       {"normalized_score", nullptr},
+                       {"checkpoint", checkpoint.path},
+                       {"env_id", policy.config().env_id},
+                       {"seed", seed}};
+  if (call.json) {
+    print_json(report);
+  } else {
+    print(text_table(
+        {{"return", mean_and_std(report, "return_mean", "return_std")},
+         {"episode length", fmt::format("{:.1f}", result.length_mean)},
+         {"episodes", fmt::format("{} of {}, seed {}{}", episodes, policy.config().env_id, seed,
+                                  arguments.seed.given() ? "" : " (of the config)")},
+         {"checkpoint", checkpoint.path}}));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_evaluate(CLI::App& program, Invocation& call) {
+  auto arguments = std::make_shared<EvaluateArguments>();
+  auto* command = add_command(program, call, "evaluate",
+                              "Play whole episodes with a trained policy and report raw returns",
+                              "  rl_training evaluate RUN --episodes 100\n"
+                              "  rl_training evaluate RUN/checkpoints/best --seed 7 --json",
+                              [arguments, &call] { return run_evaluate(*arguments, call); });
+  add_run_argument(*command, arguments->run);
+  command->add_option("--episodes", arguments->episodes.text, "episodes to play")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--seed", arguments->seed.text, "seed of the episodes (that of the config)")
+      ->type_name("N");
+  add_threads(*command, arguments->threads);
+}
+
+}  // namespace rl_training

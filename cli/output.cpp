@@ -1,0 +1,82 @@
+#include "cli/output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+
+namespace rl_training {
+
+void print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+void print_json(const Json& value) {
+  print(value.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n");
+}
+
+void print_note(const std::string& line) { fmt::print(stderr, "{}\n", line); }
+
+void print_error(const Error& error, bool json) {
+  print_note(fmt::format("error: {}", error.what()));
+  if (!json) return;
+  const auto& place = error.place();
+  const auto text = [](const std::string& value) { return value.empty() ? Json() : Json(value); };
+  print_json({{"error",
+               {{"code", error_kind_name(error.kind())},
+                {"file", text(place.file)},
+                {"line", place.line > 0 ? Json(place.line) : Json()},
+                {"key", text(place.key)},
+                {"message", error.message()}}}});
+}
+
+bool stdout_is_good() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }
+
+std::string text_table(const std::vector<std::vector<std::string>>& rows,
+                       const std::vector<std::string>& header) {
+  auto all = rows;
+  if (!header.empty()) {
+    std::vector<std::string> rule;
+    for (const auto& name : header) rule.emplace_back(name.size(), '-');
+    all.insert(all.begin(), {header, rule});
+  }
+  std::vector<size_t> widths;
+  for (const auto& row : all) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : all) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
+    line.resize(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string mean_and_std(const Json& metrics, const std::string& mean, const std::string& std_dev) {
+  const auto number = [&](const std::string& key) {
+    const auto found = metrics.find(key);
+    return found != metrics.end() && found->is_number()
+               ? fmt::format("{:.1f}", found->get<double>())
+               : std::string();
+  };
+  const auto center = number(mean);
+  return center.empty() ? "-" : center + " +- " + number(std_dev);
+}
+
+std::string shell_word(const std::string& text) {
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) ||
+           std::string_view("_-./:=+,").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+}  // namespace rl_training

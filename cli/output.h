@@ -1,0 +1,30 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "rl_training/util/error.h"
+#include "rl_training/util/json.h"
+
+namespace rl_training {
+
+// Results go to stdout, everything else to stderr.
+void print(const std::string& text);
+void print_json(const Json& value);  // on one line
+void print_note(const std::string& line);
+
+// The one line of an error on stderr and, with `json`, an object on stdout.
+void print_error(const Error& error, bool json);
+// False when something printed did not get through (a full disk).
+bool stdout_is_good();
+
+// Rows in aligned columns; `header`, where not empty, comes first with a rule below it.
+std::string text_table(const std::vector<std::vector<std::string>>& rows,
+                       const std::vector<std::string>& header = {});
+
+// "-231.4 +- 12.0"; a value that is not there is "-".
+std::string mean_and_std(const Json& metrics, const std::string& mean, const std::string& std_dev);
+
+// A word for a POSIX shell, quoted where it must be.
+std::string shell_word(const std::string& text);
+
+}  // namespace rl_training

@@ -1,0 +1,113 @@
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <limits>
+
+#include "cli/arguments.h"
+#include "cli/output.h"
+#include "rl_training/experiment/trained_policy.h"
+#include "rl_training/util/text.h"
+
+namespace rl_training {
+namespace {
+
+constexpr std::streamsize kLongestLine = 1 << 20;
+
+struct PredictArguments {
+  std::string run, obs, input;
+};
+
+[[noreturn]] void fail(const ErrorPlace& place, const std::string& message) {
+  throw Error(ErrorKind::data, place, message);
+}
+
+std::vector<double> read_obs(const std::string& text, const EnvSpec& env, const ErrorPlace& place) {
+  const auto json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_array()) {
+    fail(place, "not a JSON array of numbers (expected " + std::to_string(env.obs_dim) +
+                    " numbers such as [0.1, -0.2], got " + shortened(text, 60) + ")");
+  }
+  std::vector<double> obs;
+  for (const auto& item : json) {
+    // Networks compute in single precision: a larger number would become infinite.
+    if (!item.is_number() || std::abs(item.get<double>()) > std::numeric_limits<float>::max()) {
+      fail(place, "not an observation (expected finite numbers, got " +
+                      shortened(item.dump(-1, ' ', false, Json::error_handler_t::replace), 60) +
+                      ")");
+    }
+    obs.push_back(item.get<double>());
+  }
+  if (static_cast<int64_t>(obs.size()) != env.obs_dim) {
+    fail(place, "does not fit " + env.id + " (expected " + std::to_string(env.obs_dim) +
+                    " numbers, got " + std::to_string(obs.size()) + ")");
+  }
+  return obs;
+}
+
+void answer(TrainedPolicy& policy, const std::string& text, const ErrorPlace& place) {
+  const auto action = policy.predict({read_obs(text, policy.env(), place)}).front();
+  for (const double value : action) {
+    if (!std::isfinite(value)) fail(place, "the policy's action is not finite");
+  }
+  print_json({{"action", action}});
+}
+
+// Each line is answered as soon as it is there.
+void answer_lines(TrainedPolicy& policy, std::istream& input, const std::string& name) {
+  std::vector<char> line(kLongestLine);
+  for (int number = 1; input.getline(line.data(), kLongestLine) || input.gcount() > 0; ++number) {
+    const ErrorPlace place{name, number, ""};
+    if (input.fail() && !input.eof()) fail(place, "line too long (expected less than 1 MiB)");
+    const std::string text = line.data();
+    if (text.find_first_not_of(" \t\r") != std::string::npos) answer(policy, text, place);
+  }
+  if (input.bad()) throw Error(ErrorKind::io, {name, 0, ""}, "cannot read");
+}
+
+int run_predict(const PredictArguments& arguments) {
+  auto checkpoint = find_checkpoint(arguments.run, print_note);
+  checkpoint.manifest["config"]["threads"] = 1;  // one row at a time is no work to share
+  TrainedPolicy policy(checkpoint);
+  if (!arguments.obs.empty()) {
+    answer(policy, arguments.obs, {"--obs", 0, ""});
+  } else if (!arguments.input.empty()) {
+    std::ifstream file(arguments.input);
+    if (!file || std::filesystem::is_directory(arguments.input)) {
+      const auto reason = file ? "is a directory" : std::strerror(errno);
+      throw Error(ErrorKind::io, {arguments.input, 0, ""}, std::string("cannot read: ") + reason);
+    }
+    answer_lines(policy, file, arguments.input);
+  } else {
+    if (::isatty(STDIN_FILENO) == 1) {
+      print_note("reading observations from the terminal, one JSON array a line; Ctrl-D ends");
+    }
+    answer_lines(policy, std::cin, "stdin");
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_predict(CLI::App& program, Invocation& call) {
+  auto arguments = std::make_shared<PredictArguments>();
+  auto* command = add_command(
+      program, call, "predict",
+      "Print the greedy action for each observation as {\"action\":[...]}; observations "
+      "are JSON arrays, one a line on stdin unless given otherwise",
+      "  rl_training predict RUN --obs '[1.0, 0.0, 0.0]'\n"
+      "  rl_training predict RUN/checkpoints/best --input observations.jsonl\n"
+      "  sensor | rl_training predict RUN | motor",
+      [arguments] { return run_predict(*arguments); });
+  add_run_argument(*command, arguments->run);
+  auto* obs = command->add_option("--obs", arguments->obs, "one observation")->type_name("ARRAY");
+  command->add_option("--input", arguments->input, "file with one observation a line")
+      ->excludes(obs)
+      ->type_name("FILE");
+}
+
+}  // namespace rl_training

@@ -1,0 +1,50 @@
+#include "cli/arguments.h"
+#include "cli/output.h"
+#include "cli/training.h"
+#include "rl_training/runtime/stop_signal.h"
+
+namespace rl_training {
+namespace {
+
+struct ResumeArguments {
+  std::string run;
+  NumberArgument total_timesteps, threads;
+  bool quiet = false;
+};
+
+int run_resume(const ResumeArguments& arguments, const Invocation& call) {
+  ResumeChanges changes;
+  if (arguments.total_timesteps.given()) {
+    changes.total_timesteps = arguments.total_timesteps.read("--total-timesteps", at_least(1));
+  }
+  if (arguments.threads.given()) {
+    changes.threads = arguments.threads.read("--threads", kThreadRange);
+  }
+  const StopSignal signals;
+  const auto report = train_and_print(call, arguments.quiet, [&](RunContext context) {
+    return Run::resume(arguments.run, changes, std::move(context));
+  });
+  if (call.json) print_json(report);
+  return training_exit_code();
+}
+
+}  // namespace
+
+void add_resume(CLI::App& program, Invocation& call) {
+  auto arguments = std::make_shared<ResumeArguments>();
+  auto* command = add_command(
+      program, call, "resume",
+      "Go on with a run exactly where its newest good checkpoint is; a checkpoint that is not the "
+      "newest goes on in a new directory",
+      "  rl_training resume runs/td3_bc__Pendulum-v1__seed0__20250101-120000\n"
+      "  rl_training resume RUN --total-timesteps 20000\n"
+      "  rl_training resume RUN/checkpoints/best --total-timesteps 20000 --json",
+      [arguments, &call] { return run_resume(*arguments, call); });
+  add_run_argument(*command, arguments->run);
+  command->add_option("--total-timesteps", arguments->total_timesteps.text, "a new end of the run")
+      ->type_name("N");
+  add_threads(*command, arguments->threads);
+  command->add_flag("--quiet", arguments->quiet, "no progress on stderr");
+}
+
+}  // namespace rl_training

@@ -1,0 +1,79 @@
+#include "cli/arguments.h"
+#include "cli/output.h"
+#include "cli/training.h"
+#include "rl_training/runtime/stop_signal.h"
+
+namespace rl_training {
+namespace {
+
+struct TrainArguments {
+  ConfigArguments config;
+  std::vector<std::string> seeds;  // --seeds: the report is a list
+  std::string seed, output_dir, total_timesteps, threads;
+  bool quiet = false;
+};
+
+// One config for each run, all checked before the first one starts.
+std::vector<TrainConfig> read_configs(const TrainArguments& arguments) {
+  auto root = arguments.config.load();
+  const auto set = [&](const char* key, const std::string& value) {
+    if (!value.empty()) set_config_value(root, std::string(key) + "=" + value);
+  };
+  set("seed", arguments.seed);
+  set("total_timesteps", arguments.total_timesteps);
+  set("threads", arguments.threads);
+  // Quoted: a path is text whatever it looks like.
+  if (!arguments.output_dir.empty()) set("output_dir", Json(arguments.output_dir).dump());
+  if (arguments.seeds.empty()) return {read_train_config(root)};
+  std::vector<TrainConfig> configs;
+  for (const auto& seed : arguments.seeds) {
+    set_config_value(root, "seed=" + seed);
+    configs.push_back(read_train_config(root));
+  }
+  return configs;
+}
+
+int run_train(const TrainArguments& arguments, const Invocation& call) {
+  const auto configs = read_configs(arguments);
+  const StopSignal signals;
+  Json reports = Json::array();
+  for (const auto& config : configs) {
+    reports.push_back(train_and_print(call, arguments.quiet, [&](RunContext context) {
+      return Run::start(config, std::move(context));
+    }));
+    if (StopSignal::received() != 0) break;
+  }
+  if (call.json) print_json(arguments.seeds.empty() ? reports[0] : Json{{"runs", reports}});
+  return training_exit_code();
+}
+
+}  // namespace
+
+void add_train(CLI::App& program, Invocation& call) {
+  auto arguments = std::make_shared<TrainArguments>();
+  auto* command = add_command(
+      program, call, "train", "Train a policy as a config says, in a new run directory",
+      "  rl_training train --config td3_bc/pendulum\n"
+      "  rl_training train --config my.yaml --set batch_size=512 --set hidden_sizes=[64,64]\n"
+      "  rl_training train --config td3_bc/pendulum --seeds 1,2,3 --output-dir runs/seeds --json",
+      [arguments, &call] { return run_train(*arguments, call); });
+  arguments->config.add_to(*command, "--config");
+  auto* seed = command->add_option("--seed", arguments->seed, "seed of the run")->type_name("N");
+  command->add_option("--seeds", arguments->seeds, "several seeds, trained one after the other")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->excludes(seed)
+      ->type_name("N,N,...");
+  command
+      ->add_option("--output-dir", arguments->output_dir,
+                   "directory in which the run directory is made")
+      ->type_name("DIR");
+  command
+      ->add_option("--total-timesteps", arguments->total_timesteps,
+                   "gradient updates (offline) or environment steps (online)")
+      ->type_name("N");
+  command->add_option("--threads", arguments->threads, "threads to use")->type_name("N");
+  command->add_flag("--quiet", arguments->quiet, "no progress on stderr");
+}
+
+}  // namespace rl_training

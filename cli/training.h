@@ -1,0 +1,20 @@
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "cli/commands.h"
+#include "rl_training/experiment/run.h"
+#include "rl_training/util/json.h"
+
+namespace rl_training {
+
+using MakeRun = std::function<std::unique_ptr<Run>(RunContext)>;
+
+// What `train` and `resume` do with one run: trains it with progress on stderr and prints a
+// summary (not with --json). Returns the JSON report. A StopSignal must be alive.
+Json train_and_print(const Invocation& call, bool quiet, const MakeRun& make);
+
+// 0, or 128 + signal when one was received.
+int training_exit_code();
+
+}  // namespace rl_training

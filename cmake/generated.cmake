@@ -1,0 +1,28 @@
+# Fills GENERATED_SOURCES with sources made at configure or build time.
+file(MAKE_DIRECTORY ${GENERATED_DIR})
+set(GENERATED_SOURCES)
+
+# configs/<algo>/<task>.yaml, embedded by name. The text goes into a raw string literal.
+file(GLOB_RECURSE CONFIG_FILES CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/configs
+  ${CMAKE_CURRENT_SOURCE_DIR}/configs/*.yaml)
+list(SORT CONFIG_FILES)
+set(PACKAGED_CONFIGS "")
+foreach(file IN LISTS CONFIG_FILES)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS configs/${file})
+  file(READ configs/${file} text)
+  string(REGEX REPLACE "\\.yaml$" "" name ${file})
+  string(APPEND PACKAGED_CONFIGS "    {\"${name}\", R\"yaml(${text})yaml\"},\n")
+endforeach()
+configure_file(cmake/packaged_configs.cpp.in ${GENERATED_DIR}/packaged_configs.cpp @ONLY)
+list(APPEND GENERATED_SOURCES ${GENERATED_DIR}/packaged_configs.cpp)
+
+# Version and commit, for metadata.json and --version.
+execute_process(COMMAND git -C ${CMAKE_CURRENT_SOURCE_DIR} describe --always --dirty --abbrev=12
+  OUTPUT_VARIABLE GIT_COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(NOT GIT_COMMIT)
+  set(GIT_COMMIT unknown)
+endif()
+configure_file(cmake/build_info.h.in ${GENERATED_DIR}/build_info.h @ONLY)
+
+protobuf_generate_cpp(EVENT_SOURCES EVENT_HEADERS rl_training/experiment/tensorboard_event.proto)
+list(APPEND GENERATED_SOURCES ${EVENT_SOURCES} ${EVENT_HEADERS})

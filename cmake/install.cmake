@@ -1,0 +1,14 @@
+# `cmake --install` leaves a package: find_package(rl_training) -> rl_training::rl_training.
+set_target_properties(rl_training_base PROPERTIES EXPORT_NAME base)
+install(TARGETS rl_training rl_training_base EXPORT rl_training_targets)
+install(DIRECTORY rl_training/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rl_training
+  FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY configs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/rl_training/configs)
+install(EXPORT rl_training_targets FILE rl_training-targets.cmake NAMESPACE rl_training::
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rl_training)
+configure_package_config_file(cmake/rl_training-config.cmake.in rl_training-config.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rl_training)
+write_basic_package_version_file(rl_training-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rl_training-config.cmake
+  ${CMAKE_CURRENT_BINARY_DIR}/rl_training-config-version.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rl_training)

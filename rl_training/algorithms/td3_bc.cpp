@@ -1,0 +1,132 @@
+#include "rl_training/algorithms/td3_bc.h"
+
+#include "rl_training/models/losses.h"
+
+namespace rl_training {
+
+void Td3BcOptions::visit_options(OptionVisitor& options) {
+  AlgorithmOptions::visit_options(options);
+  options.number("bc_alpha", bc_alpha, above(0),
+                 "weight of Q against the cloning term; larger trusts Q more");
+  options.number("policy_noise", policy_noise, at_least(0),
+                 "standard deviation of the target policy's noise, in action units of [-1, 1]");
+  options.number("noise_clip", noise_clip, at_least(0), "bound of that noise");
+  options.integer("policy_delay", policy_delay, at_least(1),
+                  "critic updates for each actor and target update");
+}
+
+Td3BcNetworks::Td3BcNetworks(const Td3BcOptions& options, const AlgorithmContext& context, Rng rng)
+    : actor(context.obs_dim, context.action_dim, {.hidden_sizes = options.hidden_sizes}, rng,
+            context.compute),
+      actor_target(actor),
+      critics(context.obs_dim, context.action_dim, {.hidden_sizes = options.hidden_sizes}, rng,
+              context.compute),
+      critics_target(critics) {}
+
+// y = r + gamma (1 - d) min_i Q'_i(s', clip(pi'(s') + clip(sigma e, +-c), +-1));
+// L = sum_i mean (Q_i(s, a) - y)^2
+Td3BcLoss td3_bc_critic_loss(const Td3BcNetworks& networks, const Batch& batch,
+                             const torch::Tensor& noise, const Td3BcOptions& options) {
+  torch::Tensor target;
+  {
+    const torch::NoGradGuard no_grad;
+    const auto clipped =
+        (noise * options.policy_noise).clamp_(-options.noise_clip, options.noise_clip);
+    const auto next_actions =
+        networks.actor_target.actions(batch.next_obs).add_(clipped).clamp_(-1.0, 1.0);
+    const auto next_q = networks.critics_target.values(batch.next_obs, next_actions);
+    target = td_target(batch.rewards, batch.terminated, minimum(next_q), options.gamma);
+  }
+  const auto q = networks.critics.values(batch.obs, batch.actions);
+  Td3BcLoss result;
+  result.loss = squared_error(q, target);
+  result.metrics.set("critic_loss", result.loss);
+  result.metrics.set("target_q_mean", target.mean());
+  return result;
+}
+
+// lambda = alpha / mean |Q_1(s, pi(s))| (no gradient);  L = -lambda mean Q_1(s, pi(s)) + mse(pi(s),
+// a)
+Td3BcLoss td3_bc_actor_loss(const Td3BcNetworks& networks, const Batch& batch,
+                            const Td3BcOptions& options) {
+  const auto actions = networks.actor.actions(batch.obs);
+  const auto q = networks.critics.first_value(batch.obs, actions, Use::frozen);
+  const auto q_mean = q.mean();
+  const auto lambda = options.bc_alpha / q.detach().abs().mean().clamp_min(1e-6);
+  const auto bc_loss = torch::mse_loss(actions, batch.actions);
+  Td3BcLoss result;
+  result.loss = bc_loss - lambda * q_mean;
+  result.metrics.set("actor_loss", result.loss);
+  result.metrics.set("bc_loss", bc_loss);
+  result.metrics.set("bc_lambda", lambda);
+  result.metrics.set("actor_q_mean", q_mean);
+  return result;
+}
+
+Td3BcLoss td3_bc_loss(const Td3BcNetworks& networks, const Batch& batch, const torch::Tensor& noise,
+                      const Td3BcOptions& options) {
+  auto result = td3_bc_critic_loss(networks, batch, noise, options);
+  const auto actor = td3_bc_actor_loss(networks, batch, options);
+  result.loss = result.loss + actor.loss;
+  for (const auto& [name, value] : actor.metrics.values()) result.metrics.set(name, value);
+  return result;
+}
+
+Td3Bc::Td3Bc(const Td3BcOptions& options, const AlgorithmContext& context)
+    : options_(options),
+      rng_(context.seed, "policy"),
+      networks_(options, context, Rng(context.seed, "init")),
+      actor_optimizer_(networks_.actor.network(), {.learning_rate = options.learning_rate},
+                       context.compute),
+      critic_optimizer_(networks_.critics.network(), {.learning_rate = options.learning_rate},
+                        context.compute),
+      actor_metrics_({"actor_loss", "bc_loss", "bc_lambda", "actor_q_mean"}) {}
+
+Metrics Td3Bc::update(const Batch& batch, double lr_scale) {
+  ++updates_;
+  if (!noise_.defined() || noise_.size(0) != batch.actions.size(0)) {
+    noise_ = torch::empty(batch.actions.sizes());
+  }
+  rng_.fill_normal({noise_.data_ptr<float>(), static_cast<size_t>(noise_.numel())});
+
+  auto critic = td3_bc_critic_loss(networks_, batch, noise_, options_);
+  minimize(critic.loss, critic_optimizer_, lr_scale);
+
+  if (updates_ % options_.policy_delay == 0) {
+    const auto actor = td3_bc_actor_loss(networks_, batch, options_);
+    minimize(actor.loss, actor_optimizer_, lr_scale);
+    networks_.critics_target.network().polyak_from(networks_.critics.network(), options_.tau);
+    networks_.actor_target.network().polyak_from(networks_.actor.network(), options_.tau);
+    actor_metrics_.hold(actor.metrics);
+  }
+  actor_metrics_.report(critic.metrics);
+  return critic.metrics;
+}
+
+torch::Tensor Td3Bc::act(const torch::Tensor& obs, ActMode) {
+  const torch::NoGradGuard no_grad;
+  return networks_.actor.actions(obs);
+}
+
+void Td3Bc::visit_state(StateVisitor& state) {
+  state.part("actor", networks_.actor);
+  state.part("actor_target", networks_.actor_target);
+  state.part("critics", networks_.critics);
+  state.part("critics_target", networks_.critics_target);
+  state.part("actor_optimizer", actor_optimizer_);
+  state.part("critic_optimizer", critic_optimizer_);
+  state.part("actor_metrics", actor_metrics_);
+  state.part("policy_rng", rng_);
+  state.scalar("updates", updates_);
+}
+
+AlgorithmInfo td3_bc_info() {
+  return algorithm_info<Td3Bc, Td3BcOptions>(
+      {.name = Td3BcOptions::kName,
+       .title = "TD3+BC: TD3 with a behaviour-cloning term",
+       .paper = "arXiv:2106.06860",
+       .metrics = {"critic_loss", "target_q_mean", "actor_loss", "bc_loss", "bc_lambda",
+                   "actor_q_mean"}});
+}
+
+}  // namespace rl_training

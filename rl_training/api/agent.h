@@ -1,0 +1,51 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "rl_training/experiment/run.h"
+
+namespace rl_training {
+
+// A learner as a C++ program holds it: made from a config, trained in a run directory, asked for
+// actions, saved and loaded.
+//
+//   auto agent = rl_training::TD3BC::from_config("td3_bc/pendulum");
+//   agent.learn();
+//   std::vector<double> action = agent.predict({1.0, 0.0, 0.0});
+class Agent {
+ public:
+  // The config is checked as one that was read from a file.
+  explicit Agent(const TrainConfig& config);
+  // A packaged config by name, or a YAML file.
+  static Agent from_config(const std::string& file_or_name);
+
+  // Trains from the present state on, in a new run directory below config().output_dir, or in the
+  // one it was resumed from.
+  RunResult learn(const Callbacks& callbacks = {});
+  EvaluationResult evaluate(int64_t episodes = 10, uint64_t seed = 0);
+  // The greedy action for one raw observation, in the environment's units.
+  std::vector<double> predict(const std::vector<double>& obs);
+
+  // The policy as a checkpoint directory of its own, loadable by `load` and `rl_training predict`.
+  void save(const std::string& directory);
+  // A run directory or a checkpoint. For acting and evaluating; `resume` also trains on.
+  static Agent load(const std::string& run_or_checkpoint);
+  // Goes on where the run stopped, exactly; `total_timesteps` > 0 sets a new end.
+  static Agent resume(const std::string& run_or_checkpoint, int64_t total_timesteps = 0);
+
+  const TrainConfig& config() const;
+
+ protected:
+  // Throws Error{config} when this agent is of another algorithm.
+  void require_algorithm(const std::string& name) const;
+
+ private:
+  explicit Agent(std::unique_ptr<Run> run);
+  explicit Agent(std::unique_ptr<TrainedPolicy> policy);
+  TrainedPolicy& policy();
+
+  std::unique_ptr<TrainedPolicy> policy_;  // before the first learn()
+  std::unique_ptr<Run> run_;               // from then on
+};
+
+}  // namespace rl_training

@@ -1,0 +1,39 @@
+#pragma once
+#include "rl_training/algorithms/td3_bc.h"
+#include "rl_training/api/agent.h"
+
+namespace rl_training {
+
+// The managed class of one algorithm: an Agent that refuses configs and checkpoints of others.
+template <class Options>
+class AgentOf : public Agent {
+ public:
+  // A config in code: the algorithm's options, everything else by name in `config`.
+  AgentOf(const std::string& env_id, const Options& options, TrainConfig config = {})
+      : Agent(complete(env_id, options, std::move(config))) {}
+
+  static AgentOf from_config(const std::string& file_or_name) {
+    return AgentOf(Agent::from_config(file_or_name));
+  }
+  static AgentOf load(const std::string& run_or_checkpoint) {
+    return AgentOf(Agent::load(run_or_checkpoint));
+  }
+  static AgentOf resume(const std::string& run_or_checkpoint, int64_t total_timesteps = 0) {
+    return AgentOf(Agent::resume(run_or_checkpoint, total_timesteps));
+  }
+
+ private:
+  explicit AgentOf(Agent&& agent) : Agent(std::move(agent)) { require_algorithm(Options::kName); }
+
+  static TrainConfig complete(const std::string& env_id, const Options& options,
+                              TrainConfig config) {
+    config.algo = Options::kName;
+    config.env_id = env_id;
+    config.algorithm = std::make_shared<Options>(options);
+    return config;
+  }
+};
+
+using TD3BC = AgentOf<Td3BcOptions>;
+
+}  // namespace rl_training

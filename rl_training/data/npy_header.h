@@ -1,0 +1,43 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rl_training/util/error.h"
+
+namespace rl_training {
+
+enum class NpyType { b1, i1, i2, i4, i8, u1, u2, u4, u8, f2, f4, f8 };
+
+int64_t npy_type_size(NpyType type);
+
+// What the header of a .npy file says about its array.
+struct NpyHeader {
+  NpyType type = NpyType::f4;
+  bool big_endian = false;
+  bool fortran_order = false;
+  std::vector<int64_t> shape;
+  int64_t count = 0;        // product of `shape`
+  int64_t data_offset = 0;  // bytes of magic, version and header
+};
+
+// The longest prologue we accept; NumPy itself writes 128 bytes for plain arrays.
+constexpr int64_t kMaxNpyPrologue = 12 + 65535;
+
+// The length of the whole prologue, told by the first 12 bytes (10 for version 1.0).
+int64_t npy_prologue_length(std::string_view first_bytes, const ErrorPlace& place);
+
+// Reads a complete prologue. The dictionary is taken apart as a literal, nothing is evaluated.
+// Objects (pickle), structured and text types and shapes past 2^63 elements: Error{data} at
+// `place`.
+NpyHeader parse_npy_header(std::string_view prologue, const ErrorPlace& place);
+
+// The prologue of a C-ordered little-endian array, as NumPy writes it.
+std::string make_npy_header(NpyType type, std::span<const int64_t> shape);
+
+// "(3, 4)"
+std::string shape_text(std::span<const int64_t> shape);
+
+}  // namespace rl_training

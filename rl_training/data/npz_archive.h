@@ -1,0 +1,63 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rl_training/data/npy_header.h"
+#include "rl_training/util/error.h"
+
+struct zip;
+
+namespace rl_training {
+
+// Limits for files of unknown origin.
+constexpr int64_t kMaxNpzBytes = int64_t{8} << 30;  // memory of all arrays read from one file
+constexpr int64_t kMaxDeflateRatio = 1100;          // deflate itself cannot exceed 1032
+
+// The arrays of an .npz file. Opening reads the directory only; a header is read and checked
+// against the size of its member before anything of that size is allocated. Every problem is
+// Error{data} with the file and the key.
+class NpzReader {
+ public:
+  explicit NpzReader(const std::string& path);
+  // From memory; `name` stands for the file in messages. `bytes` must outlive the reader.
+  NpzReader(std::span<const char> bytes, const std::string& name);
+
+  std::vector<std::string> keys() const;
+  bool has(const std::string& key) const { return members_.count(key) > 0; }
+  const NpyHeader& header(const std::string& key);
+
+  // The elements in C order. Each call reads the member anew.
+  std::vector<float> read_floats(const std::string& key);
+  std::vector<double> read_doubles(const std::string& key);
+
+  ErrorPlace place(const std::string& key) const { return {file_, 0, key}; }
+
+ private:
+  struct Member {
+    uint64_t index = 0;
+    int64_t size = 0, stored_size = 0;
+    int method = 0, encryption = 0;
+    std::optional<NpyHeader> header;
+  };
+  class Stream;
+  struct Close {
+    void operator()(zip* archive) const;
+  };
+
+  void read_directory(int64_t file_size);
+  Member& member(const std::string& key);
+  template <class T>
+  std::vector<T> read_as(const std::string& key);
+
+  std::string file_;
+  std::unique_ptr<zip, Close> archive_;
+  std::map<std::string, Member> members_;
+  int64_t bytes_read_ = 0;
+};
+
+}  // namespace rl_training

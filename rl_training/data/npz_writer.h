@@ -1,0 +1,29 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rl_training/data/npy_header.h"
+
+namespace rl_training {
+
+// Writes an .npz: members stored, plain headers, no time stamps, so equal arrays make equal files.
+class NpzWriter {
+ public:
+  void add(const std::string& key, std::span<const int64_t> shape, std::span<const float> values);
+  void add(const std::string& key, std::span<const int64_t> shape, std::span<const double> values);
+  // As booleans.
+  void add_flags(const std::string& key, std::span<const uint8_t> values);
+
+  std::string bytes() const;
+
+ private:
+  void add_raw(const std::string& key, NpyType type, std::span<const int64_t> shape,
+               const void* data, size_t size);
+
+  std::vector<std::pair<std::string, std::string>> members_;  // name, content
+};
+
+}  // namespace rl_training

@@ -1,0 +1,49 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "rl_training/data/normalizer.h"
+#include "rl_training/data/transition_dataset.h"
+#include "rl_training/util/rng.h"
+#include "rl_training/util/state.h"
+
+namespace rl_training {
+
+// Row-major buffers that a sampler fills; a null one is not wanted.
+struct BatchView {
+  int64_t rows = 0;
+  float *obs = nullptr, *actions = nullptr, *rewards = nullptr, *next_obs = nullptr,
+        *terminated = nullptr;
+  float *next_actions = nullptr, *next_action_valid = nullptr;
+};
+
+class Sampler {
+ public:
+  virtual ~Sampler() = default;
+  virtual void sample(const BatchView& batch) = 0;
+  virtual void visit_state(StateVisitor& state) = 0;
+};
+
+// Rows drawn uniformly with replacement; observations are normalised on the way.
+class UniformSampler final : public Sampler {
+ public:
+  UniformSampler(std::shared_ptr<const TransitionDataset> dataset, ObsNormalizer normalizer,
+                 Rng rng);
+
+  void sample(const BatchView& batch) override;
+  // The random stream. The dataset and its normaliser are given anew when a run goes on.
+  void visit_state(StateVisitor& state) override;
+
+ private:
+  void gather_obs(const BatchView& batch) const;
+  void gather_actions(const BatchView& batch) const;
+  void gather_scalars(const BatchView& batch) const;
+
+  std::shared_ptr<const TransitionDataset> dataset_;
+  ObsNormalizer normalizer_;
+  Rng rng_;
+  std::vector<int64_t> indices_;
+};
+
+}  // namespace rl_training

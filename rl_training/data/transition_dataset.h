@@ -1,0 +1,121 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rl_training/data/column.h"
+
+namespace rl_training {
+
+// Rows [first_row, first_row + rows) of a dataset, in the order in which they happened.
+struct Episode {
+  int64_t first_row = 0, rows = 0;
+};
+
+// Logged transitions. An episode of T steps keeps its T + 1 observations side by side, so the
+// successor of a row is the next stored observation and never a copy. Nothing changes after
+// building; copies share the columns.
+class TransitionDataset {
+ public:
+  TransitionDataset() = default;  // no rows
+
+  int64_t rows() const { return rows_.size(); }
+  int64_t obs_dim() const { return obs_dim_; }
+  int64_t action_dim() const { return action_dim_; }
+  std::span<const Episode> episodes() const { return episodes_.span(); }
+
+  const float* obs(int64_t row) const { return obs_.data() + rows_[row].obs_index * obs_dim_; }
+  const float* next_obs(int64_t row) const { return obs(row) + obs_dim_; }
+  const float* action(int64_t row) const { return actions_.data() + row * action_dim_; }
+  float reward(int64_t row) const { return rows_[row].reward; }
+  bool terminated(int64_t row) const { return rows_[row].terminated; }
+  bool truncated(int64_t row) const { return rows_[row].truncated; }
+
+  bool has_next_actions() const { return next_actions_kind_ != NextActions::none; }
+  // REQUIRES has_next_actions(). Zeros where it is not valid.
+  const float* next_action(int64_t row) const {
+    if (next_actions_kind_ == NextActions::given) return next_actions_.data() + row * action_dim_;
+    return rows_[row].last ? no_action_.data() : action(row + 1);
+  }
+  bool next_action_valid(int64_t row) const {
+    if (next_actions_kind_ == NextActions::given) return rows_[row].next_action_valid;
+    return !rows_[row].last;
+  }
+  // The next action is the one of the following row; the last row of an episode has none. A
+  // dataset that came with next actions keeps those.
+  TransitionDataset with_next_actions() const;
+
+  // SHA-256 over everything above.
+  const std::string& fingerprint() const { return fingerprint_; }
+
+  double episode_return(int64_t episode) const;
+  double mean_return() const;
+
+  // Ask for a row's memory ahead of use: first the row, later (once it is there) what it points to.
+  void prefetch_row(int64_t row) const {
+    __builtin_prefetch(rows_.data() + row);
+    __builtin_prefetch(action(row));
+  }
+  void prefetch_obs(int64_t row) const {
+    const char* first = reinterpret_cast<const char*>(obs(row));
+    const int64_t bytes = 2 * obs_dim_ * static_cast<int64_t>(sizeof(float));
+    for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(first + i);
+    __builtin_prefetch(first + bytes - 1);
+  }
+
+ private:
+  friend class DatasetBuilder;
+
+  // All that a random access needs besides the vectors, in a quarter of a cache line.
+  struct Row {
+    int64_t obs_index = 0;  // counted in observations
+    float reward = 0;
+    bool terminated = false, truncated = false;
+    bool last = false;  // of its episode
+    bool next_action_valid = false;
+  };
+  enum class NextActions { none, derived, given };
+
+  std::string compute_fingerprint() const;
+
+  int64_t obs_dim_ = 0, action_dim_ = 0;
+  Column<float> obs_, actions_, next_actions_, no_action_;
+  Column<Row> rows_;
+  Column<Episode> episodes_;
+  NextActions next_actions_kind_ = NextActions::none;
+  std::string fingerprint_;
+};
+
+// Builds a dataset step by step.
+class DatasetBuilder {
+ public:
+  DatasetBuilder(int64_t obs_dim, int64_t action_dim);
+
+  // Starts an episode; one that is still open ends before it. Episodes without a step vanish.
+  void begin_episode(std::span<const float> obs);
+  // One step of the open episode; `terminated` or `truncated` closes it.
+  void add(std::span<const float> action, float reward, std::span<const float> next_obs,
+           bool terminated, bool truncated);
+  // Next actions that came with the data, for all rows in order, instead of derived ones.
+  void give_next_actions(std::vector<float> next_actions, const std::vector<uint8_t>& valid);
+
+  int64_t rows() const { return static_cast<int64_t>(rows_.size()); }
+  // Whether `add` may follow without `begin_episode`.
+  bool episode_open() const { return open_; }
+
+  // An episode that is still open simply ends there.
+  TransitionDataset build() &&;
+
+ private:
+  void close_episode();
+
+  int64_t obs_dim_, action_dim_;
+  bool open_ = false;
+  std::vector<float> obs_, actions_, next_actions_;
+  std::vector<TransitionDataset::Row> rows_;
+  std::vector<Episode> episodes_;
+  bool next_actions_given_ = false;
+};
+
+}  // namespace rl_training

@@ -1,0 +1,48 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rl_training/data/action_bounds.h"
+#include "rl_training/util/rng.h"
+#include "rl_training/util/state.h"
+
+namespace rl_training {
+
+struct EnvSpec {
+  std::string id;
+  int64_t obs_dim = 0;
+  std::vector<double> obs_low, obs_high;
+  ActionBounds action;
+  int64_t max_episode_steps = 0;  // 0: no time limit
+  std::string summary;
+};
+
+// `terminated` ends the task, `truncated` only the recording of it (time limit): values are
+// bootstrapped past the second, not past the first. Both may be set.
+struct StepResult {
+  double reward = 0;
+  bool terminated = false, truncated = false;
+};
+
+// One simulated task with continuous actions.
+class Environment {
+ public:
+  virtual ~Environment() = default;
+
+  virtual const EnvSpec& spec() const = 0;
+  // Starts an episode with draws from `rng` and writes its first observation.
+  virtual void reset(Rng& rng, std::span<double> obs) = 0;
+  // `action` is in the environment's units; out of bounds is the environment's own business.
+  virtual StepResult step(std::span<const double> action, std::span<double> obs) = 0;
+
+  // The simulation's inner state, to start a replay anywhere. Setting it starts an episode.
+  virtual std::vector<double> state() const = 0;
+  virtual void set_state(std::span<const double> state) = 0;
+  virtual void observe(std::span<double> obs) const = 0;
+
+  virtual void visit_state(StateVisitor& state) = 0;
+};
+
+}  // namespace rl_training

@@ -1,0 +1,133 @@
+#include "rl_training/envs/recipes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "rl_training/envs/registry.h"
+#include "rl_training/envs/rollout.h"
+#include "rl_training/util/error.h"
+#include "rl_training/util/text.h"
+
+namespace rl_training {
+namespace {
+
+// Swing-up of the pendulum: pump energy while it hangs, hold it with a PD law near the top.
+// The defaults are good (about -140 an episode); a degraded copy makes mediocre data.
+struct SwingUp {
+  double pump_gain = 1.0;
+  double extra_energy = 0.5;  // aimed at above what the upright rest needs
+  double angle_gain = 10.0, speed_gain = 3.0;
+  double noise = 0.05;        // standard deviation, in units of the largest torque
+  double lapse_chance = 0.0;  // for each step: forget the task ...
+  int64_t lapse_steps = 0;    // ... and act at random this long
+  int64_t lapse_left = 0;
+
+  void act(std::span<const double> obs, Rng& rng, std::span<float> action_unit) {
+    if (lapse_left == 0 && rng.uniform() < lapse_chance) lapse_left = lapse_steps;
+    if (lapse_left > 0) {
+      --lapse_left;
+      random_policy(obs, rng, action_unit);
+      return;
+    }
+    const double value = torque(obs) / kMaxTorque + noise * rng.normal();
+    action_unit[0] = static_cast<float>(std::clamp(value, -1.0, 1.0));
+  }
+
+ private:
+  static constexpr double kMaxTorque = 2.0;
+  static constexpr double kGravityTerm = 15.0;  // angular acceleration of gravity at the horizontal
+  static constexpr double kHoldAngle = 0.5;
+  static constexpr double kHoldTorque = 6.0;  // beyond that the PD law is hopeless: too fast
+
+  double torque(std::span<const double> obs) const {
+    const double angle = std::atan2(obs[1], obs[0]);
+    const double speed = obs[2];
+    const double hold = -(angle_gain * angle + speed_gain * speed);
+    if (std::abs(angle) < kHoldAngle && std::abs(hold) < kHoldTorque) return hold;
+    const double missing = kGravityTerm * (1 - obs[0]) - 0.5 * speed * speed + extra_energy;
+    return pump_gain * missing * (speed >= 0 ? 1 : -1);
+  }
+};
+
+Policy expert_episode(Rng&) {
+  return [policy = SwingUp()](std::span<const double> obs, Rng& rng,
+                              std::span<float> action) mutable { policy.act(obs, rng, action); };
+}
+
+// Every episode is flawed in its own way: wrong gains, noise, lapses. Good and bad decisions then
+// appear in like situations, which is what an offline algorithm can learn from.
+Policy medium_episode(Rng& rng) {
+  SwingUp policy;
+  policy.pump_gain = rng.uniform(0.05, 0.5);
+  policy.extra_energy = rng.uniform(-3.0, 3.0);
+  policy.angle_gain = rng.uniform(4.0, 12.0);
+  policy.speed_gain = rng.uniform(0.5, 3.0);
+  policy.noise = rng.uniform(0.1, 0.6);
+  policy.lapse_chance = rng.uniform(0.0, 0.06);
+  policy.lapse_steps = 5 + static_cast<int64_t>(rng.below(16));
+  return [policy](std::span<const double> obs, Rng& steps, std::span<float> action) mutable {
+    policy.act(obs, steps, action);
+  };
+}
+
+Policy random_episode(Rng&) { return random_policy; }
+
+using MakeEpisode = Policy (*)(Rng& rng);
+
+// The episodes of a dataset use the makers in turn.
+struct Recipe {
+  RecipeInfo info;
+  std::vector<MakeEpisode> episodes;
+};
+
+const std::vector<Recipe>& table() {
+  static const std::vector<Recipe> entries = {
+      {{"pendulum/random", "Pendulum-v1", "uniform torques", 20'000}, {random_episode}},
+      {{"pendulum/medium", "Pendulum-v1", "a flawed swing-up controller, different each episode",
+        40'000},
+       {medium_episode}},
+      {{"pendulum/expert", "Pendulum-v1", "a good swing-up controller", 40'000}, {expert_episode}},
+      {{"pendulum/mixed", "Pendulum-v1", "random, medium and expert episodes in turn", 48'000},
+       {random_episode, medium_episode, expert_episode}},
+  };
+  return entries;
+}
+
+}  // namespace
+
+const std::vector<RecipeInfo>& recipes() {
+  static const std::vector<RecipeInfo> infos = [] {
+    std::vector<RecipeInfo> list;
+    for (const Recipe& recipe : table()) list.push_back(recipe.info);
+    return list;
+  }();
+  return infos;
+}
+
+TransitionDataset recipe_dataset(const std::string& id, int64_t size, uint64_t seed) {
+  std::vector<std::string> ids;
+  for (const RecipeInfo& info : recipes()) ids.push_back(info.id);
+  const auto found = std::find(ids.begin(), ids.end(), id);
+  if (found == ids.end()) {
+    throw Error(ErrorKind::config, {"", 0, "dataset_id"},
+                "unknown recipe (expected one of " + join(ids, ", ") + ", got `" + id + "`" +
+                    did_you_mean(id, ids) + ")");
+  }
+  if (size < 0) {
+    throw Error(ErrorKind::config, {"", 0, "dataset_size"},
+                "out of range (expected >= 0, got " + std::to_string(size) + ")");
+  }
+  const Recipe& recipe = table()[static_cast<size_t>(found - ids.begin())];
+  const int64_t rows = size > 0 ? size : recipe.info.default_size;
+  const auto env = make_environment(recipe.info.env_id);
+  DatasetBuilder builder(env->spec().obs_dim, env->spec().action.dims());
+  Rng rng(seed, "recipe");
+  for (size_t episode = 0; builder.rows() < rows; ++episode) {
+    const Policy policy = recipe.episodes[episode % recipe.episodes.size()](rng);
+    collect_episode(*env, policy, rows - builder.rows(), rng, builder);
+  }
+  return std::move(builder).build().with_next_actions();
+}
+
+}  // namespace rl_training

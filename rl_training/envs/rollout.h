@@ -1,0 +1,28 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "rl_training/data/transition_dataset.h"
+#include "rl_training/envs/environment.h"
+
+namespace rl_training {
+
+// Writes an action in [-1, 1] for one observation.
+using Policy =
+    std::function<void(std::span<const double> obs, Rng& rng, std::span<float> action_unit)>;
+
+// Adds one episode to `builder`, cut (and marked as truncated) after `max_steps` steps.
+void collect_episode(Environment& env, const Policy& policy, int64_t max_steps, Rng& rng,
+                     DatasetBuilder& builder);
+
+// Whole episodes until there are `steps` rows; the last one is cut there. Resets and policy draw
+// from `rng`. Next actions are filled in.
+TransitionDataset collect_dataset(Environment& env, const Policy& policy, int64_t steps, Rng rng);
+
+// Uniform actions.
+void random_policy(std::span<const double> obs, Rng& rng, std::span<float> action_unit);
+TransitionDataset random_dataset(const std::string& env_id, int64_t size, uint64_t seed);
+
+}  // namespace rl_training

@@ -1,0 +1,27 @@
+#pragma once
+#include <memory>
+
+#include "rl_training/envs/environment.h"
+
+namespace rl_training {
+
+// Ends episodes as truncated after a number of steps, on top of what the inner task says.
+class TimeLimit final : public Environment {
+ public:
+  TimeLimit(std::unique_ptr<Environment> inner, int64_t max_episode_steps);
+
+  const EnvSpec& spec() const override { return spec_; }
+  void reset(Rng& rng, std::span<double> obs) override;
+  StepResult step(std::span<const double> action, std::span<double> obs) override;
+  std::vector<double> state() const override { return inner_->state(); }
+  void set_state(std::span<const double> state) override;
+  void observe(std::span<double> obs) const override { inner_->observe(obs); }
+  void visit_state(StateVisitor& state) override;
+
+ private:
+  std::unique_ptr<Environment> inner_;
+  EnvSpec spec_;
+  int64_t elapsed_steps_ = 0;
+};
+
+}  // namespace rl_training

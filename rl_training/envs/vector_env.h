@@ -1,0 +1,58 @@
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rl_training/envs/environment.h"
+#include "rl_training/util/thread_pool.h"
+
+namespace rl_training {
+
+// Several copies of one environment stepped together. An episode that ends is followed at once by
+// the next one: `final_obs` is what the step led to, `obs` is what to act on. Environment i draws
+// from its own stream, so results do not depend on the number of threads.
+class VectorEnv {
+ public:
+  // Streams are named "<purpose>/<i>"; `pool` may be null.
+  VectorEnv(const std::string& id, int64_t count, uint64_t seed, std::string_view purpose,
+            ThreadPool* pool);
+
+  int64_t count() const { return static_cast<int64_t>(slots_.size()); }
+  const EnvSpec& spec() const { return spec_; }
+
+  void reset();
+  void reset_one(int64_t i);
+  // Actions [count, A] in [-1, 1]: clipped and scaled to the environment's units.
+  void step(std::span<const float> actions_unit);
+
+  std::span<const float> obs() const { return obs_; }              // [count, O]
+  std::span<const float> final_obs() const { return final_obs_; }  // [count, O]
+  std::span<const double> rewards() const { return rewards_; }
+  std::span<const uint8_t> terminated() const { return terminated_; }
+  std::span<const uint8_t> truncated() const { return truncated_; }
+
+  void visit_state(StateVisitor& state);
+
+ private:
+  struct Slot {
+    std::unique_ptr<Environment> env;
+    Rng rng;
+    std::vector<double> obs, action;
+
+    void visit_state(StateVisitor& state);
+  };
+
+  void step_one(int64_t i, std::span<const float> action_unit);
+  void store_obs(const Slot& slot, int64_t i, std::vector<float>& out);
+
+  std::vector<Slot> slots_;
+  EnvSpec spec_;
+  ThreadPool* pool_;
+  std::vector<float> obs_, final_obs_;
+  std::vector<double> rewards_;
+  std::vector<uint8_t> terminated_, truncated_;
+};
+
+}  // namespace rl_training

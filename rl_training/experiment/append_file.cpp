@@ -1,0 +1,75 @@
+#include "rl_training/experiment/append_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "rl_training/util/error.h"
+#include "rl_training/util/file_system.h"
+
+namespace rl_training {
+
+AppendFile::~AppendFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void AppendFile::fail(const char* what, int code) const {
+  throw Error(ErrorKind::io, {path_, 0, ""}, fmt::format("{}: {}", what, std::strerror(code)));
+}
+
+void AppendFile::open() {
+  if (fd_ >= 0) return;
+  fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (fd_ < 0) fail("cannot open", errno);
+  // A checkpoint counts on the file's name, too, being there after a power cut.
+  const auto parent = std::filesystem::path(path_).parent_path().string();
+  posix_file_system().sync_directory(parent.empty() ? "." : parent);
+}
+
+uint64_t AppendFile::size() {
+  open();
+  struct stat info {};
+  if (::fstat(fd_, &info) != 0) fail("cannot stat", errno);
+  return static_cast<uint64_t>(info.st_size);
+}
+
+void AppendFile::cut(uint64_t wanted) {
+  const uint64_t found = size();
+  if (found < wanted) {
+    throw Error(ErrorKind::io, {path_, 0, ""},
+                fmt::format("shorter than when the checkpoint was written (expected {} bytes, "
+                            "got {})",
+                            wanted, found));
+  }
+  if (found > wanted && ::ftruncate(fd_, static_cast<off_t>(wanted)) != 0) {
+    fail("cannot truncate", errno);
+  }
+}
+
+void AppendFile::append(uint64_t offset, std::string_view record) {
+  cut(offset);
+  size_t done = 0;
+  while (done < record.size()) {
+    const ssize_t count = ::pwrite(fd_, record.data() + done, record.size() - done,
+                                   static_cast<off_t>(offset + done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      const int code = errno;
+      if (::ftruncate(fd_, static_cast<off_t>(offset)) != 0) {  // the write error says it already
+      }
+      fail("cannot write", code);
+    }
+    done += static_cast<size_t>(count);
+  }
+}
+
+void AppendFile::sync() {
+  if (fd_ >= 0 && ::fdatasync(fd_) != 0) fail("cannot sync", errno);
+}
+
+}  // namespace rl_training

@@ -1,0 +1,32 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rl_training {
+
+// A log file that grows by whole records: a record that cannot be written in full is taken back, so
+// the file never ends in a torn one. Failures throw Error{io} with the path.
+class AppendFile {
+ public:
+  // The file is created or opened by the first append() or cut().
+  explicit AppendFile(std::string path) : path_(std::move(path)) {}
+  ~AppendFile();
+  AppendFile(const AppendFile&) = delete;
+  AppendFile& operator=(const AppendFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  void append(uint64_t offset, std::string_view record);  // what stood after `offset` is dropped
+  void cut(uint64_t size);                                // a shorter file is an error
+  uint64_t size();
+  void sync();
+
+ private:
+  void open();
+  [[noreturn]] void fail(const char* what, int code) const;
+
+  std::string path_;
+  int fd_ = -1;
+};
+
+}  // namespace rl_training

@@ -1,0 +1,315 @@
+#include "rl_training/experiment/checkpoint_store.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "rl_training/experiment/checked_json.h"
+#include "rl_training/util/error.h"
+#include "rl_training/util/hash.h"
+
+namespace rl_training {
+namespace {
+
+constexpr int64_t kFormatVersion = 1;
+constexpr uint64_t kMaxManifestBytes = 1 << 20;
+constexpr size_t kMaxManifestDepth = 32;
+constexpr size_t kMaxManifestKeys = 10000;
+constexpr char kTensorsFile[] = "tensors.safetensors";
+constexpr char kManifestFile[] = "manifest.json";
+constexpr char kBest[] = "best";
+constexpr std::string_view kTemporary = ".tmp-";
+// A directory waits under this name while its successor takes the place. rename() cannot swap two
+// directories, so for a moment this is the only copy; readers look here too.
+constexpr std::string_view kSetAside = ".old-";
+// The last member of the manifest: the hash of every byte before it.
+constexpr std::string_view kTrailerHead = "\"sha256\": \"";
+constexpr std::string_view kTrailerTail = "\"\n}\n";
+constexpr size_t kTrailerBytes = kTrailerHead.size() + 64 + kTrailerTail.size();
+
+std::string step_name(int64_t step) { return fmt::format("step-{:09}", step); }
+
+std::optional<int64_t> parse_step(std::string_view name) {
+  if (!name.starts_with("step-") || name.size() < 14 || name.size() > 23) return std::nullopt;
+  int64_t step = 0;
+  for (const char digit : name.substr(5)) {
+    if (digit < '0' || digit > '9') return std::nullopt;
+    step = step * 10 + (digit - '0');
+  }
+  return name == step_name(step) ? std::optional(step) : std::nullopt;
+}
+
+std::pair<std::string, std::string> split_path(const std::string& path) {
+  auto whole = std::filesystem::path(path).lexically_normal();
+  if (!whole.has_filename()) whole = whole.parent_path();
+  const auto parent = whole.parent_path().string();
+  return {parent.empty() ? "." : parent, whole.filename().string()};
+}
+
+[[noreturn]] void reject(const std::string& file, const std::string& key, const std::string& what) {
+  throw Error(ErrorKind::checkpoint, {file, 0, key}, what);
+}
+
+std::string write_manifest(int64_t step, const std::string& tensors, const Json& facts) {
+  Json manifest;
+  manifest["format_version"] = kFormatVersion;
+  manifest["step"] = step;
+  manifest["files"] = Json::array(
+      {{{"name", kTensorsFile}, {"size", tensors.size()}, {"sha256", sha256_hex(tensors)}}});
+  for (const auto& [key, value] : facts.items()) {
+    if (manifest.contains(key) || key == "sha256") {
+      throw Error(ErrorKind::internal, {kManifestFile, 0, key}, "this name is taken");
+    }
+    manifest[key] = value;
+  }
+  std::string text = manifest.dump(2, ' ', false, Json::error_handler_t::replace);
+  text.resize(text.size() - 2);  // the closing "\n}" comes with the trailer
+  text += ",\n  ";
+  text += fmt::format("{}{}{}", kTrailerHead, sha256_hex(text), kTrailerTail);
+  if (text.size() > kMaxManifestBytes) {
+    throw Error(ErrorKind::internal, {kManifestFile, 0, ""}, "the facts are too long");
+  }
+  return text;
+}
+
+void check_trailer(std::string_view text, const std::string& file) {
+  if (text.size() < kTrailerBytes) reject(file, "", "too short for a manifest");
+  const auto trailer = text.substr(text.size() - kTrailerBytes);
+  if (!trailer.starts_with(kTrailerHead) || !trailer.ends_with(kTrailerTail)) {
+    reject(file, "", "does not end as a manifest does; it was cut or changed");
+  }
+  const auto stored = trailer.substr(kTrailerHead.size(), 64);
+  if (stored != sha256_hex(text.substr(0, text.size() - kTrailerBytes))) {
+    reject(file, "", "SHA-256 of the manifest does not match");
+  }
+}
+
+Json parse_manifest(const std::string& text, const std::string& file) {
+  check_trailer(text, file);
+  check_json(text, file, kMaxManifestDepth, kMaxManifestKeys);
+  Json manifest = Json::parse(text);
+  if (!manifest.is_object()) reject(file, "", "not a JSON object");
+  const Json version = manifest.value("format_version", Json());
+  if (!version.is_number_integer()) reject(file, "format_version", "is missing");
+  if (version != kFormatVersion) {
+    reject(file, "format_version",
+           fmt::format("written by another version of the program (expected {}, got {})",
+                       kFormatVersion, version.dump()));
+  }
+  const Json step = manifest.value("step", Json());
+  if (!step.is_number_unsigned() || step > INT64_MAX) reject(file, "step", "is not a step");
+  return manifest;
+}
+
+// Size and hash of the one data file.
+std::pair<uint64_t, std::string> tensors_facts(const Json& manifest, const std::string& file) {
+  const Json list = manifest.value("files", Json());
+  if (list.is_array() && list.size() == 1 && list[0].is_object()) {
+    const Json name = list[0].value("name", Json());
+    const Json size = list[0].value("size", Json());
+    const Json hash = list[0].value("sha256", Json());
+    if (name == kTensorsFile && size.is_number_unsigned() && hash.is_string()) {
+      return {size.get<uint64_t>(), hash.get<std::string>()};
+    }
+  }
+  reject(file, "files", fmt::format("is not the list of {} alone", kTensorsFile));
+}
+
+Checkpoint read_checkpoint(FileSystem& files, const std::string& path, const std::string& name) {
+  const std::string manifest_path = path + "/" + kManifestFile;
+  const std::string tensors_path = path + "/" + kTensorsFile;
+  if (!files.exists(manifest_path)) reject(path, "", "not a checkpoint (no manifest.json in it)");
+  if (files.file_size(manifest_path) > kMaxManifestBytes) reject(manifest_path, "", "too large");
+
+  Checkpoint checkpoint;
+  checkpoint.path = path;
+  checkpoint.manifest = parse_manifest(files.read_file(manifest_path), manifest_path);
+  checkpoint.step = checkpoint.manifest["step"].get<int64_t>();
+  const auto named_step = parse_step(name);
+  if (named_step && *named_step != checkpoint.step) {
+    reject(manifest_path, "step",
+           fmt::format("belongs to another directory (expected {}, got {})", *named_step,
+                       checkpoint.step));
+  }
+  const auto [size, hash] = tensors_facts(checkpoint.manifest, manifest_path);
+  const uint64_t found = files.file_size(tensors_path);  // before reading: it may be anything
+  if (found != size) {
+    reject(tensors_path, "", fmt::format("wrong size (expected {}, got {})", size, found));
+  }
+  const std::string tensors = files.read_file(tensors_path);
+  if (sha256_hex(tensors) != hash) reject(tensors_path, "", "SHA-256 does not match");
+  checkpoint.entries = read_safetensors(tensors, tensors_path);
+  return checkpoint;
+}
+
+void remove_quietly(FileSystem& files, const std::string& path) {
+  try {
+    files.remove_all(path);
+  } catch (const Error&) {  // remove_leftovers() tries again
+  }
+}
+
+}  // namespace
+
+CheckpointStore::CheckpointStore(FileSystem& files, std::string directory, int keep)
+    : files_(files), directory_(std::move(directory)), keep_(std::max(keep, 1)) {}
+
+std::string CheckpointStore::save(int64_t step, const std::vector<ArchiveEntry>& entries,
+                                  const Json& facts) {
+  if (step < 0) throw Error(ErrorKind::internal, "a checkpoint needs a step of 0 or more");
+  Content content;
+  content.tensors = write_safetensors(entries);
+  content.manifest = write_manifest(step, content.tensors, facts);
+  commit(step_name(step), content);
+  clean_up(step);
+  return path_of(step_name(step));
+}
+
+void CheckpointStore::mark_best(int64_t step) {
+  const std::string source = path_of(step_name(step));
+  load_checkpoint(files_, source);  // a damaged one must not replace a good one
+  commit(kBest, {files_.read_file(source + "/" + kTensorsFile),
+                 files_.read_file(source + "/" + kManifestFile)});
+}
+
+void CheckpointStore::commit(const std::string& name, const Content& content) {
+  files_.make_directories(directory_);
+  const uint64_t needed = 2 * (content.tensors.size() + content.manifest.size());
+  const uint64_t free = files_.free_space(directory_);
+  if (free < needed) {
+    throw Error(
+        ErrorKind::io, {path_of(name), 0, ""},
+        fmt::format("not enough disk space (expected {} free bytes, got {})", needed, free));
+  }
+  // "step-000001000" gives ".tmp-000001000-<pid>".
+  const std::string short_name = name.starts_with("step-") ? name.substr(5) : name;
+  const std::string temporary = path_of(fmt::format("{}{}-{}", kTemporary, short_name, ::getpid()));
+  try {
+    files_.remove_all(temporary);
+    files_.make_directories(temporary);
+    files_.write_file(temporary + "/" + kTensorsFile, content.tensors);
+    files_.write_file(temporary + "/" + kManifestFile, content.manifest);
+    files_.sync_directory(temporary);
+    put_in_place(temporary, name);
+  } catch (const Error&) {
+    remove_quietly(files_, temporary);
+    throw;
+  }
+}
+
+void CheckpointStore::put_in_place(const std::string& temporary, const std::string& name) {
+  const std::string place = path_of(name);
+  const std::string set_aside = path_of(std::string(kSetAside) + name);
+  const bool replaces = files_.exists(place);
+  if (replaces) {
+    files_.remove_all(set_aside);
+    files_.rename(place, set_aside);
+  }
+  try {
+    files_.rename(temporary, place);
+  } catch (const Error&) {
+    if (replaces) files_.rename(set_aside, place);
+    throw;
+  }
+  files_.sync_directory(directory_);
+  remove_quietly(files_, set_aside);  // also one that an earlier failure left
+}
+
+// The new checkpoint is safe by now, so a failure here is no failure of saving; the next one
+// tries again.
+void CheckpointStore::clean_up(int64_t step) {
+  try {
+    auto older = list();
+    std::erase_if(older, [&](const CheckpointInfo& info) { return info.step >= step; });
+    for (size_t i = 0; i + static_cast<size_t>(keep_) <= older.size(); ++i) {
+      // Renamed first: a half-deleted directory must not stand there as a damaged checkpoint.
+      const std::string temporary =
+          path_of(fmt::format("{}{:09}-{}-deleted", kTemporary, older[i].step, ::getpid()));
+      files_.rename(older[i].path, temporary);
+      files_.remove_all(temporary);
+    }
+  } catch (const Error&) {
+  }
+}
+
+std::vector<CheckpointInfo> CheckpointStore::list() const {
+  std::vector<CheckpointInfo> found;
+  for (const std::string& name : files_.list_directory(directory_)) {
+    if (const auto step = parse_step(name)) {
+      found.push_back({path_of(name), *step});
+    } else if (name.starts_with(kSetAside)) {
+      const std::string original = name.substr(kSetAside.size());
+      const auto old_step = parse_step(original);
+      if (old_step && !files_.exists(path_of(original))) {
+        found.push_back({path_of(name), *old_step});
+      }
+    }
+  }
+  std::sort(found.begin(), found.end(),
+            [](const CheckpointInfo& a, const CheckpointInfo& b) { return a.step < b.step; });
+  return found;
+}
+
+std::optional<Checkpoint> CheckpointStore::load_newest(
+    const std::function<void(const std::string&)>& warn) const {
+  const auto candidates = list();
+  std::vector<std::string> damaged;
+  for (auto info = candidates.rbegin(); info != candidates.rend(); ++info) {
+    try {
+      Checkpoint checkpoint = load_checkpoint(files_, info->path);
+      for (const std::string& what : damaged) {
+        warn(fmt::format("warning: {}; using {}", what, checkpoint.path));
+      }
+      return checkpoint;
+    } catch (const Error& error) {
+      // A newer program's checkpoint is whole; going back behind it would lose its work.
+      if (error.place().key == "format_version") throw;
+      damaged.push_back(fmt::format("{} is damaged ({})", info->path, error.what()));
+    }
+  }
+  if (damaged.empty()) return std::nullopt;
+  throw Error(ErrorKind::checkpoint, {directory_, 0, ""},
+              fmt::format("no checkpoint can be used; {}", damaged.front()));
+}
+
+void CheckpointStore::remove_leftovers() {
+  for (const std::string& name : files_.list_directory(directory_)) {
+    if (name.starts_with(kSetAside)) {
+      const std::string place = path_of(name.substr(kSetAside.size()));
+      if (files_.exists(place)) {
+        files_.remove_all(path_of(name));
+      } else {
+        files_.rename(path_of(name), place);
+      }
+    } else if (name.starts_with(kTemporary)) {
+      files_.remove_all(path_of(name));
+    }
+  }
+}
+
+void save_checkpoint(FileSystem& files, const std::string& path, int64_t step,
+                     const std::vector<ArchiveEntry>& entries, const Json& facts) {
+  const auto [parent, name] = split_path(path);
+  CheckpointStore::Content content;
+  content.tensors = write_safetensors(entries);
+  content.manifest = write_manifest(step, content.tensors, facts);
+  CheckpointStore(files, parent).commit(name, content);
+}
+
+Checkpoint load_checkpoint(FileSystem& files, const std::string& path) {
+  const auto [parent, name] = split_path(path);
+  const std::string set_aside = parent + "/" + std::string(kSetAside) + name;
+  try {
+    const bool moved = !files.exists(path) && files.exists(set_aside);
+    return read_checkpoint(files, moved ? set_aside : path, name);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::checkpoint) throw;
+    throw Error(ErrorKind::checkpoint, error.place(), error.message());  // unreadable is damaged
+  }
+}
+
+}  // namespace rl_training

@@ -1,0 +1,75 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rl_training/experiment/safetensors.h"
+#include "rl_training/util/file_system.h"
+#include "rl_training/util/json.h"
+
+namespace rl_training {
+
+struct CheckpointInfo {
+  std::string path;
+  int64_t step = 0;
+};
+
+struct Checkpoint {
+  std::string path;
+  int64_t step = 0;
+  Json manifest;  // format_version, step, files and the facts given to save()
+  std::vector<ArchiveEntry> entries;
+};
+
+// The checkpoints of one run: directories step-000001000 with tensors.safetensors and
+// manifest.json. A directory appears under its name only when all its bytes are on disk, and an
+// older one goes only after the newer one is safe. There is no pointer to the latest: the latest is
+// the highest step that verifies.
+class CheckpointStore {
+ public:
+  CheckpointStore(FileSystem& files, std::string directory, int keep = 3);
+
+  // Returns the path. A failure throws Error{io}, leaves earlier checkpoints as they were and takes
+  // its temporary files away. `facts` is an object; its members go into the manifest, which must
+  // not depend on the time of day, so that a resumed run writes the same bytes.
+  std::string save(int64_t step, const std::vector<ArchiveEntry>& entries, const Json& facts);
+
+  // Makes "best" a copy of that step's checkpoint, which lives on when the step is deleted.
+  void mark_best(int64_t step);
+
+  std::vector<CheckpointInfo> list() const;  // step-* directories, oldest first
+
+  // The newest checkpoint that verifies; each damaged one passed over gives one line to `warn`.
+  // No checkpoint at all gives nothing; none that verifies throws Error{checkpoint}.
+  std::optional<Checkpoint> load_newest(const std::function<void(const std::string&)>& warn) const;
+
+  // Takes away what a killed process left unfinished. Only for the holder of the run's lock.
+  void remove_leftovers();
+
+ private:
+  friend void save_checkpoint(FileSystem& files, const std::string& path, int64_t step,
+                              const std::vector<ArchiveEntry>& entries, const Json& facts);
+  struct Content {
+    std::string tensors;
+    std::string manifest;
+  };
+  std::string path_of(const std::string& name) const { return directory_ + "/" + name; }
+  void commit(const std::string& name, const Content& content);
+  void put_in_place(const std::string& temporary, const std::string& name);
+  void clean_up(int64_t step);
+
+  FileSystem& files_;
+  std::string directory_;
+  int keep_;
+};
+
+// One checkpoint directory of any name, committed as above; an existing one is replaced.
+void save_checkpoint(FileSystem& files, const std::string& path, int64_t step,
+                     const std::vector<ArchiveEntry>& entries, const Json& facts);
+
+// One checkpoint directory ("step-..." or "best"), every byte verified, or Error{checkpoint}.
+Checkpoint load_checkpoint(FileSystem& files, const std::string& path);
+
+}  // namespace rl_training

@@ -1,0 +1,15 @@
+#pragma once
+#include <string>
+#include <vector>
+
+namespace rl_training {
+
+// A file of configs/ that travels inside the program.
+struct PackagedConfig {
+  std::string name;  // "td3_bc/pendulum"
+  std::string text;
+};
+
+const std::vector<PackagedConfig>& packaged_configs();
+
+}  // namespace rl_training

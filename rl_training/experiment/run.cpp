@@ -1,0 +1,253 @@
+#include "rl_training/experiment/run.h"
+
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+
+#include "build_info.h"
+#include "rl_training/experiment/state_archive.h"
+#include "rl_training/experiment/yaml_reader.h"
+#include "rl_training/experiment/yaml_writer.h"
+#include "rl_training/models/kernels.h"
+#include "rl_training/util/file_system.h"
+
+namespace rl_training {
+namespace {
+
+constexpr int kFailedSavesBeforeStop = 3;
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+std::string run_of_checkpoint(const std::string& checkpoint) {
+  const auto parent = std::filesystem::path(checkpoint).lexically_normal().parent_path();
+  return parent.filename() == "checkpoints" ? parent.parent_path().string() : "";
+}
+
+// A trailing slash is how shells complete a directory.
+std::string without_slash(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+}  // namespace
+
+Run::Run(const TrainConfig& config, RunDirectory directory, RunContext context)
+    : context_(std::move(context)),
+      directory_(std::move(directory)),
+      policy_(config),
+      store_(posix_file_system(), directory_.file("checkpoints")),
+      metric_log_(directory_.path(), columns()),
+      timing_log_(directory_.path()) {
+  const auto& info = find_algorithm(config.algo);
+  auto data = load_transition_dataset(config.dataset, config.env_id);
+  if (info.wants_next_actions) data = data.with_next_actions();
+  data_ = std::make_shared<const TransitionDataset>(std::move(data));
+  dataset_facts_ = {data_->rows(), static_cast<int64_t>(data_->episodes().size()),
+                    data_->mean_return(), data_->fingerprint()};
+  if (config.dataset.normalize_observations) policy_.normalizer() = ObsNormalizer::fit(*data_);
+
+  const auto seed = static_cast<uint64_t>(config.seed);
+  sampler_ = std::make_unique<UniformSampler>(data_, policy_.normalizer(), Rng(seed, "data"));
+  if (config.eval_episodes > 0) {
+    evaluator_ =
+        std::make_unique<Evaluator>(config.env_id, config.eval_episodes, seed, &policy_.pool());
+  }
+  TrainerParts parts;
+  parts.algorithm = &policy_.algorithm();
+  parts.sampler = sampler_.get();
+  parts.batch = Batch::allocate(config.algorithm->batch_size, data_->obs_dim(), data_->action_dim(),
+                                info.wants_next_actions);
+  parts.evaluator = evaluator_.get();
+  parts.normalizer = &policy_.normalizer();
+  trainer_ = std::make_unique<Trainer>(std::move(parts), trainer_options());
+}
+
+TrainerOptions Run::trainer_options() const {
+  const auto& config = policy_.config();
+  TrainerOptions options;
+  options.budget = plan_budget(config.budget, config.total_timesteps, data_->rows(),
+                               config.algorithm->batch_size);
+  options.schedule = config.schedule;
+  options.early_stopping = config.early_stopping;
+  options.learning_rate = config.algorithm->learning_rate;
+  options.dataset_size = data_->rows();
+  options.eval_interval = config.eval_interval;
+  options.log_interval = config.log_interval;
+  options.checkpoint_interval = config.checkpoint_interval;
+  return options;
+}
+
+std::vector<std::string> Run::columns() const {
+  std::vector<std::string> names = {"global_step",      "update_count",    "epoch",
+                                    "learning_rate",    "lr_scale",        "dataset_size",
+                                    "eval_return_mean", "eval_return_std", "eval_length_mean"};
+  const auto& metrics = find_algorithm(policy_.config().algo).metrics;
+  names.insert(names.end(), metrics.begin(), metrics.end());
+  return names;
+}
+
+std::unique_ptr<Run> Run::start(const TrainConfig& config, RunContext context) {
+  auto directory = RunDirectory::create(posix_file_system(), config.output_dir, config.algo,
+                                        config.env_id, static_cast<uint64_t>(config.seed),
+                                        write_yaml(write_train_config(config)));
+  std::unique_ptr<Run> run(new Run(config, std::move(directory), std::move(context)));
+  run->tensorboard_ = std::make_unique<TensorBoardLog>(run->directory_.file("tensorboard"), 0);
+  run->write_metadata(0);
+  return run;
+}
+
+std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const ResumeChanges& changes,
+                                 RunContext context) {
+  auto& files = posix_file_system();
+  const auto given = without_slash(run_or_checkpoint);
+  const bool is_run = files.exists(given + "/config.yaml");
+  std::optional<Checkpoint> checkpoint;
+  if (is_run) {
+    checkpoint = CheckpointStore(files, given + "/checkpoints").load_newest(context.warn);
+  } else {
+    checkpoint = find_checkpoint(given, context.warn);
+  }
+  auto config = checkpoint ? config_of(*checkpoint)
+                           : read_train_config(read_yaml(files.read_file(given + "/config.yaml"),
+                                                         given + "/config.yaml"));
+  if (changes.total_timesteps) config.total_timesteps = *changes.total_timesteps;
+  if (changes.threads) config.threads = *changes.threads;
+
+  // One checkpoint of a run: go on in that run only if nothing newer would be overwritten.
+  const std::string source = is_run ? given : run_of_checkpoint(given);
+  bool in_place = is_run;
+  if (!is_run && !source.empty()) {
+    const auto all = CheckpointStore(files, source + "/checkpoints").list();
+    in_place = !all.empty() && all.back().step == checkpoint->step &&
+               std::filesystem::path(given).filename() != "best";
+  }
+  const auto yaml = write_yaml(write_train_config(config));
+  auto directory = in_place
+                       ? RunDirectory::open(files, source)
+                       : RunDirectory::create(files, config.output_dir, config.algo, config.env_id,
+                                              static_cast<uint64_t>(config.seed), yaml);
+  const bool has_logs = !source.empty() && files.exists(source + "/metrics.jsonl");
+  if (in_place) {
+    write_file_atomically(files, directory.file("config.yaml"), yaml);
+  } else if (has_logs) {
+    for (const char* name : {"metrics.jsonl", "metrics.csv"}) {
+      files.write_file(directory.file(name), files.read_file(source + "/" + name));
+    }
+  }
+  std::unique_ptr<Run> run(new Run(config, std::move(directory), std::move(context)));
+  run->store_.remove_leftovers();
+  if (checkpoint) run->load(*checkpoint);
+  if (!in_place && !has_logs) run->metric_log_.start_empty();
+  run->metric_log_.restore();
+  const int64_t from = run->trainer_->update_count();
+  run->timed_update_ = from;
+  run->tensorboard_ = std::make_unique<TensorBoardLog>(run->directory_.file("tensorboard"), from);
+  run->write_metadata(from);
+  return run;
+}
+
+void Run::load(const Checkpoint& checkpoint) {
+  const auto& fingerprint = checkpoint.manifest.value("dataset_fingerprint", "");
+  if (fingerprint != dataset_facts_.fingerprint) {
+    throw Error(ErrorKind::data, {checkpoint.path, 0, "dataset_fingerprint"},
+                "the dataset is not the one this run was trained on (expected " + fingerprint +
+                    ", got " + dataset_facts_.fingerprint + ")");
+  }
+  load_state(checkpoint.entries, checkpoint.path,
+             [this](StateVisitor& state) { visit_state(state); });
+  last_checkpoint_ = checkpoint.path;
+}
+
+void Run::visit_state(StateVisitor& state) {
+  policy_.visit_state(state);
+  state.part("sampler", *sampler_);
+  state.part("trainer", *trainer_);
+  state.part("metric_log", metric_log_);
+}
+
+RunResult Run::train(const Callbacks& callbacks) {
+  timed_at_ = seconds_now();
+  RunResult result;
+  result.summary = trainer_->run(*this, callbacks);
+  result.run_dir = directory_.path();
+  result.checkpoint = last_checkpoint_;
+  return result;
+}
+
+Json Run::facts() const {
+  return checkpoint_facts(policy_.config(), policy_.pool().size(), dataset_facts_.fingerprint);
+}
+
+void Run::save(const std::string& directory) {
+  save_checkpoint(posix_file_system(), directory, trainer_->update_count(),
+                  save_state([this](StateVisitor& state) { visit_state(state); }), facts());
+}
+
+void Run::log(const Json& row) {
+  metric_log_.write(row);
+  tensorboard_->write(row["update_count"].get<int64_t>(), row);
+  const double now = seconds_now();
+  const auto update = row["update_count"].get<int64_t>();
+  const double rate =
+      now > timed_at_ ? static_cast<double>(update - timed_update_) / (now - timed_at_) : 0;
+  timing_log_.write(update, now, rate);
+  timed_update_ = update;
+  timed_at_ = now;
+}
+
+// A full disk must not end hours of training at once: a failed checkpoint is tried again at the
+// next interval, and only several in a row stop the run.
+void Run::checkpoint(int64_t update, bool best) {
+  try {
+    const auto entries = save_state([this](StateVisitor& state) { visit_state(state); });
+    last_checkpoint_ = store_.save(update, entries, facts());
+    if (best) store_.mark_best(update);
+    tensorboard_->flush();
+    failed_saves_ = 0;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::io || ++failed_saves_ >= kFailedSavesBeforeStop) throw;
+    context_.warn("warning: checkpoint of update " + std::to_string(update) + " failed (" +
+                  error.what() + "); training goes on and tries again at the next interval");
+  }
+}
+
+void Run::write_metadata(int64_t from_update) {
+  auto& files = posix_file_system();
+  const auto path = directory_.file("metadata.json");
+  Json metadata = Json::object();
+  if (files.exists(path)) {
+    metadata = Json::parse(files.read_file(path), nullptr, /*allow_exceptions=*/false);
+    if (!metadata.is_object()) metadata = Json::object();
+  }
+  metadata["algo"] = config().algo;
+  metadata["env_id"] = config().env_id;
+  metadata["seed"] = config().seed;
+  metadata["config_hash"] = config_hash(config());
+  metadata["dataset"] = {{"kind", config().dataset.kind},
+                         {"rows", dataset_facts_.rows},
+                         {"episodes", dataset_facts_.episodes},
+                         {"return_mean", json_number(dataset_facts_.mean_return)},
+                         {"fingerprint", dataset_facts_.fingerprint}};
+  metadata["sessions"].push_back({{"started", utc_now()},
+                                  {"from_update", from_update},
+                                  {"command", context_.command},
+                                  {"version", RL_TRAINING_VERSION},
+                                  {"commit", RL_TRAINING_COMMIT},
+                                  {"build", RL_TRAINING_BUILD_TYPE},
+                                  {"threads", policy_.pool().size()},
+                                  {"instruction_set", kernels().name}});
+  write_file_atomically(files, path, metadata.dump(2) + "\n");
+}
+
+}  // namespace rl_training

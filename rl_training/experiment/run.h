@@ -1,0 +1,84 @@
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "rl_training/experiment/checkpoint_store.h"
+#include "rl_training/experiment/metric_log.h"
+#include "rl_training/experiment/run_directory.h"
+#include "rl_training/experiment/tensorboard_log.h"
+#include "rl_training/experiment/train_config.h"
+#include "rl_training/experiment/trained_policy.h"
+#include "rl_training/runtime/trainer.h"
+
+namespace rl_training {
+
+// What surrounds a run without being part of it.
+struct RunContext {
+  std::string command;  // for metadata.json
+  std::function<void(const std::string&)> warn = [](const std::string&) {};
+};
+
+struct ResumeChanges {
+  std::optional<int64_t> total_timesteps, threads;
+};
+
+struct RunResult {
+  std::string run_dir, checkpoint;
+  TrainSummary summary;
+};
+
+struct DatasetFacts {
+  int64_t rows = 0, episodes = 0;
+  double mean_return = 0;
+  std::string fingerprint;
+};
+
+// One training run in its directory: dataset, policy, loop, logs and checkpoints put together.
+class Run final : private RunSink {
+ public:
+  static std::unique_ptr<Run> start(const TrainConfig& config, RunContext context);
+  // Goes on from the newest good checkpoint of a run, or from one given checkpoint. A checkpoint
+  // that is not the newest of its run goes on in a new directory: nothing is overwritten.
+  static std::unique_ptr<Run> resume(const std::string& run_or_checkpoint,
+                                     const ResumeChanges& changes, RunContext context);
+
+  RunResult train(const Callbacks& callbacks = {});
+  // The present state as a checkpoint directory outside the run.
+  void save(const std::string& directory);
+
+  const TrainConfig& config() const { return policy_.config(); }
+  const std::string& path() const { return directory_.path(); }
+  const DatasetFacts& dataset() const { return dataset_facts_; }
+  TrainedPolicy& policy() { return policy_; }
+
+ private:
+  Run(const TrainConfig& config, RunDirectory directory, RunContext context);
+  void load(const Checkpoint& checkpoint);
+  void visit_state(StateVisitor& state);
+  void write_metadata(int64_t from_update);
+  Json facts() const;
+  TrainerOptions trainer_options() const;
+  std::vector<std::string> columns() const;
+
+  void log(const Json& row) override;
+  void checkpoint(int64_t update, bool best) override;
+
+  RunContext context_;
+  RunDirectory directory_;
+  TrainedPolicy policy_;
+  std::shared_ptr<const TransitionDataset> data_;
+  DatasetFacts dataset_facts_;
+  std::unique_ptr<Sampler> sampler_;
+  std::unique_ptr<Evaluator> evaluator_;
+  std::unique_ptr<Trainer> trainer_;
+  CheckpointStore store_;
+  MetricLog metric_log_;
+  TimingLog timing_log_;
+  std::unique_ptr<TensorBoardLog> tensorboard_;
+  std::string last_checkpoint_;
+  int failed_saves_ = 0;
+  int64_t timed_update_ = 0;
+  double timed_at_ = 0;
+};
+
+}  // namespace rl_training

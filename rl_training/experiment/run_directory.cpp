@@ -1,0 +1,149 @@
+#include "rl_training/experiment/run_directory.h"
+
+#include <fcntl.h>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <utility>
+
+#include "rl_training/util/error.h"
+
+namespace rl_training {
+namespace {
+
+constexpr char kLockFile[] = "LOCK";
+constexpr char kConfigFile[] = "config.yaml";
+
+[[noreturn]] void fail(const std::string& path, const std::string& what) {
+  throw Error(ErrorKind::io, {path, 0, ""}, what);
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+// Environment ids such as "pointmaze/Large-v3" must stay one path component.
+std::string path_part(std::string text) {
+  for (char& c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '.' || c == '_' || c == '-';
+    if (!plain) c = '-';
+  }
+  return text;
+}
+
+// "pid 17 on host, started 2025-01-02T03:04:05Z", as the holder wrote it.
+std::string read_holder(int lock) {
+  // The holder may be between taking the lock and writing its line.
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    std::array<char, 512> text{};
+    const ssize_t count = ::pread(lock, text.data(), text.size(), 0);
+    if (count > 0 && text[static_cast<size_t>(count) - 1] == '\n') {
+      return std::string(text.data(), static_cast<size_t>(count) - 1);
+    }
+    ::usleep(1000);
+  }
+  return "pid unknown";
+}
+
+void write_holder(int lock, const std::string& path) {
+  const std::string text = fmt::format("pid {} on {}, started {:%Y-%m-%dT%H:%M:%SZ}\n", ::getpid(),
+                                       host_name(), fmt::gmtime(std::time(nullptr)));
+  if (::ftruncate(lock, 0) != 0 ||
+      ::pwrite(lock, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+    fail(path, fmt::format("cannot write: {}", std::strerror(errno)));
+  }
+}
+
+int take_lock(const std::string& path) {
+  const int lock = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (lock < 0) fail(path, fmt::format("cannot open: {}", std::strerror(errno)));
+  try {
+    if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK) fail(path, fmt::format("cannot lock: {}", std::strerror(errno)));
+      fail(path, fmt::format("the run is in use by another process ({})", read_holder(lock)));
+    }
+    write_holder(lock, path);
+  } catch (const Error&) {
+    ::close(lock);
+    throw;
+  }
+  return lock;
+}
+
+// rename() never replaces a directory with something in it, so of two processes only one gets a
+// name and the other goes on to the next.
+std::string claim_name(FileSystem& files, const std::string& temporary, const std::string& wanted) {
+  for (int n = 0;; ++n) {
+    const std::string path = n == 0 ? wanted : fmt::format("{}-{}", wanted, n);
+    if (files.exists(path)) continue;
+    try {
+      files.rename(temporary, path);
+      return path;
+    } catch (const Error&) {
+      if (!files.exists(path)) throw;
+    }
+  }
+}
+
+}  // namespace
+
+RunDirectory RunDirectory::create(FileSystem& files, const std::string& output_dir,
+                                  const std::string& algo, const std::string& env_id, uint64_t seed,
+                                  const std::string& config_yaml) {
+  const std::string name = fmt::format("{}__{}__seed{}__{:%Y%m%d-%H%M%S}", path_part(algo),
+                                       path_part(env_id), seed, fmt::gmtime(std::time(nullptr)));
+  const std::string parent = output_dir.empty() ? "." : output_dir;
+  // The thread's id, so that two threads of one process do not share a temporary directory.
+  const std::string temporary = fmt::format("{}/.tmp-{}-{}", parent, name, ::gettid());
+  files.make_directories(parent);
+  RunDirectory run(temporary, -1);
+  try {
+    files.remove_all(temporary);
+    files.make_directories(temporary);
+    files.write_file(run.file(kConfigFile), config_yaml);
+    run.lock_ = take_lock(run.file(kLockFile));
+    files.sync_directory(temporary);
+    run.path_ = claim_name(files, temporary, parent + "/" + name);
+    files.sync_directory(parent);
+  } catch (const Error&) {
+    try {
+      files.remove_all(temporary);
+    } catch (const Error&) {  // the first failure is the one to report
+    }
+    throw;
+  }
+  return run;
+}
+
+RunDirectory RunDirectory::open(FileSystem& files, const std::string& path) {
+  std::string plain = path;
+  while (plain.size() > 1 && plain.back() == '/') plain.pop_back();
+  if (!files.exists(plain + "/" + kConfigFile)) {
+    fail(plain, fmt::format("not a run directory (no {} in it)", kConfigFile));
+  }
+  const int lock = take_lock(plain + "/" + kLockFile);
+  return RunDirectory(plain, lock);
+}
+
+RunDirectory::RunDirectory(RunDirectory&& other) noexcept
+    : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
+
+RunDirectory& RunDirectory::operator=(RunDirectory&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(lock_, other.lock_);
+  return *this;
+}
+
+RunDirectory::~RunDirectory() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+}  // namespace rl_training

@@ -1,0 +1,29 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "rl_training/experiment/append_file.h"
+#include "rl_training/util/json.h"
+
+namespace rl_training {
+
+// Scalars for TensorBoard, one event file for each process that worked on the run.
+class TensorBoardLog {
+ public:
+  // `start_step` is the step of the checkpoint that the run goes on from, 0 for a fresh run. The
+  // file then tells TensorBoard to forget what earlier files hold after that step.
+  TensorBoardLog(const std::string& directory, int64_t start_step);
+
+  void write(int64_t step, const Json& row);  // the numbers of a flat object; the key is the tag
+  void flush();                               // onto the disk itself
+
+ private:
+  void append(std::string_view payload);
+
+  std::unique_ptr<AppendFile> file_;
+  uint64_t size_ = 0;
+};
+
+}  // namespace rl_training

@@ -1,0 +1,180 @@
+#include "rl_training/experiment/train_config.h"
+
+#include <algorithm>
+
+#include "rl_training/envs/registry.h"
+#include "rl_training/experiment/packaged_configs.h"
+#include "rl_training/experiment/yaml_reader.h"
+#include "rl_training/util/file_system.h"
+#include "rl_training/util/hash.h"
+#include "rl_training/util/text.h"
+
+namespace rl_training {
+namespace {
+
+std::vector<std::string> keys_of(const std::function<void(OptionVisitor&)>& visit,
+                                 const std::string& prefix = "") {
+  std::vector<std::string> keys;
+  for (const auto& row : list_options(visit)) {
+    if (row.key.find('.') == std::string::npos) keys.push_back(prefix + row.key);
+  }
+  return keys;
+}
+
+std::vector<std::string> top_keys() {
+  auto keys = keys_of([](OptionVisitor& options) { TrainConfig().visit_top_options(options); });
+  keys.emplace_back("algo_kwargs");
+  keys.emplace_back("env_kwargs");
+  return keys;
+}
+
+const ConfigNode& required(const ConfigNode& root, const char* key, const char* example) {
+  const auto* node = root.find(key);
+  if (node == nullptr) {
+    root.fail(key, std::string("missing (expected for example ") + key + ": " + example + ")");
+  }
+  if (node->kind != ConfigNode::Kind::scalar) {
+    node->fail(key, "not a name (expected for example " + std::string(example) + ", got " +
+                        node->shown() + ")");
+  }
+  return *node;
+}
+
+// Finds the thing a key names; an unknown name is reported at the key's own place.
+template <class Find>
+void check_name(const ConfigNode& node, const char* key, const Find& find) {
+  try {
+    find();
+  } catch (const Error& error) {
+    node.fail(key, error.message());
+  }
+}
+
+void check_device(const ConfigNode& root, const TrainConfig& config) {
+  if (config.device != "cuda") return;
+  root.find("device")->fail("device", "this build has no CUDA (expected cpu | auto, got cuda)");
+}
+
+}  // namespace
+
+void TrainConfig::visit_top_options(OptionVisitor& options) {
+  options.text("algo", algo, "name of the algorithm");
+  options.text("env_id", env_id, "environment of the evaluation");
+  options.integer("seed", seed, at_least(0), "seed of every random stream of the run");
+  options.integer("total_timesteps", total_timesteps, at_least(1),
+                  "gradient updates (offline) or environment steps (online)");
+  options.text("output_dir", output_dir, "directory in which run directories are made");
+  options.choice("device", device, {"cpu", "cuda", "auto"}, "where networks live");
+  options.integer("threads", threads, between(0, 1024),
+                  "threads to use; 0 takes all cores. Results do not depend on it");
+  options.integer("num_envs", num_envs, at_least(1), "environments stepped together (online)");
+  options.integer("eval_episodes", eval_episodes, at_least(0),
+                  "episodes of an evaluation; 0 evaluates never");
+  options.integer("eval_interval", eval_interval, at_least(1), "updates between evaluations");
+  options.integer("log_interval", log_interval, at_least(1), "updates between rows of metrics");
+  options.integer("checkpoint_interval", checkpoint_interval, at_least(1),
+                  "updates between checkpoints");
+  options.texts("tags", tags, "free words kept with the run");
+}
+
+void TrainConfig::visit_algo_kwargs(OptionVisitor& options) {
+  algorithm->visit_options(options);
+  schedule.visit_options(options);
+  budget.visit_options(options);
+  early_stopping.visit_options(options);
+  dataset.visit_options(options);
+}
+
+TrainConfig default_config(const std::string& algo) {
+  TrainConfig config;
+  config.algo = algo;
+  config.algorithm = find_algorithm(algo).make_options();
+  return config;
+}
+
+TrainConfig read_train_config(const ConfigNode& root) {
+  const auto& algo = required(root, "algo", "td3_bc");
+  TrainConfig config;
+  check_name(algo, "algo", [&] { config = default_config(algo.text); });
+  const auto& env_id = required(root, "env_id", "Pendulum-v1");
+  check_name(env_id, "env_id", [&] { make_environment(env_id.text); });
+
+  OptionReader top(root, "");
+  config.visit_top_options(top);
+  top.accept("algo_kwargs");
+  top.accept("env_kwargs");
+  const auto visit_kwargs = [&](OptionVisitor& options) { config.visit_algo_kwargs(options); };
+  top.finish(keys_of(visit_kwargs, "algo_kwargs."));
+  check_device(root, config);
+
+  if (const auto* node = root.find("algo_kwargs")) {
+    OptionReader reader(*node, "algo_kwargs");
+    visit_kwargs(reader);
+    reader.finish(top_keys());
+  }
+  if (const auto* node = root.find("env_kwargs")) {
+    OptionReader(*node, "env_kwargs").finish();
+  }
+  config.algorithm->check();
+  return config;
+}
+
+Json write_train_config(const TrainConfig& config) {
+  TrainConfig copy = config;  // visiting is written for reading too, hence wants non-const fields
+  Json json = write_options([&](OptionVisitor& options) { copy.visit_top_options(options); });
+  json["algo_kwargs"] =
+      write_options([&](OptionVisitor& options) { copy.visit_algo_kwargs(options); });
+  json["env_kwargs"] = Json::object();
+  return json;
+}
+
+std::string config_hash(const TrainConfig& config) {
+  Json json = write_train_config(config);
+  for (const char* key : {"threads", "output_dir", "tags", "total_timesteps"}) json.erase(key);
+  return sha256_hex(json.dump());
+}
+
+ConfigNode load_config(const std::string& file_or_name) {
+  auto& files = posix_file_system();
+  std::vector<std::string> names;
+  for (const auto& config : packaged_configs()) {
+    if (config.name == file_or_name) return read_yaml(config.text, config.name);
+    names.push_back(config.name);
+  }
+  if (!files.exists(file_or_name)) {
+    throw Error(ErrorKind::config, {file_or_name, 0, ""},
+                "no such file, and no packaged config of that name (packaged: " +
+                    join(names, ", ") + did_you_mean(file_or_name, names) + ")");
+  }
+  return read_yaml(files.read_file(file_or_name), file_or_name);
+}
+
+void set_config_value(ConfigNode& root, const std::string& assignment) {
+  const auto equals = assignment.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw Error(ErrorKind::config, {"--set", 0, ""},
+                "not an assignment (expected key=value, got " + assignment + ")");
+  }
+  std::string path = assignment.substr(0, equals);
+  const auto top = top_keys();
+  const auto first = path.substr(0, path.find('.'));
+  if (std::find(top.begin(), top.end(), first) == top.end()) path = "algo_kwargs." + path;
+
+  ConfigNode* map = &root;
+  for (size_t dot; (dot = path.find('.')) != std::string::npos; path = path.substr(dot + 1)) {
+    const auto name = path.substr(0, dot);
+    if (map->find(name) == nullptr || map->find(name)->kind == ConfigNode::Kind::null) {
+      auto made = ConfigNode::map();
+      made.file = "--set";
+      map->set(name, std::move(made));
+    }
+    map = map->find(name);
+    if (map->kind != ConfigNode::Kind::map) {
+      throw Error(ErrorKind::config, {"--set", 0, assignment.substr(0, equals)},
+                  "`" + name + "` is " + map->kind_name() + ", not a map of keys");
+    }
+  }
+  map->set(path, read_yaml_value(assignment.substr(equals + 1), "--set"));
+}
+
+}  // namespace rl_training

@@ -1,0 +1,56 @@
+#pragma once
+#include <memory>
+
+#include "rl_training/algorithms/registry.h"
+#include "rl_training/experiment/dataset_source.h"
+#include "rl_training/runtime/budget.h"
+#include "rl_training/runtime/early_stopping.h"
+#include "rl_training/runtime/schedule.h"
+
+namespace rl_training {
+
+// Everything a run is made of. Top-level keys are fields; `algo_kwargs` holds the algorithm's own
+// options beside the shared schedule, budget, early-stopping and dataset ones.
+struct TrainConfig {
+  std::string algo;
+  std::string env_id;
+  int64_t seed = 0;
+  int64_t total_timesteps = 100000;
+  std::string output_dir = "runs";
+  std::string device = "cpu";
+  int64_t threads = 0;
+  int64_t num_envs = 1;
+  int64_t eval_episodes = 10, eval_interval = 5000;
+  int64_t log_interval = 100, checkpoint_interval = 5000;
+  std::vector<std::string> tags;
+
+  std::shared_ptr<AlgorithmOptions> algorithm;
+  ScheduleSpec schedule;
+  BudgetOptions budget;
+  EarlyStoppingOptions early_stopping;
+  DatasetOptions dataset;
+
+  void visit_top_options(OptionVisitor& options);
+  void visit_algo_kwargs(OptionVisitor& options);
+};
+
+// The defaults of one algorithm.
+TrainConfig default_config(const std::string& algo);
+
+// Strict: every key must be known, typed and in range. Error{config} with file, line and key.
+TrainConfig read_train_config(const ConfigNode& root);
+
+// Every key with its value, in a fixed order: what config.yaml and checkpoints hold.
+Json write_train_config(const TrainConfig& config);
+
+// SHA-256 of all that decides the numbers: threads, places and the length of the run are left out.
+std::string config_hash(const TrainConfig& config);
+
+// A file, or the name of a packaged config ("td3_bc/pendulum").
+ConfigNode load_config(const std::string& file_or_name);
+
+// `--set key=value`. The key may be dotted; one that is not a top-level key is looked for in
+// algo_kwargs, so `batch_size=64` is enough.
+void set_config_value(ConfigNode& root, const std::string& assignment);
+
+}  // namespace rl_training

@@ -1,0 +1,105 @@
+#include "rl_training/experiment/trained_policy.h"
+
+#include "build_info.h"
+#include "rl_training/envs/registry.h"
+#include "rl_training/experiment/state_archive.h"
+#include "rl_training/models/kernels.h"
+#include "rl_training/util/file_system.h"
+
+namespace rl_training {
+
+TrainedPolicy::TrainedPolicy(TrainConfig config)
+    : config_(std::move(config)),
+      env_(make_environment(config_.env_id)->spec()),
+      pool_(std::make_unique<ThreadPool>(config_.threads > 0 ? static_cast<int>(config_.threads)
+                                                             : available_cores())),
+      normalizer_(env_.obs_dim) {
+  use_one_library_thread();
+  AlgorithmContext context;
+  context.obs_dim = env_.obs_dim;
+  context.action_dim = env_.action.dims();
+  context.seed = static_cast<uint64_t>(config_.seed);
+  context.compute.pool = pool_.get();
+  algorithm_ = find_algorithm(config_.algo).make(*config_.algorithm, context);
+}
+
+TrainedPolicy::TrainedPolicy(const Checkpoint& checkpoint) : TrainedPolicy(config_of(checkpoint)) {
+  load_state(
+      checkpoint.entries, checkpoint.path, [this](StateVisitor& state) { visit_state(state); },
+      /*allow_unvisited=*/true);
+}
+
+EvaluationResult TrainedPolicy::evaluate(int64_t episodes, uint64_t seed) {
+  return Evaluator(config_.env_id, episodes, seed, pool_.get()).run(*algorithm_, normalizer_);
+}
+
+std::vector<std::vector<double>> TrainedPolicy::predict(
+    const std::vector<std::vector<double>>& obs) {
+  auto input = torch::empty({static_cast<int64_t>(obs.size()), env_.obs_dim});
+  for (size_t i = 0; i < obs.size(); ++i) {
+    if (static_cast<int64_t>(obs[i].size()) != env_.obs_dim) {
+      throw Error(ErrorKind::data, {"", 0, "obs"},
+                  "observation " + std::to_string(i) + " does not fit " + env_.id + " (expected " +
+                      std::to_string(env_.obs_dim) + " numbers, got " +
+                      std::to_string(obs[i].size()) + ")");
+    }
+    float* row = input.data_ptr<float>() + static_cast<int64_t>(i) * env_.obs_dim;
+    for (size_t j = 0; j < obs[i].size(); ++j) row[j] = static_cast<float>(obs[i][j]);
+    normalizer_.apply(row, row);
+  }
+  const auto unit = algorithm_->act(input, ActMode::greedy).contiguous();
+  std::vector<std::vector<double>> actions(obs.size());
+  const float* value = unit.data_ptr<float>();
+  for (auto& action : actions) {
+    for (int64_t j = 0; j < env_.action.dims(); ++j) {
+      action.push_back(env_.action.from_unit(j, *value++));
+    }
+  }
+  return actions;
+}
+
+void TrainedPolicy::save(const std::string& directory) {
+  const auto entries = save_state([this](StateVisitor& state) { visit_state(state); });
+  save_checkpoint(posix_file_system(), directory, 0, entries,
+                  checkpoint_facts(config_, pool_->size(), ""));
+}
+
+void TrainedPolicy::visit_state(StateVisitor& state) {
+  state.part("algorithm", *algorithm_);
+  state.part("normalizer", normalizer_);
+}
+
+Json checkpoint_facts(const TrainConfig& config, int threads, const std::string& fingerprint) {
+  return {{"config", write_train_config(config)},
+          {"config_hash", config_hash(config)},
+          {"dataset_fingerprint", fingerprint},
+          {"version", RL_TRAINING_VERSION},
+          {"threads", threads},
+          {"instruction_set", kernels().name}};
+}
+
+TrainConfig config_of(const Checkpoint& checkpoint) {
+  if (!checkpoint.manifest.contains("config")) {
+    throw Error(ErrorKind::checkpoint, {checkpoint.path, 0, "config"},
+                "the manifest holds no config");
+  }
+  return read_train_config(
+      ConfigNode::from_json(checkpoint.manifest["config"], checkpoint.path + "/manifest.json"));
+}
+
+Checkpoint find_checkpoint(const std::string& run_or_checkpoint,
+                           const std::function<void(const std::string&)>& warn) {
+  auto& files = posix_file_system();
+  if (!files.exists(run_or_checkpoint)) {
+    throw Error(ErrorKind::io, {run_or_checkpoint, 0, ""}, "no such run or checkpoint directory");
+  }
+  if (files.exists(run_or_checkpoint + "/checkpoints")) {
+    const CheckpointStore store(files, run_or_checkpoint + "/checkpoints");
+    if (auto checkpoint = store.load_newest(warn)) return std::move(*checkpoint);
+    throw Error(ErrorKind::checkpoint, {run_or_checkpoint, 0, ""},
+                "this run has no checkpoint yet");
+  }
+  return load_checkpoint(files, run_or_checkpoint);
+}
+
+}  // namespace rl_training

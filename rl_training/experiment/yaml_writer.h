@@ -1,0 +1,12 @@
+#pragma once
+#include <string>
+
+#include "rl_training/util/json.h"
+
+namespace rl_training {
+
+// Readable YAML: maps in lines, lists of plain values as [a, b]. read_yaml gives the same values
+// back: doubles keep all their bits, and text that looks like something else is quoted.
+std::string write_yaml(const Json& value);
+
+}  // namespace rl_training

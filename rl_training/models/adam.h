@@ -1,0 +1,30 @@
+#pragma once
+#include "rl_training/models/mlp.h"
+
+namespace rl_training {
+
+struct AdamOptions {
+  double learning_rate = 3e-4;
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0.0;
+};
+
+// Adam (arXiv:1412.6980) on the flat numbers of one network; the same step as torch.optim.Adam.
+class Adam {
+ public:
+  Adam(const Mlp& network, const AdamOptions& options, const Compute& compute);
+
+  // Uses and then clears network.parameters().grad(). `lr_scale` multiplies the learning rate.
+  void step(double lr_scale = 1.0);
+  void visit_state(StateVisitor& state);
+
+ private:
+  torch::Tensor parameters_, first_moment_, second_moment_;
+  AdamOptions options_;
+  ThreadPool* pool_;
+  int64_t steps_ = 0;
+};
+
+// Backward pass and one step: what each loss of each algorithm does.
+void minimize(const torch::Tensor& loss, Adam& optimizer, double lr_scale);
+
+}  // namespace rl_training

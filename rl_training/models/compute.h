@@ -1,0 +1,27 @@
+#pragma once
+#include <torch/types.h>
+
+#include "rl_training/util/thread_pool.h"
+
+namespace rl_training {
+
+// Where networks live and who does their work.
+struct Compute {
+  ThreadPool* pool = nullptr;  // null: the calling thread alone
+  torch::Device device = torch::kCPU;
+};
+
+// Our pool is the only source of parallelism: ATen splits large reductions by its thread count,
+// which would change bits. Call once before training.
+void use_one_library_thread();
+
+template <class Body>
+void run_tasks(ThreadPool* pool, int64_t tasks, const Body& body) {
+  if (pool != nullptr) {
+    pool->run(tasks, body);
+  } else {
+    for (int64_t i = 0; i < tasks; ++i) body(i);
+  }
+}
+
+}  // namespace rl_training

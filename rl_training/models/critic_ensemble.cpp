@@ -1,0 +1,35 @@
+#include "rl_training/models/critic_ensemble.h"
+
+namespace rl_training {
+namespace {
+
+MlpSpec critic_spec(int64_t obs_dim, int64_t action_dim, const CriticEnsemble::Options& options) {
+  MlpSpec spec;
+  spec.inputs = obs_dim + action_dim;
+  spec.outputs = 1;
+  spec.hidden_sizes = options.hidden_sizes;
+  spec.layer_norm = options.layer_norm;
+  spec.layer_norm_eps = options.layer_norm_eps;
+  spec.hidden_init = options.hidden_init;
+  spec.output_init = options.output_init;
+  spec.members = options.count;
+  return spec;
+}
+
+}  // namespace
+
+CriticEnsemble::CriticEnsemble(int64_t obs_dim, int64_t action_dim, const Options& options,
+                               Rng& rng, const Compute& compute)
+    : network_(critic_spec(obs_dim, action_dim, options), rng, compute) {}
+
+torch::Tensor CriticEnsemble::values(const torch::Tensor& obs, const torch::Tensor& actions,
+                                     Use use) const {
+  return network_.forward(obs, actions, use).squeeze(2);
+}
+
+torch::Tensor CriticEnsemble::first_value(const torch::Tensor& obs, const torch::Tensor& actions,
+                                          Use use) const {
+  return network_.forward(obs, actions, use, 1).view({-1});
+}
+
+}  // namespace rl_training

@@ -1,0 +1,35 @@
+#pragma once
+#include "rl_training/models/mlp.h"
+
+namespace rl_training {
+
+// N state-action values Q_1 .. Q_N in one network; twin critics are N = 2.
+class CriticEnsemble {
+ public:
+  struct Options {
+    int64_t count = 2;
+    std::vector<int64_t> hidden_sizes = {256, 256};
+    LayerNorm layer_norm = LayerNorm::none;
+    double layer_norm_eps = 1e-5;
+    LayerInit hidden_init = {}, output_init = {};
+  };
+
+  CriticEnsemble(int64_t obs_dim, int64_t action_dim, const Options& options, Rng& rng,
+                 const Compute& compute);
+
+  // [count, rows]
+  torch::Tensor values(const torch::Tensor& obs, const torch::Tensor& actions,
+                       Use use = Use::train) const;
+  // Q_1 alone, [rows]
+  torch::Tensor first_value(const torch::Tensor& obs, const torch::Tensor& actions,
+                            Use use = Use::train) const;
+
+  Mlp& network() { return network_; }
+  const Mlp& network() const { return network_; }
+  void visit_state(StateVisitor& state) { network_.visit_state(state); }
+
+ private:
+  Mlp network_;
+};
+
+}  // namespace rl_training

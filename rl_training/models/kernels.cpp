@@ -1,0 +1,170 @@
+// Compiled once for each instruction set with KERNEL_SET = baseline | avx2 | avx512. Only plain
+// loops: a template or inline function of a library, compiled here for AVX-512, could be the copy
+// that the linker keeps for everyone.
+#include "rl_training/models/kernels.h"
+
+namespace rl_training::KERNEL_SET {
+namespace {
+
+constexpr int64_t kLanes = 16;  // partial sums of a row, the same for every instruction set
+
+void add_bias(float* y, const float* bias, int64_t rows, int64_t columns) {
+  for (int64_t i = 0; i < rows; ++i) {
+    float* row = y + i * columns;
+    for (int64_t j = 0; j < columns; ++j) row[j] += bias[j];
+  }
+}
+
+void add_bias_relu(float* y, const float* bias, int64_t rows, int64_t columns) {
+  for (int64_t i = 0; i < rows; ++i) {
+    float* row = y + i * columns;
+    for (int64_t j = 0; j < columns; ++j) {
+      const float value = row[j] + bias[j];
+      row[j] = value > 0.0f ? value : (value == value ? 0.0f : value);  // NaN stays NaN
+    }
+  }
+}
+
+void relu_backward(float* delta, const float* activation, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) delta[i] = activation[i] > 0.0f ? delta[i] : 0.0f;
+}
+
+void tanh_backward(float* delta, const float* activation, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) delta[i] *= 1.0f - activation[i] * activation[i];
+}
+
+void column_sum(const float* delta, int64_t rows, int64_t columns, float* out) {
+  for (int64_t j = 0; j < columns; ++j) out[j] = 0.0f;
+  for (int64_t i = 0; i < rows; ++i) {
+    const float* row = delta + i * columns;
+    for (int64_t j = 0; j < columns; ++j) out[j] += row[j];
+  }
+}
+
+void column_dot(const float* delta, const float* other, int64_t rows, int64_t columns, float* out) {
+  for (int64_t j = 0; j < columns; ++j) out[j] = 0.0f;
+  for (int64_t i = 0; i < rows; ++i) {
+    const float* a = delta + i * columns;
+    const float* b = other + i * columns;
+    for (int64_t j = 0; j < columns; ++j) out[j] += a[j] * b[j];
+  }
+}
+
+float sum_lanes(const float* lanes) {
+  float total = 0.0f;
+  for (int64_t k = 0; k < kLanes; ++k) total += lanes[k];
+  return total;
+}
+
+float dot(const float* a, const float* b, int64_t count) {
+  float lanes[kLanes] = {};
+  int64_t j = 0;
+  for (; j + kLanes <= count; j += kLanes) {
+    for (int64_t k = 0; k < kLanes; ++k) lanes[k] += a[j + k] * b[j + k];
+  }
+  for (int64_t k = 0; j + k < count; ++k) lanes[k] += a[j + k] * b[j + k];
+  return sum_lanes(lanes);
+}
+
+float sum(const float* a, int64_t count) {
+  float lanes[kLanes] = {};
+  int64_t j = 0;
+  for (; j + kLanes <= count; j += kLanes) {
+    for (int64_t k = 0; k < kLanes; ++k) lanes[k] += a[j + k];
+  }
+  for (int64_t k = 0; j + k < count; ++k) lanes[k] += a[j + k];
+  return sum_lanes(lanes);
+}
+
+void layer_norm(const float* x, const float* gain, const float* shift, float eps, int64_t rows,
+                int64_t columns, float* normalised, float* inverse_std, float* y) {
+  const float scale = 1.0f / static_cast<float>(columns);
+  for (int64_t i = 0; i < rows; ++i) {
+    const float* in = x + i * columns;
+    float* hat = normalised + i * columns;
+    float* out = y + i * columns;
+    const float mean = sum(in, columns) * scale;
+    for (int64_t j = 0; j < columns; ++j) hat[j] = in[j] - mean;
+    const float inverse = 1.0f / __builtin_sqrtf(dot(hat, hat, columns) * scale + eps);
+    for (int64_t j = 0; j < columns; ++j) {
+      hat[j] *= inverse;
+      out[j] = hat[j] * gain[j] + shift[j];
+    }
+    inverse_std[i] = inverse;
+  }
+}
+
+// With h the normalised row and g = delta * gain: dx = (g - mean(g) - h * mean(g * h)) / std
+void layer_norm_backward(float* delta, const float* gain, const float* normalised,
+                         const float* inverse_std, int64_t rows, int64_t columns) {
+  const float scale = 1.0f / static_cast<float>(columns);
+  for (int64_t i = 0; i < rows; ++i) {
+    float* d = delta + i * columns;
+    const float* hat = normalised + i * columns;
+    for (int64_t j = 0; j < columns; ++j) d[j] *= gain[j];
+    const float mean = sum(d, columns) * scale;
+    const float projection = dot(d, hat, columns) * scale;
+    for (int64_t j = 0; j < columns; ++j) {
+      d[j] = (d[j] - mean - hat[j] * projection) * inverse_std[i];
+    }
+  }
+}
+
+void row_dot(const float* x, const float* w, float bias, int64_t rows, int64_t columns, float* y) {
+  for (int64_t i = 0; i < rows; ++i) y[i] = dot(x + i * columns, w, columns) + bias;
+}
+
+void outer(const float* d, const float* w, int64_t rows, int64_t columns, float* out) {
+  for (int64_t i = 0; i < rows; ++i) {
+    float* row = out + i * columns;
+    for (int64_t j = 0; j < columns; ++j) row[j] = d[i] * w[j];
+  }
+}
+
+void weighted_column_sum(const float* d, const float* x, int64_t rows, int64_t columns,
+                         float* out) {
+  for (int64_t j = 0; j < columns; ++j) out[j] = 0.0f;
+  for (int64_t i = 0; i < rows; ++i) {
+    const float* row = x + i * columns;
+    for (int64_t j = 0; j < columns; ++j) out[j] += d[i] * row[j];
+  }
+}
+
+void adam(float* p, float* m, float* v, const float* g, int64_t count, const AdamStep& step) {
+  const float beta1 = step.beta1, beta2 = step.beta2;
+  const float rest1 = 1.0f - beta1, rest2 = 1.0f - beta2;
+  for (int64_t i = 0; i < count; ++i) {
+    const float grad = g[i] + step.weight_decay * p[i];
+    m[i] = beta1 * m[i] + rest1 * grad;
+    v[i] = beta2 * v[i] + rest2 * grad * grad;
+    const float root = __builtin_sqrtf(v[i]) * step.inverse_sqrt_bias + step.eps;
+    p[i] -= step.step_size * (m[i] / root);
+  }
+}
+
+void polyak(float* target, const float* source, int64_t count, float tau) {
+  for (int64_t i = 0; i < count; ++i) target[i] += tau * (source[i] - target[i]);
+}
+
+}  // namespace
+
+#define KERNEL_TEXT_(set) #set
+#define KERNEL_TEXT(set) KERNEL_TEXT_(set)
+
+extern const Kernels kKernels;
+const Kernels kKernels = {KERNEL_TEXT(KERNEL_SET),
+                          add_bias,
+                          add_bias_relu,
+                          relu_backward,
+                          tanh_backward,
+                          column_sum,
+                          column_dot,
+                          layer_norm,
+                          layer_norm_backward,
+                          row_dot,
+                          outer,
+                          weighted_column_sum,
+                          adam,
+                          polyak};
+
+}  // namespace rl_training::KERNEL_SET

@@ -1,0 +1,50 @@
+#pragma once
+#include <cstdint>
+
+namespace rl_training {
+
+struct AdamStep {
+  float beta1, beta2, eps, weight_decay;
+  float step_size;          // learning rate / (1 - beta1^t)
+  float inverse_sqrt_bias;  // 1 / sqrt(1 - beta2^t)
+};
+
+// The elementwise loops between the matrix products. models/kernels.cpp is compiled once for each
+// instruction set; `kernels()` gives the widest one that this processor has. All matrices are
+// row-major without gaps.
+struct Kernels {
+  const char* name;
+
+  void (*add_bias)(float* y, const float* bias, int64_t rows, int64_t columns);
+  void (*add_bias_relu)(float* y, const float* bias, int64_t rows, int64_t columns);
+  // delta *= (activation > 0)
+  void (*relu_backward)(float* delta, const float* activation, int64_t count);
+  // delta *= 1 - activation^2
+  void (*tanh_backward)(float* delta, const float* activation, int64_t count);
+  // out[j] = sum_i delta[i, j]
+  void (*column_sum)(const float* delta, int64_t rows, int64_t columns, float* out);
+  // out[j] = sum_i delta[i, j] * other[i, j]
+  void (*column_dot)(const float* delta, const float* other, int64_t rows, int64_t columns,
+                     float* out);
+  // y = gain * normalised(x) + shift by rows; keeps normalised(x) and 1 / std. x may be y.
+  void (*layer_norm)(const float* x, const float* gain, const float* shift, float eps, int64_t rows,
+                     int64_t columns, float* normalised, float* inverse_std, float* y);
+  // delta (in place): gradient at y -> gradient at x
+  void (*layer_norm_backward)(float* delta, const float* gain, const float* normalised,
+                              const float* inverse_std, int64_t rows, int64_t columns);
+  // y[i] = sum_j x[i, j] * w[j] + bias
+  void (*row_dot)(const float* x, const float* w, float bias, int64_t rows, int64_t columns,
+                  float* y);
+  // out[i, j] = d[i] * w[j]
+  void (*outer)(const float* d, const float* w, int64_t rows, int64_t columns, float* out);
+  // out[j] = sum_i d[i] * x[i, j]
+  void (*weighted_column_sum)(const float* d, const float* x, int64_t rows, int64_t columns,
+                              float* out);
+  void (*adam)(float* p, float* m, float* v, const float* g, int64_t count, const AdamStep& step);
+  // target += tau * (source - target)
+  void (*polyak)(float* target, const float* source, int64_t count, float tau);
+};
+
+const Kernels& kernels();
+
+}  // namespace rl_training

@@ -1,0 +1,16 @@
+#pragma once
+#include <torch/types.h>
+
+namespace rl_training {
+
+// Smallest member at each row: [members, rows] -> [rows].
+torch::Tensor minimum(const torch::Tensor& values);
+
+// r + gamma (1 - terminated) next_value, without gradient. All [rows].
+torch::Tensor td_target(const torch::Tensor& rewards, const torch::Tensor& terminated,
+                        const torch::Tensor& next_value, double gamma);
+
+// sum over members of the mean over rows of (values - target)^2: [members, rows], [rows] -> scalar.
+torch::Tensor squared_error(const torch::Tensor& values, const torch::Tensor& target);
+
+}  // namespace rl_training

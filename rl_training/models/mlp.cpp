@@ -1,0 +1,233 @@
+#include "rl_training/models/mlp.h"
+
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/utils.h>
+
+#include "rl_training/models/kernels.h"
+
+namespace rl_training {
+
+namespace autograd = torch::autograd;
+
+struct Mlp::Shared {
+  Shared(const MlpSpec& spec, ThreadPool* pool) : kernel(spec, pool) {}
+
+  MlpKernel kernel;
+  std::vector<std::unique_ptr<MlpWorkspace>> spare;
+  torch::Tensor gradient;  // reused for parameters().grad()
+
+  std::unique_ptr<MlpWorkspace> borrow() {
+    if (spare.empty()) return std::make_unique<MlpWorkspace>();
+    auto workspace = std::move(spare.back());
+    spare.pop_back();
+    return workspace;
+  }
+};
+
+// The backward pass of a whole network. Its edges lead to the inputs only; the gradient of the
+// numbers goes straight into parameters().grad().
+class MlpNode : public autograd::Node {
+ public:
+  MlpNode(std::shared_ptr<Mlp::Shared> shared, torch::Tensor parameters, Use use, torch::Tensor x,
+          int64_t side_columns, std::unique_ptr<MlpWorkspace> workspace)
+      : shared_(std::move(shared)),
+        parameters_(std::move(parameters)),
+        version_(parameters_._version()),
+        use_(use),
+        x_(std::move(x)),
+        side_columns_(side_columns),
+        workspace_(std::move(workspace)) {}
+
+  ~MlpNode() override {
+    if (workspace_) shared_->spare.push_back(std::move(workspace_));
+  }
+  MlpNode(const MlpNode&) = delete;
+  MlpNode& operator=(const MlpNode&) = delete;
+
+  void keep_output(const torch::Tensor& y) { y_ = y.detach(); }
+
+  autograd::variable_list apply(autograd::variable_list&& gradients) override {
+    TORCH_CHECK(workspace_ != nullptr, "backward through the same network output twice");
+    TORCH_CHECK(parameters_._version() == version_,
+                "the network was changed between its forward and backward pass");
+    const auto& kernel = shared_->kernel;
+    const int64_t inputs = kernel.spec().inputs;
+    const auto y_gradient = gradients[0].contiguous();
+    const bool wants_x = task_should_compute_output(0);
+    const bool wants_side = side_columns_ > 0 && task_should_compute_output(1);
+
+    MlpKernel::Gradients wanted;
+    torch::Tensor accumulated;
+    if (use_ == Use::train && parameters_.requires_grad()) {
+      if (parameters_.grad().defined()) {
+        accumulated = torch::empty_like(shared_->gradient);
+        wanted.parameters = accumulated.data_ptr<float>();
+      } else {
+        wanted.parameters = gradient_buffer();
+      }
+    }
+    torch::Tensor input_gradient;
+    if (wants_x || wants_side) {
+      const int64_t x_columns = inputs - side_columns_;
+      wanted.input_first = wants_x ? 0 : x_columns;
+      wanted.input_count = (wants_side ? inputs : x_columns) - wanted.input_first;
+      input_gradient = torch::empty({workspace_->rows, wanted.input_count});
+      wanted.input = input_gradient.data_ptr<float>();
+    }
+    kernel.backward(parameters_.data_ptr<float>(), x_pointer(),
+                    y_.defined() ? y_.data_ptr<float>() : nullptr, y_gradient.data_ptr<float>(),
+                    *workspace_, wanted);
+    publish_gradient(accumulated);
+    shared_->spare.push_back(std::move(workspace_));
+
+    autograd::variable_list result(side_columns_ > 0 ? 2 : 1);
+    if (wants_x) result[0] = input_gradient.narrow(1, 0, inputs - side_columns_);
+    if (wants_side) {
+      result[1] = input_gradient.narrow(1, wants_x ? inputs - side_columns_ : 0, side_columns_);
+    }
+    return result;
+  }
+
+ private:
+  const float* x_pointer() const {
+    return side_columns_ > 0 ? workspace_->joined_input.data() : x_.data_ptr<float>();
+  }
+
+  float* gradient_buffer() {
+    if (!shared_->gradient.defined()) shared_->gradient = torch::zeros_like(parameters_);
+    const int64_t used = workspace_->members * shared_->kernel.layout().size;
+    if (used < parameters_.numel())
+      shared_->gradient.narrow(0, used, parameters_.numel() - used).zero_();
+    return shared_->gradient.data_ptr<float>();
+  }
+
+  void publish_gradient(const torch::Tensor& accumulated) {
+    if (use_ != Use::train || !parameters_.requires_grad()) return;
+    if (accumulated.defined()) {
+      const int64_t used = workspace_->members * shared_->kernel.layout().size;
+      parameters_.mutable_grad().narrow(0, 0, used).add_(accumulated.narrow(0, 0, used));
+    } else {
+      parameters_.mutable_grad() = shared_->gradient;
+    }
+  }
+
+  std::shared_ptr<Mlp::Shared> shared_;
+  torch::Tensor parameters_;
+  uint32_t version_;
+  Use use_;
+  torch::Tensor x_;
+  int64_t side_columns_;
+  std::unique_ptr<MlpWorkspace> workspace_;
+  torch::Tensor y_;
+};
+
+Mlp::Mlp(const MlpSpec& spec, Rng& rng, const Compute& compute)
+    : shared_(std::make_shared<Shared>(spec, compute.pool)), pool_(compute.pool) {
+  const auto& layout = shared_->kernel.layout();
+  auto numbers = torch::empty({spec.members * layout.size});
+  init_parameters(spec, layout, rng,
+                  {numbers.data_ptr<float>(), static_cast<size_t>(numbers.numel())});
+  parameters_ = numbers.to(compute.device).set_requires_grad(true);
+}
+
+Mlp::Mlp(const Mlp& other)
+    : shared_(std::make_shared<Shared>(other.spec(), other.pool_)),
+      parameters_(other.parameters_.detach().clone().set_requires_grad(true)),
+      pool_(other.pool_) {}
+
+const MlpSpec& Mlp::spec() const { return shared_->kernel.spec(); }
+const MlpLayout& Mlp::layout() const { return shared_->kernel.layout(); }
+
+torch::Tensor Mlp::forward(const torch::Tensor& x, const torch::Tensor& side, Use use,
+                           int64_t members) const {
+  if (!parameters_.is_cpu() || parameters_.scalar_type() != torch::kFloat) {
+    return forward_plain(x, side, use, members);
+  }
+  if (members == 0) members = spec().members;
+  const int64_t rows = x.size(0);
+  const int64_t side_columns = side.defined() ? side.size(1) : 0;
+  TORCH_CHECK(x.size(1) + side_columns == spec().inputs, "network expects ", spec().inputs,
+              " inputs, got ", x.size(1), " + ", side_columns);
+  const auto plain_x = x.contiguous();
+  auto workspace = shared_->borrow();
+  const float* input = plain_x.data_ptr<float>();
+  if (side.defined()) {
+    const auto plain_side = side.contiguous();
+    float* joined = workspace->joined_input.reserve(rows * spec().inputs);
+    const float* right = plain_side.data_ptr<float>();
+    for (int64_t i = 0; i < rows; ++i) {
+      float* row = joined + i * spec().inputs;
+      std::copy_n(input + i * x.size(1), x.size(1), row);
+      std::copy_n(right + i * side_columns, side_columns, row + x.size(1));
+    }
+    input = joined;
+  }
+  auto y = torch::empty({members, rows, spec().outputs});
+  shared_->kernel.forward(parameters_.data_ptr<float>(), input, rows, members, *workspace,
+                          y.data_ptr<float>());
+
+  const bool numbers_wanted = use == Use::train && parameters_.requires_grad();
+  const bool inputs_wanted = x.requires_grad() || (side.defined() && side.requires_grad());
+  if (torch::GradMode::is_enabled() && (numbers_wanted || inputs_wanted)) {
+    auto node = std::shared_ptr<MlpNode>(new MlpNode(shared_, parameters_, use, plain_x.detach(),
+                                                     side_columns, std::move(workspace)),
+                                         autograd::deleteNode);
+    node->set_next_edges(side.defined() ? autograd::collect_next_edges(x, side)
+                                        : autograd::collect_next_edges(x));
+    if (spec().output_activation != Activation::none) node->keep_output(y);
+    autograd::set_history(y, node);
+  } else {
+    shared_->spare.push_back(std::move(workspace));
+  }
+  return y;
+}
+
+void Mlp::polyak_from(const Mlp& other, double tau) {
+  const torch::NoGradGuard no_grad;
+  if (!parameters_.is_cpu()) {
+    parameters_.lerp_(other.parameters_, tau);
+    return;
+  }
+  constexpr int64_t kChunk = 32768;
+  const int64_t count = parameters_.numel();
+  float* target = parameters_.data_ptr<float>();
+  const float* source = other.parameters_.data_ptr<float>();
+  run_tasks(pool_, (count + kChunk - 1) / kChunk, [&](int64_t task) {
+    const int64_t first = task * kChunk;
+    kernels().polyak(target + first, source + first, std::min(kChunk, count - first),
+                     static_cast<float>(tau));
+  });
+  parameters_.unsafeGetTensorImpl()->bump_version();
+}
+
+void Mlp::visit_state(StateVisitor& state) {
+  const torch::NoGradGuard no_grad;
+  for (int64_t member = 0; member < spec().members; ++member) {
+    auto numbers = parameters_.narrow(0, member * layout().size, layout().size);
+    for (size_t i = 0; i < layout().layers.size(); ++i) {
+      const auto& layer = layout().layers[i];
+      const auto name = "member" + std::to_string(member) + ".layer" + std::to_string(i);
+      auto weight = numbers.narrow(0, layer.weight, layer.inputs * layer.outputs)
+                        .view({layer.inputs, layer.outputs});
+      auto bias = numbers.narrow(0, layer.bias, layer.outputs);
+      visit_tensor(state, name + ".weight", weight);
+      visit_tensor(state, name + ".bias", bias);
+      if (layer.gain < 0) continue;
+      auto gain = numbers.narrow(0, layer.gain, layer.outputs);
+      auto shift = numbers.narrow(0, layer.shift, layer.outputs);
+      visit_tensor(state, name + ".norm_gain", gain);
+      visit_tensor(state, name + ".norm_shift", shift);
+    }
+  }
+}
+
+void visit_tensor(StateVisitor& state, const std::string& name, torch::Tensor& tensor) {
+  const torch::NoGradGuard no_grad;
+  TORCH_CHECK(tensor.is_contiguous() && tensor.scalar_type() == torch::kFloat,
+              "state tensors are contiguous float32: ", name);
+  auto local = tensor.cpu();
+  state.array(name, DType::f32, local.sizes(), local.data_ptr<float>());
+  if (!tensor.is_cpu()) tensor.copy_(local);
+}
+
+}  // namespace rl_training

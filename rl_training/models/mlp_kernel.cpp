@@ -1,0 +1,303 @@
+#include "rl_training/models/mlp_kernel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <new>
+
+#include "rl_training/models/compute.h"
+#include "rl_training/models/gemm.h"
+#include "rl_training/models/kernels.h"
+
+namespace rl_training {
+namespace {
+
+// A lone network is cut finer than an ensemble, whose members already give parallel work.
+constexpr int64_t kRowsOfLoneNetwork = 128;
+constexpr int64_t kRowsOfMember = 256;
+constexpr int64_t kColumnsOfBlock = 128;
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+void FloatBuffer::Free::operator()(float* pointer) const { std::free(pointer); }
+
+float* FloatBuffer::reserve(int64_t count) {
+  if (count > capacity_) {
+    const size_t bytes = static_cast<size_t>(ceil_div(count, 16)) * 64;
+    data_.reset(static_cast<float*>(std::aligned_alloc(64, bytes)));
+    if (!data_) throw std::bad_alloc();
+    capacity_ = count;
+  }
+  return data_.get();
+}
+
+MlpKernel::MlpKernel(const MlpSpec& spec, ThreadPool* pool)
+    : spec_(spec), layout_(spec), pool_(pool) {}
+
+int64_t MlpKernel::chunk_rows() const {
+  return spec_.members == 1 ? kRowsOfLoneNetwork : kRowsOfMember;
+}
+
+void MlpKernel::forward(const float* parameters, const float* x, int64_t rows, int64_t members,
+                        MlpWorkspace& workspace, float* y) const {
+  const size_t hidden = layout_.layers.size() - 1;
+  workspace.members = members;
+  workspace.rows = rows;
+  workspace.activation.resize(hidden);
+  workspace.before_norm.resize(hidden);
+  workspace.normalised.resize(hidden);
+  workspace.inverse_std.resize(hidden);
+  for (size_t i = 0; i < hidden; ++i) {
+    const int64_t count = members * rows * layout_.layers[i].outputs;
+    workspace.activation[i].reserve(count);
+    if (spec_.layer_norm == LayerNorm::none) continue;
+    workspace.normalised[i].reserve(count);
+    workspace.inverse_std[i].reserve(members * rows);
+    if (spec_.layer_norm == LayerNorm::after_activation) workspace.before_norm[i].reserve(count);
+  }
+  const int64_t chunks = ceil_div(rows, chunk_rows());
+  run_tasks(pool_, members * chunks, [&](int64_t task) {
+    const int64_t member = task / chunks;
+    const int64_t first = (task % chunks) * chunk_rows();
+    forward_chunk(parameters + member * layout_.size, x, first,
+                  std::min(chunk_rows(), rows - first), member, workspace, y);
+  });
+}
+
+void MlpKernel::forward_chunk(const float* member, const float* x, int64_t first, int64_t count,
+                              int64_t member_index, MlpWorkspace& workspace, float* y) const {
+  const auto& k = kernels();
+  const int64_t offset_rows = member_index * workspace.rows + first;
+  const float* in = x + first * spec_.inputs;
+  const size_t last = layout_.layers.size() - 1;
+  for (size_t i = 0; i < last; ++i) {
+    const auto& layer = layout_.layers[i];
+    auto& buffer = spec_.layer_norm == LayerNorm::after_activation ? workspace.before_norm[i]
+                                                                   : workspace.activation[i];
+    float* out = buffer.data() + offset_rows * layer.outputs;
+    gemm(false, false, count, layer.outputs, layer.inputs, in, layer.inputs, member + layer.weight,
+         layer.outputs, 0.0f, out, layer.outputs);
+    activate(i, member, offset_rows, count, workspace);
+    in = workspace.activation[i].data() + offset_rows * layer.outputs;
+  }
+  const auto& layer = layout_.layers[last];
+  float* out = y + offset_rows * layer.outputs;
+  if (layer.outputs == 1) {
+    k.row_dot(in, member + layer.weight, member[layer.bias], count, layer.inputs, out);
+  } else {
+    gemm(false, false, count, layer.outputs, layer.inputs, in, layer.inputs, member + layer.weight,
+         layer.outputs, 0.0f, out, layer.outputs);
+    k.add_bias(out, member + layer.bias, count, layer.outputs);
+  }
+  const int64_t values = count * layer.outputs;
+  if (spec_.output_activation == Activation::tanh) {
+    for (int64_t j = 0; j < values; ++j) out[j] = std::tanh(out[j]);
+  } else if (spec_.output_activation == Activation::relu) {
+    for (int64_t j = 0; j < values; ++j) out[j] = std::max(out[j], 0.0f);
+  }
+}
+
+// Bias, activation and LayerNorm of a hidden block, on rows whose product was just formed.
+void MlpKernel::activate(size_t index, const float* member, int64_t offset_rows, int64_t count,
+                         MlpWorkspace& workspace) const {
+  const auto& k = kernels();
+  const auto& layer = layout_.layers[index];
+  const int64_t width = layer.outputs;
+  const int64_t offset = offset_rows * width;
+  float* out = workspace.activation[index].data() + offset;
+  const auto bias_and_activation = [&](float* values, const float* bias) {
+    if (bias != nullptr && spec_.activation == Activation::relu) {
+      k.add_bias_relu(values, bias, count, width);
+      return;
+    }
+    if (bias != nullptr) k.add_bias(values, bias, count, width);
+    for (int64_t j = 0; j < count * width; ++j) {
+      values[j] =
+          spec_.activation == Activation::relu ? std::max(values[j], 0.0f) : std::tanh(values[j]);
+    }
+  };
+  const auto normalise = [&](const float* values) {
+    k.layer_norm(values, member + layer.gain, member + layer.shift,
+                 static_cast<float>(spec_.layer_norm_eps), count, width,
+                 workspace.normalised[index].data() + offset,
+                 workspace.inverse_std[index].data() + offset_rows, out);
+  };
+  switch (spec_.layer_norm) {
+    case LayerNorm::none:
+      bias_and_activation(out, member + layer.bias);
+      break;
+    case LayerNorm::before_activation:
+      k.add_bias(out, member + layer.bias, count, width);
+      normalise(out);
+      bias_and_activation(out, nullptr);
+      break;
+    case LayerNorm::after_activation: {
+      float* before = workspace.before_norm[index].data() + offset;
+      bias_and_activation(before, member + layer.bias);
+      normalise(before);
+      break;
+    }
+  }
+}
+
+void MlpKernel::backward(const float* parameters, const float* x, const float* y,
+                         const float* y_gradient, MlpWorkspace& workspace,
+                         const Gradients& wanted) const {
+  const int64_t members = workspace.members;
+  const int64_t rows = workspace.rows;
+  const int64_t chunks = ceil_div(rows, chunk_rows());
+  workspace.delta.resize(layout_.layers.size());
+  workspace.norm_sums.resize(layout_.layers.size());
+  for (size_t i = 0; i < layout_.layers.size(); ++i) {
+    workspace.delta[i].reserve(members * rows * layout_.layers[i].outputs);
+    if (layout_.layers[i].gain >= 0) {
+      workspace.norm_sums[i].reserve(members * chunks * 2 * layout_.layers[i].outputs);
+    }
+  }
+  if (wanted.input != nullptr) workspace.input_delta.reserve(members * rows * wanted.input_count);
+
+  run_tasks(pool_, members * chunks, [&](int64_t task) {
+    backward_chunk(parameters, y, y_gradient, task / chunks, task % chunks, workspace, wanted);
+  });
+
+  if (wanted.parameters != nullptr) {
+    struct Block {
+      size_t layer;
+      int64_t index;
+    };
+    std::vector<Block> blocks;  // the widest layers first, so that threads finish together
+    for (size_t i = 0; i < layout_.layers.size(); ++i) {
+      const bool whole = spec_.members > 1;
+      const int64_t count = whole ? 1 : ceil_div(layout_.layers[i].outputs, kColumnsOfBlock);
+      for (int64_t b = 0; b < count; ++b) blocks.push_back({i, b});
+    }
+    std::stable_sort(blocks.begin(), blocks.end(), [&](const Block& a, const Block& b) {
+      return layout_.layers[a.layer].inputs > layout_.layers[b.layer].inputs;
+    });
+    const auto count = static_cast<int64_t>(blocks.size());
+    run_tasks(pool_, members * count, [&](int64_t task) {
+      const auto& block = blocks[task / members];
+      weight_gradient(block.layer, task % members, block.index, x, workspace, wanted.parameters);
+    });
+  }
+  if (wanted.input != nullptr) {  // summed over members in their order
+    const int64_t count = rows * wanted.input_count;
+    const float* parts = workspace.input_delta.data();
+    std::copy(parts, parts + count, wanted.input);
+    for (int64_t m = 1; m < members; ++m) {
+      for (int64_t j = 0; j < count; ++j) wanted.input[j] += parts[m * count + j];
+    }
+  }
+}
+
+void MlpKernel::backward_chunk(const float* parameters, const float* y, const float* y_gradient,
+                               int64_t member_index, int64_t chunk, MlpWorkspace& workspace,
+                               const Gradients& wanted) const {
+  const auto& k = kernels();
+  const float* member = parameters + member_index * layout_.size;
+  const int64_t first = chunk * chunk_rows();
+  const int64_t count = std::min(chunk_rows(), workspace.rows - first);
+  const int64_t offset_rows = member_index * workspace.rows + first;
+  const size_t last = layout_.layers.size() - 1;
+  {
+    const int64_t offset = offset_rows * spec_.outputs;
+    const int64_t values = count * spec_.outputs;
+    float* delta = workspace.delta[last].data() + offset;
+    std::copy(y_gradient + offset, y_gradient + offset + values, delta);
+    if (spec_.output_activation == Activation::tanh) {
+      k.tanh_backward(delta, y + offset, values);
+    } else if (spec_.output_activation == Activation::relu) {
+      k.relu_backward(delta, y + offset, values);
+    }
+  }
+  for (size_t i = last; i > 0; --i) {
+    const auto& layer = layout_.layers[i];
+    const float* delta = workspace.delta[i].data() + offset_rows * layer.outputs;
+    float* below = workspace.delta[i - 1].data() + offset_rows * layer.inputs;
+    if (layer.outputs == 1) {
+      k.outer(delta, member + layer.weight, count, layer.inputs, below);
+    } else {
+      gemm(false, true, count, layer.inputs, layer.outputs, delta, layer.outputs,
+           member + layer.weight, layer.outputs, 0.0f, below, layer.inputs);
+    }
+    activate_backward(i - 1, member, member_index, chunk, offset_rows, count, workspace);
+  }
+  if (wanted.input != nullptr) {
+    const auto& layer = layout_.layers[0];
+    gemm(false, true, count, wanted.input_count, layer.outputs,
+         workspace.delta[0].data() + offset_rows * layer.outputs, layer.outputs,
+         member + layer.weight + wanted.input_first * layer.outputs, layer.outputs, 0.0f,
+         workspace.input_delta.data() + offset_rows * wanted.input_count, wanted.input_count);
+  }
+}
+
+// Turns the gradient at a hidden block's output into the gradient at its product, in place.
+void MlpKernel::activate_backward(size_t index, const float* member, int64_t member_index,
+                                  int64_t chunk, int64_t offset_rows, int64_t count,
+                                  MlpWorkspace& workspace) const {
+  const auto& k = kernels();
+  const auto& layer = layout_.layers[index];
+  const int64_t width = layer.outputs;
+  const int64_t offset = offset_rows * width;
+  float* delta = workspace.delta[index].data() + offset;
+  const auto undo_activation = [&](const float* activation) {
+    if (spec_.activation == Activation::relu) {
+      k.relu_backward(delta, activation, count * width);
+    } else {
+      k.tanh_backward(delta, activation, count * width);
+    }
+  };
+  const auto undo_norm = [&] {
+    const int64_t chunks = ceil_div(workspace.rows, chunk_rows());
+    const float* normalised = workspace.normalised[index].data() + offset;
+    float* sums = workspace.norm_sums[index].data() + (member_index * chunks + chunk) * 2 * width;
+    k.column_dot(delta, normalised, count, width, sums);
+    k.column_sum(delta, count, width, sums + width);
+    k.layer_norm_backward(delta, member + layer.gain, normalised,
+                          workspace.inverse_std[index].data() + offset_rows, count, width);
+  };
+  switch (spec_.layer_norm) {
+    case LayerNorm::none:
+      undo_activation(workspace.activation[index].data() + offset);
+      break;
+    case LayerNorm::before_activation:
+      undo_activation(workspace.activation[index].data() + offset);
+      undo_norm();
+      break;
+    case LayerNorm::after_activation:
+      undo_norm();
+      undo_activation(workspace.before_norm[index].data() + offset);
+      break;
+  }
+}
+
+void MlpKernel::weight_gradient(size_t index, int64_t member_index, int64_t block, const float* x,
+                                MlpWorkspace& workspace, float* gradient) const {
+  const auto& k = kernels();
+  const auto& layer = layout_.layers[index];
+  const int64_t rows = workspace.rows;
+  const float* in =
+      index == 0 ? x : workspace.activation[index - 1].data() + member_index * rows * layer.inputs;
+  const float* delta = workspace.delta[index].data() + member_index * rows * layer.outputs;
+  float* member = gradient + member_index * layout_.size;
+  if (layer.outputs == 1) {
+    k.weighted_column_sum(delta, in, rows, layer.inputs, member + layer.weight);
+  } else {
+    const bool whole = spec_.members > 1;
+    const int64_t first = whole ? 0 : block * kColumnsOfBlock;
+    const int64_t count = whole ? layer.outputs : std::min(kColumnsOfBlock, layer.outputs - first);
+    gemm(true, false, layer.inputs, count, rows, in, layer.inputs, delta + first, layer.outputs,
+         0.0f, member + layer.weight + first, layer.outputs);
+  }
+  if (block != 0) return;
+  k.column_sum(delta, rows, layer.outputs, member + layer.bias);
+  if (layer.gain < 0) return;
+  const int64_t chunks = ceil_div(rows, chunk_rows());
+  const float* sums = workspace.norm_sums[index].data() + member_index * chunks * 2 * layer.outputs;
+  // gain and shift lie side by side, as their partial sums do
+  k.column_sum(sums, chunks, 2 * layer.outputs, member + layer.gain);
+}
+
+}  // namespace rl_training

@@ -1,0 +1,78 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "rl_training/models/mlp_spec.h"
+#include "rl_training/util/thread_pool.h"
+
+namespace rl_training {
+
+// Memory that is reused from call to call and only ever grows.
+class FloatBuffer {
+ public:
+  float* reserve(int64_t count);
+  float* data() const { return data_.get(); }
+
+ private:
+  struct Free {
+    void operator()(float* pointer) const;
+  };
+  std::unique_ptr<float, Free> data_;
+  int64_t capacity_ = 0;
+};
+
+// What one forward pass keeps for its backward pass.
+struct MlpWorkspace {
+  int64_t members = 0, rows = 0;
+  FloatBuffer joined_input;             // [rows, inputs] when two inputs stand side by side
+  std::vector<FloatBuffer> activation;  // output of each hidden block [members, rows, width]
+  std::vector<FloatBuffer> before_norm, normalised, inverse_std;  // LayerNorm only
+  std::vector<FloatBuffer> delta;      // gradient at each layer's product [members, rows, width]
+  std::vector<FloatBuffer> norm_sums;  // gain and shift gradients [members, chunks, 2 * width]
+  FloatBuffer input_delta;             // [members, rows, wanted inputs]
+};
+
+// A whole MLP, or an ensemble of equal ones, forward and backward on the CPU in float32.
+// Work is cut into (member, fixed chunk of rows) and (member, layer, fixed block of columns)
+// whatever the number of threads, and sums are formed in a fixed order: same bits with any pool.
+class MlpKernel {
+ public:
+  MlpKernel(const MlpSpec& spec, ThreadPool* pool);
+
+  const MlpSpec& spec() const { return spec_; }
+  const MlpLayout& layout() const { return layout_; }
+
+  // x: [rows, inputs] -> y: [members, rows, outputs] with the first `members` networks.
+  void forward(const float* parameters, const float* x, int64_t rows, int64_t members,
+               MlpWorkspace& workspace, float* y) const;
+
+  struct Gradients {
+    float* parameters = nullptr;               // [members, size], overwritten; null: not wanted
+    float* input = nullptr;                    // [rows, input_count], overwritten; null: not wanted
+    int64_t input_first = 0, input_count = 0;  // which columns of x
+  };
+  // After `forward` on the same workspace; `y` is its result, `y_gradient` the gradient there.
+  void backward(const float* parameters, const float* x, const float* y, const float* y_gradient,
+                MlpWorkspace& workspace, const Gradients& wanted) const;
+
+ private:
+  int64_t chunk_rows() const;
+  void forward_chunk(const float* member, const float* x, int64_t first, int64_t count,
+                     int64_t member_index, MlpWorkspace& workspace, float* y) const;
+  void activate(size_t layer, const float* member, int64_t offset_rows, int64_t count,
+                MlpWorkspace& workspace) const;
+  void backward_chunk(const float* parameters, const float* y, const float* y_gradient,
+                      int64_t member_index, int64_t chunk, MlpWorkspace& workspace,
+                      const Gradients& wanted) const;
+  void activate_backward(size_t layer, const float* member, int64_t member_index, int64_t chunk,
+                         int64_t offset_rows, int64_t count, MlpWorkspace& workspace) const;
+  void weight_gradient(size_t layer, int64_t member_index, int64_t block, const float* x,
+                       MlpWorkspace& workspace, float* gradient) const;
+
+  MlpSpec spec_;
+  MlpLayout layout_;
+  ThreadPool* pool_;
+};
+
+}  // namespace rl_training

@@ -1,0 +1,49 @@
+#include "rl_training/models/mlp.h"
+
+namespace rl_training {
+namespace {
+
+torch::Tensor apply_activation(Activation activation, const torch::Tensor& x) {
+  switch (activation) {
+    case Activation::relu:
+      return torch::relu(x);
+    case Activation::tanh:
+      return torch::tanh(x);
+    case Activation::none:
+      break;
+  }
+  return x;
+}
+
+}  // namespace
+
+torch::Tensor Mlp::forward_plain(const torch::Tensor& x, const torch::Tensor& side, Use use,
+                                 int64_t members) const {
+  if (members == 0) members = spec().members;
+  const auto numbers = (use == Use::train ? parameters_ : parameters_.detach())
+                           .view({spec().members, layout().size})
+                           .narrow(0, 0, members);
+  const auto part = [&](int64_t offset, int64_t rows, int64_t columns) {
+    return numbers.narrow(1, offset, rows * columns).reshape({members, rows, columns});
+  };
+  const auto joined = side.defined() ? torch::cat(std::vector<torch::Tensor>{x, side}, 1) : x;
+  auto value = joined.unsqueeze(0).expand({members, joined.size(0), joined.size(1)});
+  for (size_t i = 0; i < layout().layers.size(); ++i) {
+    const auto& layer = layout().layers[i];
+    const bool last = i + 1 == layout().layers.size();
+    value = torch::baddbmm(part(layer.bias, 1, layer.outputs), value,
+                           part(layer.weight, layer.inputs, layer.outputs));
+    const auto normalise = [&](const torch::Tensor& z) {
+      const auto centred = z - z.mean(-1, true);
+      const auto variance = centred.square().mean(-1, true);
+      const auto normalised = centred * torch::rsqrt(variance + spec().layer_norm_eps);
+      return normalised * part(layer.gain, 1, layer.outputs) + part(layer.shift, 1, layer.outputs);
+    };
+    if (!last && spec().layer_norm == LayerNorm::before_activation) value = normalise(value);
+    value = apply_activation(last ? spec().output_activation : spec().activation, value);
+    if (!last && spec().layer_norm == LayerNorm::after_activation) value = normalise(value);
+  }
+  return value;
+}
+
+}  // namespace rl_training

@@ -1,0 +1,52 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rl_training/util/rng.h"
+
+namespace rl_training {
+
+enum class Activation { none, relu, tanh };
+enum class LayerNorm { none, before_activation, after_activation };
+
+// How the numbers of a layer are drawn. Fan-in is always the layer's own input width.
+struct LayerInit {
+  enum class Weight { fan_in_uniform, uniform, xavier_uniform, orthogonal };
+  enum class Bias { fan_in_uniform, uniform, constant };
+  Weight weight = Weight::fan_in_uniform;  // U(+-1/sqrt(in)), LibTorch's default
+  double weight_scale = 1.0;               // bound of `uniform`, gain of the other two
+  Bias bias = Bias::fan_in_uniform;
+  double bias_scale = 0.0;  // bound of `uniform`, value of `constant`
+};
+
+struct MlpSpec {
+  int64_t inputs = 0, outputs = 0;
+  std::vector<int64_t> hidden_sizes = {256, 256};
+  Activation activation = Activation::relu;
+  Activation output_activation = Activation::none;
+  LayerNorm layer_norm = LayerNorm::none;  // in every hidden block
+  double layer_norm_eps = 1e-5;
+  LayerInit hidden_init = {}, output_init = {};
+  int64_t members = 1;  // independent networks of this shape in one buffer
+};
+
+// Where the numbers of one layer lie inside the flat parameters of one member.
+struct LayerLayout {
+  int64_t inputs = 0, outputs = 0;
+  int64_t weight = 0;             // [inputs, outputs]
+  int64_t bias = 0;               // [outputs]
+  int64_t gain = -1, shift = -1;  // LayerNorm, [outputs] each; -1 where there is none
+};
+
+struct MlpLayout {
+  explicit MlpLayout(const MlpSpec& spec);
+  std::vector<LayerLayout> layers;
+  int64_t size = 0;  // numbers in one member
+};
+
+// Draws all members, one after the other.
+void init_parameters(const MlpSpec& spec, const MlpLayout& layout, Rng& rng,
+                     std::span<float> parameters);
+
+}  // namespace rl_training

@@ -1,0 +1,11 @@
+#pragma once
+// The whole public interface.
+#include "rl_training/algorithms/registry.h"
+#include "rl_training/api/agent.h"
+#include "rl_training/api/agents.h"
+#include "rl_training/envs/environment.h"
+#include "rl_training/envs/registry.h"
+#include "rl_training/envs/rollout.h"
+#include "rl_training/experiment/dataset_source.h"
+#include "rl_training/runtime/callbacks.h"
+#include "rl_training/runtime/schedule.h"

@@ -1,0 +1,33 @@
+#pragma once
+#include <functional>
+#include <string>
+
+#include "rl_training/algorithms/algorithm.h"
+#include "rl_training/runtime/evaluator.h"
+#include "rl_training/util/json.h"
+
+namespace rl_training {
+
+struct TrainProgress {
+  int64_t update_count = 0;
+  int64_t total_updates = 0;
+  int64_t global_step = 0;
+};
+
+struct TrainSummary {
+  int64_t update_count = 0, global_step = 0;
+  std::string stop_reason;  // total_timesteps, max_updates, max_epochs, early_stopping, signal, ...
+  Json metrics = Json::object();  // the last value of each
+};
+
+// Hooks of a caller into the loop. Each may be empty. They see training, they do not steer it:
+// what they draw or compute cannot change the run.
+struct Callbacks {
+  std::function<void(const TrainProgress&)> on_train_start;
+  std::function<void(const TrainProgress&)> on_collect_end;  // online only, after each collection
+  std::function<void(const TrainProgress&, const Metrics&)> on_update_end;
+  std::function<void(const TrainProgress&, const EvaluationResult&)> on_eval_end;
+  std::function<void(const TrainSummary&)> on_train_end;
+};
+
+}  // namespace rl_training

@@ -1,0 +1,57 @@
+#include "rl_training/runtime/evaluator.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace rl_training {
+namespace {
+
+void summarise(EvaluationResult& result) {
+  const auto count = static_cast<double>(result.returns.size());
+  for (size_t i = 0; i < result.returns.size(); ++i) {
+    result.return_mean += result.returns[i] / count;
+    result.length_mean += static_cast<double>(result.lengths[i]) / count;
+  }
+  double variance = 0;
+  for (const double value : result.returns) {
+    variance += (value - result.return_mean) * (value - result.return_mean) / count;
+  }
+  result.return_std = std::sqrt(variance);
+}
+
+}  // namespace
+
+Evaluator::Evaluator(std::string env_id, int64_t episodes, uint64_t seed, ThreadPool* pool)
+    : env_id_(std::move(env_id)), episodes_(episodes), seed_(seed), pool_(pool) {}
+
+EvaluationResult Evaluator::run(Algorithm& algorithm, const ObsNormalizer& normalizer) const {
+  VectorEnv envs(env_id_, episodes_, seed_, "eval", pool_);
+  const int64_t obs_dim = envs.spec().obs_dim;
+  auto obs = torch::empty({episodes_, obs_dim});
+  EvaluationResult result;
+  result.returns.assign(episodes_, 0.0);
+  result.lengths.assign(episodes_, 0);
+  std::vector<bool> done(episodes_, false);
+  int64_t left = episodes_;
+  envs.reset();
+  while (left > 0) {
+    for (int64_t i = 0; i < episodes_; ++i) {
+      normalizer.apply(envs.obs().data() + i * obs_dim, obs.data_ptr<float>() + i * obs_dim);
+    }
+    const auto actions = algorithm.act(obs, ActMode::greedy).contiguous();
+    envs.step({actions.data_ptr<float>(), static_cast<size_t>(actions.numel())});
+    for (int64_t i = 0; i < episodes_; ++i) {
+      if (done[i]) continue;
+      result.returns[i] += envs.rewards()[i];
+      ++result.lengths[i];
+      if (envs.terminated()[i] != 0 || envs.truncated()[i] != 0) {
+        done[i] = true;
+        --left;
+      }
+    }
+  }
+  summarise(result);
+  return result;
+}
+
+}  // namespace rl_training

@@ -1,0 +1,32 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "rl_training/algorithms/algorithm.h"
+#include "rl_training/data/normalizer.h"
+#include "rl_training/envs/vector_env.h"
+
+namespace rl_training {
+
+struct EvaluationResult {
+  std::vector<double> returns;  // raw rewards, undiscounted
+  std::vector<int64_t> lengths;
+  double return_mean = 0, return_std = 0, length_mean = 0;  // population std over episodes
+};
+
+// Plays whole episodes with the greedy policy, all at once as one batch. It has a stream of its
+// own that starts anew each time: evaluations are comparable and leave training untouched.
+class Evaluator {
+ public:
+  Evaluator(std::string env_id, int64_t episodes, uint64_t seed, ThreadPool* pool);
+
+  EvaluationResult run(Algorithm& algorithm, const ObsNormalizer& normalizer) const;
+
+ private:
+  std::string env_id_;
+  int64_t episodes_;
+  uint64_t seed_;
+  ThreadPool* pool_;
+};
+
+}  // namespace rl_training

@@ -1,0 +1,22 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "rl_training/util/options.h"
+
+namespace rl_training {
+
+// A multiplier of the learning rate over a run: `start` held (constant), or moved to `end` along a
+// line or half a cosine; before that a linear warm-up over `warmup_steps` updates.
+struct ScheduleSpec {
+  std::string type = "constant";
+  double start = 1.0, end = 0.0;
+  int64_t warmup_steps = 0;
+
+  void visit_options(OptionVisitor& options);
+};
+
+// The multiplier for update `step` (0-based) of `total_steps`.
+double resolve_schedule_value(const ScheduleSpec& spec, int64_t step, int64_t total_steps);
+
+}  // namespace rl_training

@@ -1,0 +1,47 @@
+#include "rl_training/util/error.h"
+
+namespace rl_training {
+namespace {
+
+std::string one_line(const ErrorPlace& place, const std::string& message) {
+  std::string text;
+  if (!place.file.empty()) {
+    text += place.file;
+    if (place.line > 0) text += ":" + std::to_string(place.line);
+    text += ": ";
+  }
+  if (!place.key.empty()) text += place.key + ": ";
+  text += message;
+  for (char& c : text) {  // also keeps terminal escapes of hostile files away from the terminal
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return text;
+}
+
+}  // namespace
+
+Error::Error(ErrorKind kind, ErrorPlace place, const std::string& message)
+    : std::runtime_error(one_line(place, message)),
+      kind_(kind),
+      place_(std::move(place)),
+      message_(message) {}
+
+const char* error_kind_name(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::config:
+      return "config";
+    case ErrorKind::data:
+      return "data";
+    case ErrorKind::checkpoint:
+      return "checkpoint";
+    case ErrorKind::diverged:
+      return "diverged";
+    case ErrorKind::io:
+      return "io";
+    case ErrorKind::internal:
+      break;
+  }
+  return "internal";
+}
+
+}  // namespace rl_training

@@ -1,0 +1,29 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace rl_training {
+
+// SHA-256 fed piece by piece (OpenSSL underneath).
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  void add(const void* data, size_t bytes);
+  void add(std::string_view text) { add(text.data(), text.size()); }
+  std::string hex();  // 64 lower-case digits; ends this hash
+
+ private:
+  struct Context;
+  std::unique_ptr<Context> context_;
+};
+
+std::string sha256_hex(std::string_view bytes);
+
+// CRC-32C (Castagnoli), as in TensorBoard's record framing.
+uint32_t crc32c(std::string_view bytes);
+
+}  // namespace rl_training

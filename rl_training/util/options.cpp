@@ -1,0 +1,347 @@
+#include "rl_training/util/options.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "rl_training/util/text.h"
+
+namespace rl_training {
+namespace {
+
+std::string number_text(double value) { return Json(value).dump(); }
+
+// As number_text, but "1" for 1.0: limits are read by people.
+std::string limit_text(double value) {
+  auto text = number_text(value);
+  if (text.ends_with(".0")) text.resize(text.size() - 2);
+  return text;
+}
+
+std::string expected(const std::string& what, const ConfigNode& node) {
+  return "(expected " + what + ", got " + node.shown() + ")";
+}
+
+std::string ranged(const char* noun, const Range& range) {
+  const auto text = range.text();
+  return text.empty() ? noun : std::string(noun) + " " + text;
+}
+
+template <class Number>
+std::optional<Number> parse_whole(const std::string& text) {
+  Number value{};
+  const char* begin = text.data();
+  const char* end = begin + text.size();
+  if (end - begin > 1 && begin[0] == '+' && begin[1] != '-') ++begin;
+  const auto result = std::from_chars(begin, end, value);
+  if (result.ec != std::errc() || result.ptr != end) return std::nullopt;
+  return value;
+}
+
+double read_number(const ConfigNode& node, const std::string& path, const Range& range) {
+  const auto value = node.kind == ConfigNode::Kind::scalar && !node.quoted
+                         ? parse_whole<double>(node.text)
+                         : std::nullopt;
+  if (!value || !std::isfinite(*value)) {
+    node.fail(path, "not a number " + expected(ranged("a number", range), node));
+  }
+  if (!range.contains(*value)) {
+    node.fail(path, "out of range " + expected(ranged("a number", range), node));
+  }
+  return *value;
+}
+
+int64_t read_integer(const ConfigNode& node, const std::string& path, const Range& range) {
+  std::optional<int64_t> value;
+  if (node.kind == ConfigNode::Kind::scalar && !node.quoted) {
+    value = parse_whole<int64_t>(node.text);
+    if (!value) {  // 1e6 is how people write a million
+      const auto real = parse_whole<double>(node.text);
+      const bool scientific = node.text.find_first_of("eE") != std::string::npos;
+      if (real && scientific && std::floor(*real) == *real && std::abs(*real) < 9e15) {
+        value = static_cast<int64_t>(*real);
+      }
+    }
+  }
+  if (!value) {
+    node.fail(path, "not a whole number " + expected(ranged("a whole number", range), node));
+  }
+  if (!range.contains(static_cast<double>(*value))) {
+    node.fail(path, "out of range " + expected(ranged("a whole number", range), node));
+  }
+  return *value;
+}
+
+}  // namespace
+
+bool Range::contains(double value) const {
+  if (low && (low_open ? value <= *low : value < *low)) return false;
+  if (high && (high_open ? value >= *high : value > *high)) return false;
+  return true;
+}
+
+std::string Range::text() const {
+  std::string out;
+  if (low) out += (low_open ? "> " : ">= ") + limit_text(*low);
+  if (high) out += (out.empty() ? "" : " and ") + ((high_open ? "< " : "<= ") + limit_text(*high));
+  return out;
+}
+
+Range any_number() { return {}; }
+Range above(double low) { return {low, {}, true, false}; }
+Range at_least(double low) { return {low, {}, false, false}; }
+Range between(double low, double high) { return {low, high, false, false}; }
+Range above_up_to(double low, double high) { return {low, high, true, false}; }
+Range strictly_between(double low, double high) { return {low, high, true, true}; }
+
+OptionReader::OptionReader(const ConfigNode& map, std::string path)
+    : map_(map), path_(std::move(path)) {
+  if (map.kind != ConfigNode::Kind::map && map.kind != ConfigNode::Kind::null) {
+    map.fail(path_, "not a map " + expected("a map of keys", map));
+  }
+}
+
+std::string OptionReader::path_of(std::string_view key) const {
+  return path_.empty() ? std::string(key) : path_ + "." + std::string(key);
+}
+
+const ConfigNode* OptionReader::take(const char* key) {
+  known_.emplace_back(key);
+  return map_.find(key);
+}
+
+void OptionReader::number(const char* key, double& value, Range range, const char*) {
+  if (const auto* node = take(key)) value = read_number(*node, path_of(key), range);
+}
+
+void OptionReader::number(const char* key, std::optional<double>& value, Range range, const char*) {
+  const auto* node = take(key);
+  if (node == nullptr) return;
+  value.reset();
+  if (node->kind != ConfigNode::Kind::null) value = read_number(*node, path_of(key), range);
+}
+
+void OptionReader::integer(const char* key, int64_t& value, Range range, const char*) {
+  if (const auto* node = take(key)) value = read_integer(*node, path_of(key), range);
+}
+
+void OptionReader::integer(const char* key, std::optional<int64_t>& value, Range range,
+                           const char*) {
+  const auto* node = take(key);
+  if (node == nullptr) return;
+  value.reset();
+  if (node->kind != ConfigNode::Kind::null) value = read_integer(*node, path_of(key), range);
+}
+
+void OptionReader::flag(const char* key, bool& value, const char*) {
+  const auto* node = take(key);
+  if (node == nullptr) return;
+  const bool plain = node->kind == ConfigNode::Kind::scalar && !node->quoted;
+  if (!plain || (node->text != "true" && node->text != "false")) {
+    node->fail(path_of(key), "not a switch " + expected("true or false", *node));
+  }
+  value = node->text == "true";
+}
+
+void OptionReader::text(const char* key, std::string& value, const char*) {
+  const auto* node = take(key);
+  if (node == nullptr) return;
+  if (node->kind == ConfigNode::Kind::null) {
+    value.clear();
+    return;
+  }
+  if (node->kind != ConfigNode::Kind::scalar) {
+    node->fail(path_of(key), "not a text " + expected("a text", *node));
+  }
+  value = node->text;
+}
+
+void OptionReader::choice(const char* key, std::string& value,
+                          const std::vector<std::string>& choices, const char*) {
+  const auto* node = take(key);
+  if (node == nullptr) return;
+  const bool scalar = node->kind == ConfigNode::Kind::scalar;
+  if (!scalar || std::find(choices.begin(), choices.end(), node->text) == choices.end()) {
+    std::string message =
+        "unknown choice (expected " + join(choices, " | ") + ", got " + node->shown();
+    if (scalar) message += did_you_mean(node->text, choices);
+    node->fail(path_of(key), message + ")");
+  }
+  value = node->text;
+}
+
+void OptionReader::integers(const char* key, std::vector<int64_t>& value, Range range,
+                            const char*) {
+  const auto* node = take(key);
+  if (node == nullptr) return;
+  if (node->kind != ConfigNode::Kind::list || node->items.empty()) {
+    node->fail(path_of(key), "not a list of whole numbers " +
+                                 expected(ranged("a list such as [256, 256], each", range), *node));
+  }
+  value.clear();
+  for (const auto& item : node->items) value.push_back(read_integer(item, path_of(key), range));
+}
+
+void OptionReader::texts(const char* key, std::vector<std::string>& value, const char*) {
+  const auto* node = take(key);
+  if (node == nullptr) return;
+  value.clear();
+  if (node->kind == ConfigNode::Kind::null) return;
+  if (node->kind != ConfigNode::Kind::list) {
+    node->fail(path_of(key), "not a list " + expected("a list of texts", *node));
+  }
+  for (const auto& item : node->items) {
+    if (item.kind != ConfigNode::Kind::scalar) {
+      item.fail(path_of(key), "not a text " + expected("a text", item));
+    }
+    value.push_back(item.text);
+  }
+}
+
+void OptionReader::group(const char* key, const char*,
+                         const std::function<void(OptionVisitor&)>& body, bool* present,
+                         const char* shorthand) {
+  const auto* node = take(key);
+  if (node == nullptr) return;
+  const bool there = node->kind != ConfigNode::Kind::null;
+  if (present != nullptr) *present = there;
+  if (!there) return;
+  ConfigNode wrapped;
+  if (shorthand != nullptr && node->kind == ConfigNode::Kind::scalar) {
+    wrapped = ConfigNode::map();
+    wrapped.file = node->file;
+    wrapped.line = node->line;
+    wrapped.entries.emplace_back(shorthand, *node);
+    node = &wrapped;
+  }
+  OptionReader inner(*node, path_of(key));
+  body(inner);
+  inner.finish();
+}
+
+void OptionReader::finish(const std::vector<std::string>& elsewhere) const {
+  for (const auto& [key, value] : map_.entries) {
+    if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
+    std::vector<std::string> names = known_;
+    std::vector<std::string> shown = known_;
+    for (const auto& other : elsewhere) {
+      const auto dot = other.rfind('.');
+      names.push_back(dot == std::string::npos ? other : other.substr(dot + 1));
+      shown.push_back(other);
+    }
+    const auto near = nearest_name(key, names);
+    if (near.empty()) {
+      value.fail(path_of(key), "unknown key (expected one of " + join(known_, ", ") + ")");
+    }
+    const auto index = std::find(names.begin(), names.end(), near) - names.begin();
+    value.fail(path_of(key), "unknown key (did you mean `" + shown[index] + "`?)");
+  }
+}
+
+namespace {
+
+class OptionWriter final : public OptionVisitor {
+ public:
+  Json json = Json::object();
+
+  void number(const char* key, double& value, Range, const char*) override { json[key] = value; }
+  void number(const char* key, std::optional<double>& value, Range, const char*) override {
+    json[key] = value ? Json(*value) : Json(nullptr);
+  }
+  void integer(const char* key, int64_t& value, Range, const char*) override { json[key] = value; }
+  void integer(const char* key, std::optional<int64_t>& value, Range, const char*) override {
+    json[key] = value ? Json(*value) : Json(nullptr);
+  }
+  void flag(const char* key, bool& value, const char*) override { json[key] = value; }
+  void text(const char* key, std::string& value, const char*) override { json[key] = value; }
+  void choice(const char* key, std::string& value, const std::vector<std::string>&,
+              const char*) override {
+    json[key] = value;
+  }
+  void integers(const char* key, std::vector<int64_t>& value, Range, const char*) override {
+    json[key] = value;
+  }
+  void texts(const char* key, std::vector<std::string>& value, const char*) override {
+    json[key] = value;
+  }
+  void group(const char* key, const char*, const std::function<void(OptionVisitor&)>& body,
+             bool* present, const char*) override {
+    if (present != nullptr && !*present) {
+      json[key] = nullptr;
+      return;
+    }
+    OptionWriter inner;
+    body(inner);
+    json[key] = inner.json;
+  }
+};
+
+class OptionLister final : public OptionVisitor {
+ public:
+  explicit OptionLister(std::string prefix = "") : prefix_(std::move(prefix)) {}
+  std::vector<OptionRow> rows;
+
+  void number(const char* key, double& value, Range range, const char* meaning) override {
+    add(key, "number", number_text(value), range.text(), meaning);
+  }
+  void number(const char* key, std::optional<double>& value, Range range,
+              const char* meaning) override {
+    add(key, "number", value ? number_text(*value) : "none", range.text(), meaning);
+  }
+  void integer(const char* key, int64_t& value, Range range, const char* meaning) override {
+    add(key, "whole number", std::to_string(value), range.text(), meaning);
+  }
+  void integer(const char* key, std::optional<int64_t>& value, Range range,
+               const char* meaning) override {
+    add(key, "whole number", value ? std::to_string(*value) : "none", range.text(), meaning);
+  }
+  void flag(const char* key, bool& value, const char* meaning) override {
+    add(key, "switch", value ? "true" : "false", "true | false", meaning);
+  }
+  void text(const char* key, std::string& value, const char* meaning) override {
+    add(key, "text", value.empty() ? "none" : value, "", meaning);
+  }
+  void choice(const char* key, std::string& value, const std::vector<std::string>& choices,
+              const char* meaning) override {
+    add(key, "choice", value, join(choices, " | "), meaning);
+  }
+  void integers(const char* key, std::vector<int64_t>& value, Range range,
+                const char* meaning) override {
+    add(key, "whole numbers", Json(value).dump(), range.text(), meaning);
+  }
+  void texts(const char* key, std::vector<std::string>& value, const char* meaning) override {
+    add(key, "texts", Json(value).dump(), "", meaning);
+  }
+  void group(const char* key, const char* meaning, const std::function<void(OptionVisitor&)>& body,
+             bool* present, const char* shorthand) override {
+    const bool on = present == nullptr || *present;
+    add(key, shorthand == nullptr ? "map" : std::string("map or its `") + shorthand + "`",
+        on ? "" : "none", "", meaning);
+    OptionLister inner(prefix_ + key + ".");
+    body(inner);
+    rows.insert(rows.end(), inner.rows.begin(), inner.rows.end());
+  }
+
+ private:
+  void add(const char* key, std::string type, std::string value, std::string range,
+           const char* meaning) {
+    rows.push_back({prefix_ + key, std::move(type), std::move(value), std::move(range), meaning});
+  }
+  std::string prefix_;
+};
+
+}  // namespace
+
+Json write_options(const std::function<void(OptionVisitor&)>& visit) {
+  OptionWriter writer;
+  visit(writer);
+  return writer.json;
+}
+
+std::vector<OptionRow> list_options(const std::function<void(OptionVisitor&)>& visit) {
+  OptionLister lister;
+  visit(lister);
+  return lister.rows;
+}
+
+}  // namespace rl_training

@@ -1,0 +1,104 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rl_training/util/config_node.h"
+#include "rl_training/util/json.h"
+
+namespace rl_training {
+
+// Allowed numbers: a closed or open interval.
+struct Range {
+  std::optional<double> low, high;
+  bool low_open = false, high_open = false;
+
+  bool contains(double value) const;
+  std::string text() const;  // ">= 1", "> 0 and <= 1", ... or ""
+};
+Range any_number();
+Range above(double low);
+Range at_least(double low);
+Range between(double low, double high);      // both ends allowed
+Range above_up_to(double low, double high);  // low < x <= high
+Range strictly_between(double low, double high);
+
+// The one description of a group of options. A plain struct of fields with defaults has
+//   void visit_options(OptionVisitor& options)
+// that names each field with its range and meaning; the same list reads YAML, checks ranges,
+// suggests names for unknown keys, prints tables and writes the resolved config.
+class OptionVisitor {
+ public:
+  virtual ~OptionVisitor() = default;
+
+  virtual void number(const char* key, double& value, Range range, const char* meaning) = 0;
+  virtual void number(const char* key, std::optional<double>& value, Range range,
+                      const char* meaning) = 0;
+  virtual void integer(const char* key, int64_t& value, Range range, const char* meaning) = 0;
+  virtual void integer(const char* key, std::optional<int64_t>& value, Range range,
+                       const char* meaning) = 0;
+  virtual void flag(const char* key, bool& value, const char* meaning) = 0;
+  virtual void text(const char* key, std::string& value, const char* meaning) = 0;
+  virtual void choice(const char* key, std::string& value, const std::vector<std::string>& choices,
+                      const char* meaning) = 0;
+  virtual void integers(const char* key, std::vector<int64_t>& value, Range range,
+                        const char* meaning) = 0;
+  virtual void texts(const char* key, std::vector<std::string>& value, const char* meaning) = 0;
+  // A nested map. With `shorthand`, a plain value stands for {shorthand: value}.
+  // `present`, where given, is the switch of an optional group: set when the map is there, and
+  // written or left out accordingly.
+  virtual void group(const char* key, const char* meaning,
+                     const std::function<void(OptionVisitor&)>& body, bool* present = nullptr,
+                     const char* shorthand = nullptr) = 0;
+};
+
+// Fills fields from a map node. Wrong type, out of range, not finite: Error{config} at once.
+// After all fields have been visited `finish` rejects every key that none of them asked for.
+class OptionReader final : public OptionVisitor {
+ public:
+  // `path` is the dotted name of the map itself ("" at the top, "algo_kwargs", ...).
+  OptionReader(const ConfigNode& map, std::string path);
+
+  void number(const char* key, double& value, Range range, const char* meaning) override;
+  void number(const char* key, std::optional<double>& value, Range range,
+              const char* meaning) override;
+  void integer(const char* key, int64_t& value, Range range, const char* meaning) override;
+  void integer(const char* key, std::optional<int64_t>& value, Range range,
+               const char* meaning) override;
+  void flag(const char* key, bool& value, const char* meaning) override;
+  void text(const char* key, std::string& value, const char* meaning) override;
+  void choice(const char* key, std::string& value, const std::vector<std::string>& choices,
+              const char* meaning) override;
+  void integers(const char* key, std::vector<int64_t>& value, Range range,
+                const char* meaning) override;
+  void texts(const char* key, std::vector<std::string>& value, const char* meaning) override;
+  void group(const char* key, const char* meaning, const std::function<void(OptionVisitor&)>& body,
+             bool* present, const char* shorthand) override;
+
+  // A key read by other means (a nested block with its own reader).
+  void accept(const char* key) { known_.emplace_back(key); }
+  // `elsewhere` lists dotted names outside this map, for "did you mean `algo_kwargs.x`?".
+  void finish(const std::vector<std::string>& elsewhere = {}) const;
+
+ private:
+  const ConfigNode* take(const char* key);
+  std::string path_of(std::string_view key) const;
+
+  const ConfigNode& map_;
+  std::string path_;
+  std::vector<std::string> known_;
+};
+
+// The fields as they are, in order.
+Json write_options(const std::function<void(OptionVisitor&)>& visit);
+
+// One row of a table of options, for `rl_training algorithms NAME` and the docs.
+struct OptionRow {
+  std::string key, type, default_value, range, meaning;
+};
+std::vector<OptionRow> list_options(const std::function<void(OptionVisitor&)>& visit);
+
+}  // namespace rl_training

@@ -1,0 +1,43 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "rl_training/util/state.h"
+
+namespace rl_training {
+
+// PCG64 seeded and drawn from as NumPy's `Generator(PCG64(SeedSequence(seed)))`, so that seeded
+// environment resets equal Gymnasium's. The state is four words with nothing hidden: saving it
+// and going on is exact.
+class Rng {
+ public:
+  // NumPy's default_rng(seed).
+  explicit Rng(uint64_t seed);
+  // An independent stream for one purpose ("data", "policy", "env/3", ...) of one run.
+  Rng(uint64_t seed, std::string_view purpose);
+
+  uint64_t next();
+  // Uniform in [0, 1) with 53 bits.
+  double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+  double uniform(double low, double high) { return low + (high - low) * uniform(); }
+  // Uniform in [0, bound) without bias; bound > 0.
+  uint64_t below(uint64_t bound);
+  // Standard normal (256-strip ziggurat, as NumPy).
+  double normal();
+  void fill_normal(std::span<float> out);
+  void fill_uniform(std::span<float> out, float low, float high);
+  void fill_below(std::span<int64_t> out, uint64_t bound);
+
+  void visit_state(StateVisitor& state);
+
+ private:
+  void seed(std::span<const uint32_t> entropy);
+  void step();
+
+  std::array<uint64_t, 2> state_{};      // high, low word of the 128-bit state
+  std::array<uint64_t, 2> increment_{};  // high, low word of the (odd) increment
+};
+
+}  // namespace rl_training

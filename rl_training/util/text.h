@@ -1,0 +1,22 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rl_training {
+
+// The candidate nearest to `word` by edit distance, or "" when none is near enough to suggest.
+std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates);
+
+// "; did you mean `x`?" or "".
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
+
+// At most `longest` bytes of `text` and "..." when that is not all; no UTF-8 character is cut.
+std::string shortened(std::string text, size_t longest);
+
+// The length in bytes of the UTF-8 character that starts `text`, or 0 when none does.
+size_t utf8_character_length(std::string_view text);
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator);
+
+}  // namespace rl_training

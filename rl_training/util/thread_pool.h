@@ -1,0 +1,49 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace rl_training {
+
+// A few threads that share out numbered tasks of some ten microseconds each. Which thread runs a
+// task is not fixed, so a task must write only to places of its own; sums over tasks are formed
+// afterwards in task order. Then results do not depend on the number of threads.
+class ThreadPool {
+ public:
+  // `threads` counts the calling thread too; 1 starts none.
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int size() const { return static_cast<int>(workers_.size()) + 1; }
+
+  // Calls body(0) ... body(tasks - 1), each once, and returns when all are done. Not reentrant;
+  // an exception of a body is rethrown here.
+  template <class Body>
+  void run(int64_t tasks, const Body& body) {
+    if (tasks <= 1 || workers_.empty()) {
+      for (int64_t i = 0; i < tasks; ++i) body(i);
+      return;
+    }
+    run_shared(
+        tasks, [](const void* b, int64_t i) { (*static_cast<const Body*>(b))(i); }, &body);
+  }
+
+ private:
+  using Call = void (*)(const void* body, int64_t task);
+  void run_shared(int64_t tasks, Call call, const void* body);
+  void work();
+  void worker_loop();
+
+  struct Shared;
+  std::unique_ptr<Shared> shared_;
+  std::vector<std::thread> workers_;
+};
+
+// The number of cores this process may use.
+int available_cores();
+
+}  // namespace rl_training

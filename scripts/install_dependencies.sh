@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Installs what the build needs (Debian 12 or newer, Ubuntu 24.04 or newer) and does nothing when
+# all of it is there.
+#   scripts/install_dependencies.sh [bench] [dev]
+# bench: the PyTorch that `make bench` compares with; dev: formatter, linter, fuzzing compiler.
+set -euo pipefail
+
+packages=(
+  g++ cmake ninja-build ccache make git pkg-config
+  libtorch-dev libdnnl-dev libopenblas0-pthread
+  libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libfmt-dev
+  libprotobuf-dev protobuf-compiler
+  zlib1g-dev libzip-dev libssl-dev
+  libgtest-dev
+)
+for group in "$@"; do
+  case "$group" in
+    bench) packages+=(python3-torch python3-numpy libopenblas-dev) ;;
+    dev) packages+=(clang-format clang-tidy clang libclang-rt-14-dev) ;;
+    *)
+      echo "usage: $0 [bench] [dev]" >&2
+      exit 2
+      ;;
+  esac
+done
+
+installed() {
+  [[ "$(dpkg-query -W -f='${db:Status-Status}\n' "$1" 2>/dev/null | head -n 1)" == installed ]]
+}
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+  # Elsewhere the names differ, so CMake is the judge of what is missing.
+  echo "This system has no apt-get. The build needs what these Debian packages hold:" >&2
+  echo "  ${packages[*]}" >&2
+  echo "Install them, then run: cmake --preset release && cmake --build --preset release" >&2
+  exit 1
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  installed "$package" || missing+=("$package")
+done
+if [[ ${#missing[@]} -eq 0 ]]; then
+  exit 0
+fi
+
+as_root=()
+if [[ "$(id -u)" -ne 0 ]]; then
+  if ! command -v sudo >/dev/null || ! sudo -n true 2>/dev/null; then
+    echo "Missing packages: ${missing[*]}" >&2
+    echo "Install them as root: apt-get update && apt-get install ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo -n)
+fi
+
+echo "Installing: ${missing[*]}" >&2
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -q >&2
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+  apt-get install -q -y --no-install-recommends "${missing[@]}" >&2

@@ -1,0 +1,168 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "rl_training/data/normalizer.h"
+#include "rl_training/data/sampler.h"
+#include "rl_training/util/error.h"
+#include "tests/data/memory_state.h"
+#include "tests/data/small_dataset.h"
+
+namespace rl_training {
+namespace {
+
+struct Buffers {
+  explicit Buffers(int64_t rows)
+      : obs(rows * 2), actions(rows), rewards(rows), next_obs(rows * 2), terminated(rows) {}
+  BatchView view() {
+    return {static_cast<int64_t>(rewards.size()),
+            obs.data(),
+            actions.data(),
+            rewards.data(),
+            next_obs.data(),
+            terminated.data()};
+  }
+  std::vector<float> obs, actions, rewards, next_obs, terminated;
+};
+
+std::shared_ptr<const TransitionDataset> shared_small() {
+  return std::make_shared<const TransitionDataset>(small_dataset());
+}
+
+TEST(UniformSampler, GathersWholeRows) {
+  const auto data = shared_small();
+  UniformSampler sampler(data, ObsNormalizer(2), Rng(1));
+  Buffers batch(64);
+  sampler.sample(batch.view());
+  for (size_t i = 0; i < 64; ++i) {
+    const auto row = static_cast<int64_t>(batch.rewards[i]) - 1;  // rewards name the row
+    ASSERT_GE(row, 0);
+    ASSERT_LT(row, 5);
+    EXPECT_EQ(batch.actions[i], data->action(row)[0]);
+    EXPECT_EQ(batch.terminated[i], row == 2 ? 1.0f : 0.0f);
+    for (size_t k = 0; k < 2; ++k) {
+      EXPECT_EQ(batch.obs[2 * i + k], data->obs(row)[k]);
+      EXPECT_EQ(batch.next_obs[2 * i + k], data->next_obs(row)[k]);
+    }
+  }
+}
+
+TEST(UniformSampler, DrawsEveryRowEquallyOften) {
+  UniformSampler sampler(shared_small(), ObsNormalizer(2), Rng(7));
+  std::vector<float> rewards(50'000);
+  BatchView view;
+  view.rows = 50'000;
+  view.rewards = rewards.data();
+  sampler.sample(view);
+  std::vector<int> counts(5);
+  for (const float reward : rewards) ++counts[static_cast<size_t>(reward) - 1];
+  for (const int count : counts) EXPECT_NEAR(count, 10'000, 450);  // five standard deviations
+}
+
+TEST(UniformSampler, NormalisesBothObservations) {
+  const auto data = shared_small();
+  const auto normalizer = ObsNormalizer::fit(*data);
+  UniformSampler plain(data, ObsNormalizer(2), Rng(3));
+  UniformSampler normalising(data, normalizer, Rng(3));
+  Buffers a(32), b(32);
+  plain.sample(a.view());
+  normalising.sample(b.view());
+  EXPECT_EQ(a.rewards, b.rewards);
+  for (size_t i = 0; i < a.obs.size(); ++i) {
+    const float mean = normalizer.mean()[i % 2], scale = normalizer.scale()[i % 2];
+    EXPECT_EQ(b.obs[i], (a.obs[i] - mean) / scale);
+    EXPECT_EQ(b.next_obs[i], (a.next_obs[i] - mean) / scale);
+  }
+}
+
+TEST(UniformSampler, SeedDecidesAndStateGoesOn) {
+  const auto data = shared_small();
+  UniformSampler first(data, ObsNormalizer(2), Rng(5)), second(data, ObsNormalizer(2), Rng(5)),
+      other(data, ObsNormalizer(2), Rng(6));
+  Buffers a(40), b(40), c(40);
+  first.sample(a.view());
+  second.sample(b.view());
+  other.sample(c.view());
+  EXPECT_EQ(a.rewards, b.rewards);
+  EXPECT_NE(a.rewards, c.rewards);
+
+  MemoryState state;
+  state.save(first);
+  first.sample(a.view());
+  state.restore(other);
+  other.sample(c.view());
+  EXPECT_EQ(a.rewards, c.rewards);
+  EXPECT_EQ(a.obs, c.obs);
+}
+
+TEST(UniformSampler, GivesNextActionsWithTheirValidity) {
+  const auto data = std::make_shared<const TransitionDataset>(small_dataset().with_next_actions());
+  UniformSampler sampler(data, ObsNormalizer(2), Rng(2));
+  std::vector<float> rewards(50), next(50), valid(50);
+  BatchView view;
+  view.rows = 50;
+  view.rewards = rewards.data();
+  view.next_actions = next.data();
+  view.next_action_valid = valid.data();
+  sampler.sample(view);
+  for (size_t i = 0; i < 50; ++i) {
+    const auto row = static_cast<int64_t>(rewards[i]) - 1;
+    EXPECT_EQ(valid[i], row == 2 || row == 4 ? 0.0f : 1.0f);
+    EXPECT_EQ(next[i], data->next_action(row)[0]);
+  }
+}
+
+TEST(UniformSampler, RefusesWhatItCannotGive) {
+  EXPECT_THROW(
+      UniformSampler(std::make_shared<const TransitionDataset>(), ObsNormalizer(0), Rng(0)), Error);
+  EXPECT_THROW(UniformSampler(shared_small(), ObsNormalizer(3), Rng(0)), Error);
+  UniformSampler sampler(shared_small(), ObsNormalizer(2), Rng(0));
+  float value = 0;
+  BatchView view;
+  view.rows = 1;
+  view.next_actions = &value;
+  EXPECT_THROW(sampler.sample(view), Error);
+}
+
+TEST(ObsNormalizer, UsesPopulationStatisticsOfObservationsOnly) {
+  const auto normalizer = ObsNormalizer::fit(small_dataset());
+  EXPECT_FALSE(normalizer.identity());
+  // Entry 0: 100 three times, 200 twice. Entry 1: 0 1 2 0 1.
+  EXPECT_FLOAT_EQ(normalizer.mean()[0], 140);
+  EXPECT_FLOAT_EQ(normalizer.scale()[0], static_cast<float>(std::sqrt(2400.0) + 1e-3));
+  EXPECT_FLOAT_EQ(normalizer.mean()[1], 0.8f);
+  EXPECT_FLOAT_EQ(normalizer.scale()[1], static_cast<float>(std::sqrt(0.56) + 1e-3));
+}
+
+TEST(ObsNormalizer, HugeValuesDoNotOverflow) {
+  DatasetBuilder builder(1, 1);
+  builder.begin_episode(std::array{3e38f});
+  builder.add(std::array{0.0f}, 0, std::array{-3e38f}, false, false);
+  builder.add(std::array{0.0f}, 0, std::array{0.0f}, true, false);
+  const auto normalizer = ObsNormalizer::fit(std::move(builder).build());
+  EXPECT_FLOAT_EQ(normalizer.scale()[0], 3e38f);
+}
+
+TEST(ObsNormalizer, StateCarriesOver) {
+  auto fitted = ObsNormalizer::fit(small_dataset());
+  MemoryState state;
+  state.save(fitted);
+  ObsNormalizer restored(2);
+  EXPECT_TRUE(restored.identity());
+  state.restore(restored);
+  EXPECT_FALSE(restored.identity());
+  EXPECT_EQ(restored.mean(), fitted.mean());
+  EXPECT_EQ(restored.scale(), fitted.scale());
+  const std::array in = {123.0f, 4.0f};
+  std::array<float, 2> a{}, b{};
+  fitted.apply(in.data(), a.data());
+  restored.apply(in.data(), b.data());
+  EXPECT_EQ(a, b);
+  ObsNormalizer(2).apply(in.data(), a.data());
+  EXPECT_EQ(a, in);
+}
+
+}  // namespace
+}  // namespace rl_training

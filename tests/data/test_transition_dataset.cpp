@@ -1,0 +1,190 @@
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+#include <vector>
+
+#include "rl_training/data/action_bounds.h"
+#include "rl_training/data/transition_dataset.h"
+#include "rl_training/util/error.h"
+#include "tests/data/small_dataset.h"
+
+namespace rl_training {
+namespace {
+
+TEST(TransitionDataset, HoldsWhatWasAdded) {
+  const auto data = small_dataset();
+  ASSERT_EQ(data.rows(), 5);
+  EXPECT_EQ(data.obs_dim(), 2);
+  EXPECT_EQ(data.action_dim(), 1);
+  ASSERT_EQ(data.episodes().size(), 2u);
+  EXPECT_EQ(data.episodes()[0].first_row, 0);
+  EXPECT_EQ(data.episodes()[0].rows, 3);
+  EXPECT_EQ(data.episodes()[1].first_row, 3);
+  EXPECT_EQ(data.episodes()[1].rows, 2);
+  const std::vector<float> tags = {100, 100, 100, 200, 200}, times = {0, 1, 2, 0, 1};
+  for (int64_t row = 0; row < 5; ++row) {
+    EXPECT_EQ(data.obs(row)[0], tags[row]);
+    EXPECT_EQ(data.obs(row)[1], times[row]);
+    EXPECT_EQ(data.next_obs(row)[0], tags[row]);
+    EXPECT_EQ(data.next_obs(row)[1], times[row] + 1);
+    EXPECT_EQ(data.action(row)[0], static_cast<float>(row) / 10);
+    EXPECT_EQ(data.reward(row), static_cast<float>(row + 1));
+    EXPECT_EQ(data.terminated(row), row == 2);
+    EXPECT_EQ(data.truncated(row), row == 4);
+  }
+}
+
+TEST(TransitionDataset, SuccessorIsAViewOfTheNextRow) {
+  const auto data = small_dataset();
+  EXPECT_EQ(data.next_obs(0), data.obs(1));
+  EXPECT_EQ(data.next_obs(1), data.obs(2));
+  EXPECT_NE(data.next_obs(2), data.obs(3));  // the episode ends here
+  EXPECT_EQ(data.next_obs(3), data.obs(4));
+}
+
+TEST(TransitionDataset, CopiesShareTheColumns) {
+  const auto data = small_dataset();
+  const auto copy = data;
+  EXPECT_EQ(copy.obs(0), data.obs(0));
+  EXPECT_EQ(copy.action(0), data.action(0));
+  EXPECT_EQ(data.with_next_actions().obs(0), data.obs(0));
+}
+
+TEST(TransitionDataset, ReturnsAreSumsOverEpisodes) {
+  const auto data = small_dataset();
+  EXPECT_DOUBLE_EQ(data.episode_return(0), 6);
+  EXPECT_DOUBLE_EQ(data.episode_return(1), 9);
+  EXPECT_DOUBLE_EQ(data.mean_return(), 7.5);
+}
+
+TEST(TransitionDataset, NextActionsStayInsideEpisodes) {
+  const auto plain = small_dataset();
+  EXPECT_FALSE(plain.has_next_actions());
+  const auto data = plain.with_next_actions();
+  ASSERT_TRUE(data.has_next_actions());
+  for (const int64_t row : {0, 1, 3}) {
+    EXPECT_TRUE(data.next_action_valid(row));
+    EXPECT_EQ(data.next_action(row)[0], data.action(row + 1)[0]);
+  }
+  for (const int64_t row : {2, 4}) {
+    EXPECT_FALSE(data.next_action_valid(row));
+    EXPECT_EQ(data.next_action(row)[0], 0.0f);
+  }
+  EXPECT_NE(data.fingerprint(), plain.fingerprint());
+}
+
+TEST(TransitionDataset, GivenNextActionsAreKept) {
+  auto builder = small_builder();
+  builder.give_next_actions({5, 6, 7, 8, 9}, {1, 0, 1, 1, 1});
+  const auto data = std::move(builder).build().with_next_actions();
+  EXPECT_EQ(data.next_action(0)[0], 5);
+  EXPECT_FALSE(data.next_action_valid(1));
+  EXPECT_EQ(data.next_action(1)[0], 0);
+  EXPECT_TRUE(data.next_action_valid(4));
+  EXPECT_EQ(data.next_action(4)[0], 9);
+}
+
+TEST(TransitionDataset, EqualNextActionsHaveEqualFingerprints) {
+  auto builder = small_builder();
+  builder.give_next_actions({0.1f, 0.2f, 99, 0.4f, 99}, {1, 1, 0, 1, 0});
+  EXPECT_EQ(std::move(builder).build().fingerprint(),
+            small_dataset().with_next_actions().fingerprint());
+}
+
+// One row described by all its parts, to change them one at a time.
+struct OneRow {
+  float obs = 1, action = 0.5f, reward = 2, next_obs = 3;
+  bool terminated = false, truncated = false, begin_again = false;
+};
+
+std::string fingerprint_of(const OneRow& row) {
+  DatasetBuilder builder(1, 1);
+  builder.begin_episode(std::array{row.obs});
+  builder.add(std::array{0.0f}, 0, std::array{row.obs}, false, false);
+  if (row.begin_again) builder.begin_episode(std::array{row.obs});
+  builder.add(std::array{row.action}, row.reward, std::array{row.next_obs}, row.terminated,
+              row.truncated);
+  return std::move(builder).build().fingerprint();
+}
+
+TEST(TransitionDataset, FingerprintChangesWithEveryPart) {
+  const std::vector<std::function<void(OneRow&)>> changes = {
+      [](OneRow&) {},
+      [](OneRow& row) { row.obs = 1.0000001f; },
+      [](OneRow& row) { row.action = 0.50000006f; },
+      [](OneRow& row) { row.reward = -2; },
+      [](OneRow& row) { row.next_obs = 4; },
+      [](OneRow& row) { row.terminated = true; },
+      [](OneRow& row) { row.truncated = true; },
+      [](OneRow& row) { row.terminated = row.truncated = true; },
+      [](OneRow& row) { row.begin_again = true; },
+  };
+  std::set<std::string> seen;
+  for (const auto& change : changes) {
+    OneRow row;
+    change(row);
+    EXPECT_EQ(fingerprint_of(row).size(), 64u);
+    EXPECT_EQ(fingerprint_of(row), fingerprint_of(row));
+    seen.insert(fingerprint_of(row));
+  }
+  EXPECT_EQ(seen.size(), changes.size());
+}
+
+TEST(DatasetBuilder, EmptyEpisodesVanishAndOpenOnesEnd) {
+  DatasetBuilder builder(1, 1);
+  builder.begin_episode(std::array{1.0f});
+  builder.begin_episode(std::array{2.0f});
+  builder.add(std::array{0.0f}, 1, std::array{3.0f}, false, false);
+  builder.begin_episode(std::array{4.0f});
+  builder.add(std::array{0.0f}, 1, std::array{5.0f}, false, false);
+  builder.begin_episode(std::array{6.0f});
+  const auto data = std::move(builder).build().with_next_actions();
+  ASSERT_EQ(data.rows(), 2);
+  ASSERT_EQ(data.episodes().size(), 2u);
+  EXPECT_EQ(data.obs(0)[0], 2);
+  EXPECT_EQ(data.next_obs(0)[0], 3);
+  EXPECT_EQ(data.obs(1)[0], 4);
+  EXPECT_EQ(data.next_obs(1)[0], 5);
+  EXPECT_FALSE(data.truncated(1));
+  EXPECT_FALSE(data.next_action_valid(0));
+}
+
+TEST(DatasetBuilder, RefusesMisuse) {
+  DatasetBuilder builder(2, 1);
+  EXPECT_THROW(builder.add(std::array{0.0f}, 0, std::array{0.0f, 0.0f}, false, false), Error);
+  EXPECT_THROW(builder.begin_episode(std::array{0.0f}), Error);
+  builder.begin_episode(std::array{0.0f, 0.0f});
+  EXPECT_THROW(builder.add(std::array{0.0f, 1.0f}, 0, std::array{0.0f, 0.0f}, false, false), Error);
+  builder.add(std::array{0.0f}, 0, std::array{0.0f, 0.0f}, true, false);
+  EXPECT_THROW(builder.add(std::array{0.0f}, 0, std::array{0.0f, 0.0f}, false, false), Error);
+}
+
+TEST(Column, SharesForeignStorage) {
+  auto numbers = std::make_shared<std::vector<int>>(std::vector<int>{4, 5, 6});
+  Column<int> column(numbers, numbers->data() + 1, 2);
+  const std::weak_ptr<std::vector<int>> watch = numbers;
+  numbers.reset();
+  const Column<int> copy = column;
+  column = {};
+  EXPECT_FALSE(watch.expired());
+  ASSERT_EQ(copy.size(), 2);
+  EXPECT_EQ(copy[0], 5);
+  EXPECT_EQ(copy.span()[1], 6);
+}
+
+TEST(ActionBounds, ScalesBothWays) {
+  const ActionBounds bounds{{-2, 0}, {2, 10}};
+  EXPECT_EQ(bounds.to_unit(0, -1.3), -0.65f);
+  EXPECT_EQ(bounds.to_unit(1, 7.5), 0.5f);
+  EXPECT_EQ(bounds.from_unit(0, 1), 2.0);
+  EXPECT_EQ(bounds.from_unit(1, -1), 0.0);
+  EXPECT_EQ(bounds.from_unit(1, 0.5), 7.5);
+  EXPECT_EQ(bounds.to_unit(0, 5), 2.5f);  // beyond the bounds is kept
+  const ActionBounds odd{{-0.1}, {0.3}};
+  EXPECT_EQ(odd.from_unit(0, 1), 0.3);
+  EXPECT_EQ(odd.from_unit(0, -1), -0.1);
+}
+
+}  // namespace
+}  // namespace rl_training

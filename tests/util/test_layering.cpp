@@ -1,0 +1,153 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+namespace {
+
+using Names = std::set<std::string>;
+
+// What each room may include besides itself.
+const std::map<std::string, Names> kAllowed = {
+    {"util", {}},
+    {"data", {"util"}},
+    {"envs", {"data", "util"}},
+    {"models", {"util"}},
+    {"algorithms", {"models", "util"}},
+    {"runtime", {"algorithms", "models", "envs", "data", "util"}},
+    {"experiment", {"runtime", "algorithms", "models", "envs", "data", "util"}},
+    {"api", {"experiment", "runtime", "algorithms", "models", "envs", "data", "util"}},
+    {"cli", {"api", "experiment", "runtime", "algorithms", "models", "envs", "data", "util"}},
+};
+// Single headers open to a room that may not see the rest of theirs.
+const std::map<std::string, Names> kAllowedHeaders = {
+    {"algorithms", {"rl_training/data/batch.h"}},
+};
+const Names kRoomsWithoutTorch = {"util", "data", "envs"};
+// The bridge: the data as torch sees it. Its own room may not include it.
+const std::string kTorchBridge = "rl_training/data/batch.h";
+
+bool starts_with_any(const std::string& text, std::initializer_list<const char*> prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(),
+                     [&](const char* prefix) { return text.starts_with(prefix); });
+}
+
+// "rl_training/data/batch.h" -> "data"; the umbrella header belongs to api; else "".
+std::string room_of(const std::string& path) {
+  if (path.starts_with("cli/")) return "cli";
+  const std::string root = "rl_training/";
+  if (!path.starts_with(root)) return "";
+  const auto slash = path.find('/', root.size());
+  return slash == std::string::npos ? "api" : path.substr(root.size(), slash - root.size());
+}
+
+// The name in `#include "name"` or `#include <name>`, or "".
+std::string included_name(const std::string& line) {
+  std::istringstream words(line);
+  std::string first;
+  words >> first;
+  if (first == "#") {
+    words >> first;
+    first = "#" + first;
+  }
+  if (!first.starts_with("#include")) return "";
+  const auto open = line.find_first_of("\"<");
+  if (open == std::string::npos) return "";
+  const auto close = line.find_first_of("\">", open + 1);
+  return close == std::string::npos ? "" : line.substr(open + 1, close - open - 1);
+}
+
+std::vector<std::string> wrong_includes(const std::string& path, std::istream& source) {
+  const auto room = room_of(path);
+  if (!kAllowed.contains(room)) return {path + ": a room this check does not know"};
+  std::vector<std::string> problems;
+  std::string line;
+  for (int number = 1; std::getline(source, line); ++number) {
+    const auto name = included_name(line);
+    const auto where = path + ":" + std::to_string(number) + ": ";
+    const auto other = room_of(name);
+    const auto headers = kAllowedHeaders.find(room);
+    const bool header_allowed = headers != kAllowedHeaders.end() && headers->second.contains(name);
+    if (!other.empty() && other != room && !kAllowed.at(room).contains(other) && !header_allowed) {
+      problems.push_back(where + room + " must not include " + name);
+    }
+    if (kRoomsWithoutTorch.contains(room) && path != kTorchBridge &&
+        (name == kTorchBridge || starts_with_any(name, {"torch/", "ATen/", "c10/"}))) {
+      problems.push_back(where + room + " must do without torch, includes " + name);
+    }
+  }
+  return problems;
+}
+
+std::vector<std::string> wrong_includes(const std::string& path, const std::string& text) {
+  std::istringstream source(text);
+  return wrong_includes(path, source);
+}
+
+TEST(Layering, TheCheckSeesAWrongArrow) {
+  using List = std::vector<std::string>;
+  EXPECT_EQ(
+      wrong_includes("rl_training/util/a.h", "#pragma once\n#include \"rl_training/data/b.h\"\n"),
+      List{"rl_training/util/a.h:2: util must not include rl_training/data/b.h"});
+  EXPECT_EQ(
+      wrong_includes("rl_training/algorithms/a.cpp", " # include \"rl_training/data/npz.h\"\n"),
+      List{"rl_training/algorithms/a.cpp:1: algorithms must not include rl_training/data/npz.h"});
+  EXPECT_EQ(wrong_includes("rl_training/data/a.cpp", "#include <torch/torch.h>\n"),
+            List{"rl_training/data/a.cpp:1: data must do without torch, includes torch/torch.h"});
+  EXPECT_EQ(
+      wrong_includes("rl_training/models/a.cpp", "#include \"rl_training/envs/b.h\"\n").size(), 1U);
+  EXPECT_EQ(
+      wrong_includes("rl_training/runtime/a.cpp", "#include <rl_training/api/agent.h>\n").size(),
+      1U);
+  EXPECT_EQ(wrong_includes("rl_training/experiment/a.h", "#include \"cli/main.h\"\n").size(), 1U);
+  EXPECT_EQ(wrong_includes("rl_training/experiment/a.h", "#include \"rl_training/rl_training.h\"\n")
+                .size(),
+            1U);
+  EXPECT_EQ(wrong_includes("rl_training/new_room/a.h", "").size(), 1U);
+}
+
+TEST(Layering, OnlyBatchBringsTorchToTheData) {
+  EXPECT_TRUE(wrong_includes(kTorchBridge, "#include <torch/types.h>\n").empty());
+  EXPECT_EQ(
+      wrong_includes("rl_training/data/a.h", "#include \"rl_training/data/batch.h\"\n").size(), 1U);
+  EXPECT_EQ(
+      wrong_includes("rl_training/envs/a.h", "#include \"rl_training/data/batch.h\"\n").size(), 1U);
+}
+
+TEST(Layering, TheCheckAcceptsRightArrows) {
+  const auto fine = [](const std::string& path, const std::string& header) {
+    return wrong_includes(path, "#include \"" + header + "\"\n").empty();
+  };
+  EXPECT_TRUE(fine("rl_training/util/a.cpp", "rl_training/util/a.h"));
+  EXPECT_TRUE(fine("rl_training/algorithms/a.cpp", "rl_training/data/batch.h"));
+  EXPECT_TRUE(fine("rl_training/algorithms/a.cpp", "torch/types.h"));
+  EXPECT_TRUE(fine("rl_training/rl_training.h", "rl_training/api/agent.h"));
+  EXPECT_TRUE(fine("cli/main.cpp", "rl_training/rl_training.h"));
+  EXPECT_TRUE(fine("rl_training/util/a.cpp", "nlohmann/json.hpp"));
+  EXPECT_TRUE(
+      wrong_includes("rl_training/util/a.cpp", "// #include \"rl_training/api/a.h\"\n").empty());
+}
+
+TEST(Layering, ArrowsPointTheRightWay) {
+  namespace fs = std::filesystem;
+  const fs::path root = SOURCE_DIR;
+  int files = 0;
+  for (const char* folder : {"rl_training", "cli"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      const auto extension = entry.path().extension();
+      if (extension != ".h" && extension != ".cpp") continue;
+      std::ifstream source(entry.path());
+      ASSERT_TRUE(source) << entry.path();
+      const auto path = fs::relative(entry.path(), root).generic_string();
+      for (const auto& problem : wrong_includes(path, source)) ADD_FAILURE() << problem;
+      ++files;
+    }
+  }
+  EXPECT_GT(files, 10);
+}
+
+}  // namespace
