@@ -13,6 +13,12 @@ const CLI::App& innermost(const CLI::App& program) {
   return *app;
 }
 
+// "rl_training config show"
+std::string full_name(const CLI::App& app) {
+  const auto* parent = app.get_parent();
+  return (parent == nullptr ? "" : full_name(*parent) + " ") + app.get_name();
+}
+
 std::vector<std::string> subcommand_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -87,7 +93,7 @@ std::string usage_problem(const CLI::App& program, const CLI::ParseError& error)
   const auto& word = unknown.front();
   if (word.starts_with('-')) {
     const auto name = word.substr(0, word.find('='));
-    return "unknown option " + name + " (see `" + app.get_display_name() + " --help`" +
+    return "unknown option " + name + " (see `" + full_name(app) + " --help`" +
            did_you_mean(name, option_names(app)) + ")";
   }
   const auto names = subcommand_names(app);

@@ -37,10 +37,10 @@ void show_environment(const std::string& id, bool json) {
   const EnvSpec spec = make_environment(id)->spec();
   Json list = Json::array();
   std::vector<std::vector<std::string>> rows = {
-      {"observation", fmt::format("{} numbers", spec.obs_dim)},
-      {"", bounds_text(spec.obs_low, spec.obs_high)},
-      {"action", fmt::format("{} numbers", spec.action.dims())},
-      {"", bounds_text(spec.action.low, spec.action.high)},
+      {"observation size", std::to_string(spec.obs_dim)},
+      {"observation bounds", bounds_text(spec.obs_low, spec.obs_high)},
+      {"action size", std::to_string(spec.action.dims())},
+      {"action bounds", bounds_text(spec.action.low, spec.action.high)},
       {"time limit", spec.max_episode_steps > 0 ? fmt::format("{} steps", spec.max_episode_steps)
                                                 : std::string("none")}};
   for (const auto& recipe : recipes()) {

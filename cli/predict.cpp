@@ -97,8 +97,7 @@ void add_predict(CLI::App& program, Invocation& call) {
   auto arguments = std::make_shared<PredictArguments>();
   auto* command = add_command(
       program, call, "predict",
-      "Print the greedy action for each observation as {\"action\":[...]}; observations "
-      "are JSON arrays, one a line on stdin unless given otherwise",
+      "Print {\"action\":[...]} for observations: JSON arrays, one a line on stdin or in a file",
       "  rl_training predict RUN --obs '[1.0, 0.0, 0.0]'\n"
       "  rl_training predict RUN/checkpoints/best --input observations.jsonl\n"
       "  sensor | rl_training predict RUN | motor",

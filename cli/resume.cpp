@@ -33,9 +33,7 @@ int run_resume(const ResumeArguments& arguments, const Invocation& call) {
 void add_resume(CLI::App& program, Invocation& call) {
   auto arguments = std::make_shared<ResumeArguments>();
   auto* command = add_command(
-      program, call, "resume",
-      "Go on with a run exactly where its newest good checkpoint is; a checkpoint that is not the "
-      "newest goes on in a new directory",
+      program, call, "resume", "Go on with a run exactly where its newest good checkpoint is",
       "  rl_training resume runs/td3_bc__Pendulum-v1__seed0__20250101-120000\n"
       "  rl_training resume RUN --total-timesteps 20000\n"
       "  rl_training resume RUN/checkpoints/best --total-timesteps 20000 --json",

@@ -36,9 +36,8 @@ class UniformSampler final : public Sampler {
   void visit_state(StateVisitor& state) override;
 
  private:
-  void gather_obs(const BatchView& batch) const;
-  void gather_actions(const BatchView& batch) const;
-  void gather_scalars(const BatchView& batch) const;
+  void prefetch_and_gather(const BatchView& batch) const;
+  void gather_row(const BatchView& batch, int64_t i) const;
 
   std::shared_ptr<const TransitionDataset> dataset_;
   ObsNormalizer normalizer_;

@@ -1,5 +1,6 @@
 #include "rl_training/data/transition_dataset.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>

@@ -52,17 +52,8 @@ class TransitionDataset {
   double episode_return(int64_t episode) const;
   double mean_return() const;
 
-  // Ask for a row's memory ahead of use: first the row, later (once it is there) what it points to.
-  void prefetch_row(int64_t row) const {
-    __builtin_prefetch(rows_.data() + row);
-    __builtin_prefetch(action(row));
-  }
-  void prefetch_obs(int64_t row) const {
-    const char* first = reinterpret_cast<const char*>(obs(row));
-    const int64_t bytes = 2 * obs_dim_ * static_cast<int64_t>(sizeof(float));
-    for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(first + i);
-    __builtin_prefetch(first + bytes - 1);
-  }
+  // Where obs_index, reward and flags of a row are kept, for prefetching.
+  const void* row_address(int64_t row) const { return rows_.data() + row; }
 
  private:
   friend class DatasetBuilder;

@@ -1,5 +1,6 @@
 #include "rl_training/envs/replay.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>

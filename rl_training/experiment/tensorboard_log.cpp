@@ -62,13 +62,12 @@ TensorBoardLog::TensorBoardLog(const std::string& directory, int64_t start_step)
   event.set_wall_time(wall_clock());
   event.set_file_version("brain.Event:2");
   append(event.SerializeAsString());
-  if (start_step > 0 || !earlier.empty()) {
-    // TensorBoard drops the steps from this one on. The row of the checkpoint's own step was
-    // written before the checkpoint and stays.
-    event.set_step(start_step > 0 ? start_step + 1 : 0);
-    event.mutable_session_log()->set_status(tensorboard::SessionLog::START);
-    append(event.SerializeAsString());
-  }
+  // TensorBoard takes the first START of a run as its beginning, so a fresh run needs one, too. At
+  // every later one it drops the steps from that one on; the row of the checkpoint's own step was
+  // written before the checkpoint and stays.
+  event.set_step(start_step > 0 ? start_step + 1 : 0);
+  event.mutable_session_log()->set_status(tensorboard::SessionLog::START);
+  append(event.SerializeAsString());
 }
 
 void TensorBoardLog::write(int64_t step, const Json& row) {

@@ -131,6 +131,20 @@ TEST(TransitionDataset, FingerprintChangesWithEveryPart) {
   EXPECT_EQ(seen.size(), changes.size());
 }
 
+// Equal numbers in equal order, only cut into episodes at another place.
+TEST(TransitionDataset, FingerprintKnowsWhereEpisodesEnd) {
+  const auto cut_after = [](int rows) {
+    DatasetBuilder builder(1, 1);
+    builder.begin_episode(std::array{1.0f});
+    for (int row = 0; row < 3; ++row) {
+      if (row == rows) builder.begin_episode(std::array{1.0f});
+      builder.add(std::array{0.0f}, 0, std::array{1.0f}, false, false);
+    }
+    return std::move(builder).build().fingerprint();
+  };
+  EXPECT_NE(cut_after(1), cut_after(2));
+}
+
 TEST(DatasetBuilder, EmptyEpisodesVanishAndOpenOnesEnd) {
   DatasetBuilder builder(1, 1);
   builder.begin_episode(std::array{1.0f});

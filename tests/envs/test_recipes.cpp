@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "rl_training/envs/recipes.h"
 #include "rl_training/envs/registry.h"

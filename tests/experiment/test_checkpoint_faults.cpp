@@ -28,6 +28,7 @@ struct Scenario {
   std::function<void(CheckpointStore&)> action;
   std::string newest_may_be;  // marks: first the old one, then the new one
   std::string best_may_be;    // "" where there is no best
+  std::string name_stays;     // stands under its own name after a failed call
 };
 
 std::vector<Scenario> scenarios() {
@@ -42,9 +43,11 @@ std::vector<Scenario> scenarios() {
   };
   const auto one = [](CheckpointStore& store) { store.save(1, entries_for('1'), kFacts); };
   return {
-      {"next", three, [](auto& store) { store.save(4, entries_for('4'), kFacts); }, "34", ""},
-      {"same_step", one, [](auto& store) { store.save(1, entries_for('n'), kFacts); }, "1n", ""},
-      {"best", with_best, [](auto& store) { store.mark_best(3); }, "33", "13"},
+      {"next", three, [](auto& store) { store.save(4, entries_for('4'), kFacts); }, "34", "",
+       "step-000000003"},
+      {"same_step", one, [](auto& store) { store.save(1, entries_for('n'), kFacts); }, "1n", "",
+       "step-000000001"},
+      {"best", with_best, [](auto& store) { store.mark_best(3); }, "33", "13", "best"},
   };
 }
 
@@ -102,6 +105,7 @@ TEST_P(CheckpointFaults, NothingIsLostWhenAnyCallFails) {
       }
       finished = !files.failed();
       EXPECT_FALSE(thrown && finished) << context;
+      EXPECT_TRUE(std::filesystem::exists(directory / scenario.name_stays)) << context;
       for (const auto& name : posix_file_system().list_directory(directory.path())) {
         const bool removal_failed = !thrown && files.failed();
         EXPECT_TRUE(!name.starts_with(".tmp") || removal_failed) << name << ", " << context;

@@ -73,20 +73,22 @@ TEST(TensorBoardLog, WritesTheExpectedBytes) {
                                                      std::to_string(::getpid()) + R"(\.\d+$)")))
       << paths[0];
   const auto records = read_records(read_all(paths[0]));
-  ASSERT_EQ(records.size(), 2U);
+  ASSERT_EQ(records.size(), 3U);
   // wall_time is field 1 (0x09 and 8 bytes); what follows is known to the byte.
   EXPECT_EQ(records[0][0], '\x09');
   EXPECT_EQ(records[0].substr(9),
             "\x1a\x0d"
             "brain.Event:2");
   EXPECT_EQ(records[1][0], '\x09');
+  EXPECT_EQ(records[1].substr(9), "\x3a\x02\x08\x01");  // session_log START at step 0
+  EXPECT_EQ(records[2][0], '\x09');
   const std::string loss =
       std::string("\x0a\x0b", 2) + "critic_loss" + std::string("\x15\x00\x00\x00\x3f", 5);
   const std::string zero =
       std::string("\x0a\x04", 2) + "zero" + std::string("\x15\x00\x00\x00\x00", 5);
   std::string summary = "\x0a" + std::string(1, static_cast<char>(loss.size())) + loss;
   summary += "\x0a" + std::string(1, static_cast<char>(zero.size())) + zero;
-  EXPECT_EQ(records[1].substr(9),
+  EXPECT_EQ(records[2].substr(9),
             std::string("\x10\xac\x02\x2a") + static_cast<char>(summary.size()) + summary);
 }
 
@@ -95,11 +97,11 @@ TEST(TensorBoardLog, ValuesComeBack) {
   TensorBoardLog log(run.path(), 0);
   log.write(1, {{"a", 1.25}, {"b", -3}, {"c", std::nan("")}});
   const auto events = read_events(event_paths(run.path()).at(0));
-  ASSERT_EQ(events.size(), 2U);
+  ASSERT_EQ(events.size(), 3U);
   EXPECT_EQ(events[0].file_version(), "brain.Event:2");
   EXPECT_GT(events[0].wall_time(), 1.6e9);
-  EXPECT_EQ(events[1].step(), 1);
-  const auto& values = events[1].summary().value();
+  EXPECT_EQ(events[2].step(), 1);
+  const auto& values = events[2].summary().value();
   ASSERT_EQ(values.size(), 3);
   EXPECT_EQ(values[0].tag(), "a");
   EXPECT_EQ(values[0].simple_value(), 1.25F);
@@ -116,8 +118,10 @@ TEST(TensorBoardLog, AResumedRunDropsTheLostSteps) {
   ASSERT_EQ(paths.size(), 3U);
 
   const auto first = read_events(paths[0]);
-  ASSERT_EQ(first.size(), 2U);
-  EXPECT_EQ(first[1].step(), 1500);
+  ASSERT_EQ(first.size(), 3U);
+  EXPECT_EQ(first[1].session_log().status(), tensorboard::SessionLog::START);
+  EXPECT_EQ(first[1].step(), 0);
+  EXPECT_EQ(first[2].step(), 1500);
 
   const auto second = read_events(paths[1]);
   ASSERT_EQ(second.size(), 3U);

@@ -277,9 +277,10 @@ TEST(OptionReader, OptionalGroup) {
 TEST(OptionReader, UnknownKeys) {
   EXPECT_EQ(error_of({{"gama", 0.9}}), "gama: unknown key (did you mean `gamma`?)");
   EXPECT_EQ(error_of({{"total_timesteps", 5}}),
-            "total_timesteps: unknown key (it belongs elsewhere; did you mean `total_timesteps`?)");
+            "total_timesteps: unknown key (did you mean `total_timesteps`?)");
   EXPECT_EQ(error_of({{"wrappers", 5}}),
-            "wrappers: unknown key (it belongs elsewhere; did you mean `env_kwargs.wrappers`?)");
+            "wrappers: unknown key (did you mean `env_kwargs.wrappers`?)");
+  EXPECT_EQ(error_of({{"wraper", 5}}), "wraper: unknown key (did you mean `env_kwargs.wrappers`?)");
   EXPECT_EQ(error_of({{"something_else_entirely", 5}}),
             "something_else_entirely: unknown key (expected one of gamma, target, batch_size, "
             "max_updates, normalize, dataset_path, device, hidden_sizes, tags, schedule, "

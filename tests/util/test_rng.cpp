@@ -107,6 +107,7 @@ TEST_P(RngGolden, Normals) {
 }
 
 TEST(Rng, StreamsOfOneSeedAreDifferentAndRepeatable) {
+  using namespace std::string_literals;
   std::set<uint64_t> first_words;
   const std::vector<std::string> purposes = {"data",   "policy", "explore", "env/0", "env/1",
                                              "env/10", "eval",   "init",    "a",     "atad"};
@@ -196,17 +197,21 @@ TEST(Rng, BelowIsUnbiased) {
 }
 
 TEST(Rng, BelowIsUnbiasedForBoundsNear64Bits) {
-  // Plain `next() % bound` would give the lower half of this range twice as often.
-  const uint64_t bound = (uint64_t{1} << 63) + (uint64_t{1} << 62);
+  // Four words fall on three values here: without rejection every third value comes twice as
+  // often, with `next() % bound` the lowest third of the range does.
+  const uint64_t bound = uint64_t{3} << 62;
   Rng rng(11);
   int lowest_third = 0;
+  int every_third = 0;
   constexpr int kDraws = 30000;
   for (int i = 0; i < kDraws; ++i) {
     const uint64_t value = rng.below(bound);
     ASSERT_LT(value, bound);
-    lowest_third += value < (uint64_t{1} << 62) ? 1 : 0;
+    lowest_third += value < bound / 3 ? 1 : 0;
+    every_third += value % 3 == 0 ? 1 : 0;
   }
   EXPECT_NEAR(lowest_third, kDraws / 3.0, 4 * std::sqrt(kDraws * 2.0 / 9));
+  EXPECT_NEAR(every_third, kDraws / 3.0, 4 * std::sqrt(kDraws * 2.0 / 9));
   EXPECT_EQ(Rng(1).below(1), 0U);
 }
 

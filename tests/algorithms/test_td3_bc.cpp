@@ -1,0 +1,146 @@
+#include <gtest/gtest.h>
+
+#include "rl_training/algorithms/td3_bc.h"
+
+namespace rl_training {
+namespace {
+
+// Linear networks of one observation and one action, so that every number can be worked by hand.
+struct Fixture {
+  Td3BcOptions options;
+  std::unique_ptr<Td3BcNetworks> networks;
+  Batch batch = Batch::allocate(2, 1, 1, false);
+  torch::Tensor noise = torch::tensor({{3.0f}, {0.5f}});
+
+  Fixture() {
+    options.hidden_sizes.clear();
+    AlgorithmContext context;
+    context.obs_dim = context.action_dim = 1;
+    networks = std::make_unique<Td3BcNetworks>(options, context, Rng(0));
+  }
+  static void set(Mlp& network, std::vector<float> numbers) {
+    const torch::NoGradGuard no_grad;
+    network.parameters().copy_(torch::tensor(numbers));
+  }
+};
+
+// Targets: a' = 0 + clip(0.2 * (3, 0.5), 0.5) = (0.5, 0.1); Q'_1 = 2 s' + a' + 0.5,
+// Q'_2 = s' - a' + 1, so min Q' (s' = 1) = min(3, 1.5); y = (1 + 0.99 * 1.5, 2) = (2.485, 2).
+// Online: Q_1 = s + a, Q_2 = 2 s - a + 0.1 at (1, 0.5), (-1, -0.5).
+TEST(Td3BcLoss, CriticLossByHand) {
+  Fixture f;
+  f.set(f.networks->actor_target.network(), {0, 0});
+  f.set(f.networks->critics_target.network(), {2, 1, 0.5, 1, -1, 1});
+  f.set(f.networks->critics.network(), {1, 1, 0, 2, -1, 0.1});
+  f.batch.obs.copy_(torch::tensor({{1.0f}, {-1.0f}}));
+  f.batch.actions.copy_(torch::tensor({{0.5f}, {-0.5f}}));
+  f.batch.rewards.copy_(torch::tensor({1.0f, 2.0f}));
+  f.batch.next_obs.copy_(torch::tensor({{1.0f}, {2.0f}}));
+  f.batch.terminated.copy_(torch::tensor({0.0f, 1.0f}));
+  const auto result = td3_bc_critic_loss(*f.networks, f.batch, f.noise, f.options);
+  EXPECT_NEAR(result.metrics.get("target_q_mean").item<double>(), (2.485 + 2) / 2, 1e-6);
+  const double q1 = (0.985 * 0.985 + 3.5 * 3.5) / 2;
+  const double q2 = (0.885 * 0.885 + 3.4 * 3.4) / 2;
+  EXPECT_NEAR(result.loss.item<double>(), q1 + q2, 1e-5);
+  EXPECT_NEAR(result.metrics.get("critic_loss").item<double>(), 12.781725, 1e-5);
+
+  // dL/dQ_i = 2 (Q_i - y) / 2, so the gradient at Q_1's bias is -0.985 - 3.5.
+  result.loss.backward();
+  const auto gradient = f.networks->critics.network().parameters().grad();
+  EXPECT_NEAR(gradient[2].item<double>(), -0.985 - 3.5, 1e-5);
+  EXPECT_NEAR(gradient[5].item<double>(), -0.885 - 3.4, 1e-5);
+  EXPECT_FALSE(f.networks->critics_target.network().parameters().grad().defined());
+}
+
+// pi = (0.5, 0), a = (0, 0), Q_1 = (2, -4): lambda = 2.5 / 3, L = lambda + 0.125.
+void set_actor_example(Fixture& f, float q_scale) {
+  f.set(f.networks->actor.network(), {std::atanh(0.5f), 0});
+  f.set(f.networks->critics.network(), {5 * q_scale, 2 * q_scale, -4 * q_scale, 100, 100, 100});
+  f.batch.obs.copy_(torch::tensor({{1.0f}, {0.0f}}));
+  f.batch.actions.zero_();
+}
+
+TEST(Td3BcLoss, ActorLossByHand) {
+  Fixture f;
+  set_actor_example(f, 1);
+  const auto result = td3_bc_actor_loss(*f.networks, f.batch, f.options);
+  EXPECT_NEAR(result.metrics.get("bc_lambda").item<double>(), 0.833333, 1e-6);
+  EXPECT_NEAR(result.metrics.get("bc_loss").item<double>(), 0.125, 1e-6);
+  EXPECT_NEAR(result.metrics.get("actor_q_mean").item<double>(), -1.0, 1e-6);
+  EXPECT_NEAR(result.loss.item<double>(), 0.958333, 1e-6);
+
+  // dL/dpi = -lambda * 2 / 2 + (pi - a); through tanh' = 1 - pi^2 to weight and bias.
+  result.loss.backward();
+  const auto gradient = f.networks->actor.network().parameters().grad();
+  const double first = (-2.5 / 3 + 0.5) * 0.75, second = -2.5 / 3;
+  EXPECT_NEAR(gradient[0].item<double>(), first, 1e-5);
+  EXPECT_NEAR(gradient[1].item<double>(), first + second, 1e-5);
+  EXPECT_FALSE(f.networks->critics.network().parameters().grad().defined());
+}
+
+TEST(Td3BcLoss, BothTogetherReportAllMetrics) {
+  Fixture f;
+  set_actor_example(f, 1);
+  const auto result = td3_bc_loss(*f.networks, f.batch, f.noise, f.options);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : result.metrics.values()) names.emplace_back(name);
+  EXPECT_EQ(names, td3_bc_info().metrics);
+  EXPECT_NEAR(result.loss.item<double>(),
+              result.metrics.get("critic_loss").item<double>() +
+                  result.metrics.get("actor_loss").item<double>(),
+              1e-3);
+}
+
+TEST(Td3BcLoss, VanishingAlphaIsCloning) {
+  Fixture f;
+  set_actor_example(f, 1);
+  f.options.bc_alpha = 1e-8;
+  const auto result = td3_bc_actor_loss(*f.networks, f.batch, f.options);
+  EXPECT_NEAR(result.loss.item<double>(), 0.125, 1e-6);
+}
+
+TEST(Td3BcLoss, DoesNotDependOnTheScaleOfQ) {
+  Fixture f;
+  set_actor_example(f, 1);
+  const double one = td3_bc_actor_loss(*f.networks, f.batch, f.options).loss.item<double>();
+  set_actor_example(f, 10);
+  const double ten = td3_bc_actor_loss(*f.networks, f.batch, f.options).loss.item<double>();
+  EXPECT_NEAR(one, ten, 1e-5);
+}
+
+// Without the cloning term and with lambda = 1 what is left is TD3's loss, -mean Q_1.
+TEST(Td3BcLoss, WithoutCloningItIsTd3) {
+  Fixture f;
+  set_actor_example(f, 1);
+  f.batch.actions.copy_(torch::tensor({{0.5f}, {0.0f}}));  // a = pi: no cloning error
+  f.options.bc_alpha = 3.0;                                // = mean |Q|, hence lambda = 1
+  const auto result = td3_bc_actor_loss(*f.networks, f.batch, f.options);
+  EXPECT_NEAR(result.loss.item<double>(), 1.0, 1e-6);
+}
+
+TEST(Td3Bc, ActorAndTargetsWaitForThePolicyDelay) {
+  Td3BcOptions options;
+  options.hidden_sizes = {8};
+  options.policy_delay = 3;
+  AlgorithmContext context;
+  context.obs_dim = 3;
+  context.action_dim = 2;
+  Td3Bc algorithm(options, context);
+  auto batch = Batch::allocate(16, 3, 2, false);
+  Rng rng(1);
+  rng.fill_normal({batch.obs.data_ptr<float>(), 48});
+  rng.fill_normal({batch.next_obs.data_ptr<float>(), 48});
+  rng.fill_uniform({batch.actions.data_ptr<float>(), 32}, -1, 1);
+  rng.fill_normal({batch.rewards.data_ptr<float>(), 16});
+  const auto start = algorithm.act(batch.obs, ActMode::greedy).clone();
+  for (int update = 1; update <= 6; ++update) {
+    const auto before = algorithm.act(batch.obs, ActMode::greedy).clone();
+    const auto metrics = algorithm.update(batch, 1.0);
+    const auto after = algorithm.act(batch.obs, ActMode::greedy);
+    EXPECT_EQ(torch::equal(before, after), update % 3 != 0) << update;
+    EXPECT_EQ(metrics.get("actor_loss").defined(), update >= 3) << update;
+  }
+}
+
+}  // namespace
+}  // namespace rl_training

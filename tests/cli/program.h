@@ -1,0 +1,59 @@
+#pragma once
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "rl_training/util/json.h"
+#include "tests/experiment/temporary_directory.h"
+
+namespace rl_training {
+
+struct ProgramResult {
+  int exit_code = -1;  // 128 + signal when a signal ended it
+  std::string out, err;
+
+  // The one object on stdout.
+  Json json() const;
+  // True when stderr is one line that starts with "error: ".
+  bool one_error_line() const;
+};
+
+// One running copy of the program. What it prints goes to files, so it never waits for a reader.
+class Program {
+ public:
+  struct Input {
+    std::string stdin_file = "/dev/null";
+    int stdin_descriptor = -1;     // instead of the file
+    std::string stderr_file = "";  // for example a terminal
+    std::string stdout_file = "";
+    std::string working_directory;
+  };
+
+  explicit Program(std::vector<std::string> arguments);
+  Program(std::vector<std::string> arguments, const Input& input);
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  pid_t pid() const { return pid_; }
+  void send(int signal) const;
+  std::string output_so_far() const;
+  bool ended();
+  ProgramResult wait();
+
+ private:
+  TemporaryDirectory directory_;
+  pid_t pid_ = -1;
+  bool ended_ = false;
+  int status_ = 0;
+};
+
+ProgramResult run(const std::vector<std::string>& arguments);
+ProgramResult run(const std::vector<std::string>& arguments, const Program::Input& input);
+
+// Asks `condition` again and again until it holds; false after a minute.
+bool becomes_true(const std::function<bool()>& condition);
+
+}  // namespace rl_training

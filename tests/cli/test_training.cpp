@@ -1,0 +1,179 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/cli/program.h"
+#include "tests/cli/tiny_training.h"
+
+namespace rl_training {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string only_run_in(const std::string& output_dir) {
+  if (!fs::exists(output_dir)) return "";
+  for (const auto& entry : fs::directory_iterator(output_dir)) {
+    if (!entry.path().filename().string().starts_with(".")) return entry.path().string();
+  }
+  return "";
+}
+
+std::string tensors_at(const std::string& run_dir, int64_t step) {
+  char name[32];
+  std::snprintf(name, sizeof(name), "step-%09lld", static_cast<long long>(step));
+  return read_all(run_dir + "/checkpoints/" + name + "/tensors.safetensors");
+}
+
+TEST(Training, ReportsAndGoesOn) {
+  const TemporaryDirectory directory;
+  const auto trained = run(tiny_training(directory / "runs"));
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  const auto report = trained.json();
+  const auto run_dir = report["run_dir"].get<std::string>();
+  EXPECT_EQ(run_dir, only_run_in(directory / "runs"));
+  EXPECT_EQ(report["checkpoint"], run_dir + "/checkpoints/step-000000060");
+  EXPECT_EQ(report["update_count"], 60);
+  EXPECT_EQ(report["global_step"], 60);
+  EXPECT_EQ(report["stop_reason"], "total_timesteps");
+  EXPECT_TRUE(report["metrics"]["critic_loss"].is_number());
+  EXPECT_TRUE(report["metrics"]["eval_return_mean"].is_number());
+  EXPECT_EQ(report["metrics_before"]["update_count"], 0);
+  EXPECT_EQ(report["dataset"]["rows"], 500);
+  // Without a terminal: one line for each evaluation.
+  EXPECT_NE(trained.err.find("update 0/60  eval return -"), std::string::npos) << trained.err;
+  EXPECT_NE(trained.err.find("update 60/60  "), std::string::npos) << trained.err;
+  EXPECT_EQ(trained.err.find('\r'), std::string::npos);
+
+  // A finished run has nothing to do and says the same again, now for people.
+  const auto again = run({"resume", run_dir, "--quiet"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(again.err, "");
+  for (const char* part : {"run directory", "dataset return", "before training", "after training",
+                           "60 (stopped by total_timesteps)", " resume ", " evaluate ", " predict ",
+                           "tensorboard --logdir"}) {
+    EXPECT_NE(again.out.find(part), std::string::npos) << part << "\n" << again.out;
+  }
+
+  const auto more = run({"resume", run_dir, "--total-timesteps", "8e1", "--json"});
+  ASSERT_EQ(more.exit_code, 0) << more.err;
+  EXPECT_EQ(more.json()["run_dir"], run_dir);
+  EXPECT_EQ(more.json()["update_count"], 80);
+  EXPECT_EQ(more.json()["metrics_before"], report["metrics_before"]);
+  EXPECT_EQ(more.json()["checkpoint"], run_dir + "/checkpoints/step-000000080");
+}
+
+TEST(Training, SeveralSeedsMakeSeveralRuns) {
+  const TemporaryDirectory directory;
+  const auto result =
+      run(tiny_training(directory / "runs", {"--seeds", "3,5", "--threads", "1", "--quiet"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  const auto runs = result.json()["runs"];
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_NE(runs[0]["run_dir"].get<std::string>().find("__seed3__"), std::string::npos);
+  EXPECT_NE(runs[1]["run_dir"].get<std::string>().find("__seed5__"), std::string::npos);
+  EXPECT_NE(runs[0]["metrics"], runs[1]["metrics"]);
+}
+
+TEST(Training, DrawsABarOnATerminalAndTakesItAway) {
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_GE(terminal, 0);
+  ASSERT_EQ(::grantpt(terminal), 0);
+  ASSERT_EQ(::unlockpt(terminal), 0);
+  const TemporaryDirectory directory;
+  Program::Input input;
+  input.stderr_file = ::ptsname(terminal);
+  const int keep_open = ::open(input.stderr_file.c_str(), O_RDWR | O_NOCTTY);
+  const auto result = run(tiny_training(directory / "runs"), input);
+  EXPECT_EQ(result.exit_code, 0);
+  char text[4096];
+  const auto count = ::read(terminal, text, sizeof(text));
+  ASSERT_GT(count, 0);
+  const std::string shown(text, static_cast<size_t>(count));
+  EXPECT_NE(shown.find("100% [####################] 60/60  "), std::string::npos) << shown;
+  EXPECT_NE(shown.find(" left  eval return -"), std::string::npos) << shown;
+  EXPECT_TRUE(shown.ends_with("\r\x1b[K")) << shown;
+  ::close(keep_open);
+  ::close(terminal);
+}
+
+std::vector<std::string> rare_checkpoints(const std::string& output_dir,
+                                          const std::string& updates) {
+  return tiny_training(output_dir,
+                       {"--total-timesteps", updates, "--set", "checkpoint_interval=1e9", "--set",
+                        "eval_interval=1e9", "--set", "log_interval=10"});
+}
+
+// The directory of a run that is under way: some of its rows are there.
+std::string wait_for_rows(Program& program, const std::string& output_dir) {
+  std::string run_dir;
+  EXPECT_TRUE(becomes_true([&] {
+    run_dir = only_run_in(output_dir);
+    const auto rows = run_dir.empty() ? "" : read_all(run_dir + "/metrics.jsonl");
+    return program.ended() || std::count(rows.begin(), rows.end(), '\n') >= 3;
+  }));
+  return run_dir;
+}
+
+void expect_stopped(const ProgramResult& stopped, int signal) {
+  EXPECT_EQ(stopped.exit_code, 128 + signal) << stopped.err;
+  const auto report = stopped.json();
+  EXPECT_EQ(report["stop_reason"], "signal");
+  const auto checkpoint = report["checkpoint"].get<std::string>();
+  EXPECT_TRUE(fs::exists(checkpoint + "/manifest.json"));
+  EXPECT_NE(stopped.err.find("saved " + checkpoint), std::string::npos) << stopped.err;
+}
+
+TEST(Training, AStoppedRunThatGoesOnEqualsOneThatWasNeverStopped) {
+  const TemporaryDirectory directory;
+  Program program(rare_checkpoints(directory / "stopped", "1e9"));
+  const auto run_dir = wait_for_rows(program, directory / "stopped");
+
+  // While it runs, nobody else may go on with it.
+  const auto second = run({"resume", run_dir});
+  EXPECT_EQ(second.exit_code, 6) << second.err;
+  EXPECT_NE(second.err.find("pid " + std::to_string(program.pid()) + " "), std::string::npos)
+      << second.err;
+
+  program.send(SIGTERM);
+  const auto stopped = program.wait();
+  expect_stopped(stopped, SIGTERM);
+
+  const auto end = stopped.json()["update_count"].get<int64_t>() + 37;
+  const auto resumed = run({"resume", run_dir, "--total-timesteps", std::to_string(end), "--json"});
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(resumed.json()["update_count"], end);
+
+  const auto straight = run(rare_checkpoints(directory / "straight", std::to_string(end)));
+  ASSERT_EQ(straight.exit_code, 0) << straight.err;
+  const auto straight_dir = straight.json()["run_dir"].get<std::string>();
+  EXPECT_EQ(read_all(run_dir + "/metrics.jsonl"), read_all(straight_dir + "/metrics.jsonl"));
+  EXPECT_NE(tensors_at(run_dir, end), "");
+  EXPECT_TRUE(tensors_at(run_dir, end) == tensors_at(straight_dir, end));
+}
+
+TEST(Training, InterruptSavesToo) {
+  const TemporaryDirectory directory;
+  Program program(rare_checkpoints(directory / "runs", "1e9"));
+  wait_for_rows(program, directory / "runs");
+  program.send(SIGINT);
+  expect_stopped(program.wait(), SIGINT);
+}
+
+TEST(Training, DivergenceStopsAndKeepsTheLastGoodCheckpoint) {
+  const TemporaryDirectory directory;
+  const auto result =
+      run(tiny_training(directory / "runs", {"--set", "learning_rate=1e30", "--set",
+                                             "log_interval=1", "--set", "checkpoint_interval=1"}));
+  EXPECT_EQ(result.exit_code, 5) << result.err;
+  EXPECT_EQ(result.json()["error"]["code"], "diverged");
+  EXPECT_NE(result.err.find("\nerror: "), std::string::npos) << result.err;
+  const auto action = run({"predict", only_run_in(directory / "runs"), "--obs", "[1, 0, 0]"});
+  EXPECT_EQ(action.exit_code, 0) << action.err;
+  EXPECT_EQ(action.err, "");
+}
+
+}  // namespace
+}  // namespace rl_training

@@ -1,0 +1,80 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "rl_training/models/adam.h"
+
+namespace rl_training {
+namespace {
+
+// Adam in double, straight from the paper.
+struct Reference {
+  std::vector<double> p, m, v;
+  int steps = 0;
+
+  void step(const std::vector<double>& g, double lr, double decay) {
+    ++steps;
+    for (size_t i = 0; i < p.size(); ++i) {
+      const double gradient = g[i] + decay * p[i];
+      m[i] = 0.9 * m[i] + 0.1 * gradient;
+      v[i] = 0.999 * v[i] + 0.001 * gradient * gradient;
+      const double m_hat = m[i] / (1 - std::pow(0.9, steps));
+      const double v_hat = v[i] / (1 - std::pow(0.999, steps));
+      p[i] -= lr * m_hat / (std::sqrt(v_hat) + 1e-8);
+    }
+  }
+};
+
+MlpSpec tiny() {
+  MlpSpec spec;
+  spec.inputs = 2;
+  spec.outputs = 1;
+  spec.hidden_sizes = {8};
+  return spec;
+}
+
+std::vector<double> numbers(const torch::Tensor& t) {
+  const auto d = t.detach().to(torch::kDouble).contiguous();
+  return {d.data_ptr<double>(), d.data_ptr<double>() + d.numel()};
+}
+
+void check_against_reference(double lr_scale, double decay) {
+  Rng rng(3);
+  const Mlp network(tiny(), rng, {});
+  Adam adam(network, {.learning_rate = 1e-2, .weight_decay = decay}, {});
+  const size_t count = network.parameters().numel();
+  Reference reference{numbers(network.parameters()), std::vector<double>(count),
+                      std::vector<double>(count)};
+  for (int step = 0; step < 50; ++step) {
+    auto gradient = torch::empty({static_cast<int64_t>(count)});
+    rng.fill_normal({gradient.data_ptr<float>(), count});
+    reference.step(numbers(gradient), 1e-2 * lr_scale, decay);
+    network.parameters().mutable_grad() = gradient;
+    adam.step(lr_scale);
+    EXPECT_FALSE(network.parameters().grad().defined());
+  }
+  const auto ours = numbers(network.parameters());
+  for (size_t i = 0; i < count; ++i) EXPECT_NEAR(ours[i], reference.p[i], 2e-6);
+}
+
+TEST(Adam, FollowsThePaper) { check_against_reference(1.0, 0.0); }
+TEST(Adam, ScalesTheLearningRate) { check_against_reference(0.25, 0.0); }
+TEST(Adam, DecaysWeights) { check_against_reference(1.0, 0.1); }
+
+TEST(Adam, MinimisesAQuadratic) {
+  Rng rng(3);
+  const Mlp network(tiny(), rng, {});
+  Adam adam(network, {.learning_rate = 1e-2}, {});
+  const auto x = torch::tensor({{0.5f, -1.0f}, {1.0f, 2.0f}});
+  const auto y = torch::tensor({1.0f, -2.0f});
+  float loss = 0;
+  for (int i = 0; i < 500; ++i) {
+    const auto error = (network.forward(x).view({-1}) - y).square().mean();
+    loss = error.item<float>();
+    minimize(error, adam, 1.0);
+  }
+  EXPECT_LT(loss, 1e-4);
+}
+
+}  // namespace
+}  // namespace rl_training

@@ -1,0 +1,90 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "rl_training/models/kernels.h"
+#include "rl_training/util/rng.h"
+
+namespace rl_training {
+namespace baseline {
+extern const Kernels kKernels;
+}
+namespace {
+
+std::vector<float> normals(size_t count, uint64_t seed) {
+  std::vector<float> values(count);
+  Rng(seed).fill_normal(values);
+  return values;
+}
+
+// Every loop of the chosen instruction set against the portable one, on an awkward width.
+TEST(Kernels, ChosenSetAgreesWithTheBaseline) {
+  constexpr int64_t kRows = 13, kColumns = 37;
+  const auto& ours = kernels();
+  const auto& plain = baseline::kKernels;
+  const auto x = normals(kRows * kColumns, 1);
+  const auto other = normals(kRows * kColumns, 2);
+  const auto row = normals(kColumns, 3);
+  const auto row2 = normals(kColumns, 4);
+  const auto column = normals(kRows, 5);
+  const auto both = [&](auto body) {
+    auto a = x;
+    auto b = x;
+    std::vector<float> extra_a(kRows * kColumns), extra_b(kRows * kColumns);
+    body(ours, a, extra_a);
+    body(plain, b, extra_b);
+    for (size_t i = 0; i < a.size(); ++i) {
+      EXPECT_NEAR(a[i], b[i], 2e-5f * (1 + std::abs(b[i])));
+      EXPECT_NEAR(extra_a[i], extra_b[i], 2e-5f * (1 + std::abs(extra_b[i])));
+    }
+  };
+  using Values = std::vector<float>;
+  both([&](const Kernels& k, Values& v, Values&) {
+    k.add_bias(v.data(), row.data(), kRows, kColumns);
+  });
+  both([&](const Kernels& k, Values& v, Values&) {
+    k.add_bias_relu(v.data(), row.data(), kRows, kColumns);
+  });
+  both([&](const Kernels& k, Values& v, Values&) {
+    k.relu_backward(v.data(), other.data(), kRows * kColumns);
+  });
+  both([&](const Kernels& k, Values& v, Values&) {
+    k.tanh_backward(v.data(), other.data(), kRows * kColumns);
+  });
+  both([&](const Kernels& k, Values& v, Values& e) {
+    k.column_sum(v.data(), kRows, kColumns, e.data());
+  });
+  both([&](const Kernels& k, Values& v, Values& e) {
+    k.column_dot(v.data(), other.data(), kRows, kColumns, e.data());
+  });
+  both([&](const Kernels& k, Values& v, Values& e) {
+    std::vector<float> deviation(kRows);
+    k.layer_norm(v.data(), row.data(), row2.data(), 1e-5f, kRows, kColumns, e.data(),
+                 deviation.data(), v.data());
+    k.layer_norm_backward(v.data(), row.data(), e.data(), deviation.data(), kRows, kColumns);
+  });
+  both([&](const Kernels& k, Values& v, Values& e) {
+    k.row_dot(v.data(), row.data(), 0.5f, kRows, kColumns, e.data());
+  });
+  both([&](const Kernels& k, Values& v, Values&) {
+    k.outer(column.data(), row.data(), kRows, kColumns, v.data());
+  });
+  both([&](const Kernels& k, Values& v, Values& e) {
+    k.weighted_column_sum(column.data(), v.data(), kRows, kColumns, e.data());
+  });
+  both([&](const Kernels& k, Values& v, Values&) {
+    k.polyak(v.data(), other.data(), kRows * kColumns, 0.3f);
+  });
+}
+
+TEST(Kernels, ReluKeepsNaN) {
+  float values[3] = {std::nanf(""), -1.0f, 2.0f};
+  const float bias[3] = {0, 0, 0};
+  kernels().add_bias_relu(values, bias, 1, 3);
+  EXPECT_TRUE(std::isnan(values[0]));
+  EXPECT_EQ(values[1], 0.0f);
+  EXPECT_EQ(values[2], 2.0f);
+}
+
+}  // namespace
+}  // namespace rl_training

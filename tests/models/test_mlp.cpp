@@ -1,0 +1,225 @@
+#include <gtest/gtest.h>
+
+#include "rl_training/models/mlp.h"
+
+namespace rl_training {
+namespace {
+
+struct Case {
+  std::string name;
+  MlpSpec spec;
+  int64_t rows = 256;
+  int64_t side = 0;  // columns given as the second input
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  const auto add = [&](std::string name, int64_t rows, int64_t side, auto change) {
+    Case one;
+    one.name = std::move(name);
+    one.rows = rows;
+    one.side = side;
+    one.spec.inputs = 9;
+    one.spec.outputs = 3;
+    one.spec.hidden_sizes = {33, 48};
+    change(one.spec);
+    all.push_back(one);
+  };
+  add("plain", 256, 0, [](MlpSpec&) {});
+  add("one_row", 1, 0, [](MlpSpec&) {});
+  add("uneven_rows", 301, 0, [](MlpSpec&) {});
+  add("two_inputs", 130, 4, [](MlpSpec&) {});
+  add("linear", 20, 2, [](MlpSpec& s) { s.hidden_sizes.clear(); });
+  add("wide", 256, 0, [](MlpSpec& s) { s.hidden_sizes = {256, 256}; });
+  add("tanh_everywhere", 70, 0, [](MlpSpec& s) {
+    s.activation = Activation::tanh;
+    s.output_activation = Activation::tanh;
+  });
+  add("relu_output", 70, 0, [](MlpSpec& s) { s.output_activation = Activation::relu; });
+  add("critic", 256, 3, [](MlpSpec& s) {
+    s.outputs = 1;
+    s.members = 2;
+  });
+  add("ensemble", 300, 3, [](MlpSpec& s) {
+    s.members = 5;
+    s.hidden_sizes = {40, 24, 16};
+  });
+  add("norm_before", 257, 0, [](MlpSpec& s) { s.layer_norm = LayerNorm::before_activation; });
+  add("norm_after", 257, 0, [](MlpSpec& s) { s.layer_norm = LayerNorm::after_activation; });
+  add("norm_after_ensemble", 300, 3, [](MlpSpec& s) {
+    s.layer_norm = LayerNorm::after_activation;
+    s.layer_norm_eps = 1e-6;
+    s.members = 3;
+    s.outputs = 1;
+  });
+  add("norm_before_tanh", 100, 0, [](MlpSpec& s) {
+    s.layer_norm = LayerNorm::before_activation;
+    s.activation = Activation::tanh;
+  });
+  return all;
+}
+
+torch::Tensor normal(std::vector<int64_t> sizes, uint64_t seed) {
+  auto tensor = torch::empty(sizes);
+  Rng(seed).fill_normal({tensor.data_ptr<float>(), static_cast<size_t>(tensor.numel())});
+  return tensor;
+}
+
+// Largest difference relative to the largest value.
+double distance(const torch::Tensor& a, const torch::Tensor& b) {
+  return ((a - b).abs().max() / b.abs().max()).item<double>();
+}
+
+// Biases and LayerNorm gains away from their trivial start values.
+void shake(Mlp& network) {
+  const torch::NoGradGuard no_grad;
+  network.parameters().add_(normal({network.parameters().numel()}, 99), 0.05);
+}
+
+struct Pass {
+  torch::Tensor y, parameters, x, side;
+};
+
+Pass run(const Mlp& network, const Case& one, bool fused) {
+  auto x = normal({one.rows, one.spec.inputs - one.side}, 1).set_requires_grad(true);
+  torch::Tensor side;
+  if (one.side > 0) side = normal({one.rows, one.side}, 2).set_requires_grad(true);
+  const auto y = fused ? network.forward(x, side) : network.forward_plain(x, side);
+  const auto weights = normal({y.size(0), y.size(1), y.size(2)}, 3);
+  (y * weights).sum().backward();
+  Pass pass{y.detach(), network.parameters().grad().clone(), x.grad(),
+            one.side > 0 ? side.grad() : torch::Tensor()};
+  network.parameters().mutable_grad() = torch::Tensor();
+  return pass;
+}
+
+class FusedMlp : public testing::TestWithParam<Case> {};
+
+TEST_P(FusedMlp, EqualsPlainTorchInValuesAndGradients) {
+  const auto& one = GetParam();
+  ThreadPool pool(2);
+  Rng rng(7);
+  Mlp network(one.spec, rng, {&pool, torch::kCPU});
+  shake(network);
+  const auto fused = run(network, one, true);
+  const auto plain = run(network, one, false);
+  ASSERT_EQ(fused.y.sizes(), plain.y.sizes());
+  EXPECT_LT(distance(fused.y, plain.y), 1e-5);
+  EXPECT_LT(distance(fused.x, plain.x), 1e-5);
+  if (one.side > 0) {
+    EXPECT_LT(distance(fused.side, plain.side), 1e-5);
+  }
+  for (int64_t member = 0; member < one.spec.members; ++member) {
+    for (const auto& layer : network.layout().layers) {
+      const auto part = [&](const Pass& pass, int64_t offset, int64_t count) {
+        return pass.parameters.narrow(0, member * network.layout().size + offset, count);
+      };
+      const int64_t weights = layer.inputs * layer.outputs;
+      EXPECT_LT(distance(part(fused, layer.weight, weights), part(plain, layer.weight, weights)),
+                1e-5);
+      EXPECT_LT(
+          distance(part(fused, layer.bias, layer.outputs), part(plain, layer.bias, layer.outputs)),
+          1e-5);
+      if (layer.gain < 0) continue;
+      EXPECT_LT(distance(part(fused, layer.gain, 2 * layer.outputs),
+                         part(plain, layer.gain, 2 * layer.outputs)),
+                1e-5);
+    }
+  }
+}
+
+TEST_P(FusedMlp, GivesTheSameBitsWithAnyNumberOfThreads) {
+  const auto& one = GetParam();
+  std::vector<Pass> passes;
+  for (const int threads : {1, 2, 8}) {
+    ThreadPool pool(threads);
+    Rng rng(7);
+    Mlp network(one.spec, rng, {&pool, torch::kCPU});
+    passes.push_back(run(network, one, true));
+  }
+  for (size_t i = 1; i < passes.size(); ++i) {
+    EXPECT_TRUE(torch::equal(passes[0].y, passes[i].y));
+    EXPECT_TRUE(torch::equal(passes[0].parameters, passes[i].parameters));
+    EXPECT_TRUE(torch::equal(passes[0].x, passes[i].x));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, FusedMlp, testing::ValuesIn(cases()),
+                         [](const auto& test) { return test.param.name; });
+
+MlpSpec small_critic() {
+  MlpSpec spec;
+  spec.inputs = 5;
+  spec.outputs = 1;
+  spec.hidden_sizes = {16};
+  spec.members = 2;
+  return spec;
+}
+
+TEST(Mlp, FrozenPassesGradientsOnlyToTheInput) {
+  Rng rng(1);
+  const Mlp network(small_critic(), rng, {});
+  const auto obs = normal({8, 3}, 1);
+  auto action = normal({8, 2}, 2).set_requires_grad(true);
+  network.forward(obs, action, Use::frozen).sum().backward();
+  EXPECT_FALSE(network.parameters().grad().defined());
+  auto plain_action = action.detach().clone().set_requires_grad(true);
+  network.forward_plain(obs, plain_action, Use::frozen).sum().backward();
+  EXPECT_LT(distance(action.grad(), plain_action.grad()), 1e-5);
+}
+
+TEST(Mlp, FirstMembersAloneEqualThoseOfAll) {
+  Rng rng(1);
+  const Mlp network(small_critic(), rng, {});
+  const auto x = normal({8, 5}, 1);
+  EXPECT_TRUE(torch::equal(network.forward(x, {}, Use::train, 1)[0], network.forward(x)[0]));
+  network.forward(x, {}, Use::train, 1).sum().backward();
+  const int64_t size = network.layout().size;
+  EXPECT_GT(network.parameters().grad().narrow(0, 0, size).abs().sum().item<float>(), 0);
+  EXPECT_EQ(network.parameters().grad().narrow(0, size, size).abs().sum().item<float>(), 0);
+}
+
+TEST(Mlp, TwoBackwardPassesAddUp) {
+  Rng rng(1);
+  const Mlp network(small_critic(), rng, {});
+  const auto x = normal({8, 5}, 1);
+  network.forward(x).sum().backward();
+  const auto once = network.parameters().grad().clone();
+  network.forward(x).sum().backward();
+  EXPECT_TRUE(torch::equal(network.parameters().grad(), once * 2));
+}
+
+TEST(Mlp, RefusesABackwardPassThroughChangedNumbers) {
+  Rng rng(1);
+  Mlp network(small_critic(), rng, {});
+  const Mlp other(network);
+  const auto y = network.forward(normal({8, 5}, 1)).sum();
+  network.polyak_from(other, 0.5);
+  EXPECT_THROW(y.backward(), c10::Error);
+}
+
+TEST(Mlp, CopyIsIndependent) {
+  Rng rng(1);
+  Mlp network(small_critic(), rng, {});
+  const Mlp target(network);
+  const auto x = normal({4, 5}, 1);
+  const auto before = target.forward(x).detach().clone();
+  shake(network);
+  EXPECT_TRUE(torch::equal(target.forward(x), before));
+  EXPECT_FALSE(torch::equal(network.forward(x), before));
+}
+
+TEST(Mlp, PolyakMovesByTau) {
+  Rng rng(1);
+  Mlp target(small_critic(), rng, {});
+  const Mlp source(small_critic(), rng, {});
+  const auto expected = target.parameters().detach() +
+                        0.25 * (source.parameters().detach() - target.parameters().detach());
+  target.polyak_from(source, 0.25);
+  EXPECT_LT(distance(target.parameters().detach(), expected), 1e-6);
+  target.polyak_from(source, 1.0);
+  EXPECT_LT(distance(target.parameters().detach(), source.parameters().detach()), 1e-6);
+}
+
+}  // namespace
+}  // namespace rl_training
