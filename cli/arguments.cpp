@@ -66,7 +66,7 @@ ConfigNode ConfigArguments::load() const {
 
 int64_t NumberArgument::read(const char* name, const Range& range) const {
   auto map = ConfigNode::map();
-  map.set(name, ConfigNode::scalar(text));
+  map.set(name, ConfigNode::scalar(text.value_or("")));
   int64_t value = 0;
   OptionReader(map, "").integer(name, value, range, "");
   return value;

@@ -28,9 +28,9 @@ struct ConfigArguments {
 // A whole number given on the command line. It stays text until `read`, so that it is checked and
 // reported like a key of a config (and may be written 1e6).
 struct NumberArgument {
-  std::string text;
+  std::optional<std::string> text;
 
-  bool given() const { return !text.empty(); }
+  bool given() const { return text.has_value(); }
   int64_t read(const char* name, const Range& range) const;
 };
 

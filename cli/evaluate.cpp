@@ -55,7 +55,7 @@ void add_evaluate(CLI::App& program, Invocation& call) {
   add_run_argument(*command, arguments->run);
   command->add_option("--episodes", arguments->episodes.text, "episodes to play")
       ->type_name("N")
-      ->capture_default_str();
+      ->default_str("10");
   command->add_option("--seed", arguments->seed.text, "seed of the episodes (that of the config)")
       ->type_name("N");
   add_threads(*command, arguments->threads);

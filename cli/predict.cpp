@@ -19,7 +19,8 @@ namespace {
 constexpr std::streamsize kLongestLine = 1 << 20;
 
 struct PredictArguments {
-  std::string run, obs, input;
+  std::string run;
+  std::optional<std::string> obs, input;
 };
 
 [[noreturn]] void fail(const ErrorPlace& place, const std::string& message) {
@@ -73,15 +74,15 @@ int run_predict(const PredictArguments& arguments) {
   auto checkpoint = find_checkpoint(arguments.run, print_note);
   checkpoint.manifest["config"]["threads"] = 1;  // one row at a time is no work to share
   TrainedPolicy policy(checkpoint);
-  if (!arguments.obs.empty()) {
-    answer(policy, arguments.obs, {"--obs", 0, ""});
-  } else if (!arguments.input.empty()) {
-    std::ifstream file(arguments.input);
-    if (!file || std::filesystem::is_directory(arguments.input)) {
+  if (arguments.obs) {
+    answer(policy, *arguments.obs, {"--obs", 0, ""});
+  } else if (arguments.input) {
+    std::ifstream file(*arguments.input);
+    if (!file || std::filesystem::is_directory(*arguments.input)) {
       const auto reason = file ? "is a directory" : std::strerror(errno);
-      throw Error(ErrorKind::io, {arguments.input, 0, ""}, std::string("cannot read: ") + reason);
+      throw Error(ErrorKind::io, {*arguments.input, 0, ""}, std::string("cannot read: ") + reason);
     }
-    answer_lines(policy, file, arguments.input);
+    answer_lines(policy, file, *arguments.input);
   } else {
     if (::isatty(STDIN_FILENO) == 1) {
       print_note("reading observations from the terminal, one JSON array a line; Ctrl-D ends");

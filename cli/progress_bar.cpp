@@ -11,7 +11,7 @@ namespace rl_training {
 namespace {
 
 constexpr auto kRedrawInterval = std::chrono::milliseconds(100);
-constexpr int kBarWidth = 20;
+constexpr int kBarWidth = 10;
 
 size_t terminal_width() {
   winsize size{};
@@ -50,6 +50,7 @@ Callbacks ProgressBar::callbacks() {
   callbacks.on_eval_end = [this](const TrainProgress& progress, const EvaluationResult& result) {
     on_evaluation(progress, result);
   };
+  callbacks.on_train_end = [this](const TrainSummary&) { erase(); };
   return callbacks;
 }
 
@@ -67,10 +68,11 @@ void ProgressBar::on_update(const TrainProgress& progress) {
 }
 
 void ProgressBar::on_evaluation(const TrainProgress& progress, const EvaluationResult& result) {
-  evaluation_ = fmt::format("eval return {:.1f} +- {:.1f}", result.return_mean, result.return_std);
+  evaluation_ = fmt::format("{:.1f} +- {:.1f}", result.return_mean, result.return_std);
   if (terminal_) return draw(progress);
   const double speed = rate(progress);
-  write_stderr(fmt::format("update {}/{}  {}{}\n", progress.update_count, progress.total_updates,
+  write_stderr(fmt::format("update {}/{}  {}eval return {}\n", progress.update_count,
+                           progress.total_updates,
                            speed > 0 ? fmt::format("{:.0f}/s  ", speed) : "", evaluation_));
 }
 
@@ -89,7 +91,7 @@ void ProgressBar::draw(const TrainProgress& progress) {
     text += fmt::format("  {:.0f}/s  {} left", speed,
                         duration_text(static_cast<double>(total - progress.update_count) / speed));
   }
-  if (!evaluation_.empty()) text += "  " + evaluation_;
+  if (!evaluation_.empty()) text += "  eval " + evaluation_;
   text.resize(std::min(text.size(), terminal_width() - 1));  // a wrapped line cannot be erased
   write_stderr("\r" + text + "\x1b[K");
   drawn_ = true;

@@ -9,25 +9,26 @@ namespace {
 struct TrainArguments {
   ConfigArguments config;
   std::vector<std::string> seeds;  // --seeds: the report is a list
-  std::string seed, output_dir, total_timesteps, threads;
+  NumberArgument seed, total_timesteps, threads;
+  std::optional<std::string> output_dir;
   bool quiet = false;
 };
 
 // One config for each run, all checked before the first one starts.
 std::vector<TrainConfig> read_configs(const TrainArguments& arguments) {
   auto root = arguments.config.load();
-  const auto set = [&](const char* key, const std::string& value) {
-    if (!value.empty()) set_config_value(root, std::string(key) + "=" + value);
+  const auto set = [&](const char* key, const std::optional<std::string>& value) {
+    if (value) set_config_value(root, std::string(key) + "=" + *value);
   };
-  set("seed", arguments.seed);
-  set("total_timesteps", arguments.total_timesteps);
-  set("threads", arguments.threads);
+  set("seed", arguments.seed.text);
+  set("total_timesteps", arguments.total_timesteps.text);
+  set("threads", arguments.threads.text);
   // Quoted: a path is text whatever it looks like.
-  if (!arguments.output_dir.empty()) set("output_dir", Json(arguments.output_dir).dump());
+  if (arguments.output_dir) set("output_dir", Json(*arguments.output_dir).dump());
   if (arguments.seeds.empty()) return {read_train_config(root)};
   std::vector<TrainConfig> configs;
   for (const auto& seed : arguments.seeds) {
-    set_config_value(root, "seed=" + seed);
+    set("seed", seed);
     configs.push_back(read_train_config(root));
   }
   return configs;
@@ -58,7 +59,8 @@ void add_train(CLI::App& program, Invocation& call) {
       "  rl_training train --config td3_bc/pendulum --seeds 1,2,3 --output-dir runs/seeds --json",
       [arguments, &call] { return run_train(*arguments, call); });
   arguments->config.add_to(*command, "--config");
-  auto* seed = command->add_option("--seed", arguments->seed, "seed of the run")->type_name("N");
+  auto* seed =
+      command->add_option("--seed", arguments->seed.text, "seed of the run")->type_name("N");
   command->add_option("--seeds", arguments->seeds, "several seeds, trained one after the other")
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -69,10 +71,10 @@ void add_train(CLI::App& program, Invocation& call) {
                    "directory in which the run directory is made")
       ->type_name("DIR");
   command
-      ->add_option("--total-timesteps", arguments->total_timesteps,
+      ->add_option("--total-timesteps", arguments->total_timesteps.text,
                    "gradient updates (offline) or environment steps (online)")
       ->type_name("N");
-  command->add_option("--threads", arguments->threads, "threads to use")->type_name("N");
+  add_threads(*command, arguments->threads);
   command->add_flag("--quiet", arguments->quiet, "no progress on stderr");
 }
 

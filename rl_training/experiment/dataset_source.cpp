@@ -38,20 +38,11 @@ const std::vector<Kind>& kinds() {
   return table;
 }
 
-void check_keys(const Kind& kind, const DatasetOptions& options) {
-  const auto check = [&](bool takes, bool given, bool required, const char* key) {
-    if (takes && required && !given) {
-      throw Error(ErrorKind::config, {"", 0, std::string("algo_kwargs.") + key},
-                  std::string("missing (dataset_kind: ") + kind.name + " needs it)");
-    }
-    if (!takes && given) {
-      throw Error(ErrorKind::config, {"", 0, std::string("algo_kwargs.") + key},
-                  std::string("not used by dataset_kind: ") + kind.name);
-    }
-  };
-  check(kind.takes_path, !options.path.empty(), true, "dataset_path");
-  check(kind.takes_id, !options.id.empty(), true, "dataset_id");
-  check(kind.takes_size, options.size > 0, false, "dataset_size");
+const Kind& find_kind(const std::string& name) {
+  for (const auto& kind : kinds()) {
+    if (name == kind.name) return kind;
+  }
+  throw Error(ErrorKind::config, {"", 0, "algo_kwargs.dataset_kind"}, "unknown kind " + name);
 }
 
 void check_fits(const TransitionDataset& dataset, const EnvSpec& env, const std::string& where) {
@@ -81,18 +72,29 @@ void DatasetOptions::visit_options(OptionVisitor& options) {
                "scale observations to zero mean and unit variance over the dataset");
 }
 
+void DatasetOptions::check() const {
+  const auto& entry = find_kind(kind);
+  const auto check_key = [&](bool takes, bool given, bool required, const char* key) {
+    const ErrorPlace place = {"", 0, std::string("algo_kwargs.") + key};
+    if (takes && required && !given) {
+      throw Error(ErrorKind::config, place, "missing (dataset_kind: " + kind + " needs it)");
+    }
+    if (!takes && given) {
+      throw Error(ErrorKind::config, place, "not used by dataset_kind: " + kind);
+    }
+  };
+  check_key(entry.takes_path, !path.empty(), true, "dataset_path");
+  check_key(entry.takes_id, !id.empty(), true, "dataset_id");
+  check_key(entry.takes_size, size > 0, false, "dataset_size");
+}
+
 TransitionDataset load_transition_dataset(const DatasetOptions& options,
                                           const std::string& env_id) {
-  for (const auto& kind : kinds()) {
-    if (options.kind != kind.name) continue;
-    check_keys(kind, options);
-    auto dataset = kind.load(options, env_id);
-    const auto& where = options.path.empty() ? options.kind + " dataset" : options.path;
-    check_fits(dataset, make_environment(env_id)->spec(), where);
-    return dataset;
-  }
-  throw Error(ErrorKind::config, {"", 0, "algo_kwargs.dataset_kind"},
-              "unknown kind " + options.kind);
+  options.check();
+  auto dataset = find_kind(options.kind).load(options, env_id);
+  const auto& where = options.path.empty() ? options.kind + " dataset" : options.path;
+  check_fits(dataset, make_environment(env_id)->spec(), where);
+  return dataset;
 }
 
 }  // namespace rl_training

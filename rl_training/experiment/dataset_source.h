@@ -14,10 +14,12 @@ struct DatasetOptions {
   bool normalize_observations = true;
 
   void visit_options(OptionVisitor& options);
+  // Error{config} where a key is missing or does not belong to the kind.
+  void check() const;
 };
 
 // Reads or makes the dataset; actions come out scaled to [-1, 1]. A dataset that does not fit the
-// environment is Error{data}, a key that is missing or does not belong to the kind Error{config}.
+// environment is Error{data}.
 TransitionDataset load_transition_dataset(const DatasetOptions& options, const std::string& env_id);
 
 }  // namespace rl_training

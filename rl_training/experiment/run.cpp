@@ -29,15 +29,28 @@ std::string utc_now() {
   return text;
 }
 
-std::string run_of_checkpoint(const std::string& checkpoint) {
-  const auto parent = std::filesystem::path(checkpoint).lexically_normal().parent_path();
-  return parent.filename() == "checkpoints" ? parent.parent_path().string() : "";
-}
+// The run that a path to resume from belongs to ("" for a checkpoint outside any), and whether
+// training goes on in its directory. From a checkpoint it does so only if that is the newest one:
+// otherwise newer work would be overwritten.
+struct Origin {
+  std::string run;
+  bool in_place = false;
+};
 
-// A trailing slash is how shells complete a directory.
-std::string without_slash(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
+Origin find_origin(FileSystem& files, const std::string& given) {
+  if (!files.exists(given)) {
+    throw Error(ErrorKind::io, {given, 0, ""}, "no such run or checkpoint directory");
+  }
+  if (files.exists(given + "/config.yaml")) return {given, true};
+  const auto path = std::filesystem::path(given).lexically_normal();
+  if (path.parent_path().filename() != "checkpoints") return {};
+  Origin origin;
+  origin.run = path.parent_path().parent_path().string();
+  if (origin.run.empty()) origin.run = ".";
+  const auto all = CheckpointStore(files, origin.run + "/checkpoints").list();
+  origin.in_place =
+      !all.empty() && std::filesystem::path(all.back().path).filename() == path.filename();
+  return origin;
 }
 
 }  // namespace
@@ -111,44 +124,37 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
                                  RunContext context) {
   auto& files = posix_file_system();
   const auto given = without_slash(run_or_checkpoint);
-  const bool is_run = files.exists(given + "/config.yaml");
-  std::optional<Checkpoint> checkpoint;
-  if (is_run) {
-    checkpoint = CheckpointStore(files, given + "/checkpoints").load_newest(context.warn);
-  } else {
-    checkpoint = find_checkpoint(given, context.warn);
+  const auto origin = find_origin(files, given);
+  std::optional<RunDirectory> directory;
+  if (origin.in_place) {  // the lock comes first: a live run may be writing there
+    directory = RunDirectory::open(files, origin.run);
+    CheckpointStore(files, directory->file("checkpoints")).remove_leftovers();
   }
-  auto config = checkpoint ? config_of(*checkpoint)
-                           : read_train_config(read_yaml(files.read_file(given + "/config.yaml"),
-                                                         given + "/config.yaml"));
+  const auto checkpoint =
+      given == origin.run ? CheckpointStore(files, given + "/checkpoints").load_newest(context.warn)
+                          : std::optional(load_checkpoint(files, given));
+  const auto config_file = given + "/config.yaml";
+  auto config = checkpoint
+                    ? config_of(*checkpoint)
+                    : read_train_config(read_yaml(files.read_file(config_file), config_file));
   if (changes.total_timesteps) config.total_timesteps = *changes.total_timesteps;
   if (changes.threads) config.threads = *changes.threads;
 
-  // One checkpoint of a run: go on in that run only if nothing newer would be overwritten.
-  const std::string source = is_run ? given : run_of_checkpoint(given);
-  bool in_place = is_run;
-  if (!is_run && !source.empty()) {
-    const auto all = CheckpointStore(files, source + "/checkpoints").list();
-    in_place = !all.empty() && all.back().step == checkpoint->step &&
-               std::filesystem::path(given).filename() != "best";
-  }
   const auto yaml = write_yaml(write_train_config(config));
-  auto directory = in_place
-                       ? RunDirectory::open(files, source)
-                       : RunDirectory::create(files, config.output_dir, config.algo, config.env_id,
-                                              static_cast<uint64_t>(config.seed), yaml);
-  const bool has_logs = !source.empty() && files.exists(source + "/metrics.jsonl");
-  if (in_place) {
-    write_file_atomically(files, directory.file("config.yaml"), yaml);
-  } else if (has_logs) {
+  const bool has_logs = origin.in_place || files.exists(origin.run + "/metrics.jsonl");
+  if (directory) {
+    write_file_atomically(files, directory->file("config.yaml"), yaml);
+  } else {
+    directory = RunDirectory::create(files, config.output_dir, config.algo, config.env_id,
+                                     static_cast<uint64_t>(config.seed), yaml);
     for (const char* name : {"metrics.jsonl", "metrics.csv"}) {
-      files.write_file(directory.file(name), files.read_file(source + "/" + name));
+      if (has_logs)
+        files.write_file(directory->file(name), files.read_file(origin.run + "/" + name));
     }
   }
-  std::unique_ptr<Run> run(new Run(config, std::move(directory), std::move(context)));
-  run->store_.remove_leftovers();
+  std::unique_ptr<Run> run(new Run(config, std::move(*directory), std::move(context)));
   if (checkpoint) run->load(*checkpoint);
-  if (!in_place && !has_logs) run->metric_log_.start_empty();
+  if (!has_logs) run->metric_log_.start_empty();
   run->metric_log_.restore();
   const int64_t from = run->trainer_->update_count();
   run->timed_update_ = from;

@@ -50,6 +50,20 @@ void check_name(const ConfigNode& node, const char* key, const Find& find) {
   }
 }
 
+// Rules between keys; the place is that of the key in the file, where it is there.
+void check_together(const ConfigNode& root, const TrainConfig& config) {
+  try {
+    config.algorithm->check();
+    config.dataset.check();
+  } catch (const Error& error) {
+    const auto* kwargs = root.find("algo_kwargs");
+    const auto& key = error.place().key;
+    const auto* node = kwargs == nullptr ? nullptr : kwargs->find(key.substr(key.rfind('.') + 1));
+    if (node == nullptr) node = kwargs == nullptr ? &root : kwargs;
+    node->fail(key, error.message());
+  }
+}
+
 void check_device(const ConfigNode& root, const TrainConfig& config) {
   if (config.device != "cuda") return;
   root.find("device")->fail("device", "this build has no CUDA (expected cpu | auto, got cuda)");
@@ -115,7 +129,7 @@ TrainConfig read_train_config(const ConfigNode& root) {
   if (const auto* node = root.find("env_kwargs")) {
     OptionReader(*node, "env_kwargs").finish();
   }
-  config.algorithm->check();
+  check_together(root, config);
   return config;
 }
 
@@ -149,10 +163,10 @@ ConfigNode load_config(const std::string& file_or_name) {
   return read_yaml(files.read_file(file_or_name), file_or_name);
 }
 
-void set_config_value(ConfigNode& root, const std::string& assignment) {
+void set_config_value(ConfigNode& root, const std::string& assignment, const std::string& origin) {
   const auto equals = assignment.find('=');
   if (equals == std::string::npos || equals == 0) {
-    throw Error(ErrorKind::config, {"--set", 0, ""},
+    throw Error(ErrorKind::config, {origin, 0, ""},
                 "not an assignment (expected key=value, got " + assignment + ")");
   }
   std::string path = assignment.substr(0, equals);
@@ -165,16 +179,16 @@ void set_config_value(ConfigNode& root, const std::string& assignment) {
     const auto name = path.substr(0, dot);
     if (map->find(name) == nullptr || map->find(name)->kind == ConfigNode::Kind::null) {
       auto made = ConfigNode::map();
-      made.file = "--set";
+      made.file = origin;
       map->set(name, std::move(made));
     }
     map = map->find(name);
     if (map->kind != ConfigNode::Kind::map) {
-      throw Error(ErrorKind::config, {"--set", 0, assignment.substr(0, equals)},
+      throw Error(ErrorKind::config, {origin, 0, assignment.substr(0, equals)},
                   "`" + name + "` is " + map->kind_name() + ", not a map of keys");
     }
   }
-  map->set(path, read_yaml_value(assignment.substr(equals + 1), "--set"));
+  map->set(path, read_yaml_value(assignment.substr(equals + 1), origin));
 }
 
 }  // namespace rl_training

@@ -50,7 +50,8 @@ std::string config_hash(const TrainConfig& config);
 ConfigNode load_config(const std::string& file_or_name);
 
 // `--set key=value`. The key may be dotted; one that is not a top-level key is looked for in
-// algo_kwargs, so `batch_size=64` is enough.
-void set_config_value(ConfigNode& root, const std::string& assignment);
+// algo_kwargs, so `batch_size=64` is enough. `origin` stands for the file in error messages.
+void set_config_value(ConfigNode& root, const std::string& assignment,
+                      const std::string& origin = "--set");
 
 }  // namespace rl_training

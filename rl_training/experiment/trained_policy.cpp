@@ -87,9 +87,15 @@ TrainConfig config_of(const Checkpoint& checkpoint) {
       ConfigNode::from_json(checkpoint.manifest["config"], checkpoint.path + "/manifest.json"));
 }
 
-Checkpoint find_checkpoint(const std::string& run_or_checkpoint,
+std::string without_slash(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+Checkpoint find_checkpoint(const std::string& given,
                            const std::function<void(const std::string&)>& warn) {
   auto& files = posix_file_system();
+  const auto run_or_checkpoint = without_slash(given);
   if (!files.exists(run_or_checkpoint)) {
     throw Error(ErrorKind::io, {run_or_checkpoint, 0, ""}, "no such run or checkpoint directory");
   }

@@ -46,6 +46,9 @@ Json checkpoint_facts(const TrainConfig& config, int threads, const std::string&
 // The config that a checkpoint was made with.
 TrainConfig config_of(const Checkpoint& checkpoint);
 
+// A trailing slash is how shells complete a directory.
+std::string without_slash(std::string path);
+
 // A run directory (its newest good checkpoint), or one checkpoint directory such as
 // RUN/checkpoints/best. Damaged ones that are passed over give a line to `warn`.
 Checkpoint find_checkpoint(const std::string& run_or_checkpoint,

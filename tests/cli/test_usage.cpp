@@ -44,6 +44,7 @@ TEST(Usage, MistakesAreOneLineAndExitTwo) {
       {{"envs", "Pendulum-v1", "more"}, "unexpected argument more"},
       {{"train", "--config", "td3_bc/pendulm"}, "did you mean `td3_bc/pendulum`?"},
       {{"train", "--config", "td3_bc/pendulum", "--seed", "1", "--seeds", "1,2"}, "--seed"},
+      {{"train", "--config", "td3_bc/pendulum", "--seed", ""}, "seed: not a whole number"},
       {{"train", "--config", "td3_bc/pendulum", "--seeds", "1,-2"}, "seed: out of range"},
       {{"config", "check", "td3_bc/pendulum", "--set", "batch_sise=3"},
        "algo_kwargs.batch_sise: unknown key (did you mean `batch_size`?)"},

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <filesystem>
-#include <regex>
 #include <set>
 
 #include "rl_training/experiment/run_directory.h"
@@ -17,6 +16,13 @@ namespace {
 
 RunDirectory make_run(const std::string& output_dir, const std::string& env_id = "pendulum") {
   return RunDirectory::create(posix_file_system(), output_dir, "td3_bc", env_id, 7, "seed: 7\n");
+}
+
+std::string digits_as_9(std::string text) {
+  for (char& c : text) {
+    if (c >= '0' && c <= '9') c = '9';
+  }
+  return text;
 }
 
 std::string open_error(const std::string& path) {
@@ -33,14 +39,13 @@ TEST(RunDirectory, IsNamedAfterTheRunAndHoldsItsConfig) {
   const TemporaryDirectory directory;
   const auto run = make_run(directory / "a/b");
   const std::string name = std::filesystem::path(run.path()).filename().string();
-  EXPECT_TRUE(std::regex_match(name, std::regex(R"(td3_bc__pendulum__seed7__\d{8}-\d{6})")))
-      << name;
+  EXPECT_EQ(digits_as_9(name), "td9_bc__pendulum__seed9__99999999-999999");
+  EXPECT_TRUE(name.starts_with("td3_bc__pendulum__seed7__2")) << name;
   EXPECT_EQ(run.file("x"), run.path() + "/x");
   EXPECT_EQ(read_all(run.file("config.yaml")), "seed: 7\n");
-  EXPECT_TRUE(
-      std::regex_match(read_all(run.file("LOCK")),
-                       std::regex("pid " + std::to_string(::getpid()) +
-                                  R"( on \S+, started \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\n)")));
+  const std::string lock = read_all(run.file("LOCK"));
+  EXPECT_TRUE(lock.starts_with("pid " + std::to_string(::getpid()) + " on ")) << lock;
+  EXPECT_TRUE(digits_as_9(lock).ends_with(", started 9999-99-99T99:99:99Z\n")) << lock;
   EXPECT_EQ(posix_file_system().list_directory(directory / "a/b").size(), 1U);
 }
 

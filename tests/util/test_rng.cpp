@@ -109,8 +109,8 @@ TEST_P(RngGolden, Normals) {
 TEST(Rng, StreamsOfOneSeedAreDifferentAndRepeatable) {
   using namespace std::string_literals;
   std::set<uint64_t> first_words;
-  const std::vector<std::string> purposes = {"data",   "policy", "explore", "env/0", "env/1",
-                                             "env/10", "eval",   "init",    "a",     "atad"};
+  const std::vector<std::string> purposes = {
+      "data", "policy", "explore", "env/0", "env/1", "env/10", "eval", "init", "a", "a\0"s, "atad"};
   for (const uint64_t seed : {0ULL, 1ULL, 2ULL, 1ULL << 32, (1ULL << 32) + 1, ~0ULL}) {
     for (const auto& purpose : purposes) {
       EXPECT_EQ(Rng(seed, purpose).next(), Rng(seed, purpose).next());
