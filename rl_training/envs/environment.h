@@ -13,7 +13,7 @@ namespace rl_training {
 struct EnvSpec {
   std::string id;
   int64_t obs_dim = 0;
-  std::vector<double> obs_low, obs_high;
+  std::vector<double> obs_low, obs_high;  // empty: unbounded
   ActionBounds action;
   int64_t max_episode_steps = 0;  // 0: no time limit
   std::string summary;
@@ -24,6 +24,21 @@ struct EnvSpec {
 struct StepResult {
   double reward = 0;
   bool terminated = false, truncated = false;
+};
+
+// What hindsight relabelling needs to know of a task that observes its goal.
+class GoalTask {
+ public:
+  virtual ~GoalTask() = default;
+
+  virtual int64_t goal_dim() const = 0;
+  // Where `goal_dim` entries of the observation hold the goal reached and the goal wanted.
+  virtual int64_t achieved_goal_at() const = 0;
+  virtual int64_t desired_goal_at() const = 0;
+  virtual double compute_reward(std::span<const double> achieved,
+                                std::span<const double> desired) const = 0;
+  virtual bool compute_terminated(std::span<const double> achieved,
+                                  std::span<const double> desired) const = 0;
 };
 
 // One simulated task with continuous actions.
@@ -43,6 +58,9 @@ class Environment {
   virtual void observe(std::span<double> obs) const = 0;
 
   virtual void visit_state(StateVisitor& state) = 0;
+
+  // Null for tasks without goals.
+  virtual const GoalTask* goal_task() const { return nullptr; }
 };
 
 }  // namespace rl_training

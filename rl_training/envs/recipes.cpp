@@ -105,20 +105,24 @@ const std::vector<RecipeInfo>& recipes() {
   return infos;
 }
 
-TransitionDataset recipe_dataset(const std::string& id, int64_t size, uint64_t seed) {
+const RecipeInfo& find_recipe(const std::string& id) {
   std::vector<std::string> ids;
-  for (const RecipeInfo& info : recipes()) ids.push_back(info.id);
-  const auto found = std::find(ids.begin(), ids.end(), id);
-  if (found == ids.end()) {
-    throw Error(ErrorKind::config, {"", 0, "dataset_id"},
-                "unknown recipe (expected one of " + join(ids, ", ") + ", got `" + id + "`" +
-                    did_you_mean(id, ids) + ")");
+  for (const RecipeInfo& info : recipes()) {
+    if (info.id == id) return info;
+    ids.push_back(info.id);
   }
+  throw Error(ErrorKind::config, {"", 0, "dataset_id"},
+              "unknown recipe (expected one of " + join(ids, ", ") + ", got `" + id + "`" +
+                  did_you_mean(id, ids) + ")");
+}
+
+TransitionDataset recipe_dataset(const std::string& id, int64_t size, uint64_t seed) {
+  const auto index = static_cast<size_t>(&find_recipe(id) - recipes().data());
   if (size < 0) {
     throw Error(ErrorKind::config, {"", 0, "dataset_size"},
                 "out of range (expected >= 0, got " + std::to_string(size) + ")");
   }
-  const Recipe& recipe = table()[static_cast<size_t>(found - ids.begin())];
+  const Recipe& recipe = table()[index];
   const int64_t rows = size > 0 ? size : recipe.info.default_size;
   const auto env = make_environment(recipe.info.env_id);
   DatasetBuilder builder(env->spec().obs_dim, env->spec().action.dims());

@@ -16,6 +16,9 @@ struct RecipeInfo {
 
 const std::vector<RecipeInfo>& recipes();
 
+// Unknown id: Error{config} at `dataset_id`.
+const RecipeInfo& find_recipe(const std::string& id);
+
 // `size` rows, or the recipe's default for 0; the same seed gives the same bits. Unknown id:
 // Error{config} at `dataset_id`.
 TransitionDataset recipe_dataset(const std::string& id, int64_t size, uint64_t seed);

@@ -2,7 +2,10 @@
 
 #include <utility>
 
+#include "rl_training/envs/mountain_car.h"
+#include "rl_training/envs/mujoco/mujoco_env.h"
 #include "rl_training/envs/pendulum.h"
+#include "rl_training/envs/point_goal.h"
 #include "rl_training/envs/time_limit.h"
 #include "rl_training/util/error.h"
 #include "rl_training/util/text.h"
@@ -10,15 +13,40 @@
 namespace rl_training {
 namespace {
 
-template <class Task>
-EnvInfo listed() {
-  const EnvSpec spec = Task().spec();
-  return {spec.id, spec.summary, [] { return std::make_unique<Task>(); }};
+template <class Task, class... Arguments>
+EnvInfo listed(Arguments... arguments) {
+  const EnvSpec spec = Task(arguments...).spec();
+  return {spec.id, spec.summary, [=] { return std::make_unique<Task>(arguments...); }};
+}
+
+EnvInfo mujoco(const char* id, const char* summary) {
+#ifdef RL_TRAINING_MUJOCO
+  return {id, summary, mujoco_maker(id, summary)};
+#else
+  return {id, summary, nullptr,
+          "this build has no MuJoCo: install libmujoco-dev 2.2 and configure again"};
+#endif
 }
 
 std::vector<EnvInfo>& table() {
   static std::vector<EnvInfo> entries = {
       listed<Pendulum>(),
+      listed<MountainCar>(),
+      listed<PointGoal>(1),
+      listed<PointGoal>(2),
+      listed<PointGoal>(3),
+      mujoco("InvertedPendulum-v4", "balance a pole on a cart"),
+      mujoco("InvertedDoublePendulum-v4", "balance two linked poles on a cart"),
+      mujoco("Reacher-v4", "reach a random target with a two-link arm"),
+      mujoco("Pusher-v4", "push an object to a goal with a seven-joint arm"),
+      mujoco("Swimmer-v4", "swim forward with three links in a viscous fluid"),
+      mujoco("Hopper-v4", "hop forward on one leg"),
+      mujoco("Walker2d-v4", "walk forward on two legs in a plane"),
+      mujoco("HalfCheetah-v4", "run forward in a plane"),
+      mujoco("Ant-v4", "run forward on four legs"),
+      mujoco("Ant-v4-contact", "Ant-v4 that observes contact forces and pays for them"),
+      mujoco("Ant-v4-d4rl", "Ant-v4 with the 84 zeros that D4RL's datasets observe as contacts"),
+      mujoco("Humanoid-v4", "run forward on two legs"),
   };
   return entries;
 }
@@ -41,6 +69,10 @@ std::unique_ptr<Environment> make_environment(const std::string& id) {
   std::vector<std::string> ids;
   for (const EnvInfo& info : table()) {
     if (info.id == id) {
+      if (!info.unavailable.empty()) {
+        throw Error(ErrorKind::config, {"", 0, "env_id"},
+                    "`" + id + "` is not available: " + info.unavailable);
+      }
       auto task = info.make();
       const int64_t limit = task->spec().max_episode_steps;
       if (limit <= 0) return task;

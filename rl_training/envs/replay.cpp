@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <vector>
 
@@ -14,16 +15,23 @@ namespace {
 
 struct ReplayColumns {
   std::vector<int64_t> state, action, obs;
-  int64_t reward, terminated, truncated, trajectory;
+  int64_t reward, terminated, truncated, trajectory, step;
 };
 
-std::vector<int64_t> numbered(const CsvTable& table, const char* name, size_t count) {
-  auto columns = table.find_numbered(name);
+// The columns of all these names, in this order; each is one column `name` or name0, name1, ...
+std::vector<int64_t> columns_of(const CsvTable& table, std::initializer_list<const char*> names,
+                                size_t count) {
+  std::vector<int64_t> columns;
+  for (const char* name : names) {
+    if (const int64_t single = table.find(name); single >= 0) columns.push_back(single);
+    const auto numbered = table.find_numbered(name);
+    columns.insert(columns.end(), numbered.begin(), numbered.end());
+  }
   if (columns.size() != count) {
-    throw Error(ErrorKind::data, {table.path(), 1, name},
-                "wrong number of columns " + std::string(name) + "0, " + name +
-                    "1, ... (expected " + std::to_string(count) + ", got " +
-                    std::to_string(columns.size()) + ")");
+    const std::string first = *names.begin();
+    throw Error(ErrorKind::data, {table.path(), 1, first},
+                "wrong number of columns " + first + "0, " + first + "1, ... (expected " +
+                    std::to_string(count) + ", got " + std::to_string(columns.size()) + ")");
   }
   return columns;
 }
@@ -35,13 +43,20 @@ int64_t required(const CsvTable& table, const char* name) {
 }
 
 ReplayColumns find_columns(const CsvTable& table, const Environment& env) {
-  return {numbered(table, "state", env.state().size()),
-          numbered(table, "action", static_cast<size_t>(env.spec().action.dims())),
-          numbered(table, "obs", static_cast<size_t>(env.spec().obs_dim)),
+  return {columns_of(table, {"state", "goal", "qpos", "qvel"}, env.state().size()),
+          columns_of(table, {"action"}, static_cast<size_t>(env.spec().action.dims())),
+          columns_of(table, {"obs", "observation", "desired_goal"},
+                     static_cast<size_t>(env.spec().obs_dim)),
           required(table, "reward"),
           required(table, "terminated"),
           table.find("truncated"),
-          table.find("traj")};
+          table.find("traj"),
+          table.find("step")};
+}
+
+// A row with step -1 shows the first observation of an episode instead of a step.
+bool is_reset_row(const CsvTable& table, const ReplayColumns& columns, int64_t row) {
+  return columns.step >= 0 && table.at(row, columns.step) == -1;
 }
 
 void read_row(const CsvTable& table, int64_t row, const std::vector<int64_t>& columns,
@@ -75,32 +90,44 @@ ReplayReport replay_trajectory(const std::string& env_id, const std::string& csv
   if (table.rows() == 0) throw Error(ErrorKind::data, {csv_path, 0, ""}, "no recorded steps");
 
   ReplayReport report;
-  std::vector<double> state, action, expected;
+  std::vector<double> values;
   std::vector<double> obs(static_cast<size_t>(env->spec().obs_dim));
+  const auto compare_obs = [&](int64_t row) {
+    read_row(table, row, columns.obs, values);
+    for (size_t i = 0; i < obs.size(); ++i) widen(report.max_obs_diff, obs[i] - values[i]);
+  };
+  // A recording with reset rows may run on past the end of an episode.
+  const bool has_reset_rows = is_reset_row(table, columns, 0);
   bool episode_start = true;
   for (int64_t row = 0; row < table.rows(); ++row) {
+    const bool reset_row = is_reset_row(table, columns, row);
     if (row > 0 && columns.trajectory >= 0 &&
         table.at(row, columns.trajectory) != table.at(row - 1, columns.trajectory)) {
       episode_start = true;
     }
-    if (episode_start) {
-      read_row(table, row, columns.state, state);
-      env->set_state(state);
+    if (episode_start || reset_row) {
+      read_row(table, row, columns.state, values);
+      env->set_state(values);
+      episode_start = false;
     }
-    read_row(table, row, columns.action, action);
-    read_row(table, row, columns.obs, expected);
-    const StepResult result = env->step(action, obs);
-    for (size_t i = 0; i < obs.size(); ++i) widen(report.max_obs_diff, obs[i] - expected[i]);
+    if (reset_row) {
+      env->observe(obs);
+      compare_obs(row);
+      continue;
+    }
+    read_row(table, row, columns.action, values);
+    const StepResult result = env->step(values, obs);
+    compare_obs(row);
     widen(report.max_reward_diff, result.reward - table.finite_at(row, columns.reward));
 
-    const bool terminated = read_flag(table, row, columns.terminated);
-    if (result.terminated != terminated) ++report.flag_mismatches;
-    episode_start = terminated;
+    bool ended = read_flag(table, row, columns.terminated);
+    if (result.terminated != ended) ++report.flag_mismatches;
     if (columns.truncated >= 0) {
       const bool truncated = read_flag(table, row, columns.truncated);
       if (result.truncated != truncated) ++report.flag_mismatches;
-      episode_start |= truncated;
+      ended |= truncated;
     }
+    episode_start = ended && !has_reset_rows;
     ++report.steps;
   }
   return report;

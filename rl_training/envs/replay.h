@@ -11,9 +11,12 @@ struct ReplayReport {
 };
 
 // Steps an environment with recorded actions and compares what it says with the recording.
-// The CSV has columns state0.., action0.., obs0.. (after the step), reward, terminated and, if it
-// likes, truncated and traj. The state is set where an episode begins; from there it runs freely.
-// A bad file: Error{data} with file and line.
+// The CSV has columns action0.., reward, terminated and, if it likes, truncated and traj; the
+// state before the step as state0.. (or state and goal, or qpos0.. and qvel0..); and the
+// observation after it as obs0.. (or observation and desired_goal). The state is set where an
+// episode begins; from there it runs freely. A row with step -1 is such a beginning: it holds the
+// first observation and no step; with such rows nothing else begins an episode but a change of
+// traj. A bad file: Error{data} with file and line.
 ReplayReport replay_trajectory(const std::string& env_id, const std::string& csv_path);
 
 }  // namespace rl_training

@@ -8,8 +8,8 @@
 #include "rl_training/envs/registry.h"
 #include "rl_training/envs/replay.h"
 #include "rl_training/util/error.h"
-#include "tests/data/memory_state.h"
-#include "tests/data/temporary_directory.h"
+#include "tests/support/memory_state.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rl_training {
 namespace {
@@ -117,7 +117,7 @@ TEST(Registry, UnknownIdsGetASuggestion) {
 class ReplayTest : public testing::Test {
  protected:
   ReplayReport replay(const std::string& rows) {
-    path_ = directory_.file("t.csv");
+    path_ = directory_ / "t.csv";
     std::ofstream(path_) << "state0,state1,action0,obs0,obs1,obs2,reward,terminated,truncated\n"
                          << rows;
     return replay_trajectory("Pendulum-v1", path_);
@@ -158,7 +158,7 @@ TEST_F(ReplayTest, NamesFileAndLineOfAProblem) {
   EXPECT_EQ(problem("0,0,0,1,0,0,0,0,0\n0,0,,1,0,0,0,0,0\n"),
             ":3: action0: missing or not finite (expected a number)");
   EXPECT_EQ(problem("0,0,0,1,0,0,0,2,0\n"), ":2: terminated: a flag is 0 or 1");
-  path_ = directory_.file("t.csv");
+  path_ = directory_ / "t.csv";
   std::ofstream(path_) << "state0,action0\n";
   EXPECT_THROW(replay_trajectory("Pendulum-v1", path_), Error);
 }

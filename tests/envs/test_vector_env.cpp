@@ -6,7 +6,7 @@
 #include "rl_training/envs/registry.h"
 #include "rl_training/envs/vector_env.h"
 #include "rl_training/util/error.h"
-#include "tests/data/memory_state.h"
+#include "tests/support/memory_state.h"
 
 namespace rl_training {
 namespace {

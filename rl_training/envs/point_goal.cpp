@@ -1,0 +1,118 @@
+#include "rl_training/envs/point_goal.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "rl_training/util/error.h"
+
+namespace rl_training {
+namespace {
+
+constexpr int64_t kMaxSteps = 50;
+constexpr double kThreshold = 0.05;
+constexpr float kActionScale = 0.1f;
+constexpr float kBound = 2.0f;
+constexpr float kSpread = 1.0f;  // of first positions and goals
+
+void draw(Rng& rng, std::vector<float>& out) {
+  for (float& value : out) value = static_cast<float>(rng.uniform(-kSpread, kSpread));
+}
+
+// As numpy.allclose with the threshold as its absolute tolerance.
+bool starts_at_goal(const std::vector<float>& position, const std::vector<float>& goal) {
+  constexpr float kRelative = 1e-5f;
+  for (size_t i = 0; i < goal.size(); ++i) {
+    const float tolerance = static_cast<float>(kThreshold) + kRelative * std::abs(goal[i]);
+    if (std::abs(position[i] - goal[i]) > tolerance) return false;
+  }
+  return true;
+}
+
+// The norm is taken in float32 and compared in double.
+bool within_threshold(std::span<const double> achieved, std::span<const double> desired) {
+  float sum = 0;
+  for (size_t i = 0; i < desired.size(); ++i) {
+    const float difference = static_cast<float>(achieved[i]) - static_cast<float>(desired[i]);
+    sum += difference * difference;
+  }
+  return static_cast<double>(std::sqrt(sum)) <= kThreshold;
+}
+
+}  // namespace
+
+PointGoal::PointGoal(int64_t dims)
+    : position_(static_cast<size_t>(dims)), goal_(static_cast<size_t>(dims)) {
+  const auto size = static_cast<size_t>(dims);
+  spec_.id = "RL-PointGoal" + std::to_string(dims) + "D-v0";
+  spec_.obs_dim = 2 * dims;
+  spec_.obs_low.assign(2 * size, -kBound);
+  spec_.obs_high.assign(2 * size, kBound);
+  spec_.action = {std::vector<double>(size, -1), std::vector<double>(size, 1)};
+  spec_.summary = "move a point to a goal in " + std::to_string(kMaxSteps) + " steps (" +
+                  std::to_string(dims) + "-dimensional, sparse reward)";
+}
+
+void PointGoal::reset(Rng& rng, std::span<double> obs) {
+  draw(rng, position_);
+  draw(rng, goal_);
+  if (starts_at_goal(position_, goal_)) {
+    for (float& value : goal_) value = std::clamp(value + 0.5f, -kSpread, kSpread);
+  }
+  steps_ = 0;
+  observe(obs);
+}
+
+StepResult PointGoal::step(std::span<const double> action, std::span<double> obs) {
+  for (size_t i = 0; i < position_.size(); ++i) {
+    const float clipped = std::clamp(static_cast<float>(action[i]), -1.0f, 1.0f);
+    position_[i] = std::clamp(position_[i] + kActionScale * clipped, -kBound, kBound);
+  }
+  ++steps_;
+  observe(obs);
+  const auto achieved = obs.first(position_.size());
+  const auto desired = obs.subspan(position_.size());
+  const bool terminated = compute_terminated(achieved, desired);
+  return {compute_reward(achieved, desired), terminated, steps_ >= kMaxSteps && !terminated};
+}
+
+std::vector<double> PointGoal::state() const {
+  std::vector<double> all(position_.begin(), position_.end());
+  all.insert(all.end(), goal_.begin(), goal_.end());
+  return all;
+}
+
+void PointGoal::set_state(std::span<const double> state) {
+  if (state.size() != position_.size() + goal_.size()) {
+    throw Error(ErrorKind::internal, spec_.id + ": the state is position and goal");
+  }
+  for (size_t i = 0; i < position_.size(); ++i) {
+    position_[i] = static_cast<float>(state[i]);
+    goal_[i] = static_cast<float>(state[position_.size() + i]);
+  }
+  steps_ = 0;
+}
+
+void PointGoal::observe(std::span<double> obs) const {
+  std::copy(position_.begin(), position_.end(), obs.begin());
+  std::copy(goal_.begin(), goal_.end(), obs.begin() + goal_dim());
+}
+
+double PointGoal::compute_reward(std::span<const double> achieved,
+                                 std::span<const double> desired) const {
+  return within_threshold(achieved, desired) ? 0 : -1;
+}
+
+bool PointGoal::compute_terminated(std::span<const double> achieved,
+                                   std::span<const double> desired) const {
+  return within_threshold(achieved, desired);
+}
+
+void PointGoal::visit_state(StateVisitor& state) {
+  const std::array<int64_t, 1> shape = {goal_dim()};
+  state.array("position", DType::f32, shape, position_.data());
+  state.array("goal", DType::f32, shape, goal_.data());
+  state.scalar("steps", steps_);
+}
+
+}  // namespace rl_training

@@ -1,0 +1,40 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "rl_training/envs/environment.h"
+
+namespace rl_training {
+
+// RL-PointGoal1D-v0 and its like in more dimensions: move a point to a goal, with a reward of -1
+// until it is there. Observes position, then goal; an episode ends at the goal (terminated) or
+// after 50 steps (truncated, and never both as a time limit would have it, so the task counts
+// itself). Computed in float32, as the Python original.
+class PointGoal final : public Environment, public GoalTask {
+ public:
+  explicit PointGoal(int64_t dims);
+
+  const EnvSpec& spec() const override { return spec_; }
+  void reset(Rng& rng, std::span<double> obs) override;
+  StepResult step(std::span<const double> action, std::span<double> obs) override;
+  std::vector<double> state() const override;  // position, goal
+  void set_state(std::span<const double> state) override;
+  void observe(std::span<double> obs) const override;
+  void visit_state(StateVisitor& state) override;
+  const GoalTask* goal_task() const override { return this; }
+
+  int64_t goal_dim() const override { return static_cast<int64_t>(goal_.size()); }
+  int64_t achieved_goal_at() const override { return 0; }
+  int64_t desired_goal_at() const override { return goal_dim(); }
+  double compute_reward(std::span<const double> achieved,
+                        std::span<const double> desired) const override;
+  bool compute_terminated(std::span<const double> achieved,
+                          std::span<const double> desired) const override;
+
+ private:
+  EnvSpec spec_;
+  std::vector<float> position_, goal_;
+  int64_t steps_ = 0;
+};
+
+}  // namespace rl_training

@@ -1,0 +1,79 @@
+#include "rl_training/envs/reference_scores.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+namespace rl_training {
+namespace {
+
+using Names = std::vector<std::string_view>;
+
+// All ids "<task>-<dataset>-<version>" share the scores; an empty dataset leaves its part out.
+struct Family {
+  std::string_view task;
+  Names datasets, versions;
+  ReferenceScores scores;
+};
+
+const std::vector<Family>& families() {
+  static const Names gym = {"random",        "medium",        "expert",
+                            "medium-replay", "medium-expert", "full-replay"};
+  static const Names gym_versions = {"v0", "v1", "v2"};
+  static const Names adroit = {"human", "cloned", "expert"};
+  static const Names adroit_versions = {"v0", "v1"};
+  static const Names antmaze = {"umaze",          "umaze-diverse", "medium-play",
+                                "medium-diverse", "large-play",    "large-diverse"};
+  static const std::vector<Family> table = {
+      {"halfcheetah", gym, gym_versions, {-280.178953, 12135.0}},
+      {"hopper", gym, gym_versions, {-20.272305, 3234.3}},
+      {"walker2d", gym, gym_versions, {1.629008, 4592.3}},
+      {"ant", gym, gym_versions, {-325.6, 3879.7}},
+      {"pen", adroit, adroit_versions, {96.262799, 3076.8331017826877}},
+      {"hammer", adroit, adroit_versions, {-274.856578, 12794.134825156867}},
+      {"relocate", adroit, adroit_versions, {-6.425911, 4233.877797728884}},
+      {"door", adroit, adroit_versions, {-56.512833, 2880.5693087298737}},
+      {"antmaze", antmaze, {"v0", "v2"}, {0, 1}},
+      {"kitchen", {"complete", "partial", "mixed"}, {"v0"}, {0, 4}},
+      {"maze2d-open", {""}, {"v0"}, {0.01, 20.66}},
+      {"maze2d-open", {"dense"}, {"v0"}, {11.17817, 27.166538620695782}},
+      {"maze2d-umaze", {""}, {"v1"}, {23.85, 161.86}},
+      {"maze2d-umaze", {"dense"}, {"v1"}, {68.537689, 193.66285642381482}},
+      {"maze2d-medium", {""}, {"v1"}, {13.13, 277.39}},
+      {"maze2d-medium", {"dense"}, {"v1"}, {44.264742, 297.4552547777125}},
+      {"maze2d-large", {""}, {"v1"}, {6.7, 273.99}},
+      {"maze2d-large", {"dense"}, {"v1"}, {30.569041, 303.4857382709002}},
+  };
+  return table;
+}
+
+bool has_id(const Family& family, std::string_view id) {
+  for (const std::string_view dataset : family.datasets) {
+    std::string start = std::string(family.task) + "-";
+    if (!dataset.empty()) start += std::string(dataset) + "-";
+    if (!id.starts_with(start)) continue;
+    const auto version = id.substr(start.size());
+    if (std::find(family.versions.begin(), family.versions.end(), version) !=
+        family.versions.end()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<ReferenceScores> reference_scores(const std::string& d4rl_task_id) {
+  for (const Family& family : families()) {
+    if (has_id(family, d4rl_task_id)) return family.scores;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> normalized_score(const std::string& d4rl_task_id, double episode_return) {
+  const auto scores = reference_scores(d4rl_task_id);
+  if (!scores) return std::nullopt;
+  return 100 * (episode_return - scores->random) / (scores->expert - scores->random);
+}
+
+}  // namespace rl_training

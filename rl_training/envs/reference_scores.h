@@ -1,0 +1,18 @@
+#pragma once
+#include <optional>
+#include <string>
+
+namespace rl_training {
+
+// Returns of a random and of an expert policy by which D4RL scores a task.
+struct ReferenceScores {
+  double random = 0, expert = 0;
+};
+
+// By D4RL's id of a dataset, for example "hopper-medium-v2"; nothing for other ids.
+std::optional<ReferenceScores> reference_scores(const std::string& d4rl_task_id);
+
+// 0 for the random policy, 100 for the expert; nothing where there are no reference scores.
+std::optional<double> normalized_score(const std::string& d4rl_task_id, double episode_return);
+
+}  // namespace rl_training

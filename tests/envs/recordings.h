@@ -1,0 +1,54 @@
+#pragma once
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "rl_training/data/csv_table.h"
+#include "rl_training/envs/registry.h"
+
+namespace rl_training {
+
+// Recordings <name>_traj<k>.csv: some here, more of them beside the repository.
+inline std::vector<std::string> recordings(const std::string& name) {
+  std::vector<std::string> paths;
+  for (const std::string& directory : {std::string(SOURCE_DIR) + "/tests/envs/fixtures/",
+                                       std::string(SHARED_DIR) + "/fixtures/env/"}) {
+    for (int k = 0; k < 10; ++k) {
+      const std::string path = directory + name + "_traj" + std::to_string(k) + ".csv";
+      if (std::filesystem::exists(path)) paths.push_back(path);
+    }
+  }
+  return paths;
+}
+
+// The largest difference of seeded resets from Gymnasium's, in states and the recorded part of
+// observations.
+inline double seeded_reset_difference(const std::string& env_id, const std::string& name) {
+  const CsvTable table(std::string(SOURCE_DIR) + "/tests/envs/fixtures/seeded_reset_" + name +
+                       ".csv");
+  std::vector<int64_t> columns;
+  for (const char* group : {"state", "qpos", "qvel", "obs"}) {
+    const auto found = table.find_numbered(group);
+    columns.insert(columns.end(), found.begin(), found.end());
+  }
+  const auto env = make_environment(env_id);
+  std::vector<double> obs(static_cast<size_t>(env->spec().obs_dim));
+  double largest = 0;
+  EXPECT_GT(table.rows(), 1);
+  for (int64_t row = 0; row < table.rows(); ++row) {
+    Rng rng(static_cast<uint64_t>(table.at(row, table.find("seed"))));
+    env->reset(rng, obs);
+    std::vector<double> values = env->state();
+    values.insert(values.end(), obs.begin(), obs.end());
+    EXPECT_GE(values.size(), columns.size());
+    for (size_t i = 0; i < std::min(values.size(), columns.size()); ++i) {
+      largest = std::max(largest, std::abs(values[i] - table.at(row, columns[i])));
+    }
+  }
+  return largest;
+}
+
+}  // namespace rl_training
