@@ -29,7 +29,7 @@ configure: dependencies
 build: configure ## build the program build/release/rl_training
 	cmake --build --preset release --target rl_training_cli -j $(JOBS)
 
-demo: build ## train, resume, evaluate and predict on a small task
+demo: build ## train, evaluate and predict on a small task
 	scripts/demo.sh
 
 test: configure ## build everything and run the tests
@@ -38,7 +38,7 @@ test: configure ## build everything and run the tests
 
 bench: build ## measure updates per second beside eager PyTorch
 	scripts/install_dependencies.sh bench
-	$(PROGRAM) bench
+	$(PROGRAM) bench --peer bench/eager_td3_bc.py
 
 sanitize: dependencies ## run the tests under address, undefined-behaviour and thread sanitizers
 	cmake --preset asan

@@ -27,5 +27,6 @@ void add_envs(CLI::App& program, Invocation& call);
 void add_config(CLI::App& program, Invocation& call);
 void add_env(CLI::App& program, Invocation& call);
 void add_doctor(CLI::App& program, Invocation& call);
+void add_bench(CLI::App& program, Invocation& call);
 
 }  // namespace rl_training

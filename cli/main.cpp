@@ -10,7 +10,7 @@ namespace {
 using AddCommand = void (*)(CLI::App&, Invocation&);
 constexpr AddCommand kCommands[] = {
     add_train, add_resume, add_evaluate, add_predict, add_algorithms,
-    add_envs,  add_config, add_env,      add_doctor,
+    add_envs,  add_config, add_env,      add_doctor,  add_bench,
 };
 
 void describe(CLI::App& app, Invocation& call) {
@@ -58,6 +58,10 @@ int run_program(int argc, char** argv) {
   } catch (const Error& error) {
     print_error(error, call.json);
     return error.exit_code();
+  } catch (const std::bad_alloc&) {
+    const Error memory(ErrorKind::io, "out of memory");
+    print_error(memory, call.json);
+    return memory.exit_code();
   } catch (const std::exception& error) {
     const Error internal(ErrorKind::internal, "internal: " + first_line(error.what()));
     print_error(internal, call.json);

@@ -26,7 +26,10 @@ void Agent::require_algorithm(const std::string& name) const {
 
 RunResult Agent::learn(const Callbacks& callbacks) {
   if (!run_) {
-    run_ = Run::start(policy_->config(), {.command = "Agent::learn"});
+    RunContext context;
+    context.command = "Agent::learn";
+    run_ = loaded_from_.empty() ? Run::start(policy_->config(), context)
+                                : Run::resume(loaded_from_, {}, context);
     policy_.reset();
   }
   return run_->train(callbacks);
@@ -50,7 +53,9 @@ void Agent::save(const std::string& directory) {
 
 Agent Agent::load(const std::string& run_or_checkpoint) {
   const auto checkpoint = find_checkpoint(run_or_checkpoint, [](const std::string&) {});
-  return Agent(std::make_unique<TrainedPolicy>(checkpoint));
+  Agent agent(std::make_unique<TrainedPolicy>(checkpoint));
+  agent.loaded_from_ = run_or_checkpoint;
+  return agent;
 }
 
 Agent Agent::resume(const std::string& run_or_checkpoint, int64_t total_timesteps) {

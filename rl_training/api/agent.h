@@ -19,8 +19,8 @@ class Agent {
   // A packaged config by name, or a YAML file.
   static Agent from_config(const std::string& file_or_name);
 
-  // Trains from the present state on, in a new run directory below config().output_dir, or in the
-  // one it was resumed from.
+  // A new agent trains in a new run directory below config().output_dir; one that was loaded or
+  // resumed goes on exactly where that run or checkpoint stopped.
   RunResult learn(const Callbacks& callbacks = {});
   EvaluationResult evaluate(int64_t episodes = 10, uint64_t seed = 0);
   // The greedy action for one raw observation, in the environment's units.
@@ -28,9 +28,9 @@ class Agent {
 
   // The policy as a checkpoint directory of its own, loadable by `load` and `rl_training predict`.
   void save(const std::string& directory);
-  // A run directory or a checkpoint. For acting and evaluating; `resume` also trains on.
+  // A run directory or a checkpoint.
   static Agent load(const std::string& run_or_checkpoint);
-  // Goes on where the run stopped, exactly; `total_timesteps` > 0 sets a new end.
+  // The same, ready to learn further; `total_timesteps` > 0 sets a new end.
   static Agent resume(const std::string& run_or_checkpoint, int64_t total_timesteps = 0);
 
   const TrainConfig& config() const;
@@ -45,7 +45,8 @@ class Agent {
   TrainedPolicy& policy();
 
   std::unique_ptr<TrainedPolicy> policy_;  // before the first learn()
-  std::unique_ptr<Run> run_;               // from then on
+  std::string loaded_from_;
+  std::unique_ptr<Run> run_;  // from then on
 };
 
 }  // namespace rl_training

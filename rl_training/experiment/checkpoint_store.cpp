@@ -159,21 +159,17 @@ CheckpointStore::CheckpointStore(FileSystem& files, std::string directory, int k
     : files_(files), directory_(std::move(directory)), keep_(std::max(keep, 1)) {}
 
 std::string CheckpointStore::save(int64_t step, const std::vector<ArchiveEntry>& entries,
-                                  const Json& facts) {
+                                  const Json& facts, bool best) {
   if (step < 0) throw Error(ErrorKind::internal, "a checkpoint needs a step of 0 or more");
   Content content;
   content.tensors = write_safetensors(entries);
   content.manifest = write_manifest(step, content.tensors, facts);
+  // The best comes first: a run that is killed in between goes on from before this step and gets
+  // here again, while one that already holds this step would never look back.
+  if (best) commit(kBest, content);
   commit(step_name(step), content);
   clean_up(step);
   return path_of(step_name(step));
-}
-
-void CheckpointStore::mark_best(int64_t step) {
-  const std::string source = path_of(step_name(step));
-  load_checkpoint(files_, source);  // a damaged one must not replace a good one
-  commit(kBest, {files_.read_file(source + "/" + kTensorsFile),
-                 files_.read_file(source + "/" + kManifestFile)});
 }
 
 void CheckpointStore::commit(const std::string& name, const Content& content) {

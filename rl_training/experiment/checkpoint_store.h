@@ -33,11 +33,10 @@ class CheckpointStore {
 
   // Returns the path. A failure throws Error{io}, leaves earlier checkpoints as they were and takes
   // its temporary files away. `facts` is an object; its members go into the manifest, which must
-  // not depend on the time of day, so that a resumed run writes the same bytes.
-  std::string save(int64_t step, const std::vector<ArchiveEntry>& entries, const Json& facts);
-
-  // Makes "best" a copy of that step's checkpoint, which lives on when the step is deleted.
-  void mark_best(int64_t step);
+  // not depend on the time of day, so that a resumed run writes the same bytes. With `best`, a copy
+  // of it also becomes "best", which lives on when the step is deleted.
+  std::string save(int64_t step, const std::vector<ArchiveEntry>& entries, const Json& facts,
+                   bool best = false);
 
   std::vector<CheckpointInfo> list() const;  // step-* directories, oldest first
 

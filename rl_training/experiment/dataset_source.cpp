@@ -66,7 +66,7 @@ void DatasetOptions::visit_options(OptionVisitor& options) {
   options.choice("dataset_kind", kind, names, "where the transitions come from");
   options.text("dataset_path", path, "file, for kinds that read one");
   options.text("dataset_id", id, "name of the recipe");
-  options.integer("dataset_size", size, at_least(0), "rows to make; 0 leaves it to the kind");
+  options.integer("dataset_size", size, between(0, 1e9), "rows to make; 0 leaves it to the kind");
   options.integer("dataset_seed", seed, at_least(0), "seed of a dataset that is made");
   options.flag("normalize_observations", normalize_observations,
                "scale observations to zero mean and unit variance over the dataset");
@@ -86,6 +86,7 @@ void DatasetOptions::check() const {
   check_key(entry.takes_path, !path.empty(), true, "dataset_path");
   check_key(entry.takes_id, !id.empty(), true, "dataset_id");
   check_key(entry.takes_size, size > 0, false, "dataset_size");
+  if (entry.takes_id) find_recipe(id);
 }
 
 TransitionDataset load_transition_dataset(const DatasetOptions& options,

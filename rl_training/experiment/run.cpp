@@ -53,19 +53,31 @@ Origin find_origin(FileSystem& files, const std::string& given) {
   return origin;
 }
 
+std::shared_ptr<const TransitionDataset> load_data(const TrainConfig& config) {
+  auto data = load_transition_dataset(config.dataset, config.env_id);
+  if (find_algorithm(config.algo).wants_next_actions) data = data.with_next_actions();
+  return std::make_shared<const TransitionDataset>(std::move(data));
+}
+
+void check_fingerprint(const Checkpoint& checkpoint, const TransitionDataset& data) {
+  const auto expected = checkpoint.manifest.value("dataset_fingerprint", "");
+  if (expected == data.fingerprint()) return;
+  throw Error(ErrorKind::data, {checkpoint.path, 0, "dataset_fingerprint"},
+              "the dataset is not the one this run was trained on (expected " + expected +
+                  ", got " + data.fingerprint() + ")");
+}
+
 }  // namespace
 
-Run::Run(const TrainConfig& config, RunDirectory directory, RunContext context)
+Run::Run(const TrainConfig& config, std::shared_ptr<const TransitionDataset> data,
+         RunDirectory directory, RunContext context)
     : context_(std::move(context)),
       directory_(std::move(directory)),
       policy_(config),
+      data_(std::move(data)),
       store_(posix_file_system(), directory_.file("checkpoints")),
-      metric_log_(directory_.path(), columns()),
+      metric_log_(directory_.path(), metric_names(config.algo)),
       timing_log_(directory_.path()) {
-  const auto& info = find_algorithm(config.algo);
-  auto data = load_transition_dataset(config.dataset, config.env_id);
-  if (info.wants_next_actions) data = data.with_next_actions();
-  data_ = std::make_shared<const TransitionDataset>(std::move(data));
   dataset_facts_ = {data_->rows(), static_cast<int64_t>(data_->episodes().size()),
                     data_->mean_return(), data_->fingerprint()};
   if (config.dataset.normalize_observations) policy_.normalizer() = ObsNormalizer::fit(*data_);
@@ -80,7 +92,7 @@ Run::Run(const TrainConfig& config, RunDirectory directory, RunContext context)
   parts.algorithm = &policy_.algorithm();
   parts.sampler = sampler_.get();
   parts.batch = Batch::allocate(config.algorithm->batch_size, data_->obs_dim(), data_->action_dim(),
-                                info.wants_next_actions);
+                                find_algorithm(config.algo).wants_next_actions);
   parts.evaluator = evaluator_.get();
   parts.normalizer = &policy_.normalizer();
   trainer_ = std::make_unique<Trainer>(std::move(parts), trainer_options());
@@ -101,20 +113,13 @@ TrainerOptions Run::trainer_options() const {
   return options;
 }
 
-std::vector<std::string> Run::columns() const {
-  std::vector<std::string> names = {"global_step",      "update_count",    "epoch",
-                                    "learning_rate",    "lr_scale",        "dataset_size",
-                                    "eval_return_mean", "eval_return_std", "eval_length_mean"};
-  const auto& metrics = find_algorithm(policy_.config().algo).metrics;
-  names.insert(names.end(), metrics.begin(), metrics.end());
-  return names;
-}
-
 std::unique_ptr<Run> Run::start(const TrainConfig& config, RunContext context) {
+  auto data = load_data(config);  // before anything is left on the disk
   auto directory = RunDirectory::create(posix_file_system(), config.output_dir, config.algo,
                                         config.env_id, static_cast<uint64_t>(config.seed),
                                         write_yaml(write_train_config(config)));
-  std::unique_ptr<Run> run(new Run(config, std::move(directory), std::move(context)));
+  std::unique_ptr<Run> run(
+      new Run(config, std::move(data), std::move(directory), std::move(context)));
   run->tensorboard_ = std::make_unique<TensorBoardLog>(run->directory_.file("tensorboard"), 0);
   run->write_metadata(0);
   return run;
@@ -140,6 +145,8 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
   if (changes.total_timesteps) config.total_timesteps = *changes.total_timesteps;
   if (changes.threads) config.threads = *changes.threads;
 
+  auto data = load_data(config);
+  if (checkpoint) check_fingerprint(*checkpoint, *data);
   const auto yaml = write_yaml(write_train_config(config));
   const bool has_logs = origin.in_place || files.exists(origin.run + "/metrics.jsonl");
   if (directory) {
@@ -152,7 +159,8 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
         files.write_file(directory->file(name), files.read_file(origin.run + "/" + name));
     }
   }
-  std::unique_ptr<Run> run(new Run(config, std::move(*directory), std::move(context)));
+  std::unique_ptr<Run> run(
+      new Run(config, std::move(data), std::move(*directory), std::move(context)));
   if (checkpoint) run->load(*checkpoint);
   if (!has_logs) run->metric_log_.start_empty();
   run->metric_log_.restore();
@@ -164,12 +172,6 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
 }
 
 void Run::load(const Checkpoint& checkpoint) {
-  const auto& fingerprint = checkpoint.manifest.value("dataset_fingerprint", "");
-  if (fingerprint != dataset_facts_.fingerprint) {
-    throw Error(ErrorKind::data, {checkpoint.path, 0, "dataset_fingerprint"},
-                "the dataset is not the one this run was trained on (expected " + fingerprint +
-                    ", got " + dataset_facts_.fingerprint + ")");
-  }
   load_state(checkpoint.entries, checkpoint.path,
              [this](StateVisitor& state) { visit_state(state); });
   last_checkpoint_ = checkpoint.path;
@@ -186,6 +188,8 @@ RunResult Run::train(const Callbacks& callbacks) {
   timed_at_ = seconds_now();
   RunResult result;
   result.summary = trainer_->run(*this, callbacks);
+  // The last save has no next interval: it must succeed now, or the run has failed.
+  if (failed_saves_ > 0) save_checkpoint_of(trainer_->update_count(), /*best=*/false);
   result.run_dir = directory_.path();
   result.checkpoint = last_checkpoint_;
   return result;
@@ -216,16 +220,19 @@ void Run::log(const Json& row) {
 // next interval, and only several in a row stop the run.
 void Run::checkpoint(int64_t update, bool best) {
   try {
-    const auto entries = save_state([this](StateVisitor& state) { visit_state(state); });
-    last_checkpoint_ = store_.save(update, entries, facts());
-    if (best) store_.mark_best(update);
-    tensorboard_->flush();
-    failed_saves_ = 0;
+    save_checkpoint_of(update, best);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::io || ++failed_saves_ >= kFailedSavesBeforeStop) throw;
     context_.warn("warning: checkpoint of update " + std::to_string(update) + " failed (" +
                   error.what() + "); training goes on and tries again at the next interval");
   }
+}
+
+void Run::save_checkpoint_of(int64_t update, bool best) {
+  const auto entries = save_state([this](StateVisitor& state) { visit_state(state); });
+  last_checkpoint_ = store_.save(update, entries, facts(), best);
+  tensorboard_->flush();
+  failed_saves_ = 0;
 }
 
 void Run::write_metadata(int64_t from_update) {

@@ -52,13 +52,14 @@ class Run final : private RunSink {
   TrainedPolicy& policy() { return policy_; }
 
  private:
-  Run(const TrainConfig& config, RunDirectory directory, RunContext context);
+  Run(const TrainConfig& config, std::shared_ptr<const TransitionDataset> data,
+      RunDirectory directory, RunContext context);
   void load(const Checkpoint& checkpoint);
   void visit_state(StateVisitor& state);
+  void save_checkpoint_of(int64_t update, bool best);
   void write_metadata(int64_t from_update);
   Json facts() const;
   TrainerOptions trainer_options() const;
-  std::vector<std::string> columns() const;
 
   void log(const Json& row) override;
   void checkpoint(int64_t update, bool best) override;
@@ -76,7 +77,7 @@ class Run final : private RunSink {
   TimingLog timing_log_;
   std::unique_ptr<TensorBoardLog> tensorboard_;
   std::string last_checkpoint_;
-  int failed_saves_ = 0;
+  int failed_saves_ = 0;  // in a row
   int64_t timed_update_ = 0;
   double timed_at_ = 0;
 };

@@ -34,6 +34,9 @@ struct TrainConfig {
   void visit_algo_kwargs(OptionVisitor& options);
 };
 
+// Names of all metrics that a run of this algorithm logs: the columns of metrics.csv.
+std::vector<std::string> metric_names(const std::string& algo);
+
 // The defaults of one algorithm.
 TrainConfig default_config(const std::string& algo);
 

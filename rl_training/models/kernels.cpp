@@ -146,6 +146,32 @@ void polyak(float* target, const float* source, int64_t count, float tau) {
   for (int64_t i = 0; i < count; ++i) target[i] += tau * (source[i] - target[i]);
 }
 
+// As many independent sums as the registers hold, wide as the registers are.
+#if defined(__AVX512F__)
+constexpr int64_t kWidth = 16;
+#elif defined(__AVX2__)
+constexpr int64_t kWidth = 8;
+#else
+constexpr int64_t kWidth = 4;
+#endif
+using Vector = float __attribute__((vector_size(kWidth * sizeof(float))));
+
+double fma_loop(int64_t rounds) {
+  constexpr int kSums = 10;
+  Vector sums[kSums] = {};
+  const Vector a = Vector{} + 0.999f;
+  const Vector b = Vector{} + 1e-3f;
+  for (int64_t i = 0; i < rounds; ++i) {
+#pragma GCC unroll 10
+    for (int k = 0; k < kSums; ++k) sums[k] = sums[k] * a + b;
+  }
+  Vector total = {};
+  for (const Vector& sum : sums) total += sum;
+  volatile float sink = total[0];  // keeps the loop
+  static_cast<void>(sink);
+  return 2.0 * static_cast<double>(kSums * kWidth) * static_cast<double>(rounds);
+}
+
 }  // namespace
 
 #define KERNEL_TEXT_(set) #set
@@ -165,6 +191,7 @@ const Kernels kKernels = {KERNEL_TEXT(KERNEL_SET),
                           outer,
                           weighted_column_sum,
                           adam,
-                          polyak};
+                          polyak,
+                          fma_loop};
 
 }  // namespace rl_training::KERNEL_SET

@@ -43,6 +43,8 @@ struct Kernels {
   void (*adam)(float* p, float* m, float* v, const float* g, int64_t count, const AdamStep& step);
   // target += tau * (source - target)
   void (*polyak)(float* target, const float* source, int64_t count, float tau);
+  // Fused multiply-adds that wait for nothing, for `bench`; returns their number of operations.
+  double (*fma_loop)(int64_t rounds);
 };
 
 const Kernels& kernels();

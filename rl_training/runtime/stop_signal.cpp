@@ -29,7 +29,10 @@ StopSignal::StopSignal() {
   install(remember);
 }
 
-StopSignal::~StopSignal() { install(SIG_DFL); }
+StopSignal::~StopSignal() {
+  install(SIG_DFL);
+  pending = 0;
+}
 
 int StopSignal::received() { return pending; }
 

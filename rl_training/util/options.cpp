@@ -230,6 +230,8 @@ void OptionReader::finish(const std::vector<std::string>& elsewhere) const {
       shown.push_back(other);
     }
     const auto near = nearest_name(key, names);
+    if (near.empty() && known_.empty())
+      value.fail(path_of(key), "unknown key (none is known here)");
     if (near.empty()) {
       value.fail(path_of(key), "unknown key (expected one of " + join(known_, ", ") + ")");
     }

@@ -1,0 +1,179 @@
+#include "bench/contenders.h"
+
+#include <chrono>
+#include <vector>
+
+#include "rl_training/algorithms/td3_bc.h"
+#include "rl_training/data/transition_dataset.h"
+#include "rl_training/models/gemm.h"
+#include "rl_training/models/kernels.h"
+
+namespace rl_training {
+namespace {
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+TransitionDataset random_transitions(const BenchSize& size, int64_t rows) {
+  DatasetBuilder builder(size.obs_dim, size.action_dim);
+  Rng rng(1);
+  std::vector<float> obs(size.obs_dim), action(size.action_dim);
+  for (int64_t row = 0; row < rows; ++row) {
+    if (!builder.episode_open()) {
+      rng.fill_normal(obs);
+      builder.begin_episode(obs);
+    }
+    rng.fill_normal(obs);
+    rng.fill_uniform(action, -1, 1);
+    builder.add(action, static_cast<float>(rng.normal()), obs, false, row % 1000 == 999);
+  }
+  return std::move(builder).build();
+}
+
+class Ours final : public Contender {
+ public:
+  Ours(const BenchSize& size, int threads)
+      : pool_(threads),
+        sampler_(std::make_shared<TransitionDataset>(random_transitions(size, 100000)),
+                 ObsNormalizer(size.obs_dim), Rng(2)),
+        batch_(Batch::allocate(size.batch, size.obs_dim, size.action_dim, false)) {
+    use_one_library_thread();
+    Td3BcOptions options;
+    options.hidden_sizes = {size.hidden, size.hidden};
+    AlgorithmContext context;
+    context.obs_dim = size.obs_dim;
+    context.action_dim = size.action_dim;
+    context.compute.pool = &pool_;
+    algorithm_ = std::make_unique<Td3Bc>(options, context);
+  }
+
+  double seconds_for(int64_t updates) override {
+    const double start = now();
+    for (int64_t i = 0; i < updates; ++i) {
+      sampler_.sample(batch_.view());
+      algorithm_->update(batch_, 1.0);
+    }
+    return now() - start;
+  }
+
+ private:
+  ThreadPool pool_;
+  UniformSampler sampler_;
+  Batch batch_;
+  std::unique_ptr<Td3Bc> algorithm_;
+};
+
+// One thread's copy of the products of an update.
+class Products {
+ public:
+  explicit Products(const BenchSize& size)
+      : size_(size),
+        x_(size.batch * widest(), 0.1f),
+        y_(size.batch * widest(), 0.1f),
+        w_(widest() * widest(), 0.01f),
+        g_(widest() * widest()) {}
+
+  void update(bool with_actor) {
+    const int64_t obs = size_.obs_dim, both = obs + size_.action_dim;
+    forward(obs, size_.action_dim);                          // target actor
+    for (int i = 0; i < 4; ++i) forward(both, 1);            // two target critics, two critics
+    for (int i = 0; i < 2; ++i) backward(both, 1, true, 0);  // critics
+    if (!with_actor) return;
+    forward(obs, size_.action_dim);
+    forward(both, 1);
+    backward(both, 1, false, size_.action_dim);  // through Q_1 to the action
+    backward(obs, size_.action_dim, true, 0);
+  }
+
+ private:
+  int64_t widest() const { return std::max(size_.hidden, size_.obs_dim + size_.action_dim); }
+
+  void forward(int64_t inputs, int64_t outputs) {
+    product(false, false, size_.batch, size_.hidden, inputs);
+    product(false, false, size_.batch, size_.hidden, size_.hidden);
+    product(false, false, size_.batch, outputs, size_.hidden);
+  }
+  void backward(int64_t inputs, int64_t outputs, bool weights, int64_t input_columns) {
+    product(false, true, size_.batch, size_.hidden, outputs);
+    product(false, true, size_.batch, size_.hidden, size_.hidden);
+    if (weights) {
+      product(true, false, size_.hidden, outputs, size_.batch);
+      product(true, false, size_.hidden, size_.hidden, size_.batch);
+      product(true, false, inputs, size_.hidden, size_.batch);
+    }
+    if (input_columns > 0) product(false, true, size_.batch, input_columns, size_.hidden);
+  }
+  void product(bool ta, bool tb, int64_t m, int64_t n, int64_t k) {
+    const float* b = ta ? y_.data() : w_.data();
+    float* c = ta ? g_.data() : y_.data();
+    gemm(ta, tb, m, n, k, x_.data(), ta ? m : k, b, tb ? k : n, 0.0f, c, n);
+  }
+
+  BenchSize size_;
+  std::vector<float> x_, y_, w_, g_;
+};
+
+class ProductsOnly final : public Contender {
+ public:
+  ProductsOnly(const BenchSize& size, int threads) : pool_(threads) {
+    for (int i = 0; i < threads; ++i) copies_.emplace_back(size);
+  }
+
+  double seconds_for(int64_t updates) override {
+    const auto threads = static_cast<int64_t>(copies_.size());
+    const double start = now();
+    pool_.run(threads, [&](int64_t thread) {
+      for (int64_t i = thread; i < updates; i += threads)
+        copies_[thread].update(i / threads % 2 == 0);
+    });
+    return now() - start;
+  }
+
+ private:
+  ThreadPool pool_;
+  std::vector<Products> copies_;
+};
+
+}  // namespace
+
+double BenchSize::flops() const {
+  const auto net = [&](int64_t in, int64_t out) {
+    return 2.0 * static_cast<double>(batch * (in * hidden + hidden * hidden + hidden * out));
+  };
+  const int64_t both = obs_dim + action_dim;
+  const double actor = net(obs_dim, action_dim), critic = net(both, 1);
+  const auto input = 2.0 * static_cast<double>(batch * hidden);
+  const double critic_step =
+      4 * critic + actor + 2 * (2 * critic - input * static_cast<double>(both));
+  const double through_critic = critic - input * static_cast<double>(both - action_dim);
+  const double actor_step =
+      actor + critic + through_critic + 2 * actor - input * static_cast<double>(obs_dim);
+  return critic_step + actor_step / 2;
+}
+
+std::unique_ptr<Contender> make_ours(const BenchSize& size, int threads) {
+  return std::make_unique<Ours>(size, threads);
+}
+
+std::unique_ptr<Contender> make_products_only(const BenchSize& size, int threads) {
+  return std::make_unique<ProductsOnly>(size, threads);
+}
+
+double fma_limit_gflops(int threads) {
+  constexpr int64_t kRounds = 2000000;
+  ThreadPool pool(threads);
+  double best = 0;
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    std::vector<double> flops(threads);
+    const double start = now();
+    pool.run(threads, [&](int64_t i) { flops[i] = kernels().fma_loop(kRounds); });
+    const double seconds = now() - start;
+    double total = 0;
+    for (const double one : flops) total += one;
+    best = std::max(best, total / seconds / 1e9);
+  }
+  return best;
+}
+
+}  // namespace rl_training

@@ -1,0 +1,108 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "bench/contenders.h"
+#include "rl_training/models/kernels.h"
+#include "rl_training/util/error.h"
+
+extern char** environ;
+
+namespace rl_training {
+namespace {
+
+// Debian's OpenBLAS 0.3.21 does not know newer processors and falls back to SSE3; the peer shall
+// not lose by that.
+std::string openblas_core() {
+  if (const char* given = std::getenv("OPENBLAS_CORETYPE")) {
+    return std::string("OPENBLAS_CORETYPE=") + given;
+  }
+  const std::string set = kernels().name;
+  return set == "avx512" ? "OPENBLAS_CORETYPE=SkylakeX"
+         : set == "avx2" ? "OPENBLAS_CORETYPE=Haswell"
+                         : "OPENBLAS_VERBOSE=0";
+}
+
+// Python in a process of its own that answers "run U" with the seconds taken.
+class EagerTorch final : public Contender {
+ public:
+  EagerTorch(const BenchSize& size, const std::string& script, int torch_threads,
+             int blas_threads) {
+    int request[2], answer[2];
+    // Close-on-exec: a second peer must not hold the first one's pipe open.
+    if (pipe2(request, O_CLOEXEC) != 0 || pipe2(answer, O_CLOEXEC) != 0) {
+      throw Error(ErrorKind::io, {script, 0, ""}, "cannot make pipes");
+    }
+    const auto blas = std::to_string(blas_threads);
+    std::vector<std::string> words = {"/usr/bin/env",
+                                      "OPENBLAS_NUM_THREADS=" + blas,
+                                      "OMP_NUM_THREADS=" + std::to_string(torch_threads),
+                                      openblas_core(),
+                                      "/usr/bin/python3",
+                                      script,
+                                      "--serve",
+                                      fmt::format("--hidden={}", size.hidden),
+                                      fmt::format("--batch={}", size.batch),
+                                      fmt::format("--obs={}", size.obs_dim),
+                                      fmt::format("--action={}", size.action_dim),
+                                      fmt::format("--torch-threads={}", torch_threads)};
+    std::vector<char*> arguments;
+    for (auto& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, request[0], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, answer[1], STDOUT_FILENO);
+    const int failed =
+        posix_spawn(&process_, arguments[0], &actions, nullptr, arguments.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(request[0]);
+    close(answer[1]);
+    to_ = fdopen(request[1], "w");
+    from_ = fdopen(answer[0], "r");
+    if (failed != 0) throw Error(ErrorKind::io, {script, 0, ""}, "cannot start python3");
+    seconds_for(10);  // it answers, and is warm
+  }
+
+  ~EagerTorch() override {
+    std::fclose(to_);  // end of input ends it
+    std::fclose(from_);
+    waitpid(process_, nullptr, 0);
+  }
+  EagerTorch(const EagerTorch&) = delete;
+  EagerTorch& operator=(const EagerTorch&) = delete;
+
+  double seconds_for(int64_t updates) override {
+    std::fprintf(to_, "run %lld\n", static_cast<long long>(updates));
+    std::fflush(to_);
+    char line[64] = {};
+    double seconds = 0;
+    if (std::fgets(line, sizeof(line), from_) == nullptr ||
+        std::from_chars(line, line + sizeof(line), seconds).ec != std::errc()) {
+      throw Error(ErrorKind::io, {"bench/eager_td3_bc.py", 0, ""},
+                  "the PyTorch peer ended without an answer (is python3-torch installed?)");
+    }
+    return seconds;
+  }
+
+ private:
+  pid_t process_ = 0;
+  std::FILE* to_ = nullptr;
+  std::FILE* from_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Contender> make_eager_torch(const BenchSize& size, const std::string& script,
+                                            int torch_threads, int blas_threads) {
+  return std::make_unique<EagerTorch>(size, script, torch_threads, blas_threads);
+}
+
+}  // namespace rl_training
