@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "tests/cli/program.h"
+#include "tests/support/program.h"
 
 namespace rl_training {
 namespace {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "tests/cli/program.h"
 #include "tests/cli/tiny_training.h"
+#include "tests/support/program.h"
 
 namespace rl_training {
 namespace {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "tests/cli/program.h"
 #include "tests/cli/tiny_training.h"
+#include "tests/support/program.h"
 
 namespace rl_training {
 namespace {

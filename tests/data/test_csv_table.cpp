@@ -5,7 +5,7 @@
 
 #include "rl_training/data/csv_table.h"
 #include "rl_training/util/error.h"
-#include "tests/data/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rl_training {
 namespace {
@@ -13,8 +13,8 @@ namespace {
 class CsvTableTest : public testing::Test {
  protected:
   std::string write(const std::string& text) {
-    std::ofstream(directory_.file("a.csv"), std::ios::binary) << text;
-    return directory_.file("a.csv");
+    std::ofstream(directory_ / "a.csv", std::ios::binary) << text;
+    return directory_ / "a.csv";
   }
   std::string problem(const std::string& text) {
     const auto path = write(text);

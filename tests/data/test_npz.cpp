@@ -14,7 +14,7 @@
 #include "rl_training/util/file_system.h"
 #include "rl_training/util/rng.h"
 #include "tests/data/small_dataset.h"
-#include "tests/data/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rl_training {
 namespace {
@@ -43,7 +43,7 @@ std::string npy_of(const std::string& descr, const std::string& shape, const std
 
 std::string zip_of(const Members& members, int method = ZIP_CM_STORE) {
   const TemporaryDirectory directory;
-  const auto path = directory.file("made.zip");
+  const auto path = directory / "made.zip";
   int code = 0;
   zip_t* archive = zip_open(path.c_str(), ZIP_CREATE, &code);
   for (const auto& [name, content] : members) {
@@ -70,8 +70,8 @@ Members plain_members() {
 class NpzTest : public testing::Test {
  protected:
   std::string write(const std::string& bytes) {
-    std::ofstream(directory_.file("a.npz"), std::ios::binary) << bytes;
-    return directory_.file("a.npz");
+    std::ofstream(directory_ / "a.npz", std::ios::binary) << bytes;
+    return directory_ / "a.npz";
   }
   // The message without the file name, which it must begin with; "" if the file loads.
   std::string problem(const std::string& path) {
@@ -108,7 +108,7 @@ TEST_F(NpzTest, RoundTripKeepsTheFingerprint) {
       small_dataset(), small_dataset().with_next_actions(), std::move(given).build(),
       std::move(unflagged).build()};
   for (const auto& dataset : datasets) {
-    const auto path = directory_.file("round.npz");
+    const auto path = directory_ / "round.npz";
     save_npz_dataset(dataset, path);
     const auto first = posix_file_system().read_file(path);
     const auto loaded = load_npz_dataset(path);
@@ -268,9 +268,9 @@ TEST_F(NpzTest, RefusesBadArchives) {
   flipped[flipped.find(raw<float>({0, 1, 2, 3, 4})) + 9] ^= 1;
   EXPECT_EQ(problem(write(flipped)), "obs: cannot read the array: CRC error");
 
-  EXPECT_NE(problem(directory_.file("absent.npz")).find("cannot open"), std::string::npos);
-  std::filesystem::create_directory(directory_.file("d.npz"));
-  EXPECT_NE(problem(directory_.file("d.npz")).find("not a regular file"), std::string::npos);
+  EXPECT_NE(problem(directory_ / "absent.npz").find("cannot open"), std::string::npos);
+  std::filesystem::create_directory(directory_ / "d.npz");
+  EXPECT_NE(problem(directory_ / "d.npz").find("not a regular file"), std::string::npos);
   for (const size_t missing : {0, 1, 2, 3}) {
     auto fewer = plain_members();
     fewer.erase(fewer.begin() + static_cast<int64_t>(missing));

@@ -7,8 +7,8 @@
 #include "rl_training/data/normalizer.h"
 #include "rl_training/data/sampler.h"
 #include "rl_training/util/error.h"
-#include "tests/data/memory_state.h"
 #include "tests/data/small_dataset.h"
+#include "tests/support/memory_state.h"
 
 namespace rl_training {
 namespace {

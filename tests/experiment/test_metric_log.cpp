@@ -6,7 +6,7 @@
 #include "rl_training/experiment/metric_log.h"
 #include "rl_training/experiment/state_archive.h"
 #include "rl_training/util/error.h"
-#include "temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rl_training {
 namespace {

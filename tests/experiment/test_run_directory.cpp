@@ -9,7 +9,7 @@
 
 #include "rl_training/experiment/run_directory.h"
 #include "rl_training/util/error.h"
-#include "temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rl_training {
 namespace {

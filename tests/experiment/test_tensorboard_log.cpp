@@ -8,8 +8,8 @@
 #include "rl_training/experiment/tensorboard_log.h"
 #include "rl_training/util/file_system.h"
 #include "rl_training/util/hash.h"
-#include "temporary_directory.h"
 #include "tensorboard_event.pb.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rl_training {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "rl_training/util/json.h"
-#include "tests/experiment/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace rl_training {
 

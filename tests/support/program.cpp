@@ -1,4 +1,4 @@
-#include "tests/cli/program.h"
+#include "tests/support/program.h"
 
 #include <fcntl.h>
 #include <poll.h>

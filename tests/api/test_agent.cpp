@@ -1,0 +1,175 @@
+#include <gtest/gtest.h>
+
+#include "rl_training/rl_training.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/tiny_config.h"
+
+namespace rl_training {
+namespace {
+
+const std::vector<std::vector<double>> kObs = {{1, 0, 0}, {0, 1, -4}, {-0.6, 0.8, 7.5}};
+
+template <class Learner>
+std::vector<double> actions_of(Learner& agent) {
+  std::vector<double> actions;
+  for (const auto& obs : kObs) actions.push_back(agent.predict(obs).at(0));
+  return actions;
+}
+
+// A learner made in code.
+TD3BC small_agent(const std::string& output_dir, int64_t updates = 60) {
+  Td3BcOptions options;
+  options.hidden_sizes = {16, 16};
+  options.batch_size = 32;
+  TrainConfig config;
+  config.output_dir = output_dir;
+  config.total_timesteps = updates;
+  config.threads = 1;
+  config.eval_episodes = 2;
+  config.eval_interval = 20;
+  config.log_interval = 5;
+  config.checkpoint_interval = 7;
+  config.dataset.size = 600;
+  return TD3BC("Pendulum-v1", options, config);
+}
+
+TEST(Agent, LearnsAndReports) {
+  const TemporaryDirectory directory;
+  auto agent = small_agent(directory / "runs");
+  const auto before = actions_of(agent);
+  std::vector<int64_t> evaluated;
+  Callbacks callbacks;
+  callbacks.on_eval_end = [&](const TrainProgress& progress, const EvaluationResult&) {
+    evaluated.push_back(progress.update_count);
+  };
+  const auto result = agent.learn(callbacks);
+  EXPECT_EQ(evaluated, (std::vector<int64_t>{0, 20, 40, 60}));
+  EXPECT_EQ(result.summary.update_count, 60);
+  EXPECT_EQ(result.summary.stop_reason, "total_timesteps");
+  EXPECT_EQ(result.checkpoint, result.run_dir + "/checkpoints/step-000000060");
+  EXPECT_NE(actions_of(agent), before);
+  for (const double action : actions_of(agent)) EXPECT_LE(std::abs(action), 2.0);  // torque units
+
+  // The same episodes as the last evaluation of the run.
+  const auto evaluation = agent.evaluate(2, /*seed=*/0);
+  EXPECT_EQ(evaluation.return_mean, result.summary.metrics["eval_return_mean"].get<double>());
+  EXPECT_EQ(evaluation.lengths, (std::vector<int64_t>{200, 200}));
+  EXPECT_NE(agent.evaluate(2, 1).return_mean, evaluation.return_mean);
+  EXPECT_EQ(agent.evaluate(3).returns.size(), 3u);
+}
+
+TEST(Agent, OptionsInCodeAreThoseOfAFile) {
+  const TemporaryDirectory directory;
+  auto in_code = small_agent(directory / "code");
+  auto from_file = Agent(tiny_config("td3_bc", directory / "file"));
+  EXPECT_EQ(config_hash(in_code.config()), config_hash(from_file.config()));
+  in_code.learn();
+  from_file.learn();
+  EXPECT_EQ(actions_of(in_code), actions_of(from_file));
+}
+
+TEST(Agent, OptionsInCodeAreChecked) {
+  Td3BcOptions options;
+  options.gamma = 1.5;
+  try {
+    TD3BC("Pendulum-v1", options);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::config);
+    EXPECT_EQ(error.place().key, "algo_kwargs.gamma");
+  }
+  EXPECT_THROW(TD3BC("Pendulun-v1", Td3BcOptions()), Error);
+  TrainConfig config;
+  config.log_interval = 0;
+  EXPECT_THROW(TD3BC("Pendulum-v1", Td3BcOptions(), config), Error);
+}
+
+TEST(Agent, ComesFromAPackagedConfig) {
+  const auto agent = TD3BC::from_config("td3_bc/pendulum");
+  EXPECT_EQ(agent.config().algo, "td3_bc");
+  EXPECT_EQ(agent.config().dataset.id, "pendulum/medium");
+  EXPECT_THROW(TD3BC::from_config("td3_bc/nothing"), Error);
+}
+
+TEST(Agent, PredictsTheSameAfterSavingAndLoading) {
+  const TemporaryDirectory directory;
+  auto agent = small_agent(directory / "runs");
+  agent.save(directory / "untrained");
+  auto untrained = TD3BC::load(directory / "untrained");
+  EXPECT_EQ(actions_of(untrained), actions_of(agent));
+
+  const auto result = agent.learn();
+  const auto expected = actions_of(agent);
+  agent.save(directory / "saved");
+  for (const auto& place : {directory / "saved", result.run_dir, result.checkpoint,
+                            result.run_dir + "/checkpoints/step-000000056"}) {
+    auto loaded = TD3BC::load(place);
+    EXPECT_EQ(actions_of(loaded) == expected, !place.ends_with("56")) << place;
+    EXPECT_EQ(loaded.evaluate(2).returns == agent.evaluate(2).returns, !place.ends_with("56"));
+  }
+  // Saved again, it is still the same; and saving over it replaces it.
+  auto loaded = Agent::load(directory / "saved");
+  loaded.save(directory / "untrained");
+  auto replaced = Agent::load(directory / "untrained");
+  EXPECT_EQ(actions_of(replaced), expected);
+}
+
+TEST(Agent, ALoadedOneGoesOnLearning) {
+  const TemporaryDirectory directory;
+  auto agent = small_agent(directory / "runs");
+  agent.save(directory / "untrained");
+  const auto result = agent.learn();
+  auto loaded = TD3BC::load(result.run_dir + "/checkpoints/step-000000049");
+  EXPECT_NE(actions_of(loaded), actions_of(agent));
+  EXPECT_NE(loaded.learn().run_dir, result.run_dir);
+  EXPECT_EQ(actions_of(loaded), actions_of(agent));
+  // A policy alone has no optimisers: learning would silently start over.
+  EXPECT_THROW(TD3BC::load(directory / "untrained").learn(), Error);
+}
+
+TEST(Agent, ResumesExactly) {
+  const TemporaryDirectory directory;
+  auto straight = small_agent(directory / "straight", 90);
+  const auto whole = straight.learn();
+
+  auto first = std::make_unique<TD3BC>(small_agent(directory / "resumed"));
+  const auto part = first->learn();
+  first->save(directory / "saved");
+  first.reset();  // ends its hold on the run directory
+
+  // From what was saved outside of the run: in a directory of its own.
+  auto elsewhere = TD3BC::resume(directory / "saved", 90);
+  const auto other = elsewhere.learn();
+  EXPECT_NE(other.run_dir, part.run_dir);
+  EXPECT_EQ(actions_of(elsewhere), actions_of(straight));
+
+  auto resumed = TD3BC::resume(part.run_dir, 90);
+  EXPECT_EQ(resumed.config().total_timesteps, 90);
+  const auto rest = resumed.learn();
+  EXPECT_EQ(rest.run_dir, part.run_dir);
+  EXPECT_EQ(actions_of(resumed), actions_of(straight));
+  EXPECT_EQ(rest.summary.metrics, whole.summary.metrics);
+  for (const char* file : {"/checkpoints/step-000000090/tensors.safetensors", "/metrics.jsonl"}) {
+    EXPECT_NE(read_all(whole.run_dir + file), "");
+    EXPECT_TRUE(read_all(rest.run_dir + file) == read_all(whole.run_dir + file)) << file;
+  }
+
+  // Nothing left to do: it says so.
+  const auto again = resumed.learn();
+  EXPECT_EQ(again.summary.update_count, 90);
+  EXPECT_EQ(again.summary.metrics, whole.summary.metrics);
+}
+
+TEST(Agent, ObservationsMustFit) {
+  auto agent = Agent::from_config("td3_bc/pendulum-random");
+  try {
+    agent.predict({1, 2});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::data);
+    EXPECT_EQ(error.place().key, "obs");
+  }
+}
+
+}  // namespace
+}  // namespace rl_training

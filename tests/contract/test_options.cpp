@@ -1,0 +1,127 @@
+// What the options of every algorithm promise: strict reading, a config to start from, a page.
+#include <set>
+
+#include "rl_training/experiment/train_config.h"
+#include "rl_training/util/file_system.h"
+#include "tests/contract/algorithm_names.h"
+
+namespace rl_training {
+namespace {
+
+std::vector<OptionRow> rows_of(AlgorithmOptions& options) {
+  return list_options([&](OptionVisitor& visitor) { options.visit_options(visitor); });
+}
+
+void place(ConfigNode& node) {
+  node.file = "c.yaml";
+  node.line = 4;
+  for (auto& item : node.items) place(item);
+}
+
+class OptionContract : public testing::TestWithParam<std::string> {
+ protected:
+  // A config with one entry of algo_kwargs in line 4.
+  std::string error_of(const std::string& key, const ConfigNode& value) const {
+    auto root = ConfigNode::map();
+    root.set("algo", ConfigNode::scalar(info_.name));
+    root.set("env_id", ConfigNode::scalar("Pendulum-v1"));
+    auto kwargs = ConfigNode::map();
+    kwargs.set(key, value);
+    place(*kwargs.find(key));
+    root.set("algo_kwargs", std::move(kwargs));
+    try {
+      read_train_config(root);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.exit_code(), 2) << error.what();
+      return error.what();
+    }
+    return "no error";
+  }
+
+  const AlgorithmInfo& info_ = find_algorithm(GetParam());
+};
+
+INSTANTIATE_TEST_SUITE_P(All, OptionContract, testing::ValuesIn(algorithm_names()), name_of_test);
+
+TEST_P(OptionContract, MisspeltKeysAreRefusedWithASuggestion) {
+  for (const auto& row : rows_of(*info_.make_options())) {
+    if (row.key.find('.') != std::string::npos) continue;
+    const auto misspelt = row.key + "_x";
+    EXPECT_EQ(
+        error_of(misspelt, ConfigNode::scalar("1")),
+        "c.yaml:4: algo_kwargs." + misspelt + ": unknown key (did you mean `" + row.key + "`?)");
+  }
+}
+
+TEST_P(OptionContract, WrongTypesAreRefused) {
+  auto list = ConfigNode();
+  list.kind = ConfigNode::Kind::list;
+  list.items.push_back(ConfigNode::scalar("oops"));
+  const std::set<std::string> types = {"number", "whole number", "switch",       "text",
+                                       "choice", "texts",        "whole numbers"};
+  for (const auto& row : rows_of(*info_.make_options())) {
+    if (row.key.find('.') != std::string::npos) continue;
+    ASSERT_TRUE(types.contains(row.type)) << row.type;
+    const bool scalar_fits = row.type == "text";  // any scalar is a text, any list of them texts
+    const auto value = row.type == "texts" ? ConfigNode::map() : list;
+    EXPECT_TRUE(error_of(row.key, value).starts_with("c.yaml:4: algo_kwargs." + row.key + ": "))
+        << row.key;
+    if (scalar_fits || row.type == "texts") continue;
+    EXPECT_TRUE(error_of(row.key, ConfigNode::scalar("oops"))
+                    .starts_with("c.yaml:4: algo_kwargs." + row.key + ": "))
+        << row.key;
+  }
+}
+
+TEST_P(OptionContract, NumbersBeyondTheirRangeAreRefused) {
+  for (const auto& row : rows_of(*info_.make_options())) {
+    if (row.type != "number" && row.type != "whole number") continue;
+    const auto refused = [&](const char* value) {
+      return error_of(row.key, ConfigNode::scalar(value))
+          .starts_with("c.yaml:4: algo_kwargs." + row.key + ": ");
+    };
+    EXPECT_TRUE(refused("nan")) << row.key;
+    EXPECT_TRUE(refused("inf")) << row.key;
+    EXPECT_EQ(refused("-1e9"), row.range.find('>') != std::string::npos) << row.key;
+    EXPECT_EQ(refused("1e9"), row.range.find('<') != std::string::npos) << row.key;
+  }
+}
+
+TEST_P(OptionContract, EveryOptionSaysWhatItMeans) {
+  for (const auto& row : rows_of(*info_.make_options())) EXPECT_NE(row.meaning, "") << row.key;
+  EXPECT_NE(info_.title, "");
+  EXPECT_TRUE(info_.paper.empty() || info_.paper.starts_with("arXiv:")) << info_.paper;
+}
+
+TEST_P(OptionContract, HasConfigsToStartFrom) {
+  for (const char* task : {"pendulum", "pendulum-random"}) {
+    const auto name = info_.name + "/" + task;
+    const auto root = load_config(name);
+    const auto config = read_train_config(root);
+    EXPECT_EQ(config.algo, info_.name) << name;
+    // Each of the algorithm's options is there to be changed.
+    const auto* kwargs = root.find("algo_kwargs");
+    ASSERT_NE(kwargs, nullptr) << name;
+    for (const auto& row : rows_of(*info_.make_options())) {
+      if (row.key.find('.') == std::string::npos) {
+        EXPECT_NE(kwargs->find(row.key), nullptr) << name << ": " << row.key;
+      }
+    }
+  }
+}
+
+TEST_P(OptionContract, HasAPageThatNamesItsOwnOptions) {
+  const auto path = std::string(SOURCE_DIR) + "/docs/algorithms/" + info_.name + ".md";
+  ASSERT_TRUE(posix_file_system().exists(path)) << path;
+  const auto page = posix_file_system().read_file(path);
+  AlgorithmOptions shared;
+  std::set<std::string> shared_keys;
+  for (const auto& row : rows_of(shared)) shared_keys.insert(row.key);
+  for (const auto& row : rows_of(*info_.make_options())) {
+    if (shared_keys.contains(row.key)) continue;
+    EXPECT_NE(page.find("`" + row.key + "`"), std::string::npos) << path << ": " << row.key;
+  }
+}
+
+}  // namespace
+}  // namespace rl_training

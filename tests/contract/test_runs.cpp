@@ -1,0 +1,102 @@
+// Whole runs of every algorithm: leaving one and coming back changes no byte of what it leaves.
+#include "rl_training/experiment/run.h"
+#include "tests/contract/algorithm_names.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/tiny_config.h"
+
+namespace rl_training {
+namespace {
+
+// What a run leaves behind that only its seed decides.
+struct RunFiles {
+  std::string tensors, best, jsonl, csv;
+};
+
+RunFiles files_of(const RunResult& result) {
+  EXPECT_EQ(result.checkpoint, result.run_dir + "/checkpoints/step-000000060");
+  RunFiles files = {read_all(result.checkpoint + "/tensors.safetensors"),
+                    read_all(result.run_dir + "/checkpoints/best/tensors.safetensors"),
+                    read_all(result.run_dir + "/metrics.jsonl"),
+                    read_all(result.run_dir + "/metrics.csv")};
+  for (const auto* text : {&files.tensors, &files.best, &files.jsonl, &files.csv}) {
+    EXPECT_NE(*text, "");
+  }
+  return files;
+}
+
+void expect_same(const RunFiles& got, const RunFiles& expected) {
+  EXPECT_TRUE(got.tensors == expected.tensors);
+  EXPECT_TRUE(got.best == expected.best);
+  EXPECT_EQ(got.jsonl, expected.jsonl);
+  EXPECT_EQ(got.csv, expected.csv);
+}
+
+struct Abandoned {};
+
+Callbacks abandon_at(int64_t update) {
+  Callbacks callbacks;
+  callbacks.on_update_end = [update](const TrainProgress& progress, const Metrics&) {
+    if (progress.update_count == update) throw Abandoned{};
+  };
+  return callbacks;
+}
+
+// Leaves the run at random updates, also before its first checkpoint, and goes on each time in a
+// fresh object with another number of threads.
+RunResult train_in_pieces(const TrainConfig& config, Rng& rng) {
+  const int64_t threads[] = {1, 2, 8};
+  std::string path;
+  int64_t done = 0;
+  for (int piece = 0; piece < 7; ++piece) {
+    auto run =
+        path.empty() ? Run::start(config, {}) : Run::resume(path, {{}, threads[piece % 3]}, {});
+    path = run->path();
+    done += 1 + static_cast<int64_t>(rng.below(12));
+    done = std::min(done, config.total_timesteps);
+    EXPECT_THROW(run->train(abandon_at(done)), Abandoned);
+  }
+  return Run::resume(path, {}, {})->train();
+}
+
+class RunContract : public testing::TestWithParam<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(All, RunContract, testing::ValuesIn(algorithm_names()), name_of_test);
+
+TEST_P(RunContract, PiecesEqualTheWhole) {
+  const TemporaryDirectory directory;
+  const auto config = tiny_config(GetParam(), directory / "runs");
+  const auto whole = files_of(Run::start(config, {})->train());
+  Rng rng(11, "pieces");
+  for (int i = 0; i < 3; ++i) {
+    SCOPED_TRACE(i);
+    expect_same(files_of(train_in_pieces(config, rng)), whole);
+  }
+}
+
+TEST_P(RunContract, ThreadsChangeNoByte) {
+  const TemporaryDirectory directory;
+  const auto train = [&](const char* threads) {
+    const auto config = tiny_config(GetParam(), directory / threads,
+                                    {"batch_size=300", "hidden_sizes=[64,64]", threads});
+    return files_of(Run::start(config, {})->train());
+  };
+  const auto alone = train("threads=1");
+  expect_same(train("threads=2"), alone);
+  expect_same(train("threads=8"), alone);
+}
+
+// The evaluations between updates must leave no trace in what is learnt.
+TEST_P(RunContract, EvaluationsDoNotChangeTraining) {
+  const TemporaryDirectory directory;
+  const auto actions = [&](const char* name, const std::vector<std::string>& more) {
+    const auto run = Run::start(tiny_config(GetParam(), directory / name, more), {});
+    run->train();
+    return run->policy().predict({{1, 0, 0}, {0, 1, -3}, {-1, 0, 5}});
+  };
+  const auto without = actions("without", {"eval_episodes=0"});
+  EXPECT_EQ(actions("often", {"eval_interval=3"}), without);
+  EXPECT_EQ(actions("more", {"eval_episodes=5"}), without);
+}
+
+}  // namespace
+}  // namespace rl_training

@@ -1,0 +1,120 @@
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+
+#include <chrono>
+#include <set>
+
+#include "rl_training/util/rng.h"
+#include "tests/support/program.h"
+
+namespace rl_training {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kKills = 20;
+constexpr const char* kUpdates = "7000";
+
+std::vector<std::string> train_command(const std::string& output_dir, const char* threads) {
+  std::vector<std::string> arguments = {
+      "train", "--config", "td3_bc/pendulum-random", "--output-dir", output_dir, "--threads",
+      threads, "--quiet",  "--total-timesteps",      kUpdates};
+  for (const char* assignment :
+       {"hidden_sizes=[64,64]", "batch_size=64", "dataset_size=2000", "eval_episodes=2",
+        "eval_interval=150", "log_interval=7", "checkpoint_interval=40"}) {
+    arguments.insert(arguments.end(), {"--set", assignment});
+  }
+  return arguments;
+}
+
+std::string only_run_in(const std::string& output_dir) {
+  if (!fs::exists(output_dir)) return "";
+  std::string found;
+  for (const auto& entry : fs::directory_iterator(output_dir)) {
+    if (entry.path().filename().string().starts_with(".")) continue;  // one never finished
+    EXPECT_EQ(found, "") << "a second run directory";
+    found = entry.path().string();
+  }
+  return found;
+}
+
+// Starts the run or goes on with it, as somebody does who finds the machine up again.
+std::vector<std::string> next_command(const std::string& output_dir) {
+  const auto run_dir = only_run_in(output_dir);
+  if (run_dir.empty()) return train_command(output_dir, "2");
+  return {"resume", run_dir, "--threads", "2", "--quiet"};
+}
+
+// True when the signal found the program alive: what ended it was the signal.
+bool kill_after(Program& program, double seconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (!program.ended() && std::chrono::steady_clock::now() < end) ::poll(nullptr, 0, 1);
+  program.send(SIGKILL);
+  const auto result = program.wait();
+  if (result.exit_code == 128 + SIGKILL) return true;
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  return false;
+}
+
+std::set<std::string> names_in(const std::string& directory) {
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    names.insert(entry.path().filename().string());
+  }
+  return names;
+}
+
+void expect_same_run(const std::string& run_dir, const std::string& straight) {
+  for (const char* file : {"metrics.jsonl", "metrics.csv"}) {
+    EXPECT_NE(read_all(straight + "/" + file), "");
+    EXPECT_TRUE(read_all(run_dir + "/" + file) == read_all(straight + "/" + file)) << file;
+  }
+  const auto checkpoints = names_in(straight + "/checkpoints");
+  EXPECT_EQ(checkpoints.size(), 4u);  // the last three and the best
+  EXPECT_EQ(names_in(run_dir + "/checkpoints"), checkpoints);
+  for (const auto& name : checkpoints) {
+    const auto file = "/checkpoints/" + name + "/tensors.safetensors";
+    EXPECT_NE(read_all(straight + file), "") << file;
+    EXPECT_TRUE(read_all(run_dir + file) == read_all(straight + file)) << file;
+  }
+}
+
+// Kills at random moments of starting up, training, writing logs and checkpoints. Where a run ends
+// before it was killed often enough, another one of the same config follows.
+TEST(Kill, AKilledRunThatGoesOnEqualsOneThatWasNeverKilled) {
+  const TemporaryDirectory directory;
+  const auto started = std::chrono::steady_clock::now();
+  const auto uninterrupted = run(train_command(directory / "straight", "1"));
+  ASSERT_EQ(uninterrupted.exit_code, 0) << uninterrupted.err;
+  const std::chrono::duration<double> straight_time = std::chrono::steady_clock::now() - started;
+  const auto straight = only_run_in(directory / "straight");
+
+  Rng rng(17, "kill");
+  int kills = 0, sessions = 0;
+  for (int round = 0; kills < kKills; ++round) {
+    const auto output_dir = directory / ("killed" + std::to_string(round));
+    bool complete = false;
+    while (!complete && kills < kKills) {
+      Program program(next_command(output_dir));
+      ++sessions;
+      // Well below a whole run, so that most runs are killed several times; some at once.
+      const double delay = kills % 5 == 0 ? rng.uniform(0, 0.1) : rng.uniform(0, 0.4);
+      if (kill_after(program, delay * straight_time.count())) {
+        ++kills;
+      } else {
+        complete = true;
+      }
+    }
+    if (!complete) {
+      const auto last = run(next_command(output_dir));
+      ASSERT_EQ(last.exit_code, 0) << last.err;
+    }
+    expect_same_run(only_run_in(output_dir), straight);
+  }
+  EXPECT_EQ(kills, kKills);
+  RecordProperty("sessions", sessions);
+}
+
+}  // namespace
+}  // namespace rl_training

@@ -1,0 +1,236 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "rl_training/data/dataset_file.h"
+#include "rl_training/data/minari.h"
+#include "rl_training/util/error.h"
+#include "tests/support/temporary_directory.h"
+
+namespace rl_training {
+namespace {
+
+using nlohmann::json;
+
+// Files of the real writers with sums computed by NumPy. The few in tests/data/fixtures are always
+// there; the whole set is read where the shared fixtures are at hand.
+const std::string kOwn = std::string(SOURCE_DIR) + "/tests/data/fixtures/";
+const std::string kShared = std::string(SHARED_DIR) + "/fixtures/";
+
+json load_json(const std::string& path) {
+  std::ifstream file(path);
+  return file ? json::parse(file) : json();
+}
+
+std::vector<double> column_sums(const Column<float>& values, int64_t dims, const LoggedSteps& steps,
+                                bool every_slot = false) {
+  std::vector<double> sums(static_cast<size_t>(dims), 0.0);
+  for (int64_t slot = 0; slot < steps.slots(); ++slot) {
+    if (!every_slot && steps.is(slot, LoggedSteps::kObservationOnly)) continue;
+    for (int64_t k = 0; k < dims; ++k) sums[static_cast<size_t>(k)] += values[slot * dims + k];
+  }
+  return sums;
+}
+
+void expect_near(double value, const json& expected) {
+  const auto wanted = expected.get<double>();
+  EXPECT_NEAR(value, wanted, 1e-9 * std::max(1.0, std::abs(wanted)));
+}
+
+void check_valid_file(const std::string& path, const json& facts) {
+  SCOPED_TRACE(path);
+  const auto kind = detect_dataset_kind(path);
+  const auto steps = read_logged_steps("auto", path);
+  const auto summary = summarize(steps);
+  EXPECT_EQ(summary.rows, facts["n"].get<int64_t>());
+  expect_near(summary.reward_sum, facts["reward_sum"]);
+  if (!facts.contains("obs_sum")) return;
+  EXPECT_EQ(summary.obs_dim, facts["obs_dim"].get<int64_t>());
+  EXPECT_EQ(summary.action_dim, facts["act_dim"].get<int64_t>());
+  EXPECT_EQ(summary.terminals, facts["terminals"].get<int64_t>());
+  EXPECT_EQ(summary.has_timeouts, !facts["timeouts"].is_null());
+  if (!facts["timeouts"].is_null()) {
+    EXPECT_EQ(summary.timeouts, facts["timeouts"].get<int64_t>());
+  }
+  EXPECT_EQ(summary.has_next_observations, facts["has_next"].get<bool>());
+  const auto obs = column_sums(steps.obs, steps.obs_dim, steps);
+  for (size_t k = 0; k < obs.size(); ++k) expect_near(obs[k], facts["obs_sum"][k]);
+  const auto actions = column_sums(steps.actions, steps.action_dim, steps);
+  for (size_t k = 0; k < actions.size(); ++k) expect_near(actions[k], facts["act_sum"][k]);
+}
+
+// What D4RL's own conversion gives: rows, rewards, successors.
+void check_q_learning(const std::string& path, const json& facts) {
+  SCOPED_TRACE(path);
+  DatasetReadOptions options;
+  if (path.find("no_timeouts") != std::string::npos) options.episode_length = 200;
+  const auto steps = read_logged_steps("d4rl", path, options);
+  const auto data = make_transitions(steps, TimeoutPolicy::drop);
+  ASSERT_EQ(data.rows(), facts["n"].get<int64_t>());
+  double rewards = 0, next_obs = 0;
+  int64_t terminals = 0;
+  for (int64_t row = 0; row < data.rows(); ++row) {
+    rewards += data.reward(row);
+    for (int64_t k = 0; k < data.obs_dim(); ++k) next_obs += data.next_obs(row)[k];
+    terminals += data.terminated(row) ? 1 : 0;
+  }
+  EXPECT_EQ(terminals, facts["terminals"].get<int64_t>());
+  // The oracle's rewards may come from float64 files, ours are floats.
+  EXPECT_NEAR(rewards, facts["reward_sum"].get<double>(), 2e-7 * std::abs(rewards) + 1e-9);
+  EXPECT_NEAR(next_obs, facts["next_obs_sum"].get<double>(), 1e-9 * (10'000 + std::abs(next_obs)));
+}
+
+// The same conversion written down plainly, row by row.
+void check_row_for_row(const std::string& path) {
+  SCOPED_TRACE(path);
+  const auto steps = read_logged_steps("d4rl", path);
+  const auto data = make_transitions(steps, TimeoutPolicy::drop).with_next_actions();
+  int64_t row = 0;
+  for (int64_t i = 0; i + 1 < steps.slots(); ++i) {
+    if (steps.is(i, LoggedSteps::kTimeout)) continue;
+    ASSERT_LT(row, data.rows());
+    for (int64_t k = 0; k < data.obs_dim(); ++k) {
+      ASSERT_EQ(data.obs(row)[k], steps.obs[i * data.obs_dim() + k]);
+      ASSERT_EQ(data.next_obs(row)[k], steps.obs[(i + 1) * data.obs_dim() + k]);
+    }
+    const bool valid = !steps.is(i, LoggedSteps::kTerminal | LoggedSteps::kBreak);
+    ASSERT_EQ(data.next_action_valid(row), valid) << row;
+    for (int64_t k = 0; k < data.action_dim(); ++k) {
+      ASSERT_EQ(data.action(row)[k], steps.actions[i * data.action_dim() + k]);
+      ASSERT_EQ(data.next_action(row)[k],
+                valid ? steps.actions[(i + 1) * data.action_dim() + k] : 0.0f);
+    }
+    ASSERT_EQ(data.reward(row), static_cast<float>(steps.rewards[i]));
+    ASSERT_EQ(data.terminated(row), steps.is(i, LoggedSteps::kTerminal));
+    ++row;
+  }
+  EXPECT_EQ(row, data.rows());
+}
+
+void check_minari(const std::string& directory, const json& facts) {
+  SCOPED_TRACE(directory);
+  EXPECT_EQ(detect_dataset_kind(directory), "minari");
+  const auto steps = read_logged_steps("minari", directory);
+  const auto summary = summarize(steps);
+  EXPECT_EQ(summary.episodes, facts["episodes"].get<int64_t>());
+  EXPECT_EQ(summary.rows, facts["steps"].get<int64_t>());
+  EXPECT_EQ(summary.terminals, facts["terminations"].get<int64_t>());
+  EXPECT_EQ(summary.timeouts, facts["truncations"].get<int64_t>());
+  EXPECT_TRUE(summary.warnings.empty());
+  expect_near(summary.reward_sum, facts["reward_sum"]);
+  for (const auto& [key, values, dims] :
+       {std::tuple("observations", &steps.obs, steps.obs_dim),
+        std::tuple("actions", &steps.actions, steps.action_dim)}) {
+    // The leaves are listed in the order of the subspaces.
+    const auto sums = column_sums(*values, dims, steps, true);
+    size_t column = 0;
+    for (const auto& [leaf, leaf_facts] : facts[key].items()) {
+      size_t width = 1;
+      for (const auto& dim : leaf_facts["shape"]) width *= dim.get<size_t>();
+      double sum = 0;
+      for (size_t k = 0; k < width; ++k) sum += sums.at(column + k);
+      const auto wanted = leaf_facts["sum"].get<double>();
+      EXPECT_NEAR(sum, wanted, 1e-9 * std::max(1.0, std::abs(wanted))) << leaf;
+      column += width;
+    }
+    EXPECT_EQ(column, sums.size());
+  }
+  // Every step is usable, and none ends in another episode.
+  const auto data = make_transitions(steps, TimeoutPolicy::keep);
+  EXPECT_EQ(data.rows(), summary.rows);
+  EXPECT_EQ(static_cast<int64_t>(data.episodes().size()), summary.episodes);
+  EXPECT_EQ(data.obs(0), steps.obs.data());  // not copied
+}
+
+TEST(DatasetFiles, OwnFixtures) {
+  const auto facts = load_json(kOwn + "expected.json");
+  ASSERT_FALSE(facts.is_null());
+  for (const auto& [name, entry] : facts["valid"].items()) check_valid_file(kOwn + name, entry);
+  for (const auto& [name, entry] : facts["q_learning"].items()) {
+    check_q_learning(kOwn + name, entry);
+    check_row_for_row(kOwn + name);
+  }
+  for (const auto& [name, entry] : facts["minari"].items()) check_minari(kOwn + name, entry);
+}
+
+TEST(DatasetFiles, EveryValidSharedFile) {
+  const auto facts = load_json(kShared + "data/expected.json");
+  if (facts.is_null()) GTEST_SKIP() << "no shared fixtures at " << kShared;
+  int files = 0;
+  for (const auto& [name, entry] : facts["valid"].items()) {
+    check_valid_file(kShared + "data/" + name, entry);
+    ++files;
+  }
+  EXPECT_EQ(files, 17);
+}
+
+TEST(DatasetFiles, EveryQLearningOracle) {
+  const auto facts = load_json(kShared + "d4rl_qlearning_oracle.json");
+  if (facts.is_null()) GTEST_SKIP() << "no shared fixtures at " << kShared;
+  int files = 0;
+  for (const auto& [name, entry] : facts.items()) {
+    check_q_learning(kShared + name, entry["default"]);
+    check_row_for_row(kShared + name);
+    ++files;
+  }
+  EXPECT_EQ(files, 21);
+}
+
+TEST(DatasetFiles, EveryMinariOracle) {
+  const auto facts = load_json(kShared + "data/expected_minari.json");
+  if (facts.is_null()) GTEST_SKIP() << "no shared fixtures at " << kShared;
+  int datasets = 0;
+  for (const auto& [name, entry] : facts.items()) {
+    const std::string suffix = "/data/main_data.hdf5";
+    ASSERT_TRUE(name.ends_with(suffix));
+    check_minari(kShared + "data/" + name.substr(0, name.size() - suffix.size()), entry);
+    ++datasets;
+  }
+  EXPECT_GE(datasets, 19);
+}
+
+TEST(DatasetFiles, KeepsTimeoutsWithTheirTrueSuccessor) {
+  const auto path = kOwn + "d4rl/mountaincar_terminals.hdf5";
+  DatasetReadOptions options;
+  options.timeout_policy = TimeoutPolicy::keep;
+  DatasetFileSummary summary;
+  const auto data = load_dataset_file("d4rl", path, options, &summary);
+  // The last row terminates: kept here, lost by D4RL's conversion.
+  EXPECT_EQ(data.rows(), 644);
+  EXPECT_EQ(summary.dropped_rows, 0);
+  EXPECT_EQ(data.episodes().size(), 6u);
+  EXPECT_EQ(load_dataset_file("d4rl", path).rows(), 643);
+}
+
+TEST(DatasetFiles, MinariIdsAreFoundBelowTheirRoot) {
+  ASSERT_EQ(::setenv("MINARI_DATASETS_PATH", (kOwn + "minari").c_str(), 1), 0);
+  EXPECT_EQ(find_minari_dataset("pendulum-time/dict-v0"), kOwn + "minari/pendulum-time/dict-v0");
+  EXPECT_EQ(detect_dataset_kind("pendulum-time/dict-v0"), "minari");
+  EXPECT_EQ(load_dataset_file("minari", "pendulum-time/dict-v0").rows(), 600);
+  EXPECT_EQ(find_minari_dataset("pendulum-time/none-v0"), "");
+  ::unsetenv("MINARI_DATASETS_PATH");
+}
+
+TEST(DatasetFiles, BoundsScaleActionsOfEveryKind) {
+  const ActionBounds bounds{{-2}, {2}}, wrong{{-1, -1}, {1, 1}};
+  DatasetReadOptions scaled, wrong_size;
+  scaled.bounds = &bounds;
+  wrong_size.bounds = &wrong;
+  for (const auto& name : {"d4rl/pendulum_single_row.hdf5", "d3rlpy/pendulum_v2.h5",
+                           "minari/pendulum-time/dict-v0", "csv/steps.csv"}) {
+    SCOPED_TRACE(name);
+    const auto plain = read_logged_steps("auto", kOwn + name);
+    const auto half = read_logged_steps("auto", kOwn + name, scaled);
+    ASSERT_EQ(plain.actions.size(), half.actions.size());
+    for (int64_t i = 0; i < plain.actions.size(); ++i) {
+      ASSERT_EQ(half.actions[i], plain.actions[i] / 2);
+    }
+    EXPECT_THROW(read_logged_steps("auto", kOwn + name, wrong_size), Error);
+  }
+}
+
+}  // namespace
+}  // namespace rl_training

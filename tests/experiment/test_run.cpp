@@ -1,0 +1,239 @@
+#include <gtest/gtest.h>
+
+#include <map>
+#include <sstream>
+
+#include "build_info.h"
+#include "rl_training/data/npz.h"
+#include "rl_training/envs/rollout.h"
+#include "rl_training/experiment/run.h"
+#include "rl_training/util/file_system.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/tiny_config.h"
+
+namespace rl_training {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<Json> rows_of(const std::string& run_dir) {
+  std::vector<Json> rows;
+  std::istringstream lines(read_all(run_dir + "/metrics.jsonl"));
+  for (std::string line; std::getline(lines, line);) rows.push_back(Json::parse(line));
+  return rows;
+}
+
+// Every file below a directory with its content.
+std::map<std::string, std::string> content_of(const std::string& directory) {
+  std::map<std::string, std::string> content;
+  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+    if (entry.is_regular_file()) content[entry.path().string()] = read_all(entry.path().string());
+  }
+  return content;
+}
+
+std::string tensors_of(const std::string& checkpoint) {
+  const auto bytes = read_all(checkpoint + "/tensors.safetensors");
+  EXPECT_NE(bytes, "") << checkpoint;
+  return bytes;
+}
+
+class RunTest : public testing::Test {
+ protected:
+  TrainConfig config(const std::vector<std::string>& more = {}) const {
+    return tiny_config("td3_bc", directory_ / "runs", more);
+  }
+  RunContext context() {
+    RunContext context;
+    context.command = "the command";
+    context.warn = [this](const std::string& line) { warnings_.push_back(line); };
+    return context;
+  }
+  RunResult train(const std::vector<std::string>& more = {}) {
+    return Run::start(config(more), context())->train();
+  }
+
+  TemporaryDirectory directory_;
+  std::vector<std::string> warnings_;
+};
+
+TEST_F(RunTest, RowsStartAndEndWithAnEvaluation) {
+  const auto result = train({"total_timesteps=33"});
+  const auto rows = rows_of(result.run_dir);
+  std::vector<int64_t> logged, evaluated;
+  for (const auto& row : rows) {
+    logged.push_back(row["update_count"]);
+    if (row.contains("eval_return_mean")) evaluated.push_back(row["update_count"]);
+    EXPECT_EQ(row["dataset_size"], 600);
+    EXPECT_EQ(row["lr_scale"], 1.0);
+    EXPECT_EQ(row.contains("critic_loss"), row["update_count"] > 0);
+  }
+  EXPECT_EQ(logged, (std::vector<int64_t>{0, 5, 10, 15, 20, 25, 30, 33}));
+  EXPECT_EQ(evaluated, (std::vector<int64_t>{0, 20, 33}));
+  EXPECT_EQ(rows.back()["epoch"], 33 / 19);  // 600 rows in batches of 32
+  EXPECT_EQ(rows.back()["eval_length_mean"], 200.0);
+  EXPECT_EQ(result.summary.metrics["eval_return_mean"], rows.back()["eval_return_mean"]);
+  EXPECT_EQ(result.checkpoint, result.run_dir + "/checkpoints/step-000000033");
+}
+
+TEST_F(RunTest, MetadataSaysHowItCameToBe) {
+  const auto result = train({"seed=4", "threads=2"});
+  Run::resume(result.run_dir, {70, 1}, context())->train();
+  const auto metadata = Json::parse(read_all(result.run_dir + "/metadata.json"));
+  EXPECT_EQ(metadata["algo"], "td3_bc");
+  EXPECT_EQ(metadata["env_id"], "Pendulum-v1");
+  EXPECT_EQ(metadata["seed"], 4);
+  EXPECT_EQ(metadata["config_hash"], config_hash(config({"seed=4"})));
+  const auto data = random_dataset("Pendulum-v1", 600, 0);
+  EXPECT_EQ(metadata["dataset"]["kind"], "random");
+  EXPECT_EQ(metadata["dataset"]["rows"], 600);
+  EXPECT_EQ(metadata["dataset"]["fingerprint"], data.fingerprint());
+  ASSERT_EQ(metadata["sessions"].size(), 2u);
+  const auto& first = metadata["sessions"][0];
+  EXPECT_EQ(first["version"], RL_TRAINING_VERSION);
+  EXPECT_EQ(first["commit"], RL_TRAINING_COMMIT);
+  EXPECT_EQ(first["build"], RL_TRAINING_BUILD_TYPE);
+  EXPECT_EQ(first["command"], "the command");
+  EXPECT_EQ(first["from_update"], 0);
+  EXPECT_EQ(first["threads"], 2);
+  EXPECT_NE(first["instruction_set"], "");
+  EXPECT_EQ(metadata["sessions"][1]["from_update"], 60);
+  EXPECT_EQ(metadata["sessions"][1]["threads"], 1);
+  const auto manifest = Json::parse(read_all(result.checkpoint + "/manifest.json"));
+  EXPECT_EQ(manifest["dataset_fingerprint"], data.fingerprint());
+  EXPECT_EQ(manifest["config"]["algo_kwargs"]["batch_size"], 32);
+}
+
+TEST_F(RunTest, AnOlderCheckpointGoesOnInANewDirectory) {
+  const auto old = train({"checkpoint_interval=20"});
+  for (const char* name : {"step-000000020", "step-000000040", "best"}) {
+    const auto before = content_of(old.run_dir);
+    const auto fork = Run::resume(old.run_dir + "/checkpoints/" + name, {}, context())->train();
+    EXPECT_NE(fork.run_dir, old.run_dir);
+    EXPECT_EQ(fs::path(fork.run_dir).parent_path(), fs::path(old.run_dir).parent_path());
+    EXPECT_TRUE(content_of(old.run_dir) == before) << name;
+    // The history is there, too: it looks as if it had trained from the start.
+    EXPECT_EQ(read_all(fork.run_dir + "/metrics.jsonl"), read_all(old.run_dir + "/metrics.jsonl"));
+    EXPECT_EQ(read_all(fork.run_dir + "/metrics.csv"), read_all(old.run_dir + "/metrics.csv"));
+    if (std::string(name) == "best") continue;  // it may be the last one: nothing left to do
+    EXPECT_TRUE(tensors_of(fork.checkpoint) == tensors_of(old.checkpoint)) << name;
+  }
+  EXPECT_TRUE(warnings_.empty()) << warnings_[0];
+}
+
+TEST_F(RunTest, TheNewestCheckpointGoesOnInPlace) {
+  const auto whole = train({"total_timesteps=80"});
+  for (const char* end : {"", "/"}) {
+    const auto first = train();
+    const auto more = Run::resume(first.checkpoint + end, {80, {}}, context())->train();
+    EXPECT_EQ(more.run_dir, first.run_dir);
+    EXPECT_EQ(more.summary.update_count, 80);
+    EXPECT_EQ(read_all(more.run_dir + "/metrics.jsonl"),
+              read_all(whole.run_dir + "/metrics.jsonl"));
+    EXPECT_TRUE(tensors_of(more.checkpoint) == tensors_of(whole.checkpoint));
+    const auto config_file = more.run_dir + "/config.yaml";
+    EXPECT_EQ(read_train_config(load_config(config_file)).total_timesteps, 80);
+  }
+}
+
+TEST_F(RunTest, ASavedStateGoesOnWithoutItsRun) {
+  const auto run = Run::start(config(), context());
+  run->train();
+  run->save(directory_ / "saved");
+  fs::rename(run->path(), directory_ / "gone");
+  const auto more = Run::resume(directory_ / "saved", {80, {}}, context())->train();
+  EXPECT_EQ(rows_of(more.run_dir).front()["update_count"], 65);
+  const auto whole = train({"total_timesteps=80", "checkpoint_interval=80"});
+  const auto last = rows_of(whole.run_dir).back();
+  EXPECT_EQ(rows_of(more.run_dir).back(), last);
+}
+
+TEST_F(RunTest, AnotherDatasetIsRefused) {
+  const auto file = directory_ / "data.npz";
+  save_npz_dataset(random_dataset("Pendulum-v1", 300, 1), file);
+  auto root = load_config("td3_bc/pendulum-random");
+  for (const auto& assignment : {std::string("total_timesteps=10"), std::string("eval_episodes=0"),
+                                 std::string("dataset_kind=npz"), std::string("dataset_size=0"),
+                                 std::string("hidden_sizes=[8]"), "dataset_path=" + file,
+                                 "output_dir=" + (directory_ / "runs")}) {
+    set_config_value(root, assignment);
+  }
+  const auto made = read_train_config(root);
+  const auto result = Run::start(made, context())->train();
+  EXPECT_EQ(Run::resume(result.run_dir, {12, {}}, context())->train().summary.update_count, 12);
+
+  save_npz_dataset(random_dataset("Pendulum-v1", 300, 2), file);
+  try {
+    Run::resume(result.run_dir, {20, {}}, context());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::data);
+    EXPECT_EQ(error.place().key, "dataset_fingerprint");
+    const auto present = load_transition_dataset(made.dataset, made.env_id).fingerprint();
+    EXPECT_NE(error.message().find("got " + present), std::string::npos) << error.message();
+  }
+}
+
+// A file where the directory of the checkpoints should be stands for a disk that fails.
+class FailingSaves : public RunTest {
+ protected:
+  std::unique_ptr<rl_training::Run> start(const std::vector<std::string>& more = {}) {
+    auto run = Run::start(config(more), context());
+    blocker_ = run->path() + "/checkpoints";
+    write_all(blocker_, "in the way");
+    return run;
+  }
+  Callbacks unblock_at(int64_t update) const {
+    Callbacks callbacks;
+    callbacks.on_update_end = [=, this](const TrainProgress& progress, const Metrics&) {
+      if (progress.update_count == update) fs::remove(blocker_);
+    };
+    return callbacks;
+  }
+  std::string blocker_;
+};
+
+TEST_F(FailingSaves, AreTriedAgain) {
+  const auto run = start({"eval_episodes=0"});
+  const auto result = run->train(unblock_at(20));  // saves at 7 and 14 fail, that at 21 does not
+  ASSERT_EQ(warnings_.size(), 2u);
+  EXPECT_TRUE(warnings_[0].starts_with("warning: checkpoint of update 7 failed (")) << warnings_[0];
+  EXPECT_TRUE(warnings_[1].starts_with("warning: checkpoint of update 14 failed ("))
+      << warnings_[1];
+  EXPECT_NE(warnings_[0].find(run->path()), std::string::npos) << warnings_[0];
+  EXPECT_EQ(result.checkpoint, run->path() + "/checkpoints/step-000000060");
+  const auto whole = train({"eval_episodes=0"});
+  EXPECT_TRUE(tensors_of(result.checkpoint) == tensors_of(whole.checkpoint));
+}
+
+TEST_F(FailingSaves, ThreeInARowEndTheRun) {
+  const auto run = start({"eval_episodes=0"});
+  int64_t last = 0;
+  Callbacks callbacks;
+  callbacks.on_update_end = [&](const TrainProgress& progress, const Metrics&) {
+    last = progress.update_count;
+  };
+  try {
+    run->train(callbacks);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::io);
+  }
+  EXPECT_EQ(last, 21);
+  EXPECT_EQ(warnings_.size(), 2u);
+}
+
+// What was learnt since the last good one would be lost without a word.
+TEST_F(FailingSaves, TheLastOneMustSucceed) {
+  const auto run = start({"eval_episodes=0", "checkpoint_interval=40"});
+  try {
+    run->train();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::io);
+  }
+  EXPECT_EQ(warnings_.size(), 2u);  // of 40 and 60
+}
+
+}  // namespace
+}  // namespace rl_training

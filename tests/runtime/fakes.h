@@ -1,0 +1,156 @@
+#pragma once
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+
+#include "rl_training/envs/registry.h"
+#include "rl_training/runtime/trainer.h"
+
+namespace rl_training {
+
+// Episodes of three steps that pay each action times 10, so that a test decides the returns.
+class PayingTask final : public Environment {
+ public:
+  static constexpr const char* kId = "Paying-v0";
+
+  // Adds the task to the table once.
+  static void add_to_table() {
+    static const bool added = [] {
+      register_environment({kId, "", [] { return std::make_unique<PayingTask>(); }});
+      return true;
+    }();
+    static_cast<void>(added);
+  }
+
+  PayingTask() {
+    spec_.id = kId;
+    spec_.obs_dim = 1;
+    spec_.obs_low = {-1};
+    spec_.obs_high = {1};
+    spec_.action = {{-10}, {10}};
+  }
+  const EnvSpec& spec() const override { return spec_; }
+  void reset(Rng& rng, std::span<double> obs) override {
+    steps_ = 0;
+    obs[0] = rng.uniform();
+  }
+  StepResult step(std::span<const double> action, std::span<double> obs) override {
+    obs[0] = 0;
+    return {action[0], ++steps_ == 3, false};
+  }
+  std::vector<double> state() const override { return {}; }
+  void set_state(std::span<const double>) override { steps_ = 0; }
+  void observe(std::span<double> obs) const override { obs[0] = 0; }
+  void visit_state(StateVisitor& state) override { state.scalar("steps", steps_); }
+
+ private:
+  EnvSpec spec_;
+  int64_t steps_ = 0;
+};
+
+// Its one parameter grows by lr_scale with each update; the rest is as the test says.
+class FakeAlgorithm final : public Algorithm {
+ public:
+  std::function<float(int64_t update)> loss = [](int64_t update) { return 1.0f / update; };
+  std::function<float(int64_t update)> action = [](int64_t) { return 0.5f; };
+  std::function<void(int64_t update, float& parameter)> spoil;
+  std::vector<double> lr_scales;
+
+  Metrics update(const Batch&, double lr_scale) override {
+    ++updates_;
+    lr_scales.push_back(lr_scale);
+    parameter_ += static_cast<float>(lr_scale);
+    if (spoil) spoil(updates_, parameter_);
+    Metrics metrics;
+    metrics.set("loss", torch::tensor(loss(updates_)));
+    metrics.set("late", updates_ < 3 ? torch::Tensor() : torch::tensor(2.0f));
+    return metrics;
+  }
+  torch::Tensor act(const torch::Tensor& obs, ActMode mode) override {
+    EXPECT_EQ(mode, ActMode::greedy);
+    return torch::full({obs.size(0), 1}, action(updates_));
+  }
+  void visit_state(StateVisitor& state) override {
+    const std::array<int64_t, 1> shape = {1};
+    state.array("parameter", DType::f32, shape, &parameter_);
+    state.scalar("updates", updates_);
+  }
+
+ private:
+  float parameter_ = 0;
+  int64_t updates_ = 0;
+};
+
+class FakeSampler final : public Sampler {
+ public:
+  int64_t batches = 0;
+  void sample(const BatchView&) override { ++batches; }
+  void visit_state(StateVisitor& state) override { state.scalar("batches", batches); }
+};
+
+// Notes what happens in which order.
+class RecordingSink final : public RunSink {
+ public:
+  std::vector<std::string> events;
+  std::vector<Json> rows;
+  std::function<void()> on_checkpoint;
+
+  void log(const Json& row) override {
+    rows.push_back(row);
+    events.push_back(fmt::format("log {}", row["update_count"].get<int64_t>()));
+  }
+  void checkpoint(int64_t update, bool best) override {
+    events.push_back(fmt::format("checkpoint {}{}", update, best ? " best" : ""));
+    if (on_checkpoint) on_checkpoint();
+  }
+};
+
+// A trainer over the fakes. Change algorithm and options first, then call run().
+struct FakeTraining {
+  FakeAlgorithm algorithm;
+  FakeSampler sampler;
+  RecordingSink sink;
+  TrainerOptions options;
+  Callbacks callbacks;
+  ObsNormalizer normalizer{1};
+  std::unique_ptr<Evaluator> evaluator;
+  std::unique_ptr<Trainer> trainer;
+
+  explicit FakeTraining(int64_t updates = 12) {
+    options.budget = {updates, 4, "total_timesteps"};
+    options.learning_rate = 0.5;
+    options.dataset_size = 77;
+    options.eval_interval = options.log_interval = options.checkpoint_interval = 1000;
+  }
+
+  void evaluate_every(int64_t interval) {
+    PayingTask::add_to_table();
+    evaluator = std::make_unique<Evaluator>(PayingTask::kId, 2, 0, nullptr);
+    options.eval_interval = interval;
+  }
+
+  TrainSummary run() {
+    if (!trainer) make_trainer();
+    return trainer->run(sink, callbacks);
+  }
+
+  void make_trainer() {
+    TrainerParts parts;
+    parts.algorithm = &algorithm;
+    parts.sampler = &sampler;
+    parts.batch = Batch::allocate(1, 1, 1, false);
+    parts.evaluator = evaluator.get();
+    parts.normalizer = &normalizer;
+    trainer = std::make_unique<Trainer>(std::move(parts), options);
+  }
+
+  void visit_state(StateVisitor& state) {
+    state.part("algorithm", algorithm);
+    state.part("sampler", sampler);
+    state.part("trainer", *trainer);
+  }
+};
+
+}  // namespace rl_training

@@ -1,0 +1,95 @@
+#include <gtest/gtest.h>
+
+#include "rl_training/algorithms/registry.h"
+#include "rl_training/envs/pendulum.h"
+#include "tests/runtime/fakes.h"
+
+namespace rl_training {
+namespace {
+
+std::unique_ptr<Algorithm> small_policy() {
+  use_one_library_thread();
+  const auto& info = find_algorithm("td3_bc");
+  const auto options = info.make_options();
+  options->hidden_sizes = {16};
+  AlgorithmContext context;
+  context.obs_dim = 3;
+  context.action_dim = 1;
+  return info.make(*options, context);
+}
+
+TEST(Evaluator, SumsRawRewardsOverWholeEpisodes) {
+  PayingTask::add_to_table();
+  FakeAlgorithm algorithm;
+  algorithm.action = [](int64_t) { return -0.25f; };  // pays -2.5 a step
+  const auto result = Evaluator(PayingTask::kId, 4, 0, nullptr).run(algorithm, ObsNormalizer(1));
+  EXPECT_EQ(result.returns, std::vector<double>(4, -7.5));
+  EXPECT_EQ(result.lengths, std::vector<int64_t>(4, 3));
+  EXPECT_EQ(result.return_mean, -7.5);
+  EXPECT_EQ(result.return_std, 0.0);
+  EXPECT_EQ(result.length_mean, 3.0);
+}
+
+TEST(Evaluator, MeanAndStdAreOverEpisodes) {
+  const auto policy = small_policy();
+  const auto result = Evaluator("Pendulum-v1", 5, 3, nullptr).run(*policy, ObsNormalizer(3));
+  ASSERT_EQ(result.returns.size(), 5u);
+  double mean = 0, variance = 0;
+  for (const double value : result.returns) mean += value / 5;
+  for (const double value : result.returns) variance += (value - mean) * (value - mean) / 5;
+  EXPECT_DOUBLE_EQ(result.return_mean, mean);
+  EXPECT_DOUBLE_EQ(result.return_std, std::sqrt(variance));
+  EXPECT_GT(result.return_std, 0);
+  EXPECT_EQ(result.lengths, std::vector<int64_t>(5, 200));
+}
+
+// The first episode, stepped by hand in the task itself.
+TEST(Evaluator, PlaysTheTaskOfItsOwnStream) {
+  const auto policy = small_policy();
+  ObsNormalizer normalizer(3);
+  const auto result = Evaluator("Pendulum-v1", 1, 3, nullptr).run(*policy, normalizer);
+  Pendulum task;
+  Rng rng(3, "eval/0");
+  std::vector<double> obs(3), action(1);
+  task.reset(rng, obs);
+  double sum = 0;
+  for (int step = 0; step < 200; ++step) {
+    auto row = torch::empty({1, 3});
+    for (int i = 0; i < 3; ++i) row[0][i] = static_cast<float>(obs[static_cast<size_t>(i)]);
+    action[0] = 2.0 * policy->act(row, ActMode::greedy).item<float>();
+    sum += task.step(action, obs).reward;
+  }
+  EXPECT_DOUBLE_EQ(result.returns[0], sum);
+}
+
+TEST(Evaluator, RepeatsItselfOnAnyNumberOfThreads) {
+  const auto policy = small_policy();
+  const auto play = [&](uint64_t seed, ThreadPool* pool) {
+    return Evaluator("Pendulum-v1", 6, seed, pool).run(*policy, ObsNormalizer(3)).returns;
+  };
+  const auto first = play(0, nullptr);
+  EXPECT_EQ(play(0, nullptr), first);
+  EXPECT_NE(play(1, nullptr), first);
+  for (const int threads : {2, 8}) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(play(0, &pool), first);
+  }
+  const Evaluator again("Pendulum-v1", 6, 0, nullptr);
+  EXPECT_EQ(again.run(*policy, ObsNormalizer(3)).returns, first);
+  EXPECT_EQ(again.run(*policy, ObsNormalizer(3)).returns, first);
+}
+
+TEST(Evaluator, NormalisesObservations) {
+  DatasetBuilder builder(3, 1);
+  builder.begin_episode(std::array{0.f, 0.f, 5.f});
+  builder.add(std::array{0.f}, 0, std::array{1.f, 1.f, 0.f}, false, false);
+  builder.add(std::array{0.f}, 0, std::array{1.f, 1.f, 0.f}, false, false);
+  const auto normalizer = ObsNormalizer::fit(std::move(builder).build());
+  const auto policy = small_policy();
+  const Evaluator evaluator("Pendulum-v1", 2, 0, nullptr);
+  EXPECT_NE(evaluator.run(*policy, normalizer).returns,
+            evaluator.run(*policy, ObsNormalizer(3)).returns);
+}
+
+}  // namespace
+}  // namespace rl_training

@@ -1,0 +1,205 @@
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "rl_training/runtime/stop_signal.h"
+#include "tests/runtime/fakes.h"
+#include "tests/support/memory_state.h"
+
+namespace rl_training {
+namespace {
+
+using Events = std::vector<std::string>;
+
+TEST(Trainer, DoesEverythingAtItsInterval) {
+  FakeTraining t(12);
+  t.options.log_interval = 5;
+  t.options.checkpoint_interval = 6;
+  const auto summary = t.run();
+  EXPECT_EQ(t.sink.events, (Events{"log 5", "checkpoint 6", "log 10", "log 12", "checkpoint 12"}));
+  EXPECT_EQ(summary.update_count, 12);
+  EXPECT_EQ(summary.global_step, 12);
+  EXPECT_EQ(summary.stop_reason, "total_timesteps");
+  EXPECT_EQ(t.sampler.batches, 12);
+  EXPECT_EQ(t.algorithm.lr_scales, std::vector<double>(12, 1.0));
+}
+
+TEST(Trainer, EvaluatesBeforeTheFirstAndAfterTheLastUpdate) {
+  FakeTraining t(7);
+  t.evaluate_every(3);
+  // The return is 3 steps x 10 x action: it falls, then rises.
+  t.algorithm.action = [](int64_t update) { return update == 3 ? 0.2f : 0.1f * update; };
+  const auto summary = t.run();
+  EXPECT_EQ(t.sink.events, (Events{"log 0", "log 3", "checkpoint 3 best", "log 6",
+                                   "checkpoint 6 best", "log 7", "checkpoint 7 best"}));
+  EXPECT_FALSE(t.sink.rows[0].contains("loss"));
+  EXPECT_EQ(t.sink.rows[0]["eval_return_mean"], 0.0);
+  EXPECT_NEAR(t.sink.rows[1]["eval_return_mean"].get<double>(), 6.0, 1e-5);
+  EXPECT_EQ(t.sink.rows[1]["eval_return_std"], 0.0);
+  EXPECT_EQ(t.sink.rows[1]["eval_length_mean"], 3.0);
+  EXPECT_NEAR(summary.metrics["eval_return_mean"].get<double>(), 21.0, 1e-5);
+}
+
+TEST(Trainer, OnlyABetterReturnIsTheBest) {
+  FakeTraining t(4);
+  t.evaluate_every(1);
+  const float actions[] = {0.9f, 0.3f, 0.3f, 0.2f, 0.4f};  // that before training does not count
+  t.algorithm.action = [&](int64_t update) { return actions[update]; };
+  t.run();
+  EXPECT_EQ(t.sink.events, (Events{"log 0", "log 1", "checkpoint 1 best", "log 2", "log 3", "log 4",
+                                   "checkpoint 4 best"}));
+}
+
+TEST(Trainer, RowsHoldTheNamedNumbers) {
+  FakeTraining t(6);
+  t.options.log_interval = 2;
+  t.options.schedule = {.type = "linear", .start = 1, .end = 0};
+  const auto summary = t.run();
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : t.sink.rows[0].items()) keys.push_back(key);
+  EXPECT_EQ(keys, (Events{"global_step", "update_count", "epoch", "learning_rate", "lr_scale",
+                          "dataset_size", "loss", "late"}));
+  const auto& row = t.sink.rows[1];
+  EXPECT_EQ(row["global_step"], 4);
+  EXPECT_EQ(row["update_count"], 4);
+  EXPECT_EQ(row["epoch"], 1);                            // of four updates
+  EXPECT_DOUBLE_EQ(row["lr_scale"].get<double>(), 0.5);  // that of the fourth update
+  EXPECT_DOUBLE_EQ(row["learning_rate"].get<double>(), 0.25);
+  EXPECT_EQ(row["dataset_size"], 77);
+  EXPECT_EQ(row["loss"], 0.25);
+  EXPECT_EQ(row["late"], 2.0);
+  EXPECT_TRUE(t.sink.rows[0]["late"].is_null());
+  EXPECT_EQ(t.sink.rows[0]["epoch"], 0);
+  EXPECT_EQ(summary.metrics["update_count"], 6);
+}
+
+TEST(Trainer, StopReasonIsThatOfTheBudget) {
+  FakeTraining t;
+  t.options.budget = {3, 1, "max_epochs"};
+  const auto summary = t.run();
+  EXPECT_EQ(summary.update_count, 3);
+  EXPECT_EQ(summary.stop_reason, "max_epochs");
+  EXPECT_EQ(t.sink.rows.back()["epoch"], 3);
+}
+
+TEST(Trainer, StopsEarlyOnAMetric) {
+  FakeTraining t(100);
+  t.options.log_interval = 2;
+  t.options.early_stopping.enabled = true;
+  t.options.early_stopping.metric = "loss";
+  t.options.early_stopping.mode = "min";
+  t.options.early_stopping.patience = 3;
+  t.algorithm.loss = [](int64_t update) { return update < 7 ? 1.0f / update : 1.0f; };
+  const auto summary = t.run();
+  EXPECT_EQ(summary.stop_reason, "early_stopping");
+  EXPECT_EQ(summary.update_count, 12);  // best at 6, then 8, 10, 12 without progress
+  EXPECT_EQ(t.sink.events.back(), "checkpoint 12");
+  // Asked to go on, it has nothing to do and says the same.
+  EXPECT_EQ(t.run().stop_reason, "early_stopping");
+  EXPECT_EQ(t.sampler.batches, 12);
+}
+
+TEST(Trainer, StopsEarlyOnTheReturnAndKeepsIt) {
+  FakeTraining t(100);
+  t.evaluate_every(10);
+  t.options.early_stopping.enabled = true;
+  t.options.early_stopping.target_value = 11.9;
+  t.algorithm.action = [](int64_t update) { return 0.01f * update; };
+  const auto summary = t.run();
+  EXPECT_EQ(summary.update_count, 40);
+  EXPECT_EQ(t.sink.events.back(), "checkpoint 40 best");
+}
+
+TEST(Trainer, CallbacksComeInOrder) {
+  FakeTraining t(4);
+  t.evaluate_every(2);
+  Events events;
+  const auto note = [&](const char* what, int64_t update) {
+    events.push_back(fmt::format("{} {}", what, update));
+  };
+  t.callbacks.on_train_start = [&](const TrainProgress& p) { note("start", p.update_count); };
+  t.callbacks.on_update_end = [&](const TrainProgress& p, const Metrics& metrics) {
+    EXPECT_EQ(p.total_updates, 4);
+    EXPECT_EQ(p.global_step, p.update_count);
+    EXPECT_EQ(metrics.get("loss").item<float>(), 1.0f / p.update_count);
+    note("update", p.update_count);
+  };
+  t.callbacks.on_eval_end = [&](const TrainProgress& p, const EvaluationResult& result) {
+    EXPECT_EQ(result.returns.size(), 2u);
+    note("eval", p.update_count);
+  };
+  t.callbacks.on_collect_end = [&](const TrainProgress&) { ADD_FAILURE() << "only online"; };
+  t.callbacks.on_train_end = [&](const TrainSummary& summary) {
+    EXPECT_EQ(summary.stop_reason, "total_timesteps");
+    note("end", summary.update_count);
+  };
+  t.run();
+  EXPECT_EQ(events, (Events{"start 0", "eval 0", "update 1", "update 2", "eval 2", "update 3",
+                            "update 4", "eval 4", "end 4"}));
+}
+
+TEST(Trainer, ASignalEndsItWithACheckpoint) {
+  FakeTraining t(100);
+  t.callbacks.on_update_end = [](const TrainProgress& progress, const Metrics&) {
+    if (progress.update_count == 5) ::raise(SIGTERM);
+  };
+  {
+    const StopSignal signals;
+    const auto summary = t.run();
+    EXPECT_EQ(StopSignal::received(), SIGTERM);
+    EXPECT_EQ(summary.stop_reason, "signal");
+    EXPECT_EQ(summary.update_count, 5);
+    EXPECT_EQ(t.sink.events, Events{"checkpoint 5"});
+  }
+  EXPECT_EQ(StopSignal::received(), 0);
+  EXPECT_EQ(t.run().update_count, 100);  // an old signal does not stop later training
+}
+
+// A training that stops early, with everything in its state that there can be.
+void configure_eventful(FakeTraining& t) {
+  t.evaluate_every(4);
+  t.options.log_interval = 3;
+  t.options.checkpoint_interval = 1;
+  t.options.schedule = {.type = "cosine", .warmup_steps = 5};
+  t.options.early_stopping.enabled = true;
+  t.options.early_stopping.patience = 3;
+  t.algorithm.action = [](int64_t update) { return update <= 8 ? 0.05f * update : 0.1f; };
+}
+
+TEST(Trainer, GoesOnFromEveryCheckpoint) {
+  FakeTraining straight(60);
+  configure_eventful(straight);
+  struct Saved {
+    MemoryState state;
+    size_t events, rows;
+  };
+  std::vector<Saved> saved;
+  straight.sink.on_checkpoint = [&] {
+    saved.push_back({{}, straight.sink.events.size(), straight.sink.rows.size()});
+    saved.back().state.save(straight);
+  };
+  const auto expected = straight.run();
+  EXPECT_EQ(expected.stop_reason, "early_stopping");
+  EXPECT_EQ(expected.update_count, 20);  // best at 8, then 12, 16, 20 without progress
+  ASSERT_EQ(saved.size(), 20u);
+
+  for (auto& from : saved) {
+    SCOPED_TRACE(straight.sink.events[from.events - 1]);
+    FakeTraining resumed(60);
+    configure_eventful(resumed);
+    resumed.make_trainer();
+    from.state.restore(resumed);
+    const auto summary = resumed.run();
+    EXPECT_EQ(resumed.sink.events,
+              Events(straight.sink.events.begin() + from.events, straight.sink.events.end()));
+    EXPECT_EQ(resumed.sink.rows,
+              std::vector<Json>(straight.sink.rows.begin() + from.rows, straight.sink.rows.end()));
+    EXPECT_EQ(summary.stop_reason, expected.stop_reason);
+    EXPECT_EQ(summary.metrics, expected.metrics);
+    MemoryState end;
+    end.save(resumed);
+    EXPECT_EQ(end.parts(), saved.back().state.parts());
+  }
+}
+
+}  // namespace
+}  // namespace rl_training

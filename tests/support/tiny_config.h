@@ -1,0 +1,25 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "rl_training/experiment/train_config.h"
+
+namespace rl_training {
+
+// The packaged config `<algo>/pendulum-random` made small: 60 updates on 600 rows, with rows,
+// evaluations and checkpoints at intervals that do not fall together. `more` holds further
+// assignments as for --set.
+inline TrainConfig tiny_config(const std::string& algo, const std::string& output_dir,
+                               const std::vector<std::string>& more = {}) {
+  auto root = load_config(algo + "/pendulum-random");
+  for (const char* assignment : {"total_timesteps=60", "hidden_sizes=[16,16]", "batch_size=32",
+                                 "dataset_size=600", "eval_episodes=2", "eval_interval=20",
+                                 "log_interval=5", "checkpoint_interval=7", "threads=1"}) {
+    set_config_value(root, assignment);
+  }
+  set_config_value(root, "output_dir=" + Json(output_dir).dump());
+  for (const auto& assignment : more) set_config_value(root, assignment);
+  return read_train_config(root);
+}
+
+}  // namespace rl_training
