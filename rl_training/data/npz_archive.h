@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "rl_training/data/array_source.h"
 #include "rl_training/data/npy_header.h"
 #include "rl_training/util/error.h"
 
@@ -21,21 +22,22 @@ constexpr int64_t kMaxDeflateRatio = 1100;          // deflate itself cannot exc
 // The arrays of an .npz file. Opening reads the directory only; a header is read and checked
 // against the size of its member before anything of that size is allocated. Every problem is
 // Error{data} with the file and the key.
-class NpzReader {
+class NpzReader final : public ArraySource {
  public:
   explicit NpzReader(const std::string& path);
   // From memory; `name` stands for the file in messages. `bytes` must outlive the reader.
   NpzReader(std::span<const char> bytes, const std::string& name);
 
   std::vector<std::string> keys() const;
-  bool has(const std::string& key) const { return members_.count(key) > 0; }
+  bool has(const std::string& key) override { return members_.count(key) > 0; }
+  std::vector<int64_t> shape(const std::string& key) override { return header(key).shape; }
   const NpyHeader& header(const std::string& key);
 
-  // The elements in C order. Each call reads the member anew.
-  std::vector<float> read_floats(const std::string& key);
-  std::vector<double> read_doubles(const std::string& key);
+  // Each call reads the member anew.
+  std::vector<float> read_floats(const std::string& key) override;
+  std::vector<double> read_doubles(const std::string& key) override;
 
-  ErrorPlace place(const std::string& key) const { return {file_, 0, key}; }
+  ErrorPlace place(const std::string& key) const override { return {file_, 0, key}; }
 
  private:
   struct Member {

@@ -26,7 +26,7 @@ void UniformSampler::sample(const BatchView& batch) {
 }
 
 // The rows lie anywhere in memory: each is asked for some time before it is touched, first the
-// row, then, once that tells where they are, its observations.
+// row, then, once that tells where they are, its observations and actions.
 void UniformSampler::prefetch_and_gather(const BatchView& batch) const {
   constexpr int64_t kRowAhead = 16, kObsAhead = 8, kCacheLine = 64;
   const TransitionDataset& data = *dataset_;
@@ -37,10 +37,11 @@ void UniformSampler::prefetch_and_gather(const BatchView& batch) const {
     if (i + kRowAhead < batch.rows) {
       const int64_t row = indices_[i + kRowAhead];
       __builtin_prefetch(data.row_address(row));
-      __builtin_prefetch(data.action(row));
     }
     if (i + kObsAhead >= 0 && i + kObsAhead < batch.rows) {
-      const char* first = reinterpret_cast<const char*>(data.obs(indices_[i + kObsAhead]));
+      const int64_t row = indices_[i + kObsAhead];
+      __builtin_prefetch(data.action(row));
+      const char* first = reinterpret_cast<const char*>(data.obs(row));
       for (int64_t k = 0; k < obs_bytes; k += kCacheLine) __builtin_prefetch(first + k);
       __builtin_prefetch(first + obs_bytes - 1);
     }

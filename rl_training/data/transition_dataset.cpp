@@ -25,6 +25,39 @@ void add_floats(Sha256& hash, const float* values, int64_t count) {
 
 }  // namespace
 
+TransitionDataset::TransitionDataset(int64_t obs_dim, int64_t action_dim, Column<float> obs,
+                                     Column<float> actions, std::vector<Row> rows,
+                                     std::vector<Episode> episodes)
+    : obs_dim_(obs_dim),
+      action_dim_(action_dim),
+      obs_(std::move(obs)),
+      actions_(std::move(actions)),
+      no_action_(std::vector<float>(static_cast<size_t>(action_dim), 0.0f)),
+      rows_(std::move(rows)),
+      episodes_(std::move(episodes)) {}
+
+void TransitionDataset::give_next_actions(std::vector<float> next_actions,
+                                          const std::vector<uint8_t>& valid) {
+  require(static_cast<int64_t>(valid.size()) == rows() &&
+              static_cast<int64_t>(next_actions.size()) == rows() * action_dim_,
+          "build: one next action for each row is needed");
+  std::vector<Row> rows(rows_.span().begin(), rows_.span().end());
+  for (size_t row = 0; row < rows.size(); ++row) rows[row].next_action_valid = valid[row] != 0;
+  rows_ = Column<Row>(std::move(rows));
+  next_actions_ = Column<float>(std::move(next_actions));
+  next_actions_kind_ = NextActions::given;
+}
+
+TransitionDataset TransitionDataset::with_rewards(std::span<const float> rewards) const {
+  require(static_cast<int64_t>(rewards.size()) == rows(), "with_rewards: one for each row");
+  TransitionDataset result = *this;
+  std::vector<Row> changed(rows_.span().begin(), rows_.span().end());
+  for (size_t row = 0; row < changed.size(); ++row) changed[row].reward = rewards[row];
+  result.rows_ = Column<Row>(std::move(changed));
+  result.fingerprint_ = result.compute_fingerprint();
+  return result;
+}
+
 TransitionDataset TransitionDataset::with_next_actions() const {
   if (has_next_actions()) return *this;
   TransitionDataset result = *this;
@@ -37,9 +70,15 @@ std::string TransitionDataset::compute_fingerprint() const {
   Sha256 hash;
   hash.add("rl_training transitions 1");
   add_numbers(hash, std::array{rows(), obs_dim_, action_dim_, episodes_.size()});
-  for (const Episode& episode : episodes_.span()) add_numbers(hash, std::array{episode.rows});
-  add_floats(hash, obs_.data(), obs_.size());
-  add_floats(hash, actions_.data(), actions_.size());
+  const auto all = episodes_.span();
+  for (const Episode& episode : all) add_numbers(hash, std::array{episode.rows});
+  // Only what belongs to rows: slots in between may hold anything.
+  for (const Episode& episode : all) {
+    add_floats(hash, obs(episode.first_row), (episode.rows + 1) * obs_dim_);
+  }
+  for (const Episode& episode : all) {
+    add_floats(hash, action(episode.first_row), episode.rows * action_dim_);
+  }
 
   // Rewards and flags row by row, in blocks to keep the number of calls small.
   constexpr size_t kRecord = sizeof(float) + 1;
@@ -85,7 +124,7 @@ DatasetBuilder::DatasetBuilder(int64_t obs_dim, int64_t action_dim)
 
 void DatasetBuilder::begin_episode(std::span<const float> obs) {
   require(static_cast<int64_t>(obs.size()) == obs_dim_, "begin_episode: wrong observation size");
-  close_episode();
+  end_episode();
   obs_.insert(obs_.end(), obs.begin(), obs.end());
   episodes_.push_back({rows(), 0});
   open_ = true;
@@ -96,8 +135,9 @@ void DatasetBuilder::add(std::span<const float> action, float reward,
   require(open_, "add: the episode has ended, begin_episode comes first");
   require(static_cast<int64_t>(action.size()) == action_dim_, "add: wrong action size");
   require(static_cast<int64_t>(next_obs.size()) == obs_dim_, "add: wrong observation size");
+  if (episodes_.back().rows > 0) rows_.back().next_action_valid = true;
   TransitionDataset::Row row;
-  row.obs_index = static_cast<int64_t>(obs_.size()) / obs_dim_ - 1;
+  row.slot = static_cast<int64_t>(obs_.size()) / obs_dim_ - 1;
   row.reward = reward;
   row.terminated = terminated;
   row.truncated = truncated;
@@ -105,14 +145,24 @@ void DatasetBuilder::add(std::span<const float> action, float reward,
   actions_.insert(actions_.end(), action.begin(), action.end());
   obs_.insert(obs_.end(), next_obs.begin(), next_obs.end());
   ++episodes_.back().rows;
-  if (terminated || truncated) close_episode();
+  if (terminated || truncated) end_episode();
 }
 
-void DatasetBuilder::close_episode() {
+void DatasetBuilder::end_episode(std::span<const float> next_action) {
+  require(static_cast<int64_t>(next_action.size()) == action_dim_, "end_episode: wrong action");
+  if (!open_) return;
+  const bool has_rows = episodes_.back().rows > 0;
+  end_episode();
+  if (!has_rows) return;
+  rows_.back().next_action_valid = true;
+  std::copy(next_action.begin(), next_action.end(), actions_.end() - action_dim_);
+}
+
+void DatasetBuilder::end_episode() {
   if (!open_) return;
   open_ = false;
   if (episodes_.back().rows > 0) {
-    rows_.back().last = true;
+    actions_.resize(actions_.size() + static_cast<size_t>(action_dim_), 0.0f);
   } else {
     episodes_.pop_back();
     obs_.resize(obs_.size() - static_cast<size_t>(obs_dim_));
@@ -120,34 +170,72 @@ void DatasetBuilder::close_episode() {
 }
 
 void DatasetBuilder::give_next_actions(std::vector<float> next_actions,
-                                       const std::vector<uint8_t>& valid) {
-  require(valid.size() == rows_.size() && next_actions.size() == actions_.size(),
-          "give_next_actions: one for each row is needed");
-  for (size_t row = 0; row < valid.size(); ++row) {
-    rows_[row].next_action_valid = valid[row] != 0;
-    if (valid[row] != 0) continue;
-    const auto first = next_actions.begin() + static_cast<int64_t>(row) * action_dim_;
-    std::fill(first, first + action_dim_, 0.0f);
-  }
+                                       std::vector<uint8_t> valid) {
+  require(static_cast<int64_t>(valid.size()) == rows(), "give_next_actions: one for each row");
   next_actions_ = std::move(next_actions);
+  next_action_valid_ = std::move(valid);
   next_actions_given_ = true;
 }
 
 TransitionDataset DatasetBuilder::build() && {
-  close_episode();
-  TransitionDataset dataset;
-  dataset.obs_dim_ = obs_dim_;
-  dataset.action_dim_ = action_dim_;
-  dataset.obs_ = Column<float>(std::move(obs_));
-  dataset.actions_ = Column<float>(std::move(actions_));
-  dataset.no_action_ = Column<float>(std::vector<float>(static_cast<size_t>(action_dim_), 0.0f));
-  dataset.rows_ = Column<TransitionDataset::Row>(std::move(rows_));
-  dataset.episodes_ = Column<Episode>(std::move(episodes_));
+  end_episode();
+  TransitionDataset dataset(obs_dim_, action_dim_, Column<float>(std::move(obs_)),
+                            Column<float>(std::move(actions_)), std::move(rows_),
+                            std::move(episodes_));
   if (next_actions_given_) {
-    require(next_actions_.size() == static_cast<size_t>(dataset.actions_.size()),
-            "build: rows were added after give_next_actions");
-    dataset.next_actions_ = Column<float>(std::move(next_actions_));
-    dataset.next_actions_kind_ = TransitionDataset::NextActions::given;
+    dataset.give_next_actions(std::move(next_actions_), next_action_valid_);
+  }
+  dataset.fingerprint_ = dataset.compute_fingerprint();
+  return dataset;
+}
+
+SlotDatasetBuilder::SlotDatasetBuilder(int64_t obs_dim, int64_t action_dim, Column<float> obs,
+                                       Column<float> actions)
+    : obs_dim_(obs_dim),
+      action_dim_(action_dim),
+      obs_(std::move(obs)),
+      actions_(std::move(actions)) {
+  require(obs_dim > 0 && action_dim > 0, "a dataset needs at least one observation and one action");
+  require(obs_.size() / obs_dim == actions_.size() / action_dim &&
+              obs_.size() % obs_dim == 0 && actions_.size() % action_dim == 0,
+          "every slot needs an observation and an action");
+}
+
+void SlotDatasetBuilder::add(int64_t slot, float reward, bool terminated, bool truncated) {
+  require(slot >= 0 && (slot + 2) * obs_dim_ <= obs_.size(), "add: there is no next slot");
+  require(!open_ || rows_.back().slot + 1 == slot, "add: slots of an episode follow each other");
+  if (open_) {
+    rows_.back().next_action_valid = true;
+  } else {
+    episodes_.push_back({static_cast<int64_t>(rows_.size()), 0});
+  }
+  TransitionDataset::Row row;
+  row.slot = slot;
+  row.reward = reward;
+  row.terminated = terminated;
+  row.truncated = truncated;
+  rows_.push_back(row);
+  ++episodes_.back().rows;
+  open_ = !terminated && !truncated;
+}
+
+void SlotDatasetBuilder::end_episode(bool next_action_known) {
+  if (open_) rows_.back().next_action_valid = next_action_known;
+  open_ = false;
+}
+
+void SlotDatasetBuilder::give_next_actions(std::vector<float> next_actions,
+                                           std::vector<uint8_t> valid) {
+  next_actions_ = std::move(next_actions);
+  next_action_valid_ = std::move(valid);
+  next_actions_given_ = true;
+}
+
+TransitionDataset SlotDatasetBuilder::build() && {
+  TransitionDataset dataset(obs_dim_, action_dim_, std::move(obs_), std::move(actions_),
+                            std::move(rows_), std::move(episodes_));
+  if (next_actions_given_) {
+    dataset.give_next_actions(std::move(next_actions_), next_action_valid_);
   }
   dataset.fingerprint_ = dataset.compute_fingerprint();
   return dataset;

@@ -13,9 +13,9 @@ struct Episode {
   int64_t first_row = 0, rows = 0;
 };
 
-// Logged transitions. An episode of T steps keeps its T + 1 observations side by side, so the
-// successor of a row is the next stored observation and never a copy. Nothing changes after
-// building; copies share the columns.
+// Logged transitions. A slot holds one observation and the action taken there. An episode of T
+// steps fills T + 1 slots side by side, so the successor of a row is the observation of the next
+// slot and never a copy. Nothing changes after building; copies share the columns.
 class TransitionDataset {
  public:
   TransitionDataset() = default;  // no rows
@@ -25,26 +25,27 @@ class TransitionDataset {
   int64_t action_dim() const { return action_dim_; }
   std::span<const Episode> episodes() const { return episodes_.span(); }
 
-  const float* obs(int64_t row) const { return obs_.data() + rows_[row].obs_index * obs_dim_; }
+  const float* obs(int64_t row) const { return obs_.data() + rows_[row].slot * obs_dim_; }
   const float* next_obs(int64_t row) const { return obs(row) + obs_dim_; }
-  const float* action(int64_t row) const { return actions_.data() + row * action_dim_; }
+  const float* action(int64_t row) const { return actions_.data() + rows_[row].slot * action_dim_; }
   float reward(int64_t row) const { return rows_[row].reward; }
   bool terminated(int64_t row) const { return rows_[row].terminated; }
   bool truncated(int64_t row) const { return rows_[row].truncated; }
 
+  // Whether next actions are part of the data: they came with it or were asked for.
   bool has_next_actions() const { return next_actions_kind_ != NextActions::none; }
-  // REQUIRES has_next_actions(). Zeros where it is not valid.
+  // The given one, or else what the order of the rows tells; zeros where it is not valid.
   const float* next_action(int64_t row) const {
+    if (!rows_[row].next_action_valid) return no_action_.data();
     if (next_actions_kind_ == NextActions::given) return next_actions_.data() + row * action_dim_;
-    return rows_[row].last ? no_action_.data() : action(row + 1);
+    return action(row) + action_dim_;
   }
-  bool next_action_valid(int64_t row) const {
-    if (next_actions_kind_ == NextActions::given) return rows_[row].next_action_valid;
-    return !rows_[row].last;
-  }
-  // The next action is the one of the following row; the last row of an episode has none. A
-  // dataset that came with next actions keeps those.
+  bool next_action_valid(int64_t row) const { return rows_[row].next_action_valid; }
+  // The next action is the one of the following row; the last row of an episode has none, unless
+  // the action that followed it is known. A dataset that came with next actions keeps those.
   TransitionDataset with_next_actions() const;
+  // One for each row, in place of the rewards.
+  TransitionDataset with_rewards(std::span<const float> rewards) const;
 
   // SHA-256 over everything above.
   const std::string& fingerprint() const { return fingerprint_; }
@@ -52,22 +53,27 @@ class TransitionDataset {
   double episode_return(int64_t episode) const;
   double mean_return() const;
 
-  // Where obs_index, reward and flags of a row are kept, for prefetching.
+  // Where slot, reward and flags of a row are kept, for prefetching.
   const void* row_address(int64_t row) const { return rows_.data() + row; }
 
  private:
   friend class DatasetBuilder;
+  friend class SlotDatasetBuilder;
 
   // All that a random access needs besides the vectors, in a quarter of a cache line.
   struct Row {
-    int64_t obs_index = 0;  // counted in observations
+    int64_t slot = 0;
     float reward = 0;
     bool terminated = false, truncated = false;
-    bool last = false;  // of its episode
     bool next_action_valid = false;
   };
   enum class NextActions { none, derived, given };
 
+  // Fills in all columns but the given next actions.
+  TransitionDataset(int64_t obs_dim, int64_t action_dim, Column<float> obs, Column<float> actions,
+                    std::vector<Row> rows, std::vector<Episode> episodes);
+  // The last step of building.
+  void give_next_actions(std::vector<float> next_actions, const std::vector<uint8_t>& valid);
   std::string compute_fingerprint() const;
 
   int64_t obs_dim_ = 0, action_dim_ = 0;
@@ -88,8 +94,13 @@ class DatasetBuilder {
   // One step of the open episode; `terminated` or `truncated` closes it.
   void add(std::span<const float> action, float reward, std::span<const float> next_obs,
            bool terminated, bool truncated);
+  // Ends the open episode, if there is one.
+  void end_episode();
+  // The same where the action that followed its last step is known, though that step
+  // itself is not part of the data.
+  void end_episode(std::span<const float> next_action);
   // Next actions that came with the data, for all rows in order, instead of derived ones.
-  void give_next_actions(std::vector<float> next_actions, const std::vector<uint8_t>& valid);
+  void give_next_actions(std::vector<float> next_actions, std::vector<uint8_t> valid);
 
   int64_t rows() const { return static_cast<int64_t>(rows_.size()); }
   // Whether `add` may follow without `begin_episode`.
@@ -99,13 +110,36 @@ class DatasetBuilder {
   TransitionDataset build() &&;
 
  private:
-  void close_episode();
-
   int64_t obs_dim_, action_dim_;
   bool open_ = false;
   std::vector<float> obs_, actions_, next_actions_;
   std::vector<TransitionDataset::Row> rows_;
   std::vector<Episode> episodes_;
+  std::vector<uint8_t> next_action_valid_;
+  bool next_actions_given_ = false;
+};
+
+// Builds a dataset over slots that lie in memory already (a mapped file, say), without a copy.
+class SlotDatasetBuilder {
+ public:
+  SlotDatasetBuilder(int64_t obs_dim, int64_t action_dim, Column<float> obs, Column<float> actions);
+
+  // A step from this slot to the next one; inside an episode the slots must follow each other.
+  void add(int64_t slot, float reward, bool terminated, bool truncated);
+  // Ends the episode; `next_action_known`: the next slot's action followed the last step.
+  void end_episode(bool next_action_known);
+  void give_next_actions(std::vector<float> next_actions, std::vector<uint8_t> valid);
+
+  TransitionDataset build() &&;
+
+ private:
+  int64_t obs_dim_, action_dim_;
+  bool open_ = false;
+  Column<float> obs_, actions_;
+  std::vector<float> next_actions_;
+  std::vector<TransitionDataset::Row> rows_;
+  std::vector<Episode> episodes_;
+  std::vector<uint8_t> next_action_valid_;
   bool next_actions_given_ = false;
 };
 
