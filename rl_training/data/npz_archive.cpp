@@ -216,7 +216,8 @@ void NpzReader::read_directory(int64_t file_size) {
       fail(name, "the array is larger than the limit of 8 GiB");
     }
     entry.size = static_cast<int64_t>(info.size);
-    if (entry.size > kMaxDeflateRatio * std::max<int64_t>(entry.stored_size, 1)) {
+    const int64_t ratio = entry.size > kLargeNpzArray ? kMaxLargeDeflateRatio : kMaxDeflateRatio;
+    if (entry.size / ratio > std::max<int64_t>(entry.stored_size, 1)) {
       fail(name, "compressed beyond belief, refused as a decompression bomb");
     }
     if (!members_.emplace(name, entry).second) fail(name, "the file holds this array twice");

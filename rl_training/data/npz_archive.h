@@ -18,6 +18,9 @@ namespace rl_training {
 // Limits for files of unknown origin.
 constexpr int64_t kMaxNpzBytes = int64_t{8} << 30;  // memory of all arrays read from one file
 constexpr int64_t kMaxDeflateRatio = 1100;          // deflate itself cannot exceed 1032
+// Above this size real data compress by far less than zeros do.
+constexpr int64_t kLargeNpzArray = int64_t{64} << 20;
+constexpr int64_t kMaxLargeDeflateRatio = 200;
 
 // The arrays of an .npz file. Opening reads the directory only; a header is read and checked
 // against the size of its member before anything of that size is allocated. Every problem is

@@ -196,8 +196,8 @@ SlotDatasetBuilder::SlotDatasetBuilder(int64_t obs_dim, int64_t action_dim, Colu
       obs_(std::move(obs)),
       actions_(std::move(actions)) {
   require(obs_dim > 0 && action_dim > 0, "a dataset needs at least one observation and one action");
-  require(obs_.size() / obs_dim == actions_.size() / action_dim &&
-              obs_.size() % obs_dim == 0 && actions_.size() % action_dim == 0,
+  require(obs_.size() / obs_dim == actions_.size() / action_dim && obs_.size() % obs_dim == 0 &&
+              actions_.size() % action_dim == 0,
           "every slot needs an observation and an action");
 }
 

@@ -70,22 +70,24 @@ TEST_F(CsvDatasetTest, ReadsColumnsByAMap) {
 
 TEST_F(CsvDatasetTest, NamesLineAndColumn) {
   const std::string head = "obs,action,reward,terminated\n";
-  EXPECT_EQ(problem(head + "1,2,3,0\n1,,3,0\n"), ":3: action: missing or not finite (expected a number)");
+  EXPECT_EQ(problem(head + "1,2,3,0\n1,,3,0\n"),
+            ":3: action: missing or not finite (expected a number)");
   EXPECT_EQ(problem(head + "1,2,3,0\n1,2,3,0.5\n"),
             ":3: terminated: not a flag (expected 0 or 1, got 0.5)");
-  EXPECT_EQ(problem(head + "1,2,1e300,0\n1,2,3,0\n"), ":2: reward: not a finite float (got 1e+300)");
+  EXPECT_EQ(problem(head + "1,2,1e300,0\n1,2,3,0\n"),
+            ":2: reward: not a finite float (got 1e+300)");
   EXPECT_EQ(problem(head), ": no rows");
   EXPECT_NE(problem("obs,action,reward\n1,2,3\n").find(":1: terminated: no column for it"),
             std::string::npos);
-  EXPECT_NE(problem(head + "1,2,3,0\n", "obs=abs").find(":1: abs: no such column (did you mean `obs`?"),
-            std::string::npos);
+  EXPECT_NE(
+      problem(head + "1,2,3,0\n", "obs=abs").find(":1: abs: no such column (did you mean `obs`?"),
+      std::string::npos);
   EXPECT_NE(problem(head + "1,2,3,0\n", "ops=obs").find("unknown role `ops`"), std::string::npos);
   EXPECT_NE(problem(head + "1,2,3,0\n", "obs").find("bad column map `obs`"), std::string::npos);
   EXPECT_NE(problem(head + "1,2,3,0\n", "obs=obs obs=obs").find("`obs` twice"), std::string::npos);
   EXPECT_NE(problem(head + "1,2,3,0\n", "obs=y*").find(":1: y0: no such column"),
             std::string::npos);
-  EXPECT_NE(problem(head + "1,2,3,0\n", "reward=obs,action").find("one column"),
-            std::string::npos);
+  EXPECT_NE(problem(head + "1,2,3,0\n", "reward=obs,action").find("one column"), std::string::npos);
 }
 
 }  // namespace

@@ -42,7 +42,6 @@ void expect_near(double value, const json& expected) {
 
 void check_valid_file(const std::string& path, const json& facts) {
   SCOPED_TRACE(path);
-  const auto kind = detect_dataset_kind(path);
   const auto steps = read_logged_steps("auto", path);
   const auto summary = summarize(steps);
   EXPECT_EQ(summary.rows, facts["n"].get<int64_t>());

@@ -51,7 +51,8 @@ const Table& hdf5_table() {
       {"mismatch_rewards", ": rewards: wrong shape (expected (400,), got (383,))"},
       {"mismatch_actions", ": actions: wrong shape (expected (400, dims), got (399, 1))"},
       {"mismatch_terminals", ": terminals: wrong shape (expected (400,), got (200,))"},
-      {"mismatch_next_observations", ": next_observations: wrong shape (expected (400, 3), got (397"},
+      {"mismatch_next_observations",
+       ": next_observations: wrong shape (expected (400, 3), got (397"},
       {"mismatch_timeouts", ": timeouts: wrong shape (expected (400,), got (395,))"},
       {"nan_rewards", ": rewards: row 3, column 0 is not a finite float (got nan)"},
       {"inf_rewards", ": rewards: row 10, column 0 is not a finite float (got inf)"},
@@ -60,11 +61,13 @@ const Table& hdf5_table() {
       {"huge_observation_value", ""},
       {"action_out_of_bounds", ""},
       {"zero_length", ": observations: no rows"},
-      {"wrong_dtype_string_actions", ": actions: not numeric (expected floats, integers or "
-                                     "booleans, got text)"},
+      {"wrong_dtype_string_actions",
+       ": actions: not numeric (expected floats, integers or "
+       "booleans, got text)"},
       {"wrong_dtype_compound_rewards", ": rewards: not numeric"},
       {"wrong_dtype_complex_observations", ": observations: not numeric"},
-      {"rank3_observations", ": observations: wrong shape (expected (rows, dims), got (400, 3, 1))"},
+      {"rank3_observations",
+       ": observations: wrong shape (expected (rows, dims), got (400, 3, 1))"},
       {"rank1_observations", ": observations: wrong shape"},
       {"zero_width_actions", ": actions: wrong shape"},
       {"terminals_value_2", ": terminals: row 0 is not a flag (expected 0 or 1, got 2)"},
@@ -165,8 +168,7 @@ TEST(MalformedFiles, EverySharedMinari) {
             "no_metadata: no total_episodes: counted the episodes in the file");
   EXPECT_EQ(codes("metadata_total_steps_wrong"),
             "total_steps: total_steps says 999, the episodes have 1000");
-  EXPECT_EQ(codes("no_end_flag"),
-            "no_end_flag: episode_0 ends without a flag: taken as truncated");
+  EXPECT_EQ(codes("no_end_flag"), "no_end_flag: episode_0 ends without a flag: taken as truncated");
 }
 
 TEST(MalformedFiles, WhatIsNotAFileAtAll) {

@@ -141,6 +141,23 @@ TEST_F(NpzTest, DerivesSuccessorsInsideEpisodes) {
   EXPECT_FALSE(summary.has_next_observations);
 }
 
+TEST_F(NpzTest, ATimeoutAmongDonesIsNoTermination) {
+  auto members = plain_members();
+  members[3].second = npy_of("|u1", "(5,)", raw<uint8_t>({0, 1, 0, 1, 0}));
+  DatasetFileSummary summary;
+  const auto data = load_npz_dataset(write(zip_of(members)), nullptr, &summary);
+  EXPECT_EQ(summary.terminals, 1);
+  EXPECT_EQ(summary.timeouts, 1);
+  EXPECT_EQ(data.rows(), 3);
+  ASSERT_EQ(summary.warnings.size(), 1u);
+  EXPECT_EQ(summary.warnings[0].code, "dones");
+  // Under the plain name a flag is what it says.
+  members[3].first = "terminals.npy";
+  load_npz_dataset(write(zip_of(members)), nullptr, &summary);
+  EXPECT_EQ(summary.terminals, 2);
+  EXPECT_TRUE(summary.warnings.empty());
+}
+
 TEST_F(NpzTest, ScalesActionsByBounds) {
   const ActionBounds bounds{{-4}, {4}}, two{{-1, -1}, {1, 1}};
   const auto path = write(zip_of(plain_members()));

@@ -164,6 +164,58 @@ TEST(DatasetBuilder, EmptyEpisodesVanishAndOpenOnesEnd) {
   EXPECT_FALSE(data.next_action_valid(0));
 }
 
+TEST(DatasetBuilder, KnowsTheActionAfterACutEpisode) {
+  DatasetBuilder builder(1, 1);
+  builder.begin_episode(std::array{1.0f});
+  builder.add(std::array{0.25f}, 1, std::array{2.0f}, false, false);
+  builder.end_episode(std::array{0.75f});
+  builder.end_episode(std::array{9.0f});  // nothing is open
+  builder.begin_episode(std::array{3.0f});
+  builder.end_episode(std::array{9.0f});  // nothing is in it
+  builder.begin_episode(std::array{4.0f});
+  builder.add(std::array{0.5f}, 1, std::array{5.0f}, false, false);
+  const auto data = std::move(builder).build().with_next_actions();
+  ASSERT_EQ(data.rows(), 2);
+  EXPECT_TRUE(data.next_action_valid(0));
+  EXPECT_EQ(data.next_action(0)[0], 0.75f);
+  EXPECT_FALSE(data.next_action_valid(1));
+  EXPECT_EQ(data.action(1)[0], 0.5f);
+}
+
+// The same rows over memory that is there already, some of it in between unused.
+TEST(SlotDatasetBuilder, EqualsTheCopyingOne) {
+  const Column<float> obs(std::vector<float>{1, 2, 3, 99, 4, 5, 6});
+  const Column<float> actions(std::vector<float>{.1f, .2f, .3f, .4f, .5f, .6f, .7f});
+  SlotDatasetBuilder slots(1, 1, obs, actions);
+  slots.add(0, 10, false, false);
+  slots.add(1, 20, false, false);
+  slots.end_episode(true);
+  slots.add(4, 30, false, false);
+  slots.add(5, 40, true, false);
+  const auto in_place = std::move(slots).build();
+  EXPECT_EQ(in_place.obs(2), obs.data() + 4);
+  DatasetBuilder copying(1, 1);
+  copying.begin_episode(std::array{1.0f});
+  copying.add(std::array{.1f}, 10, std::array{2.0f}, false, false);
+  copying.add(std::array{.2f}, 20, std::array{3.0f}, false, false);
+  copying.end_episode(std::array{.3f});
+  copying.begin_episode(std::array{4.0f});
+  copying.add(std::array{.5f}, 30, std::array{5.0f}, false, false);
+  copying.add(std::array{.6f}, 40, std::array{6.0f}, true, false);
+  const auto copied = std::move(copying).build();
+  EXPECT_EQ(in_place.fingerprint(), copied.fingerprint());
+  EXPECT_EQ(in_place.with_next_actions().fingerprint(), copied.with_next_actions().fingerprint());
+  EXPECT_EQ(in_place.with_next_actions().next_action(1)[0], .3f);
+  EXPECT_FALSE(in_place.next_action_valid(3));
+
+  SlotDatasetBuilder misused(1, 1, obs, actions);
+  EXPECT_THROW(misused.add(6, 0, false, false), Error);  // no slot after it
+  EXPECT_THROW(misused.add(-1, 0, false, false), Error);
+  misused.add(0, 0, false, false);
+  EXPECT_THROW(misused.add(2, 0, false, false), Error);  // leaves one out
+  EXPECT_THROW(SlotDatasetBuilder(2, 1, obs, actions), Error);
+}
+
 TEST(DatasetBuilder, RefusesMisuse) {
   DatasetBuilder builder(2, 1);
   EXPECT_THROW(builder.add(std::array{0.0f}, 0, std::array{0.0f, 0.0f}, false, false), Error);

@@ -1,0 +1,26 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rl_training/util/error.h"
+
+namespace rl_training {
+
+// A file of named arrays of numbers (npz, HDF5). Every problem is Error{data} with the file and
+// the key.
+class ArraySource {
+ public:
+  virtual ~ArraySource() = default;
+
+  virtual bool has(const std::string& key) = 0;
+  // Known without reading the data; refuses what is not an array of numbers.
+  virtual std::vector<int64_t> shape(const std::string& key) = 0;
+  // The elements in C order.
+  virtual std::vector<float> read_floats(const std::string& key) = 0;
+  virtual std::vector<double> read_doubles(const std::string& key) = 0;
+
+  virtual ErrorPlace place(const std::string& key) const = 0;
+};
+
+}  // namespace rl_training

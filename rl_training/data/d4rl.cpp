@@ -1,0 +1,81 @@
+#include "rl_training/data/d4rl.h"
+
+#include <array>
+#include <string_view>
+
+#include "rl_training/data/flat_arrays.h"
+#include "rl_training/data/flat_steps.h"
+#include "rl_training/data/hdf5_file.h"
+#include "rl_training/data/hdf5_writer.h"
+#include "rl_training/data/sandbox.h"
+#include "rl_training/util/file_system.h"
+
+namespace rl_training {
+namespace {
+
+// Marks files of ours, in which every next observation is a true one.
+constexpr const char* kFormatAttribute = "rl_training_format";
+
+FlatKeys d4rl_keys(bool ours) {
+  FlatKeys keys;
+  keys.obs = {"observations"};
+  keys.actions = {"actions"};
+  keys.rewards = {"rewards"};
+  keys.terminals = {"terminals"};
+  keys.timeouts = {"timeouts"};
+  keys.next_obs = {"next_observations"};
+  keys.trust_equal_successors = ours;
+  if (!ours) return keys;
+  keys.episode_starts = {"episode_starts"};
+  keys.next_actions = {"next_actions"};
+  keys.next_action_valid = {"next_action_valid"};
+  return keys;
+}
+
+std::vector<char> hdf5_bytes(const FlatArrays& arrays) {
+  Hdf5Writer file;
+  const std::array<int64_t, 2> obs_shape = {arrays.rows, arrays.obs_dim};
+  const std::array<int64_t, 2> action_shape = {arrays.rows, arrays.action_dim};
+  file.add_attribute(kFormatAttribute, 1);
+  file.add("observations", obs_shape, arrays.obs);
+  file.add("actions", action_shape, arrays.actions);
+  file.add("rewards", std::array{arrays.rows}, arrays.rewards);
+  file.add("next_observations", obs_shape, arrays.next_obs);
+  file.add_flags("terminals", arrays.terminals);
+  file.add_flags("timeouts", arrays.timeouts);
+  if (!arrays.next_actions.empty()) {
+    file.add("next_actions", action_shape, arrays.next_actions);
+    file.add_flags("next_action_valid", arrays.next_action_valid);
+  }
+  if (!arrays.episode_starts.empty()) file.add_flags("episode_starts", arrays.episode_starts);
+  return file.bytes();
+}
+
+}  // namespace
+
+LoggedSteps read_d4rl_steps(const std::string& path, const DatasetReadOptions& options) {
+  return read_steps_in_sandbox(path, [&] {
+    Hdf5File file(path);
+    forbid_opening_files();
+    const bool ours = file.integer_attribute(kFormatAttribute).has_value();
+    return read_flat_steps(file, path, d4rl_keys(ours), options);
+  });
+}
+
+void save_d4rl_dataset(const TransitionDataset& dataset, const std::string& path) {
+  const int64_t bytes = dataset.rows() * 8 * (dataset.obs_dim() + dataset.action_dim() + 2);
+  SandboxLimits limits;
+  limits.memory_bytes = 4 * bytes + (int64_t{256} << 20);
+  limits.output_bytes = 2 * bytes + (int64_t{16} << 20);
+  limits.cpu_seconds = 60 + (bytes >> 20);
+  // In a child like the readers, so that no thread of this process ever holds libhdf5's lock.
+  const auto result = run_in_sandbox(path, limits, [&](SandboxOutput& output) {
+    const auto image = hdf5_bytes(FlatArrays(dataset));
+    output.array(image.data(), static_cast<int64_t>(image.size()));
+  });
+  const auto image = result.arrays.at(0).span();
+  write_file_atomically(posix_file_system(), path,
+                        {reinterpret_cast<const char*>(image.data()), image.size()});
+}
+
+}  // namespace rl_training

@@ -1,0 +1,20 @@
+#pragma once
+#include <string>
+
+#include "rl_training/data/logged_steps.h"
+
+namespace rl_training {
+
+// A HDF5 file in D4RL's layout: observations, actions, rewards, terminals and, if there, timeouts
+// and next_observations, one entry for each step. Rewards and flags may be (N,) or (N, 1), numbers
+// of any float, integer or boolean type; everything else in the file is ignored.
+// - A time-out step's next observation is taken for unknown where it is the first observation of
+//   the following episode: some writers store that for want of the true one.
+// - Without `timeouts`, the option episode_length tells the time limit.
+LoggedSteps read_d4rl_steps(const std::string& path, const DatasetReadOptions& options);
+
+// Written atomically, compressed, actions in [-1, 1]. Loading it with TimeoutPolicy::keep gives the
+// same fingerprint; D4RL's own tools read it too.
+void save_d4rl_dataset(const TransitionDataset& dataset, const std::string& path);
+
+}  // namespace rl_training

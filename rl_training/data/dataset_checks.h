@@ -1,0 +1,14 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "rl_training/data/inspect.h"
+
+namespace rl_training {
+
+// What looks wrong in data that loads: each finding once, with the number of cases and the first
+// row. `report` has the numbers that inspect_steps computed.
+std::vector<DatasetWarning> check_dataset(const LoggedSteps& steps, const DatasetReport& report,
+                                          const DatasetReadOptions& options);
+
+}  // namespace rl_training

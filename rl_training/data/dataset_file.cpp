@@ -1,0 +1,162 @@
+#include "rl_training/data/dataset_file.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include "rl_training/data/csv_dataset.h"
+#include "rl_training/data/d3rlpy.h"
+#include "rl_training/data/d4rl.h"
+#include "rl_training/data/hdf5_file.h"
+#include "rl_training/data/minari.h"
+#include "rl_training/data/npz.h"
+#include "rl_training/data/sandbox.h"
+#include "rl_training/util/error.h"
+#include "rl_training/util/text.h"
+
+namespace rl_training {
+namespace {
+
+struct Kind {
+  const char* name;
+  LoggedSteps (*read)(const std::string& path, const DatasetReadOptions& options);
+  TimeoutPolicy policy;
+};
+
+constexpr std::array kKinds = {
+    Kind{"d4rl", read_d4rl_steps, TimeoutPolicy::drop},
+    Kind{"minari", read_minari_steps, TimeoutPolicy::keep},
+    Kind{"d3rlpy", read_d3rlpy_steps, TimeoutPolicy::keep},
+    Kind{"npz", read_npz_steps, TimeoutPolicy::keep},
+    Kind{"csv", read_csv_steps, TimeoutPolicy::keep},
+};
+
+const Kind& find_kind(const std::string& name) {
+  for (const auto& kind : kKinds) {
+    if (name == kind.name) return kind;
+  }
+  throw Error(ErrorKind::config, {"", 0, "dataset_kind"},
+              "unknown kind of dataset file (expected " + join(dataset_file_kinds(), ", ") +
+                  ", got " + shortened(name, 40) + did_you_mean(name, dataset_file_kinds()) + ")");
+}
+
+// HDF5 may begin after a user block of 512, 1024, ... bytes.
+bool has_hdf5_signature(std::ifstream& file, int64_t size) {
+  constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
+  for (int64_t at = 0; at + 8 <= size; at = at == 0 ? 512 : 2 * at) {
+    std::string bytes(8, '\0');
+    file.clear();
+    file.seekg(at);
+    file.read(bytes.data(), 8);
+    if (bytes == kSignature) return true;
+  }
+  return false;
+}
+
+std::string detect_hdf5_kind(const std::string& path) {
+  const auto look = [&](SandboxOutput& output) {
+    Hdf5File file(path);
+    forbid_opening_files();
+    const auto names = file.names("");
+    const auto has = [&](const char* name) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    if (has("num_episodes") || has("episode_terminals")) return output.text("d3rlpy");
+    if (has("episode_0")) return output.text("minari");
+    const bool flat = has("observations") || has("actions") || has("rewards");
+    if (has("data") && has("mask") && !flat) {
+      throw Error(ErrorKind::data, {path, 0, "data"}, "robomimic files are not supported");
+    }
+    output.text("d4rl");
+  };
+  return run_in_sandbox(path, SandboxLimits::for_file(path), look).text;
+}
+
+}  // namespace
+
+DatasetFileSummary summarize(const LoggedSteps& steps) {
+  DatasetFileSummary summary;
+  summary.obs_dim = steps.obs_dim;
+  summary.action_dim = steps.action_dim;
+  summary.has_timeouts = steps.has_timeouts;
+  summary.has_next_observations = steps.has_next_observations;
+  summary.has_next_actions = steps.has_next_actions();
+  summary.warnings = steps.warnings;
+  for (int64_t slot = 0; slot < steps.slots(); ++slot) {
+    if (steps.is(slot, LoggedSteps::kObservationOnly)) continue;
+    ++summary.rows;
+    summary.reward_sum += steps.rewards[slot];
+    if (steps.is(slot, LoggedSteps::kTerminal)) ++summary.terminals;
+    if (steps.is(slot, LoggedSteps::kTimeout)) ++summary.timeouts;
+    if (steps.ends(slot)) ++summary.episodes;
+  }
+  if (summary.episodes > 0) {
+    summary.return_mean = summary.reward_sum / static_cast<double>(summary.episodes);
+  }
+  return summary;
+}
+
+std::vector<std::string> dataset_file_kinds() {
+  std::vector<std::string> names;
+  for (const auto& kind : kKinds) names.emplace_back(kind.name);
+  return names;
+}
+
+std::string detect_dataset_kind(const std::string& path) {
+  const ErrorPlace place = {path, 0, ""};
+  std::error_code code;
+  const auto status = std::filesystem::status(path, code);
+  if (!std::filesystem::is_regular_file(status)) {
+    if (!find_minari_dataset(path).empty()) return "minari";
+    if (std::filesystem::is_directory(status)) {
+      throw Error(ErrorKind::data, place,
+                  "a directory, but not a Minari dataset (expected "
+                  "data/main_data.hdf5 in it)");
+    }
+    throw Error(ErrorKind::data, place, "no such file, and no such Minari dataset");
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(ErrorKind::data, place, "cannot open");
+  std::string first(4, '\0');
+  file.read(first.data(), 4);
+  if (first.starts_with("PK")) return "npz";
+  const auto size = static_cast<int64_t>(std::filesystem::file_size(path, code));
+  if (has_hdf5_signature(file, size)) return detect_hdf5_kind(path);
+  // A name decides for files without a mark of their own, and for damaged ones.
+  const auto extension = std::filesystem::path(path).extension().string();
+  if (extension == ".csv") return "csv";
+  if (extension == ".npz") return "npz";
+  if (extension == ".hdf5" || extension == ".h5") return "d4rl";
+  throw Error(ErrorKind::data, place,
+              "cannot tell what kind of dataset this is (expected HDF5, npz, csv or a Minari "
+              "directory)");
+}
+
+TimeoutPolicy timeout_policy_for(const std::string& kind, const DatasetReadOptions& options) {
+  return options.timeout_policy.value_or(find_kind(kind).policy);
+}
+
+LoggedSteps read_logged_steps(const std::string& kind, const std::string& path,
+                              const DatasetReadOptions& options) {
+  return find_kind(kind == "auto" ? detect_dataset_kind(path) : kind).read(path, options);
+}
+
+TransitionDataset load_dataset_file(const std::string& kind, const std::string& path,
+                                    const DatasetReadOptions& options,
+                                    DatasetFileSummary* summary) {
+  const auto name = kind == "auto" ? detect_dataset_kind(path) : kind;
+  const auto steps = read_logged_steps(name, path, options);
+  auto dataset = make_transitions(steps, timeout_policy_for(name, options));
+  if (dataset.rows() == 0) {
+    throw Error(ErrorKind::data, {path, 0, ""}, "no row has a successor, nothing to learn from");
+  }
+  if (summary) {
+    *summary = summarize(steps);
+    summary->dropped_rows = summary->rows - dataset.rows();
+  }
+  return dataset;
+}
+
+}  // namespace rl_training

@@ -1,0 +1,284 @@
+#include "rl_training/data/flat_steps.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "rl_training/data/npy_header.h"
+#include "rl_training/util/error.h"
+
+namespace rl_training {
+namespace {
+
+using Names = FlatKeys::Names;
+
+// The name under which an array is stored, or nothing. Two names for one thing are refused.
+std::optional<std::string> find_key(ArraySource& source, const Names& names) {
+  std::optional<std::string> found;
+  for (const auto& name : names) {
+    if (!source.has(name)) continue;
+    if (found) {
+      throw Error(ErrorKind::data, source.place(name), "the same thing is also given as " + *found);
+    }
+    found = name;
+  }
+  return found;
+}
+
+std::string require_key(ArraySource& source, const Names& names) {
+  const auto key = find_key(source, names);
+  if (key) return *key;
+  throw Error(ErrorKind::data, source.place(names.front()), "the file has no such array");
+}
+
+// The arrays of a file with shapes that fit each other. This comes before any data are read.
+struct Layout {
+  std::string obs, actions, rewards;
+  std::optional<std::string> terminals, timeouts, ends, starts, next_obs, next_actions, next_valid;
+  bool dones = false;  // terminals_fallback was used
+  int64_t rows = 0, obs_dim = 0, action_dim = 0;
+};
+
+[[noreturn]] void wrong_shape(ArraySource& source, const std::string& key,
+                              const std::string& wanted) {
+  throw Error(ErrorKind::data, source.place(key),
+              "wrong shape (expected " + wanted + ", got " + shape_text(source.shape(key)) + ")");
+}
+
+// dims < 0: any number of them.
+int64_t check_matrix(ArraySource& source, const std::string& key, int64_t rows, int64_t dims) {
+  const auto shape = source.shape(key);
+  if (shape.size() != 2 || shape[1] < 1 || (rows >= 0 && shape[0] != rows) ||
+      (dims >= 0 && shape[1] != dims)) {
+    wrong_shape(source, key,
+                "(" + (rows < 0 ? "rows" : std::to_string(rows)) + ", " +
+                    (dims < 0 ? "dims" : std::to_string(dims)) + ")");
+  }
+  return shape[1];
+}
+
+void check_vector(ArraySource& source, const std::string& key, int64_t rows) {
+  const auto shape = source.shape(key);
+  const bool column = shape.size() == 2 && shape[1] == 1;
+  if ((shape.size() != 1 && !column) || shape[0] != rows) {
+    wrong_shape(source, key, shape_text(std::array{rows}));
+  }
+}
+
+Layout find_layout(ArraySource& source, const FlatKeys& keys) {
+  Layout layout;
+  layout.obs = require_key(source, keys.obs);
+  layout.actions = require_key(source, keys.actions);
+  layout.rewards = require_key(source, keys.rewards);
+  layout.terminals = find_key(source, keys.terminals);
+  if (!layout.terminals) {
+    layout.terminals = find_key(source, keys.terminals_fallback);
+    layout.dones = layout.terminals.has_value();
+  }
+  layout.timeouts = find_key(source, keys.timeouts);
+  layout.ends = find_key(source, keys.episode_ends);
+  layout.starts = find_key(source, keys.episode_starts);
+  layout.next_obs = find_key(source, keys.next_obs);
+  layout.next_actions = find_key(source, keys.next_actions);
+  layout.next_valid = find_key(source, keys.next_action_valid);
+  // Episode starts can stand in for terminals only where every last row is dropped anyway:
+  // guessing "never terminates" would be wrong.
+  if (!layout.terminals && (!layout.starts || layout.next_obs)) {
+    require_key(source, keys.terminals);
+  }
+
+  layout.obs_dim = check_matrix(source, layout.obs, -1, -1);
+  layout.rows = source.shape(layout.obs)[0];
+  if (layout.rows == 0) throw Error(ErrorKind::data, source.place(layout.obs), "no rows");
+  layout.action_dim = check_matrix(source, layout.actions, layout.rows, -1);
+  check_vector(source, layout.rewards, layout.rows);
+  if (layout.next_obs) check_matrix(source, *layout.next_obs, layout.rows, layout.obs_dim);
+  if (layout.next_actions) {
+    check_matrix(source, *layout.next_actions, layout.rows, layout.action_dim);
+  }
+  for (const auto& key :
+       {layout.terminals, layout.timeouts, layout.ends, layout.starts, layout.next_valid}) {
+    if (key) check_vector(source, *key, layout.rows);
+  }
+  return layout;
+}
+
+template <class T>
+void check_all_finite(const ErrorPlace& place, std::span<const T> values, int64_t columns) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(static_cast<float>(values[i]))) continue;
+    const auto index = static_cast<int64_t>(i);
+    throw Error(ErrorKind::data, place,
+                fmt::format("row {}, column {} is not a finite float (got {:g})", index / columns,
+                            index % columns, values[i]));
+  }
+}
+
+std::vector<float> read_matrix(ArraySource& source, const std::string& key, int64_t columns,
+                               const DatasetReadOptions& options) {
+  auto values = source.read_floats(key);
+  if (!options.allow_nonfinite) check_finite(source.place(key), values, columns);
+  return values;
+}
+
+// Sets `mark` where the flags under `key` are set.
+void add_marks(ArraySource& source, const std::optional<std::string>& key, uint8_t mark,
+               std::vector<uint8_t>& marks) {
+  if (!key) return;
+  const auto flags = to_flags(source.place(*key), source.read_doubles(*key));
+  for (size_t row = 0; row < flags.size(); ++row) {
+    if (flags[row] != 0) marks[row] |= mark;
+  }
+}
+
+// `dones` usually marks every end of an episode. What is marked as a time-out as well is one.
+void sort_out_dones(const Layout& layout, std::vector<uint8_t>& marks,
+                    std::vector<DatasetWarning>& warnings) {
+  using Steps = LoggedSteps;
+  for (auto& mark : marks) {
+    if ((mark & Steps::kTimeout) != 0) mark &= static_cast<uint8_t>(~Steps::kTerminal);
+  }
+  warnings.push_back({"dones",
+                      "`" + *layout.terminals + "` is taken for termination" +
+                          (layout.timeouts ? " where there is no time-out"
+                                           : ": time-outs among them cut the bootstrap wrongly"),
+                      std::nullopt});
+}
+
+// Time-outs that the file implies rather than marks.
+void add_implied_ends(ArraySource& source, const Layout& layout, const DatasetReadOptions& options,
+                      std::vector<uint8_t>& marks) {
+  using Steps = LoggedSteps;
+  if (layout.ends) {
+    std::vector<uint8_t> ends(marks.size(), 0);
+    add_marks(source, layout.ends, 1, ends);
+    for (size_t row = 0; row < ends.size(); ++row) {
+      const bool flagged = (marks[row] & (Steps::kTerminal | Steps::kTimeout)) != 0;
+      if (ends[row] != 0 && !flagged) marks[row] |= Steps::kTimeout;
+    }
+  }
+  if (layout.starts) {
+    std::vector<uint8_t> starts(marks.size(), 0);
+    add_marks(source, layout.starts, 1, starts);
+    for (size_t row = 1; row < starts.size(); ++row) {
+      if (starts[row] != 0) marks[row - 1] |= Steps::kLast;
+    }
+  }
+  if (layout.timeouts || layout.ends || layout.starts || options.episode_length <= 0) return;
+  int64_t steps = 0;
+  for (auto& mark : marks) {
+    ++steps;
+    if ((mark & Steps::kTerminal) == 0 && steps == options.episode_length) mark |= Steps::kTimeout;
+    if ((mark & (Steps::kTerminal | Steps::kTimeout)) != 0) steps = 0;
+  }
+}
+
+// Keeps of the next observations what the following observation does not say already.
+std::vector<float> find_successors(const std::vector<float>& obs, const std::vector<float>& next,
+                                   int64_t dims, bool trust_equal, std::vector<uint8_t>& marks) {
+  using Steps = LoggedSteps;
+  std::vector<float> successors;
+  const auto width = static_cast<size_t>(dims);
+  for (size_t row = 0; row < marks.size(); ++row) {
+    const float* own = next.data() + row * width;
+    const bool file_ends = row + 1 == marks.size();
+    const bool differs =
+        file_ends || std::memcmp(own, obs.data() + (row + 1) * width, width * sizeof(float)) != 0;
+    const bool ends = (marks[row] & (Steps::kTerminal | Steps::kTimeout | Steps::kLast)) != 0;
+    if (differs && !ends && !file_ends) marks[row] |= Steps::kBreak;
+    if (!differs && !(ends && trust_equal)) continue;
+    marks[row] |= Steps::kOwnSuccessor;
+    successors.insert(successors.end(), own, own + width);
+  }
+  return successors;
+}
+
+}  // namespace
+
+void check_finite(const ErrorPlace& place, std::span<const float> values, int64_t columns) {
+  check_all_finite(place, values, columns);
+}
+
+void check_finite(const ErrorPlace& place, std::span<const double> values, int64_t columns) {
+  check_all_finite(place, values, columns);
+}
+
+std::vector<uint8_t> to_flags(const ErrorPlace& place, std::span<const double> values) {
+  std::vector<uint8_t> flags(values.size(), 0);
+  for (size_t row = 0; row < values.size(); ++row) {
+    if (values[row] != 0 && values[row] != 1) {
+      throw Error(
+          ErrorKind::data, place,
+          fmt::format("row {} is not a flag (expected 0 or 1, got {:g})", row, values[row]));
+    }
+    flags[row] = values[row] != 0 ? 1 : 0;
+  }
+  return flags;
+}
+
+void check_action_dim(const ErrorPlace& place, const DatasetReadOptions& options, int64_t dims) {
+  if (!options.bounds || options.bounds->dims() == dims) return;
+  throw Error(ErrorKind::data, place,
+              "the environment has other actions (expected " +
+                  std::to_string(options.bounds->dims()) + " columns, got " + std::to_string(dims) +
+                  ")");
+}
+
+std::vector<float> read_actions(ArraySource& source, const std::string& key, int64_t dims,
+                                const DatasetReadOptions& options) {
+  if (!options.bounds) return read_matrix(source, key, dims, options);
+  const auto values = source.read_doubles(key);
+  if (!options.allow_nonfinite) check_finite(source.place(key), values, dims);
+  std::vector<float> actions(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    actions[i] = options.bounds->to_unit(static_cast<int64_t>(i) % dims, values[i]);
+  }
+  return actions;
+}
+
+LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const FlatKeys& keys,
+                            const DatasetReadOptions& options) {
+  const Layout layout = find_layout(source, keys);
+  check_action_dim(source.place(layout.actions), options, layout.action_dim);
+  LoggedSteps steps;
+  steps.file = file;
+  steps.obs_dim = layout.obs_dim;
+  steps.action_dim = layout.action_dim;
+  steps.has_timeouts = layout.timeouts || layout.ends;
+  steps.has_next_observations = layout.next_obs.has_value();
+
+  // Small things first: a wrong flag is found before gigabytes are read.
+  std::vector<uint8_t> marks(static_cast<size_t>(layout.rows), 0);
+  add_marks(source, layout.terminals, LoggedSteps::kTerminal, marks);
+  add_marks(source, layout.timeouts, LoggedSteps::kTimeout, marks);
+  if (layout.dones) sort_out_dones(layout, marks, steps.warnings);
+  add_implied_ends(source, layout, options, marks);
+  auto rewards = source.read_doubles(layout.rewards);
+  if (!options.allow_nonfinite) check_finite(source.place(layout.rewards), rewards, 1);
+  steps.rewards = Column<double>(std::move(rewards));
+  steps.actions = Column<float>(read_actions(source, layout.actions, layout.action_dim, options));
+  auto obs = read_matrix(source, layout.obs, layout.obs_dim, options);
+  if (layout.next_obs) {
+    const auto next = read_matrix(source, *layout.next_obs, layout.obs_dim, options);
+    steps.successors = Column<float>(
+        find_successors(obs, next, layout.obs_dim, keys.trust_equal_successors, marks));
+  }
+  steps.obs = Column<float>(std::move(obs));
+  if (layout.next_actions) {
+    if (layout.next_valid) {
+      add_marks(source, layout.next_valid, LoggedSteps::kNextActionValid, marks);
+    } else {
+      for (auto& mark : marks) mark |= LoggedSteps::kNextActionValid;
+    }
+    steps.next_actions =
+        Column<float>(read_actions(source, *layout.next_actions, layout.action_dim, options));
+  }
+  steps.marks = Column<uint8_t>(std::move(marks));
+  return steps;
+}
+
+}  // namespace rl_training

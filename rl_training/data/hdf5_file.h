@@ -1,0 +1,63 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rl_training/data/array_source.h"
+
+namespace rl_training {
+
+// Limits for files of unknown origin.
+constexpr int64_t kMaxHdf5Bytes = int64_t{8} << 30;  // memory of all arrays read from one file
+constexpr int64_t kMaxHdf5Ratio = 1100;              // deflate itself cannot exceed 1032
+// Above this size real data compress by far less than zeros do.
+constexpr int64_t kLargeHdf5Array = int64_t{64} << 20;
+constexpr int64_t kMaxLargeHdf5Ratio = 200;
+
+// A HDF5 file opened for reading. Paths are as in "episode_0/rewards". Only hard links are
+// followed and only plain storage is read: no soft or external links, no external or virtual
+// storage, no filters but deflate, shuffle and fletcher32, no plug-ins. Sizes are checked before
+// anything is allocated. Every problem is Error{data} with the file and the path.
+//
+// Damaged files crash libhdf5 1.10: use this in a sandbox only.
+class Hdf5File final : public ArraySource {
+ public:
+  explicit Hdf5File(const std::string& path);
+  ~Hdf5File() override;
+  Hdf5File(const Hdf5File&) = delete;
+  Hdf5File& operator=(const Hdf5File&) = delete;
+
+  bool has(const std::string& key) override;
+  bool is_group(const std::string& key);
+  // Names inside a group ("" is the root), sorted.
+  std::vector<std::string> names(const std::string& group);
+
+  std::vector<int64_t> shape(const std::string& key) override;
+  // Each call reads the data anew.
+  std::vector<float> read_floats(const std::string& key) override;
+  std::vector<double> read_doubles(const std::string& key) override;
+  // The only element of a text.
+  std::string read_text(const std::string& key);
+  // Of the root; nothing where there is none of the name.
+  std::optional<std::string> text_attribute(const std::string& name);
+  std::optional<int64_t> integer_attribute(const std::string& name);
+
+  ErrorPlace place(const std::string& key) const override { return {file_, 0, key}; }
+
+ private:
+  using Id = int64_t;  // hid_t, without its header
+
+  [[noreturn]] void fail(const std::string& key, const std::string& message) const;
+  // Fails on links that are not hard; false when the path leads nowhere.
+  bool check_links(const std::string& key);
+  Id open_array(const std::string& key, bool numeric, std::vector<int64_t>& shape);
+  template <class T>
+  std::vector<T> read_as(const std::string& key, Id memory_type);
+
+  std::string file_;
+  Id id_ = -1;
+  int64_t file_size_ = 0, bytes_read_ = 0;
+};
+
+}  // namespace rl_training

@@ -1,0 +1,36 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rl_training/data/dataset_file.h"
+#include "rl_training/util/json.h"
+
+namespace rl_training {
+
+struct ValueRange {
+  double min = 0, max = 0, mean = 0, std = 0;
+};
+
+// What `rl_training dataset inspect` tells about a file.
+struct DatasetReport {
+  std::string kind;
+  DatasetFileSummary file;
+  TimeoutPolicy timeout_policy = TimeoutPolicy::drop;
+  int64_t transitions = 0;  // usable rows under the policy
+  double transitions_reward_sum = 0;
+  std::string fingerprint;               // of the transitions
+  std::vector<ValueRange> obs, actions;  // for each dimension, over the steps of the file
+  ValueRange reward, episode_return, episode_length;
+  std::vector<DatasetWarning> warnings;
+
+  Json to_json() const;
+};
+
+DatasetReport inspect_steps(const LoggedSteps& steps, const std::string& kind,
+                            const DatasetReadOptions& options);
+// `kind` may be "auto".
+DatasetReport inspect_dataset(const std::string& kind, const std::string& path,
+                              const DatasetReadOptions& options = {});
+
+}  // namespace rl_training

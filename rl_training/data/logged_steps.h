@@ -1,0 +1,75 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rl_training/data/action_bounds.h"
+#include "rl_training/data/column.h"
+#include "rl_training/data/transition_dataset.h"
+
+namespace rl_training {
+
+// What becomes of a step at which the time limit struck. `drop`: left out, as D4RL's q-learning
+// conversion does, which also takes observations[i + 1] for every successor and loses the last
+// row. `keep`: stays, not terminal, where its true successor is known.
+enum class TimeoutPolicy { drop, keep };
+
+struct DatasetReadOptions {
+  const ActionBounds* bounds = nullptr;         // units of the actions; absent: [-1, 1] already
+  std::optional<TimeoutPolicy> timeout_policy;  // absent: drop for d4rl, keep for the others
+  int64_t episode_length = 0;                   // time limit of files that mark none; 0: unknown
+  bool allow_nonfinite = false;                 // let NaN and infinities through
+  std::string columns;                          // csv: which column is what
+};
+
+// Something a user should know about a dataset that nevertheless loads.
+struct DatasetWarning {
+  std::string code, message;
+  std::optional<int64_t> row;
+};
+
+// What a file says about each of its steps, before it becomes transitions.
+struct LoggedSteps {
+  enum Mark : uint8_t {
+    kTerminal = 1,
+    kTimeout = 2,
+    kLast = 4,              // of its episode, as the file says
+    kBreak = 8,             // no flag, but its next_observation is not the following observation
+    kOwnSuccessor = 16,     // its true successor is in `successors`
+    kObservationOnly = 32,  // not a step: the last observation of an episode
+    kNextActionValid = 64,
+  };
+
+  std::string file;
+  int64_t obs_dim = 0, action_dim = 0;
+  // Each slot has an observation, an action, a reward and marks.
+  Column<float> obs, actions;
+  Column<double> rewards;
+  Column<uint8_t> marks;
+  Column<float> successors;    // of the steps marked so, in order
+  Column<float> next_actions;  // for each slot, or none
+  bool has_timeouts = false, has_next_observations = false;
+  std::vector<DatasetWarning> warnings;
+
+  int64_t slots() const { return marks.size(); }
+  bool has_next_actions() const { return next_actions.size() > 0; }
+  bool is(int64_t slot, uint8_t any_of) const { return (marks[slot] & any_of) != 0; }
+  // Whether the episode ends after this slot.
+  bool ends(int64_t slot) const {
+    return is(slot, kTerminal | kTimeout | kLast | kBreak | kObservationOnly) ||
+           slot + 1 == slots() || is(slot + 1, kObservationOnly);
+  }
+};
+
+// Runs a reader of `path` in a child process (sandbox.h) and maps the steps it found.
+LoggedSteps read_steps_in_sandbox(const std::string& path,
+                                  const std::function<LoggedSteps()>& reader);
+
+// The usable rows under a policy. The row before a dropped one keeps the dropped row's action as
+// its next action. Observations and actions are shared with `steps` where no row needs a successor
+// of its own.
+TransitionDataset make_transitions(const LoggedSteps& steps, TimeoutPolicy policy);
+
+}  // namespace rl_training

@@ -1,0 +1,324 @@
+#include "rl_training/data/minari.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "rl_training/data/flat_steps.h"
+#include "rl_training/data/hdf5_file.h"
+#include "rl_training/data/minari_space.h"
+#include "rl_training/data/npy_header.h"
+#include "rl_training/data/sandbox.h"
+#include "rl_training/util/file_system.h"
+#include "rl_training/util/text.h"
+
+namespace rl_training {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMaxMetadataBytes = uint64_t{16} << 20;
+
+bool is_dataset_directory(const fs::path& path) {
+  std::error_code code;
+  return fs::exists(path / "data" / "main_data.hdf5", code) ||
+         fs::exists(path / "data" / "metadata.json", code);
+}
+
+struct Metadata {
+  std::string file;  // where it came from
+  std::optional<int64_t> episodes, steps;
+  std::optional<std::string> observation_space, action_space;  // JSON
+};
+
+// From 0.5 on the facts are in metadata.json, spaces as JSON inside a string.
+Metadata parse_metadata(const std::string& file) {
+  auto& files = posix_file_system();
+  const ErrorPlace place = {file, 0, ""};
+  if (files.file_size(file) > kMaxMetadataBytes) {
+    throw Error(ErrorKind::data, place, "larger than the limit of 16 MiB");
+  }
+  const Json json = parse_python_json(files.read_file(file), place);
+  if (!json.is_object()) throw Error(ErrorKind::data, place, "expected a JSON object");
+  Metadata metadata;
+  metadata.file = file;
+  const auto number = [&](const char* key) -> std::optional<int64_t> {
+    const auto found = json.find(key);
+    if (found == json.end() || !found->is_number_integer()) return std::nullopt;
+    return found->get<int64_t>();
+  };
+  const auto space = [&](const char* key) -> std::optional<std::string> {
+    const auto found = json.find(key);
+    if (found == json.end() || found->is_null()) return std::nullopt;
+    return found->is_string() ? found->get<std::string>() : found->dump();
+  };
+  metadata.episodes = number("total_episodes");
+  metadata.steps = number("total_steps");
+  metadata.observation_space = space("observation_space");
+  metadata.action_space = space("action_space");
+  const auto format = json.find("data_format");
+  if (format != json.end() && format->is_string() && *format != "hdf5") {
+    throw Error(ErrorKind::data, {file, 0, "data_format"},
+                "storage as " + shortened(format->get<std::string>(), 20) +
+                    " is not supported (expected hdf5)");
+  }
+  return metadata;
+}
+
+// Before 0.5 they are attributes of the HDF5 root.
+Metadata read_attributes(Hdf5File& file, const std::string& path) {
+  Metadata metadata;
+  metadata.file = path;
+  metadata.episodes = file.integer_attribute("total_episodes");
+  metadata.steps = file.integer_attribute("total_steps");
+  metadata.observation_space = file.text_attribute("observation_space");
+  metadata.action_space = file.text_attribute("action_space");
+  return metadata;
+}
+
+// Without a space the data tell the parts. Gymnasium sorts the keys of a Dict, as we do here.
+void list_leaves(Hdf5File& file, const std::string& root, const std::string& path, int depth,
+                 std::vector<SpaceLeaf>& leaves) {
+  if (!file.is_group(root + path) || depth > 32) {
+    leaves.push_back({path, -1});
+    return;
+  }
+  auto names = file.names(root + path);
+  // _index_10 comes after _index_9.
+  std::stable_sort(names.begin(), names.end(), [](const auto& a, const auto& b) {
+    const bool indices = a.starts_with("_index_") && b.starts_with("_index_");
+    return indices && a.size() < b.size();
+  });
+  for (const auto& name : names) list_leaves(file, root, path + "/" + name, depth + 1, leaves);
+}
+
+std::vector<SpaceLeaf> leaves_of(Hdf5File& file, const Metadata& metadata,
+                                 const std::optional<std::string>& space, const char* space_key,
+                                 const char* data_key, bool continuous) {
+  if (space) {
+    const ErrorPlace place = {metadata.file, 0, space_key};
+    return flatten_space(parse_python_json(*space, place), continuous, place);
+  }
+  std::vector<SpaceLeaf> leaves;
+  list_leaves(file, std::string("episode_0/") + data_key, "", 0, leaves);
+  return leaves;
+}
+
+class MinariReader {
+ public:
+  MinariReader(Hdf5File& file, Metadata metadata, const DatasetReadOptions& options)
+      : file_(file), metadata_(std::move(metadata)), options_(options) {}
+
+  LoggedSteps read() {
+    count_episodes();
+    obs_leaves_ = leaves_of(file_, metadata_, metadata_.observation_space, "observation_space",
+                            "observations", false);
+    action_leaves_ =
+        leaves_of(file_, metadata_, metadata_.action_space, "action_space", "actions", true);
+    int64_t steps = 0;
+    for (int64_t episode = 0; episode < episodes_; ++episode) steps += check_episode(episode);
+    check_action_dim(file_.place("episode_0/actions"), options_, width(action_leaves_));
+    if (steps == 0) throw Error(ErrorKind::data, file_.place(""), "no steps");
+    if (metadata_.steps && *metadata_.steps != steps) {
+      warn("total_steps", "total_steps says " + std::to_string(*metadata_.steps) +
+                              ", the episodes have " + std::to_string(steps));
+    }
+    allocate(steps + episodes_);
+    for (int64_t episode = 0; episode < episodes_; ++episode) read_episode(episode);
+
+    result_.obs = Column<float>(std::move(obs_));
+    result_.actions = Column<float>(std::move(actions_));
+    result_.rewards = Column<double>(std::move(rewards_));
+    result_.marks = Column<uint8_t>(std::move(marks_));
+    result_.has_timeouts = result_.has_next_observations = true;
+    return std::move(result_);
+  }
+
+ private:
+  static std::string key_of(int64_t episode) { return "episode_" + std::to_string(episode); }
+
+  void warn(const std::string& code, const std::string& message,
+            std::optional<int64_t> row = std::nullopt) {
+    if (result_.warnings.size() < 100) result_.warnings.push_back({code, message, row});
+  }
+
+  void count_episodes() {
+    if (metadata_.episodes) {
+      episodes_ = *metadata_.episodes;
+      if (episodes_ < 0 || episodes_ > 10'000'000) {
+        throw Error(ErrorKind::data, {metadata_.file, 0, "total_episodes"}, "out of range");
+      }
+      if (file_.has(key_of(episodes_))) {
+        warn("total_episodes", "total_episodes says " + std::to_string(episodes_) + ", but " +
+                                   key_of(episodes_) + " is there; it is not read");
+      }
+    } else {
+      warn("no_metadata", "no total_episodes: counted the episodes in the file");
+      while (file_.has(key_of(episodes_))) ++episodes_;
+    }
+    if (episodes_ == 0) throw Error(ErrorKind::data, file_.place(""), "no episodes");
+  }
+
+  static int64_t width(const std::vector<SpaceLeaf>& leaves) {
+    int64_t sum = 0;
+    for (const auto& leaf : leaves) sum += leaf.width;
+    return sum;
+  }
+
+  // Shapes alone; returns the number of steps.
+  int64_t check_episode(int64_t episode) {
+    const std::string key = key_of(episode);
+    if (!file_.is_group(key)) {
+      throw Error(
+          ErrorKind::data, file_.place(key),
+          "the file has no such episode (total_episodes says " + std::to_string(episodes_) + ")");
+    }
+    const auto rewards = file_.shape(key + "/rewards");
+    if (rewards.size() != 1 && !(rewards.size() == 2 && rewards[1] == 1)) {
+      throw Error(ErrorKind::data, file_.place(key + "/rewards"),
+                  "wrong shape (expected (steps,), got " + shape_text(rewards) + ")");
+    }
+    // The actions decide how many steps there are; rewards are the shorter ones more often.
+    const int64_t steps = file_.shape(key + "/actions" + action_leaves_[0].path).at(0);
+    check_rows(key + "/rewards", steps);
+    check_rows(key + "/terminations", steps);
+    check_rows(key + "/truncations", steps);
+    for (auto& leaf : action_leaves_) check_leaf(key + "/actions" + leaf.path, steps, leaf);
+    for (auto& leaf : obs_leaves_) check_leaf(key + "/observations" + leaf.path, steps + 1, leaf);
+    return steps;
+  }
+
+  void check_rows(const std::string& key, int64_t rows) {
+    const auto shape = file_.shape(key);
+    const bool column = shape.size() == 2 && shape[1] == 1;
+    if ((shape.size() == 1 || column) && shape[0] == rows) return;
+    throw Error(ErrorKind::data, file_.place(key),
+                "wrong shape (expected " + shape_text(std::vector<int64_t>{rows}) + ", got " +
+                    shape_text(shape) + ")");
+  }
+
+  void check_leaf(const std::string& key, int64_t rows, SpaceLeaf& leaf) {
+    const auto shape = file_.shape(key);
+    int64_t columns = 1;
+    for (size_t i = 1; i < shape.size(); ++i) columns *= shape[i];
+    if (leaf.width < 0 && columns > 0) leaf.width = columns;
+    if (!shape.empty() && shape[0] == rows && columns == leaf.width) return;
+    throw Error(ErrorKind::data, file_.place(key),
+                "wrong shape (expected " + std::to_string(rows) + " rows of " +
+                    std::to_string(leaf.width) + " numbers, got " + shape_text(shape) + ")");
+  }
+
+  void allocate(int64_t slots) {
+    result_.obs_dim = width(obs_leaves_);
+    result_.action_dim = width(action_leaves_);
+    if (slots > kMaxHdf5Bytes / 4 / (result_.obs_dim + result_.action_dim)) {
+      throw Error(ErrorKind::data, file_.place(""), "the arrays exceed the limit of 8 GiB");
+    }
+    obs_.reserve(static_cast<size_t>(slots * result_.obs_dim));
+    actions_.reserve(static_cast<size_t>(slots * result_.action_dim));
+    rewards_.reserve(static_cast<size_t>(slots));
+    marks_.reserve(static_cast<size_t>(slots));
+  }
+
+  // Lays the leaves side by side in `rows` new rows at the end of `out`.
+  void read_leaves(const std::string& root, const std::vector<SpaceLeaf>& leaves, int64_t dims,
+                   const ActionBounds* bounds, std::vector<float>& out, int64_t rows) {
+    const size_t first = out.size();
+    out.resize(first + static_cast<size_t>(rows * dims), 0.0f);
+    int64_t column = 0;
+    for (const auto& leaf : leaves) {
+      const std::string key = root + leaf.path;
+      const auto values = file_.read_doubles(key);
+      if (!options_.allow_nonfinite) check_finite(file_.place(key), values, leaf.width);
+      for (size_t i = 0; i < values.size(); ++i) {
+        const int64_t row = static_cast<int64_t>(i) / leaf.width;
+        const int64_t target = column + static_cast<int64_t>(i) % leaf.width;
+        out[first + static_cast<size_t>(row * dims + target)] =
+            bounds ? bounds->to_unit(target, values[i]) : static_cast<float>(values[i]);
+      }
+      column += leaf.width;
+    }
+  }
+
+  void read_episode(int64_t episode) {
+    const std::string key = key_of(episode);
+    const auto rewards = file_.read_doubles(key + "/rewards");
+    if (!options_.allow_nonfinite) check_finite(file_.place(key + "/rewards"), rewards, 1);
+    const auto first_row = static_cast<int64_t>(marks_.size()) - episode;
+    const auto steps = static_cast<int64_t>(rewards.size());
+    const size_t first = marks_.size();
+    marks_.resize(first + rewards.size(), 0);
+    add_flags(key + "/terminations", LoggedSteps::kTerminal, first);
+    add_flags(key + "/truncations", LoggedSteps::kTimeout, first);
+    if (steps > 0 && marks_.back() == 0) {
+      marks_.back() = LoggedSteps::kTimeout;
+      warn("no_end_flag", key + " ends without a flag: taken as truncated", first_row + steps - 1);
+    }
+    marks_.push_back(LoggedSteps::kObservationOnly);
+    rewards_.insert(rewards_.end(), rewards.begin(), rewards.end());
+    rewards_.push_back(0);
+    read_leaves(key + "/observations", obs_leaves_, result_.obs_dim, nullptr, obs_, steps + 1);
+    // One empty action beside the last observation.
+    read_leaves(key + "/actions", action_leaves_, result_.action_dim, options_.bounds, actions_,
+                steps + 1);
+  }
+
+  void add_flags(const std::string& key, uint8_t mark, size_t first) {
+    const auto flags = to_flags(file_.place(key), file_.read_doubles(key));
+    for (size_t row = 0; row < flags.size(); ++row) {
+      if (flags[row] == 0) continue;
+      if (row + 1 < flags.size()) {
+        throw Error(ErrorKind::data, file_.place(key),
+                    "row " + std::to_string(row) + " ends the episode before its last step, " +
+                        std::to_string(flags.size() - 1));
+      }
+      marks_[first + row] |= mark;
+    }
+  }
+
+  Hdf5File& file_;
+  Metadata metadata_;
+  const DatasetReadOptions& options_;
+  int64_t episodes_ = 0;
+  std::vector<SpaceLeaf> obs_leaves_, action_leaves_;
+  std::vector<float> obs_, actions_;
+  std::vector<double> rewards_;
+  std::vector<uint8_t> marks_;
+  LoggedSteps result_;
+};
+
+}  // namespace
+
+std::string find_minari_dataset(const std::string& path_or_id) {
+  const fs::path path(path_or_id);
+  if (is_dataset_directory(path)) return path_or_id;
+  const char* root = std::getenv("MINARI_DATASETS_PATH");
+  const char* home = std::getenv("HOME");
+  fs::path base = root ? fs::path(root) : fs::path(home ? home : ".") / ".minari" / "datasets";
+  if (path.is_relative() && is_dataset_directory(base / path)) return (base / path).string();
+  return "";
+}
+
+LoggedSteps read_minari_steps(const std::string& path_or_id, const DatasetReadOptions& options) {
+  const std::string directory = find_minari_dataset(path_or_id);
+  if (directory.empty()) {
+    throw Error(ErrorKind::data, {path_or_id, 0, ""},
+                "no Minari dataset (expected a directory with data/main_data.hdf5, or an id below "
+                "$MINARI_DATASETS_PATH)");
+  }
+  const std::string path = directory + "/data/main_data.hdf5";
+  const std::string metadata_path = directory + "/data/metadata.json";
+  auto steps = read_steps_in_sandbox(path, [&] {
+    const bool has_metadata = posix_file_system().exists(metadata_path);
+    Metadata metadata;
+    if (has_metadata) metadata = parse_metadata(metadata_path);
+    Hdf5File file(path);
+    forbid_opening_files();
+    if (!has_metadata) metadata = read_attributes(file, path);
+    return MinariReader(file, std::move(metadata), options).read();
+  });
+  return steps;
+}
+
+}  // namespace rl_training

@@ -1,0 +1,18 @@
+#pragma once
+#include <string>
+
+#include "rl_training/data/logged_steps.h"
+
+namespace rl_training {
+
+// The directory of a Minari dataset: `path` itself, or the dataset of this id below
+// $MINARI_DATASETS_PATH (~/.minari/datasets). Neither: "".
+std::string find_minari_dataset(const std::string& path_or_id);
+
+// A Minari dataset (0.3 to 0.5) stored as HDF5. An episode has one observation more than steps,
+// so every successor is known, also at a time-out. Dict and Tuple spaces are laid side by side in
+// the order of their subspaces. An episode that ends without a flag counts as truncated, with a
+// warning. Arrow and Parquet storage is refused.
+LoggedSteps read_minari_steps(const std::string& path_or_id, const DatasetReadOptions& options);
+
+}  // namespace rl_training

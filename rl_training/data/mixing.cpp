@@ -1,0 +1,131 @@
+#include "rl_training/data/mixing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rl_training/util/error.h"
+#include "rl_training/util/rng.h"
+
+namespace rl_training {
+namespace {
+
+void check_parts(std::span<const DatasetPart> parts, int64_t size) {
+  const ErrorPlace place = {"", 0, "dataset_mix"};
+  if (parts.empty()) throw Error(ErrorKind::config, place, "nothing to mix");
+  if (size < 0) throw Error(ErrorKind::config, {"", 0, "dataset_mix_size"}, "below 0");
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const auto& part = parts[i];
+    const std::string name = "part " + std::to_string(i);
+    if (!std::isfinite(part.weight) || part.weight <= 0) {
+      throw Error(ErrorKind::config, place, name + " has a bad weight (expected > 0)");
+    }
+    if (part.dataset.rows() == 0) throw Error(ErrorKind::data, place, name + " has no rows");
+    if (part.dataset.obs_dim() != parts[0].dataset.obs_dim() ||
+        part.dataset.action_dim() != parts[0].dataset.action_dim()) {
+      throw Error(ErrorKind::data, place,
+                  name + " has other observations or actions than part 0 (expected widths " +
+                      std::to_string(parts[0].dataset.obs_dim()) + " and " +
+                      std::to_string(parts[0].dataset.action_dim()) + ", got " +
+                      std::to_string(part.dataset.obs_dim()) + " and " +
+                      std::to_string(part.dataset.action_dim()) + ")");
+    }
+  }
+}
+
+// Whole rows for each part: rounded down first, then the largest remainders get one more.
+std::vector<int64_t> shares(std::span<const DatasetPart> parts, int64_t size) {
+  double total = 0;
+  for (const auto& part : parts) total += part.weight;
+  std::vector<int64_t> rows;
+  std::vector<std::pair<double, size_t>> remainders;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const double exact = static_cast<double>(size) * (parts[i].weight / total);
+    rows.push_back(static_cast<int64_t>(exact));
+    remainders.emplace_back(-(exact - std::floor(exact)), i);
+  }
+  std::sort(remainders.begin(), remainders.end());
+  int64_t missing = size - std::accumulate(rows.begin(), rows.end(), int64_t{0});
+  for (size_t i = 0; missing > 0; i = (i + 1) % remainders.size(), --missing) {
+    ++rows[remainders[i].second];
+  }
+  return rows;
+}
+
+class Mixer {
+ public:
+  Mixer(int64_t obs_dim, int64_t action_dim, bool next_actions)
+      : obs_dim_(static_cast<size_t>(obs_dim)),
+        action_dim_(static_cast<size_t>(action_dim)),
+        next_actions_(next_actions),
+        builder_(obs_dim, action_dim) {}
+
+  void add_part(const TransitionDataset& data, int64_t rows, Rng rng) {
+    const auto episodes = data.episodes();
+    std::vector<size_t> order(episodes.size());
+    for (size_t next = order.size(); rows > 0; ++next) {
+      if (next >= order.size()) {
+        std::iota(order.begin(), order.end(), size_t{0});
+        for (size_t i = order.size() - 1; i > 0; --i) std::swap(order[i], order[rng.below(i + 1)]);
+        next = 0;
+      }
+      const Episode& episode = episodes[order[next]];
+      const int64_t taken = std::min(rows, episode.rows);
+      add_rows(data, episode.first_row, taken);
+      rows -= taken;
+    }
+  }
+  TransitionDataset build() && {
+    if (next_actions_) {
+      builder_.give_next_actions(std::move(given_actions_), std::move(given_valid_));
+    }
+    return std::move(builder_).build();
+  }
+
+ private:
+  void add_rows(const TransitionDataset& data, int64_t first, int64_t count) {
+    builder_.begin_episode({data.obs(first), obs_dim_});
+    for (int64_t row = first; row < first + count; ++row) {
+      builder_.add({data.action(row), action_dim_}, data.reward(row),
+                   {data.next_obs(row), obs_dim_}, data.terminated(row), data.truncated(row));
+      if (!next_actions_) continue;
+      const float* next = data.next_action(row);
+      given_actions_.insert(given_actions_.end(), next, next + action_dim_);
+      given_valid_.push_back(data.next_action_valid(row) ? 1 : 0);
+    }
+    const int64_t last = first + count - 1;
+    if (builder_.episode_open() && data.next_action_valid(last)) {
+      builder_.end_episode({data.next_action(last), action_dim_});
+    }
+  }
+
+  size_t obs_dim_, action_dim_;
+  bool next_actions_;
+  DatasetBuilder builder_;
+  std::vector<float> given_actions_;
+  std::vector<uint8_t> given_valid_;
+};
+
+}  // namespace
+
+TransitionDataset mix_transition_datasets(std::span<const DatasetPart> parts, int64_t size,
+                                          uint64_t seed) {
+  check_parts(parts, size);
+  bool next_actions = false;
+  int64_t all_rows = 0;
+  for (const auto& part : parts) {
+    next_actions = next_actions || part.dataset.has_next_actions();
+    all_rows += part.dataset.rows();
+  }
+  const auto rows = shares(parts, size > 0 ? size : all_rows);
+  Mixer mixer(parts[0].dataset.obs_dim(), parts[0].dataset.action_dim(), next_actions);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    mixer.add_part(parts[i].dataset, rows[i], Rng(seed, "mix/" + std::to_string(i)));
+  }
+  return std::move(mixer).build();
+}
+
+}  // namespace rl_training

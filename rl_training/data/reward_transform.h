@@ -1,0 +1,43 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rl_training/data/transition_dataset.h"
+
+namespace rl_training {
+
+// clip(scale * sign(reward) + shift), each part only where wanted, in this order. Used on datasets
+// and on rewards of the environment alike; evaluation reports raw rewards.
+struct RewardTransform {
+  bool sign = false;
+  double scale = 1, shift = 0;
+  std::optional<double> clip_min, clip_max;
+
+  double apply(double reward) const;
+  bool identity() const;
+};
+
+// A preset and explicit parts, which override those of the preset.
+struct RewardTransformSpec {
+  std::string preset;  // "": none
+  std::optional<bool> sign;
+  std::optional<double> scale, shift, clip_min, clip_max;
+};
+
+struct RewardPreset {
+  const char* name;
+  const char* meaning;
+  bool needs_dataset;
+};
+const std::vector<RewardPreset>& reward_presets();
+
+// `dataset` serves presets that depend on the returns in the data; without it they are refused.
+// Unknown preset, clip_min above clip_max, numbers that are not finite: Error{config}.
+RewardTransform resolve_reward_transform(const RewardTransformSpec& spec,
+                                         const TransitionDataset* dataset);
+
+TransitionDataset transform_rewards(const TransitionDataset& dataset,
+                                    const RewardTransform& transform);
+
+}  // namespace rl_training

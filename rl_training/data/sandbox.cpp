@@ -1,0 +1,355 @@
+#include "rl_training/data/sandbox.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <new>
+#include <utility>
+
+#include "rl_training/util/error.h"
+
+namespace rl_training {
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+constexpr int64_t kAlignment = 64;
+constexpr int64_t kMaxMessage = 16 * kMiB;
+constexpr uint64_t kMagic = 0x726c5f7472616e73;
+constexpr int kOutputDescriptor = 3;
+
+// A descriptor that closes itself.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// The last bytes of the output.
+struct Trailer {
+  uint64_t message_bytes = 0, magic = 0;
+};
+
+// Numbers and texts one after the other.
+class MessageWriter {
+ public:
+  void number(int64_t value) { bytes_.append(reinterpret_cast<const char*>(&value), 8); }
+  void text(const std::string& value) {
+    number(static_cast<int64_t>(value.size()));
+    bytes_ += value;
+  }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+class MessageReader {
+ public:
+  explicit MessageReader(std::string bytes) : bytes_(std::move(bytes)) {}
+  int64_t number() {
+    int64_t value = 0;
+    require(sizeof value);
+    std::memcpy(&value, bytes_.data() + used_, sizeof value);
+    used_ += sizeof value;
+    return value;
+  }
+  std::string text() {
+    const int64_t size = number();
+    if (size < 0) require(bytes_.size() + 1);
+    require(static_cast<size_t>(size));
+    used_ += static_cast<size_t>(size);
+    return bytes_.substr(used_ - static_cast<size_t>(size), static_cast<size_t>(size));
+  }
+
+ private:
+  void require(size_t size) const {
+    if (size > bytes_.size() - used_) throw Error(ErrorKind::internal, "broken sandbox message");
+  }
+  std::string bytes_;
+  size_t used_ = 0;
+};
+
+// Writes to the memory file that the parent will map.
+class MemoryFileOutput final : public SandboxOutput {
+ public:
+  void text(const std::string& text) override { text_ = text; }
+  void array(const void* data, int64_t bytes) override {
+    arrays_.emplace_back(position_, bytes);
+    append(data, bytes);
+    position_ = (position_ + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  void finish() {
+    MessageWriter message;
+    message.number(0);
+    message.text(text_);
+    message.number(static_cast<int64_t>(arrays_.size()));
+    for (const auto& [offset, bytes] : arrays_) {
+      message.number(offset);
+      message.number(bytes);
+    }
+    close(message);
+  }
+  void fail(const Error& error) {
+    MessageWriter message;
+    message.number(static_cast<int64_t>(error.kind()));
+    message.text(error.place().file);
+    message.number(error.place().line);
+    message.text(error.place().key);
+    message.text(error.message());
+    position_ = 0;
+    if (::ftruncate(kOutputDescriptor, 0) != 0) ::_exit(1);
+    close(message);
+  }
+
+ private:
+  void close(const MessageWriter& message) {
+    append(message.bytes().data(), static_cast<int64_t>(message.bytes().size()));
+    const Trailer trailer{message.bytes().size(), kMagic};
+    append(&trailer, sizeof trailer);
+  }
+  void append(const void* data, int64_t bytes) {
+    const char* next = static_cast<const char*>(data);
+    while (bytes > 0) {
+      const auto chunk = static_cast<size_t>(std::min<int64_t>(bytes, 64 * kMiB));
+      const ssize_t count = ::pwrite(kOutputDescriptor, next, chunk, position_);
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) throw std::bad_alloc();
+      next += count;
+      bytes -= count;
+      position_ += count;
+    }
+  }
+
+  std::string text_;
+  std::vector<std::pair<int64_t, int64_t>> arrays_;
+  int64_t position_ = 0;
+};
+
+void limit(int resource, int64_t value) {
+  rlimit now{};
+  if (::getrlimit(static_cast<__rlimit_resource>(resource), &now) != 0) ::_exit(1);
+  now.rlim_max = std::min(now.rlim_max, static_cast<rlim_t>(value));
+  now.rlim_cur = now.rlim_max;
+  if (::setrlimit(static_cast<__rlimit_resource>(resource), &now) != 0) ::_exit(1);
+}
+
+// Nothing of the parent stays reachable but the memory file, which becomes descriptor 3.
+void close_descriptors(int output) {
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null < 0) ::_exit(1);
+  // Both may lie below 3 themselves when the parent runs without a standard stream.
+  const int kept = ::fcntl(output, F_DUPFD_CLOEXEC, 10), quiet = ::fcntl(null, F_DUPFD_CLOEXEC, 10);
+  if (kept < 0 || quiet < 0) ::_exit(1);
+  for (const int stream : {0, 1, 2}) ::dup2(quiet, stream);
+  if (::dup2(kept, kOutputDescriptor) < 0) ::_exit(1);
+  if (::close_range(kOutputDescriptor + 1, ~0u, 0) != 0) {
+    rlimit files{};
+    ::getrlimit(RLIMIT_NOFILE, &files);
+    for (rlim_t fd = kOutputDescriptor + 1; fd < std::min<rlim_t>(files.rlim_cur, 65536); ++fd) {
+      ::close(static_cast<int>(fd));
+    }
+  }
+}
+
+void confine(int output, const SandboxLimits& limits, int64_t mapped_bytes) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::prctl(PR_SET_DUMPABLE, 0);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGSYS}) {
+    ::signal(signal, SIG_DFL);
+  }
+  // Then a write past the limit fails instead of killing.
+  ::signal(SIGXFSZ, SIG_IGN);
+  close_descriptors(output);
+  limit(RLIMIT_CORE, 0);
+  limit(RLIMIT_CPU, limits.cpu_seconds);
+  limit(RLIMIT_FSIZE, limits.output_bytes + kMaxMessage);
+  limit(RLIMIT_AS, mapped_bytes + limits.memory_bytes);
+}
+
+[[noreturn]] void run_child(const std::string& file, const SandboxLimits& limits,
+                            const std::function<void(SandboxOutput&)>& reader) {
+  MemoryFileOutput output;
+  try {
+    try {
+      reader(output);
+      output.finish();
+    } catch (const Error& error) {
+      output.fail(error);
+    } catch (const std::bad_alloc&) {
+      output.fail(Error(ErrorKind::data, {file, 0, ""},
+                        "needs more memory than the limit of " +
+                            std::to_string(limits.memory_bytes / kMiB) + " MiB"));
+    } catch (const std::exception& error) {
+      output.fail(Error(ErrorKind::data, {file, 0, ""}, error.what()));
+    }
+  } catch (...) {
+    ::_exit(1);
+  }
+  ::_exit(0);
+}
+
+// Waits; a child that hangs without using its CPU time is ended.
+int wait_for(pid_t child, int64_t seconds) {
+  const Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+  if (handle.get() >= 0) {
+    pollfd ready{handle.get(), POLLIN, 0};
+    const auto limit_ms = static_cast<int>(std::min<int64_t>(seconds, 1'000'000) * 1000);
+    int result = 0;
+    do {
+      result = ::poll(&ready, 1, limit_ms);
+    } while (result < 0 && errno == EINTR);
+    if (result == 0) ::kill(child, SIGKILL);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) throw Error(ErrorKind::internal, "lost the reader process");
+  }
+  return status;
+}
+
+void check_status(const std::string& file, int status, const SandboxLimits& limits) {
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+  std::string reason = "damaged or hostile file (reader died with ";
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    // At its soft limit the child gets SIGXCPU, at the hard one SIGKILL.
+    if (signal == SIGXCPU || signal == SIGKILL) {
+      reason = "took too long or was killed (reading is limited to " +
+               std::to_string(limits.cpu_seconds) + " s of CPU time; got ";
+    }
+    reason += "signal " + std::to_string(signal) + ")";
+  } else {
+    reason += "exit code " + std::to_string(WEXITSTATUS(status)) + ")";
+  }
+  throw Error(ErrorKind::data, {file, 0, ""}, reason);
+}
+
+SandboxResult receive(int output) {
+  struct stat info {};
+  if (::fstat(output, &info) != 0) throw Error(ErrorKind::internal, "lost the reader's output");
+  const int64_t size = info.st_size;
+  const auto read_at = [&](int64_t offset, void* out, size_t bytes) {
+    if (::pread(output, out, bytes, offset) != static_cast<ssize_t>(bytes)) {
+      throw Error(ErrorKind::internal, "broken sandbox message");
+    }
+  };
+  Trailer trailer;
+  read_at(size - static_cast<int64_t>(sizeof trailer), &trailer, sizeof trailer);
+  const int64_t data_end = size - static_cast<int64_t>(sizeof trailer + trailer.message_bytes);
+  if (trailer.magic != kMagic || trailer.message_bytes > kMaxMessage || data_end < 0) {
+    throw Error(ErrorKind::internal, "broken sandbox message");
+  }
+  std::string bytes(trailer.message_bytes, '\0');
+  read_at(data_end, bytes.data(), bytes.size());
+  MessageReader message(std::move(bytes));
+
+  if (const int64_t kind = message.number(); kind != 0) {
+    ErrorPlace place;
+    place.file = message.text();
+    place.line = static_cast<int>(message.number());
+    place.key = message.text();
+    throw Error(static_cast<ErrorKind>(kind), place, message.text());
+  }
+  SandboxResult result;
+  result.text = message.text();
+  const int64_t count = message.number();
+  if (count == 0) return result;
+  void* memory = ::mmap(nullptr, static_cast<size_t>(size), PROT_READ, MAP_PRIVATE, output, 0);
+  if (memory == MAP_FAILED) throw Error(ErrorKind::io, "cannot map the reader's output");
+  const std::shared_ptr<const void> owner(memory, [size](const void* start) {
+    ::munmap(const_cast<void*>(start), static_cast<size_t>(size));
+  });
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t offset = message.number(), length = message.number();
+    if (offset < 0 || length < 0 || offset % kAlignment != 0 || offset > data_end ||
+        length > data_end - offset) {
+      throw Error(ErrorKind::internal, "broken sandbox message");
+    }
+    result.arrays.emplace_back(owner, static_cast<const unsigned char*>(memory) + offset, length);
+  }
+  return result;
+}
+
+int64_t mapped_bytes() {
+  int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * ::sysconf(_SC_PAGESIZE);
+}
+
+}  // namespace
+
+SandboxLimits SandboxLimits::for_file(const std::string& path) {
+  struct stat info {};
+  const int64_t size = ::stat(path.c_str(), &info) == 0 ? info.st_size : 0;
+  constexpr int64_t kMaxArrays = int64_t{8} << 30;  // as in npz_archive.h and hdf5_file.h
+  // Deflate reaches 1032 : 1, and small numbers grow when converted.
+  const int64_t arrays = size > kMaxArrays / 4400 ? kMaxArrays : 4400 * size;
+  SandboxLimits limits;
+  limits.output_bytes = arrays;
+  // Arrays as read, and once more while they are put together.
+  limits.memory_bytes = 2 * arrays + 256 * kMiB;
+  limits.cpu_seconds = 30 + size / (5 * kMiB);
+  return limits;
+}
+
+void forbid_opening_files() {
+  if (sandbox_is_strict()) limit(RLIMIT_NOFILE, 0);
+}
+
+bool sandbox_is_strict() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(undefined_behavior_sanitizer)
+  return false;
+#else
+  return true;
+#endif
+#else
+  return true;
+#endif
+}
+
+SandboxResult run_in_sandbox(const std::string& file, const SandboxLimits& limits,
+                             const std::function<void(SandboxOutput&)>& reader) {
+  const Descriptor output(::memfd_create("rl_training", MFD_CLOEXEC));
+  if (output.get() < 0) {
+    throw Error(ErrorKind::io, {file, 0, ""},
+                std::string("cannot start a reader: ") + std::strerror(errno));
+  }
+  const int64_t mapped = mapped_bytes();
+  const pid_t child = ::fork();
+  if (child < 0) {
+    throw Error(ErrorKind::io, {file, 0, ""},
+                std::string("cannot start a reader: ") + std::strerror(errno));
+  }
+  if (child == 0) {
+    confine(output.get(), limits, mapped);
+    run_child(file, limits, reader);
+  }
+  check_status(file, wait_for(child, 60 + 10 * limits.cpu_seconds), limits);
+  return receive(output.get());
+}
+
+}  // namespace rl_training
