@@ -26,6 +26,7 @@ void add_algorithms(CLI::App& program, Invocation& call);
 void add_envs(CLI::App& program, Invocation& call);
 void add_config(CLI::App& program, Invocation& call);
 void add_env(CLI::App& program, Invocation& call);
+void add_dataset(CLI::App& program, Invocation& call);
 void add_doctor(CLI::App& program, Invocation& call);
 void add_bench(CLI::App& program, Invocation& call);
 

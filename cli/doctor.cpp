@@ -86,8 +86,8 @@ std::string trained_bytes(const std::string& directory, int threads) {
   config.total_timesteps = config.eval_interval = config.checkpoint_interval = 20;
   config.eval_episodes = 2;
   config.algorithm->hidden_sizes = {32, 32};
-  config.dataset.kind = "random";
-  config.dataset.size = 500;
+  config.dataset.source.kind = "random";
+  config.dataset.source.size = 500;
   const auto result = Run::start(config, {})->train();
   return posix_file_system().read_file(result.checkpoint + "/tensors.safetensors");
 }

@@ -12,8 +12,11 @@ void list_environments(bool json) {
   Json list = Json::array();
   std::vector<std::vector<std::string>> rows;
   for (const auto& info : environments()) {
-    list.push_back({{"id", info.id}, {"summary", info.summary}});
-    rows.push_back({info.id, info.summary});
+    const bool usable = info.unavailable.empty();
+    list.push_back({{"id", info.id},
+                    {"summary", info.summary},
+                    {"unavailable", usable ? Json(nullptr) : Json(info.unavailable)}});
+    rows.push_back({info.id, usable ? info.summary : "not in this build: " + info.unavailable});
   }
   if (json) return print_json({{"environments", list}});
   print(text_table(rows, {"id", "summary"}));
@@ -26,6 +29,7 @@ Json json_numbers(const std::vector<double>& values) {
 }
 
 std::string bounds_text(const std::vector<double>& low, const std::vector<double>& high) {
+  if (low.empty()) return "unbounded";
   std::string text;
   for (size_t i = 0; i < low.size(); ++i) {
     text += fmt::format("{}[{:g}, {:g}]", i == 0 ? "" : " ", low[i], high[i]);

@@ -22,19 +22,24 @@ int run_evaluate(const EvaluateArguments& arguments, const Invocation& call) {
   const auto seed =
       arguments.seed.given() ? arguments.seed.read("--seed", at_least(0)) : policy.config().seed;
   const auto result = policy.evaluate(episodes, static_cast<uint64_t>(seed));
-  const Json report = {{"episodes", episodes},
-                       {"return_mean", json_number(result.return_mean)},
-                       {"return_std", json_number(result.return_std)},
-                       {"length_mean", json_number(result.length_mean)},
-                       {"normalized_score", nullptr},
-                       {"checkpoint", checkpoint.path},
-                       {"env_id", policy.config().env_id},
-                       {"seed", seed}};
+  const Json report = {
+      {"episodes", episodes},
+      {"return_mean", json_number(result.return_mean)},
+      {"return_std", json_number(result.return_std)},
+      {"length_mean", json_number(result.length_mean)},
+      {"normalized_score",
+       result.normalized_score ? json_number(*result.normalized_score) : Json(nullptr)},
+      {"checkpoint", checkpoint.path},
+      {"env_id", policy.config().env_id},
+      {"seed", seed}};
   if (call.json) {
     print_json(report);
   } else {
     print(text_table(
         {{"return", mean_and_std(report, "return_mean", "return_std")},
+         {"normalized score", result.normalized_score
+                                  ? fmt::format("{:.1f}", *result.normalized_score)
+                                  : "none for this task"},
          {"episode length", fmt::format("{:.1f}", result.length_mean)},
          {"episodes", fmt::format("{} of {}, seed {}{}", episodes, policy.config().env_id, seed,
                                   arguments.seed.given() ? "" : " (of the config)")},

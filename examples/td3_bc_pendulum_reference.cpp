@@ -28,8 +28,9 @@ TrainConfig run_options(int64_t updates, const std::string& output_dir) {
   config.eval_episodes = 20;
   config.eval_interval = 1000;
   config.checkpoint_interval = 1000;
-  config.dataset.kind = "recipe";  // "npz" with dataset.path reads transitions from a file
-  config.dataset.id = "pendulum/medium";
+  config.dataset.source.kind =
+      "recipe";  // "d4rl" with dataset.source.path reads transitions from a file
+  config.dataset.source.id = "pendulum/medium";
   return config;
 }
 

@@ -1,6 +1,7 @@
 #include "rl_training/envs/reference_scores.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -63,15 +64,24 @@ bool has_id(const Family& family, std::string_view id) {
 
 }  // namespace
 
-std::optional<ReferenceScores> reference_scores(const std::string& d4rl_task_id) {
+std::optional<ReferenceScores> reference_scores(const std::string& task_id) {
+  static const std::map<std::string, std::string> environments = {
+      {"Hopper-v4", "hopper-medium-v2"},
+      {"HalfCheetah-v4", "halfcheetah-medium-v2"},
+      {"Walker2d-v4", "walker2d-medium-v2"},
+      {"Ant-v4", "ant-medium-v2"},
+      {"Ant-v4-d4rl", "ant-medium-v2"}};
+  if (const auto found = environments.find(task_id); found != environments.end()) {
+    return reference_scores(found->second);
+  }
   for (const Family& family : families()) {
-    if (has_id(family, d4rl_task_id)) return family.scores;
+    if (has_id(family, task_id)) return family.scores;
   }
   return std::nullopt;
 }
 
-std::optional<double> normalized_score(const std::string& d4rl_task_id, double episode_return) {
-  const auto scores = reference_scores(d4rl_task_id);
+std::optional<double> normalized_score(const std::string& task_id, double episode_return) {
+  const auto scores = reference_scores(task_id);
   if (!scores) return std::nullopt;
   return 100 * (episode_return - scores->random) / (scores->expert - scores->random);
 }

@@ -9,10 +9,11 @@ struct ReferenceScores {
   double random = 0, expert = 0;
 };
 
-// By D4RL's id of a dataset, for example "hopper-medium-v2"; nothing for other ids.
-std::optional<ReferenceScores> reference_scores(const std::string& d4rl_task_id);
+// By D4RL's id of a dataset, for example "hopper-medium-v2", or by the id of an environment whose
+// tasks all share them, for example "Hopper-v4"; nothing for other ids.
+std::optional<ReferenceScores> reference_scores(const std::string& task_id);
 
 // 0 for the random policy, 100 for the expert; nothing where there are no reference scores.
-std::optional<double> normalized_score(const std::string& d4rl_task_id, double episode_return);
+std::optional<double> normalized_score(const std::string& task_id, double episode_return);
 
 }  // namespace rl_training

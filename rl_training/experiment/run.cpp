@@ -247,7 +247,7 @@ void Run::write_metadata(int64_t from_update) {
   metadata["env_id"] = config().env_id;
   metadata["seed"] = config().seed;
   metadata["config_hash"] = config_hash(config());
-  metadata["dataset"] = {{"kind", config().dataset.kind},
+  metadata["dataset"] = {{"kind", config().dataset.source.kind},
                          {"rows", dataset_facts_.rows},
                          {"episodes", dataset_facts_.episodes},
                          {"return_mean", json_number(dataset_facts_.mean_return)},

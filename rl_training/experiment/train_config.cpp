@@ -58,15 +58,14 @@ void check_together(const ConfigNode& root, const TrainConfig& config) {
     const auto names = metric_names(config.algo);
     const auto& metric = config.early_stopping.metric;
     if (std::find(names.begin(), names.end(), metric) == names.end()) {
-      throw Error(ErrorKind::config, {"", 0, "algo_kwargs.early_stopping"},
+      throw Error(ErrorKind::config, {"", 0, "early_stopping"},
                   "no such metric: " + metric + " (expected one of " + join(names, ", ") +
                       did_you_mean(metric, names) + ")");
     }
   } catch (const Error& error) {
     const auto* kwargs = root.find("algo_kwargs");
-    const auto& full_key = error.place().key;
-    const auto key = full_key.substr(full_key.rfind('.') + 1);
-    const auto* node = kwargs == nullptr ? nullptr : kwargs->find(key);
+    const auto& key = error.place().key;  // below algo_kwargs
+    const auto* node = kwargs == nullptr ? nullptr : kwargs->find(key.substr(0, key.find('[')));
     if (node == nullptr) node = kwargs == nullptr ? &root : kwargs;
     node->fail("algo_kwargs." + key, error.message());
   }
@@ -110,7 +109,8 @@ void TrainConfig::visit_algo_kwargs(OptionVisitor& options) {
 std::vector<std::string> metric_names(const std::string& algo) {
   std::vector<std::string> names = {"global_step",      "update_count",    "epoch",
                                     "learning_rate",    "lr_scale",        "dataset_size",
-                                    "eval_return_mean", "eval_return_std", "eval_length_mean"};
+                                    "eval_return_mean", "eval_return_std", "eval_length_mean",
+                                    "normalized_score"};
   const auto& metrics = find_algorithm(algo).metrics;
   names.insert(names.end(), metrics.begin(), metrics.end());
   return names;

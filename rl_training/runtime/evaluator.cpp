@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rl_training/envs/reference_scores.h"
+
 namespace rl_training {
 namespace {
 
@@ -51,6 +53,7 @@ EvaluationResult Evaluator::run(Algorithm& algorithm, const ObsNormalizer& norma
     }
   }
   summarise(result);
+  result.normalized_score = normalized_score(env_id_, result.return_mean);
   return result;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "rl_training/algorithms/algorithm.h"
@@ -12,6 +13,7 @@ struct EvaluationResult {
   std::vector<double> returns;  // raw rewards, undiscounted
   std::vector<int64_t> lengths;
   double return_mean = 0, return_std = 0, length_mean = 0;  // population std over episodes
+  std::optional<double> normalized_score;  // of the mean, where the task has reference scores
 };
 
 // Plays whole episodes with the greedy policy, all at once as one batch. It has a stream of its

@@ -113,6 +113,7 @@ bool Trainer::evaluate(Json& row, const Callbacks& callbacks) {
   row["eval_return_mean"] = json_number(result.return_mean);
   row["eval_return_std"] = json_number(result.return_std);
   row["eval_length_mean"] = json_number(result.length_mean);
+  if (result.normalized_score) row["normalized_score"] = json_number(*result.normalized_score);
   if (callbacks.on_eval_end) callbacks.on_eval_end(progress(), result);
   if (update_ == 0) return false;
   const bool best = !has_best_ || result.return_mean > best_return_;

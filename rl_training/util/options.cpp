@@ -219,6 +219,22 @@ void OptionReader::group(const char* key, const char*,
   inner.finish();
 }
 
+void OptionReader::groups(const char* key, const char*, size_t,
+                          const std::function<void(size_t)>& resize,
+                          const std::function<void(size_t, OptionVisitor&)>& body) {
+  const auto* node = take(key);
+  if (node == nullptr || node->kind == ConfigNode::Kind::null) return;
+  if (node->kind != ConfigNode::Kind::list) {
+    node->fail(path_of(key), "not a list " + expected("a list of maps", *node));
+  }
+  resize(node->items.size());
+  for (size_t i = 0; i < node->items.size(); ++i) {
+    OptionReader inner(node->items[i], path_of(key) + "[" + std::to_string(i) + "]");
+    body(i, inner);
+    inner.finish();
+  }
+}
+
 void OptionReader::finish(const std::vector<std::string>& elsewhere) const {
   for (const auto& [key, value] : map_.entries) {
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
@@ -276,6 +292,15 @@ class OptionWriter final : public OptionVisitor {
     body(inner);
     json[key] = inner.json;
   }
+  void groups(const char* key, const char*, size_t count, const std::function<void(size_t)>&,
+              const std::function<void(size_t, OptionVisitor&)>& body) override {
+    json[key] = Json::array();
+    for (size_t i = 0; i < count; ++i) {
+      OptionWriter inner;
+      body(i, inner);
+      json[key].push_back(inner.json);
+    }
+  }
 };
 
 class OptionLister final : public OptionVisitor {
@@ -322,6 +347,10 @@ class OptionLister final : public OptionVisitor {
     OptionLister inner(prefix_ + key + ".");
     body(inner);
     rows.insert(rows.end(), inner.rows.begin(), inner.rows.end());
+  }
+  void groups(const char* key, const char* meaning, size_t, const std::function<void(size_t)>&,
+              const std::function<void(size_t, OptionVisitor&)>&) override {
+    add(key, "list of maps", "none", "", meaning);
   }
 
  private:

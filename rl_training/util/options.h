@@ -53,6 +53,10 @@ class OptionVisitor {
   virtual void group(const char* key, const char* meaning,
                      const std::function<void(OptionVisitor&)>& body, bool* present = nullptr,
                      const char* shorthand = nullptr) = 0;
+  // A list of maps. `resize` makes room for so many before `body` visits each by its index.
+  virtual void groups(const char* key, const char* meaning, size_t count,
+                      const std::function<void(size_t)>& resize,
+                      const std::function<void(size_t, OptionVisitor&)>& body) = 0;
 };
 
 // Fills fields from a map node. Wrong type, out of range, not finite: Error{config} at once.
@@ -77,6 +81,9 @@ class OptionReader final : public OptionVisitor {
   void texts(const char* key, std::vector<std::string>& value, const char* meaning) override;
   void group(const char* key, const char* meaning, const std::function<void(OptionVisitor&)>& body,
              bool* present, const char* shorthand) override;
+  void groups(const char* key, const char* meaning, size_t count,
+              const std::function<void(size_t)>& resize,
+              const std::function<void(size_t, OptionVisitor&)>& body) override;
 
   // A key read by other means (a nested block with its own reader).
   void accept(const char* key) { known_.emplace_back(key); }

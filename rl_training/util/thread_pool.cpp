@@ -22,10 +22,14 @@ inline void pause_core() {
 
 }  // namespace
 
+// A job is open as long as tasks of it can be taken. The ticket holds the number of the job in its
+// upper half and how many tasks are left to take in its lower half: whoever takes the ticket from n
+// to n - 1 owns a task, and the job cannot end before that task is done. So the caller never waits
+// for a thread that has not begun (it may not be running at all), and a thread that comes late
+// finds nothing to take.
 struct ThreadPool::Shared {
-  alignas(64) std::atomic<uint64_t> generation{0};  // grows by one for each job
-  alignas(64) std::atomic<int64_t> next_task{0};
-  alignas(64) std::atomic<int> busy{0};  // workers that have not yet left the current job
+  alignas(64) std::atomic<uint64_t> ticket{0};
+  alignas(64) std::atomic<int64_t> done{0};
   std::atomic<bool> stop{false};
   int64_t tasks = 0;
   Call call = nullptr;
@@ -34,45 +38,56 @@ struct ThreadPool::Shared {
   std::exception_ptr error;
 };
 
+namespace {
+
+constexpr uint64_t kLeft = 0xffffffff;
+
+}  // namespace
+
 ThreadPool::ThreadPool(int threads) : shared_(std::make_unique<Shared>()) {
   for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { worker_loop(); });
 }
 
 ThreadPool::~ThreadPool() {
   shared_->stop.store(true);
-  shared_->generation.fetch_add(1);
-  shared_->generation.notify_all();
+  shared_->ticket.fetch_add(kLeft + 1);
+  shared_->ticket.notify_all();
   for (auto& worker : workers_) worker.join();
 }
 
+// Takes and does tasks until none is left to take.
 void ThreadPool::work() {
-  for (;;) {
-    const int64_t task = shared_->next_task.fetch_add(1, std::memory_order_relaxed);
-    if (task >= shared_->tasks) return;
+  uint64_t ticket = shared_->ticket.load(std::memory_order_acquire);
+  while ((ticket & kLeft) != 0) {
+    if (!shared_->ticket.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel)) {
+      continue;
+    }
+    const int64_t task = shared_->tasks - static_cast<int64_t>(ticket & kLeft);
     try {
       shared_->call(shared_->body, task);
     } catch (...) {
       const std::lock_guard lock(shared_->error_mutex);
       if (!shared_->error) shared_->error = std::current_exception();
     }
+    shared_->done.fetch_add(1, std::memory_order_acq_rel);
+    ticket = shared_->ticket.load(std::memory_order_acquire);
   }
 }
 
 void ThreadPool::worker_loop() {
-  uint64_t seen = 0;
+  int spins = 0;
   for (;;) {
-    int spins = 0;
-    while (shared_->generation.load(std::memory_order_acquire) == seen) {
-      if (++spins < kSpins) {
-        pause_core();
-      } else {
-        shared_->generation.wait(seen, std::memory_order_acquire);
-      }
+    const uint64_t ticket = shared_->ticket.load(std::memory_order_acquire);
+    if (shared_->stop.load(std::memory_order_relaxed)) return;
+    if ((ticket & kLeft) != 0) {
+      work();
+      spins = 0;
+    } else if (++spins < kSpins) {
+      pause_core();
+    } else {
+      shared_->ticket.wait(ticket, std::memory_order_acquire);
+      spins = 0;
     }
-    ++seen;
-    if (shared_->stop.load()) return;
-    work();
-    shared_->busy.fetch_sub(1, std::memory_order_release);
   }
 }
 
@@ -80,13 +95,12 @@ void ThreadPool::run_shared(int64_t tasks, Call call, const void* body) {
   shared_->tasks = tasks;
   shared_->call = call;
   shared_->body = body;
-  shared_->next_task.store(0, std::memory_order_relaxed);
-  shared_->busy.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
-  shared_->generation.fetch_add(1, std::memory_order_release);
-  shared_->generation.notify_all();
+  shared_->done.store(0, std::memory_order_relaxed);
+  const uint64_t job = (shared_->ticket.load(std::memory_order_relaxed) | kLeft) + 1;
+  shared_->ticket.store(job | static_cast<uint64_t>(tasks), std::memory_order_release);
+  shared_->ticket.notify_all();
   work();
-  int spins = 0;
-  while (shared_->busy.load(std::memory_order_acquire) != 0) {
+  for (int spins = 0; shared_->done.load(std::memory_order_acquire) != tasks;) {
     if (++spins < kSpins) {
       pause_core();
     } else {

@@ -29,7 +29,7 @@ TD3BC small_agent(const std::string& output_dir, int64_t updates = 60) {
   config.eval_interval = 20;
   config.log_interval = 5;
   config.checkpoint_interval = 7;
-  config.dataset.size = 600;
+  config.dataset.source.size = 600;
   return TD3BC("Pendulum-v1", options, config);
 }
 
@@ -87,7 +87,7 @@ TEST(Agent, OptionsInCodeAreChecked) {
 TEST(Agent, ComesFromAPackagedConfig) {
   const auto agent = TD3BC::from_config("td3_bc/pendulum");
   EXPECT_EQ(agent.config().algo, "td3_bc");
-  EXPECT_EQ(agent.config().dataset.id, "pendulum/medium");
+  EXPECT_EQ(agent.config().dataset.source.id, "pendulum/medium");
   EXPECT_THROW(TD3BC::from_config("td3_bc/nothing"), Error);
 }
 

@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
   config.output_dir = argc > 1 ? argv[1] : "runs";
   config.total_timesteps = 10;
   config.eval_episodes = 2;
-  config.dataset.size = 300;
+  config.dataset.source.size = 300;
   TD3BC agent("Pendulum-v1", options, config);
   const auto result = agent.learn();
   const double action = agent.predict({1.0, 0.0, 0.0}).at(0);

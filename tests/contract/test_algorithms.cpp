@@ -115,18 +115,21 @@ TEST_P(AlgorithmContract, GoesOnExactlyWhereItWasSaved) {
 
 // What is reported goes on, too: values of a delayed part are held over the gap.
 TEST_P(AlgorithmContract, ReportsTheSameAfterLoading) {
-  const auto first = make(info_);
-  Batches batches(info_);
-  train(*first, batches, 7);
-  const auto second = make(info_, 99);
-  load_state(save_state(visit(*first)), "saved", visit(*second));
-  const auto& batch = batches.next();
-  const auto expected = first->update(batch, 1.0), got = second->update(batch, 1.0);
-  ASSERT_EQ(got.values().size(), expected.values().size());
-  for (const auto& [name, value] : expected.values()) {
-    ASSERT_EQ(got.get(name).defined(), value.defined()) << name;
-    if (!value.defined()) continue;
-    EXPECT_EQ(got.get(name).item<float>(), value.item<float>()) << name;
+  for (const int saved_after : {5, 6, 7, 8}) {
+    SCOPED_TRACE(saved_after);
+    const auto first = make(info_);
+    Batches batches(info_);
+    train(*first, batches, saved_after);
+    const auto second = make(info_, 99);
+    load_state(save_state(visit(*first)), "saved", visit(*second));
+    const auto& batch = batches.next();
+    const auto expected = first->update(batch, 1.0), got = second->update(batch, 1.0);
+    ASSERT_EQ(got.values().size(), expected.values().size());
+    for (const auto& [name, value] : expected.values()) {
+      ASSERT_EQ(got.get(name).defined(), value.defined()) << name;
+      if (!value.defined()) continue;
+      EXPECT_EQ(got.get(name).item<float>(), value.item<float>()) << name;
+    }
   }
 }
 

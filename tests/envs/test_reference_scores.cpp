@@ -43,7 +43,7 @@ TEST(ReferenceScores, AreD4RLs) {
 
 TEST(ReferenceScores, TakeNothingButExactIds) {
   for (const char* id :
-       {"", "hopper", "hopper-v2", "Hopper-v4", "hopper-medium-v3", "hopper-medium",
+       {"", "hopper", "hopper-v2", "Hopper-v3", "hopper-medium-v3", "hopper-medium",
         "hopper-medium-v2 ", "hopper-mediumv2", "antmaze-umaze-v1", "maze2d-open-v1",
         "pen-human-v2", "ant-umaze-v0", "hopper-medium-v22"}) {
     EXPECT_FALSE(reference_scores(id)) << id;

@@ -90,10 +90,10 @@ TEST(TrainConfig, EveryKeyReachesItsField) {
   EXPECT_EQ(config.early_stopping.min_delta, 0.01);
   EXPECT_EQ(config.early_stopping.min_steps, 23);
   EXPECT_EQ(config.early_stopping.target_value, -1.5);
-  EXPECT_EQ(config.dataset.kind, "recipe");
-  EXPECT_EQ(config.dataset.id, "pendulum/medium");
-  EXPECT_EQ(config.dataset.size, 24);
-  EXPECT_EQ(config.dataset.seed, 25);
+  EXPECT_EQ(config.dataset.source.kind, "recipe");
+  EXPECT_EQ(config.dataset.source.id, "pendulum/medium");
+  EXPECT_EQ(config.dataset.source.size, 24);
+  EXPECT_EQ(config.dataset.source.seed, 25);
   EXPECT_FALSE(config.dataset.normalize_observations);
 }
 

@@ -174,6 +174,12 @@ TEST_F(RunTest, AnotherDatasetIsRefused) {
   }
 }
 
+TEST_F(RunTest, ThatCannotStartLeavesNothing) {
+  auto absent = config({"dataset_kind=npz", "dataset_size=0", "dataset_path=/absent.npz"});
+  EXPECT_THROW(Run::start(absent, context()), Error);
+  EXPECT_FALSE(fs::exists(directory_ / "runs"));
+}
+
 // A file where the directory of the checkpoints should be stands for a disk that fails.
 class FailingSaves : public RunTest {
  protected:
