@@ -2,6 +2,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "bench/contenders.h"
 #include "cli/arguments.h"
@@ -28,10 +30,12 @@ struct Entry {
   std::vector<double> rates = {};  // updates a second, one for each round
 };
 
-// Contenders take turns, so that a change of the machine's mood meets all of them.
+// Contenders take turns, so that a change of the machine's mood meets all of them. The pause lets
+// the idle threads of the one before go to sleep: BLAS and OpenMP spin for a while first.
 void take_turns(std::vector<Entry>& entries, int64_t rounds, int64_t updates) {
   for (int64_t round = -1; round < rounds; ++round) {  // the first one warms up
     for (auto& entry : entries) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
       const double rate = static_cast<double>(updates) / entry.contender->seconds_for(updates);
       if (round >= 0) entry.rates.push_back(rate);
     }
@@ -58,7 +62,7 @@ Json measure(const BenchSize& size, int threads, double fma_gflops,
   const int64_t rounds =
       arguments.rounds.given() ? arguments.rounds.read("rounds", at_least(1)) : 5;
   const int64_t updates =
-      arguments.updates.given() ? arguments.updates.read("updates", at_least(1)) : 100;
+      arguments.updates.given() ? arguments.updates.read("updates", at_least(1)) : 300;
   take_turns(entries, rounds, updates);
 
   Json result = {

@@ -28,8 +28,8 @@ TrainConfig run_options(int64_t updates, const std::string& output_dir) {
   config.eval_episodes = 20;
   config.eval_interval = 1000;
   config.checkpoint_interval = 1000;
-  config.dataset.source.kind =
-      "recipe";  // "d4rl" with dataset.source.path reads transitions from a file
+  // Made on the spot; kind "d4rl" (or minari, npz, csv) with `path` reads transitions from a file.
+  config.dataset.source.kind = "recipe";
   config.dataset.source.id = "pendulum/medium";
   return config;
 }

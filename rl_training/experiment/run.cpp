@@ -62,6 +62,10 @@ std::shared_ptr<const TransitionDataset> load_data(const TrainConfig& config) {
 void check_fingerprint(const Checkpoint& checkpoint, const TransitionDataset& data) {
   const auto expected = checkpoint.manifest.value("dataset_fingerprint", "");
   if (expected == data.fingerprint()) return;
+  if (expected.empty()) {
+    throw Error(ErrorKind::checkpoint, {checkpoint.path, 0, ""},
+                "holds a policy only: it can act, but not be trained on");
+  }
   throw Error(ErrorKind::data, {checkpoint.path, 0, "dataset_fingerprint"},
               "the dataset is not the one this run was trained on (expected " + expected +
                   ", got " + data.fingerprint() + ")");

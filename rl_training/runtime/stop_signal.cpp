@@ -14,23 +14,21 @@ void remember(int signal) {
   pending = signal;
 }
 
-void install(void (*handler)(int)) {
-  struct sigaction action {};
-  action.sa_handler = handler;
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-}
-
 }  // namespace
 
 StopSignal::StopSignal() {
   pending = 0;
-  install(remember);
+  struct sigaction action {};
+  action.sa_handler = remember;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, &previous_interrupt_);
+  sigaction(SIGTERM, &action, &previous_terminate_);
 }
 
 StopSignal::~StopSignal() {
-  install(SIG_DFL);
+  sigaction(SIGINT, &previous_interrupt_, nullptr);
+  sigaction(SIGTERM, &previous_terminate_, nullptr);
   pending = 0;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <csignal>
 
 namespace rl_training {
 
@@ -13,6 +14,10 @@ class StopSignal {
 
   // The signal's number, or 0.
   static int received();
+
+ private:
+  struct sigaction previous_interrupt_ {};
+  struct sigaction previous_terminate_ {};
 };
 
 }  // namespace rl_training

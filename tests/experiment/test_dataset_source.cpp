@@ -1,0 +1,81 @@
+#include <gtest/gtest.h>
+
+#include "rl_training/data/npz.h"
+#include "rl_training/envs/recipes.h"
+#include "rl_training/experiment/dataset_source.h"
+#include "tests/support/temporary_directory.h"
+
+namespace rl_training {
+namespace {
+
+DatasetSource recipe(const std::string& id, int64_t size, double weight = 1) {
+  DatasetSource source;
+  source.kind = "recipe";
+  source.id = id;
+  source.size = size;
+  source.weight = weight;
+  return source;
+}
+
+TEST(DatasetSource, MixesByWeight) {
+  DatasetOptions options;
+  options.mix = {recipe("pendulum/expert", 800, 3), recipe("pendulum/random", 800, 1)};
+  options.mix_size = 1200;
+  const auto mixed = load_transition_dataset(options, "Pendulum-v1");
+  EXPECT_EQ(mixed.rows(), 1200);
+  // 900 rows of an expert and 300 of random actions lie between the two.
+  const double expert = recipe_dataset("pendulum/expert", 800, 0).mean_return();
+  const double random = recipe_dataset("pendulum/random", 800, 0).mean_return();
+  EXPECT_LT(mixed.mean_return(), expert);
+  EXPECT_GT(mixed.mean_return(), random);
+  EXPECT_EQ(load_transition_dataset(options, "Pendulum-v1").fingerprint(), mixed.fingerprint());
+  options.mix_seed = 1;
+  EXPECT_NE(load_transition_dataset(options, "Pendulum-v1").fingerprint(), mixed.fingerprint());
+}
+
+TEST(DatasetSource, TransformsRewards) {
+  DatasetOptions options;
+  options.source = recipe("pendulum/medium", 400);
+  const auto raw = load_transition_dataset(options, "Pendulum-v1");
+  options.reward.scale = 0.5;
+  options.reward.shift = 1.0;
+  options.reward.clip_min = -2.0;
+  const auto changed = load_transition_dataset(options, "Pendulum-v1");
+  for (int64_t row = 0; row < raw.rows(); ++row) {
+    const double expected = std::max(raw.reward(row) * 0.5 + 1.0, -2.0);
+    EXPECT_NEAR(changed.reward(row), expected, 1e-6) << row;
+  }
+}
+
+TEST(DatasetSource, ActionsOfAFileAreInTheSaidUnits) {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() + "/medium.npz";
+  const auto made = recipe_dataset("pendulum/medium", 400, 0);
+  save_npz_dataset(made, path);
+  DatasetOptions options;
+  options.source.kind = "auto";
+  options.source.path = path;
+  options.actions = "unit";
+  EXPECT_EQ(load_transition_dataset(options, "Pendulum-v1").fingerprint(), made.fingerprint());
+  options.actions = "environment";  // Pendulum's torque goes to 2
+  const auto halved = load_transition_dataset(options, "Pendulum-v1");
+  for (int64_t row = 0; row < made.rows(); ++row) {
+    EXPECT_FLOAT_EQ(halved.action(row)[0], made.action(row)[0] / 2);
+  }
+}
+
+TEST(DatasetSource, RefusesDataOfAnotherTask) {
+  DatasetOptions options;
+  options.source = recipe("pendulum/medium", 400);
+  try {
+    load_transition_dataset(options, "MountainCarContinuous-v0");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::data);
+    EXPECT_EQ(error.place().key, "observations");
+    EXPECT_NE(error.message().find("expected width 2, got 3"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace rl_training
