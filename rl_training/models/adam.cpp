@@ -53,6 +53,12 @@ void Adam::visit_state(StateVisitor& state) {
   state.scalar("steps", steps_);
 }
 
+torch::Tensor gradient_norm(const Mlp& network) {
+  const auto gradient = network.parameters().grad();
+  TORCH_CHECK(gradient.defined(), "gradient_norm without a backward pass");
+  return gradient.norm();
+}
+
 void minimize(const torch::Tensor& loss, Adam& optimizer, double lr_scale) {
   loss.backward();
   optimizer.step(lr_scale);

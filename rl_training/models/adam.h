@@ -24,6 +24,9 @@ class Adam {
   int64_t steps_ = 0;
 };
 
+// L2 norm over all numbers of the gradient that a backward pass left, as a scalar tensor.
+torch::Tensor gradient_norm(const Mlp& network);
+
 // Backward pass and one step: what each loss of each algorithm does.
 void minimize(const torch::Tensor& loss, Adam& optimizer, double lr_scale);
 
