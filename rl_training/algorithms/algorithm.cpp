@@ -9,6 +9,30 @@ torch::Tensor Metrics::get(std::string_view name) const {
   return {};
 }
 
+void Metrics::append(const Metrics& other) {
+  for (const auto& [name, value] : other.values()) values_.emplace_back(name, value);
+}
+
+namespace {
+
+std::span<float> resized(torch::Tensor& values, torch::IntArrayRef shape) {
+  if (!values.defined() || values.sizes() != shape) values = torch::empty(shape);
+  return {values.data_ptr<float>(), static_cast<size_t>(values.numel())};
+}
+
+}  // namespace
+
+const torch::Tensor& NoiseBuffer::normal(Rng& rng, torch::IntArrayRef shape) {
+  rng.fill_normal(resized(values_, shape));
+  return values_;
+}
+
+const torch::Tensor& NoiseBuffer::uniform(Rng& rng, torch::IntArrayRef shape, double low,
+                                          double high) {
+  rng.fill_uniform(resized(values_, shape), static_cast<float>(low), static_cast<float>(high));
+  return values_;
+}
+
 DelayedMetrics::DelayedMetrics(const std::vector<const char*>& names) {
   for (const char* name : names) values_.emplace_back(name, torch::Tensor());
 }

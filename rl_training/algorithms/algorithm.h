@@ -19,12 +19,30 @@ class Metrics {
   void set(const char* name, const torch::Tensor& value) {
     values_.emplace_back(name, value.defined() ? value.detach() : value);
   }
+  void append(const Metrics& other);
   const std::vector<std::pair<const char*, torch::Tensor>>& values() const { return values_; }
   // The value of that name; an undefined tensor when there is none.
   torch::Tensor get(std::string_view name) const;
 
  private:
   std::vector<std::pair<const char*, torch::Tensor>> values_;
+};
+
+// A loss to minimise and what to report of it.
+struct Loss {
+  torch::Tensor loss;
+  Metrics metrics;
+};
+
+// Random numbers in memory that is used again from update to update. What `normal` or `uniform`
+// returned holds until the next call: noise that a pending backward pass needs has its own buffer.
+class NoiseBuffer {
+ public:
+  const torch::Tensor& normal(Rng& rng, torch::IntArrayRef shape);
+  const torch::Tensor& uniform(Rng& rng, torch::IntArrayRef shape, double low, double high);
+
+ private:
+  torch::Tensor values_;
 };
 
 // Metrics of a part that is not updated every time (a delayed actor): between two such updates the

@@ -25,8 +25,8 @@ Td3BcNetworks::Td3BcNetworks(const Td3BcOptions& options, const AlgorithmContext
 
 // y = r + gamma (1 - d) min_i Q'_i(s', clip(pi'(s') + clip(sigma e, +-c), +-1));
 // L = sum_i mean (Q_i(s, a) - y)^2
-Td3BcLoss td3_bc_critic_loss(const Td3BcNetworks& networks, const Batch& batch,
-                             const torch::Tensor& noise, const Td3BcOptions& options) {
+Loss td3_bc_critic_loss(const Td3BcNetworks& networks, const Batch& batch,
+                        const torch::Tensor& noise, const Td3BcOptions& options) {
   torch::Tensor target;
   {
     const torch::NoGradGuard no_grad;
@@ -38,7 +38,7 @@ Td3BcLoss td3_bc_critic_loss(const Td3BcNetworks& networks, const Batch& batch,
     target = td_target(batch.rewards, batch.terminated, minimum(next_q), options.gamma);
   }
   const auto q = networks.critics.values(batch.obs, batch.actions);
-  Td3BcLoss result;
+  Loss result;
   result.loss = squared_error(q, target);
   result.metrics.set("critic_loss", result.loss);
   result.metrics.set("target_q_mean", target.mean());
@@ -47,14 +47,14 @@ Td3BcLoss td3_bc_critic_loss(const Td3BcNetworks& networks, const Batch& batch,
 
 // lambda = alpha / mean |Q_1(s, pi(s))| (no gradient);  L = -lambda mean Q_1(s, pi(s)) + mse(pi(s),
 // a)
-Td3BcLoss td3_bc_actor_loss(const Td3BcNetworks& networks, const Batch& batch,
-                            const Td3BcOptions& options) {
+Loss td3_bc_actor_loss(const Td3BcNetworks& networks, const Batch& batch,
+                       const Td3BcOptions& options) {
   const auto actions = networks.actor.actions(batch.obs);
   const auto q = networks.critics.first_value(batch.obs, actions, Use::frozen);
   const auto q_mean = q.mean();
   const auto lambda = options.bc_alpha / q.detach().abs().mean().clamp_min(1e-6);
   const auto bc_loss = torch::mse_loss(actions, batch.actions);
-  Td3BcLoss result;
+  Loss result;
   result.loss = bc_loss - lambda * q_mean;
   result.metrics.set("actor_loss", result.loss);
   result.metrics.set("bc_loss", bc_loss);
@@ -63,12 +63,12 @@ Td3BcLoss td3_bc_actor_loss(const Td3BcNetworks& networks, const Batch& batch,
   return result;
 }
 
-Td3BcLoss td3_bc_loss(const Td3BcNetworks& networks, const Batch& batch, const torch::Tensor& noise,
-                      const Td3BcOptions& options) {
+Loss td3_bc_loss(const Td3BcNetworks& networks, const Batch& batch, const torch::Tensor& noise,
+                 const Td3BcOptions& options) {
   auto result = td3_bc_critic_loss(networks, batch, noise, options);
   const auto actor = td3_bc_actor_loss(networks, batch, options);
   result.loss = result.loss + actor.loss;
-  for (const auto& [name, value] : actor.metrics.values()) result.metrics.set(name, value);
+  result.metrics.append(actor.metrics);
   return result;
 }
 
@@ -84,12 +84,8 @@ Td3Bc::Td3Bc(const Td3BcOptions& options, const AlgorithmContext& context)
 
 Metrics Td3Bc::update(const Batch& batch, double lr_scale) {
   ++updates_;
-  if (!noise_.defined() || noise_.size(0) != batch.actions.size(0)) {
-    noise_ = torch::empty(batch.actions.sizes());
-  }
-  rng_.fill_normal({noise_.data_ptr<float>(), static_cast<size_t>(noise_.numel())});
-
-  auto critic = td3_bc_critic_loss(networks_, batch, noise_, options_);
+  auto critic =
+      td3_bc_critic_loss(networks_, batch, noise_.normal(rng_, batch.actions.sizes()), options_);
   minimize(critic.loss, critic_optimizer_, lr_scale);
 
   if (updates_ % options_.policy_delay == 0) {

@@ -22,23 +22,17 @@ struct Td3BcNetworks {
   CriticEnsemble critics, critics_target;
 };
 
-// A loss to minimise and what to report of it.
-struct Td3BcLoss {
-  torch::Tensor loss;
-  Metrics metrics;
-};
-
 // critic_loss, target_q_mean. `noise` is standard normal, [rows, action_dim].
-Td3BcLoss td3_bc_critic_loss(const Td3BcNetworks& networks, const Batch& batch,
-                             const torch::Tensor& noise, const Td3BcOptions& options);
+Loss td3_bc_critic_loss(const Td3BcNetworks& networks, const Batch& batch,
+                        const torch::Tensor& noise, const Td3BcOptions& options);
 // actor_loss, bc_loss, bc_lambda, actor_q_mean.
-Td3BcLoss td3_bc_actor_loss(const Td3BcNetworks& networks, const Batch& batch,
-                            const Td3BcOptions& options);
+Loss td3_bc_actor_loss(const Td3BcNetworks& networks, const Batch& batch,
+                       const Td3BcOptions& options);
 
 // Both losses on one batch with the networks as they are: `loss` is their sum, and the metrics
 // are those of both. For looking at a policy from outside; `update` steps between the two.
-Td3BcLoss td3_bc_loss(const Td3BcNetworks& networks, const Batch& batch, const torch::Tensor& noise,
-                      const Td3BcOptions& options);
+Loss td3_bc_loss(const Td3BcNetworks& networks, const Batch& batch, const torch::Tensor& noise,
+                 const Td3BcOptions& options);
 
 // TD3+BC (arXiv:2106.06860): TD3 whose actor also regresses onto the dataset's actions.
 class Td3Bc final : public Algorithm {
@@ -54,7 +48,7 @@ class Td3Bc final : public Algorithm {
   Rng rng_;
   Td3BcNetworks networks_;
   Adam actor_optimizer_, critic_optimizer_;
-  torch::Tensor noise_;
+  NoiseBuffer noise_;
   DelayedMetrics actor_metrics_;
   int64_t updates_ = 0;
 };

@@ -8,17 +8,24 @@ struct AdamOptions {
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0.0;
 };
 
-// Adam (arXiv:1412.6980) on the flat numbers of one network; the same step as torch.optim.Adam.
+// Adam (arXiv:1412.6980) on flat numbers, those of a network or several leaves; the same step as
+// torch.optim.Adam.
 class Adam {
  public:
   Adam(const Mlp& network, const AdamOptions& options, const Compute& compute);
+  Adam(std::vector<torch::Tensor> leaves, const AdamOptions& options, const Compute& compute);
 
-  // Uses and then clears network.parameters().grad(). `lr_scale` multiplies the learning rate.
+  // Uses and then clears the gradient of each leaf. `lr_scale` multiplies the learning rate.
   void step(double lr_scale = 1.0);
   void visit_state(StateVisitor& state);
 
  private:
-  torch::Tensor parameters_, first_moment_, second_moment_;
+  struct Leaf {
+    torch::Tensor parameters, first_moment, second_moment;
+  };
+  void step_leaf(Leaf& leaf, double step_size, double bias2);
+
+  std::vector<Leaf> leaves_;
   AdamOptions options_;
   ThreadPool* pool_;
   int64_t steps_ = 0;

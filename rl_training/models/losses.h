@@ -6,6 +6,13 @@ namespace rl_training {
 // Smallest member at each row: [members, rows] -> [rows].
 torch::Tensor minimum(const torch::Tensor& values);
 
+// Between the smallest and the largest member: lambda min + (1 - lambda) max, [rows].
+torch::Tensor min_max_mix(const torch::Tensor& values, double lambda);
+
+// Each row n times, one after the other: [rows, d] -> [rows * n, d]; with values(...).view({-1, n})
+// the candidates of a row come back side by side.
+torch::Tensor repeat_rows(const torch::Tensor& x, int64_t n);
+
 // r + gamma (1 - terminated) next_value, without gradient. All [rows].
 torch::Tensor td_target(const torch::Tensor& rewards, const torch::Tensor& terminated,
                         const torch::Tensor& next_value, double gamma);

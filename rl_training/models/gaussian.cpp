@@ -1,0 +1,267 @@
+#include "rl_training/models/gaussian.h"
+
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/utils.h>
+
+#include <cmath>
+
+namespace rl_training {
+
+namespace autograd = torch::autograd;
+
+namespace {
+
+constexpr float kLog2 = 0.693147181f, kHalfLogTwoPi = 0.918938533f;
+
+// log |d tanh(u) / du|, exact where log(1 - tanh(u)^2) has long lost its digits.
+float log_tanh_slope(float u) {
+  const float x = std::fabs(u);  // the slope is even in u
+  return 2.0f * (kLog2 - x - std::log1p(std::exp(-2.0f * x)));
+}
+
+// Where the raw numbers of a row are, and where their gradients go.
+struct HeadView {
+  explicit HeadView(const GaussianHead& head)
+      : action_dim(head.action_dim()),
+        row_stride(head.output.size(1)),
+        free(head.free_log_std.defined()),
+        mean(head.output.data_ptr<float>()),
+        log_std(free ? head.free_log_std.data_ptr<float>() : mean + action_dim),
+        low(static_cast<float>(head.log_std_min)),
+        high(static_cast<float>(head.log_std_max)),
+        squash(head.squash) {}
+
+  float mean_at(int64_t row, int64_t j) const { return mean[row * row_stride + j]; }
+  float raw_log_std_at(int64_t row, int64_t j) const {
+    return free ? log_std[j] : log_std[row * row_stride + j];
+  }
+  float log_std_at(int64_t row, int64_t j) const {
+    return std::min(std::max(raw_log_std_at(row, j), low), high);
+  }
+  bool inside(int64_t row, int64_t j) const {
+    const float raw = raw_log_std_at(row, j);
+    return raw >= low && raw <= high;
+  }
+
+  int64_t action_dim, row_stride;
+  bool free;
+  const float *mean, *log_std;
+  float low, high;
+  bool squash;
+};
+
+// Gradients of a head, filled row by row.
+struct HeadGradient {
+  explicit HeadGradient(const GaussianHead& head) : output(torch::zeros_like(head.output)) {
+    if (head.free_log_std.defined()) free_log_std = torch::zeros_like(head.free_log_std);
+    mean = output.data_ptr<float>();
+    log_std = free_log_std.defined() ? free_log_std.data_ptr<float>() : mean + head.action_dim();
+  }
+  void add(const HeadView& head, int64_t row, int64_t j, float to_mean, float to_log_std) const {
+    mean[row * head.row_stride + j] += to_mean;
+    if (head.inside(row, j)) log_std[head.free ? j : row * head.row_stride + j] += to_log_std;
+  }
+  autograd::variable_list list() const {
+    return free_log_std.defined() ? autograd::variable_list{output, free_log_std}
+                                  : autograd::variable_list{output};
+  }
+
+  torch::Tensor output, free_log_std;
+  float *mean, *log_std;
+};
+
+GaussianHead detached(const GaussianHead& head) {
+  GaussianHead copy = head;
+  copy.output = head.output.detach();
+  if (head.free_log_std.defined()) copy.free_log_std = head.free_log_std.detach();
+  return copy;
+}
+
+bool wants_gradient(const GaussianHead& head) {
+  return torch::GradMode::is_enabled() &&
+         (head.output.requires_grad() ||
+          (head.free_log_std.defined() && head.free_log_std.requires_grad()));
+}
+
+// Ties tensors to a backward node whose edges lead to the head.
+template <class Node, class... Args>
+std::shared_ptr<Node> make_node(const GaussianHead& head, Args&&... args) {
+  auto node = std::shared_ptr<Node>(new Node(detached(head), std::forward<Args>(args)...),
+                                    autograd::deleteNode);
+  node->set_next_edges(head.free_log_std.defined()
+                           ? autograd::collect_next_edges(head.output, head.free_log_std)
+                           : autograd::collect_next_edges(head.output));
+  return node;
+}
+
+class SampleNode : public autograd::Node {
+ public:
+  SampleNode(GaussianHead head, torch::Tensor noise, torch::Tensor actions)
+      : head_(std::move(head)), noise_(std::move(noise)), actions_(std::move(actions)) {}
+
+  // u = mean + std e. With g the gradient at u (through a: times 1 - a^2, through log p: the slope
+  // term gives + 2 a), d mean = g and d log std = g std e - d log p.
+  autograd::variable_list apply(autograd::variable_list&& gradients) override {
+    const HeadView head(head_);
+    const HeadGradient out(head_);
+    const auto at = [](const torch::Tensor& t) {
+      return t.defined() ? t.contiguous() : torch::Tensor();
+    };
+    const auto g_action = at(gradients[0]), g_log_prob = at(gradients[1]), g_u = at(gradients[2]);
+    const float* ga = g_action.defined() ? g_action.data_ptr<float>() : nullptr;
+    const float* gl = g_log_prob.defined() ? g_log_prob.data_ptr<float>() : nullptr;
+    const float* gu = g_u.defined() ? g_u.data_ptr<float>() : nullptr;
+    const float* e = noise_.data_ptr<float>();
+    const float* a = actions_.data_ptr<float>();
+    const int64_t samples = noise_.size(0), each = samples / head_.output.size(0);
+    for (int64_t i = 0; i < samples; ++i) {
+      const float d_log_prob = gl != nullptr ? gl[i] : 0.0f;
+      for (int64_t j = 0; j < head.action_dim; ++j) {
+        const int64_t k = i * head.action_dim + j;
+        float g = gu != nullptr ? gu[k] : 0.0f;
+        if (ga != nullptr) g += head.squash ? ga[k] * (1.0f - a[k] * a[k]) : ga[k];
+        if (head.squash) g += 2.0f * a[k] * d_log_prob;
+        const float std = std::exp(head.log_std_at(i / each, j));
+        out.add(head, i / each, j, g, g * std * e[k] - d_log_prob);
+      }
+    }
+    return out.list();
+  }
+
+ private:
+  GaussianHead head_;
+  torch::Tensor noise_, actions_;
+};
+
+class LogProbNode : public autograd::Node {
+ public:
+  LogProbNode(GaussianHead head, torch::Tensor unbounded)
+      : head_(std::move(head)), unbounded_(std::move(unbounded)) {}
+
+  // With z = (u - mean) / std: d mean = z / std, d log std = z^2 - 1.
+  autograd::variable_list apply(autograd::variable_list&& gradients) override {
+    const HeadView head(head_);
+    const HeadGradient out(head_);
+    const auto gradient = gradients[0].contiguous();
+    const float* g = gradient.data_ptr<float>();
+    const float* u = unbounded_.data_ptr<float>();
+    for (int64_t i = 0; i < unbounded_.size(0); ++i) {
+      for (int64_t j = 0; j < head.action_dim; ++j) {
+        const float inverse_std = std::exp(-head.log_std_at(i, j));
+        const float z = (u[i * head.action_dim + j] - head.mean_at(i, j)) * inverse_std;
+        out.add(head, i, j, g[i] * z * inverse_std, g[i] * (z * z - 1.0f));
+      }
+    }
+    return out.list();
+  }
+
+ private:
+  GaussianHead head_;
+  torch::Tensor unbounded_;
+};
+
+bool on_fast_path(const GaussianHead& head) {
+  return head.output.is_cpu() && head.output.scalar_type() == torch::kFloat &&
+         head.output.is_contiguous();
+}
+
+torch::Tensor clamped_log_std(const GaussianHead& head) {
+  const auto raw = head.free_log_std.defined()
+                       ? head.free_log_std.expand_as(head.output)
+                       : head.output.narrow(1, head.action_dim(), head.action_dim());
+  return raw.clamp(head.log_std_min, head.log_std_max);
+}
+
+torch::Tensor log_density(const torch::Tensor& z, const torch::Tensor& log_std,
+                          const torch::Tensor& u, bool squash) {
+  auto terms = -0.5 * z.square() - log_std - static_cast<double>(kHalfLogTwoPi);
+  if (squash) terms = terms - 2.0 * (std::log(2.0) - u - torch::softplus(-2.0 * u));
+  return terms.sum(1);
+}
+
+}  // namespace
+
+GaussianSample gaussian_sample(const GaussianHead& head, const torch::Tensor& noise) {
+  if (!on_fast_path(head)) return gaussian_sample_plain(head, noise);
+  const int64_t samples = noise.size(0), rows = head.output.size(0);
+  TORCH_CHECK(samples % rows == 0, "noise for ", samples, " samples of ", rows, " rows");
+  const HeadView view(head);
+  auto actions = torch::empty({samples, view.action_dim});
+  auto unbounded = view.squash ? torch::empty({samples, view.action_dim}) : actions.detach();
+  auto log_prob = torch::empty({samples});
+  const float* e = noise.data_ptr<float>();
+  float* a = actions.data_ptr<float>();
+  float* u = unbounded.data_ptr<float>();
+  float* density = log_prob.data_ptr<float>();
+  for (int64_t i = 0; i < samples; ++i) {
+    const int64_t row = i / (samples / rows);
+    float sum = 0.0f;
+    for (int64_t j = 0; j < view.action_dim; ++j) {
+      const int64_t k = i * view.action_dim + j;
+      const float log_std = view.log_std_at(row, j);
+      u[k] = view.mean_at(row, j) + std::exp(log_std) * e[k];
+      sum += -0.5f * e[k] * e[k] - log_std - kHalfLogTwoPi;
+      if (!view.squash) continue;
+      sum -= log_tanh_slope(u[k]);
+      a[k] = std::tanh(u[k]);
+    }
+    density[i] = sum;
+  }
+  if (wants_gradient(head)) {
+    const auto node = make_node<SampleNode>(head, noise.detach(), actions.detach());
+    autograd::set_history(actions, node);
+    autograd::set_history(log_prob, node);
+    autograd::set_history(unbounded, node);
+  }
+  return {actions, log_prob, unbounded};
+}
+
+torch::Tensor gaussian_log_prob(const GaussianHead& head, const torch::Tensor& actions) {
+  if (!on_fast_path(head)) return gaussian_log_prob_plain(head, actions);
+  const HeadView view(head);
+  const int64_t rows = actions.size(0);
+  const auto given = actions.contiguous();
+  auto unbounded = view.squash ? torch::empty_like(given) : given.detach();
+  auto log_prob = torch::empty({rows});
+  constexpr float kLimit = static_cast<float>(kActionLimit);
+  const float* a = given.data_ptr<float>();
+  float* u = unbounded.data_ptr<float>();
+  for (int64_t i = 0; i < rows; ++i) {
+    float sum = 0.0f;
+    for (int64_t j = 0; j < view.action_dim; ++j) {
+      const int64_t k = i * view.action_dim + j;
+      if (view.squash) {
+        const float clipped = std::min(std::max(a[k], -kLimit), kLimit);
+        u[k] = 0.5f * (std::log1p(clipped) - std::log1p(-clipped));
+        sum -= log_tanh_slope(u[k]);
+      }
+      const float log_std = view.log_std_at(i, j);
+      const float z = (u[k] - view.mean_at(i, j)) * std::exp(-log_std);
+      sum += -0.5f * z * z - log_std - kHalfLogTwoPi;
+    }
+    log_prob.data_ptr<float>()[i] = sum;
+  }
+  if (wants_gradient(head))
+    autograd::set_history(log_prob, make_node<LogProbNode>(head, unbounded));
+  return log_prob;
+}
+
+GaussianSample gaussian_sample_plain(const GaussianHead& head, const torch::Tensor& noise) {
+  const int64_t each = noise.size(0) / head.output.size(0);
+  const auto mean = head.mean().repeat_interleave(each, 0);
+  const auto log_std = clamped_log_std(head).repeat_interleave(each, 0);
+  const auto u = mean + log_std.exp() * noise;
+  return {head.squash ? u.tanh() : u, log_density(noise, log_std, u, head.squash), u};
+}
+
+torch::Tensor gaussian_log_prob_plain(const GaussianHead& head, const torch::Tensor& actions) {
+  auto u = actions;
+  if (head.squash) {
+    const auto clipped = actions.clamp(-kActionLimit, kActionLimit);
+    u = 0.5 * (clipped.log1p() - (-clipped).log1p());
+  }
+  const auto log_std = clamped_log_std(head);
+  return log_density((u - head.mean()) * (-log_std).exp(), log_std, u, head.squash);
+}
+
+}  // namespace rl_training

@@ -1,0 +1,67 @@
+#include "rl_training/models/gaussian_actor.h"
+
+namespace rl_training {
+namespace {
+
+MlpSpec actor_spec(int64_t obs_dim, int64_t action_dim, const GaussianActor::Options& options) {
+  MlpSpec spec;
+  spec.inputs = obs_dim;
+  spec.outputs = options.state_dependent_std ? 2 * action_dim : action_dim;
+  spec.hidden_sizes = options.hidden_sizes;
+  spec.output_activation = options.tanh_mean ? Activation::tanh : Activation::none;
+  spec.layer_norm = options.layer_norm;
+  spec.layer_norm_eps = options.layer_norm_eps;
+  spec.hidden_init = options.hidden_init;
+  spec.output_init = options.output_init;
+  return spec;
+}
+
+}  // namespace
+
+GaussianActor::GaussianActor(int64_t obs_dim, int64_t action_dim, const Options& options, Rng& rng,
+                             const Compute& compute)
+    : options_(options),
+      action_dim_(action_dim),
+      network_(actor_spec(obs_dim, action_dim, options), rng, compute) {
+  TORCH_CHECK(!options.tanh_mean || !(options.squash || options.state_dependent_std),
+              "a tanh mean belongs to an unsquashed actor with a free standard deviation");
+  if (!options.state_dependent_std) {
+    free_log_std_ = torch::zeros({action_dim}, compute.device).set_requires_grad(true);
+  }
+}
+
+GaussianActor::GaussianActor(const GaussianActor& other)
+    : options_(other.options_), action_dim_(other.action_dim_), network_(other.network_) {
+  if (other.free_log_std_.defined()) {
+    free_log_std_ = other.free_log_std_.detach().clone().set_requires_grad(true);
+  }
+}
+
+GaussianHead GaussianActor::head(const torch::Tensor& obs) const {
+  return {network_.forward(obs).squeeze(0), free_log_std_, options_.log_std_min,
+          options_.log_std_max, options_.squash};
+}
+
+torch::Tensor GaussianActor::mode(const torch::Tensor& obs) const {
+  const auto mean = head(obs).mean();
+  return options_.squash ? mean.tanh() : mean.clamp(-1.0, 1.0);
+}
+
+std::vector<torch::Tensor> GaussianActor::parameters() const {
+  if (!free_log_std_.defined()) return {network_.parameters()};
+  return {network_.parameters(), free_log_std_};
+}
+
+void GaussianActor::polyak_from(const GaussianActor& other, double tau) {
+  network_.polyak_from(other.network_, tau);
+  if (!free_log_std_.defined()) return;
+  const torch::NoGradGuard no_grad;
+  free_log_std_.lerp_(other.free_log_std_, tau);
+}
+
+void GaussianActor::visit_state(StateVisitor& state) {
+  network_.visit_state(state);
+  if (free_log_std_.defined()) visit_tensor(state, "log_std", free_log_std_);
+}
+
+}  // namespace rl_training

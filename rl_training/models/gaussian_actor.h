@@ -1,0 +1,52 @@
+#pragma once
+#include "rl_training/models/gaussian.h"
+#include "rl_training/models/mlp.h"
+
+namespace rl_training {
+
+// A normal distribution over actions at each observation: squashed into [-1, 1] by tanh (SAC and
+// its relatives), or unsquashed with a standard deviation of its own (IQL, AWAC).
+class GaussianActor {
+ public:
+  struct Options {
+    std::vector<int64_t> hidden_sizes = {256, 256};
+    bool squash = true;
+    bool tanh_mean = false;           // mean in [-1, 1]; unsquashed only
+    bool state_dependent_std = true;  // false: one free log std for each action, 0 at first
+    double log_std_min = -20.0, log_std_max = 2.0;
+    LayerNorm layer_norm = LayerNorm::none;
+    double layer_norm_eps = 1e-5;
+    LayerInit hidden_init = {}, output_init = {};
+  };
+
+  GaussianActor(int64_t obs_dim, int64_t action_dim, const Options& options, Rng& rng,
+                const Compute& compute);
+  GaussianActor(const GaussianActor& other);  // an independent copy: a target network
+  GaussianActor& operator=(const GaussianActor&) = delete;
+
+  GaussianHead head(const torch::Tensor& obs) const;
+  // Reparameterised samples; n for each row with noise [rows * n, action_dim].
+  GaussianSample sample(const torch::Tensor& obs, const torch::Tensor& noise) const {
+    return gaussian_sample(head(obs), noise);
+  }
+  // Log density of given actions, [rows].
+  torch::Tensor log_prob(const torch::Tensor& obs, const torch::Tensor& actions) const {
+    return gaussian_log_prob(head(obs), actions);
+  }
+  // The most likely action before squashing, inside [-1, 1]: what evaluation uses.
+  torch::Tensor mode(const torch::Tensor& obs) const;
+
+  int64_t action_dim() const { return action_dim_; }
+  // All leaves to optimise.
+  std::vector<torch::Tensor> parameters() const;
+  void polyak_from(const GaussianActor& other, double tau);
+  void visit_state(StateVisitor& state);
+
+ private:
+  Options options_;
+  int64_t action_dim_;
+  Mlp network_;
+  torch::Tensor free_log_std_;  // [action_dim]; undefined with a state-dependent one
+};
+
+}  // namespace rl_training

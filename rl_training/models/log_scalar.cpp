@@ -1,0 +1,27 @@
+#include "rl_training/models/log_scalar.h"
+
+namespace rl_training {
+
+LogScalar::LogScalar(const Options& options, const Compute& compute)
+    : options_(options),
+      log_(torch::full({1}, options.initial_log,
+                       torch::TensorOptions().device(compute.device).requires_grad(true))),
+      optimizer_({log_}, {.learning_rate = options.learning_rate}, compute),
+      value_(log_.detach().exp().squeeze(0)) {}
+
+void LogScalar::descend(const torch::Tensor& gradient) {
+  const torch::NoGradGuard no_grad;
+  log_.mutable_grad() = gradient.detach().reshape({1});
+  optimizer_.step();
+  log_.clamp_(options_.log_min, options_.log_max);
+  value_ = log_.detach().exp().squeeze(0);
+}
+
+void LogScalar::visit_state(StateVisitor& state) {
+  const torch::NoGradGuard no_grad;
+  visit_tensor(state, "log", log_);
+  state.part("optimizer", optimizer_);
+  value_ = log_.detach().exp().squeeze(0);
+}
+
+}  // namespace rl_training

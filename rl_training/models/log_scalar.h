@@ -1,0 +1,31 @@
+#pragma once
+#include "rl_training/models/adam.h"
+
+namespace rl_training {
+
+// A positive number x learnt through its logarithm: an entropy temperature, a Lagrange multiplier.
+// Its gradient is known in closed form wherever it is used, so no graph is built for it.
+class LogScalar {
+ public:
+  struct Options {
+    double initial_log = 0.0;
+    double learning_rate = 3e-4;  // constant: learning-rate schedules leave multipliers alone
+    double log_min = -1e9, log_max = 1e9;
+  };
+
+  LogScalar(const Options& options, const Compute& compute);
+
+  // x as a scalar tensor without gradient.
+  const torch::Tensor& value() const { return value_; }
+  // One Adam step against `gradient`, the derivative of a loss by log x (a scalar tensor).
+  void descend(const torch::Tensor& gradient);
+  void visit_state(StateVisitor& state);
+
+ private:
+  Options options_;
+  torch::Tensor log_;  // [1]
+  Adam optimizer_;
+  torch::Tensor value_;
+};
+
+}  // namespace rl_training

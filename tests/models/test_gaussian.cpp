@@ -1,0 +1,143 @@
+#include <gtest/gtest.h>
+
+#include "rl_training/models/gaussian_actor.h"
+#include "rl_training/models/log_scalar.h"
+
+namespace rl_training {
+namespace {
+
+torch::Tensor draw(Rng& rng, torch::IntArrayRef shape, float scale = 1) {
+  auto values = torch::empty(shape);
+  rng.fill_normal({values.data_ptr<float>(), static_cast<size_t>(values.numel())});
+  return values.mul_(scale);
+}
+
+double tanh_normal_log_prob(float u) {
+  GaussianHead head;
+  head.output = torch::zeros({1, 2});
+  return gaussian_sample(head, torch::full({1, 1}, u)).log_prob.item<double>();
+}
+
+// Standard normal, squashed: log N(u; 0, 1) - 2 (log 2 - u - softplus(-2u)).
+TEST(Gaussian, GoldenLogDensities) {
+  EXPECT_NEAR(tanh_normal_log_prob(0), -0.918939, 1e-6);
+  EXPECT_NEAR(tanh_normal_log_prob(1), -0.551377, 1e-6);
+  EXPECT_NEAR(tanh_normal_log_prob(-1), -0.551377, 1e-6);
+  EXPECT_NEAR(tanh_normal_log_prob(10), -32.305233, 1e-5);
+}
+
+TEST(Gaussian, GivenActionsAtTheEdgeStayFinite) {
+  GaussianHead head;
+  head.output = torch::zeros({2, 2});
+  const auto log_prob = gaussian_log_prob(head, torch::tensor({{1.0f}, {-1.0f}}));
+  const double u = std::atanh(1.0 - 1e-5);
+  const double expected =
+      -0.5 * u * u - 0.918938533 - 2 * (std::log(2.0) - u - std::log1p(std::exp(-2 * u)));
+  EXPECT_NEAR(log_prob[0].item<double>(), expected, 2e-2);  // float32 has few digits of 1 - a
+  EXPECT_EQ(log_prob[0].item<float>(), log_prob[1].item<float>());
+}
+
+// Every kind of head: values and gradients against the torch operators.
+struct Kind {
+  bool squash, free_std;
+  int64_t samples_each;
+};
+
+class GaussianAgainstPlain : public testing::TestWithParam<Kind> {
+ protected:
+  static constexpr int64_t kRows = 13, kActions = 3;
+  GaussianHead make_head() {
+    Rng rng(1);
+    const auto kind = GetParam();
+    GaussianHead head;
+    head.squash = kind.squash;
+    head.log_std_min = -1.5;  // some rows are clamped at either end
+    head.log_std_max = 0.8;
+    head.output =
+        draw(rng, {kRows, kind.free_std ? kActions : 2 * kActions}, 1.3f).set_requires_grad(true);
+    if (kind.free_std) {
+      head.free_log_std = torch::tensor({-0.3f, 0.4f, 1.7f}).set_requires_grad(true);
+    }
+    return head;
+  }
+  static void expect_close(const torch::Tensor& got, const torch::Tensor& expected) {
+    EXPECT_TRUE(torch::allclose(got, expected, 1e-5, 1e-5)) << got << expected;
+  }
+  static void expect_same_gradients(const GaussianHead& a, const GaussianHead& b) {
+    // What does not depend on the means leaves them without a gradient in the plain path.
+    const auto& plain = b.output.grad();
+    expect_close(a.output.grad(), plain.defined() ? plain : torch::zeros_like(b.output));
+    if (a.free_log_std.defined()) expect_close(a.free_log_std.grad(), b.free_log_std.grad());
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(All, GaussianAgainstPlain,
+                         testing::Values(Kind{true, false, 1}, Kind{true, false, 4},
+                                         Kind{true, true, 2}, Kind{false, true, 1},
+                                         Kind{false, false, 3}));
+
+TEST_P(GaussianAgainstPlain, Samples) {
+  Rng rng(2);
+  const auto noise = draw(rng, {kRows * GetParam().samples_each, kActions});
+  const auto weight_a = draw(rng, noise.sizes()), weight_u = draw(rng, noise.sizes());
+  const auto weight_l = draw(rng, {noise.size(0)});
+  const auto fused_head = make_head(), plain_head = make_head();
+  const auto fused = gaussian_sample(fused_head, noise);
+  const auto plain = gaussian_sample_plain(plain_head, noise);
+  expect_close(fused.actions, plain.actions);
+  expect_close(fused.log_prob, plain.log_prob);
+  expect_close(fused.unbounded, plain.unbounded);
+  for (const auto* s : {&fused, &plain}) {
+    ((s->actions * weight_a).sum() + (s->log_prob * weight_l).sum() +
+     (s->unbounded * weight_u).sum())
+        .backward();
+  }
+  expect_same_gradients(fused_head, plain_head);
+}
+
+TEST_P(GaussianAgainstPlain, OneResultAloneGivesItsOwnGradient) {
+  Rng rng(3);
+  const auto noise = draw(rng, {kRows * GetParam().samples_each, kActions});
+  const auto fused_head = make_head(), plain_head = make_head();
+  gaussian_sample(fused_head, noise).log_prob.sum().backward();
+  gaussian_sample_plain(plain_head, noise).log_prob.sum().backward();
+  expect_same_gradients(fused_head, plain_head);
+}
+
+TEST_P(GaussianAgainstPlain, GivenActions) {
+  Rng rng(4);
+  const auto actions = draw(rng, {kRows, kActions}).clamp_(-1, 1);
+  const auto weight = draw(rng, {kRows});
+  const auto fused_head = make_head(), plain_head = make_head();
+  const auto fused = gaussian_log_prob(fused_head, actions);
+  const auto plain = gaussian_log_prob_plain(plain_head, actions);
+  EXPECT_TRUE(torch::allclose(fused, plain, 1e-3, 1e-3));
+  (fused * weight).sum().backward();
+  (plain * weight).sum().backward();
+  EXPECT_TRUE(torch::allclose(fused_head.output.grad(), plain_head.output.grad(), 1e-4, 1e-4));
+}
+
+TEST(GaussianActor, ModeStaysInTheBox) {
+  Rng rng(5);
+  GaussianActor::Options options;
+  options.hidden_sizes = {8};
+  options.squash = false;
+  options.state_dependent_std = false;
+  GaussianActor actor(2, 2, options, rng, {});
+  const auto mode = actor.mode(torch::full({4, 2}, 1000.0f));
+  EXPECT_LE(mode.abs().max().item<float>(), 1.0f);
+  EXPECT_EQ(actor.parameters().size(), 2u);
+}
+
+// d loss / d log x = 1 at every step: Adam moves log x by the learning rate until the bound.
+TEST(LogScalar, StepsInTheLogarithmAndStopsAtItsBound) {
+  LogScalar scalar({.initial_log = 0.0, .learning_rate = 0.1, .log_min = -0.25}, {});
+  EXPECT_NEAR(scalar.value().item<double>(), 1.0, 1e-7);
+  scalar.descend(torch::ones({}));
+  EXPECT_NEAR(scalar.value().item<double>(), std::exp(-0.1), 1e-6);
+  for (int i = 0; i < 5; ++i) scalar.descend(torch::ones({}));
+  EXPECT_NEAR(scalar.value().item<double>(), std::exp(-0.25), 1e-6);
+}
+
+}  // namespace
+}  // namespace rl_training
