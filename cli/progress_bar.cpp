@@ -42,7 +42,7 @@ Callbacks ProgressBar::callbacks() {
   Callbacks callbacks;
   callbacks.on_train_start = [this](const TrainProgress& progress) {
     started_ = Clock::now();
-    first_update_ = progress.update_count;
+    first_update_ = progress.position;
   };
   callbacks.on_update_end = [this](const TrainProgress& progress, const Metrics&) {
     on_update(progress);
@@ -71,25 +71,24 @@ void ProgressBar::on_evaluation(const TrainProgress& progress, const EvaluationR
   evaluation_ = fmt::format("{:.1f} +- {:.1f}", result.return_mean, result.return_std);
   if (terminal_) return draw(progress);
   const double speed = rate(progress);
-  write_stderr(fmt::format("update {}/{}  {}eval return {}\n", progress.update_count,
-                           progress.total_updates,
+  write_stderr(fmt::format("step {}/{}  {}eval return {}\n", progress.position, progress.length,
                            speed > 0 ? fmt::format("{:.0f}/s  ", speed) : "", evaluation_));
 }
 
 double ProgressBar::rate(const TrainProgress& progress) const {
   const double seconds = std::chrono::duration<double>(Clock::now() - started_).count();
-  return seconds > 0 ? static_cast<double>(progress.update_count - first_update_) / seconds : 0;
+  return seconds > 0 ? static_cast<double>(progress.position - first_update_) / seconds : 0;
 }
 
 void ProgressBar::draw(const TrainProgress& progress) {
-  const auto total = std::max<int64_t>(1, progress.total_updates);
-  const double part = static_cast<double>(progress.update_count) / static_cast<double>(total);
+  const auto total = std::max<int64_t>(1, progress.length);
+  const double part = static_cast<double>(progress.position) / static_cast<double>(total);
   const auto filled = static_cast<size_t>(part * kBarWidth);
   std::string text = fmt::format("{:3.0f}% [{:<{}}] {}/{}", 100 * part, std::string(filled, '#'),
-                                 kBarWidth, progress.update_count, progress.total_updates);
+                                 kBarWidth, progress.position, progress.length);
   if (const double speed = rate(progress); speed > 0) {
     text += fmt::format("  {:.0f}/s  {} left", speed,
-                        duration_text(static_cast<double>(total - progress.update_count) / speed));
+                        duration_text(static_cast<double>(total - progress.position) / speed));
   }
   if (!evaluation_.empty()) text += "  eval " + evaluation_;
   text.resize(std::min(text.size(), terminal_width() - 1));  // a wrapped line cannot be erased

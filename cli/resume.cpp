@@ -8,7 +8,7 @@ namespace {
 
 struct ResumeArguments {
   std::string run;
-  NumberArgument total_timesteps, threads;
+  NumberArgument total_timesteps, online, threads;
   bool quiet = false;
 };
 
@@ -16,6 +16,9 @@ int run_resume(const ResumeArguments& arguments, const Invocation& call) {
   ResumeChanges changes;
   if (arguments.total_timesteps.given()) {
     changes.total_timesteps = arguments.total_timesteps.read("--total-timesteps", at_least(1));
+  }
+  if (arguments.online.given()) {
+    changes.online_timesteps = arguments.online.read("--online", at_least(1));
   }
   if (arguments.threads.given()) {
     changes.threads = arguments.threads.read("--threads", kThreadRange);
@@ -36,10 +39,15 @@ void add_resume(CLI::App& program, Invocation& call) {
       program, call, "resume", "Go on with a run exactly where its newest good checkpoint is",
       "  rl_training resume runs/td3_bc__Pendulum-v1__seed0__20250101-120000\n"
       "  rl_training resume RUN --total-timesteps 20000\n"
+      "  rl_training resume RUN --online 10000\n"
       "  rl_training resume RUN/checkpoints/best --total-timesteps 20000 --json",
       [arguments, &call] { return run_resume(*arguments, call); });
   add_run_argument(*command, arguments->run);
   command->add_option("--total-timesteps", arguments->total_timesteps.text, "a new end of the run")
+      ->type_name("N");
+  command
+      ->add_option("--online", arguments->online.text,
+                   "go on in the environment for so many steps, after the updates from data")
       ->type_name("N");
   add_threads(*command, arguments->threads);
   command->add_flag("--quiet", arguments->quiet, "no progress on stderr");

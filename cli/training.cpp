@@ -53,7 +53,7 @@ std::string next_commands(const Invocation& call, const Json& report, const Trai
   const auto program = shell_word(call.program);
   const auto run = shell_word(report["run_dir"].get<std::string>());
   const bool stopped = report["stop_reason"] == "signal";
-  const auto more = report["update_count"].get<int64_t>() + config.total_timesteps;
+  const auto more = report["global_step"].get<int64_t>() + config.total_timesteps;
   return fmt::format(
       "next:\n"
       "  {0} resume {1}{2}\n"
@@ -74,7 +74,7 @@ std::string summary_text(const Json& report) {
       {"checkpoint", report["checkpoint"]},
       {"updates", fmt::format("{} (stopped by {})", report["update_count"].get<int64_t>(), reason)},
       {"training time", fmt::format("{:.1f} s", report["seconds"].get<double>())}};
-  if (data["return_mean"].is_number()) {
+  if (data["return_mean"].is_number() && data["episodes"] != 0) {
     rows.push_back({"dataset return",
                     fmt::format("{:.1f} (mean of {} episodes)", data["return_mean"].get<double>(),
                                 data["episodes"].get<int64_t>())});

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "rl_training/algorithms/online_options.h"
 #include "rl_training/data/batch.h"
 #include "rl_training/models/compute.h"
 #include "rl_training/util/options.h"
@@ -72,6 +73,9 @@ struct AlgorithmOptions {
   double tau = 0.005;
 
   virtual void visit_options(OptionVisitor& options);
+  // For algorithms that always learn from an environment.
+  virtual OnlineOptions* online() { return nullptr; }
+  const OnlineOptions* online() const { return const_cast<AlgorithmOptions*>(this)->online(); }
   // Rules between keys, beyond the range of each: throws Error{config} naming the key.
   virtual void check() const {}
 };
@@ -91,6 +95,8 @@ class Algorithm {
   virtual Metrics update(const Batch& batch, double lr_scale) = 0;
   // [rows, obs_dim] (normalised as in training) -> [rows, action_dim] in [-1, 1].
   virtual torch::Tensor act(const torch::Tensor& obs, ActMode mode) = 0;
+  // Called once when learning goes on in the environment after learning from data alone.
+  virtual void start_online() {}
   virtual void visit_state(StateVisitor& state) = 0;
 };
 
@@ -100,6 +106,7 @@ struct AlgorithmInfo {
   std::string title;
   std::string paper;  // arXiv id
   bool wants_next_actions = false;
+  bool from_data = true;             // false: learns from the environment alone, without a dataset
   std::vector<std::string> metrics;  // names that update() reports, in order
   std::unique_ptr<AlgorithmOptions> (*make_options)() = nullptr;
   std::unique_ptr<Algorithm> (*make)(const AlgorithmOptions&, const AlgorithmContext&) = nullptr;

@@ -1,13 +1,19 @@
 #include "rl_training/algorithms/registry.h"
 
+#include "rl_training/algorithms/ddpg.h"
+#include "rl_training/algorithms/redq.h"
+#include "rl_training/algorithms/rlpd.h"
+#include "rl_training/algorithms/sac.h"
+#include "rl_training/algorithms/td3.h"
 #include "rl_training/algorithms/td3_bc.h"
+#include "rl_training/algorithms/tqc.h"
 #include "rl_training/util/text.h"
 
 namespace rl_training {
 
 const std::vector<AlgorithmInfo>& algorithms() {
   static const std::vector<AlgorithmInfo> table = {
-      td3_bc_info(),
+      td3_bc_info(), sac_info(), td3_info(), ddpg_info(), redq_info(), tqc_info(), rlpd_info(),
   };
   return table;
 }

@@ -13,36 +13,15 @@ void Td3BcOptions::visit_options(OptionVisitor& options) {
   options.number("noise_clip", noise_clip, at_least(0), "bound of that noise");
   options.integer("policy_delay", policy_delay, at_least(1),
                   "critic updates for each actor and target update");
+  options.number("exploration_noise", exploration_noise, at_least(0),
+                 "standard deviation of the noise on actions collected online");
 }
 
-Td3BcNetworks::Td3BcNetworks(const Td3BcOptions& options, const AlgorithmContext& context, Rng rng)
-    : actor(context.obs_dim, context.action_dim, {.hidden_sizes = options.hidden_sizes}, rng,
-            context.compute),
-      actor_target(actor),
-      critics(context.obs_dim, context.action_dim, {.hidden_sizes = options.hidden_sizes}, rng,
-              context.compute),
-      critics_target(critics) {}
-
-// y = r + gamma (1 - d) min_i Q'_i(s', clip(pi'(s') + clip(sigma e, +-c), +-1));
-// L = sum_i mean (Q_i(s, a) - y)^2
+// As TD3: L = sum_i mean (Q_i(s, a) - y)^2
 Loss td3_bc_critic_loss(const Td3BcNetworks& networks, const Batch& batch,
                         const torch::Tensor& noise, const Td3BcOptions& options) {
-  torch::Tensor target;
-  {
-    const torch::NoGradGuard no_grad;
-    const auto clipped =
-        (noise * options.policy_noise).clamp_(-options.noise_clip, options.noise_clip);
-    const auto next_actions =
-        networks.actor_target.actions(batch.next_obs).add_(clipped).clamp_(-1.0, 1.0);
-    const auto next_q = networks.critics_target.values(batch.next_obs, next_actions);
-    target = td_target(batch.rewards, batch.terminated, minimum(next_q), options.gamma);
-  }
-  const auto q = networks.critics.values(batch.obs, batch.actions);
-  Loss result;
-  result.loss = squared_error(q, target);
-  result.metrics.set("critic_loss", result.loss);
-  result.metrics.set("target_q_mean", target.mean());
-  return result;
+  return td3_critic_loss(networks, batch, noise, options.policy_noise, options.noise_clip,
+                         options.gamma);
 }
 
 // lambda = alpha / mean |Q_1(s, pi(s))| (no gradient);  L = -lambda mean Q_1(s, pi(s)) + mse(pi(s),
@@ -75,7 +54,8 @@ Loss td3_bc_loss(const Td3BcNetworks& networks, const Batch& batch, const torch:
 Td3Bc::Td3Bc(const Td3BcOptions& options, const AlgorithmContext& context)
     : options_(options),
       rng_(context.seed, "policy"),
-      networks_(options, context, Rng(context.seed, "init")),
+      explore_rng_(context.seed, "explore/policy"),
+      networks_(options.hidden_sizes, 2, context, Rng(context.seed, "init")),
       actor_optimizer_(networks_.actor.network(), {.learning_rate = options.learning_rate},
                        context.compute),
       critic_optimizer_(networks_.critics.network(), {.learning_rate = options.learning_rate},
@@ -91,28 +71,27 @@ Metrics Td3Bc::update(const Batch& batch, double lr_scale) {
   if (updates_ % options_.policy_delay == 0) {
     const auto actor = td3_bc_actor_loss(networks_, batch, options_);
     minimize(actor.loss, actor_optimizer_, lr_scale);
-    networks_.critics_target.network().polyak_from(networks_.critics.network(), options_.tau);
-    networks_.actor_target.network().polyak_from(networks_.actor.network(), options_.tau);
+    networks_.move_targets(options_.tau);
     actor_metrics_.hold(actor.metrics);
   }
   actor_metrics_.report(critic.metrics);
   return critic.metrics;
 }
 
-torch::Tensor Td3Bc::act(const torch::Tensor& obs, ActMode) {
+torch::Tensor Td3Bc::act(const torch::Tensor& obs, ActMode mode) {
   const torch::NoGradGuard no_grad;
-  return networks_.actor.actions(obs);
+  const auto actions = networks_.actor.actions(obs);
+  if (mode == ActMode::greedy) return actions;
+  return explore_around(actions, options_.exploration_noise, explore_rng_, explore_noise_);
 }
 
 void Td3Bc::visit_state(StateVisitor& state) {
-  state.part("actor", networks_.actor);
-  state.part("actor_target", networks_.actor_target);
-  state.part("critics", networks_.critics);
-  state.part("critics_target", networks_.critics_target);
+  networks_.visit_state(state);
   state.part("actor_optimizer", actor_optimizer_);
   state.part("critic_optimizer", critic_optimizer_);
   state.part("actor_metrics", actor_metrics_);
   state.part("policy_rng", rng_);
+  state.part("explore_rng", explore_rng_);
   state.scalar("updates", updates_);
 }
 

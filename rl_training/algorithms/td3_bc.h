@@ -1,8 +1,5 @@
 #pragma once
-#include "rl_training/algorithms/algorithm.h"
-#include "rl_training/models/adam.h"
-#include "rl_training/models/critic_ensemble.h"
-#include "rl_training/models/deterministic_actor.h"
+#include "rl_training/algorithms/td3.h"
 
 namespace rl_training {
 
@@ -12,15 +9,12 @@ struct Td3BcOptions : AlgorithmOptions {
   double policy_noise = 0.2;
   double noise_clip = 0.5;
   int64_t policy_delay = 2;
+  double exploration_noise = 0.1;
 
   void visit_options(OptionVisitor& options) override;
 };
 
-struct Td3BcNetworks {
-  Td3BcNetworks(const Td3BcOptions& options, const AlgorithmContext& context, Rng rng);
-  DeterministicActor actor, actor_target;
-  CriticEnsemble critics, critics_target;
-};
+using Td3BcNetworks = Td3Networks;
 
 // critic_loss, target_q_mean. `noise` is standard normal, [rows, action_dim].
 Loss td3_bc_critic_loss(const Td3BcNetworks& networks, const Batch& batch,
@@ -45,10 +39,10 @@ class Td3Bc final : public Algorithm {
 
  private:
   Td3BcOptions options_;
-  Rng rng_;
+  Rng rng_, explore_rng_;
   Td3BcNetworks networks_;
   Adam actor_optimizer_, critic_optimizer_;
-  NoiseBuffer noise_;
+  NoiseBuffer noise_, explore_noise_;
   DelayedMetrics actor_metrics_;
   int64_t updates_ = 0;
 };

@@ -1,5 +1,11 @@
 #pragma once
+#include "rl_training/algorithms/ddpg.h"
+#include "rl_training/algorithms/redq.h"
+#include "rl_training/algorithms/rlpd.h"
+#include "rl_training/algorithms/sac.h"
+#include "rl_training/algorithms/td3.h"
 #include "rl_training/algorithms/td3_bc.h"
+#include "rl_training/algorithms/tqc.h"
 #include "rl_training/api/agent.h"
 
 namespace rl_training {
@@ -35,5 +41,11 @@ class AgentOf : public Agent {
 };
 
 using TD3BC = AgentOf<Td3BcOptions>;
+using SAC = AgentOf<SacOptions>;
+using TD3 = AgentOf<Td3Options>;
+using DDPG = AgentOf<DdpgOptions>;
+using REDQ = AgentOf<RedqOptions>;
+using TQC = AgentOf<TqcOptions>;
+using RLPD = AgentOf<RlpdOptions>;
 
 }  // namespace rl_training

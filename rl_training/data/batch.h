@@ -36,6 +36,8 @@ struct Batch {
   BatchView view() const {
     BatchView view{};
     view.rows = obs.size(0);
+    view.obs_dim = obs.size(1);
+    view.action_dim = actions.size(1);
     view.obs = obs.data_ptr<float>();
     view.actions = actions.data_ptr<float>();
     view.rewards = rewards.data_ptr<float>();

@@ -7,6 +7,22 @@
 
 namespace rl_training {
 
+BatchView BatchView::part(int64_t first_row, int64_t count) const {
+  const auto moved = [first_row](float* data, int64_t width) {
+    return data == nullptr ? nullptr : data + first_row * width;
+  };
+  BatchView view = *this;
+  view.rows = count;
+  view.obs = moved(obs, obs_dim);
+  view.next_obs = moved(next_obs, obs_dim);
+  view.actions = moved(actions, action_dim);
+  view.next_actions = moved(next_actions, action_dim);
+  view.rewards = moved(rewards, 1);
+  view.terminated = moved(terminated, 1);
+  view.next_action_valid = moved(next_action_valid, 1);
+  return view;
+}
+
 UniformSampler::UniformSampler(std::shared_ptr<const TransitionDataset> dataset,
                                ObsNormalizer normalizer, Rng rng)
     : dataset_(std::move(dataset)), normalizer_(std::move(normalizer)), rng_(rng) {

@@ -16,11 +16,17 @@ struct BatchView {
   float *obs = nullptr, *actions = nullptr, *rewards = nullptr, *next_obs = nullptr,
         *terminated = nullptr;
   float *next_actions = nullptr, *next_action_valid = nullptr;
+  int64_t obs_dim = 0, action_dim = 0;  // widths, for `part`
+
+  // `count` rows from `first_row` on.
+  BatchView part(int64_t first_row, int64_t count) const;
 };
 
 class Sampler {
  public:
   virtual ~Sampler() = default;
+  // Whether there is anything to draw from yet.
+  virtual bool ready() const { return true; }
   virtual void sample(const BatchView& batch) = 0;
   virtual void visit_state(StateVisitor& state) = 0;
 };

@@ -22,6 +22,9 @@ class VectorEnv {
   int64_t count() const { return static_cast<int64_t>(slots_.size()); }
   const EnvSpec& spec() const { return spec_; }
 
+  // Null for tasks without goals.
+  const GoalTask* goal_task() const { return slots_.front().env->goal_task(); }
+
   void reset();
   void reset_one(int64_t i);
   // Actions [count, A] in [-1, 1]: clipped and scaled to the environment's units.

@@ -54,12 +54,17 @@ std::pair<std::string, std::string> split_path(const std::string& path) {
   throw Error(ErrorKind::checkpoint, {file, 0, key}, what);
 }
 
-std::string write_manifest(int64_t step, const std::string& tensors, const Json& facts) {
+std::string write_manifest(int64_t step, const std::string& tensors, const Json& facts,
+                           const std::vector<CheckpointFile>& more) {
   Json manifest;
   manifest["format_version"] = kFormatVersion;
   manifest["step"] = step;
   manifest["files"] = Json::array(
       {{{"name", kTensorsFile}, {"size", tensors.size()}, {"sha256", sha256_hex(tensors)}}});
+  for (const auto& file : more) {
+    manifest["files"].push_back(
+        {{"name", file.name}, {"size", file.size}, {"sha256", file.sha256}});
+  }
   for (const auto& [key, value] : facts.items()) {
     if (manifest.contains(key) || key == "sha256") {
       throw Error(ErrorKind::internal, {kManifestFile, 0, key}, "this name is taken");
@@ -105,18 +110,48 @@ Json parse_manifest(const std::string& text, const std::string& file) {
   return manifest;
 }
 
-// Size and hash of the one data file.
-std::pair<uint64_t, std::string> tensors_facts(const Json& manifest, const std::string& file) {
+bool plain_name(const std::string& name) {
+  return !name.empty() && name != kManifestFile && name.front() != '.' &&
+         name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
+}
+
+// Name, size and hash of each data file; the tensors come first.
+std::vector<CheckpointFile> listed_files(const Json& manifest, const std::string& path,
+                                         const std::string& file) {
+  std::vector<CheckpointFile> found;
   const Json list = manifest.value("files", Json());
-  if (list.is_array() && list.size() == 1 && list[0].is_object()) {
-    const Json name = list[0].value("name", Json());
-    const Json size = list[0].value("size", Json());
-    const Json hash = list[0].value("sha256", Json());
-    if (name == kTensorsFile && size.is_number_unsigned() && hash.is_string()) {
-      return {size.get<uint64_t>(), hash.get<std::string>()};
+  for (const Json& item : list.is_array() ? list : Json::array()) {
+    const Json entry = item.is_object() ? item : Json::object();
+    const Json name = entry.value("name", Json());
+    const Json size = entry.value("size", Json());
+    const Json hash = entry.value("sha256", Json());
+    if (!name.is_string() || !size.is_number_unsigned() || !hash.is_string() ||
+        !plain_name(name.get<std::string>())) {
+      reject(file, "files", "is not a list of names, sizes and hashes");
     }
+    for (const auto& other : found) {
+      if (other.name == name) reject(file, "files", "names a file twice");
+    }
+    found.push_back({name.get<std::string>(),
+                     size.get<uint64_t>(),
+                     hash.get<std::string>(),
+                     path + "/" + name.get<std::string>(),
+                     {}});
   }
-  reject(file, "files", fmt::format("is not the list of {} alone", kTensorsFile));
+  if (found.empty() || found.front().name != kTensorsFile) {
+    reject(file, "files", fmt::format("does not begin with {}", kTensorsFile));
+  }
+  return found;
+}
+
+std::string read_verified(FileSystem& files, const CheckpointFile& file) {
+  const uint64_t found = files.file_size(file.existing);  // before reading: it may be anything
+  if (found != file.size) {
+    reject(file.existing, "", fmt::format("wrong size (expected {}, got {})", file.size, found));
+  }
+  std::string bytes = files.read_file(file.existing);
+  if (sha256_hex(bytes) != file.sha256) reject(file.existing, "", "SHA-256 does not match");
+  return bytes;
 }
 
 Checkpoint read_checkpoint(FileSystem& files, const std::string& path, const std::string& name) {
@@ -135,14 +170,14 @@ Checkpoint read_checkpoint(FileSystem& files, const std::string& path, const std
            fmt::format("belongs to another directory (expected {}, got {})", *named_step,
                        checkpoint.step));
   }
-  const auto [size, hash] = tensors_facts(checkpoint.manifest, manifest_path);
-  const uint64_t found = files.file_size(tensors_path);  // before reading: it may be anything
-  if (found != size) {
-    reject(tensors_path, "", fmt::format("wrong size (expected {}, got {})", size, found));
+  auto listed = listed_files(checkpoint.manifest, path, manifest_path);
+  checkpoint.entries = read_safetensors(read_verified(files, listed.front()), tensors_path);
+  listed.erase(listed.begin());
+  for (auto& file : listed) {
+    read_verified(files, file);
+    file.bytes = [&files, file] { return read_verified(files, file); };
   }
-  const std::string tensors = files.read_file(tensors_path);
-  if (sha256_hex(tensors) != hash) reject(tensors_path, "", "SHA-256 does not match");
-  checkpoint.entries = read_safetensors(tensors, tensors_path);
+  checkpoint.files = std::move(listed);
   return checkpoint;
 }
 
@@ -155,15 +190,20 @@ void remove_quietly(FileSystem& files, const std::string& path) {
 
 }  // namespace
 
+CheckpointStore::Content::Content(int64_t step, const std::vector<ArchiveEntry>& entries,
+                                  const Json& facts, const std::vector<CheckpointFile>& more)
+    : tensors(write_safetensors(entries)),
+      manifest(write_manifest(step, tensors, facts, more)),
+      files(more) {}
+
 CheckpointStore::CheckpointStore(FileSystem& files, std::string directory, int keep)
     : files_(files), directory_(std::move(directory)), keep_(std::max(keep, 1)) {}
 
 std::string CheckpointStore::save(int64_t step, const std::vector<ArchiveEntry>& entries,
-                                  const Json& facts, bool best) {
+                                  const Json& facts, bool best,
+                                  const std::vector<CheckpointFile>& more) {
   if (step < 0) throw Error(ErrorKind::internal, "a checkpoint needs a step of 0 or more");
-  Content content;
-  content.tensors = write_safetensors(entries);
-  content.manifest = write_manifest(step, content.tensors, facts);
+  const Content content(step, entries, facts, more);
   // The best comes first: a run that is killed in between goes on from before this step and gets
   // here again, while one that already holds this step would never look back.
   if (best) commit(kBest, content);
@@ -174,7 +214,8 @@ std::string CheckpointStore::save(int64_t step, const std::vector<ArchiveEntry>&
 
 void CheckpointStore::commit(const std::string& name, const Content& content) {
   files_.make_directories(directory_);
-  const uint64_t needed = 2 * (content.tensors.size() + content.manifest.size());
+  uint64_t needed = 2 * (content.tensors.size() + content.manifest.size());
+  for (const auto& file : content.files) needed += file.existing.empty() ? file.size : 0;
   const uint64_t free = files_.free_space(directory_);
   if (free < needed) {
     throw Error(
@@ -188,6 +229,7 @@ void CheckpointStore::commit(const std::string& name, const Content& content) {
     files_.remove_all(temporary);
     files_.make_directories(temporary);
     files_.write_file(temporary + "/" + kTensorsFile, content.tensors);
+    for (const auto& file : content.files) add_file(file, temporary + "/" + file.name);
     files_.write_file(temporary + "/" + kManifestFile, content.manifest);
     files_.sync_directory(temporary);
     put_in_place(temporary, name);
@@ -195,6 +237,17 @@ void CheckpointStore::commit(const std::string& name, const Content& content) {
     remove_quietly(files_, temporary);
     throw;
   }
+}
+
+// Not every file system has links, and an earlier checkpoint may have been moved away.
+void CheckpointStore::add_file(const CheckpointFile& file, const std::string& path) {
+  if (!file.existing.empty()) {
+    try {
+      return files_.link(file.existing, path);
+    } catch (const Error&) {
+    }
+  }
+  files_.write_file(path, file.bytes());
 }
 
 void CheckpointStore::put_in_place(const std::string& temporary, const std::string& name) {
@@ -288,12 +341,10 @@ void CheckpointStore::remove_leftovers() {
 }
 
 void save_checkpoint(FileSystem& files, const std::string& path, int64_t step,
-                     const std::vector<ArchiveEntry>& entries, const Json& facts) {
+                     const std::vector<ArchiveEntry>& entries, const Json& facts,
+                     const std::vector<CheckpointFile>& more) {
   const auto [parent, name] = split_path(path);
-  CheckpointStore::Content content;
-  content.tensors = write_safetensors(entries);
-  content.manifest = write_manifest(step, content.tensors, facts);
-  CheckpointStore(files, parent).commit(name, content);
+  CheckpointStore(files, parent).commit(name, CheckpointStore::Content(step, entries, facts, more));
 }
 
 Checkpoint load_checkpoint(FileSystem& files, const std::string& path) {

@@ -16,11 +16,22 @@ struct CheckpointInfo {
   int64_t step = 0;
 };
 
+// A further file of a checkpoint, one that never changes: linked from an earlier checkpoint where
+// that is possible, so that it takes no room of its own, and written otherwise.
+struct CheckpointFile {
+  std::string name;
+  uint64_t size = 0;
+  std::string sha256;
+  std::string existing;  // where the same bytes lie already; "": nowhere
+  std::function<std::string()> bytes;
+};
+
 struct Checkpoint {
   std::string path;
   int64_t step = 0;
   Json manifest;  // format_version, step, files and the facts given to save()
   std::vector<ArchiveEntry> entries;
+  std::vector<CheckpointFile> files;  // verified; `existing` is where they lie
 };
 
 // The checkpoints of one run: directories step-000001000 with tensors.safetensors and
@@ -36,7 +47,7 @@ class CheckpointStore {
   // not depend on the time of day, so that a resumed run writes the same bytes. With `best`, a copy
   // of it also becomes "best", which lives on when the step is deleted.
   std::string save(int64_t step, const std::vector<ArchiveEntry>& entries, const Json& facts,
-                   bool best = false);
+                   bool best = false, const std::vector<CheckpointFile>& more = {});
 
   std::vector<CheckpointInfo> list() const;  // step-* directories, oldest first
 
@@ -49,13 +60,18 @@ class CheckpointStore {
 
  private:
   friend void save_checkpoint(FileSystem& files, const std::string& path, int64_t step,
-                              const std::vector<ArchiveEntry>& entries, const Json& facts);
+                              const std::vector<ArchiveEntry>& entries, const Json& facts,
+                              const std::vector<CheckpointFile>& more);
   struct Content {
+    Content(int64_t step, const std::vector<ArchiveEntry>& entries, const Json& facts,
+            const std::vector<CheckpointFile>& more);
     std::string tensors;
     std::string manifest;
+    const std::vector<CheckpointFile>& files;
   };
   std::string path_of(const std::string& name) const { return directory_ + "/" + name; }
   void commit(const std::string& name, const Content& content);
+  void add_file(const CheckpointFile& file, const std::string& path);
   void put_in_place(const std::string& temporary, const std::string& name);
   void clean_up(int64_t step);
 
@@ -66,7 +82,8 @@ class CheckpointStore {
 
 // One checkpoint directory of any name, committed as above; an existing one is replaced.
 void save_checkpoint(FileSystem& files, const std::string& path, int64_t step,
-                     const std::vector<ArchiveEntry>& entries, const Json& facts);
+                     const std::vector<ArchiveEntry>& entries, const Json& facts,
+                     const std::vector<CheckpointFile>& more = {});
 
 // One checkpoint directory ("step-..." or "best"), every byte verified, or Error{checkpoint}.
 Checkpoint load_checkpoint(FileSystem& files, const std::string& path);

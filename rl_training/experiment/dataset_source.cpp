@@ -140,8 +140,8 @@ void DatasetOptions::check() const {
   }
 }
 
-TransitionDataset load_transition_dataset(const DatasetOptions& options,
-                                          const std::string& env_id) {
+TransitionDataset load_transition_dataset(const DatasetOptions& options, const std::string& env_id,
+                                          RewardTransform* applied) {
   options.check();
   const EnvSpec env = make_environment(env_id)->spec();
   TransitionDataset dataset;
@@ -156,6 +156,7 @@ TransitionDataset load_transition_dataset(const DatasetOptions& options,
         mix_transition_datasets(parts, options.mix_size, static_cast<uint64_t>(options.mix_seed));
   }
   const auto transform = resolve_reward_transform(options.reward, &dataset);
+  if (applied != nullptr) *applied = transform;
   return transform.identity() ? dataset : transform_rewards(dataset, transform);
 }
 

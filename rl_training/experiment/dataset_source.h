@@ -40,6 +40,8 @@ struct DatasetOptions {
 
 // Reads, makes or mixes the dataset; actions come out scaled to [-1, 1], rewards transformed as the
 // options say. A dataset that does not fit the environment is Error{data}.
-TransitionDataset load_transition_dataset(const DatasetOptions& options, const std::string& env_id);
+// `applied`, where given, becomes the reward transform that was used.
+TransitionDataset load_transition_dataset(const DatasetOptions& options, const std::string& env_id,
+                                          RewardTransform* applied = nullptr);
 
 }  // namespace rl_training

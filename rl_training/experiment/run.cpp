@@ -53,41 +53,60 @@ Origin find_origin(FileSystem& files, const std::string& given) {
   return origin;
 }
 
-std::shared_ptr<const TransitionDataset> load_data(const TrainConfig& config) {
-  auto data = load_transition_dataset(config.dataset, config.env_id);
-  if (find_algorithm(config.algo).wants_next_actions) data = data.with_next_actions();
-  return std::make_shared<const TransitionDataset>(std::move(data));
+void go_online(TrainConfig& config, int64_t env_steps) {
+  if (config.algorithm->online() != nullptr) {
+    throw Error(ErrorKind::config, {"--online", 0, ""},
+                config.algo + " learns online already (expected --total-timesteps N)");
+  }
+  config.goes_online = true;
+  config.online_timesteps = env_steps;
 }
 
-void check_fingerprint(const Checkpoint& checkpoint, const TransitionDataset& data) {
+// A run without a dataset has this in place of a fingerprint.
+constexpr char kNoDataset[] = "none";
+
+void check_fingerprint(const Checkpoint& checkpoint, const std::string& fingerprint) {
   const auto expected = checkpoint.manifest.value("dataset_fingerprint", "");
-  if (expected == data.fingerprint()) return;
+  if (expected == fingerprint) return;
   if (expected.empty()) {
     throw Error(ErrorKind::checkpoint, {checkpoint.path, 0, ""},
                 "holds a policy only: it can act, but not be trained on");
   }
   throw Error(ErrorKind::data, {checkpoint.path, 0, "dataset_fingerprint"},
               "the dataset is not the one this run was trained on (expected " + expected +
-                  ", got " + data.fingerprint() + ")");
+                  ", got " + fingerprint + ")");
 }
 
 }  // namespace
 
-Run::Run(const TrainConfig& config, std::shared_ptr<const TransitionDataset> data,
-         RunDirectory directory, RunContext context)
+Run::Data Run::load_data(const TrainConfig& config) {
+  Data data;
+  if (!config.has_dataset()) return data;
+  auto rows = load_transition_dataset(config.dataset, config.env_id, &data.reward);
+  if (find_algorithm(config.algo).wants_next_actions) rows = rows.with_next_actions();
+  data.rows = std::make_shared<const TransitionDataset>(std::move(rows));
+  return data;
+}
+
+Run::Run(const TrainConfig& config, Data data, RunDirectory directory, RunContext context)
     : context_(std::move(context)),
       directory_(std::move(directory)),
       policy_(config),
       data_(std::move(data)),
       store_(posix_file_system(), directory_.file("checkpoints")),
-      metric_log_(directory_.path(), metric_names(config.algo)),
+      metric_log_(directory_.path(), metric_names(config)),
       timing_log_(directory_.path()) {
-  dataset_facts_ = {data_->rows(), static_cast<int64_t>(data_->episodes().size()),
-                    data_->mean_return(), data_->fingerprint()};
-  if (config.dataset.normalize_observations) policy_.normalizer() = ObsNormalizer::fit(*data_);
-
   const auto seed = static_cast<uint64_t>(config.seed);
-  sampler_ = std::make_unique<UniformSampler>(data_, policy_.normalizer(), Rng(seed, "data"));
+  dataset_facts_.fingerprint = kNoDataset;
+  if (const auto& rows = data_.rows) {
+    dataset_facts_ = {rows->rows(), static_cast<int64_t>(rows->episodes().size()),
+                      rows->mean_return(), rows->fingerprint()};
+    if (config.dataset.normalize_observations) policy_.normalizer() = ObsNormalizer::fit(*rows);
+    sampler_ = std::make_unique<UniformSampler>(rows, policy_.normalizer(), Rng(seed, "data"));
+  }
+  if (config.online() != nullptr) {
+    online_ = std::make_unique<OnlineSetup>(config, policy_, sampler_.get(), data_.reward);
+  }
   if (config.eval_episodes > 0) {
     evaluator_ =
         std::make_unique<Evaluator>(config.env_id, config.eval_episodes, seed, &policy_.pool());
@@ -95,8 +114,13 @@ Run::Run(const TrainConfig& config, std::shared_ptr<const TransitionDataset> dat
   TrainerParts parts;
   parts.algorithm = &policy_.algorithm();
   parts.sampler = sampler_.get();
-  parts.batch = Batch::allocate(config.algorithm->batch_size, data_->obs_dim(), data_->action_dim(),
-                                find_algorithm(config.algo).wants_next_actions);
+  if (online_ != nullptr) {
+    parts.collector = &online_->collector();
+    parts.online_sampler = &online_->sampler();
+  }
+  parts.batch =
+      Batch::allocate(config.algorithm->batch_size, policy_.env().obs_dim,
+                      policy_.env().action.dims(), find_algorithm(config.algo).wants_next_actions);
   parts.evaluator = evaluator_.get();
   parts.normalizer = &policy_.normalizer();
   trainer_ = std::make_unique<Trainer>(std::move(parts), trainer_options());
@@ -105,12 +129,24 @@ Run::Run(const TrainConfig& config, std::shared_ptr<const TransitionDataset> dat
 TrainerOptions Run::trainer_options() const {
   const auto& config = policy_.config();
   TrainerOptions options;
-  options.budget = plan_budget(config.budget, config.total_timesteps, data_->rows(),
-                               config.algorithm->batch_size);
+  const int64_t batch_size = config.algorithm->batch_size;
+  if (const auto* online = config.online()) {
+    options.online = OnlineSetup::plan(config);
+    options.budget =
+        plan_online_budget(config.budget, options.online, online->buffer_capacity, batch_size);
+    if (config.has_dataset()) {
+      options.offline_batch_size =
+          MixtureSampler::first_rows(online->offline_batch_ratio, batch_size);
+      options.online_batch_size = batch_size - options.offline_batch_size;
+    }
+  } else {
+    options.budget =
+        plan_budget(config.budget, config.total_timesteps, dataset_facts_.rows, batch_size);
+  }
   options.schedule = config.schedule;
   options.early_stopping = config.early_stopping;
   options.learning_rate = config.algorithm->learning_rate;
-  options.dataset_size = data_->rows();
+  options.dataset_size = dataset_facts_.rows;
   options.eval_interval = config.eval_interval;
   options.log_interval = config.log_interval;
   options.checkpoint_interval = config.checkpoint_interval;
@@ -147,10 +183,13 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
                     ? config_of(*checkpoint)
                     : read_train_config(read_yaml(files.read_file(config_file), config_file));
   if (changes.total_timesteps) config.total_timesteps = *changes.total_timesteps;
+  if (changes.online_timesteps) go_online(config, *changes.online_timesteps);
   if (changes.threads) config.threads = *changes.threads;
 
   auto data = load_data(config);
-  if (checkpoint) check_fingerprint(*checkpoint, *data);
+  if (checkpoint) {
+    check_fingerprint(*checkpoint, data.rows ? data.rows->fingerprint() : kNoDataset);
+  }
   const auto yaml = write_yaml(write_train_config(config));
   const bool has_logs = origin.in_place || files.exists(origin.run + "/metrics.jsonl");
   if (directory) {
@@ -168,7 +207,7 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
   if (checkpoint) run->load(*checkpoint);
   if (!has_logs) run->metric_log_.start_empty();
   run->metric_log_.restore();
-  const int64_t from = run->trainer_->update_count();
+  const int64_t from = run->trainer_->position();
   run->timed_update_ = from;
   run->tensorboard_ = std::make_unique<TensorBoardLog>(run->directory_.file("tensorboard"), from);
   run->write_metadata(from);
@@ -176,14 +215,20 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
 }
 
 void Run::load(const Checkpoint& checkpoint) {
+  // A run that goes online only now begins with an empty buffer and fresh environments.
+  const bool was_online = config_of(checkpoint).online() != nullptr;
+  if (was_online) online_->load_rows(checkpoint);
+  auto online = was_online ? nullptr : std::move(online_);
   load_state(checkpoint.entries, checkpoint.path,
              [this](StateVisitor& state) { visit_state(state); });
+  if (online != nullptr) online_ = std::move(online);
   last_checkpoint_ = checkpoint.path;
 }
 
 void Run::visit_state(StateVisitor& state) {
   policy_.visit_state(state);
-  state.part("sampler", *sampler_);
+  if (sampler_ != nullptr) state.part("sampler", *sampler_);
+  if (online_ != nullptr) state.part("online", *online_);
   state.part("trainer", *trainer_);
   state.part("metric_log", metric_log_);
 }
@@ -193,7 +238,7 @@ RunResult Run::train(const Callbacks& callbacks) {
   RunResult result;
   result.summary = trainer_->run(*this, callbacks);
   // The last save has no next interval: it must succeed now, or the run has failed.
-  if (failed_saves_ > 0) save_checkpoint_of(trainer_->update_count(), /*best=*/false);
+  if (failed_saves_ > 0) save_checkpoint_of(trainer_->position(), /*best=*/false);
   result.run_dir = directory_.path();
   result.checkpoint = last_checkpoint_;
   return result;
@@ -204,13 +249,18 @@ Json Run::facts() const {
 }
 
 void Run::save(const std::string& directory) {
-  save_checkpoint(posix_file_system(), directory, trainer_->update_count(),
-                  save_state([this](StateVisitor& state) { visit_state(state); }), facts());
+  save_checkpoint(posix_file_system(), directory, trainer_->position(),
+                  save_state([this](StateVisitor& state) { visit_state(state); }), facts(),
+                  checkpoint_files());
+}
+
+std::vector<CheckpointFile> Run::checkpoint_files() {
+  return online_ == nullptr ? std::vector<CheckpointFile>() : online_->checkpoint_files();
 }
 
 void Run::log(const Json& row) {
   metric_log_.write(row);
-  tensorboard_->write(row["update_count"].get<int64_t>(), row);
+  tensorboard_->write(trainer_->position(), row);
   const double now = seconds_now();
   const auto update = row["update_count"].get<int64_t>();
   const double rate =
@@ -222,19 +272,20 @@ void Run::log(const Json& row) {
 
 // A full disk must not end hours of training at once: a failed checkpoint is tried again at the
 // next interval, and only several in a row stop the run.
-void Run::checkpoint(int64_t update, bool best) {
+void Run::checkpoint(int64_t step, bool best) {
   try {
-    save_checkpoint_of(update, best);
+    save_checkpoint_of(step, best);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::io || ++failed_saves_ >= kFailedSavesBeforeStop) throw;
-    context_.warn("warning: checkpoint of update " + std::to_string(update) + " failed (" +
+    context_.warn("warning: checkpoint of step " + std::to_string(step) + " failed (" +
                   error.what() + "); training goes on and tries again at the next interval");
   }
 }
 
-void Run::save_checkpoint_of(int64_t update, bool best) {
+void Run::save_checkpoint_of(int64_t step, bool best) {
   const auto entries = save_state([this](StateVisitor& state) { visit_state(state); });
-  last_checkpoint_ = store_.save(update, entries, facts(), best);
+  last_checkpoint_ = store_.save(step, entries, facts(), best, checkpoint_files());
+  if (online_ != nullptr) online_->saved_in(last_checkpoint_);
   tensorboard_->flush();
   failed_saves_ = 0;
 }

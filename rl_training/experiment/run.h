@@ -4,6 +4,7 @@
 
 #include "rl_training/experiment/checkpoint_store.h"
 #include "rl_training/experiment/metric_log.h"
+#include "rl_training/experiment/online_setup.h"
 #include "rl_training/experiment/run_directory.h"
 #include "rl_training/experiment/tensorboard_log.h"
 #include "rl_training/experiment/train_config.h"
@@ -20,6 +21,7 @@ struct RunContext {
 
 struct ResumeChanges {
   std::optional<int64_t> total_timesteps, threads;
+  std::optional<int64_t> online_timesteps = std::nullopt;  // an offline run goes on in its environment
 };
 
 struct RunResult {
@@ -52,24 +54,31 @@ class Run final : private RunSink {
   TrainedPolicy& policy() { return policy_; }
 
  private:
-  Run(const TrainConfig& config, std::shared_ptr<const TransitionDataset> data,
-      RunDirectory directory, RunContext context);
+  // What is learnt from; no rows for a run without a dataset.
+  struct Data {
+    std::shared_ptr<const TransitionDataset> rows;
+    RewardTransform reward;
+  };
+  static Data load_data(const TrainConfig& config);
+  Run(const TrainConfig& config, Data data, RunDirectory directory, RunContext context);
   void load(const Checkpoint& checkpoint);
   void visit_state(StateVisitor& state);
-  void save_checkpoint_of(int64_t update, bool best);
+  void save_checkpoint_of(int64_t step, bool best);
+  std::vector<CheckpointFile> checkpoint_files();
   void write_metadata(int64_t from_update);
   Json facts() const;
   TrainerOptions trainer_options() const;
 
   void log(const Json& row) override;
-  void checkpoint(int64_t update, bool best) override;
+  void checkpoint(int64_t step, bool best) override;
 
   RunContext context_;
   RunDirectory directory_;
   TrainedPolicy policy_;
-  std::shared_ptr<const TransitionDataset> data_;
+  Data data_;
   DatasetFacts dataset_facts_;
   std::unique_ptr<Sampler> sampler_;
+  std::unique_ptr<OnlineSetup> online_;
   std::unique_ptr<Evaluator> evaluator_;
   std::unique_ptr<Trainer> trainer_;
   CheckpointStore store_;

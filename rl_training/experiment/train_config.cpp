@@ -1,6 +1,7 @@
 #include "rl_training/experiment/train_config.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "rl_training/envs/registry.h"
 #include "rl_training/experiment/packaged_configs.h"
@@ -23,6 +24,7 @@ std::vector<std::string> keys_of(const std::function<void(OptionVisitor&)>& visi
 
 std::vector<std::string> top_keys() {
   auto keys = keys_of([](OptionVisitor& options) { TrainConfig().visit_top_options(options); });
+  keys.emplace_back("online");
   keys.emplace_back("algo_kwargs");
   keys.emplace_back("env_kwargs");
   return keys;
@@ -54,8 +56,9 @@ void check_name(const ConfigNode& node, const char* key, const Find& find) {
 void check_together(const ConfigNode& root, const TrainConfig& config) {
   try {
     config.algorithm->check();
-    config.dataset.check();
-    const auto names = metric_names(config.algo);
+    if (config.has_dataset()) config.dataset.check();
+    if (const auto* online = config.online()) online->check(config.algorithm->batch_size);
+    const auto names = metric_names(config);
     const auto& metric = config.early_stopping.metric;
     if (std::find(names.begin(), names.end(), metric) == names.end()) {
       throw Error(ErrorKind::config, {"", 0, "early_stopping"},
@@ -96,23 +99,46 @@ void TrainConfig::visit_top_options(OptionVisitor& options) {
   options.integer("checkpoint_interval", checkpoint_interval, at_least(1),
                   "updates between checkpoints");
   options.texts("tags", tags, "free words kept with the run");
+  if (algorithm != nullptr && algorithm->online() != nullptr) return;
+  options.group(
+      "online", "goes on in the environment after the updates from the dataset",
+      [this](OptionVisitor& inner) {
+        inner.integer("total_timesteps", online_timesteps, at_least(1), "environment steps");
+        fine_tuning.visit_options(inner);
+      },
+      &goes_online, "total_timesteps");
 }
+
+const OnlineOptions* TrainConfig::online() const {
+  if (const auto* own = std::as_const(*algorithm).online()) return own;
+  return goes_online ? &fine_tuning : nullptr;
+}
+
+bool TrainConfig::has_dataset() const { return find_algorithm(algo).from_data; }
 
 void TrainConfig::visit_algo_kwargs(OptionVisitor& options) {
   algorithm->visit_options(options);
   schedule.visit_options(options);
   budget.visit_options(options);
   early_stopping.visit_options(options);
-  dataset.visit_options(options);
+  if (has_dataset()) dataset.visit_options(options);
 }
 
-std::vector<std::string> metric_names(const std::string& algo) {
+std::vector<std::string> metric_names(const TrainConfig& config) {
   std::vector<std::string> names = {"global_step",      "update_count",    "epoch",
                                     "learning_rate",    "lr_scale",        "dataset_size",
                                     "eval_return_mean", "eval_return_std", "eval_length_mean",
                                     "normalized_score"};
-  const auto& metrics = find_algorithm(algo).metrics;
+  const auto& metrics = find_algorithm(config.algo).metrics;
   names.insert(names.end(), metrics.begin(), metrics.end());
+  const auto* online = config.online();
+  if (online == nullptr) return names;
+  for (const char* name : {"buffer_size", "episodes", "train_return_mean"}) names.push_back(name);
+  if (online->her.used) names.push_back("eval_success_rate");
+  if (!config.has_dataset()) return names;
+  for (const char* name : {"pretrain_updates_done", "offline_batch_size", "online_batch_size"}) {
+    names.push_back(name);
+  }
   return names;
 }
 

@@ -30,12 +30,22 @@ struct TrainConfig {
   EarlyStoppingOptions early_stopping;
   DatasetOptions dataset;
 
+  // An offline algorithm that goes on in the environment after its `total_timesteps` updates.
+  bool goes_online = false;
+  int64_t online_timesteps = 10000;
+  OnlineOptions fine_tuning = OnlineOptions::after_offline();
+
+  // How the run learns from the environment, the algorithm's own way or `online`; null: offline.
+  const OnlineOptions* online() const;
+  // Whether the run reads a dataset.
+  bool has_dataset() const;
+
   void visit_top_options(OptionVisitor& options);
   void visit_algo_kwargs(OptionVisitor& options);
 };
 
-// Names of all metrics that a run of this algorithm logs: the columns of metrics.csv.
-std::vector<std::string> metric_names(const std::string& algo);
+// Names of all metrics that a run logs: the columns of metrics.csv.
+std::vector<std::string> metric_names(const TrainConfig& config);
 
 // The defaults of one algorithm.
 TrainConfig default_config(const std::string& algo);

@@ -130,6 +130,26 @@ void weighted_column_sum(const float* d, const float* x, int64_t rows, int64_t c
   }
 }
 
+float quantile_huber(float q, float level, const float* y, int64_t count, float* slope) {
+  float sums[kLanes] = {}, slopes[kLanes] = {};
+  const auto add = [&](int64_t j, int64_t k) {
+    const float d = y[j] - q;
+    const float size = d < 0.0f ? -d : d;
+    const float bounded = d > 1.0f ? 1.0f : (d < -1.0f ? -1.0f : d);
+    const float weight = d < 0.0f ? 1.0f - level : level;
+    const float huber = size > 1.0f ? size - 0.5f : 0.5f * d * d;
+    sums[k] += weight * huber;
+    slopes[k] -= weight * bounded;
+  };
+  int64_t j = 0;
+  for (; j + kLanes <= count; j += kLanes) {
+    for (int64_t k = 0; k < kLanes; ++k) add(j + k, k);
+  }
+  for (int64_t k = 0; j + k < count; ++k) add(j + k, k);
+  *slope = sum_lanes(slopes);
+  return sum_lanes(sums);
+}
+
 void adam(float* p, float* m, float* v, const float* g, int64_t count, const AdamStep& step) {
   const float beta1 = step.beta1, beta2 = step.beta2;
   const float rest1 = 1.0f - beta1, rest2 = 1.0f - beta2;
@@ -178,20 +198,9 @@ double fma_loop(int64_t rounds) {
 #define KERNEL_TEXT(set) KERNEL_TEXT_(set)
 
 extern const Kernels kKernels;
-const Kernels kKernels = {KERNEL_TEXT(KERNEL_SET),
-                          add_bias,
-                          add_bias_relu,
-                          relu_backward,
-                          tanh_backward,
-                          column_sum,
-                          column_dot,
-                          layer_norm,
-                          layer_norm_backward,
-                          row_dot,
-                          outer,
-                          weighted_column_sum,
-                          adam,
-                          polyak,
-                          fma_loop};
+const Kernels kKernels = {KERNEL_TEXT(KERNEL_SET), add_bias,   add_bias_relu, relu_backward,
+                          tanh_backward,           column_sum, column_dot,    layer_norm,
+                          layer_norm_backward,     row_dot,    outer,         weighted_column_sum,
+                          quantile_huber,          adam,       polyak,        fma_loop};
 
 }  // namespace rl_training::KERNEL_SET

@@ -40,6 +40,8 @@ struct Kernels {
   // out[j] = sum_i d[i] * x[i, j]
   void (*weighted_column_sum)(const float* d, const float* x, int64_t rows, int64_t columns,
                               float* out);
+  // sum_j |level - 1[y_j < q]| huber(y_j - q), and its derivative by q.
+  float (*quantile_huber)(float q, float level, const float* y, int64_t count, float* slope);
   void (*adam)(float* p, float* m, float* v, const float* g, int64_t count, const AdamStep& step);
   // target += tau * (source - target)
   void (*polyak)(float* target, const float* source, int64_t count, float tau);

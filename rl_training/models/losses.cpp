@@ -1,6 +1,46 @@
 #include "rl_training/models/losses.h"
 
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/utils.h>
+
+#include "rl_training/models/kernels.h"
+
 namespace rl_training {
+namespace {
+
+namespace autograd = torch::autograd;
+
+// A scalar whose gradients by its inputs were found on the way.
+class KnownGradients : public autograd::Node {
+ public:
+  explicit KnownGradients(autograd::variable_list gradients) : gradients_(std::move(gradients)) {}
+
+  autograd::variable_list apply(autograd::variable_list&& incoming) override {
+    const float scale = incoming[0].item<float>();
+    if (scale == 1.0f) return gradients_;
+    autograd::variable_list scaled;
+    for (const auto& gradient : gradients_) scaled.push_back(gradient * scale);
+    return scaled;
+  }
+
+ private:
+  autograd::variable_list gradients_;
+};
+
+torch::Tensor with_gradients(double value, autograd::variable_list inputs,
+                             autograd::variable_list gradients) {
+  auto result = torch::full({}, static_cast<float>(value));
+  bool wanted = false;
+  for (const auto& input : inputs) wanted = wanted || input.requires_grad();
+  if (!wanted || !torch::GradMode::is_enabled()) return result;
+  const auto node = std::shared_ptr<KnownGradients>(new KnownGradients(std::move(gradients)),
+                                                    autograd::deleteNode);
+  node->set_next_edges(autograd::collect_next_edges(inputs));
+  autograd::set_history(result, node);
+  return result;
+}
+
+}  // namespace
 
 torch::Tensor minimum(const torch::Tensor& values) { return values.amin(0); }
 
@@ -17,7 +57,85 @@ torch::Tensor td_target(const torch::Tensor& rewards, const torch::Tensor& termi
 }
 
 torch::Tensor squared_error(const torch::Tensor& values, const torch::Tensor& target) {
-  return (values - target).square().sum() / static_cast<double>(target.numel());
+  if (!values.is_cpu()) {
+    return (values - target).square().sum() / static_cast<double>(target.numel());
+  }
+  const int64_t members = values.size(0), rows = values.size(1);
+  const auto plain = values.contiguous(), plain_target = target.contiguous();
+  const float* v = plain.data_ptr<float>();
+  const float* y = plain_target.data_ptr<float>();
+  auto gradient = torch::empty({members, rows});
+  float* g = gradient.data_ptr<float>();
+  const float scale = 2.0f / static_cast<float>(rows);
+  double sum = 0;
+  for (int64_t m = 0; m < members; ++m) {
+    for (int64_t i = 0; i < rows; ++i) {
+      const float error = v[m * rows + i] - y[i];
+      sum += static_cast<double>(error) * static_cast<double>(error);
+      g[m * rows + i] = scale * error;
+    }
+  }
+  return with_gradients(sum / static_cast<double>(rows), {values}, {gradient});
+}
+
+torch::Tensor quantile_huber(const torch::Tensor& quantiles, const torch::Tensor& target) {
+  const int64_t members = quantiles.size(0), rows = quantiles.size(1), n = quantiles.size(2);
+  const int64_t samples = target.size(1);
+  if (!quantiles.is_cpu()) {
+    const auto levels = (torch::arange(n, quantiles.options()) + 0.5) / static_cast<double>(n);
+    const auto delta = target.view({1, rows, 1, samples}) - quantiles.unsqueeze(3);
+    const auto huber = torch::where(delta.abs() > 1.0, delta.abs() - 0.5, 0.5 * delta.square());
+    const auto below = (delta.detach() < 0).to(quantiles.scalar_type());
+    return ((levels.view({1, 1, n, 1}) - below).abs() * huber).mean();
+  }
+  const auto plain = quantiles.contiguous(), plain_target = target.contiguous();
+  const float* q = plain.data_ptr<float>();
+  const float* y = plain_target.data_ptr<float>();
+  auto gradient = torch::empty({members, rows, n});
+  float* g = gradient.data_ptr<float>();
+  const float each = 1.0f / static_cast<float>(members * rows * n * samples);
+  double sum = 0;
+  for (int64_t at = 0; at < members * rows * n; ++at) {
+    const int64_t row = at / n % rows;
+    const float level = (static_cast<float>(at % n) + 0.5f) / static_cast<float>(n);
+    float slope = 0;
+    sum += static_cast<double>(
+        kernels().quantile_huber(q[at], level, y + row * samples, samples, &slope));
+    g[at] = slope * each;
+  }
+  return with_gradients(sum * static_cast<double>(each), {quantiles}, {gradient});
+}
+
+torch::Tensor soft_actor_loss(const torch::Tensor& log_prob, const torch::Tensor& values,
+                              const torch::Tensor& alpha, Reduce reduce) {
+  if (!values.is_cpu()) {
+    const auto q = reduce == Reduce::minimum ? values.amin(0) : values.mean(0);
+    return (alpha * log_prob - q).mean();
+  }
+  const int64_t members = values.size(0), rows = values.size(1);
+  const auto plain = values.contiguous();
+  const float* v = plain.data_ptr<float>();
+  const float* l = log_prob.data_ptr<float>();
+  const float a = alpha.item<float>(), each = 1.0f / static_cast<float>(rows);
+  auto to_log_prob = torch::full({rows}, a * each);
+  auto to_values = reduce == Reduce::mean
+                       ? torch::full({members, rows}, -each / static_cast<float>(members))
+                       : torch::zeros({members, rows});
+  double sum = 0;
+  for (int64_t i = 0; i < rows; ++i) {
+    int64_t least = 0;
+    double total = 0;
+    for (int64_t m = 0; m < members; ++m) {
+      if (v[m * rows + i] < v[least * rows + i]) least = m;
+      total += static_cast<double>(v[m * rows + i]);
+    }
+    if (reduce == Reduce::minimum) to_values.data_ptr<float>()[least * rows + i] = -each;
+    const double q = reduce == Reduce::mean ? total / static_cast<double>(members)
+                                            : static_cast<double>(v[least * rows + i]);
+    sum += static_cast<double>(a) * static_cast<double>(l[i]) - q;
+  }
+  return with_gradients(sum / static_cast<double>(rows), {log_prob, values},
+                        {to_log_prob, to_values});
 }
 
 }  // namespace rl_training

@@ -18,6 +18,17 @@ torch::Tensor td_target(const torch::Tensor& rewards, const torch::Tensor& termi
                         const torch::Tensor& next_value, double gamma);
 
 // sum over members of the mean over rows of (values - target)^2: [members, rows], [rows] -> scalar.
+// One autograd node.
 torch::Tensor squared_error(const torch::Tensor& values, const torch::Tensor& target);
+
+// Quantile regression with Huber's loss (kappa 1): predicted quantiles [members, rows, n] at levels
+// (i + 1/2) / n against target samples [rows, m]; mean over all pairs. One autograd node.
+torch::Tensor quantile_huber(const torch::Tensor& quantiles, const torch::Tensor& target);
+
+// mean over rows of (alpha log_prob - Q), with Q the smallest member or their mean: [rows],
+// [members, rows], scalar -> scalar. One autograd node; alpha gets no gradient.
+enum class Reduce { minimum, mean };
+torch::Tensor soft_actor_loss(const torch::Tensor& log_prob, const torch::Tensor& values,
+                              const torch::Tensor& alpha, Reduce reduce);
 
 }  // namespace rl_training

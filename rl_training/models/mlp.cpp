@@ -138,6 +138,27 @@ Mlp::Mlp(const Mlp& other)
 const MlpSpec& Mlp::spec() const { return shared_->kernel.spec(); }
 const MlpLayout& Mlp::layout() const { return shared_->kernel.layout(); }
 
+namespace {
+
+// (x, side) side by side in the workspace, or x itself where there is nothing beside it.
+const float* join_inputs(const torch::Tensor& x, const torch::Tensor& side,
+                         MlpWorkspace& workspace) {
+  const float* left = x.data_ptr<float>();
+  if (!side.defined()) return left;
+  const auto plain_side = side.contiguous();
+  const float* right = plain_side.data_ptr<float>();
+  const int64_t rows = x.size(0), left_columns = x.size(1), right_columns = side.size(1);
+  float* joined = workspace.joined_input.reserve(rows * (left_columns + right_columns));
+  for (int64_t i = 0; i < rows; ++i) {
+    float* row = joined + i * (left_columns + right_columns);
+    std::copy_n(left + i * left_columns, left_columns, row);
+    std::copy_n(right + i * right_columns, right_columns, row + left_columns);
+  }
+  return joined;
+}
+
+}  // namespace
+
 torch::Tensor Mlp::forward(const torch::Tensor& x, const torch::Tensor& side, Use use,
                            int64_t members) const {
   if (!parameters_.is_cpu() || parameters_.scalar_type() != torch::kFloat) {
@@ -150,18 +171,7 @@ torch::Tensor Mlp::forward(const torch::Tensor& x, const torch::Tensor& side, Us
               " inputs, got ", x.size(1), " + ", side_columns);
   const auto plain_x = x.contiguous();
   auto workspace = shared_->borrow();
-  const float* input = plain_x.data_ptr<float>();
-  if (side.defined()) {
-    const auto plain_side = side.contiguous();
-    float* joined = workspace->joined_input.reserve(rows * spec().inputs);
-    const float* right = plain_side.data_ptr<float>();
-    for (int64_t i = 0; i < rows; ++i) {
-      float* row = joined + i * spec().inputs;
-      std::copy_n(input + i * x.size(1), x.size(1), row);
-      std::copy_n(right + i * side_columns, side_columns, row + x.size(1));
-    }
-    input = joined;
-  }
+  const float* input = join_inputs(plain_x, side, *workspace);
   auto y = torch::empty({members, rows, spec().outputs});
   shared_->kernel.forward(parameters_.data_ptr<float>(), input, rows, members, *workspace,
                           y.data_ptr<float>());
@@ -179,6 +189,22 @@ torch::Tensor Mlp::forward(const torch::Tensor& x, const torch::Tensor& side, Us
   } else {
     shared_->spare.push_back(std::move(workspace));
   }
+  return y;
+}
+
+torch::Tensor Mlp::forward_member(int64_t member, const torch::Tensor& x,
+                                  const torch::Tensor& side) const {
+  const torch::NoGradGuard no_grad;
+  if (!parameters_.is_cpu() || parameters_.scalar_type() != torch::kFloat) {
+    return forward_plain(x, side)[member];
+  }
+  const auto plain_x = x.contiguous();
+  auto workspace = shared_->borrow();
+  auto y = torch::empty({x.size(0), spec().outputs});
+  shared_->kernel.forward(parameters_.data_ptr<float>() + member * layout().size,
+                          join_inputs(plain_x, side, *workspace), x.size(0), 1, *workspace,
+                          y.data_ptr<float>());
+  shared_->spare.push_back(std::move(workspace));
   return y;
 }
 

@@ -30,6 +30,9 @@ class Mlp {
   // `members` > 0 uses only the first so many.
   torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& side = {},
                         Use use = Use::train, int64_t members = 0) const;
+  // One member alone, without gradients: [rows, outputs].
+  torch::Tensor forward_member(int64_t member, const torch::Tensor& x,
+                               const torch::Tensor& side = {}) const;
   // The same from torch operators alone: the oracle in tests, and the path of other devices.
   torch::Tensor forward_plain(const torch::Tensor& x, const torch::Tensor& side = {},
                               Use use = Use::train, int64_t members = 0) const;

@@ -1,5 +1,7 @@
 #include "rl_training/runtime/budget.h"
 
+#include <algorithm>
+
 namespace rl_training {
 
 void BudgetOptions::visit_options(OptionVisitor& options) {
@@ -9,6 +11,22 @@ void BudgetOptions::visit_options(OptionVisitor& options) {
   options.integer("min_buffer_size", min_buffer_size, at_least(0),
                   "rows that must be there before the first update");
 }
+
+namespace {
+
+void limit_updates(Budget& budget, const BudgetOptions& options) {
+  const auto limit = [&](int64_t updates, const char* reason) {
+    if (updates >= budget.updates) return;
+    budget.updates = updates;
+    budget.reason = reason;
+  };
+  if (options.max_updates) limit(*options.max_updates, "max_updates");
+  if (options.max_epochs && *options.max_epochs < budget.updates / budget.epoch_updates + 1) {
+    limit(*options.max_epochs * budget.epoch_updates, "max_epochs");
+  }
+}
+
+}  // namespace
 
 Budget plan_budget(const BudgetOptions& options, int64_t total_timesteps, int64_t rows,
                    int64_t batch_size) {
@@ -22,16 +40,30 @@ Budget plan_budget(const BudgetOptions& options, int64_t total_timesteps, int64_
   budget.epoch_updates = (rows + batch_size - 1) / batch_size;
   budget.updates = total_timesteps;
   budget.reason = "total_timesteps";
-  const auto limit = [&](int64_t updates, const char* reason) {
-    if (updates < budget.updates) {
-      budget.updates = updates;
-      budget.reason = reason;
-    }
-  };
-  if (options.max_updates) limit(*options.max_updates, "max_updates");
-  if (options.max_epochs && *options.max_epochs < budget.updates / budget.epoch_updates + 1) {
-    limit(*options.max_epochs * budget.epoch_updates, "max_epochs");
+  limit_updates(budget, options);
+  return budget;
+}
+
+int64_t OnlinePlan::updates_until(int64_t step) const {
+  const int64_t begin = std::max(first_update_step, min_rows);
+  if (step < begin) return 0;
+  return (step / train_frequency - (begin - 1) / train_frequency) * gradient_updates_per_step;
+}
+
+Budget plan_online_budget(const BudgetOptions& options, const OnlinePlan& plan, int64_t capacity,
+                          int64_t batch_size) {
+  if (options.min_buffer_size > capacity) {
+    throw Error(ErrorKind::config, {"", 0, "algo_kwargs.min_buffer_size"},
+                "more than the buffer holds (expected at most buffer_capacity " +
+                    std::to_string(capacity) + ", got " + std::to_string(options.min_buffer_size) +
+                    ")");
   }
+  Budget budget;
+  budget.epoch_updates = (capacity + batch_size - 1) / batch_size;
+  budget.updates = plan.pretrain_updates + plan.updates_until(plan.env_steps);
+  budget.env_steps = plan.env_steps;
+  budget.reason = "total_timesteps";
+  limit_updates(budget, options);
   return budget;
 }
 

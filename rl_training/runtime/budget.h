@@ -16,14 +16,30 @@ struct BudgetOptions {
 };
 
 struct Budget {
-  int64_t updates = 0;  // to do in all
+  int64_t updates = 0;  // to do in all; online: as many as the plan comes to
   int64_t epoch_updates = 1;
-  std::string reason;  // the limit that sets `updates`, by its key
+  std::string reason;     // the limit that ends the run, by its key
+  int64_t env_steps = 0;  // online only
 };
 
 // The tightest of the limits. Throws Error{config} when the data can never satisfy
 // `min_buffer_size`.
 Budget plan_budget(const BudgetOptions& options, int64_t total_timesteps, int64_t rows,
                    int64_t batch_size);
+
+// The same for a run with `env_steps` steps of environments; an epoch is counted by the capacity of
+// the replay buffer. `max_epochs` and `max_updates` shorten the steps accordingly.
+struct OnlinePlan {
+  int64_t env_steps = 0;
+  int64_t pretrain_updates = 0;   // before the first environment step
+  int64_t first_update_step = 0;  // environment steps before the first update
+  int64_t train_frequency = 1, gradient_updates_per_step = 1;
+  int64_t min_rows = 1;  // in the buffer before the first update
+
+  // Updates that are due after `step` environment steps, beyond those of pre-training.
+  int64_t updates_until(int64_t step) const;
+};
+Budget plan_online_budget(const BudgetOptions& options, const OnlinePlan& plan, int64_t capacity,
+                          int64_t batch_size);
 
 }  // namespace rl_training

@@ -10,7 +10,7 @@ namespace rl_training {
 
 struct TrainProgress {
   int64_t update_count = 0;
-  int64_t total_updates = 0;
+  int64_t position = 0, length = 0;  // of the run: updates offline, environment steps online
   int64_t global_step = 0;
 };
 

@@ -34,7 +34,7 @@ EvaluationResult Evaluator::run(Algorithm& algorithm, const ObsNormalizer& norma
   result.returns.assign(episodes_, 0.0);
   result.lengths.assign(episodes_, 0);
   std::vector<bool> done(episodes_, false);
-  int64_t left = episodes_;
+  int64_t left = episodes_, reached = 0;
   envs.reset();
   while (left > 0) {
     for (int64_t i = 0; i < episodes_; ++i) {
@@ -48,11 +48,15 @@ EvaluationResult Evaluator::run(Algorithm& algorithm, const ObsNormalizer& norma
       ++result.lengths[i];
       if (envs.terminated()[i] != 0 || envs.truncated()[i] != 0) {
         done[i] = true;
+        if (envs.terminated()[i] != 0) ++reached;
         --left;
       }
     }
   }
   summarise(result);
+  if (envs.goal_task() != nullptr) {
+    result.success_rate = static_cast<double>(reached) / static_cast<double>(episodes_);
+  }
   result.normalized_score = normalized_score(env_id_, result.return_mean);
   return result;
 }

@@ -13,6 +13,7 @@ struct EvaluationResult {
   std::vector<double> returns;  // raw rewards, undiscounted
   std::vector<int64_t> lengths;
   double return_mean = 0, return_std = 0, length_mean = 0;  // population std over episodes
+  std::optional<double> success_rate;      // of tasks with goals: episodes that reached theirs
   std::optional<double> normalized_score;  // of the mean, where the task has reference scores
 };
 

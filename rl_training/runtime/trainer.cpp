@@ -12,10 +12,64 @@ Trainer::Trainer(TrainerParts parts, TrainerOptions options)
       options_(std::move(options)),
       early_stopping_(options_.early_stopping) {}
 
-TrainProgress Trainer::progress() const { return {update_, options_.budget.updates, update_}; }
+int64_t Trainer::global_step() const {
+  return parts_.collector == nullptr ? update_ : parts_.collector->steps();
+}
 
+int64_t Trainer::position() const {
+  if (parts_.collector == nullptr) return update_;
+  return std::min(update_, options_.online.pretrain_updates) + parts_.collector->steps();
+}
+
+int64_t Trainer::length() const {
+  if (parts_.collector == nullptr) return options_.budget.updates;
+  return options_.online.pretrain_updates + options_.budget.env_steps;
+}
+
+bool Trainer::spent() const {
+  if (position() >= length()) return true;
+  return update_ >= options_.budget.updates && options_.budget.reason != "total_timesteps";
+}
+
+TrainProgress Trainer::progress() const { return {update_, position(), length(), global_step()}; }
+
+// Whether the last advance reached or passed a multiple of the interval.
 bool Trainer::due(int64_t interval) const {
-  return update_ % interval == 0 || update_ == options_.budget.updates;
+  return position() / interval > previous_position_ / interval || spent();
+}
+
+double Trainer::lr_scale() const {
+  return resolve_schedule_value(options_.schedule, update_, options_.budget.updates);
+}
+
+bool Trainer::pretraining() const {
+  return parts_.collector != nullptr && update_ < options_.online.pretrain_updates;
+}
+
+Metrics Trainer::update(Sampler& sampler, const Callbacks& callbacks) {
+  sampler.sample(parts_.batch.view());
+  auto metrics = parts_.algorithm->update(parts_.batch, lr_scale());
+  ++update_;
+  if (callbacks.on_update_end) callbacks.on_update_end(progress(), metrics);
+  return metrics;
+}
+
+// Offline and in pre-training one update; online one step of the environments and the updates that
+// are due after it.
+Metrics Trainer::advance(const Callbacks& callbacks) {
+  previous_position_ = position();
+  if (parts_.collector == nullptr || pretraining()) return update(*parts_.sampler, callbacks);
+  auto& collector = *parts_.collector;
+  const auto& plan = options_.online;
+  if (collector.steps() == 0 && plan.pretrain_updates > 0) parts_.algorithm->start_online();
+  const int64_t before = plan.updates_until(collector.steps());
+  collector.step();
+  if (callbacks.on_collect_end) callbacks.on_collect_end(progress());
+  int64_t left = plan.updates_until(collector.steps()) - before;
+  Metrics metrics;
+  if (!parts_.online_sampler->ready()) return metrics;
+  for (; left > 0 && !spent(); --left) metrics = update(*parts_.online_sampler, callbacks);
+  return metrics;
 }
 
 TrainSummary Trainer::run(RunSink& sink, const Callbacks& callbacks) {
@@ -28,40 +82,37 @@ TrainSummary Trainer::run(RunSink& sink, const Callbacks& callbacks) {
   };
   if (callbacks.on_train_start) callbacks.on_train_start(progress());
   if (!evaluated_before_training_ && parts_.evaluator != nullptr) {
-    Json row = make_row({}, resolve_schedule_value(options_.schedule, 0, options_.budget.updates));
+    Json row = make_row({}, lr_scale());
     evaluate(row, callbacks);
     remember(row);
   }
   evaluated_before_training_ = true;
 
-  while (update_ < options_.budget.updates && !early_stopping_.stopped()) {
-    const double lr_scale =
-        resolve_schedule_value(options_.schedule, update_, options_.budget.updates);
-    parts_.sampler->sample(parts_.batch.view());
-    const Metrics metrics = parts_.algorithm->update(parts_.batch, lr_scale);
-    ++update_;
-    if (callbacks.on_update_end) callbacks.on_update_end(progress(), metrics);
+  while (!spent() && !early_stopping_.stopped()) {
+    const double scale = lr_scale();
+    const Metrics metrics = advance(callbacks);
 
     bool best = false;
     const bool evaluation_due = parts_.evaluator != nullptr && due(options_.eval_interval);
     const bool log_due = due(options_.log_interval) || evaluation_due;
     const bool checkpoint_due = due(options_.checkpoint_interval);
     if (log_due || checkpoint_due) {
-      Json row = make_row(metrics, lr_scale);
+      Json row = make_row(metrics, scale);
       check_health(row);
       if (evaluation_due) best = evaluate(row, callbacks);
       if (log_due) {
+        add_online_columns(row);
         const auto& metric = early_stopping_.options().metric;
         if (row.contains(metric) && row[metric].is_number()) {
-          early_stopping_.observe(row[metric].get<double>(), update_);
+          early_stopping_.observe(row[metric].get<double>(), position());
         }
         remember(row);
       }
     }
     const bool stop = StopSignal::received() != 0;
-    if (stop && !log_due && !checkpoint_due) check_health(make_row(metrics, lr_scale));
+    if (stop && !log_due && !checkpoint_due) check_health(make_row(metrics, scale));
     if (checkpoint_due || best || stop || early_stopping_.stopped()) {
-      sink.checkpoint(update_, best);
+      sink.checkpoint(position(), best);
     }
     if (stop) {
       summary.stop_reason = "signal";
@@ -72,7 +123,7 @@ TrainSummary Trainer::run(RunSink& sink, const Callbacks& callbacks) {
     summary.stop_reason = early_stopping_.stopped() ? "early_stopping" : options_.budget.reason;
   }
   summary.update_count = update_;
-  summary.global_step = update_;
+  summary.global_step = global_step();
   summary.metrics = last;
   if (callbacks.on_train_end) callbacks.on_train_end(summary);
   return summary;
@@ -80,7 +131,7 @@ TrainSummary Trainer::run(RunSink& sink, const Callbacks& callbacks) {
 
 Json Trainer::make_row(const Metrics& metrics, double lr_scale) const {
   Json row = Json::object();
-  row["global_step"] = update_;
+  row["global_step"] = global_step();
   row["update_count"] = update_;
   row["epoch"] = update_ / options_.budget.epoch_updates;
   row["learning_rate"] = options_.learning_rate * lr_scale;
@@ -90,6 +141,20 @@ Json Trainer::make_row(const Metrics& metrics, double lr_scale) const {
     row[name] = value.defined() ? Json(value.item<double>()) : Json(nullptr);
   }
   return row;
+}
+
+void Trainer::add_online_columns(Json& row) {
+  if (parts_.collector == nullptr) return;
+  auto& collector = *parts_.collector;
+  row["buffer_size"] = collector.buffer().rows();
+  row["episodes"] = collector.episodes();
+  const auto mean = collector.take_mean_return();
+  row["train_return_mean"] = mean ? json_number(*mean) : Json(nullptr);
+  if (options_.offline_batch_size < 0) return;
+  row["pretrain_updates_done"] = std::min(update_, options_.online.pretrain_updates);
+  row["offline_batch_size"] =
+      pretraining() ? parts_.batch.obs.size(0) : options_.offline_batch_size;
+  row["online_batch_size"] = pretraining() ? 0 : options_.online_batch_size;
 }
 
 // A loss or a network that is no longer finite ends the run before it can reach a checkpoint.
@@ -113,9 +178,10 @@ bool Trainer::evaluate(Json& row, const Callbacks& callbacks) {
   row["eval_return_mean"] = json_number(result.return_mean);
   row["eval_return_std"] = json_number(result.return_std);
   row["eval_length_mean"] = json_number(result.length_mean);
+  if (result.success_rate) row["eval_success_rate"] = json_number(*result.success_rate);
   if (result.normalized_score) row["normalized_score"] = json_number(*result.normalized_score);
   if (callbacks.on_eval_end) callbacks.on_eval_end(progress(), result);
-  if (update_ == 0) return false;
+  if (position() == 0) return false;
   const bool best = !has_best_ || result.return_mean > best_return_;
   if (best) best_return_ = result.return_mean;
   has_best_ = true;

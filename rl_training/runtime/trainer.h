@@ -4,6 +4,7 @@
 #include "rl_training/data/batch.h"
 #include "rl_training/runtime/budget.h"
 #include "rl_training/runtime/callbacks.h"
+#include "rl_training/runtime/collector.h"
 #include "rl_training/runtime/early_stopping.h"
 #include "rl_training/runtime/evaluator.h"
 #include "rl_training/runtime/schedule.h"
@@ -12,11 +13,14 @@ namespace rl_training {
 
 struct TrainerOptions {
   Budget budget;
+  OnlinePlan online;  // with a collector
   ScheduleSpec schedule;
   EarlyStoppingOptions early_stopping;
   double learning_rate = 0.0;  // reported beside lr_scale
   int64_t dataset_size = 0;
+  // Counted in updates offline, in environment steps online.
   int64_t eval_interval = 5000, log_interval = 100, checkpoint_interval = 5000;
+  int64_t offline_batch_size = -1, online_batch_size = -1;  // reported where both have a share
 };
 
 // What a run leaves behind; experiment/ writes it to a run directory.
@@ -24,14 +28,16 @@ class RunSink {
  public:
   virtual ~RunSink() = default;
   virtual void log(const Json& row) = 0;
-  // Saves the state as it is after that update; `best` when no evaluation was better so far.
-  virtual void checkpoint(int64_t update, bool best) = 0;
+  // Saves the state as it is after that step; `best` when no evaluation was better so far.
+  virtual void checkpoint(int64_t step, bool best) = 0;
 };
 
 // The parts that take turns in the loop. Not owned.
 struct TrainerParts {
   Algorithm* algorithm = nullptr;
-  Sampler* sampler = nullptr;
+  Sampler* sampler = nullptr;            // of the dataset; null: no dataset
+  Collector* collector = nullptr;        // null: offline
+  Sampler* online_sampler = nullptr;     // of the replay buffer, or of both
   Batch batch;                           // buffers that the sampler fills
   const Evaluator* evaluator = nullptr;  // null: no evaluation
   const ObsNormalizer* normalizer = nullptr;
@@ -45,12 +51,23 @@ class Trainer {
   // From the present state to the end of the budget, an early stop, or a signal.
   TrainSummary run(RunSink& sink, const Callbacks& callbacks);
   int64_t update_count() const { return update_; }
+  // Where the loop stands: updates offline; online, updates of pre-training and then environment
+  // steps. Checkpoints are named by it.
+  int64_t position() const;
   // The loop's own counters; the parts are visited by whoever owns them.
   void visit_state(StateVisitor& state);
 
  private:
   TrainProgress progress() const;
+  int64_t global_step() const;
+  int64_t length() const;  // the position at which the budget is spent
+  bool spent() const;
   bool due(int64_t interval) const;
+  double lr_scale() const;
+  Metrics advance(const Callbacks& callbacks);
+  Metrics update(Sampler& sampler, const Callbacks& callbacks);
+  bool pretraining() const;
+  void add_online_columns(Json& row);
   Json make_row(const Metrics& metrics, double lr_scale) const;
   void check_health(const Json& row) const;
   bool evaluate(Json& row, const Callbacks& callbacks);
@@ -59,6 +76,7 @@ class Trainer {
   TrainerOptions options_;
   EarlyStopping early_stopping_;
   int64_t update_ = 0;
+  int64_t previous_position_ = 0;
   bool evaluated_before_training_ = false;
   bool has_best_ = false;
   double best_return_ = 0.0;

@@ -85,6 +85,9 @@ class PosixFileSystem final : public FileSystem {
     if (code) fail(path, "cannot create directory", code.value());
   }
 
+  void link(const std::string& from, const std::string& to) override {
+    if (::link(from.c_str(), to.c_str()) != 0) fail(to, "cannot link", errno);
+  }
   void rename(const std::string& from, const std::string& to) override {
     if (::rename(from.c_str(), to.c_str()) != 0) fail(to, "cannot rename into place", errno);
   }

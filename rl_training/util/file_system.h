@@ -17,6 +17,8 @@ class FileSystem {
   virtual void write_file(const std::string& path, std::string_view bytes) = 0;
   virtual void make_directories(const std::string& path) = 0;
   virtual void rename(const std::string& from, const std::string& to) = 0;
+  // A second name for the same bytes.
+  virtual void link(const std::string& from, const std::string& to) = 0;
   virtual void sync_directory(const std::string& path) = 0;
   // Removes a file or a whole tree; nothing there is not a failure.
   virtual void remove_all(const std::string& path) = 0;

@@ -16,7 +16,7 @@ struct Fixture {
     options.hidden_sizes.clear();
     AlgorithmContext context;
     context.obs_dim = context.action_dim = 1;
-    networks = std::make_unique<Td3BcNetworks>(options, context, Rng(0));
+    networks = std::make_unique<Td3BcNetworks>(options.hidden_sizes, 2, context, Rng(0));
   }
   static void set(Mlp& network, std::vector<float> numbers) {
     const torch::NoGradGuard no_grad;

@@ -43,8 +43,8 @@ TEST(Training, ReportsAndGoesOn) {
   EXPECT_EQ(report["metrics_before"]["update_count"], 0);
   EXPECT_EQ(report["dataset"]["rows"], 500);
   // Without a terminal: one line for each evaluation.
-  EXPECT_NE(trained.err.find("update 0/60  eval return -"), std::string::npos) << trained.err;
-  EXPECT_NE(trained.err.find("update 60/60  "), std::string::npos) << trained.err;
+  EXPECT_NE(trained.err.find("step 0/60  eval return -"), std::string::npos) << trained.err;
+  EXPECT_NE(trained.err.find("step 60/60  "), std::string::npos) << trained.err;
   EXPECT_EQ(trained.err.find('\r'), std::string::npos);
 
   // A finished run has nothing to do and says the same again, now for people.

@@ -16,6 +16,7 @@ std::unique_ptr<Algorithm> make(const AlgorithmInfo& info, uint64_t seed = 0,
                                 std::vector<int64_t> hidden_sizes = {16, 16}) {
   const auto options = info.make_options();
   options->hidden_sizes = std::move(hidden_sizes);
+  if (auto* online = options->online()) online->gradient_updates_per_step = 3;
   AlgorithmContext context;
   context.obs_dim = kObsDim;
   context.action_dim = kActionDim;

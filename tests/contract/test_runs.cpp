@@ -33,10 +33,10 @@ void expect_same(const RunFiles& got, const RunFiles& expected) {
 
 struct Abandoned {};
 
-Callbacks abandon_at(int64_t update) {
+Callbacks abandon_at(int64_t position) {
   Callbacks callbacks;
-  callbacks.on_update_end = [update](const TrainProgress& progress, const Metrics&) {
-    if (progress.update_count == update) throw Abandoned{};
+  callbacks.on_update_end = [position](const TrainProgress& progress, const Metrics&) {
+    if (progress.position >= position) throw Abandoned{};
   };
   return callbacks;
 }
@@ -76,8 +76,12 @@ TEST_P(RunContract, PiecesEqualTheWhole) {
 TEST_P(RunContract, ThreadsChangeNoByte) {
   const TemporaryDirectory directory;
   const auto train = [&](const char* threads) {
-    const auto config = tiny_config(GetParam(), directory / threads,
-                                    {"batch_size=300", "hidden_sizes=[64,64]", threads});
+    std::vector<std::string> more = {"batch_size=300", "hidden_sizes=[64,64]", threads};
+    if (find_algorithm(GetParam()).make_options()->online() != nullptr) {
+      more.emplace_back("buffer_capacity=300");
+      more.emplace_back("num_envs=3");
+    }
+    const auto config = tiny_config(GetParam(), directory / threads, more);
     return files_of(Run::start(config, {})->train());
   };
   const auto alone = train("threads=1");

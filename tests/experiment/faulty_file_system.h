@@ -48,6 +48,10 @@ class FaultyFileSystem final : public FileSystem {
     call("rename", to, true);
     real_.rename(from, to);
   }
+  void link(const std::string& from, const std::string& to) override {
+    call("link", to, true);
+    real_.link(from, to);
+  }
   void sync_directory(const std::string& path) override {
     call("sync", path, true);
     real_.sync_directory(path);

@@ -203,8 +203,8 @@ TEST_F(FailingSaves, AreTriedAgain) {
   const auto run = start({"eval_episodes=0"});
   const auto result = run->train(unblock_at(20));  // saves at 7 and 14 fail, that at 21 does not
   ASSERT_EQ(warnings_.size(), 2u);
-  EXPECT_TRUE(warnings_[0].starts_with("warning: checkpoint of update 7 failed (")) << warnings_[0];
-  EXPECT_TRUE(warnings_[1].starts_with("warning: checkpoint of update 14 failed ("))
+  EXPECT_TRUE(warnings_[0].starts_with("warning: checkpoint of step 7 failed (")) << warnings_[0];
+  EXPECT_TRUE(warnings_[1].starts_with("warning: checkpoint of step 14 failed ("))
       << warnings_[1];
   EXPECT_NE(warnings_[0].find(run->path()), std::string::npos) << warnings_[0];
   EXPECT_EQ(result.checkpoint, run->path() + "/checkpoints/step-000000060");

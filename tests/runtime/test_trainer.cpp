@@ -118,7 +118,7 @@ TEST(Trainer, CallbacksComeInOrder) {
   };
   t.callbacks.on_train_start = [&](const TrainProgress& p) { note("start", p.update_count); };
   t.callbacks.on_update_end = [&](const TrainProgress& p, const Metrics& metrics) {
-    EXPECT_EQ(p.total_updates, 4);
+    EXPECT_EQ(p.length, 4);
     EXPECT_EQ(p.global_step, p.update_count);
     EXPECT_EQ(metrics.get("loss").item<float>(), 1.0f / p.update_count);
     note("update", p.update_count);

@@ -6,16 +6,24 @@
 
 namespace rl_training {
 
-// The packaged config `<algo>/pendulum-random` made small: 60 updates on 600 rows, with rows,
+// A packaged config made small: 60 updates on 600 rows or 60 environment steps, with rows,
 // evaluations and checkpoints at intervals that do not fall together. `more` holds further
 // assignments as for --set.
 inline TrainConfig tiny_config(const std::string& algo, const std::string& output_dir,
                                const std::vector<std::string>& more = {}) {
-  auto root = load_config(algo + "/pendulum-random");
-  for (const char* assignment : {"total_timesteps=60", "hidden_sizes=[16,16]", "batch_size=32",
-                                 "dataset_size=600", "eval_episodes=2", "eval_interval=20",
-                                 "log_interval=5", "checkpoint_interval=7", "threads=1"}) {
+  const auto& info = find_algorithm(algo);
+  auto root = load_config(algo + (info.from_data ? "/pendulum-random" : "/pendulum"));
+  for (const char* assignment :
+       {"total_timesteps=60", "hidden_sizes=[16,16]", "batch_size=32", "eval_episodes=2",
+        "eval_interval=20", "log_interval=5", "checkpoint_interval=7", "threads=1"}) {
     set_config_value(root, assignment);
+  }
+  if (info.from_data) set_config_value(root, "dataset_size=600");
+  if (info.make_options()->online() != nullptr) {
+    // The buffer is full before the end, and training begins after the first checkpoint.
+    set_config_value(root, "learning_starts=10");
+    set_config_value(root, "buffer_capacity=40");
+    set_config_value(root, "gradient_updates_per_step=2");
   }
   set_config_value(root, "output_dir=" + Json(output_dir).dump());
   for (const auto& assignment : more) set_config_value(root, assignment);

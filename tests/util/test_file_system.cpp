@@ -123,6 +123,7 @@ class FailingFiles final : public FileSystem {
     }
     files_.write_file(path, bytes);
   }
+  void link(const std::string&, const std::string&) override {}
   void rename(const std::string& from, const std::string& to) override {
     if (fails("rename")) throw Error(ErrorKind::io, {to, 0, ""}, "no space");
     files_.rename(from, to);

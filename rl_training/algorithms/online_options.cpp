@@ -1,0 +1,48 @@
+#include "rl_training/algorithms/online_options.h"
+
+#include "rl_training/util/error.h"
+
+namespace rl_training {
+
+void HindsightOptions::visit_options(OptionVisitor& options) {
+  options.choice("strategy", strategy, {"future", "final", "episode"},
+                 "where goals come from: a later step of the episode, its last, or any of it");
+  options.integer("k", k, at_least(0), "relabelled rows for each row as it was");
+}
+
+OnlineOptions OnlineOptions::after_offline() {
+  OnlineOptions options;
+  options.learning_starts = 0;
+  options.prior = Prior::ratio;
+  return options;
+}
+
+void OnlineOptions::visit_options(OptionVisitor& options) {
+  options.integer("buffer_capacity", buffer_capacity, at_least(1),
+                  "newest transitions that are kept");
+  options.integer("learning_starts", learning_starts, at_least(0),
+                  "environment steps with uniformly random actions before the first update");
+  options.integer("train_frequency", train_frequency, at_least(1),
+                  "environment steps from one block of updates to the next");
+  options.integer("gradient_updates_per_step", gradient_updates_per_step, at_least(1),
+                  "updates in such a block");
+  options.group(
+      "her", "hindsight experience replay, for tasks that observe their goal",
+      [this](OptionVisitor& inner) { her.visit_options(inner); }, &her.used, "strategy");
+  if (prior == Prior::none) return;
+  options.number("offline_batch_ratio", offline_batch_ratio, between(0, 1),
+                 "share of prior data in every minibatch");
+  if (prior == Prior::ratio) return;
+  options.integer("offline_pretrain_updates", offline_pretrain_updates, at_least(0),
+                  "updates on the prior data alone before the first environment step");
+}
+
+void OnlineOptions::check(int64_t batch_size) const {
+  if (buffer_capacity < batch_size) {
+    throw Error(ErrorKind::config, {"", 0, "buffer_capacity"},
+                "smaller than a minibatch (expected at least batch_size " +
+                    std::to_string(batch_size) + ", got " + std::to_string(buffer_capacity) + ")");
+  }
+}
+
+}  // namespace rl_training

@@ -1,0 +1,34 @@
+#pragma once
+#include "rl_training/algorithms/soft_actor_critic.h"
+
+namespace rl_training {
+
+struct RedqOptions : SoftOptions {
+  static constexpr const char* kName = "redq";
+  int64_t num_critics = 10;
+  int64_t num_min_critics = 2;
+
+  RedqOptions();
+  void visit_options(OptionVisitor& options) override;
+  void check() const override;
+  SoftDesign design(int64_t action_dim) const;
+};
+
+// REDQ (arXiv:2101.05982): an ensemble, random pairs in the target, many updates a step.
+class Redq final : public SoftActorCritic {
+ public:
+  Redq(const RedqOptions& options, const AlgorithmContext& context)
+      : SoftActorCritic(options, options.design(context.action_dim), context) {}
+};
+
+// Critic and actor loss with the networks as they are; `members` are the target critics drawn.
+Loss redq_loss(const SoftNetworks& networks, const Batch& batch, const torch::Tensor& noise,
+               const std::vector<int64_t>& members, const torch::Tensor& alpha,
+               const RedqOptions& options);
+
+// Error{config} naming num_min_critics where more are drawn than there are.
+void check_critic_counts(int64_t num_critics, int64_t num_min_critics);
+
+AlgorithmInfo redq_info();
+
+}  // namespace rl_training

@@ -1,0 +1,59 @@
+#include "rl_training/algorithms/rlpd.h"
+
+#include "rl_training/algorithms/redq.h"
+
+namespace rl_training {
+
+RlpdOptions::RlpdOptions() {
+  environment.gradient_updates_per_step = 20;
+  environment.prior = OnlineOptions::Prior::all;
+}
+
+void RlpdOptions::visit_options(OptionVisitor& options) {
+  SoftOptions::visit_options(options);
+  options.integer("num_critics", num_critics, at_least(2), "critics in the ensemble");
+  options.integer("num_min_critics", num_min_critics, at_least(1),
+                  "critics drawn for each target, whose smallest value counts");
+  options.flag("critic_layer_norm", critic_layer_norm, "LayerNorm in the critics");
+  options.flag("backup_entropy", backup_entropy, "entropy of the next action in the target");
+  options.choice("actor_q", actor_q, {"mean", "min"},
+                 "what of the critics the actor climbs: their mean or the smallest");
+}
+
+void RlpdOptions::check() const {
+  SoftOptions::check();
+  check_critic_counts(num_critics, num_min_critics);
+}
+
+SoftDesign RlpdOptions::design(int64_t action_dim) const {
+  SoftDesign design;
+  design.critics = num_critics;
+  design.target_critics = num_min_critics;
+  design.actor_reduce = actor_q == "mean" ? Reduce::mean : Reduce::minimum;
+  design.backup_entropy = backup_entropy;
+  design.critic_loss_scale = 1.0 / static_cast<double>(num_critics);
+  design.actor_interval = environment.gradient_updates_per_step;
+  design.target_entropy = target_entropy.value_or(-0.5 * static_cast<double>(action_dim));
+  design.scaled_temperature_loss = true;
+  design.layer_norm = critic_layer_norm ? LayerNorm::before_activation : LayerNorm::none;
+  design.init = {.weight = LayerInit::Weight::xavier_uniform, .bias = LayerInit::Bias::constant};
+  return design;
+}
+
+// y = r + gamma (1 - d) (min_{i in Z} Q'_i(s', a') - alpha log pi(a'|s'));  L_Q = mean_{i, b} (Q_i
+// - y)^2; L_pi = mean (alpha log pi(a|s) - mean_i Q_i(s, a))
+Loss rlpd_loss(const SoftNetworks& networks, const Batch& batch, const torch::Tensor& noise,
+               const std::vector<int64_t>& members, const torch::Tensor& alpha,
+               const RlpdOptions& options) {
+  return soft_loss(networks, batch, noise, members, alpha, options,
+                   options.design(batch.actions.size(1)));
+}
+
+AlgorithmInfo rlpd_info() {
+  return algorithm_info<Rlpd, RlpdOptions>({.name = RlpdOptions::kName,
+                                            .title = "RLPD: reinforcement learning with prior data",
+                                            .paper = "arXiv:2302.02948",
+                                            .metrics = soft_metrics()});
+}
+
+}  // namespace rl_training

@@ -1,0 +1,35 @@
+#pragma once
+#include "rl_training/algorithms/soft_actor_critic.h"
+
+namespace rl_training {
+
+struct RlpdOptions : SoftOptions {
+  static constexpr const char* kName = "rlpd";
+  int64_t num_critics = 10;
+  int64_t num_min_critics = 2;
+  bool critic_layer_norm = true;
+  bool backup_entropy = true;
+  std::string actor_q = "mean";
+
+  RlpdOptions();
+  void visit_options(OptionVisitor& options) override;
+  void check() const override;
+  SoftDesign design(int64_t action_dim) const;
+};
+
+// RLPD (arXiv:2302.02948): SAC with prior data in every minibatch, an ensemble of critics with
+// LayerNorm, random subsets in the target and many updates a step.
+class Rlpd final : public SoftActorCritic {
+ public:
+  Rlpd(const RlpdOptions& options, const AlgorithmContext& context)
+      : SoftActorCritic(options, options.design(context.action_dim), context) {}
+};
+
+// Critic and actor loss with the networks as they are; `members` are the target critics drawn.
+Loss rlpd_loss(const SoftNetworks& networks, const Batch& batch, const torch::Tensor& noise,
+               const std::vector<int64_t>& members, const torch::Tensor& alpha,
+               const RlpdOptions& options);
+
+AlgorithmInfo rlpd_info();
+
+}  // namespace rl_training

@@ -1,0 +1,26 @@
+#pragma once
+#include "rl_training/algorithms/soft_actor_critic.h"
+
+namespace rl_training {
+
+struct SacOptions : SoftOptions {
+  static constexpr const char* kName = "sac";
+
+  SoftDesign design(int64_t action_dim) const;
+};
+
+// SAC (arXiv:1812.05905): twin critics, smallest value, automatic temperature.
+class Sac final : public SoftActorCritic {
+ public:
+  Sac(const SacOptions& options, const AlgorithmContext& context)
+      : SoftActorCritic(options, options.design(context.action_dim), context) {}
+};
+
+// Critic and actor loss on one batch with the networks as they are. `noise` is standard normal,
+// [2 * rows, action_dim]: for the next states, then for the states.
+Loss sac_loss(const SoftNetworks& networks, const Batch& batch, const torch::Tensor& noise,
+              const torch::Tensor& alpha, const SacOptions& options);
+
+AlgorithmInfo sac_info();
+
+}  // namespace rl_training

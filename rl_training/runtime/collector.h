@@ -1,0 +1,49 @@
+#pragma once
+#include "rl_training/algorithms/algorithm.h"
+#include "rl_training/data/replay_buffer.h"
+#include "rl_training/data/reward_transform.h"
+#include "rl_training/envs/vector_env.h"
+
+namespace rl_training {
+
+// Plays in the environment and fills the replay buffer: uniformly random actions at first, then
+// the algorithm's exploring ones. The buffer keeps raw observations and transformed rewards.
+class Collector {
+ public:
+  struct Options {
+    int64_t learning_starts = 0;  // environment steps with random actions
+    RewardTransform reward;
+  };
+
+  Collector(VectorEnv envs, ReplayBuffer& buffer, Algorithm& algorithm,
+            const ObsNormalizer& normalizer, const Options& options, Rng rng);
+
+  // One step of every environment.
+  void step();
+  int64_t steps() const { return steps_; }  // of all environments together
+  const ReplayBuffer& buffer() const { return buffer_; }
+
+  // Raw returns of the episodes that ended since the last call; nothing when none did.
+  std::optional<double> take_mean_return();
+  int64_t episodes() const { return episodes_; }
+
+  void visit_state(StateVisitor& state);
+
+ private:
+  torch::Tensor choose_actions();
+
+  VectorEnv envs_;
+  ReplayBuffer& buffer_;
+  Algorithm& algorithm_;
+  const ObsNormalizer& normalizer_;
+  Options options_;
+  Rng rng_;
+  torch::Tensor obs_, random_actions_;
+  std::vector<float> acted_on_;  // raw observations before the step
+  std::vector<double> returns_;  // of the episodes that go on
+  double ended_return_sum_ = 0;
+  int64_t ended_ = 0, episodes_ = 0, steps_ = 0;
+  bool started_ = false;
+};
+
+}  // namespace rl_training

@@ -1,0 +1,37 @@
+#pragma once
+#include "rl_training/algorithms/online_options.h"
+#include "rl_training/data/replay_buffer.h"
+#include "rl_training/data/reward_transform.h"
+#include "rl_training/envs/environment.h"
+
+namespace rl_training {
+
+// Hindsight experience replay (arXiv:1707.01495): in a share k / (k + 1) of each batch the wanted
+// goal is replaced by one that the same episode reached, and the reward is computed anew. Draws
+// from finished episodes only; works for every algorithm that learns from a replay buffer.
+class HindsightSampler final : public Sampler {
+ public:
+  HindsightSampler(const ReplayBuffer& buffer, const ObsNormalizer& normalizer,
+                   const GoalTask& task, const RewardTransform& reward,
+                   const HindsightOptions& options, Rng rng);
+
+  bool ready() const override { return buffer_.has_finished_episode(); }
+  void sample(const BatchView& batch) override;
+  void visit_state(StateVisitor& state) override { state.part("rng", rng_); }
+
+ private:
+  int64_t draw_finished_row();
+  int64_t draw_goal_row(int64_t row);
+  void relabel(int64_t row, const BatchView& batch, int64_t i);
+
+  const ReplayBuffer& buffer_;
+  const ObsNormalizer& normalizer_;
+  const GoalTask& task_;
+  RewardTransform reward_;
+  HindsightOptions options_;
+  Rng rng_;
+  std::vector<float> obs_;
+  std::vector<double> achieved_, desired_;
+};
+
+}  // namespace rl_training

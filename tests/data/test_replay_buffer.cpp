@@ -1,0 +1,133 @@
+#include <gtest/gtest.h>
+
+#include "rl_training/data/replay_buffer.h"
+#include "rl_training/util/error.h"
+#include "tests/support/memory_state.h"
+
+namespace rl_training {
+namespace {
+
+// Row n holds n in every number; `ends` lists the rows at which an episode ends.
+void fill(ReplayBuffer& buffer, int64_t rows, const std::vector<int64_t>& ends = {}) {
+  for (int64_t i = 0; i < rows; ++i) {
+    const auto n = static_cast<float>(buffer.total());
+    const float obs[2] = {n, -n}, next_obs[2] = {n + 1, -n - 1};
+    const bool end = std::find(ends.begin(), ends.end(), buffer.total()) != ends.end();
+    buffer.add(obs, &n, 10 * n, next_obs, end && buffer.total() % 2 == 0,
+               end && buffer.total() % 2 == 1);
+  }
+}
+
+TEST(ReplayBuffer, KeepsTheNewestRowsUnderTheirNumbers) {
+  ReplayBuffer buffer(4, 2, 1);
+  fill(buffer, 3);
+  EXPECT_EQ(buffer.first(), 0);
+  EXPECT_EQ(buffer.rows(), 3);
+  fill(buffer, 3, {4});
+  EXPECT_EQ(buffer.total(), 6);
+  EXPECT_EQ(buffer.first(), 2);
+  EXPECT_EQ(buffer.rows(), 4);
+  for (int64_t row = 2; row < 6; ++row) {
+    EXPECT_EQ(buffer.obs(row)[1], static_cast<float>(-row));
+    EXPECT_EQ(buffer.next_obs(row)[0], static_cast<float>(row + 1));
+    EXPECT_EQ(buffer.action(row)[0], static_cast<float>(row));
+    EXPECT_EQ(buffer.reward(row), static_cast<float>(10 * row));
+    EXPECT_EQ(buffer.terminated(row), row == 4);
+  }
+}
+
+TEST(ReplayBuffer, KnowsTheEpisodesOfEachEnvironment) {
+  ReplayBuffer buffer(100, 2, 1, /*streams=*/2);
+  fill(buffer, 10, {4, 7});  // rows 0 2 4 | 6 8 and 1 3 5 7 | 9
+  EXPECT_EQ(buffer.episode_begin(4), 0);
+  EXPECT_EQ(buffer.episode_end(2), 4);
+  EXPECT_EQ(buffer.episode_end(3), 7);
+  EXPECT_EQ(buffer.episode_begin(8), 6);
+  EXPECT_EQ(buffer.episode_end(8), -1);
+  EXPECT_EQ(buffer.episode_begin(9), 9);
+  EXPECT_TRUE(buffer.has_finished_episode());
+}
+
+TEST(ReplayBuffer, RowsComeBackFromTheirBytes) {
+  ReplayBuffer buffer(8, 2, 1);
+  fill(buffer, 13, {6, 9});
+  ReplayBuffer again(8, 2, 1);
+  again.restore(5, buffer.encode(5, 3));
+  again.restore(8, buffer.encode(8, 5));
+  ASSERT_EQ(again.total(), 13);
+  ASSERT_EQ(again.first(), 5);
+  EXPECT_EQ(again.encode(5, 8), buffer.encode(5, 8));
+  for (int64_t row = 5; row < 13; ++row) {
+    EXPECT_EQ(again.episode_end(row), buffer.episode_end(row)) << row;
+  }
+  EXPECT_THROW(again.restore(20, buffer.encode(5, 1)), Error);
+  EXPECT_THROW(again.restore(13, "short"), Error);
+}
+
+struct View {
+  explicit View(int64_t rows)
+      : obs(rows * 2), actions(rows), rewards(rows), next_obs(rows * 2), terminated(rows) {
+    view.rows = rows;
+    view.obs_dim = 2;
+    view.action_dim = 1;
+    view.obs = obs.data();
+    view.actions = actions.data();
+    view.rewards = rewards.data();
+    view.next_obs = next_obs.data();
+    view.terminated = terminated.data();
+  }
+  std::vector<float> obs, actions, rewards, next_obs, terminated;
+  BatchView view;
+};
+
+TEST(ReplaySampler, DrawsEveryRowThatIsThereAndNoOther) {
+  ReplayBuffer buffer(10, 2, 1);
+  fill(buffer, 25);
+  const ObsNormalizer normalizer(2);
+  ReplaySampler sampler(buffer, normalizer, Rng(1));
+  View batch(1000);
+  sampler.sample(batch.view);
+  std::vector<int> seen(25);
+  for (int64_t i = 0; i < 1000; ++i) {
+    const auto row = static_cast<int64_t>(batch.actions[i]);
+    ++seen[row];
+    EXPECT_EQ(batch.rewards[i], static_cast<float>(10 * row));
+    EXPECT_EQ(batch.obs[2 * i], static_cast<float>(row));
+    EXPECT_EQ(batch.next_obs[2 * i + 1], static_cast<float>(-row - 1));
+  }
+  for (int64_t row = 0; row < 25; ++row) {
+    if (row < 15) {
+      EXPECT_EQ(seen[row], 0);
+    } else {
+      EXPECT_NEAR(seen[row], 100, 45);
+    }
+  }
+}
+
+TEST(MixtureSampler, HoldsTheRatioInEveryMinibatch) {
+  EXPECT_EQ(MixtureSampler::first_rows(0.5, 256), 128);
+  EXPECT_EQ(MixtureSampler::first_rows(0.0, 256), 0);
+  EXPECT_EQ(MixtureSampler::first_rows(1.0, 256), 256);
+  EXPECT_EQ(MixtureSampler::first_rows(0.001, 256), 1);
+  EXPECT_EQ(MixtureSampler::first_rows(0.999, 256), 255);
+  EXPECT_EQ(MixtureSampler::first_rows(0.3, 10), 3);
+  ReplayBuffer small(4, 2, 1), large(100, 2, 1);
+  fill(small, 4);
+  fill(large, 54);  // of which 50 to 53 are not in the other
+  const ObsNormalizer normalizer(2);
+  ReplaySampler a(small, normalizer, Rng(1)), b(large, normalizer, Rng(2));
+  MixtureSampler mixture(a, b, 0.3);
+  View batch(10);
+  for (int i = 0; i < 20; ++i) {
+    mixture.sample(batch.view);
+    for (int64_t row = 0; row < 3; ++row) EXPECT_LT(batch.actions[row], 4.0f);
+    for (int64_t row = 0; row < 10; ++row) EXPECT_EQ(batch.rewards[row], 10 * batch.actions[row]);
+  }
+  ReplayBuffer empty(4, 2, 1);
+  ReplaySampler none(empty, normalizer, Rng(3));
+  EXPECT_FALSE(MixtureSampler(a, none, 0.5).ready());
+  EXPECT_TRUE(MixtureSampler(a, none, 1.0).ready());
+}
+
+}  // namespace
+}  // namespace rl_training
