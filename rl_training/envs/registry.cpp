@@ -55,34 +55,47 @@ std::vector<EnvInfo>& table() {
 
 const std::vector<EnvInfo>& environments() { return table(); }
 
+const EnvInfo* find_environment(const std::string& id) {
+  for (const EnvInfo& info : table()) {
+    if (info.id == id) return &info;
+  }
+  return nullptr;
+}
+
 void register_environment(EnvInfo info) {
-  for (const EnvInfo& known : table()) {
-    if (known.id == info.id) {
-      throw Error(ErrorKind::config, {"", 0, "env_id"},
-                  "an environment of this name is registered already (got `" + info.id + "`)");
-    }
+  if (find_environment(info.id) != nullptr) {
+    throw Error(ErrorKind::config, {"", 0, "env_id"},
+                "an environment of this name is registered already (got `" + info.id + "`)");
   }
   table().push_back(std::move(info));
 }
 
-std::unique_ptr<Environment> make_environment(const std::string& id) {
-  std::vector<std::string> ids;
-  for (const EnvInfo& info : table()) {
-    if (info.id == id) {
-      if (!info.unavailable.empty()) {
-        throw Error(ErrorKind::config, {"", 0, "env_id"},
-                    "`" + id + "` is not available: " + info.unavailable);
-      }
-      auto task = info.make();
-      const int64_t limit = task->spec().max_episode_steps;
-      if (limit <= 0) return task;
-      return std::make_unique<TimeLimit>(std::move(task), limit);
-    }
-    ids.push_back(info.id);
+std::unique_ptr<Environment> make_environment(const std::string& id, const EnvOptions& options) {
+  const EnvInfo* info = find_environment(id);
+  if (info == nullptr) {
+    std::vector<std::string> ids;
+    for (const EnvInfo& known : table()) ids.push_back(known.id);
+    throw Error(ErrorKind::config, {"", 0, "env_id"},
+                "unknown environment (expected one of " + join(ids, ", ") + ", got `" + id + "`" +
+                    did_you_mean(id, ids) + ")");
   }
-  throw Error(ErrorKind::config, {"", 0, "env_id"},
-              "unknown environment (expected one of " + join(ids, ", ") + ", got `" + id + "`" +
-                  did_you_mean(id, ids) + ")");
+  if (!info->unavailable.empty()) {
+    throw Error(ErrorKind::config, {"", 0, "env_id"},
+                "`" + id + "` is not available: " + info->unavailable);
+  }
+  auto task = info->make();
+  set_task_options(*task, options.task);
+  const int64_t limit = options.max_episode_steps.value_or(task->spec().max_episode_steps);
+  if (limit <= 0) return task;
+  return std::make_unique<TimeLimit>(std::move(task), limit);
+}
+
+void set_task_options(Environment& task, const Json& values) {
+  if (values.empty()) return;
+  const auto map = ConfigNode::from_json(values, "");
+  OptionReader reader(map, "env_kwargs");
+  task.visit_options(reader);
+  reader.finish({}, task.spec().id);
 }
 
 }  // namespace rl_training

@@ -3,6 +3,7 @@
 
 #include "rl_training/data/reward_transform.h"
 #include "rl_training/data/transition_dataset.h"
+#include "rl_training/envs/env_options.h"
 #include "rl_training/util/options.h"
 
 namespace rl_training {
@@ -40,6 +41,7 @@ struct DatasetOptions {
 
 // Reads, makes or mixes the dataset; actions come out scaled to [-1, 1], rewards transformed as the
 // options say. A dataset that does not fit the environment is Error{data}.
-TransitionDataset load_transition_dataset(const DatasetOptions& options, const std::string& env_id);
+TransitionDataset load_transition_dataset(const DatasetOptions& options, const std::string& env_id,
+                                          const EnvOptions& env_options = {});
 
 }  // namespace rl_training

@@ -54,7 +54,7 @@ Origin find_origin(FileSystem& files, const std::string& given) {
 }
 
 std::shared_ptr<const TransitionDataset> load_data(const TrainConfig& config) {
-  auto data = load_transition_dataset(config.dataset, config.env_id);
+  auto data = load_transition_dataset(config.dataset, config.env_id, config.env);
   if (find_algorithm(config.algo).wants_next_actions) data = data.with_next_actions();
   return std::make_shared<const TransitionDataset>(std::move(data));
 }
@@ -89,8 +89,8 @@ Run::Run(const TrainConfig& config, std::shared_ptr<const TransitionDataset> dat
   const auto seed = static_cast<uint64_t>(config.seed);
   sampler_ = std::make_unique<UniformSampler>(data_, policy_.normalizer(), Rng(seed, "data"));
   if (config.eval_episodes > 0) {
-    evaluator_ =
-        std::make_unique<Evaluator>(config.env_id, config.eval_episodes, seed, &policy_.pool());
+    evaluator_ = std::make_unique<Evaluator>(config.env_id, config.eval_episodes, seed,
+                                             &policy_.pool(), config.env);
   }
   TrainerParts parts;
   parts.algorithm = &policy_.algorithm();

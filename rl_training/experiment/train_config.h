@@ -29,9 +29,11 @@ struct TrainConfig {
   BudgetOptions budget;
   EarlyStoppingOptions early_stopping;
   DatasetOptions dataset;
+  EnvOptions env;  // env_kwargs
 
   void visit_top_options(OptionVisitor& options);
   void visit_algo_kwargs(OptionVisitor& options);
+  void visit_env_kwargs(OptionVisitor& options) { env.visit_options(options, env_id); }
 };
 
 // Names of all metrics that a run of this algorithm logs: the columns of metrics.csv.
