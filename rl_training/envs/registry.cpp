@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "rl_training/envs/box2d/lunar_lander.h"
 #include "rl_training/envs/mountain_car.h"
 #include "rl_training/envs/mujoco/mujoco_env.h"
 #include "rl_training/envs/pendulum.h"
@@ -28,6 +29,17 @@ EnvInfo mujoco(const char* id, const char* summary) {
 #endif
 }
 
+EnvInfo lunar_lander() {
+  const char* const id = "LunarLanderContinuous-v3";
+  const char* const summary = "land on a pad with a main and two side engines";
+#ifdef RL_TRAINING_BOX2D
+  return {id, summary, make_lunar_lander};
+#else
+  return {id, summary, nullptr,
+          "this build has no Box2D: install libbox2d-dev 2.4 and configure again"};
+#endif
+}
+
 std::vector<EnvInfo>& table() {
   static std::vector<EnvInfo> entries = {
       listed<Pendulum>(),
@@ -35,6 +47,7 @@ std::vector<EnvInfo>& table() {
       listed<PointGoal>(1),
       listed<PointGoal>(2),
       listed<PointGoal>(3),
+      lunar_lander(),
       mujoco("InvertedPendulum-v4", "balance a pole on a cart"),
       mujoco("InvertedDoublePendulum-v4", "balance two linked poles on a cart"),
       mujoco("Reacher-v4", "reach a random target with a two-link arm"),
