@@ -1,12 +1,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
-#include <thread>
-
-#include "bench/contenders.h"
+#include "bench/turns.h"
 #include "cli/arguments.h"
+#include "cli/bench_envs.h"
 #include "cli/output.h"
 #include "rl_training/models/kernels.h"
 #include "rl_training/util/thread_pool.h"
@@ -17,30 +14,10 @@ namespace {
 struct BenchArguments {
   std::string peer;  // path of bench/eager_td3_bc.py
   NumberArgument rounds, updates;
+  bool envs = false;
+
+  int64_t round_count() const { return rounds.given() ? rounds.read("rounds", at_least(1)) : 5; }
 };
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-struct Entry {
-  std::unique_ptr<Contender> contender;
-  std::string name;
-  std::vector<double> rates = {};  // updates a second, one for each round
-};
-
-// Contenders take turns, so that a change of the machine's mood meets all of them. The pause lets
-// the idle threads of the one before go to sleep: BLAS and OpenMP spin for a while first.
-void take_turns(std::vector<Entry>& entries, int64_t rounds, int64_t updates) {
-  for (int64_t round = -1; round < rounds; ++round) {  // the first one warms up
-    for (auto& entry : entries) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
-      const double rate = static_cast<double>(updates) / entry.contender->seconds_for(updates);
-      if (round >= 0) entry.rates.push_back(rate);
-    }
-  }
-}
 
 Json measure(const BenchSize& size, int threads, double fma_gflops,
              const BenchArguments& arguments) {
@@ -59,11 +36,9 @@ Json measure(const BenchSize& size, int threads, double fma_gflops,
       add_peer(1, threads);
     }
   }
-  const int64_t rounds =
-      arguments.rounds.given() ? arguments.rounds.read("rounds", at_least(1)) : 5;
   const int64_t updates =
       arguments.updates.given() ? arguments.updates.read("updates", at_least(1)) : 300;
-  take_turns(entries, rounds, updates);
+  take_turns(entries, arguments.round_count(), updates, std::chrono::milliseconds(200));
 
   Json result = {
       {"name", fmt::format("td3_bc update, hidden {0}-{0}, batch {1}, obs {2}, action {3}",
@@ -131,13 +106,21 @@ void run_bench(const BenchArguments& arguments, bool json) {
 void add_bench(CLI::App& program, Invocation& call) {
   auto arguments = std::make_shared<BenchArguments>();
   auto* command = add_command(program, call, "bench",
-                              "Measure the speed of an update beside its limits and a peer",
+                              "Measure the speed of an update beside its limits and a peer, or "
+                              "the speed of the environments",
                               "  rl_training bench\n"
-                              "  rl_training bench --peer bench/eager_td3_bc.py --json",
+                              "  rl_training bench --peer bench/eager_td3_bc.py --json\n"
+                              "  rl_training bench --envs --rounds 9",
                               [arguments, &call] {
-                                run_bench(*arguments, call.json);
+                                if (arguments->envs) {
+                                  run_env_bench(arguments->round_count(), call.json);
+                                } else {
+                                  run_bench(*arguments, call.json);
+                                }
                                 return 0;
                               });
+  command->add_flag("--envs", arguments->envs,
+                    "steps a second of every environment, beside MuJoCo alone");
   command->add_option("--peer", arguments->peer, "script of the eager PyTorch version")
       ->type_name("FILE");
   command->add_option("--rounds", arguments->rounds.text, "rounds in which contenders take turns")

@@ -156,7 +156,8 @@ TransitionDataset collect(const CollectArguments& arguments) {
       action[i] = policy.env().action.to_unit(static_cast<int64_t>(i), chosen[i]);
     }
   };
-  const auto env = make_environment(arguments.env_id.empty() ? policy.env().id : arguments.env_id);
+  const auto env = arguments.env_id.empty() ? make_environment(policy.env().id, policy.config().env)
+                                            : make_environment(arguments.env_id);
   return collect_dataset(*env, act, size, Rng(seed, "collect"));
 }
 

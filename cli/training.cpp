@@ -39,8 +39,8 @@ Json report_of(const RunResult& result, const DatasetFacts& dataset, double seco
 }
 
 // An observation such as the environment gives, to try `predict` with.
-std::string example_obs(const std::string& env_id) {
-  const auto env = make_environment(env_id);
+std::string example_obs(const TrainConfig& config) {
+  const auto env = make_environment(config.env_id, config.env);
   std::vector<double> obs(static_cast<size_t>(env->spec().obs_dim));
   Rng rng(0, "example");
   env->reset(rng, obs);
@@ -60,8 +60,7 @@ std::string next_commands(const Invocation& call, const Json& report, const Trai
       "  {0} evaluate {1} --episodes 100\n"
       "  {0} predict {1} --obs '{3}'\n"
       "  tensorboard --logdir {1}/tensorboard\n",
-      program, run, stopped ? "" : fmt::format(" --total-timesteps {}", more),
-      example_obs(config.env_id));
+      program, run, stopped ? "" : fmt::format(" --total-timesteps {}", more), example_obs(config));
 }
 
 std::string summary_text(const Json& report) {

@@ -12,6 +12,7 @@ endif()
 # 3.x loads embedded models in another way, and solves contacts so that no recording would fit.
 if(MUJOCO_VERSION GREATER_EQUAL 220 AND MUJOCO_VERSION LESS 300)
   message(STATUS "MuJoCo ${MUJOCO_VERSION}: ${MUJOCO_LIBRARY}")
+  set(RL_TRAINING_HAS_MUJOCO ON)
   set(MODEL_DIR rl_training/envs/mujoco/models)
   file(GLOB MODEL_FILES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${MODEL_DIR}/*.xml)
   set(MUJOCO_MODELS "")

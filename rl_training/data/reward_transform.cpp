@@ -128,6 +128,14 @@ const std::vector<RewardPreset>& reward_presets() {
   return presets;
 }
 
+void visit_reward_preset(OptionVisitor& options, const char* key, std::string& preset) {
+  std::vector<std::string> names = {"none"};
+  for (const auto& entry : reward_presets()) names.emplace_back(entry.name);
+  std::string name = preset.empty() ? "none" : preset;
+  options.choice(key, name, names, "a named change of the rewards");
+  preset = name == "none" ? "" : name;
+}
+
 RewardTransform resolve_reward_transform(const RewardTransformSpec& spec,
                                          const TransitionDataset* dataset) {
   RewardTransform result = preset_transform(spec.preset, dataset);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "rl_training/data/transition_dataset.h"
+#include "rl_training/util/options.h"
 
 namespace rl_training {
 
@@ -31,6 +32,8 @@ struct RewardPreset {
   bool needs_dataset;
 };
 const std::vector<RewardPreset>& reward_presets();
+// The option `key` that names one of them, or "none".
+void visit_reward_preset(OptionVisitor& options, const char* key, std::string& preset);
 
 // `dataset` serves presets that depend on the returns in the data; without it they are refused.
 // Unknown preset, clip_min above clip_max, numbers that are not finite: Error{config}.

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "rl_training/data/action_bounds.h"
+#include "rl_training/envs/scene.h"
+#include "rl_training/util/options.h"
 #include "rl_training/util/rng.h"
 #include "rl_training/util/state.h"
 
@@ -47,6 +49,9 @@ class Environment {
   virtual ~Environment() = default;
 
   virtual const EnvSpec& spec() const = 0;
+  // What `env_kwargs` may change of the task. Done before the first reset, if at all; afterwards
+  // spec() must be that of the changed task.
+  virtual void visit_options(OptionVisitor& /*options*/) {}
   // Starts an episode with draws from `rng` and writes its first observation.
   virtual void reset(Rng& rng, std::span<double> obs) = 0;
   // `action` is in the environment's units; out of bounds is the environment's own business.
@@ -58,6 +63,9 @@ class Environment {
   virtual void observe(std::span<double> obs) const = 0;
 
   virtual void visit_state(StateVisitor& state) = 0;
+
+  // A drawing of the present state; without shapes where the task has none.
+  virtual Scene scene() const { return {}; }
 
   // Null for tasks without goals.
   virtual const GoalTask* goal_task() const { return nullptr; }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "rl_training/envs/box2d/lunar_lander.h"
 #include "rl_training/envs/mountain_car.h"
 #include "rl_training/envs/mujoco/mujoco_env.h"
 #include "rl_training/envs/pendulum.h"
@@ -28,6 +29,17 @@ EnvInfo mujoco(const char* id, const char* summary) {
 #endif
 }
 
+EnvInfo lunar_lander() {
+  const char* const id = "LunarLanderContinuous-v3";
+  const char* const summary = "land on a pad with a main and two side engines";
+#ifdef RL_TRAINING_BOX2D
+  return {id, summary, make_lunar_lander};
+#else
+  return {id, summary, nullptr,
+          "this build has no Box2D: install libbox2d-dev 2.4 and configure again"};
+#endif
+}
+
 std::vector<EnvInfo>& table() {
   static std::vector<EnvInfo> entries = {
       listed<Pendulum>(),
@@ -35,6 +47,7 @@ std::vector<EnvInfo>& table() {
       listed<PointGoal>(1),
       listed<PointGoal>(2),
       listed<PointGoal>(3),
+      lunar_lander(),
       mujoco("InvertedPendulum-v4", "balance a pole on a cart"),
       mujoco("InvertedDoublePendulum-v4", "balance two linked poles on a cart"),
       mujoco("Reacher-v4", "reach a random target with a two-link arm"),
@@ -55,34 +68,47 @@ std::vector<EnvInfo>& table() {
 
 const std::vector<EnvInfo>& environments() { return table(); }
 
+const EnvInfo* find_environment(const std::string& id) {
+  for (const EnvInfo& info : table()) {
+    if (info.id == id) return &info;
+  }
+  return nullptr;
+}
+
 void register_environment(EnvInfo info) {
-  for (const EnvInfo& known : table()) {
-    if (known.id == info.id) {
-      throw Error(ErrorKind::config, {"", 0, "env_id"},
-                  "an environment of this name is registered already (got `" + info.id + "`)");
-    }
+  if (find_environment(info.id) != nullptr) {
+    throw Error(ErrorKind::config, {"", 0, "env_id"},
+                "an environment of this name is registered already (got `" + info.id + "`)");
   }
   table().push_back(std::move(info));
 }
 
-std::unique_ptr<Environment> make_environment(const std::string& id) {
-  std::vector<std::string> ids;
-  for (const EnvInfo& info : table()) {
-    if (info.id == id) {
-      if (!info.unavailable.empty()) {
-        throw Error(ErrorKind::config, {"", 0, "env_id"},
-                    "`" + id + "` is not available: " + info.unavailable);
-      }
-      auto task = info.make();
-      const int64_t limit = task->spec().max_episode_steps;
-      if (limit <= 0) return task;
-      return std::make_unique<TimeLimit>(std::move(task), limit);
-    }
-    ids.push_back(info.id);
+std::unique_ptr<Environment> make_environment(const std::string& id, const EnvOptions& options) {
+  const EnvInfo* info = find_environment(id);
+  if (info == nullptr) {
+    std::vector<std::string> ids;
+    for (const EnvInfo& known : table()) ids.push_back(known.id);
+    throw Error(ErrorKind::config, {"", 0, "env_id"},
+                "unknown environment (expected one of " + join(ids, ", ") + ", got `" + id + "`" +
+                    did_you_mean(id, ids) + ")");
   }
-  throw Error(ErrorKind::config, {"", 0, "env_id"},
-              "unknown environment (expected one of " + join(ids, ", ") + ", got `" + id + "`" +
-                  did_you_mean(id, ids) + ")");
+  if (!info->unavailable.empty()) {
+    throw Error(ErrorKind::config, {"", 0, "env_id"},
+                "`" + id + "` is not available: " + info->unavailable);
+  }
+  auto task = info->make();
+  set_task_options(*task, options.task);
+  const int64_t limit = options.max_episode_steps.value_or(task->spec().max_episode_steps);
+  if (limit <= 0) return task;
+  return std::make_unique<TimeLimit>(std::move(task), limit);
+}
+
+void set_task_options(Environment& task, const Json& values) {
+  if (values.empty()) return;
+  const auto map = ConfigNode::from_json(values, "");
+  OptionReader reader(map, "env_kwargs");
+  task.visit_options(reader);
+  reader.finish({}, task.spec().id);
 }
 
 }  // namespace rl_training

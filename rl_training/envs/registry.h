@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "rl_training/envs/env_options.h"
 #include "rl_training/envs/environment.h"
 
 namespace rl_training {
@@ -20,7 +21,16 @@ const std::vector<EnvInfo>& environments();
 // Adds a user's environment. Not to be called while other threads make environments.
 void register_environment(EnvInfo info);
 
-// The environment with its time limit. Unknown or unavailable id: Error{config} at `env_id`.
-std::unique_ptr<Environment> make_environment(const std::string& id);
+// Null if there is none of that name.
+const EnvInfo* find_environment(const std::string& id);
+
+// The environment with its time limit, or that of `options`; their reward transform is the
+// collector's business. Unknown or unavailable id: Error{config} at `env_id`; a key that the task
+// does not have, or a bad value: Error{config} at `env_kwargs`.
+std::unique_ptr<Environment> make_environment(const std::string& id,
+                                              const EnvOptions& options = {});
+
+// Gives a bare task the values of its own keys.
+void set_task_options(Environment& task, const Json& values);
 
 }  // namespace rl_training

@@ -51,8 +51,9 @@ void random_policy(std::span<const double> /*obs*/, Rng& rng, std::span<float> a
   rng.fill_uniform(action_unit, -1.0f, 1.0f);
 }
 
-TransitionDataset random_dataset(const std::string& env_id, int64_t size, uint64_t seed) {
-  const auto env = make_environment(env_id);
+TransitionDataset random_dataset(const std::string& env_id, int64_t size, uint64_t seed,
+                                 const EnvOptions& options) {
+  const auto env = make_environment(env_id, options);
   if (size < 1) {
     throw Error(ErrorKind::config, {"", 0, "dataset_size"},
                 "out of range (expected >= 1, got " + std::to_string(size) + ")");

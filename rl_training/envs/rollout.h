@@ -5,6 +5,7 @@
 #include <string>
 
 #include "rl_training/data/transition_dataset.h"
+#include "rl_training/envs/env_options.h"
 #include "rl_training/envs/environment.h"
 
 namespace rl_training {
@@ -23,6 +24,7 @@ TransitionDataset collect_dataset(Environment& env, const Policy& policy, int64_
 
 // Uniform actions.
 void random_policy(std::span<const double> obs, Rng& rng, std::span<float> action_unit);
-TransitionDataset random_dataset(const std::string& env_id, int64_t size, uint64_t seed);
+TransitionDataset random_dataset(const std::string& env_id, int64_t size, uint64_t seed,
+                                 const EnvOptions& options = {});
 
 }  // namespace rl_training

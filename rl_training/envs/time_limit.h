@@ -17,6 +17,7 @@ class TimeLimit final : public Environment {
   void set_state(std::span<const double> state) override;
   void observe(std::span<double> obs) const override { inner_->observe(obs); }
   void visit_state(StateVisitor& state) override;
+  Scene scene() const override { return inner_->scene(); }
   const GoalTask* goal_task() const override { return inner_->goal_task(); }
 
  private:

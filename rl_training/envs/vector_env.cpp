@@ -10,12 +10,14 @@
 namespace rl_training {
 
 VectorEnv::VectorEnv(const std::string& id, int64_t count, uint64_t seed, std::string_view purpose,
-                     ThreadPool* pool)
+                     ThreadPool* pool, const EnvOptions& options)
     : pool_(pool) {
   if (count < 1) throw Error(ErrorKind::internal, "a vector of environments needs at least one");
   for (int64_t i = 0; i < count; ++i) {
-    slots_.push_back(
-        {make_environment(id), Rng(seed, std::string(purpose) + "/" + std::to_string(i)), {}, {}});
+    slots_.push_back({make_environment(id, options),
+                      Rng(seed, std::string(purpose) + "/" + std::to_string(i)),
+                      {},
+                      {}});
   }
   spec_ = slots_.front().env->spec();
   for (Slot& slot : slots_) {

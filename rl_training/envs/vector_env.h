@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rl_training/envs/env_options.h"
 #include "rl_training/envs/environment.h"
 #include "rl_training/util/thread_pool.h"
 
@@ -17,7 +18,7 @@ class VectorEnv {
  public:
   // Streams are named "<purpose>/<i>"; `pool` may be null.
   VectorEnv(const std::string& id, int64_t count, uint64_t seed, std::string_view purpose,
-            ThreadPool* pool);
+            ThreadPool* pool, const EnvOptions& options = {});
 
   int64_t count() const { return static_cast<int64_t>(slots_.size()); }
   const EnvSpec& spec() const { return spec_; }

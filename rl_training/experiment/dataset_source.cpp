@@ -48,11 +48,12 @@ void check_fits(const TransitionDataset& dataset, const EnvSpec& env, const std:
 }
 
 TransitionDataset load_source(const DatasetSource& source, const DatasetOptions& options,
-                              const EnvSpec& env) {
+                              const EnvSpec& env, const EnvOptions& env_options) {
   const auto seed = static_cast<uint64_t>(source.seed);
   TransitionDataset dataset;
   if (source.kind == "random") {
-    dataset = random_dataset(env.id, source.size > 0 ? source.size : kDefaultRandomRows, seed);
+    dataset = random_dataset(env.id, source.size > 0 ? source.size : kDefaultRandomRows, seed,
+                             env_options);
   } else if (source.kind == "recipe") {
     dataset = recipe_dataset(source.id, source.size, seed);
   } else {
@@ -116,11 +117,7 @@ void DatasetOptions::visit_options(OptionVisitor& options) {
                  "steps at which the time limit struck; auto drops them for d4rl files only");
   options.text("csv_columns", csv_columns, "which column of a csv file is what");
   options.flag("allow_nonfinite", allow_nonfinite, "let NaN and infinities in a file through");
-  std::vector<std::string> presets = {"none"};
-  for (const auto& preset : reward_presets()) presets.emplace_back(preset.name);
-  std::string preset = reward.preset.empty() ? "none" : reward.preset;
-  options.choice("reward_preset", preset, presets, "a named change of the rewards");
-  reward.preset = preset == "none" ? "" : preset;
+  visit_reward_preset(options, "reward_preset", reward.preset);
   options.number("reward_scale", reward.scale, any_number(), "factor of the rewards");
   options.number("reward_shift", reward.shift, any_number(), "added to the rewards");
   options.number("reward_clip_min", reward.clip_min, any_number(), "lowest reward");
@@ -141,16 +138,16 @@ void DatasetOptions::check() const {
 }
 
 TransitionDataset load_transition_dataset(const DatasetOptions& options, const std::string& env_id,
-                                          RewardTransform* applied) {
+                                          const EnvOptions& env_options, RewardTransform* applied) {
   options.check();
-  const EnvSpec env = make_environment(env_id)->spec();
+  const EnvSpec env = make_environment(env_id, env_options)->spec();
   TransitionDataset dataset;
   if (options.mix.empty()) {
-    dataset = load_source(options.source, options, env);
+    dataset = load_source(options.source, options, env, env_options);
   } else {
     std::vector<DatasetPart> parts;
     for (const auto& part : options.mix) {
-      parts.push_back({load_source(part, options, env), part.weight});
+      parts.push_back({load_source(part, options, env, env_options), part.weight});
     }
     dataset =
         mix_transition_datasets(parts, options.mix_size, static_cast<uint64_t>(options.mix_seed));

@@ -3,6 +3,7 @@
 
 #include "rl_training/data/reward_transform.h"
 #include "rl_training/data/transition_dataset.h"
+#include "rl_training/envs/env_options.h"
 #include "rl_training/util/options.h"
 
 namespace rl_training {
@@ -42,6 +43,7 @@ struct DatasetOptions {
 // options say. A dataset that does not fit the environment is Error{data}.
 // `applied`, where given, becomes the reward transform that was used.
 TransitionDataset load_transition_dataset(const DatasetOptions& options, const std::string& env_id,
+                                          const EnvOptions& env_options = {},
                                           RewardTransform* applied = nullptr);
 
 }  // namespace rl_training

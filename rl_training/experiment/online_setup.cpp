@@ -40,7 +40,7 @@ OnlineSetup::OnlineSetup(const TrainConfig& config, TrainedPolicy& policy, Sampl
   const auto& online = *config.online();
   const auto seed = static_cast<uint64_t>(config.seed);
   if (online.her.used) {
-    goal_env_ = make_environment(config.env_id);
+    goal_env_ = make_environment(config.env_id, config.env);
     const GoalTask* task = goal_env_->goal_task();
     if (task == nullptr) {
       throw Error(ErrorKind::config, {"", 0, "algo_kwargs.her"},
@@ -59,7 +59,7 @@ OnlineSetup::OnlineSetup(const TrainConfig& config, TrainedPolicy& policy, Sampl
   options.learning_starts = online.learning_starts;
   options.reward = reward;
   collector_ = std::make_unique<Collector>(
-      VectorEnv(config.env_id, config.num_envs, seed, "env", &policy.pool()), buffer_,
+      VectorEnv(config.env_id, config.num_envs, seed, "env", &policy.pool(), config.env), buffer_,
       policy.algorithm(), policy.normalizer(), options, Rng(seed, "explore"));
 }
 

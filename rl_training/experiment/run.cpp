@@ -82,7 +82,7 @@ void check_fingerprint(const Checkpoint& checkpoint, const std::string& fingerpr
 Run::Data Run::load_data(const TrainConfig& config) {
   Data data;
   if (!config.has_dataset()) return data;
-  auto rows = load_transition_dataset(config.dataset, config.env_id, &data.reward);
+  auto rows = load_transition_dataset(config.dataset, config.env_id, config.env, &data.reward);
   if (find_algorithm(config.algo).wants_next_actions) rows = rows.with_next_actions();
   data.rows = std::make_shared<const TransitionDataset>(std::move(rows));
   return data;
@@ -105,11 +105,14 @@ Run::Run(const TrainConfig& config, Data data, RunDirectory directory, RunContex
     sampler_ = std::make_unique<UniformSampler>(rows, policy_.normalizer(), Rng(seed, "data"));
   }
   if (config.online() != nullptr) {
-    online_ = std::make_unique<OnlineSetup>(config, policy_, sampler_.get(), data_.reward);
+    // The dataset's transform holds for collected rewards too, unless they have their own.
+    const auto own = config.env.reward_transform(data_.rows.get());
+    online_ = std::make_unique<OnlineSetup>(config, policy_, sampler_.get(),
+                                            own.identity() ? data_.reward : own);
   }
   if (config.eval_episodes > 0) {
-    evaluator_ =
-        std::make_unique<Evaluator>(config.env_id, config.eval_episodes, seed, &policy_.pool());
+    evaluator_ = std::make_unique<Evaluator>(config.env_id, config.eval_episodes, seed,
+                                             &policy_.pool(), config.env);
   }
   TrainerParts parts;
   parts.algorithm = &policy_.algorithm();

@@ -74,6 +74,18 @@ void check_together(const ConfigNode& root, const TrainConfig& config) {
   }
 }
 
+// Presets that depend on the data are resolved once there is some.
+void check_reward(const ConfigNode& root, const TrainConfig& config) {
+  for (const auto& preset : reward_presets()) {
+    if (preset.needs_dataset && config.env.reward.preset == preset.name) return;
+  }
+  try {
+    config.env.reward_transform(nullptr);
+  } catch (const Error& error) {
+    root.find("env_kwargs")->fail(error.place().key, error.message());
+  }
+}
+
 void check_device(const ConfigNode& root, const TrainConfig& config) {
   if (config.device != "cuda") return;
   root.find("device")->fail("device", "this build has no CUDA (expected cpu | auto, got cuda)");
@@ -170,9 +182,12 @@ TrainConfig read_train_config(const ConfigNode& root) {
     reader.finish(top_keys());
   }
   if (const auto* node = root.find("env_kwargs")) {
-    OptionReader(*node, "env_kwargs").finish();
+    OptionReader reader(*node, "env_kwargs");
+    config.visit_env_kwargs(reader);
+    reader.finish(top_keys(), config.env_id);
   }
   check_together(root, config);
+  check_reward(root, config);
   return config;
 }
 
@@ -181,7 +196,8 @@ Json write_train_config(const TrainConfig& config) {
   Json json = write_options([&](OptionVisitor& options) { copy.visit_top_options(options); });
   json["algo_kwargs"] =
       write_options([&](OptionVisitor& options) { copy.visit_algo_kwargs(options); });
-  json["env_kwargs"] = Json::object();
+  json["env_kwargs"] =
+      write_options([&](OptionVisitor& options) { copy.visit_env_kwargs(options); });
   return json;
 }
 

@@ -29,6 +29,7 @@ struct TrainConfig {
   BudgetOptions budget;
   EarlyStoppingOptions early_stopping;
   DatasetOptions dataset;
+  EnvOptions env;  // env_kwargs
 
   // An offline algorithm that goes on in the environment after its `total_timesteps` updates.
   bool goes_online = false;
@@ -42,6 +43,7 @@ struct TrainConfig {
 
   void visit_top_options(OptionVisitor& options);
   void visit_algo_kwargs(OptionVisitor& options);
+  void visit_env_kwargs(OptionVisitor& options) { env.visit_options(options, env_id); }
 };
 
 // Names of all metrics that a run logs: the columns of metrics.csv.

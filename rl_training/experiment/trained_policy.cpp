@@ -10,7 +10,7 @@ namespace rl_training {
 
 TrainedPolicy::TrainedPolicy(TrainConfig config)
     : config_(std::move(config)),
-      env_(make_environment(config_.env_id)->spec()),
+      env_(make_environment(config_.env_id, config_.env)->spec()),
       pool_(std::make_unique<ThreadPool>(config_.threads > 0 ? static_cast<int>(config_.threads)
                                                              : available_cores())),
       normalizer_(env_.obs_dim) {
@@ -30,7 +30,8 @@ TrainedPolicy::TrainedPolicy(const Checkpoint& checkpoint) : TrainedPolicy(confi
 }
 
 EvaluationResult TrainedPolicy::evaluate(int64_t episodes, uint64_t seed) {
-  return Evaluator(config_.env_id, episodes, seed, pool_.get()).run(*algorithm_, normalizer_);
+  return Evaluator(config_.env_id, episodes, seed, pool_.get(), config_.env)
+      .run(*algorithm_, normalizer_);
 }
 
 std::vector<std::vector<double>> TrainedPolicy::predict(

@@ -23,11 +23,16 @@ void summarise(EvaluationResult& result) {
 
 }  // namespace
 
-Evaluator::Evaluator(std::string env_id, int64_t episodes, uint64_t seed, ThreadPool* pool)
-    : env_id_(std::move(env_id)), episodes_(episodes), seed_(seed), pool_(pool) {}
+Evaluator::Evaluator(std::string env_id, int64_t episodes, uint64_t seed, ThreadPool* pool,
+                     EnvOptions options)
+    : env_id_(std::move(env_id)),
+      episodes_(episodes),
+      seed_(seed),
+      pool_(pool),
+      options_(std::move(options)) {}
 
 EvaluationResult Evaluator::run(Algorithm& algorithm, const ObsNormalizer& normalizer) const {
-  VectorEnv envs(env_id_, episodes_, seed_, "eval", pool_);
+  VectorEnv envs(env_id_, episodes_, seed_, "eval", pool_, options_);
   const int64_t obs_dim = envs.spec().obs_dim;
   auto obs = torch::empty({episodes_, obs_dim});
   EvaluationResult result;

@@ -21,7 +21,8 @@ struct EvaluationResult {
 // own that starts anew each time: evaluations are comparable and leave training untouched.
 class Evaluator {
  public:
-  Evaluator(std::string env_id, int64_t episodes, uint64_t seed, ThreadPool* pool);
+  Evaluator(std::string env_id, int64_t episodes, uint64_t seed, ThreadPool* pool,
+            EnvOptions options = {});
 
   EvaluationResult run(Algorithm& algorithm, const ObsNormalizer& normalizer) const;
 
@@ -30,6 +31,7 @@ class Evaluator {
   int64_t episodes_;
   uint64_t seed_;
   ThreadPool* pool_;
+  EnvOptions options_;
 };
 
 }  // namespace rl_training

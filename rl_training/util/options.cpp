@@ -22,6 +22,12 @@ std::string expected(const std::string& what, const ConfigNode& node) {
   return "(expected " + what + ", got " + node.shown() + ")";
 }
 
+// null where there is no bound at all.
+Json interval_json(const Interval& value) {
+  if (std::isinf(value.low) && std::isinf(value.high)) return nullptr;
+  return Json::array({json_number(value.low), json_number(value.high)});
+}
+
 std::string ranged(const char* noun, const Range& range) {
   const auto text = range.text();
   return text.empty() ? noun : std::string(noun) + " " + text;
@@ -49,6 +55,14 @@ double read_number(const ConfigNode& node, const std::string& path, const Range&
     node.fail(path, "out of range " + expected(ranged("a number", range), node));
   }
   return *value;
+}
+
+bool read_flag(const ConfigNode& node, const std::string& path) {
+  const bool plain = node.kind == ConfigNode::Kind::scalar && !node.quoted;
+  if (!plain || (node.text != "true" && node.text != "false")) {
+    node.fail(path, "not a switch " + expected("true or false", node));
+  }
+  return node.text == "true";
 }
 
 int64_t read_integer(const ConfigNode& node, const std::string& path, const Range& range) {
@@ -134,13 +148,33 @@ void OptionReader::integer(const char* key, std::optional<int64_t>& value, Range
 }
 
 void OptionReader::flag(const char* key, bool& value, const char*) {
+  if (const auto* node = take(key)) value = read_flag(*node, path_of(key));
+}
+
+void OptionReader::flag(const char* key, std::optional<bool>& value, const char*) {
   const auto* node = take(key);
   if (node == nullptr) return;
-  const bool plain = node->kind == ConfigNode::Kind::scalar && !node->quoted;
-  if (!plain || (node->text != "true" && node->text != "false")) {
-    node->fail(path_of(key), "not a switch " + expected("true or false", *node));
+  value.reset();
+  if (node->kind != ConfigNode::Kind::null) value = read_flag(*node, path_of(key));
+}
+
+void OptionReader::interval(const char* key, Interval& value, const char*) {
+  const auto* node = take(key);
+  if (node == nullptr) return;
+  value = {};
+  if (node->kind == ConfigNode::Kind::null) return;
+  const char* const form = "[low, high] with low <= high, null for no bound";
+  if (node->kind != ConfigNode::Kind::list || node->items.size() != 2) {
+    node->fail(path_of(key), "not a pair of bounds " + expected(form, *node));
   }
-  value = node->text == "true";
+  const auto read_bound = [&](const ConfigNode& item, double& bound) {
+    if (item.kind != ConfigNode::Kind::null) bound = read_number(item, path_of(key), any_number());
+  };
+  read_bound(node->items[0], value.low);
+  read_bound(node->items[1], value.high);
+  if (value.low > value.high) {
+    node->fail(path_of(key), "the bounds are the wrong way round " + expected(form, *node));
+  }
 }
 
 void OptionReader::text(const char* key, std::string& value, const char*) {
@@ -235,7 +269,9 @@ void OptionReader::groups(const char* key, const char*, size_t,
   }
 }
 
-void OptionReader::finish(const std::vector<std::string>& elsewhere) const {
+void OptionReader::finish(const std::vector<std::string>& elsewhere,
+                          const std::string& owner) const {
+  const std::string problem = owner.empty() ? "unknown key" : "unknown key for " + owner;
   for (const auto& [key, value] : map_.entries) {
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
     std::vector<std::string> names = known_;
@@ -246,13 +282,12 @@ void OptionReader::finish(const std::vector<std::string>& elsewhere) const {
       shown.push_back(other);
     }
     const auto near = nearest_name(key, names);
-    if (near.empty() && known_.empty())
-      value.fail(path_of(key), "unknown key (none is known here)");
+    if (near.empty() && known_.empty()) value.fail(path_of(key), problem + " (none is known here)");
     if (near.empty()) {
-      value.fail(path_of(key), "unknown key (expected one of " + join(known_, ", ") + ")");
+      value.fail(path_of(key), problem + " (expected one of " + join(known_, ", ") + ")");
     }
     const auto index = std::find(names.begin(), names.end(), near) - names.begin();
-    value.fail(path_of(key), "unknown key (did you mean `" + shown[index] + "`?)");
+    value.fail(path_of(key), problem + " (did you mean `" + shown[index] + "`?)");
   }
 }
 
@@ -271,6 +306,12 @@ class OptionWriter final : public OptionVisitor {
     json[key] = value ? Json(*value) : Json(nullptr);
   }
   void flag(const char* key, bool& value, const char*) override { json[key] = value; }
+  void flag(const char* key, std::optional<bool>& value, const char*) override {
+    json[key] = value ? Json(*value) : Json(nullptr);
+  }
+  void interval(const char* key, Interval& value, const char*) override {
+    json[key] = interval_json(value);
+  }
   void text(const char* key, std::string& value, const char*) override { json[key] = value; }
   void choice(const char* key, std::string& value, const std::vector<std::string>&,
               const char*) override {
@@ -324,6 +365,13 @@ class OptionLister final : public OptionVisitor {
   }
   void flag(const char* key, bool& value, const char* meaning) override {
     add(key, "switch", value ? "true" : "false", "true | false", meaning);
+  }
+  void flag(const char* key, std::optional<bool>& value, const char* meaning) override {
+    add(key, "switch", !value ? "none" : *value ? "true" : "false", "true | false", meaning);
+  }
+  void interval(const char* key, Interval& value, const char* meaning) override {
+    const Json json = interval_json(value);
+    add(key, "pair of bounds", json.is_null() ? "none" : json.dump(), "low <= high", meaning);
   }
   void text(const char* key, std::string& value, const char* meaning) override {
     add(key, "text", value.empty() ? "none" : value, "", meaning);

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +27,15 @@ Range between(double low, double high);      // both ends allowed
 Range above_up_to(double low, double high);  // low < x <= high
 Range strictly_between(double low, double high);
 
+// A pair of bounds as the value of an option, written [low, high]; null is no bound.
+struct Interval {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+
+  bool inside(double value) const { return low < value && value < high; }
+  bool inside_or_at(double value) const { return low <= value && value <= high; }
+};
+
 // The one description of a group of options. A plain struct of fields with defaults has
 //   void visit_options(OptionVisitor& options)
 // that names each field with its range and meaning; the same list reads YAML, checks ranges,
@@ -41,6 +51,8 @@ class OptionVisitor {
   virtual void integer(const char* key, std::optional<int64_t>& value, Range range,
                        const char* meaning) = 0;
   virtual void flag(const char* key, bool& value, const char* meaning) = 0;
+  virtual void flag(const char* key, std::optional<bool>& value, const char* meaning) = 0;
+  virtual void interval(const char* key, Interval& value, const char* meaning) = 0;
   virtual void text(const char* key, std::string& value, const char* meaning) = 0;
   virtual void choice(const char* key, std::string& value, const std::vector<std::string>& choices,
                       const char* meaning) = 0;
@@ -73,6 +85,8 @@ class OptionReader final : public OptionVisitor {
   void integer(const char* key, std::optional<int64_t>& value, Range range,
                const char* meaning) override;
   void flag(const char* key, bool& value, const char* meaning) override;
+  void flag(const char* key, std::optional<bool>& value, const char* meaning) override;
+  void interval(const char* key, Interval& value, const char* meaning) override;
   void text(const char* key, std::string& value, const char* meaning) override;
   void choice(const char* key, std::string& value, const std::vector<std::string>& choices,
               const char* meaning) override;
@@ -87,8 +101,9 @@ class OptionReader final : public OptionVisitor {
 
   // A key read by other means (a nested block with its own reader).
   void accept(const char* key) { known_.emplace_back(key); }
-  // `elsewhere` lists dotted names outside this map, for "did you mean `algo_kwargs.x`?".
-  void finish(const std::vector<std::string>& elsewhere = {}) const;
+  // `elsewhere` lists dotted names outside this map, for "did you mean `algo_kwargs.x`?"; `owner`
+  // is whose keys these are, where that is not plain from the path.
+  void finish(const std::vector<std::string>& elsewhere = {}, const std::string& owner = "") const;
 
  private:
   const ConfigNode* take(const char* key);

@@ -26,7 +26,9 @@ void take_over_messages() {
   if (!mju_user_warning) mju_user_warning = [](const char*) {};
 }
 
-SharedModel load_model(const MujocoTask& task) {
+}  // namespace
+
+SharedModel load_mujoco_model(const MujocoTask& task) {
   take_over_messages();
   const std::string file = std::string(task.model) + ".xml";
   const std::string_view text = mujoco_model_text(task.model);
@@ -48,11 +50,14 @@ SharedModel load_model(const MujocoTask& task) {
   return {model, [](mjModel* owned) { mj_deleteModel(owned); }};
 }
 
+namespace {
+
 class MujocoEnv final : public Environment {
  public:
   MujocoEnv(const MujocoTask& task, SharedModel model, std::string summary);
 
   const EnvSpec& spec() const override { return spec_; }
+  void visit_options(OptionVisitor& options) override;
   void reset(Rng& rng, std::span<double> obs) override;
   StepResult step(std::span<const double> action, std::span<double> obs) override;
   std::vector<double> state() const override;
@@ -66,18 +71,23 @@ class MujocoEnv final : public Environment {
   };
 
   bool simulation_failed() const;
+  bool wants_body_forces() const { return task_.body_forces || options_.use_contact_forces; }
 
   const MujocoTask& task_;
+  MujocoOptions options_;
   SharedModel model_;
   std::unique_ptr<mjData, FreeData> data_;
   EnvSpec spec_;
 };
 
 MujocoEnv::MujocoEnv(const MujocoTask& task, SharedModel model, std::string summary)
-    : task_(task), model_(std::move(model)), data_(mj_makeData(model_.get())) {
+    : task_(task),
+      options_(task.options),
+      model_(std::move(model)),
+      data_(mj_makeData(model_.get())) {
   if (!data_) throw Error(ErrorKind::internal, "MuJoCo: no memory for the simulation");
   spec_.id = task_.id;
-  spec_.obs_dim = task_.obs_dim;
+  spec_.obs_dim = task_.obs_dim_with(options_, *model_);
   for (int i = 0; i < model_->nu; ++i) {
     // Gymnasium's action spaces are float32.
     spec_.action.low.push_back(static_cast<float>(model_->actuator_ctrlrange[2 * i]));
@@ -86,6 +96,11 @@ MujocoEnv::MujocoEnv(const MujocoTask& task, SharedModel model, std::string summ
   spec_.max_episode_steps = task_.max_episode_steps;
   spec_.summary = std::move(summary);
   mj_forward(model_.get(), data_.get());
+}
+
+void MujocoEnv::visit_options(OptionVisitor& options) {
+  visit_mujoco_options(options, task_.keys, options_);
+  spec_.obs_dim = task_.obs_dim_with(options_, *model_);
 }
 
 // All position draws come before the first velocity draw.
@@ -100,9 +115,9 @@ void MujocoEnv::reset(Rng& rng, std::span<double> obs) {
   start.resize(start.size() + static_cast<size_t>(model_->nv));
   const std::span<double> positions(start.data(), static_cast<size_t>(model_->nq));
   const std::span<double> velocities(start.data() + model_->nq, static_cast<size_t>(model_->nv));
-  add_noise(task_.position_noise, positions);
+  add_noise(options_.position_noise, positions);
   if (task_.place) task_.place(rng, positions);
-  add_noise(task_.velocity_noise, velocities);
+  add_noise(options_.velocity_noise, velocities);
   std::fill(velocities.end() - task_.resting, velocities.end(), 0.0);
   set_state(start);
   observe(obs);
@@ -113,17 +128,20 @@ StepResult MujocoEnv::step(std::span<const double> action, std::span<double> obs
   std::copy(action.begin(), action.begin() + model_->nu, data_->ctrl);
   for (mjWarningStat& warning : data_->warning) warning = {};
   for (int i = 0; i < task_.frame_skip; ++i) mj_step(model_.get(), data_.get());
-  if (task_.contact_forces) mj_rnePostConstraint(model_.get(), data_.get());
+  if (wants_body_forces()) mj_rnePostConstraint(model_.get(), data_.get());
   observe(obs);
   // The task is lost and what MuJoCo reset itself to has no value of its own.
   if (simulation_failed()) return {0, true, false};
-  const StepView view = {*model_,
-                         *data_,
-                         action,
-                         before,
-                         task_.measure(*model_, *data_),
-                         model_->opt.timestep * task_.frame_skip};
-  return {task_.reward(view), task_.terminated && task_.terminated(*model_, *data_), false};
+  const bool fell = task_.fell && task_.fell(*model_, *data_, options_);
+  const StepView view = {.model = *model_,
+                         .data = *data_,
+                         .options = options_,
+                         .action = action,
+                         .before = before,
+                         .after = task_.measure(*model_, *data_),
+                         .seconds = model_->opt.timestep * task_.frame_skip,
+                         .fell = fell};
+  return {task_.reward(view), fell && options_.terminate_when_unhealthy, false};
 }
 
 // On numbers that are not finite or huge MuJoCo resets the simulation and counts a warning.
@@ -157,8 +175,8 @@ void MujocoEnv::set_state(std::span<const double> state) {
 }
 
 void MujocoEnv::observe(std::span<double> obs) const {
-  ObsWriter out(obs.first(static_cast<size_t>(task_.obs_dim)));
-  task_.observe(*model_, *data_, out);
+  ObsWriter out(obs.first(static_cast<size_t>(spec_.obs_dim)));
+  task_.observe(*model_, *data_, options_, out);
 }
 
 // First what MuJoCo integrates (with the solver's warm start), then what observations and rewards
@@ -180,7 +198,7 @@ void MujocoEnv::visit_state(StateVisitor& state) {
   if (model_->nsite > 0) numbers("site_xpos", data.site_xpos, 3 * model_->nsite);
   numbers("qfrc_constraint", data.qfrc_constraint, model_->nv);
   numbers("qfrc_actuator", data.qfrc_actuator, model_->nv);
-  if (task_.contact_forces) {
+  if (wants_body_forces()) {
     numbers("cinert", data.cinert, 10 * model_->nbody);
     numbers("cvel", data.cvel, 6 * model_->nbody);
     numbers("cfrc_ext", data.cfrc_ext, 6 * model_->nbody);
@@ -198,7 +216,7 @@ std::function<std::unique_ptr<Environment>()> mujoco_maker(const std::string& id
   return [id, summary, loaded = std::make_shared<Loaded>()]() -> std::unique_ptr<Environment> {
     const MujocoTask* task = find_mujoco_task(id);
     if (!task) throw Error(ErrorKind::internal, "no rules for the MuJoCo task " + id);
-    std::call_once(loaded->once, [&] { loaded->model = load_model(*task); });
+    std::call_once(loaded->once, [&] { loaded->model = load_mujoco_model(*task); });
     return std::make_unique<MujocoEnv>(*task, loaded->model, summary);
   };
 }

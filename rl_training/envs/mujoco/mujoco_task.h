@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 
+#include "rl_training/util/options.h"
 #include "rl_training/util/rng.h"
 
 namespace rl_training {
@@ -23,8 +25,8 @@ class ObsWriter {
   void values(const mjtNum* data, int64_t count) {
     for (int64_t i = 0; i < count; ++i) value(data[i]);
   }
-  void clipped(const mjtNum* data, int64_t count, double bound) {
-    for (int64_t i = 0; i < count; ++i) value(std::clamp(data[i], -bound, bound));
+  void clipped(const mjtNum* data, int64_t count, const Interval& bounds) {
+    for (int64_t i = 0; i < count; ++i) value(std::clamp(data[i], bounds.low, bounds.high));
   }
   void zeros(int64_t count) {
     for (int64_t i = 0; i < count; ++i) value(0);
@@ -41,15 +43,41 @@ struct ResetNoise {
   bool normal = false;
 };
 
+// The arguments of Gymnasium's v4 constructors with the values of one task.
+struct MujocoOptions {
+  double forward_reward_weight = 1, ctrl_cost_weight = 0, healthy_reward = 0;
+  double contact_cost_weight = 5e-4;
+  bool terminate_when_unhealthy = true;
+  bool exclude_current_positions = true;  // of the root, where the task hides any
+  bool use_contact_forces = false;        // in observation and cost
+  Interval healthy_z_range = {}, healthy_angle_range = {}, healthy_state_range = {};
+  Interval contact_force_range = {-1, 1};
+  ResetNoise position_noise = {}, velocity_noise = {};
+};
+
+// Which of them `env_kwargs` may change: those that the v4 class of the task takes.
+enum MujocoKey : unsigned {
+  kForwardReward = 1,
+  kCtrlCost = 2,
+  kHealthy = 4,  // reward, end, range of heights
+  kHealthyAngle = 8,
+  kHealthyState = 16,
+  kContact = 32,
+  kNoiseAndPositions = 64,
+};
+void visit_mujoco_options(OptionVisitor& visitor, unsigned keys, MujocoOptions& options);
+
 // A few numbers a reward needs from before and after the step.
 using Measures = std::array<double, 2>;
 
 struct StepView {
   const mjModel& model;
-  const mjData& data;              // after the step
+  const mjData& data;  // after the step
+  const MujocoOptions& options;
   std::span<const double> action;  // as it came: costs are not clipped
   Measures before, after;
   double seconds;  // of simulated time in the step
+  bool fell;
 
   double speed() const { return (after[0] - before[0]) / seconds; }
   double squared_action() const {
@@ -67,19 +95,29 @@ struct MujocoTask {
   const char* model;  // models/<model>.xml
   int frame_skip;
   int64_t max_episode_steps;
-  int64_t obs_dim;
-  ResetNoise position_noise, velocity_noise;
-  void (*observe)(const mjModel&, const mjData&, ObsWriter&);
+  int64_t obs_dim;           // as in v4 by default, without contact forces
+  int hidden_positions = 0;  // of the root, left out of the observation
+  MujocoOptions options = {};
+  unsigned keys = 0;
+  void (*observe)(const mjModel&, const mjData&, const MujocoOptions&, ObsWriter&);
   Measures (*measure)(const mjModel&, const mjData&);
   double (*reward)(const StepView&);
-  bool (*terminated)(const mjModel&, const mjData&) = nullptr;  // null: never
-  void (*place)(Rng&, std::span<double> positions) = nullptr;   // draws of its own
-  int resting = 0;                                              // last velocities: start at 0
-  bool contact_forces = false;                                  // reads cfrc_ext
+  bool (*fell)(const mjModel&, const mjData&, const MujocoOptions&) = nullptr;  // null: never
+  void (*place)(Rng&, std::span<double> positions) = nullptr;                   // draws of its own
+  int resting = 0;           // last velocities: start at 0
+  bool body_forces = false;  // reads cfrc_ext and the like in any case
+
+  int64_t obs_dim_with(const MujocoOptions& changed, const mjModel& model_used) const {
+    return obs_dim + (changed.exclude_current_positions ? 0 : hidden_positions) +
+           (changed.use_contact_forces ? 6 * model_used.nbody : 0);
+  }
 };
 
 // Null if there is no such task.
 const MujocoTask* find_mujoco_task(std::string_view id);
+
+// The compiled model of a task. Error{internal} where MuJoCo refuses it.
+std::shared_ptr<const mjModel> load_mujoco_model(const MujocoTask& task);
 
 // The text of models/<name>.xml, embedded at build time; empty if there is none.
 std::string_view mujoco_model_text(std::string_view name);

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include "rl_training/envs/mujoco/mujoco_task.h"
 
@@ -48,27 +49,40 @@ Measures pusher_distances(const mjModel& model, const mjData& data) {
 
 // --- observations
 
-template <int kSkippedPositions>
-void observe_state(const mjModel& model, const mjData& data, ObsWriter& out) {
-  out.values(data.qpos + kSkippedPositions, model.nq - kSkippedPositions);
+constexpr Interval kTen = {-10, 10};
+
+template <int kHidden>
+void observe_positions(const mjModel& model, const mjData& data, const MujocoOptions& options,
+                       ObsWriter& out) {
+  const int hidden = options.exclude_current_positions ? kHidden : 0;
+  out.values(data.qpos + hidden, model.nq - hidden);
+}
+
+template <int kHidden>
+void observe_state(const mjModel& model, const mjData& data, const MujocoOptions& options,
+                   ObsWriter& out) {
+  observe_positions<kHidden>(model, data, options, out);
   out.values(data.qvel, model.nv);
 }
 
 // Hopper and Walker2d.
-void observe_walker(const mjModel& model, const mjData& data, ObsWriter& out) {
-  out.values(data.qpos + 1, model.nq - 1);
-  out.clipped(data.qvel, model.nv, 10);
+void observe_walker(const mjModel& model, const mjData& data, const MujocoOptions& options,
+                    ObsWriter& out) {
+  observe_positions<1>(model, data, options, out);
+  out.clipped(data.qvel, model.nv, kTen);
 }
 
-void observe_double_pendulum(const mjModel& model, const mjData& data, ObsWriter& out) {
+void observe_double_pendulum(const mjModel& model, const mjData& data, const MujocoOptions&,
+                             ObsWriter& out) {
   out.value(data.qpos[0]);
   for (const int joint : {1, 2}) out.value(std::sin(data.qpos[joint]));
   for (const int joint : {1, 2}) out.value(std::cos(data.qpos[joint]));
-  out.clipped(data.qvel, model.nv, 10);
-  out.clipped(data.qfrc_constraint, model.nv, 10);
+  out.clipped(data.qvel, model.nv, kTen);
+  out.clipped(data.qfrc_constraint, model.nv, kTen);
 }
 
-void observe_reacher(const mjModel& model, const mjData& data, ObsWriter& out) {
+void observe_reacher(const mjModel& model, const mjData& data, const MujocoOptions&,
+                     ObsWriter& out) {
   for (const int joint : {0, 1}) out.value(std::cos(data.qpos[joint]));
   for (const int joint : {0, 1}) out.value(std::sin(data.qpos[joint]));
   out.values(data.qpos + 2, 2);
@@ -78,7 +92,8 @@ void observe_reacher(const mjModel& model, const mjData& data, ObsWriter& out) {
   for (int axis = 0; axis < 3; ++axis) out.value(fingertip[axis] - target[axis]);
 }
 
-void observe_pusher(const mjModel& model, const mjData& data, ObsWriter& out) {
+void observe_pusher(const mjModel& model, const mjData& data, const MujocoOptions&,
+                    ObsWriter& out) {
   out.values(data.qpos, 7);
   out.values(data.qvel, 7);
   for (const char* body : {"fingertips", "object", "goal"}) {
@@ -86,26 +101,31 @@ void observe_pusher(const mjModel& model, const mjData& data, ObsWriter& out) {
   }
 }
 
-void observe_ant_contact(const mjModel& model, const mjData& data, ObsWriter& out) {
-  observe_state<2>(model, data, out);
-  out.clipped(data.cfrc_ext, 6 * model.nbody, 1);
+void observe_ant(const mjModel& model, const mjData& data, const MujocoOptions& options,
+                 ObsWriter& out) {
+  observe_state<2>(model, data, options, out);
+  if (options.use_contact_forces) {
+    out.clipped(data.cfrc_ext, 6 * model.nbody, options.contact_force_range);
+  }
 }
 
 // D4RL recorded with a MuJoCo binding that left the contact forces at zero.
-void observe_ant_d4rl(const mjModel& model, const mjData& data, ObsWriter& out) {
-  observe_state<2>(model, data, out);
+void observe_ant_d4rl(const mjModel& model, const mjData& data, const MujocoOptions& options,
+                      ObsWriter& out) {
+  observe_state<2>(model, data, options, out);
   out.zeros(6 * model.nbody);
 }
 
-void observe_humanoid(const mjModel& model, const mjData& data, ObsWriter& out) {
-  observe_state<2>(model, data, out);
+void observe_humanoid(const mjModel& model, const mjData& data, const MujocoOptions& options,
+                      ObsWriter& out) {
+  observe_state<2>(model, data, options, out);
   out.values(data.cinert, 10 * model.nbody);
   out.values(data.cvel, 6 * model.nbody);
   out.values(data.qfrc_actuator, model.nv);
   out.values(data.cfrc_ext, 6 * model.nbody);
 }
 
-// --- rewards; a healthy bonus is paid on the terminating step too
+// --- rewards
 
 double one(const StepView&) { return 1; }
 
@@ -122,29 +142,24 @@ double pusher_reward(const StepView& step) {
   return -step.before[0] - 0.1 * step.squared_action() - 0.5 * step.before[1];
 }
 
-double swimmer_reward(const StepView& step) { return step.speed() - 1e-4 * step.squared_action(); }
-
-double walker_reward(const StepView& step) {
-  return step.speed() + 1 - 1e-3 * step.squared_action();
-}
-
-double half_cheetah_reward(const StepView& step) {
-  return step.speed() - 0.1 * step.squared_action();
-}
-
-double ant_reward(const StepView& step) { return step.speed() + 1 - 0.5 * step.squared_action(); }
-
-double ant_contact_reward(const StepView& step) {
+double contact_cost(const StepView& step) {
+  const Interval& range = step.options.contact_force_range;
   double sum = 0;
   for (int i = 0; i < 6 * step.model.nbody; ++i) {
-    const double force = std::clamp(step.data.cfrc_ext[i], -1.0, 1.0);
+    const double force = std::clamp(step.data.cfrc_ext[i], range.low, range.high);
     sum += force * force;
   }
-  return step.speed() + 1 - (0.5 * step.squared_action() + 5e-4 * sum);
+  return step.options.contact_cost_weight * sum;
 }
 
-double humanoid_reward(const StepView& step) {
-  return 1.25 * step.speed() + 5 - 0.1 * step.squared_action();
+// Of all tasks that move forward. The bonus is paid on the step that ends an episode too.
+double locomotion_reward(const StepView& step) {
+  const MujocoOptions& options = step.options;
+  const bool bonus = !step.fell || options.terminate_when_unhealthy;
+  double costs = options.ctrl_cost_weight * step.squared_action();
+  if (options.use_contact_forces) costs += contact_cost(step);
+  return options.forward_reward_weight * step.speed() + (bonus ? options.healthy_reward : 0) -
+         costs;
 }
 
 // --- ends
@@ -155,29 +170,32 @@ bool all_finite(const mjModel& model, const mjData& data) {
          std::all_of(data.qvel, data.qvel + model.nv, finite);
 }
 
-bool pendulum_fell(const mjModel& model, const mjData& data) {
+bool pendulum_fell(const mjModel& model, const mjData& data, const MujocoOptions&) {
   return !all_finite(model, data) || std::abs(data.qpos[1]) > 0.2;
 }
 
-bool double_pendulum_fell(const mjModel&, const mjData& data) { return data.site_xpos[2] <= 1; }
-
-bool hopper_fell(const mjModel& model, const mjData& data) {
-  const auto sane = [](double value) { return std::abs(value) < 100; };
-  return !(data.qpos[1] > 0.7 && std::abs(data.qpos[2]) < 0.2 &&
-           std::all_of(data.qpos + 2, data.qpos + model.nq, sane) &&
-           std::all_of(data.qvel, data.qvel + model.nv, sane));
+bool double_pendulum_fell(const mjModel&, const mjData& data, const MujocoOptions&) {
+  return data.site_xpos[2] <= 1;
 }
 
-bool walker_fell(const mjModel&, const mjData& data) {
-  return !(data.qpos[1] > 0.8 && data.qpos[1] < 2 && std::abs(data.qpos[2]) < 1);
+bool walker_fell(const mjModel&, const mjData& data, const MujocoOptions& options) {
+  return !(options.healthy_z_range.inside(data.qpos[1]) &&
+           options.healthy_angle_range.inside(data.qpos[2]));
 }
 
-bool ant_fell(const mjModel& model, const mjData& data) {
-  return !(all_finite(model, data) && data.qpos[2] >= 0.2 && data.qpos[2] <= 1);
+bool hopper_fell(const mjModel& model, const mjData& data, const MujocoOptions& options) {
+  const auto sane = [&](double value) { return options.healthy_state_range.inside(value); };
+  return walker_fell(model, data, options) ||
+         !std::all_of(data.qpos + 2, data.qpos + model.nq, sane) ||
+         !std::all_of(data.qvel, data.qvel + model.nv, sane);
 }
 
-bool humanoid_fell(const mjModel&, const mjData& data) {
-  return !(data.qpos[2] > 1 && data.qpos[2] < 2);
+bool ant_fell(const mjModel& model, const mjData& data, const MujocoOptions& options) {
+  return !(all_finite(model, data) && options.healthy_z_range.inside_or_at(data.qpos[2]));
+}
+
+bool humanoid_fell(const mjModel&, const mjData& data, const MujocoOptions& options) {
+  return !options.healthy_z_range.inside(data.qpos[2]);
 }
 
 // --- draws of their own at a reset
@@ -200,42 +218,182 @@ void place_pusher_object(Rng& rng, std::span<double> positions) {
   } while (std::sqrt(x * x + y * y) <= 0.17);
 }
 
+constexpr double kForever = std::numeric_limits<double>::infinity();
+constexpr unsigned kWalkerKeys =
+    kForwardReward | kCtrlCost | kHealthy | kHealthyAngle | kNoiseAndPositions;
+constexpr unsigned kAntKeys = kCtrlCost | kHealthy | kNoiseAndPositions;
+
+constexpr MujocoOptions noise(ResetNoise position, ResetNoise velocity) {
+  return {.position_noise = position, .velocity_noise = velocity};
+}
+
+constexpr MujocoOptions ant_options(bool contact_forces) {
+  return {.ctrl_cost_weight = 0.5,
+          .healthy_reward = 1,
+          .use_contact_forces = contact_forces,
+          .healthy_z_range = {0.2, 1},
+          .position_noise = uniform(0.1),
+          .velocity_noise = normal(0.1)};
+}
+
 constexpr MujocoTask kTasks[] = {
-    {"InvertedPendulum-v4", "inverted_pendulum", 2, 1000, 4, uniform(0.01), uniform(0.01),
-     observe_state<0>, nothing, one, pendulum_fell},
-    {"InvertedDoublePendulum-v4", "inverted_double_pendulum", 5, 1000, 11, uniform(0.1),
-     normal(0.1), observe_double_pendulum, nothing, double_pendulum_reward, double_pendulum_fell},
-    {"Reacher-v4", "reacher", 2, 50, 11, uniform(0.1), uniform(0.005), observe_reacher,
-     reacher_distance, reacher_reward, nullptr, place_reacher_target, 2},
-    {"Pusher-v4",
-     "pusher",
-     5,
-     100,
-     23,
-     {},
-     uniform(0.005),
-     observe_pusher,
-     pusher_distances,
-     pusher_reward,
-     nullptr,
-     place_pusher_object,
-     4},
-    {"Swimmer-v4", "swimmer", 4, 1000, 8, uniform(0.1), uniform(0.1), observe_state<2>, root_x,
-     swimmer_reward},
-    {"Hopper-v4", "hopper", 4, 1000, 11, uniform(0.005), uniform(0.005), observe_walker, root_x,
-     walker_reward, hopper_fell},
-    {"Walker2d-v4", "walker2d", 4, 1000, 17, uniform(0.005), uniform(0.005), observe_walker, root_x,
-     walker_reward, walker_fell},
-    {"HalfCheetah-v4", "half_cheetah", 5, 1000, 17, uniform(0.1), normal(0.1), observe_state<1>,
-     root_x, half_cheetah_reward},
-    {"Ant-v4", "ant", 5, 1000, 27, uniform(0.1), normal(0.1), observe_state<2>, torso_x, ant_reward,
-     ant_fell},
-    {"Ant-v4-contact", "ant", 5, 1000, 111, uniform(0.1), normal(0.1), observe_ant_contact, torso_x,
-     ant_contact_reward, ant_fell, nullptr, 0, true},
-    {"Ant-v4-d4rl", "ant", 5, 1000, 111, uniform(0.1), normal(0.1), observe_ant_d4rl, torso_x,
-     ant_reward, ant_fell},
-    {"Humanoid-v4", "humanoid", 5, 1000, 376, uniform(0.01), uniform(0.01), observe_humanoid,
-     center_of_mass_x, humanoid_reward, humanoid_fell, nullptr, 0, true},
+    {.id = "InvertedPendulum-v4",
+     .model = "inverted_pendulum",
+     .frame_skip = 2,
+     .max_episode_steps = 1000,
+     .obs_dim = 4,
+     .options = noise(uniform(0.01), uniform(0.01)),
+     .observe = observe_state<0>,
+     .measure = nothing,
+     .reward = one,
+     .fell = pendulum_fell},
+    {.id = "InvertedDoublePendulum-v4",
+     .model = "inverted_double_pendulum",
+     .frame_skip = 5,
+     .max_episode_steps = 1000,
+     .obs_dim = 11,
+     .options = noise(uniform(0.1), normal(0.1)),
+     .observe = observe_double_pendulum,
+     .measure = nothing,
+     .reward = double_pendulum_reward,
+     .fell = double_pendulum_fell},
+    {.id = "Reacher-v4",
+     .model = "reacher",
+     .frame_skip = 2,
+     .max_episode_steps = 50,
+     .obs_dim = 11,
+     .options = noise(uniform(0.1), uniform(0.005)),
+     .observe = observe_reacher,
+     .measure = reacher_distance,
+     .reward = reacher_reward,
+     .place = place_reacher_target,
+     .resting = 2},
+    {.id = "Pusher-v4",
+     .model = "pusher",
+     .frame_skip = 5,
+     .max_episode_steps = 100,
+     .obs_dim = 23,
+     .options = noise({}, uniform(0.005)),
+     .observe = observe_pusher,
+     .measure = pusher_distances,
+     .reward = pusher_reward,
+     .place = place_pusher_object,
+     .resting = 4},
+    {.id = "Swimmer-v4",
+     .model = "swimmer",
+     .frame_skip = 4,
+     .max_episode_steps = 1000,
+     .obs_dim = 8,
+     .hidden_positions = 2,
+     .options = {.ctrl_cost_weight = 1e-4,
+                 .position_noise = uniform(0.1),
+                 .velocity_noise = uniform(0.1)},
+     .keys = kForwardReward | kCtrlCost | kNoiseAndPositions,
+     .observe = observe_state<2>,
+     .measure = root_x,
+     .reward = locomotion_reward},
+    {.id = "Hopper-v4",
+     .model = "hopper",
+     .frame_skip = 4,
+     .max_episode_steps = 1000,
+     .obs_dim = 11,
+     .hidden_positions = 1,
+     .options = {.ctrl_cost_weight = 1e-3,
+                 .healthy_reward = 1,
+                 .healthy_z_range = {0.7, kForever},
+                 .healthy_angle_range = {-0.2, 0.2},
+                 .healthy_state_range = {-100, 100},
+                 .position_noise = uniform(0.005),
+                 .velocity_noise = uniform(0.005)},
+     .keys = kWalkerKeys | kHealthyState,
+     .observe = observe_walker,
+     .measure = root_x,
+     .reward = locomotion_reward,
+     .fell = hopper_fell},
+    {.id = "Walker2d-v4",
+     .model = "walker2d",
+     .frame_skip = 4,
+     .max_episode_steps = 1000,
+     .obs_dim = 17,
+     .hidden_positions = 1,
+     .options = {.ctrl_cost_weight = 1e-3,
+                 .healthy_reward = 1,
+                 .healthy_z_range = {0.8, 2},
+                 .healthy_angle_range = {-1, 1},
+                 .position_noise = uniform(0.005),
+                 .velocity_noise = uniform(0.005)},
+     .keys = kWalkerKeys,
+     .observe = observe_walker,
+     .measure = root_x,
+     .reward = locomotion_reward,
+     .fell = walker_fell},
+    {.id = "HalfCheetah-v4",
+     .model = "half_cheetah",
+     .frame_skip = 5,
+     .max_episode_steps = 1000,
+     .obs_dim = 17,
+     .hidden_positions = 1,
+     .options = {.ctrl_cost_weight = 0.1,
+                 .position_noise = uniform(0.1),
+                 .velocity_noise = normal(0.1)},
+     .keys = kForwardReward | kCtrlCost | kNoiseAndPositions,
+     .observe = observe_state<1>,
+     .measure = root_x,
+     .reward = locomotion_reward},
+    {.id = "Ant-v4",
+     .model = "ant",
+     .frame_skip = 5,
+     .max_episode_steps = 1000,
+     .obs_dim = 27,
+     .hidden_positions = 2,
+     .options = ant_options(false),
+     .keys = kAntKeys | kContact,
+     .observe = observe_ant,
+     .measure = torso_x,
+     .reward = locomotion_reward,
+     .fell = ant_fell},
+    {.id = "Ant-v4-contact",
+     .model = "ant",
+     .frame_skip = 5,
+     .max_episode_steps = 1000,
+     .obs_dim = 27,
+     .hidden_positions = 2,
+     .options = ant_options(true),
+     .keys = kAntKeys | kContact,
+     .observe = observe_ant,
+     .measure = torso_x,
+     .reward = locomotion_reward,
+     .fell = ant_fell},
+    {.id = "Ant-v4-d4rl",
+     .model = "ant",
+     .frame_skip = 5,
+     .max_episode_steps = 1000,
+     .obs_dim = 111,
+     .hidden_positions = 2,
+     .options = ant_options(false),
+     .keys = kAntKeys,
+     .observe = observe_ant_d4rl,
+     .measure = torso_x,
+     .reward = locomotion_reward,
+     .fell = ant_fell},
+    {.id = "Humanoid-v4",
+     .model = "humanoid",
+     .frame_skip = 5,
+     .max_episode_steps = 1000,
+     .obs_dim = 376,
+     .hidden_positions = 2,
+     .options = {.forward_reward_weight = 1.25,
+                 .ctrl_cost_weight = 0.1,
+                 .healthy_reward = 5,
+                 .healthy_z_range = {1, 2},
+                 .position_noise = uniform(0.01),
+                 .velocity_noise = uniform(0.01)},
+     .keys = kForwardReward | kCtrlCost | kHealthy | kNoiseAndPositions,
+     .observe = observe_humanoid,
+     .measure = center_of_mass_x,
+     .reward = locomotion_reward,
+     .fell = humanoid_fell,
+     .body_forces = true},
 };
 
 }  // namespace
@@ -245,6 +403,45 @@ const MujocoTask* find_mujoco_task(std::string_view id) {
     if (id == task.id) return &task;
   }
   return nullptr;
+}
+
+void visit_mujoco_options(OptionVisitor& visitor, unsigned keys, MujocoOptions& options) {
+  const auto weight = [&](const char* key, double& value, const char* meaning) {
+    visitor.number(key, value, any_number(), meaning);
+  };
+  if (keys & kForwardReward) {
+    weight("forward_reward_weight", options.forward_reward_weight, "reward for forward speed");
+  }
+  if (keys & kCtrlCost) {
+    weight("ctrl_cost_weight", options.ctrl_cost_weight, "cost of the squared action");
+  }
+  if (keys & kContact) {
+    visitor.flag("use_contact_forces", options.use_contact_forces,
+                 "observe contact forces and pay for them");
+    weight("contact_cost_weight", options.contact_cost_weight, "cost of squared contact forces");
+    visitor.interval("contact_force_range", options.contact_force_range,
+                     "bounds that contact forces are cut to");
+  }
+  if (keys & kHealthy) {
+    weight("healthy_reward", options.healthy_reward, "bonus of a step in good health");
+    visitor.flag("terminate_when_unhealthy", options.terminate_when_unhealthy,
+                 "end the episode on a fall; if not, only the bonus is lost");
+    visitor.interval("healthy_z_range", options.healthy_z_range, "heights of good health");
+  }
+  if (keys & kHealthyAngle) {
+    visitor.interval("healthy_angle_range", options.healthy_angle_range, "angles of good health");
+  }
+  if (keys & kHealthyState) {
+    visitor.interval("healthy_state_range", options.healthy_state_range,
+                     "bounds of every other number of the state in good health");
+  }
+  if (keys & kNoiseAndPositions) {
+    double& scale = options.position_noise.scale;
+    visitor.number("reset_noise_scale", scale, at_least(0), "spread of the first state");
+    options.velocity_noise.scale = scale;
+    visitor.flag("exclude_current_positions_from_observation", options.exclude_current_positions,
+                 "hide where the body is, so that only its pose counts");
+  }
 }
 
 }  // namespace rl_training

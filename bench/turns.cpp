@@ -1,0 +1,32 @@
+#include "bench/turns.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace rl_training {
+
+void take_turns(std::vector<Entry>& entries, int64_t rounds, int64_t work,
+                std::chrono::milliseconds pause) {
+  for (int64_t round = -1; round < rounds; ++round) {  // the first one warms up
+    for (auto& entry : entries) {
+      if (pause.count() > 0) std::this_thread::sleep_for(pause);
+      const double rate = static_cast<double>(work) / entry.contender->seconds_for(work);
+      if (round >= 0) entry.rates.push_back(rate);
+    }
+  }
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+double median_ratio(const Entry& above, const Entry& below) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < above.rates.size(); ++i) {
+    ratios.push_back(above.rates[i] / below.rates[i]);
+  }
+  return median(ratios);
+}
+
+}  // namespace rl_training

@@ -1,0 +1,27 @@
+#pragma once
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/contenders.h"
+
+namespace rl_training {
+
+struct Entry {
+  std::unique_ptr<Contender> contender;
+  std::string name;
+  std::vector<double> rates = {};  // work a second, one for each round
+};
+
+// Contenders take turns, so that a change of the machine's mood meets all of them. The pause before
+// each turn lets idle threads of the one before go to sleep: BLAS and OpenMP spin for a while
+// first.
+void take_turns(std::vector<Entry>& entries, int64_t rounds, int64_t work,
+                std::chrono::milliseconds pause);
+
+double median(std::vector<double> values);
+// Of the quotients in each round: steadier than the quotient of medians on a busy machine.
+double median_ratio(const Entry& above, const Entry& below);
+
+}  // namespace rl_training

@@ -1,0 +1,129 @@
+#include "cli/bench_envs.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include "bench/env_contenders.h"
+#include "bench/turns.h"
+#include "cli/output.h"
+#include "rl_training/envs/registry.h"
+#include "rl_training/util/thread_pool.h"
+
+namespace rl_training {
+namespace {
+
+constexpr double kTurnSeconds = 0.1;
+constexpr int64_t kCopies = 16;
+
+struct EnvSpeed {
+  int64_t steps;  // in a turn
+  double ours;
+  std::optional<double> raw, overhead_percent;
+  std::vector<std::pair<int, double>> vector_rates;  // by threads
+  double vector_ratio = 1;                           // all threads over one
+};
+
+// So many steps that a turn is long enough to time.
+int64_t turn_length(const std::string& id) {
+  constexpr int64_t kProbe = 200;
+  const auto script = make_step_script(id, kProbe);
+  const auto probe = make_env_steps(script);
+  probe->seconds_for(kProbe);
+  const double each = probe->seconds_for(kProbe) / kProbe;
+  return std::clamp<int64_t>(static_cast<int64_t>(kTurnSeconds / each), kProbe, 1000000);
+}
+
+EnvSpeed measure(const std::string& id, int64_t rounds, int cores) {
+  EnvSpeed speed;
+  speed.steps = turn_length(id);
+  const auto script = make_step_script(id, speed.steps);
+  std::vector<Entry> single;
+  single.push_back({make_env_steps(script), "ours"});
+  if (auto raw = make_raw_mujoco_steps(script)) single.push_back({std::move(raw), "raw"});
+  take_turns(single, rounds, speed.steps, {});
+  speed.ours = median(single[0].rates);
+  if (single.size() > 1) {
+    speed.raw = median(single[1].rates);
+    speed.overhead_percent = 100 * (median_ratio(single[1], single[0]) - 1);
+  }
+
+  std::vector<Entry> vector;
+  vector.push_back({make_vector_steps(id, kCopies, 1), "1"});
+  if (cores > 1) vector.push_back({make_vector_steps(id, kCopies, cores), "all"});
+  take_turns(vector, rounds, speed.steps, {});
+  speed.vector_rates.emplace_back(1, median(vector[0].rates));
+  if (cores > 1) {
+    speed.vector_rates.emplace_back(cores, median(vector[1].rates));
+    speed.vector_ratio = median_ratio(vector[1], vector[0]);
+  }
+  return speed;
+}
+
+void add_results(Json& results, const std::string& id, const EnvSpeed& speed) {
+  const auto add = [&](const std::string& name, int threads, double ours, Json peer,
+                       const char* peer_name) {
+    results.push_back({{"name", name},
+                       {"threads", threads},
+                       {"ours", ours},
+                       {"peer", peer},
+                       {"peer_name", peer.is_null() ? Json(nullptr) : Json(peer_name)},
+                       {"products_only", nullptr},
+                       {"fma_limit", nullptr},
+                       {"unit", "steps/s"}});
+  };
+  add(id + " step", 1, speed.ours, speed.raw ? Json(*speed.raw) : Json(nullptr), "mj_step alone");
+  results.back()["overhead_percent"] =
+      speed.overhead_percent ? Json(*speed.overhead_percent) : Json(nullptr);
+  const double one_thread = speed.vector_rates.front().second;
+  for (const auto& [threads, rate] : speed.vector_rates) {
+    add(fmt::format("{} vector of {}", id, kCopies), threads, rate,
+        threads > 1 ? Json(one_thread) : Json(nullptr), "the same on 1 thread");
+  }
+  if (speed.vector_rates.size() > 1) results.back()["ratio"] = speed.vector_ratio;
+}
+
+std::vector<std::string> table_row(const std::string& id, const EnvSpeed& speed) {
+  const bool parallel = speed.vector_rates.size() > 1;
+  return {id,
+          fmt::format("{:.0f}", speed.ours),
+          speed.raw ? fmt::format("{:.0f}", *speed.raw) : "-",
+          speed.raw ? fmt::format("{:.1f} %", *speed.overhead_percent) : "-",
+          fmt::format("{:.0f}", speed.vector_rates.front().second),
+          parallel ? fmt::format("{:.0f}", speed.vector_rates.back().second) : "-",
+          parallel ? fmt::format("{:.2f}x", speed.vector_ratio) : "-"};
+}
+
+double load_average() {
+  double load = 0;
+  return getloadavg(&load, 1) == 1 ? load : 0;
+}
+
+}  // namespace
+
+void run_env_bench(int64_t rounds, bool json) {
+  const int cores = available_cores();
+  const double load_before = load_average();
+  Json results = Json::array();
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& info : environments()) {
+    if (!info.unavailable.empty()) continue;
+    print_note("measuring " + info.id + " ...");
+    const auto speed = measure(info.id, rounds, cores);
+    add_results(results, info.id, speed);
+    rows.push_back(table_row(info.id, speed));
+  }
+  if (json) {
+    print_json({{"machine", {{"cores", cores}, {"load_before", load_before}}},
+                {"rounds", rounds},
+                {"results", results}});
+    return;
+  }
+  print(fmt::format("Steps a second with random actions, resets included; {} cores, load {:.2f} "
+                    "before\n",
+                    cores, load_before) +
+        text_table(rows, {"environment", "step", "mj_step alone", "overhead",
+                          fmt::format("vector of {}", kCopies), fmt::format("on {} threads", cores),
+                          "ratio"}));
+}
+
+}  // namespace rl_training

@@ -1,0 +1,72 @@
+#pragma once
+#include <box2d/box2d.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "rl_training/util/rng.h"
+
+namespace rl_training {
+
+// Lengths below are divided by this.
+constexpr double kLanderScale = 30;
+constexpr double kLanderWidth = 600 / kLanderScale;
+constexpr double kLanderHeight = 400 / kLanderScale;
+constexpr int kLanderPoints = 11;  // of the terrain
+
+// Where body 0 (the hull) or one of the legs is, and how it moves.
+struct BodyPose {
+  double x, y, angle, speed_x, speed_y, turn;
+};
+
+// All that decides an episode beside the actions.
+struct LanderStart {
+  std::array<double, kLanderPoints + 1> heights;  // drawn, before they are smoothed
+  std::array<BodyPose, 3> bodies;                 // hull, legs
+  double force_x, force_y;                        // a push on the hull during the first step
+  uint64_t seed;                                  // of the engines' dispersion
+};
+LanderStart random_lander_start(Rng& rng);
+
+// The simulated world of one episode.
+class LanderWorld final : public b2ContactListener {
+ public:
+  explicit LanderWorld(const LanderStart& start);
+
+  // Fires the engines and advances by a fiftieth of a second.
+  void step(std::span<const double> action);
+
+  BodyPose pose(int body) const;
+  bool leg_touches(int leg) const { return touches_[static_cast<size_t>(leg)]; }
+  bool crashed() const { return crashed_; }  // the hull touched the ground
+  bool asleep() const { return !bodies_[0]->IsAwake(); }
+  double main_power() const { return main_power_; }
+  double side_power() const { return side_power_; }  // its sign is the direction
+  const std::array<b2Body*, 3>& bodies() const { return bodies_; }
+  const std::array<double, kLanderPoints>& terrain() const { return terrain_; }
+
+  void BeginContact(b2Contact* contact) override { on_contact(*contact, true); }
+  void EndContact(b2Contact* contact) override { on_contact(*contact, false); }
+
+ private:
+  void add_terrain();
+  void add_hull(const BodyPose& pose);
+  void add_leg(int side, const BodyPose& pose);
+  b2Body* add_body(const BodyPose& pose);
+  void on_contact(b2Contact& contact, bool begins);
+
+  b2World world_;
+  Rng rng_;
+  std::array<double, kLanderPoints> terrain_{};
+  std::array<b2Body*, 3> bodies_{};  // owned by the world
+  std::array<bool, 2> touches_{};
+  bool crashed_ = false;
+  double main_power_ = 0, side_power_ = 0;
+};
+
+constexpr double kPadHeight = kLanderHeight / 4;
+constexpr double kLegDown = 18 / kLanderScale;
+
+}  // namespace rl_training
