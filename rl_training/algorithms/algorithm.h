@@ -18,7 +18,7 @@ namespace rl_training {
 class Metrics {
  public:
   void set(const char* name, const torch::Tensor& value) {
-    values_.emplace_back(name, value.defined() ? value.detach() : value);
+    values_.emplace_back(name, value.requires_grad() ? value.detach() : value);
   }
   void append(const Metrics& other);
   const std::vector<std::pair<const char*, torch::Tensor>>& values() const { return values_; }

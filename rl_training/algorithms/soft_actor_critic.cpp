@@ -52,18 +52,17 @@ std::vector<std::string> soft_metrics() {
 
 namespace {
 
-// The smallest value of the chosen members; all of them in one pass where all are chosen.
-torch::Tensor smallest_target(const CriticEnsemble& critics, const torch::Tensor& obs,
-                              const torch::Tensor& actions, const std::vector<int64_t>& members) {
+// Values of the chosen members, [chosen, rows]; in one pass where all are chosen.
+torch::Tensor target_values(const CriticEnsemble& critics, const torch::Tensor& obs,
+                            const torch::Tensor& actions, const std::vector<int64_t>& members) {
   if (static_cast<int64_t>(members.size()) == critics.network().spec().members) {
-    return minimum(critics.values(obs, actions));
+    return critics.values(obs, actions);
   }
-  torch::Tensor least;
+  std::vector<torch::Tensor> values;
   for (const int64_t member : members) {
-    const auto value = critics.network().forward_member(member, obs, actions).squeeze(1);
-    least = least.defined() ? torch::minimum(least, value) : value;
+    values.push_back(critics.network().forward_member(member, obs, actions).squeeze(1));
   }
-  return least;
+  return torch::stack(values);
 }
 
 }  // namespace
@@ -73,19 +72,20 @@ torch::Tensor smallest_target(const CriticEnsemble& critics, const torch::Tensor
 Loss soft_critic_loss(const SoftNetworks& networks, const Batch& batch, const torch::Tensor& noise,
                       const std::vector<int64_t>& members, const torch::Tensor& alpha,
                       const SoftOptions& options, const SoftDesign& design) {
-  torch::Tensor target;
+  SoftTarget target;
   {
     const torch::NoGradGuard no_grad;
     const auto next = networks.actor.sample(batch.next_obs, noise);
-    auto value = smallest_target(networks.critics_target, batch.next_obs, next.actions, members);
-    if (design.backup_entropy) value = torch::addcmul(value, next.log_prob, alpha, -1.0);
-    target = td_target(batch.rewards, batch.terminated, value, options.gamma);
+    target = soft_td_target(
+        batch.rewards, batch.terminated,
+        target_values(networks.critics_target, batch.next_obs, next.actions, members),
+        design.backup_entropy ? next.log_prob : torch::Tensor(), alpha, options.gamma);
   }
   Loss result;
-  result.loss = squared_error(networks.critics.values(batch.obs, batch.actions), target);
-  if (design.critic_loss_scale != 1.0) result.loss = result.loss * design.critic_loss_scale;
+  result.loss = squared_error(networks.critics.values(batch.obs, batch.actions), target.values,
+                              design.critic_loss_scale);
   result.metrics.set("critic_loss", result.loss);
-  result.metrics.set("target_q_mean", target.mean());
+  result.metrics.set("target_q_mean", target.mean);
   return result;
 }
 

@@ -24,12 +24,12 @@ CriticEnsemble::CriticEnsemble(int64_t obs_dim, int64_t action_dim, const Option
 
 torch::Tensor CriticEnsemble::values(const torch::Tensor& obs, const torch::Tensor& actions,
                                      Use use) const {
-  return network_.forward(obs, actions, use).squeeze(2);
+  return network_.forward(obs, actions, use, 0, {network_.spec().members, obs.size(0)});
 }
 
 torch::Tensor CriticEnsemble::first_value(const torch::Tensor& obs, const torch::Tensor& actions,
                                           Use use) const {
-  return network_.forward(obs, actions, use, 1).view({-1});
+  return network_.forward(obs, actions, use, 1, {obs.size(0)});
 }
 
 }  // namespace rl_training

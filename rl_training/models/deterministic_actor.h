@@ -15,7 +15,9 @@ class DeterministicActor {
                      const Compute& compute);
 
   // [rows, action_dim]
-  torch::Tensor actions(const torch::Tensor& obs) const { return network_.forward(obs).squeeze(0); }
+  torch::Tensor actions(const torch::Tensor& obs) const {
+    return network_.forward(obs, {}, Use::train, 0, {obs.size(0), network_.spec().outputs});
+  }
 
   Mlp& network() { return network_; }
   const Mlp& network() const { return network_; }

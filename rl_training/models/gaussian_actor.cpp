@@ -38,8 +38,8 @@ GaussianActor::GaussianActor(const GaussianActor& other)
 }
 
 GaussianHead GaussianActor::head(const torch::Tensor& obs) const {
-  return {network_.forward(obs).squeeze(0), free_log_std_, options_.log_std_min,
-          options_.log_std_max, options_.squash};
+  return {network_.forward(obs, {}, Use::train, 0, {obs.size(0), network_.spec().outputs}),
+          free_log_std_, options_.log_std_min, options_.log_std_max, options_.squash};
 }
 
 torch::Tensor GaussianActor::mode(const torch::Tensor& obs) const {

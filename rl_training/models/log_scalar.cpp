@@ -1,5 +1,8 @@
 #include "rl_training/models/log_scalar.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace rl_training {
 
 LogScalar::LogScalar(const Options& options, const Compute& compute)
@@ -13,8 +16,16 @@ void LogScalar::descend(const torch::Tensor& gradient) {
   const torch::NoGradGuard no_grad;
   log_.mutable_grad() = gradient.detach().reshape({1});
   optimizer_.step();
-  log_.clamp_(options_.log_min, options_.log_max);
-  value_ = log_.detach().exp().squeeze(0);
+  if (log_.is_cpu()) {
+    float& log = *log_.data_ptr<float>();
+    log =
+        std::clamp(log, static_cast<float>(options_.log_min), static_cast<float>(options_.log_max));
+    value_ = torch::empty({});
+    *value_.data_ptr<float>() = std::exp(log);
+  } else {
+    log_.clamp_(options_.log_min, options_.log_max);
+    value_ = log_.detach().exp().squeeze(0);
+  }
 }
 
 void LogScalar::visit_state(StateVisitor& state) {

@@ -3,6 +3,8 @@
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/utils.h>
 
+#include <algorithm>
+
 #include "rl_training/models/kernels.h"
 
 namespace rl_training {
@@ -27,9 +29,15 @@ class KnownGradients : public autograd::Node {
   autograd::variable_list gradients_;
 };
 
+torch::Tensor scalar(double value) {
+  auto result = torch::empty({});
+  *result.data_ptr<float>() = static_cast<float>(value);
+  return result;
+}
+
 torch::Tensor with_gradients(double value, autograd::variable_list inputs,
                              autograd::variable_list gradients) {
-  auto result = torch::full({}, static_cast<float>(value));
+  auto result = scalar(value);
   bool wanted = false;
   for (const auto& input : inputs) wanted = wanted || input.requires_grad();
   if (!wanted || !torch::GradMode::is_enabled()) return result;
@@ -56,9 +64,40 @@ torch::Tensor td_target(const torch::Tensor& rewards, const torch::Tensor& termi
   return torch::addcmul(rewards, 1.0 - terminated, next_value, gamma);
 }
 
-torch::Tensor squared_error(const torch::Tensor& values, const torch::Tensor& target) {
+SoftTarget soft_td_target(const torch::Tensor& rewards, const torch::Tensor& terminated,
+                          const torch::Tensor& next_values, const torch::Tensor& next_log_prob,
+                          const torch::Tensor& alpha, double gamma) {
+  const torch::NoGradGuard no_grad;
+  if (!next_values.is_cpu()) {
+    auto value = minimum(next_values);
+    if (next_log_prob.defined()) value = value - alpha * next_log_prob;
+    const auto target = td_target(rewards, terminated, value, gamma);
+    return {target, target.mean()};
+  }
+  const int64_t members = next_values.size(0), rows = next_values.size(1);
+  auto target = torch::empty({rows});
+  const auto plain = next_values.contiguous();
+  const float* q = plain.data_ptr<float>();
+  const float* r = rewards.data_ptr<float>();
+  const float* d = terminated.data_ptr<float>();
+  const float* l = next_log_prob.defined() ? next_log_prob.data_ptr<float>() : nullptr;
+  const float a = l != nullptr ? alpha.item<float>() : 0.0f, g = static_cast<float>(gamma);
+  float* y = target.data_ptr<float>();
+  double sum = 0;
+  for (int64_t i = 0; i < rows; ++i) {
+    float least = q[i];
+    for (int64_t m = 1; m < members; ++m) least = std::min(least, q[m * rows + i]);
+    if (l != nullptr) least -= a * l[i];
+    y[i] = r[i] + g * (1.0f - d[i]) * least;
+    sum += static_cast<double>(y[i]);
+  }
+  return {target, scalar(sum / static_cast<double>(rows))};
+}
+
+torch::Tensor squared_error(const torch::Tensor& values, const torch::Tensor& target,
+                            double loss_scale) {
   if (!values.is_cpu()) {
-    return (values - target).square().sum() / static_cast<double>(target.numel());
+    return (values - target).square().sum() * (loss_scale / static_cast<double>(target.numel()));
   }
   const int64_t members = values.size(0), rows = values.size(1);
   const auto plain = values.contiguous(), plain_target = target.contiguous();
@@ -66,7 +105,7 @@ torch::Tensor squared_error(const torch::Tensor& values, const torch::Tensor& ta
   const float* y = plain_target.data_ptr<float>();
   auto gradient = torch::empty({members, rows});
   float* g = gradient.data_ptr<float>();
-  const float scale = 2.0f / static_cast<float>(rows);
+  const float scale = static_cast<float>(2.0 * loss_scale) / static_cast<float>(rows);
   double sum = 0;
   for (int64_t m = 0; m < members; ++m) {
     for (int64_t i = 0; i < rows; ++i) {
@@ -75,7 +114,7 @@ torch::Tensor squared_error(const torch::Tensor& values, const torch::Tensor& ta
       g[m * rows + i] = scale * error;
     }
   }
-  return with_gradients(sum / static_cast<double>(rows), {values}, {gradient});
+  return with_gradients(loss_scale * sum / static_cast<double>(rows), {values}, {gradient});
 }
 
 torch::Tensor quantile_huber(const torch::Tensor& quantiles, const torch::Tensor& target) {
@@ -117,7 +156,8 @@ torch::Tensor soft_actor_loss(const torch::Tensor& log_prob, const torch::Tensor
   const float* v = plain.data_ptr<float>();
   const float* l = log_prob.data_ptr<float>();
   const float a = alpha.item<float>(), each = 1.0f / static_cast<float>(rows);
-  auto to_log_prob = torch::full({rows}, a * each);
+  auto to_log_prob = torch::empty({rows});
+  std::fill_n(to_log_prob.data_ptr<float>(), rows, a * each);
   auto to_values = reduce == Reduce::mean
                        ? torch::full({members, rows}, -each / static_cast<float>(members))
                        : torch::zeros({members, rows});

@@ -3,6 +3,8 @@
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/utils.h>
 
+#include <array>
+
 #include "rl_training/models/kernels.h"
 
 namespace rl_training {
@@ -160,9 +162,10 @@ const float* join_inputs(const torch::Tensor& x, const torch::Tensor& side,
 }  // namespace
 
 torch::Tensor Mlp::forward(const torch::Tensor& x, const torch::Tensor& side, Use use,
-                           int64_t members) const {
+                           int64_t members, torch::IntArrayRef shape) const {
   if (!parameters_.is_cpu() || parameters_.scalar_type() != torch::kFloat) {
-    return forward_plain(x, side, use, members);
+    const auto y = forward_plain(x, side, use, members);
+    return shape.empty() ? y : y.view(shape);
   }
   if (members == 0) members = spec().members;
   const int64_t rows = x.size(0);
@@ -172,7 +175,8 @@ torch::Tensor Mlp::forward(const torch::Tensor& x, const torch::Tensor& side, Us
   const auto plain_x = x.contiguous();
   auto workspace = shared_->borrow();
   const float* input = join_inputs(plain_x, side, *workspace);
-  auto y = torch::empty({members, rows, spec().outputs});
+  const std::array<int64_t, 3> full_shape = {members, rows, spec().outputs};
+  auto y = torch::empty(shape.empty() ? torch::IntArrayRef(full_shape) : shape);
   shared_->kernel.forward(parameters_.data_ptr<float>(), input, rows, members, *workspace,
                           y.data_ptr<float>());
 

@@ -27,9 +27,10 @@ class Mlp {
   const torch::Tensor& parameters() const { return parameters_; }
 
   // [rows, inputs] -> [members, rows, outputs]. With `side` the input is (x, side) side by side.
-  // `members` > 0 uses only the first so many.
+  // `members` > 0 uses only the first so many. `shape`, where given, is what the result looks like.
   torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& side = {},
-                        Use use = Use::train, int64_t members = 0) const;
+                        Use use = Use::train, int64_t members = 0,
+                        torch::IntArrayRef shape = {}) const;
   // One member alone, without gradients: [rows, outputs].
   torch::Tensor forward_member(int64_t member, const torch::Tensor& x,
                                const torch::Tensor& side = {}) const;
