@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/arguments.h"
+#include "cli/greedy_policy.h"
 #include "cli/output.h"
 #include "rl_training/data/d4rl.h"
 #include "rl_training/data/inspect.h"
@@ -150,15 +151,9 @@ TransitionDataset collect(const CollectArguments& arguments) {
   const auto seed = static_cast<uint64_t>(arguments.seed.read("--seed", at_least(0)));
   if (arguments.run.empty()) return random_dataset(arguments.env_id, size, seed);
   TrainedPolicy policy(find_checkpoint(arguments.run, print_note));
-  const auto act = [&](std::span<const double> obs, Rng&, std::span<float> action) {
-    const auto chosen = policy.predict({{obs.begin(), obs.end()}}).front();
-    for (size_t i = 0; i < action.size(); ++i) {
-      action[i] = policy.env().action.to_unit(static_cast<int64_t>(i), chosen[i]);
-    }
-  };
   const auto env = arguments.env_id.empty() ? make_environment(policy.env().id, policy.config().env)
                                             : make_environment(arguments.env_id);
-  return collect_dataset(*env, act, size, Rng(seed, "collect"));
+  return collect_dataset(*env, greedy_policy(policy), size, Rng(seed, "collect"));
 }
 
 void add_collect(CLI::App& parent, Invocation& call) {

@@ -11,7 +11,7 @@ packages=(
   libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libfmt-dev
   libprotobuf-dev protobuf-compiler
   zlib1g-dev libzip-dev libssl-dev
-  libhdf5-dev libmujoco-dev libbox2d-dev
+  libhdf5-dev libmujoco-dev libbox2d-dev libcairo2-dev libgif-dev
   libgtest-dev
 )
 for group in "$@"; do

@@ -15,6 +15,8 @@ constexpr double kGoalPosition = 0.45;
 constexpr double kPower = 0.0015;
 constexpr double kSlope = 0.0025;
 
+double hill(double x) { return 0.45 * std::sin(3 * x) + 0.55; }
+
 double float_value(double value) { return static_cast<float>(value); }
 
 }  // namespace
@@ -57,6 +59,35 @@ void MountainCar::set_state(std::span<const double> state) {
 
 void MountainCar::observe(std::span<double> obs) const {
   std::transform(state_.begin(), state_.end(), obs.begin(), float_value);
+}
+
+Scene MountainCar::scene() const {
+  const Color ground = {0.55, 0.66, 0.5}, car = {0.25, 0.42, 0.75}, dark = {0.15, 0.15, 0.17};
+  const double margin = 0.1;
+  Scene scene{{kLeftEnd - margin, -0.05}, {kRightEnd + margin, 1.25}, {}};
+  Shape land{{{kLeftEnd - margin, -1}}, ground};
+  for (double x = kLeftEnd - margin; x < kRightEnd + margin + 0.02; x += 0.02) {
+    land.points.push_back({x, hill(x)});
+  }
+  land.points.push_back({kRightEnd + 2 * margin, -1});
+  scene.shapes.push_back(land);
+  const double pole = hill(kGoalPosition), top = pole + 0.22;
+  scene.shapes.push_back({{{kGoalPosition, pole}, {kGoalPosition, top}}, dark, 0.012});
+  scene.shapes.push_back(
+      {{{kGoalPosition, top}, {kGoalPosition, top - 0.08}, {kGoalPosition + 0.12, top - 0.04}},
+       {0.85, 0.3, 0.25}});
+
+  const double slope = std::atan(3 * 0.45 * std::cos(3 * state_[0]));
+  const auto at = [&](double along, double above) {
+    return Point{state_[0] + along * std::cos(slope) - above * std::sin(slope),
+                 hill(state_[0]) + along * std::sin(slope) + above * std::cos(slope)};
+  };
+  scene.shapes.push_back(
+      {{at(-0.1, 0.03), at(0.1, 0.03), at(0.09, 0.075), at(0.04, 0.115), at(-0.09, 0.115)}, car});
+  for (const double wheel : {-0.055, 0.055}) {
+    scene.shapes.push_back({{at(wheel, 0.03)}, dark, 0.06});
+  }
+  return scene;
 }
 
 void MountainCar::visit_state(StateVisitor& state) {

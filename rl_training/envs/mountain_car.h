@@ -20,6 +20,7 @@ class MountainCar final : public Environment {
   void set_state(std::span<const double> state) override;
   void observe(std::span<double> obs) const override;
   void visit_state(StateVisitor& state) override;
+  Scene scene() const override;
 
  private:
   EnvSpec spec_;

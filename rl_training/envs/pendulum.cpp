@@ -69,6 +69,14 @@ void Pendulum::observe(std::span<double> obs) const {
   obs[2] = static_cast<float>(state_[1]);
 }
 
+Scene Pendulum::scene() const {
+  const Point hub, tip = {-kLength * std::sin(state_[0]), kLength * std::cos(state_[0])};
+  const double reach = 1.4 * kLength;
+  return {{-reach, -reach},
+          {reach, reach},
+          {{{hub, tip}, {0.8, 0.33, 0.33}, 0.2}, {{hub}, {0.15, 0.15, 0.17}, 0.09}}};
+}
+
 void Pendulum::visit_state(StateVisitor& state) {
   const std::array<int64_t, 1> shape = {2};
   state.array("state", DType::f64, shape, state_.data());

@@ -108,6 +108,25 @@ bool PointGoal::compute_terminated(std::span<const double> achieved,
   return within_threshold(achieved, desired);
 }
 
+// Two dimensions as they are; a third one shows as size.
+Scene PointGoal::scene() const {
+  const auto place = [](const std::vector<float>& at) {
+    return Point{at[0], at.size() > 1 ? at[1] : 0.0f};
+  };
+  const auto size = [](const std::vector<float>& at) {
+    return at.size() > 2 ? 0.1 + 0.04 * at[2] : 0.1;
+  };
+  const double reach = kBound + 0.1, height = goal_.size() > 1 ? reach : 0.4;
+  Scene scene{{-reach, -height}, {reach, height}, {}};
+  scene.shapes.push_back({{{-kBound, 0}, {kBound, 0}}, {0.8, 0.8, 0.8}, 0.01});
+  if (goal_.size() > 1) {
+    scene.shapes.push_back({{{0, -kBound}, {0, kBound}}, {0.8, 0.8, 0.8}, 0.01});
+  }
+  scene.shapes.push_back({{place(goal_)}, {0.35, 0.68, 0.42}, 2 * size(goal_)});
+  scene.shapes.push_back({{place(position_)}, {0.25, 0.42, 0.75}, size(position_)});
+  return scene;
+}
+
 void PointGoal::visit_state(StateVisitor& state) {
   const std::array<int64_t, 1> shape = {goal_dim()};
   state.array("position", DType::f32, shape, position_.data());

@@ -21,6 +21,7 @@ class PointGoal final : public Environment, public GoalTask {
   void set_state(std::span<const double> state) override;
   void observe(std::span<double> obs) const override;
   void visit_state(StateVisitor& state) override;
+  Scene scene() const override;
   const GoalTask* goal_task() const override { return this; }
 
   int64_t goal_dim() const override { return static_cast<int64_t>(goal_.size()); }

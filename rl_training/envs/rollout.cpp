@@ -9,6 +9,30 @@
 
 namespace rl_training {
 
+PlayedEpisode play_episode(Environment& env, const Policy& policy, Rng rng,
+                           const std::function<void(const PlayedEpisode&)>& look) {
+  const EnvSpec& spec = env.spec();
+  std::vector<double> obs(static_cast<size_t>(spec.obs_dim));
+  std::vector<double> action(static_cast<size_t>(spec.action.dims()));
+  std::vector<float> action_unit(action.size());
+  PlayedEpisode played;
+  env.reset(rng, obs);
+  if (look) look(played);
+  for (bool done = false; !done;) {
+    policy(obs, rng, action_unit);
+    for (size_t k = 0; k < action.size(); ++k) {
+      action[k] =
+          spec.action.from_unit(static_cast<int64_t>(k), std::clamp(action_unit[k], -1.0f, 1.0f));
+    }
+    const StepResult result = env.step(action, obs);
+    played.sum += result.reward;
+    ++played.steps;
+    if (look) look(played);
+    done = result.terminated || result.truncated;
+  }
+  return played;
+}
+
 void collect_episode(Environment& env, const Policy& policy, int64_t max_steps, Rng& rng,
                      DatasetBuilder& builder) {
   const EnvSpec& spec = env.spec();
@@ -49,6 +73,10 @@ TransitionDataset collect_dataset(Environment& env, const Policy& policy, int64_
 
 void random_policy(std::span<const double> /*obs*/, Rng& rng, std::span<float> action_unit) {
   rng.fill_uniform(action_unit, -1.0f, 1.0f);
+}
+
+void zero_policy(std::span<const double> /*obs*/, Rng& /*rng*/, std::span<float> action_unit) {
+  std::fill(action_unit.begin(), action_unit.end(), 0.0f);
 }
 
 TransitionDataset random_dataset(const std::string& env_id, int64_t size, uint64_t seed,

@@ -14,6 +14,16 @@ namespace rl_training {
 using Policy =
     std::function<void(std::span<const double> obs, Rng& rng, std::span<float> action_unit)>;
 
+struct PlayedEpisode {
+  double sum = 0;  // of raw rewards
+  int64_t steps = 0;
+};
+
+// One whole episode; resets and policy draw from `rng`. `look`, where given, is called after the
+// reset and after each step.
+PlayedEpisode play_episode(Environment& env, const Policy& policy, Rng rng,
+                           const std::function<void(const PlayedEpisode&)>& look = {});
+
 // Adds one episode to `builder`, cut (and marked as truncated) after `max_steps` steps.
 void collect_episode(Environment& env, const Policy& policy, int64_t max_steps, Rng& rng,
                      DatasetBuilder& builder);
@@ -22,8 +32,9 @@ void collect_episode(Environment& env, const Policy& policy, int64_t max_steps, 
 // from `rng`. Next actions are filled in.
 TransitionDataset collect_dataset(Environment& env, const Policy& policy, int64_t steps, Rng rng);
 
-// Uniform actions.
+// Uniform actions, and the middle of the bounds.
 void random_policy(std::span<const double> obs, Rng& rng, std::span<float> action_unit);
+void zero_policy(std::span<const double> obs, Rng& rng, std::span<float> action_unit);
 TransitionDataset random_dataset(const std::string& env_id, int64_t size, uint64_t seed,
                                  const EnvOptions& options = {});
 

@@ -188,7 +188,7 @@ void LunarLander::visit_state(StateVisitor& state) {
 Scene LunarLander::scene() const {
   const Color sky = {0.09, 0.1, 0.16}, ground = {0.78, 0.77, 0.74}, flag = {0.95, 0.75, 0.2};
   const Color hull = {0.55, 0.47, 0.9}, leg = {0.42, 0.36, 0.72}, flame = {1, 0.6, 0.2};
-  Scene scene{{0, 0}, {kLanderWidth, kLanderHeight}, {}};
+  Scene scene{{0, 0}, {kLanderWidth, 1.25 * kLanderHeight}, {}};
   scene.shapes.push_back(
       {{{0, 0}, {kLanderWidth, 0}, {kLanderWidth, 2 * kLanderHeight}, {0, 2 * kLanderHeight}},
        sky});

@@ -64,6 +64,7 @@ class MujocoEnv final : public Environment {
   void set_state(std::span<const double> state) override;
   void observe(std::span<double> obs) const override;
   void visit_state(StateVisitor& state) override;
+  Scene scene() const override { return mujoco_scene(*model_, *data_, task_.view); }
 
  private:
   struct FreeData {

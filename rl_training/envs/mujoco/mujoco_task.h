@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "rl_training/envs/scene.h"
 #include "rl_training/util/options.h"
 #include "rl_training/util/rng.h"
 
@@ -87,12 +88,20 @@ struct StepView {
   }
 };
 
+// The part of the world that a drawing shows.
+struct MujocoView {
+  bool from_above = false;  // else from the side: x to the right, z upward
+  bool follows = false;     // the x (and from above the y) of the first body
+  Point low = {}, high = {};
+};
+
 // The rules of one task. What they read of mjData is what the last mj_step left there: positions
 // of bodies and sites, contact and constraint forces lag behind qpos and qvel by an integrator
 // stage. That is how v4 is defined; nothing may be brought up to date.
 struct MujocoTask {
   const char* id;
   const char* model;  // models/<model>.xml
+  MujocoView view;
   int frame_skip;
   int64_t max_episode_steps;
   int64_t obs_dim;           // as in v4 by default, without contact forces
@@ -112,6 +121,9 @@ struct MujocoTask {
            (changed.use_contact_forces ? 6 * model_used.nbody : 0);
   }
 };
+
+// The bodies of a simulation as they are placed now.
+Scene mujoco_scene(const mjModel& model, const mjData& data, const MujocoView& view);
 
 // Null if there is no such task.
 const MujocoTask* find_mujoco_task(std::string_view id);

@@ -1,0 +1,14 @@
+#include "cli/greedy_policy.h"
+
+namespace rl_training {
+
+Policy greedy_policy(TrainedPolicy& policy) {
+  return [&policy](std::span<const double> obs, Rng&, std::span<float> action_unit) {
+    const auto chosen = policy.predict({{obs.begin(), obs.end()}}).front();
+    for (size_t i = 0; i < action_unit.size(); ++i) {
+      action_unit[i] = policy.env().action.to_unit(static_cast<int64_t>(i), chosen[i]);
+    }
+  };
+}
+
+}  // namespace rl_training

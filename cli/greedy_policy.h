@@ -1,0 +1,10 @@
+#pragma once
+#include "rl_training/envs/rollout.h"
+#include "rl_training/experiment/trained_policy.h"
+
+namespace rl_training {
+
+// A trained policy in the form that environments are played with. `policy` must outlive it.
+Policy greedy_policy(TrainedPolicy& policy);
+
+}  // namespace rl_training

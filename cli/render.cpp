@@ -1,0 +1,103 @@
+#include <fmt/format.h>
+
+#include "cli/arguments.h"
+#include "cli/greedy_policy.h"
+#include "cli/output.h"
+#include "rl_training/envs/registry.h"
+#include "rl_training/render/film.h"
+
+namespace rl_training {
+namespace {
+
+struct RenderArguments {
+  std::string run, policy, env_id, output;
+  NumberArgument episodes{"1"}, seed, every, width{"480"};
+};
+
+void check_arguments(const RenderArguments& arguments) {
+  if (arguments.run.empty() == arguments.policy.empty()) {
+    throw Error(ErrorKind::config, {"", 0, "RUN"},
+                "give a run (or checkpoint), or --policy random|zero with --env ID");
+  }
+  if (!arguments.policy.empty() && arguments.env_id.empty()) {
+    throw Error(ErrorKind::config, {"", 0, "--env"}, "missing (--policy needs an environment)");
+  }
+}
+
+FilmReport render(const RenderArguments& arguments) {
+  check_arguments(arguments);
+  FilmOptions film;
+  film.episodes = arguments.episodes.read("--episodes", between(1, 1000));
+  film.width = arguments.width.read("--width", between(100, 2000));
+  if (arguments.every.given()) film.every = arguments.every.read("--every", at_least(1));
+  int64_t seed = arguments.seed.given() ? arguments.seed.read("--seed", at_least(0)) : 0;
+  if (arguments.run.empty()) {
+    film.seed = static_cast<uint64_t>(seed);
+    const auto env = make_environment(arguments.env_id);
+    return film_episodes(*env, arguments.policy == "zero" ? zero_policy : random_policy, film,
+                         arguments.output);
+  }
+  TrainedPolicy policy(find_checkpoint(arguments.run, print_note));
+  if (!arguments.seed.given()) seed = policy.config().seed;
+  film.seed = static_cast<uint64_t>(seed);
+  const auto env = arguments.env_id.empty() ? make_environment(policy.env().id, policy.config().env)
+                                            : make_environment(arguments.env_id);
+  return film_episodes(*env, greedy_policy(policy), film, arguments.output);
+}
+
+void print_report(const FilmReport& report, const std::string& path, bool json) {
+  if (json) {
+    Json returns = Json::array();
+    for (const double value : report.returns) returns.push_back(json_number(value));
+    return print_json({{"output", path},
+                       {"pictures", report.pictures},
+                       {"returns", returns},
+                       {"lengths", report.lengths}});
+  }
+  std::vector<std::vector<std::string>> rows = {
+      {"picture", fmt::format("{} ({} moments)", path, report.pictures)}};
+  for (size_t i = 0; i < report.returns.size(); ++i) {
+    rows.push_back(
+        {fmt::format("episode {}", i),
+         fmt::format("return {:.1f} in {} steps", report.returns[i], report.lengths[i])});
+  }
+  print(text_table(rows));
+}
+
+}  // namespace
+
+void add_render(CLI::App& program, Invocation& call) {
+  auto arguments = std::make_shared<RenderArguments>();
+  auto* command = add_command(
+      program, call, "render",
+      "Draw episodes of a policy as an animated GIF or a strip of pictures",
+      "  rl_training render RUN --output episode.gif\n"
+      "  rl_training render RUN/checkpoints/best --output episode.png --seed 7\n"
+      "  rl_training render --policy random --env Hopper-v4 --output random.gif --every 2",
+      [arguments, &call] {
+        print_report(render(*arguments), arguments->output, call.json);
+        return 0;
+      });
+  command->add_option("RUN", arguments->run, "run directory or checkpoint whose policy acts")
+      ->type_name("RUN|CHECKPOINT");
+  command->add_option("--policy", arguments->policy, "instead of a run: random or zero actions")
+      ->check(CLI::IsMember({"random", "zero"}))
+      ->type_name("random|zero");
+  command->add_option("--env", arguments->env_id, "environment (of a run: its own)")
+      ->type_name("ID");
+  command
+      ->add_option("--output", arguments->output, "picture to write: .gif moves, .png is a strip")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("--episodes", arguments->episodes.text, "episodes (1)")->type_name("N");
+  command->add_option("--seed", arguments->seed.text, "seed (of a run: that of its config; else 0)")
+      ->type_name("N");
+  command
+      ->add_option("--every", arguments->every.text,
+                   "steps between pictures (GIF: at most 250 pictures an episode, PNG: 8)")
+      ->type_name("K");
+  command->add_option("--width", arguments->width.text, "pixels of a picture (480)")
+      ->type_name("N");
+}
+
+}  // namespace rl_training

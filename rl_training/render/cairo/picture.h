@@ -1,0 +1,46 @@
+#pragma once
+#include <cairo.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rl_training/render/frame.h"
+
+namespace rl_training {
+
+// Pixels with anti-aliased drawings on them.
+class Picture {
+ public:
+  Picture(int width, int height);
+
+  int width() const { return width_; }
+  int height() const { return height_; }
+
+  // Fills the rectangle at (x, y) with a frame: its caption above its scene.
+  void draw(const Frame& frame, int x, int y, int width, int height);
+
+  // Red, green and blue of every pixel, row by row, as three planes.
+  struct Planes {
+    std::vector<uint8_t> red, green, blue;
+  };
+  Planes planes() const;
+  std::string png() const;
+
+ private:
+  void draw_scene(const Scene& scene, double x, double y, double width, double height);
+
+  struct Release {
+    void operator()(cairo_surface_t* surface) const { cairo_surface_destroy(surface); }
+    void operator()(cairo_t* context) const { cairo_destroy(context); }
+  };
+  int width_, height_;
+  std::unique_ptr<cairo_surface_t, Release> surface_;
+  std::unique_ptr<cairo_t, Release> context_;
+};
+
+// The height of a frame of this width that shows the scene undistorted, with its caption.
+int frame_height(const Scene& scene, int width);
+
+}  // namespace rl_training

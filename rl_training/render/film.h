@@ -1,0 +1,33 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rl_training/envs/rollout.h"
+
+namespace rl_training {
+
+struct FilmOptions {
+  int64_t episodes = 1;
+  uint64_t seed = 0;
+  int64_t every = 0;  // steps between pictures; 0 chooses
+  int64_t width = 480;
+};
+
+struct FilmReport {
+  std::vector<double> returns;
+  std::vector<int64_t> lengths;
+  int64_t pictures = 0;
+};
+
+// Why this build cannot draw; empty: it can.
+std::string film_unavailable();
+
+// Plays whole episodes and draws them: `path` ends in .gif (animated) or .png (a strip, the first
+// and last moment included). Episode i draws from the stream "eval/i" of the seed, as evaluations
+// do. Error{config} for another ending, for an environment without a drawing and where this build
+// cannot draw.
+FilmReport film_episodes(Environment& env, const Policy& policy, const FilmOptions& options,
+                         const std::string& path);
+
+}  // namespace rl_training

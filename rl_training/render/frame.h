@@ -1,0 +1,20 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "rl_training/envs/scene.h"
+
+namespace rl_training {
+
+struct Frame {
+  Scene scene;
+  std::string caption;
+};
+
+// The bytes of a file. All frames are `width` pixels wide and as high as the first one's scene
+// asks.
+std::string encode_gif(const std::vector<Frame>& frames, int width);
+// Frames in rows of at most four.
+std::string encode_png(const std::vector<Frame>& frames, int width);
+
+}  // namespace rl_training
