@@ -1,6 +1,7 @@
 #include "rl_training/algorithms/registry.h"
 
 #include "rl_training/algorithms/bcq.h"
+#include "rl_training/algorithms/bear.h"
 #include "rl_training/algorithms/td3_bc.h"
 #include "rl_training/util/text.h"
 
@@ -10,6 +11,7 @@ const std::vector<AlgorithmInfo>& algorithms() {
   static const std::vector<AlgorithmInfo> table = {
       td3_bc_info(),
       bcq_info(),
+      bear_info(),
   };
   return table;
 }

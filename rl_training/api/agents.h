@@ -1,5 +1,6 @@
 #pragma once
 #include "rl_training/algorithms/bcq.h"
+#include "rl_training/algorithms/bear.h"
 #include "rl_training/algorithms/td3_bc.h"
 #include "rl_training/api/agent.h"
 
@@ -37,5 +38,6 @@ class AgentOf : public Agent {
 
 using TD3BC = AgentOf<Td3BcOptions>;
 using BCQ = AgentOf<BcqOptions>;
+using BEAR = AgentOf<BearOptions>;
 
 }  // namespace rl_training
