@@ -1,5 +1,7 @@
 #include "rl_training/algorithms/registry.h"
 
+#include "rl_training/algorithms/bcq.h"
+#include "rl_training/algorithms/bear.h"
 #include "rl_training/algorithms/ddpg.h"
 #include "rl_training/algorithms/redq.h"
 #include "rl_training/algorithms/rlpd.h"
@@ -13,7 +15,8 @@ namespace rl_training {
 
 const std::vector<AlgorithmInfo>& algorithms() {
   static const std::vector<AlgorithmInfo> table = {
-      td3_bc_info(), sac_info(), td3_info(), ddpg_info(), redq_info(), tqc_info(), rlpd_info(),
+      td3_bc_info(), bcq_info(),  bear_info(), rlpd_info(), sac_info(),
+      td3_info(),    ddpg_info(), redq_info(), tqc_info(),
   };
   return table;
 }

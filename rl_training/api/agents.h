@@ -1,4 +1,6 @@
 #pragma once
+#include "rl_training/algorithms/bcq.h"
+#include "rl_training/algorithms/bear.h"
 #include "rl_training/algorithms/ddpg.h"
 #include "rl_training/algorithms/redq.h"
 #include "rl_training/algorithms/rlpd.h"
@@ -47,5 +49,7 @@ using DDPG = AgentOf<DdpgOptions>;
 using REDQ = AgentOf<RedqOptions>;
 using TQC = AgentOf<TqcOptions>;
 using RLPD = AgentOf<RlpdOptions>;
+using BCQ = AgentOf<BcqOptions>;
+using BEAR = AgentOf<BearOptions>;
 
 }  // namespace rl_training

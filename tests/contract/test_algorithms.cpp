@@ -11,11 +11,25 @@ namespace {
 
 constexpr int64_t kObsDim = 5, kActionDim = 2;
 
+// Of every network of the algorithm: hidden_sizes, vae_hidden_sizes, ...
+void set_hidden_sizes(AlgorithmOptions& options, const std::vector<int64_t>& sizes) {
+  auto list = ConfigNode();
+  list.kind = ConfigNode::Kind::list;
+  for (const auto size : sizes) list.items.push_back(ConfigNode::scalar(std::to_string(size)));
+  auto map = ConfigNode::map();
+  for (const auto& row :
+       list_options([&](OptionVisitor& visitor) { options.visit_options(visitor); })) {
+    if (row.key.ends_with("hidden_sizes")) map.set(row.key, list);
+  }
+  OptionReader reader(map, "");
+  options.visit_options(reader);
+}
+
 std::unique_ptr<Algorithm> make(const AlgorithmInfo& info, uint64_t seed = 0,
                                 ThreadPool* pool = nullptr,
-                                std::vector<int64_t> hidden_sizes = {16, 16}) {
+                                const std::vector<int64_t>& hidden_sizes = {16, 16}) {
   const auto options = info.make_options();
-  options->hidden_sizes = std::move(hidden_sizes);
+  set_hidden_sizes(*options, hidden_sizes);
   if (auto* online = options->online()) online->gradient_updates_per_step = 3;
   AlgorithmContext context;
   context.obs_dim = kObsDim;

@@ -14,9 +14,14 @@ inline TrainConfig tiny_config(const std::string& algo, const std::string& outpu
   const auto& info = find_algorithm(algo);
   auto root = load_config(algo + (info.from_data ? "/pendulum-random" : "/pendulum"));
   for (const char* assignment :
-       {"total_timesteps=60", "hidden_sizes=[16,16]", "batch_size=32", "eval_episodes=2",
-        "eval_interval=20", "log_interval=5", "checkpoint_interval=7", "threads=1"}) {
+       {"total_timesteps=60", "batch_size=32", "eval_episodes=2", "eval_interval=20",
+        "log_interval=5", "checkpoint_interval=7", "threads=1"}) {
     set_config_value(root, assignment);
+  }
+  std::vector<std::string> keys;  // of every network: hidden_sizes, vae_hidden_sizes, ...
+  for (const auto& [key, value] : root.find("algo_kwargs")->entries) keys.push_back(key);
+  for (const auto& key : keys) {
+    if (key.ends_with("hidden_sizes")) set_config_value(root, key + "=[16,16]");
   }
   if (info.from_data) set_config_value(root, "dataset_size=600");
   if (info.make_options()->online() != nullptr) {

@@ -1,0 +1,77 @@
+#include "rl_training/algorithms/batch_constrained.h"
+
+#include "rl_training/models/losses.h"
+
+namespace rl_training {
+namespace {
+
+// Bounds the memory of acting on many observations at once.
+constexpr int64_t kCandidatesAtOnce = 8192;
+
+torch::Tensor draw_noise(Rng& rng, int64_t rows, int64_t columns) {
+  auto noise = torch::empty({rows, columns});
+  rng.fill_normal({noise.data_ptr<float>(), static_cast<size_t>(noise.numel())});
+  return noise;
+}
+
+torch::Tensor best_of(const CandidatePolicy& policy, const CriticEnsemble& critics,
+                      const torch::Tensor& obs, const torch::Tensor& noise) {
+  const auto actions = policy.propose(obs, noise);
+  const auto q = critics.first_value(repeat_rows(obs, policy.count), actions);
+  const auto best = q.view({-1, policy.count}).argmax(1);
+  const auto first = torch::arange(obs.size(0), best.options()) * policy.count;
+  return actions.index_select(0, first + best);
+}
+
+}  // namespace
+
+Loss behavior_vae_loss(const ConditionalVae& vae, const Batch& batch, const torch::Tensor& noise,
+                       double kl_weight) {
+  const auto terms = vae.loss(batch.obs, batch.actions, noise, kl_weight);
+  Loss result;
+  result.loss = terms.loss;
+  result.metrics.set("vae_loss", terms.loss);
+  result.metrics.set("reconstruction_loss", terms.reconstruction);
+  result.metrics.set("kl_loss", terms.kl);
+  return result;
+}
+
+// y = r + gamma (1 - d) max_j [l min_k Q'_k(s', a_j) + (1 - l) max_k Q'_k(s', a_j)];
+// L = sum_k mean (Q_k(s, a) - y)^2
+Loss candidate_critic_loss(const CandidateCritics& critics, const Batch& batch,
+                           const torch::Tensor& next_actions) {
+  torch::Tensor target, candidates;
+  {
+    const torch::NoGradGuard no_grad;
+    const int64_t rows = batch.next_obs.size(0), count = next_actions.size(0) / rows;
+    const auto q = critics.target.values(repeat_rows(batch.next_obs, count), next_actions);
+    candidates = min_max_mix(q, critics.lambda_min).view({rows, count});
+    target = td_target(batch.rewards, batch.terminated, candidates.amax(1), critics.gamma);
+  }
+  Loss result;
+  result.loss = squared_error(critics.online.values(batch.obs, batch.actions), target);
+  result.metrics.set("critic_loss", result.loss);
+  result.metrics.set("target_q_mean", target.mean());
+  result.metrics.set("candidate_q_mean", candidates.mean());
+  return result;
+}
+
+torch::Tensor best_candidates(const CandidatePolicy& policy, const CriticEnsemble& critics,
+                              const torch::Tensor& obs, Rng* explore) {
+  const torch::NoGradGuard no_grad;
+  Rng fixed(0, "act");
+  const auto shared =
+      explore == nullptr ? draw_noise(fixed, policy.count, policy.noise_dim) : torch::Tensor();
+  const int64_t rows_at_once = std::max<int64_t>(1, kCandidatesAtOnce / policy.count);
+  std::vector<torch::Tensor> actions;
+  for (const auto& part : obs.split(rows_at_once)) {
+    const int64_t rows = part.size(0);
+    const auto noise = explore == nullptr
+                           ? shared.repeat({rows, 1})
+                           : draw_noise(*explore, rows * policy.count, policy.noise_dim);
+    actions.push_back(best_of(policy, critics, part, noise));
+  }
+  return actions.size() == 1 ? actions.front() : torch::cat(actions);
+}
+
+}  // namespace rl_training

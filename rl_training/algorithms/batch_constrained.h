@@ -1,0 +1,41 @@
+#pragma once
+#include <functional>
+
+#include "rl_training/algorithms/algorithm.h"
+#include "rl_training/models/conditional_vae.h"
+#include "rl_training/models/critic_ensemble.h"
+
+namespace rl_training {
+
+// What BCQ and BEAR have in common: a model of the behaviour, and a policy that is the best of
+// several sampled actions.
+
+// vae_loss, reconstruction_loss, kl_loss. `noise` is standard normal, [rows, latent_dim].
+Loss behavior_vae_loss(const ConditionalVae& vae, const Batch& batch, const torch::Tensor& noise,
+                       double kl_weight);
+
+// The twin critics and what their target is made of.
+struct CandidateCritics {
+  const CriticEnsemble& online;
+  const CriticEnsemble& target;
+  double gamma, lambda_min;
+};
+
+// critic_loss, target_q_mean, candidate_q_mean. `next_actions` holds n candidates for each row of
+// the batch, side by side: [rows * n, action_dim].
+Loss candidate_critic_loss(const CandidateCritics& critics, const Batch& batch,
+                           const torch::Tensor& next_actions);
+
+// How many candidates there are for an observation, and how they come from standard normal noise
+// [rows * count, noise_dim]: `propose(obs, noise)` gives [rows * count, action_dim].
+struct CandidatePolicy {
+  int64_t count, noise_dim;
+  std::function<torch::Tensor(const torch::Tensor& obs, const torch::Tensor& noise)> propose;
+};
+
+// Of the candidates at each observation the one with the largest Q_1. Without `explore` the noise
+// is the same at every call and for every row, so that the policy is a function of the observation.
+torch::Tensor best_candidates(const CandidatePolicy& policy, const CriticEnsemble& critics,
+                              const torch::Tensor& obs, Rng* explore);
+
+}  // namespace rl_training

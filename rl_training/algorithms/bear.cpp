@@ -1,0 +1,244 @@
+#include "rl_training/algorithms/bear.h"
+
+#include <cmath>
+
+#include "rl_training/models/losses.h"
+
+namespace rl_training {
+namespace {
+
+constexpr char kGaussian[] = "gaussian", kLaplacian[] = "laplacian";
+
+// A given multiplier stays as it is; a learnt one starts at 1 or at the bound next to it.
+double initial_log_alpha(const BearOptions& options) {
+  if (options.mmd_alpha) return std::log(*options.mmd_alpha);
+  return std::clamp(0.0, options.log_alpha_min, options.log_alpha_max);
+}
+
+}  // namespace
+
+void BearOptions::visit_options(OptionVisitor& options) {
+  AlgorithmOptions::visit_options(options);
+  options.number("actor_learning_rate", actor_learning_rate, above(0),
+                 "Adam step size of the actor");
+  options.choice("mmd_kernel", mmd_kernel, {kGaussian, kLaplacian},
+                 "kernel of the distance between policy and behaviour");
+  options.number("mmd_sigma", mmd_sigma, above(0), "width of the kernel, exp(-distance / 2 sigma)");
+  options.number("mmd_threshold", mmd_threshold, at_least(0),
+                 "distance that the policy may keep from the behaviour");
+  options.integer("num_mmd_action_samples", num_mmd_action_samples, between(1, 1 << 10),
+                  "samples of policy and behaviour for each distance");
+  options.number("mmd_alpha", mmd_alpha, above(0),
+                 "fixed weight of the distance; null: learnt as a Lagrange multiplier");
+  options.number("lagrange_learning_rate", lagrange_learning_rate, above(0),
+                 "Adam step size of the multiplier's logarithm, constant");
+  options.number("log_alpha_min", log_alpha_min, between(-50, 50),
+                 "lower bound of the multiplier's logarithm");
+  options.number("log_alpha_max", log_alpha_max, between(-50, 50),
+                 "upper bound of the multiplier's logarithm");
+  options.integer("warmup_updates", warmup_updates, at_least(0),
+                  "first updates in which the actor only follows the behaviour");
+  options.integer("num_target_samples", num_target_samples, between(1, 1 << 14),
+                  "policy samples for each next state in the critics' target");
+  options.integer("eval_action_samples", eval_action_samples, between(1, 1 << 14),
+                  "policy samples for each observation when acting");
+  options.number("lambda_min", lambda_min, between(0, 1),
+                 "share of the smaller critic in the target, the rest is the larger one's");
+  options.integer("latent_dim", latent_dim, between(1, 1 << 14),
+                  "width of the behaviour model's latent; null: twice the action dimension");
+  options.number("latent_clip", latent_clip, above(0),
+                 "bound of the latents that behaviour samples are made from");
+  options.number("behavior_kl_weight", behavior_kl_weight, at_least(0),
+                 "weight of the KL term in the behaviour model's loss");
+  options.integers("vae_hidden_sizes", vae_hidden_sizes, between(1, 1 << 14),
+                   "widths of the hidden layers of the behaviour model");
+  options.number("vae_learning_rate", vae_learning_rate, above(0),
+                 "Adam step size of the behaviour model");
+}
+
+void BearOptions::check() const {
+  if (log_alpha_min < log_alpha_max) return;
+  throw Error(ErrorKind::config, {"", 0, "log_alpha_min"},
+              "not below log_alpha_max (expected < " + Json(log_alpha_max).dump() + ", got " +
+                  Json(log_alpha_min).dump() + ")");
+}
+
+BearNetworks::BearNetworks(const BearOptions& options, const AlgorithmContext& context, Rng rng)
+    : vae(context.obs_dim, context.action_dim,
+          {.latent_dim = options.latent_dim.value_or(0),
+           .hidden_sizes = options.vae_hidden_sizes,
+           .latent_clip = options.latent_clip},
+          rng, context.compute),
+      actor(context.obs_dim, context.action_dim,
+            {.hidden_sizes = options.hidden_sizes, .log_std_min = -5.0, .log_std_max = 2.0}, rng,
+            context.compute),
+      critics(context.obs_dim, context.action_dim, {.hidden_sizes = options.hidden_sizes}, rng,
+              context.compute),
+      critics_target(critics) {}
+
+// MMD = sqrt(mean k(x, x') + mean k(y, y') - 2 mean k(x, y) + 1e-6), k(u, v) = exp(-|u - v|_1 / 2s)
+// or exp(-|u - v|_2^2 / 2s): as w' K w over both sets together, w = (1/n ..., -1/m ...)
+torch::Tensor maximum_mean_discrepancy(const torch::Tensor& x, const torch::Tensor& y,
+                                       const std::string& kernel, double sigma) {
+  const int64_t n = x.size(1), m = y.size(1);
+  const auto points = torch::cat({x, y}, 1);
+  const auto difference = points.unsqueeze(2) - points.unsqueeze(1);
+  const auto distance = (kernel == kLaplacian ? difference.abs() : difference.square()).sum(3);
+  const auto weights = torch::cat({torch::full({n}, 1.0 / static_cast<double>(n), x.options()),
+                                   torch::full({m}, -1.0 / static_cast<double>(m), x.options())});
+  const auto squared = (distance * (-0.5 / sigma)).exp().matmul(weights).matmul(weights);
+  // Rounding may leave equal sets a little below zero.
+  return (squared.clamp_min(0.0) + 1e-6).sqrt();
+}
+
+// L = mse(dec(s, mu + sigma e), a) + w KL(N(mu, sigma) | N(0, 1)), (mu, sigma) = enc(s, a)
+Loss bear_vae_loss(const BearNetworks& networks, const Batch& batch, const BearNoise& noise,
+                   const BearOptions& options) {
+  return behavior_vae_loss(networks.vae, batch, noise.encoder, options.behavior_kl_weight);
+}
+
+// a_j ~ pi(s'), then y and L of candidate_critic_loss
+Loss bear_critic_loss(const BearNetworks& networks, const Batch& batch, const BearNoise& noise,
+                      const BearOptions& options) {
+  torch::Tensor next_actions;
+  {
+    const torch::NoGradGuard no_grad;
+    next_actions = networks.actor.sample(batch.next_obs, noise.next_actions).actions;
+  }
+  return candidate_critic_loss(
+      {networks.critics, networks.critics_target, options.gamma, options.lambda_min}, batch,
+      next_actions);
+}
+
+// L = mean(-min_k Q_k(s, a_1) + alpha (MMD(s) - eps)), MMD between u_1 .. u_n ~ pi(s) and the
+// decoder's outputs, both before tanh; a_1 = tanh(u_1). Warming up: without Q
+Loss bear_actor_loss(const BearNetworks& networks, const Batch& batch, const BearNoise& noise,
+                     const torch::Tensor& alpha, bool warming_up, const BearOptions& options) {
+  const int64_t rows = batch.obs.size(0), n = options.num_mmd_action_samples;
+  torch::Tensor behavior;
+  {
+    const torch::NoGradGuard no_grad;
+    const auto latents = networks.vae.prior_latents(noise.latents);
+    behavior = networks.vae.decode_unbounded(repeat_rows(batch.obs, n), latents);
+  }
+  const auto policy = networks.actor.sample(batch.obs, noise.actions);
+  const auto mmd =
+      maximum_mean_discrepancy(behavior.view({rows, n, -1}), policy.unbounded.view({rows, n, -1}),
+                               options.mmd_kernel, options.mmd_sigma)
+          .mean();
+  Loss result;
+  result.loss = alpha * (mmd - options.mmd_threshold);
+  if (!warming_up) {
+    const auto actions = policy.actions.view({rows, n, -1}).select(1, 0);
+    const auto q = networks.critics.values(batch.obs, actions, Use::frozen);
+    result.loss = result.loss - minimum(q).mean();
+  }
+  result.metrics.set("actor_loss", result.loss);
+  result.metrics.set("mmd_loss", mmd);
+  result.metrics.set("mmd_alpha", alpha);
+  return result;
+}
+
+// d/d log alpha of -alpha (mean MMD - eps)
+torch::Tensor bear_multiplier_gradient(const torch::Tensor& alpha, const torch::Tensor& mmd_mean,
+                                       const BearOptions& options) {
+  return alpha * (options.mmd_threshold - mmd_mean);
+}
+
+Loss bear_loss(const BearNetworks& networks, const Batch& batch, const BearNoise& noise,
+               const torch::Tensor& alpha, bool warming_up, const BearOptions& options) {
+  auto result = bear_vae_loss(networks, batch, noise, options);
+  const auto critic = bear_critic_loss(networks, batch, noise, options);
+  const auto actor = bear_actor_loss(networks, batch, noise, alpha, warming_up, options);
+  result.loss = result.loss + critic.loss + actor.loss;
+  result.metrics.append(critic.metrics);
+  result.metrics.append(actor.metrics);
+  return result;
+}
+
+Bear::Bear(const BearOptions& options, const AlgorithmContext& context)
+    : options_(options),
+      rng_(context.seed, "policy"),
+      explore_rng_(context.seed, "explore"),
+      networks_(options, context, Rng(context.seed, "init")),
+      vae_optimizer_(networks_.vae.parameters(), {.learning_rate = options.vae_learning_rate},
+                     context.compute),
+      critic_optimizer_(networks_.critics.network(), {.learning_rate = options.learning_rate},
+                        context.compute),
+      actor_optimizer_(networks_.actor.parameters(), {.learning_rate = options.actor_learning_rate},
+                       context.compute),
+      multiplier_({.initial_log = initial_log_alpha(options),
+                   .learning_rate = options.lagrange_learning_rate,
+                   .log_min = options.log_alpha_min,
+                   .log_max = options.log_alpha_max},
+                  context.compute) {}
+
+BearNoise Bear::draw_noise(int64_t rows) {
+  const int64_t latent_dim = networks_.vae.latent_dim(), action_dim = networks_.actor.action_dim();
+  const int64_t n = options_.num_mmd_action_samples;
+  BearNoise noise;
+  noise.encoder = encoder_noise_.normal(rng_, {rows, latent_dim});
+  noise.next_actions =
+      next_action_noise_.normal(rng_, {rows * options_.num_target_samples, action_dim});
+  noise.actions = action_noise_.normal(rng_, {rows * n, action_dim});
+  noise.latents = latent_noise_.normal(rng_, {rows * n, latent_dim});
+  return noise;
+}
+
+// As published, critics and actor both move along gradients taken before either of them moved. The
+// actor goes first: its backward pass still needs the critics unchanged.
+Metrics Bear::update(const Batch& batch, double lr_scale) {
+  const bool warming_up = updates_++ < options_.warmup_updates;
+  const auto noise = draw_noise(batch.obs.size(0));
+  auto vae = bear_vae_loss(networks_, batch, noise, options_);
+  minimize(vae.loss, vae_optimizer_, lr_scale);
+
+  const auto alpha = multiplier_.value();
+  const auto critic = bear_critic_loss(networks_, batch, noise, options_);
+  const auto actor = bear_actor_loss(networks_, batch, noise, alpha, warming_up, options_);
+  minimize(actor.loss, actor_optimizer_, lr_scale);
+  minimize(critic.loss, critic_optimizer_, lr_scale);
+  if (!options_.mmd_alpha) {
+    multiplier_.descend(bear_multiplier_gradient(alpha, actor.metrics.get("mmd_loss"), options_));
+  }
+  networks_.critics_target.network().polyak_from(networks_.critics.network(), options_.tau);
+  vae.metrics.append(critic.metrics);
+  vae.metrics.append(actor.metrics);
+  return vae.metrics;
+}
+
+torch::Tensor Bear::act(const torch::Tensor& obs, ActMode mode) {
+  CandidatePolicy policy;
+  policy.count = options_.eval_action_samples;
+  policy.noise_dim = networks_.actor.action_dim();
+  policy.propose = [this](const torch::Tensor& rows, const torch::Tensor& noise) {
+    return networks_.actor.sample(rows, noise).actions;
+  };
+  return best_candidates(policy, networks_.critics, obs,
+                         mode == ActMode::explore ? &explore_rng_ : nullptr);
+}
+
+void Bear::visit_state(StateVisitor& state) {
+  state.part("vae", networks_.vae);
+  state.part("actor", networks_.actor);
+  state.part("critics", networks_.critics);
+  state.part("critics_target", networks_.critics_target);
+  state.part("vae_optimizer", vae_optimizer_);
+  state.part("critic_optimizer", critic_optimizer_);
+  state.part("actor_optimizer", actor_optimizer_);
+  state.part("multiplier", multiplier_);
+  state.part("policy_rng", rng_);
+  state.part("explore_rng", explore_rng_);
+  state.scalar("updates", updates_);
+}
+
+AlgorithmInfo bear_info() {
+  return algorithm_info<Bear, BearOptions>(
+      {.name = BearOptions::kName,
+       .title = "BEAR: an actor held within a distance of the behaviour's samples",
+       .paper = "arXiv:1906.00949",
+       .metrics = {"vae_loss", "reconstruction_loss", "kl_loss", "critic_loss", "target_q_mean",
+                   "candidate_q_mean", "actor_loss", "mmd_loss", "mmd_alpha"}});
+}
+
+}  // namespace rl_training

@@ -1,0 +1,274 @@
+#include <gtest/gtest.h>
+
+#include "rl_training/algorithms/bcq.h"
+#include "rl_training/models/losses.h"
+#include "tests/algorithms/option_errors.h"
+
+namespace rl_training {
+namespace {
+
+void set(Mlp& network, const std::vector<float>& numbers) {
+  const torch::NoGradGuard no_grad;
+  network.parameters().copy_(torch::tensor(numbers));
+}
+
+torch::Tensor draw(Rng& rng, torch::IntArrayRef shape) {
+  auto values = torch::empty(shape);
+  rng.fill_normal({values.data_ptr<float>(), static_cast<size_t>(values.numel())});
+  return values;
+}
+
+// Linear networks of one observation, one action and one latent. The decoder passes the latent on:
+// a candidate is tanh(clip(e, +-0.5)).
+struct Fixture {
+  BcqOptions options;
+  std::unique_ptr<BcqNetworks> networks;
+  Batch batch = Batch::allocate(2, 1, 1, false);
+  BcqNoise noise;
+
+  explicit Fixture(double perturbation_scale = 0.05) {
+    options.hidden_sizes.clear();
+    options.vae_hidden_sizes.clear();
+    options.latent_dim = 1;
+    options.num_action_samples = 2;
+    options.perturbation_scale = perturbation_scale;
+    AlgorithmContext context;
+    context.obs_dim = context.action_dim = 1;
+    networks = std::make_unique<BcqNetworks>(options, context, Rng(0));
+    set(networks->vae.decoder(), {0, 1, 0});
+    batch.obs.copy_(torch::tensor({{1.0f}, {-1.0f}}));
+    batch.actions.copy_(torch::tensor({{0.5f}, {-0.5f}}));
+    batch.rewards.copy_(torch::tensor({1.0f, 2.0f}));
+    batch.next_obs.copy_(torch::tensor({{1.0f}, {3.0f}}));
+    batch.terminated.zero_();
+    noise.encoder = torch::zeros({2, 1});
+    noise.next_latents = torch::tensor({{3.0f}, {-0.2f}, {0.1f}, {-7.0f}});
+    noise.latents = torch::tensor({{9.0f}, {0.2f}});
+  }
+  double target_mean() const {
+    return bcq_critic_loss(*networks, batch, noise, options)
+        .metrics.get("target_q_mean")
+        .item<double>();
+  }
+};
+
+// Two candidates -1 and 1 at the only row, Q'_1 = 2 + a = (1, 3), Q'_2 = 1 - a = (2, 0).
+double golden_target(double lambda_min) {
+  Rng rng(0);
+  CriticEnsemble online(1, 1, {.hidden_sizes = {}}, rng, {}), target(online);
+  set(target.network(), {0, 1, 2, 0, -1, 1});
+  auto batch = Batch::allocate(1, 1, 1, false);
+  batch.obs.zero_();
+  batch.next_obs.zero_();
+  batch.actions.zero_();
+  batch.rewards.fill_(0.5);
+  batch.terminated.zero_();
+  return candidate_critic_loss({online, target, 0.99, lambda_min}, batch,
+                               torch::tensor({{-1.0f}, {1.0f}}))
+      .metrics.get("target_q_mean")
+      .item<double>();
+}
+
+TEST(BcqLoss, GoldenTarget) {
+  EXPECT_NEAR(golden_target(0.75), 1.7375, 1e-6);           // max(1.25, 0.75)
+  EXPECT_NEAR(golden_target(1.0), 0.5 + 0.99 * 1.0, 1e-6);  // clipped double Q: max(1, 0)
+  EXPECT_NEAR(golden_target(0.5), 0.5 + 0.99 * 1.5, 1e-6);  // the critics' mean: max(1.5, 1.5)
+  EXPECT_NEAR(golden_target(0.0), 0.5 + 0.99 * 3.0, 1e-6);  // max(2, 3)
+}
+
+// xi' adds 0.05 tanh(b) = 0.025. Candidates of row 0: tanh(0.5), tanh(-0.2), of row 1: tanh(0.1),
+// tanh(-0.5), each + 0.025. Q'_1 = s' + a, Q'_2 = s' - 2 a; the best after mixing with 0.75:
+// row 0 (s' = 1) is min(1 + a, 1 - 2 a) at the second, row 1 the same by its own candidates.
+TEST(BcqLoss, CriticLossByHand) {
+  Fixture f;
+  set(f.networks->actor_target.network(), {0, 0, std::atanh(0.5f)});
+  set(f.networks->critics_target.network(), {1, 1, 0, 1, -2, 0});
+  set(f.networks->critics.network(), {1, 1, 0, 2, -1, 0.1});
+  const auto mix = [](double s, double latent) {
+    const double a = std::tanh(latent) + 0.025, q1 = s + a, q2 = s - 2 * a;
+    return 0.75 * std::min(q1, q2) + 0.25 * std::max(q1, q2);
+  };
+  const double row0[] = {mix(1, 0.5), mix(1, -0.2)}, row1[] = {mix(3, 0.1), mix(3, -0.5)};
+  const double y0 = 1 + 0.99 * std::max(row0[0], row0[1]);
+  const double y1 = 2 + 0.99 * std::max(row1[0], row1[1]);
+  const auto result = bcq_critic_loss(*f.networks, f.batch, f.noise, f.options);
+  EXPECT_NEAR(result.metrics.get("target_q_mean").item<double>(), (y0 + y1) / 2, 1e-6);
+  EXPECT_NEAR(result.metrics.get("candidate_q_mean").item<double>(),
+              (row0[0] + row0[1] + row1[0] + row1[1]) / 4, 1e-6);
+  // Q_1 = s + a = (1.5, -1.5), Q_2 = 2 s - a + 0.1 = (1.6, -1.4)
+  const auto square = [](double x) { return x * x; };
+  const double loss =
+      (square(1.5 - y0) + square(-1.5 - y1) + square(1.6 - y0) + square(-1.4 - y1)) / 2;
+  EXPECT_NEAR(result.loss.item<double>(), loss, 1e-4);
+
+  result.loss.backward();
+  const auto gradient = f.networks->critics.network().parameters().grad();
+  EXPECT_NEAR(gradient[2].item<double>(), 1.5 - y0 - 1.5 - y1, 1e-4);
+  EXPECT_FALSE(f.networks->critics_target.network().parameters().grad().defined());
+  EXPECT_FALSE(f.networks->actor_target.network().parameters().grad().defined());
+  EXPECT_FALSE(f.networks->vae.decoder().parameters().grad().defined());
+}
+
+TEST(BcqLoss, TerminatedRowsDoNotBootstrap) {
+  Fixture f;
+  f.batch.terminated.fill_(1);
+  EXPECT_NEAR(f.target_mean(), 1.5, 1e-6);
+}
+
+// n = 1, lambda = 1, no perturbation: r + gamma min_k Q'_k(s', a') with an action of the VAE.
+TEST(BcqLoss, OneCandidateIsLikeSarsa) {
+  Fixture f(1e-12);
+  f.options.num_action_samples = 1;
+  f.options.lambda_min = 1;
+  f.noise.next_latents = torch::tensor({{0.3f}, {-0.4f}});
+  set(f.networks->critics_target.network(), {1, 1, 0, 1, -2, 0});
+  const double q0 = 1 - 2 * std::tanh(0.3), q1 = 3 + std::tanh(-0.4);
+  EXPECT_NEAR(f.target_mean(), 1.5 + 0.99 * (q0 + q1) / 2, 1e-6);
+}
+
+// Row 0: c = tanh(0.5) (clipped latent), row 1: c = tanh(0.2). xi = c + 0.05 tanh(0) at first.
+TEST(BcqLoss, ActorLossByHand) {
+  Fixture f;
+  set(f.networks->actor.network(), {0, 0, 0});
+  set(f.networks->critics.network(), {1, 4, 0.5, 100, 100, 100});  // Q_1 = s + 4 a + 0.5
+  const auto result = bcq_actor_loss(*f.networks, f.batch, f.noise);
+  const double c0 = std::tanh(0.5), c1 = std::tanh(0.2);
+  EXPECT_NEAR(result.loss.item<double>(), -(4 * c0 + 4 * c1 + 1) / 2, 1e-5);
+
+  // dL/d bias = -4 * 0.05 * tanh'(0); by the weight of c: times the mean of c.
+  result.loss.backward();
+  const auto gradient = f.networks->actor.network().parameters().grad();
+  EXPECT_NEAR(gradient[0].item<double>(), 0.0, 1e-6);  // s = +-1
+  EXPECT_NEAR(gradient[1].item<double>(), -0.2 * (c0 + c1) / 2, 1e-6);
+  EXPECT_NEAR(gradient[2].item<double>(), -0.2, 1e-6);
+  EXPECT_FALSE(f.networks->critics.network().parameters().grad().defined());
+  EXPECT_FALSE(f.networks->vae.decoder().parameters().grad().defined());
+  EXPECT_FALSE(f.networks->vae.encoder().parameters().grad().defined());
+}
+
+TEST(BcqLoss, AllTogetherReportAllMetrics) {
+  Fixture f;
+  const auto result = bcq_loss(*f.networks, f.batch, f.noise, f.options);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : result.metrics.values()) names.emplace_back(name);
+  EXPECT_EQ(names, bcq_info().metrics);
+  double sum = 0;
+  for (const char* name : {"vae_loss", "critic_loss", "actor_loss"}) {
+    sum += result.metrics.get(name).item<double>();
+  }
+  EXPECT_NEAR(result.loss.item<double>(), sum, 1e-4);
+  EXPECT_NEAR(result.metrics.get("vae_loss").item<double>(),
+              result.metrics.get("reconstruction_loss").item<double>() +
+                  0.5 * result.metrics.get("kl_loss").item<double>(),
+              1e-5);
+}
+
+// A whole actor loss from torch operators, on networks with hidden layers.
+TEST(BcqLoss, ActorGradientAgainstPlainTorch) {
+  BcqOptions options;
+  options.hidden_sizes = options.vae_hidden_sizes = {8, 8};
+  options.perturbation_scale = 0.7;  // some actions are clipped at the box
+  AlgorithmContext context;
+  context.obs_dim = 3;
+  context.action_dim = 2;
+  BcqNetworks networks(options, context, Rng(1));
+  auto batch = Batch::allocate(20, 3, 2, false);
+  Rng rng(2);
+  batch.obs.copy_(draw(rng, {20, 3}));
+  BcqNoise noise;
+  noise.latents = draw(rng, {20, 4});
+  auto& actor = networks.actor.network();
+  const auto fused = bcq_actor_loss(networks, batch, noise);
+  fused.loss.backward();
+  const auto gradient = actor.parameters().grad().clone();
+  actor.parameters().mutable_grad() = torch::Tensor();
+
+  const auto proposed = networks.vae.decoder()
+                            .forward_plain(batch.obs, noise.latents.clamp(-0.5, 0.5))
+                            .squeeze(0)
+                            .tanh()
+                            .detach();
+  const auto actions =
+      (proposed + 0.7 * actor.forward_plain(batch.obs, proposed).squeeze(0)).clamp(-1, 1);
+  const auto plain = -networks.critics.network()
+                          .forward_plain(batch.obs, actions, Use::frozen)
+                          .select(0, 0)
+                          .mean();
+  plain.backward();
+  EXPECT_NEAR(fused.loss.item<double>(), plain.item<double>(), 1e-6);
+  EXPECT_TRUE(torch::allclose(gradient, actor.parameters().grad(), 1e-4, 1e-7));
+}
+
+struct Acting {
+  BcqOptions options;
+  AlgorithmContext context;
+  torch::Tensor obs;
+  explicit Acting(int64_t rows) {
+    options.hidden_sizes = options.vae_hidden_sizes = {8};
+    context.obs_dim = 3;
+    context.action_dim = 2;
+    Rng rng(3);
+    obs = draw(rng, {rows, 3});
+  }
+};
+
+TEST(Bcq, ActsByTheBestCandidate) {
+  const Acting a(5);
+  BcqNetworks networks(a.options, a.context, Rng(0));
+  std::vector<torch::Tensor> seen;
+  CandidatePolicy policy{7, 4, [&](const torch::Tensor& obs, const torch::Tensor& noise) {
+                           const auto rows = repeat_rows(obs, 7);
+                           seen.push_back(networks.actor.actions(
+                               rows, networks.vae.decode(rows, networks.vae.prior_latents(noise))));
+                           return seen.back();
+                         }};
+  const auto actions = best_candidates(policy, networks.critics, a.obs, nullptr);
+  const auto candidates = seen.at(0).view({5, 7, 2});
+  for (int64_t row = 0; row < 5; ++row) {
+    const auto q = networks.critics.first_value(a.obs[row].expand({7, 3}), candidates[row]);
+    EXPECT_TRUE(torch::equal(actions[row], candidates[row][q.argmax().item<int64_t>()])) << row;
+  }
+}
+
+// Also across the pieces in which many observations are worked off.
+TEST(Bcq, TheGreedyActionIsAFunctionOfTheObservationAlone) {
+  const Acting a(200);
+  Bcq algorithm(a.options, a.context);
+  const auto all = algorithm.act(a.obs, ActMode::greedy);
+  for (const int64_t row : {0, 1, 80, 81, 163, 199}) {
+    const auto one = algorithm.act(a.obs.narrow(0, row, 1), ActMode::greedy);
+    EXPECT_TRUE(torch::allclose(one[0], all[row], 1e-5, 1e-6)) << row;
+  }
+  const auto same = algorithm.act(a.obs[0].expand({4, 3}).contiguous(), ActMode::greedy);
+  EXPECT_TRUE(torch::allclose(same, same[0].expand({4, 2})));
+}
+
+TEST(Bcq, ExploringDrawsAnew) {
+  const Acting a(6);
+  Bcq algorithm(a.options, a.context);
+  const auto greedy = algorithm.act(a.obs, ActMode::greedy);
+  const auto first = algorithm.act(a.obs, ActMode::explore);
+  EXPECT_FALSE(torch::equal(first, greedy));
+  EXPECT_FALSE(torch::equal(first, algorithm.act(a.obs, ActMode::explore)));
+  EXPECT_TRUE(torch::equal(greedy, algorithm.act(a.obs, ActMode::greedy)));
+}
+
+TEST(Bcq, RefusesWhatCannotBe) {
+  const std::pair<const char*, const char*> table[] = {
+      {"num_action_samples", "0"},  {"eval_action_samples", "0"}, {"perturbation_scale", "0"},
+      {"perturbation_scale", "-1"}, {"lambda_min", "-0.1"},       {"lambda_min", "1.1"},
+      {"vae_kl_weight", "-0.5"},    {"latent_dim", "0"},          {"latent_clip", "0"},
+      {"vae_learning_rate", "0"},   {"learning_rate", "0"},       {"vae_hidden_sizes", "7"},
+  };
+  for (const auto& [key, value] : table) {
+    BcqOptions options;
+    EXPECT_TRUE(option_error(options, key, value).starts_with(std::string(key) + ": "))
+        << key << "=" << value << ": " << option_error(options, key, value);
+  }
+  BcqOptions options;
+  EXPECT_EQ(option_error(options, "lambda_min", "1"), "");
+  EXPECT_EQ(option_error(options, "latent_dim", "3"), "");
+}
+
+}  // namespace
+}  // namespace rl_training

@@ -1,0 +1,316 @@
+#include <gtest/gtest.h>
+
+#include "rl_training/algorithms/bear.h"
+#include "tests/algorithms/option_errors.h"
+
+namespace rl_training {
+namespace {
+
+void set(Mlp& network, const std::vector<float>& numbers) {
+  const torch::NoGradGuard no_grad;
+  network.parameters().copy_(torch::tensor(numbers));
+}
+
+torch::Tensor draw(Rng& rng, torch::IntArrayRef shape) {
+  auto values = torch::empty(shape);
+  rng.fill_normal({values.data_ptr<float>(), static_cast<size_t>(values.numel())});
+  return values;
+}
+
+double mmd_of(const torch::Tensor& x, const torch::Tensor& y, const std::string& kernel,
+              double sigma = 20) {
+  return maximum_mean_discrepancy(x.unsqueeze(0), y.unsqueeze(0), kernel, sigma).item<double>();
+}
+
+constexpr const char* kKernels[] = {"gaussian", "laplacian"};
+
+// 2 sigma in the denominator, not 2 sigma^2 (which would give 0.049994).
+TEST(BearMmd, GoldenValue) {
+  for (const char* kernel : kKernels) {
+    EXPECT_NEAR(mmd_of(torch::zeros({1, 1}), torch::ones({1, 1}), kernel), 0.222219, 1e-5);
+  }
+}
+
+TEST(BearMmd, KernelsByHand) {
+  const auto origin = torch::zeros({1, 2}), point = torch::tensor({{3.0f, -1.0f}});
+  EXPECT_NEAR(mmd_of(origin, point, "laplacian", 5), std::sqrt(2 - 2 * std::exp(-4 / 10.)), 1e-5);
+  EXPECT_NEAR(mmd_of(origin, point, "gaussian", 5), std::sqrt(2 - 2 * std::exp(-10 / 10.)), 1e-5);
+}
+
+TEST(BearMmd, EqualSetsFarSetsAndSymmetry) {
+  Rng rng(1);
+  const auto x = draw(rng, {4, 3}), y = draw(rng, {4, 3});
+  for (const char* kernel : kKernels) {
+    EXPECT_NEAR(mmd_of(x, x, kernel), 1e-3, 2e-4);
+    EXPECT_NEAR(mmd_of(torch::zeros({1, 1}), torch::full({1, 1}, 1e6f), kernel), std::sqrt(2.0),
+                1e-5);
+    EXPECT_NEAR(mmd_of(x, y, kernel), mmd_of(y, x, kernel), 1e-6);
+  }
+}
+
+// sqrt(mean k(x, x') + mean k(y, y') - 2 mean k(x, y) + 1e-6), diagonals included, by three terms.
+TEST(BearMmd, ValuesAndGradientsAgainstTheThreeTerms) {
+  for (const char* kernel : kKernels) {
+    const auto mean_kernel = [&](const torch::Tensor& u, const torch::Tensor& v) {
+      const auto d = u.unsqueeze(2) - v.unsqueeze(1);
+      const auto distance = std::string(kernel) == "gaussian" ? d.pow(2).sum(3) : d.abs().sum(3);
+      return torch::exp(-distance / (2 * 1.5)).mean(2).mean(1);
+    };
+    Rng rng(2);
+    const auto x = draw(rng, {9, 3, 2});
+    auto y = draw(rng, {9, 5, 2}).set_requires_grad(true);
+    const auto weight = draw(rng, {9});
+    const auto ours = maximum_mean_discrepancy(x, y, kernel, 1.5);
+    (ours * weight).sum().backward();
+    const auto gradient = y.grad().clone();
+    y.mutable_grad() = torch::Tensor();
+    const auto plain =
+        torch::sqrt(mean_kernel(x, x) + mean_kernel(y, y) - 2 * mean_kernel(x, y) + 1e-6);
+    (plain * weight).sum().backward();
+    EXPECT_TRUE(torch::allclose(ours, plain, 1e-4, 1e-5)) << kernel;
+    EXPECT_TRUE(torch::allclose(gradient, y.grad(), 1e-4, 1e-5)) << kernel;
+  }
+}
+
+// One observation, one action, one latent, linear networks. The decoder gives the clipped latent,
+// the policy the mean 0.4 s with standard deviation 1.
+struct Fixture {
+  BearOptions options;
+  std::unique_ptr<BearNetworks> networks;
+  Batch batch = Batch::allocate(2, 1, 1, false);
+  BearNoise noise;
+  torch::Tensor alpha = torch::full({}, 3.0f);
+
+  Fixture() {
+    options.hidden_sizes.clear();
+    options.vae_hidden_sizes.clear();
+    options.latent_dim = 1;
+    options.num_target_samples = 2;
+    options.num_mmd_action_samples = 1;
+    AlgorithmContext context;
+    context.obs_dim = context.action_dim = 1;
+    networks = std::make_unique<BearNetworks>(options, context, Rng(0));
+    set(networks->vae.decoder(), {0, 1, 0});
+    const torch::NoGradGuard no_grad;
+    networks->actor.parameters()[0].copy_(torch::tensor({0.4f, 0.0f, 0.0f, 0.0f}));
+    set(networks->critics.network(), {1, 1, 0, 1, -2, 0});
+    batch.obs.copy_(torch::tensor({{1.0f}, {-1.0f}}));
+    batch.actions.copy_(torch::tensor({{0.5f}, {-0.5f}}));
+    batch.rewards.copy_(torch::tensor({1.0f, 2.0f}));
+    batch.next_obs.copy_(torch::tensor({{1.0f}, {3.0f}}));
+    batch.terminated.zero_();
+    noise.encoder = torch::zeros({2, 1});
+    noise.next_actions = torch::tensor({{0.3f}, {-0.9f}, {-1.0f}, {0.5f}});
+    noise.actions = torch::tensor({{0.6f}, {-0.1f}});
+    noise.latents = torch::tensor({{2.0f}, {-0.2f}});
+  }
+  Loss actor_loss(bool warming_up) const {
+    return bear_actor_loss(*networks, batch, noise, alpha, warming_up, options);
+  }
+  // Policy u = (1, -0.5), behaviour (0.5, -0.2): distances 0.5 and 0.3.
+  static double mmd(double distance) { return std::sqrt(2 - 2 * std::exp(-distance / 40) + 1e-6); }
+};
+
+TEST(BearLoss, CriticLossByHand) {
+  Fixture f;
+  set(f.networks->critics_target.network(), {1, 1, 0, 1, -2, 0});
+  const auto mix = [](double s, double noise) {
+    const double a = std::tanh(0.4 * s + noise), q1 = s + a, q2 = s - 2 * a;
+    return 0.75 * std::min(q1, q2) + 0.25 * std::max(q1, q2);
+  };
+  const double y0 = 1 + 0.99 * std::max(mix(1, 0.3), mix(1, -0.9));
+  const double y1 = 2 + 0.99 * std::max(mix(3, -1.0), mix(3, 0.5));
+  const auto result = bear_critic_loss(*f.networks, f.batch, f.noise, f.options);
+  EXPECT_NEAR(result.metrics.get("target_q_mean").item<double>(), (y0 + y1) / 2, 1e-5);
+  // Q_1 = (1.5, -1.5), Q_2 = (0, 0)
+  const auto square = [](double x) { return x * x; };
+  EXPECT_NEAR(result.loss.item<double>(),
+              (square(1.5 - y0) + square(-1.5 - y1) + square(y0) + square(y1)) / 2, 1e-4);
+  result.loss.backward();
+  EXPECT_FALSE(f.networks->actor.parameters()[0].grad().defined());
+  EXPECT_FALSE(f.networks->critics_target.network().parameters().grad().defined());
+}
+
+TEST(BearLoss, ActorLossByHand) {
+  const Fixture f;
+  const auto result = f.actor_loss(false);
+  const double mmd = (Fixture::mmd(0.5) + Fixture::mmd(0.3)) / 2;
+  const double a0 = std::tanh(1.0), a1 = std::tanh(-0.5);
+  const double q = (std::min(1 + a0, 1 - 2 * a0) + std::min(-1 + a1, -1 - 2 * a1)) / 2;
+  EXPECT_NEAR(result.metrics.get("mmd_loss").item<double>(), mmd, 1e-5);
+  EXPECT_NEAR(result.metrics.get("mmd_alpha").item<double>(), 3.0, 1e-6);
+  EXPECT_NEAR(result.loss.item<double>(), -q + 3 * (mmd - 0.05), 1e-4);
+
+  // Through the mean's bias: d a = 1 - a^2 and d |u - x| = +1 in row 0, -1 in row 1;
+  // d mmd = exp(-d / 40) / 40 / mmd. Half of each row.
+  result.loss.backward();
+  const auto mmd_slope = [](double d) { return std::exp(-d / 40) / 40 / Fixture::mmd(d); };
+  const double q_slope = (-2 * (1 - a0 * a0) + (1 - a1 * a1)) / 2;
+  const auto gradient = f.networks->actor.parameters()[0].grad();
+  EXPECT_NEAR(gradient[2].item<double>(), -q_slope + 3 * (mmd_slope(0.5) - mmd_slope(0.3)) / 2,
+              1e-3);
+  EXPECT_FALSE(f.networks->critics.network().parameters().grad().defined());
+  EXPECT_FALSE(f.networks->vae.decoder().parameters().grad().defined());
+}
+
+TEST(BearLoss, WarmingUpDoesNotSeeTheCritics) {
+  const Fixture f;
+  const double before = f.actor_loss(true).loss.item<double>();
+  EXPECT_NEAR(before, 3 * ((Fixture::mmd(0.5) + Fixture::mmd(0.3)) / 2 - 0.05), 1e-5);
+  set(f.networks->critics.network(), {9, 9, 9, 9, 9, 9});
+  EXPECT_EQ(f.actor_loss(true).loss.item<double>(), before);
+  EXPECT_NE(f.actor_loss(false).loss.item<double>(), before);
+}
+
+TEST(BearLoss, AllTogetherReportAllMetrics) {
+  const Fixture f;
+  const auto result = bear_loss(*f.networks, f.batch, f.noise, f.alpha, false, f.options);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : result.metrics.values()) names.emplace_back(name);
+  EXPECT_EQ(names, bear_info().metrics);
+  double sum = 0;
+  for (const char* name : {"vae_loss", "critic_loss", "actor_loss"}) {
+    sum += result.metrics.get(name).item<double>();
+  }
+  EXPECT_NEAR(result.loss.item<double>(), sum, 1e-4);
+}
+
+// The actor's loss from torch operators, on networks with hidden layers and three samples a row, of
+// which the first goes to the critics.
+TEST(BearLoss, ActorGradientAgainstPlainTorch) {
+  BearOptions options;
+  options.hidden_sizes = options.vae_hidden_sizes = {8, 8};
+  options.num_mmd_action_samples = 3;
+  options.mmd_kernel = "gaussian";
+  options.mmd_sigma = 2;
+  AlgorithmContext context;
+  context.obs_dim = 3;
+  context.action_dim = 2;
+  BearNetworks networks(options, context, Rng(1));
+  auto batch = Batch::allocate(10, 3, 2, false);
+  Rng rng(2);
+  batch.obs.copy_(draw(rng, {10, 3}));
+  BearNoise noise;
+  noise.actions = draw(rng, {30, 2});
+  noise.latents = draw(rng, {30, 4});
+  const auto alpha = torch::full({}, 2.0f);
+  auto leaf = networks.actor.parameters()[0];
+  const auto ours = bear_actor_loss(networks, batch, noise, alpha, false, options);
+  ours.loss.backward();
+  const auto gradient = leaf.grad().clone();
+  leaf.mutable_grad() = torch::Tensor();
+
+  const auto behavior =
+      networks.vae.decoder()
+          .forward_plain(batch.obs.repeat_interleave(3, 0), noise.latents.clamp(-0.5, 0.5))
+          .squeeze(0)
+          .detach();
+  const auto policy = gaussian_sample_plain(networks.actor.head(batch.obs), noise.actions);
+  torch::Tensor plain = torch::zeros({});
+  const auto q = networks.critics.network().forward_plain(
+      batch.obs, policy.actions.slice(0, 0, 30, 3), Use::frozen);
+  for (int64_t row = 0; row < 10; ++row) {
+    const auto x = behavior.narrow(0, 3 * row, 3), y = policy.unbounded.narrow(0, 3 * row, 3);
+    torch::Tensor squared = torch::full({}, 1e-6f);
+    for (int i = 0; i < 3; ++i) {
+      for (int j = 0; j < 3; ++j) {
+        const auto k = [](const torch::Tensor& u, const torch::Tensor& v) {
+          return torch::exp(-(u - v).pow(2).sum() / 4.0);
+        };
+        squared = squared + (k(x[i], x[j]) + k(y[i], y[j]) - 2 * k(x[i], y[j])) / 9.0;
+      }
+    }
+    plain = plain + 2.0 * (squared.sqrt() - 0.05) - torch::min(q[0][row][0], q[1][row][0]);
+  }
+  (plain / 10.0).backward();
+  EXPECT_NEAR(ours.loss.item<double>(), plain.item<double>() / 10, 1e-5);
+  EXPECT_TRUE(torch::allclose(gradient, leaf.grad(), 1e-3, 1e-5));
+}
+
+TEST(BearLoss, TheMultiplierGrowsWhileTheDistanceIsTooLarge) {
+  BearOptions options;
+  const auto gradient = [&](double mmd) {
+    return bear_multiplier_gradient(torch::full({}, 2.0f), torch::full({}, mmd), options)
+        .item<double>();
+  };
+  EXPECT_NEAR(gradient(0.30), -0.5, 1e-6);  // descending it raises log alpha
+  EXPECT_NEAR(gradient(0.05), 0.0, 1e-6);
+  EXPECT_GT(gradient(0.01), 0.0);
+}
+
+struct Training {
+  BearOptions options;
+  AlgorithmContext context;
+  Batch batch = Batch::allocate(16, 3, 2, false);
+
+  Training() {
+    options.hidden_sizes = options.vae_hidden_sizes = {8};
+    context.obs_dim = 3;
+    context.action_dim = 2;
+    Rng rng(1);
+    batch.obs.copy_(draw(rng, {16, 3}));
+    batch.next_obs.copy_(draw(rng, {16, 3}));
+    batch.actions.copy_(draw(rng, {16, 2}).tanh());
+    batch.rewards.copy_(draw(rng, {16}));
+    batch.terminated.zero_();
+  }
+  // The multiplier that the last of so many updates used.
+  double alpha_after(int updates, double lr_scale = 1) const {
+    Bear bear(options, context);
+    double alpha = 0;
+    for (int i = 0; i < updates; ++i) {
+      alpha = bear.update(batch, lr_scale).get("mmd_alpha").item<double>();
+    }
+    return alpha;
+  }
+};
+
+TEST(Bear, TheMultiplierFollowsTheThresholdWithinItsBounds) {
+  Training t;
+  t.options.mmd_threshold = 0;
+  EXPECT_NEAR(t.alpha_after(1), 1.0, 1e-6);
+  EXPECT_NEAR(t.alpha_after(2), std::exp(1e-3), 1e-5);        // Adam's first step is its rate
+  EXPECT_NEAR(t.alpha_after(2, 1e-3), std::exp(1e-3), 1e-5);  // whatever the schedule says
+  t.options.lagrange_learning_rate = 1;
+  t.options.log_alpha_max = 0.5;
+  EXPECT_NEAR(t.alpha_after(4), std::exp(0.5), 1e-5);
+  t.options.mmd_threshold = 10;
+  t.options.log_alpha_min = -0.25;
+  EXPECT_NEAR(t.alpha_after(4), std::exp(-0.25), 1e-5);
+  t.options.mmd_alpha = 7;
+  EXPECT_NEAR(t.alpha_after(4), 7.0, 1e-4);
+}
+
+TEST(Bear, QEntersAfterTheWarmUp) {
+  Training t;
+  t.options.warmup_updates = 2;
+  Bear bear(t.options, t.context);
+  for (int update = 1; update <= 4; ++update) {
+    const auto metrics = bear.update(t.batch, 1.0);
+    const auto value = [&](const char* name) { return metrics.get(name).item<double>(); };
+    const double distance_term = value("mmd_alpha") * (value("mmd_loss") - 0.05);
+    EXPECT_EQ(std::abs(value("actor_loss") - distance_term) < 1e-5, update <= 2) << update;
+  }
+}
+
+TEST(Bear, RefusesWhatCannotBe) {
+  const std::pair<const char*, const char*> table[] = {
+      {"mmd_sigma", "0"},           {"mmd_kernel", "laplace"},    {"num_mmd_action_samples", "0"},
+      {"mmd_threshold", "-0.1"},    {"mmd_alpha", "0"},           {"lagrange_learning_rate", "0"},
+      {"log_alpha_min", "10"},      {"behavior_kl_weight", "-1"}, {"num_target_samples", "0"},
+      {"lambda_min", "1.5"},        {"warmup_updates", "-1"},     {"actor_learning_rate", "0"},
+      {"vae_learning_rate", "-1"},  {"latent_dim", "0"},          {"latent_clip", "0"},
+      {"eval_action_samples", "0"},
+  };
+  for (const auto& [key, value] : table) {
+    BearOptions options;
+    EXPECT_TRUE(option_error(options, key, value).starts_with(std::string(key) + ": "))
+        << key << "=" << value << ": " << option_error(options, key, value);
+  }
+  BearOptions options;
+  EXPECT_EQ(option_error(options, "mmd_kernel", "gaussian"), "");
+  EXPECT_EQ(option_error(options, "mmd_alpha", "10"), "");
+}
+
+}  // namespace
+}  // namespace rl_training
