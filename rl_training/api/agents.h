@@ -6,6 +6,8 @@
 #include "rl_training/algorithms/rlpd.h"
 #include "rl_training/algorithms/sac.h"
 #include "rl_training/algorithms/td3.h"
+#include "rl_training/algorithms/cql.h"
+#include "rl_training/algorithms/rebrac.h"
 #include "rl_training/algorithms/td3_bc.h"
 #include "rl_training/algorithms/tqc.h"
 #include "rl_training/api/agent.h"
@@ -51,5 +53,7 @@ using TQC = AgentOf<TqcOptions>;
 using RLPD = AgentOf<RlpdOptions>;
 using BCQ = AgentOf<BcqOptions>;
 using BEAR = AgentOf<BearOptions>;
+using ReBRAC = AgentOf<RebracOptions>;
+using CQL = AgentOf<CqlOptions>;
 
 }  // namespace rl_training

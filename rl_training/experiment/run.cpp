@@ -79,16 +79,7 @@ void check_fingerprint(const Checkpoint& checkpoint, const std::string& fingerpr
 
 }  // namespace
 
-Run::Data Run::load_data(const TrainConfig& config) {
-  Data data;
-  if (!config.has_dataset()) return data;
-  auto rows = load_transition_dataset(config.dataset, config.env_id, config.env, &data.reward);
-  if (find_algorithm(config.algo).wants_next_actions) rows = rows.with_next_actions();
-  data.rows = std::make_shared<const TransitionDataset>(std::move(rows));
-  return data;
-}
-
-Run::Run(const TrainConfig& config, Data data, RunDirectory directory, RunContext context)
+Run::Run(const TrainConfig& config, RunData data, RunDirectory directory, RunContext context)
     : context_(std::move(context)),
       directory_(std::move(directory)),
       policy_(config),
@@ -157,7 +148,7 @@ TrainerOptions Run::trainer_options() const {
 }
 
 std::unique_ptr<Run> Run::start(const TrainConfig& config, RunContext context) {
-  auto data = load_data(config);  // before anything is left on the disk
+  auto data = load_run_data(config, context.warn);  // before anything is left on the disk
   auto directory = RunDirectory::create(posix_file_system(), config.output_dir, config.algo,
                                         config.env_id, static_cast<uint64_t>(config.seed),
                                         write_yaml(write_train_config(config)));
@@ -189,7 +180,7 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
   if (changes.online_timesteps) go_online(config, *changes.online_timesteps);
   if (changes.threads) config.threads = *changes.threads;
 
-  auto data = load_data(config);
+  auto data = load_run_data(config, context.warn);
   if (checkpoint) {
     check_fingerprint(*checkpoint, data.rows ? data.rows->fingerprint() : kNoDataset);
   }

@@ -5,6 +5,7 @@
 #include "rl_training/experiment/checkpoint_store.h"
 #include "rl_training/experiment/metric_log.h"
 #include "rl_training/experiment/online_setup.h"
+#include "rl_training/experiment/run_data.h"
 #include "rl_training/experiment/run_directory.h"
 #include "rl_training/experiment/tensorboard_log.h"
 #include "rl_training/experiment/train_config.h"
@@ -21,7 +22,8 @@ struct RunContext {
 
 struct ResumeChanges {
   std::optional<int64_t> total_timesteps, threads;
-  std::optional<int64_t> online_timesteps = std::nullopt;  // an offline run goes on in its environment
+  std::optional<int64_t> online_timesteps =
+      std::nullopt;  // an offline run goes on in its environment
 };
 
 struct RunResult {
@@ -54,13 +56,7 @@ class Run final : private RunSink {
   TrainedPolicy& policy() { return policy_; }
 
  private:
-  // What is learnt from; no rows for a run without a dataset.
-  struct Data {
-    std::shared_ptr<const TransitionDataset> rows;
-    RewardTransform reward;
-  };
-  static Data load_data(const TrainConfig& config);
-  Run(const TrainConfig& config, Data data, RunDirectory directory, RunContext context);
+  Run(const TrainConfig& config, RunData data, RunDirectory directory, RunContext context);
   void load(const Checkpoint& checkpoint);
   void visit_state(StateVisitor& state);
   void save_checkpoint_of(int64_t step, bool best);
@@ -75,7 +71,7 @@ class Run final : private RunSink {
   RunContext context_;
   RunDirectory directory_;
   TrainedPolicy policy_;
-  Data data_;
+  RunData data_;
   DatasetFacts dataset_facts_;
   std::unique_ptr<Sampler> sampler_;
   std::unique_ptr<OnlineSetup> online_;

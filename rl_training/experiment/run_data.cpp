@@ -1,0 +1,41 @@
+#include "rl_training/experiment/run_data.h"
+
+#include "rl_training/util/error.h"
+
+namespace rl_training {
+namespace {
+
+using Warn = std::function<void(const std::string&)>;
+
+// Leaves out the rows whose next action is not known. Nothing left to learn a value from is an
+// error: another algorithm without the penalty must not come out of it silently.
+TransitionDataset with_known_next_actions(const TransitionDataset& data, const Warn& warn) {
+  auto known = data.where_next_action_is_known();
+  const auto dropped = data.rows() - known.rows();
+  if (dropped == 0) return known;
+  bool any = false;
+  for (int64_t row = 0; row < known.rows() && !any; ++row) any = known.next_action_valid(row);
+  if (!any) {
+    throw Error(ErrorKind::data, {"", 0, "next_action_fallback"},
+                "no row of the dataset has a next action (expected next_actions in the data or "
+                "rows in order, critic_bc_weight: 0, or next_action_fallback: zero_penalty | "
+                "current_action)");
+  }
+  warn("warning: " + std::to_string(dropped) + " of " + std::to_string(data.rows()) +
+       " rows have no next action and are left out (next_action_fallback: none)");
+  return known;
+}
+
+}  // namespace
+
+RunData load_run_data(const TrainConfig& config, const Warn& warn) {
+  RunData data;
+  if (!config.has_dataset()) return data;
+  auto rows = load_transition_dataset(config.dataset, config.env_id, config.env, &data.reward);
+  if (find_algorithm(config.algo).wants_next_actions) rows = rows.with_next_actions();
+  if (config.algorithm->needs_next_actions()) rows = with_known_next_actions(rows, warn);
+  data.rows = std::make_shared<const TransitionDataset>(std::move(rows));
+  return data;
+}
+
+}  // namespace rl_training

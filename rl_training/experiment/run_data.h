@@ -1,0 +1,21 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "rl_training/experiment/train_config.h"
+
+namespace rl_training {
+
+// What a run learns from, and how its rewards were transformed; no rows for a run that learns from
+// the environment alone.
+struct RunData {
+  std::shared_ptr<const TransitionDataset> rows;
+  RewardTransform reward;
+};
+
+// The dataset of the config as its algorithm needs it. Error{data} where it cannot serve.
+RunData load_run_data(const TrainConfig& config,
+                      const std::function<void(const std::string&)>& warn);
+
+}  // namespace rl_training
