@@ -114,6 +114,14 @@ Loss soft_temperature_loss(const torch::Tensor& alpha, const torch::Tensor& entr
   return result;
 }
 
+Loss soft_temperature_loss(const torch::Tensor& alpha, const torch::Tensor& entropy,
+                           const SoftOptions& options, const SoftDesign& design) {
+  if (options.automatic_alpha()) return soft_temperature_loss(alpha, entropy, design);
+  Loss none;
+  none.metrics.set("temperature_loss", torch::zeros({}));
+  return none;
+}
+
 Loss soft_loss(const SoftNetworks& networks, const Batch& batch, const torch::Tensor& noise,
                const std::vector<int64_t>& members, const torch::Tensor& alpha,
                const SoftOptions& options, const SoftDesign& design) {
@@ -123,7 +131,8 @@ Loss soft_loss(const SoftNetworks& networks, const Batch& batch, const torch::Te
   const auto actor = soft_policy_loss(networks, batch, noise.narrow(0, rows, rows), alpha, design);
   result.loss = result.loss + actor.loss;
   result.metrics.append(actor.metrics);
-  result.metrics.append(soft_temperature_loss(alpha, actor.metrics.get("entropy"), design).metrics);
+  const auto& entropy = actor.metrics.get("entropy");
+  result.metrics.append(soft_temperature_loss(alpha, entropy, options, design).metrics);
   result.metrics.set("alpha", alpha);
   return result;
 }
@@ -171,9 +180,10 @@ Metrics SoftActorCritic::update(const Batch& batch, double lr_scale) {
     auto actor = soft_policy_loss(networks_, batch, noise_.normal(rng_, batch.actions.sizes()),
                                   alpha, design_);
     minimize(actor.loss, actor_optimizer_, lr_scale);
-    const auto temperature = soft_temperature_loss(alpha, actor.metrics.get("entropy"), design_);
+    const auto temperature =
+        soft_temperature_loss(alpha, actor.metrics.get("entropy"), options_, design_);
     actor.metrics.append(temperature.metrics);
-    if (options_.automatic_alpha()) alpha_.descend(temperature.loss);
+    if (temperature.loss.defined()) alpha_.descend(temperature.loss);
     actor.metrics.set("alpha", alpha_.value());
     actor_metrics_.hold(actor.metrics);
   }

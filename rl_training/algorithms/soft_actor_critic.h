@@ -57,6 +57,9 @@ Loss soft_policy_loss(const SoftNetworks& networks, const Batch& batch, const to
 // Gradient of the temperature's loss by log alpha; the loss itself as temperature_loss.
 Loss soft_temperature_loss(const torch::Tensor& alpha, const torch::Tensor& entropy,
                            const SoftDesign& design);
+// The same for a temperature that may be fixed: then the loss is 0, and there is no gradient.
+Loss soft_temperature_loss(const torch::Tensor& alpha, const torch::Tensor& entropy,
+                           const SoftOptions& options, const SoftDesign& design);
 
 // All of them on one batch with the networks as they are; `loss` is that of critics and actor.
 // `noise` is [2 * rows, action_dim]: for the next states, then for the states.
@@ -72,6 +75,8 @@ class SoftActorCritic : public Algorithm {
 
   Metrics update(const Batch& batch, double lr_scale) override;
   torch::Tensor act(const torch::Tensor& obs, ActMode mode) override;
+  // Blocks of `actor_interval` updates begin with the first environment step.
+  void start_online() override { updates_ = 0; }
   void visit_state(StateVisitor& state) override;
 
  private:

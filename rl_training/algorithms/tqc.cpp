@@ -112,8 +112,9 @@ Metrics Tqc::update(const Batch& batch, double lr_scale) {
   const auto actor =
       tqc_actor_loss(networks_, batch, noise_.normal(rng_, batch.actions.sizes()), alpha);
   minimize(actor.loss, actor_optimizer_, lr_scale);
-  const auto temperature = soft_temperature_loss(alpha, actor.metrics.get("entropy"), design_);
-  if (options_.automatic_alpha()) alpha_.descend(temperature.loss);
+  const auto temperature =
+      soft_temperature_loss(alpha, actor.metrics.get("entropy"), options_, design_);
+  if (temperature.loss.defined()) alpha_.descend(temperature.loss);
   critic.metrics.append(actor.metrics);
   critic.metrics.append(temperature.metrics);
   critic.metrics.set("alpha", alpha_.value());

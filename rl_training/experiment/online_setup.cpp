@@ -41,14 +41,9 @@ OnlineSetup::OnlineSetup(const TrainConfig& config, TrainedPolicy& policy, Sampl
   const auto seed = static_cast<uint64_t>(config.seed);
   if (online.her.used) {
     goal_env_ = make_environment(config.env_id, config.env);
-    const GoalTask* task = goal_env_->goal_task();
-    if (task == nullptr) {
-      throw Error(ErrorKind::config, {"", 0, "algo_kwargs.her"},
-                  "the task has no goals (expected one such as RL-PointGoal1D-v0, got " +
-                      config.env_id + ")");
-    }
-    replay_ = std::make_unique<HindsightSampler>(buffer_, policy.normalizer(), *task, reward,
-                                                 online.her, Rng(seed, "replay"));
+    replay_ =
+        std::make_unique<HindsightSampler>(buffer_, policy.normalizer(), *goal_env_->goal_task(),
+                                           reward, online.her, Rng(seed, "replay"));
   } else {
     replay_ = std::make_unique<ReplaySampler>(buffer_, policy.normalizer(), Rng(seed, "replay"));
   }

@@ -202,7 +202,7 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
   if (!has_logs) run->metric_log_.start_empty();
   run->metric_log_.restore();
   const int64_t from = run->trainer_->position();
-  run->timed_update_ = from;
+  run->timed_update_ = run->trainer_->update_count();
   run->tensorboard_ = std::make_unique<TensorBoardLog>(run->directory_.file("tensorboard"), from);
   run->write_metadata(from);
   return run;

@@ -52,12 +52,42 @@ void check_name(const ConfigNode& node, const char* key, const Find& find) {
   }
 }
 
-// Rules between keys; the place is that of the key in the file, where it is there.
-void check_together(const ConfigNode& root, const TrainConfig& config) {
+bool has_goals(const std::string& env_id) {
+  return make_environment(env_id)->goal_task() != nullptr;
+}
+
+// Rules between keys of one map. Errors name a key below it; the place is that of the key in the
+// file, where it is there.
+void check_map(const ConfigNode& root, const std::string& name,
+               const std::function<void()>& check) {
   try {
+    check();
+  } catch (const Error& error) {
+    const auto* map = root.find(name);
+    const auto& key = error.place().key;
+    const ConfigNode* node = nullptr;
+    if (map != nullptr && map->kind == ConfigNode::Kind::map) {
+      node = map->find(key.substr(0, key.find('[')));
+    }
+    if (node == nullptr) node = map == nullptr ? &root : map;
+    node->fail(name + "." + key, error.message());
+  }
+}
+
+void check_together(const ConfigNode& root, const TrainConfig& config) {
+  check_map(root, config.goes_online ? "online" : "algo_kwargs", [&] {
+    const auto* online = config.online();
+    if (online == nullptr) return;
+    online->check(config.algorithm->batch_size);
+    if (online->her.used && !has_goals(config.env_id)) {
+      throw Error(ErrorKind::config, {"", 0, "her"},
+                  "the task has no goals (expected one such as RL-PointGoal1D-v0, got " +
+                      config.env_id + ")");
+    }
+  });
+  check_map(root, "algo_kwargs", [&] {
     config.algorithm->check();
     if (config.has_dataset()) config.dataset.check();
-    if (const auto* online = config.online()) online->check(config.algorithm->batch_size);
     const auto names = metric_names(config);
     const auto& metric = config.early_stopping.metric;
     if (std::find(names.begin(), names.end(), metric) == names.end()) {
@@ -65,13 +95,7 @@ void check_together(const ConfigNode& root, const TrainConfig& config) {
                   "no such metric: " + metric + " (expected one of " + join(names, ", ") +
                       did_you_mean(metric, names) + ")");
     }
-  } catch (const Error& error) {
-    const auto* kwargs = root.find("algo_kwargs");
-    const auto& key = error.place().key;  // below algo_kwargs
-    const auto* node = kwargs == nullptr ? nullptr : kwargs->find(key.substr(0, key.find('[')));
-    if (node == nullptr) node = kwargs == nullptr ? &root : kwargs;
-    node->fail("algo_kwargs." + key, error.message());
-  }
+  });
 }
 
 // Presets that depend on the data are resolved once there is some.
@@ -141,12 +165,12 @@ std::vector<std::string> metric_names(const TrainConfig& config) {
                                     "learning_rate",    "lr_scale",        "dataset_size",
                                     "eval_return_mean", "eval_return_std", "eval_length_mean",
                                     "normalized_score"};
+  if (has_goals(config.env_id)) names.emplace_back("eval_success_rate");
   const auto& metrics = find_algorithm(config.algo).metrics;
   names.insert(names.end(), metrics.begin(), metrics.end());
   const auto* online = config.online();
   if (online == nullptr) return names;
   for (const char* name : {"buffer_size", "episodes", "train_return_mean"}) names.push_back(name);
-  if (online->her.used) names.push_back("eval_success_rate");
   if (!config.has_dataset()) return names;
   for (const char* name : {"pretrain_updates_done", "offline_batch_size", "online_batch_size"}) {
     names.push_back(name);

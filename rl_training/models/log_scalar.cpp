@@ -7,7 +7,7 @@ namespace rl_training {
 
 LogScalar::LogScalar(const Options& options, const Compute& compute)
     : options_(options),
-      log_(torch::full({1}, options.initial_log,
+      log_(torch::full({1}, std::clamp(options.initial_log, options.log_min, options.log_max),
                        torch::TensorOptions().device(compute.device).requires_grad(true))),
       optimizer_({log_}, {.learning_rate = options.learning_rate}, compute),
       value_(log_.detach().exp().squeeze(0)) {}
