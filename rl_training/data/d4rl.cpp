@@ -53,13 +53,12 @@ std::vector<char> hdf5_bytes(const FlatArrays& arrays) {
 
 }  // namespace
 
-LoggedSteps read_d4rl_steps(const std::string& path, const DatasetReadOptions& options) {
-  return read_steps_in_sandbox(path, [&] {
-    Hdf5File file(path);
-    forbid_opening_files();
-    const bool ours = file.integer_attribute(kFormatAttribute).has_value();
-    return read_flat_steps(file, path, d4rl_keys(ours), options);
-  });
+LoggedSteps read_d4rl_steps(const std::string& path, const DatasetReadOptions& options,
+                            SandboxOutput& output) {
+  Hdf5File file(path);
+  forbid_opening_files();
+  const bool ours = file.integer_attribute(kFormatAttribute).has_value();
+  return read_flat_steps(file, path, d4rl_keys(ours), options, output);
 }
 
 void save_d4rl_dataset(const TransitionDataset& dataset, const std::string& path) {

@@ -11,7 +11,8 @@ namespace rl_training {
 // - A time-out step's next observation is taken for unknown where it is the first observation of
 //   the following episode: some writers store that for want of the true one.
 // - Without `timeouts`, the option episode_length tells the time limit.
-LoggedSteps read_d4rl_steps(const std::string& path, const DatasetReadOptions& options);
+LoggedSteps read_d4rl_steps(const std::string& path, const DatasetReadOptions& options,
+                            SandboxOutput& output);
 
 // Written atomically, compressed, actions in [-1, 1]. Loading it with TimeoutPolicy::keep gives the
 // same fingerprint; D4RL's own tools read it too.

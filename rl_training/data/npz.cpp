@@ -30,12 +30,11 @@ FlatKeys npz_keys() {
 
 }  // namespace
 
-LoggedSteps read_npz_steps(const std::string& path, const DatasetReadOptions& options) {
-  return read_steps_in_sandbox(path, [&] {
-    NpzReader file(path);
-    forbid_opening_files();
-    return read_flat_steps(file, path, npz_keys(), options);
-  });
+LoggedSteps read_npz_steps(const std::string& path, const DatasetReadOptions& options,
+                           SandboxOutput& output) {
+  NpzReader file(path);
+  forbid_opening_files();
+  return read_flat_steps(file, path, npz_keys(), options, output);
 }
 
 TransitionDataset load_npz_dataset(const std::string& path, const ActionBounds* bounds,

@@ -186,7 +186,8 @@ TEST(DatasetBuilder, KnowsTheActionAfterACutEpisode) {
 TEST(SlotDatasetBuilder, EqualsTheCopyingOne) {
   const Column<float> obs(std::vector<float>{1, 2, 3, 99, 4, 5, 6});
   const Column<float> actions(std::vector<float>{.1f, .2f, .3f, .4f, .5f, .6f, .7f});
-  SlotDatasetBuilder slots(1, 1, obs, actions);
+  HeapMemory memory;
+  SlotDatasetBuilder slots(1, 1, obs, actions, memory);
   slots.add(0, 10, false, false);
   slots.add(1, 20, false, false);
   slots.end_episode(true);
@@ -208,12 +209,12 @@ TEST(SlotDatasetBuilder, EqualsTheCopyingOne) {
   EXPECT_EQ(in_place.with_next_actions().next_action(1)[0], .3f);
   EXPECT_FALSE(in_place.next_action_valid(3));
 
-  SlotDatasetBuilder misused(1, 1, obs, actions);
+  SlotDatasetBuilder misused(1, 1, obs, actions, memory);
   EXPECT_THROW(misused.add(6, 0, false, false), Error);  // no slot after it
   EXPECT_THROW(misused.add(-1, 0, false, false), Error);
   misused.add(0, 0, false, false);
   EXPECT_THROW(misused.add(2, 0, false, false), Error);  // leaves one out
-  EXPECT_THROW(SlotDatasetBuilder(2, 1, obs, actions), Error);
+  EXPECT_THROW(SlotDatasetBuilder(2, 1, obs, actions, memory), Error);
 }
 
 TEST(DatasetBuilder, RefusesMisuse) {
