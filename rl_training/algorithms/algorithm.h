@@ -82,6 +82,7 @@ struct AlgorithmInfo {
   std::string title;
   std::string paper;  // arXiv id
   bool wants_next_actions = false;
+  bool wants_mc_returns = false;  // Monte-Carlo returns under the algorithm's gamma
   std::vector<std::string> metrics;  // names that update() reports, in order
   std::unique_ptr<AlgorithmOptions> (*make_options)() = nullptr;
   std::unique_ptr<Algorithm> (*make)(const AlgorithmOptions&, const AlgorithmContext&) = nullptr;

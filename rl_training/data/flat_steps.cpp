@@ -123,10 +123,13 @@ void check_all_finite(const ErrorPlace& place, std::span<const T> values, int64_
 void add_marks(ArraySource& source, const std::optional<std::string>& key, uint8_t mark,
                std::vector<uint8_t>& marks) {
   if (!key) return;
-  const auto flags = to_flags(source.place(*key), source.read_doubles(*key));
-  for (size_t row = 0; row < flags.size(); ++row) {
-    if (flags[row] != 0) marks[row] |= mark;
-  }
+  const auto set = [&](int64_t first_row, std::span<const double> values) {
+    const auto flags = to_flags(source.place(*key), values, first_row);
+    for (size_t i = 0; i < flags.size(); ++i) {
+      if (flags[i] != 0) marks[static_cast<size_t>(first_row) + i] |= mark;
+    }
+  };
+  source.read_blocks(*key, ArraySource::BlockUser<double>(set));
 }
 
 // `dones` usually marks every end of an episode. What is marked as a time-out as well is one.
@@ -220,13 +223,14 @@ void check_finite(const ErrorPlace& place, std::span<const double> values, int64
   check_all_finite(place, values, columns, first_row);
 }
 
-std::vector<uint8_t> to_flags(const ErrorPlace& place, std::span<const double> values) {
+std::vector<uint8_t> to_flags(const ErrorPlace& place, std::span<const double> values,
+                              int64_t first_row) {
   std::vector<uint8_t> flags(values.size(), 0);
   for (size_t row = 0; row < values.size(); ++row) {
     if (values[row] != 0 && values[row] != 1) {
-      throw Error(
-          ErrorKind::data, place,
-          fmt::format("row {} is not a flag (expected 0 or 1, got {:g})", row, values[row]));
+      throw Error(ErrorKind::data, place,
+                  fmt::format("row {} is not a flag (expected 0 or 1, got {:g})",
+                              first_row + static_cast<int64_t>(row), values[row]));
     }
     flags[row] = values[row] != 0 ? 1 : 0;
   }

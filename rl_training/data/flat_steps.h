@@ -33,7 +33,8 @@ void check_finite(const ErrorPlace& place, std::span<const float> values, int64_
                   int64_t first_row = 0);
 void check_finite(const ErrorPlace& place, std::span<const double> values, int64_t columns,
                   int64_t first_row = 0);
-std::vector<uint8_t> to_flags(const ErrorPlace& place, std::span<const double> values);
+std::vector<uint8_t> to_flags(const ErrorPlace& place, std::span<const double> values,
+                              int64_t first_row = 0);
 void check_action_dim(const ErrorPlace& place, const DatasetReadOptions& options, int64_t dims);
 // Actions of `dims` columns, scaled to [-1, 1] if the options tell their bounds.
 void read_actions(ArraySource& source, const std::string& key, int64_t dims,

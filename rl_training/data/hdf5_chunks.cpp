@@ -1,11 +1,13 @@
 #include "rl_training/data/hdf5_chunks.h"
 
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <memory>
+#include <type_traits>
 
 #include "rl_training/data/hdf5_checks.h"
 
@@ -31,10 +33,13 @@ bool filters_fit(hid_t plist, bool& shuffled) {
          (!shuffled || filters[0] == H5Z_FILTER_SHUFFLE);
 }
 
+// About twice as quick as zlib where a chunk is unpacked at once, as here.
 bool inflate_exactly(const std::vector<unsigned char>& packed, std::vector<unsigned char>& out) {
-  auto size = static_cast<uLongf>(out.size());
-  return ::uncompress(out.data(), &size, packed.data(), packed.size()) == Z_OK &&
-         size == out.size();
+  thread_local const std::unique_ptr<libdeflate_decompressor, void (*)(libdeflate_decompressor*)>
+      decompressor(libdeflate_alloc_decompressor(), libdeflate_free_decompressor);
+  return decompressor &&
+         libdeflate_zlib_decompress(decompressor.get(), packed.data(), packed.size(), out.data(),
+                                    out.size(), nullptr) == LIBDEFLATE_SUCCESS;
 }
 
 // Byte k of all items lay together.
@@ -96,7 +101,8 @@ bool ChunkReader::fetch(int64_t row, int64_t column, Packed& packed) const {
   const std::array<hsize_t, 2> offset = {static_cast<hsize_t>(row), static_cast<hsize_t>(column)};
   hsize_t size = 0;
   if (H5Dget_chunk_storage_size(dataset_, offset.data(), &size) < 0 || size == 0) return false;
-  const auto limit = ::compressBound(static_cast<uLong>(chunk_rows_ * chunk_columns_ * item_));
+  // What cannot be packed grows a little.
+  const auto limit = static_cast<hsize_t>(chunk_rows_ * chunk_columns_ * item_) * 2 + 4096;
   if (size > limit || size > static_cast<hsize_t>(file_size_)) return false;
   packed.row = row;
   packed.column = column;

@@ -17,6 +17,7 @@ static_assert(sizeof(hid_t) == sizeof(int64_t));
 
 constexpr int64_t kMaxTextBytes = int64_t{16} << 20;
 constexpr int64_t kBlockBytes = int64_t{4} << 20;
+constexpr int64_t kManyBytes = int64_t{1} << 20;  // worth more than one thread
 constexpr hsize_t kMaxNames = 10'000'000;
 
 std::string read_string(hid_t object, hid_t type, bool attribute, std::string& problem) {
@@ -185,7 +186,8 @@ Hdf5File::Array Hdf5File::open_for_reading(const std::string& key, int64_t eleme
   const int64_t bytes = count * std::max(element_bytes, static_cast<int64_t>(H5Tget_size(type)));
   if (bytes > kMaxHdf5Bytes - bytes_read_) fail(key, "the arrays exceed the limit of 8 GiB");
   bytes_read_ += bytes;
-  auto chunks = ChunkReader::open(dataset, shape, file_size_);
+  std::optional<ChunkReader> chunks;
+  if (bytes >= kManyBytes) chunks = ChunkReader::open(dataset, shape, file_size_);
   return {std::move(shape), Handle(dataset.release(), H5Dclose), std::move(chunks)};
 }
 

@@ -35,6 +35,7 @@ Json facts_of(const LoggedSteps& steps) {
           {"action_dim", steps.action_dim},
           {"has_timeouts", steps.has_timeouts},
           {"has_next_observations", steps.has_next_observations},
+          {"true_successors", steps.true_successors},
           {"warnings", warnings}};
 }
 
@@ -44,8 +45,10 @@ enum class Successor { none, next_slot, own, itself };
 Successor successor_of(const LoggedSteps& steps, int64_t slot, TimeoutPolicy policy) {
   const bool has_next_slot = slot + 1 < steps.slots();
   const bool continues = has_next_slot && steps.is(slot + 1, LoggedSteps::kObservationOnly);
-  if (policy == TimeoutPolicy::drop) {
-    if (!has_next_slot || steps.is(slot, LoggedSteps::kTimeout)) return Successor::none;
+  const bool dropped = policy == TimeoutPolicy::drop && steps.is(slot, LoggedSteps::kTimeout);
+  if (steps.true_successors && dropped) return Successor::none;
+  if (policy == TimeoutPolicy::drop && !steps.true_successors) {
+    if (!has_next_slot || dropped) return Successor::none;
     if (continues || steps.is(slot, LoggedSteps::kTerminal)) return Successor::next_slot;
     return steps.is(slot, LoggedSteps::kLast) ? Successor::none : Successor::next_slot;
   }
@@ -155,6 +158,7 @@ LoggedSteps read_steps_in_sandbox(const std::string& path, const StepReader& rea
   steps.action_dim = facts.at("action_dim").get<int64_t>();
   steps.has_timeouts = facts.at("has_timeouts").get<bool>();
   steps.has_next_observations = facts.at("has_next_observations").get<bool>();
+  steps.true_successors = facts.at("true_successors").get<bool>();
   for (const auto& warning : facts.at("warnings")) {
     const auto row = warning.at(2).get<int64_t>();
     steps.warnings.push_back({warning.at(0).get<std::string>(), warning.at(1).get<std::string>(),

@@ -55,6 +55,8 @@ struct LoggedSteps {
   ColumnBuffer<float> obs_buffer, action_buffer;
   int64_t capacity = 0;
   bool has_timeouts = false, has_next_observations = false;
+  // A file of ours: `drop` leaves out the time-outs alone, for all other successors are known.
+  bool true_successors = false;
   std::vector<DatasetWarning> warnings;
 
   int64_t slots() const { return marks.size(); }

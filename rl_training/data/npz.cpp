@@ -44,8 +44,9 @@ TransitionDataset load_npz_dataset(const std::string& path, const ActionBounds* 
   return load_dataset_file("npz", path, options, summary);
 }
 
-void save_npz_dataset(const TransitionDataset& dataset, const std::string& path) {
-  const FlatArrays arrays(dataset);
+void save_npz_dataset(const TransitionDataset& dataset, const std::string& path,
+                      const ActionBounds* bounds) {
+  const FlatArrays arrays(dataset, bounds);
   NpzWriter file;
   const std::array<int64_t, 2> obs_shape = {arrays.rows, arrays.obs_dim};
   const std::array<int64_t, 2> action_shape = {arrays.rows, arrays.action_dim};

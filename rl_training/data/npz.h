@@ -25,7 +25,9 @@ LoggedSteps read_npz_steps(const std::string& path, const DatasetReadOptions& op
 TransitionDataset load_npz_dataset(const std::string& path, const ActionBounds* bounds = nullptr,
                                    DatasetFileSummary* summary = nullptr);
 
-// Written atomically; actions in [-1, 1]. Loading it gives the same fingerprint.
-void save_npz_dataset(const TransitionDataset& dataset, const std::string& path);
+// Written atomically; actions scaled from [-1, 1] to `bounds` or, without them, as they are.
+// Loading it gives the same fingerprint.
+void save_npz_dataset(const TransitionDataset& dataset, const std::string& path,
+                      const ActionBounds* bounds = nullptr);
 
 }  // namespace rl_training

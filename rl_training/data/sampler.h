@@ -15,7 +15,7 @@ struct BatchView {
   int64_t rows = 0;
   float *obs = nullptr, *actions = nullptr, *rewards = nullptr, *next_obs = nullptr,
         *terminated = nullptr;
-  float *next_actions = nullptr, *next_action_valid = nullptr;
+  float *next_actions = nullptr, *next_action_valid = nullptr, *mc_returns = nullptr;
 };
 
 class Sampler {

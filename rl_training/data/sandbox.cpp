@@ -1,6 +1,7 @@
 #include "rl_training/data/sandbox.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -85,6 +86,9 @@ void confine(int output, const SandboxLimits& limits, int64_t mapped_bytes) {
 
 [[noreturn]] void run_child(const std::string& file, const SandboxLimits& limits,
                             const std::function<void(SandboxOutput&)>& reader) {
+  // Large pieces go back to the system when they are freed, and threads reserve nothing.
+  ::mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+  ::mallopt(M_ARENA_MAX, 1);
   SandboxSender output(kOutputDescriptor);
   try {
     try {
@@ -156,10 +160,19 @@ SandboxLimits SandboxLimits::for_file(const std::string& path) {
   // Deflate reaches 1032 : 1, and small numbers grow when converted.
   const int64_t arrays = size > kMaxArrays / 4400 ? kMaxArrays : 4400 * size;
   SandboxLimits limits;
-  limits.output_bytes = arrays;
-  // Arrays as read, and once more while they are put together.
-  limits.memory_bytes = 2 * arrays + 256 * kMiB;
+  // Rows have a table beside the arrays.
+  limits.output_bytes = 2 * arrays;
+  // The output is mapped too, and some arrays are there twice while they are put together.
+  limits.memory_bytes = 3 * arrays + 256 * kMiB;
   limits.cpu_seconds = 30 + size / (5 * kMiB);
+  return limits;
+}
+
+SandboxLimits SandboxLimits::for_writing(int64_t bytes) {
+  SandboxLimits limits;
+  limits.memory_bytes = 4 * bytes + 256 * kMiB;
+  limits.output_bytes = 2 * bytes + 16 * kMiB;
+  limits.cpu_seconds = 60 + bytes / kMiB;
   return limits;
 }
 

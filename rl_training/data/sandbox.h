@@ -15,6 +15,8 @@ struct SandboxLimits {
 
   // Enough for a file of this size, however well it is compressed, and little for a small one.
   static SandboxLimits for_file(const std::string& path);
+  // Enough to make a file of arrays of this size.
+  static SandboxLimits for_writing(int64_t bytes);
 };
 
 // What a reader hands over from the child. Memory from allocate() is seen by the parent as well, so

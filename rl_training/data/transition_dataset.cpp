@@ -78,8 +78,23 @@ TransitionDataset TransitionDataset::with_rewards(std::span<const float> rewards
   std::vector<Row> changed(rows_.span().begin(), rows_.span().end());
   for (size_t row = 0; row < changed.size(); ++row) changed[row].reward = rewards[row];
   result.rows_ = Column<Row>(std::move(changed));
+  result.mc_returns_ = {};
   result.hashes_.rewards = result.hash_rewards();
   result.update_fingerprint();
+  return result;
+}
+
+TransitionDataset TransitionDataset::with_mc_returns(double gamma) const {
+  std::vector<float> returns(static_cast<size_t>(rows()));
+  for (const Episode& episode : episodes_.span()) {
+    double sum = 0;
+    for (int64_t row = episode.first_row + episode.rows - 1; row >= episode.first_row; --row) {
+      sum = reward(row) + gamma * sum;
+      returns[static_cast<size_t>(row)] = static_cast<float>(sum);
+    }
+  }
+  TransitionDataset result = *this;
+  result.mc_returns_ = Column<float>(std::move(returns));
   return result;
 }
 

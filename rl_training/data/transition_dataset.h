@@ -44,8 +44,15 @@ class TransitionDataset {
   // The next action is the one of the following row; the last row of an episode has none, unless
   // the action that followed it is known. A dataset that came with next actions keeps those.
   TransitionDataset with_next_actions() const;
-  // One for each row, in place of the rewards.
+  // One for each row, in place of the rewards; returns computed before are gone.
   TransitionDataset with_rewards(std::span<const float> rewards) const;
+
+  // Adds for each row the discounted sum of the rewards from it to the end of its episode. Nothing
+  // is bootstrapped: where an episode was cut (time-out, dropped row, end of the file) the sum
+  // stops there, as it does at a termination. It follows from the data, so the fingerprint stays.
+  TransitionDataset with_mc_returns(double gamma) const;
+  bool has_mc_returns() const { return mc_returns_.size() > 0; }
+  float mc_return(int64_t row) const { return mc_returns_[row]; }
 
   // SHA-256 over everything above, by way of one for each part, so that changing one part does
   // not mean reading the others again.
@@ -88,7 +95,7 @@ class TransitionDataset {
   std::string hash_next_actions() const;
 
   int64_t obs_dim_ = 0, action_dim_ = 0;
-  Column<float> obs_, actions_, next_actions_, no_action_;
+  Column<float> obs_, actions_, next_actions_, no_action_, mc_returns_;
   Column<Row> rows_;
   Column<Episode> episodes_;
   NextActions next_actions_kind_ = NextActions::none;

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <optional>
 
 #include "rl_training/data/reward_transform.h"
@@ -11,7 +12,7 @@ namespace rl_training {
 struct DatasetSource {
   std::string kind = "random";
   std::string path;  // file kinds
-  std::string id;    // recipes, Minari
+  std::string id;    // recipes, Minari (there several, with commas in between)
   int64_t size = 0;
   int64_t seed = 0;
   double weight = 1;  // in a mixture
@@ -32,6 +33,7 @@ struct DatasetOptions {
   std::string timeout_policy = "auto";
   std::string csv_columns;
   bool allow_nonfinite = false;
+  std::string cache = "auto";
   RewardTransformSpec reward;
 
   void visit_options(OptionVisitor& options);
@@ -39,7 +41,10 @@ struct DatasetOptions {
 };
 
 // Reads, makes or mixes the dataset; actions come out scaled to [-1, 1], rewards transformed as the
-// options say. A dataset that does not fit the environment is Error{data}.
-TransitionDataset load_transition_dataset(const DatasetOptions& options, const std::string& env_id);
+// options say. A dataset that does not fit the environment is Error{data}. `warn` hears of a cache
+// that cannot be used.
+TransitionDataset load_transition_dataset(
+    const DatasetOptions& options, const std::string& env_id,
+    const std::function<void(const std::string&)>& warn = [](const std::string&) {});
 
 }  // namespace rl_training

@@ -53,9 +53,12 @@ Origin find_origin(FileSystem& files, const std::string& given) {
   return origin;
 }
 
-std::shared_ptr<const TransitionDataset> load_data(const TrainConfig& config) {
-  auto data = load_transition_dataset(config.dataset, config.env_id);
-  if (find_algorithm(config.algo).wants_next_actions) data = data.with_next_actions();
+std::shared_ptr<const TransitionDataset> load_data(const TrainConfig& config,
+                                                   const RunContext& context) {
+  auto data = load_transition_dataset(config.dataset, config.env_id, context.warn);
+  const auto& info = find_algorithm(config.algo);
+  if (info.wants_next_actions) data = data.with_next_actions();
+  if (info.wants_mc_returns) data = data.with_mc_returns(config.algorithm->gamma);
   return std::make_shared<const TransitionDataset>(std::move(data));
 }
 
@@ -92,11 +95,12 @@ Run::Run(const TrainConfig& config, std::shared_ptr<const TransitionDataset> dat
     evaluator_ =
         std::make_unique<Evaluator>(config.env_id, config.eval_episodes, seed, &policy_.pool());
   }
+  const auto& info = find_algorithm(config.algo);
   TrainerParts parts;
   parts.algorithm = &policy_.algorithm();
   parts.sampler = sampler_.get();
   parts.batch = Batch::allocate(config.algorithm->batch_size, data_->obs_dim(), data_->action_dim(),
-                                find_algorithm(config.algo).wants_next_actions);
+                                info.wants_next_actions, info.wants_mc_returns);
   parts.evaluator = evaluator_.get();
   parts.normalizer = &policy_.normalizer();
   trainer_ = std::make_unique<Trainer>(std::move(parts), trainer_options());
@@ -118,7 +122,7 @@ TrainerOptions Run::trainer_options() const {
 }
 
 std::unique_ptr<Run> Run::start(const TrainConfig& config, RunContext context) {
-  auto data = load_data(config);  // before anything is left on the disk
+  auto data = load_data(config, context);  // before anything is left on the disk
   auto directory = RunDirectory::create(posix_file_system(), config.output_dir, config.algo,
                                         config.env_id, static_cast<uint64_t>(config.seed),
                                         write_yaml(write_train_config(config)));
@@ -149,7 +153,7 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
   if (changes.total_timesteps) config.total_timesteps = *changes.total_timesteps;
   if (changes.threads) config.threads = *changes.threads;
 
-  auto data = load_data(config);
+  auto data = load_data(config, context);
   if (checkpoint) check_fingerprint(*checkpoint, *data);
   const auto yaml = write_yaml(write_train_config(config));
   const bool has_logs = origin.in_place || files.exists(origin.run + "/metrics.jsonl");

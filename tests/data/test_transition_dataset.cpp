@@ -145,6 +145,20 @@ TEST(TransitionDataset, FingerprintKnowsWhereEpisodesEnd) {
   EXPECT_NE(cut_after(1), cut_after(2));
 }
 
+// A termination and a time-out end the sum alike; nothing is bootstrapped.
+TEST(TransitionDataset, MonteCarloReturnsStayInTheEpisode) {
+  const auto data = small_dataset().with_mc_returns(0.9);
+  EXPECT_FLOAT_EQ(data.mc_return(2), 3);
+  EXPECT_FLOAT_EQ(data.mc_return(1), 2 + 0.9f * 3);
+  EXPECT_FLOAT_EQ(data.mc_return(0), 1 + 0.9f * (2 + 0.9f * 3));
+  EXPECT_FLOAT_EQ(data.mc_return(4), 5);
+  EXPECT_FLOAT_EQ(data.mc_return(3), 4 + 0.9f * 5);
+  EXPECT_EQ(data.fingerprint(), small_dataset().fingerprint());
+  EXPECT_TRUE(data.with_next_actions().has_mc_returns());
+  EXPECT_FALSE(data.with_rewards(std::vector<float>(5, 1.0f)).has_mc_returns());
+  EXPECT_FALSE(small_dataset().has_mc_returns());
+}
+
 TEST(DatasetBuilder, EmptyEpisodesVanishAndOpenOnesEnd) {
   DatasetBuilder builder(1, 1);
   builder.begin_episode(std::array{1.0f});
