@@ -15,10 +15,10 @@ LINT_DIR := build/lint
 SOURCES = $(shell find rl_training cli tests examples bench fuzz -name '*.h' -o -name '*.cpp')
 
 .DEFAULT_GOAL := build
-.PHONY: help dependencies configure build demo test bench sanitize fuzz format lint install clean
+.PHONY: help dependencies configure build demo test bench bench-data sanitize fuzz format lint install clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 dependencies:
 	@scripts/install_dependencies.sh
@@ -39,6 +39,11 @@ test: configure ## build everything and run the tests
 bench: build ## measure updates per second beside eager PyTorch
 	scripts/install_dependencies.sh bench
 	$(PROGRAM) bench --peer bench/eager_td3_bc.py
+
+bench-data: configure ## measure opening a dataset of a million rows beside h5py
+	scripts/install_dependencies.sh bench
+	cmake --build --preset release --target data_bench -j $(JOBS)
+	/usr/bin/python3 bench/data/compare.py build/release/data_bench
 
 sanitize: dependencies ## run the tests under address, undefined-behaviour and thread sanitizers
 	cmake --preset asan

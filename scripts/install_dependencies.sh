@@ -2,7 +2,8 @@
 # Installs what the build needs (Debian 12 or newer, Ubuntu 24.04 or newer) and does nothing when
 # all of it is there.
 #   scripts/install_dependencies.sh [bench] [dev]
-# bench: the PyTorch that `make bench` compares with; dev: formatter, linter, fuzzing compiler.
+# bench: PyTorch and h5py, which `make bench` and `make bench-data` compare with; dev: formatter,
+# linter, fuzzing compiler.
 set -euo pipefail
 
 packages=(
@@ -10,13 +11,13 @@ packages=(
   libtorch-dev libdnnl-dev libopenblas0-pthread
   libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libfmt-dev
   libprotobuf-dev protobuf-compiler
-  zlib1g-dev libzip-dev libssl-dev
+  zlib1g-dev libdeflate-dev libzip-dev libssl-dev
   libhdf5-dev libmujoco-dev libbox2d-dev libcairo2-dev libgif-dev
   libgtest-dev
 )
 for group in "$@"; do
   case "$group" in
-    bench) packages+=(python3-torch python3-numpy libopenblas-dev) ;;
+    bench) packages+=(python3-torch python3-numpy python3-h5py libopenblas-dev) ;;
     dev) packages+=(clang-format clang-tidy clang libclang-rt-14-dev) ;;
     *)
       echo "usage: $0 [bench] [dev]" >&2

@@ -2,13 +2,13 @@
 
 #include "rl_training/algorithms/bcq.h"
 #include "rl_training/algorithms/bear.h"
+#include "rl_training/algorithms/cql.h"
 #include "rl_training/algorithms/ddpg.h"
+#include "rl_training/algorithms/rebrac.h"
 #include "rl_training/algorithms/redq.h"
 #include "rl_training/algorithms/rlpd.h"
 #include "rl_training/algorithms/sac.h"
 #include "rl_training/algorithms/td3.h"
-#include "rl_training/algorithms/cql.h"
-#include "rl_training/algorithms/rebrac.h"
 #include "rl_training/algorithms/td3_bc.h"
 #include "rl_training/algorithms/tqc.h"
 #include "rl_training/util/text.h"
@@ -17,11 +17,8 @@ namespace rl_training {
 
 const std::vector<AlgorithmInfo>& algorithms() {
   static const std::vector<AlgorithmInfo> table = {
-      td3_bc_info(), bcq_info(),  bear_info(), rlpd_info(), sac_info(),
-      td3_info(),    ddpg_info(), redq_info(), tqc_info(),
-      td3_bc_info(),
-      rebrac_info(),
-      cql_info(),
+      td3_bc_info(), bcq_info(),  bear_info(), rlpd_info(),   sac_info(),    td3_info(),
+      ddpg_info(),   redq_info(), tqc_info(),  td3_bc_info(), rebrac_info(), cql_info(),
   };
   return table;
 }

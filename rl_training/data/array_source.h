@@ -1,5 +1,7 @@
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,15 @@ class ArraySource {
   // The elements in C order.
   virtual std::vector<float> read_floats(const std::string& key) = 0;
   virtual std::vector<double> read_doubles(const std::string& key) = 0;
+
+  // The same into memory for exactly so many.
+  virtual void read_into(const std::string& key, std::span<float> out);
+  // The same as blocks of whole rows, one after the other: a source that can need not hold the
+  // array at once.
+  template <class T>
+  using BlockUser = std::function<void(int64_t first_row, std::span<const T> values)>;
+  virtual void read_blocks(const std::string& key, const BlockUser<float>& use);
+  virtual void read_blocks(const std::string& key, const BlockUser<double>& use);
 
   virtual ErrorPlace place(const std::string& key) const = 0;
 };

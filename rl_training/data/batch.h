@@ -17,8 +17,10 @@ struct Batch {
   // Only where the algorithm asked for them.
   torch::Tensor next_actions;       // [rows, action_dim]
   torch::Tensor next_action_valid;  // [rows], 0 or 1
+  torch::Tensor mc_returns;         // [rows], discounted return to the end of the episode
 
-  static Batch allocate(int64_t rows, int64_t obs_dim, int64_t action_dim, bool next_actions) {
+  static Batch allocate(int64_t rows, int64_t obs_dim, int64_t action_dim, bool next_actions,
+                        bool mc_returns = false) {
     Batch batch;
     batch.obs = torch::zeros({rows, obs_dim});
     batch.actions = torch::zeros({rows, action_dim});
@@ -29,6 +31,7 @@ struct Batch {
       batch.next_actions = torch::zeros({rows, action_dim});
       batch.next_action_valid = torch::zeros({rows});
     }
+    if (mc_returns) batch.mc_returns = torch::zeros({rows});
     return batch;
   }
 
@@ -47,6 +50,7 @@ struct Batch {
       view.next_actions = next_actions.data_ptr<float>();
       view.next_action_valid = next_action_valid.data_ptr<float>();
     }
+    if (mc_returns.defined()) view.mc_returns = mc_returns.data_ptr<float>();
     return view;
   }
 };

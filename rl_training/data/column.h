@@ -26,11 +26,44 @@ class Column {
   int64_t size() const { return size_; }
   const T& operator[](int64_t i) const { return data_[i]; }
   std::span<const T> span() const { return {data_, static_cast<size_t>(size_)}; }
+  // Some of the elements.
+  Column part(int64_t first, int64_t count) const { return {owner_, data_ + first, count}; }
 
  private:
   std::shared_ptr<const void> owner_;
   const T* data_ = nullptr;
   int64_t size_ = 0;
+};
+
+// Where large arrays are put while they are filled.
+class ArrayMemory {
+ public:
+  virtual ~ArrayMemory() = default;
+  // Zeros, at a multiple of 64 bytes.
+  virtual std::shared_ptr<void> allocate(int64_t bytes) = 0;
+};
+
+// That of the process itself.
+class HeapMemory final : public ArrayMemory {
+ public:
+  std::shared_ptr<void> allocate(int64_t bytes) override;
+};
+
+// A column while it is filled.
+template <class T>
+struct ColumnBuffer {
+  std::shared_ptr<void> owner;
+  T* data = nullptr;
+  int64_t size = 0;
+
+  ColumnBuffer() = default;
+  ColumnBuffer(ArrayMemory& memory, int64_t count)
+      : owner(memory.allocate(count * static_cast<int64_t>(sizeof(T)))),
+        data(static_cast<T*>(owner.get())),
+        size(count) {}
+
+  std::span<T> first(int64_t count) const { return {data, static_cast<size_t>(count)}; }
+  Column<T> column(int64_t count) const { return {owner, data, count}; }
 };
 
 }  // namespace rl_training

@@ -198,7 +198,8 @@ CsvColumns CsvColumns::find(const CsvTable& table, const std::string& map) {
   return columns;
 }
 
-LoggedSteps read_csv_steps(const std::string& path, const DatasetReadOptions& options) {
+LoggedSteps read_csv_steps(const std::string& path, const DatasetReadOptions& options,
+                           SandboxOutput& output) {
   FlatKeys keys;
   keys.obs = {"obs"};
   keys.actions = {"action"};
@@ -207,13 +208,11 @@ LoggedSteps read_csv_steps(const std::string& path, const DatasetReadOptions& op
   keys.timeouts = {"timeout"};
   keys.next_obs = {"next_obs"};
   keys.episode_starts = {"episode"};
-  return read_steps_in_sandbox(path, [&] {
-    const CsvTable table(path);
-    const auto columns = CsvColumns::find(table, options.columns);
-    if (table.rows() == 0) throw Error(ErrorKind::data, {path, 0, ""}, "no rows");
-    CsvArrays arrays(table, columns, options.allow_nonfinite);
-    return read_flat_steps(arrays, path, keys, options);
-  });
+  const CsvTable table(path);
+  const auto columns = CsvColumns::find(table, options.columns);
+  if (table.rows() == 0) throw Error(ErrorKind::data, {path, 0, ""}, "no rows");
+  CsvArrays arrays(table, columns, options.allow_nonfinite);
+  return read_flat_steps(arrays, path, keys, options, output);
 }
 
 }  // namespace rl_training

@@ -21,6 +21,7 @@ struct CsvColumns {
 
 // One step a row, in order. An episode ends at a flag and where the number in the column `episode`
 // changes.
-LoggedSteps read_csv_steps(const std::string& path, const DatasetReadOptions& options);
+LoggedSteps read_csv_steps(const std::string& path, const DatasetReadOptions& options,
+                           SandboxOutput& output);
 
 }  // namespace rl_training

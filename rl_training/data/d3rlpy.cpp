@@ -12,7 +12,7 @@ namespace rl_training {
 namespace {
 
 LoggedSteps read_version_1(Hdf5File& file, const std::string& path,
-                           const DatasetReadOptions& options) {
+                           const DatasetReadOptions& options, SandboxOutput& output) {
   if (file.has("discrete_action") && file.read_doubles("discrete_action") != std::vector{0.0}) {
     throw Error(ErrorKind::data, file.place("discrete_action"), "expected continuous actions");
   }
@@ -22,7 +22,7 @@ LoggedSteps read_version_1(Hdf5File& file, const std::string& path,
   keys.rewards = {"rewards"};
   keys.terminals = {"terminals"};
   keys.episode_ends = {"episode_terminals"};
-  return read_flat_steps(file, path, keys, options);
+  return read_flat_steps(file, path, keys, options, output);
 }
 
 class Version2Reader {
@@ -98,8 +98,9 @@ class Version2Reader {
     }
 
     append_obs(keys, steps);
-    const auto actions = read_actions(file_, action_key, shape[1], options_);
-    actions_.insert(actions_.end(), actions.begin(), actions.end());
+    const size_t first_action = actions_.size();
+    actions_.resize(first_action + static_cast<size_t>(steps * shape[1]));
+    read_actions(file_, action_key, shape[1], options_, std::span(actions_).subspan(first_action));
     const auto rewards = file_.read_doubles(reward_key);
     if (!options_.allow_nonfinite) check_finite(file_.place(reward_key), rewards, 1);
     rewards_.insert(rewards_.end(), rewards.begin(), rewards.end());
@@ -138,13 +139,12 @@ class Version2Reader {
 
 }  // namespace
 
-LoggedSteps read_d3rlpy_steps(const std::string& path, const DatasetReadOptions& options) {
-  return read_steps_in_sandbox(path, [&] {
-    Hdf5File file(path);
-    forbid_opening_files();
-    if (file.has("num_episodes")) return Version2Reader(file, options).read();
-    return read_version_1(file, path, options);
-  });
+LoggedSteps read_d3rlpy_steps(const std::string& path, const DatasetReadOptions& options,
+                              SandboxOutput& output) {
+  Hdf5File file(path);
+  forbid_opening_files();
+  if (file.has("num_episodes")) return Version2Reader(file, options).read();
+  return read_version_1(file, path, options, output);
 }
 
 }  // namespace rl_training

@@ -36,7 +36,7 @@ std::vector<char> hdf5_bytes(const FlatArrays& arrays) {
   Hdf5Writer file;
   const std::array<int64_t, 2> obs_shape = {arrays.rows, arrays.obs_dim};
   const std::array<int64_t, 2> action_shape = {arrays.rows, arrays.action_dim};
-  file.add_attribute(kFormatAttribute, 1);
+  file.add_attribute("", kFormatAttribute, int64_t{1});
   file.add("observations", obs_shape, arrays.obs);
   file.add("actions", action_shape, arrays.actions);
   file.add("rewards", std::array{arrays.rows}, arrays.rewards);
@@ -53,24 +53,23 @@ std::vector<char> hdf5_bytes(const FlatArrays& arrays) {
 
 }  // namespace
 
-LoggedSteps read_d4rl_steps(const std::string& path, const DatasetReadOptions& options) {
-  return read_steps_in_sandbox(path, [&] {
-    Hdf5File file(path);
-    forbid_opening_files();
-    const bool ours = file.integer_attribute(kFormatAttribute).has_value();
-    return read_flat_steps(file, path, d4rl_keys(ours), options);
-  });
+LoggedSteps read_d4rl_steps(const std::string& path, const DatasetReadOptions& options,
+                            SandboxOutput& output) {
+  Hdf5File file(path);
+  forbid_opening_files();
+  const bool ours = file.integer_attribute(kFormatAttribute).has_value();
+  auto steps = read_flat_steps(file, path, d4rl_keys(ours), options, output);
+  steps.true_successors = ours;
+  return steps;
 }
 
-void save_d4rl_dataset(const TransitionDataset& dataset, const std::string& path) {
-  const int64_t bytes = dataset.rows() * 8 * (dataset.obs_dim() + dataset.action_dim() + 2);
-  SandboxLimits limits;
-  limits.memory_bytes = 4 * bytes + (int64_t{256} << 20);
-  limits.output_bytes = 2 * bytes + (int64_t{16} << 20);
-  limits.cpu_seconds = 60 + (bytes >> 20);
+void save_d4rl_dataset(const TransitionDataset& dataset, const std::string& path,
+                       const ActionBounds* bounds) {
+  const auto limits = SandboxLimits::for_writing(dataset.rows() * 8 *
+                                                 (dataset.obs_dim() + dataset.action_dim() + 2));
   // In a child like the readers, so that no thread of this process ever holds libhdf5's lock.
   const auto result = run_in_sandbox(path, limits, [&](SandboxOutput& output) {
-    const auto image = hdf5_bytes(FlatArrays(dataset));
+    const auto image = hdf5_bytes(FlatArrays(dataset, bounds));
     output.array(image.data(), static_cast<int64_t>(image.size()));
   });
   const auto image = result.arrays.at(0).span();

@@ -11,10 +11,13 @@ namespace rl_training {
 // - A time-out step's next observation is taken for unknown where it is the first observation of
 //   the following episode: some writers store that for want of the true one.
 // - Without `timeouts`, the option episode_length tells the time limit.
-LoggedSteps read_d4rl_steps(const std::string& path, const DatasetReadOptions& options);
+LoggedSteps read_d4rl_steps(const std::string& path, const DatasetReadOptions& options,
+                            SandboxOutput& output);
 
-// Written atomically, compressed, actions in [-1, 1]. Loading it with TimeoutPolicy::keep gives the
-// same fingerprint; D4RL's own tools read it too.
-void save_d4rl_dataset(const TransitionDataset& dataset, const std::string& path);
+// Written atomically, compressed; actions scaled from [-1, 1] to `bounds` or, without them, as they
+// are. Every next observation in it is a true one, so reading drops no row but flagged time-outs:
+// with TimeoutPolicy::keep the fingerprint is the same. D4RL's own tools read it too.
+void save_d4rl_dataset(const TransitionDataset& dataset, const std::string& path,
+                       const ActionBounds* bounds = nullptr);
 
 }  // namespace rl_training

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -9,6 +10,7 @@
 #include "rl_training/data/csv_dataset.h"
 #include "rl_training/data/d3rlpy.h"
 #include "rl_training/data/d4rl.h"
+#include "rl_training/data/dataset_columns.h"
 #include "rl_training/data/hdf5_file.h"
 #include "rl_training/data/minari.h"
 #include "rl_training/data/npz.h"
@@ -21,7 +23,8 @@ namespace {
 
 struct Kind {
   const char* name;
-  LoggedSteps (*read)(const std::string& path, const DatasetReadOptions& options);
+  LoggedSteps (*read)(const std::string& path, const DatasetReadOptions& options,
+                      SandboxOutput& output);
   TimeoutPolicy policy;
 };
 
@@ -72,6 +75,41 @@ std::string detect_hdf5_kind(const std::string& path) {
     output.text("d4rl");
   };
   return run_in_sandbox(path, SandboxLimits::for_file(path), look).text;
+}
+
+Json to_json(const DatasetFileSummary& summary) {
+  Json warnings = Json::array();
+  for (const auto& warning : summary.warnings) {
+    warnings.push_back({warning.code, warning.message, warning.row.value_or(-1)});
+  }
+  return {{"counts",
+           {summary.rows, summary.episodes, summary.obs_dim, summary.action_dim, summary.terminals,
+            summary.timeouts, summary.dropped_rows}},
+          {"sums", {json_number(summary.reward_sum), json_number(summary.return_mean)}},
+          {"has", {summary.has_timeouts, summary.has_next_observations, summary.has_next_actions}},
+          {"warnings", warnings}};
+}
+
+DatasetFileSummary summary_from(const Json& json) {
+  const auto number = [](const Json& value) { return value.is_null() ? NAN : value.get<double>(); };
+  const auto& counts = json.at("counts");
+  const auto& has = json.at("has");
+  DatasetFileSummary summary;
+  int64_t* const targets[] = {&summary.rows,        &summary.episodes,  &summary.obs_dim,
+                              &summary.action_dim,  &summary.terminals, &summary.timeouts,
+                              &summary.dropped_rows};
+  for (size_t i = 0; i < std::size(targets); ++i) *targets[i] = counts.at(i).get<int64_t>();
+  summary.reward_sum = number(json.at("sums").at(0));
+  summary.return_mean = number(json.at("sums").at(1));
+  summary.has_timeouts = has.at(0).get<bool>();
+  summary.has_next_observations = has.at(1).get<bool>();
+  summary.has_next_actions = has.at(2).get<bool>();
+  for (const auto& warning : json.at("warnings")) {
+    const auto row = warning.at(2).get<int64_t>();
+    summary.warnings.push_back({warning.at(0).get<std::string>(), warning.at(1).get<std::string>(),
+                                row < 0 ? std::nullopt : std::optional(row)});
+  }
+  return summary;
 }
 
 }  // namespace
@@ -138,25 +176,48 @@ TimeoutPolicy timeout_policy_for(const std::string& kind, const DatasetReadOptio
   return options.timeout_policy.value_or(find_kind(kind).policy);
 }
 
+std::string dataset_data_file(const std::string& kind, const std::string& path) {
+  return kind == "minari" ? minari_data_file(path) : path;
+}
+
 LoggedSteps read_logged_steps(const std::string& kind, const std::string& path,
                               const DatasetReadOptions& options) {
-  return find_kind(kind == "auto" ? detect_dataset_kind(path) : kind).read(path, options);
+  const auto name = kind == "auto" ? detect_dataset_kind(path) : kind;
+  const auto read = find_kind(name).read;
+  const auto file = dataset_data_file(name, path);
+  return read_steps_in_sandbox(file,
+                               [&](SandboxOutput& output) { return read(file, options, output); });
+}
+
+SandboxResult read_transitions(const std::string& kind, const std::string& path,
+                               const DatasetReadOptions& options, int output) {
+  const auto name = kind == "auto" ? detect_dataset_kind(path) : kind;
+  const auto read = find_kind(name).read;
+  const auto file = dataset_data_file(name, path);
+  DatasetReadOptions decided = options;
+  decided.timeout_policy = timeout_policy_for(name, options);
+  const auto work = [&](SandboxOutput& memory) {
+    auto steps = read(file, decided, memory);
+    auto summary = summarize(steps);
+    auto dataset = make_transitions(std::move(steps), *decided.timeout_policy, memory);
+    if (dataset.rows() == 0) {
+      throw Error(ErrorKind::data, {path, 0, ""}, "no row has a successor, nothing to learn from");
+    }
+    summary.dropped_rows = summary.rows - dataset.rows();
+    const Json facts = {{"columns", DatasetColumns::hand_over(std::move(dataset), memory)},
+                        {"summary", to_json(summary)}};
+    memory.text(facts.dump(-1, ' ', false, Json::error_handler_t::replace));
+  };
+  return run_in_sandbox(file, SandboxLimits::for_file(file), work, output);
 }
 
 TransitionDataset load_dataset_file(const std::string& kind, const std::string& path,
                                     const DatasetReadOptions& options,
                                     DatasetFileSummary* summary) {
-  const auto name = kind == "auto" ? detect_dataset_kind(path) : kind;
-  const auto steps = read_logged_steps(name, path, options);
-  auto dataset = make_transitions(steps, timeout_policy_for(name, options));
-  if (dataset.rows() == 0) {
-    throw Error(ErrorKind::data, {path, 0, ""}, "no row has a successor, nothing to learn from");
-  }
-  if (summary) {
-    *summary = summarize(steps);
-    summary->dropped_rows = summary->rows - dataset.rows();
-  }
-  return dataset;
+  const auto result = read_transitions(kind, path, options, -1);
+  const Json facts = Json::parse(result.text);
+  if (summary) *summary = summary_from(facts.at("summary"));
+  return DatasetColumns::take_over(facts.at("columns"), result.arrays);
 }
 
 }  // namespace rl_training

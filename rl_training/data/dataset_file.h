@@ -32,6 +32,14 @@ TimeoutPolicy timeout_policy_for(const std::string& kind, const DatasetReadOptio
 LoggedSteps read_logged_steps(const std::string& kind, const std::string& path,
                               const DatasetReadOptions& options = {});
 
+// The file in which a dataset lies: `path` itself, or inside a Minari directory.
+std::string dataset_data_file(const std::string& kind, const std::string& path);
+
+// Reads a file and makes transitions of it, all in a child process (DatasetColumns::take_over takes
+// the arrays and the facts "columns" of the text). `output` is as in run_in_sandbox.
+SandboxResult read_transitions(const std::string& kind, const std::string& path,
+                               const DatasetReadOptions& options, int output);
+
 // The transitions of a file; none at all is Error{data}.
 TransitionDataset load_dataset_file(const std::string& kind, const std::string& path,
                                     const DatasetReadOptions& options = {},

@@ -4,20 +4,41 @@
 
 namespace rl_training {
 
-FlatArrays::FlatArrays(const TransitionDataset& dataset)
-    : rows(dataset.rows()), obs_dim(dataset.obs_dim()), action_dim(dataset.action_dim()) {
+namespace {
+
+// Whether a last row knows the action that followed, though that row is not part of the data.
+bool knows_more_than_its_rows(const TransitionDataset& dataset) {
+  const auto episodes = dataset.episodes();
+  return std::any_of(episodes.begin(), episodes.end(), [&](const Episode& episode) {
+    return dataset.next_action_valid(episode.first_row + episode.rows - 1);
+  });
+}
+
+}  // namespace
+
+void append_actions(const TransitionDataset& dataset, const ActionBounds* bounds,
+                    const float* values, std::vector<float>& out) {
+  for (int64_t k = 0; k < dataset.action_dim(); ++k) {
+    out.push_back(bounds ? static_cast<float>(bounds->from_unit(k, values[k])) : values[k]);
+  }
+}
+
+FlatArrays::FlatArrays(const TransitionDataset& given, const ActionBounds* bounds)
+    : rows(given.rows()), obs_dim(given.obs_dim()), action_dim(given.action_dim()) {
+  const TransitionDataset dataset =
+      knows_more_than_its_rows(given) ? given.with_next_actions() : given;
   const auto append = [](std::vector<float>& out, const float* values, int64_t count) {
     out.insert(out.end(), values, values + count);
   };
   for (int64_t row = 0; row < rows; ++row) {
     append(obs, dataset.obs(row), obs_dim);
     append(next_obs, dataset.next_obs(row), obs_dim);
-    append(actions, dataset.action(row), action_dim);
+    append_actions(dataset, bounds, dataset.action(row), actions);
     rewards.push_back(dataset.reward(row));
     terminals.push_back(dataset.terminated(row) ? 1 : 0);
     timeouts.push_back(dataset.truncated(row) ? 1 : 0);
     if (!dataset.has_next_actions()) continue;
-    append(next_actions, dataset.next_action(row), action_dim);
+    append_actions(dataset, bounds, dataset.next_action(row), next_actions);
     next_action_valid.push_back(dataset.next_action_valid(row) ? 1 : 0);
   }
   const auto episodes = dataset.episodes();

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "rl_training/data/action_bounds.h"
 #include "rl_training/data/transition_dataset.h"
 
 namespace rl_training {
@@ -13,10 +14,16 @@ struct FlatArrays {
   std::vector<uint8_t> terminals, timeouts;
   // Empty unless an episode ends without a flag: it could not be told from the next one otherwise.
   std::vector<uint8_t> episode_starts;
-  std::vector<float> next_actions;  // empty where the dataset has none
+  // Empty where the dataset has none and the order of the rows tells them all.
+  std::vector<float> next_actions;
   std::vector<uint8_t> next_action_valid;
 
-  explicit FlatArrays(const TransitionDataset& dataset);
+  // Actions are scaled from [-1, 1] to `bounds`; without them they stay as they are.
+  FlatArrays(const TransitionDataset& dataset, const ActionBounds* bounds);
 };
+
+// The actions of some rows in the same units.
+void append_actions(const TransitionDataset& dataset, const ActionBounds* bounds,
+                    const float* values, std::vector<float>& out);
 
 }  // namespace rl_training

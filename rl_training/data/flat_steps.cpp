@@ -108,31 +108,28 @@ Layout find_layout(ArraySource& source, const FlatKeys& keys) {
 }
 
 template <class T>
-void check_all_finite(const ErrorPlace& place, std::span<const T> values, int64_t columns) {
+void check_all_finite(const ErrorPlace& place, std::span<const T> values, int64_t columns,
+                      int64_t first_row) {
   for (size_t i = 0; i < values.size(); ++i) {
     if (std::isfinite(static_cast<float>(values[i]))) continue;
     const auto index = static_cast<int64_t>(i);
     throw Error(ErrorKind::data, place,
-                fmt::format("row {}, column {} is not a finite float (got {:g})", index / columns,
-                            index % columns, values[i]));
+                fmt::format("row {}, column {} is not a finite float (got {:g})",
+                            first_row + index / columns, index % columns, values[i]));
   }
-}
-
-std::vector<float> read_matrix(ArraySource& source, const std::string& key, int64_t columns,
-                               const DatasetReadOptions& options) {
-  auto values = source.read_floats(key);
-  if (!options.allow_nonfinite) check_finite(source.place(key), values, columns);
-  return values;
 }
 
 // Sets `mark` where the flags under `key` are set.
 void add_marks(ArraySource& source, const std::optional<std::string>& key, uint8_t mark,
                std::vector<uint8_t>& marks) {
   if (!key) return;
-  const auto flags = to_flags(source.place(*key), source.read_doubles(*key));
-  for (size_t row = 0; row < flags.size(); ++row) {
-    if (flags[row] != 0) marks[row] |= mark;
-  }
+  const auto set = [&](int64_t first_row, std::span<const double> values) {
+    const auto flags = to_flags(source.place(*key), values, first_row);
+    for (size_t i = 0; i < flags.size(); ++i) {
+      if (flags[i] != 0) marks[static_cast<size_t>(first_row) + i] |= mark;
+    }
+  };
+  source.read_blocks(*key, ArraySource::BlockUser<double>(set));
 }
 
 // `dones` usually marks every end of an episode. What is marked as a time-out as well is one.
@@ -178,42 +175,62 @@ void add_implied_ends(ArraySource& source, const Layout& layout, const DatasetRe
 }
 
 // Keeps of the next observations what the following observation does not say already.
-std::vector<float> find_successors(const std::vector<float>& obs, const std::vector<float>& next,
-                                   int64_t dims, bool trust_equal, std::vector<uint8_t>& marks) {
+std::vector<float> find_successors(ArraySource& source, const Layout& layout,
+                                   const DatasetReadOptions& options, std::span<const float> obs,
+                                   bool trust_equal, std::vector<uint8_t>& marks) {
   using Steps = LoggedSteps;
   std::vector<float> successors;
-  const auto width = static_cast<size_t>(dims);
-  for (size_t row = 0; row < marks.size(); ++row) {
-    const float* own = next.data() + row * width;
-    const bool file_ends = row + 1 == marks.size();
-    const bool differs =
-        file_ends || std::memcmp(own, obs.data() + (row + 1) * width, width * sizeof(float)) != 0;
-    const bool ends = (marks[row] & (Steps::kTerminal | Steps::kTimeout | Steps::kLast)) != 0;
-    if (differs && !ends && !file_ends) marks[row] |= Steps::kBreak;
-    if (!differs && !(ends && trust_equal)) continue;
-    marks[row] |= Steps::kOwnSuccessor;
-    successors.insert(successors.end(), own, own + width);
-  }
+  const auto width = static_cast<size_t>(layout.obs_dim);
+  const auto look = [&](int64_t first_row, std::span<const float> next) {
+    if (!options.allow_nonfinite) {
+      check_finite(source.place(*layout.next_obs), next, layout.obs_dim, first_row);
+    }
+    for (size_t i = 0; i < next.size(); i += width) {
+      const size_t row = static_cast<size_t>(first_row) + i / width;
+      const float* own = next.data() + i;
+      const bool file_ends = row + 1 == marks.size();
+      const bool differs =
+          file_ends || std::memcmp(own, obs.data() + (row + 1) * width, width * sizeof(float)) != 0;
+      const bool ends = (marks[row] & (Steps::kTerminal | Steps::kTimeout | Steps::kLast)) != 0;
+      if (differs && !ends && !file_ends) marks[row] |= Steps::kBreak;
+      if (!differs && !(ends && trust_equal)) continue;
+      marks[row] |= Steps::kOwnSuccessor;
+      successors.insert(successors.end(), own, own + width);
+    }
+  };
+  source.read_blocks(*layout.next_obs, ArraySource::BlockUser<float>(look));
   return successors;
+}
+
+// How many slots observations and actions may come to need: rows that end an episode get one more
+// for their successor where such rows are kept.
+int64_t slots_to_reserve(const std::vector<uint8_t>& marks, const DatasetReadOptions& options) {
+  auto slots = static_cast<int64_t>(marks.size());
+  if (options.timeout_policy == TimeoutPolicy::drop) return slots;
+  for (const uint8_t mark : marks) slots += mark != 0 ? 1 : 0;
+  return slots + 1;
 }
 
 }  // namespace
 
-void check_finite(const ErrorPlace& place, std::span<const float> values, int64_t columns) {
-  check_all_finite(place, values, columns);
+void check_finite(const ErrorPlace& place, std::span<const float> values, int64_t columns,
+                  int64_t first_row) {
+  check_all_finite(place, values, columns, first_row);
 }
 
-void check_finite(const ErrorPlace& place, std::span<const double> values, int64_t columns) {
-  check_all_finite(place, values, columns);
+void check_finite(const ErrorPlace& place, std::span<const double> values, int64_t columns,
+                  int64_t first_row) {
+  check_all_finite(place, values, columns, first_row);
 }
 
-std::vector<uint8_t> to_flags(const ErrorPlace& place, std::span<const double> values) {
+std::vector<uint8_t> to_flags(const ErrorPlace& place, std::span<const double> values,
+                              int64_t first_row) {
   std::vector<uint8_t> flags(values.size(), 0);
   for (size_t row = 0; row < values.size(); ++row) {
     if (values[row] != 0 && values[row] != 1) {
-      throw Error(
-          ErrorKind::data, place,
-          fmt::format("row {} is not a flag (expected 0 or 1, got {:g})", row, values[row]));
+      throw Error(ErrorKind::data, place,
+                  fmt::format("row {} is not a flag (expected 0 or 1, got {:g})",
+                              first_row + static_cast<int64_t>(row), values[row]));
     }
     flags[row] = values[row] != 0 ? 1 : 0;
   }
@@ -228,20 +245,25 @@ void check_action_dim(const ErrorPlace& place, const DatasetReadOptions& options
                   ")");
 }
 
-std::vector<float> read_actions(ArraySource& source, const std::string& key, int64_t dims,
-                                const DatasetReadOptions& options) {
-  if (!options.bounds) return read_matrix(source, key, dims, options);
-  const auto values = source.read_doubles(key);
-  if (!options.allow_nonfinite) check_finite(source.place(key), values, dims);
-  std::vector<float> actions(values.size());
-  for (size_t i = 0; i < values.size(); ++i) {
-    actions[i] = options.bounds->to_unit(static_cast<int64_t>(i) % dims, values[i]);
+void read_actions(ArraySource& source, const std::string& key, int64_t dims,
+                  const DatasetReadOptions& options, std::span<float> out) {
+  if (!options.bounds) {
+    source.read_into(key, out);
+    if (!options.allow_nonfinite) check_finite(source.place(key), out, dims);
+    return;
   }
-  return actions;
+  const auto scale = [&](int64_t first_row, std::span<const double> values) {
+    if (!options.allow_nonfinite) check_finite(source.place(key), values, dims, first_row);
+    float* target = out.data() + first_row * dims;
+    for (size_t i = 0; i < values.size(); ++i) {
+      target[i] = options.bounds->to_unit(static_cast<int64_t>(i) % dims, values[i]);
+    }
+  };
+  source.read_blocks(key, ArraySource::BlockUser<double>(scale));
 }
 
 LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const FlatKeys& keys,
-                            const DatasetReadOptions& options) {
+                            const DatasetReadOptions& options, ArrayMemory& memory) {
   const Layout layout = find_layout(source, keys);
   check_action_dim(source.place(layout.actions), options, layout.action_dim);
   LoggedSteps steps;
@@ -260,22 +282,32 @@ LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const 
   auto rewards = source.read_doubles(layout.rewards);
   if (!options.allow_nonfinite) check_finite(source.place(layout.rewards), rewards, 1);
   steps.rewards = Column<double>(std::move(rewards));
-  steps.actions = Column<float>(read_actions(source, layout.actions, layout.action_dim, options));
-  auto obs = read_matrix(source, layout.obs, layout.obs_dim, options);
+
+  const int64_t action_count = layout.rows * layout.action_dim;
+  const int64_t obs_count = layout.rows * layout.obs_dim;
+  steps.capacity = slots_to_reserve(marks, options);
+  steps.action_buffer = ColumnBuffer<float>(memory, steps.capacity * layout.action_dim);
+  read_actions(source, layout.actions, layout.action_dim, options,
+               steps.action_buffer.first(action_count));
+  steps.actions = steps.action_buffer.column(action_count);
+  steps.obs_buffer = ColumnBuffer<float>(memory, steps.capacity * layout.obs_dim);
+  const auto obs = steps.obs_buffer.first(obs_count);
+  source.read_into(layout.obs, obs);
+  if (!options.allow_nonfinite) check_finite(source.place(layout.obs), obs, layout.obs_dim);
+  steps.obs = steps.obs_buffer.column(obs_count);
   if (layout.next_obs) {
-    const auto next = read_matrix(source, *layout.next_obs, layout.obs_dim, options);
     steps.successors = Column<float>(
-        find_successors(obs, next, layout.obs_dim, keys.trust_equal_successors, marks));
+        find_successors(source, layout, options, obs, keys.trust_equal_successors, marks));
   }
-  steps.obs = Column<float>(std::move(obs));
   if (layout.next_actions) {
     if (layout.next_valid) {
       add_marks(source, layout.next_valid, LoggedSteps::kNextActionValid, marks);
     } else {
       for (auto& mark : marks) mark |= LoggedSteps::kNextActionValid;
     }
-    steps.next_actions =
-        Column<float>(read_actions(source, *layout.next_actions, layout.action_dim, options));
+    std::vector<float> next_actions(static_cast<size_t>(action_count));
+    read_actions(source, *layout.next_actions, layout.action_dim, options, next_actions);
+    steps.next_actions = Column<float>(std::move(next_actions));
   }
   steps.marks = Column<uint8_t>(std::move(marks));
   return steps;

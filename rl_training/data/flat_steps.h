@@ -23,17 +23,21 @@ struct FlatKeys {
   bool trust_equal_successors = true;
 };
 
-// Reads such a file. Shapes are checked against each other before any data are read.
+// Reads such a file, observations and actions into `memory`. Shapes are checked against each other
+// before any data are read.
 LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const FlatKeys& keys,
-                            const DatasetReadOptions& options);
+                            const DatasetReadOptions& options, ArrayMemory& memory);
 
 // Helpers for readers of other layouts; every problem is Error{data} at `place` with the row.
-void check_finite(const ErrorPlace& place, std::span<const float> values, int64_t columns);
-void check_finite(const ErrorPlace& place, std::span<const double> values, int64_t columns);
-std::vector<uint8_t> to_flags(const ErrorPlace& place, std::span<const double> values);
+void check_finite(const ErrorPlace& place, std::span<const float> values, int64_t columns,
+                  int64_t first_row = 0);
+void check_finite(const ErrorPlace& place, std::span<const double> values, int64_t columns,
+                  int64_t first_row = 0);
+std::vector<uint8_t> to_flags(const ErrorPlace& place, std::span<const double> values,
+                              int64_t first_row = 0);
 void check_action_dim(const ErrorPlace& place, const DatasetReadOptions& options, int64_t dims);
 // Actions of `dims` columns, scaled to [-1, 1] if the options tell their bounds.
-std::vector<float> read_actions(ArraySource& source, const std::string& key, int64_t dims,
-                                const DatasetReadOptions& options);
+void read_actions(ArraySource& source, const std::string& key, int64_t dims,
+                  const DatasetReadOptions& options, std::span<float> out);
 
 }  // namespace rl_training

@@ -1,10 +1,12 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "rl_training/data/array_source.h"
+#include "rl_training/util/thread_pool.h"
 
 namespace rl_training {
 
@@ -37,6 +39,9 @@ class Hdf5File final : public ArraySource {
   // Each call reads the data anew.
   std::vector<float> read_floats(const std::string& key) override;
   std::vector<double> read_doubles(const std::string& key) override;
+  void read_into(const std::string& key, std::span<float> out) override;
+  void read_blocks(const std::string& key, const BlockUser<float>& use) override;
+  void read_blocks(const std::string& key, const BlockUser<double>& use) override;
   // The only element of a text.
   std::string read_text(const std::string& key);
   // Of the root; nothing where there is none of the name.
@@ -47,17 +52,24 @@ class Hdf5File final : public ArraySource {
 
  private:
   using Id = int64_t;  // hid_t, without its header
+  struct Array;
 
   [[noreturn]] void fail(const std::string& key, const std::string& message) const;
   // Fails on links that are not hard; false when the path leads nowhere.
   bool check_links(const std::string& key);
   Id open_array(const std::string& key, bool numeric, std::vector<int64_t>& shape);
+  Array open_for_reading(const std::string& key, int64_t element_bytes);
   template <class T>
-  std::vector<T> read_as(const std::string& key, Id memory_type);
+  void read_rows(const std::string& key, Array& array, int64_t first, int64_t rows, T* out);
+  template <class T>
+  std::vector<T> read_all(const std::string& key);
+  template <class T>
+  void read_all_blocks(const std::string& key, const BlockUser<T>& use);
 
   std::string file_;
   Id id_ = -1;
   int64_t file_size_ = 0, bytes_read_ = 0;
+  std::unique_ptr<ThreadPool> pool_;  // started when chunks are to be unpacked
 };
 
 }  // namespace rl_training

@@ -6,26 +6,35 @@
 
 namespace rl_training {
 
-// Makes a HDF5 file in memory: compressed arrays under the root, no time stamps, so equal arrays
-// make equal files. Like Hdf5File, to be used in a sandbox only.
+// Compressed in small chunks, or in one chunk as it is with rows that others may append to.
+enum class Hdf5Storage { compressed, extendable };
+
+// Makes a HDF5 file in memory without time stamps, so equal arrays make equal files. Keys are as in
+// "episode_0/rewards", groups are made as needed. Like Hdf5File, to be used in a sandbox only.
 class Hdf5Writer {
  public:
-  Hdf5Writer();
+  explicit Hdf5Writer(Hdf5Storage storage = Hdf5Storage::compressed);
   ~Hdf5Writer();
   Hdf5Writer(const Hdf5Writer&) = delete;
   Hdf5Writer& operator=(const Hdf5Writer&) = delete;
 
   void add(const std::string& key, std::span<const int64_t> shape, std::span<const float> values);
+  void add(const std::string& key, std::span<const int64_t> shape, std::span<const double> values);
   // As booleans of h5py.
   void add_flags(const std::string& key, std::span<const uint8_t> values);
-  void add_attribute(const std::string& name, int64_t value);
+  // Of a group that is there; "" is the root.
+  void add_attribute(const std::string& group, const std::string& name, int64_t value);
+  void add_attribute(const std::string& group, const std::string& name, double value);
 
   std::vector<char> bytes();
 
  private:
   void add_raw(const std::string& key, int64_t type, std::span<const int64_t> shape,
                const void* data);
+  void add_raw_attribute(const std::string& group, const std::string& name, int64_t type,
+                         const void* value);
 
+  Hdf5Storage storage_;
   int64_t file_ = -1, bool_type_ = -1;  // hid_t, without its header
 };
 

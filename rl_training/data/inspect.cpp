@@ -45,22 +45,61 @@ std::vector<ValueRange> column_ranges(const LoggedSteps& steps, const Column<flo
   return ranges;
 }
 
+Histogram histogram_of(const ValueRange& range, const std::vector<double>& values) {
+  Histogram histogram(range.min, range.max);
+  for (const double value : values) histogram.add(value);
+  return histogram;
+}
+
 void add_episode_facts(const LoggedSteps& steps, DatasetReport& report) {
-  RangeCounter rewards, returns, lengths;
+  std::vector<double> returns, lengths;
+  RangeCounter reward_range, return_range, length_range;
   double sum = 0;
   int64_t length = 0;
   for (int64_t slot = 0; slot < steps.slots(); ++slot) {
     if (steps.is(slot, LoggedSteps::kObservationOnly)) continue;
-    rewards.add(steps.rewards[slot]);
+    reward_range.add(steps.rewards[slot]);
     sum += steps.rewards[slot];
     ++length;
     if (!steps.ends(slot)) continue;
-    returns.add(std::exchange(sum, 0.0));
-    lengths.add(static_cast<double>(std::exchange(length, 0)));
+    returns.push_back(std::exchange(sum, 0.0));
+    lengths.push_back(static_cast<double>(std::exchange(length, 0)));
+    return_range.add(returns.back());
+    length_range.add(lengths.back());
   }
-  report.reward = rewards.range();
-  report.episode_return = returns.range();
-  report.episode_length = lengths.range();
+  report.reward = reward_range.range();
+  report.episode_return = return_range.range();
+  report.episode_length = length_range.range();
+  report.return_histogram = histogram_of(report.episode_return, returns);
+  report.length_histogram = histogram_of(report.episode_length, lengths);
+}
+
+// Once the ranges are known.
+void add_step_histograms(const LoggedSteps& steps, DatasetReport& report) {
+  report.reward_histogram = Histogram(report.reward.min, report.reward.max);
+  for (const auto& range : report.actions) {
+    report.action_histograms.emplace_back(range.min, range.max);
+  }
+  for (int64_t slot = 0; slot < steps.slots(); ++slot) {
+    if (steps.is(slot, LoggedSteps::kObservationOnly)) continue;
+    report.reward_histogram.add(steps.rewards[slot]);
+    for (int64_t k = 0; k < steps.action_dim; ++k) {
+      report.action_histograms[static_cast<size_t>(k)].add(
+          steps.actions[slot * steps.action_dim + k]);
+    }
+  }
+}
+
+Json to_json(const Histogram& histogram) {
+  return {{"low", json_number(histogram.low())},
+          {"high", json_number(histogram.high())},
+          {"counts", histogram.counts()}};
+}
+
+Json to_json(const std::vector<Histogram>& histograms) {
+  Json all = Json::array();
+  for (const auto& histogram : histograms) all.push_back(to_json(histogram));
+  return all;
 }
 
 Json to_json(const ValueRange& range) {
@@ -106,6 +145,11 @@ Json DatasetReport::to_json() const {
           {"rewards", rl_training::to_json(reward)},
           {"returns", rl_training::to_json(episode_return)},
           {"lengths", rl_training::to_json(episode_length)},
+          {"histograms",
+           {{"returns", rl_training::to_json(return_histogram)},
+            {"lengths", rl_training::to_json(length_histogram)},
+            {"rewards", rl_training::to_json(reward_histogram)},
+            {"actions", rl_training::to_json(action_histograms)}}},
           {"warnings", found}};
 }
 
@@ -123,6 +167,7 @@ DatasetReport inspect_steps(const LoggedSteps& steps, const std::string& kind,
   report.obs = column_ranges(steps, steps.obs, steps.obs_dim);
   report.actions = column_ranges(steps, steps.actions, steps.action_dim);
   add_episode_facts(steps, report);
+  add_step_histograms(steps, report);
   report.warnings = check_dataset(steps, report, options);
   return report;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "rl_training/data/dataset_file.h"
+#include "rl_training/data/histogram.h"
 #include "rl_training/util/json.h"
 
 namespace rl_training {
@@ -22,6 +23,8 @@ struct DatasetReport {
   std::string fingerprint;               // of the transitions
   std::vector<ValueRange> obs, actions;  // for each dimension, over the steps of the file
   ValueRange reward, episode_return, episode_length;
+  Histogram reward_histogram, return_histogram, length_histogram;
+  std::vector<Histogram> action_histograms;  // for each dimension
   std::vector<DatasetWarning> warnings;
 
   Json to_json() const;

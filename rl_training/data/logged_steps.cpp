@@ -1,5 +1,7 @@
 #include "rl_training/data/logged_steps.h"
 
+#include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "rl_training/data/sandbox.h"
@@ -33,6 +35,7 @@ Json facts_of(const LoggedSteps& steps) {
           {"action_dim", steps.action_dim},
           {"has_timeouts", steps.has_timeouts},
           {"has_next_observations", steps.has_next_observations},
+          {"true_successors", steps.true_successors},
           {"warnings", warnings}};
 }
 
@@ -42,8 +45,10 @@ enum class Successor { none, next_slot, own, itself };
 Successor successor_of(const LoggedSteps& steps, int64_t slot, TimeoutPolicy policy) {
   const bool has_next_slot = slot + 1 < steps.slots();
   const bool continues = has_next_slot && steps.is(slot + 1, LoggedSteps::kObservationOnly);
-  if (policy == TimeoutPolicy::drop) {
-    if (!has_next_slot || steps.is(slot, LoggedSteps::kTimeout)) return Successor::none;
+  const bool dropped = policy == TimeoutPolicy::drop && steps.is(slot, LoggedSteps::kTimeout);
+  if (steps.true_successors && dropped) return Successor::none;
+  if (policy == TimeoutPolicy::drop && !steps.true_successors) {
+    if (!has_next_slot || dropped) return Successor::none;
     if (continues || steps.is(slot, LoggedSteps::kTerminal)) return Successor::next_slot;
     return steps.is(slot, LoggedSteps::kLast) ? Successor::none : Successor::next_slot;
   }
@@ -53,89 +58,91 @@ Successor successor_of(const LoggedSteps& steps, int64_t slot, TimeoutPolicy pol
   return steps.is(slot, LoggedSteps::kTerminal) ? Successor::itself : Successor::none;
 }
 
-bool fits_in_place(const LoggedSteps& steps, TimeoutPolicy policy) {
-  for (int64_t slot = 0; slot < steps.slots(); ++slot) {
-    if (steps.is(slot, LoggedSteps::kObservationOnly)) continue;
-    const auto successor = successor_of(steps, slot, policy);
-    if (successor == Successor::own || successor == Successor::itself) return false;
-  }
-  return true;
-}
-
-// Both kinds of builder behind one way of adding a slot.
-struct InPlace {
-  SlotDatasetBuilder builder;
-  const LoggedSteps& steps;
-
-  explicit InPlace(const LoggedSteps& all)
-      : builder(all.obs_dim, all.action_dim, all.obs, all.actions), steps(all) {}
-  void add(int64_t slot, const float*) {
-    builder.add(slot, static_cast<float>(steps.rewards[slot]),
-                steps.is(slot, LoggedSteps::kTerminal), steps.is(slot, LoggedSteps::kTimeout));
-  }
-  void end() { builder.end_episode(false); }
-  void end_before(int64_t) { builder.end_episode(true); }
-};
-
-struct Copying {
-  DatasetBuilder builder;
-  const LoggedSteps& steps;
-
-  explicit Copying(const LoggedSteps& all) : builder(all.obs_dim, all.action_dim), steps(all) {}
-  void add(int64_t slot, const float* next) {
-    const auto obs_dim = static_cast<size_t>(steps.obs_dim);
-    if (!builder.episode_open()) {
-      builder.begin_episode({steps.obs.data() + slot * steps.obs_dim, obs_dim});
+// Puts a slot with the successor after each row that needs one of its own. Moving from the end, a
+// slot never overwrites one that is still to be moved.
+class Expansion {
+ public:
+  Expansion(LoggedSteps& steps, TimeoutPolicy policy, ArrayMemory& memory)
+      : steps_(steps), policy_(policy) {
+    for (int64_t slot = 0; slot < steps.slots(); ++slot) extra_ += needs_slot(slot) ? 1 : 0;
+    if (extra_ == 0) return;
+    slots_ = steps.slots() + extra_;
+    if (slots_ <= steps.capacity) {
+      obs_ = steps.obs_buffer;
+      actions_ = steps.action_buffer;
+    } else {
+      obs_ = ColumnBuffer<float>(memory, slots_ * steps.obs_dim);
+      actions_ = ColumnBuffer<float>(memory, slots_ * steps.action_dim);
     }
-    builder.add(action(slot), static_cast<float>(steps.rewards[slot]), {next, obs_dim},
-                steps.is(slot, LoggedSteps::kTerminal), steps.is(slot, LoggedSteps::kTimeout));
-  }
-  // The next add() begins the next episode.
-  void end() { builder.end_episode(); }
-  void end_before(int64_t slot) { builder.end_episode(action(slot)); }
-  std::span<const float> action(int64_t slot) const {
-    return {steps.actions.data() + slot * steps.action_dim, static_cast<size_t>(steps.action_dim)};
-  }
-};
-
-template <class Target>
-TransitionDataset fill(const LoggedSteps& steps, TimeoutPolicy policy) {
-  Target target(steps);
-  std::vector<float> next_actions;
-  std::vector<uint8_t> next_valid;
-  int64_t own_successors = 0;
-  for (int64_t slot = 0; slot < steps.slots(); ++slot) {
-    if (steps.is(slot, LoggedSteps::kObservationOnly)) continue;
-    const float* own = steps.successors.data() + own_successors * steps.obs_dim;
-    if (steps.is(slot, LoggedSteps::kOwnSuccessor)) ++own_successors;
-    const float* here = steps.obs.data() + slot * steps.obs_dim;
-    const auto successor = successor_of(steps, slot, policy);
-    if (successor == Successor::none) {
-      target.end_before(slot);
-      continue;
+    marks_.resize(static_cast<size_t>(slots_));
+    rewards_.resize(static_cast<size_t>(slots_));
+    if (steps.has_next_actions()) {
+      next_actions_.resize(static_cast<size_t>(slots_ * steps.action_dim));
     }
-    target.add(slot, successor == Successor::own      ? own
-                     : successor == Successor::itself ? here
-                                                      : here + steps.obs_dim);
-    if (steps.ends(slot)) target.end();
-    if (!steps.has_next_actions()) continue;
-    const float* next_action = steps.next_actions.data() + slot * steps.action_dim;
-    next_actions.insert(next_actions.end(), next_action, next_action + steps.action_dim);
-    next_valid.push_back(steps.is(slot, LoggedSteps::kNextActionValid) ? 1 : 0);
   }
-  if (steps.has_next_actions()) {
-    target.builder.give_next_actions(std::move(next_actions), std::move(next_valid));
+
+  void run() {
+    if (extra_ == 0) return;
+    int64_t target = slots_ - 1;
+    int64_t own = steps_.successors.size() / steps_.obs_dim;
+    for (int64_t slot = steps_.slots() - 1; slot >= 0; --slot) {
+      if (steps_.is(slot, LoggedSteps::kOwnSuccessor)) --own;
+      if (needs_slot(slot)) {
+        const float* next = successor(slot) == Successor::own
+                                ? steps_.successors.data() + own * steps_.obs_dim
+                                : steps_.obs.data() + slot * steps_.obs_dim;
+        put_successor(target--, next);
+      }
+      put(target--, slot);
+    }
+    steps_.obs = obs_.column(slots_ * steps_.obs_dim);
+    steps_.actions = actions_.column(slots_ * steps_.action_dim);
+    steps_.marks = Column<uint8_t>(std::move(marks_));
+    steps_.rewards = Column<double>(std::move(rewards_));
+    if (steps_.has_next_actions()) steps_.next_actions = Column<float>(std::move(next_actions_));
+    steps_.successors = {};
   }
-  return std::move(target.builder).build();
-}
+
+ private:
+  Successor successor(int64_t slot) const { return successor_of(steps_, slot, policy_); }
+  bool needs_slot(int64_t slot) const {
+    if (steps_.is(slot, LoggedSteps::kObservationOnly)) return false;
+    const auto found = successor(slot);
+    return found == Successor::own || found == Successor::itself;
+  }
+  void put(int64_t target, int64_t slot) {
+    move(obs_.data, target, steps_.obs.data(), slot, steps_.obs_dim);
+    move(actions_.data, target, steps_.actions.data(), slot, steps_.action_dim);
+    if (!next_actions_.empty()) {
+      move(next_actions_.data(), target, steps_.next_actions.data(), slot, steps_.action_dim);
+    }
+    marks_[static_cast<size_t>(target)] = steps_.marks[slot];
+    rewards_[static_cast<size_t>(target)] = steps_.rewards[slot];
+  }
+  void put_successor(int64_t target, const float* obs) {
+    move(obs_.data, target, obs, 0, steps_.obs_dim);
+    std::fill_n(actions_.data + target * steps_.action_dim, steps_.action_dim, 0.0f);
+    marks_[static_cast<size_t>(target)] = LoggedSteps::kObservationOnly;
+  }
+  static void move(float* to, int64_t target, const float* from, int64_t slot, int64_t dims) {
+    std::memmove(to + target * dims, from + slot * dims, static_cast<size_t>(dims) * sizeof(float));
+  }
+
+  LoggedSteps& steps_;
+  TimeoutPolicy policy_;
+  int64_t extra_ = 0, slots_ = 0;
+  ColumnBuffer<float> obs_, actions_;
+  std::vector<uint8_t> marks_;
+  std::vector<double> rewards_;
+  std::vector<float> next_actions_;
+};
 
 }  // namespace
 
-LoggedSteps read_steps_in_sandbox(const std::string& path,
-                                  const std::function<LoggedSteps()>& reader) {
+LoggedSteps read_steps_in_sandbox(const std::string& path, const StepReader& reader) {
   const auto result =
       run_in_sandbox(path, SandboxLimits::for_file(path), [&](SandboxOutput& output) {
-        const LoggedSteps steps = reader();
+        const LoggedSteps steps = reader(output);
         hand_over(output, steps.marks);
         hand_over(output, steps.obs);
         hand_over(output, steps.actions);
@@ -151,6 +158,7 @@ LoggedSteps read_steps_in_sandbox(const std::string& path,
   steps.action_dim = facts.at("action_dim").get<int64_t>();
   steps.has_timeouts = facts.at("has_timeouts").get<bool>();
   steps.has_next_observations = facts.at("has_next_observations").get<bool>();
+  steps.true_successors = facts.at("true_successors").get<bool>();
   for (const auto& warning : facts.at("warnings")) {
     const auto row = warning.at(2).get<int64_t>();
     steps.warnings.push_back({warning.at(0).get<std::string>(), warning.at(1).get<std::string>(),
@@ -172,8 +180,36 @@ LoggedSteps read_steps_in_sandbox(const std::string& path,
   return steps;
 }
 
+TransitionDataset make_transitions(LoggedSteps steps, TimeoutPolicy policy, ArrayMemory& memory) {
+  Expansion(steps, policy, memory).run();
+  SlotDatasetBuilder builder(steps.obs_dim, steps.action_dim, steps.obs, steps.actions, memory);
+  std::vector<float> next_actions;
+  std::vector<uint8_t> next_valid;
+  for (int64_t slot = 0; slot < steps.slots(); ++slot) {
+    if (steps.is(slot, LoggedSteps::kObservationOnly)) continue;
+    if (successor_of(steps, slot, policy) == Successor::none) {
+      builder.end_episode(true);
+      continue;
+    }
+    builder.add(slot, static_cast<float>(steps.rewards[slot]),
+                steps.is(slot, LoggedSteps::kTerminal), steps.is(slot, LoggedSteps::kTimeout));
+    if (steps.ends(slot)) builder.end_episode(false);
+    if (!steps.has_next_actions()) continue;
+    const float* next_action = steps.next_actions.data() + slot * steps.action_dim;
+    next_actions.insert(next_actions.end(), next_action, next_action + steps.action_dim);
+    next_valid.push_back(steps.is(slot, LoggedSteps::kNextActionValid) ? 1 : 0);
+  }
+  if (steps.has_next_actions()) {
+    builder.give_next_actions(std::move(next_actions), std::move(next_valid));
+  }
+  return std::move(builder).build();
+}
+
 TransitionDataset make_transitions(const LoggedSteps& steps, TimeoutPolicy policy) {
-  return fits_in_place(steps, policy) ? fill<InPlace>(steps, policy) : fill<Copying>(steps, policy);
+  HeapMemory memory;
+  LoggedSteps copy = steps;
+  copy.capacity = 0;
+  return make_transitions(std::move(copy), policy, memory);
 }
 
 }  // namespace rl_training

@@ -7,6 +7,7 @@
 
 #include "rl_training/data/action_bounds.h"
 #include "rl_training/data/column.h"
+#include "rl_training/data/sandbox.h"
 #include "rl_training/data/transition_dataset.h"
 
 namespace rl_training {
@@ -50,7 +51,12 @@ struct LoggedSteps {
   Column<uint8_t> marks;
   Column<float> successors;    // of the steps marked so, in order
   Column<float> next_actions;  // for each slot, or none
+  // Memory of obs and actions that may still be written, for `capacity` slots; 0: none.
+  ColumnBuffer<float> obs_buffer, action_buffer;
+  int64_t capacity = 0;
   bool has_timeouts = false, has_next_observations = false;
+  // A file of ours: `drop` leaves out the time-outs alone, for all other successors are known.
+  bool true_successors = false;
   std::vector<DatasetWarning> warnings;
 
   int64_t slots() const { return marks.size(); }
@@ -63,13 +69,20 @@ struct LoggedSteps {
   }
 };
 
+// A reader of one kind of file, for use in a sandbox only. Large arrays are put into the output's
+// memory.
+using StepReader = std::function<LoggedSteps(SandboxOutput& output)>;
+
 // Runs a reader of `path` in a child process (sandbox.h) and maps the steps it found.
-LoggedSteps read_steps_in_sandbox(const std::string& path,
-                                  const std::function<LoggedSteps()>& reader);
+LoggedSteps read_steps_in_sandbox(const std::string& path, const StepReader& reader);
 
 // The usable rows under a policy. The row before a dropped one keeps the dropped row's action as
-// its next action. Observations and actions are shared with `steps` where no row needs a successor
-// of its own.
+// its next action. Observations and actions are shared with `steps`; where rows need successors of
+// their own, slots for them are put in between, in the same memory if it has room, else in
+// `memory`, which also takes the rows. The steps are not to be used afterwards.
+TransitionDataset make_transitions(LoggedSteps steps, TimeoutPolicy policy, ArrayMemory& memory);
+
+// The same, leaving the steps as they are.
 TransitionDataset make_transitions(const LoggedSteps& steps, TimeoutPolicy policy);
 
 }  // namespace rl_training

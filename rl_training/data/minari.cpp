@@ -300,25 +300,26 @@ std::string find_minari_dataset(const std::string& path_or_id) {
   return "";
 }
 
-LoggedSteps read_minari_steps(const std::string& path_or_id, const DatasetReadOptions& options) {
+std::string minari_data_file(const std::string& path_or_id) {
   const std::string directory = find_minari_dataset(path_or_id);
   if (directory.empty()) {
     throw Error(ErrorKind::data, {path_or_id, 0, ""},
                 "no Minari dataset (expected a directory with data/main_data.hdf5, or an id below "
                 "$MINARI_DATASETS_PATH)");
   }
-  const std::string path = directory + "/data/main_data.hdf5";
-  const std::string metadata_path = directory + "/data/metadata.json";
-  auto steps = read_steps_in_sandbox(path, [&] {
-    const bool has_metadata = posix_file_system().exists(metadata_path);
-    Metadata metadata;
-    if (has_metadata) metadata = parse_metadata(metadata_path);
-    Hdf5File file(path);
-    forbid_opening_files();
-    if (!has_metadata) metadata = read_attributes(file, path);
-    return MinariReader(file, std::move(metadata), options).read();
-  });
-  return steps;
+  return directory + "/data/main_data.hdf5";
+}
+
+LoggedSteps read_minari_steps(const std::string& path, const DatasetReadOptions& options,
+                              SandboxOutput&) {
+  const auto metadata_path = (fs::path(path).parent_path() / "metadata.json").string();
+  const bool has_metadata = posix_file_system().exists(metadata_path);
+  Metadata metadata;
+  if (has_metadata) metadata = parse_metadata(metadata_path);
+  Hdf5File file(path);
+  forbid_opening_files();
+  if (!has_metadata) metadata = read_attributes(file, path);
+  return MinariReader(file, std::move(metadata), options).read();
 }
 
 }  // namespace rl_training

@@ -9,10 +9,14 @@ namespace rl_training {
 // $MINARI_DATASETS_PATH (~/.minari/datasets). Neither: "".
 std::string find_minari_dataset(const std::string& path_or_id);
 
-// A Minari dataset (0.3 to 0.5) stored as HDF5. An episode has one observation more than steps,
-// so every successor is known, also at a time-out. Dict and Tuple spaces are laid side by side in
-// the order of their subspaces. An episode that ends without a flag counts as truncated, with a
-// warning. Arrow and Parquet storage is refused.
-LoggedSteps read_minari_steps(const std::string& path_or_id, const DatasetReadOptions& options);
+// The file with the data of a dataset; none: Error{data}. metadata.json, if there, lies beside it.
+std::string minari_data_file(const std::string& path_or_id);
+
+// The data file of a Minari dataset (0.3 to 0.5) stored as HDF5. An episode has one observation
+// more than steps, so every successor is known, also at a time-out. Dict and Tuple spaces are laid
+// side by side in the order of their subspaces. An episode that ends without a flag counts as
+// truncated, with a warning. Arrow and Parquet storage is refused.
+LoggedSteps read_minari_steps(const std::string& path, const DatasetReadOptions& options,
+                              SandboxOutput& output);
 
 }  // namespace rl_training

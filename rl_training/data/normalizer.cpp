@@ -19,7 +19,7 @@ ObsNormalizer ObsNormalizer::fit(const TransitionDataset& dataset) {
   if (dataset.rows() == 0) throw Error(ErrorKind::data, "cannot normalise an empty dataset");
   ObsNormalizer result(dataset.obs_dim());
   const size_t dims = result.mean_.size();
-  const double count = static_cast<double>(dataset.rows());
+  const auto count = static_cast<double>(dataset.rows());
   std::vector<double> mean(dims, 0.0), variance(dims, 0.0);
   for (int64_t row = 0; row < dataset.rows(); ++row) {
     for (size_t i = 0; i < dims; ++i) mean[i] += dataset.obs(row)[i];

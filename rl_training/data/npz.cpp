@@ -30,12 +30,11 @@ FlatKeys npz_keys() {
 
 }  // namespace
 
-LoggedSteps read_npz_steps(const std::string& path, const DatasetReadOptions& options) {
-  return read_steps_in_sandbox(path, [&] {
-    NpzReader file(path);
-    forbid_opening_files();
-    return read_flat_steps(file, path, npz_keys(), options);
-  });
+LoggedSteps read_npz_steps(const std::string& path, const DatasetReadOptions& options,
+                           SandboxOutput& output) {
+  NpzReader file(path);
+  forbid_opening_files();
+  return read_flat_steps(file, path, npz_keys(), options, output);
 }
 
 TransitionDataset load_npz_dataset(const std::string& path, const ActionBounds* bounds,
@@ -45,8 +44,9 @@ TransitionDataset load_npz_dataset(const std::string& path, const ActionBounds* 
   return load_dataset_file("npz", path, options, summary);
 }
 
-void save_npz_dataset(const TransitionDataset& dataset, const std::string& path) {
-  const FlatArrays arrays(dataset);
+void save_npz_dataset(const TransitionDataset& dataset, const std::string& path,
+                      const ActionBounds* bounds) {
+  const FlatArrays arrays(dataset, bounds);
   NpzWriter file;
   const std::array<int64_t, 2> obs_shape = {arrays.rows, arrays.obs_dim};
   const std::array<int64_t, 2> action_shape = {arrays.rows, arrays.action_dim};

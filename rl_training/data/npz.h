@@ -19,12 +19,15 @@ namespace rl_training {
 // - Bounds, if given, tell the units of the actions; else they are taken to be in [-1, 1].
 //   Actions beyond are kept as they are.
 // Every problem is Error{data} with file, key and, where it is one, the row.
-LoggedSteps read_npz_steps(const std::string& path, const DatasetReadOptions& options);
+LoggedSteps read_npz_steps(const std::string& path, const DatasetReadOptions& options,
+                           SandboxOutput& output);
 
 TransitionDataset load_npz_dataset(const std::string& path, const ActionBounds* bounds = nullptr,
                                    DatasetFileSummary* summary = nullptr);
 
-// Written atomically; actions in [-1, 1]. Loading it gives the same fingerprint.
-void save_npz_dataset(const TransitionDataset& dataset, const std::string& path);
+// Written atomically; actions scaled from [-1, 1] to `bounds` or, without them, as they are.
+// Loading it gives the same fingerprint.
+void save_npz_dataset(const TransitionDataset& dataset, const std::string& path,
+                      const ActionBounds* bounds = nullptr);
 
 }  // namespace rl_training

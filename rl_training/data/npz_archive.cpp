@@ -270,20 +270,23 @@ const NpyHeader& NpzReader::header(const std::string& key) {
 }
 
 template <class T>
-std::vector<T> NpzReader::read_as(const std::string& key) {
+int64_t NpzReader::admit(const std::string& key) {
   const NpyHeader& header = this->header(key);
-  const Member& entry = member(key);
   // Small types grow when converted: both the file's and our size count.
-  const int64_t bytes = std::max(entry.size, header.count * static_cast<int64_t>(sizeof(T)));
+  const int64_t bytes = std::max(member(key).size, header.count * static_cast<int64_t>(sizeof(T)));
   if (bytes > kMaxNpzBytes - bytes_read_) {
     throw Error(ErrorKind::data, place(key), "the arrays are larger than the limit of 8 GiB");
   }
   bytes_read_ += bytes;
+  return header.count;
+}
 
-  Stream stream(archive_.get(), entry, place(key));
+template <class T>
+void NpzReader::read_admitted(const std::string& key, std::span<T> out) {
+  const NpyHeader& header = this->header(key);
+  Stream stream(archive_.get(), member(key), place(key));
   std::vector<char> buffer(static_cast<size_t>(std::max<int64_t>(header.data_offset, 1 << 16)));
   stream.read(buffer.data(), header.data_offset);
-  std::vector<T> values(static_cast<size_t>(header.count));
   FortranWalk walk(header.shape);
   const int64_t item = npy_type_size(header.type);
   const int64_t block = static_cast<int64_t>(buffer.size()) / item;
@@ -292,12 +295,25 @@ std::vector<T> NpzReader::read_as(const std::string& key) {
     stream.read(buffer.data(), items * item);
     for (int64_t i = 0; i < items; ++i, ++done) {
       const int64_t target = header.fortran_order ? walk.next() : done;
-      values[static_cast<size_t>(target)] =
+      out[static_cast<size_t>(target)] =
           decode<T>(buffer.data() + i * item, header.type, header.big_endian);
     }
   }
   stream.expect_end();
+}
+
+template <class T>
+std::vector<T> NpzReader::read_as(const std::string& key) {
+  std::vector<T> values(static_cast<size_t>(admit<T>(key)));
+  read_admitted<T>(key, values);
   return values;
+}
+
+void NpzReader::read_into(const std::string& key, std::span<float> out) {
+  if (admit<float>(key) != static_cast<int64_t>(out.size())) {
+    throw Error(ErrorKind::internal, "read_into: not the size of the array");
+  }
+  read_admitted(key, out);
 }
 
 std::vector<float> NpzReader::read_floats(const std::string& key) { return read_as<float>(key); }

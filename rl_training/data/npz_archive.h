@@ -39,6 +39,7 @@ class NpzReader final : public ArraySource {
   // Each call reads the member anew.
   std::vector<float> read_floats(const std::string& key) override;
   std::vector<double> read_doubles(const std::string& key) override;
+  void read_into(const std::string& key, std::span<float> out) override;
 
   ErrorPlace place(const std::string& key) const override { return {file_, 0, key}; }
 
@@ -56,8 +57,13 @@ class NpzReader final : public ArraySource {
 
   void read_directory(int64_t file_size);
   Member& member(const std::string& key);
+  // Counts the array against the limit; the number of its elements.
+  template <class T>
+  int64_t admit(const std::string& key);
   template <class T>
   std::vector<T> read_as(const std::string& key);
+  template <class T>
+  void read_admitted(const std::string& key, std::span<T> out);
 
   std::string file_;
   std::unique_ptr<zip, Close> archive_;

@@ -62,7 +62,7 @@ std::string NpzWriter::bytes() const {
     }
   }
   if (zip_close(archive) != 0) fail(zip_strerror(archive));
-  guard.release();
+  static_cast<void>(guard.release());  // zip_close has freed it
 
   zip_stat_t info;
   if (zip_source_stat(target, &info) != 0 || zip_source_open(target) != 0) fail("lost the bytes");

@@ -20,6 +20,7 @@ BatchView BatchView::part(int64_t first_row, int64_t count) const {
   view.rewards = moved(rewards, 1);
   view.terminated = moved(terminated, 1);
   view.next_action_valid = moved(next_action_valid, 1);
+  view.mc_returns = moved(mc_returns, 1);
   return view;
 }
 
@@ -35,6 +36,9 @@ UniformSampler::UniformSampler(std::shared_ptr<const TransitionDataset> dataset,
 void UniformSampler::sample(const BatchView& batch) {
   if ((batch.next_actions || batch.next_action_valid) && !dataset_->has_next_actions()) {
     throw Error(ErrorKind::data, "the dataset has no next actions");
+  }
+  if (batch.mc_returns && !dataset_->has_mc_returns()) {
+    throw Error(ErrorKind::data, "the dataset has no Monte-Carlo returns");
   }
   indices_.resize(static_cast<size_t>(batch.rows));
   rng_.fill_below(indices_, static_cast<uint64_t>(dataset_->rows()));
@@ -75,6 +79,7 @@ void UniformSampler::gather_row(const BatchView& batch, int64_t i) const {
   if (batch.next_obs) normalizer_.apply(dataset_->next_obs(row), batch.next_obs + i * obs_dim);
   if (batch.actions) copy_action(dataset_->action(row), batch.actions);
   if (batch.rewards) batch.rewards[i] = dataset_->reward(row);
+  if (batch.mc_returns) batch.mc_returns[i] = dataset_->mc_return(row);
   if (batch.terminated) batch.terminated[i] = dataset_->terminated(row) ? 1.0f : 0.0f;
   if (batch.next_actions) copy_action(dataset_->next_action(row), batch.next_actions);
   if (batch.next_action_valid) {

@@ -15,7 +15,7 @@ struct BatchView {
   int64_t rows = 0;
   float *obs = nullptr, *actions = nullptr, *rewards = nullptr, *next_obs = nullptr,
         *terminated = nullptr;
-  float *next_actions = nullptr, *next_action_valid = nullptr;
+  float *next_actions = nullptr, *next_action_valid = nullptr, *mc_returns = nullptr;
   int64_t obs_dim = 0, action_dim = 0;  // widths, for `part`
 
   // `count` rows from `first_row` on.

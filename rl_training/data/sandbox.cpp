@@ -1,6 +1,7 @@
 #include "rl_training/data/sandbox.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -18,15 +19,13 @@
 #include <new>
 #include <utility>
 
+#include "rl_training/data/sandbox_channel.h"
 #include "rl_training/util/error.h"
 
 namespace rl_training {
 namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
-constexpr int64_t kAlignment = 64;
-constexpr int64_t kMaxMessage = 16 * kMiB;
-constexpr uint64_t kMagic = 0x726c5f7472616e73;
 constexpr int kOutputDescriptor = 3;
 
 // A descriptor that closes itself.
@@ -42,107 +41,6 @@ class Descriptor {
 
  private:
   int fd_;
-};
-
-// The last bytes of the output.
-struct Trailer {
-  uint64_t message_bytes = 0, magic = 0;
-};
-
-// Numbers and texts one after the other.
-class MessageWriter {
- public:
-  void number(int64_t value) { bytes_.append(reinterpret_cast<const char*>(&value), 8); }
-  void text(const std::string& value) {
-    number(static_cast<int64_t>(value.size()));
-    bytes_ += value;
-  }
-  const std::string& bytes() const { return bytes_; }
-
- private:
-  std::string bytes_;
-};
-
-class MessageReader {
- public:
-  explicit MessageReader(std::string bytes) : bytes_(std::move(bytes)) {}
-  int64_t number() {
-    int64_t value = 0;
-    require(sizeof value);
-    std::memcpy(&value, bytes_.data() + used_, sizeof value);
-    used_ += sizeof value;
-    return value;
-  }
-  std::string text() {
-    const int64_t size = number();
-    if (size < 0) require(bytes_.size() + 1);
-    require(static_cast<size_t>(size));
-    used_ += static_cast<size_t>(size);
-    return bytes_.substr(used_ - static_cast<size_t>(size), static_cast<size_t>(size));
-  }
-
- private:
-  void require(size_t size) const {
-    if (size > bytes_.size() - used_) throw Error(ErrorKind::internal, "broken sandbox message");
-  }
-  std::string bytes_;
-  size_t used_ = 0;
-};
-
-// Writes to the memory file that the parent will map.
-class MemoryFileOutput final : public SandboxOutput {
- public:
-  void text(const std::string& text) override { text_ = text; }
-  void array(const void* data, int64_t bytes) override {
-    arrays_.emplace_back(position_, bytes);
-    append(data, bytes);
-    position_ = (position_ + kAlignment - 1) / kAlignment * kAlignment;
-  }
-  void finish() {
-    MessageWriter message;
-    message.number(0);
-    message.text(text_);
-    message.number(static_cast<int64_t>(arrays_.size()));
-    for (const auto& [offset, bytes] : arrays_) {
-      message.number(offset);
-      message.number(bytes);
-    }
-    close(message);
-  }
-  void fail(const Error& error) {
-    MessageWriter message;
-    message.number(static_cast<int64_t>(error.kind()));
-    message.text(error.place().file);
-    message.number(error.place().line);
-    message.text(error.place().key);
-    message.text(error.message());
-    position_ = 0;
-    if (::ftruncate(kOutputDescriptor, 0) != 0) ::_exit(1);
-    close(message);
-  }
-
- private:
-  void close(const MessageWriter& message) {
-    append(message.bytes().data(), static_cast<int64_t>(message.bytes().size()));
-    const Trailer trailer{message.bytes().size(), kMagic};
-    append(&trailer, sizeof trailer);
-  }
-  void append(const void* data, int64_t bytes) {
-    const char* next = static_cast<const char*>(data);
-    while (bytes > 0) {
-      const auto chunk = static_cast<size_t>(std::min<int64_t>(bytes, 64 * kMiB));
-      const ssize_t count = ::pwrite(kOutputDescriptor, next, chunk, position_);
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) throw std::bad_alloc();
-      next += count;
-      bytes -= count;
-      position_ += count;
-    }
-  }
-
-  std::string text_;
-  std::vector<std::pair<int64_t, int64_t>> arrays_;
-  int64_t position_ = 0;
 };
 
 void limit(int resource, int64_t value) {
@@ -182,13 +80,16 @@ void confine(int output, const SandboxLimits& limits, int64_t mapped_bytes) {
   close_descriptors(output);
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_CPU, limits.cpu_seconds);
-  limit(RLIMIT_FSIZE, limits.output_bytes + kMaxMessage);
+  limit(RLIMIT_FSIZE, limits.output_bytes + kMaxSandboxMessage);
   limit(RLIMIT_AS, mapped_bytes + limits.memory_bytes);
 }
 
 [[noreturn]] void run_child(const std::string& file, const SandboxLimits& limits,
                             const std::function<void(SandboxOutput&)>& reader) {
-  MemoryFileOutput output;
+  // Large pieces go back to the system when they are freed, and threads reserve nothing.
+  ::mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+  ::mallopt(M_ARENA_MAX, 1);
+  SandboxSender output(kOutputDescriptor);
   try {
     try {
       reader(output);
@@ -244,52 +145,6 @@ void check_status(const std::string& file, int status, const SandboxLimits& limi
   throw Error(ErrorKind::data, {file, 0, ""}, reason);
 }
 
-SandboxResult receive(int output) {
-  struct stat info {};
-  if (::fstat(output, &info) != 0) throw Error(ErrorKind::internal, "lost the reader's output");
-  const int64_t size = info.st_size;
-  const auto read_at = [&](int64_t offset, void* out, size_t bytes) {
-    if (::pread(output, out, bytes, offset) != static_cast<ssize_t>(bytes)) {
-      throw Error(ErrorKind::internal, "broken sandbox message");
-    }
-  };
-  Trailer trailer;
-  read_at(size - static_cast<int64_t>(sizeof trailer), &trailer, sizeof trailer);
-  const int64_t data_end = size - static_cast<int64_t>(sizeof trailer + trailer.message_bytes);
-  if (trailer.magic != kMagic || trailer.message_bytes > kMaxMessage || data_end < 0) {
-    throw Error(ErrorKind::internal, "broken sandbox message");
-  }
-  std::string bytes(trailer.message_bytes, '\0');
-  read_at(data_end, bytes.data(), bytes.size());
-  MessageReader message(std::move(bytes));
-
-  if (const int64_t kind = message.number(); kind != 0) {
-    ErrorPlace place;
-    place.file = message.text();
-    place.line = static_cast<int>(message.number());
-    place.key = message.text();
-    throw Error(static_cast<ErrorKind>(kind), place, message.text());
-  }
-  SandboxResult result;
-  result.text = message.text();
-  const int64_t count = message.number();
-  if (count == 0) return result;
-  void* memory = ::mmap(nullptr, static_cast<size_t>(size), PROT_READ, MAP_PRIVATE, output, 0);
-  if (memory == MAP_FAILED) throw Error(ErrorKind::io, "cannot map the reader's output");
-  const std::shared_ptr<const void> owner(memory, [size](const void* start) {
-    ::munmap(const_cast<void*>(start), static_cast<size_t>(size));
-  });
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t offset = message.number(), length = message.number();
-    if (offset < 0 || length < 0 || offset % kAlignment != 0 || offset > data_end ||
-        length > data_end - offset) {
-      throw Error(ErrorKind::internal, "broken sandbox message");
-    }
-    result.arrays.emplace_back(owner, static_cast<const unsigned char*>(memory) + offset, length);
-  }
-  return result;
-}
-
 int64_t mapped_bytes() {
   int64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
@@ -305,10 +160,19 @@ SandboxLimits SandboxLimits::for_file(const std::string& path) {
   // Deflate reaches 1032 : 1, and small numbers grow when converted.
   const int64_t arrays = size > kMaxArrays / 4400 ? kMaxArrays : 4400 * size;
   SandboxLimits limits;
-  limits.output_bytes = arrays;
-  // Arrays as read, and once more while they are put together.
-  limits.memory_bytes = 2 * arrays + 256 * kMiB;
+  // Rows have a table beside the arrays.
+  limits.output_bytes = 2 * arrays;
+  // The output is mapped too, and some arrays are there twice while they are put together.
+  limits.memory_bytes = 3 * arrays + 256 * kMiB;
   limits.cpu_seconds = 30 + size / (5 * kMiB);
+  return limits;
+}
+
+SandboxLimits SandboxLimits::for_writing(int64_t bytes) {
+  SandboxLimits limits;
+  limits.memory_bytes = 4 * bytes + 256 * kMiB;
+  limits.output_bytes = 2 * bytes + 16 * kMiB;
+  limits.cpu_seconds = 60 + bytes / kMiB;
   return limits;
 }
 
@@ -332,9 +196,10 @@ bool sandbox_is_strict() {
 }
 
 SandboxResult run_in_sandbox(const std::string& file, const SandboxLimits& limits,
-                             const std::function<void(SandboxOutput&)>& reader) {
-  const Descriptor output(::memfd_create("rl_training", MFD_CLOEXEC));
-  if (output.get() < 0) {
+                             const std::function<void(SandboxOutput&)>& reader, int output) {
+  const Descriptor memory(output < 0 ? ::memfd_create("rl_training", MFD_CLOEXEC) : -1);
+  const int channel = output < 0 ? memory.get() : output;
+  if (channel < 0) {
     throw Error(ErrorKind::io, {file, 0, ""},
                 std::string("cannot start a reader: ") + std::strerror(errno));
   }
@@ -345,11 +210,11 @@ SandboxResult run_in_sandbox(const std::string& file, const SandboxLimits& limit
                 std::string("cannot start a reader: ") + std::strerror(errno));
   }
   if (child == 0) {
-    confine(output.get(), limits, mapped);
+    confine(channel, limits, mapped);
     run_child(file, limits, reader);
   }
   check_status(file, wait_for(child, 60 + 10 * limits.cpu_seconds), limits);
-  return receive(output.get());
+  return receive_from_sandbox(channel);
 }
 
 }  // namespace rl_training

@@ -15,12 +15,14 @@ struct SandboxLimits {
 
   // Enough for a file of this size, however well it is compressed, and little for a small one.
   static SandboxLimits for_file(const std::string& path);
+  // Enough to make a file of arrays of this size.
+  static SandboxLimits for_writing(int64_t bytes);
 };
 
-// What a reader hands over from the child.
-class SandboxOutput {
+// What a reader hands over from the child. Memory from allocate() is seen by the parent as well, so
+// an array that was put there is handed over without a copy.
+class SandboxOutput : public ArrayMemory {
  public:
-  virtual ~SandboxOutput() = default;
   virtual void text(const std::string& text) = 0;
   virtual void array(const void* data, int64_t bytes) = 0;
 };
@@ -28,6 +30,7 @@ class SandboxOutput {
 struct SandboxResult {
   std::string text;
   std::vector<Column<unsigned char>> arrays;  // each begins at a multiple of 64 bytes
+  std::vector<int64_t> offsets;               // of the arrays in the output
 };
 
 // Runs `reader` in a forked child that may not use more than the limits, leaves no core and has
@@ -36,8 +39,11 @@ struct SandboxResult {
 //
 // Other threads may run meanwhile, but the child has none of them: a lock that one of them held
 // stays locked in it. The C library's own are safe; libhdf5 is never called outside such a child.
+//
+// The output goes through memory, or through the empty file open as `output`, which then holds the
+// arrays: a disk that is full is Error{io}.
 SandboxResult run_in_sandbox(const std::string& file, const SandboxLimits& limits,
-                             const std::function<void(SandboxOutput&)>& reader);
+                             const std::function<void(SandboxOutput&)>& reader, int output = -1);
 
 // For the reader, once it has opened its file: no other can be opened from now on, whatever the
 // file asks for. ONLY in the child.

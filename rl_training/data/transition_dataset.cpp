@@ -7,6 +7,7 @@
 
 #include "rl_training/util/error.h"
 #include "rl_training/util/hash.h"
+#include "rl_training/util/thread_pool.h"
 
 namespace rl_training {
 namespace {
@@ -23,11 +24,33 @@ void add_floats(Sha256& hash, const float* values, int64_t count) {
   hash.add(values, static_cast<size_t>(count) * sizeof(float));
 }
 
+// Collects small pieces to keep the number of calls small.
+class BlockHash {
+ public:
+  void add(const void* data, size_t bytes) {
+    if (bytes > block_.size() - used_) flush();
+    if (bytes > block_.size()) return hash_.add(data, bytes);
+    std::memcpy(block_.data() + used_, data, bytes);
+    used_ += bytes;
+  }
+  std::string hex() {
+    flush();
+    return hash_.hex();
+  }
+
+ private:
+  void flush() { hash_.add(block_.data(), std::exchange(used_, 0)); }
+
+  Sha256 hash_;
+  std::array<unsigned char, 16384> block_;
+  size_t used_ = 0;
+};
+
 }  // namespace
 
 TransitionDataset::TransitionDataset(int64_t obs_dim, int64_t action_dim, Column<float> obs,
-                                     Column<float> actions, std::vector<Row> rows,
-                                     std::vector<Episode> episodes)
+                                     Column<float> actions, Column<Row> rows,
+                                     Column<Episode> episodes)
     : obs_dim_(obs_dim),
       action_dim_(action_dim),
       obs_(std::move(obs)),
@@ -42,7 +65,8 @@ void TransitionDataset::give_next_actions(std::vector<float> next_actions,
               static_cast<int64_t>(next_actions.size()) == rows() * action_dim_,
           "build: one next action for each row is needed");
   std::vector<Row> rows(rows_.span().begin(), rows_.span().end());
-  for (size_t row = 0; row < rows.size(); ++row) rows[row].next_action_valid = valid[row] != 0;
+  for (size_t row = 0; row < rows.size(); ++row)
+    rows[row].next_action_valid = valid[row] != 0 ? 1 : 0;
   rows_ = Column<Row>(std::move(rows));
   next_actions_ = Column<float>(std::move(next_actions));
   next_actions_kind_ = NextActions::given;
@@ -54,7 +78,23 @@ TransitionDataset TransitionDataset::with_rewards(std::span<const float> rewards
   std::vector<Row> changed(rows_.span().begin(), rows_.span().end());
   for (size_t row = 0; row < changed.size(); ++row) changed[row].reward = rewards[row];
   result.rows_ = Column<Row>(std::move(changed));
-  result.fingerprint_ = result.compute_fingerprint();
+  result.mc_returns_ = {};
+  result.hashes_.rewards = result.hash_rewards();
+  result.update_fingerprint();
+  return result;
+}
+
+TransitionDataset TransitionDataset::with_mc_returns(double gamma) const {
+  std::vector<float> returns(static_cast<size_t>(rows()));
+  for (const Episode& episode : episodes_.span()) {
+    double sum = 0;
+    for (int64_t row = episode.first_row + episode.rows - 1; row >= episode.first_row; --row) {
+      sum = reward(row) + gamma * sum;
+      returns[static_cast<size_t>(row)] = static_cast<float>(sum);
+    }
+  }
+  TransitionDataset result = *this;
+  result.mc_returns_ = Column<float>(std::move(returns));
   return result;
 }
 
@@ -62,7 +102,10 @@ TransitionDataset TransitionDataset::with_next_actions() const {
   if (has_next_actions()) return *this;
   TransitionDataset result = *this;
   result.next_actions_kind_ = NextActions::derived;
-  result.fingerprint_ = result.compute_fingerprint();
+  if (result.hashes_.next_actions.empty()) {
+    result.hashes_.next_actions = result.hash_next_actions();
+  }
+  result.update_fingerprint();
   return result;
 }
 
@@ -93,44 +136,77 @@ TransitionDataset TransitionDataset::where_next_action_is_known() const {
   result.episodes_ = Column<Episode>(std::move(episodes));
   if (next_actions_kind_ == NextActions::given)
     result.next_actions_ = Column<float>(std::move(given));
-  result.fingerprint_ = result.compute_fingerprint();
+  result.mc_returns_ = {};
+  result.compute_hashes(has_next_actions());
   return result;
 }
 
-std::string TransitionDataset::compute_fingerprint() const {
+// Only what belongs to rows: slots in between may hold anything.
+std::string TransitionDataset::hash_obs() const {
   Sha256 hash;
-  hash.add("rl_training transitions 1");
-  add_numbers(hash, std::array{rows(), obs_dim_, action_dim_, episodes_.size()});
-  const auto all = episodes_.span();
-  for (const Episode& episode : all) add_numbers(hash, std::array{episode.rows});
-  // Only what belongs to rows: slots in between may hold anything.
-  for (const Episode& episode : all) {
+  for (const Episode& episode : episodes_.span()) {
     add_floats(hash, obs(episode.first_row), (episode.rows + 1) * obs_dim_);
   }
-  for (const Episode& episode : all) {
+  return hash.hex();
+}
+
+std::string TransitionDataset::hash_actions() const {
+  Sha256 hash;
+  for (const Episode& episode : episodes_.span()) {
     add_floats(hash, action(episode.first_row), episode.rows * action_dim_);
   }
+  return hash.hex();
+}
 
-  // Rewards and flags row by row, in blocks to keep the number of calls small.
-  constexpr size_t kRecord = sizeof(float) + 1;
-  std::array<unsigned char, 4096 * kRecord> block;
-  size_t used = 0;
+// Rewards and flags row by row.
+std::string TransitionDataset::hash_rewards() const {
+  BlockHash hash;
   for (int64_t row = 0; row < rows(); ++row) {
-    std::memcpy(block.data() + used, &rows_[row].reward, sizeof(float));
-    int flags = (terminated(row) ? 1 : 0) | (truncated(row) ? 2 : 0);
-    if (has_next_actions() && next_action_valid(row)) flags |= 4;
-    block[used + sizeof(float)] = static_cast<unsigned char>(flags);
-    used += kRecord;
-    if (used == block.size()) hash.add(block.data(), std::exchange(used, 0));
-  }
-  hash.add(block.data(), used);
-
-  if (has_next_actions()) {
-    // Read through next_action(), so that derived and stored ones of equal value count as equal.
-    hash.add("next actions");
-    for (int64_t row = 0; row < rows(); ++row) add_floats(hash, next_action(row), action_dim_);
+    const auto flags =
+        static_cast<unsigned char>((terminated(row) ? 1 : 0) | (truncated(row) ? 2 : 0));
+    hash.add(&rows_[row].reward, sizeof(float));
+    hash.add(&flags, 1);
   }
   return hash.hex();
+}
+
+// Derived and stored ones of equal value count as equal.
+std::string TransitionDataset::hash_next_actions() const {
+  BlockHash hash;
+  const auto bytes = static_cast<size_t>(action_dim_) * sizeof(float);
+  const bool given = next_actions_kind_ == NextActions::given;
+  for (int64_t row = 0; row < rows(); ++row) {
+    const unsigned char valid = next_action_valid(row) ? 1 : 0;
+    hash.add(&valid, 1);
+    const float* next =
+        given ? next_actions_.data() + row * action_dim_ : action(row) + action_dim_;
+    hash.add(valid ? next : no_action_.data(), bytes);
+  }
+  return hash.hex();
+}
+
+void TransitionDataset::compute_hashes(bool with_next_actions) {
+  // Threads pay for themselves only where there is much to read.
+  constexpr int64_t kManyFloats = int64_t{1} << 21;
+  const bool large = rows() * (obs_dim_ + action_dim_) > kManyFloats;
+  ThreadPool pool(large ? std::min(available_cores(), 4) : 1);
+  pool.run(4, [&](int64_t part) {
+    if (part == 0) hashes_.obs = hash_obs();
+    if (part == 1) hashes_.actions = hash_actions();
+    if (part == 2) hashes_.rewards = hash_rewards();
+    if (part == 3 && with_next_actions) hashes_.next_actions = hash_next_actions();
+  });
+  update_fingerprint();
+}
+
+void TransitionDataset::update_fingerprint() {
+  Sha256 hash;
+  hash.add("rl_training transitions 2");
+  add_numbers(hash, std::array{rows(), obs_dim_, action_dim_, episodes_.size()});
+  for (const Episode& episode : episodes_.span()) add_numbers(hash, std::array{episode.rows});
+  hash.add(hashes_.obs + hashes_.actions + hashes_.rewards);
+  if (has_next_actions()) hash.add(hashes_.next_actions);
+  fingerprint_ = hash.hex();
 }
 
 double TransitionDataset::episode_return(int64_t episode) const {
@@ -166,12 +242,12 @@ void DatasetBuilder::add(std::span<const float> action, float reward,
   require(open_, "add: the episode has ended, begin_episode comes first");
   require(static_cast<int64_t>(action.size()) == action_dim_, "add: wrong action size");
   require(static_cast<int64_t>(next_obs.size()) == obs_dim_, "add: wrong observation size");
-  if (episodes_.back().rows > 0) rows_.back().next_action_valid = true;
+  if (episodes_.back().rows > 0) rows_.back().next_action_valid = 1;
   TransitionDataset::Row row;
   row.slot = static_cast<int64_t>(obs_.size()) / obs_dim_ - 1;
   row.reward = reward;
-  row.terminated = terminated;
-  row.truncated = truncated;
+  row.terminated = terminated ? 1 : 0;
+  row.truncated = truncated ? 1 : 0;
   rows_.push_back(row);
   actions_.insert(actions_.end(), action.begin(), action.end());
   obs_.insert(obs_.end(), next_obs.begin(), next_obs.end());
@@ -185,7 +261,7 @@ void DatasetBuilder::end_episode(std::span<const float> next_action) {
   const bool has_rows = episodes_.back().rows > 0;
   end_episode();
   if (!has_rows) return;
-  rows_.back().next_action_valid = true;
+  rows_.back().next_action_valid = 1;
   std::copy(next_action.begin(), next_action.end(), actions_.end() - action_dim_);
 }
 
@@ -210,18 +286,18 @@ void DatasetBuilder::give_next_actions(std::vector<float> next_actions,
 
 TransitionDataset DatasetBuilder::build() && {
   end_episode();
-  TransitionDataset dataset(obs_dim_, action_dim_, Column<float>(std::move(obs_)),
-                            Column<float>(std::move(actions_)), std::move(rows_),
-                            std::move(episodes_));
+  TransitionDataset dataset(
+      obs_dim_, action_dim_, Column<float>(std::move(obs_)), Column<float>(std::move(actions_)),
+      Column<TransitionDataset::Row>(std::move(rows_)), Column<Episode>(std::move(episodes_)));
   if (next_actions_given_) {
     dataset.give_next_actions(std::move(next_actions_), next_action_valid_);
   }
-  dataset.fingerprint_ = dataset.compute_fingerprint();
+  dataset.compute_hashes(next_actions_given_);
   return dataset;
 }
 
 SlotDatasetBuilder::SlotDatasetBuilder(int64_t obs_dim, int64_t action_dim, Column<float> obs,
-                                       Column<float> actions)
+                                       Column<float> actions, ArrayMemory& memory)
     : obs_dim_(obs_dim),
       action_dim_(action_dim),
       obs_(std::move(obs)),
@@ -230,28 +306,30 @@ SlotDatasetBuilder::SlotDatasetBuilder(int64_t obs_dim, int64_t action_dim, Colu
   require(obs_.size() / obs_dim == actions_.size() / action_dim && obs_.size() % obs_dim == 0 &&
               actions_.size() % action_dim == 0,
           "every slot needs an observation and an action");
+  rows_ = ColumnBuffer<TransitionDataset::Row>(memory, obs_.size() / obs_dim);
 }
 
 void SlotDatasetBuilder::add(int64_t slot, float reward, bool terminated, bool truncated) {
   require(slot >= 0 && (slot + 2) * obs_dim_ <= obs_.size(), "add: there is no next slot");
-  require(!open_ || rows_.back().slot + 1 == slot, "add: slots of an episode follow each other");
+  require(!open_ || last_row().slot + 1 == slot, "add: slots of an episode follow each other");
+  require(row_count_ < rows_.size, "add: more rows than slots");
   if (open_) {
-    rows_.back().next_action_valid = true;
+    last_row().next_action_valid = 1;
   } else {
-    episodes_.push_back({static_cast<int64_t>(rows_.size()), 0});
+    episodes_.push_back({row_count_, 0});
   }
-  TransitionDataset::Row row;
+  auto& row = rows_.data[row_count_++];
   row.slot = slot;
   row.reward = reward;
-  row.terminated = terminated;
-  row.truncated = truncated;
-  rows_.push_back(row);
+  row.terminated = terminated ? 1 : 0;
+  row.truncated = truncated ? 1 : 0;
+  row.next_action_valid = 0;
   ++episodes_.back().rows;
   open_ = !terminated && !truncated;
 }
 
 void SlotDatasetBuilder::end_episode(bool next_action_known) {
-  if (open_) rows_.back().next_action_valid = next_action_known;
+  if (open_) last_row().next_action_valid = next_action_known ? 1 : 0;
   open_ = false;
 }
 
@@ -264,11 +342,11 @@ void SlotDatasetBuilder::give_next_actions(std::vector<float> next_actions,
 
 TransitionDataset SlotDatasetBuilder::build() && {
   TransitionDataset dataset(obs_dim_, action_dim_, std::move(obs_), std::move(actions_),
-                            std::move(rows_), std::move(episodes_));
+                            rows_.column(row_count_), Column<Episode>(std::move(episodes_)));
   if (next_actions_given_) {
     dataset.give_next_actions(std::move(next_actions_), next_action_valid_);
   }
-  dataset.fingerprint_ = dataset.compute_fingerprint();
+  dataset.compute_hashes(next_actions_given_);
   return dataset;
 }
 

@@ -29,28 +29,36 @@ class TransitionDataset {
   const float* next_obs(int64_t row) const { return obs(row) + obs_dim_; }
   const float* action(int64_t row) const { return actions_.data() + rows_[row].slot * action_dim_; }
   float reward(int64_t row) const { return rows_[row].reward; }
-  bool terminated(int64_t row) const { return rows_[row].terminated; }
-  bool truncated(int64_t row) const { return rows_[row].truncated; }
+  bool terminated(int64_t row) const { return rows_[row].terminated != 0; }
+  bool truncated(int64_t row) const { return rows_[row].truncated != 0; }
 
   // Whether next actions are part of the data: they came with it or were asked for.
   bool has_next_actions() const { return next_actions_kind_ != NextActions::none; }
   // The given one, or else what the order of the rows tells; zeros where it is not valid.
   const float* next_action(int64_t row) const {
-    if (!rows_[row].next_action_valid) return no_action_.data();
+    if (rows_[row].next_action_valid == 0) return no_action_.data();
     if (next_actions_kind_ == NextActions::given) return next_actions_.data() + row * action_dim_;
     return action(row) + action_dim_;
   }
-  bool next_action_valid(int64_t row) const { return rows_[row].next_action_valid; }
+  bool next_action_valid(int64_t row) const { return rows_[row].next_action_valid != 0; }
   // The next action is the one of the following row; the last row of an episode has none, unless
   // the action that followed it is known. A dataset that came with next actions keeps those.
   TransitionDataset with_next_actions() const;
   // Only the rows whose next action is known, or not needed because the task ended there. An
   // episode that loses an inner row becomes two.
   TransitionDataset where_next_action_is_known() const;
-  // One for each row, in place of the rewards.
+  // One for each row, in place of the rewards; returns computed before are gone.
   TransitionDataset with_rewards(std::span<const float> rewards) const;
 
-  // SHA-256 over everything above.
+  // Adds for each row the discounted sum of the rewards from it to the end of its episode. Nothing
+  // is bootstrapped: where an episode was cut (time-out, dropped row, end of the file) the sum
+  // stops there, as it does at a termination. It follows from the data, so the fingerprint stays.
+  TransitionDataset with_mc_returns(double gamma) const;
+  bool has_mc_returns() const { return mc_returns_.size() > 0; }
+  float mc_return(int64_t row) const { return mc_returns_[row]; }
+
+  // SHA-256 over everything above, by way of one for each part, so that changing one part does
+  // not mean reading the others again.
   const std::string& fingerprint() const { return fingerprint_; }
 
   double episode_return(int64_t episode) const;
@@ -61,29 +69,40 @@ class TransitionDataset {
 
  private:
   friend class DatasetBuilder;
+  friend class DatasetColumns;
   friend class SlotDatasetBuilder;
 
   // All that a random access needs besides the vectors, in a quarter of a cache line.
   struct Row {
     int64_t slot = 0;
     float reward = 0;
-    bool terminated = false, truncated = false;
-    bool next_action_valid = false;
+    uint8_t terminated = 0, truncated = 0, next_action_valid = 0;
   };
   enum class NextActions { none, derived, given };
+  struct PartHashes {
+    std::string obs, actions, rewards;
+    std::string next_actions;  // "": not computed yet
+  };
 
   // Fills in all columns but the given next actions.
   TransitionDataset(int64_t obs_dim, int64_t action_dim, Column<float> obs, Column<float> actions,
-                    std::vector<Row> rows, std::vector<Episode> episodes);
-  // The last step of building.
+                    Column<Row> rows, Column<Episode> episodes);
+  // The last steps of building.
   void give_next_actions(std::vector<float> next_actions, const std::vector<uint8_t>& valid);
-  std::string compute_fingerprint() const;
+  void compute_hashes(bool with_next_actions);
+  void update_fingerprint();
+
+  std::string hash_obs() const;
+  std::string hash_actions() const;
+  std::string hash_rewards() const;
+  std::string hash_next_actions() const;
 
   int64_t obs_dim_ = 0, action_dim_ = 0;
-  Column<float> obs_, actions_, next_actions_, no_action_;
+  Column<float> obs_, actions_, next_actions_, no_action_, mc_returns_;
   Column<Row> rows_;
   Column<Episode> episodes_;
   NextActions next_actions_kind_ = NextActions::none;
+  PartHashes hashes_;
   std::string fingerprint_;
 };
 
@@ -122,10 +141,12 @@ class DatasetBuilder {
   bool next_actions_given_ = false;
 };
 
-// Builds a dataset over slots that lie in memory already (a mapped file, say), without a copy.
+// Builds a dataset over slots that lie in memory already (a mapped file, say), without a copy. The
+// rows are put into `memory`.
 class SlotDatasetBuilder {
  public:
-  SlotDatasetBuilder(int64_t obs_dim, int64_t action_dim, Column<float> obs, Column<float> actions);
+  SlotDatasetBuilder(int64_t obs_dim, int64_t action_dim, Column<float> obs, Column<float> actions,
+                     ArrayMemory& memory);
 
   // A step from this slot to the next one; inside an episode the slots must follow each other.
   void add(int64_t slot, float reward, bool terminated, bool truncated);
@@ -136,11 +157,14 @@ class SlotDatasetBuilder {
   TransitionDataset build() &&;
 
  private:
+  TransitionDataset::Row& last_row() { return rows_.data[row_count_ - 1]; }
+
   int64_t obs_dim_, action_dim_;
   bool open_ = false;
   Column<float> obs_, actions_;
   std::vector<float> next_actions_;
-  std::vector<TransitionDataset::Row> rows_;
+  ColumnBuffer<TransitionDataset::Row> rows_;  // as many as there are slots, more than enough
+  int64_t row_count_ = 0;
   std::vector<Episode> episodes_;
   std::vector<uint8_t> next_action_valid_;
   bool next_actions_given_ = false;

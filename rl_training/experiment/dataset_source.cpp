@@ -1,7 +1,9 @@
 #include "rl_training/experiment/dataset_source.h"
 
-#include <functional>
+#include <sstream>
+#include <utility>
 
+#include "rl_training/data/dataset_cache.h"
 #include "rl_training/data/dataset_file.h"
 #include "rl_training/data/mixing.h"
 #include "rl_training/envs/recipes.h"
@@ -31,10 +33,6 @@ std::vector<std::string> kind_names() {
   return names;
 }
 
-std::string place_of(const DatasetSource& source) {
-  return !source.path.empty() ? source.path : !source.id.empty() ? source.id : source.kind;
-}
-
 void check_fits(const TransitionDataset& dataset, const EnvSpec& env, const std::string& where) {
   const auto check = [&](const char* key, int64_t expected, int64_t got) {
     if (expected == got) return;
@@ -47,28 +45,79 @@ void check_fits(const TransitionDataset& dataset, const EnvSpec& env, const std:
   check("actions", env.action.dims(), dataset.action_dim());
 }
 
-TransitionDataset load_source(const DatasetSource& source, const DatasetOptions& options,
-                              const EnvSpec& env, const EnvOptions& env_options) {
-  const auto seed = static_cast<uint64_t>(source.seed);
-  TransitionDataset dataset;
-  if (source.kind == "random") {
-    dataset = random_dataset(env.id, source.size > 0 ? source.size : kDefaultRandomRows, seed,
-                             env_options);
-  } else if (source.kind == "recipe") {
-    dataset = recipe_dataset(source.id, source.size, seed);
-  } else {
-    DatasetReadOptions read;
-    if (options.actions == "environment") read.bounds = &env.action;
-    if (options.timeout_policy == "drop") read.timeout_policy = TimeoutPolicy::drop;
-    if (options.timeout_policy == "keep") read.timeout_policy = TimeoutPolicy::keep;
-    read.episode_length = env.max_episode_steps;
-    read.allow_nonfinite = options.allow_nonfinite;
-    read.columns = options.csv_columns;
-    dataset = load_dataset_file(source.kind, source.path.empty() ? source.id : source.path, read);
-  }
-  check_fits(dataset, env, place_of(source));
-  return dataset;
+DatasetReadOptions read_options(const DatasetOptions& options, const EnvSpec& env) {
+  DatasetReadOptions read;
+  if (options.actions == "environment") read.bounds = &env.action;
+  if (options.timeout_policy == "drop") read.timeout_policy = TimeoutPolicy::drop;
+  if (options.timeout_policy == "keep") read.timeout_policy = TimeoutPolicy::keep;
+  read.episode_length = env.max_episode_steps;
+  read.allow_nonfinite = options.allow_nonfinite;
+  read.columns = options.csv_columns;
+  return read;
 }
+
+// The parts of a list with commas in between.
+std::vector<std::string> ids_of(const std::string& list) {
+  std::vector<std::string> ids;
+  std::istringstream words(list);
+  for (std::string word; std::getline(words, word, ',');) {
+    const auto first = word.find_first_not_of(' '), last = word.find_last_not_of(' ');
+    if (first != std::string::npos) ids.push_back(word.substr(first, last - first + 1));
+  }
+  return ids;
+}
+
+class Loader {
+ public:
+  Loader(const DatasetOptions& options, const EnvSpec& env, const DatasetContext& context)
+      : options_(options),
+        env_(env),
+        env_options_(context.env),
+        cache_(cache_options(options, context.warn)) {}
+
+  TransitionDataset load(const DatasetSource& source) {
+    const auto seed = static_cast<uint64_t>(source.seed);
+    if (source.kind == "random") {
+      const int64_t rows = source.size > 0 ? source.size : kDefaultRandomRows;
+      return random_dataset(env_.id, rows, seed, env_options_);
+    }
+    if (source.kind == "recipe") {
+      return checked(recipe_dataset(source.id, source.size, seed), source.id);
+    }
+    if (!source.path.empty()) return load_file(source.kind, source.path);
+    const auto ids = ids_of(source.id);
+    if (ids.size() == 1) return load_file(source.kind, ids[0]);
+    // All rows of each, as many as they have.
+    std::vector<DatasetPart> parts;
+    for (const auto& id : ids) {
+      auto dataset = load_file(source.kind, id);
+      const auto rows = static_cast<double>(dataset.rows());
+      parts.push_back({std::move(dataset), rows});
+    }
+    return mix_transition_datasets(parts, 0, static_cast<uint64_t>(options_.mix_seed));
+  }
+
+ private:
+  static DatasetCacheOptions cache_options(const DatasetOptions& options,
+                                           const std::function<void(const std::string&)>& warn) {
+    DatasetCacheOptions cache;
+    if (options.cache != "off") cache.directory = DatasetCache::default_directory();
+    cache.warn = warn;
+    return cache;
+  }
+  TransitionDataset load_file(const std::string& kind, const std::string& path) {
+    return checked(cache_.load(kind, path, read_options(options_, env_)), path);
+  }
+  TransitionDataset checked(TransitionDataset dataset, const std::string& where) const {
+    check_fits(dataset, env_, where);
+    return dataset;
+  }
+
+  const DatasetOptions& options_;
+  const EnvSpec& env_;
+  const EnvOptions& env_options_;
+  DatasetCache cache_;
+};
 
 }  // namespace
 
@@ -76,7 +125,8 @@ void DatasetSource::visit_options(OptionVisitor& options, const std::string& pre
   const auto key = [&](const char* name) { return prefix + name; };
   options.choice(key("kind").c_str(), kind, kind_names(), "where the transitions come from");
   options.text(key("path").c_str(), path, "file or directory, for kinds that read one");
-  options.text(key("id").c_str(), id, "name of a recipe, or id of a Minari dataset");
+  options.text(key("id").c_str(), id,
+               "name of a recipe, or ids of Minari datasets with commas in between");
   options.integer(key("size").c_str(), size, between(0, 1e9),
                   "rows to make; 0 leaves it to the kind");
   options.integer(key("seed").c_str(), seed, at_least(0), "seed of a dataset that is made");
@@ -98,6 +148,9 @@ void DatasetSource::check(const std::string& prefix) const {
   check_key(takes.size, size > 0, false, "size");
   check_key(takes.seed, seed > 0, false, "seed");
   if (kind == "recipe") find_recipe(id);
+  if (kind == "minari" && path.empty() && ids_of(id).empty()) {
+    throw Error(ErrorKind::config, {"", 0, prefix + "id"}, "names no dataset");
+  }
 }
 
 void DatasetOptions::visit_options(OptionVisitor& options) {
@@ -117,6 +170,8 @@ void DatasetOptions::visit_options(OptionVisitor& options) {
                  "steps at which the time limit struck; auto drops them for d4rl files only");
   options.text("csv_columns", csv_columns, "which column of a csv file is what");
   options.flag("allow_nonfinite", allow_nonfinite, "let NaN and infinities in a file through");
+  options.choice("dataset_cache", cache, {"auto", "off"},
+                 "keep what was read from a large file, so that the next start is quick");
   visit_reward_preset(options, "reward_preset", reward.preset);
   options.number("reward_scale", reward.scale, any_number(), "factor of the rewards");
   options.number("reward_shift", reward.shift, any_number(), "added to the rewards");
@@ -138,22 +193,21 @@ void DatasetOptions::check() const {
 }
 
 TransitionDataset load_transition_dataset(const DatasetOptions& options, const std::string& env_id,
-                                          const EnvOptions& env_options, RewardTransform* applied) {
+                                          const DatasetContext& context) {
   options.check();
-  const EnvSpec env = make_environment(env_id, env_options)->spec();
+  const EnvSpec env = make_environment(env_id, context.env)->spec();
+  Loader loader(options, env, context);
   TransitionDataset dataset;
   if (options.mix.empty()) {
-    dataset = load_source(options.source, options, env, env_options);
+    dataset = loader.load(options.source);
   } else {
     std::vector<DatasetPart> parts;
-    for (const auto& part : options.mix) {
-      parts.push_back({load_source(part, options, env, env_options), part.weight});
-    }
+    for (const auto& part : options.mix) parts.push_back({loader.load(part), part.weight});
     dataset =
         mix_transition_datasets(parts, options.mix_size, static_cast<uint64_t>(options.mix_seed));
   }
   const auto transform = resolve_reward_transform(options.reward, &dataset);
-  if (applied != nullptr) *applied = transform;
+  if (context.applied != nullptr) *context.applied = transform;
   return transform.identity() ? dataset : transform_rewards(dataset, transform);
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <optional>
 
 #include "rl_training/data/reward_transform.h"
@@ -12,7 +13,7 @@ namespace rl_training {
 struct DatasetSource {
   std::string kind = "random";
   std::string path;  // file kinds
-  std::string id;    // recipes, Minari
+  std::string id;    // recipes, Minari (there several, with commas in between)
   int64_t size = 0;
   int64_t seed = 0;
   double weight = 1;  // in a mixture
@@ -33,17 +34,24 @@ struct DatasetOptions {
   std::string timeout_policy = "auto";
   std::string csv_columns;
   bool allow_nonfinite = false;
+  std::string cache = "auto";
   RewardTransformSpec reward;
 
   void visit_options(OptionVisitor& options);
   void check() const;
 };
 
+// What surrounds a dataset when it is loaded.
+struct DatasetContext {
+  EnvOptions env = {};
+  // Hears of a cache that cannot be used.
+  std::function<void(const std::string&)> warn = [](const std::string&) {};
+  RewardTransform* applied = nullptr;  // becomes the reward transform that was used
+};
+
 // Reads, makes or mixes the dataset; actions come out scaled to [-1, 1], rewards transformed as the
 // options say. A dataset that does not fit the environment is Error{data}.
-// `applied`, where given, becomes the reward transform that was used.
 TransitionDataset load_transition_dataset(const DatasetOptions& options, const std::string& env_id,
-                                          const EnvOptions& env_options = {},
-                                          RewardTransform* applied = nullptr);
+                                          const DatasetContext& context = {});
 
 }  // namespace rl_training

@@ -105,6 +105,7 @@ Run::Run(const TrainConfig& config, RunData data, RunDirectory directory, RunCon
     evaluator_ = std::make_unique<Evaluator>(config.env_id, config.eval_episodes, seed,
                                              &policy_.pool(), config.env);
   }
+  const auto& info = find_algorithm(config.algo);
   TrainerParts parts;
   parts.algorithm = &policy_.algorithm();
   parts.sampler = sampler_.get();
@@ -114,7 +115,7 @@ Run::Run(const TrainConfig& config, RunData data, RunDirectory directory, RunCon
   }
   parts.batch =
       Batch::allocate(config.algorithm->batch_size, policy_.env().obs_dim,
-                      policy_.env().action.dims(), find_algorithm(config.algo).wants_next_actions);
+                      policy_.env().action.dims(), info.wants_next_actions, info.wants_mc_returns);
   parts.evaluator = evaluator_.get();
   parts.normalizer = &policy_.normalizer();
   trainer_ = std::make_unique<Trainer>(std::move(parts), trainer_options());

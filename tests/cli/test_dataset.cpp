@@ -31,6 +31,71 @@ TEST(Dataset, IsRecordedConvertedAndInspected) {
   EXPECT_EQ(report["timeouts"], 3);
 }
 
+// Numbers of the environment in, the same numbers out, whatever the format.
+TEST(Dataset, ConvertKeepsTheActionsAsTheyAre) {
+  const TemporaryDirectory directory;
+  const std::string d4rl = SOURCE_DIR "/tests/data/fixtures/d4rl/pendulum_no_next_gzip.hdf5";
+  const auto original = run({"dataset", "inspect", d4rl, "--timeout-policy", "keep", "--json"});
+  const auto actions = original.json()["actions"];
+  EXPECT_GT(actions[0]["max"], 1.5);  // Pendulum's torque goes to 2
+  const std::vector<std::vector<std::string>> outputs = {
+      {directory / "a.npz"}, {directory / "a.hdf5"}, {directory / "a-v0", "--to", "minari"}};
+  for (const auto& output : outputs) {
+    std::vector<std::string> words = {"dataset", "convert", d4rl};
+    words.insert(words.end(), output.begin(), output.end());
+    for (const char* word : {"--env", "Pendulum-v1", "--json"}) words.emplace_back(word);
+    const auto made = run(words).json();
+    const auto report =
+        run({"dataset", "inspect", output[0], "--timeout-policy", "keep", "--json"}).json();
+    EXPECT_EQ(report["rows"], original.json()["transitions"]) << output[0];
+    EXPECT_EQ(report["transitions"], report["rows"]);
+    EXPECT_EQ(report["transitions_reward_sum"], original.json()["transitions_reward_sum"]);
+    EXPECT_EQ(made["rows"], report["rows"]);
+    EXPECT_NEAR(report["actions"][0]["max"].get<double>(), actions[0]["max"].get<double>(), 1e-12);
+  }
+}
+
+// What is recorded is in the environment's units, so that training takes it without a word.
+TEST(Dataset, CollectWritesTheUnitsOfTheEnvironment) {
+  const TemporaryDirectory directory;
+  const auto out = directory / "random.npz";
+  run({"dataset", "collect", out, "--env", "Pendulum-v1", "--size", "500", "--json"});
+  const auto raw = run({"dataset", "inspect", out, "--json"}).json()["actions"][0];
+  EXPECT_GT(raw["max"], 1.5);
+  EXPECT_LE(raw["max"], 2.0);
+  const auto scaled = run({"dataset", "inspect", out, "--env", "Pendulum-v1", "--json"});
+  EXPECT_LE(scaled.json()["actions"][0]["max"], 1.0);
+}
+
+TEST(Dataset, MixDrawsByWeight) {
+  const TemporaryDirectory directory;
+  const auto a = directory / "a.npz", b = directory / "b.npz", out = directory / "mixed.hdf5";
+  run({"dataset", "collect", a, "--env", "Pendulum-v1", "--size", "800", "--json"});
+  run({"dataset", "collect", b, "--env", "Pendulum-v1", "--size", "400", "--seed", "3", "--json"});
+  const auto all = run({"dataset", "mix", out, a, b, "--json"}).json();
+  EXPECT_EQ(all["rows"], 1200);
+  const std::vector<std::string> words = {"dataset", "mix",    out,    a,        b,   "--weights",
+                                          "1,3",     "--size", "1000", "--seed", "5", "--json"};
+  const auto drawn = run(words).json();
+  EXPECT_EQ(drawn["rows"], 1000);
+  EXPECT_EQ(run(words).json()["fingerprint"], drawn["fingerprint"]);
+  const auto wrong = run({"dataset", "mix", out, a, b, "--weights", "1", "--json"});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_EQ(wrong.json()["error"]["key"], "--weights");
+}
+
+TEST(Dataset, InspectDrawsHistograms) {
+  const auto text = run({"dataset", "inspect", SOURCE_DIR "/tests/data/fixtures/csv/steps.csv"});
+  EXPECT_EQ(text.exit_code, 0);
+  EXPECT_NE(text.out.find("episode length      2 .. 3"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("█"), std::string::npos) << text.out;
+  const auto json =
+      run({"dataset", "inspect", SOURCE_DIR "/tests/data/fixtures/csv/steps.csv", "--json"}).json();
+  int64_t sum = 0;
+  for (const auto& count : json["histograms"]["rewards"]["counts"]) sum += count.get<int64_t>();
+  EXPECT_EQ(sum, 7);
+}
+
 TEST(Dataset, ABadFileIsOneLineAndExitThree) {
   const auto bad = run({"dataset", "inspect", SOURCE_DIR "/README.md", "--kind", "d4rl", "--json"});
   EXPECT_EQ(bad.exit_code, 3);

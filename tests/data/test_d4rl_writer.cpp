@@ -2,6 +2,7 @@
 
 #include "rl_training/data/d4rl.h"
 #include "rl_training/data/dataset_file.h"
+#include "rl_training/data/npz.h"
 #include "rl_training/util/error.h"
 #include "tests/data/small_dataset.h"
 #include "tests/support/temporary_directory.h"
@@ -49,8 +50,48 @@ TEST(D4rlWriter, CompressesAndSaysWhereItCannotWrite) {
   const auto dataset = std::move(builder).build();
   save_d4rl_dataset(dataset, directory / "large.hdf5");
   EXPECT_LT(read_all(directory / "large.hdf5").size(), 100'000u);
-  EXPECT_EQ(load_dataset_file("auto", directory / "large.hdf5").rows(), 19'999);
+  EXPECT_EQ(load_dataset_file("auto", directory / "large.hdf5").rows(), 20'000);
   EXPECT_THROW(save_d4rl_dataset(dataset, directory / "none/a.hdf5"), Error);
+}
+
+// Rows that were dropped on the way in are not missed twice.
+TEST(Writers, KeepRowsAndNextActionsOfADroppedTimeout) {
+  const TemporaryDirectory directory;
+  const auto path =
+      std::string(SOURCE_DIR) + "/tests/data/fixtures/d4rl/pendulum_no_next_gzip.hdf5";
+  DatasetReadOptions drop;
+  drop.timeout_policy = TimeoutPolicy::drop;
+  const auto original = load_dataset_file("d4rl", path, drop);
+  const auto last = original.episodes()[0].rows - 1;
+  ASSERT_FALSE(original.truncated(last));
+  ASSERT_TRUE(original.next_action_valid(last));
+  save_npz_dataset(original, directory / "a.npz");
+  save_d4rl_dataset(original, directory / "a.hdf5");
+  for (const char* name : {"a.npz", "a.hdf5"}) {
+    for (const auto policy : {TimeoutPolicy::drop, TimeoutPolicy::keep}) {
+      DatasetReadOptions read;
+      read.timeout_policy = policy;
+      if (std::string(name) == "a.npz" && policy == TimeoutPolicy::drop) continue;
+      const auto again = load_dataset_file("auto", directory / name, read);
+      EXPECT_EQ(again.fingerprint(), original.with_next_actions().fingerprint()) << name;
+    }
+  }
+}
+
+TEST(Writers, ScaleActionsToTheEnvironment) {
+  const TemporaryDirectory directory;
+  const ActionBounds bounds{{-2}, {2}};
+  save_npz_dataset(small_dataset(), directory / "a.npz", &bounds);
+  save_d4rl_dataset(small_dataset(), directory / "a.hdf5", &bounds);
+  DatasetReadOptions read;
+  read.timeout_policy = TimeoutPolicy::keep;
+  for (const char* name : {"a.npz", "a.hdf5"}) {
+    read.bounds = nullptr;
+    EXPECT_FLOAT_EQ(load_dataset_file("auto", directory / name, read).action(3)[0], 0.6f);
+    read.bounds = &bounds;
+    EXPECT_EQ(load_dataset_file("auto", directory / name, read).fingerprint(),
+              small_dataset().fingerprint());
+  }
 }
 
 }  // namespace

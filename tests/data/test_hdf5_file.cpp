@@ -51,7 +51,7 @@ TEST(Hdf5File, ListsAndReads) {
     Hdf5Writer file;
     file.add("b", std::array<int64_t, 2>{2, 2}, std::vector<float>{1, 2, 3, 4.5f});
     file.add_flags("a", std::vector<uint8_t>{0, 1, 1});
-    file.add_attribute("count", 7);
+    file.add_attribute("", "count", int64_t{7});
     const auto bytes = file.bytes();
     output.array(bytes.data(), static_cast<int64_t>(bytes.size()));
   });
@@ -70,6 +70,52 @@ TEST(Hdf5File, ListsAndReads) {
     check(file.integer_attribute("count") == 7 && !file.integer_attribute("none"), "attribute");
     check(!file.text_attribute("count"), "text attribute");
   });
+}
+
+// Large packed arrays take another way than small ones: chunk by chunk, on several threads.
+TEST(Hdf5File, UnpacksChunksOfLargeArrays) {
+  const std::string path = std::string(SOURCE_DIR) + "/tests/data/fixtures/d4rl/large_chunks.hdf5";
+  const auto sums = [&](const std::string& key) {
+    const auto text =
+        run_in_sandbox(path, SandboxLimits::for_file(path), [&](SandboxOutput& output) {
+          Hdf5File file(path);
+          const auto floats = file.read_floats(key);
+          const auto doubles = file.read_doubles(key);
+          const auto columns = static_cast<size_t>(file.shape(key).at(1));
+          double whole = 0, weighted = 0, blocks = 0;
+          for (size_t i = 0; i < floats.size(); ++i) {
+            whole += floats[i];
+            weighted += doubles[i] * static_cast<double>(i % 1009);
+          }
+          const auto add = [&](int64_t first, std::span<const float> values) {
+            for (size_t i = 0; i < values.size(); ++i) {
+              blocks += values[i] *
+                        static_cast<double>((static_cast<size_t>(first) * columns + i) % 1009);
+            }
+          };
+          file.read_blocks(key, ArraySource::BlockUser<float>(add));
+          output.text(std::to_string(floats.size()) + " " + std::to_string(whole) + " " +
+                      std::to_string(weighted) + " " + std::to_string(blocks));
+        }).text;
+    return text;
+  };
+  // Row i, column k holds (i * columns + k) % 251 / 4, exact in both types.
+  for (const auto& [key, rows, columns] : {std::tuple{"float32_rows", 100'000, 3},
+                                           {"float32_columns", 100'000, 3},
+                                           {"float64_shuffled", 70'001, 5},
+                                           {"float32_shuffled", 100'003, 3},
+                                           {"float32_unpacked", 100'000, 3},
+                                           {"float32_missing_chunk", 100'000, 3}}) {
+    double whole = 0, weighted = 0;
+    const int64_t filled = std::string(key) == "float32_missing_chunk" ? 50'000 : rows;
+    for (int64_t i = 0; i < filled * columns; ++i) {
+      whole += static_cast<double>(i % 251) / 4;
+      weighted += static_cast<double>(i % 251) / 4 * static_cast<double>(i % 1009);
+    }
+    EXPECT_EQ(sums(key), std::to_string(rows * columns) + " " + std::to_string(whole) + " " +
+                             std::to_string(weighted) + " " + std::to_string(weighted))
+        << key;
+  }
 }
 
 }  // namespace

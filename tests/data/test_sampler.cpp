@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <memory>
 #include <vector>
@@ -162,6 +163,23 @@ TEST(ObsNormalizer, StateCarriesOver) {
   EXPECT_EQ(a, b);
   ObsNormalizer(2).apply(in.data(), a.data());
   EXPECT_EQ(a, in);
+}
+
+TEST(UniformSampler, GivesReturnsWhereTheyWereComputed) {
+  auto data = std::make_shared<const TransitionDataset>(small_dataset().with_mc_returns(0.5));
+  UniformSampler sampler(data, ObsNormalizer(2), Rng(3));
+  std::vector<float> rewards(64), returns(64);
+  BatchView view;
+  view.rows = 64;
+  view.rewards = rewards.data();
+  view.mc_returns = returns.data();
+  sampler.sample(view);
+  const std::array<float, 5> expected = {1 + 0.5f * 3.5f, 3.5f, 3, 4 + 2.5f, 5};
+  for (size_t i = 0; i < 64; ++i) {
+    EXPECT_EQ(returns[i], expected[static_cast<size_t>(rewards[i]) - 1]);
+  }
+  UniformSampler without(shared_small(), ObsNormalizer(2), Rng(3));
+  EXPECT_THROW(without.sample(view), Error);
 }
 
 }  // namespace

@@ -174,6 +174,20 @@ TEST(TransitionDataset, FingerprintKnowsWhereEpisodesEnd) {
   EXPECT_NE(cut_after(1), cut_after(2));
 }
 
+// A termination and a time-out end the sum alike; nothing is bootstrapped.
+TEST(TransitionDataset, MonteCarloReturnsStayInTheEpisode) {
+  const auto data = small_dataset().with_mc_returns(0.9);
+  EXPECT_FLOAT_EQ(data.mc_return(2), 3);
+  EXPECT_FLOAT_EQ(data.mc_return(1), 2 + 0.9f * 3);
+  EXPECT_FLOAT_EQ(data.mc_return(0), 1 + 0.9f * (2 + 0.9f * 3));
+  EXPECT_FLOAT_EQ(data.mc_return(4), 5);
+  EXPECT_FLOAT_EQ(data.mc_return(3), 4 + 0.9f * 5);
+  EXPECT_EQ(data.fingerprint(), small_dataset().fingerprint());
+  EXPECT_TRUE(data.with_next_actions().has_mc_returns());
+  EXPECT_FALSE(data.with_rewards(std::vector<float>(5, 1.0f)).has_mc_returns());
+  EXPECT_FALSE(small_dataset().has_mc_returns());
+}
+
 TEST(DatasetBuilder, EmptyEpisodesVanishAndOpenOnesEnd) {
   DatasetBuilder builder(1, 1);
   builder.begin_episode(std::array{1.0f});
@@ -215,7 +229,8 @@ TEST(DatasetBuilder, KnowsTheActionAfterACutEpisode) {
 TEST(SlotDatasetBuilder, EqualsTheCopyingOne) {
   const Column<float> obs(std::vector<float>{1, 2, 3, 99, 4, 5, 6});
   const Column<float> actions(std::vector<float>{.1f, .2f, .3f, .4f, .5f, .6f, .7f});
-  SlotDatasetBuilder slots(1, 1, obs, actions);
+  HeapMemory memory;
+  SlotDatasetBuilder slots(1, 1, obs, actions, memory);
   slots.add(0, 10, false, false);
   slots.add(1, 20, false, false);
   slots.end_episode(true);
@@ -237,12 +252,12 @@ TEST(SlotDatasetBuilder, EqualsTheCopyingOne) {
   EXPECT_EQ(in_place.with_next_actions().next_action(1)[0], .3f);
   EXPECT_FALSE(in_place.next_action_valid(3));
 
-  SlotDatasetBuilder misused(1, 1, obs, actions);
+  SlotDatasetBuilder misused(1, 1, obs, actions, memory);
   EXPECT_THROW(misused.add(6, 0, false, false), Error);  // no slot after it
   EXPECT_THROW(misused.add(-1, 0, false, false), Error);
   misused.add(0, 0, false, false);
   EXPECT_THROW(misused.add(2, 0, false, false), Error);  // leaves one out
-  EXPECT_THROW(SlotDatasetBuilder(2, 1, obs, actions), Error);
+  EXPECT_THROW(SlotDatasetBuilder(2, 1, obs, actions, memory), Error);
 }
 
 TEST(DatasetBuilder, RefusesMisuse) {

@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdlib>
+
+#include "rl_training/data/minari_writer.h"
 #include "rl_training/data/npz.h"
 #include "rl_training/envs/recipes.h"
 #include "rl_training/experiment/dataset_source.h"
@@ -62,6 +66,31 @@ TEST(DatasetSource, ActionsOfAFileAreInTheSaidUnits) {
   for (int64_t row = 0; row < made.rows(); ++row) {
     EXPECT_FLOAT_EQ(halved.action(row)[0], made.action(row)[0] / 2);
   }
+}
+
+TEST(DatasetSource, JoinsSeveralMinariDatasets) {
+  const TemporaryDirectory directory;
+  const auto first = recipe_dataset("pendulum/medium", 400, 0);
+  const auto second = recipe_dataset("pendulum/random", 600, 0);
+  save_minari_dataset(first, directory / "a-v0");
+  save_minari_dataset(second, directory / "b-v0");
+  ASSERT_EQ(::setenv("MINARI_DATASETS_PATH", directory.path().c_str(), 1), 0);
+  DatasetOptions options;
+  options.source.kind = "minari";
+  options.source.id = "a-v0, b-v0";
+  options.actions = "unit";
+  const auto both = load_transition_dataset(options, "Pendulum-v1");
+  options.source.id = "b-v0";
+  EXPECT_EQ(load_transition_dataset(options, "Pendulum-v1").mean_return(), second.mean_return());
+  options.source.id = ",";
+  EXPECT_THROW(load_transition_dataset(options, "Pendulum-v1"), Error);
+  ::unsetenv("MINARI_DATASETS_PATH");
+  EXPECT_EQ(both.rows(), 1000);
+  EXPECT_EQ(both.episodes().size(), first.episodes().size() + second.episodes().size());
+  const auto sum = [](const TransitionDataset& data) {
+    return data.mean_return() * static_cast<double>(data.episodes().size());
+  };
+  EXPECT_NEAR(sum(both), sum(first) + sum(second), 1e-6 * std::abs(sum(both)));
 }
 
 TEST(DatasetSource, RefusesDataOfAnotherTask) {

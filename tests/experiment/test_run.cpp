@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdlib>
 #include <map>
 #include <sstream>
 
@@ -212,6 +214,29 @@ TEST_F(RunTest, AnotherDatasetIsRefused) {
     EXPECT_EQ(error.place().key, "dataset_fingerprint");
     const auto present = load_transition_dataset(made.dataset, made.env_id).fingerprint();
     EXPECT_NE(error.message().find("got " + present), std::string::npos) << error.message();
+  }
+}
+
+TEST_F(RunTest, TrainsAlikeFromAFileAndFromItsCache) {
+  const auto file = directory_ / "data.npz";
+  save_npz_dataset(random_dataset("Pendulum-v1", 45'000, 1), file);  // large enough to be cached
+  // A file changed just now is not cached yet.
+  fs::last_write_time(file, fs::last_write_time(file) - std::chrono::hours(1));
+  ASSERT_EQ(::setenv("RL_TRAINING_CACHE", (directory_ / "cache").c_str(), 1), 0);
+  std::vector<std::string> metrics, tensors;
+  for (const char* cache : {"off", "auto", "auto", "auto"}) {
+    const auto result = train({"dataset_kind=npz", "dataset_size=0", "dataset_path=" + file,
+                               std::string("dataset_cache=") + cache, "reward_scale=0.5"});
+    metrics.push_back(read_all(result.run_dir + "/metrics.jsonl"));
+    tensors.push_back(tensors_of(result.checkpoint));
+    if (std::string(cache) == "off") EXPECT_FALSE(fs::exists(directory_ / "cache"));
+  }
+  ::unsetenv("RL_TRAINING_CACHE");
+  EXPECT_TRUE(fs::exists(directory_ / "cache"));
+  EXPECT_TRUE(warnings_.empty());
+  for (size_t i = 1; i < metrics.size(); ++i) {
+    EXPECT_EQ(metrics[i], metrics[0]);
+    EXPECT_EQ(tensors[i], tensors[0]);
   }
 }
 

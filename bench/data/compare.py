@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Opens a D4RL-like file with h5py + NumPy and with rl_training, in turns, and prints a table.
+
+    compare.py DATA_BENCH [--rows N] [--rounds N] [--file FILE.hdf5]
+
+Both read the same arrays. Ours also checks them, lays them out for training and computes the
+SHA-256 fingerprint; h5py hands over the raw arrays. Memory is the highest sum of the proportional
+set sizes of the process and its reader, beyond what the process has before, against the arrays that
+training needs.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+READ_H5PY = """
+import sys, time
+import h5py, numpy
+start = time.perf_counter()
+with h5py.File(sys.argv[1], "r") as file:
+    arrays = {key: file[key][()] for key in ("observations", "actions", "rewards", "terminals",
+                                             "timeouts", "next_observations") if key in file}
+print(time.perf_counter() - start)
+"""
+
+
+def proportional_bytes(pid):
+    total = 0
+    try:
+        with open(f"/proc/{pid}/smaps_rollup") as file:
+            for line in file:
+                if line.startswith("Pss:"):
+                    total += int(line.split()[1]) * 1024
+        with open(f"/proc/{pid}/task/{pid}/children") as file:
+            children = file.read().split()
+    except OSError:
+        return total
+    return total + sum(proportional_bytes(child) for child in children)
+
+
+def run(command, watch_memory=False):
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    peak = 0
+    while watch_memory and process.poll() is None:
+        peak = max(peak, proportional_bytes(process.pid))
+        time.sleep(0.002)
+    output = process.communicate()[0]
+    if process.returncode != 0:
+        sys.exit(f"failed: {' '.join(command)}")
+    return output, peak
+
+
+def open_ours(program, path, cache="", watch_memory=False):
+    output, peak = run([program, "open", path, cache], watch_memory)
+    return json.loads(output), peak
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--file", help="compare on this file instead of a made one")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        path = arguments.file or os.path.join(directory, "large.hdf5")
+        if not arguments.file:
+            run([arguments.program, "make", path, str(arguments.rows)])
+        small = os.path.join(directory, "small.hdf5")
+        run([arguments.program, "make", small, "1000"])
+        time.sleep(0.2)  # a file changed just now is not cached yet
+        theirs, ours, making, cached = [], [], [], []
+        for _ in range(arguments.rounds):
+            with tempfile.TemporaryDirectory(dir=directory) as cache:
+                theirs.append(float(run([sys.executable, "-c", READ_H5PY, path])[0]))
+                ours.append(open_ours(arguments.program, path)[0]["seconds"])
+                making.append(open_ours(arguments.program, path, cache)[0]["seconds"])
+                facts = open_ours(arguments.program, path, cache)[0]
+                cached.append(facts["seconds"])
+        base = max(open_ours(arguments.program, small, watch_memory=True)[1] for _ in range(5))
+        first = open_ours(arguments.program, path, watch_memory=True)[1]
+        with tempfile.TemporaryDirectory(dir=directory) as cache:
+            first_cached = open_ours(arguments.program, path, cache, watch_memory=True)[1]
+        size = os.path.getsize(path)
+    arrays = facts["array_bytes"]
+    print(f"{facts['rows']} rows, file {size / 1e6:.0f} MB, arrays for training {arrays / 1e6:.0f} MB")
+    print(f"{'':34}{'best':>9}{'median':>9}")
+    for name, values in (("h5py + NumPy, the arrays alone", theirs),
+                         ("first open, no cache", ours),
+                         ("first open, cache is made", making),
+                         ("open from the cache", cached)):
+        values = sorted(values)
+        print(f"{name:34}{values[0]:8.3f}s{values[len(values) // 2]:8.3f}s")
+    print(f"first open beside h5py: {min(theirs) / min(ours):.2f} times as fast (best rounds), "
+          f"with the cache made {min(theirs) / min(making):.2f}")
+    for name, peak in (("no cache", first), ("cache is made", first_cached)):
+        print(f"peak memory of the first open, {name}: {(peak - base) / arrays:.2f} x the arrays")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+// Opens datasets for bench/data/compare.py, in a process of its own so that time and memory are
+// those of opening alone.
+//   data_bench make FILE.hdf5 [ROWS]     a file like D4RL's: 17 observations, 6 actions
+//   data_bench open FILE [CACHE_DIR]     reads it, or maps it from a cache
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <string>
+
+#include "rl_training/data/d4rl.h"
+#include "rl_training/data/dataset_cache.h"
+#include "rl_training/util/error.h"
+#include "rl_training/util/rng.h"
+
+namespace rl_training {
+namespace {
+
+constexpr int64_t kObsDim = 17, kActionDim = 6, kEpisode = 1000;
+
+// Walks that drift back to zero: floats whose lower bits are noise, as those of a simulator.
+TransitionDataset make_dataset(int64_t rows) {
+  Rng rng(1, "data_bench");
+  DatasetBuilder builder(kObsDim, kActionDim);
+  std::array<float, kObsDim> obs{};
+  std::array<float, kActionDim> action{};
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t step = row % kEpisode;
+    if (step == 0) {
+      for (auto& value : obs) value = static_cast<float>(0.1 * rng.normal());
+      builder.begin_episode(obs);
+    }
+    for (auto& value : action) {
+      value = std::clamp(static_cast<float>(0.6 * rng.normal()), -1.0f, 1.0f);
+    }
+    for (auto& value : obs) value = 0.98f * value + static_cast<float>(0.2 * rng.normal());
+    builder.add(action, obs[8] - 0.1f * action[0], obs, false, step + 1 == kEpisode);
+  }
+  return std::move(builder).build();
+}
+
+int open_dataset(const std::string& path, const std::string& cache_directory) {
+  const auto start = std::chrono::steady_clock::now();
+  DatasetCacheOptions options;
+  options.directory = cache_directory;
+  options.warn = [](const std::string& line) { fmt::print(stderr, "warning: {}\n", line); };
+  DatasetCache cache(options);
+  const auto dataset = cache.load("d4rl", path, {});
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  // What training holds: every observation and action once, 16 bytes a row for the rest.
+  const int64_t slots = dataset.rows() + static_cast<int64_t>(dataset.episodes().size());
+  const int64_t bytes =
+      slots * 4 * (dataset.obs_dim() + dataset.action_dim()) + dataset.rows() * 16;
+  fmt::print(
+      "{{\"seconds\": {:.6f}, \"rows\": {}, \"array_bytes\": {}, \"fingerprint\": \"{}\"}}\n",
+      seconds.count(), dataset.rows(), bytes, dataset.fingerprint());
+  return 0;
+}
+
+int run(int count, char** words) {
+  const std::string command = count > 2 ? words[1] : "";
+  if (command == "make") {
+    save_d4rl_dataset(make_dataset(count > 3 ? std::atoll(words[3]) : 1'000'000), words[2]);
+    return 0;
+  }
+  if (command == "open") return open_dataset(words[2], count > 3 ? words[3] : "");
+  fmt::print(stderr, "usage: data_bench make FILE.hdf5 [ROWS] | open FILE [CACHE_DIR]\n");
+  return 2;
+}
+
+}  // namespace
+}  // namespace rl_training
+
+int main(int count, char** words) {
+  try {
+    return rl_training::run(count, words);
+  } catch (const rl_training::Error& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return error.exit_code();
+  }
+}

@@ -1,0 +1,27 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cli/arguments.h"
+#include "rl_training/data/dataset_file.h"
+
+namespace rl_training {
+
+// How dataset files are to be read; the same words as in a config.
+struct ReadArguments {
+  std::string kind = "auto", env_id, timeout_policy = "auto", columns;
+  bool allow_nonfinite = false;
+  ActionBounds bounds;  // of the environment, if one was named
+
+  // `env_meaning` is the help of --env.
+  void add_to(CLI::App& command, const char* env_meaning);
+  // With `scale`, actions are scaled by the bounds; without, they stay as they are in the file.
+  DatasetReadOptions options(bool scale);
+};
+
+// The subcommands that write a dataset.
+void add_dataset_convert(CLI::App& parent, Invocation& call);
+void add_dataset_collect(CLI::App& parent, Invocation& call);
+void add_dataset_mix(CLI::App& parent, Invocation& call);
+
+}  // namespace rl_training

@@ -1,0 +1,197 @@
+#include <fmt/format.h>
+
+#include "cli/dataset_arguments.h"
+#include "cli/greedy_policy.h"
+#include "cli/output.h"
+#include "rl_training/data/d4rl.h"
+#include "rl_training/data/minari_writer.h"
+#include "rl_training/data/mixing.h"
+#include "rl_training/data/npz.h"
+#include "rl_training/envs/registry.h"
+#include "rl_training/envs/rollout.h"
+#include "rl_training/experiment/trained_policy.h"
+
+namespace rl_training {
+namespace {
+
+// Where a dataset goes.
+struct WriteArguments {
+  std::string out, format = "auto";
+
+  void add_to(CLI::App& command) {
+    command
+        .add_option(
+            "OUT", out,
+            "what to write: .npz, .hdf5 in D4RL's layout, or a directory NAME-v0 for Minari")
+        ->required()
+        ->type_name("");
+    command.add_option("--to", format, "format: auto (by the name), npz, d4rl, minari")
+        ->check(CLI::IsMember({"auto", "npz", "d4rl", "minari"}))
+        ->type_name("FORMAT");
+  }
+
+  std::string chosen() const {
+    if (format != "auto") return format;
+    if (out.ends_with(".npz")) return "npz";
+    if (out.ends_with(".hdf5") || out.ends_with(".h5")) return "d4rl";
+    throw Error(ErrorKind::config, {out, 0, ""},
+                "unknown format of the output (expected a name that ends in .npz, .hdf5 or .h5, or "
+                "--to minari)");
+  }
+
+  // `bounds` of the environment, where known; with `scale` the actions are in [-1, 1] so far.
+  void save(const TransitionDataset& dataset, const ActionBounds* bounds, bool scale,
+            const Invocation& call) const {
+    const auto kind = chosen();
+    const ActionBounds* scaled_to = scale ? bounds : nullptr;
+    if (kind == "npz") save_npz_dataset(dataset, out, scaled_to);
+    if (kind == "d4rl") save_d4rl_dataset(dataset, out, scaled_to);
+    if (kind == "minari") {
+      MinariDetails details;
+      details.bounds = bounds;
+      details.scale_actions = scale;
+      save_minari_dataset(dataset, out, details);
+    }
+    const Json report = {{"path", out},
+                         {"kind", kind},
+                         {"rows", dataset.rows()},
+                         {"episodes", dataset.episodes().size()},
+                         {"return_mean", json_number(dataset.mean_return())},
+                         {"fingerprint", dataset.fingerprint()}};
+    if (call.json) return print_json(report);
+    print(fmt::format("{}: {} rows, {} episodes, mean return {:.1f}\n", out, dataset.rows(),
+                      dataset.episodes().size(), dataset.mean_return()));
+  }
+};
+
+constexpr const char* kEnvOfFiles =
+    "environment of the data: the time limit of files that mark none, the action space of Minari";
+
+struct MixArguments {
+  std::vector<std::string> inputs;
+  std::vector<double> weights;
+  NumberArgument size{"0"}, seed{"0"};
+};
+
+TransitionDataset mix(const MixArguments& arguments, ReadArguments& read) {
+  if (!arguments.weights.empty() && arguments.weights.size() != arguments.inputs.size()) {
+    throw Error(ErrorKind::config, {"", 0, "--weights"},
+                fmt::format("one for each input is needed (expected {}, got {})",
+                            arguments.inputs.size(), arguments.weights.size()));
+  }
+  const auto size = arguments.size.read("--size", between(0, 1e9));
+  const auto seed = static_cast<uint64_t>(arguments.seed.read("--seed", at_least(0)));
+  std::vector<DatasetPart> parts;
+  for (size_t i = 0; i < arguments.inputs.size(); ++i) {
+    auto dataset = load_dataset_file(read.kind, arguments.inputs[i], read.options(false));
+    // Without weights all rows of each are taken.
+    const double weight =
+        arguments.weights.empty() ? static_cast<double>(dataset.rows()) : arguments.weights[i];
+    parts.push_back({std::move(dataset), weight});
+  }
+  return mix_transition_datasets(parts, size, seed);
+}
+
+struct CollectArguments {
+  std::string env_id, run;
+  NumberArgument size{"10000"}, seed{"0"};
+};
+
+// The dataset, and in `bounds` those of its environment.
+TransitionDataset collect(const CollectArguments& arguments, ActionBounds& bounds) {
+  const auto size = arguments.size.read("--size", between(1, 1e9));
+  const auto seed = static_cast<uint64_t>(arguments.seed.read("--seed", at_least(0)));
+  if (arguments.run.empty()) {
+    bounds = make_environment(arguments.env_id)->spec().action;
+    return random_dataset(arguments.env_id, size, seed);
+  }
+  TrainedPolicy policy(find_checkpoint(arguments.run, print_note));
+  const auto env = arguments.env_id.empty() ? make_environment(policy.env().id, policy.config().env)
+                                            : make_environment(arguments.env_id);
+  bounds = env->spec().action;
+  return collect_dataset(*env, greedy_policy(policy), size, Rng(seed, "collect"));
+}
+
+}  // namespace
+
+void add_dataset_convert(CLI::App& parent, Invocation& call) {
+  auto read = std::make_shared<ReadArguments>();
+  read->timeout_policy = "keep";  // no step is lost that can be kept
+  auto path = std::make_shared<std::string>();
+  auto write = std::make_shared<WriteArguments>();
+  auto* command = add_command(
+      parent, call, "convert", "Read a dataset in one format and write it in another",
+      "  rl_training dataset convert hopper_medium-v2.hdf5 hopper.npz\n"
+      "  rl_training dataset convert log.csv log.hdf5 --csv-columns 'obs=x,v action=u reward=r'\n"
+      "  rl_training dataset convert log.npz pendulum-log-v0 --to minari --env Pendulum-v1",
+      [read, path, write, &call] {
+        write->chosen();  // before the work
+        const auto dataset = load_dataset_file(read->kind, *path, read->options(false));
+        write->save(dataset, read->env_id.empty() ? nullptr : &read->bounds, false, call);
+        return 0;
+      });
+  command->add_option("FILE", *path, "dataset file, or directory or id of a Minari dataset")
+      ->required()
+      ->type_name("");
+  write->add_to(*command);
+  read->add_to(*command, kEnvOfFiles);
+}
+
+void add_dataset_mix(CLI::App& parent, Invocation& call) {
+  auto read = std::make_shared<ReadArguments>();
+  auto write = std::make_shared<WriteArguments>();
+  auto arguments = std::make_shared<MixArguments>();
+  auto* command = add_command(
+      parent, call, "mix", "Draw whole episodes from several datasets by weight",
+      "  rl_training dataset mix both.hdf5 expert.hdf5 random.npz\n"
+      "  rl_training dataset mix mixed.npz expert.hdf5 random.npz --weights 3,1 --size 100000 "
+      "--seed 7",
+      [read, write, arguments, &call] {
+        write->chosen();
+        const auto dataset = mix(*arguments, *read);
+        write->save(dataset, read->env_id.empty() ? nullptr : &read->bounds, false, call);
+        return 0;
+      });
+  write->add_to(*command);
+  command->add_option("FILE", arguments->inputs, "datasets to draw from")
+      ->required()
+      ->type_name("");
+  command
+      ->add_option("--weights", arguments->weights,
+                   "share of each dataset; without them all rows of each")
+      ->delimiter(',')
+      ->type_name("W,W,...");
+  command->add_option("--size", arguments->size.text, "rows to draw; 0: as many as all have")
+      ->type_name("N");
+  command->add_option("--seed", arguments->seed.text, "seed of the draw")->type_name("N");
+  read->add_to(*command, kEnvOfFiles);
+}
+
+void add_dataset_collect(CLI::App& parent, Invocation& call) {
+  auto arguments = std::make_shared<CollectArguments>();
+  auto write = std::make_shared<WriteArguments>();
+  auto* command = add_command(
+      parent, call, "collect", "Record transitions of a random or a trained policy",
+      "  rl_training dataset collect random.npz --env Hopper-v4 --size 100000\n"
+      "  rl_training dataset collect expert.hdf5 --policy RUN --size 20000",
+      [arguments, write, &call] {
+        if (arguments->env_id.empty() && arguments->run.empty()) {
+          throw Error(ErrorKind::config, {"", 0, "--env"},
+                      "missing (expected --env ID for random actions, or --policy RUN)");
+        }
+        write->chosen();
+        ActionBounds bounds;
+        const auto dataset = collect(*arguments, bounds);
+        write->save(dataset, &bounds, true, call);
+        return 0;
+      });
+  write->add_to(*command);
+  command->add_option("--env", arguments->env_id, "environment to act in")->type_name("ID");
+  command
+      ->add_option("--policy", arguments->run, "run or checkpoint; without it actions are random")
+      ->type_name("RUN");
+  command->add_option("--size", arguments->size.text, "rows to record")->type_name("N");
+  command->add_option("--seed", arguments->seed.text, "seed of resets and actions")->type_name("N");
+}
+
+}  // namespace rl_training

@@ -1,0 +1,302 @@
+#include "rl_training/data/dataset_cache.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "rl_training/data/dataset_columns.h"
+#include "rl_training/data/minari.h"
+#include "rl_training/data/sandbox_channel.h"
+#include "rl_training/util/file_system.h"
+#include "rl_training/util/hash.h"
+
+namespace rl_training {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kHeader = ".json";
+constexpr const char* kData = ".data";
+constexpr const char* kTemporary = ".tmp-";
+constexpr size_t kDigestDigits = 64;
+
+int64_t nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
+
+// What tells a file from another one and from itself after a change. Null: no such file.
+Json identity(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return {};
+  return {{"path", path},
+          {"size", static_cast<int64_t>(info.st_size)},
+          {"inode", static_cast<uint64_t>(info.st_ino)},
+          {"device", static_cast<uint64_t>(info.st_dev)},
+          {"modified", nanoseconds(info.st_mtim)},
+          {"changed", nanoseconds(info.st_ctim)}};
+}
+
+// The files that a dataset is read from, or nothing where that cannot be told.
+Json identities(const std::string& kind, const std::string& path) {
+  std::error_code code;
+  std::vector<std::string> files = {path};
+  const bool directory = !fs::is_regular_file(path, code);
+  if (directory || kind == "minari") {
+    if ((kind != "auto" && kind != "minari") || find_minari_dataset(path).empty()) return {};
+    files = {minari_data_file(path)};
+    const auto metadata = fs::path(files[0]).parent_path() / "metadata.json";
+    if (fs::exists(metadata, code)) files.push_back(metadata.string());
+  }
+  Json all = Json::array();
+  for (const auto& name : files) {
+    const auto full = fs::canonical(name, code);
+    auto found = code ? Json() : identity(full.string());
+    if (found.is_null()) return {};
+    all.push_back(std::move(found));
+  }
+  return all;
+}
+
+// Whether a change from now on would show in the times of each file.
+bool settled(const Json& sources, int64_t milliseconds) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  const int64_t now = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                          std::chrono::system_clock::now().time_since_epoch())
+                          .count();
+  for (const auto& source : sources) {
+    const int64_t last =
+        std::max(source.at("modified").get<int64_t>(), source.at("changed").get<int64_t>());
+    // Whole seconds: a file system that counts no finer, or by two.
+    const int64_t margin = last % kSecond == 0 ? 2 * kSecond : milliseconds * 1'000'000;
+    if (milliseconds > 0 && now - last < margin) return false;
+  }
+  return true;
+}
+
+// Everything that changes what reading gives, besides the content of the files.
+std::string entry_name(const Json& sources, const std::string& kind,
+                       const DatasetReadOptions& read) {
+  Json key = {{"layout", DatasetColumns::kLayout},
+              {"path", sources.at(0).at("path")},
+              {"kind", kind},
+              {"policy", read.timeout_policy ? static_cast<int>(*read.timeout_policy) : -1},
+              {"episode_length", read.episode_length},
+              {"allow_nonfinite", read.allow_nonfinite},
+              {"columns", read.columns}};
+  if (read.bounds) key["bounds"] = {read.bounds->low, read.bounds->high};
+  return sha256_hex(key.dump(-1, ' ', false, Json::error_handler_t::replace)).substr(0, 32);
+}
+
+// Changes with every start of the machine.
+std::string boot_id() {
+  try {
+    return posix_file_system().read_file("/proc/sys/kernel/random/boot_id");
+  } catch (const Error&) {
+    return "";  // then nothing is ever taken as written since the start
+  }
+}
+
+// The header without its digest; null where it is damaged.
+Json read_header(const std::string& path) {
+  auto& files = posix_file_system();
+  if (!files.exists(path)) return {};
+  const auto text = files.read_file(path);
+  if (text.size() < kDigestDigits + 1) return {};
+  const auto body = text.substr(0, text.size() - kDigestDigits - 1);
+  if (text.substr(body.size() + 1) != sha256_hex(body)) return {};
+  return Json::parse(body, nullptr, /*allow_exceptions=*/false);
+}
+
+void write_header(const std::string& path, const Json& body) {
+  const auto text = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  write_file_atomically(posix_file_system(), path, text + "\n" + sha256_hex(text));
+}
+
+class OpenFile {
+ public:
+  OpenFile(const std::string& path, int flags)
+      : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0600)) {
+    if (fd_ < 0) throw Error(ErrorKind::io, {path, 0, ""}, std::strerror(errno));
+  }
+  ~OpenFile() { ::close(fd_); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+TransitionDataset map_columns(const std::string& path, const Json& header) {
+  const OpenFile file(path, O_RDONLY);
+  const auto size = header.at("data").at("size").get<int64_t>();
+  const auto all = map_file(file.get(), size);
+  std::vector<Column<unsigned char>> arrays;
+  for (const auto& array : header.at("arrays")) {
+    const auto offset = array.at(0).get<int64_t>(), bytes = array.at(1).get<int64_t>();
+    if (offset < 0 || bytes < 0 || offset > size || bytes > size - offset) {
+      throw Error(ErrorKind::data, "an array lies outside the file");
+    }
+    arrays.push_back(all.part(offset, bytes));
+  }
+  return DatasetColumns::take_over(header.at("columns"), arrays);
+}
+
+// What processes that were killed left behind.
+void remove_leftovers(const std::string& directory) {
+  auto& files = posix_file_system();
+  for (const auto& name : files.list_directory(directory)) {
+    const auto at = name.find(kTemporary);
+    if (at == std::string::npos) continue;
+    const int process = std::atoi(name.c_str() + at + std::strlen(kTemporary));
+    if (process > 0 && ::kill(process, 0) != 0 && errno == ESRCH) {
+      files.remove_all(directory + "/" + name);
+    }
+  }
+}
+
+}  // namespace
+
+std::string DatasetCache::default_directory() {
+  const auto variable = [](const char* name) -> std::string {
+    const char* value = std::getenv(name);
+    return value ? value : "";
+  };
+  if (const auto own = variable("RL_TRAINING_CACHE"); !own.empty()) return own;
+  if (const auto xdg = variable("XDG_CACHE_HOME"); !xdg.empty()) return xdg + "/rl_training";
+  const auto home = variable("HOME");
+  return home.empty() ? "" : home + "/.cache/rl_training";
+}
+
+TransitionDataset DatasetCache::load(const std::string& kind, const std::string& path,
+                                     const DatasetReadOptions& read) {
+  const auto sources = options_.directory.empty() ? Json() : identities(kind, path);
+  if (!sources.is_array() || sources.at(0).at("size").get<int64_t>() < options_.minimum_bytes) {
+    return load_dataset_file(kind, path, read);
+  }
+  const auto name = entry_name(sources, kind, read);
+  if (auto dataset = open_entry(name, sources)) return *std::move(dataset);
+  if (settled(sources, options_.settle_milliseconds)) {
+    if (auto dataset = make_entry(name, sources, kind, path, read)) return *std::move(dataset);
+  }
+  return load_dataset_file(kind, path, read);
+}
+
+std::optional<TransitionDataset> DatasetCache::open_entry(const std::string& name,
+                                                          const Json& sources) {
+  const auto header_path = file(name + kHeader), data_path = file(name + kData);
+  try {
+    if (!posix_file_system().exists(header_path)) return std::nullopt;
+    auto header = read_header(header_path);
+    if (!header.is_object()) throw Error(ErrorKind::data, "its header is damaged");
+    if (header.at("sources") != sources) return std::nullopt;  // the file has changed
+    const auto data = identity(data_path);
+    if (data.is_null() || data.at("size") != header.at("data").at("size")) {
+      throw Error(ErrorKind::data, "its data are not all there");
+    }
+    auto dataset = map_columns(data_path, header);
+    const auto boot = boot_id();
+    if (boot.empty() || header.at("boot") != boot || header.at("data") != data) {
+      if (!DatasetColumns::is_intact(dataset)) {
+        throw Error(ErrorKind::data, "its data are damaged");
+      }
+      header["boot"] = boot;
+      header["data"] = data;
+      write_header(header_path, header);
+    }
+    return dataset;
+  } catch (const std::exception& error) {
+    options_.warn("dataset cache " + header_path + " is made anew: " + error.what());
+    return std::nullopt;
+  }
+}
+
+std::optional<TransitionDataset> DatasetCache::make_entry(const std::string& name,
+                                                          const Json& sources,
+                                                          const std::string& kind,
+                                                          const std::string& path,
+                                                          const DatasetReadOptions& read) {
+  auto& files = posix_file_system();
+  const auto temporary = file(name + kData + kTemporary + std::to_string(::getpid()));
+  const auto give_up = [&](const std::string& reason) {
+    options_.warn("no dataset cache: " + reason);
+    std::error_code ignored;
+    fs::remove(temporary, ignored);
+    return std::nullopt;
+  };
+  try {
+    files.make_directories(options_.directory);
+    remove_leftovers(options_.directory);
+    files.remove_all(temporary);
+    const OpenFile output(temporary, O_RDWR | O_CREAT | O_EXCL);
+    const auto result = read_transitions(kind, path, read, output.get());
+    if (identities(kind, path) != sources) {
+      return give_up(path + " changed while it was read");
+    }
+    const Json facts = Json::parse(result.text);
+    Json arrays = Json::array();
+    for (size_t i = 0; i < result.arrays.size(); ++i) {
+      arrays.push_back({result.offsets[i], result.arrays[i].size()});
+    }
+    auto dataset = DatasetColumns::take_over(facts.at("columns"), result.arrays);
+    commit(name, temporary,
+           {{"kind", kind},
+            {"rows", dataset.rows()},
+            {"fingerprint", dataset.fingerprint()},
+            {"sources", sources},
+            {"columns", facts.at("columns")},
+            {"arrays", arrays}});
+    return dataset;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::io) return give_up(error.what());
+    std::error_code ignored;
+    fs::remove(temporary, ignored);
+    throw;
+  }
+}
+
+// The data come first: a header speaks only of what is there.
+void DatasetCache::commit(const std::string& name, const std::string& temporary, const Json& body) {
+  auto& files = posix_file_system();
+  files.remove_all(file(name + kHeader));
+  files.rename(temporary, file(name + kData));
+  Json header = body;
+  header["data"] = identity(file(name + kData));
+  header["boot"] = boot_id();
+  write_header(file(name + kHeader), header);
+}
+
+std::vector<CachedDataset> DatasetCache::list() const {
+  std::vector<CachedDataset> all;
+  if (options_.directory.empty()) return all;
+  for (const auto& name : posix_file_system().list_directory(options_.directory)) {
+    if (!name.ends_with(kHeader)) continue;
+    const auto header = read_header(file(name));
+    if (!header.is_object() || !header.contains("sources")) continue;
+    const auto data = name.substr(0, name.size() - std::strlen(kHeader)) + kData;
+    all.push_back({header.at("sources").at(0).at("path").get<std::string>(),
+                   header.at("kind").get<std::string>(), header.at("rows").get<int64_t>(),
+                   header.at("data").at("size").get<int64_t>(), file(data)});
+  }
+  return all;
+}
+
+int64_t DatasetCache::clear() {
+  auto& files = posix_file_system();
+  int64_t bytes = 0;
+  if (options_.directory.empty()) return bytes;
+  for (const auto& name : files.list_directory(options_.directory)) {
+    const bool ours = name.find(kData) != std::string::npos || name.ends_with(kHeader);
+    if (!ours || name.size() < 32) continue;
+    bytes += static_cast<int64_t>(files.file_size(file(name)));
+    files.remove_all(file(name));
+  }
+  return bytes;
+}
+
+}  // namespace rl_training

@@ -1,0 +1,63 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rl_training/data/dataset_file.h"
+#include "rl_training/data/transition_dataset.h"
+#include "rl_training/util/json.h"
+
+namespace rl_training {
+
+struct DatasetCacheOptions {
+  std::string directory;              // "": no cache
+  int64_t minimum_bytes = 1 << 20;    // smaller files are read anew as quickly
+  int64_t settle_milliseconds = 100;  // a file changed later than this ago is not cached yet
+  std::function<void(const std::string&)> warn = [](const std::string&) {};
+};
+
+struct CachedDataset {
+  std::string path;  // of the file it was made from
+  std::string kind;
+  int64_t rows = 0, bytes = 0;
+  std::string data_file;
+};
+
+// Datasets made from files, kept as files that are mapped rather than read. An entry belongs to one
+// path and one way of reading it. It is used only if
+// - each file it was made from still has its size, inode and times of change, and had not been
+//   changed just before it was read (times are too coarse to tell a second change from the first);
+// - its header is whole (it ends with its SHA-256);
+// - its data file is the one the header speaks of (size, inode, time of change) and was written or
+//   checked since the machine started. Otherwise all of it is read once and compared with the
+//   hashes in the header: a crash may have lost what was not yet on the disk.
+// Anything else is made anew. What cannot be written is a warning; the dataset loads all the same.
+class DatasetCache {
+ public:
+  explicit DatasetCache(DatasetCacheOptions options) : options_(std::move(options)) {}
+
+  // $RL_TRAINING_CACHE, or rl_training below $XDG_CACHE_HOME, or ~/.cache/rl_training; "" without
+  // any of them.
+  static std::string default_directory();
+
+  // As load_dataset_file.
+  TransitionDataset load(const std::string& kind, const std::string& path,
+                         const DatasetReadOptions& read);
+
+  std::vector<CachedDataset> list() const;
+  // The number of bytes given back.
+  int64_t clear();
+
+ private:
+  std::optional<TransitionDataset> open_entry(const std::string& name, const Json& sources);
+  std::optional<TransitionDataset> make_entry(const std::string& name, const Json& sources,
+                                              const std::string& kind, const std::string& path,
+                                              const DatasetReadOptions& read);
+  void commit(const std::string& name, const std::string& temporary, const Json& body);
+  std::string file(const std::string& name) const { return options_.directory + "/" + name; }
+
+  DatasetCacheOptions options_;
+};
+
+}  // namespace rl_training

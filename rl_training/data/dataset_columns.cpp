@@ -1,0 +1,93 @@
+#include "rl_training/data/dataset_columns.h"
+
+#include <utility>
+
+#include "rl_training/util/error.h"
+
+namespace rl_training {
+namespace {
+
+[[noreturn]] void does_not_fit() {
+  throw Error(ErrorKind::data, "the columns of the dataset do not fit each other");
+}
+
+template <class T>
+void give(SandboxOutput& output, const Column<T>& column) {
+  output.array(column.data(), column.size() * static_cast<int64_t>(sizeof(T)));
+}
+
+template <class T>
+Column<T> take(const Column<unsigned char>& bytes) {
+  if (bytes.size() % static_cast<int64_t>(sizeof(T)) != 0) does_not_fit();
+  return {std::make_shared<Column<unsigned char>>(bytes), reinterpret_cast<const T*>(bytes.data()),
+          bytes.size() / static_cast<int64_t>(sizeof(T))};
+}
+
+}  // namespace
+
+Json DatasetColumns::hand_over(TransitionDataset dataset, SandboxOutput& output) {
+  if (dataset.hashes_.next_actions.empty()) {
+    dataset.hashes_.next_actions = dataset.hash_next_actions();
+  }
+  give(output, dataset.obs_);
+  give(output, dataset.actions_);
+  give(output, dataset.rows_);
+  give(output, dataset.episodes_);
+  give(output, dataset.next_actions_);
+  return {{"obs_dim", dataset.obs_dim_},
+          {"action_dim", dataset.action_dim_},
+          {"next_actions", static_cast<int>(dataset.next_actions_kind_)},
+          {"hashes",
+           {dataset.hashes_.obs, dataset.hashes_.actions, dataset.hashes_.rewards,
+            dataset.hashes_.next_actions}}};
+}
+
+TransitionDataset DatasetColumns::take_over(const Json& facts,
+                                            const std::vector<Column<unsigned char>>& arrays) {
+  static_assert(sizeof(TransitionDataset::Row) == 16 && sizeof(Episode) == 16);
+  const auto obs_dim = facts.at("obs_dim").get<int64_t>();
+  const auto action_dim = facts.at("action_dim").get<int64_t>();
+  if (arrays.size() != 5 || obs_dim < 1 || action_dim < 1) does_not_fit();
+  TransitionDataset dataset(obs_dim, action_dim, take<float>(arrays[0]), take<float>(arrays[1]),
+                            take<TransitionDataset::Row>(arrays[2]), take<Episode>(arrays[3]));
+  dataset.next_actions_ = take<float>(arrays[4]);
+  dataset.next_actions_kind_ =
+      static_cast<TransitionDataset::NextActions>(facts.at("next_actions").get<int>());
+  const auto& hashes = facts.at("hashes");
+  dataset.hashes_ = {hashes.at(0).get<std::string>(), hashes.at(1).get<std::string>(),
+                     hashes.at(2).get<std::string>(), hashes.at(3).get<std::string>()};
+
+  const int64_t slots = dataset.obs_.size() / dataset.obs_dim_;
+  const bool given = dataset.next_actions_kind_ == TransitionDataset::NextActions::given;
+  if (dataset.obs_.size() % dataset.obs_dim_ != 0 ||
+      dataset.actions_.size() != slots * dataset.action_dim_ ||
+      dataset.next_actions_.size() != (given ? dataset.rows() * dataset.action_dim_ : 0)) {
+    does_not_fit();
+  }
+  dataset.update_fingerprint();
+  return dataset;
+}
+
+bool DatasetColumns::is_intact(const TransitionDataset& dataset) {
+  // First what says where things are: hashing follows it.
+  const int64_t slots = dataset.obs_.size() / dataset.obs_dim_;
+  int64_t rows = 0;
+  for (const Episode& episode : dataset.episodes()) {
+    if (episode.first_row != rows || episode.rows < 1 || episode.rows > dataset.rows() - rows) {
+      return false;
+    }
+    const int64_t first = dataset.rows_[rows].slot;
+    for (int64_t i = 0; i < episode.rows; ++i) {
+      if (dataset.rows_[rows + i].slot != first + i) return false;
+    }
+    if (first < 0 || first >= slots - episode.rows) return false;
+    rows += episode.rows;
+  }
+  if (rows != dataset.rows()) return false;
+  TransitionDataset again = dataset;
+  again.compute_hashes(true);
+  return again.fingerprint_ == dataset.fingerprint_ &&
+         again.hashes_.next_actions == dataset.hashes_.next_actions;
+}
+
+}  // namespace rl_training

@@ -1,0 +1,28 @@
+#pragma once
+#include <vector>
+
+#include "rl_training/data/sandbox.h"
+#include "rl_training/data/transition_dataset.h"
+#include "rl_training/util/json.h"
+
+namespace rl_training {
+
+// A dataset as arrays and a few facts, on its way from one process to another or in a file.
+class DatasetColumns {
+ public:
+  // Changes whenever the arrays or facts come to mean something else.
+  static constexpr int kLayout = 1;
+
+  // The arrays go to `output`, the facts are returned. The hash of derived next actions is among
+  // them, which spares with_next_actions() its reading.
+  static Json hand_over(TransitionDataset dataset, SandboxOutput& output);
+
+  // The same dataset. Arrays that do not fit the facts or each other: Error{data}.
+  static TransitionDataset take_over(const Json& facts,
+                                     const std::vector<Column<unsigned char>>& arrays);
+
+  // Whether what the arrays hold is what was handed over, all of it read again.
+  static bool is_intact(const TransitionDataset& dataset);
+};
+
+}  // namespace rl_training

@@ -1,0 +1,48 @@
+#pragma once
+#include <hdf5.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+// For hdf5_*.cpp only: nobody else sees libhdf5's header.
+namespace rl_training {
+
+// Closes a HDF5 object with the function that fits its kind.
+class Handle {
+ public:
+  Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
+  ~Handle() {
+    if (id_ >= 0) close_(id_);
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  operator hid_t() const { return id_; }
+  bool valid() const { return id_ >= 0; }
+  hid_t release() { return std::exchange(id_, -1); }
+
+ private:
+  hid_t id_;
+  herr_t (*close_)(hid_t);
+};
+
+// The innermost reason of the last failure: "inflate() failed".
+std::string last_hdf5_reason();
+
+// "" or why values of this type are not numbers that we read.
+std::string type_problem(hid_t type);
+
+// "" or why the storage of a dataset is not read.
+std::string storage_problem(hid_t plist);
+
+// "" or why a dataset of this size is refused before anything is allocated for it.
+// `file_size` bounds what is truly stored: chunks of a hostile file may share their bytes.
+std::string size_problem(hid_t dataset, hid_t plist, hid_t type, const std::vector<int64_t>& shape,
+                         int64_t file_size);
+
+// The product, or nothing past 2^62.
+std::optional<int64_t> product(const std::vector<int64_t>& shape, int64_t factor);
+
+}  // namespace rl_training

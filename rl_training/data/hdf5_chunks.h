@@ -1,0 +1,48 @@
+#pragma once
+#include <hdf5.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "rl_training/util/thread_pool.h"
+
+// For hdf5_*.cpp only: nobody else sees libhdf5's header.
+namespace rl_training {
+
+// Unpacks the chunks of an array on several threads, which libhdf5 does on one. Only for the usual
+// case: floats or doubles of this machine, rank 1 or 2, deflate with or without shuffle.
+class ChunkReader {
+ public:
+  // Nothing where the array is of another kind.
+  static std::optional<ChunkReader> open(hid_t dataset, const std::vector<int64_t>& shape,
+                                         int64_t file_size);
+
+  // The largest number of rows up to `most` that cuts no chunk; one row of chunks at least.
+  int64_t whole_chunk_rows(int64_t most) const {
+    return most < chunk_rows_ ? chunk_rows_ : most / chunk_rows_ * chunk_rows_;
+  }
+
+  // Rows [first, first + rows), beginning and ending between chunks or at the array's end. False
+  // where a chunk is missing, damaged or stored in another way; `out` may then hold anything.
+  template <class T>
+  bool read(int64_t first, int64_t rows, T* out, ThreadPool& pool) const;
+
+ private:
+  struct Packed {
+    int64_t row = 0, column = 0;
+    std::vector<unsigned char> bytes;
+  };
+  ChunkReader() = default;
+  bool fetch(int64_t row, int64_t column, Packed& packed) const;
+  template <class T>
+  bool unpack(const Packed& packed, int64_t first, int64_t rows, T* out) const;
+
+  hid_t dataset_ = -1;  // not ours
+  int rank_ = 1;
+  int64_t rows_ = 0, columns_ = 1, chunk_rows_ = 1, chunk_columns_ = 1;
+  int64_t item_ = 4, file_size_ = 0;
+  bool shuffled_ = false;
+};
+
+}  // namespace rl_training

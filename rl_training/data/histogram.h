@@ -1,0 +1,29 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rl_training {
+
+// How often values fall into equal parts of [low, high].
+class Histogram {
+ public:
+  Histogram() = default;
+  // `low` = `high`: one part.
+  Histogram(double low, double high, int parts = 24);
+
+  // Values that are not finite are left out.
+  void add(double value);
+
+  double low() const { return low_; }
+  double high() const { return high_; }
+  const std::vector<int64_t>& counts() const { return counts_; }
+  // One character a part, its height relative to the most frequent one; a blank: never.
+  std::string bars() const;
+
+ private:
+  double low_ = 0, high_ = 0;
+  std::vector<int64_t> counts_;
+};
+
+}  // namespace rl_training

@@ -1,0 +1,162 @@
+#include "rl_training/data/minari_writer.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <regex>
+
+#include "rl_training/data/flat_arrays.h"
+#include "rl_training/data/hdf5_writer.h"
+#include "rl_training/data/sandbox.h"
+#include "rl_training/util/error.h"
+#include "rl_training/util/file_system.h"
+#include "rl_training/util/json.h"
+
+namespace rl_training {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kMinariVersion = "0.5.3";
+
+// The arrays of one episode, its rewards as doubles like Minari's.
+struct EpisodeArrays {
+  std::vector<float> obs, actions;
+  std::vector<double> rewards;
+  std::vector<uint8_t> terminations, truncations;
+
+  EpisodeArrays(const TransitionDataset& dataset, const Episode& episode,
+                const ActionBounds* bounds) {
+    const auto count = static_cast<size_t>((episode.rows + 1) * dataset.obs_dim());
+    // The slots of an episode lie side by side, the last observation included.
+    obs.assign(dataset.obs(episode.first_row), dataset.obs(episode.first_row) + count);
+    for (int64_t row = episode.first_row; row < episode.first_row + episode.rows; ++row) {
+      append_actions(dataset, bounds, dataset.action(row), actions);
+      rewards.push_back(dataset.reward(row));
+      terminations.push_back(dataset.terminated(row) ? 1 : 0);
+      truncations.push_back(dataset.truncated(row) ? 1 : 0);
+    }
+    if (terminations.back() == 0) truncations.back() = 1;
+  }
+};
+
+void add_reward_facts(Hdf5Writer& file, const std::string& group,
+                      const std::vector<double>& rewards) {
+  double sum = 0, squares = 0;
+  for (const double reward : rewards) sum += reward;
+  const double mean = sum / static_cast<double>(rewards.size());
+  for (const double reward : rewards) squares += (reward - mean) * (reward - mean);
+  file.add_attribute(group, "rewards_sum", sum);
+  file.add_attribute(group, "rewards_mean", mean);
+  file.add_attribute(group, "rewards_std",
+                     std::sqrt(squares / static_cast<double>(rewards.size())));
+  file.add_attribute(group, "rewards_min", *std::min_element(rewards.begin(), rewards.end()));
+  file.add_attribute(group, "rewards_max", *std::max_element(rewards.begin(), rewards.end()));
+}
+
+std::vector<char> hdf5_bytes(const TransitionDataset& dataset, const ActionBounds* bounds) {
+  Hdf5Writer file(Hdf5Storage::extendable);
+  int64_t number = 0;
+  for (const Episode& episode : dataset.episodes()) {
+    const EpisodeArrays arrays(dataset, episode, bounds);
+    const std::string group = "episode_" + std::to_string(number);
+    file.add(group + "/observations", std::array{episode.rows + 1, dataset.obs_dim()},
+             std::span<const float>(arrays.obs));
+    file.add(group + "/actions", std::array{episode.rows, dataset.action_dim()},
+             std::span<const float>(arrays.actions));
+    file.add(group + "/rewards", std::array{episode.rows}, std::span<const double>(arrays.rewards));
+    file.add_flags(group + "/terminations", arrays.terminations);
+    file.add_flags(group + "/truncations", arrays.truncations);
+    file.add_attribute(group, "id", number);
+    file.add_attribute(group, "total_steps", episode.rows);
+    add_reward_facts(file, group, arrays.rewards);
+    ++number;
+  }
+  return file.bytes();
+}
+
+// A list of numbers as Python's json writes it, with bare Infinity.
+std::string python_list(const std::vector<double>& values) {
+  std::string text = "[";
+  for (const double value : values) {
+    if (text.size() > 1) text += ", ";
+    text += std::isinf(value) ? (value < 0 ? "-Infinity" : "Infinity") : Json(value).dump();
+  }
+  return text + "]";
+}
+
+std::string box_space(const std::vector<double>& low, const std::vector<double>& high) {
+  return R"({"type": "Box", "dtype": "float32", "shape": [)" + std::to_string(low.size()) +
+         R"(], "low": )" + python_list(low) + R"(, "high": )" + python_list(high) + "}";
+}
+
+std::string unbounded_space(int64_t dims) {
+  const auto size = static_cast<size_t>(dims);
+  return box_space(std::vector<double>(size, -INFINITY), std::vector<double>(size, INFINITY));
+}
+
+Json metadata(const TransitionDataset& dataset, const MinariDetails& details, const std::string& id,
+              size_t file_bytes) {
+  const auto megabytes = static_cast<double>(file_bytes) / 1e6;
+  return {{"total_episodes", dataset.episodes().size()},
+          {"total_steps", dataset.rows()},
+          {"data_format", "hdf5"},
+          {"observation_space", unbounded_space(dataset.obs_dim())},
+          {"action_space", details.bounds ? box_space(details.bounds->low, details.bounds->high)
+                                          : unbounded_space(dataset.action_dim())},
+          {"dataset_size", std::round(megabytes * 10) / 10},
+          {"dataset_id", id},
+          {"code_permalink", "none"},
+          {"author", Json::array({"unknown"})},
+          {"author_email", Json::array({"unknown"})},
+          {"algorithm_name", details.algorithm_name},
+          {"minari_version", kMinariVersion}};
+}
+
+}  // namespace
+
+void save_minari_dataset(const TransitionDataset& dataset, const std::string& directory,
+                         const MinariDetails& details) {
+  const auto place = fs::path(directory).lexically_normal();
+  const auto path = (place.has_filename() ? place : place.parent_path()).string();
+  const auto name = fs::path(path).filename().string();
+  const auto id = details.dataset_id.empty() ? name : details.dataset_id;
+  if (!std::regex_match(id, std::regex("([A-Za-z0-9_.-]+/)*[A-Za-z0-9_.-]+-v[0-9]+"))) {
+    throw Error(ErrorKind::config, {path, 0, ""},
+                "not an id of a Minari dataset (expected a name that ends in -v0, -v1, ...)");
+  }
+  auto& files = posix_file_system();
+  if (files.exists(path)) throw Error(ErrorKind::io, {path, 0, ""}, "is there already");
+  const auto limits = SandboxLimits::for_writing(
+      dataset.rows() * 8 * (dataset.obs_dim() + dataset.action_dim() + 2) +
+      static_cast<int64_t>(dataset.episodes().size()) * 32768);
+  const ActionBounds* bounds = details.scale_actions ? details.bounds : nullptr;
+  const auto result = run_in_sandbox(path, limits, [&](SandboxOutput& output) {
+    const auto image = hdf5_bytes(dataset, bounds);
+    output.array(image.data(), static_cast<int64_t>(image.size()));
+  });
+  const auto image = result.arrays.at(0).span();
+
+  // Seen as a whole or not at all.
+  const auto temporary = path + ".tmp-" + std::to_string(::getpid());
+  try {
+    files.make_directories(temporary + "/data");
+    files.write_file(temporary + "/data/main_data.hdf5",
+                     {reinterpret_cast<const char*>(image.data()), image.size()});
+    files.write_file(temporary + "/data/metadata.json",
+                     metadata(dataset, details, id, image.size()).dump() + "\n");
+    files.sync_directory(temporary + "/data");
+    files.rename(temporary, path);
+  } catch (const Error&) {
+    std::error_code ignored;
+    fs::remove_all(temporary, ignored);
+    throw;
+  }
+  const auto parent = fs::path(path).parent_path().string();
+  files.sync_directory(parent.empty() ? "." : parent);
+}
+
+}  // namespace rl_training

@@ -1,0 +1,24 @@
+#pragma once
+#include <string>
+
+#include "rl_training/data/action_bounds.h"
+#include "rl_training/data/transition_dataset.h"
+
+namespace rl_training {
+
+struct MinariDetails {
+  std::string dataset_id;                // "": the name of the directory
+  const ActionBounds* bounds = nullptr;  // of the environment, for the action space
+  bool scale_actions = false;            // from [-1, 1] to the bounds
+  std::string algorithm_name = "unknown";
+};
+
+// Makes `directory` a Minari dataset in the layout of 0.5.3: data/main_data.hdf5, one group for
+// each episode, and data/metadata.json. Its name must end in a version, -v0 say, and nothing may be
+// there yet. Reading it gives the same transitions, except that an episode which ends without a
+// flag ends truncated, as Minari has it, and that an action known to have followed a cut episode
+// has no place.
+void save_minari_dataset(const TransitionDataset& dataset, const std::string& directory,
+                         const MinariDetails& details = {});
+
+}  // namespace rl_training

@@ -1,0 +1,47 @@
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rl_training/data/sandbox.h"
+#include "rl_training/util/error.h"
+
+namespace rl_training {
+
+constexpr int64_t kMaxSandboxMessage = int64_t{16} << 20;
+
+// The child's side of a sandbox: writes to the file that the parent will map.
+class SandboxSender final : public SandboxOutput {
+ public:
+  explicit SandboxSender(int descriptor) : descriptor_(descriptor) {}
+
+  void text(const std::string& text) override { text_ = text; }
+  std::shared_ptr<void> allocate(int64_t bytes) override;
+  void array(const void* data, int64_t bytes) override;
+
+  // What comes last: all went well, or not.
+  void finish();
+  void fail(const Error& error);
+
+ private:
+  struct Region {
+    const char* start;
+    int64_t offset, bytes;
+  };
+  void close(const std::string& message);
+  void append(const void* data, int64_t bytes);
+
+  int descriptor_;
+  std::string text_;
+  std::vector<std::pair<int64_t, int64_t>> arrays_;  // offset, bytes
+  std::vector<Region> regions_;
+  int64_t position_ = 0;
+};
+
+// The parent's side, once the child has ended well. An Error of the child is thrown.
+SandboxResult receive_from_sandbox(int descriptor);
+
+// The first `size` bytes of an open file, read-only.
+Column<unsigned char> map_file(int descriptor, int64_t size);
+
+}  // namespace rl_training
