@@ -74,6 +74,10 @@ struct AlgorithmOptions {
   virtual void visit_options(OptionVisitor& options);
   // Rules between keys, beyond the range of each: throws Error{config} naming the key.
   virtual void check() const {}
+
+ protected:
+  // Those above without `tau`, for an algorithm that has no target networks.
+  void visit_supervised_options(OptionVisitor& options);
 };
 
 // What an algorithm is built from.

@@ -1,5 +1,9 @@
 #include "rl_training/algorithms/registry.h"
 
+#include "rl_training/algorithms/awac.h"
+#include "rl_training/algorithms/bc.h"
+#include "rl_training/algorithms/crr.h"
+#include "rl_training/algorithms/iql.h"
 #include "rl_training/algorithms/td3_bc.h"
 #include "rl_training/util/text.h"
 
@@ -7,7 +11,7 @@ namespace rl_training {
 
 const std::vector<AlgorithmInfo>& algorithms() {
   static const std::vector<AlgorithmInfo> table = {
-      td3_bc_info(),
+      td3_bc_info(), iql_info(), awac_info(), crr_info(), bc_info(),
   };
   return table;
 }

@@ -1,4 +1,8 @@
 #pragma once
+#include "rl_training/algorithms/awac.h"
+#include "rl_training/algorithms/bc.h"
+#include "rl_training/algorithms/crr.h"
+#include "rl_training/algorithms/iql.h"
 #include "rl_training/algorithms/td3_bc.h"
 #include "rl_training/api/agent.h"
 
@@ -35,5 +39,9 @@ class AgentOf : public Agent {
 };
 
 using TD3BC = AgentOf<Td3BcOptions>;
+using IQL = AgentOf<IqlOptions>;
+using AWAC = AgentOf<AwacOptions>;
+using CRR = AgentOf<CrrOptions>;
+using BC = AgentOf<BcOptions>;
 
 }  // namespace rl_training

@@ -46,11 +46,14 @@ class TransitionDataset {
   TransitionDataset with_next_actions() const;
   // One for each row, in place of the rewards.
   TransitionDataset with_rewards(std::span<const float> rewards) const;
+  // These episodes alone, in the given order; the columns are shared.
+  TransitionDataset with_episodes(std::span<const int64_t> episodes) const;
 
   // SHA-256 over everything above.
   const std::string& fingerprint() const { return fingerprint_; }
 
-  double episode_return(int64_t episode) const;
+  // Sum over its rows of gamma^t reward.
+  double episode_return(int64_t episode, double gamma = 1.0) const;
   double mean_return() const;
 
   // Where slot, reward and flags of a row are kept, for prefetching.

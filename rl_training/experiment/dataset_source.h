@@ -27,6 +27,7 @@ struct DatasetOptions {
   DatasetSource source;
   std::vector<DatasetSource> mix;
   int64_t mix_size = 0, mix_seed = 0;
+  double top_fraction = 1;
   bool normalize_observations = true;
   std::string actions = "environment";
   std::string timeout_policy = "auto";
@@ -39,7 +40,9 @@ struct DatasetOptions {
 };
 
 // Reads, makes or mixes the dataset; actions come out scaled to [-1, 1], rewards transformed as the
-// options say. A dataset that does not fit the environment is Error{data}.
-TransitionDataset load_transition_dataset(const DatasetOptions& options, const std::string& env_id);
+// options say. `gamma` discounts the returns by which the best episodes are chosen. A dataset that
+// does not fit the environment is Error{data}.
+TransitionDataset load_transition_dataset(const DatasetOptions& options, const std::string& env_id,
+                                          double gamma = 1.0);
 
 }  // namespace rl_training

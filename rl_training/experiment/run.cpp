@@ -54,7 +54,7 @@ Origin find_origin(FileSystem& files, const std::string& given) {
 }
 
 std::shared_ptr<const TransitionDataset> load_data(const TrainConfig& config) {
-  auto data = load_transition_dataset(config.dataset, config.env_id);
+  auto data = load_transition_dataset(config.dataset, config.env_id, config.algorithm->gamma);
   if (find_algorithm(config.algo).wants_next_actions) data = data.with_next_actions();
   return std::make_shared<const TransitionDataset>(std::move(data));
 }

@@ -20,4 +20,14 @@ torch::Tensor td_target(const torch::Tensor& rewards, const torch::Tensor& termi
 // sum over members of the mean over rows of (values - target)^2: [members, rows], [rows] -> scalar.
 torch::Tensor squared_error(const torch::Tensor& values, const torch::Tensor& target);
 
+// mean over rows of |expectile - 1[u < 0]| u^2 with u = difference, [rows]: 0.5 is half the mean
+// square, more leans towards the largest differences.
+torch::Tensor expectile_loss(const torch::Tensor& difference, double expectile);
+
+// min(exp(exponent), cap) without gradient. The exponent is what is cut, so nothing overflows.
+torch::Tensor exp_weights(const torch::Tensor& exponent, double cap);
+
+// -mean over rows of weights * log_prob, both [rows]; weights are constants.
+torch::Tensor weighted_cloning(const torch::Tensor& weights, const torch::Tensor& log_prob);
+
 }  // namespace rl_training
