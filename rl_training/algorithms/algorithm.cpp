@@ -55,12 +55,16 @@ void DelayedMetrics::visit_state(StateVisitor& state) {
   }
 }
 
-void AlgorithmOptions::visit_options(OptionVisitor& options) {
+void AlgorithmOptions::visit_supervised_options(OptionVisitor& options) {
   options.integer("batch_size", batch_size, between(1, 1 << 20), "rows of a minibatch");
   options.integers("hidden_sizes", hidden_sizes, between(1, 1 << 14),
                    "widths of the hidden layers");
   options.number("learning_rate", learning_rate, above(0), "Adam step size");
   options.number("gamma", gamma, between(0, 1), "discount of future rewards");
+}
+
+void AlgorithmOptions::visit_options(OptionVisitor& options) {
+  visit_supervised_options(options);
   options.number("tau", tau, above_up_to(0, 1), "share of the online networks in a target update");
 }
 

@@ -80,6 +80,10 @@ struct AlgorithmOptions {
   virtual void check() const {}
   // Whether rows without a next action must be left out of the data (`wants_next_actions` only).
   virtual bool needs_next_actions() const { return false; }
+
+ protected:
+  // Those above without `tau`, for an algorithm that has no target networks.
+  void visit_supervised_options(OptionVisitor& options);
 };
 
 // What an algorithm is built from.

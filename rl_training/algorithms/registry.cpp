@@ -1,9 +1,13 @@
 #include "rl_training/algorithms/registry.h"
 
+#include "rl_training/algorithms/awac.h"
+#include "rl_training/algorithms/bc.h"
 #include "rl_training/algorithms/bcq.h"
 #include "rl_training/algorithms/bear.h"
 #include "rl_training/algorithms/cql.h"
+#include "rl_training/algorithms/crr.h"
 #include "rl_training/algorithms/ddpg.h"
+#include "rl_training/algorithms/iql.h"
 #include "rl_training/algorithms/rebrac.h"
 #include "rl_training/algorithms/redq.h"
 #include "rl_training/algorithms/rlpd.h"
@@ -17,9 +21,13 @@ namespace rl_training {
 
 const std::vector<AlgorithmInfo>& algorithms() {
   static const std::vector<AlgorithmInfo> table = {
-      td3_bc_info(), bcq_info(),  bear_info(), rlpd_info(),   sac_info(),    td3_info(),
-      ddpg_info(),   redq_info(), tqc_info(),  td3_bc_info(), rebrac_info(), cql_info(),
-  };
+      // from data
+      td3_bc_info(), rebrac_info(), crr_info(), bcq_info(), bear_info(), bc_info(), awac_info(),
+      iql_info(), cql_info(),
+      // from data and the environment
+      rlpd_info(),
+      // from the environment
+      sac_info(), td3_info(), ddpg_info(), redq_info(), tqc_info()};
   return table;
 }
 

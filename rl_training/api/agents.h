@@ -1,13 +1,17 @@
 #pragma once
+#include "rl_training/algorithms/awac.h"
+#include "rl_training/algorithms/bc.h"
 #include "rl_training/algorithms/bcq.h"
 #include "rl_training/algorithms/bear.h"
+#include "rl_training/algorithms/cql.h"
+#include "rl_training/algorithms/crr.h"
 #include "rl_training/algorithms/ddpg.h"
+#include "rl_training/algorithms/iql.h"
+#include "rl_training/algorithms/rebrac.h"
 #include "rl_training/algorithms/redq.h"
 #include "rl_training/algorithms/rlpd.h"
 #include "rl_training/algorithms/sac.h"
 #include "rl_training/algorithms/td3.h"
-#include "rl_training/algorithms/cql.h"
-#include "rl_training/algorithms/rebrac.h"
 #include "rl_training/algorithms/td3_bc.h"
 #include "rl_training/algorithms/tqc.h"
 #include "rl_training/api/agent.h"
@@ -55,5 +59,9 @@ using BCQ = AgentOf<BcqOptions>;
 using BEAR = AgentOf<BearOptions>;
 using ReBRAC = AgentOf<RebracOptions>;
 using CQL = AgentOf<CqlOptions>;
+using IQL = AgentOf<IqlOptions>;
+using AWAC = AgentOf<AwacOptions>;
+using CRR = AgentOf<CrrOptions>;
+using BC = AgentOf<BcOptions>;
 
 }  // namespace rl_training

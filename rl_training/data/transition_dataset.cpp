@@ -98,6 +98,30 @@ TransitionDataset TransitionDataset::with_mc_returns(double gamma) const {
   return result;
 }
 
+TransitionDataset TransitionDataset::with_episodes(std::span<const int64_t> episodes) const {
+  TransitionDataset result = *this;
+  std::vector<Row> rows;
+  std::vector<Episode> kept;
+  std::vector<float> next_actions;
+  for (const int64_t index : episodes) {
+    require(index >= 0 && index < episodes_.size(), "with_episodes: no such episode");
+    const Episode& episode = episodes_[index];
+    const auto from = rows_.span().subspan(static_cast<size_t>(episode.first_row),
+                                           static_cast<size_t>(episode.rows));
+    kept.push_back({static_cast<int64_t>(rows.size()), episode.rows});
+    rows.insert(rows.end(), from.begin(), from.end());
+    if (next_actions_kind_ != NextActions::given) continue;
+    const float* first = next_actions_.data() + episode.first_row * action_dim_;
+    next_actions.insert(next_actions.end(), first, first + episode.rows * action_dim_);
+  }
+  result.rows_ = Column<Row>(std::move(rows));
+  result.episodes_ = Column<Episode>(std::move(kept));
+  result.next_actions_ = Column<float>(std::move(next_actions));
+  result.mc_returns_ = {};
+  result.compute_hashes(has_next_actions());
+  return result;
+}
+
 TransitionDataset TransitionDataset::with_next_actions() const {
   if (has_next_actions()) return *this;
   TransitionDataset result = *this;
@@ -209,11 +233,12 @@ void TransitionDataset::update_fingerprint() {
   fingerprint_ = hash.hex();
 }
 
-double TransitionDataset::episode_return(int64_t episode) const {
+double TransitionDataset::episode_return(int64_t episode, double gamma) const {
   const Episode& range = episodes_[episode];
-  double sum = 0;
+  double sum = 0, discount = 1;
   for (int64_t row = range.first_row; row < range.first_row + range.rows; ++row) {
-    sum += reward(row);
+    sum += discount * reward(row);
+    discount *= gamma;
   }
   return sum;
 }

@@ -49,6 +49,8 @@ class TransitionDataset {
   TransitionDataset where_next_action_is_known() const;
   // One for each row, in place of the rewards; returns computed before are gone.
   TransitionDataset with_rewards(std::span<const float> rewards) const;
+  // These episodes alone, in the given order; the columns are shared.
+  TransitionDataset with_episodes(std::span<const int64_t> episodes) const;
 
   // Adds for each row the discounted sum of the rewards from it to the end of its episode. Nothing
   // is bootstrapped: where an episode was cut (time-out, dropped row, end of the file) the sum
@@ -61,7 +63,8 @@ class TransitionDataset {
   // not mean reading the others again.
   const std::string& fingerprint() const { return fingerprint_; }
 
-  double episode_return(int64_t episode) const;
+  // Sum over its rows of gamma^t reward.
+  double episode_return(int64_t episode, double gamma = 1.0) const;
   double mean_return() const;
 
   // Where slot, reward and flags of a row are kept, for prefetching.

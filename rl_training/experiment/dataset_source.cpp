@@ -3,6 +3,7 @@
 #include <sstream>
 #include <utility>
 
+#include "rl_training/data/best_episodes.h"
 #include "rl_training/data/dataset_cache.h"
 #include "rl_training/data/dataset_file.h"
 #include "rl_training/data/mixing.h"
@@ -162,6 +163,8 @@ void DatasetOptions::visit_options(OptionVisitor& options) {
   options.integer("dataset_mix_size", mix_size, between(0, 1e9),
                   "rows of the mixture; 0 takes as many as all parts have");
   options.integer("dataset_mix_seed", mix_seed, at_least(0), "seed of the mixture");
+  options.number("dataset_top_fraction", top_fraction, above_up_to(0, 1),
+                 "share of the episodes to keep, the best by discounted return");
   options.flag("normalize_observations", normalize_observations,
                "scale observations to zero mean and unit variance over the dataset");
   options.choice("dataset_actions", actions, {"environment", "unit"},
@@ -206,6 +209,7 @@ TransitionDataset load_transition_dataset(const DatasetOptions& options, const s
     dataset =
         mix_transition_datasets(parts, options.mix_size, static_cast<uint64_t>(options.mix_seed));
   }
+  dataset = keep_best_episodes(dataset, options.top_fraction, context.gamma);  // by the raw rewards
   const auto transform = resolve_reward_transform(options.reward, &dataset);
   if (context.applied != nullptr) *context.applied = transform;
   return transform.identity() ? dataset : transform_rewards(dataset, transform);

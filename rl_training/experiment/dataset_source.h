@@ -29,6 +29,7 @@ struct DatasetOptions {
   DatasetSource source;
   std::vector<DatasetSource> mix;
   int64_t mix_size = 0, mix_seed = 0;
+  double top_fraction = 1;
   bool normalize_observations = true;
   std::string actions = "environment";
   std::string timeout_policy = "auto";
@@ -46,6 +47,7 @@ struct DatasetContext {
   EnvOptions env = {};
   // Hears of a cache that cannot be used.
   std::function<void(const std::string&)> warn = [](const std::string&) {};
+  double gamma = 1.0;  // discounts the returns by which the best episodes are chosen
   RewardTransform* applied = nullptr;  // becomes the reward transform that was used
 };
 

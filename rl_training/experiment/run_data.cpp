@@ -32,8 +32,9 @@ RunData load_run_data(const TrainConfig& config, const Warn& warn) {
   RunData data;
   if (!config.has_dataset()) return data;
   const auto& info = find_algorithm(config.algo);
-  auto rows = load_transition_dataset(config.dataset, config.env_id,
-                                      {.env = config.env, .warn = warn, .applied = &data.reward});
+  auto rows = load_transition_dataset(
+      config.dataset, config.env_id,
+      {.env = config.env, .warn = warn, .gamma = config.algorithm->gamma, .applied = &data.reward});
   if (info.wants_next_actions) rows = rows.with_next_actions();
   if (config.algorithm->needs_next_actions()) rows = with_known_next_actions(rows, warn);
   if (info.wants_mc_returns) rows = rows.with_mc_returns(config.algorithm->gamma);

@@ -216,6 +216,12 @@ GaussianSample gaussian_sample(const GaussianHead& head, const torch::Tensor& no
   return {actions, log_prob, unbounded};
 }
 
+torch::Tensor gaussian_actions(const GaussianHead& head, const torch::Tensor& noise) {
+  const torch::NoGradGuard no_grad;
+  auto actions = gaussian_sample(head, noise).actions;
+  return head.squash ? actions : actions.clamp_(-1.0, 1.0);
+}
+
 torch::Tensor gaussian_log_prob(const GaussianHead& head, const torch::Tensor& actions) {
   if (!on_fast_path(head)) return gaussian_log_prob_plain(head, actions);
   const HeadView view(head);

@@ -26,6 +26,10 @@ struct GaussianSample {
 // One autograd node on the CPU; gradients flow to the head through all three results.
 GaussianSample gaussian_sample(const GaussianHead& head, const torch::Tensor& noise);
 
+// Sampled actions inside [-1, 1] without gradient: to be executed or given to a critic. What an
+// unsquashed head puts outside is clipped.
+torch::Tensor gaussian_actions(const GaussianHead& head, const torch::Tensor& noise);
+
 // Log density [rows] of actions [rows, A] that are given. Squashed: actions are first clipped to
 // +-(1 - 1e-5), where atanh is still well behaved in float32.
 torch::Tensor gaussian_log_prob(const GaussianHead& head, const torch::Tensor& actions);

@@ -4,6 +4,7 @@
 #include <torch/csrc/autograd/functions/utils.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "rl_training/models/kernels.h"
 
@@ -176,6 +177,21 @@ torch::Tensor soft_actor_loss(const torch::Tensor& log_prob, const torch::Tensor
   }
   return with_gradients(sum / static_cast<double>(rows), {log_prob, values},
                         {to_log_prob, to_values});
+}
+
+torch::Tensor expectile_loss(const torch::Tensor& difference, double expectile) {
+  const auto weights = difference.detach().gt(0).to(torch::kFloat);
+  weights.mul_(2.0 * expectile - 1.0).add_(1.0 - expectile);
+  return torch::dot(weights, difference.square()) / static_cast<double>(difference.numel());
+}
+
+torch::Tensor exp_weights(const torch::Tensor& exponent, double cap) {
+  const torch::NoGradGuard no_grad;
+  return exponent.clamp_max(std::log(cap)).exp_();
+}
+
+torch::Tensor weighted_cloning(const torch::Tensor& weights, const torch::Tensor& log_prob) {
+  return torch::dot(weights.detach(), log_prob) / -static_cast<double>(log_prob.numel());
 }
 
 }  // namespace rl_training

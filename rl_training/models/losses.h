@@ -43,4 +43,14 @@ enum class Reduce { minimum, mean };
 torch::Tensor soft_actor_loss(const torch::Tensor& log_prob, const torch::Tensor& values,
                               const torch::Tensor& alpha, Reduce reduce);
 
+// mean over rows of |expectile - 1[u < 0]| u^2 with u = difference, [rows]: 0.5 is half the mean
+// square, more leans towards the largest differences.
+torch::Tensor expectile_loss(const torch::Tensor& difference, double expectile);
+
+// min(exp(exponent), cap) without gradient. The exponent is what is cut, so nothing overflows.
+torch::Tensor exp_weights(const torch::Tensor& exponent, double cap);
+
+// -mean over rows of weights * log_prob, both [rows]; weights are constants.
+torch::Tensor weighted_cloning(const torch::Tensor& weights, const torch::Tensor& log_prob);
+
 }  // namespace rl_training

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -49,6 +50,25 @@ TEST(DatasetSource, TransformsRewards) {
     const double expected = std::max(raw.reward(row) * 0.5 + 1.0, -2.0);
     EXPECT_NEAR(changed.reward(row), expected, 1e-6) << row;
   }
+}
+
+// Chosen by the raw rewards, discounted, before they are transformed.
+TEST(DatasetSource, KeepsTheBestEpisodes) {
+  DatasetOptions options;
+  options.source = recipe("pendulum/medium", 1600);
+  const auto all = load_transition_dataset(options, "Pendulum-v1");
+  ASSERT_EQ(all.episodes().size(), 8u);
+  options.top_fraction = 0.25;
+  options.reward.scale = -1;
+  const auto kept = load_transition_dataset(options, "Pendulum-v1", {.gamma = 0.9});
+  ASSERT_EQ(kept.episodes().size(), 2u);
+  std::vector<double> returns, kept_returns;
+  for (int64_t i = 0; i < 8; ++i) returns.push_back(all.episode_return(i, 0.9));
+  for (int64_t i = 0; i < 2; ++i) kept_returns.push_back(-kept.episode_return(i, 0.9));
+  std::sort(returns.rbegin(), returns.rend());
+  std::sort(kept_returns.rbegin(), kept_returns.rend());
+  EXPECT_DOUBLE_EQ(kept_returns[0], returns[0]);
+  EXPECT_DOUBLE_EQ(kept_returns[1], returns[1]);
 }
 
 TEST(DatasetSource, ActionsOfAFileAreInTheSaidUnits) {

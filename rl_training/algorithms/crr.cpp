@@ -1,0 +1,196 @@
+#include "rl_training/algorithms/crr.h"
+
+#include "rl_training/models/losses.h"
+
+namespace rl_training {
+namespace {
+
+LayerNorm layer_norm(const CrrOptions& options) {
+  return options.layer_norm ? LayerNorm::before_activation : LayerNorm::none;
+}
+
+GaussianActor::Options actor_options(const CrrOptions& options) {
+  GaussianActor::Options result;
+  result.hidden_sizes = options.hidden_sizes;
+  result.log_std_min = options.log_std.min;
+  result.log_std_max = options.log_std.max;
+  result.layer_norm = layer_norm(options);
+  return result;
+}
+
+}  // namespace
+
+void CrrOptions::visit_options(OptionVisitor& options) {
+  AlgorithmOptions::visit_options(options);
+  options.choice("advantage_type", advantage_type, {"mean", "max"},
+                 "Q of the data less the mean or the largest Q of the policy's own actions");
+  options.choice("weight_type", weight_type, {"exp", "binary"},
+                 "exp(advantage / beta) up to max_weight, or 1 where the advantage is positive");
+  options.number("beta", beta, above(0),
+                 "temperature of exp weights and of the critic-weighted policy");
+  options.integer("n_action_samples", n_action_samples, between(1, 1024),
+                  "actions of the policy that each advantage is measured against");
+  options.number("max_weight", max_weight, above(0), "largest exp weight of a row");
+  options.flag("layer_norm", layer_norm, "LayerNorm in the hidden layers of actor and critics");
+  options.flag("critic_weighted_policy", critic_weighted_policy,
+               "act with one of n_action_samples actions, drawn by softmax(Q / beta)");
+  log_std.visit_options(options);
+}
+
+void CrrOptions::check() const {
+  log_std.check();
+  if (critic_weighted_policy && n_action_samples < 2) {
+    throw Error(ErrorKind::config, {"", 0, "critic_weighted_policy"},
+                "nothing to choose from (expected n_action_samples >= 2, got 1)");
+  }
+}
+
+CrrNetworks::CrrNetworks(const CrrOptions& options, const AlgorithmContext& context, Rng rng)
+    : actor(context.obs_dim, context.action_dim, actor_options(options), rng, context.compute),
+      actor_target(actor),
+      critics(context.obs_dim, context.action_dim,
+              {.hidden_sizes = options.hidden_sizes, .layer_norm = layer_norm(options)}, rng,
+              context.compute),
+      critics_target(critics) {}
+
+torch::Tensor crr_advantage(const torch::Tensor& q, const torch::Tensor& candidate_q,
+                            const CrrOptions& options) {
+  const torch::NoGradGuard no_grad;
+  return q - (options.advantage_type == "mean" ? candidate_q.mean(1) : candidate_q.amax(1));
+}
+
+torch::Tensor crr_weights(const torch::Tensor& advantage, const CrrOptions& options) {
+  const torch::NoGradGuard no_grad;
+  if (options.weight_type == "binary") return advantage.gt(0).to(advantage.scalar_type());
+  return exp_weights(advantage / options.beta, options.max_weight);
+}
+
+torch::Tensor crr_choose(const torch::Tensor& candidate_q, const torch::Tensor& uniform,
+                         const CrrOptions& options) {
+  const auto share = torch::softmax(candidate_q / options.beta, 1).cumsum(1);
+  return share.le(uniform).sum(1).clamp_max_(candidate_q.size(1) - 1);
+}
+
+// y = r + gamma (1 - d) min_i Q'_i(s', a'), a' ~ pi'(s');  L = sum_i mean (Q_i(s, a) - y)^2
+Loss crr_critic_loss(const CrrNetworks& networks, const Batch& batch, const torch::Tensor& noise,
+                     const CrrOptions& options) {
+  torch::Tensor target;
+  {
+    const torch::NoGradGuard no_grad;
+    const auto next_actions = gaussian_actions(networks.actor_target.head(batch.next_obs), noise);
+    const auto next_q = networks.critics_target.values(batch.next_obs, next_actions);
+    target = td_target(batch.rewards, batch.terminated, minimum(next_q), options.gamma);
+  }
+  Loss result;
+  result.loss = squared_error(networks.critics.values(batch.obs, batch.actions), target);
+  result.metrics.set("critic_loss", result.loss);
+  result.metrics.set("target_q_mean", target.mean());
+  return result;
+}
+
+// A = min_i Q_i(s, a) - mean_j or max_j min_i Q_i(s, a_j), a_1 .. a_n ~ pi(s);
+// L = -mean f(A) log pi(a | s), f = 1[A > 0] or min(exp(A / beta), cap) (no gradient)
+Loss crr_actor_loss(const CrrNetworks& networks, const Batch& batch, const torch::Tensor& noise,
+                    const CrrOptions& options) {
+  const auto head = networks.actor.head(batch.obs);
+  const int64_t n = options.n_action_samples;
+  torch::Tensor advantage;
+  {
+    const torch::NoGradGuard no_grad;
+    const auto candidates =
+        networks.critics.values(repeat_rows(batch.obs, n), gaussian_actions(head, noise));
+    advantage = crr_advantage(minimum(networks.critics.values(batch.obs, batch.actions)),
+                              minimum(candidates).view({-1, n}), options);
+  }
+  const auto weights = crr_weights(advantage, options);
+  Loss result;
+  result.loss = weighted_cloning(weights, gaussian_log_prob(head, batch.actions));
+  result.metrics.set("actor_loss", result.loss);
+  result.metrics.set("advantage_mean", advantage.mean());
+  result.metrics.set("advantage_weight_mean", weights.mean());
+  result.metrics.set("positive_fraction", advantage.gt(0).to(torch::kFloat).mean());
+  return result;
+}
+
+Loss crr_loss(const CrrNetworks& networks, const Batch& batch, const torch::Tensor& critic_noise,
+              const torch::Tensor& actor_noise, const CrrOptions& options) {
+  auto result = crr_critic_loss(networks, batch, critic_noise, options);
+  const auto actor = crr_actor_loss(networks, batch, actor_noise, options);
+  result.loss = result.loss + actor.loss;
+  result.metrics.append(actor.metrics);
+  return result;
+}
+
+Crr::Crr(const CrrOptions& options, const AlgorithmContext& context)
+    : options_(options),
+      rng_(context.seed, "policy"),
+      explore_rng_(context.seed, "explore"),
+      networks_(options, context, Rng(context.seed, "init")),
+      actor_optimizer_(networks_.actor.parameters(), {.learning_rate = options.learning_rate},
+                       context.compute),
+      critic_optimizer_(networks_.critics.network(), {.learning_rate = options.learning_rate},
+                        context.compute) {}
+
+Metrics Crr::update(const Batch& batch, double lr_scale) {
+  const int64_t rows = batch.actions.size(0), action_dim = batch.actions.size(1);
+  auto critic =
+      crr_critic_loss(networks_, batch, noise_.normal(rng_, {rows, action_dim}), options_);
+  minimize(critic.loss, critic_optimizer_, lr_scale);
+  const auto actor = crr_actor_loss(
+      networks_, batch,
+      candidate_noise_.normal(rng_, {rows * options_.n_action_samples, action_dim}), options_);
+  minimize(actor.loss, actor_optimizer_, lr_scale);
+  networks_.critics_target.network().polyak_from(networks_.critics.network(), options_.tau);
+  networks_.actor_target.polyak_from(networks_.actor, options_.tau);
+  critic.metrics.append(actor.metrics);
+  return critic.metrics;
+}
+
+torch::Tensor Crr::act(const torch::Tensor& obs, ActMode mode) {
+  const torch::NoGradGuard no_grad;
+  if (options_.critic_weighted_policy) return act_critic_weighted(obs, mode);
+  if (mode == ActMode::greedy) return networks_.actor.mode(obs);
+  return gaussian_actions(networks_.actor.head(obs),
+                          noise_.normal(explore_rng_, {obs.size(0), networks_.actor.action_dim()}));
+}
+
+// Greedy: the same draws for every row of every call, so that the policy is a function of the
+// observation alone. Exploring: draws of its own for each row.
+torch::Tensor Crr::act_critic_weighted(const torch::Tensor& obs, ActMode mode) {
+  const int64_t rows = obs.size(0), n = options_.n_action_samples;
+  const int64_t action_dim = networks_.actor.action_dim();
+  Rng fixed(0, "act");
+  Rng& rng = mode == ActMode::greedy ? fixed : explore_rng_;
+  const int64_t draws = mode == ActMode::greedy ? 1 : rows;
+  const auto noise =
+      candidate_noise_.normal(rng, {draws, n * action_dim}).expand({rows, n * action_dim});
+  const auto& uniform = uniform_.uniform(rng, {draws, 1}, 0.0, 1.0);
+
+  const auto candidates =
+      gaussian_actions(networks_.actor.head(obs), noise.reshape({rows * n, action_dim}));
+  const auto q = minimum(networks_.critics.values(repeat_rows(obs, n), candidates));
+  const auto chosen = crr_choose(q.view({rows, n}), uniform, options_);
+  return candidates.index_select(0, torch::arange(0, rows * n, n) + chosen);
+}
+
+void Crr::visit_state(StateVisitor& state) {
+  state.part("actor", networks_.actor);
+  state.part("actor_target", networks_.actor_target);
+  state.part("critics", networks_.critics);
+  state.part("critics_target", networks_.critics_target);
+  state.part("actor_optimizer", actor_optimizer_);
+  state.part("critic_optimizer", critic_optimizer_);
+  state.part("policy_rng", rng_);
+  state.part("explore_rng", explore_rng_);
+}
+
+AlgorithmInfo crr_info() {
+  return algorithm_info<Crr, CrrOptions>(
+      {.name = CrrOptions::kName,
+       .title = "CRR: critic-regularized regression",
+       .paper = "arXiv:2006.15134",
+       .metrics = {"critic_loss", "target_q_mean", "actor_loss", "advantage_mean",
+                   "advantage_weight_mean", "positive_fraction"}});
+}
+
+}  // namespace rl_training

@@ -1,0 +1,14 @@
+#pragma once
+#include "rl_training/util/options.h"
+
+namespace rl_training {
+
+// The two options of a Gaussian policy that bound its log standard deviation.
+struct LogStdBounds {
+  double min = -5.0, max = 2.0;
+
+  void visit_options(OptionVisitor& options);
+  void check() const;
+};
+
+}  // namespace rl_training
