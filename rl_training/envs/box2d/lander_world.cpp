@@ -60,6 +60,11 @@ LanderWorld::LanderWorld(const LanderStart& start) : world_({0, -10}), rng_(star
   bodies_[0]->ApplyForceToCenter(vec(start.force_x, start.force_y), true);
   add_leg(-1, start.bodies[1]);
   add_leg(1, start.bodies[2]);
+  // Velocities are those of the centres of mass, which exist only now that the shapes are there.
+  for (size_t i = 0; i < bodies_.size(); ++i) {
+    bodies_[i]->SetLinearVelocity(vec(start.bodies[i].speed_x, start.bodies[i].speed_y));
+    bodies_[i]->SetAngularVelocity(static_cast<float>(start.bodies[i].turn));
+  }
 }
 
 void LanderWorld::add_terrain() {
@@ -84,8 +89,6 @@ b2Body* LanderWorld::add_body(const BodyPose& pose) {
   definition.type = b2_dynamicBody;
   definition.position = vec(pose.x, pose.y);
   definition.angle = static_cast<float>(pose.angle);
-  definition.linearVelocity = vec(pose.speed_x, pose.speed_y);
-  definition.angularVelocity = static_cast<float>(pose.turn);
   return world_.CreateBody(&definition);
 }
 
