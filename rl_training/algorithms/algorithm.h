@@ -74,6 +74,8 @@ struct AlgorithmOptions {
   virtual void visit_options(OptionVisitor& options);
   // Rules between keys, beyond the range of each: throws Error{config} naming the key.
   virtual void check() const {}
+  // Whether rows without a next action must be left out of the data (`wants_next_actions` only).
+  virtual bool needs_next_actions() const { return false; }
 };
 
 // What an algorithm is built from.

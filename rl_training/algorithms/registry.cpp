@@ -1,5 +1,6 @@
 #include "rl_training/algorithms/registry.h"
 
+#include "rl_training/algorithms/rebrac.h"
 #include "rl_training/algorithms/td3_bc.h"
 #include "rl_training/util/text.h"
 
@@ -8,6 +9,7 @@ namespace rl_training {
 const std::vector<AlgorithmInfo>& algorithms() {
   static const std::vector<AlgorithmInfo> table = {
       td3_bc_info(),
+      rebrac_info(),
   };
   return table;
 }

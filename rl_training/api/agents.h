@@ -1,4 +1,5 @@
 #pragma once
+#include "rl_training/algorithms/rebrac.h"
 #include "rl_training/algorithms/td3_bc.h"
 #include "rl_training/api/agent.h"
 
@@ -35,5 +36,6 @@ class AgentOf : public Agent {
 };
 
 using TD3BC = AgentOf<Td3BcOptions>;
+using ReBRAC = AgentOf<RebracOptions>;
 
 }  // namespace rl_training

@@ -66,6 +66,37 @@ TransitionDataset TransitionDataset::with_next_actions() const {
   return result;
 }
 
+TransitionDataset TransitionDataset::where_next_action_is_known() const {
+  const auto known = [](const Row& row) { return row.next_action_valid || row.terminated; };
+  const auto all = rows_.span();
+  if (std::all_of(all.begin(), all.end(), known)) return *this;
+  std::vector<Row> kept;
+  std::vector<Episode> episodes;
+  std::vector<float> given;
+  for (const Episode& episode : episodes_.span()) {
+    bool open = false;
+    for (int64_t row = episode.first_row; row < episode.first_row + episode.rows; ++row) {
+      if (!known(rows_[row])) {
+        open = false;
+        continue;
+      }
+      if (!std::exchange(open, true)) episodes.push_back({static_cast<int64_t>(kept.size()), 0});
+      ++episodes.back().rows;
+      kept.push_back(rows_[row]);
+      if (next_actions_kind_ == NextActions::given) {
+        given.insert(given.end(), next_action(row), next_action(row) + action_dim_);
+      }
+    }
+  }
+  TransitionDataset result = *this;
+  result.rows_ = Column<Row>(std::move(kept));
+  result.episodes_ = Column<Episode>(std::move(episodes));
+  if (next_actions_kind_ == NextActions::given)
+    result.next_actions_ = Column<float>(std::move(given));
+  result.fingerprint_ = result.compute_fingerprint();
+  return result;
+}
+
 std::string TransitionDataset::compute_fingerprint() const {
   Sha256 hash;
   hash.add("rl_training transitions 1");

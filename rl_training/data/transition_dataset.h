@@ -44,6 +44,9 @@ class TransitionDataset {
   // The next action is the one of the following row; the last row of an episode has none, unless
   // the action that followed it is known. A dataset that came with next actions keeps those.
   TransitionDataset with_next_actions() const;
+  // Only the rows whose next action is known, or not needed because the task ended there. An
+  // episode that loses an inner row becomes two.
+  TransitionDataset where_next_action_is_known() const;
   // One for each row, in place of the rewards.
   TransitionDataset with_rewards(std::span<const float> rewards) const;
 

@@ -53,9 +53,31 @@ Origin find_origin(FileSystem& files, const std::string& given) {
   return origin;
 }
 
-std::shared_ptr<const TransitionDataset> load_data(const TrainConfig& config) {
+// Leaves out the rows whose next action is not known. Nothing left to learn a value from is an
+// error: another algorithm without the penalty must not come out of it silently.
+TransitionDataset with_known_next_actions(const TransitionDataset& data,
+                                          const RunContext& context) {
+  auto known = data.where_next_action_is_known();
+  const auto dropped = data.rows() - known.rows();
+  if (dropped == 0) return known;
+  bool any = false;
+  for (int64_t row = 0; row < known.rows() && !any; ++row) any = known.next_action_valid(row);
+  if (!any) {
+    throw Error(ErrorKind::data, {"", 0, "next_action_fallback"},
+                "no row of the dataset has a next action (expected next_actions in the data or "
+                "rows in order, critic_bc_weight: 0, or next_action_fallback: zero_penalty | "
+                "current_action)");
+  }
+  context.warn("warning: " + std::to_string(dropped) + " of " + std::to_string(data.rows()) +
+               " rows have no next action and are left out (next_action_fallback: none)");
+  return known;
+}
+
+std::shared_ptr<const TransitionDataset> load_data(const TrainConfig& config,
+                                                   const RunContext& context) {
   auto data = load_transition_dataset(config.dataset, config.env_id);
   if (find_algorithm(config.algo).wants_next_actions) data = data.with_next_actions();
+  if (config.algorithm->needs_next_actions()) data = with_known_next_actions(data, context);
   return std::make_shared<const TransitionDataset>(std::move(data));
 }
 
@@ -118,7 +140,7 @@ TrainerOptions Run::trainer_options() const {
 }
 
 std::unique_ptr<Run> Run::start(const TrainConfig& config, RunContext context) {
-  auto data = load_data(config);  // before anything is left on the disk
+  auto data = load_data(config, context);  // before anything is left on the disk
   auto directory = RunDirectory::create(posix_file_system(), config.output_dir, config.algo,
                                         config.env_id, static_cast<uint64_t>(config.seed),
                                         write_yaml(write_train_config(config)));
@@ -149,7 +171,7 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
   if (changes.total_timesteps) config.total_timesteps = *changes.total_timesteps;
   if (changes.threads) config.threads = *changes.threads;
 
-  auto data = load_data(config);
+  auto data = load_data(config, context);
   if (checkpoint) check_fingerprint(*checkpoint, *data);
   const auto yaml = write_yaml(write_train_config(config));
   const bool has_logs = origin.in_place || files.exists(origin.run + "/metrics.jsonl");

@@ -85,6 +85,35 @@ TEST(TransitionDataset, GivenNextActionsAreKept) {
   EXPECT_EQ(data.next_action(4)[0], 9);
 }
 
+// Row 2 ends by termination and needs no next action; row 4 is cut off by time and has none.
+TEST(TransitionDataset, RowsWithoutANextActionCanBeLeftOut) {
+  const auto all = small_dataset().with_next_actions();
+  const auto known = all.where_next_action_is_known();
+  ASSERT_EQ(known.rows(), 4);
+  ASSERT_EQ(known.episodes().size(), 2u);
+  EXPECT_EQ(known.episodes()[1].first_row, 3);
+  EXPECT_EQ(known.episodes()[1].rows, 1);
+  EXPECT_EQ(known.next_action(3)[0], all.action(4)[0]);  // known though its own row is gone
+  EXPECT_NE(known.fingerprint(), all.fingerprint());
+  EXPECT_EQ(known.where_next_action_is_known().fingerprint(), known.fingerprint());
+}
+
+TEST(TransitionDataset, LeavingOutAnInnerRowSplitsItsEpisode) {
+  auto builder = small_builder();
+  builder.give_next_actions({5, 6, 7, 8, 9}, {1, 0, 1, 0, 1});
+  const auto known = std::move(builder).build().where_next_action_is_known();
+  ASSERT_EQ(known.rows(), 3);
+  ASSERT_EQ(known.episodes().size(), 3u);
+  const std::vector<float> rewards = {1, 3, 5}, next_actions = {5, 7, 9};
+  for (int64_t row = 0; row < 3; ++row) {
+    EXPECT_EQ(known.episodes()[row].first_row, row);
+    EXPECT_EQ(known.episodes()[row].rows, 1);
+    EXPECT_EQ(known.reward(row), rewards[row]);
+    EXPECT_EQ(known.next_action(row)[0], next_actions[row]);
+  }
+  EXPECT_EQ(known.next_obs(0)[1], 1);  // still its own successor
+}
+
 TEST(TransitionDataset, EqualNextActionsHaveEqualFingerprints) {
   auto builder = small_builder();
   builder.give_next_actions({0.1f, 0.2f, 99, 0.4f, 99}, {1, 1, 0, 1, 0});

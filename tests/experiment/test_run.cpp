@@ -57,6 +57,47 @@ class RunTest : public testing::Test {
   std::vector<std::string> warnings_;
 };
 
+// Three episodes of 200 steps, each cut off by time: their last rows have no next action.
+TEST_F(RunTest, RowsWithoutANextActionAreLeftOutWhereTheyAreNeeded) {
+  const auto start = [&](const std::vector<std::string>& more) {
+    warnings_.clear();
+    return Run::start(tiny_config("rebrac", directory_ / "runs", more), context());
+  };
+  EXPECT_EQ(start({})->dataset().rows, 597);
+  EXPECT_EQ(warnings_, std::vector<std::string>{"warning: 3 of 600 rows have no next action and "
+                                                "are left out (next_action_fallback: none)"});
+  EXPECT_EQ(start({"next_action_fallback=zero_penalty"})->dataset().rows, 600);
+  EXPECT_EQ(start({"critic_bc_weight=0"})->dataset().rows, 600);
+  EXPECT_TRUE(warnings_.empty());
+}
+
+TEST_F(RunTest, ADatasetWithoutAnyNextActionIsRefusedUnlessAFallbackIsChosen) {
+  DatasetBuilder builder(3, 1);
+  for (int i = 0; i < 40; ++i) {
+    builder.begin_episode(std::array{1.0f, 0.0f, 0.1f * static_cast<float>(i)});
+    builder.add(std::array{0.5f}, -1, std::array{0.0f, 1.0f, 0.0f}, false, true);
+  }
+  const auto path = directory_ / "loose.npz";
+  save_npz_dataset(std::move(builder).build(), path);
+  const auto start = [&](const std::string& fallback) {
+    Run::start(tiny_config("rebrac", directory_ / "runs",
+                           {"dataset_kind=npz", "dataset_path=" + path, "dataset_size=0",
+                            "next_action_fallback=" + fallback}),
+               context());
+  };
+  try {
+    start("none");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::data);
+    EXPECT_EQ(error.place().key, "next_action_fallback");
+    EXPECT_NE(error.message().find("no row of the dataset has a next action"), std::string::npos);
+  }
+  EXPECT_FALSE(fs::exists(directory_ / "runs"));  // nothing is left on the disk
+  start("zero_penalty");
+  start("current_action");
+}
+
 TEST_F(RunTest, RowsStartAndEndWithAnEvaluation) {
   const auto result = train({"total_timesteps=33"});
   const auto rows = rows_of(result.run_dir);

@@ -1,0 +1,350 @@
+#include <gtest/gtest.h>
+
+#include "rl_training/algorithms/rebrac.h"
+#include "rl_training/algorithms/td3_bc.h"
+
+namespace rl_training {
+namespace {
+
+std::span<float> floats(const torch::Tensor& tensor) {
+  return {tensor.data_ptr<float>(), static_cast<size_t>(tensor.numel())};
+}
+
+void set(Mlp& network, const std::vector<float>& numbers) {
+  const torch::NoGradGuard no_grad;
+  network.parameters().copy_(torch::tensor(numbers));
+}
+
+double number(const Loss& loss, const char* name) { return loss.metrics.get(name).item<double>(); }
+
+// Linear networks of one observation, so that every number can be worked by hand.
+struct Fixture {
+  RebracOptions options;
+  AlgorithmContext context;
+  std::unique_ptr<RebracNetworks> networks;
+  Batch batch;
+  torch::Tensor noise;
+
+  explicit Fixture(int64_t action_dim, int64_t rows = 2,
+                   const std::vector<int64_t>& hidden_sizes = {})
+      : batch(Batch::allocate(rows, 1, action_dim, true)), noise(torch::zeros({rows, action_dim})) {
+    options.hidden_sizes = hidden_sizes;
+    context.obs_dim = 1;
+    context.action_dim = action_dim;
+    networks = std::make_unique<RebracNetworks>(options, context, Rng(0));
+    batch.next_action_valid.fill_(1);
+  }
+  Loss critic_loss() const { return rebrac_critic_loss(*networks, batch, noise, options); }
+  Loss actor_loss() const { return rebrac_actor_loss(*networks, batch, options); }
+  void fill_at_random() {
+    Rng rng(7);
+    for (const auto* part : {&batch.obs, &batch.next_obs, &batch.rewards, &noise}) {
+      rng.fill_normal(floats(*part));
+    }
+    for (const auto* part : {&batch.actions, &batch.next_actions}) {
+      rng.fill_uniform(floats(*part), -1, 1);
+    }
+  }
+};
+
+// r = 1, min Q' = 5, b - a' = (0.3, -0.4), beta_2 = 0.1: y = 1 + 0.99 (5 - 0.1 * 0.25) = 5.92525;
+// where the task ended, y = r = 1. Online Q_1 = s + 2 a_0 + 1, Q_2 = -s + a_1.
+Fixture golden() {
+  Fixture f(2);
+  f.options.critic_bc_weight = 0.1;
+  set(f.networks->actor_target.network(), {0, 0, 0, 0});
+  set(f.networks->critics_target.network(), {0, 0, 0, 5, 0, 0, 0, 7});
+  set(f.networks->critics.network(), {1, 2, 0, 1, -1, 0, 1, 0});
+  f.batch.obs.copy_(torch::tensor({{1.0f}, {2.0f}}));
+  f.batch.actions.copy_(torch::tensor({{0.5f, 1.0f}, {0.0f, -1.0f}}));
+  f.batch.rewards.fill_(1);
+  f.batch.next_actions.copy_(torch::tensor({{-0.3f, 0.4f}, {-0.3f, 0.4f}}));
+  f.batch.terminated.copy_(torch::tensor({0.0f, 1.0f}));
+  return f;
+}
+
+TEST(RebracLoss, CriticLossByHand) {
+  const auto f = golden();
+  const auto result = f.critic_loss();
+  EXPECT_NEAR(number(result, "target_q_mean"), (5.92525 + 1.0) / 2, 1e-6);
+  EXPECT_NEAR(number(result, "critic_bc_penalty"), 0.25, 1e-6);
+  EXPECT_NEAR(number(result, "next_action_coverage"), 1.0, 1e-7);
+  // Q_1 = (3, 3), Q_2 = (0, -3) against y = (5.92525, 1).
+  const double q1 = (2.92525 * 2.92525 + 4.0) / 2, q2 = (5.92525 * 5.92525 + 16.0) / 2;
+  EXPECT_NEAR(result.loss.item<double>(), q1 + q2, 1e-4);
+  EXPECT_NEAR(number(result, "critic_loss"), 31.832838, 1e-4);
+
+  // dL/dQ_i = 2 (Q_i - y) / 2 reaches the biases unchanged.
+  result.loss.backward();
+  const auto gradient = f.networks->critics.network().parameters().grad();
+  EXPECT_NEAR(gradient[3].item<double>(), -2.92525 + 2.0, 1e-5);
+  EXPECT_NEAR(gradient[7].item<double>(), -5.92525 - 4.0, 1e-5);
+  EXPECT_FALSE(f.networks->critics_target.network().parameters().grad().defined());
+  EXPECT_FALSE(f.networks->actor_target.network().parameters().grad().defined());
+}
+
+// The noise is scaled, clipped, and the sum clipped again.
+TEST(RebracLoss, TargetActionsAreNoisyAndClipped) {
+  auto f = golden();
+  f.noise.copy_(torch::tensor({{9.0f, -0.5f}, {0.0f, 0.0f}}));  // + 0.5, - 0.1
+  set(f.networks->actor_target.network(), {0, 0, 20, 0});       // tanh(20) = 1, and 0
+  const double penalty = 1.3 * 1.3 + 0.5 * 0.5;                 // 1 - -0.3 and -0.1 - 0.4
+  const double y = 1 + 0.99 * (5 - 0.1 * penalty);
+  EXPECT_NEAR(number(f.critic_loss(), "target_q_mean"), (y + 1.0) / 2, 1e-5);
+}
+
+TEST(RebracLoss, NextActionsDoNotMatterWhereTheTaskEnded) {
+  auto f = golden();
+  const double before = f.critic_loss().loss.item<double>();
+  f.batch.next_actions[1].fill_(0.9);
+  EXPECT_EQ(f.critic_loss().loss.item<double>(), before);
+  f.batch.next_actions[0].fill_(0.9);
+  EXPECT_NE(f.critic_loss().loss.item<double>(), before);
+}
+
+TEST(RebracLoss, NextActionsMatterOnlyWithAPenalty) {
+  Fixture f(2, 32, {16});
+  f.fill_at_random();
+  for (const double weight : {0.0, 0.5}) {
+    f.options.critic_bc_weight = weight;
+    const double before = f.critic_loss().loss.item<double>();
+    const auto kept = f.batch.next_actions.clone();
+    f.batch.next_actions.copy_(kept.flip(0));
+    EXPECT_EQ(f.critic_loss().loss.item<double>() == before, weight == 0.0) << weight;
+    f.batch.next_actions.copy_(kept);
+  }
+}
+
+struct Fallback {
+  const char* name;
+  double penalty;  // of a row whose next action is not known: b = 0, a = (0.5, 1)
+};
+
+TEST(RebracLoss, RowsWithoutANextAction) {
+  auto f = golden();
+  f.batch.next_action_valid[0] = 0;
+  f.batch.next_actions[0].zero_();  // as a sampler leaves it
+  f.batch.terminated[1] = 0;
+  for (const auto& fallback : {Fallback{"zero_penalty", 0.0}, Fallback{"current_action", 1.25}}) {
+    f.options.next_action_fallback = fallback.name;
+    const auto result = f.critic_loss();
+    const double first = 1 + 0.99 * (5 - 0.1 * fallback.penalty), second = 5.92525;
+    EXPECT_NEAR(number(result, "target_q_mean"), (first + second) / 2, 1e-5) << fallback.name;
+    EXPECT_NEAR(number(result, "next_action_coverage"), 0.5, 1e-7);
+  }
+  f.batch.terminated[0] = 1;  // not needed there
+  EXPECT_NEAR(number(f.critic_loss(), "next_action_coverage"), 1.0, 1e-7);
+}
+
+TEST(RebracOptions, RowsAreLeftOutOnlyWhereThePenaltyNeedsThem) {
+  RebracOptions options;
+  EXPECT_TRUE(options.needs_next_actions());
+  options.next_action_fallback = "zero_penalty";
+  EXPECT_FALSE(options.needs_next_actions());
+  options.next_action_fallback = "none";
+  options.critic_bc_weight = 0;
+  EXPECT_FALSE(options.needs_next_actions());
+}
+
+// The same linear networks and noise for both algorithms.
+struct Pair {
+  Fixture rebrac;
+  Td3BcOptions td3_options;
+  std::unique_ptr<Td3BcNetworks> td3;
+
+  Pair() : rebrac(1, 32) {
+    rebrac.fill_at_random();
+    td3_options.hidden_sizes.clear();
+    td3 = std::make_unique<Td3BcNetworks>(td3_options, rebrac.context, Rng(0));
+    const torch::NoGradGuard no_grad;
+    const auto copy = [](Mlp& to, Mlp& from) { to.parameters().copy_(from.parameters()); };
+    auto& ours = *rebrac.networks;
+    set(ours.actor.network(), {0.7f, 0.1f});
+    set(ours.critics.network(), {1, 2, -0.5f, 1, 2, -0.5f});  // Q_1 = Q_2
+    set(ours.critics_target.network(), {1, 2, -0.5f, -1, 1, 0.5f});
+    copy(td3->actor.network(), ours.actor.network());
+    copy(td3->actor_target.network(), ours.actor_target.network());
+    copy(td3->critics.network(), ours.critics.network());
+    copy(td3->critics_target.network(), ours.critics_target.network());
+  }
+};
+
+TEST(RebracLoss, WithoutPenaltyTheTargetIsTd3s) {
+  Pair p;
+  p.rebrac.options.critic_bc_weight = 0;
+  const auto ours = p.rebrac.critic_loss();
+  const auto theirs = td3_bc_critic_loss(*p.td3, p.rebrac.batch, p.rebrac.noise, p.td3_options);
+  EXPECT_NEAR(number(ours, "target_q_mean"), number(theirs, "target_q_mean"), 1e-6);
+  EXPECT_NEAR(ours.loss.item<double>(), theirs.loss.item<double>(), 1e-5);
+}
+
+TEST(RebracLoss, ActorLossIsTd3BcsDividedByAlpha) {
+  Pair p;
+  p.rebrac.options.actor_bc_weight = 1 / p.td3_options.bc_alpha;
+  const double ours = p.rebrac.actor_loss().loss.item<double>();
+  const auto theirs = td3_bc_actor_loss(*p.td3, p.rebrac.batch, p.td3_options);
+  EXPECT_NEAR(ours, theirs.loss.item<double>() / p.td3_options.bc_alpha, 1e-5);
+}
+
+// pi = (0.5, 0), (0, 0); a = (0, 1), (0, 0): the distance is 1.25, not its mean over dimensions.
+// Q_1 = 2 pi_0 + 1 = (2, 1), Q_2 = 3 - 4 pi_0 = (1, 3): min = (1, 1), lambda = 1.
+// L = 0.1 * 1.25 / 2 - 2 * 1
+TEST(RebracLoss, ActorLossByHand) {
+  Fixture f(2);
+  f.options.actor_bc_weight = 0.1;
+  f.options.actor_q_weight = 2;
+  set(f.networks->actor.network(), {std::atanh(0.5f), 0, 0, 0});
+  set(f.networks->critics.network(), {0, 2, 0, 1, 0, -4, 0, 3});
+  f.batch.obs.copy_(torch::tensor({{1.0f}, {0.0f}}));
+  f.batch.actions.copy_(torch::tensor({{0.0f, 1.0f}, {0.0f, 0.0f}}));
+  const auto result = f.actor_loss();
+  EXPECT_NEAR(number(result, "actor_bc_loss"), 0.625, 1e-6);
+  EXPECT_NEAR(number(result, "actor_q_mean"), 1.0, 1e-6);
+  EXPECT_NEAR(number(result, "bc_lambda"), 1.0, 1e-6);
+  EXPECT_NEAR(result.loss.item<double>(), 0.0625 - 2.0, 1e-6);
+
+  // Row 0: Q_2 is the smaller one, slope -4; dL/dpi_0 = 0.1 * 2 * 0.5 / 2 + 2 * 4 / 2 through
+  // 1 - 0.25. Row 1: Q_1, slope 2, seen by the bias only.
+  result.loss.backward();
+  const auto gradient = f.networks->actor.network().parameters().grad();
+  const double first = (0.05 + 4.0) * 0.75, second = -2.0;
+  EXPECT_NEAR(gradient[0].item<double>(), first, 1e-5);
+  EXPECT_NEAR(gradient[2].item<double>(), first + second, 1e-5);
+  EXPECT_NEAR(gradient[1].item<double>(), -0.1, 1e-6);  // 0.1 * 2 * (0 - 1) / 2
+  EXPECT_FALSE(f.networks->critics.network().parameters().grad().defined());
+}
+
+TEST(RebracLoss, NormalisedQHasNoScale) {
+  Fixture f(2);
+  f.fill_at_random();
+  const auto loss_at = [&](float scale, bool normalize) {
+    f.options.normalize_q = normalize;
+    set(f.networks->critics.network(),
+        {scale, scale, -scale, scale, -scale, scale, scale, 2 * scale});
+    return f.actor_loss();
+  };
+  EXPECT_NEAR(loss_at(1, true).loss.item<double>(), loss_at(10, true).loss.item<double>(), 1e-5);
+  EXPECT_EQ(number(loss_at(10, false), "bc_lambda"), 1.0);
+  EXPECT_NE(loss_at(1, false).loss.item<double>(), loss_at(10, false).loss.item<double>());
+}
+
+TEST(RebracLoss, BothTogetherReportAllMetrics) {
+  auto f = golden();
+  const auto result = rebrac_loss(*f.networks, f.batch, f.noise, f.options);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : result.metrics.values()) names.emplace_back(name);
+  EXPECT_EQ(names, rebrac_info().metrics);
+  EXPECT_NEAR(result.loss.item<double>(),
+              number(result, "critic_loss") + number(result, "actor_loss"), 1e-3);
+}
+
+double relative_error(const torch::Tensor& got, const torch::Tensor& expected) {
+  return ((got - expected).norm() / expected.norm()).item<double>();
+}
+
+// Networks with hidden layers and LayerNorm: both losses written in plain torch.
+TEST(RebracLoss, GradientsEqualPlainTorch) {
+  Fixture f(3, 24, {16, 16, 16});
+  f.fill_at_random();
+  f.options.critic_bc_weight = 0.3;
+  const auto& n = *f.networks;
+  const auto& b = f.batch;
+  const auto parameters_of = [](const Mlp& network) { return network.parameters(); };
+  const auto take_gradient = [&](const Mlp& network) {
+    const auto gradient = parameters_of(network).grad().clone();
+    parameters_of(network).mutable_grad() = torch::Tensor();
+    return gradient;
+  };
+
+  f.critic_loss().loss.backward();
+  const auto critic_gradient = take_gradient(n.critics.network());
+  torch::Tensor y;
+  {
+    const torch::NoGradGuard no_grad;
+    const auto next = (n.actor_target.network().forward_plain(b.next_obs).squeeze(0) +
+                       (0.2 * f.noise).clamp(-0.5, 0.5))
+                          .clamp(-1, 1);
+    const auto q = n.critics_target.network().forward_plain(b.next_obs, next).squeeze(2);
+    const auto penalty = (next - b.next_actions).pow(2).sum(1);
+    y = b.rewards + 0.99 * (1 - b.terminated) * (torch::min(q[0], q[1]) - 0.3 * penalty);
+  }
+  const auto q = n.critics.network().forward_plain(b.obs, b.actions).squeeze(2);
+  (torch::mse_loss(q[0], y) + torch::mse_loss(q[1], y)).backward();
+  EXPECT_LT(relative_error(critic_gradient, take_gradient(n.critics.network())), 1e-5);
+
+  f.actor_loss().loss.backward();
+  const auto actor_gradient = take_gradient(n.actor.network());
+  const auto actions = n.actor.network().forward_plain(b.obs).squeeze(0);
+  const auto q_pi = n.critics.network().forward_plain(b.obs, actions, Use::frozen).squeeze(2);
+  const auto q_min = torch::min(q_pi[0], q_pi[1]);
+  const auto lambda = 1 / q_min.abs().mean().detach();
+  ((0.01 * (actions - b.actions).pow(2).sum(1)) - lambda * q_min).mean().backward();
+  EXPECT_LT(relative_error(actor_gradient, take_gradient(n.actor.network())), 1e-4);
+}
+
+TEST(RebracNetworks, NormalisedCriticsAndNarrowHeads) {
+  const Fixture f(2, 2, {32, 32, 32});
+  const auto& critics = f.networks->critics.network();
+  EXPECT_EQ(critics.spec().layer_norm, LayerNorm::after_activation);
+  EXPECT_EQ(critics.spec().layer_norm_eps, 1e-6);
+  EXPECT_EQ(critics.spec().members, 2);
+  EXPECT_EQ(f.networks->actor.network().spec().layer_norm, LayerNorm::none);
+  const auto check = [](const Mlp& network, double bound) {
+    const auto& layers = network.layout().layers;
+    const auto numbers = network.parameters().detach();
+    const auto& hidden = layers.front();
+    const auto& head = layers.back();
+    EXPECT_TRUE((numbers.narrow(0, hidden.bias, hidden.outputs) == 0.1f).all().item<bool>());
+    const auto last = numbers.narrow(0, head.weight, head.inputs * head.outputs + head.outputs);
+    EXPECT_LE(last.abs().max().item<double>(), bound * (1 + 1e-6));
+    EXPECT_GT(last.abs().max().item<double>(), bound * 0.7);
+  };
+  check(critics, 3e-3);
+  check(f.networks->actor.network(), 1e-3);
+}
+
+TEST(Rebrac, ActorMovesAtTheFirstUpdateAndThenWaits) {
+  RebracOptions options;
+  options.hidden_sizes = {8};
+  options.policy_delay = 3;
+  AlgorithmContext context;
+  context.obs_dim = 1;
+  context.action_dim = 2;
+  Rebrac algorithm(options, context);
+  Fixture f(2, 16);
+  f.fill_at_random();
+  for (int i = 0; i < 7; ++i) {
+    const auto before = algorithm.act(f.batch.obs, ActMode::greedy).clone();
+    const auto metrics = algorithm.update(f.batch, 1.0);
+    EXPECT_EQ(torch::equal(before, algorithm.act(f.batch.obs, ActMode::greedy)), i % 3 != 0) << i;
+    EXPECT_TRUE(metrics.get("actor_loss").defined()) << i;
+  }
+}
+
+// Two learning rates: a tiny one for the actor leaves it where it was, the critics move on.
+TEST(Rebrac, LearningRatesAreSeparate) {
+  RebracOptions options;
+  options.hidden_sizes = {8};
+  AlgorithmContext context;
+  context.obs_dim = 1;
+  context.action_dim = 2;
+  Fixture f(2, 16);
+  f.fill_at_random();
+  const auto change_with = [&](double actor_rate, double critic_rate) {
+    options.actor_learning_rate = actor_rate;
+    options.critic_learning_rate = critic_rate;
+    Rebrac algorithm(options, context);
+    const auto before = algorithm.act(f.batch.obs, ActMode::greedy).clone();
+    const double first = algorithm.update(f.batch, 1.0).get("critic_loss").item<double>();
+    const double actor =
+        (algorithm.act(f.batch.obs, ActMode::greedy) - before).abs().max().item<double>();
+    const double second = algorithm.update(f.batch, 1.0).get("critic_loss").item<double>();
+    return std::pair(actor, std::abs(second - first));
+  };
+  EXPECT_LT(change_with(1e-12, 1e-2).first, 1e-7);
+  EXPECT_GT(change_with(1e-2, 1e-12).first, 1e-4);
+  EXPECT_GT(change_with(1e-12, 1e-2).second, 1e-3);
+}
+
+}  // namespace
+}  // namespace rl_training
