@@ -1,5 +1,6 @@
 #include "rl_training/algorithms/registry.h"
 
+#include "rl_training/algorithms/cql.h"
 #include "rl_training/algorithms/rebrac.h"
 #include "rl_training/algorithms/td3_bc.h"
 #include "rl_training/util/text.h"
@@ -10,6 +11,7 @@ const std::vector<AlgorithmInfo>& algorithms() {
   static const std::vector<AlgorithmInfo> table = {
       td3_bc_info(),
       rebrac_info(),
+      cql_info(),
   };
   return table;
 }

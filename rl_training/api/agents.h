@@ -1,4 +1,5 @@
 #pragma once
+#include "rl_training/algorithms/cql.h"
 #include "rl_training/algorithms/rebrac.h"
 #include "rl_training/algorithms/td3_bc.h"
 #include "rl_training/api/agent.h"
@@ -37,5 +38,6 @@ class AgentOf : public Agent {
 
 using TD3BC = AgentOf<Td3BcOptions>;
 using ReBRAC = AgentOf<RebracOptions>;
+using CQL = AgentOf<CqlOptions>;
 
 }  // namespace rl_training

@@ -28,18 +28,28 @@ GaussianActor::GaussianActor(int64_t obs_dim, int64_t action_dim, const Options&
   if (!options.state_dependent_std) {
     free_log_std_ = torch::zeros({action_dim}, compute.device).set_requires_grad(true);
   }
+  if (options.learn_std_scale) {
+    TORCH_CHECK(options.state_dependent_std, "a free standard deviation has no scale");
+    std_scale_ = torch::tensor({1.0f, -1.0f}).to(compute.device).set_requires_grad(true);
+  }
 }
 
 GaussianActor::GaussianActor(const GaussianActor& other)
     : options_(other.options_), action_dim_(other.action_dim_), network_(other.network_) {
-  if (other.free_log_std_.defined()) {
-    free_log_std_ = other.free_log_std_.detach().clone().set_requires_grad(true);
-  }
+  const auto copy = [](const torch::Tensor& leaf) {
+    return leaf.defined() ? leaf.detach().clone().set_requires_grad(true) : torch::Tensor();
+  };
+  free_log_std_ = copy(other.free_log_std_);
+  std_scale_ = copy(other.std_scale_);
 }
 
 GaussianHead GaussianActor::head(const torch::Tensor& obs) const {
-  return {network_.forward(obs).squeeze(0), free_log_std_, options_.log_std_min,
-          options_.log_std_max, options_.squash};
+  auto output = network_.forward(obs).squeeze(0);
+  if (std_scale_.defined()) {
+    const auto raw = output.narrow(1, action_dim_, action_dim_);
+    output = torch::cat({output.narrow(1, 0, action_dim_), raw * std_scale_[0] + std_scale_[1]}, 1);
+  }
+  return {output, free_log_std_, options_.log_std_min, options_.log_std_max, options_.squash};
 }
 
 torch::Tensor GaussianActor::mode(const torch::Tensor& obs) const {
@@ -48,20 +58,24 @@ torch::Tensor GaussianActor::mode(const torch::Tensor& obs) const {
 }
 
 std::vector<torch::Tensor> GaussianActor::parameters() const {
-  if (!free_log_std_.defined()) return {network_.parameters()};
-  return {network_.parameters(), free_log_std_};
+  std::vector<torch::Tensor> leaves = {network_.parameters()};
+  for (const auto* leaf : {&free_log_std_, &std_scale_}) {
+    if (leaf->defined()) leaves.push_back(*leaf);
+  }
+  return leaves;
 }
 
 void GaussianActor::polyak_from(const GaussianActor& other, double tau) {
   network_.polyak_from(other.network_, tau);
-  if (!free_log_std_.defined()) return;
   const torch::NoGradGuard no_grad;
-  free_log_std_.lerp_(other.free_log_std_, tau);
+  if (free_log_std_.defined()) free_log_std_.lerp_(other.free_log_std_, tau);
+  if (std_scale_.defined()) std_scale_.lerp_(other.std_scale_, tau);
 }
 
 void GaussianActor::visit_state(StateVisitor& state) {
   network_.visit_state(state);
   if (free_log_std_.defined()) visit_tensor(state, "log_std", free_log_std_);
+  if (std_scale_.defined()) visit_tensor(state, "std_scale", std_scale_);
 }
 
 }  // namespace rl_training

@@ -13,6 +13,7 @@ class GaussianActor {
     bool squash = true;
     bool tanh_mean = false;           // mean in [-1, 1]; unsquashed only
     bool state_dependent_std = true;  // false: one free log std for each action, 0 at first
+    bool learn_std_scale = false;  // log std = m x + c of the network's x; m = 1, c = -1 at first
     double log_std_min = -20.0, log_std_max = 2.0;
     LayerNorm layer_norm = LayerNorm::none;
     double layer_norm_eps = 1e-5;
@@ -47,6 +48,7 @@ class GaussianActor {
   int64_t action_dim_;
   Mlp network_;
   torch::Tensor free_log_std_;  // [action_dim]; undefined with a state-dependent one
+  torch::Tensor std_scale_;     // m and c; undefined where they are not learnt
 };
 
 }  // namespace rl_training

@@ -129,6 +129,36 @@ TEST(GaussianActor, ModeStaysInTheBox) {
   EXPECT_EQ(actor.parameters().size(), 2u);
 }
 
+// log std = m x + c with m = 1, c = -1 at first; both are learnt.
+TEST(GaussianActor, LearnsTheScaleOfItsStandardDeviation) {
+  Rng rng(6);
+  GaussianActor::Options options;
+  options.hidden_sizes = {8};
+  GaussianActor plain(2, 2, options, rng, {});
+  options.learn_std_scale = true;
+  GaussianActor scaled(2, 2, options, rng, {});
+  ASSERT_EQ(scaled.parameters().size(), 2u);
+  {
+    const torch::NoGradGuard no_grad;
+    scaled.parameters()[0].copy_(plain.parameters()[0]);
+  }
+  const auto obs = draw(rng, {5, 2}), raw = plain.head(obs).output.detach();
+  const auto x = raw.narrow(1, 2, 2);
+  EXPECT_TRUE(torch::allclose(scaled.head(obs).output.narrow(1, 2, 2), x - 1));
+  EXPECT_TRUE(torch::equal(scaled.mode(obs), plain.mode(obs)));
+  // At the mean, log p falls by 1 for each unit of log std: d/dm = -sum x, d/dc = -count.
+  scaled.sample(obs, torch::zeros({5, 2})).log_prob.sum().backward();
+  const auto gradient = scaled.parameters()[1].grad();
+  EXPECT_NEAR(gradient[0].item<double>(), -x.sum().item<double>(), 1e-5);
+  EXPECT_NEAR(gradient[1].item<double>(), -10.0, 1e-5);
+
+  GaussianActor target(scaled);
+  scaled.parameters()[1].detach().fill_(3);
+  EXPECT_EQ(target.parameters()[1][0].item<float>(), 1.0f);
+  target.polyak_from(scaled, 0.5);
+  EXPECT_EQ(target.parameters()[1][0].item<float>(), 2.0f);
+}
+
 // d loss / d log x = 1 at every step: Adam moves log x by the learning rate until the bound.
 TEST(LogScalar, StepsInTheLogarithmAndStopsAtItsBound) {
   LogScalar scalar({.initial_log = 0.0, .learning_rate = 0.1, .log_min = -0.25}, {});

@@ -1,0 +1,260 @@
+#include "rl_training/algorithms/cql.h"
+
+#include <cmath>
+#include <limits>
+
+#include "rl_training/models/losses.h"
+
+namespace rl_training {
+namespace {
+
+LayerInit narrow_head() {
+  return {LayerInit::Weight::xavier_uniform, 0.01, LayerInit::Bias::fan_in_uniform, 0.0};
+}
+
+GaussianActor::Options actor_options(const CqlOptions& options) {
+  GaussianActor::Options result;
+  result.hidden_sizes = options.hidden_sizes;
+  result.learn_std_scale = true;
+  result.output_init = narrow_head();
+  return result;
+}
+
+CriticEnsemble::Options critic_options(const CqlOptions& options) {
+  CriticEnsemble::Options result;
+  result.hidden_sizes = options.hidden_sizes;
+  result.output_init = narrow_head();
+  if (options.orthogonal_init) {
+    const auto orthogonal = [](double gain) -> LayerInit {
+      return {LayerInit::Weight::orthogonal, gain, LayerInit::Bias::constant, 0.0};
+    };
+    result.hidden_init = orthogonal(std::sqrt(2.0));
+    result.output_init = orthogonal(0.01);
+  }
+  return result;
+}
+
+}  // namespace
+
+CqlOptions::CqlOptions() { hidden_sizes = {256, 256, 256}; }
+
+void CqlOptions::visit_options(OptionVisitor& options) {
+  AlgorithmOptions::visit_options(options);
+  options.number("actor_learning_rate", actor_learning_rate, above(0),
+                 "Adam step size of actor and temperature; learning_rate where it is null");
+  options.number("critic_learning_rate", critic_learning_rate, above(0),
+                 "Adam step size of the critics; learning_rate where it is null");
+  options.number("cql_alpha", cql_alpha, at_least(0),
+                 "weight of the conservative term in the critics' loss");
+  options.integer("n_actions", n_actions, between(1, 1 << 10),
+                  "sampled actions of each kind: uniform, policy at s, policy at s'");
+  options.number("cql_temperature", cql_temperature, above(0),
+                 "temperature of the log-sum-exp over sampled actions");
+  options.number("clip_diff_min", clip_diff_min, any_number(),
+                 "lower bound of each row's conservative term; null: none");
+  options.number("clip_diff_max", clip_diff_max, any_number(),
+                 "upper bound of each row's conservative term; null: none");
+  options.number("lagrange_gap", lagrange_gap, any_number(),
+                 "wanted size of the conservative term, kept by a learnt multiplier; null: none");
+  options.flag("max_target_backup", max_target_backup,
+               "target from the best of n_actions next actions instead of one");
+  options.number("alpha", alpha, at_least(0), "fixed entropy temperature; null: learnt");
+  options.number("target_entropy", target_entropy, any_number(),
+                 "entropy that a learnt temperature aims at; null: minus the action dimensions");
+  options.flag("orthogonal_init", orthogonal_init, "orthogonal weights in fresh critics");
+}
+
+void CqlOptions::check() const {
+  if (clip_diff_min && clip_diff_max && *clip_diff_min >= *clip_diff_max) {
+    throw Error(ErrorKind::config, {"", 0, "clip_diff_min"},
+                "not below clip_diff_max (expected < " + std::to_string(*clip_diff_max) + ", got " +
+                    std::to_string(*clip_diff_min) + ")");
+  }
+  if (alpha && target_entropy) {
+    throw Error(ErrorKind::config, {"", 0, "target_entropy"},
+                "not used with a fixed alpha (give one or the other)");
+  }
+}
+
+CqlNetworks::CqlNetworks(const CqlOptions& options, const AlgorithmContext& context, Rng rng)
+    : actor(context.obs_dim, context.action_dim, actor_options(options), rng, context.compute),
+      critics(context.obs_dim, context.action_dim, critic_options(options), rng, context.compute),
+      critics_target(critics) {}
+
+CqlCandidates cql_candidates(const CqlNetworks& networks, const Batch& batch,
+                             const CqlNoise& noise) {
+  const torch::NoGradGuard no_grad;
+  const int64_t rows = batch.obs.size(0), actions = batch.actions.size(1);
+  const int64_t n = noise.now.size(0) / rows;
+  const auto next_head = networks.actor.head(batch.next_obs);
+  const auto next = gaussian_sample(next_head, noise.next);
+  const auto now = networks.actor.sample(batch.obs, noise.now);
+  const auto in_rows = [&](const torch::Tensor& x) { return x.view({rows, -1, actions}); };
+  CqlCandidates result;
+  result.target_actions = gaussian_sample(next_head, noise.target).actions;
+  result.actions = torch::cat({in_rows(batch.actions), in_rows(noise.uniform),
+                               in_rows(next.actions), in_rows(now.actions)},
+                              1)
+                       .view({-1, actions});
+  const double uniform_density = -static_cast<double>(actions) * std::log(2.0);
+  result.log_density = torch::cat({torch::full({rows, n}, uniform_density, batch.obs.options()),
+                                   next.log_prob.view({rows, n}), now.log_prob.view({rows, n})},
+                                  1);
+  return result;
+}
+
+// L = mean (alpha log pi(b|s) - min_i Q_i(s, b)), b ~ pi(s)
+Loss cql_actor_loss(const CqlNetworks& networks, const Batch& batch, const torch::Tensor& noise,
+                    const torch::Tensor& alpha) {
+  const auto sample = networks.actor.sample(batch.obs, noise);
+  const auto q = minimum(networks.critics.values(batch.obs, sample.actions, Use::frozen));
+  const auto log_prob = sample.log_prob.mean();
+  Loss result;
+  result.loss = alpha * log_prob - q.mean();
+  result.metrics.set("actor_loss", result.loss);
+  result.metrics.set("entropy", -log_prob);
+  return result;
+}
+
+// y = r + gamma (1 - d) min_i Q'_i(s', b'), b' ~ pi(s');  D_i = T log sum_c exp((Q_i(s, c) - log
+// p(c)) / T) - Q_i(s, a);  L = sum_i mean (Q_i(s, a) - y)^2 + w cql_alpha (mean clip(D_i) - gap)
+Loss cql_critic_loss(const CqlNetworks& networks, const Batch& batch,
+                     const CqlCandidates& candidates, const torch::Tensor& multiplier,
+                     const CqlOptions& options) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const int64_t rows = batch.obs.size(0), sampled = candidates.log_density.size(1);
+  torch::Tensor target;
+  {
+    const torch::NoGradGuard no_grad;
+    const int64_t each = candidates.target_actions.size(0) / rows;
+    const auto next_obs = each == 1 ? batch.next_obs : repeat_rows(batch.next_obs, each);
+    const auto next_q =
+        minimum(networks.critics_target.values(next_obs, candidates.target_actions));
+    target = td_target(batch.rewards, batch.terminated, next_q.view({rows, each}).amax(1),
+                       options.gamma);
+  }
+  // One pass through the critics for the data's actions and all sampled ones.
+  const auto q = networks.critics.values(repeat_rows(batch.obs, 1 + sampled), candidates.actions)
+                     .view({-1, rows, 1 + sampled});
+  const auto data_q = q.select(2, 0);
+  const double t = options.cql_temperature;
+  const auto weighted = q.narrow(2, 1, sampled) - candidates.log_density;
+  auto diff = t * torch::logsumexp(t == 1.0 ? weighted : weighted / t, 2) - data_q;
+  if (options.clip_diff_min || options.clip_diff_max) {
+    diff = diff.clamp(options.clip_diff_min.value_or(-kInfinity),
+                      options.clip_diff_max.value_or(kInfinity));
+  }
+  const auto td_loss = squared_error(data_q, target);
+  const auto diff_mean = diff.mean();
+  const auto members = static_cast<double>(q.size(0));
+  Loss result;
+  result.loss = td_loss + multiplier * (options.cql_alpha * members) *
+                              (diff_mean - options.lagrange_gap.value_or(0.0));
+  result.metrics.set("critic_loss", result.loss);
+  result.metrics.set("td_loss", td_loss);
+  result.metrics.set("cql_diff", diff_mean);
+  result.metrics.set("target_q_mean", target.mean());
+  result.metrics.set("data_q_mean", data_q.detach().mean());
+  return result;
+}
+
+Loss cql_loss(const CqlNetworks& networks, const Batch& batch, const CqlNoise& noise,
+              const torch::Tensor& actor_noise, const torch::Tensor& alpha,
+              const torch::Tensor& multiplier, const CqlOptions& options) {
+  auto result =
+      cql_critic_loss(networks, batch, cql_candidates(networks, batch, noise), multiplier, options);
+  const auto actor = cql_actor_loss(networks, batch, actor_noise, alpha);
+  result.loss = result.loss + actor.loss;
+  result.metrics.append(actor.metrics);
+  return result;
+}
+
+Cql::Cql(const CqlOptions& options, const AlgorithmContext& context)
+    : options_(options),
+      target_entropy_(options.target_entropy.value_or(-static_cast<double>(context.action_dim))),
+      rng_(context.seed, "policy"),
+      explore_rng_(context.seed, "explore"),
+      networks_(options, context, Rng(context.seed, "init")),
+      actor_optimizer_(
+          networks_.actor.parameters(),
+          {.learning_rate = options.actor_learning_rate.value_or(options.learning_rate)},
+          context.compute),
+      critic_optimizer_(
+          networks_.critics.network(),
+          {.learning_rate = options.critic_learning_rate.value_or(options.learning_rate)},
+          context.compute),
+      alpha_({.learning_rate = options.actor_learning_rate.value_or(options.learning_rate)},
+             context.compute),
+      multiplier_({.initial_log = options.lagrange_gap ? 1.0 : 0.0,
+                   .learning_rate = options.critic_learning_rate.value_or(options.learning_rate),
+                   .log_max = std::log(1e6)},
+                  context.compute) {}
+
+CqlNoise Cql::draw_noise(int64_t rows) {
+  const int64_t actions = networks_.actor.action_dim(), n = options_.n_actions;
+  CqlNoise noise;
+  noise.target =
+      target_noise_.normal(rng_, {options_.max_target_backup ? rows * n : rows, actions});
+  noise.now = now_noise_.normal(rng_, {rows * n, actions});
+  noise.next = next_noise_.normal(rng_, {rows * n, actions});
+  noise.uniform = uniform_noise_.uniform(rng_, {rows * n, actions}, -1.0, 1.0);
+  return noise;
+}
+
+// All parts look at the networks as they were before the update: candidates come first, then the
+// actor's step against the old critics, then the critics'.
+Metrics Cql::update(const Batch& batch, double lr_scale) {
+  const auto candidates = cql_candidates(networks_, batch, draw_noise(batch.obs.size(0)));
+  const auto alpha = options_.alpha ? torch::full({}, *options_.alpha) : alpha_.value();
+  const auto multiplier = multiplier_.value();
+
+  const auto actor =
+      cql_actor_loss(networks_, batch, actor_noise_.normal(rng_, batch.actions.sizes()), alpha);
+  minimize(actor.loss, actor_optimizer_, lr_scale);
+  // d/d log alpha of -log alpha mean (log pi + target entropy)
+  if (!options_.alpha) alpha_.descend(actor.metrics.get("entropy") - target_entropy_);
+
+  auto critic = cql_critic_loss(networks_, batch, candidates, multiplier, options_);
+  minimize(critic.loss, critic_optimizer_, lr_scale);
+  if (options_.lagrange_gap) {  // ascends: it grows while the term is above the gap
+    multiplier_.descend(multiplier * options_.cql_alpha *
+                        (*options_.lagrange_gap - critic.metrics.get("cql_diff")));
+  }
+  networks_.critics_target.network().polyak_from(networks_.critics.network(), options_.tau);
+
+  critic.metrics.append(actor.metrics);
+  critic.metrics.set("alpha", alpha);
+  critic.metrics.set("lagrange_multiplier", multiplier);
+  return critic.metrics;
+}
+
+torch::Tensor Cql::act(const torch::Tensor& obs, ActMode mode) {
+  const torch::NoGradGuard no_grad;
+  if (mode == ActMode::greedy) return networks_.actor.mode(obs);
+  const auto& noise =
+      explore_noise_.normal(explore_rng_, {obs.size(0), networks_.actor.action_dim()});
+  return networks_.actor.sample(obs, noise).actions;
+}
+
+void Cql::visit_state(StateVisitor& state) {
+  state.part("actor", networks_.actor);
+  state.part("critics", networks_.critics);
+  state.part("critics_target", networks_.critics_target);
+  state.part("actor_optimizer", actor_optimizer_);
+  state.part("critic_optimizer", critic_optimizer_);
+  state.part("alpha", alpha_);
+  state.part("lagrange_multiplier", multiplier_);
+  state.part("policy_rng", rng_);
+  state.part("explore_rng", explore_rng_);
+}
+
+AlgorithmInfo cql_info() {
+  return algorithm_info<Cql, CqlOptions>(
+      {.name = CqlOptions::kName,
+       .title = "CQL: SAC with conservative critics",
+       .paper = "arXiv:2006.04779",
+       .metrics = {"critic_loss", "td_loss", "cql_diff", "target_q_mean", "data_q_mean",
+                   "actor_loss", "entropy", "alpha", "lagrange_multiplier"}});
+}
+
+}  // namespace rl_training

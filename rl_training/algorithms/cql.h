@@ -1,0 +1,92 @@
+#pragma once
+#include "rl_training/algorithms/algorithm.h"
+#include "rl_training/models/critic_ensemble.h"
+#include "rl_training/models/gaussian_actor.h"
+#include "rl_training/models/log_scalar.h"
+
+namespace rl_training {
+
+// Defaults are those that the published D4RL locomotion scores of this form were run with.
+struct CqlOptions : AlgorithmOptions {
+  static constexpr const char* kName = "cql";
+  CqlOptions();
+
+  std::optional<double> actor_learning_rate = 3e-5, critic_learning_rate;
+  double cql_alpha = 10.0;
+  int64_t n_actions = 10;
+  double cql_temperature = 1.0;
+  std::optional<double> clip_diff_min, clip_diff_max;
+  std::optional<double> lagrange_gap;
+  bool max_target_backup = false;
+  std::optional<double> alpha, target_entropy;
+  bool orthogonal_init = true;
+
+  void visit_options(OptionVisitor& options) override;
+  void check() const override;
+};
+
+struct CqlNetworks {
+  CqlNetworks(const CqlOptions& options, const AlgorithmContext& context, Rng rng);
+  GaussianActor actor;
+  CriticEnsemble critics, critics_target;
+};
+
+// Random numbers of one critic loss; n = n_actions.
+struct CqlNoise {
+  torch::Tensor target;   // standard normal, [rows, action_dim]; [rows * n, ...] with
+                          // max_target_backup
+  torch::Tensor now;      // standard normal, [rows * n, action_dim]
+  torch::Tensor next;     // the same
+  torch::Tensor uniform;  // in [-1, 1], [rows * n, action_dim]
+};
+
+// What the critics are compared on, without gradient. A row has k = 1 + 3 n actions, all judged at
+// its own observation: the data's, n uniform ones, n of the policy at s', n of the policy at s.
+struct CqlCandidates {
+  torch::Tensor target_actions;  // at s', as many as CqlNoise::target
+  torch::Tensor actions;         // [rows * k, action_dim]
+  torch::Tensor log_density;     // [rows, 3 n], of all but the data's
+};
+CqlCandidates cql_candidates(const CqlNetworks& networks, const Batch& batch,
+                             const CqlNoise& noise);
+
+// actor_loss, entropy. `noise` is standard normal, [rows, action_dim]; `alpha` a scalar.
+Loss cql_actor_loss(const CqlNetworks& networks, const Batch& batch, const torch::Tensor& noise,
+                    const torch::Tensor& alpha);
+// critic_loss, td_loss, cql_diff, target_q_mean, data_q_mean. `multiplier` is the Lagrange
+// multiplier, 1 without one.
+Loss cql_critic_loss(const CqlNetworks& networks, const Batch& batch,
+                     const CqlCandidates& candidates, const torch::Tensor& multiplier,
+                     const CqlOptions& options);
+
+// Both losses on one batch with the networks as they are: `loss` is their sum, and the metrics
+// are those of both. For looking at a policy from outside.
+Loss cql_loss(const CqlNetworks& networks, const Batch& batch, const CqlNoise& noise,
+              const torch::Tensor& actor_noise, const torch::Tensor& alpha,
+              const torch::Tensor& multiplier, const CqlOptions& options);
+
+// CQL (arXiv:2006.04779): SAC whose critics are pushed down on actions of the policy and up on
+// those of the data; the form CQL(H) with importance sampling.
+class Cql final : public Algorithm {
+ public:
+  Cql(const CqlOptions& options, const AlgorithmContext& context);
+
+  Metrics update(const Batch& batch, double lr_scale) override;
+  torch::Tensor act(const torch::Tensor& obs, ActMode mode) override;
+  void visit_state(StateVisitor& state) override;
+
+ private:
+  CqlNoise draw_noise(int64_t rows);
+
+  CqlOptions options_;
+  double target_entropy_;
+  Rng rng_, explore_rng_;
+  CqlNetworks networks_;
+  Adam actor_optimizer_, critic_optimizer_;
+  LogScalar alpha_, multiplier_;  // at rest where the options fix them
+  NoiseBuffer actor_noise_, target_noise_, now_noise_, next_noise_, uniform_noise_, explore_noise_;
+};
+
+AlgorithmInfo cql_info();
+
+}  // namespace rl_training
