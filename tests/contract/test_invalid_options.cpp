@@ -1,0 +1,165 @@
+// Hyper-parameters that make no sense are refused before anything is built, by the name of the key.
+#include <algorithm>
+
+#include "rl_training/experiment/train_config.h"
+#include "tests/contract/algorithm_names.h"
+
+namespace rl_training {
+namespace {
+
+// One line of the table: what is set (assignments as for --set) and which key the error names.
+struct InvalidOption {
+  std::string algo;
+  std::vector<std::string> set;
+  std::string key;
+
+  InvalidOption(std::string name, const std::string& assignment)
+      : algo(std::move(name)), set{assignment}, key(assignment.substr(0, assignment.find('='))) {}
+  InvalidOption(std::string name, std::vector<std::string> assignments, std::string named_key)
+      : algo(std::move(name)), set(std::move(assignments)), key(std::move(named_key)) {}
+};
+
+// Those of every algorithm.
+const std::vector<std::string>& shared_assignments() {
+  static const std::vector<std::string> table = {
+      "gamma=-0.1",
+      "gamma=1.1",
+      "gamma=nan",
+      "tau=0",
+      "tau=1.5",
+      "learning_rate=0",
+      "learning_rate=-1",
+      "learning_rate=inf",
+      "batch_size=0",
+      "batch_size=2.5",
+      "hidden_sizes=[]",
+      "hidden_sizes=[256,0]",
+      "max_updates=0",
+      "warmup_steps=-1",
+      "dataset_size=-1",
+      "reward_scale=nan",
+      "dataset_kind=d4rll",
+  };
+  return table;
+}
+
+const std::vector<InvalidOption>& own_table() {
+  static const std::vector<InvalidOption> table = {
+      {"td3_bc", "bc_alpha=0"},
+      {"td3_bc", "bc_alpha=-2.5"},
+      {"td3_bc", "policy_delay=0"},
+      {"td3_bc", "policy_noise=-0.2"},
+      {"td3_bc", "noise_clip=-0.5"},
+
+      {"rebrac", "actor_bc_weight=0"},
+      {"rebrac", "actor_bc_weight=-1"},
+      {"rebrac", "critic_bc_weight=-0.01"},
+      {"rebrac", "actor_q_weight=0"},
+      {"rebrac", "policy_delay=0"},
+      {"rebrac", "policy_noise=-0.2"},
+      {"rebrac", "noise_clip=-0.5"},
+      {"rebrac", "actor_learning_rate=0"},
+      {"rebrac", "critic_learning_rate=0"},
+      {"rebrac", "next_action_fallback=guess"},
+
+      {"cql", "cql_alpha=-1"},
+      {"cql", "n_actions=0"},
+      {"cql", "cql_temperature=0"},
+      {"cql", {"clip_diff_min=1", "clip_diff_max=1"}, "clip_diff_min"},
+      {"cql", {"clip_diff_min=5", "clip_diff_max=-5"}, "clip_diff_min"},
+      {"cql", "alpha=-0.1"},
+      {"cql", {"alpha=0.2", "target_entropy=-1"}, "target_entropy"},
+      {"cql", "actor_learning_rate=0"},
+      {"cql", "critic_learning_rate=-3e-4"},
+
+      {"crr", "beta=0"},
+      {"crr", "n_action_samples=0"},
+      {"crr", "max_weight=0"},
+      {"crr", "advantage_type=median"},
+      {"crr", "weight_type=linear"},
+
+      {"bcq", "num_action_samples=0"},
+      {"bcq", "eval_action_samples=0"},
+      {"bcq", "perturbation_scale=0"},
+      {"bcq", "lambda_min=-0.1"},
+      {"bcq", "lambda_min=1.1"},
+      {"bcq", "vae_kl_weight=-0.5"},
+      {"bcq", "latent_dim=-1"},
+
+      {"bear", "mmd_sigma=0"},
+      {"bear", "mmd_kernel=cauchy"},
+      {"bear", "num_mmd_action_samples=0"},
+      {"bear", "mmd_threshold=-0.05"},
+      {"bear", "mmd_alpha=0"},
+      {"bear", "lagrange_learning_rate=0"},
+      {"bear", {"log_alpha_min=3", "log_alpha_max=-3"}, "log_alpha_min"},
+      {"bear", "behavior_kl_weight=-0.5"},
+      {"bear", "num_target_samples=0"},
+      {"bear", "lambda_min=1.1"},
+      {"bear", "warmup_updates=-1"},
+
+      {"awac", "awac_lambda=0"},
+      {"awac", "max_weight=0"},
+      {"awac", "weight_normalisation=sum"},
+
+      {"iql", "expectile=0"},
+      {"iql", "expectile=1"},
+      {"iql", "beta=-1"},
+      {"iql", "max_weight=0"},
+
+      {"bc", "policy=uniform"},
+      {"bc", "dataset_top_fraction=0"},
+      {"bc", "dataset_top_fraction=1.1"},
+
+      {"rlpd", "offline_batch_ratio=-0.1"},
+      {"rlpd", "offline_batch_ratio=1.1"},
+      {"rlpd", "offline_pretrain_updates=-1"},
+      {"rlpd", "learning_starts=-1"},
+      {"rlpd", "train_frequency=0"},
+      {"rlpd", "gradient_updates_per_step=0"},
+      {"rlpd", {"buffer_capacity=10", "batch_size=256"}, "buffer_capacity"},
+      {"rlpd", "num_critics=1"},
+      {"rlpd", "num_min_critics=0"},
+      {"rlpd", {"num_critics=2", "num_min_critics=3"}, "num_min_critics"},
+      {"rlpd", "alpha=-1"},
+  };
+  return table;
+}
+
+void expect_refused(const InvalidOption& row) {
+  auto root = load_config(row.algo + "/pendulum-random");
+  for (const auto& assignment : row.set) set_config_value(root, assignment);
+  try {
+    read_train_config(root);
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_code(), 2) << error.what();
+    EXPECT_EQ(error.place().key, "algo_kwargs." + row.key) << error.what();
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+  }
+}
+
+class InvalidOptions : public testing::TestWithParam<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(All, InvalidOptions, testing::ValuesIn(algorithm_names()), name_of_test);
+
+TEST_P(InvalidOptions, SharedOnesAreRefusedByName) {
+  for (const auto& assignment : shared_assignments()) {
+    SCOPED_TRACE(assignment);
+    expect_refused({GetParam(), assignment});
+  }
+}
+
+TEST_P(InvalidOptions, OwnOnesAreRefusedByName) {
+  int rows = 0;
+  for (const auto& row : own_table()) {
+    if (row.algo != GetParam()) continue;
+    ++rows;
+    SCOPED_TRACE(row.set.back());
+    expect_refused(row);
+  }
+  EXPECT_GT(rows, 0) << "the table has no line for this algorithm";
+}
+
+}  // namespace
+}  // namespace rl_training
