@@ -38,7 +38,7 @@ test: configure ## build everything and run the tests
 
 bench: build ## measure updates per second beside eager PyTorch
 	scripts/install_dependencies.sh bench
-	$(PROGRAM) bench --peer bench/eager_td3_bc.py
+	$(PROGRAM) bench --peer bench/eager.py
 
 sanitize: dependencies ## run the tests under address, undefined-behaviour and thread sanitizers
 	cmake --preset asan
