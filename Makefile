@@ -38,7 +38,7 @@ test: configure ## build everything and run the tests
 
 bench: build ## measure updates per second beside eager PyTorch
 	scripts/install_dependencies.sh bench
-	$(PROGRAM) bench --peer bench/eager_td3_bc.py
+	$(PROGRAM) bench --peer bench/eager.py
 
 bench-data: configure ## measure opening a dataset of a million rows beside h5py
 	scripts/install_dependencies.sh bench

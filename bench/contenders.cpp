@@ -1,12 +1,15 @@
 #include "bench/contenders.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <vector>
 
-#include "rl_training/algorithms/td3_bc.h"
+#include "rl_training/algorithms/registry.h"
 #include "rl_training/data/transition_dataset.h"
 #include "rl_training/models/gemm.h"
 #include "rl_training/models/kernels.h"
+#include "rl_training/util/text.h"
 
 namespace rl_training {
 namespace {
@@ -15,10 +18,10 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-TransitionDataset random_transitions(const BenchSize& size, int64_t rows) {
-  DatasetBuilder builder(size.obs_dim, size.action_dim);
+TransitionDataset random_transitions(const BenchWork& work, int64_t rows) {
+  DatasetBuilder builder(work.obs_dim, work.action_dim);
   Rng rng(1);
-  std::vector<float> obs(size.obs_dim), action(size.action_dim);
+  std::vector<float> obs(work.obs_dim), action(work.action_dim);
   for (int64_t row = 0; row < rows; ++row) {
     if (!builder.episode_open()) {
       rng.fill_normal(obs);
@@ -28,24 +31,23 @@ TransitionDataset random_transitions(const BenchSize& size, int64_t rows) {
     rng.fill_uniform(action, -1, 1);
     builder.add(action, static_cast<float>(rng.normal()), obs, false, row % 1000 == 999);
   }
-  return std::move(builder).build();
+  return std::move(builder).build().with_next_actions();
 }
 
 class Ours final : public Contender {
  public:
-  Ours(const BenchSize& size, int threads)
+  Ours(const BenchWork& work, int threads)
       : pool_(threads),
-        sampler_(std::make_shared<TransitionDataset>(random_transitions(size, 100000)),
-                 ObsNormalizer(size.obs_dim), Rng(2)),
-        batch_(Batch::allocate(size.batch, size.obs_dim, size.action_dim, false)) {
+        sampler_(std::make_shared<TransitionDataset>(random_transitions(work, 100000)),
+                 ObsNormalizer(work.obs_dim), Rng(2)),
+        batch_(Batch::allocate(work.options->batch_size, work.obs_dim, work.action_dim,
+                               find_algorithm(work.algo).wants_next_actions)) {
     use_one_library_thread();
-    Td3BcOptions options;
-    options.hidden_sizes = {size.hidden, size.hidden};
     AlgorithmContext context;
-    context.obs_dim = size.obs_dim;
-    context.action_dim = size.action_dim;
+    context.obs_dim = work.obs_dim;
+    context.action_dim = work.action_dim;
     context.compute.pool = &pool_;
-    algorithm_ = std::make_unique<Td3Bc>(options, context);
+    algorithm_ = find_algorithm(work.algo).make(*work.options, context);
   }
 
   double seconds_for(int64_t updates) override {
@@ -61,13 +63,13 @@ class Ours final : public Contender {
   ThreadPool pool_;
   UniformSampler sampler_;
   Batch batch_;
-  std::unique_ptr<Td3Bc> algorithm_;
+  std::unique_ptr<Algorithm> algorithm_;
 };
 
 // One thread's copy of the products of an update.
 class Products {
  public:
-  explicit Products(const BenchSize& size)
+  explicit Products(const Td3BcProducts& size)
       : size_(size),
         x_(size.batch * widest(), 0.1f),
         y_(size.batch * widest(), 0.1f),
@@ -110,13 +112,13 @@ class Products {
     gemm(ta, tb, m, n, k, x_.data(), ta ? m : k, b, tb ? k : n, 0.0f, c, n);
   }
 
-  BenchSize size_;
+  Td3BcProducts size_;
   std::vector<float> x_, y_, w_, g_;
 };
 
 class ProductsOnly final : public Contender {
  public:
-  ProductsOnly(const BenchSize& size, int threads) : pool_(threads) {
+  ProductsOnly(const Td3BcProducts& size, int threads) : pool_(threads) {
     for (int i = 0; i < threads; ++i) copies_.emplace_back(size);
   }
 
@@ -137,7 +139,7 @@ class ProductsOnly final : public Contender {
 
 }  // namespace
 
-double BenchSize::flops() const {
+double Td3BcProducts::flops() const {
   const auto net = [&](int64_t in, int64_t out) {
     return 2.0 * static_cast<double>(batch * (in * hidden + hidden * hidden + hidden * out));
   };
@@ -152,11 +154,21 @@ double BenchSize::flops() const {
   return critic_step + actor_step / 2;
 }
 
-std::unique_ptr<Contender> make_ours(const BenchSize& size, int threads) {
-  return std::make_unique<Ours>(size, threads);
+BenchWork::BenchWork(const std::string& name)
+    : algo(name), options(find_algorithm(name).make_options()) {}
+
+std::string BenchWork::name() const {
+  std::vector<std::string> widths;
+  for (const int64_t width : options->hidden_sizes) widths.push_back(std::to_string(width));
+  return fmt::format("{} update, hidden {}, batch {}, obs {}, action {}", algo, join(widths, "-"),
+                     options->batch_size, obs_dim, action_dim);
 }
 
-std::unique_ptr<Contender> make_products_only(const BenchSize& size, int threads) {
+std::unique_ptr<Contender> make_ours(const BenchWork& work, int threads) {
+  return std::make_unique<Ours>(work, threads);
+}
+
+std::unique_ptr<Contender> make_products_only(const Td3BcProducts& size, int threads) {
   return std::make_unique<ProductsOnly>(size, threads);
 }
 

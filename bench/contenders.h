@@ -5,12 +5,24 @@
 #include <memory>
 #include <string>
 
+#include "rl_training/algorithms/algorithm.h"
+
 namespace rl_training {
 
-// The work that all contenders do: TD3+BC updates of this size.
-struct BenchSize {
+// Updates of one algorithm at its default sizes, or at others.
+struct BenchWork {
+  explicit BenchWork(const std::string& algo);  // throws Error{config} when there is none
+
+  std::string algo;
+  int64_t obs_dim = 17, action_dim = 6;
+  std::shared_ptr<AlgorithmOptions> options;
+  std::string name() const;  // "td3_bc update, hidden 256-256, batch 256, obs 17, action 6"
+};
+
+// The matrix products of a TD3+BC update with two hidden layers.
+struct Td3BcProducts {
   int64_t obs_dim = 17, action_dim = 6, batch = 256, hidden = 256;
-  double flops() const;  // floating-point operations of the matrix products of one update, averaged
+  double flops() const;  // floating-point operations of one update, averaged
 };
 
 // Something that can be asked to do updates and says how long they took.
@@ -20,13 +32,13 @@ class Contender {
   virtual double seconds_for(int64_t updates) = 0;
 };
 
-// Our Td3Bc on sampled batches, as the trainer calls it.
-std::unique_ptr<Contender> make_ours(const BenchSize& size, int threads);
+// Our algorithm on sampled batches, as the trainer calls it.
+std::unique_ptr<Contender> make_ours(const BenchWork& work, int threads);
 // The matrix products of the update and nothing else, on every thread at once: `updates` are done
 // in all.
-std::unique_ptr<Contender> make_products_only(const BenchSize& size, int threads);
-// bench/eager_td3_bc.py in a process of its own. Throws Error{io} when it does not start.
-std::unique_ptr<Contender> make_eager_torch(const BenchSize& size, const std::string& script,
+std::unique_ptr<Contender> make_products_only(const Td3BcProducts& size, int threads);
+// bench/eager.py in a process of its own. Throws Error{io} when it does not start.
+std::unique_ptr<Contender> make_eager_torch(const BenchWork& work, const std::string& script,
                                             int torch_threads, int blas_threads);
 
 // Fused multiply-adds with nothing around them, on `threads` threads: GFLOP/s.

@@ -33,26 +33,28 @@ std::string openblas_core() {
 // Python in a process of its own that answers "run U" with the seconds taken.
 class EagerTorch final : public Contender {
  public:
-  EagerTorch(const BenchSize& size, const std::string& script, int torch_threads,
-             int blas_threads) {
+  EagerTorch(const BenchWork& work, const std::string& script, int torch_threads, int blas_threads)
+      : script_(script) {
     int request[2], answer[2];
     // Close-on-exec: a second peer must not hold the first one's pipe open.
     if (pipe2(request, O_CLOEXEC) != 0 || pipe2(answer, O_CLOEXEC) != 0) {
       throw Error(ErrorKind::io, {script, 0, ""}, "cannot make pipes");
     }
     const auto blas = std::to_string(blas_threads);
-    std::vector<std::string> words = {"/usr/bin/env",
-                                      "OPENBLAS_NUM_THREADS=" + blas,
-                                      "OMP_NUM_THREADS=" + std::to_string(torch_threads),
-                                      openblas_core(),
-                                      "/usr/bin/python3",
-                                      script,
-                                      "--serve",
-                                      fmt::format("--hidden={}", size.hidden),
-                                      fmt::format("--batch={}", size.batch),
-                                      fmt::format("--obs={}", size.obs_dim),
-                                      fmt::format("--action={}", size.action_dim),
-                                      fmt::format("--torch-threads={}", torch_threads)};
+    std::vector<std::string> words = {
+        "/usr/bin/env",
+        "OPENBLAS_NUM_THREADS=" + blas,
+        "OMP_NUM_THREADS=" + std::to_string(torch_threads),
+        openblas_core(),
+        "/usr/bin/python3",
+        script,
+        "--serve",
+        "--algo=" + work.algo,
+        fmt::format("--hidden={}", fmt::join(work.options->hidden_sizes, ",")),
+        fmt::format("--batch={}", work.options->batch_size),
+        fmt::format("--obs={}", work.obs_dim),
+        fmt::format("--action={}", work.action_dim),
+        fmt::format("--torch-threads={}", torch_threads)};
     std::vector<char*> arguments;
     for (auto& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
@@ -68,7 +70,7 @@ class EagerTorch final : public Contender {
     to_ = fdopen(request[1], "w");
     from_ = fdopen(answer[0], "r");
     if (failed != 0) throw Error(ErrorKind::io, {script, 0, ""}, "cannot start python3");
-    seconds_for(10);  // it answers, and is warm
+    seconds_for(1);  // it answers, and is warm
   }
 
   ~EagerTorch() override {
@@ -86,13 +88,14 @@ class EagerTorch final : public Contender {
     double seconds = 0;
     if (std::fgets(line, sizeof(line), from_) == nullptr ||
         std::from_chars(line, line + sizeof(line), seconds).ec != std::errc()) {
-      throw Error(ErrorKind::io, {"bench/eager_td3_bc.py", 0, ""},
+      throw Error(ErrorKind::io, {script_, 0, ""},
                   "the PyTorch peer ended without an answer (is python3-torch installed?)");
     }
     return seconds;
   }
 
  private:
+  std::string script_;
   pid_t process_ = 0;
   std::FILE* to_ = nullptr;
   std::FILE* from_ = nullptr;
@@ -100,9 +103,9 @@ class EagerTorch final : public Contender {
 
 }  // namespace
 
-std::unique_ptr<Contender> make_eager_torch(const BenchSize& size, const std::string& script,
+std::unique_ptr<Contender> make_eager_torch(const BenchWork& work, const std::string& script,
                                             int torch_threads, int blas_threads) {
-  return std::make_unique<EagerTorch>(size, script, torch_threads, blas_threads);
+  return std::make_unique<EagerTorch>(work, script, torch_threads, blas_threads);
 }
 
 }  // namespace rl_training

@@ -5,52 +5,42 @@
 #include "cli/arguments.h"
 #include "cli/bench_envs.h"
 #include "cli/output.h"
+#include "rl_training/algorithms/registry.h"
 #include "rl_training/models/kernels.h"
 #include "rl_training/util/thread_pool.h"
 
 namespace rl_training {
 namespace {
 
+constexpr std::chrono::milliseconds kPause(200);
+
 struct BenchArguments {
-  std::string peer;  // path of bench/eager_td3_bc.py
+  std::string algo;  // a name or "all"; empty: TD3+BC beside its limits
+  std::string peer;  // path of bench/eager.py
   NumberArgument rounds, updates;
   bool envs = false;
 
   int64_t round_count() const { return rounds.given() ? rounds.read("rounds", at_least(1)) : 5; }
+  int64_t update_count(int64_t by_default) const {
+    return updates.given() ? updates.read("updates", at_least(1)) : by_default;
+  }
 };
 
-Json measure(const BenchSize& size, int threads, double fma_gflops,
-             const BenchArguments& arguments) {
-  std::vector<Entry> entries;
-  entries.push_back({make_ours(size, threads), "ours"});
-  entries.push_back({make_products_only(size, threads), "products"});
-  if (!arguments.peer.empty()) {
-    const auto add_peer = [&](int torch_threads, int blas_threads) {
-      entries.push_back(
-          {make_eager_torch(size, arguments.peer, torch_threads, blas_threads),
-           fmt::format("eager PyTorch ({} torch, {} BLAS threads)", torch_threads, blas_threads)});
-    };
-    add_peer(1, 1);
-    if (threads > 1) {
-      add_peer(threads, 1);
-      add_peer(1, threads);
-    }
-  }
-  const int64_t updates =
-      arguments.updates.given() ? arguments.updates.read("updates", at_least(1)) : 300;
-  take_turns(entries, arguments.round_count(), updates, std::chrono::milliseconds(200));
+void add_peer(std::vector<Entry>& entries, const BenchWork& work, const BenchArguments& arguments,
+              int torch_threads, int blas_threads) {
+  if (arguments.peer.empty()) return;
+  entries.push_back(
+      {make_eager_torch(work, arguments.peer, torch_threads, blas_threads),
+       fmt::format("eager PyTorch ({} torch, {} BLAS threads)", torch_threads, blas_threads)});
+}
 
-  Json result = {
-      {"name", fmt::format("td3_bc update, hidden {0}-{0}, batch {1}, obs {2}, action {3}",
-                           size.hidden, size.batch, size.obs_dim, size.action_dim)},
-      {"threads", threads},
-      {"ours", median(entries[0].rates)},
-      {"peer", nullptr},
-      {"peer_name", nullptr},
-      {"products_only", median(entries[1].rates)},
-      {"fma_limit", fma_gflops * 1e9 / size.flops()},
-      {"unit", "updates/s"}};
-  for (size_t i = 2; i < entries.size(); ++i) {  // the peer at its best setting
+// What a measurement says of our entry and of the peers among those from `first_peer` on.
+Json result_of(const BenchWork& work, int threads, const std::vector<Entry>& entries,
+               size_t first_peer) {
+  Json result = {{"name", work.name()},  {"threads", threads},   {"ours", median(entries[0].rates)},
+                 {"peer", nullptr},      {"peer_name", nullptr}, {"products_only", nullptr},
+                 {"fma_limit", nullptr}, {"unit", "updates/s"}};
+  for (size_t i = first_peer; i < entries.size(); ++i) {  // the peer at its best setting
     const double rate = median(entries[i].rates);
     if (result["peer"].is_null() || rate > result["peer"].get<double>()) {
       result["peer"] = rate;
@@ -60,10 +50,80 @@ Json measure(const BenchSize& size, int threads, double fma_gflops,
   return result;
 }
 
-void run_bench(const BenchArguments& arguments, bool json) {
-  if (!arguments.peer.empty() && access(arguments.peer.c_str(), R_OK) != 0) {
-    throw Error(ErrorKind::io, {arguments.peer, 0, "--peer"}, "no such file");
+// TD3+BC beside the matrix products alone and the processor's limit.
+Json measure_limits(int64_t hidden, int threads, double fma_gflops,
+                    const BenchArguments& arguments) {
+  BenchWork work("td3_bc");
+  work.options->hidden_sizes = {hidden, hidden};
+  Td3BcProducts products;
+  products.hidden = hidden;
+  std::vector<Entry> entries;
+  entries.push_back({make_ours(work, threads), "ours"});
+  entries.push_back({make_products_only(products, threads), "products"});
+  add_peer(entries, work, arguments, 1, 1);
+  if (threads > 1) {
+    add_peer(entries, work, arguments, threads, 1);
+    add_peer(entries, work, arguments, 1, threads);
   }
+  take_turns(entries, arguments.round_count(), arguments.update_count(300), kPause);
+  Json result = result_of(work, threads, entries, 2);
+  result["products_only"] = median(entries[1].rates);
+  result["fma_limit"] = fma_gflops * 1e9 / products.flops();
+  return result;
+}
+
+// Any algorithm at its default sizes on one core.
+Json measure_algorithm(const std::string& algo, const BenchArguments& arguments) {
+  const BenchWork work(algo);
+  std::vector<Entry> entries;
+  entries.push_back({make_ours(work, 1), "ours"});
+  add_peer(entries, work, arguments, 1, 1);
+  take_turns(entries, arguments.round_count(), arguments.update_count(50), kPause);
+  return result_of(work, 1, entries, 1);
+}
+
+std::string rate_text(const Json& rate) {
+  return rate.is_null() ? "-" : fmt::format("{:.0f}", rate.get<double>());
+}
+
+std::string ratio_text(const Json& result) {
+  if (result["peer"].is_null()) return "-";
+  return fmt::format("{:.2f}x", result["ours"].get<double>() / result["peer"].get<double>());
+}
+
+std::string text_of(const Json& name) { return name.is_null() ? "-" : name.get<std::string>(); }
+
+void print_results(const Json& results, double fma_gflops) {
+  print_json({{"machine",
+               {{"cores", available_cores()}, {"isa", kernels().name}, {"fma_gflops", fma_gflops}}},
+              {"results", results}});
+}
+
+void bench_algorithms(const BenchArguments& arguments, bool json) {
+  std::vector<std::string> names = {arguments.algo};
+  if (arguments.algo == "all") {
+    names.clear();
+    for (const auto& info : algorithms()) names.push_back(info.name);
+  }
+  for (const auto& name : names) find_algorithm(name);  // before the first is measured
+  const double gflops = fma_limit_gflops(1);
+  Json results = Json::array();
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& name : names) {
+    print_note("measuring " + name + " ...");
+    const Json result = measure_algorithm(name, arguments);
+    rows.push_back({result["name"].get<std::string>(),
+                    fmt::format("{:.1f}", result["ours"].get<double>()), rate_text(result["peer"]),
+                    ratio_text(result)});
+    results.push_back(result);
+  }
+  if (json) return print_results(results, gflops);
+  print(fmt::format("updates a second on one core; {}, FMA limit {:.0f} GFLOP/s\n", kernels().name,
+                    gflops) +
+        text_table(rows, {"work", "ours", "PyTorch", "ratio"}));
+}
+
+void bench_limits(const BenchArguments& arguments, bool json) {
   const int cores = available_cores();
   Json results = Json::array();
   std::vector<std::vector<std::string>> rows;
@@ -72,33 +132,33 @@ void run_bench(const BenchArguments& arguments, bool json) {
     const double gflops = fma_limit_gflops(threads);
     if (threads == 1) one_core_gflops = gflops;
     for (const int64_t hidden : {256, 64}) {
-      BenchSize size;
-      size.hidden = hidden;
       print_note(fmt::format("measuring hidden {}, {} thread{} ...", hidden, threads,
                              threads == 1 ? "" : "s"));
-      const Json result = measure(size, threads, gflops, arguments);
-      const double ours = result["ours"].get<double>();
-      const bool has_peer = !result["peer"].is_null();
-      rows.push_back({std::to_string(hidden), std::to_string(threads), fmt::format("{:.0f}", ours),
-                      has_peer ? fmt::format("{:.0f}", result["peer"].get<double>()) : "-",
-                      has_peer ? fmt::format("{:.2f}x", ours / result["peer"].get<double>()) : "-",
-                      fmt::format("{:.0f}", result["products_only"].get<double>()),
-                      fmt::format("{:.0f}", result["fma_limit"].get<double>()),
-                      has_peer ? result["peer_name"].get<std::string>() : "-"});
+      const Json result = measure_limits(hidden, threads, gflops, arguments);
+      rows.push_back({std::to_string(hidden), std::to_string(threads), rate_text(result["ours"]),
+                      rate_text(result["peer"]), ratio_text(result),
+                      rate_text(result["products_only"]), rate_text(result["fma_limit"]),
+                      text_of(result["peer_name"])});
       results.push_back(result);
     }
   }
-  if (json) {
-    print_json(
-        {{"machine", {{"cores", cores}, {"isa", kernels().name}, {"fma_gflops", one_core_gflops}}},
-         {"results", results}});
-    return;
-  }
+  if (json) return print_results(results, one_core_gflops);
   print(fmt::format("TD3+BC updates a second; batch 256, obs 17, action 6; {} cores, {}, FMA limit "
                     "{:.0f} GFLOP/s on one\n",
                     cores, kernels().name, one_core_gflops) +
         text_table(rows, {"hidden", "threads", "ours", "PyTorch", "ratio", "products alone",
                           "FMA limit", "PyTorch setting"}));
+}
+
+void run_bench(const BenchArguments& arguments, bool json) {
+  if (!arguments.peer.empty() && access(arguments.peer.c_str(), R_OK) != 0) {
+    throw Error(ErrorKind::io, {arguments.peer, 0, "--peer"}, "no such file");
+  }
+  if (arguments.algo.empty()) {
+    bench_limits(arguments, json);
+  } else {
+    bench_algorithms(arguments, json);
+  }
 }
 
 }  // namespace
@@ -109,7 +169,8 @@ void add_bench(CLI::App& program, Invocation& call) {
                               "Measure the speed of an update beside its limits and a peer, or "
                               "the speed of the environments",
                               "  rl_training bench\n"
-                              "  rl_training bench --peer bench/eager_td3_bc.py --json\n"
+                              "  rl_training bench --peer bench/eager.py --json\n"
+                              "  rl_training bench --algo all --peer bench/eager.py\n"
                               "  rl_training bench --envs --rounds 9",
                               [arguments, &call] {
                                 if (arguments->envs) {
@@ -121,6 +182,8 @@ void add_bench(CLI::App& program, Invocation& call) {
                               });
   command->add_flag("--envs", arguments->envs,
                     "steps a second of every environment, beside MuJoCo alone");
+  command->add_option("--algo", arguments->algo, "this algorithm (or all) at its default sizes")
+      ->type_name("NAME");
   command->add_option("--peer", arguments->peer, "script of the eager PyTorch version")
       ->type_name("FILE");
   command->add_option("--rounds", arguments->rounds.text, "rounds in which contenders take turns")

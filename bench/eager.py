@@ -1,0 +1,536 @@
+#!/usr/bin/env python3
+"""Updates of offline algorithms in eager PyTorch, the peers that `rl_training bench` compares with.
+
+Written as one would in a script: modules, losses, torch.optim.Adam, nothing fused or compiled.
+Random transitions stand in for a dataset: only the speed of the update matters here.
+The caller sets OPENBLAS_NUM_THREADS and OMP_NUM_THREADS before starting this program.
+
+Usual run:  prints {"updates_per_second_rounds": [...]} after a warm-up.
+--serve:    reads lines "run U", does U updates each time and answers with the seconds they took;
+            "quit" ends. So contenders can take turns on one machine.
+"""
+import argparse
+import copy
+import json
+import math
+import sys
+import time
+from collections import namedtuple
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+Batch = namedtuple("Batch", "obs action reward next_obs not_done next_action")
+Sizes = namedtuple("Sizes", "obs action hidden")
+GAMMA, TAU = 0.99, 0.005
+
+
+# --- shared pieces
+
+
+def mlp(inputs, hidden, outputs, layer_norm=False):
+    layers = []
+    for width in hidden:
+        layers += [nn.Linear(inputs, width), nn.ReLU()]
+        if layer_norm:
+            layers.append(nn.LayerNorm(width, eps=1e-6))
+        inputs = width
+    return nn.Sequential(*layers, nn.Linear(inputs, outputs))
+
+
+class DeterministicActor(nn.Module):
+    def __init__(self, sizes):
+        super().__init__()
+        self.net = mlp(sizes.obs, sizes.hidden, sizes.action)
+
+    def forward(self, obs):
+        return torch.tanh(self.net(obs))
+
+
+class TwinCritic(nn.Module):
+    def __init__(self, sizes, layer_norm=False):
+        super().__init__()
+        self.q1 = mlp(sizes.obs + sizes.action, sizes.hidden, 1, layer_norm)
+        self.q2 = mlp(sizes.obs + sizes.action, sizes.hidden, 1, layer_norm)
+
+    def forward(self, obs, action):
+        inputs = torch.cat([obs, action], dim=-1)
+        return self.q1(inputs).squeeze(-1), self.q2(inputs).squeeze(-1)
+
+    def minimum(self, obs, action):
+        return torch.min(*self(obs, action))
+
+    def first(self, obs, action):
+        return self.q1(torch.cat([obs, action], dim=-1)).squeeze(-1)
+
+
+class SquashedGaussianActor(nn.Module):
+    def __init__(self, sizes, log_std_min=-20.0, log_std_max=2.0, learn_scale=False):
+        super().__init__()
+        self.net = mlp(sizes.obs, sizes.hidden, 2 * sizes.action)
+        self.bounds = (log_std_min, log_std_max)
+        self.scale = nn.Parameter(torch.tensor([1.0, -1.0])) if learn_scale else None
+
+    def head(self, obs):
+        mean, log_std = self.net(obs).chunk(2, dim=-1)
+        if self.scale is not None:
+            log_std = log_std * self.scale[0] + self.scale[1]
+        return mean, log_std.clamp(*self.bounds)
+
+    def sample(self, obs, count=0):
+        """Actions, log densities, unbounded actions; with `count` a dimension of so many more."""
+        mean, log_std = self.head(obs)
+        if count > 0:
+            mean = mean.unsqueeze(1).expand(-1, count, -1)
+            log_std = log_std.unsqueeze(1).expand(-1, count, -1)
+        noise = torch.randn_like(mean)
+        unbounded = mean + log_std.exp() * noise
+        return torch.tanh(unbounded), self.density(noise, log_std, unbounded), unbounded
+
+    def log_prob(self, obs, action):
+        mean, log_std = self.head(obs)
+        unbounded = torch.atanh(action.clamp(-1 + 1e-5, 1 - 1e-5))
+        return self.density((unbounded - mean) * (-log_std).exp(), log_std, unbounded)
+
+    @staticmethod
+    def density(noise, log_std, unbounded):
+        terms = -0.5 * noise.pow(2) - log_std - 0.5 * math.log(2 * math.pi)
+        slope = 2 * (math.log(2.0) - unbounded - F.softplus(-2 * unbounded))
+        return (terms - slope).sum(-1)
+
+
+class GaussianActor(nn.Module):
+    """Unsquashed, with one free standard deviation for each action."""
+
+    def __init__(self, sizes, log_std_min, tanh_mean):
+        super().__init__()
+        self.net = mlp(sizes.obs, sizes.hidden, sizes.action)
+        self.log_std = nn.Parameter(torch.zeros(sizes.action))
+        self.log_std_min, self.tanh_mean = log_std_min, tanh_mean
+
+    def distribution(self, obs):
+        mean = self.net(obs)
+        if self.tanh_mean:
+            mean = torch.tanh(mean)
+        return torch.distributions.Normal(mean, self.log_std.clamp(self.log_std_min, 2.0).exp())
+
+    def sample(self, obs):
+        return self.distribution(obs).rsample().clamp(-1, 1)
+
+    def log_prob(self, obs, action):
+        return self.distribution(obs).log_prob(action).sum(-1)
+
+
+class Vae(nn.Module):
+    def __init__(self, sizes, hidden=(750, 750)):
+        super().__init__()
+        self.latent = 2 * sizes.action
+        self.encoder = mlp(sizes.obs + sizes.action, hidden, 2 * self.latent)
+        self.decoder = mlp(sizes.obs + self.latent, hidden, sizes.action)
+
+    def loss(self, obs, action):
+        mean, log_std = self.encoder(torch.cat([obs, action], 1)).chunk(2, dim=1)
+        std = log_std.clamp(-4, 15).exp()
+        latent = mean + std * torch.randn_like(std)
+        made = torch.tanh(self.decoder(torch.cat([obs, latent], 1)))
+        kl = -0.5 * (1 + torch.log(std.pow(2)) - mean.pow(2) - std.pow(2)).mean()
+        return F.mse_loss(made, action) + 0.5 * kl
+
+    def decode_unbounded(self, obs):
+        latent = torch.randn(*obs.shape[:-1], self.latent).clamp(-0.5, 0.5)
+        return self.decoder(torch.cat([obs, latent], -1))
+
+    def decode(self, obs):
+        return torch.tanh(self.decode_unbounded(obs))
+
+
+def adam(module, rate):
+    return torch.optim.Adam(module.parameters(), lr=rate)
+
+
+def step(optimizer, loss):
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    optimizer.step()
+
+
+def move_target(online, target):
+    with torch.no_grad():
+        for source, moved in zip(online.parameters(), target.parameters()):
+            moved.copy_(TAU * source + (1 - TAU) * moved)
+
+
+def twin_loss(critic, batch, target):
+    q1, q2 = critic(batch.obs, batch.action)
+    return F.mse_loss(q1, target) + F.mse_loss(q2, target)
+
+
+def smoothed(actor, obs):
+    """The target policy's action with clipped noise."""
+    action = actor(obs)
+    noise = (torch.randn_like(action) * 0.2).clamp(-0.5, 0.5)
+    return (action + noise).clamp(-1, 1)
+
+
+class TwinCriticLearner:
+    """Critics, their target and their optimiser."""
+
+    def __init__(self, sizes, rate, layer_norm=False):
+        self.critic = TwinCritic(sizes, layer_norm)
+        self.critic_target = copy.deepcopy(self.critic)
+        self.critic_optimizer = adam(self.critic, rate)
+        self.updates = 0
+
+    def step_critic(self, batch, next_value):
+        target = batch.reward + GAMMA * batch.not_done * next_value
+        step(self.critic_optimizer, twin_loss(self.critic, batch, target))
+
+
+# --- algorithms
+
+
+class Td3Bc(TwinCriticLearner):
+    def __init__(self, sizes):
+        super().__init__(sizes, 3e-4)
+        self.actor = DeterministicActor(sizes)
+        self.actor_target = copy.deepcopy(self.actor)
+        self.actor_optimizer = adam(self.actor, 3e-4)
+
+    def update(self, batch):
+        self.updates += 1
+        with torch.no_grad():
+            next_action = smoothed(self.actor_target, batch.next_obs)
+            next_value = self.critic_target.minimum(batch.next_obs, next_action)
+        self.step_critic(batch, next_value)
+        if self.updates % 2 != 0:
+            return
+        action = self.actor(batch.obs)
+        q = self.critic.first(batch.obs, action)
+        scale = 2.5 / q.abs().mean().detach()
+        step(self.actor_optimizer, -scale * q.mean() + F.mse_loss(action, batch.action))
+        move_target(self.critic, self.critic_target)
+        move_target(self.actor, self.actor_target)
+
+
+class Rebrac(TwinCriticLearner):
+    def __init__(self, sizes):
+        super().__init__(sizes, 1e-3, layer_norm=True)
+        self.actor = DeterministicActor(sizes)
+        self.actor_target = copy.deepcopy(self.actor)
+        self.actor_optimizer = adam(self.actor, 1e-3)
+
+    def update(self, batch):
+        with torch.no_grad():
+            next_action = smoothed(self.actor_target, batch.next_obs)
+            penalty = (next_action - batch.next_action).pow(2).sum(1)
+            next_value = self.critic_target.minimum(batch.next_obs, next_action) - 0.01 * penalty
+        self.step_critic(batch, next_value)
+        self.updates += 1
+        if self.updates % 2 == 0:
+            return
+        action = self.actor(batch.obs)
+        q = self.critic.minimum(batch.obs, action)
+        scale = 1 / q.abs().mean().detach()
+        bc = (action - batch.action).pow(2).sum(1)
+        step(self.actor_optimizer, (0.01 * bc - scale * q).mean())
+        move_target(self.critic, self.critic_target)
+        move_target(self.actor, self.actor_target)
+
+
+class Cql(TwinCriticLearner):
+    samples, weight = 10, 10.0
+
+    def __init__(self, sizes):
+        super().__init__(sizes, 3e-4)
+        self.actor = SquashedGaussianActor(sizes, learn_scale=True)
+        self.actor_optimizer = adam(self.actor, 3e-5)
+        self.log_alpha = nn.Parameter(torch.zeros(()))
+        self.alpha_optimizer = torch.optim.Adam([self.log_alpha], lr=3e-5)
+
+    def candidates(self, batch):
+        rows, dims = batch.action.shape
+        n = self.samples
+        uniform = torch.rand(rows, n, dims) * 2 - 1
+        next_action, next_density, _ = self.actor.sample(batch.next_obs, n)
+        action, density, _ = self.actor.sample(batch.obs, n)
+        chance = torch.full((rows, n), -dims * math.log(2.0))
+        return [(uniform, chance), (next_action, next_density), (action, density)]
+
+    def conservative(self, q, batch, candidates, data_q):
+        obs = batch.obs.unsqueeze(1).expand(-1, self.samples, -1)
+        values = [
+            q(torch.cat([obs, action], -1)).squeeze(-1) - density for action, density in candidates
+        ]
+        return (torch.logsumexp(torch.cat(values, 1), 1) - data_q).mean()
+
+    def update(self, batch):
+        with torch.no_grad():
+            candidates = self.candidates(batch)
+            next_action = self.actor.sample(batch.next_obs)[0]
+            next_value = self.critic_target.minimum(batch.next_obs, next_action)
+            target = batch.reward + GAMMA * batch.not_done * next_value
+
+        action, log_prob, _ = self.actor.sample(batch.obs)
+        alpha = self.log_alpha.exp().detach()
+        q = self.critic.minimum(batch.obs, action)
+        step(self.actor_optimizer, (alpha * log_prob - q).mean())
+        surplus = (log_prob - batch.action.shape[1]).detach().mean()
+        step(self.alpha_optimizer, -self.log_alpha * surplus)
+
+        q1, q2 = self.critic(batch.obs, batch.action)
+        loss = F.mse_loss(q1, target) + F.mse_loss(q2, target)
+        for q, data_q in ((self.critic.q1, q1), (self.critic.q2, q2)):
+            loss = loss + self.weight * self.conservative(q, batch, candidates, data_q)
+        step(self.critic_optimizer, loss)
+        move_target(self.critic, self.critic_target)
+
+
+class Crr(TwinCriticLearner):
+    def __init__(self, sizes):
+        super().__init__(sizes, 3e-4)
+        self.actor = SquashedGaussianActor(sizes, log_std_min=-5.0)
+        self.actor_target = copy.deepcopy(self.actor)
+        self.actor_optimizer = adam(self.actor, 3e-4)
+
+    def update(self, batch):
+        with torch.no_grad():
+            next_action = self.actor_target.sample(batch.next_obs)[0]
+            next_value = self.critic_target.minimum(batch.next_obs, next_action)
+        self.step_critic(batch, next_value)
+        with torch.no_grad():
+            action = self.actor.sample(batch.obs, 4)[0]
+            obs = batch.obs.unsqueeze(1).expand(-1, 4, -1)
+            value = self.critic.minimum(obs, action).mean(1)
+            advantage = self.critic.minimum(batch.obs, batch.action) - value
+            weight = advantage.clamp(max=math.log(20.0)).exp()
+        step(self.actor_optimizer, -(weight * self.actor.log_prob(batch.obs, batch.action)).mean())
+        move_target(self.critic, self.critic_target)
+        move_target(self.actor, self.actor_target)
+
+
+class PerturbationActor(nn.Module):
+    def __init__(self, sizes):
+        super().__init__()
+        self.net = mlp(sizes.obs + sizes.action, sizes.hidden, sizes.action)
+
+    def forward(self, obs, action):
+        change = torch.tanh(self.net(torch.cat([obs, action], -1)))
+        return (action + 0.05 * change).clamp(-1, 1)
+
+
+def best_of_candidates(critic, obs, action):
+    """max over candidates of 0.75 min + 0.25 max of both critics; [rows, n, ...] inputs."""
+    q1, q2 = critic(obs, action)
+    return (0.75 * torch.min(q1, q2) + 0.25 * torch.max(q1, q2)).max(1)[0]
+
+
+class Bcq(TwinCriticLearner):
+    def __init__(self, sizes):
+        super().__init__(sizes, 1e-3)
+        self.vae = Vae(sizes)
+        self.vae_optimizer = adam(self.vae, 1e-3)
+        self.actor = PerturbationActor(sizes)
+        self.actor_target = copy.deepcopy(self.actor)
+        self.actor_optimizer = adam(self.actor, 1e-3)
+
+    def update(self, batch):
+        step(self.vae_optimizer, self.vae.loss(batch.obs, batch.action))
+        with torch.no_grad():
+            next_obs = batch.next_obs.unsqueeze(1).expand(-1, 10, -1)
+            next_action = self.actor_target(next_obs, self.vae.decode(next_obs))
+            next_value = best_of_candidates(self.critic_target, next_obs, next_action)
+        self.step_critic(batch, next_value)
+        with torch.no_grad():
+            made = self.vae.decode(batch.obs)
+        q = self.critic.first(batch.obs, self.actor(batch.obs, made))
+        step(self.actor_optimizer, -q.mean())
+        move_target(self.critic, self.critic_target)
+        move_target(self.actor, self.actor_target)
+
+
+def laplacian(x, y):
+    distance = (x.unsqueeze(2) - y.unsqueeze(1)).abs().sum(-1)
+    return torch.exp(-distance / (2 * 20.0)).mean((1, 2))
+
+
+class Bear(TwinCriticLearner):
+    def __init__(self, sizes):
+        super().__init__(sizes, 3e-4)
+        self.vae = Vae(sizes)
+        self.vae_optimizer = adam(self.vae, 3e-4)
+        self.actor = SquashedGaussianActor(sizes, log_std_min=-5.0)
+        self.actor_optimizer = adam(self.actor, 1e-4)
+        self.log_alpha = nn.Parameter(torch.zeros(()))
+        self.alpha_optimizer = torch.optim.Adam([self.log_alpha], lr=1e-3)
+
+    def update(self, batch):
+        step(self.vae_optimizer, self.vae.loss(batch.obs, batch.action))
+        with torch.no_grad():
+            next_action = self.actor.sample(batch.next_obs, 10)[0]
+            next_obs = batch.next_obs.unsqueeze(1).expand(-1, 10, -1)
+            next_value = best_of_candidates(self.critic_target, next_obs, next_action)
+            made = self.vae.decode_unbounded(batch.obs.unsqueeze(1).expand(-1, 4, -1))
+
+        action, _, unbounded = self.actor.sample(batch.obs, 4)
+        square = laplacian(made, made) + laplacian(unbounded, unbounded)
+        mmd = torch.sqrt(square - 2 * laplacian(made, unbounded) + 1e-6)
+        loss = self.log_alpha.exp().detach() * (mmd - 0.05)
+        self.updates += 1
+        if self.updates > 40000:
+            loss = loss - self.critic.minimum(batch.obs, action[:, 0])
+        step(self.actor_optimizer, loss.mean())
+        self.step_critic(batch, next_value)
+        step(self.alpha_optimizer, -self.log_alpha.exp() * (mmd.detach().mean() - 0.05))
+        with torch.no_grad():
+            self.log_alpha.clamp_(-5.0, 10.0)
+        move_target(self.critic, self.critic_target)
+
+
+class Bc:
+    def __init__(self, sizes):
+        self.actor = DeterministicActor(sizes)
+        self.actor_optimizer = adam(self.actor, 3e-4)
+
+    def update(self, batch):
+        step(self.actor_optimizer, F.mse_loss(self.actor(batch.obs), batch.action))
+
+
+class Awac(TwinCriticLearner):
+    def __init__(self, sizes):
+        super().__init__(sizes, 3e-4)
+        self.actor = GaussianActor(sizes, -20.0, tanh_mean=False)
+        self.actor_optimizer = adam(self.actor, 3e-4)
+
+    def update(self, batch):
+        with torch.no_grad():
+            next_action = self.actor.sample(batch.next_obs)
+            next_value = self.critic_target.minimum(batch.next_obs, next_action)
+        self.step_critic(batch, next_value)
+        with torch.no_grad():
+            value = self.critic.minimum(batch.obs, self.actor.sample(batch.obs))
+            advantage = self.critic.minimum(batch.obs, batch.action) - value
+            weight = (3.0 * advantage).exp().clamp(max=100.0)
+        step(self.actor_optimizer, -(weight * self.actor.log_prob(batch.obs, batch.action)).mean())
+        move_target(self.critic, self.critic_target)
+
+
+class Iql(TwinCriticLearner):
+    def __init__(self, sizes):
+        super().__init__(sizes, 3e-4)
+        self.value = mlp(sizes.obs, sizes.hidden, 1)
+        self.value_optimizer = adam(self.value, 3e-4)
+        self.actor = GaussianActor(sizes, -5.0, tanh_mean=True)
+        self.actor_optimizer = adam(self.actor, 3e-4)
+
+    def update(self, batch):
+        with torch.no_grad():
+            target_q = self.critic_target.minimum(batch.obs, batch.action)
+        error = target_q - self.value(batch.obs).squeeze(-1)
+        step(self.value_optimizer, ((0.7 - (error < 0).float()).abs() * error.pow(2)).mean())
+        with torch.no_grad():
+            weight = (3.0 * (target_q - self.value(batch.obs).squeeze(-1))).exp().clamp(max=100.0)
+        step(self.actor_optimizer, -(weight * self.actor.log_prob(batch.obs, batch.action)).mean())
+        with torch.no_grad():
+            next_value = self.value(batch.next_obs).squeeze(-1)
+        self.step_critic(batch, next_value)
+        move_target(self.critic, self.critic_target)
+
+
+ALGORITHMS = {
+    "td3_bc": Td3Bc,
+    "rebrac": Rebrac,
+    "cql": Cql,
+    "crr": Crr,
+    "bcq": Bcq,
+    "bear": Bear,
+    "bc": Bc,
+    "awac": Awac,
+    "iql": Iql,
+}
+
+
+# --- measuring
+
+
+class Dataset:
+    def __init__(self, rows, sizes):
+        self.rows = rows
+        self.columns = Batch(
+            obs=torch.randn(rows, sizes.obs),
+            action=torch.rand(rows, sizes.action) * 2 - 1,
+            reward=torch.randn(rows),
+            next_obs=torch.randn(rows, sizes.obs),
+            not_done=(torch.rand(rows) > 0.01).float(),
+            next_action=torch.rand(rows, sizes.action) * 2 - 1,
+        )
+
+    def sample(self, batch_size, next_actions):
+        index = torch.randint(0, self.rows, (batch_size,))
+        columns = self.columns
+        return Batch(
+            *(column[index] for column in columns[:5]),
+            columns.next_action[index] if next_actions else None,
+        )
+
+
+class Measurement:
+    def __init__(self, args):
+        sizes = Sizes(args.obs, args.action, args.hidden)
+        self.dataset = Dataset(args.rows, sizes)
+        self.agent = ALGORITHMS[args.algo](sizes)
+        self.batch_size = args.batch
+        self.next_actions = args.algo == "rebrac"
+
+    def seconds_for(self, updates):
+        """Sampling included."""
+        start = time.perf_counter()
+        for _ in range(updates):
+            self.agent.update(self.dataset.sample(self.batch_size, self.next_actions))
+        return time.perf_counter() - start
+
+    def serve(self):
+        for line in sys.stdin:
+            words = line.split()
+            if words == ["quit"]:
+                return 0
+            if len(words) != 2 or words[0] != "run" or not words[1].isdigit():
+                expected = 'expected "run U" or "quit"'
+                print(f"unknown request ({expected}, got {line!r})", file=sys.stderr)
+                return 2
+            print(repr(self.seconds_for(int(words[1]))), flush=True)
+        return 0
+
+
+def widths(text):
+    return [int(word) for word in text.split(",")]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--algo", choices=ALGORITHMS, default="td3_bc")
+    parser.add_argument("--hidden", type=widths, default=[256, 256], help="widths, as 256,256")
+    parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--obs", type=int, default=17)
+    parser.add_argument("--action", type=int, default=6)
+    parser.add_argument("--rows", type=int, default=100000)
+    parser.add_argument("--torch-threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--updates", type=int, default=1000, help="updates in each round")
+    parser.add_argument("--warmup", type=int, default=10, help="updates before the first round")
+    parser.add_argument("--serve", action="store_true", help="take requests from stdin")
+    args = parser.parse_args()
+
+    torch.set_num_threads(args.torch_threads)
+    torch.manual_seed(0)
+    measurement = Measurement(args)
+    measurement.seconds_for(args.warmup)
+    if args.serve:
+        return measurement.serve()
+    rounds = [args.updates / measurement.seconds_for(args.updates) for _ in range(args.rounds)]
+    print(json.dumps({"updates_per_second_rounds": rounds}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

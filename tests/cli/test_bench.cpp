@@ -1,0 +1,33 @@
+#include <gtest/gtest.h>
+
+#include "tests/support/program.h"
+
+namespace rl_training {
+namespace {
+
+TEST(Bench, MeasuresAnAlgorithmAtItsDefaultSizes) {
+  const auto result =
+      run({"bench", "--algo", "td3_bc", "--rounds", "1", "--updates", "1", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto json = result.json();
+  EXPECT_GT(json["machine"]["fma_gflops"].get<double>(), 0);
+  ASSERT_EQ(json["results"].size(), 1u);
+  const auto& row = json["results"][0];
+  EXPECT_EQ(row["name"], "td3_bc update, hidden 256-256, batch 256, obs 17, action 6");
+  EXPECT_EQ(row["threads"], 1);
+  EXPECT_EQ(row["unit"], "updates/s");
+  EXPECT_GT(row["ours"].get<double>(), 0);
+  for (const char* key : {"peer", "peer_name", "products_only", "fma_limit"}) {
+    EXPECT_TRUE(row.at(key).is_null()) << key;
+  }
+}
+
+TEST(Bench, RefusesUnknownAlgorithms) {
+  const auto result = run({"bench", "--algo", "td3bc"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_TRUE(result.one_error_line()) << result.err;
+  EXPECT_NE(result.err.find("did you mean `td3_bc`?"), std::string::npos) << result.err;
+}
+
+}  // namespace
+}  // namespace rl_training
