@@ -1,46 +1,106 @@
 #include <gtest/gtest.h>
 
 #include "rl_training/models/losses.h"
+#include "rl_training/util/rng.h"
 
 namespace rl_training {
 namespace {
 
-double expectile_of(float difference, double expectile) {
-  return expectile_loss(torch::tensor({difference}), expectile).item<double>();
+torch::Tensor draw(Rng& rng, torch::IntArrayRef shape) {
+  auto values = torch::empty(shape);
+  rng.fill_normal({values.data_ptr<float>(), static_cast<size_t>(values.numel())});
+  return values;
 }
 
-TEST(ExpectileLoss, WeighsTheTwoSidesDifferently) {
-  EXPECT_NEAR(expectile_of(2, 0.7), 2.8, 1e-6);
-  EXPECT_NEAR(expectile_of(-2, 0.7), 1.2, 1e-6);
-  EXPECT_EQ(expectile_of(0, 0.7), 0.0);
+torch::Tensor leaf(const torch::Tensor& values) {
+  return values.detach().clone().set_requires_grad(true);
 }
 
-TEST(ExpectileLoss, AtOneHalfItIsHalfTheMeanSquare) {
-  const auto u = torch::tensor({2.0f, -3.0f, 0.5f, -0.25f});
-  EXPECT_NEAR(expectile_loss(u, 0.5).item<double>(), 0.5 * u.square().mean().item<double>(), 1e-6);
+void expect_close(const torch::Tensor& got, const torch::Tensor& expected) {
+  EXPECT_TRUE(torch::allclose(got, expected, 1e-5, 1e-6)) << got << expected;
 }
 
-// dL/du = 2 |expectile - 1[u < 0]| u / rows
-TEST(ExpectileLoss, Gradient) {
-  const auto u = torch::tensor({2.0f, -3.0f}).set_requires_grad(true);
-  expectile_loss(u, 0.9).backward();
-  EXPECT_NEAR(u.grad()[0].item<double>(), 0.9 * 2, 1e-6);
-  EXPECT_NEAR(u.grad()[1].item<double>(), -0.1 * 3, 1e-6);
+// The factor stands for whatever a caller does with the scalar: it reaches the gradient.
+constexpr double kFactors[] = {1.0, 0.5, -3.0};
+
+TEST(Losses, SquaredErrorEqualsPlainTorch) {
+  Rng rng(1);
+  const auto values = draw(rng, {3, 17}), target = draw(rng, {17});
+  for (const double factor : kFactors) {
+    const auto fused = leaf(values), plain = leaf(values);
+    const auto loss = squared_error(fused, target) * factor;
+    const auto expected = (plain - target).square().mean(1).sum() * factor;
+    EXPECT_NEAR(loss.item<double>(), expected.item<double>(), 1e-5);
+    loss.backward();
+    expected.backward();
+    expect_close(fused.grad(), plain.grad());
+  }
 }
 
-TEST(ExpWeights, AreCutWithoutOverflow) {
-  const auto weights = exp_weights(torch::tensor({0.0f, std::log(30.0f), 1e30f, -1e30f, 1.0f}), 20);
-  EXPECT_TRUE(torch::allclose(weights, torch::tensor({1.0f, 20.0f, 20.0f, 0.0f, 2.7182818f})));
+torch::Tensor plain_quantile_huber(const torch::Tensor& quantiles, const torch::Tensor& target) {
+  const int64_t n = quantiles.size(2);
+  const auto levels = (torch::arange(n) + 0.5) / static_cast<double>(n);
+  const auto delta = target.unsqueeze(0).unsqueeze(2) - quantiles.unsqueeze(3);
+  const auto huber = torch::where(delta.abs() > 1, delta.abs() - 0.5, 0.5 * delta.square());
+  const auto weight = (levels.view({1, 1, n, 1}) - (delta < 0).to(torch::kFloat)).abs();
+  return (weight.detach() * huber).mean();
 }
 
-TEST(WeightedCloning, WeightsAreConstants) {
-  const auto weights = torch::tensor({2.0f, 0.0f}).set_requires_grad(true);
-  const auto log_prob = torch::tensor({-3.0f, -5.0f}).set_requires_grad(true);
-  const auto loss = weighted_cloning(weights, log_prob);
-  EXPECT_NEAR(loss.item<double>(), 3.0, 1e-6);
-  loss.backward();
-  EXPECT_TRUE(torch::equal(log_prob.grad(), torch::tensor({-1.0f, 0.0f})));
-  EXPECT_FALSE(weights.grad().defined());
+TEST(Losses, QuantileHuberEqualsPlainTorch) {
+  Rng rng(2);
+  for (const int64_t samples : {1, 7, 16, 46}) {
+    SCOPED_TRACE(samples);
+    const auto quantiles = draw(rng, {2, 5, 9}) * 2, target = draw(rng, {5, samples}) * 2;
+    for (const double factor : kFactors) {
+      const auto fused = leaf(quantiles), plain = leaf(quantiles);
+      const auto loss = quantile_huber(fused, target) * factor;
+      const auto expected = plain_quantile_huber(plain, target) * factor;
+      EXPECT_NEAR(loss.item<double>(), expected.item<double>(), 1e-5);
+      loss.backward();
+      expected.backward();
+      expect_close(fused.grad(), plain.grad());
+    }
+  }
+}
+
+// Levels 1/4 and 3/4. 0 and 1 against 2: (0.25 * 1.5 + 0.75 * 0.5) / 2; 0 and 3: one above.
+TEST(Losses, QuantileHuberByHand) {
+  const auto target = torch::tensor({{2.0f}});
+  EXPECT_NEAR(quantile_huber(torch::tensor({{{0.0f, 1.0f}}}), target).item<double>(), 0.375, 1e-6);
+  EXPECT_NEAR(quantile_huber(torch::tensor({{{0.0f, 3.0f}}}), target).item<double>(), 0.25, 1e-6);
+}
+
+TEST(Losses, SoftActorLossEqualsPlainTorch) {
+  Rng rng(3);
+  const auto log_prob = draw(rng, {11}), values = draw(rng, {4, 11});
+  const auto alpha = torch::full({}, 0.3f);
+  for (const auto reduce : {Reduce::minimum, Reduce::mean}) {
+    for (const double factor : kFactors) {
+      const auto fused_l = leaf(log_prob), plain_l = leaf(log_prob);
+      const auto fused_q = leaf(values), plain_q = leaf(values);
+      const auto q = reduce == Reduce::minimum ? std::get<0>(plain_q.min(0)) : plain_q.mean(0);
+      const auto loss = soft_actor_loss(fused_l, fused_q, alpha, reduce) * factor;
+      const auto expected = (alpha * plain_l - q).mean() * factor;
+      EXPECT_NEAR(loss.item<double>(), expected.item<double>(), 1e-5);
+      loss.backward();
+      expected.backward();
+      expect_close(fused_l.grad(), plain_l.grad());
+      expect_close(fused_q.grad(), plain_q.grad());
+    }
+  }
+}
+
+TEST(Losses, WithoutGradientModeThereIsNoGraph) {
+  const auto values = torch::ones({2, 3}).set_requires_grad(true);
+  const torch::NoGradGuard no_grad;
+  EXPECT_FALSE(squared_error(values, torch::zeros({3})).requires_grad());
+}
+
+TEST(Losses, TargetsStopAtTerminationsOnly) {
+  const auto target = td_target(torch::tensor({1.0f, 2.0f}), torch::tensor({0.0f, 1.0f}),
+                                torch::tensor({10.0f, 10.0f}), 0.9);
+  EXPECT_NEAR(target[0].item<double>(), 10.0, 1e-6);
+  EXPECT_NEAR(target[1].item<double>(), 2.0, 1e-6);
 }
 
 }  // namespace

@@ -1,0 +1,97 @@
+#pragma once
+#include <gtest/gtest.h>
+
+#include "rl_training/algorithms/soft_actor_critic.h"
+
+namespace rl_training {
+
+// Linear networks of one observation and one action, so that every number can be worked by hand.
+// The actor is a standard normal everywhere: u = noise, a = tanh(u).
+//   next states: u = (0, 1), hence a' = (0, tanh 1) and log pi = (-0.918939, -0.551377)
+//   Q'_1 = 2 s' + a' + 0.5, Q'_2 = s' - a' + 1 at s' = (1, 2): smallest (2, 2.238406)
+//   Q_1 = s + a, Q_2 = 2 s - a + 0.1 at (1, 0.5) and (-1, -0.5): (1.5, -1.5) and (1.6, -1.4)
+struct SoftExample {
+  static constexpr double kLogProb[2] = {-0.918939, -0.551377};
+  static constexpr double kTanh1 = 0.761594;
+
+  SoftNetworks networks;
+  Batch batch = Batch::allocate(2, 1, 1, false);
+  torch::Tensor noise = torch::tensor({{0.0f}, {1.0f}});
+  torch::Tensor alpha = torch::full({}, 0.5f);
+
+  SoftExample(SoftOptions options, const SoftDesign& design)
+      : networks(linear(options), design, context(), Rng(0)) {
+    set(networks.actor.parameters()[0], {0, 0, 0, 0});
+    set(networks.critics_target.network().parameters(), {2, 1, 0.5, 1, -1, 1});
+    set(networks.critics.network().parameters(), {1, 1, 0, 2, -1, 0.1});
+    batch.obs.copy_(torch::tensor({{1.0f}, {-1.0f}}));
+    batch.actions.copy_(torch::tensor({{0.5f}, {-0.5f}}));
+    batch.rewards.copy_(torch::tensor({1.0f, 2.0f}));
+    batch.next_obs.copy_(torch::tensor({{1.0f}, {2.0f}}));
+  }
+
+  static SoftOptions& linear(SoftOptions& options) {
+    options.hidden_sizes.clear();
+    return options;
+  }
+  static AlgorithmContext context() {
+    AlgorithmContext context;
+    context.obs_dim = context.action_dim = 1;
+    return context;
+  }
+  static void set(const torch::Tensor& parameters, const std::vector<float>& numbers) {
+    const torch::NoGradGuard no_grad;
+    parameters.copy_(torch::tensor(numbers));
+  }
+
+  // y of both rows at gamma 0.99, from the smallest target value that is given.
+  static double target(int row, double least, double alpha, bool entropy = true) {
+    const double value = least - (entropy ? alpha * kLogProb[row] : 0.0);
+    return (row == 0 ? 1.0 : 2.0) + 0.99 * value;
+  }
+  // sum_i mean (Q_i - y)^2
+  static double squared_errors(double y0, double y1) {
+    const auto square = [](double x) { return x * x; };
+    return (square(1.5 - y0) + square(-1.5 - y1) + square(1.6 - y0) + square(-1.4 - y1)) / 2;
+  }
+  // (alpha log pi - Q) over the rows, with Q of the states' actions reduced to these.
+  static double policy_loss(double alpha, double q0, double q1) {
+    return (alpha * kLogProb[0] - q0 + alpha * kLogProb[1] - q1) / 2;
+  }
+};
+
+constexpr double kLeastTarget[2] = {2.0, 3.0 - SoftExample::kTanh1};
+
+// A batch of random numbers for whole updates, the n-th the same for everybody.
+inline Batch random_batch(uint64_t n, int64_t rows = 16, int64_t obs_dim = 3,
+                          int64_t action_dim = 2) {
+  auto batch = Batch::allocate(rows, obs_dim, action_dim, false);
+  Rng rng(n, "batch");
+  const auto floats = [](const torch::Tensor& tensor) {
+    return std::span<float>(tensor.data_ptr<float>(), static_cast<size_t>(tensor.numel()));
+  };
+  rng.fill_normal(floats(batch.obs));
+  rng.fill_normal(floats(batch.next_obs));
+  rng.fill_uniform(floats(batch.actions), -1, 1);
+  rng.fill_normal(floats(batch.rewards));
+  return batch;
+}
+
+inline AlgorithmContext small_context(uint64_t seed = 0) {
+  AlgorithmContext context;
+  context.obs_dim = 3;
+  context.action_dim = 2;
+  context.seed = seed;
+  return context;
+}
+
+inline void expect_equal_metrics(const Metrics& got, const Metrics& expected) {
+  ASSERT_EQ(got.values().size(), expected.values().size());
+  for (const auto& [name, value] : expected.values()) {
+    ASSERT_EQ(got.get(name).defined(), value.defined()) << name;
+    if (!value.defined()) continue;
+    EXPECT_EQ(got.get(name).item<float>(), value.item<float>()) << name;
+  }
+}
+
+}  // namespace rl_training

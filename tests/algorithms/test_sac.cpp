@@ -1,0 +1,132 @@
+#include "rl_training/algorithms/sac.h"
+#include "tests/algorithms/soft_example.h"
+
+namespace rl_training {
+namespace {
+
+TEST(SacLoss, CriticLossByHand) {
+  SacOptions options;
+  const auto design = options.design(1);
+  SoftExample f(options, design);
+  const auto result =
+      soft_critic_loss(f.networks, f.batch, f.noise, {0, 1}, f.alpha, options, design);
+  const double y0 = SoftExample::target(0, kLeastTarget[0], 0.5);
+  const double y1 = SoftExample::target(1, kLeastTarget[1], 0.5);
+  EXPECT_NEAR(y0, 3.434875, 1e-6);
+  EXPECT_NEAR(y1, 4.488954, 1e-5);
+  EXPECT_NEAR(result.metrics.get("target_q_mean").item<double>(), (y0 + y1) / 2, 1e-5);
+  EXPECT_NEAR(result.loss.item<double>(), 0.5 * SoftExample::squared_errors(y0, y1), 1e-4);
+
+  // dL/dQ_i = (Q_i - y) / rows, summed over the rows at the biases.
+  result.loss.backward();
+  const auto gradient = f.networks.critics.network().parameters().grad();
+  EXPECT_NEAR(gradient[2].item<double>(), (1.5 - y0 - 1.5 - y1) / 2, 1e-5);
+  EXPECT_NEAR(gradient[5].item<double>(), (1.6 - y0 - 1.4 - y1) / 2, 1e-5);
+  EXPECT_FALSE(f.networks.critics_target.network().parameters().grad().defined());
+  EXPECT_FALSE(f.networks.actor.parameters()[0].grad().defined());
+}
+
+TEST(SacLoss, TerminationEndsValueAndEntropy) {
+  SacOptions options;
+  const auto design = options.design(1);
+  SoftExample f(options, design);
+  f.batch.terminated.copy_(torch::tensor({1.0f, 1.0f}));
+  const auto result =
+      soft_critic_loss(f.networks, f.batch, f.noise, {0, 1}, f.alpha, options, design);
+  EXPECT_NEAR(result.metrics.get("target_q_mean").item<double>(), 1.5, 1e-6);
+}
+
+// a = (0, tanh 1): Q_1 = (1, -1 + a), Q_2 = (2.1, -1.9 - a); the smallest are Q_1, then Q_2.
+TEST(SacLoss, ActorLossAndGradientByHand) {
+  SacOptions options;
+  const auto design = options.design(1);
+  SoftExample f(options, design);
+  const auto result = soft_policy_loss(f.networks, f.batch, f.noise, f.alpha, design);
+  const double a = SoftExample::kTanh1;
+  EXPECT_NEAR(result.loss.item<double>(), SoftExample::policy_loss(0.5, 1, -1.9 - a), 1e-5);
+  EXPECT_NEAR(result.metrics.get("entropy").item<double>(), (0.918939 + 0.551377) / 2, 1e-5);
+
+  // d log pi / d mean = 2 a and d a / d mean = 1 - a^2; by log std both times the noise, and -1.
+  result.loss.backward();
+  const auto gradient = f.networks.actor.parameters()[0].grad();
+  const double first = -1, second = 0.5 * 2 * a + (1 - a * a);
+  EXPECT_NEAR(gradient[2].item<double>(), (first + second) / 2, 1e-5);
+  EXPECT_NEAR(gradient[0].item<double>(), (first - second) / 2, 1e-5);  // s = (1, -1)
+  EXPECT_NEAR(gradient[3].item<double>(), (-0.5 + -0.5 + second) / 2, 1e-5);
+  EXPECT_FALSE(f.networks.critics.network().parameters().grad().defined());
+}
+
+TEST(SacLoss, AllTogetherReportEveryMetric) {
+  SacOptions options;
+  SoftExample f(options, options.design(1));
+  const auto noise = torch::cat({f.noise, f.noise});
+  const auto result = sac_loss(f.networks, f.batch, noise, f.alpha, options);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : result.metrics.values()) names.emplace_back(name);
+  EXPECT_EQ(names, sac_info().metrics);
+  EXPECT_NEAR(result.loss.item<double>(),
+              result.metrics.get("critic_loss").item<double>() +
+                  result.metrics.get("actor_loss").item<double>(),
+              1e-4);
+  // log alpha (H - H_target) with H_target = -1 for one action
+  EXPECT_NEAR(result.metrics.get("temperature_loss").item<double>(), std::log(0.5) * (0.735158 + 1),
+              1e-5);
+}
+
+TEST(SacLoss, TheTargetEntropyIsMinusTheActions) {
+  SacOptions options;
+  EXPECT_EQ(options.design(6).target_entropy, -6);
+  options.target_entropy = 0.5;
+  EXPECT_EQ(options.design(6).target_entropy, 0.5);
+}
+
+double alpha_after(double target_entropy, const std::string& alpha, int updates = 3) {
+  SacOptions options;
+  options.hidden_sizes = {8};
+  options.learning_rate = 0.01;
+  options.target_entropy = target_entropy;
+  options.alpha = alpha;
+  Sac algorithm(options, small_context());
+  Metrics metrics;
+  for (int i = 0; i < updates; ++i) metrics = algorithm.update(random_batch(i), 1.0);
+  return metrics.get("alpha").item<double>();
+}
+
+// Too little entropy: the temperature rises.
+TEST(Sac, TheTemperatureMovesTheRightWay) {
+  EXPECT_NEAR(alpha_after(100, "auto"), std::exp(0.03), 1e-4);
+  EXPECT_NEAR(alpha_after(-100, "auto"), std::exp(-0.03), 1e-4);
+  EXPECT_NEAR(alpha_after(100, "auto:0.2"), 0.2 * std::exp(0.03), 1e-4);
+  EXPECT_NEAR(alpha_after(100, "0.2"), 0.2, 1e-7);
+}
+
+// Its logarithm is no number, and neither state nor metrics may hold one that is not finite.
+TEST(Sac, AFixedTemperatureOfZeroIsFinite) {
+  EXPECT_EQ(alpha_after(0, "0"), 0);
+  SacOptions options;
+  options.hidden_sizes = {8};
+  options.alpha = "0";
+  Sac algorithm(options, small_context());
+  const auto metrics = algorithm.update(random_batch(0), 1.0);
+  for (const auto& [name, value] : metrics.values()) {
+    EXPECT_TRUE(std::isfinite(value.item<double>())) << name;
+  }
+  EXPECT_EQ(metrics.get("temperature_loss").item<double>(), 0);
+}
+
+TEST(Sac, ExploresAroundTheGreedyAction) {
+  SacOptions options;
+  options.hidden_sizes = {8};
+  Sac algorithm(options, small_context());
+  const auto obs = torch::ones({1000, 3});
+  const auto greedy = algorithm.act(obs, ActMode::greedy);
+  EXPECT_TRUE(torch::equal(greedy[0], greedy[999]));
+  const auto explored = algorithm.act(obs, ActMode::explore).clone();
+  EXPECT_FALSE(torch::equal(explored, algorithm.act(obs, ActMode::explore)));
+  const auto below = (explored < greedy).to(torch::kFloat).mean(0);  // tanh keeps the median
+  EXPECT_NEAR(below[0].item<double>(), 0.5, 0.08);
+  EXPECT_GT(explored.std(0).min().item<double>(), 0.1);
+}
+
+}  // namespace
+}  // namespace rl_training

@@ -1,0 +1,114 @@
+#include "rl_training/algorithms/ddpg.h"
+#include "rl_training/algorithms/td3.h"
+#include "tests/algorithms/soft_example.h"
+
+namespace rl_training {
+namespace {
+
+// Linear networks of one observation and one action.
+struct Fixture {
+  Td3Networks networks;
+  Batch batch = Batch::allocate(2, 1, 1, false);
+
+  explicit Fixture(int64_t critics) : networks({}, critics, SoftExample::context(), Rng(0)) {
+    SoftExample::set(networks.actor.network().parameters(), {std::atanh(0.5f), 0});
+    SoftExample::set(networks.actor_target.network().parameters(), {0, std::atanh(0.8f)});
+    batch.obs.copy_(torch::tensor({{1.0f}, {0.0f}}));
+    batch.actions.copy_(torch::tensor({{0.5f}, {-0.5f}}));
+    batch.rewards.copy_(torch::tensor({1.0f, 2.0f}));
+    batch.next_obs.copy_(torch::tensor({{1.0f}, {2.0f}}));
+  }
+};
+
+// a' = clip(0.8 + clip(0.2 * (9, -1), 0.5), 1) = (1, 0.6); Q'_1 = s' + a', Q'_2 = 2 s' - a':
+// smallest (1, 2.6); y = (1.99, 4.574). Q_1 = a = (0.5, -0.5), Q_2 = 1.
+TEST(Td3Loss, CriticLossByHand) {
+  Fixture f(2);
+  SoftExample::set(f.networks.critics_target.network().parameters(), {1, 1, 0, 2, -1, 0});
+  SoftExample::set(f.networks.critics.network().parameters(), {0, 1, 0, 0, 0, 1});
+  const auto noise = torch::tensor({{9.0f}, {-1.0f}});
+  const auto result = td3_critic_loss(f.networks, f.batch, noise, 0.2, 0.5, 0.99);
+  const double y0 = 1.99, y1 = 2 + 0.99 * 2.6;
+  EXPECT_NEAR(result.metrics.get("target_q_mean").item<double>(), (y0 + y1) / 2, 1e-5);
+  const auto square = [](double x) { return x * x; };
+  const double expected =
+      (square(0.5 - y0) + square(-0.5 - y1) + square(1 - y0) + square(1 - y1)) / 2;
+  EXPECT_NEAR(result.loss.item<double>(), expected, 1e-4);
+}
+
+// pi = (0.5, 0), Q_1 = 5 s + 2 a - 4 = (2, -4); Q_2 has no say.
+TEST(Td3Loss, ActorLossByHand) {
+  Fixture f(2);
+  SoftExample::set(f.networks.critics.network().parameters(), {5, 2, -4, -100, -100, -100});
+  const auto result = td3_actor_loss(f.networks, f.batch);
+  EXPECT_NEAR(result.loss.item<double>(), 1.0, 1e-6);
+  EXPECT_NEAR(result.metrics.get("actor_q_mean").item<double>(), -1.0, 1e-6);
+  result.loss.backward();
+  const auto gradient = f.networks.actor.network().parameters().grad();
+  EXPECT_NEAR(gradient[0].item<double>(), -0.75, 1e-5);  // -2 / 2 * (1 - 0.25) * s
+  EXPECT_NEAR(gradient[1].item<double>(), -0.75 - 1.0, 1e-5);
+  EXPECT_FALSE(f.networks.critics.network().parameters().grad().defined());
+}
+
+// One critic, no noise: y = r + gamma (s' + 0.8).
+TEST(DdpgLoss, ByHand) {
+  Fixture f(1);
+  SoftExample::set(f.networks.critics_target.network().parameters(), {1, 1, 0});
+  SoftExample::set(f.networks.critics.network().parameters(), {5, 2, -4});
+  const auto result = ddpg_loss(f.networks, f.batch, DdpgOptions());
+  const double y0 = 1 + 0.99 * 1.8, y1 = 2 + 0.99 * 2.8;  // Q = (2, -5)
+  EXPECT_NEAR(result.metrics.get("critic_loss").item<double>(),
+              ((2 - y0) * (2 - y0) + (-5 - y1) * (-5 - y1)) / 2, 1e-3);
+  EXPECT_NEAR(result.metrics.get("actor_loss").item<double>(), 1.0, 1e-5);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : result.metrics.values()) names.emplace_back(name);
+  EXPECT_EQ(names, ddpg_info().metrics);
+}
+
+template <class Class, class Options>
+void expect_actor_every(Options options, int delay) {
+  options.hidden_sizes = {8};
+  Class algorithm(options, small_context());
+  const auto obs = random_batch(99).obs;
+  for (int update = 1; update <= 6; ++update) {
+    const auto before = algorithm.act(obs, ActMode::greedy).clone();
+    const auto metrics = algorithm.update(random_batch(update), 1.0);
+    EXPECT_EQ(torch::equal(before, algorithm.act(obs, ActMode::greedy)), update % delay != 0);
+    EXPECT_EQ(metrics.get("actor_loss").defined(), update >= delay) << update;
+  }
+}
+
+TEST(Td3, TheActorWaitsForThePolicyDelay) {
+  expect_actor_every<Td3>(Td3Options(), 2);
+  Td3Options slow;
+  slow.policy_delay = 3;
+  expect_actor_every<Td3>(slow, 3);
+  expect_actor_every<Ddpg>(DdpgOptions(), 1);
+}
+
+TEST(Td3, ExploresWithNoiseOfTheGivenSize) {
+  Td3Options options;
+  options.hidden_sizes = {8};
+  options.exploration_noise = 0.05;
+  Td3 algorithm(options, small_context());
+  const auto obs = random_batch(1, 4000).obs * 0.1;
+  const auto greedy = algorithm.act(obs, ActMode::greedy).clone();
+  const auto noise = algorithm.act(obs, ActMode::explore) - greedy;
+  EXPECT_NEAR(noise.std().item<double>(), 0.05, 0.002);
+  EXPECT_NEAR(noise.mean().item<double>(), 0.0, 0.003);
+  options.exploration_noise = 0;
+  Td3 quiet(options, small_context());
+  EXPECT_TRUE(torch::equal(quiet.act(obs, ActMode::explore), greedy));
+}
+
+TEST(Td3, ExploredActionsStayInTheBox) {
+  Rng rng(1);
+  NoiseBuffer buffer;
+  const auto actions = explore_around(torch::full({1000, 1}, 0.9f), 0.5, rng, buffer);
+  EXPECT_EQ(actions.max().item<float>(), 1.0f);
+  EXPECT_GE(actions.min().item<float>(), -1.0f);
+  EXPECT_NEAR((actions < 0.9f).to(torch::kFloat).mean().item<double>(), 0.5, 0.08);
+}
+
+}  // namespace
+}  // namespace rl_training
