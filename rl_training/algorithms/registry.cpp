@@ -13,8 +13,6 @@
 #include "rl_training/algorithms/rlpd.h"
 #include "rl_training/algorithms/sac.h"
 #include "rl_training/algorithms/td3.h"
-#include "rl_training/algorithms/cql.h"
-#include "rl_training/algorithms/rebrac.h"
 #include "rl_training/algorithms/td3_bc.h"
 #include "rl_training/algorithms/tqc.h"
 #include "rl_training/util/text.h"
@@ -30,10 +28,6 @@ const std::vector<AlgorithmInfo>& algorithms() {
       rlpd_info(),
       // from the environment
       sac_info(), td3_info(), ddpg_info(), redq_info(), tqc_info()};
-      td3_bc_info(),
-      rebrac_info(),
-      cql_info(),
-  };
   return table;
 }
 

@@ -12,8 +12,6 @@
 #include "rl_training/algorithms/rlpd.h"
 #include "rl_training/algorithms/sac.h"
 #include "rl_training/algorithms/td3.h"
-#include "rl_training/algorithms/cql.h"
-#include "rl_training/algorithms/rebrac.h"
 #include "rl_training/algorithms/td3_bc.h"
 #include "rl_training/algorithms/tqc.h"
 #include "rl_training/api/agent.h"
@@ -65,7 +63,5 @@ using IQL = AgentOf<IqlOptions>;
 using AWAC = AgentOf<AwacOptions>;
 using CRR = AgentOf<CrrOptions>;
 using BC = AgentOf<BcOptions>;
-using ReBRAC = AgentOf<RebracOptions>;
-using CQL = AgentOf<CqlOptions>;
 
 }  // namespace rl_training

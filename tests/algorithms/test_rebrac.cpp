@@ -155,7 +155,7 @@ struct Pair {
   Pair() : rebrac(1, 32) {
     rebrac.fill_at_random();
     td3_options.hidden_sizes.clear();
-    td3 = std::make_unique<Td3BcNetworks>(td3_options, rebrac.context, Rng(0));
+    td3 = std::make_unique<Td3BcNetworks>(td3_options.hidden_sizes, 2, rebrac.context, Rng(0));
     const torch::NoGradGuard no_grad;
     const auto copy = [](Mlp& to, Mlp& from) { to.parameters().copy_(from.parameters()); };
     auto& ours = *rebrac.networks;
