@@ -4,10 +4,16 @@
 #include <cmath>
 
 namespace rl_training {
+namespace {
+
+// In place of the logarithm of a multiplier that is fixed at 0: finite, and exp of it is 0.
+constexpr double kLeastLog = -1e9;
+
+}  // namespace
 
 LogScalar::LogScalar(const Options& options, const Compute& compute)
     : options_(options),
-      log_(torch::full({1}, std::clamp(options.initial_log, options.log_min, options.log_max),
+      log_(torch::full({1}, std::max(options.initial_log, kLeastLog),
                        torch::TensorOptions().device(compute.device).requires_grad(true))),
       optimizer_({log_}, {.learning_rate = options.learning_rate}, compute),
       value_(log_.detach().exp().squeeze(0)) {}

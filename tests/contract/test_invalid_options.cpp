@@ -122,12 +122,34 @@ const std::vector<InvalidOption>& own_table() {
       {"rlpd", "num_min_critics=0"},
       {"rlpd", {"num_critics=2", "num_min_critics=3"}, "num_min_critics"},
       {"rlpd", "alpha=-1"},
+
+      {"sac", "alpha=-1"},
+      {"sac", "alpha=auto:0"},
+      {"sac", "alpha=automatic"},
+      {"sac", {"buffer_capacity=10", "batch_size=256"}, "buffer_capacity"},
+
+      {"td3", "policy_noise=-1"},
+      {"td3", "noise_clip=-1"},
+      {"td3", "policy_delay=0"},
+      {"td3", "exploration_noise=-0.1"},
+
+      {"ddpg", "exploration_noise=-0.1"},
+      {"ddpg", "learning_starts=-1"},
+
+      {"redq", {"num_critics=2", "num_min_critics=3"}, "num_min_critics"},
+      {"redq", "num_min_critics=0"},
+      {"redq", "gradient_updates_per_step=0"},
+
+      {"tqc", "drop_per_critic=-1"},
+      {"tqc", {"num_quantiles=5", "drop_per_critic=5"}, "drop_per_critic"},
+      {"tqc", "num_critics=0"},
   };
   return table;
 }
 
 void expect_refused(const InvalidOption& row) {
-  auto root = load_config(row.algo + "/pendulum-random");
+  const bool from_data = find_algorithm(row.algo).from_data;
+  auto root = load_config(row.algo + (from_data ? "/pendulum-random" : "/pendulum"));
   for (const auto& assignment : row.set) set_config_value(root, assignment);
   try {
     read_train_config(root);

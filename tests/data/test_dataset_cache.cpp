@@ -187,7 +187,9 @@ TEST_F(DatasetCacheTest, DamageIsFoundAndMadeGood) {
     EXPECT_EQ(load(path).fingerprint(), whole) << i;
     // A byte in what no row uses does no harm; anything else is said once.
     EXPECT_LE(warnings_.size(), 1u) << i;
-    if (i != 1) EXPECT_EQ(warnings_.size(), 1u) << i;
+    if (i != 1) {
+      EXPECT_EQ(warnings_.size(), 1u) << i;
+    }
     warnings_.clear();
     EXPECT_EQ(load(path).fingerprint(), whole) << i;
     EXPECT_TRUE(warnings_.empty()) << i;

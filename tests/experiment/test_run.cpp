@@ -229,7 +229,9 @@ TEST_F(RunTest, TrainsAlikeFromAFileAndFromItsCache) {
                                std::string("dataset_cache=") + cache, "reward_scale=0.5"});
     metrics.push_back(read_all(result.run_dir + "/metrics.jsonl"));
     tensors.push_back(tensors_of(result.checkpoint));
-    if (std::string(cache) == "off") EXPECT_FALSE(fs::exists(directory_ / "cache"));
+    if (std::string(cache) == "off") {
+      EXPECT_FALSE(fs::exists(directory_ / "cache"));
+    }
   }
   ::unsetenv("RL_TRAINING_CACHE");
   EXPECT_TRUE(fs::exists(directory_ / "cache"));
