@@ -15,10 +15,10 @@ LINT_DIR := build/lint
 SOURCES = $(shell find rl_training cli tests examples bench fuzz -name '*.h' -o -name '*.cpp')
 
 .DEFAULT_GOAL := build
-.PHONY: help dependencies configure build demo test bench bench-data sanitize fuzz format lint install clean
+.PHONY: help dependencies configure build demo results results-online test bench bench-data sanitize fuzz format lint install clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 dependencies:
 	@scripts/install_dependencies.sh
@@ -31,6 +31,9 @@ build: configure ## build the program build/release/rl_training
 
 demo: build ## train, evaluate and predict on a small task
 	scripts/demo.sh
+
+results-online: build ## train the online algorithms over 5 seeds; tables and a plot
+	JOBS=$(JOBS) scripts/online_results.sh
 
 test: configure ## build everything and run the tests
 	cmake --build --preset release -j $(JOBS)

@@ -68,7 +68,8 @@ Metrics Trainer::advance(const Callbacks& callbacks) {
   int64_t left = plan.updates_until(collector.steps()) - before;
   Metrics metrics;
   if (!parts_.online_sampler->ready()) return metrics;
-  for (; left > 0 && !spent(); --left) metrics = update(*parts_.online_sampler, callbacks);
+  left = std::min(left, options_.budget.updates - update_);
+  for (; left > 0; --left) metrics = update(*parts_.online_sampler, callbacks);
   return metrics;
 }
 

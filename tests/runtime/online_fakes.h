@@ -1,0 +1,76 @@
+#pragma once
+#include "tests/runtime/fakes.h"
+
+namespace rl_training {
+
+// Observes 100 * episode + step and pays the number of the step. Even episodes are cut by a time
+// limit after 4 steps, odd ones terminate after 3.
+class CountingTask final : public Environment {
+ public:
+  static constexpr const char* kId = "Counting-v0";
+
+  static void add_to_table() {
+    static const bool added = [] {
+      register_environment({kId, "", [] { return std::make_unique<CountingTask>(); }});
+      return true;
+    }();
+    static_cast<void>(added);
+  }
+
+  CountingTask() {
+    spec_.id = kId;
+    spec_.obs_dim = 1;
+    spec_.action = {{-1}, {1}};
+  }
+  const EnvSpec& spec() const override { return spec_; }
+  void reset(Rng&, std::span<double> obs) override {
+    ++episode_;
+    steps_ = 0;
+    observe(obs);
+  }
+  StepResult step(std::span<const double>, std::span<double> obs) override {
+    ++steps_;
+    observe(obs);
+    const bool even = episode_ % 2 == 0;
+    return {static_cast<double>(steps_), !even && steps_ == 3, even && steps_ == 4};
+  }
+  std::vector<double> state() const override { return {}; }
+  void set_state(std::span<const double>) override {}
+  void observe(std::span<double> obs) const override {
+    obs[0] = static_cast<double>(100 * episode_ + steps_);
+  }
+  void visit_state(StateVisitor& state) override {
+    state.scalar("episode", episode_);
+    state.scalar("steps", steps_);
+  }
+
+ private:
+  EnvSpec spec_;
+  int64_t episode_ = -1, steps_ = 0;
+};
+
+// Always does the same and notes what it saw.
+class ConstantAlgorithm final : public Algorithm {
+ public:
+  float action = 0.25f;
+  std::vector<float> seen;  // observations it was asked to explore from
+  int64_t updates = 0;
+  int online_starts = 0;
+
+  Metrics update(const Batch&, double) override {
+    ++updates;
+    Metrics metrics;
+    metrics.set("loss", torch::full({}, 1.0f));
+    return metrics;
+  }
+  torch::Tensor act(const torch::Tensor& obs, ActMode mode) override {
+    if (mode == ActMode::explore) {
+      seen.insert(seen.end(), obs.data_ptr<float>(), obs.data_ptr<float>() + obs.numel());
+    }
+    return torch::full({obs.size(0), 1}, action);
+  }
+  void start_online() override { ++online_starts; }
+  void visit_state(StateVisitor& state) override { state.scalar("updates", updates); }
+};
+
+}  // namespace rl_training

@@ -1,0 +1,158 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "rl_training/data/batch.h"
+#include "rl_training/runtime/hindsight.h"
+
+namespace rl_training {
+namespace {
+
+// Goals are single numbers: what was achieved, then what is wanted.
+class NumberTask final : public GoalTask {
+ public:
+  int64_t goal_dim() const override { return 1; }
+  int64_t achieved_goal_at() const override { return 0; }
+  int64_t desired_goal_at() const override { return 1; }
+  double compute_reward(std::span<const double> achieved,
+                        std::span<const double> desired) const override {
+    return -std::abs(achieved[0] - desired[0]);
+  }
+  bool compute_terminated(std::span<const double> achieved,
+                          std::span<const double> desired) const override {
+    return achieved[0] == desired[0];
+  }
+};
+
+constexpr float kWanted = 5000;
+
+// Row n has achieved n before and n + 1 after its step and wants 5000; its action says n / 1000.
+void fill(ReplayBuffer& buffer, int64_t rows, const std::set<int64_t>& ends) {
+  for (int64_t i = 0; i < rows; ++i) {
+    const auto n = static_cast<float>(buffer.total());
+    const float obs[2] = {n, kWanted}, next_obs[2] = {n + 1, kWanted}, action = n / 1000;
+    buffer.add(obs, &action, -7, next_obs, false, ends.contains(buffer.total()));
+  }
+}
+
+struct Drawn {
+  int64_t row, goal_row;  // goal_row -1: as it was
+};
+
+struct Fixture {
+  ReplayBuffer buffer;
+  NumberTask task;
+  ObsNormalizer normalizer{2};
+  HindsightOptions options;
+  RewardTransform reward;
+
+  Fixture(int64_t capacity, int64_t streams, int64_t rows, const std::set<int64_t>& ends)
+      : buffer(capacity, 2, 1, streams) {
+    fill(buffer, rows, ends);
+    options.used = true;
+    reward.scale = 0.5;
+  }
+
+  // Draws once and checks all that holds for every row.
+  std::vector<Drawn> draw(int64_t rows = 1000) {
+    HindsightSampler sampler(buffer, normalizer, task, reward, options, Rng(1));
+    const auto batch = Batch::allocate(rows, 2, 1, false);
+    sampler.sample(batch.view());
+    std::vector<Drawn> drawn;
+    for (int64_t i = 0; i < rows; ++i) {
+      const auto row = std::lround(1000 * batch.actions[i][0].item<double>());
+      const float wanted = batch.obs[i][1].item<float>();
+      EXPECT_EQ(batch.obs[i][0].item<float>(), static_cast<float>(row));
+      EXPECT_EQ(batch.next_obs[i][0].item<float>(), static_cast<float>(row + 1));
+      EXPECT_EQ(batch.next_obs[i][1].item<float>(), wanted);  // the same goal in s and s'
+      EXPECT_GE(buffer.episode_end(row), 0) << "of an episode that goes on";
+      if (wanted == kWanted) {
+        EXPECT_EQ(batch.rewards[i].item<float>(), -7);  // as stored
+        EXPECT_EQ(batch.terminated[i].item<float>(), 0);
+        drawn.push_back({row, -1});
+        continue;
+      }
+      const auto goal_row = std::lround(wanted) - 1;
+      EXPECT_EQ(batch.rewards[i].item<float>(),
+                static_cast<float>(-0.5 * static_cast<double>(std::abs(row - goal_row))));
+      EXPECT_EQ(batch.terminated[i].item<float>(), row == goal_row ? 1 : 0);
+      EXPECT_EQ(row % buffer.streams(), goal_row % buffer.streams());
+      EXPECT_EQ(buffer.episode_end(goal_row), buffer.episode_end(row));
+      EXPECT_GE(goal_row, buffer.first());
+      drawn.push_back({row, goal_row});
+    }
+    return drawn;
+  }
+};
+
+int64_t relabelled(const std::vector<Drawn>& drawn) {
+  return std::count_if(drawn.begin(), drawn.end(), [](const Drawn& d) { return d.goal_row >= 0; });
+}
+
+// Two environments: rows 0 2 4 6 | 8 10 and 1 3 5 7 9 | 11, of which 8, 10 and 11 go on.
+Fixture two_streams() { return Fixture(100, 2, 12, {6, 9}); }
+
+TEST(Hindsight, RelabelsTheShareOfK) {
+  auto f = two_streams();
+  EXPECT_EQ(relabelled(f.draw(1000)), 800);
+  f.options.k = 1;
+  EXPECT_EQ(relabelled(f.draw(1000)), 500);
+  f.options.k = 0;
+  EXPECT_EQ(relabelled(f.draw(1000)), 0);
+  f.options.k = 4;
+  EXPECT_EQ(relabelled(f.draw(9)), 7);  // 7.2 rounded down
+}
+
+TEST(Hindsight, FutureIsThisStepOrALaterOne) {
+  auto f = two_streams();
+  std::set<int64_t> rows, ahead;
+  for (const auto& d : f.draw()) {
+    rows.insert(d.row);
+    if (d.goal_row < 0) continue;
+    EXPECT_GE(d.goal_row, d.row);
+    if (d.row == 1) ahead.insert((d.goal_row - d.row) / 2);
+  }
+  EXPECT_EQ(rows, (std::set<int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 9}));
+  EXPECT_EQ(ahead, (std::set<int64_t>{0, 1, 2, 3, 4}));  // its own step and the last included
+}
+
+TEST(Hindsight, FinalIsTheLastStep) {
+  auto f = two_streams();
+  f.options.strategy = "final";
+  for (const auto& d : f.draw()) {
+    if (d.goal_row < 0) continue;
+    EXPECT_EQ(d.goal_row, d.row % 2 == 0 ? 6 : 9);
+  }
+}
+
+TEST(Hindsight, EpisodeIsAnyStepOfIt) {
+  auto f = two_streams();
+  f.options.strategy = "episode";
+  std::set<int64_t> goals;
+  for (const auto& d : f.draw()) {
+    if (d.goal_row >= 0 && d.row == 4) goals.insert(d.goal_row);
+  }
+  EXPECT_EQ(goals, (std::set<int64_t>{0, 2, 4, 6}));
+}
+
+// Capacity 7 of 12 rows leaves 5 to 11: of the episode 1 3 5 7 9 only 5, 7 and 9 are there.
+TEST(Hindsight, RowsThatWereOverwrittenServeNoMore) {
+  for (const char* strategy : {"future", "final", "episode"}) {
+    Fixture f(7, 2, 12, {6, 9});
+    f.options.strategy = strategy;
+    std::set<int64_t> rows;
+    for (const auto& d : f.draw()) rows.insert(d.row);
+    EXPECT_EQ(rows, (std::set<int64_t>{5, 6, 7, 9})) << strategy;
+  }
+}
+
+TEST(Hindsight, WaitsForTheFirstEpisodeToEnd) {
+  Fixture f(100, 1, 5, {});
+  const HindsightSampler sampler(f.buffer, f.normalizer, f.task, f.reward, f.options, Rng(1));
+  EXPECT_FALSE(sampler.ready());
+  fill(f.buffer, 1, {5});
+  EXPECT_TRUE(sampler.ready());
+}
+
+}  // namespace
+}  // namespace rl_training
