@@ -15,7 +15,7 @@ LINT_DIR := build/lint
 SOURCES = $(shell find rl_training cli tests examples bench fuzz -name '*.h' -o -name '*.cpp')
 
 .DEFAULT_GOAL := build
-.PHONY: help dependencies configure build demo test bench sanitize fuzz format lint install clean
+.PHONY: help dependencies configure build demo test bench results sanitize fuzz format lint install clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ test: configure ## build everything and run the tests
 bench: build ## measure updates per second beside eager PyTorch
 	scripts/install_dependencies.sh bench
 	$(PROGRAM) bench --peer bench/eager_td3_bc.py
+
+results: build ## train all algorithms, several seeds each, and write docs/results.md (hours)
+	JOBS=$(JOBS) scripts/results.sh
 
 sanitize: dependencies ## run the tests under address, undefined-behaviour and thread sanitizers
 	cmake --preset asan
