@@ -48,6 +48,9 @@ bench-data: configure ## measure opening a dataset of a million rows beside h5py
 	cmake --build --preset release --target data_bench -j $(JOBS)
 	/usr/bin/python3 bench/data/compare.py build/release/data_bench
 
+results: build ## train all algorithms, several seeds each, and write docs/results.md (hours)
+	JOBS=$(JOBS) scripts/results.sh
+
 sanitize: dependencies ## run the tests under address, undefined-behaviour and thread sanitizers
 	cmake --preset asan
 	cmake --build --preset asan -j $(JOBS)
