@@ -15,8 +15,21 @@ LogScalar::LogScalar(const Options& options, const Compute& compute)
     : options_(options),
       log_(torch::full({1}, std::max(options.initial_log, kLeastLog),
                        torch::TensorOptions().device(compute.device).requires_grad(true))),
-      optimizer_({log_}, {.learning_rate = options.learning_rate}, compute),
-      value_(log_.detach().exp().squeeze(0)) {}
+      optimizer_({log_}, {.learning_rate = options.learning_rate}, compute) {
+  refresh_value();
+}
+
+// Always in the same way: two exponentials may differ in the last bit, and a run that was saved or
+// resumed must go on like one that was not.
+void LogScalar::refresh_value() {
+  const torch::NoGradGuard no_grad;
+  if (!log_.is_cpu()) {
+    value_ = log_.detach().exp().squeeze(0);
+    return;
+  }
+  value_ = torch::empty({});
+  *value_.data_ptr<float>() = std::exp(*log_.data_ptr<float>());
+}
 
 void LogScalar::descend(const torch::Tensor& gradient) {
   const torch::NoGradGuard no_grad;
@@ -26,19 +39,17 @@ void LogScalar::descend(const torch::Tensor& gradient) {
     float& log = *log_.data_ptr<float>();
     log =
         std::clamp(log, static_cast<float>(options_.log_min), static_cast<float>(options_.log_max));
-    value_ = torch::empty({});
-    *value_.data_ptr<float>() = std::exp(log);
   } else {
     log_.clamp_(options_.log_min, options_.log_max);
-    value_ = log_.detach().exp().squeeze(0);
   }
+  refresh_value();
 }
 
 void LogScalar::visit_state(StateVisitor& state) {
   const torch::NoGradGuard no_grad;
   visit_tensor(state, "log", log_);
   state.part("optimizer", optimizer_);
-  value_ = log_.detach().exp().squeeze(0);
+  refresh_value();
 }
 
 }  // namespace rl_training

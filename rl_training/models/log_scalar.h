@@ -22,6 +22,8 @@ class LogScalar {
   void visit_state(StateVisitor& state);
 
  private:
+  void refresh_value();
+
   Options options_;
   torch::Tensor log_;  // [1]
   Adam optimizer_;
