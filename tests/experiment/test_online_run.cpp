@@ -1,0 +1,335 @@
+// Runs that learn from their environment: what checkpoints hold of them, and going on.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "rl_training/experiment/run.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/tiny_config.h"
+
+namespace rl_training {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<Json> rows_of(const std::string& run_dir) {
+  std::vector<Json> rows;
+  std::istringstream lines(read_all(run_dir + "/metrics.jsonl"));
+  for (std::string line; std::getline(lines, line);) rows.push_back(Json::parse(line));
+  return rows;
+}
+
+std::vector<std::string> replay_files(const std::string& checkpoint) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(checkpoint)) {
+    const auto name = entry.path().filename().string();
+    if (name.starts_with("replay-")) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// All that only the seed decides: logs, and every file of the last checkpoint but its manifest.
+std::map<std::string, std::string> outcome(const RunResult& result) {
+  std::map<std::string, std::string> content;
+  for (const char* name : {"metrics.jsonl", "metrics.csv"}) {
+    content[name] = read_all(result.run_dir + "/" + name);
+  }
+  for (const auto& entry : fs::directory_iterator(result.checkpoint)) {
+    const auto name = entry.path().filename().string();
+    if (name != "manifest.json") content[name] = read_all(entry.path().string());
+  }
+  return content;
+}
+
+struct Abandoned {};
+
+Callbacks abandon_at(int64_t position) {
+  Callbacks callbacks;
+  callbacks.on_update_end = [position](const TrainProgress& progress, const Metrics&) {
+    if (progress.position >= position) throw Abandoned{};
+  };
+  return callbacks;
+}
+
+class OnlineRunTest : public testing::Test {
+ protected:
+  TrainConfig config(const std::string& algo, const std::vector<std::string>& more = {}) const {
+    return tiny_config(algo, directory_ / "runs", more);
+  }
+  RunContext context() {
+    RunContext context;
+    context.warn = [this](const std::string& line) { warnings_.push_back(line); };
+    return context;
+  }
+  RunResult train(const TrainConfig& config) { return Run::start(config, context())->train(); }
+  RunResult resume(const std::string& path, const ResumeChanges& changes = {}) {
+    return Run::resume(path, changes, context())->train();
+  }
+  // Leaves the run at each of the positions and goes on in a fresh object.
+  void expect_pieces_equal_the_whole(const TrainConfig& config,
+                                     const std::vector<int64_t>& positions) {
+    const auto whole = outcome(train(config));
+    auto run = Run::start(config, context());
+    const auto path = run->path();
+    for (const int64_t position : positions) {
+      EXPECT_THROW(run->train(abandon_at(position)), Abandoned) << position;
+      run.reset();
+      run = Run::resume(path, {}, context());
+    }
+    const auto pieces = outcome(run->train());
+    ASSERT_EQ(pieces.size(), whole.size());
+    for (const auto& [name, bytes] : whole) EXPECT_TRUE(pieces.at(name) == bytes) << name;
+  }
+
+  TemporaryDirectory directory_;
+  std::vector<std::string> warnings_;
+};
+
+// Checkpoints at 7, 14, ..., evaluations at 20 and 40, of which the best are saved, too.
+TEST_F(OnlineRunTest, EachCheckpointAddsTheRowsSinceTheOneBefore) {
+  const auto result = train(config("sac", {"buffer_capacity=1000"}));
+  const auto newest = replay_files(result.run_dir + "/checkpoints/step-000000060");
+  const auto before = replay_files(result.run_dir + "/checkpoints/step-000000056");
+  ASSERT_EQ(newest.size(), before.size() + 1);
+  EXPECT_EQ(newest.front(), "replay-000000000000.rows");
+  EXPECT_EQ(newest.back(), "replay-000000000056.rows");
+  for (const auto& name : before) {
+    struct stat first {
+    }, second{};
+    ::stat((result.run_dir + "/checkpoints/step-000000056/" + name).c_str(), &first);
+    ::stat((result.run_dir + "/checkpoints/step-000000060/" + name).c_str(), &second);
+    EXPECT_EQ(first.st_ino, second.st_ino) << name;
+  }
+  uint64_t bytes = 0;
+  for (const auto& name : newest) bytes += fs::file_size(result.checkpoint + "/" + name);
+  EXPECT_EQ(bytes, 60u * 9 * 4);  // two observations of 3, an action, reward and flags
+}
+
+TEST_F(OnlineRunTest, FilesOfRowsThatWereOverwrittenGo) {
+  const auto result = train(config("sac"));  // capacity 40 of 60 rows
+  const auto names = replay_files(result.checkpoint);
+  EXPECT_GT(names.front(), "replay-000000000000.rows");
+  EXPECT_LE(names.front(), "replay-000000000020.rows");
+}
+
+TEST_F(OnlineRunTest, ADamagedRowsFileLeadsToTheOlderCheckpoint) {
+  const auto result = train(config("sac"));
+  const auto expected = outcome(result);
+  const auto file = result.checkpoint + "/" + replay_files(result.checkpoint).back();
+  auto bytes = read_all(file);
+  bytes[10] = static_cast<char>(bytes[10] ^ 4);
+  write_all(file, bytes);
+  const auto again = resume(result.run_dir);
+  ASSERT_EQ(warnings_.size(), 1u);
+  EXPECT_NE(warnings_[0].find("step-000000060 is damaged"), std::string::npos) << warnings_[0];
+  EXPECT_NE(warnings_[0].find("step-000000056"), std::string::npos) << warnings_[0];
+  EXPECT_EQ(outcome(again), expected);
+}
+
+// Somebody takes the earlier checkpoints away while training goes on: all rows are in memory, too.
+TEST_F(OnlineRunTest, RowsAreWrittenAnewWhenTheirFilesAreGone) {
+  const auto made = config("sac", {"buffer_capacity=1000"});
+  const auto expected = read_all(train(made).checkpoint + "/tensors.safetensors");
+  auto run = Run::start(made, context());
+  Callbacks callbacks;
+  callbacks.on_update_end = [&](const TrainProgress& progress, const Metrics&) {
+    if (progress.global_step == 45) fs::remove_all(run->path() + "/checkpoints");
+  };
+  const auto result = run->train(callbacks);
+  run.reset();
+  EXPECT_EQ(replay_files(result.run_dir + "/checkpoints/step-000000049"),
+            std::vector<std::string>{"replay-000000000000.rows"});
+  EXPECT_EQ(read_all(result.checkpoint + "/tensors.safetensors"), expected);
+  fs::rename(result.run_dir, directory_ / "moved");
+  EXPECT_EQ(resume(directory_ / "moved", {80, {}}).summary.global_step, 80);
+}
+
+// As every checkpoint adds a file, a long run would collect thousands of them.
+TEST_F(OnlineRunTest, ManyFilesBecomeOne) {
+  auto made = config("sac", {"buffer_capacity=2000", "learning_starts=2000"});
+  TrainedPolicy policy(made);
+  OnlineSetup setup(made, policy, nullptr, {});
+  const auto place = directory_ / "files";
+  fs::create_directory(place);
+  size_t most = 0, last = 0;
+  for (int i = 0; i < 600; ++i) {
+    setup.collector().step();
+    const auto files = setup.checkpoint_files();
+    for (const auto& file : files) {
+      if (file.existing.empty()) write_all(place + "/" + file.name, file.bytes());
+    }
+    setup.saved_in(place);
+    most = std::max(most, files.size());
+    last = files.size();
+  }
+  EXPECT_EQ(most, 500u);
+  EXPECT_LE(last, 101u);
+  Checkpoint checkpoint;
+  checkpoint.files = setup.checkpoint_files();
+  EXPECT_EQ(checkpoint.files.front().name, "replay-000000000000.rows");
+  OnlineSetup again(made, policy, nullptr, {});
+  again.load_rows(checkpoint);
+  ASSERT_EQ(again.buffer().total(), 600);
+  EXPECT_EQ(again.buffer().encode(0, 600), setup.buffer().encode(0, 600));
+}
+
+TEST_F(OnlineRunTest, AnOfflineRunGoesOnInItsEnvironment) {
+  const auto whole_config = config("td3_bc", {"online=30"});
+  const auto whole = Run::start(whole_config, context());
+  const auto planned = whole->train();
+  EXPECT_EQ(planned.summary.update_count, 90);
+  EXPECT_EQ(planned.summary.global_step, 30);
+  EXPECT_EQ(planned.checkpoint, planned.run_dir + "/checkpoints/step-000000090");
+
+  const auto offline = train(config("td3_bc"));
+  ResumeChanges changes;
+  changes.online_timesteps = 30;
+  auto online = Run::resume(offline.run_dir, changes, context());
+  const auto result = online->train();
+  EXPECT_EQ(result.run_dir, offline.run_dir);
+  EXPECT_EQ(result.summary.update_count, 90);
+  EXPECT_EQ(result.summary.global_step, 30);
+  const std::vector<std::vector<double>> obs = {{1, 0, 0}, {0, 1, -3}, {-1, 0, 5}};
+  EXPECT_EQ(online->policy().predict(obs), whole->policy().predict(obs));
+  EXPECT_EQ(rows_of(result.run_dir).back(), rows_of(planned.run_dir).back());
+  const auto last = rows_of(result.run_dir).back();
+  EXPECT_EQ(last["buffer_size"], 30);
+  EXPECT_EQ(last["pretrain_updates_done"], 60);
+  EXPECT_EQ(last["offline_batch_size"], 16);
+  EXPECT_EQ(last["online_batch_size"], 16);
+  const auto saved = read_train_config(load_config(result.run_dir + "/config.yaml"));
+  EXPECT_TRUE(saved.goes_online);
+  EXPECT_EQ(saved.online_timesteps, 30);
+
+  online.reset();
+  changes.online_timesteps = 50;  // and further
+  EXPECT_EQ(resume(result.run_dir, changes).summary.global_step, 50);
+  EXPECT_EQ(resume(result.run_dir).summary.global_step, 50);
+}
+
+TEST_F(OnlineRunTest, GoingOnlineIsForOfflineAlgorithms) {
+  const auto result = train(config("sac", {"total_timesteps=12"}));
+  ResumeChanges changes;
+  changes.online_timesteps = 30;
+  try {
+    resume(result.run_dir, changes);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_code(), 2);
+    EXPECT_NE(std::string(error.what()).find("--total-timesteps"), std::string::npos);
+  }
+}
+
+// Left before, at and after the first environment step, and in the middle of the intervals.
+TEST_F(OnlineRunTest, FineTuningInPiecesEqualsTheWhole) {
+  expect_pieces_equal_the_whole(
+      config("td3_bc", {"online={total_timesteps: 40, buffer_capacity: 32, train_frequency: 3, "
+                        "gradient_updates_per_step: 2}"}),
+      {5, 33, 60, 63, 80, 94});
+}
+
+TEST_F(OnlineRunTest, PretrainingInPiecesEqualsTheWhole) {
+  expect_pieces_equal_the_whole(
+      config("rlpd", {"offline_pretrain_updates=25", "gradient_updates_per_step=4"}),
+      {3, 24, 36, 50, 70});
+}
+
+TEST_F(OnlineRunTest, HindsightInPiecesEqualsTheWhole) {
+  expect_pieces_equal_the_whole(
+      config("sac", {"env_id=RL-PointGoal2D-v0", "her=future", "total_timesteps=160",
+                     "buffer_capacity=120", "num_envs=2"}),
+      {104, 110, 131, 150});
+}
+
+TEST_F(OnlineRunTest, GoalTasksReportTheirSuccess) {
+  for (const char* her : {"her=future", "her="}) {
+    const auto result = train(config("td3", {"env_id=RL-PointGoal1D-v0", her}));
+    EXPECT_TRUE(rows_of(result.run_dir).front().contains("eval_success_rate")) << her;
+    const auto csv = read_all(result.run_dir + "/metrics.csv");
+    EXPECT_NE(csv.substr(0, csv.find('\n')).find("eval_success_rate"), std::string::npos) << her;
+  }
+}
+
+TEST_F(OnlineRunTest, NoUpdateBeforeTheWarmUp) {
+  auto made = config("sac", {"learning_starts=10", "warmup_steps=25"});
+  EXPECT_EQ(OnlineSetup::plan(made).first_update_step, 25);
+  EXPECT_EQ(train(made).summary.update_count, 2 * (60 - 24));
+  made = config("sac", {"learning_starts=10", "min_buffer_size=31"});
+  EXPECT_EQ(train(made).summary.update_count, 2 * (60 - 30));
+}
+
+std::string error_of(const std::string& config, const std::vector<std::string>& assignments) {
+  auto root = load_config(config);
+  for (const auto& assignment : assignments) set_config_value(root, assignment);
+  try {
+    read_train_config(root);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_code(), 2);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(OnlineConfig, WrongValuesAreRefusedByName) {
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {"sac/pendulum", "learning_starts=-1"},
+      {"sac/pendulum", "train_frequency=0"},
+      {"sac/pendulum", "gradient_updates_per_step=0"},
+      {"sac/pendulum", "buffer_capacity=99"},
+      {"sac/pendulum", "alpha=-1"},
+      {"sac/pendulum", "her=future"},
+      {"sac/pendulum", "dataset_kind=random"},
+      {"sac/pendulum", "num_critics=2"},
+      {"td3/pendulum", "policy_delay=0"},
+      {"td3/pendulum", "policy_noise=-0.1"},
+      {"td3/pendulum", "noise_clip=-0.1"},
+      {"ddpg/pendulum", "exploration_noise=-0.1"},
+      {"ddpg/pendulum", "policy_noise=0.1"},
+      {"redq/pendulum", "num_min_critics=11"},
+      {"redq/pendulum", "num_min_critics=0"},
+      {"tqc/pendulum", "drop_per_critic=25"},
+      {"tqc/pendulum", "drop_per_critic=-1"},
+      {"tqc/pendulum", "num_quantiles=0"},
+      {"rlpd/pendulum", "offline_batch_ratio=1.1"},
+      {"rlpd/pendulum", "offline_batch_ratio=-0.1"},
+      {"rlpd/pendulum", "offline_pretrain_updates=-1"},
+      {"rlpd/pendulum", "num_critics=1"},
+      {"rlpd/pendulum", "num_min_critics=11"},
+      {"rlpd/pendulum", "actor_q=max"},
+  };
+  for (const auto& [name, assignment] : wrong) {
+    const auto key = assignment.substr(0, assignment.find('='));
+    EXPECT_NE(error_of(name, {assignment}).find("algo_kwargs." + key + ": "), std::string::npos)
+        << name << " " << assignment << ": " << error_of(name, {assignment});
+  }
+}
+
+TEST(OnlineConfig, HindsightKeysAreChecked) {
+  const std::string goals = "env_id=RL-PointGoal2D-v0";
+  EXPECT_EQ(error_of("sac/pendulum", {goals, "her={strategy: final, k: 0}"}), "no error");
+  EXPECT_EQ(error_of("sac/pendulum", {goals, "her=episode"}), "no error");
+  EXPECT_NE(error_of("sac/pendulum", {goals, "her={k: -1}"}).find("her.k"), std::string::npos);
+  EXPECT_NE(error_of("sac/pendulum", {goals, "her=past"}).find("her"), std::string::npos);
+}
+
+TEST(OnlineConfig, TheOnlinePartIsCheckedAtItsOwnKeys) {
+  const std::string config = "td3_bc/pendulum-random";
+  EXPECT_EQ(error_of(config, {"online=500"}), "no error");
+  EXPECT_EQ(error_of(config, {"online.total_timesteps=500"}), "no error");
+  const auto key_of = [&](const std::string& assignment, const std::string& key) {
+    const auto error = error_of(config, {assignment});
+    EXPECT_NE(error.find(key + ": "), std::string::npos) << assignment << ": " << error;
+  };
+  key_of("online.buffer_capacity=3", "online.buffer_capacity");
+  key_of("online.her=future", "online.her");
+  key_of("online.total_timesteps=0", "online.total_timesteps");
+  key_of("online.offline_pretrain_updates=3", "online.offline_pretrain_updates");
+  EXPECT_NE(error_of("sac/pendulum", {"online=500"}).find("online: "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace rl_training
