@@ -37,6 +37,8 @@ void RebracOptions::visit_options(OptionVisitor& options) {
                  "weight of the cloning term in the actor's loss");
   options.number("critic_bc_weight", critic_bc_weight, at_least(0),
                  "weight of the cloning penalty in the critics' target");
+  options.number("exploration_noise", exploration_noise, at_least(0),
+                 "standard deviation of the noise on actions collected online");
   options.number("actor_q_weight", actor_q_weight, above(0), "weight of Q in the actor's loss");
   options.flag("normalize_q", normalize_q, "divide Q in the actor's loss by its mean size");
   options.number("policy_noise", policy_noise, at_least(0),
@@ -135,6 +137,7 @@ Loss rebrac_loss(const RebracNetworks& networks, const Batch& batch, const torch
 Rebrac::Rebrac(const RebracOptions& options, const AlgorithmContext& context)
     : options_(options),
       rng_(context.seed, "policy"),
+      explore_rng_(context.seed, "explore/policy"),
       networks_(options, context, Rng(context.seed, "init")),
       actor_optimizer_(
           networks_.actor.network(),
@@ -163,9 +166,17 @@ Metrics Rebrac::update(const Batch& batch, double lr_scale) {
   return critic.metrics;
 }
 
-torch::Tensor Rebrac::act(const torch::Tensor& obs, ActMode) {
+torch::Tensor Rebrac::act(const torch::Tensor& obs, ActMode mode) {
   const torch::NoGradGuard no_grad;
-  return networks_.actor.actions(obs);
+  const auto actions = networks_.actor.actions(obs);
+  if (mode == ActMode::greedy) return actions;
+  return explore_around(actions, options_.exploration_noise, explore_rng_, explore_noise_);
+}
+
+// The authors' fine-tuning drops the critics' penalty: collected rows need no anchor.
+void Rebrac::start_online() {
+  online_ = true;
+  options_.critic_bc_weight = 0;
 }
 
 void Rebrac::visit_state(StateVisitor& state) {
@@ -177,6 +188,9 @@ void Rebrac::visit_state(StateVisitor& state) {
   state.part("critic_optimizer", critic_optimizer_);
   state.part("actor_metrics", actor_metrics_);
   state.part("policy_rng", rng_);
+  state.part("explore_rng", explore_rng_);
+  state.scalar("online", online_);
+  if (online_) start_online();
   state.scalar("updates", updates_);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "rl_training/algorithms/algorithm.h"
+#include "rl_training/algorithms/td3.h"
 #include "rl_training/models/adam.h"
 #include "rl_training/models/critic_ensemble.h"
 #include "rl_training/models/deterministic_actor.h"
@@ -14,6 +14,7 @@ struct RebracOptions : AlgorithmOptions {
 
   std::optional<double> actor_learning_rate, critic_learning_rate;
   double actor_bc_weight = 0.01;
+  double exploration_noise = 0.03;
   double critic_bc_weight = 0.01;
   double actor_q_weight = 1.0;
   bool normalize_q = true;
@@ -53,14 +54,16 @@ class Rebrac final : public Algorithm {
 
   Metrics update(const Batch& batch, double lr_scale) override;
   torch::Tensor act(const torch::Tensor& obs, ActMode mode) override;
+  void start_online() override;
   void visit_state(StateVisitor& state) override;
 
  private:
   RebracOptions options_;
-  Rng rng_;
+  Rng rng_, explore_rng_;
   RebracNetworks networks_;
   Adam actor_optimizer_, critic_optimizer_;
-  NoiseBuffer noise_;
+  NoiseBuffer noise_, explore_noise_;
+  bool online_ = false;
   DelayedMetrics actor_metrics_;
   int64_t updates_ = 0;
 };
