@@ -2,12 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 
 #include "rl_training/envs/registry.h"
 #include "rl_training/util/error.h"
 
 namespace rl_training {
+namespace {
+
+constexpr double kWorthThreads = 30e-6;  // seconds for a step of all copies
+
+}  // namespace
 
 VectorEnv::VectorEnv(const std::string& id, int64_t count, uint64_t seed, std::string_view purpose,
                      ThreadPool* pool, const EnvOptions& options)
@@ -52,10 +58,16 @@ void VectorEnv::step(std::span<const float> actions_unit) {
   const auto body = [&](int64_t i) {
     step_one(i, actions_unit.subspan(static_cast<size_t>(i * dims), static_cast<size_t>(dims)));
   };
-  if (pool_) {
+  if (pool_ && probes_left_ == 0 && fastest_probe_ > kWorthThreads) {
     pool_->run(count(), body);
-  } else {
-    for (int64_t i = 0; i < count(); ++i) body(i);
+    return;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  for (int64_t i = 0; i < count(); ++i) body(i);
+  if (probes_left_ > 0) {
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    fastest_probe_ = std::min(fastest_probe_, taken.count());
+    --probes_left_;
   }
 }
 

@@ -13,7 +13,8 @@ namespace rl_training {
 
 // Several copies of one environment stepped together. An episode that ends is followed at once by
 // the next one: `final_obs` is what the step led to, `obs` is what to act on. Environment i draws
-// from its own stream, so results do not depend on the number of threads.
+// from its own stream, so results do not depend on the number of threads. Where a step of all
+// copies takes less time than waking a thread, the pool is left alone.
 class VectorEnv {
  public:
   // Streams are named "<purpose>/<i>"; `pool` may be null.
@@ -54,6 +55,8 @@ class VectorEnv {
   std::vector<Slot> slots_;
   EnvSpec spec_;
   ThreadPool* pool_;
+  int probes_left_ = 8;         // first steps, done without threads and timed
+  double fastest_probe_ = 1e9;  // seconds; what counts is the least disturbed one
   std::vector<float> obs_, final_obs_;
   std::vector<double> rewards_;
   std::vector<uint8_t> terminated_, truncated_;

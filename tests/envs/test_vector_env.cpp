@@ -118,6 +118,16 @@ TEST(VectorEnv, ThreadsDoNotChangeABit) {
   }
 }
 
+// So many copies that a step of all is worth the threads.
+TEST(VectorEnv, ThreadsDoNotChangeABitOfMany) {
+  VectorEnv alone("Pendulum-v1", 3000, 3, "env", nullptr);
+  ThreadPool pool(4);
+  VectorEnv shared("Pendulum-v1", 3000, 3, "env", &pool);
+  alone.reset();
+  shared.reset();
+  EXPECT_EQ(trace(shared, 20), trace(alone, 20));
+}
+
 TEST(VectorEnv, StreamsAreNamed) {
   VectorEnv train("Pendulum-v1", 2, 3, "env", nullptr), eval("Pendulum-v1", 2, 3, "eval", nullptr);
   train.reset();
