@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -110,8 +111,15 @@ Layout find_layout(ArraySource& source, const FlatKeys& keys) {
 template <class T>
 void check_all_finite(const ErrorPlace& place, std::span<const T> values, int64_t columns,
                       int64_t first_row) {
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (std::isfinite(static_cast<float>(values[i]))) continue;
+  constexpr size_t kBlock = 4096;
+  for (size_t start = 0; start < values.size(); start += kBlock) {
+    // Without a way out of the loop it runs on whole vectors.
+    const auto block = values.subspan(start, std::min(kBlock, values.size() - start));
+    bool fine = true;
+    for (const T value : block) fine &= std::isfinite(static_cast<float>(value));
+    if (fine) continue;
+    size_t i = start;
+    while (std::isfinite(static_cast<float>(values[i]))) ++i;
     const auto index = static_cast<int64_t>(i);
     throw Error(ErrorKind::data, place,
                 fmt::format("row {}, column {} is not a finite float (got {:g})",

@@ -33,15 +33,13 @@ struct DatasetWarning {
 
 // What a file says about each of its steps, before it becomes transitions.
 struct LoggedSteps {
-  enum Mark : uint8_t {
-    kTerminal = 1,
-    kTimeout = 2,
-    kLast = 4,              // of its episode, as the file says
-    kBreak = 8,             // no flag, but its next_observation is not the following observation
-    kOwnSuccessor = 16,     // its true successor is in `successors`
-    kObservationOnly = 32,  // not a step: the last observation of an episode
-    kNextActionValid = 64,
-  };
+  // Marks of a slot.
+  static constexpr uint8_t kTerminal = 1, kTimeout = 2;
+  static constexpr uint8_t kLast = 4;   // of its episode, as the file says
+  static constexpr uint8_t kBreak = 8;  // no flag, but its next_observation is not the following
+  static constexpr uint8_t kOwnSuccessor = 16;     // its true successor is in `successors`
+  static constexpr uint8_t kObservationOnly = 32;  // not a step: the last observation of an episode
+  static constexpr uint8_t kNextActionValid = 64;
 
   std::string file;
   int64_t obs_dim = 0, action_dim = 0;
