@@ -80,7 +80,7 @@ TEST(Training, SeveralSeedsMakeSeveralRuns) {
 
 TEST(Training, DrawsABarOnATerminalAndTakesItAway) {
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
-  ASSERT_GE(terminal, 0);
+  if (terminal < 0) GTEST_SKIP() << "no pseudo-terminal here (is /dev/pts mounted?)";
   ASSERT_EQ(::grantpt(terminal), 0);
   ASSERT_EQ(::unlockpt(terminal), 0);
   const TemporaryDirectory directory;
