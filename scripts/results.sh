@@ -10,11 +10,12 @@
 #   RESULTS_ALGOS    algorithms to train (all that have a config of the task)
 #   RESULTS_SEEDS    seeds of the Pendulum tasks ("0 1 2 3 4")
 #   RESULTS_DIR      where runs are kept (runs/results)
+#   PROGRAM          another build of the program (build/release/rl_training)
 #   RESULTS_PAGE     page whose tables are replaced (docs/results.md)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-program=build/release/rl_training
+program=${PROGRAM:-build/release/rl_training}
 export PENDULUM_REPLAY=${PENDULUM_REPLAY:-../shared/fixtures/real/pendulum/pendulum_replay_v1.1.0.converted.hdf5}
 export HOPPER_MEDIUM=${HOPPER_MEDIUM:-../shared/fixtures/generated/hopper_medium_200k.hdf5}
 export RESULTS_DIR=${RESULTS_DIR:-runs/results}

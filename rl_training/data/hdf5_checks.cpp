@@ -9,7 +9,7 @@
 namespace rl_training {
 namespace {
 
-constexpr int64_t kMaxChunkBytes = int64_t{64} << 20;
+constexpr int64_t kLargeChunkBytes = int64_t{64} << 20;
 
 std::string filter_name(H5Z_filter_t filter) {
   if (filter == 32000) return "lzf";
@@ -114,7 +114,7 @@ std::string size_problem(hid_t dataset, hid_t plist, hid_t type, const std::vect
     const std::vector<int64_t> dims(chunk.begin(), chunk.end());
     const auto chunk_bytes = product(dims, static_cast<int64_t>(H5Tget_size(type)));
     if (rank != static_cast<int>(shape.size()) || !chunk_bytes ||
-        (*chunk_bytes > kMaxChunkBytes && *chunk_bytes / kMaxLargeHdf5Ratio > stored)) {
+        (*chunk_bytes > kLargeChunkBytes && *chunk_bytes / kMaxLargeHdf5Ratio > stored)) {
       return "chunks of shape " + shape_text(dims) + " are too large";
     }
   }

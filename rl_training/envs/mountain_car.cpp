@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kLeftEnd = -1.2;
 constexpr double kRightEnd = 0.6;
-constexpr double kMaxSpeed = 0.07;
+constexpr double kMaxCarSpeed = 0.07;
 constexpr double kGoalPosition = 0.45;
 constexpr double kPower = 0.0015;
 constexpr double kSlope = 0.0025;
@@ -24,8 +24,8 @@ double float_value(double value) { return static_cast<float>(value); }
 MountainCar::MountainCar() {
   spec_.id = "MountainCarContinuous-v0";
   spec_.obs_dim = 2;
-  spec_.obs_low = {float_value(kLeftEnd), float_value(-kMaxSpeed)};
-  spec_.obs_high = {float_value(kRightEnd), float_value(kMaxSpeed)};
+  spec_.obs_low = {float_value(kLeftEnd), float_value(-kMaxCarSpeed)};
+  spec_.obs_high = {float_value(kRightEnd), float_value(kMaxCarSpeed)};
   spec_.action = {{-1}, {1}};
   spec_.max_episode_steps = 999;
   spec_.summary = "drive an underpowered car out of a valley";
@@ -40,7 +40,7 @@ StepResult MountainCar::step(std::span<const double> action, std::span<double> o
   auto [position, speed] = state_;
   const double force = std::clamp(action[0], -1.0, 1.0);
   speed += force * kPower - kSlope * std::cos(3 * position);
-  speed = std::clamp(speed, -kMaxSpeed, kMaxSpeed);
+  speed = std::clamp(speed, -kMaxCarSpeed, kMaxCarSpeed);
   position = std::clamp(position + speed, kLeftEnd, kRightEnd);
   if (position == kLeftEnd && speed < 0) speed = 0;
 

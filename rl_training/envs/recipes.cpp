@@ -81,7 +81,7 @@ struct Recipe {
   std::vector<MakeEpisode> episodes;
 };
 
-const std::vector<Recipe>& table() {
+const std::vector<Recipe>& recipe_table() {
   static const std::vector<Recipe> entries = {
       {{"pendulum/random", "Pendulum-v1", "uniform torques", 20'000}, {random_episode}},
       {{"pendulum/medium", "Pendulum-v1", "a flawed swing-up controller, different each episode",
@@ -99,7 +99,7 @@ const std::vector<Recipe>& table() {
 const std::vector<RecipeInfo>& recipes() {
   static const std::vector<RecipeInfo> infos = [] {
     std::vector<RecipeInfo> list;
-    for (const Recipe& recipe : table()) list.push_back(recipe.info);
+    for (const Recipe& recipe : recipe_table()) list.push_back(recipe.info);
     return list;
   }();
   return infos;
@@ -122,7 +122,7 @@ TransitionDataset recipe_dataset(const std::string& id, int64_t size, uint64_t s
     throw Error(ErrorKind::config, {"", 0, "dataset_size"},
                 "out of range (expected >= 0, got " + std::to_string(size) + ")");
   }
-  const Recipe& recipe = table()[index];
+  const Recipe& recipe = recipe_table()[index];
   const int64_t rows = size > 0 ? size : recipe.info.default_size;
   const auto env = make_environment(recipe.info.env_id);
   DatasetBuilder builder(env->spec().obs_dim, env->spec().action.dims());

@@ -40,7 +40,7 @@ EnvInfo lunar_lander() {
 #endif
 }
 
-std::vector<EnvInfo>& table() {
+std::vector<EnvInfo>& registered() {
   static std::vector<EnvInfo> entries = {
       listed<Pendulum>(),
       listed<MountainCar>(),
@@ -66,10 +66,10 @@ std::vector<EnvInfo>& table() {
 
 }  // namespace
 
-const std::vector<EnvInfo>& environments() { return table(); }
+const std::vector<EnvInfo>& environments() { return registered(); }
 
 const EnvInfo* find_environment(const std::string& id) {
-  for (const EnvInfo& info : table()) {
+  for (const EnvInfo& info : registered()) {
     if (info.id == id) return &info;
   }
   return nullptr;
@@ -80,14 +80,14 @@ void register_environment(EnvInfo info) {
     throw Error(ErrorKind::config, {"", 0, "env_id"},
                 "an environment of this name is registered already (got `" + info.id + "`)");
   }
-  table().push_back(std::move(info));
+  registered().push_back(std::move(info));
 }
 
 std::unique_ptr<Environment> make_environment(const std::string& id, const EnvOptions& options) {
   const EnvInfo* info = find_environment(id);
   if (info == nullptr) {
     std::vector<std::string> ids;
-    for (const EnvInfo& known : table()) ids.push_back(known.id);
+    for (const EnvInfo& known : registered()) ids.push_back(known.id);
     throw Error(ErrorKind::config, {"", 0, "env_id"},
                 "unknown environment (expected one of " + join(ids, ", ") + ", got `" + id + "`" +
                     did_you_mean(id, ids) + ")");

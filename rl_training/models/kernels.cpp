@@ -25,6 +25,12 @@ void add_bias_relu(float* y, const float* bias, int64_t rows, int64_t columns) {
   }
 }
 
+void relu(float* y, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    y[i] = y[i] > 0.0f ? y[i] : (y[i] == y[i] ? 0.0f : y[i]);  // NaN stays NaN
+  }
+}
+
 void relu_backward(float* delta, const float* activation, int64_t count) {
   for (int64_t i = 0; i < count; ++i) delta[i] = activation[i] > 0.0f ? delta[i] : 0.0f;
 }
@@ -205,9 +211,22 @@ double fma_loop(int64_t rounds) {
 #define KERNEL_TEXT(set) KERNEL_TEXT_(set)
 
 extern const Kernels kKernels;
-const Kernels kKernels = {KERNEL_TEXT(KERNEL_SET), add_bias,   add_bias_relu, relu_backward,
-                          tanh_backward,           column_sum, column_dot,    layer_norm,
-                          layer_norm_backward,     row_dot,    outer,         weighted_column_sum,
-                          quantile_huber,          adam,       polyak,        fma_loop};
+const Kernels kKernels = {KERNEL_TEXT(KERNEL_SET),
+                          add_bias,
+                          add_bias_relu,
+                          relu,
+                          relu_backward,
+                          tanh_backward,
+                          column_sum,
+                          column_dot,
+                          layer_norm,
+                          layer_norm_backward,
+                          row_dot,
+                          outer,
+                          weighted_column_sum,
+                          quantile_huber,
+                          adam,
+                          polyak,
+                          fma_loop};
 
 }  // namespace rl_training::KERNEL_SET

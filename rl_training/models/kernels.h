@@ -17,6 +17,7 @@ struct Kernels {
 
   void (*add_bias)(float* y, const float* bias, int64_t rows, int64_t columns);
   void (*add_bias_relu)(float* y, const float* bias, int64_t rows, int64_t columns);
+  void (*relu)(float* y, int64_t count);
   // delta *= (activation > 0)
   void (*relu_backward)(float* delta, const float* activation, int64_t count);
   // delta *= 1 - activation^2

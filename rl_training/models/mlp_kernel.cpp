@@ -95,7 +95,7 @@ void MlpKernel::forward_chunk(const float* member, const float* x, int64_t first
   if (spec_.output_activation == Activation::tanh) {
     for (int64_t j = 0; j < values; ++j) out[j] = std::tanh(out[j]);
   } else if (spec_.output_activation == Activation::relu) {
-    for (int64_t j = 0; j < values; ++j) out[j] = std::max(out[j], 0.0f);
+    k.relu(out, values);
   }
 }
 
@@ -108,15 +108,12 @@ void MlpKernel::activate(size_t index, const float* member, int64_t offset_rows,
   const int64_t offset = offset_rows * width;
   float* out = workspace.activation[index].data() + offset;
   const auto bias_and_activation = [&](float* values, const float* bias) {
-    if (bias != nullptr && spec_.activation == Activation::relu) {
-      k.add_bias_relu(values, bias, count, width);
+    if (spec_.activation == Activation::relu) {
+      bias != nullptr ? k.add_bias_relu(values, bias, count, width) : k.relu(values, count * width);
       return;
     }
     if (bias != nullptr) k.add_bias(values, bias, count, width);
-    for (int64_t j = 0; j < count * width; ++j) {
-      values[j] =
-          spec_.activation == Activation::relu ? std::max(values[j], 0.0f) : std::tanh(values[j]);
-    }
+    for (int64_t j = 0; j < count * width; ++j) values[j] = std::tanh(values[j]);
   };
   const auto normalise = [&](const float* values) {
     k.layer_norm(values, member + layer.gain, member + layer.shift,

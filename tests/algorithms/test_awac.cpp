@@ -5,7 +5,7 @@
 #include "tests/algorithms/linear_example.h"
 #include "tests/support/memory_state.h"
 
-namespace rl_training {
+namespace rl_training::test_awac {
 namespace {
 
 constexpr double kHalfLogTwoPi = 0.918938533;
@@ -158,4 +158,4 @@ TEST(Awac, UpdatesCriticsThenActorThenTargets) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_awac

@@ -4,7 +4,7 @@
 #include "tests/algorithms/linear_example.h"
 #include "tests/support/memory_state.h"
 
-namespace rl_training {
+namespace rl_training::test_bc {
 namespace {
 
 constexpr double kHalfLogTwoPi = 0.918938533;
@@ -103,4 +103,4 @@ TEST(Bc, OnlyTheGaussianPolicyExplores) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_bc

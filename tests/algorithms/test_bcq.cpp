@@ -4,7 +4,7 @@
 #include "rl_training/models/losses.h"
 #include "tests/algorithms/option_errors.h"
 
-namespace rl_training {
+namespace rl_training::test_bcq {
 namespace {
 
 void set(Mlp& network, const std::vector<float>& numbers) {
@@ -271,4 +271,4 @@ TEST(Bcq, RefusesWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_bcq

@@ -3,7 +3,7 @@
 #include "rl_training/algorithms/bear.h"
 #include "tests/algorithms/option_errors.h"
 
-namespace rl_training {
+namespace rl_training::test_bear {
 namespace {
 
 void set(Mlp& network, const std::vector<float>& numbers) {
@@ -313,4 +313,4 @@ TEST(Bear, RefusesWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_bear

@@ -2,7 +2,7 @@
 
 #include "rl_training/algorithms/cql.h"
 
-namespace rl_training {
+namespace rl_training::test_cql {
 namespace {
 
 std::span<float> floats(const torch::Tensor& tensor) {
@@ -367,4 +367,4 @@ TEST(Cql, ExploresFromItsOwnStream) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_cql

@@ -4,7 +4,7 @@
 #include "tests/algorithms/linear_example.h"
 #include "tests/support/memory_state.h"
 
-namespace rl_training {
+namespace rl_training::test_crr {
 namespace {
 
 // log pi(+-0.5) of a tanh-Gaussian with mean 0 and std 1: u = +-0.549306.
@@ -227,4 +227,4 @@ TEST(CriticWeightedPolicy, GreedyIsAFunctionOfTheObservation) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_crr

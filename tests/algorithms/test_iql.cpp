@@ -6,7 +6,7 @@
 #include "tests/algorithms/linear_example.h"
 #include "tests/support/memory_state.h"
 
-namespace rl_training {
+namespace rl_training::test_iql {
 namespace {
 
 constexpr double kHalfLogTwoPi = 0.918938533;
@@ -248,4 +248,4 @@ TEST(Iql, ExploresAroundTheModeInsideTheBox) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_iql

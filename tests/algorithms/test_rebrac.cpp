@@ -3,7 +3,7 @@
 #include "rl_training/algorithms/rebrac.h"
 #include "rl_training/algorithms/td3_bc.h"
 
-namespace rl_training {
+namespace rl_training::test_rebrac {
 namespace {
 
 std::span<float> floats(const torch::Tensor& tensor) {
@@ -347,4 +347,4 @@ TEST(Rebrac, LearningRatesAreSeparate) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_rebrac

@@ -4,7 +4,7 @@
 #include "rl_training/algorithms/sac.h"
 #include "tests/algorithms/soft_example.h"
 
-namespace rl_training {
+namespace rl_training::test_redq {
 namespace {
 
 RedqOptions two_critics() {
@@ -189,4 +189,4 @@ TEST(RedqOptions, MoreDrawnThanThereAreIsRefused) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_redq

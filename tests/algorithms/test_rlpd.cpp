@@ -2,7 +2,7 @@
 #include "rl_training/algorithms/sac.h"
 #include "tests/algorithms/soft_example.h"
 
-namespace rl_training {
+namespace rl_training::test_rlpd {
 namespace {
 
 RlpdOptions like_sac(int64_t action_dim) {
@@ -116,4 +116,4 @@ TEST(RlpdOptions, BadTemperaturesAreRefused) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_rlpd

@@ -1,7 +1,7 @@
 #include "rl_training/algorithms/sac.h"
 #include "tests/algorithms/soft_example.h"
 
-namespace rl_training {
+namespace rl_training::test_sac {
 namespace {
 
 TEST(SacLoss, CriticLossByHand) {
@@ -129,4 +129,4 @@ TEST(Sac, ExploresAroundTheGreedyAction) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_sac

@@ -2,7 +2,7 @@
 #include "rl_training/algorithms/td3.h"
 #include "tests/algorithms/soft_example.h"
 
-namespace rl_training {
+namespace rl_training::test_td3 {
 namespace {
 
 // Linear networks of one observation and one action.
@@ -111,4 +111,4 @@ TEST(Td3, ExploredActionsStayInTheBox) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_td3

@@ -2,7 +2,7 @@
 
 #include "rl_training/algorithms/td3_bc.h"
 
-namespace rl_training {
+namespace rl_training::test_td3_bc {
 namespace {
 
 // Linear networks of one observation and one action, so that every number can be worked by hand.
@@ -143,4 +143,4 @@ TEST(Td3Bc, ActorAndTargetsWaitForThePolicyDelay) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_td3_bc

@@ -1,7 +1,7 @@
 #include "rl_training/algorithms/tqc.h"
 #include "tests/algorithms/soft_example.h"
 
-namespace rl_training {
+namespace rl_training::test_tqc {
 namespace {
 
 // Two critics of two quantiles, linear in one observation and one action; weights are zero, so that
@@ -105,4 +105,4 @@ TEST(TqcOptions, SomethingOfTheTargetMustStay) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_tqc

@@ -11,6 +11,7 @@
 #include "rl_training/data/npz.h"
 #include "rl_training/data/sampler.h"
 #include "rl_training/util/error.h"
+#include "tests/data/fixture_paths.h"
 #include "tests/data/small_dataset.h"
 #include "tests/support/temporary_directory.h"
 
@@ -18,8 +19,6 @@ namespace rl_training {
 namespace {
 
 namespace fs = std::filesystem;
-
-const std::string kOwn = std::string(SOURCE_DIR) + "/tests/data/fixtures/";
 
 // A dataset of some episodes with numbers of their own, some ended by a time-out.
 TransitionDataset walk(int seed, int episodes = 20) {

@@ -8,6 +8,7 @@
 #include "rl_training/data/dataset_file.h"
 #include "rl_training/data/minari.h"
 #include "rl_training/util/error.h"
+#include "tests/data/fixture_paths.h"
 #include "tests/support/temporary_directory.h"
 
 namespace rl_training {
@@ -17,8 +18,6 @@ using nlohmann::json;
 
 // Files of the real writers with sums computed by NumPy. The few in tests/data/fixtures are always
 // there; the whole set is read where the shared fixtures are at hand.
-const std::string kOwn = std::string(SOURCE_DIR) + "/tests/data/fixtures/";
-const std::string kShared = std::string(SHARED_DIR) + "/fixtures/";
 
 json load_json(const std::string& path) {
   std::ifstream file(path);

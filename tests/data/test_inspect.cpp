@@ -7,13 +7,11 @@
 #include <map>
 
 #include "rl_training/data/inspect.h"
+#include "tests/data/fixture_paths.h"
 #include "tests/support/temporary_directory.h"
 
 namespace rl_training {
 namespace {
-
-const std::string kOwn = std::string(SOURCE_DIR) + "/tests/data/fixtures/";
-const std::string kShared = std::string(SHARED_DIR) + "/fixtures/";
 
 // Episodes of ten steps of a slowly turning pointer, without a fault; `change` puts one in.
 struct Log {

@@ -8,15 +8,13 @@
 
 #include "rl_training/data/dataset_file.h"
 #include "rl_training/util/error.h"
+#include "tests/data/fixture_paths.h"
 #include "tests/support/temporary_directory.h"
 
 namespace rl_training {
 namespace {
 
 namespace fs = std::filesystem;
-
-const std::string kOwn = std::string(SOURCE_DIR) + "/tests/data/fixtures/malformed/";
-const std::string kShared = std::string(SHARED_DIR) + "/fixtures/";
 
 // The message of Error{data}, "" if the file loads. One line that begins with a path below `path`.
 std::string problem(const std::string& kind, const std::string& path) {
@@ -87,13 +85,13 @@ const Table& hdf5_table() {
 TEST(MalformedFiles, OwnHdf5) {
   for (const auto& name : {"nan_observations", "external_link", "huge_extent", "lzf_filter",
                            "truncated_header", "terminals_value_2"}) {
-    const auto path = kOwn + name + ".hdf5";
+    const auto path = kOwn + "malformed/" + name + ".hdf5";
     const auto text = problem("d4rl", path);
     EXPECT_NE(text.find(hdf5_table().at(name)), std::string::npos) << name << text;
     EXPECT_EQ(problem("auto", path), text);
   }
-  EXPECT_NE(problem("d4rl", kOwn + "crash_11_558.h5"), "");
-  EXPECT_NE(problem("d4rl", kOwn + "ext.h5"), "");
+  EXPECT_NE(problem("d4rl", kOwn + "malformed/crash_11_558.h5"), "");
+  EXPECT_NE(problem("d4rl", kOwn + "malformed/ext.h5"), "");
 }
 
 TEST(MalformedFiles, EverySharedHdf5) {
@@ -181,7 +179,7 @@ TEST(MalformedFiles, WhatIsNotAFileAtAll) {
   EXPECT_NE(problem("auto", directory / "notes.txt").find("cannot tell what kind"),
             std::string::npos);
   const auto odd_name = directory / "a file \xc3\xa9.hdf5";
-  fs::copy(kOwn + "terminals_value_2.hdf5", odd_name);
+  fs::copy(kOwn + "malformed/terminals_value_2.hdf5", odd_name);
   EXPECT_NE(problem("auto", odd_name).find("not a flag"), std::string::npos);
   EXPECT_THROW(load_dataset_file("d4rk", odd_name), Error);
 }
@@ -189,7 +187,7 @@ TEST(MalformedFiles, WhatIsNotAFileAtAll) {
 TEST(MalformedFiles, NonfiniteNumbersPassWhenAllowed) {
   DatasetReadOptions options;
   options.allow_nonfinite = true;
-  const auto steps = read_logged_steps("d4rl", kOwn + "nan_observations.hdf5", options);
+  const auto steps = read_logged_steps("d4rl", kOwn + "malformed/nan_observations.hdf5", options);
   EXPECT_TRUE(std::isnan(steps.obs[5 * 3 + 1]));
 }
 

@@ -9,7 +9,7 @@
 #include "rl_training/experiment/run_directory.h"
 #include "tests/support/temporary_directory.h"
 
-namespace rl_training {
+namespace rl_training::test_checkpoint_faults {
 namespace {
 
 // One array whose value tells the checkpoints apart.
@@ -186,4 +186,4 @@ TEST(RunDirectoryFault, ARunAppearsWholeOrNotAtAll) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_checkpoint_faults

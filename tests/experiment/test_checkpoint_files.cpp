@@ -8,7 +8,7 @@
 #include "rl_training/util/hash.h"
 #include "tests/support/temporary_directory.h"
 
-namespace rl_training {
+namespace rl_training::test_checkpoint_files {
 namespace {
 
 namespace fs = std::filesystem;
@@ -127,4 +127,4 @@ TEST_F(CheckpointFilesTest, NamesThatLeadElsewhereAreRefused) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_checkpoint_files

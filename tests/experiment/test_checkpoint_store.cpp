@@ -9,7 +9,7 @@
 #include "rl_training/util/hash.h"
 #include "tests/support/temporary_directory.h"
 
-namespace rl_training {
+namespace rl_training::test_checkpoint_store {
 namespace {
 
 std::vector<ArchiveEntry> entries_for(int64_t step) {
@@ -314,4 +314,4 @@ TEST_F(CheckpointStoreTest, OtherNamesInTheDirectoryAreLeftAlone) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_checkpoint_store

@@ -10,7 +10,7 @@
 #include "rl_training/experiment/dataset_source.h"
 #include "tests/support/temporary_directory.h"
 
-namespace rl_training {
+namespace rl_training::test_dataset_source {
 namespace {
 
 DatasetSource recipe(const std::string& id, int64_t size, double weight = 1) {
@@ -127,4 +127,4 @@ TEST(DatasetSource, RefusesDataOfAnotherTask) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_dataset_source

@@ -8,7 +8,7 @@
 #include "rl_training/util/error.h"
 #include "tests/support/temporary_directory.h"
 
-namespace rl_training {
+namespace rl_training::test_metric_log {
 namespace {
 
 std::function<void(StateVisitor&)> visiting(MetricLog& log) {
@@ -155,4 +155,4 @@ TEST(TimingLog, AppendsAcrossProcesses) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_metric_log

@@ -10,7 +10,7 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/support/tiny_config.h"
 
-namespace rl_training {
+namespace rl_training::test_online_run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -332,4 +332,4 @@ TEST(OnlineConfig, TheOnlinePartIsCheckedAtItsOwnKeys) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_online_run

@@ -4,7 +4,7 @@
 #include "rl_training/util/error.h"
 #include "tests/support/temporary_directory.h"
 
-namespace rl_training {
+namespace rl_training::test_report {
 namespace {
 
 struct Written {
@@ -131,4 +131,4 @@ TEST(Report, ARunNamedTwiceCountsOnce) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_report

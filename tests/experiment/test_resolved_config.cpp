@@ -6,7 +6,7 @@
 #include "rl_training/experiment/yaml_reader.h"
 #include "rl_training/experiment/yaml_writer.h"
 
-namespace rl_training {
+namespace rl_training::test_resolved_config {
 namespace {
 
 TrainConfig read(const std::string& text) { return read_train_config(read_yaml(text, "c.yaml")); }
@@ -195,4 +195,4 @@ TEST(ConfigHash, LeavesOutOnlyWhatDecidesNoNumber) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_resolved_config

@@ -13,7 +13,7 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/support/tiny_config.h"
 
-namespace rl_training {
+namespace rl_training::test_run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -272,8 +272,7 @@ TEST_F(FailingSaves, AreTriedAgain) {
   const auto result = run->train(unblock_at(20));  // saves at 7 and 14 fail, that at 21 does not
   ASSERT_EQ(warnings_.size(), 2u);
   EXPECT_TRUE(warnings_[0].starts_with("warning: checkpoint of step 7 failed (")) << warnings_[0];
-  EXPECT_TRUE(warnings_[1].starts_with("warning: checkpoint of step 14 failed ("))
-      << warnings_[1];
+  EXPECT_TRUE(warnings_[1].starts_with("warning: checkpoint of step 14 failed (")) << warnings_[1];
   EXPECT_NE(warnings_[0].find(run->path()), std::string::npos) << warnings_[0];
   EXPECT_EQ(result.checkpoint, run->path() + "/checkpoints/step-000000060");
   const auto whole = train({"eval_episodes=0"});
@@ -310,4 +309,4 @@ TEST_F(FailingSaves, TheLastOneMustSucceed) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_run

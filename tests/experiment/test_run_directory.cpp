@@ -11,7 +11,7 @@
 #include "rl_training/util/error.h"
 #include "tests/support/temporary_directory.h"
 
-namespace rl_training {
+namespace rl_training::test_run_directory {
 namespace {
 
 RunDirectory make_run(const std::string& output_dir, const std::string& env_id = "pendulum") {
@@ -167,4 +167,4 @@ TEST(RunDirectory, LockIsNotInheritedByPrograms) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_run_directory

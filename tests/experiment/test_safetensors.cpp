@@ -11,7 +11,7 @@
 #include "rl_training/util/json.h"
 #include "tests/support/temporary_directory.h"
 
-namespace rl_training {
+namespace rl_training::test_safetensors {
 namespace {
 
 ArchiveEntry floats(const std::string& name, const std::vector<float>& values) {
@@ -265,4 +265,4 @@ TEST(StateArchive, NamesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_safetensors

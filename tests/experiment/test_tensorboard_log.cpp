@@ -11,7 +11,7 @@
 #include "tensorboard_event.pb.h"
 #include "tests/support/temporary_directory.h"
 
-namespace rl_training {
+namespace rl_training::test_tensorboard_log {
 namespace {
 
 using tensorboard::Event;
@@ -155,4 +155,4 @@ TEST(TensorBoardLog, ReadsAFileOfTensorBoardItself) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_tensorboard_log

@@ -6,7 +6,7 @@
 #include "rl_training/experiment/yaml_writer.h"
 #include "tests/support/temporary_directory.h"
 
-namespace rl_training {
+namespace rl_training::test_train_config {
 namespace {
 
 TrainConfig read(const std::string& text) { return read_train_config(read_yaml(text, "c.yaml")); }
@@ -247,4 +247,4 @@ TEST(SetConfigValue, OverridesAddsAndFindsItsLevel) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_train_config

@@ -8,7 +8,7 @@
 #include "rl_training/experiment/yaml_reader.h"
 #include "rl_training/experiment/yaml_writer.h"
 
-namespace rl_training {
+namespace rl_training::test_yaml {
 namespace {
 
 using Kind = ConfigNode::Kind;
@@ -415,4 +415,4 @@ TEST(YamlWriter, WholeDoublesStayDoubles) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_yaml

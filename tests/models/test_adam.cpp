@@ -4,7 +4,7 @@
 
 #include "rl_training/models/adam.h"
 
-namespace rl_training {
+namespace rl_training::test_adam {
 namespace {
 
 // Adam in double, straight from the paper.
@@ -88,4 +88,4 @@ TEST(Adam, MinimisesAQuadratic) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_adam

@@ -3,7 +3,7 @@
 #include "rl_training/models/conditional_vae.h"
 #include "rl_training/models/perturbation_actor.h"
 
-namespace rl_training {
+namespace rl_training::test_conditional_vae {
 namespace {
 
 torch::Tensor draw(Rng& rng, torch::IntArrayRef shape) {
@@ -118,4 +118,4 @@ TEST(PerturbationActor, MovesByAtMostItsScaleInsideTheBox) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_conditional_vae

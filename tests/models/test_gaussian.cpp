@@ -3,7 +3,7 @@
 #include "rl_training/models/gaussian_actor.h"
 #include "rl_training/models/log_scalar.h"
 
-namespace rl_training {
+namespace rl_training::test_gaussian {
 namespace {
 
 torch::Tensor draw(Rng& rng, torch::IntArrayRef shape, float scale = 1) {
@@ -170,4 +170,4 @@ TEST(LogScalar, StepsInTheLogarithmAndStopsAtItsBound) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_gaussian

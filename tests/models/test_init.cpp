@@ -4,7 +4,7 @@
 
 #include "rl_training/models/mlp_spec.h"
 
-namespace rl_training {
+namespace rl_training::test_init {
 namespace {
 
 struct Drawn {
@@ -97,4 +97,4 @@ TEST(Init, MembersDiffer) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_init

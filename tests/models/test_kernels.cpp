@@ -5,10 +5,11 @@
 #include "rl_training/models/kernels.h"
 #include "rl_training/util/rng.h"
 
-namespace rl_training {
-namespace baseline {
+namespace rl_training::baseline {
 extern const Kernels kKernels;
 }
+
+namespace rl_training::test_kernels {
 namespace {
 
 std::vector<float> normals(size_t count, uint64_t seed) {
@@ -45,6 +46,7 @@ TEST(Kernels, ChosenSetAgreesWithTheBaseline) {
   both([&](const Kernels& k, Values& v, Values&) {
     k.add_bias_relu(v.data(), row.data(), kRows, kColumns);
   });
+  both([&](const Kernels& k, Values& v, Values&) { k.relu(v.data(), kRows * kColumns); });
   both([&](const Kernels& k, Values& v, Values&) {
     k.relu_backward(v.data(), other.data(), kRows * kColumns);
   });
@@ -87,4 +89,4 @@ TEST(Kernels, ReluKeepsNaN) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_kernels

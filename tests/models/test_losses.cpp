@@ -3,7 +3,7 @@
 #include "rl_training/models/losses.h"
 #include "rl_training/util/rng.h"
 
-namespace rl_training {
+namespace rl_training::test_losses {
 namespace {
 
 torch::Tensor draw(Rng& rng, torch::IntArrayRef shape) {
@@ -104,4 +104,4 @@ TEST(Losses, TargetsStopAtTerminationsOnly) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_losses

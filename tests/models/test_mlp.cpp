@@ -2,7 +2,7 @@
 
 #include "rl_training/models/mlp.h"
 
-namespace rl_training {
+namespace rl_training::test_mlp {
 namespace {
 
 struct Case {
@@ -222,4 +222,4 @@ TEST(Mlp, PolyakMovesByTau) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_mlp

@@ -2,7 +2,7 @@
 
 #include "rl_training/models/losses.h"
 
-namespace rl_training {
+namespace rl_training::test_weighted_losses {
 namespace {
 
 double expectile_of(float difference, double expectile) {
@@ -44,4 +44,4 @@ TEST(WeightedCloning, WeightsAreConstants) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_weighted_losses

@@ -4,7 +4,7 @@
 
 #include "rl_training/runtime/budget.h"
 
-namespace rl_training {
+namespace rl_training::test_budget {
 namespace {
 
 BudgetOptions limits(std::optional<int64_t> max_updates, std::optional<int64_t> max_epochs = {}) {
@@ -60,4 +60,4 @@ TEST(Budget, TooFewRowsAreRefused) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_budget

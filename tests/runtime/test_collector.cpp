@@ -2,7 +2,7 @@
 #include "tests/runtime/online_fakes.h"
 #include "tests/support/memory_state.h"
 
-namespace rl_training {
+namespace rl_training::test_collector {
 namespace {
 
 struct Fixture {
@@ -122,4 +122,4 @@ TEST(Collector, GoesOnWhereItWasSaved) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_collector

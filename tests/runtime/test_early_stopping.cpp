@@ -3,7 +3,7 @@
 #include "rl_training/runtime/early_stopping.h"
 #include "tests/support/memory_state.h"
 
-namespace rl_training {
+namespace rl_training::test_early_stopping {
 namespace {
 
 EarlyStoppingOptions options(int64_t patience, const char* mode = "max") {
@@ -98,4 +98,4 @@ TEST(EarlyStopping, GoesOnFromItsState) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_early_stopping

@@ -4,7 +4,7 @@
 #include "rl_training/envs/pendulum.h"
 #include "tests/runtime/fakes.h"
 
-namespace rl_training {
+namespace rl_training::test_evaluator {
 namespace {
 
 std::unique_ptr<Algorithm> small_policy() {
@@ -92,4 +92,4 @@ TEST(Evaluator, NormalisesObservations) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_evaluator

@@ -5,7 +5,7 @@
 #include "rl_training/runtime/health.h"
 #include "tests/runtime/fakes.h"
 
-namespace rl_training {
+namespace rl_training::test_health {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -103,4 +103,4 @@ TEST(Health, ComesBeforeTheLastCheckpoint) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_health

@@ -5,7 +5,7 @@
 #include "rl_training/data/batch.h"
 #include "rl_training/runtime/hindsight.h"
 
-namespace rl_training {
+namespace rl_training::test_hindsight {
 namespace {
 
 // Goals are single numbers: what was achieved, then what is wanted.
@@ -155,4 +155,4 @@ TEST(Hindsight, WaitsForTheFirstEpisodeToEnd) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_hindsight

@@ -1,6 +1,6 @@
 #include "tests/runtime/online_fakes.h"
 
-namespace rl_training {
+namespace rl_training::test_online_trainer {
 namespace {
 
 class NeverReady final : public Sampler {
@@ -183,4 +183,4 @@ TEST(OnlinePlan, CountsTheUpdatesOfAWholeRun) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_online_trainer

@@ -2,7 +2,7 @@
 
 #include "rl_training/runtime/schedule.h"
 
-namespace rl_training {
+namespace rl_training::test_schedule {
 namespace {
 
 TEST(Schedule, ConstantIsExactlyOne) {
@@ -60,4 +60,4 @@ TEST(Schedule, WarmUpMayBeLongerThanTheRun) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_schedule

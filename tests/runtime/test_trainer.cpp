@@ -5,7 +5,7 @@
 #include "tests/runtime/fakes.h"
 #include "tests/support/memory_state.h"
 
-namespace rl_training {
+namespace rl_training::test_trainer {
 namespace {
 
 using Events = std::vector<std::string>;
@@ -202,4 +202,4 @@ TEST(Trainer, GoesOnFromEveryCheckpoint) {
 }
 
 }  // namespace
-}  // namespace rl_training
+}  // namespace rl_training::test_trainer

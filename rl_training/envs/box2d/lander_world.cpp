@@ -7,7 +7,6 @@ namespace rl_training {
 namespace {
 
 constexpr double kScale = kLanderScale;
-constexpr double kFramesPerSecond = 50;
 constexpr double kMainPower = 13, kSidePower = 0.6;
 constexpr double kMainEngineDown = 4 / kScale;
 constexpr double kSideEngineUp = 14 / kScale, kSideEngineAway = 12 / kScale;
@@ -163,7 +162,7 @@ void LanderWorld::step(std::span<const double> action) {
                             vec(at.x + x - sine * 17 / kScale, at.y + y + cosine * kSideEngineUp),
                             true);
   }
-  world_.Step(static_cast<float>(1 / kFramesPerSecond), 180, 60);
+  world_.Step(static_cast<float>(1 / kLanderFrames), 180, 60);
 }
 
 BodyPose LanderWorld::pose(int body) const {

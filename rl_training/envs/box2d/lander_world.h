@@ -14,7 +14,8 @@ namespace rl_training {
 constexpr double kLanderScale = 30;
 constexpr double kLanderWidth = 600 / kLanderScale;
 constexpr double kLanderHeight = 400 / kLanderScale;
-constexpr int kLanderPoints = 11;  // of the terrain
+constexpr int kLanderPoints = 11;     // of the terrain
+constexpr double kLanderFrames = 50;  // a second
 
 // Where body 0 (the hull) or one of the legs is, and how it moves.
 struct BodyPose {

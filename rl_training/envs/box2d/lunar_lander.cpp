@@ -12,7 +12,6 @@
 namespace rl_training {
 namespace {
 
-constexpr double kFramesPerSecond = 50;
 constexpr std::array<double, 2> kIdle = {0, 0};
 
 // How the episode began, and every action since: all there is to save.
@@ -128,10 +127,10 @@ LunarLander::Numbers LunarLander::numbers() const {
   constexpr double kHalfWidth = kLanderWidth / 2, kHalfHeight = kLanderHeight / 2;
   return {(hull.x - kHalfWidth) / kHalfWidth,
           (hull.y - (kPadHeight + kLegDown)) / kHalfHeight,
-          hull.speed_x * kHalfWidth / kFramesPerSecond,
-          hull.speed_y * kHalfHeight / kFramesPerSecond,
+          hull.speed_x * kHalfWidth / kLanderFrames,
+          hull.speed_y * kHalfHeight / kLanderFrames,
           hull.angle,
-          20 * hull.turn / kFramesPerSecond,
+          20 * hull.turn / kLanderFrames,
           world_->leg_touches(0) ? 1.0 : 0.0,
           world_->leg_touches(1) ? 1.0 : 0.0};
 }
