@@ -66,7 +66,9 @@ void read_metadata(FileSystem& files, RunSummary& run) {
   const auto path = run.path + "/metadata.json";
   if (!files.exists(path)) return;
   const auto metadata = Json::parse(files.read_file(path), nullptr, /*allow_exceptions=*/false);
-  run.dataset_return = number_in(member(metadata, "dataset"), "return_mean");
+  const auto dataset = member(metadata, "dataset");
+  const bool without_data = number_in(dataset, "rows") == 0.0;
+  if (!without_data) run.dataset_return = number_in(dataset, "return_mean");
   const auto sessions = member(metadata, "sessions");
   if (!sessions.is_array() || sessions.empty()) return;
   const auto commit = member(sessions.back(), "commit");
@@ -81,6 +83,9 @@ void read_metrics(FileSystem& files, RunSummary& run) {
     const auto row = Json::parse(line, nullptr, /*allow_exceptions=*/false);
     if (const auto updates = number_in(row, "update_count")) {
       run.update_count = static_cast<int64_t>(*updates);
+    }
+    if (const auto steps = number_in(row, "global_step")) {
+      run.global_step = static_cast<int64_t>(*steps);
     }
     if (const auto value = number_in(row, "eval_return_mean")) {
       run.last_return = value;
@@ -118,6 +123,7 @@ Json optional_json(const std::optional<double>& value) {
 Json run_json(const RunSummary& run) {
   return {{"run_dir", run.path},
           {"seed", run.seed},
+          {"global_step", run.global_step},
           {"update_count", run.update_count},
           {"total_timesteps", run.total_timesteps},
           {"last_return", optional_json(run.last_return)},
@@ -133,13 +139,22 @@ std::string spread_text(const std::optional<Spread>& spread, const std::string& 
 }
 
 // "10000", or "4000 of 10000" when the slowest run is not there yet.
-std::string updates_text(const std::vector<RunSummary>& runs) {
-  int64_t done = runs.front().update_count, total = 0;
+std::string steps_text(const std::vector<RunSummary>& runs) {
+  int64_t done = runs.front().global_step, total = 0;
   for (const auto& run : runs) {
-    done = std::min(done, run.update_count);
+    done = std::min(done, run.global_step);
     total = std::max(total, run.total_timesteps);
   }
   return done >= total ? std::to_string(done) : fmt::format("{} of {}", done, total);
+}
+
+// The last evaluation of each run, in the order of `seeds_text`.
+std::string returns_text(const std::vector<RunSummary>& runs) {
+  std::vector<std::string> returns;
+  for (const auto& run : runs) {
+    returns.push_back(run.last_return ? fmt::format("{:.1f}", *run.last_return) : "-");
+  }
+  return join(returns, ", ");
 }
 
 std::string seeds_text(const std::vector<RunSummary>& runs) {
@@ -245,10 +260,10 @@ ReportTable report_table(const std::vector<ReportGroup>& groups, const std::stri
     return group.normalized(group.last()).has_value();
   });
   ReportTable table;
-  table.header = {"algo",  "env",     "dataset",         "dataset return",
-                  "seeds", "updates", "last evaluation", "best evaluation"};
+  table.header = {"algo",  "env",   "dataset",         "dataset return",
+                  "seeds", "steps", "last evaluation", "best evaluation"};
   if (scores) table.header.insert(table.header.end(), {"last score", "best score"});
-  table.header.emplace_back("commit");
+  table.header.insert(table.header.end(), {"last by seed", "commit"});
   for (const auto& group : groups) {
     const auto dataset_return = group.dataset_return();
     std::vector<std::string> row = {group.algo,
@@ -256,13 +271,14 @@ ReportTable report_table(const std::vector<ReportGroup>& groups, const std::stri
                                     group.dataset,
                                     dataset_return ? fmt::format("{:.1f}", *dataset_return) : "-",
                                     seeds_text(group.runs),
-                                    updates_text(group.runs),
+                                    steps_text(group.runs),
                                     spread_text(group.last(), plus_minus),
                                     spread_text(group.best(), plus_minus)};
     if (scores) {
       row.push_back(spread_text(group.normalized(group.last()), plus_minus));
       row.push_back(spread_text(group.normalized(group.best()), plus_minus));
     }
+    row.push_back(returns_text(group.runs));
     row.push_back(join(group.commits(), ", "));
     table.rows.push_back(std::move(row));
   }

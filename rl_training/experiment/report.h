@@ -13,8 +13,9 @@ struct RunSummary {
   std::string path, algo, env_id, commit;
   std::string dataset;  // recipe, file name or kind
   int64_t seed = 0;
-  int64_t update_count = 0, total_timesteps = 0;
-  std::optional<double> dataset_return;
+  int64_t update_count = 0;
+  int64_t global_step = 0, total_timesteps = 0;    // updates; online, environment steps
+  std::optional<double> dataset_return;            // of a run with data
   std::optional<double> last_return, best_return;  // mean returns of evaluations
 };
 

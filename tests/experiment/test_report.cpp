@@ -10,8 +10,9 @@ namespace {
 struct Written {
   std::string algo = "bcq", env_id = "Pendulum-v1", data = "dataset_id: pendulum/medium";
   int seed = 0;
-  std::vector<double> returns;  // evaluations at updates 0, 10, 20, ...
+  std::vector<double> returns;  // evaluations at steps 0, 10, 20, ...
   std::string commit = "abc1234";
+  int rows = 100;  // of the dataset
 };
 
 void write_run(const std::string& path, const Written& run) {
@@ -22,12 +23,16 @@ void write_run(const std::string& path, const Written& run) {
                                        "  dataset_kind: recipe\n  " +
                                        run.data + "\n");
   write_all(path + "/metadata.json",
-            R"({"dataset": {"return_mean": -617.0}, "sessions": [{"commit": "old"}, {"commit": ")" +
+            R"({"dataset": {"rows": )" + std::to_string(run.rows) +
+                R"(, "return_mean": -617.0}, "sessions": [{"commit": "old"}, {"commit": ")" +
                 run.commit + R"("}]})");
   std::string rows;
   for (size_t i = 0; i < run.returns.size(); ++i) {
-    rows += Json({{"update_count", 10 * i}, {"eval_return_mean", run.returns[i]}}).dump() + "\n";
-    rows += Json({{"update_count", 10 * i}, {"critic_loss", 1}}).dump() + "\n";
+    const Json at = {{"global_step", 10 * i}, {"update_count", 5 * i}};
+    Json evaluation = at, losses = at;
+    evaluation["eval_return_mean"] = run.returns[i];
+    losses["critic_loss"] = 1;
+    rows += evaluation.dump() + "\n" + losses.dump() + "\n";
   }
   write_all(path + "/metrics.jsonl", rows);
 }
@@ -58,11 +63,11 @@ TEST(Report, MeanAndDeviationOverSeeds) {
   EXPECT_FALSE(group.normalized(group.last()));
 
   EXPECT_EQ(report_markdown(groups),
-            "| algo | env | dataset | dataset return | seeds | updates | last evaluation | "
-            "best evaluation | commit |\n"
-            "|---|---|---|---|---|---|---|---|---|\n"
+            "| algo | env | dataset | dataset return | seeds | steps | last evaluation | "
+            "best evaluation | last by seed | commit |\n"
+            "|---|---|---|---|---|---|---|---|---|---|\n"
             "| bcq | Pendulum-v1 | pendulum/medium | -617.0 | 0, 1 | 20 | -250.0 ± 50.0 | "
-            "-150.0 ± 50.0 | abc1234 |\n");
+            "-150.0 ± 50.0 | -200.0, -300.0 | abc1234 |\n");
 }
 
 TEST(Report, GroupsByEnvironmentDatasetAndAlgorithm) {
@@ -96,7 +101,8 @@ TEST(Report, RunsThatAreNotFinished) {
   write_all(directory / "a/metrics.jsonl",
             read_all(directory / "a/metrics.jsonl") + R"({"update_count": 20, "eval_retu)");
   auto groups = report_of(directory.path());
-  EXPECT_EQ(groups[0].runs[0].update_count, 10);
+  EXPECT_EQ(groups[0].runs[0].update_count, 5);
+  EXPECT_EQ(groups[0].runs[0].global_step, 10);
   EXPECT_EQ(groups[0].last()->mean, -400);
   EXPECT_EQ(report_table(groups, "+-").rows[0][5], "10 of 20");
 
@@ -106,7 +112,13 @@ TEST(Report, RunsThatAreNotFinished) {
   EXPECT_FALSE(groups[0].last());
   EXPECT_EQ(report_table(groups, "+-").rows[0],
             (std::vector<std::string>{"bcq", "Pendulum-v1", "pendulum/medium", "-", "0", "0 of 20",
-                                      "-", "-", ""}));
+                                      "-", "-", "-", ""}));
+}
+
+TEST(Report, RunsWithoutDataHaveNoReturnOfTheirData) {
+  const TemporaryDirectory directory;
+  write_run(directory / "a", {.algo = "sac", .returns = {-900}, .rows = 0});
+  EXPECT_FALSE(report_of(directory.path())[0].dataset_return());
 }
 
 TEST(Report, ADirectoryWithoutRunsIsAnError) {
