@@ -94,23 +94,24 @@ Loss soft_policy_loss(const SoftNetworks& networks, const Batch& batch, const to
                       const torch::Tensor& alpha, const SoftDesign& design) {
   const auto sample = networks.actor.sample(batch.obs, noise);
   const auto q = networks.critics.values(batch.obs, sample.actions, Use::frozen);
+  const auto [loss, entropy] = soft_actor_loss(sample.log_prob, q, alpha, design.actor_reduce);
   Loss result;
-  result.loss = soft_actor_loss(sample.log_prob, q, alpha, design.actor_reduce);
-  result.metrics.set("actor_loss", result.loss);
-  result.metrics.set("entropy", -sample.log_prob.detach().mean());
+  result.loss = loss;
+  result.metrics.set("actor_loss", loss);
+  result.metrics.set("entropy", entropy);
   return result;
 }
 
 // L = log alpha (H - H_target), or alpha (H - H_target); `loss` is its derivative by log alpha
 Loss soft_temperature_loss(const torch::Tensor& alpha, const torch::Tensor& entropy,
                            const SoftDesign& design) {
-  const torch::NoGradGuard no_grad;
-  const auto excess = entropy - design.target_entropy;
-  const auto scaled = alpha * excess;
+  const double excess = static_cast<double>(number(entropy)) - design.target_entropy;
+  const auto multiplier = static_cast<double>(number(alpha));
   Loss result;
-  result.loss = design.scaled_temperature_loss ? scaled : excess;
-  result.metrics.set("temperature_loss",
-                     design.scaled_temperature_loss ? scaled : alpha.log() * excess);
+  result.loss = scalar(design.scaled_temperature_loss ? multiplier * excess : excess);
+  result.metrics.set("temperature_loss", design.scaled_temperature_loss
+                                             ? result.loss
+                                             : scalar(std::log(multiplier) * excess));
   return result;
 }
 
@@ -118,7 +119,7 @@ Loss soft_temperature_loss(const torch::Tensor& alpha, const torch::Tensor& entr
                            const SoftOptions& options, const SoftDesign& design) {
   if (options.automatic_alpha()) return soft_temperature_loss(alpha, entropy, design);
   Loss none;
-  none.metrics.set("temperature_loss", torch::zeros({}));
+  none.metrics.set("temperature_loss", scalar(0));
   return none;
 }
 

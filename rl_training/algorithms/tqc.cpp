@@ -70,10 +70,11 @@ Loss tqc_actor_loss(const TqcNetworks& networks, const Batch& batch, const torch
                     const torch::Tensor& alpha) {
   const auto sample = networks.actor.sample(batch.obs, noise);
   const auto q = networks.critics.forward(batch.obs, sample.actions, Use::frozen).mean(2);
+  const auto [loss, entropy] = soft_actor_loss(sample.log_prob, q, alpha, Reduce::mean);
   Loss result;
-  result.loss = soft_actor_loss(sample.log_prob, q, alpha, Reduce::mean);
-  result.metrics.set("actor_loss", result.loss);
-  result.metrics.set("entropy", -sample.log_prob.detach().mean());
+  result.loss = loss;
+  result.metrics.set("actor_loss", loss);
+  result.metrics.set("entropy", entropy);
   return result;
 }
 

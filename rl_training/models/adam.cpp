@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "rl_training/models/backward.h"
 #include "rl_training/models/kernels.h"
 
 namespace rl_training {
@@ -69,7 +70,7 @@ torch::Tensor gradient_norm(const Mlp& network) {
 }
 
 void minimize(const torch::Tensor& loss, Adam& optimizer, double lr_scale) {
-  loss.backward();
+  run_backward(loss);
   optimizer.step(lr_scale);
 }
 

@@ -15,6 +15,9 @@ struct Compute {
 // which would change bits. Call once before training.
 void use_one_library_thread();
 
+// An uninitialised float32 tensor on the CPU, by the short way: torch::empty asks the dispatcher.
+torch::Tensor empty_floats(torch::IntArrayRef shape);
+
 template <class Body>
 void run_tasks(ThreadPool* pool, int64_t tasks, const Body& body) {
   if (pool != nullptr) {

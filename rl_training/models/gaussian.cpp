@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "rl_training/models/compute.h"
+
 namespace rl_training {
 
 namespace autograd = torch::autograd;
@@ -52,7 +54,8 @@ struct HeadView {
 
 // Gradients of a head, filled row by row.
 struct HeadGradient {
-  explicit HeadGradient(const GaussianHead& head) : output(torch::zeros_like(head.output)) {
+  explicit HeadGradient(const GaussianHead& head) : output(empty_floats(head.output.sizes())) {
+    std::fill_n(output.data_ptr<float>(), output.numel(), 0.0f);
     if (head.free_log_std.defined()) free_log_std = torch::zeros_like(head.free_log_std);
     mean = output.data_ptr<float>();
     log_std = free_log_std.defined() ? free_log_std.data_ptr<float>() : mean + head.action_dim();
@@ -186,9 +189,9 @@ GaussianSample gaussian_sample(const GaussianHead& head, const torch::Tensor& no
   const int64_t samples = noise.size(0), rows = head.output.size(0);
   TORCH_CHECK(samples % rows == 0, "noise for ", samples, " samples of ", rows, " rows");
   const HeadView view(head);
-  auto actions = torch::empty({samples, view.action_dim});
-  auto unbounded = view.squash ? torch::empty({samples, view.action_dim}) : actions.detach();
-  auto log_prob = torch::empty({samples});
+  auto actions = empty_floats({samples, view.action_dim});
+  auto unbounded = view.squash ? empty_floats({samples, view.action_dim}) : actions.detach();
+  auto log_prob = empty_floats({samples});
   const float* e = noise.data_ptr<float>();
   float* a = actions.data_ptr<float>();
   float* u = unbounded.data_ptr<float>();
@@ -208,7 +211,7 @@ GaussianSample gaussian_sample(const GaussianHead& head, const torch::Tensor& no
     density[i] = sum;
   }
   if (wants_gradient(head)) {
-    const auto node = make_node<SampleNode>(head, noise.detach(), actions.detach());
+    const auto node = make_node<SampleNode>(head, noise, actions.detach());
     autograd::set_history(actions, node);
     autograd::set_history(log_prob, node);
     autograd::set_history(unbounded, node);
@@ -228,7 +231,7 @@ torch::Tensor gaussian_log_prob(const GaussianHead& head, const torch::Tensor& a
   const int64_t rows = actions.size(0);
   const auto given = actions.contiguous();
   auto unbounded = view.squash ? torch::empty_like(given) : given.detach();
-  auto log_prob = torch::empty({rows});
+  auto log_prob = empty_floats({rows});
   constexpr float kLimit = static_cast<float>(kActionLimit);
   const float* a = given.data_ptr<float>();
   float* u = unbounded.data_ptr<float>();

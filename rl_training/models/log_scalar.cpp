@@ -27,13 +27,13 @@ void LogScalar::refresh_value() {
     value_ = log_.detach().exp().squeeze(0);
     return;
   }
-  value_ = torch::empty({});
+  value_ = empty_floats({});
   *value_.data_ptr<float>() = std::exp(*log_.data_ptr<float>());
 }
 
 void LogScalar::descend(const torch::Tensor& gradient) {
   const torch::NoGradGuard no_grad;
-  log_.mutable_grad() = gradient.detach().reshape({1});
+  log_.mutable_grad() = gradient.view({1});
   optimizer_.step();
   if (log_.is_cpu()) {
     float& log = *log_.data_ptr<float>();

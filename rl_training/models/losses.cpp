@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rl_training/models/compute.h"
 #include "rl_training/models/kernels.h"
 
 namespace rl_training {
@@ -19,7 +20,7 @@ class KnownGradients : public autograd::Node {
   explicit KnownGradients(autograd::variable_list gradients) : gradients_(std::move(gradients)) {}
 
   autograd::variable_list apply(autograd::variable_list&& incoming) override {
-    const float scale = incoming[0].item<float>();
+    const float scale = number(incoming[0]);
     if (scale == 1.0f) return gradients_;
     autograd::variable_list scaled;
     for (const auto& gradient : gradients_) scaled.push_back(gradient * scale);
@@ -29,12 +30,6 @@ class KnownGradients : public autograd::Node {
  private:
   autograd::variable_list gradients_;
 };
-
-torch::Tensor scalar(double value) {
-  auto result = torch::empty({});
-  *result.data_ptr<float>() = static_cast<float>(value);
-  return result;
-}
 
 torch::Tensor with_gradients(double value, autograd::variable_list inputs,
                              autograd::variable_list gradients) {
@@ -50,6 +45,16 @@ torch::Tensor with_gradients(double value, autograd::variable_list inputs,
 }
 
 }  // namespace
+
+torch::Tensor scalar(double value) {
+  auto result = empty_floats({});
+  *result.data_ptr<float>() = static_cast<float>(value);
+  return result;
+}
+
+float number(const torch::Tensor& value) {
+  return value.is_cpu() ? *value.data_ptr<float>() : value.item<float>();
+}
 
 torch::Tensor minimum(const torch::Tensor& values) { return values.amin(0); }
 
@@ -76,13 +81,13 @@ SoftTarget soft_td_target(const torch::Tensor& rewards, const torch::Tensor& ter
     return {target, target.mean()};
   }
   const int64_t members = next_values.size(0), rows = next_values.size(1);
-  auto target = torch::empty({rows});
+  auto target = empty_floats({rows});
   const auto plain = next_values.contiguous();
   const float* q = plain.data_ptr<float>();
   const float* r = rewards.data_ptr<float>();
   const float* d = terminated.data_ptr<float>();
   const float* l = next_log_prob.defined() ? next_log_prob.data_ptr<float>() : nullptr;
-  const float a = l != nullptr ? alpha.item<float>() : 0.0f, g = static_cast<float>(gamma);
+  const float a = l != nullptr ? number(alpha) : 0.0f, g = static_cast<float>(gamma);
   float* y = target.data_ptr<float>();
   double sum = 0;
   for (int64_t i = 0; i < rows; ++i) {
@@ -104,7 +109,7 @@ torch::Tensor squared_error(const torch::Tensor& values, const torch::Tensor& ta
   const auto plain = values.contiguous(), plain_target = target.contiguous();
   const float* v = plain.data_ptr<float>();
   const float* y = plain_target.data_ptr<float>();
-  auto gradient = torch::empty({members, rows});
+  auto gradient = empty_floats({members, rows});
   float* g = gradient.data_ptr<float>();
   const float scale = static_cast<float>(2.0 * loss_scale) / static_cast<float>(rows);
   double sum = 0;
@@ -131,7 +136,7 @@ torch::Tensor quantile_huber(const torch::Tensor& quantiles, const torch::Tensor
   const auto plain = quantiles.contiguous(), plain_target = target.contiguous();
   const float* q = plain.data_ptr<float>();
   const float* y = plain_target.data_ptr<float>();
-  auto gradient = torch::empty({members, rows, n});
+  auto gradient = empty_floats({members, rows, n});
   float* g = gradient.data_ptr<float>();
   const float each = 1.0f / static_cast<float>(members * rows * n * samples);
   double sum = 0;
@@ -146,23 +151,23 @@ torch::Tensor quantile_huber(const torch::Tensor& quantiles, const torch::Tensor
   return with_gradients(sum * static_cast<double>(each), {quantiles}, {gradient});
 }
 
-torch::Tensor soft_actor_loss(const torch::Tensor& log_prob, const torch::Tensor& values,
+SoftActorLoss soft_actor_loss(const torch::Tensor& log_prob, const torch::Tensor& values,
                               const torch::Tensor& alpha, Reduce reduce) {
   if (!values.is_cpu()) {
     const auto q = reduce == Reduce::minimum ? values.amin(0) : values.mean(0);
-    return (alpha * log_prob - q).mean();
+    return {(alpha * log_prob - q).mean(), -log_prob.detach().mean()};
   }
   const int64_t members = values.size(0), rows = values.size(1);
   const auto plain = values.contiguous();
   const float* v = plain.data_ptr<float>();
   const float* l = log_prob.data_ptr<float>();
-  const float a = alpha.item<float>(), each = 1.0f / static_cast<float>(rows);
-  auto to_log_prob = torch::empty({rows});
+  const float a = number(alpha), each = 1.0f / static_cast<float>(rows);
+  auto to_log_prob = empty_floats({rows});
   std::fill_n(to_log_prob.data_ptr<float>(), rows, a * each);
-  auto to_values = reduce == Reduce::mean
-                       ? torch::full({members, rows}, -each / static_cast<float>(members))
-                       : torch::zeros({members, rows});
-  double sum = 0;
+  auto to_values = empty_floats({members, rows});
+  std::fill_n(to_values.data_ptr<float>(), members * rows,
+              reduce == Reduce::mean ? -each / static_cast<float>(members) : 0.0f);
+  double sum = 0, log_prob_sum = 0;
   for (int64_t i = 0; i < rows; ++i) {
     int64_t least = 0;
     double total = 0;
@@ -174,9 +179,11 @@ torch::Tensor soft_actor_loss(const torch::Tensor& log_prob, const torch::Tensor
     const double q = reduce == Reduce::mean ? total / static_cast<double>(members)
                                             : static_cast<double>(v[least * rows + i]);
     sum += static_cast<double>(a) * static_cast<double>(l[i]) - q;
+    log_prob_sum += static_cast<double>(l[i]);
   }
-  return with_gradients(sum / static_cast<double>(rows), {log_prob, values},
-                        {to_log_prob, to_values});
+  return {
+      with_gradients(sum / static_cast<double>(rows), {log_prob, values}, {to_log_prob, to_values}),
+      scalar(-log_prob_sum / static_cast<double>(rows))};
 }
 
 torch::Tensor expectile_loss(const torch::Tensor& difference, double expectile) {

@@ -3,6 +3,10 @@
 
 namespace rl_training {
 
+// A scalar on the CPU, and the number that is in one.
+torch::Tensor scalar(double value);
+float number(const torch::Tensor& value);
+
 // Smallest member at each row: [members, rows] -> [rows].
 torch::Tensor minimum(const torch::Tensor& values);
 
@@ -37,10 +41,14 @@ SoftTarget soft_td_target(const torch::Tensor& rewards, const torch::Tensor& ter
 // (i + 1/2) / n against target samples [rows, m]; mean over all pairs. One autograd node.
 torch::Tensor quantile_huber(const torch::Tensor& quantiles, const torch::Tensor& target);
 
-// mean over rows of (alpha log_prob - Q), with Q the smallest member or their mean: [rows],
-// [members, rows], scalar -> scalar. One autograd node; alpha gets no gradient.
+// mean over rows of (alpha log_prob - Q), with Q the smallest member or their mean, and the entropy
+// -mean log_prob, without gradient: [rows], [members, rows], scalar -> scalars. One autograd node;
+// alpha gets no gradient.
 enum class Reduce { minimum, mean };
-torch::Tensor soft_actor_loss(const torch::Tensor& log_prob, const torch::Tensor& values,
+struct SoftActorLoss {
+  torch::Tensor loss, entropy;
+};
+SoftActorLoss soft_actor_loss(const torch::Tensor& log_prob, const torch::Tensor& values,
                               const torch::Tensor& alpha, Reduce reduce);
 
 // mean over rows of |expectile - 1[u < 0]| u^2 with u = difference, [rows]: 0.5 is half the mean

@@ -73,7 +73,7 @@ class MlpNode : public autograd::Node {
       const int64_t x_columns = inputs - side_columns_;
       wanted.input_first = wants_x ? 0 : x_columns;
       wanted.input_count = (wants_side ? inputs : x_columns) - wanted.input_first;
-      input_gradient = torch::empty({workspace_->rows, wanted.input_count});
+      input_gradient = empty_floats({workspace_->rows, wanted.input_count});
       wanted.input = input_gradient.data_ptr<float>();
     }
     kernel.backward(parameters_.data_ptr<float>(), x_pointer(),
@@ -83,9 +83,11 @@ class MlpNode : public autograd::Node {
     shared_->spare.push_back(std::move(workspace_));
 
     autograd::variable_list result(side_columns_ > 0 ? 2 : 1);
-    if (wants_x) result[0] = input_gradient.narrow(1, 0, inputs - side_columns_);
-    if (wants_side) {
-      result[1] = input_gradient.narrow(1, wants_x ? inputs - side_columns_ : 0, side_columns_);
+    if (wants_x && wants_side) {
+      result[0] = input_gradient.narrow(1, 0, inputs - side_columns_);
+      result[1] = input_gradient.narrow(1, inputs - side_columns_, side_columns_);
+    } else if (wants_x || wants_side) {
+      result[wants_x ? 0 : 1] = std::move(input_gradient);
     }
     return result;
   }
@@ -126,7 +128,7 @@ class MlpNode : public autograd::Node {
 Mlp::Mlp(const MlpSpec& spec, Rng& rng, const Compute& compute)
     : shared_(std::make_shared<Shared>(spec, compute.pool)), pool_(compute.pool) {
   const auto& layout = shared_->kernel.layout();
-  auto numbers = torch::empty({spec.members * layout.size});
+  auto numbers = empty_floats({spec.members * layout.size});
   init_parameters(spec, layout, rng,
                   {numbers.data_ptr<float>(), static_cast<size_t>(numbers.numel())});
   parameters_ = numbers.to(compute.device).set_requires_grad(true);
@@ -176,16 +178,17 @@ torch::Tensor Mlp::forward(const torch::Tensor& x, const torch::Tensor& side, Us
   auto workspace = shared_->borrow();
   const float* input = join_inputs(plain_x, side, *workspace);
   const std::array<int64_t, 3> full_shape = {members, rows, spec().outputs};
-  auto y = torch::empty(shape.empty() ? torch::IntArrayRef(full_shape) : shape);
+  auto y = empty_floats(shape.empty() ? torch::IntArrayRef(full_shape) : shape);
   shared_->kernel.forward(parameters_.data_ptr<float>(), input, rows, members, *workspace,
                           y.data_ptr<float>());
 
   const bool numbers_wanted = use == Use::train && parameters_.requires_grad();
   const bool inputs_wanted = x.requires_grad() || (side.defined() && side.requires_grad());
   if (torch::GradMode::is_enabled() && (numbers_wanted || inputs_wanted)) {
-    auto node = std::shared_ptr<MlpNode>(new MlpNode(shared_, parameters_, use, plain_x.detach(),
-                                                     side_columns, std::move(workspace)),
-                                         autograd::deleteNode);
+    auto node = std::shared_ptr<MlpNode>(
+        new MlpNode(shared_, parameters_, use, x.requires_grad() ? plain_x.detach() : plain_x,
+                    side_columns, std::move(workspace)),
+        autograd::deleteNode);
     node->set_next_edges(side.defined() ? autograd::collect_next_edges(x, side)
                                         : autograd::collect_next_edges(x));
     if (spec().output_activation != Activation::none) node->keep_output(y);
@@ -204,7 +207,7 @@ torch::Tensor Mlp::forward_member(int64_t member, const torch::Tensor& x,
   }
   const auto plain_x = x.contiguous();
   auto workspace = shared_->borrow();
-  auto y = torch::empty({x.size(0), spec().outputs});
+  auto y = empty_floats({x.size(0), spec().outputs});
   shared_->kernel.forward(parameters_.data_ptr<float>() + member * layout().size,
                           join_inputs(plain_x, side, *workspace), x.size(0), 1, *workspace,
                           y.data_ptr<float>());

@@ -34,7 +34,16 @@ float* FloatBuffer::reserve(int64_t count) {
 }
 
 MlpKernel::MlpKernel(const MlpSpec& spec, ThreadPool* pool)
-    : spec_(spec), layout_(spec), pool_(pool) {}
+    : spec_(spec), layout_(spec), pool_(pool) {
+  for (size_t i = 0; i < layout_.layers.size(); ++i) {
+    const bool whole = spec_.members > 1;
+    const int64_t count = whole ? 1 : ceil_div(layout_.layers[i].outputs, kColumnsOfBlock);
+    for (int64_t b = 0; b < count; ++b) blocks_.push_back({i, b});
+  }
+  std::stable_sort(blocks_.begin(), blocks_.end(), [&](const Block& a, const Block& b) {
+    return layout_.layers[a.layer].inputs > layout_.layers[b.layer].inputs;
+  });
+}
 
 int64_t MlpKernel::chunk_rows() const {
   return spec_.members == 1 ? kRowsOfLoneNetwork : kRowsOfMember;
@@ -160,22 +169,9 @@ void MlpKernel::backward(const float* parameters, const float* x, const float* y
   });
 
   if (wanted.parameters != nullptr) {
-    struct Block {
-      size_t layer;
-      int64_t index;
-    };
-    std::vector<Block> blocks;  // the widest layers first, so that threads finish together
-    for (size_t i = 0; i < layout_.layers.size(); ++i) {
-      const bool whole = spec_.members > 1;
-      const int64_t count = whole ? 1 : ceil_div(layout_.layers[i].outputs, kColumnsOfBlock);
-      for (int64_t b = 0; b < count; ++b) blocks.push_back({i, b});
-    }
-    std::stable_sort(blocks.begin(), blocks.end(), [&](const Block& a, const Block& b) {
-      return layout_.layers[a.layer].inputs > layout_.layers[b.layer].inputs;
-    });
-    const auto count = static_cast<int64_t>(blocks.size());
+    const auto count = static_cast<int64_t>(blocks_.size());
     run_tasks(pool_, members * count, [&](int64_t task) {
-      const auto& block = blocks[task / members];
+      const auto& block = blocks_[task / members];
       weight_gradient(block.layer, task % members, block.index, x, workspace, wanted.parameters);
     });
   }

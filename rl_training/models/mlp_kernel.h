@@ -70,9 +70,16 @@ class MlpKernel {
   void weight_gradient(size_t layer, int64_t member_index, int64_t block, const float* x,
                        MlpWorkspace& workspace, float* gradient) const;
 
+  // Columns of a layer's weight gradient: one piece of work.
+  struct Block {
+    size_t layer;
+    int64_t index;
+  };
+
   MlpSpec spec_;
   MlpLayout layout_;
   ThreadPool* pool_;
+  std::vector<Block> blocks_;  // the widest layers first, so that threads finish together
 };
 
 }  // namespace rl_training

@@ -79,7 +79,9 @@ TEST(Losses, SoftActorLossEqualsPlainTorch) {
       const auto fused_l = leaf(log_prob), plain_l = leaf(log_prob);
       const auto fused_q = leaf(values), plain_q = leaf(values);
       const auto q = reduce == Reduce::minimum ? std::get<0>(plain_q.min(0)) : plain_q.mean(0);
-      const auto loss = soft_actor_loss(fused_l, fused_q, alpha, reduce) * factor;
+      const auto both = soft_actor_loss(fused_l, fused_q, alpha, reduce);
+      const auto loss = both.loss * factor;
+      EXPECT_NEAR(both.entropy.item<double>(), -log_prob.mean().item<double>(), 1e-6);
       const auto expected = (alpha * plain_l - q).mean() * factor;
       EXPECT_NEAR(loss.item<double>(), expected.item<double>(), 1e-5);
       loss.backward();
