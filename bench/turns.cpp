@@ -21,12 +21,4 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-double median_ratio(const Entry& above, const Entry& below) {
-  std::vector<double> ratios;
-  for (size_t i = 0; i < above.rates.size(); ++i) {
-    ratios.push_back(above.rates[i] / below.rates[i]);
-  }
-  return median(ratios);
-}
-
 }  // namespace rl_training

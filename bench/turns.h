@@ -21,7 +21,5 @@ void take_turns(std::vector<Entry>& entries, int64_t rounds, int64_t work,
                 std::chrono::milliseconds pause);
 
 double median(std::vector<double> values);
-// Of the quotients in each round: steadier than the quotient of medians on a busy machine.
-double median_ratio(const Entry& above, const Entry& below);
 
 }  // namespace rl_training
