@@ -12,6 +12,7 @@ namespace {
 struct RenderArguments {
   std::string run, policy, env_id, output;
   NumberArgument episodes{"1"}, seed, every, width{"480"};
+  bool plain = false;
 };
 
 void check_arguments(const RenderArguments& arguments) {
@@ -28,6 +29,7 @@ FilmReport render(const RenderArguments& arguments) {
   check_arguments(arguments);
   FilmOptions film;
   film.episodes = arguments.episodes.read("--episodes", between(1, 1000));
+  film.photos = !arguments.plain;
   film.width = arguments.width.read("--width", between(100, 2000));
   if (arguments.every.given()) film.every = arguments.every.read("--every", at_least(1));
   int64_t seed = arguments.seed.given() ? arguments.seed.read("--seed", at_least(0)) : 0;
@@ -51,6 +53,7 @@ void print_report(const FilmReport& report, const std::string& path, bool json) 
     for (const double value : report.returns) returns.push_back(json_number(value));
     return print_json({{"output", path},
                        {"pictures", report.pictures},
+                       {"renderer", report.photos ? "mujoco" : "drawing"},
                        {"returns", returns},
                        {"lengths", report.lengths}});
   }
@@ -96,6 +99,8 @@ void add_render(CLI::App& program, Invocation& call) {
       ->add_option("--every", arguments->every.text,
                    "steps between pictures (GIF: at most 250 pictures an episode, PNG: 8)")
       ->type_name("K");
+  command->add_flag("--plain", arguments->plain,
+                    "outlines also where MuJoCo's own renderer could be used (libosmesa6)");
   command->add_option("--width", arguments->width.text, "pixels of a picture (480)")
       ->type_name("N");
 }

@@ -12,7 +12,7 @@ packages=(
   libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libfmt-dev
   libprotobuf-dev protobuf-compiler
   zlib1g-dev libdeflate-dev libzip-dev libssl-dev
-  libhdf5-dev libmujoco-dev libbox2d-dev libcairo2-dev libgif-dev
+  libhdf5-dev libmujoco-dev libbox2d-dev libcairo2-dev libgif-dev libosmesa6
   libgtest-dev
 )
 for group in "$@"; do

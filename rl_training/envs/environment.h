@@ -66,6 +66,8 @@ class Environment {
 
   // A drawing of the present state; without shapes where the task has none.
   virtual Scene scene() const { return {}; }
+  // The same as a photograph, where the task has a renderer for that and it is installed.
+  virtual Photo photo(int /*width*/, int /*height*/) const { return {}; }
 
   // Null for tasks without goals.
   virtual const GoalTask* goal_task() const { return nullptr; }

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <vector>
 
 namespace rl_training {
@@ -23,6 +24,12 @@ struct Shape {
 struct Scene {
   Point low, high;            // corners of the part to show
   std::vector<Shape> shapes;  // back to front
+};
+
+// Pixels by a renderer of the task's own: red, green and blue, the top row first. Empty: none.
+struct Photo {
+  int width = 0, height = 0;
+  std::vector<uint8_t> rgb;
 };
 
 }  // namespace rl_training

@@ -18,6 +18,7 @@ class TimeLimit final : public Environment {
   void observe(std::span<double> obs) const override { inner_->observe(obs); }
   void visit_state(StateVisitor& state) override;
   Scene scene() const override { return inner_->scene(); }
+  Photo photo(int width, int height) const override { return inner_->photo(width, height); }
   const GoalTask* goal_task() const override { return inner_->goal_task(); }
 
  private:

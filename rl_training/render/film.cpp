@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "rl_training/render/frame.h"
 #include "rl_training/util/error.h"
@@ -14,28 +15,25 @@ namespace {
 constexpr int64_t kGifFrames = 250;  // of an episode, where the user does not say
 constexpr int64_t kStripFrames = 8;
 
-struct Moment {
-  Scene scene;
-  PlayedEpisode played;
-};
-
-// The first and the last moment and some between: each `every` steps or, for 0, at most `most`.
-std::vector<Moment> choose(const std::vector<Moment>& all, int64_t every, int64_t most) {
-  const auto last = static_cast<int64_t>(all.size()) - 1;
-  std::vector<Moment> chosen;
+// The first and the last step and some between: each `every` steps or, for 0, at most `most`.
+std::vector<int64_t> choose(int64_t last, int64_t every, int64_t most) {
+  std::vector<int64_t> chosen;
   if (every > 0) {
-    for (int64_t i = 0; i < last; i += every) chosen.push_back(all[static_cast<size_t>(i)]);
+    for (int64_t i = 0; i < last; i += every) chosen.push_back(i);
   } else {
     const int64_t parts = std::min(most - 1, last);
-    for (int64_t i = 0; i < parts; ++i) {
-      chosen.push_back(all[static_cast<size_t>(i * last / parts)]);
-    }
+    for (int64_t i = 0; i < parts; ++i) chosen.push_back(i * last / parts);
   }
-  chosen.push_back(all.back());
+  chosen.push_back(last);
   return chosen;
 }
 
 }  // namespace
+
+int scene_height(const Scene& scene, int width) {
+  const double ratio = (scene.high.y - scene.low.y) / (scene.high.x - scene.low.x);
+  return std::max(1, static_cast<int>(std::lround(width * ratio)));
+}
 
 std::string film_unavailable() {
 #ifdef RL_TRAINING_RENDER
@@ -62,25 +60,27 @@ FilmReport film_episodes(Environment& env, const Policy& policy, const FilmOptio
     throw Error(ErrorKind::config, {"", 0, "env_id"},
                 "`" + env.spec().id + "` has no drawing (its class does not override scene())");
   }
+  const int width = static_cast<int>(options.width);
   FilmReport report;
   std::vector<Frame> frames;
   for (int64_t episode = 0; episode < options.episodes; ++episode) {
-    std::vector<Moment> moments;
-    const auto played =
-        play_episode(env, policy, Rng(options.seed, "eval/" + std::to_string(episode)),
-                     [&](const PlayedEpisode& now) {
-                       moments.push_back({env.scene(), now});
-                     });
+    // Played once for its length and again, the same, for its pictures.
+    const Rng rng(options.seed, "eval/" + std::to_string(episode));
+    const auto played = play_episode(env, policy, rng);
+    const auto steps = choose(played.steps, options.every, gif ? kGifFrames : kStripFrames);
+    play_episode(env, policy, rng, [&](const PlayedEpisode& now) {
+      if (!std::binary_search(steps.begin(), steps.end(), now.steps)) return;
+      Frame frame{env.scene(), {}, {}};
+      if (options.photos) frame.photo = env.photo(width, scene_height(frame.scene, width));
+      report.photos = report.photos || !frame.photo.rgb.empty();
+      frame.caption =
+          fmt::format("{}   step {}   return {:.1f}", env.spec().id, now.steps, now.sum);
+      frames.push_back(std::move(frame));
+    });
     report.returns.push_back(played.sum);
     report.lengths.push_back(played.steps);
-    for (auto& moment : choose(moments, options.every, gif ? kGifFrames : kStripFrames)) {
-      frames.push_back(
-          {std::move(moment.scene), fmt::format("{}   step {}   return {:.1f}", env.spec().id,
-                                                moment.played.steps, moment.played.sum)});
-    }
   }
   report.pictures = static_cast<int64_t>(frames.size());
-  const int width = static_cast<int>(options.width);
   write_file_atomically(posix_file_system(), path,
                         gif ? encode_gif(frames, width) : encode_png(frames, width));
   return report;

@@ -12,12 +12,14 @@ struct FilmOptions {
   uint64_t seed = 0;
   int64_t every = 0;  // steps between pictures; 0 chooses
   int64_t width = 480;
+  bool photos = true;  // by the task's own renderer, where there is one
 };
 
 struct FilmReport {
   std::vector<double> returns;
   std::vector<int64_t> lengths;
   int64_t pictures = 0;
+  bool photos = false;
 };
 
 // Why this build cannot draw; empty: it can.

@@ -8,8 +8,12 @@ namespace rl_training {
 
 struct Frame {
   Scene scene;
+  Photo photo;  // drawn in place of the scene where there is one
   std::string caption;
 };
+
+// The height of a scene that is `width` pixels wide and undistorted.
+int scene_height(const Scene& scene, int width);
 
 // The bytes of a file. All frames are `width` pixels wide and as high as the first one's scene
 // asks.

@@ -52,6 +52,33 @@ TEST(Scenes, ThePendulumPointsWhereItsAngleSays) {
   EXPECT_NEAR(env->scene().shapes[0].points[1].x, -1, 1e-12);
 }
 
+// MuJoCo's own renderer: sky at the top, floor at the bottom, the hopper's colours between.
+TEST(Scenes, APhotoShowsTheBodyOnItsFloor) {
+  const auto* info = find_environment("Hopper-v4");
+  if (info == nullptr || !info->unavailable.empty()) GTEST_SKIP() << "built without MuJoCo";
+  const auto env = make_environment("Hopper-v4");
+  std::vector<double> obs(static_cast<size_t>(env->spec().obs_dim));
+  Rng rng(1);
+  env->reset(rng, obs);
+  const Photo photo = env->photo(120, 90);
+  if (photo.rgb.empty()) GTEST_SKIP() << "no off-screen Mesa (libosmesa6) on this machine";
+  ASSERT_EQ(photo.width, 120);
+  ASSERT_EQ(photo.height, 90);
+  ASSERT_EQ(photo.rgb.size(), 120U * 90 * 3);
+  const auto pixel = [&](size_t row, size_t column) {
+    return &photo.rgb[(row * 120 + column) * 3];
+  };
+  const auto colourful = [](const uint8_t* p) {
+    return std::max({p[0], p[1], p[2]}) - std::min({p[0], p[1], p[2]}) > 40;
+  };
+  EXPECT_EQ(pixel(0, 0)[0], 250);   // sky
+  EXPECT_LT(pixel(89, 5)[0], 200);  // floor
+  EXPECT_FALSE(colourful(pixel(89, 5)));
+  EXPECT_TRUE(colourful(pixel(30, 60)));  // the body stands in the middle
+  EXPECT_EQ(env->photo(120, 90).rgb, photo.rgb);
+  EXPECT_TRUE(make_environment("Pendulum-v1")->photo(120, 90).rgb.empty());
+}
+
 class FilmTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rl_training/envs/mujoco/mujoco_task.h"
+#include "rl_training/envs/mujoco/offscreen.h"
 #include "rl_training/util/error.h"
 
 namespace rl_training {
@@ -65,6 +66,7 @@ class MujocoEnv final : public Environment {
   void observe(std::span<double> obs) const override;
   void visit_state(StateVisitor& state) override;
   Scene scene() const override { return mujoco_scene(*model_, *data_, task_.view); }
+  Photo photo(int width, int height) const override;
 
  private:
   struct FreeData {
@@ -79,6 +81,7 @@ class MujocoEnv final : public Environment {
   SharedModel model_;
   std::unique_ptr<mjData, FreeData> data_;
   EnvSpec spec_;
+  mutable std::unique_ptr<Offscreen> renderer_;  // made for the first photograph
 };
 
 MujocoEnv::MujocoEnv(const MujocoTask& task, SharedModel model, std::string summary)
@@ -97,6 +100,13 @@ MujocoEnv::MujocoEnv(const MujocoTask& task, SharedModel model, std::string summ
   spec_.max_episode_steps = task_.max_episode_steps;
   spec_.summary = std::move(summary);
   mj_forward(model_.get(), data_.get());
+}
+
+Photo MujocoEnv::photo(int width, int height) const {
+  if (!renderer_ || !renderer_->fits(width, height)) {
+    renderer_ = Offscreen::make(*model_, width, height);
+  }
+  return renderer_ ? renderer_->shoot(*data_, task_.view) : Photo();
 }
 
 void MujocoEnv::visit_options(OptionVisitor& options) {

@@ -9,7 +9,6 @@ namespace rl_training {
 namespace {
 
 constexpr Color kGround = {0.86, 0.87, 0.85}, kMark = {0.72, 0.73, 0.71};
-// Bodies take these in turn, so that neighbours differ.
 constexpr Color kBodies[] = {
     {0.86, 0.5, 0.3}, {0.3, 0.5, 0.72}, {0.9, 0.68, 0.3}, {0.36, 0.62, 0.5}, {0.66, 0.42, 0.66}};
 
@@ -72,7 +71,7 @@ std::vector<Point> box_outline(const mjData& data, int geom, const double (&half
 Shape geom_shape(const mjModel& model, const mjData& data, int geom, const Projection& projection) {
   const mjtNum* const size = model.geom_size + 3 * geom;
   Shape shape;
-  shape.color = kBodies[static_cast<size_t>(model.geom_bodyid[geom]) % std::size(kBodies)];
+  shape.color = mujoco_body_color(model.geom_bodyid[geom]);
   switch (model.geom_type[geom]) {
     case mjGEOM_SPHERE:
       shape.points = {projection.of(data.geom_xpos + 3 * geom)};
@@ -122,6 +121,10 @@ void add_grid(Scene& scene) {
 }
 
 }  // namespace
+
+Color mujoco_body_color(int body) {
+  return kBodies[static_cast<size_t>(body) % std::size(kBodies)];
+}
 
 Scene mujoco_scene(const mjModel& model, const mjData& data, const MujocoView& view) {
   const Projection projection{view.from_above};

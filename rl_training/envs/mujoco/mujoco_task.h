@@ -124,6 +124,8 @@ struct MujocoTask {
 
 // The bodies of a simulation as they are placed now.
 Scene mujoco_scene(const mjModel& model, const mjData& data, const MujocoView& view);
+// Bodies take a few colours in turn, so that neighbours differ.
+Color mujoco_body_color(int body);
 
 // Null if there is no such task.
 const MujocoTask* find_mujoco_task(std::string_view id);

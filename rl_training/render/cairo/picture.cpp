@@ -34,7 +34,11 @@ void Picture::draw(const Frame& frame, int x, int y, int width, int height) {
   cairo_clip(context);
   cairo_set_source_rgb(context, 0.98, 0.98, 0.97);
   cairo_paint(context);
-  draw_scene(frame.scene, x, y + kCaptionHeight, width, height - kCaptionHeight);
+  if (frame.photo.rgb.empty()) {
+    draw_scene(frame.scene, x, y + kCaptionHeight, width, height - kCaptionHeight);
+  } else {
+    draw_photo(frame.photo, x, y + kCaptionHeight);
+  }
 
   cairo_select_font_face(context, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
   cairo_set_font_size(context, std::min(14.0, width / 30.0));
@@ -42,6 +46,25 @@ void Picture::draw(const Frame& frame, int x, int y, int width, int height) {
   cairo_move_to(context, x + 10, y + 18);
   cairo_show_text(context, frame.caption.c_str());
   cairo_restore(context);
+}
+
+void Picture::draw_photo(const Photo& photo, int x, int y) {
+  const Picture copy(photo.width, photo.height);
+  cairo_surface_t* const surface = copy.surface_.get();
+  cairo_surface_flush(surface);
+  unsigned char* const bytes = cairo_image_surface_get_data(surface);
+  const int stride = cairo_image_surface_get_stride(surface);
+  const uint8_t* from = photo.rgb.data();
+  for (int row = 0; row < photo.height; ++row) {
+    auto* to = reinterpret_cast<uint32_t*>(bytes + row * stride);
+    for (int column = 0; column < photo.width; ++column, from += 3) {
+      to[column] = uint32_t{from[0]} << 16 | uint32_t{from[1]} << 8 | uint32_t{from[2]};
+    }
+  }
+  cairo_surface_mark_dirty(surface);
+  cairo_set_source_surface(context_.get(), surface, x, y);
+  cairo_paint(context_.get());
+  check(cairo_status(context_.get()));
 }
 
 void Picture::draw_scene(const Scene& scene, double x, double y, double width, double height) {
@@ -101,8 +124,7 @@ std::string Picture::png() const {
 }
 
 int frame_height(const Scene& scene, int width) {
-  const double ratio = (scene.high.y - scene.low.y) / (scene.high.x - scene.low.x);
-  return kCaptionHeight + std::max(1, static_cast<int>(std::lround(width * ratio)));
+  return kCaptionHeight + scene_height(scene, width);
 }
 
 std::string encode_png(const std::vector<Frame>& frames, int width) {

@@ -18,7 +18,7 @@ class Picture {
   int width() const { return width_; }
   int height() const { return height_; }
 
-  // Fills the rectangle at (x, y) with a frame: its caption above its scene.
+  // Fills the rectangle at (x, y) with a frame: its caption above its scene or photo.
   void draw(const Frame& frame, int x, int y, int width, int height);
 
   // Red, green and blue of every pixel, row by row, as three planes.
@@ -29,6 +29,7 @@ class Picture {
   std::string png() const;
 
  private:
+  void draw_photo(const Photo& photo, int x, int y);
   void draw_scene(const Scene& scene, double x, double y, double width, double height);
 
   struct Release {

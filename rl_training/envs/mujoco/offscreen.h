@@ -1,0 +1,35 @@
+#pragma once
+#include <mujoco/mujoco.h>
+
+#include <memory>
+
+#include "rl_training/envs/mujoco/mujoco_task.h"
+
+namespace rl_training {
+
+// MuJoCo's own renderer on Mesa's off-screen library, which is looked for at run time: it draws in
+// memory and needs neither a display nor a graphics card.
+class Offscreen {
+ public:
+  // Null where the library (Debian: libosmesa6) is not installed.
+  static std::unique_ptr<Offscreen> make(const mjModel& model, int width, int height);
+  ~Offscreen();
+  Offscreen(const Offscreen&) = delete;
+  Offscreen& operator=(const Offscreen&) = delete;
+
+  bool fits(int width, int height) const { return width == width_ && height == height_; }
+  // `data` is only read, though MuJoCo's function asks for it without const.
+  Photo shoot(mjData& data, const MujocoView& view);
+
+ private:
+  Offscreen(const mjModel& model, int width, int height);
+
+  const mjModel& model_;
+  int width_, height_;
+  void* canvas_ = nullptr;       // Mesa's context
+  std::vector<uint8_t> pixels_;  // that it asks for and nobody reads
+  mjvScene scene_ = {};
+  mjrContext renderer_ = {};
+};
+
+}  // namespace rl_training
