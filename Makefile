@@ -32,7 +32,7 @@ build: configure ## build the program build/release/rl_training
 demo: build ## train, evaluate and predict on a small task
 	scripts/demo.sh
 
-results-online: build ## train the online algorithms over 5 seeds; tables and a plot
+results-online: build ## train the online algorithms over 5 seeds; tables and plots
 	JOBS=$(JOBS) scripts/online_results.sh
 
 test: configure ## build everything and run the tests
