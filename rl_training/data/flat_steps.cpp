@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -133,9 +135,8 @@ void add_marks(ArraySource& source, const std::optional<std::string>& key, uint8
   if (!key) return;
   const auto set = [&](int64_t first_row, std::span<const double> values) {
     const auto flags = to_flags(source.place(*key), values, first_row);
-    for (size_t i = 0; i < flags.size(); ++i) {
-      if (flags[i] != 0) marks[static_cast<size_t>(first_row) + i] |= mark;
-    }
+    uint8_t* target = marks.data() + first_row;
+    for (size_t i = 0; i < flags.size(); ++i) target[i] |= flags[i] != 0 ? mark : uint8_t{0};
   };
   source.read_blocks(*key, ArraySource::BlockUser<double>(set));
 }
@@ -182,17 +183,31 @@ void add_implied_ends(ArraySource& source, const Layout& layout, const DatasetRe
   }
 }
 
+Column<double> read_rewards(ArraySource& source, const Layout& layout,
+                            const DatasetReadOptions& options) {
+  HeapMemory memory;
+  const ColumnBuffer<double> rewards(memory, layout.rows);
+  const auto take = [&](int64_t first_row, std::span<const double> values) {
+    if (!options.allow_nonfinite) check_finite(source.place(layout.rewards), values, 1, first_row);
+    std::copy(values.begin(), values.end(), rewards.data + first_row);
+  };
+  source.read_blocks(layout.rewards, ArraySource::BlockUser<double>(take));
+  return rewards.column(layout.rows);
+}
+
 // Keeps of the next observations what the following observation does not say already.
 std::vector<float> find_successors(ArraySource& source, const Layout& layout,
                                    const DatasetReadOptions& options, std::span<const float> obs,
                                    bool trust_equal, std::vector<uint8_t>& marks) {
   using Steps = LoggedSteps;
-  std::vector<float> successors;
   const auto width = static_cast<size_t>(layout.obs_dim);
+  std::mutex mutex;
+  std::map<int64_t, std::vector<float>> found;  // by the first row of their block
   const auto look = [&](int64_t first_row, std::span<const float> next) {
     if (!options.allow_nonfinite) {
       check_finite(source.place(*layout.next_obs), next, layout.obs_dim, first_row);
     }
+    std::vector<float> successors;
     for (size_t i = 0; i < next.size(); i += width) {
       const size_t row = static_cast<size_t>(first_row) + i / width;
       const float* own = next.data() + i;
@@ -205,9 +220,15 @@ std::vector<float> find_successors(ArraySource& source, const Layout& layout,
       marks[row] |= Steps::kOwnSuccessor;
       successors.insert(successors.end(), own, own + width);
     }
+    const std::lock_guard lock(mutex);
+    found.emplace(first_row, std::move(successors));
   };
   source.read_blocks(*layout.next_obs, ArraySource::BlockUser<float>(look));
-  return successors;
+  std::vector<float> all;
+  for (const auto& [row, successors] : found) {
+    all.insert(all.end(), successors.begin(), successors.end());
+  }
+  return all;
 }
 
 // How many slots observations and actions may come to need: rows that end an episode get one more
@@ -221,6 +242,16 @@ int64_t slots_to_reserve(const std::vector<uint8_t>& marks, const DatasetReadOpt
 
 }  // namespace
 
+FlatKeys::Names FlatKeys::all() const {
+  Names names;
+  for (const auto* some :
+       {&obs, &actions, &rewards, &terminals, &timeouts, &next_obs, &terminals_fallback,
+        &episode_ends, &episode_starts, &next_actions, &next_action_valid}) {
+    names.insert(names.end(), some->begin(), some->end());
+  }
+  return names;
+}
+
 void check_finite(const ErrorPlace& place, std::span<const float> values, int64_t columns,
                   int64_t first_row) {
   check_all_finite(place, values, columns, first_row);
@@ -233,16 +264,18 @@ void check_finite(const ErrorPlace& place, std::span<const double> values, int64
 
 std::vector<uint8_t> to_flags(const ErrorPlace& place, std::span<const double> values,
                               int64_t first_row) {
+  const auto is_flag = [](double value) { return value == 0 || value == 1; };
   std::vector<uint8_t> flags(values.size(), 0);
+  bool fine = true;
   for (size_t row = 0; row < values.size(); ++row) {
-    if (values[row] != 0 && values[row] != 1) {
-      throw Error(ErrorKind::data, place,
-                  fmt::format("row {} is not a flag (expected 0 or 1, got {:g})",
-                              first_row + static_cast<int64_t>(row), values[row]));
-    }
+    fine &= is_flag(values[row]);
     flags[row] = values[row] != 0 ? 1 : 0;
   }
-  return flags;
+  if (fine) return flags;
+  const auto wrong = std::find_if_not(values.begin(), values.end(), is_flag);
+  throw Error(ErrorKind::data, place,
+              fmt::format("row {} is not a flag (expected 0 or 1, got {:g})",
+                          first_row + (wrong - values.begin()), *wrong));
 }
 
 void check_action_dim(const ErrorPlace& place, const DatasetReadOptions& options, int64_t dims) {
@@ -256,8 +289,9 @@ void check_action_dim(const ErrorPlace& place, const DatasetReadOptions& options
 void read_actions(ArraySource& source, const std::string& key, int64_t dims,
                   const DatasetReadOptions& options, std::span<float> out) {
   if (!options.bounds) {
-    source.read_into(key, out);
-    if (!options.allow_nonfinite) check_finite(source.place(key), out, dims);
+    source.read_into(key, out, [&](int64_t first_row, std::span<const float> values) {
+      if (!options.allow_nonfinite) check_finite(source.place(key), values, dims, first_row);
+    });
     return;
   }
   const auto scale = [&](int64_t first_row, std::span<const double> values) {
@@ -287,9 +321,7 @@ LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const 
   add_marks(source, layout.timeouts, LoggedSteps::kTimeout, marks);
   if (layout.dones) sort_out_dones(layout, marks, steps.warnings);
   add_implied_ends(source, layout, options, marks);
-  auto rewards = source.read_doubles(layout.rewards);
-  if (!options.allow_nonfinite) check_finite(source.place(layout.rewards), rewards, 1);
-  steps.rewards = Column<double>(std::move(rewards));
+  steps.rewards = read_rewards(source, layout, options);
 
   const int64_t action_count = layout.rows * layout.action_dim;
   const int64_t obs_count = layout.rows * layout.obs_dim;
@@ -300,8 +332,10 @@ LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const 
   steps.actions = steps.action_buffer.column(action_count);
   steps.obs_buffer = ColumnBuffer<float>(memory, steps.capacity * layout.obs_dim);
   const auto obs = steps.obs_buffer.first(obs_count);
-  source.read_into(layout.obs, obs);
-  if (!options.allow_nonfinite) check_finite(source.place(layout.obs), obs, layout.obs_dim);
+  source.read_into(layout.obs, obs, [&](int64_t first_row, std::span<const float> values) {
+    if (options.allow_nonfinite) return;
+    check_finite(source.place(layout.obs), values, layout.obs_dim, first_row);
+  });
   steps.obs = steps.obs_buffer.column(obs_count);
   if (layout.next_obs) {
     steps.successors = Column<float>(

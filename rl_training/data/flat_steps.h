@@ -21,6 +21,8 @@ struct FlatKeys {
   // Whether a last step's next observation is believed even where it equals the first observation
   // of the following episode. Some writers put that there for want of the true one.
   bool trust_equal_successors = true;
+
+  Names all() const;
 };
 
 // Reads such a file, observations and actions into `memory`. Shapes are checked against each other
