@@ -28,6 +28,7 @@ FlatKeys d4rl_keys(bool ours) {
   keys.timeouts = {"timeouts"};
   keys.next_obs = {"next_observations"};
   keys.trust_equal_successors = ours;
+  keys.true_successors = ours;
   if (!ours) return keys;
   keys.episode_starts = {"episode_starts"};
   keys.next_actions = {"next_actions"};
@@ -61,9 +62,7 @@ LoggedSteps read_d4rl_steps(const std::string& path, const DatasetReadOptions& o
   Hdf5File file(path);
   forbid_opening_files();
   const bool ours = file.integer_attribute(kFormatAttribute).has_value();
-  auto steps = read_flat_steps(file, path, d4rl_keys(ours), options, output);
-  steps.true_successors = ours;
-  return steps;
+  return read_flat_steps(file, path, d4rl_keys(ours), options, output);
 }
 
 Json describe_plain_d4rl(const std::string& path) {
@@ -92,10 +91,8 @@ Json describe_plain_d4rl(const std::string& path) {
 LoggedSteps read_plain_d4rl_steps(const std::string& path, const Json& description,
                                   const DatasetReadOptions& options, ArrayMemory& memory) {
   PlainFile file(path, description.at("plain"));
-  const bool ours = description.at("ours").get<bool>();
-  auto steps = read_flat_steps(file, path, d4rl_keys(ours), options, memory);
-  steps.true_successors = ours;
-  return steps;
+  const auto keys = d4rl_keys(description.at("ours").get<bool>());
+  return read_flat_steps(file, path, keys, options, memory, /*hash_early=*/true);
 }
 
 void save_d4rl_dataset(const TransitionDataset& dataset, const std::string& path,

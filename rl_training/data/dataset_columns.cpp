@@ -25,10 +25,7 @@ Column<T> take(const Column<unsigned char>& bytes) {
 
 }  // namespace
 
-Json DatasetColumns::hand_over(TransitionDataset dataset, SandboxOutput& output) {
-  if (dataset.hashes_.next_actions.empty()) {
-    dataset.hashes_.next_actions = dataset.hash_next_actions();
-  }
+Json DatasetColumns::hand_over(const TransitionDataset& dataset, SandboxOutput& output) {
   give(output, dataset.obs_);
   give(output, dataset.actions_);
   give(output, dataset.rows_);
@@ -85,9 +82,8 @@ bool DatasetColumns::is_intact(const TransitionDataset& dataset) {
   }
   if (rows != dataset.rows()) return false;
   TransitionDataset again = dataset;
-  again.compute_hashes(true);
-  return again.fingerprint_ == dataset.fingerprint_ &&
-         again.hashes_.next_actions == dataset.hashes_.next_actions;
+  again.compute_hashes(dataset.has_next_actions());
+  return again.fingerprint_ == dataset.fingerprint_;
 }
 
 }  // namespace rl_training

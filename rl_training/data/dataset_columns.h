@@ -13,9 +13,8 @@ class DatasetColumns {
   // Changes whenever the arrays or facts come to mean something else.
   static constexpr int kLayout = 1;
 
-  // The arrays go to `output`, the facts are returned. The hash of derived next actions is among
-  // them, which spares with_next_actions() its reading.
-  static Json hand_over(TransitionDataset dataset, SandboxOutput& output);
+  // The arrays go to `output`, the facts are returned.
+  static Json hand_over(const TransitionDataset& dataset, SandboxOutput& output);
 
   // The same dataset. Arrays that do not fit the facts or each other: Error{data}.
   static TransitionDataset take_over(const Json& facts,

@@ -129,8 +129,8 @@ FileTransitions make_file_transitions(const std::string& path, const DatasetRead
   return made;
 }
 
-void hand_over(FileTransitions made, SandboxOutput& output) {
-  const Json facts = {{"columns", DatasetColumns::hand_over(std::move(made.dataset), output)},
+void hand_over(const FileTransitions& made, SandboxOutput& output) {
+  const Json facts = {{"columns", DatasetColumns::hand_over(made.dataset, output)},
                       {"summary", to_json(made.summary)}};
   output.text(facts.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
@@ -184,6 +184,7 @@ DatasetFileSummary summarize(const LoggedSteps& steps) {
     if (steps.is(slot, LoggedSteps::kObservationOnly)) continue;
     ++summary.rows;
     summary.reward_sum += steps.rewards[slot];
+    if (!steps.is(slot, LoggedSteps::kAnyEnd) && !steps.ends(slot)) continue;
     if (steps.is(slot, LoggedSteps::kTerminal)) ++summary.terminals;
     if (steps.is(slot, LoggedSteps::kTimeout)) ++summary.timeouts;
     if (steps.ends(slot)) ++summary.episodes;

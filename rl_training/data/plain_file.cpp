@@ -176,8 +176,11 @@ template <class T>
 void PlainFile::read_all_blocks(const std::string& key, const BlockUser<T>& use) {
   const int64_t width = row_width(arrays_.at(key));
   for_blocks(key, [&](int64_t first, int64_t rows) {
-    std::vector<T> block(static_cast<size_t>(rows * width));
-    read_part(key, first, std::span<T>(block));
+    thread_local std::vector<T> scratch;
+    const auto count = static_cast<size_t>(rows * width);
+    if (scratch.size() < count) scratch.resize(count);
+    const auto block = std::span<T>(scratch).first(count);
+    read_part(key, first, block);
     use(first, block);
   });
 }
