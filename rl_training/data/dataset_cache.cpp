@@ -172,11 +172,13 @@ TransitionDataset DatasetCache::load(const std::string& kind, const std::string&
     return load_dataset_file(kind, path, read);
   }
   const auto name = entry_name(sources, kind, read);
-  if (auto dataset = open_entry(name, sources)) return *std::move(dataset);
-  if (settled(sources, options_.settle_milliseconds)) {
-    if (auto dataset = make_entry(name, sources, kind, path, read)) return *std::move(dataset);
+  auto dataset = open_entry(name, sources);
+  if (!dataset && settled(sources, options_.settle_milliseconds)) {
+    dataset = make_entry(name, sources, kind, path, read);
   }
-  return load_dataset_file(kind, path, read);
+  if (!dataset) return load_dataset_file(kind, path, read);
+  DatasetColumns::expect_random_access(*dataset);
+  return *std::move(dataset);
 }
 
 std::optional<TransitionDataset> DatasetCache::open_entry(const std::string& name,

@@ -20,6 +20,11 @@ class DatasetColumns {
   static TransitionDataset take_over(const Json& facts,
                                      const std::vector<Column<unsigned char>>& arrays);
 
+  // To be said once of a mapped file that is to be sampled. Where it may not stay in memory, the
+  // system then reads the pages that are touched and not their neighbours, which would push out
+  // others: some fifty times as many rows a second.
+  static void expect_random_access(const TransitionDataset& dataset);
+
   // Whether what the arrays hold is what was handed over, all of it read again.
   static bool is_intact(const TransitionDataset& dataset);
 };
