@@ -3,10 +3,10 @@
 
     compare.py DATA_BENCH [--rows N] [--rounds N] [--file FILE.hdf5]
 
-Both read the same arrays. Ours also checks them, lays them out for training and computes the
-SHA-256 fingerprint; h5py hands over the raw arrays. Memory is the highest sum of the proportional
-set sizes of the process and its reader, beyond what the process has before, against the arrays that
-training needs.
+Without a file, one with gzip and one without are made. Both sides read the same arrays. Ours also
+checks them, lays them out for training and computes the SHA-256 fingerprint; h5py hands over the
+raw arrays. Memory is the highest sum of the proportional set sizes of the process and its reader,
+beyond what the process has before, against the arrays that training needs.
 """
 import argparse
 import json
@@ -58,34 +58,27 @@ def open_ours(program, path, cache="", watch_memory=False):
     return json.loads(output), peak
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("program")
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--file", help="compare on this file instead of a made one")
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as directory:
-        path = arguments.file or os.path.join(directory, "large.hdf5")
-        if not arguments.file:
-            run([arguments.program, "make", path, str(arguments.rows)])
-        small = os.path.join(directory, "small.hdf5")
-        run([arguments.program, "make", small, "1000"])
-        time.sleep(0.2)  # a file changed just now is not cached yet
-        theirs, ours, making, cached = [], [], [], []
-        for _ in range(arguments.rounds):
-            with tempfile.TemporaryDirectory(dir=directory) as cache:
-                theirs.append(float(run([sys.executable, "-c", READ_H5PY, path])[0]))
-                ours.append(open_ours(arguments.program, path)[0]["seconds"])
-                making.append(open_ours(arguments.program, path, cache)[0]["seconds"])
-                facts = open_ours(arguments.program, path, cache)[0]
-                cached.append(facts["seconds"])
-        base = max(open_ours(arguments.program, small, watch_memory=True)[1] for _ in range(5))
-        first = open_ours(arguments.program, path, watch_memory=True)[1]
+def store_plainly(source, target):
+    """The same arrays without compression, as h5py writes them when nothing else is asked for."""
+    import h5py
+    with h5py.File(source) as old, h5py.File(target, "w") as new:
+        for key in old:
+            new[key] = old[key][()]
+
+
+def compare(program, path, rounds, directory, base):
+    theirs, ours, making, cached = [], [], [], []
+    for _ in range(rounds):
         with tempfile.TemporaryDirectory(dir=directory) as cache:
-            first_cached = open_ours(arguments.program, path, cache, watch_memory=True)[1]
-        size = os.path.getsize(path)
-    arrays = facts["array_bytes"]
+            theirs.append(float(run([sys.executable, "-c", READ_H5PY, path])[0]))
+            ours.append(open_ours(program, path)[0]["seconds"])
+            making.append(open_ours(program, path, cache)[0]["seconds"])
+            facts = open_ours(program, path, cache)[0]
+            cached.append(facts["seconds"])
+    first = open_ours(program, path, watch_memory=True)[1]
+    with tempfile.TemporaryDirectory(dir=directory) as cache:
+        first_cached = open_ours(program, path, cache, watch_memory=True)[1]
+    size, arrays = os.path.getsize(path), facts["array_bytes"]
     print(f"{facts['rows']} rows, file {size / 1e6:.0f} MB, arrays for training {arrays / 1e6:.0f} MB")
     print(f"{'':34}{'best':>9}{'median':>9}")
     for name, values in (("h5py + NumPy, the arrays alone", theirs),
@@ -98,6 +91,29 @@ def main():
           f"with the cache made {min(theirs) / min(making):.2f}")
     for name, peak in (("no cache", first), ("cache is made", first_cached)):
         print(f"peak memory of the first open, {name}: {(peak - base) / arrays:.2f} x the arrays")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--file", help="compare on this file instead of made ones")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        files = {"": arguments.file}
+        if not arguments.file:
+            files = {kind: os.path.join(directory, f"{kind}.hdf5") for kind in ("gzip", "plain")}
+            run([arguments.program, "make", files["gzip"], str(arguments.rows)])
+            store_plainly(files["gzip"], files["plain"])
+        small = os.path.join(directory, "small.hdf5")
+        run([arguments.program, "make", small, "1000"])
+        time.sleep(0.2)  # a file changed just now is not cached yet
+        base = max(open_ours(arguments.program, small, watch_memory=True)[1] for _ in range(5))
+        for kind, path in files.items():
+            if kind:
+                print(f"[{kind}]")
+            compare(arguments.program, path, arguments.rounds, directory, base)
 
 
 if __name__ == "__main__":

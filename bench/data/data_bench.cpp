@@ -2,16 +2,20 @@
 // those of opening alone.
 //   data_bench make FILE.hdf5 [ROWS]     a file like D4RL's: 17 observations, 6 actions
 //   data_bench open FILE [CACHE_DIR]     reads it, or maps it from a cache
+//   data_bench sample FILE CACHE_DIR [BATCHES]   opens it and draws batches of 256 rows
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "rl_training/data/d4rl.h"
 #include "rl_training/data/dataset_cache.h"
+#include "rl_training/data/sampler.h"
 #include "rl_training/util/error.h"
 #include "rl_training/util/rng.h"
 
@@ -41,21 +45,54 @@ TransitionDataset make_dataset(int64_t rows) {
   return std::move(builder).build();
 }
 
-int open_dataset(const std::string& path, const std::string& cache_directory) {
-  const auto start = std::chrono::steady_clock::now();
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+TransitionDataset load(const std::string& path, const std::string& cache_directory) {
   DatasetCacheOptions options;
   options.directory = cache_directory;
   options.warn = [](const std::string& line) { fmt::print(stderr, "warning: {}\n", line); };
   DatasetCache cache(options);
-  const auto dataset = cache.load("d4rl", path, {});
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  return cache.load("d4rl", path, {});
+}
+
+int open_dataset(const std::string& path, const std::string& cache_directory) {
+  const auto start = Clock::now();
+  const auto dataset = load(path, cache_directory);
+  const double seconds = seconds_since(start);
   // What training holds: every observation and action once, 16 bytes a row for the rest.
   const int64_t slots = dataset.rows() + static_cast<int64_t>(dataset.episodes().size());
   const int64_t bytes =
       slots * 4 * (dataset.obs_dim() + dataset.action_dim()) + dataset.rows() * 16;
   fmt::print(
       "{{\"seconds\": {:.6f}, \"rows\": {}, \"array_bytes\": {}, \"fingerprint\": \"{}\"}}\n",
-      seconds.count(), dataset.rows(), bytes, dataset.fingerprint());
+      seconds, dataset.rows(), bytes, dataset.fingerprint());
+  return 0;
+}
+
+// For data larger than the memory: only pages that are touched take any.
+int sample_dataset(const std::string& path, const std::string& cache_directory, int64_t batches) {
+  constexpr int64_t kRows = 256;
+  const auto dataset = std::make_shared<const TransitionDataset>(load(path, cache_directory));
+  UniformSampler sampler(dataset, ObsNormalizer(dataset->obs_dim()), Rng(1, "data_bench"));
+  std::vector<float> obs(static_cast<size_t>(kRows * dataset->obs_dim())), next_obs(obs.size());
+  std::vector<float> actions(static_cast<size_t>(kRows * dataset->action_dim()));
+  BatchView batch{};
+  batch.rows = kRows;
+  batch.obs = obs.data();
+  batch.next_obs = next_obs.data();
+  batch.actions = actions.data();
+  double sum = 0;
+  const auto start = Clock::now();
+  for (int64_t i = 0; i < batches; ++i) {
+    sampler.sample(batch);
+    for (const float value : obs) sum += value;
+  }
+  fmt::print("{{\"batches\": {}, \"seconds\": {:.3f}, \"sum\": {:.17g}}}\n", batches,
+             seconds_since(start), sum);
   return 0;
 }
 
@@ -66,7 +103,12 @@ int run(int count, char** words) {
     return 0;
   }
   if (command == "open") return open_dataset(words[2], count > 3 ? words[3] : "");
-  fmt::print(stderr, "usage: data_bench make FILE.hdf5 [ROWS] | open FILE [CACHE_DIR]\n");
+  if (command == "sample" && count > 3) {
+    return sample_dataset(words[2], words[3], count > 4 ? std::atoll(words[4]) : 1000);
+  }
+  fmt::print(stderr,
+             "usage: data_bench make FILE.hdf5 [ROWS] | open FILE [CACHE_DIR] | "
+             "sample FILE CACHE_DIR [BATCHES]\n");
   return 2;
 }
 

@@ -4,12 +4,14 @@
 
 namespace rl_training {
 
-void ArraySource::read_into(const std::string& key, std::span<float> out) {
-  read_blocks(key, [&, done = size_t{0}](int64_t, std::span<const float> values) mutable {
-    if (values.size() > out.size() - done) throw Error(ErrorKind::internal, "read_into: too small");
-    std::copy(values.begin(), values.end(), out.begin() + static_cast<int64_t>(done));
-    done += values.size();
-  });
+void ArraySource::read_into(const std::string& key, std::span<float> out,
+                            const BlockUser<float>& look) {
+  const auto values = read_floats(key);
+  if (values.size() != out.size()) {
+    throw Error(ErrorKind::internal, "read_into: not the size of the array");
+  }
+  std::copy(values.begin(), values.end(), out.begin());
+  look(0, out);
 }
 
 void ArraySource::read_blocks(const std::string& key, const BlockUser<float>& use) {

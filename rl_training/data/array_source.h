@@ -22,14 +22,15 @@ class ArraySource {
   virtual std::vector<float> read_floats(const std::string& key) = 0;
   virtual std::vector<double> read_doubles(const std::string& key) = 0;
 
-  // The same into memory for exactly so many.
-  virtual void read_into(const std::string& key, std::span<float> out);
-  // The same as blocks of whole rows, one after the other: a source that can need not hold the
-  // array at once.
+  // The same as blocks of whole rows: a source that can need not hold the array at once. Blocks
+  // come in any order, and several at once on threads of the source.
   template <class T>
   using BlockUser = std::function<void(int64_t first_row, std::span<const T> values)>;
   virtual void read_blocks(const std::string& key, const BlockUser<float>& use);
   virtual void read_blocks(const std::string& key, const BlockUser<double>& use);
+  // Into memory for exactly so many. `look` sees every block once it is there.
+  virtual void read_into(const std::string& key, std::span<float> out,
+                         const BlockUser<float>& look);
 
   virtual ErrorPlace place(const std::string& key) const = 0;
 };

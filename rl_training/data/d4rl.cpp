@@ -1,12 +1,15 @@
 #include "rl_training/data/d4rl.h"
 
 #include <array>
+#include <functional>
+#include <numeric>
 #include <string_view>
 
 #include "rl_training/data/flat_arrays.h"
 #include "rl_training/data/flat_steps.h"
 #include "rl_training/data/hdf5_file.h"
 #include "rl_training/data/hdf5_writer.h"
+#include "rl_training/data/plain_file.h"
 #include "rl_training/data/sandbox.h"
 #include "rl_training/util/file_system.h"
 
@@ -25,6 +28,7 @@ FlatKeys d4rl_keys(bool ours) {
   keys.timeouts = {"timeouts"};
   keys.next_obs = {"next_observations"};
   keys.trust_equal_successors = ours;
+  keys.true_successors = ours;
   if (!ours) return keys;
   keys.episode_starts = {"episode_starts"};
   keys.next_actions = {"next_actions"};
@@ -58,9 +62,37 @@ LoggedSteps read_d4rl_steps(const std::string& path, const DatasetReadOptions& o
   Hdf5File file(path);
   forbid_opening_files();
   const bool ours = file.integer_attribute(kFormatAttribute).has_value();
-  auto steps = read_flat_steps(file, path, d4rl_keys(ours), options, output);
-  steps.true_successors = ours;
-  return steps;
+  return read_flat_steps(file, path, d4rl_keys(ours), options, output);
+}
+
+Json describe_plain_d4rl(const std::string& path) {
+  try {
+    Hdf5File file(path);
+    forbid_opening_files();
+    const bool ours = file.integer_attribute(kFormatAttribute).has_value();
+    PlainArrays arrays;
+    int64_t elements = 0;
+    for (const auto& name : d4rl_keys(ours).all()) {
+      if (!file.has(name)) continue;
+      const auto array = file.plain_array(name);
+      if (!array) return {};
+      elements += std::accumulate(array->shape.begin(), array->shape.end(), int64_t{1},
+                                  std::multiplies<>());
+      arrays.emplace(name, *array);
+    }
+    // Beyond the limit the other way says so.
+    if (elements > kMaxHdf5Bytes / static_cast<int64_t>(sizeof(double))) return {};
+    return {{"ours", ours}, {"plain", PlainFile::describe(path, arrays)}};
+  } catch (const Error&) {
+    return {};  // the other way meets it too
+  }
+}
+
+LoggedSteps read_plain_d4rl_steps(const std::string& path, const Json& description,
+                                  const DatasetReadOptions& options, ArrayMemory& memory) {
+  PlainFile file(path, description.at("plain"));
+  const auto keys = d4rl_keys(description.at("ours").get<bool>());
+  return read_flat_steps(file, path, keys, options, memory, /*hash_early=*/true);
 }
 
 void save_d4rl_dataset(const TransitionDataset& dataset, const std::string& path,

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "rl_training/data/logged_steps.h"
+#include "rl_training/util/json.h"
 
 namespace rl_training {
 
@@ -13,6 +14,14 @@ namespace rl_training {
 // - Without `timeouts`, the option episode_length tells the time limit.
 LoggedSteps read_d4rl_steps(const std::string& path, const DatasetReadOptions& options,
                             SandboxOutput& output);
+
+// What read_plain_d4rl_steps needs, where all arrays of the file that matter are plain_file.h's;
+// null otherwise. For use in a sandbox only.
+Json describe_plain_d4rl(const std::string& path);
+
+// The same as read_d4rl_steps, and no part of libhdf5 in it: for any process.
+LoggedSteps read_plain_d4rl_steps(const std::string& path, const Json& description,
+                                  const DatasetReadOptions& options, ArrayMemory& memory);
 
 // Written atomically, compressed; actions scaled from [-1, 1] to `bounds` or, without them, as they
 // are. Every next observation in it is a true one, so reading drops no row but flagged time-outs:

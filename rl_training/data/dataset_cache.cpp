@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "rl_training/data/dataset_columns.h"
+#include "rl_training/data/descriptor.h"
 #include "rl_training/data/minari.h"
 #include "rl_training/data/sandbox_channel.h"
 #include "rl_training/util/file_system.h"
@@ -117,23 +118,14 @@ void write_header(const std::string& path, const Json& body) {
   write_file_atomically(posix_file_system(), path, text + "\n" + sha256_hex(text));
 }
 
-class OpenFile {
- public:
-  OpenFile(const std::string& path, int flags)
-      : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0600)) {
-    if (fd_ < 0) throw Error(ErrorKind::io, {path, 0, ""}, std::strerror(errno));
-  }
-  ~OpenFile() { ::close(fd_); }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
+int open_file(const std::string& path, int flags) {
+  const int fd = ::open(path.c_str(), flags | O_CLOEXEC, 0600);
+  if (fd < 0) throw Error(ErrorKind::io, {path, 0, ""}, std::strerror(errno));
+  return fd;
+}
 
 TransitionDataset map_columns(const std::string& path, const Json& header) {
-  const OpenFile file(path, O_RDONLY);
+  const Descriptor file(open_file(path, O_RDONLY));
   const auto size = header.at("data").at("size").get<int64_t>();
   const auto all = map_file(file.get(), size);
   std::vector<Column<unsigned char>> arrays;
@@ -180,11 +172,13 @@ TransitionDataset DatasetCache::load(const std::string& kind, const std::string&
     return load_dataset_file(kind, path, read);
   }
   const auto name = entry_name(sources, kind, read);
-  if (auto dataset = open_entry(name, sources)) return *std::move(dataset);
-  if (settled(sources, options_.settle_milliseconds)) {
-    if (auto dataset = make_entry(name, sources, kind, path, read)) return *std::move(dataset);
+  auto dataset = open_entry(name, sources);
+  if (!dataset && settled(sources, options_.settle_milliseconds)) {
+    dataset = make_entry(name, sources, kind, path, read);
   }
-  return load_dataset_file(kind, path, read);
+  if (!dataset) return load_dataset_file(kind, path, read);
+  DatasetColumns::expect_random_access(*dataset);
+  return *std::move(dataset);
 }
 
 std::optional<TransitionDataset> DatasetCache::open_entry(const std::string& name,
@@ -233,25 +227,19 @@ std::optional<TransitionDataset> DatasetCache::make_entry(const std::string& nam
     files.make_directories(options_.directory);
     remove_leftovers(options_.directory);
     files.remove_all(temporary);
-    const OpenFile output(temporary, O_RDWR | O_CREAT | O_EXCL);
-    const auto result = read_transitions(kind, path, read, output.get());
+    const Descriptor output(open_file(temporary, O_RDWR | O_CREAT | O_EXCL));
+    auto found = read_transitions(kind, path, read, output.get());
     if (identities(kind, path) != sources) {
       return give_up(path + " changed while it was read");
     }
-    const Json facts = Json::parse(result.text);
-    Json arrays = Json::array();
-    for (size_t i = 0; i < result.arrays.size(); ++i) {
-      arrays.push_back({result.offsets[i], result.arrays[i].size()});
-    }
-    auto dataset = DatasetColumns::take_over(facts.at("columns"), result.arrays);
     commit(name, temporary,
            {{"kind", kind},
-            {"rows", dataset.rows()},
-            {"fingerprint", dataset.fingerprint()},
+            {"rows", found.dataset.rows()},
+            {"fingerprint", found.dataset.fingerprint()},
             {"sources", sources},
-            {"columns", facts.at("columns")},
-            {"arrays", arrays}});
-    return dataset;
+            {"columns", found.columns},
+            {"arrays", found.places}});
+    return std::move(found.dataset);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::io) return give_up(error.what());
     std::error_code ignored;

@@ -1,7 +1,13 @@
 #include "rl_training/data/dataset_columns.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <span>
 #include <utility>
 
+#include "rl_training/data/memory_limit.h"
 #include "rl_training/util/error.h"
 
 namespace rl_training {
@@ -25,10 +31,7 @@ Column<T> take(const Column<unsigned char>& bytes) {
 
 }  // namespace
 
-Json DatasetColumns::hand_over(TransitionDataset dataset, SandboxOutput& output) {
-  if (dataset.hashes_.next_actions.empty()) {
-    dataset.hashes_.next_actions = dataset.hash_next_actions();
-  }
+Json DatasetColumns::hand_over(const TransitionDataset& dataset, SandboxOutput& output) {
   give(output, dataset.obs_);
   give(output, dataset.actions_);
   give(output, dataset.rows_);
@@ -68,6 +71,23 @@ TransitionDataset DatasetColumns::take_over(const Json& facts,
   return dataset;
 }
 
+void DatasetColumns::expect_random_access(const TransitionDataset& dataset) {
+  const auto bytes_of = [](const auto& column) { return std::as_bytes(column.span()); };
+  const std::array columns = {bytes_of(dataset.obs_), bytes_of(dataset.actions_),
+                              bytes_of(dataset.rows_), bytes_of(dataset.next_actions_)};
+  size_t total = 0;
+  for (const auto& column : columns) total += column.size();
+  if (total < static_cast<size_t>(memory_limit()) / 2) return;
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  for (const auto& column : columns) {
+    // Whole pages inside, so that nothing else is meant.
+    const auto first = reinterpret_cast<size_t>(column.data());
+    const size_t start = (first + page - 1) / page * page;
+    const size_t end = (first + column.size()) / page * page;
+    if (start < end) ::madvise(reinterpret_cast<void*>(start), end - start, MADV_RANDOM);
+  }
+}
+
 bool DatasetColumns::is_intact(const TransitionDataset& dataset) {
   // First what says where things are: hashing follows it.
   const int64_t slots = dataset.obs_.size() / dataset.obs_dim_;
@@ -85,9 +105,8 @@ bool DatasetColumns::is_intact(const TransitionDataset& dataset) {
   }
   if (rows != dataset.rows()) return false;
   TransitionDataset again = dataset;
-  again.compute_hashes(true);
-  return again.fingerprint_ == dataset.fingerprint_ &&
-         again.hashes_.next_actions == dataset.hashes_.next_actions;
+  again.compute_hashes(dataset.has_next_actions());
+  return again.fingerprint_ == dataset.fingerprint_;
 }
 
 }  // namespace rl_training

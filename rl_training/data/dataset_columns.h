@@ -13,13 +13,17 @@ class DatasetColumns {
   // Changes whenever the arrays or facts come to mean something else.
   static constexpr int kLayout = 1;
 
-  // The arrays go to `output`, the facts are returned. The hash of derived next actions is among
-  // them, which spares with_next_actions() its reading.
-  static Json hand_over(TransitionDataset dataset, SandboxOutput& output);
+  // The arrays go to `output`, the facts are returned.
+  static Json hand_over(const TransitionDataset& dataset, SandboxOutput& output);
 
   // The same dataset. Arrays that do not fit the facts or each other: Error{data}.
   static TransitionDataset take_over(const Json& facts,
                                      const std::vector<Column<unsigned char>>& arrays);
+
+  // To be said once of a mapped file that is to be sampled. Where it may not stay in memory, the
+  // system then reads the pages that are touched and not their neighbours, which would push out
+  // others: some fifty times as many rows a second.
+  static void expect_random_access(const TransitionDataset& dataset);
 
   // Whether what the arrays hold is what was handed over, all of it read again.
   static bool is_intact(const TransitionDataset& dataset);

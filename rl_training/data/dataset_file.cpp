@@ -15,6 +15,7 @@
 #include "rl_training/data/minari.h"
 #include "rl_training/data/npz.h"
 #include "rl_training/data/sandbox.h"
+#include "rl_training/data/sandbox_channel.h"
 #include "rl_training/util/error.h"
 #include "rl_training/util/text.h"
 
@@ -26,10 +27,14 @@ struct Kind {
   LoggedSteps (*read)(const std::string& path, const DatasetReadOptions& options,
                       SandboxOutput& output);
   TimeoutPolicy policy;
+  // Where the arrays of a file may lie in it as they are: looks in a sandbox, and reads outside.
+  Json (*describe_plain)(const std::string& path) = nullptr;
+  LoggedSteps (*read_plain)(const std::string& path, const Json& description,
+                            const DatasetReadOptions& options, ArrayMemory& memory) = nullptr;
 };
 
 constexpr std::array kKinds = {
-    Kind{"d4rl", read_d4rl_steps, TimeoutPolicy::drop},
+    Kind{"d4rl", read_d4rl_steps, TimeoutPolicy::drop, describe_plain_d4rl, read_plain_d4rl_steps},
     Kind{"minari", read_minari_steps, TimeoutPolicy::keep},
     Kind{"d3rlpy", read_d3rlpy_steps, TimeoutPolicy::keep},
     Kind{"npz", read_npz_steps, TimeoutPolicy::keep},
@@ -112,6 +117,59 @@ DatasetFileSummary summary_from(const Json& json) {
   return summary;
 }
 
+FileTransitions make_file_transitions(const std::string& path, const DatasetReadOptions& options,
+                                      LoggedSteps steps, ArrayMemory& memory) {
+  FileTransitions made;
+  made.summary = summarize(steps);
+  made.dataset = make_transitions(std::move(steps), *options.timeout_policy, memory);
+  if (made.dataset.rows() == 0) {
+    throw Error(ErrorKind::data, {path, 0, ""}, "no row has a successor, nothing to learn from");
+  }
+  made.summary.dropped_rows = made.summary.rows - made.dataset.rows();
+  return made;
+}
+
+void hand_over(const FileTransitions& made, SandboxOutput& output) {
+  const Json facts = {{"columns", DatasetColumns::hand_over(made.dataset, output)},
+                      {"summary", to_json(made.summary)}};
+  output.text(facts.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+FileTransitions take_over(const SandboxResult& result) {
+  const Json facts = Json::parse(result.text);
+  FileTransitions taken;
+  taken.summary = summary_from(facts.at("summary"));
+  taken.columns = facts.at("columns");
+  taken.dataset = DatasetColumns::take_over(taken.columns, result.arrays);
+  for (size_t i = 0; i < result.arrays.size(); ++i) {
+    taken.places.emplace_back(result.offsets[i], result.arrays[i].size());
+  }
+  return taken;
+}
+
+Json describe_in_sandbox(const std::string& file, Json (*describe)(const std::string& path)) {
+  const auto look = [&](SandboxOutput& output) {
+    output.text(describe(file).dump(-1, ' ', false, Json::error_handler_t::replace));
+  };
+  return Json::parse(run_in_sandbox(file, SandboxLimits::for_file(file), look).text);
+}
+
+// Without a child: whatever such a file holds, it is numbers.
+template <class Read>
+FileTransitions read_plain_transitions(const std::string& path, int output,
+                                       const DatasetReadOptions& options, const Read& read) {
+  if (output < 0) {
+    HeapMemory memory;
+    return make_file_transitions(path, options, read(memory), memory);
+  }
+  {
+    SandboxSender memory(output);
+    hand_over(make_file_transitions(path, options, read(memory), memory), memory);
+    memory.finish();
+  }
+  return take_over(receive_from_sandbox(output));
+}
+
 }  // namespace
 
 DatasetFileSummary summarize(const LoggedSteps& steps) {
@@ -126,6 +184,7 @@ DatasetFileSummary summarize(const LoggedSteps& steps) {
     if (steps.is(slot, LoggedSteps::kObservationOnly)) continue;
     ++summary.rows;
     summary.reward_sum += steps.rewards[slot];
+    if (!steps.is(slot, LoggedSteps::kAnyEnd) && !steps.ends(slot)) continue;
     if (steps.is(slot, LoggedSteps::kTerminal)) ++summary.terminals;
     if (steps.is(slot, LoggedSteps::kTimeout)) ++summary.timeouts;
     if (steps.ends(slot)) ++summary.episodes;
@@ -189,35 +248,33 @@ LoggedSteps read_logged_steps(const std::string& kind, const std::string& path,
                                [&](SandboxOutput& output) { return read(file, options, output); });
 }
 
-SandboxResult read_transitions(const std::string& kind, const std::string& path,
-                               const DatasetReadOptions& options, int output) {
-  const auto name = kind == "auto" ? detect_dataset_kind(path) : kind;
-  const auto read = find_kind(name).read;
-  const auto file = dataset_data_file(name, path);
+FileTransitions read_transitions(const std::string& kind, const std::string& path,
+                                 const DatasetReadOptions& options, int output) {
+  const auto& reader = find_kind(kind == "auto" ? detect_dataset_kind(path) : kind);
+  const auto file = dataset_data_file(reader.name, path);
   DatasetReadOptions decided = options;
-  decided.timeout_policy = timeout_policy_for(name, options);
-  const auto work = [&](SandboxOutput& memory) {
-    auto steps = read(file, decided, memory);
-    auto summary = summarize(steps);
-    auto dataset = make_transitions(std::move(steps), *decided.timeout_policy, memory);
-    if (dataset.rows() == 0) {
-      throw Error(ErrorKind::data, {path, 0, ""}, "no row has a successor, nothing to learn from");
+  decided.timeout_policy = timeout_policy_for(reader.name, options);
+  if (reader.describe_plain) {
+    const auto description = describe_in_sandbox(file, reader.describe_plain);
+    if (!description.is_null()) {
+      return read_plain_transitions(path, output, decided, [&](ArrayMemory& memory) {
+        return reader.read_plain(file, description, decided, memory);
+      });
     }
-    summary.dropped_rows = summary.rows - dataset.rows();
-    const Json facts = {{"columns", DatasetColumns::hand_over(std::move(dataset), memory)},
-                        {"summary", to_json(summary)}};
-    memory.text(facts.dump(-1, ' ', false, Json::error_handler_t::replace));
+  }
+  const auto work = [&](SandboxOutput& memory) {
+    hand_over(make_file_transitions(path, decided, reader.read(file, decided, memory), memory),
+              memory);
   };
-  return run_in_sandbox(file, SandboxLimits::for_file(file), work, output);
+  return take_over(run_in_sandbox(file, SandboxLimits::for_file(file), work, output));
 }
 
 TransitionDataset load_dataset_file(const std::string& kind, const std::string& path,
                                     const DatasetReadOptions& options,
                                     DatasetFileSummary* summary) {
-  const auto result = read_transitions(kind, path, options, -1);
-  const Json facts = Json::parse(result.text);
-  if (summary) *summary = summary_from(facts.at("summary"));
-  return DatasetColumns::take_over(facts.at("columns"), result.arrays);
+  auto found = read_transitions(kind, path, options, -1);
+  if (summary) *summary = std::move(found.summary);
+  return std::move(found.dataset);
 }
 
 }  // namespace rl_training

@@ -1,9 +1,11 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rl_training/data/logged_steps.h"
+#include "rl_training/util/json.h"
 
 namespace rl_training {
 
@@ -35,10 +37,18 @@ LoggedSteps read_logged_steps(const std::string& kind, const std::string& path,
 // The file in which a dataset lies: `path` itself, or inside a Minari directory.
 std::string dataset_data_file(const std::string& kind, const std::string& path);
 
-// Reads a file and makes transitions of it, all in a child process (DatasetColumns::take_over takes
-// the arrays and the facts "columns" of the text). `output` is as in run_in_sandbox.
-SandboxResult read_transitions(const std::string& kind, const std::string& path,
-                               const DatasetReadOptions& options, int output);
+struct FileTransitions {
+  TransitionDataset dataset;
+  DatasetFileSummary summary;
+  // Of the arrays in the output, if there is one: DatasetColumns' facts, and offset and bytes.
+  Json columns;
+  std::vector<std::pair<int64_t, int64_t>> places;
+};
+
+// Reads a file and makes transitions of it. The empty file open as `output`, if any (-1: none),
+// then holds the arrays; a disk that is full is Error{io}. No transitions at all are Error{data}.
+FileTransitions read_transitions(const std::string& kind, const std::string& path,
+                                 const DatasetReadOptions& options, int output);
 
 // The transitions of a file; none at all is Error{data}.
 TransitionDataset load_dataset_file(const std::string& kind, const std::string& path,

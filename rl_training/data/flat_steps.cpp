@@ -6,6 +6,9 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -108,23 +111,34 @@ Layout find_layout(ArraySource& source, const FlatKeys& keys) {
   return layout;
 }
 
+// Whether a test holds for all. Sixteen at a time without a way out, which runs on vectors.
+template <class T, class Test>
+bool all_pass(std::span<const T> values, const Test& test) {
+  constexpr size_t kLanes = 16;
+  const size_t whole = values.size() / kLanes * kLanes;
+  std::array<T, kLanes> failed{};
+  for (size_t i = 0; i < whole; i += kLanes) {
+    for (size_t k = 0; k < kLanes; ++k) failed[k] += test(values[i + k]) ? T{0} : T{1};
+  }
+  bool fine = std::all_of(failed.begin(), failed.end(), [](T count) { return count == 0; });
+  for (size_t i = whole; i < values.size(); ++i) fine &= test(values[i]);
+  return fine;
+}
+
+// Whether it stays finite as a float: doubles from half a step beyond the largest one do not.
+bool is_finite_float(float value) { return std::abs(value) <= std::numeric_limits<float>::max(); }
+bool is_finite_float(double value) { return std::abs(value) < 0x1.ffffffp127; }
+
 template <class T>
 void check_all_finite(const ErrorPlace& place, std::span<const T> values, int64_t columns,
                       int64_t first_row) {
-  constexpr size_t kBlock = 4096;
-  for (size_t start = 0; start < values.size(); start += kBlock) {
-    // Without a way out of the loop it runs on whole vectors.
-    const auto block = values.subspan(start, std::min(kBlock, values.size() - start));
-    bool fine = true;
-    for (const T value : block) fine &= std::isfinite(static_cast<float>(value));
-    if (fine) continue;
-    size_t i = start;
-    while (std::isfinite(static_cast<float>(values[i]))) ++i;
-    const auto index = static_cast<int64_t>(i);
-    throw Error(ErrorKind::data, place,
-                fmt::format("row {}, column {} is not a finite float (got {:g})",
-                            first_row + index / columns, index % columns, values[i]));
-  }
+  const auto is_finite = [](T value) { return is_finite_float(value); };
+  if (all_pass(values, is_finite)) return;
+  const auto wrong = std::find_if_not(values.begin(), values.end(), is_finite);
+  const int64_t index = wrong - values.begin();
+  throw Error(ErrorKind::data, place,
+              fmt::format("row {}, column {} is not a finite float (got {:g})",
+                          first_row + index / columns, index % columns, *wrong));
 }
 
 // Sets `mark` where the flags under `key` are set.
@@ -133,9 +147,8 @@ void add_marks(ArraySource& source, const std::optional<std::string>& key, uint8
   if (!key) return;
   const auto set = [&](int64_t first_row, std::span<const double> values) {
     const auto flags = to_flags(source.place(*key), values, first_row);
-    for (size_t i = 0; i < flags.size(); ++i) {
-      if (flags[i] != 0) marks[static_cast<size_t>(first_row) + i] |= mark;
-    }
+    uint8_t* target = marks.data() + first_row;
+    for (size_t i = 0; i < flags.size(); ++i) target[i] |= flags[i] != 0 ? mark : uint8_t{0};
   };
   source.read_blocks(*key, ArraySource::BlockUser<double>(set));
 }
@@ -182,32 +195,74 @@ void add_implied_ends(ArraySource& source, const Layout& layout, const DatasetRe
   }
 }
 
+Column<double> read_rewards(ArraySource& source, const Layout& layout,
+                            const DatasetReadOptions& options) {
+  HeapMemory memory;
+  const ColumnBuffer<double> rewards(memory, layout.rows);
+  const auto take = [&](int64_t first_row, std::span<const double> values) {
+    if (!options.allow_nonfinite) check_finite(source.place(layout.rewards), values, 1, first_row);
+    std::copy(values.begin(), values.end(), rewards.data + first_row);
+  };
+  source.read_blocks(layout.rewards, ArraySource::BlockUser<double>(take));
+  return rewards.column(layout.rows);
+}
+
+// How many rows from this one on have no mark, the last of the file excepted.
+int64_t inner_rows(const std::vector<uint8_t>& marks, int64_t row, int64_t end_row) {
+  const int64_t limit = std::min(end_row, static_cast<int64_t>(marks.size()) - 1);
+  int64_t end = row;
+  while (end < limit && marks[static_cast<size_t>(end)] == 0) ++end;
+  return end - row;
+}
+
 // Keeps of the next observations what the following observation does not say already.
 std::vector<float> find_successors(ArraySource& source, const Layout& layout,
                                    const DatasetReadOptions& options, std::span<const float> obs,
                                    bool trust_equal, std::vector<uint8_t>& marks) {
   using Steps = LoggedSteps;
-  std::vector<float> successors;
   const auto width = static_cast<size_t>(layout.obs_dim);
+  const auto equal = [&](const float* own, int64_t row, int64_t rows) {
+    return std::memcmp(own, obs.data() + static_cast<size_t>(row) * width,
+                       static_cast<size_t>(rows) * width * sizeof(float)) == 0;
+  };
+  std::mutex mutex;
+  std::map<int64_t, std::vector<float>> found;  // by the first row of their block
   const auto look = [&](int64_t first_row, std::span<const float> next) {
     if (!options.allow_nonfinite) {
       check_finite(source.place(*layout.next_obs), next, layout.obs_dim, first_row);
     }
-    for (size_t i = 0; i < next.size(); i += width) {
-      const size_t row = static_cast<size_t>(first_row) + i / width;
-      const float* own = next.data() + i;
-      const bool file_ends = row + 1 == marks.size();
-      const bool differs =
-          file_ends || std::memcmp(own, obs.data() + (row + 1) * width, width * sizeof(float)) != 0;
-      const bool ends = (marks[row] & (Steps::kTerminal | Steps::kTimeout | Steps::kLast)) != 0;
-      if (differs && !ends && !file_ends) marks[row] |= Steps::kBreak;
+    std::vector<float> successors;
+    const int64_t end_row = first_row + static_cast<int64_t>(next.size() / width);
+    int64_t one_by_one = first_row;  // up to this row
+    for (int64_t row = first_row; row < end_row; ++row) {
+      const float* own = next.data() + static_cast<size_t>(row - first_row) * width;
+      if (row >= one_by_one) {
+        // Mostly all rows up to the next end are as they should be.
+        const int64_t stretch = inner_rows(marks, row, end_row);
+        one_by_one = row + stretch;
+        if (stretch > 0 && equal(own, row + 1, stretch)) {
+          row = one_by_one - 1;
+          continue;
+        }
+      }
+      auto& mark = marks[static_cast<size_t>(row)];
+      const bool file_ends = row + 1 == layout.rows;
+      const bool differs = file_ends || !equal(own, row + 1, 1);
+      const bool ends = (mark & (Steps::kTerminal | Steps::kTimeout | Steps::kLast)) != 0;
+      if (differs && !ends && !file_ends) mark |= Steps::kBreak;
       if (!differs && !(ends && trust_equal)) continue;
-      marks[row] |= Steps::kOwnSuccessor;
+      mark |= Steps::kOwnSuccessor;
       successors.insert(successors.end(), own, own + width);
     }
+    const std::lock_guard lock(mutex);
+    found.emplace(first_row, std::move(successors));
   };
   source.read_blocks(*layout.next_obs, ArraySource::BlockUser<float>(look));
-  return successors;
+  std::vector<float> all;
+  for (const auto& [row, successors] : found) {
+    all.insert(all.end(), successors.begin(), successors.end());
+  }
+  return all;
 }
 
 // How many slots observations and actions may come to need: rows that end an episode get one more
@@ -221,6 +276,16 @@ int64_t slots_to_reserve(const std::vector<uint8_t>& marks, const DatasetReadOpt
 
 }  // namespace
 
+FlatKeys::Names FlatKeys::all() const {
+  Names names;
+  for (const auto* some :
+       {&obs, &actions, &rewards, &terminals, &timeouts, &next_obs, &terminals_fallback,
+        &episode_ends, &episode_starts, &next_actions, &next_action_valid}) {
+    names.insert(names.end(), some->begin(), some->end());
+  }
+  return names;
+}
+
 void check_finite(const ErrorPlace& place, std::span<const float> values, int64_t columns,
                   int64_t first_row) {
   check_all_finite(place, values, columns, first_row);
@@ -233,16 +298,16 @@ void check_finite(const ErrorPlace& place, std::span<const double> values, int64
 
 std::vector<uint8_t> to_flags(const ErrorPlace& place, std::span<const double> values,
                               int64_t first_row) {
-  std::vector<uint8_t> flags(values.size(), 0);
-  for (size_t row = 0; row < values.size(); ++row) {
-    if (values[row] != 0 && values[row] != 1) {
-      throw Error(ErrorKind::data, place,
-                  fmt::format("row {} is not a flag (expected 0 or 1, got {:g})",
-                              first_row + static_cast<int64_t>(row), values[row]));
-    }
-    flags[row] = values[row] != 0 ? 1 : 0;
+  const auto is_flag = [](double value) { return value == 0 || value == 1; };
+  if (all_pass(values, is_flag)) {
+    std::vector<uint8_t> flags(values.size());
+    for (size_t row = 0; row < values.size(); ++row) flags[row] = values[row] != 0 ? 1 : 0;
+    return flags;
   }
-  return flags;
+  const auto wrong = std::find_if_not(values.begin(), values.end(), is_flag);
+  throw Error(ErrorKind::data, place,
+              fmt::format("row {} is not a flag (expected 0 or 1, got {:g})",
+                          first_row + (wrong - values.begin()), *wrong));
 }
 
 void check_action_dim(const ErrorPlace& place, const DatasetReadOptions& options, int64_t dims) {
@@ -256,8 +321,9 @@ void check_action_dim(const ErrorPlace& place, const DatasetReadOptions& options
 void read_actions(ArraySource& source, const std::string& key, int64_t dims,
                   const DatasetReadOptions& options, std::span<float> out) {
   if (!options.bounds) {
-    source.read_into(key, out);
-    if (!options.allow_nonfinite) check_finite(source.place(key), out, dims);
+    source.read_into(key, out, [&](int64_t first_row, std::span<const float> values) {
+      if (!options.allow_nonfinite) check_finite(source.place(key), values, dims, first_row);
+    });
     return;
   }
   const auto scale = [&](int64_t first_row, std::span<const double> values) {
@@ -271,7 +337,8 @@ void read_actions(ArraySource& source, const std::string& key, int64_t dims,
 }
 
 LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const FlatKeys& keys,
-                            const DatasetReadOptions& options, ArrayMemory& memory) {
+                            const DatasetReadOptions& options, ArrayMemory& memory,
+                            bool hash_early) {
   const Layout layout = find_layout(source, keys);
   check_action_dim(source.place(layout.actions), options, layout.action_dim);
   LoggedSteps steps;
@@ -280,6 +347,7 @@ LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const 
   steps.action_dim = layout.action_dim;
   steps.has_timeouts = layout.timeouts || layout.ends;
   steps.has_next_observations = layout.next_obs.has_value();
+  steps.true_successors = keys.true_successors;
 
   // Small things first: a wrong flag is found before gigabytes are read.
   std::vector<uint8_t> marks(static_cast<size_t>(layout.rows), 0);
@@ -287,26 +355,36 @@ LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const 
   add_marks(source, layout.timeouts, LoggedSteps::kTimeout, marks);
   if (layout.dones) sort_out_dones(layout, marks, steps.warnings);
   add_implied_ends(source, layout, options, marks);
-  auto rewards = source.read_doubles(layout.rewards);
-  if (!options.allow_nonfinite) check_finite(source.place(layout.rewards), rewards, 1);
-  steps.rewards = Column<double>(std::move(rewards));
+  steps.rewards = read_rewards(source, layout, options);
 
-  const int64_t action_count = layout.rows * layout.action_dim;
   const int64_t obs_count = layout.rows * layout.obs_dim;
   steps.capacity = slots_to_reserve(marks, options);
-  steps.action_buffer = ColumnBuffer<float>(memory, steps.capacity * layout.action_dim);
-  read_actions(source, layout.actions, layout.action_dim, options,
-               steps.action_buffer.first(action_count));
-  steps.actions = steps.action_buffer.column(action_count);
   steps.obs_buffer = ColumnBuffer<float>(memory, steps.capacity * layout.obs_dim);
   const auto obs = steps.obs_buffer.first(obs_count);
-  source.read_into(layout.obs, obs);
-  if (!options.allow_nonfinite) check_finite(source.place(layout.obs), obs, layout.obs_dim);
+  source.read_into(layout.obs, obs, [&](int64_t first_row, std::span<const float> values) {
+    if (options.allow_nonfinite) return;
+    check_finite(source.place(layout.obs), values, layout.obs_dim, first_row);
+  });
   steps.obs = steps.obs_buffer.column(obs_count);
+  const auto begin_hash = [&] {
+    steps.marks = Column<uint8_t>(nullptr, marks.data(), layout.rows);
+    steps.obs_hash = begin_obs_hash(steps, *options.timeout_policy);
+  };
+  hash_early = hash_early && options.timeout_policy;
+  // Where no slot can be put in between, only a broken episode would make this one useless.
+  const bool settled = options.timeout_policy == TimeoutPolicy::drop && !keys.true_successors;
+  if (hash_early && settled) begin_hash();
   if (layout.next_obs) {
     steps.successors = Column<float>(
         find_successors(source, layout, options, obs, keys.trust_equal_successors, marks));
   }
+  if (hash_early && !settled) begin_hash();
+
+  const int64_t action_count = layout.rows * layout.action_dim;
+  steps.action_buffer = ColumnBuffer<float>(memory, steps.capacity * layout.action_dim);
+  read_actions(source, layout.actions, layout.action_dim, options,
+               steps.action_buffer.first(action_count));
+  steps.actions = steps.action_buffer.column(action_count);
   if (layout.next_actions) {
     if (layout.next_valid) {
       add_marks(source, layout.next_valid, LoggedSteps::kNextActionValid, marks);

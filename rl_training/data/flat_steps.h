@@ -21,12 +21,16 @@ struct FlatKeys {
   // Whether a last step's next observation is believed even where it equals the first observation
   // of the following episode. Some writers put that there for want of the true one.
   bool trust_equal_successors = true;
+  bool true_successors = false;  // see LoggedSteps
+
+  Names all() const;
 };
 
 // Reads such a file, observations and actions into `memory`. Shapes are checked against each other
-// before any data are read.
+// before any data are read. With `hash_early` the hash of the observations is begun on the way.
 LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const FlatKeys& keys,
-                            const DatasetReadOptions& options, ArrayMemory& memory);
+                            const DatasetReadOptions& options, ArrayMemory& memory,
+                            bool hash_early = false);
 
 // Helpers for readers of other layouts; every problem is Error{data} at `place` with the row.
 void check_finite(const ErrorPlace& place, std::span<const float> values, int64_t columns,

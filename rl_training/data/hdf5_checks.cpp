@@ -63,6 +63,18 @@ std::string type_problem(hid_t type) {
          class_name(kind) + ")";
 }
 
+std::optional<PlainArray::Item> plain_item(hid_t type) {
+  if (H5Tget_class(type) == H5T_ENUM) {
+    const Handle base(H5Tget_super(type), H5Tclose);
+    return base.valid() ? plain_item(base) : std::nullopt;
+  }
+  if (H5Tequal(type, H5T_NATIVE_FLOAT) > 0) return PlainArray::Item::float32;
+  if (H5Tequal(type, H5T_NATIVE_DOUBLE) > 0) return PlainArray::Item::float64;
+  if (H5Tequal(type, H5T_NATIVE_INT8) > 0) return PlainArray::Item::int8;
+  if (H5Tequal(type, H5T_NATIVE_UINT8) > 0) return PlainArray::Item::uint8;
+  return std::nullopt;
+}
+
 std::string storage_problem(hid_t plist) {
   const H5D_layout_t layout = H5Pget_layout(plist);
   if (layout == H5D_VIRTUAL) return "virtual datasets are not read";

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "rl_training/data/plain_file.h"
+
 // For hdf5_*.cpp only: nobody else sees libhdf5's header.
 namespace rl_training {
 
@@ -33,6 +35,9 @@ std::string last_hdf5_reason();
 
 // "" or why values of this type are not numbers that we read.
 std::string type_problem(hid_t type);
+
+// What values of this type are in memory, if that is how they are stored.
+std::optional<PlainArray::Item> plain_item(hid_t type);
 
 // "" or why the storage of a dataset is not read.
 std::string storage_problem(hid_t plist);

@@ -246,12 +246,15 @@ std::vector<float> Hdf5File::read_floats(const std::string& key) { return read_a
 
 std::vector<double> Hdf5File::read_doubles(const std::string& key) { return read_all<double>(key); }
 
-void Hdf5File::read_into(const std::string& key, std::span<float> out) {
+void Hdf5File::read_into(const std::string& key, std::span<float> out,
+                         const BlockUser<float>& look) {
   auto array = open_for_reading(key, sizeof(float));
   if (product(array.shape, 1) != static_cast<int64_t>(out.size())) {
     throw Error(ErrorKind::internal, "read_into: not the size of the array");
   }
-  if (!out.empty()) read_rows(key, array, 0, array.shape.empty() ? 1 : array.shape[0], out.data());
+  if (out.empty()) return;
+  read_rows(key, array, 0, array.shape.empty() ? 1 : array.shape[0], out.data());
+  look(0, out);
 }
 
 void Hdf5File::read_blocks(const std::string& key, const BlockUser<float>& use) {
@@ -260,6 +263,24 @@ void Hdf5File::read_blocks(const std::string& key, const BlockUser<float>& use) 
 
 void Hdf5File::read_blocks(const std::string& key, const BlockUser<double>& use) {
   read_all_blocks(key, use);
+}
+
+std::optional<PlainArray> Hdf5File::plain_array(const std::string& key) {
+  PlainArray array;
+  const Handle dataset(open_array(key, true, array.shape), H5Dclose);
+  const Handle type(H5Dget_type(dataset), H5Tclose), plist(H5Dget_create_plist(dataset), H5Pclose);
+  const auto item = plain_item(type);
+  if (!item || H5Pget_layout(plist) != H5D_CONTIGUOUS) return std::nullopt;
+  array.item = *item;
+  const auto bytes = product(array.shape, static_cast<int64_t>(H5Tget_size(type)));
+  const haddr_t offset = H5Dget_offset(dataset);
+  if (!bytes || *bytes < 1 || *bytes > file_size_ || offset == HADDR_UNDEF ||
+      H5Dget_storage_size(dataset) != static_cast<hsize_t>(*bytes) ||
+      offset > static_cast<haddr_t>(file_size_ - *bytes)) {
+    return std::nullopt;
+  }
+  array.offset = static_cast<int64_t>(offset);
+  return array;
 }
 
 std::string Hdf5File::read_text(const std::string& key) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "rl_training/data/array_source.h"
+#include "rl_training/data/plain_file.h"
 #include "rl_training/util/thread_pool.h"
 
 namespace rl_training {
@@ -39,9 +40,12 @@ class Hdf5File final : public ArraySource {
   // Each call reads the data anew.
   std::vector<float> read_floats(const std::string& key) override;
   std::vector<double> read_doubles(const std::string& key) override;
-  void read_into(const std::string& key, std::span<float> out) override;
+  void read_into(const std::string& key, std::span<float> out,
+                 const BlockUser<float>& look) override;
   void read_blocks(const std::string& key, const BlockUser<float>& use) override;
   void read_blocks(const std::string& key, const BlockUser<double>& use) override;
+  // Where the numbers lie, if they are stored as they are in memory; nothing otherwise.
+  std::optional<PlainArray> plain_array(const std::string& key);
   // The only element of a text.
   std::string read_text(const std::string& key);
   // Of the root; nothing where there is none of the name.

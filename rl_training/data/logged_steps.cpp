@@ -7,6 +7,7 @@
 #include "rl_training/data/sandbox.h"
 #include "rl_training/util/error.h"
 #include "rl_training/util/json.h"
+#include "rl_training/util/thread_pool.h"
 
 namespace rl_training {
 namespace {
@@ -44,6 +45,7 @@ enum class Successor { none, next_slot, own, itself };
 
 Successor successor_of(const LoggedSteps& steps, int64_t slot, TimeoutPolicy policy) {
   const bool has_next_slot = slot + 1 < steps.slots();
+  if (has_next_slot && !steps.is(slot, LoggedSteps::kAnyEnd)) return Successor::next_slot;
   const bool continues = has_next_slot && steps.is(slot + 1, LoggedSteps::kObservationOnly);
   const bool dropped = policy == TimeoutPolicy::drop && steps.is(slot, LoggedSteps::kTimeout);
   if (steps.true_successors && dropped) return Successor::none;
@@ -58,13 +60,58 @@ Successor successor_of(const LoggedSteps& steps, int64_t slot, TimeoutPolicy pol
   return steps.is(slot, LoggedSteps::kTerminal) ? Successor::itself : Successor::none;
 }
 
+// Whether a row gets a slot with its successor behind it.
+bool needs_slot(const LoggedSteps& steps, int64_t slot, TimeoutPolicy policy) {
+  if (steps.is(slot, LoggedSteps::kObservationOnly)) return false;
+  const auto found = successor_of(steps, slot, policy);
+  return found == Successor::own || found == Successor::itself;
+}
+
+int64_t count_extra_slots(const LoggedSteps& steps, TimeoutPolicy policy) {
+  if (policy == TimeoutPolicy::drop && !steps.true_successors) return 0;
+  int64_t extra = 0;
+  for (int64_t slot = 0; slot < steps.slots(); ++slot) {
+    extra += needs_slot(steps, slot, policy) ? 1 : 0;
+  }
+  return extra;
+}
+
+// Tells a builder the usable rows, and where episodes end without one.
+template <class Builder, class After>
+void give_rows(const LoggedSteps& steps, TimeoutPolicy policy, Builder& builder,
+               const After& after) {
+  for (int64_t slot = 0; slot < steps.slots(); ++slot) {
+    if (steps.is(slot, LoggedSteps::kObservationOnly)) continue;
+    if (successor_of(steps, slot, policy) == Successor::none) {
+      builder.end_episode(true);
+      continue;
+    }
+    builder.add(slot, static_cast<float>(steps.rewards[slot]),
+                steps.is(slot, LoggedSteps::kTerminal), steps.is(slot, LoggedSteps::kTimeout));
+    if (steps.ends(slot)) builder.end_episode(false);
+    after(slot);
+  }
+}
+
+// Notes which slots the episodes take.
+struct RangeBuilder {
+  std::vector<SlotRange> ranges;
+  bool open = false;
+
+  void add(int64_t slot, float, bool terminated, bool truncated) {
+    if (!open) ranges.push_back({slot, 1});
+    ++ranges.back().count;
+    open = !terminated && !truncated;
+  }
+  void end_episode(bool) { open = false; }
+};
+
 // Puts a slot with the successor after each row that needs one of its own. Moving from the end, a
 // slot never overwrites one that is still to be moved.
 class Expansion {
  public:
   Expansion(LoggedSteps& steps, TimeoutPolicy policy, ArrayMemory& memory)
-      : steps_(steps), policy_(policy) {
-    for (int64_t slot = 0; slot < steps.slots(); ++slot) extra_ += needs_slot(slot) ? 1 : 0;
+      : steps_(steps), policy_(policy), extra_(count_extra_slots(steps, policy)) {
     if (extra_ == 0) return;
     slots_ = steps.slots() + extra_;
     if (slots_ <= steps.capacity) {
@@ -87,8 +134,8 @@ class Expansion {
     int64_t own = steps_.successors.size() / steps_.obs_dim;
     for (int64_t slot = steps_.slots() - 1; slot >= 0; --slot) {
       if (steps_.is(slot, LoggedSteps::kOwnSuccessor)) --own;
-      if (needs_slot(slot)) {
-        const float* next = successor(slot) == Successor::own
+      if (needs_slot(steps_, slot, policy_)) {
+        const float* next = successor_of(steps_, slot, policy_) == Successor::own
                                 ? steps_.successors.data() + own * steps_.obs_dim
                                 : steps_.obs.data() + slot * steps_.obs_dim;
         put_successor(target--, next);
@@ -104,12 +151,6 @@ class Expansion {
   }
 
  private:
-  Successor successor(int64_t slot) const { return successor_of(steps_, slot, policy_); }
-  bool needs_slot(int64_t slot) const {
-    if (steps_.is(slot, LoggedSteps::kObservationOnly)) return false;
-    const auto found = successor(slot);
-    return found == Successor::own || found == Successor::itself;
-  }
   void put(int64_t target, int64_t slot) {
     move(obs_.data, target, steps_.obs.data(), slot, steps_.obs_dim);
     move(actions_.data, target, steps_.actions.data(), slot, steps_.action_dim);
@@ -130,7 +171,7 @@ class Expansion {
 
   LoggedSteps& steps_;
   TimeoutPolicy policy_;
-  int64_t extra_ = 0, slots_ = 0;
+  int64_t extra_, slots_ = 0;
   ColumnBuffer<float> obs_, actions_;
   std::vector<uint8_t> marks_;
   std::vector<double> rewards_;
@@ -138,6 +179,15 @@ class Expansion {
 };
 
 }  // namespace
+
+std::shared_ptr<const EarlyObsHash> begin_obs_hash(const LoggedSteps& steps, TimeoutPolicy policy) {
+  constexpr int64_t kManyFloats = int64_t{1} << 20;
+  if (steps.obs.size() < kManyFloats || available_cores() < 2) return nullptr;
+  if (count_extra_slots(steps, policy) > 0) return nullptr;
+  RangeBuilder builder;
+  give_rows(steps, policy, builder, [](int64_t) {});
+  return std::make_shared<const EarlyObsHash>(steps.obs, steps.obs_dim, std::move(builder.ranges));
+}
 
 LoggedSteps read_steps_in_sandbox(const std::string& path, const StepReader& reader) {
   const auto result =
@@ -185,20 +235,13 @@ TransitionDataset make_transitions(LoggedSteps steps, TimeoutPolicy policy, Arra
   SlotDatasetBuilder builder(steps.obs_dim, steps.action_dim, steps.obs, steps.actions, memory);
   std::vector<float> next_actions;
   std::vector<uint8_t> next_valid;
-  for (int64_t slot = 0; slot < steps.slots(); ++slot) {
-    if (steps.is(slot, LoggedSteps::kObservationOnly)) continue;
-    if (successor_of(steps, slot, policy) == Successor::none) {
-      builder.end_episode(true);
-      continue;
-    }
-    builder.add(slot, static_cast<float>(steps.rewards[slot]),
-                steps.is(slot, LoggedSteps::kTerminal), steps.is(slot, LoggedSteps::kTimeout));
-    if (steps.ends(slot)) builder.end_episode(false);
-    if (!steps.has_next_actions()) continue;
+  give_rows(steps, policy, builder, [&](int64_t slot) {
+    if (!steps.has_next_actions()) return;
     const float* next_action = steps.next_actions.data() + slot * steps.action_dim;
     next_actions.insert(next_actions.end(), next_action, next_action + steps.action_dim);
     next_valid.push_back(steps.is(slot, LoggedSteps::kNextActionValid) ? 1 : 0);
-  }
+  });
+  builder.give_obs_hash(std::move(steps.obs_hash));
   if (steps.has_next_actions()) {
     builder.give_next_actions(std::move(next_actions), std::move(next_valid));
   }

@@ -40,6 +40,8 @@ struct LoggedSteps {
   static constexpr uint8_t kOwnSuccessor = 16;     // its true successor is in `successors`
   static constexpr uint8_t kObservationOnly = 32;  // not a step: the last observation of an episode
   static constexpr uint8_t kNextActionValid = 64;
+  // Without any of these the following slot is the successor, if there is one.
+  static constexpr uint8_t kAnyEnd = kTerminal | kTimeout | kLast | kBreak | kObservationOnly;
 
   std::string file;
   int64_t obs_dim = 0, action_dim = 0;
@@ -56,6 +58,7 @@ struct LoggedSteps {
   // A file of ours: `drop` leaves out the time-outs alone, for all other successors are known.
   bool true_successors = false;
   std::vector<DatasetWarning> warnings;
+  std::shared_ptr<const EarlyObsHash> obs_hash;  // or none
 
   int64_t slots() const { return marks.size(); }
   bool has_next_actions() const { return next_actions.size() > 0; }
@@ -70,6 +73,10 @@ struct LoggedSteps {
 // A reader of one kind of file, for use in a sandbox only. Large arrays are put into the output's
 // memory.
 using StepReader = std::function<LoggedSteps(SandboxOutput& output)>;
+
+// Begins to hash what a policy will make of the observations. Nothing but actions and rewards may
+// change afterwards. None where it would not pay, or where rows need slots of their own.
+std::shared_ptr<const EarlyObsHash> begin_obs_hash(const LoggedSteps& steps, TimeoutPolicy policy);
 
 // Runs a reader of `path` in a child process (sandbox.h) and maps the steps it found.
 LoggedSteps read_steps_in_sandbox(const std::string& path, const StepReader& reader);

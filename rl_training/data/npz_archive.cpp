@@ -309,11 +309,13 @@ std::vector<T> NpzReader::read_as(const std::string& key) {
   return values;
 }
 
-void NpzReader::read_into(const std::string& key, std::span<float> out) {
+void NpzReader::read_into(const std::string& key, std::span<float> out,
+                          const BlockUser<float>& look) {
   if (admit<float>(key) != static_cast<int64_t>(out.size())) {
     throw Error(ErrorKind::internal, "read_into: not the size of the array");
   }
   read_admitted(key, out);
+  look(0, out);
 }
 
 std::vector<float> NpzReader::read_floats(const std::string& key) { return read_as<float>(key); }

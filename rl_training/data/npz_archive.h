@@ -39,7 +39,8 @@ class NpzReader final : public ArraySource {
   // Each call reads the member anew.
   std::vector<float> read_floats(const std::string& key) override;
   std::vector<double> read_doubles(const std::string& key) override;
-  void read_into(const std::string& key, std::span<float> out) override;
+  void read_into(const std::string& key, std::span<float> out,
+                 const BlockUser<float>& look) override;
 
   ErrorPlace place(const std::string& key) const override { return {file_, 0, key}; }
 

@@ -19,6 +19,7 @@
 #include <new>
 #include <utility>
 
+#include "rl_training/data/descriptor.h"
 #include "rl_training/data/sandbox_channel.h"
 #include "rl_training/util/error.h"
 
@@ -27,21 +28,6 @@ namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
 constexpr int kOutputDescriptor = 3;
-
-// A descriptor that closes itself.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 void limit(int resource, int64_t value) {
   rlimit now{};

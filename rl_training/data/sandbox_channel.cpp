@@ -73,6 +73,10 @@ class MessageReader {
 
 }  // namespace
 
+SandboxSender::~SandboxSender() {
+  for (const auto& region : regions_) ::munmap(region.start, static_cast<size_t>(region.bytes));
+}
+
 std::shared_ptr<void> SandboxSender::allocate(int64_t bytes) {
   const int64_t size = rounded_up(std::max<int64_t>(bytes, 1), kPage);
   position_ = rounded_up(position_, kPage);
@@ -83,9 +87,9 @@ std::shared_ptr<void> SandboxSender::allocate(int64_t bytes) {
   void* start = ::mmap(nullptr, static_cast<size_t>(size), PROT_READ | PROT_WRITE, MAP_SHARED,
                        descriptor_, position_);
   if (start == MAP_FAILED) throw std::bad_alloc();
-  regions_.push_back({static_cast<const char*>(start), position_, size});
+  regions_.push_back({static_cast<char*>(start), position_, size});
   position_ += size;
-  return {start, [](void*) {}};  // stays until the child ends
+  return {start, [](void*) {}};
 }
 
 void SandboxSender::array(const void* data, int64_t bytes) {
@@ -121,7 +125,7 @@ void SandboxSender::fail(const Error& error) {
   message.text(error.place().key);
   message.text(error.message());
   position_ = 0;
-  if (::ftruncate(descriptor_, 0) != 0) ::_exit(1);
+  if (::ftruncate(descriptor_, 0) != 0) out_of_space(errno);
   close(message.bytes());
 }
 
@@ -130,7 +134,7 @@ void SandboxSender::close(const std::string& message) {
   const Trailer trailer{message.size(), kMagic};
   append(&trailer, sizeof trailer);
   // An allocation may reach beyond.
-  if (::ftruncate(descriptor_, position_) != 0) ::_exit(1);
+  if (::ftruncate(descriptor_, position_) != 0) out_of_space(errno);
 }
 
 void SandboxSender::append(const void* data, int64_t bytes) {

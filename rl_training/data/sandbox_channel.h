@@ -10,10 +10,14 @@ namespace rl_training {
 
 constexpr int64_t kMaxSandboxMessage = int64_t{16} << 20;
 
-// The child's side of a sandbox: writes to the file that the parent will map.
+// The child's side of a sandbox: writes to the file, still empty, that the parent will map.
 class SandboxSender final : public SandboxOutput {
  public:
   explicit SandboxSender(int descriptor) : descriptor_(descriptor) {}
+  // The memory given out goes with it.
+  ~SandboxSender() override;
+  SandboxSender(const SandboxSender&) = delete;
+  SandboxSender& operator=(const SandboxSender&) = delete;
 
   void text(const std::string& text) override { text_ = text; }
   std::shared_ptr<void> allocate(int64_t bytes) override;
@@ -25,7 +29,7 @@ class SandboxSender final : public SandboxOutput {
 
  private:
   struct Region {
-    const char* start;
+    char* start;
     int64_t offset, bytes;
   };
   void close(const std::string& message);

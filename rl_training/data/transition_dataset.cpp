@@ -12,8 +12,10 @@
 namespace rl_training {
 namespace {
 
-void require(bool condition, const char* message) {
-  if (!condition) throw Error(ErrorKind::internal, message);
+[[noreturn]] void broken_rule(const char* message) { throw Error(ErrorKind::internal, message); }
+
+inline void require(bool condition, const char* message) {
+  if (!condition) broken_rule(message);
 }
 
 void add_numbers(Sha256& hash, std::span<const int64_t> numbers) {
@@ -46,7 +48,22 @@ class BlockHash {
   size_t used_ = 0;
 };
 
+std::string hash_slots(const Column<float>& obs, int64_t obs_dim,
+                       std::span<const SlotRange> ranges) {
+  Sha256 hash;
+  for (const auto& range : ranges) {
+    add_floats(hash, obs.data() + range.first * obs_dim, range.count * obs_dim);
+  }
+  return hash.hex();
+}
+
 }  // namespace
+
+EarlyObsHash::EarlyObsHash(Column<float> obs, int64_t obs_dim, std::vector<SlotRange> slots)
+    : ranges(std::move(slots)),
+      hex(std::async(std::launch::async, [obs = std::move(obs), obs_dim, hashed = ranges] {
+        return hash_slots(obs, obs_dim, hashed);
+      })) {}
 
 TransitionDataset::TransitionDataset(int64_t obs_dim, int64_t action_dim, Column<float> obs,
                                      Column<float> actions, Column<Row> rows,
@@ -166,12 +183,13 @@ TransitionDataset TransitionDataset::where_next_action_is_known() const {
 }
 
 // Only what belongs to rows: slots in between may hold anything.
-std::string TransitionDataset::hash_obs() const {
-  Sha256 hash;
+std::string TransitionDataset::hash_obs(const EarlyObsHash* early) const {
+  std::vector<SlotRange> ranges;
   for (const Episode& episode : episodes_.span()) {
-    add_floats(hash, obs(episode.first_row), (episode.rows + 1) * obs_dim_);
+    ranges.push_back({rows_[episode.first_row].slot, episode.rows + 1});
   }
-  return hash.hex();
+  if (early && early->ranges == ranges) return early->hex.get();
+  return hash_slots(obs_, obs_dim_, ranges);
 }
 
 std::string TransitionDataset::hash_actions() const {
@@ -184,12 +202,20 @@ std::string TransitionDataset::hash_actions() const {
 
 // Rewards and flags row by row.
 std::string TransitionDataset::hash_rewards() const {
-  BlockHash hash;
-  for (int64_t row = 0; row < rows(); ++row) {
-    const auto flags =
-        static_cast<unsigned char>((terminated(row) ? 1 : 0) | (truncated(row) ? 2 : 0));
-    hash.add(&rows_[row].reward, sizeof(float));
-    hash.add(&flags, 1);
+  constexpr int64_t kBlock = 4096;
+  Sha256 hash;
+  std::vector<unsigned char> bytes(kBlock * 5);
+  for (int64_t first = 0; first < rows(); first += kBlock) {
+    const int64_t count = std::min(kBlock, rows() - first);
+    unsigned char* next = bytes.data();
+    for (const Row& row :
+         rows_.span().subspan(static_cast<size_t>(first), static_cast<size_t>(count))) {
+      std::memcpy(next, &row.reward, sizeof(float));
+      next[4] =
+          static_cast<unsigned char>((row.terminated != 0 ? 1 : 0) | (row.truncated != 0 ? 2 : 0));
+      next += 5;
+    }
+    hash.add(bytes.data(), static_cast<size_t>(count) * 5);
   }
   return hash.hex();
 }
@@ -209,13 +235,13 @@ std::string TransitionDataset::hash_next_actions() const {
   return hash.hex();
 }
 
-void TransitionDataset::compute_hashes(bool with_next_actions) {
+void TransitionDataset::compute_hashes(bool with_next_actions, const EarlyObsHash* early) {
   // Threads pay for themselves only where there is much to read.
   constexpr int64_t kManyFloats = int64_t{1} << 21;
   const bool large = rows() * (obs_dim_ + action_dim_) > kManyFloats;
   ThreadPool pool(large ? std::min(available_cores(), 4) : 1);
   pool.run(4, [&](int64_t part) {
-    if (part == 0) hashes_.obs = hash_obs();
+    if (part == 0) hashes_.obs = hash_obs(early);
     if (part == 1) hashes_.actions = hash_actions();
     if (part == 2) hashes_.rewards = hash_rewards();
     if (part == 3 && with_next_actions) hashes_.next_actions = hash_next_actions();
@@ -371,7 +397,7 @@ TransitionDataset SlotDatasetBuilder::build() && {
   if (next_actions_given_) {
     dataset.give_next_actions(std::move(next_actions_), next_action_valid_);
   }
-  dataset.compute_hashes(next_actions_given_);
+  dataset.compute_hashes(next_actions_given_, early_.get());
   return dataset;
 }
 

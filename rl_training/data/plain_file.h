@@ -1,0 +1,65 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rl_training/data/array_source.h"
+#include "rl_training/data/descriptor.h"
+#include "rl_training/util/json.h"
+#include "rl_training/util/thread_pool.h"
+
+namespace rl_training {
+
+// Numbers that lie in a file as they lie in memory, one after the other.
+struct PlainArray {
+  enum class Item { int8, uint8, float32, float64 };
+  Item item = Item::float32;
+  std::vector<int64_t> shape;
+  int64_t offset = 0;
+};
+
+using PlainArrays = std::map<std::string, PlainArray>;
+
+// Reads arrays by their place in a file alone, on several threads. Whoever parses the format (in a
+// sandbox) only tells the places, and is not believed: nothing outside the file can be read.
+class PlainFile final : public ArraySource {
+ public:
+  // What the constructor needs, with the marks of the file as it is now.
+  static Json describe(const std::string& path, const PlainArrays& arrays);
+
+  // Places beyond the end of the file, or a file that changed since: Error{data}.
+  PlainFile(const std::string& path, const Json& description);
+
+  bool has(const std::string& key) override { return arrays_.count(key) > 0; }
+  std::vector<int64_t> shape(const std::string& key) override { return arrays_.at(key).shape; }
+  std::vector<float> read_floats(const std::string& key) override;
+  std::vector<double> read_doubles(const std::string& key) override;
+  void read_into(const std::string& key, std::span<float> out,
+                 const BlockUser<float>& look) override;
+  void read_blocks(const std::string& key, const BlockUser<float>& use) override;
+  void read_blocks(const std::string& key, const BlockUser<double>& use) override;
+
+  ErrorPlace place(const std::string& key) const override { return {path_, 0, key}; }
+
+ private:
+  template <class T>
+  void read_part(const std::string& key, int64_t first, std::span<T> out);
+  template <class T>
+  std::vector<T> read_all(const std::string& key);
+  template <class T>
+  void read_all_blocks(const std::string& key, const BlockUser<T>& use);
+  // Calls body(first row, rows) for blocks of whole rows, several at once. Of several errors that
+  // of the first row is thrown.
+  template <class Body>
+  void for_blocks(const std::string& key, const Body& body);
+  void read_bytes(const std::string& key, int64_t offset, void* out, int64_t bytes);
+
+  std::string path_;
+  Descriptor file_;
+  PlainArrays arrays_;
+  std::unique_ptr<ThreadPool> pool_;  // started when there is more than one block
+};
+
+}  // namespace rl_training
