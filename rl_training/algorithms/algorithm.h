@@ -101,8 +101,9 @@ class Algorithm {
   virtual Metrics update(const Batch& batch, double lr_scale) = 0;
   // [rows, obs_dim] (normalised as in training) -> [rows, action_dim] in [-1, 1].
   virtual torch::Tensor act(const torch::Tensor& obs, ActMode mode) = 0;
-  // Called once when learning goes on in the environment after learning from data alone.
-  virtual void start_online() {}
+  // Called once when learning goes on in the environment after learning from data alone, with the
+  // number of updates that are planned there.
+  virtual void start_online(int64_t /*planned_updates*/) {}
   virtual void visit_state(StateVisitor& state) = 0;
 };
 

@@ -39,6 +39,8 @@ void RebracOptions::visit_options(OptionVisitor& options) {
                  "weight of the cloning penalty in the critics' target");
   options.number("exploration_noise", exploration_noise, at_least(0),
                  "standard deviation of the noise on actions collected online");
+  options.number("online_bc_floor", online_bc_floor, between(0, 1),
+                 "share of actor_bc_weight that is left at the end of learning online");
   options.number("actor_q_weight", actor_q_weight, above(0), "weight of Q in the actor's loss");
   options.flag("normalize_q", normalize_q, "divide Q in the actor's loss by its mean size");
   options.number("policy_noise", policy_noise, at_least(0),
@@ -155,7 +157,9 @@ Metrics Rebrac::update(const Batch& batch, double lr_scale) {
   minimize(critic.loss, critic_optimizer_, lr_scale);
 
   if (updates_ % options_.policy_delay == 0) {  // the first update is one with the actor
-    const auto actor = rebrac_actor_loss(networks_, batch, options_);
+    auto options = options_;
+    options.actor_bc_weight *= online_decay();
+    const auto actor = rebrac_actor_loss(networks_, batch, options);
     minimize(actor.loss, actor_optimizer_, lr_scale);
     networks_.critics_target.network().polyak_from(networks_.critics.network(), options_.tau);
     networks_.actor_target.network().polyak_from(networks_.actor.network(), options_.tau);
@@ -173,10 +177,19 @@ torch::Tensor Rebrac::act(const torch::Tensor& obs, ActMode mode) {
   return explore_around(actions, options_.exploration_noise, explore_rng_, explore_noise_);
 }
 
-// The authors' fine-tuning drops the critics' penalty: collected rows need no anchor.
-void Rebrac::start_online() {
+// The authors' fine-tuning drops the critics' penalty, as collected rows need no anchor, and lets
+// the actor's go linearly.
+void Rebrac::start_online(int64_t planned_updates) {
   online_ = true;
+  online_start_ = updates_;
+  online_length_ = planned_updates;
   options_.critic_bc_weight = 0;
+}
+
+double Rebrac::online_decay() const {
+  if (!online_) return 1.0;
+  const auto left = static_cast<double>(online_start_ + online_length_ - updates_);
+  return std::max(options_.online_bc_floor, left / static_cast<double>(online_length_));
 }
 
 void Rebrac::visit_state(StateVisitor& state) {
@@ -190,7 +203,9 @@ void Rebrac::visit_state(StateVisitor& state) {
   state.part("policy_rng", rng_);
   state.part("explore_rng", explore_rng_);
   state.scalar("online", online_);
-  if (online_) start_online();
+  state.scalar("online_start", online_start_);
+  state.scalar("online_length", online_length_);
+  if (online_) options_.critic_bc_weight = 0;
   state.scalar("updates", updates_);
 }
 

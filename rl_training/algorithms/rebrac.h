@@ -15,6 +15,7 @@ struct RebracOptions : AlgorithmOptions {
   std::optional<double> actor_learning_rate, critic_learning_rate;
   double actor_bc_weight = 0.01;
   double exploration_noise = 0.03;
+  double online_bc_floor = 0.0;
   double critic_bc_weight = 0.01;
   double actor_q_weight = 1.0;
   bool normalize_q = true;
@@ -54,16 +55,20 @@ class Rebrac final : public Algorithm {
 
   Metrics update(const Batch& batch, double lr_scale) override;
   torch::Tensor act(const torch::Tensor& obs, ActMode mode) override;
-  void start_online() override;
+  void start_online(int64_t planned_updates) override;
   void visit_state(StateVisitor& state) override;
 
  private:
+  double online_decay() const;
+
   RebracOptions options_;
   Rng rng_, explore_rng_;
   RebracNetworks networks_;
   Adam actor_optimizer_, critic_optimizer_;
   NoiseBuffer noise_, explore_noise_;
+  // Online, if it is: the update it began with and how many were planned.
   bool online_ = false;
+  int64_t online_start_ = 0, online_length_ = 0;
   DelayedMetrics actor_metrics_;
   int64_t updates_ = 0;
 };

@@ -76,7 +76,7 @@ class SoftActorCritic : public Algorithm {
   Metrics update(const Batch& batch, double lr_scale) override;
   torch::Tensor act(const torch::Tensor& obs, ActMode mode) override;
   // Blocks of `actor_interval` updates begin with the first environment step.
-  void start_online() override { updates_ = 0; }
+  void start_online(int64_t) override { updates_ = 0; }
   void visit_state(StateVisitor& state) override;
 
  private:

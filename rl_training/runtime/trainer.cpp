@@ -61,7 +61,9 @@ Metrics Trainer::advance(const Callbacks& callbacks) {
   if (parts_.collector == nullptr || pretraining()) return update(*parts_.sampler, callbacks);
   auto& collector = *parts_.collector;
   const auto& plan = options_.online;
-  if (collector.steps() == 0 && plan.pretrain_updates > 0) parts_.algorithm->start_online();
+  if (collector.steps() == 0 && plan.pretrain_updates > 0) {
+    parts_.algorithm->start_online(options_.budget.updates - update_);
+  }
   const int64_t before = plan.updates_until(collector.steps());
   collector.step();
   if (callbacks.on_collect_end) callbacks.on_collect_end(progress());

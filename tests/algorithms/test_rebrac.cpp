@@ -322,6 +322,27 @@ TEST(Rebrac, ActorMovesAtTheFirstUpdateAndThenWaits) {
 }
 
 // Two learning rates: a tiny one for the actor leaves it where it was, the critics move on.
+// The weight of the cloning term, from what an update reports: L = w bc - lambda q.
+double weight_of(const Metrics& metrics) {
+  const auto at = [&](const char* name) { return metrics.get(name).item<double>(); };
+  return (at("actor_loss") + at("bc_lambda") * at("actor_q_mean")) / at("actor_bc_loss");
+}
+
+TEST(Rebrac, OnlineTheCloningWeightGoesDownLinearly) {
+  Fixture f(2, 8, {8});
+  f.fill_at_random();
+  f.options.actor_bc_weight = 0.4;
+  f.options.online_bc_floor = 0.3;
+  f.options.policy_delay = 1;
+  Rebrac algorithm(f.options, f.context);
+  EXPECT_NEAR(weight_of(algorithm.update(f.batch, 1)), 0.4, 1e-5);
+  algorithm.start_online(4);
+  for (const double share : {1.0, 0.75, 0.5, 0.3, 0.3, 0.3}) {
+    const auto metrics = algorithm.update(f.batch, 1);
+    EXPECT_NEAR(weight_of(metrics), 0.4 * share, 1e-5);
+  }
+}
+
 TEST(Rebrac, LearningRatesAreSeparate) {
   RebracOptions options;
   options.hidden_sizes = {8};

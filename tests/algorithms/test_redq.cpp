@@ -119,7 +119,7 @@ TEST(Redq, BlocksBeginWithTheFirstEnvironmentStep) {
   options.environment.gradient_updates_per_step = 3;
   Redq algorithm(options, small_context());
   for (int i = 0; i < 5; ++i) algorithm.update(random_batch(i), 1.0);
-  algorithm.start_online();
+  algorithm.start_online(1);
   const auto obs = random_batch(99).obs;
   for (int update = 1; update <= 6; ++update) {
     const auto before = algorithm.act(obs, ActMode::greedy).clone();

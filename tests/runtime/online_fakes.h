@@ -56,6 +56,7 @@ class ConstantAlgorithm final : public Algorithm {
   std::vector<float> seen;  // observations it was asked to explore from
   int64_t updates = 0;
   int online_starts = 0;
+  int64_t planned_online_updates = 0;
 
   Metrics update(const Batch&, double) override {
     ++updates;
@@ -69,7 +70,10 @@ class ConstantAlgorithm final : public Algorithm {
     }
     return torch::full({obs.size(0), 1}, action);
   }
-  void start_online() override { ++online_starts; }
+  void start_online(int64_t planned_updates) override {
+    ++online_starts;
+    planned_online_updates = planned_updates;
+  }
   void visit_state(StateVisitor& state) override { state.scalar("updates", updates); }
 };
 

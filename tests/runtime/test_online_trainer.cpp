@@ -108,6 +108,7 @@ TEST(OnlineTrainer, PretrainsFromTheDatasetThenGoesOnline) {
   EXPECT_EQ(t.dataset.batches, 3);
   EXPECT_EQ(t.replay.batches, 4);
   EXPECT_EQ(t.algorithm.online_starts, 1);
+  EXPECT_EQ(t.algorithm.planned_online_updates, 4);
   EXPECT_EQ(summary.update_count, 7);
   EXPECT_EQ(t.sink.events, (std::vector<std::string>{"log 2", "log 4", "checkpoint 4", "log 6",
                                                      "log 7", "checkpoint 7"}));
