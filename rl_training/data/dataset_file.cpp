@@ -197,6 +197,7 @@ DatasetFileSummary summarize(const LoggedSteps& steps) {
 
 std::vector<std::string> dataset_file_kinds() {
   std::vector<std::string> names;
+  names.reserve(kKinds.size());
   for (const auto& kind : kKinds) names.emplace_back(kind.name);
   return names;
 }

@@ -1,5 +1,6 @@
 #include "rl_training/data/memory_limit.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,9 +29,9 @@ int64_t memory_limit() {
     const auto path = line.find(":/");
     if (path == std::string::npos) continue;
     const auto group = line.substr(path + 1);
-    if (line.starts_with("0::")) lower_to(root + group + "/memory.max", limit);
+    if (line.starts_with("0::")) lower_to(fmt::format("{}{}/memory.max", root, group), limit);
     if (line.find(":memory:") != std::string::npos) {
-      lower_to(root + "/memory" + group + "/memory.limit_in_bytes", limit);
+      lower_to(fmt::format("{}/memory{}/memory.limit_in_bytes", root, group), limit);
     }
   }
   return limit;
