@@ -13,8 +13,6 @@
 namespace rl_training {
 namespace {
 
-using Steps = LoggedSteps;
-
 // Limits beyond which a number is worth a look.
 constexpr double kSaturatedShare = 0.5;  // of the actions in one dimension at a bound
 constexpr double kJumpFactor = 30;       // times the usual step
@@ -58,7 +56,7 @@ class Checks {
     }
   };
 
-  bool is_step(int64_t slot) const { return !steps_.is(slot, Steps::kObservationOnly); }
+  bool is_step(int64_t slot) const { return !steps_.is(slot, LoggedSteps::kObservationOnly); }
 
   void number_rows() {
     int64_t row = 0;
@@ -71,7 +69,8 @@ class Checks {
   void check_ends() {
     const auto& file = report_.file;
     for (int64_t slot = 0; slot < steps_.slots(); ++slot) {
-      if (steps_.is(slot, Steps::kLast)) return;  // the file says otherwise where episodes end
+      if (steps_.is(slot, LoggedSteps::kLast))
+        return;  // the file says otherwise where episodes end
     }
     if (!file.has_timeouts && file.timeouts == 0) {
       add("missing_timeouts",
@@ -79,7 +78,7 @@ class Checks {
           "one that goes on (episode_length tells the limit)");
     }
     const int64_t last = steps_.slots() - 1;
-    const uint8_t flags = Steps::kTerminal | Steps::kTimeout;
+    const uint8_t flags = LoggedSteps::kTerminal | LoggedSteps::kTimeout;
     if (file.terminals + file.timeouts == 0) {
       add("no_episode_end", "no row is marked as the end of an episode");
     } else if (is_step(last) && !steps_.is(last, flags)) {
@@ -91,9 +90,9 @@ class Checks {
     Cases breaks, borrowed;
     for (int64_t slot = 0; slot + 1 < steps_.slots(); ++slot) {
       const int64_t row = rows_[static_cast<size_t>(slot)];
-      if (steps_.is(slot, Steps::kBreak)) breaks.add(row);
-      if (steps_.successors.size() > 0 && steps_.is(slot, Steps::kTimeout) &&
-          !steps_.is(slot, Steps::kTerminal | Steps::kOwnSuccessor)) {
+      if (steps_.is(slot, LoggedSteps::kBreak)) breaks.add(row);
+      if (steps_.successors.size() > 0 && steps_.is(slot, LoggedSteps::kTimeout) &&
+          !steps_.is(slot, LoggedSteps::kTerminal | LoggedSteps::kOwnSuccessor)) {
         borrowed.add(row);
       }
     }
@@ -124,7 +123,7 @@ class Checks {
       if (!is_step(slot)) continue;
       ++length;
       if (!steps_.ends(slot)) continue;
-      const bool terminal = steps_.is(slot, Steps::kTerminal);
+      const bool terminal = steps_.is(slot, LoggedSteps::kTerminal);
       if (terminal) {
         ++terminal_episodes;
         longest = std::max(longest, length);
