@@ -42,7 +42,7 @@ done | awk -v title="$title" '
     text(left + width / 2, top + height + 40, "middle", "environment steps")
     text(left + width / 2, 24, "middle", title)
   }
-  # The line of the means, the band from lowest to highest, and the name in the corner.
+  # The line of the means, the band from lowest to highest, and the name below.
   function draw(name, place,   k, begin, line, band) {
     for (k = 1; k <= rows[name]; ++k) {
       begin = k == 1 ? "M" : "L"
@@ -54,9 +54,9 @@ done | awk -v title="$title" '
     }
     printf "<path d=\"%sZ\" fill=\"%s\" opacity=\"0.15\"/>\n", band, colour[name]
     stroke(line, colour[name], 2)
-    place = top + height - 60 + 20 * place
-    stroke(sprintf("M%d %dh24", left + width - 210, place), colour[name], 2)
-    text(left + width - 180, place + 4, "start", name)
+    place = top + height + 38 + 20 * place
+    stroke(sprintf("M%d %dh24", left, place), colour[name], 2)
+    text(left + 32, place + 4, "start", name)
   }
   {
     name = $6
@@ -73,9 +73,10 @@ done | awk -v title="$title" '
     left = 70; top = 40; width = 560; height = 300
     if (last == first) last = first + 1
     if (high == low) high = low + 1
-    print "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"660\" height=\"400\"" \
-      " font-family=\"sans-serif\" font-size=\"12\">"
-    print "<rect width=\"660\" height=\"400\" fill=\"white\"/>"
+    size = sprintf("width=\"660\" height=\"%d\"", 396 + 20 * curves)
+    printf "<svg xmlns=\"http://www.w3.org/2000/svg\" %s font-family=\"sans-serif\"", size
+    print " font-size=\"12\">"
+    printf "<rect %s fill=\"white\"/>\n", size
     axes()
     for (c = 1; c <= curves; ++c) draw(names[c], c)
     print "</svg>"
