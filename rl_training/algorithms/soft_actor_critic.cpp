@@ -105,6 +105,15 @@ Loss soft_policy_loss(const SoftNetworks& networks, const Batch& batch, const to
 // L = log alpha (H - H_target), or alpha (H - H_target); `loss` is its derivative by log alpha
 Loss soft_temperature_loss(const torch::Tensor& alpha, const torch::Tensor& entropy,
                            const SoftDesign& design) {
+  if (!alpha.is_cpu()) {  // elsewhere as tensors: nothing may wait for a number
+    const torch::NoGradGuard no_grad;
+    const auto excess = entropy - design.target_entropy;
+    Loss result;
+    result.loss = design.scaled_temperature_loss ? alpha * excess : excess;
+    result.metrics.set("temperature_loss",
+                       design.scaled_temperature_loss ? result.loss : alpha.log() * excess);
+    return result;
+  }
   const double excess = static_cast<double>(number(entropy)) - design.target_entropy;
   const auto multiplier = static_cast<double>(number(alpha));
   Loss result;

@@ -1,7 +1,6 @@
 #include "rl_training/models/backward.h"
 
 #include <torch/csrc/autograd/function.h>
-#include <torch/csrc/autograd/input_buffer.h>
 
 #include <algorithm>
 

@@ -52,9 +52,7 @@ torch::Tensor scalar(double value) {
   return result;
 }
 
-float number(const torch::Tensor& value) {
-  return value.is_cpu() ? *value.data_ptr<float>() : value.item<float>();
-}
+float number(const torch::Tensor& value) { return *value.data_ptr<float>(); }
 
 torch::Tensor minimum(const torch::Tensor& values) { return values.amin(0); }
 

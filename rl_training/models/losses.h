@@ -3,7 +3,7 @@
 
 namespace rl_training {
 
-// A scalar on the CPU, and the number that is in one.
+// A scalar on the CPU, and the number that is in one: a read of memory, for fused CPU paths only.
 torch::Tensor scalar(double value);
 float number(const torch::Tensor& value);
 

@@ -86,6 +86,11 @@ TEST(Kernels, ReluKeepsNaN) {
   EXPECT_TRUE(std::isnan(values[0]));
   EXPECT_EQ(values[1], 0.0f);
   EXPECT_EQ(values[2], 2.0f);
+  float plain[3] = {std::nanf(""), -1.0f, 2.0f};
+  kernels().relu(plain, 3);
+  EXPECT_TRUE(std::isnan(plain[0]));
+  EXPECT_EQ(plain[1], 0.0f);
+  EXPECT_EQ(plain[2], 2.0f);
 }
 
 }  // namespace

@@ -87,7 +87,11 @@ Offscreen::Offscreen(const mjModel& model, int width, int height)
   mjr_defaultContext(&renderer_);
   canvas_ = mesa().create(kRgba, 24, 8, 0, nullptr);
   if (canvas_ == nullptr) return;
-  mesa().make_current(canvas_, pixels_.data(), kUnsignedByte, width, height);
+  if (mesa().make_current(canvas_, pixels_.data(), kUnsignedByte, width, height) == 0) {
+    mesa().destroy(canvas_);
+    canvas_ = nullptr;
+    return;
+  }
   mjv_makeScene(&model_, &scene_, 1000);
   mjModel sized = model_;  // its arrays stay the model's
   sized.vis.global.offwidth = width;
