@@ -41,6 +41,8 @@ class ArrayMemory {
   virtual ~ArrayMemory() = default;
   // Zeros, at a multiple of 64 bytes.
   virtual std::shared_ptr<void> allocate(int64_t bytes) = 0;
+  // Copies to anywhere; quicker into its own memory where that is a file.
+  virtual void store(void* target, const void* data, int64_t bytes);
 };
 
 // That of the process itself.

@@ -90,9 +90,9 @@ Json describe_plain_d4rl(const std::string& path) {
 
 LoggedSteps read_plain_d4rl_steps(const std::string& path, const Json& description,
                                   const DatasetReadOptions& options, ArrayMemory& memory) {
-  PlainFile file(path, description.at("plain"));
+  PlainFile file(path, description.at("plain"), memory);
   const auto keys = d4rl_keys(description.at("ours").get<bool>());
-  return read_flat_steps(file, path, keys, options, memory, /*hash_early=*/true);
+  return read_flat_steps(file, path, keys, options, memory);
 }
 
 void save_d4rl_dataset(const TransitionDataset& dataset, const std::string& path,

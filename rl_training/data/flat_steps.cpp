@@ -337,8 +337,7 @@ void read_actions(ArraySource& source, const std::string& key, int64_t dims,
 }
 
 LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const FlatKeys& keys,
-                            const DatasetReadOptions& options, ArrayMemory& memory,
-                            bool hash_early) {
+                            const DatasetReadOptions& options, ArrayMemory& memory) {
   const Layout layout = find_layout(source, keys);
   check_action_dim(source.place(layout.actions), options, layout.action_dim);
   LoggedSteps steps;
@@ -366,19 +365,10 @@ LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const 
     check_finite(source.place(layout.obs), values, layout.obs_dim, first_row);
   });
   steps.obs = steps.obs_buffer.column(obs_count);
-  const auto begin_hash = [&] {
-    steps.marks = Column<uint8_t>(nullptr, marks.data(), layout.rows);
-    steps.obs_hash = begin_obs_hash(steps, *options.timeout_policy);
-  };
-  hash_early = hash_early && options.timeout_policy;
-  // Where no slot can be put in between, only a broken episode would make this one useless.
-  const bool settled = options.timeout_policy == TimeoutPolicy::drop && !keys.true_successors;
-  if (hash_early && settled) begin_hash();
   if (layout.next_obs) {
     steps.successors = Column<float>(
         find_successors(source, layout, options, obs, keys.trust_equal_successors, marks));
   }
-  if (hash_early && !settled) begin_hash();
 
   const int64_t action_count = layout.rows * layout.action_dim;
   steps.action_buffer = ColumnBuffer<float>(memory, steps.capacity * layout.action_dim);

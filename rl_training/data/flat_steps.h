@@ -27,10 +27,9 @@ struct FlatKeys {
 };
 
 // Reads such a file, observations and actions into `memory`. Shapes are checked against each other
-// before any data are read. With `hash_early` the hash of the observations is begun on the way.
+// before any data are read.
 LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const FlatKeys& keys,
-                            const DatasetReadOptions& options, ArrayMemory& memory,
-                            bool hash_early = false);
+                            const DatasetReadOptions& options, ArrayMemory& memory);
 
 // Helpers for readers of other layouts; every problem is Error{data} at `place` with the row.
 void check_finite(const ErrorPlace& place, std::span<const float> values, int64_t columns,

@@ -93,19 +93,6 @@ void give_rows(const LoggedSteps& steps, TimeoutPolicy policy, Builder& builder,
   }
 }
 
-// Notes which slots the episodes take.
-struct RangeBuilder {
-  std::vector<SlotRange> ranges;
-  bool open = false;
-
-  void add(int64_t slot, float, bool terminated, bool truncated) {
-    if (!open) ranges.push_back({slot, 1});
-    ++ranges.back().count;
-    open = !terminated && !truncated;
-  }
-  void end_episode(bool) { open = false; }
-};
-
 // Puts a slot with the successor after each row that needs one of its own. Moving from the end, a
 // slot never overwrites one that is still to be moved.
 class Expansion {
@@ -180,15 +167,6 @@ class Expansion {
 
 }  // namespace
 
-std::shared_ptr<const EarlyObsHash> begin_obs_hash(const LoggedSteps& steps, TimeoutPolicy policy) {
-  constexpr int64_t kManyFloats = int64_t{1} << 20;
-  if (steps.obs.size() < kManyFloats || available_cores() < 2) return nullptr;
-  if (count_extra_slots(steps, policy) > 0) return nullptr;
-  RangeBuilder builder;
-  give_rows(steps, policy, builder, [](int64_t) {});
-  return std::make_shared<const EarlyObsHash>(steps.obs, steps.obs_dim, std::move(builder.ranges));
-}
-
 LoggedSteps read_steps_in_sandbox(const std::string& path, const StepReader& reader) {
   const auto result =
       run_in_sandbox(path, SandboxLimits::for_file(path), [&](SandboxOutput& output) {
@@ -241,7 +219,6 @@ TransitionDataset make_transitions(LoggedSteps steps, TimeoutPolicy policy, Arra
     next_actions.insert(next_actions.end(), next_action, next_action + steps.action_dim);
     next_valid.push_back(steps.is(slot, LoggedSteps::kNextActionValid) ? 1 : 0);
   });
-  builder.give_obs_hash(std::move(steps.obs_hash));
   if (steps.has_next_actions()) {
     builder.give_next_actions(std::move(next_actions), std::move(next_valid));
   }

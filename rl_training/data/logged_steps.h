@@ -58,7 +58,6 @@ struct LoggedSteps {
   // A file of ours: `drop` leaves out the time-outs alone, for all other successors are known.
   bool true_successors = false;
   std::vector<DatasetWarning> warnings;
-  std::shared_ptr<const EarlyObsHash> obs_hash;  // or none
 
   int64_t slots() const { return marks.size(); }
   bool has_next_actions() const { return next_actions.size() > 0; }
@@ -73,10 +72,6 @@ struct LoggedSteps {
 // A reader of one kind of file, for use in a sandbox only. Large arrays are put into the output's
 // memory.
 using StepReader = std::function<LoggedSteps(SandboxOutput& output)>;
-
-// Begins to hash what a policy will make of the observations. Nothing but actions and rewards may
-// change afterwards. None where it would not pay, or where rows need slots of their own.
-std::shared_ptr<const EarlyObsHash> begin_obs_hash(const LoggedSteps& steps, TimeoutPolicy policy);
 
 // Runs a reader of `path` in a child process (sandbox.h) and maps the steps it found.
 LoggedSteps read_steps_in_sandbox(const std::string& path, const StepReader& reader);

@@ -1,6 +1,5 @@
 #include "rl_training/data/memory_limit.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,28 +9,30 @@
 namespace rl_training {
 namespace {
 
-// Of one control group; "max" and missing files set none.
-void lower_to(const std::string& file, int64_t& limit) {
-  int64_t bytes = 0;
-  if (std::ifstream(file) >> bytes && bytes > 0) limit = std::min(limit, bytes);
+// By a group and all around it; "max" and missing files set none.
+void lower_to(const std::string& groups, std::string group, const char* file, int64_t& limit) {
+  while (true) {
+    int64_t bytes = 0;
+    if (std::ifstream(groups + group + file) >> bytes && bytes > 0) limit = std::min(limit, bytes);
+    if (group.empty()) return;
+    group.resize(group.rfind('/'));
+  }
 }
 
 }  // namespace
 
-int64_t memory_limit() {
+int64_t memory_limit(const std::string& root) {
   int64_t limit = int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
-  const std::string root = "/sys/fs/cgroup";
-  // In a container the group of the process is the root.
-  lower_to(root + "/memory.max", limit);
-  lower_to(root + "/memory/memory.limit_in_bytes", limit);
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
+  const std::string groups = root + "/sys/fs/cgroup";
+  std::ifstream own(root + "/proc/self/cgroup");
+  // Lines like 0::/user.slice (version 2) and 4:memory:/docker/... (version 1).
+  for (std::string line; std::getline(own, line);) {
     const auto path = line.find(":/");
     if (path == std::string::npos) continue;
     const auto group = line.substr(path + 1);
-    if (line.starts_with("0::")) lower_to(fmt::format("{}{}/memory.max", root, group), limit);
+    if (line.starts_with("0::")) lower_to(groups, group, "/memory.max", limit);
     if (line.find(":memory:") != std::string::npos) {
-      lower_to(fmt::format("{}/memory{}/memory.limit_in_bytes", root, group), limit);
+      lower_to(groups + "/memory", group, "/memory.limit_in_bytes", limit);
     }
   }
   return limit;

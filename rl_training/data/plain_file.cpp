@@ -80,8 +80,8 @@ Json PlainFile::describe(const std::string& path, const PlainArrays& arrays) {
   return {{"file", marks_of(info)}, {"arrays", described}};
 }
 
-PlainFile::PlainFile(const std::string& path, const Json& description)
-    : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+PlainFile::PlainFile(const std::string& path, const Json& description, ArrayMemory& memory)
+    : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), memory_(memory) {
   struct stat info {};
   if (file_.get() < 0 || ::fstat(file_.get(), &info) != 0) {
     throw Error(ErrorKind::data, place(""), std::string("cannot open: ") + std::strerror(errno));
@@ -198,11 +198,10 @@ void PlainFile::read_into(const std::string& key, std::span<float> out,
   if (static_cast<int64_t>(out.size()) != row_count(array) * width) {
     throw Error(ErrorKind::internal, "read_into: not the size of the array");
   }
-  for_blocks(key, [&](int64_t first, int64_t rows) {
-    const auto block =
-        out.subspan(static_cast<size_t>(first * width), static_cast<size_t>(rows * width));
-    read_part(key, first, block);
+  read_all_blocks<float>(key, [&](int64_t first, std::span<const float> block) {
     look(first, block);
+    memory_.store(out.data() + first * width, block.data(),
+                  static_cast<int64_t>(block.size_bytes()));
   });
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "rl_training/data/array_source.h"
+#include "rl_training/data/column.h"
 #include "rl_training/data/descriptor.h"
 #include "rl_training/util/json.h"
 #include "rl_training/util/thread_pool.h"
@@ -30,7 +31,8 @@ class PlainFile final : public ArraySource {
   static Json describe(const std::string& path, const PlainArrays& arrays);
 
   // Places beyond the end of the file, or a file that changed since: Error{data}.
-  PlainFile(const std::string& path, const Json& description);
+  // What is read into `memory` is put there by its store().
+  PlainFile(const std::string& path, const Json& description, ArrayMemory& memory);
 
   bool has(const std::string& key) override { return arrays_.count(key) > 0; }
   std::vector<int64_t> shape(const std::string& key) override { return arrays_.at(key).shape; }
@@ -59,6 +61,7 @@ class PlainFile final : public ArraySource {
   std::string path_;
   Descriptor file_;
   PlainArrays arrays_;
+  ArrayMemory& memory_;
   std::unique_ptr<ThreadPool> pool_;  // started when there is more than one block
 };
 

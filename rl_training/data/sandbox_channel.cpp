@@ -92,6 +92,17 @@ std::shared_ptr<void> SandboxSender::allocate(int64_t bytes) {
   return {start, [](void*) {}};
 }
 
+// A write to the file fills whole pages; through the mapping each would first be made of zeros.
+void SandboxSender::store(void* target, const void* data, int64_t bytes) {
+  const char* first = static_cast<const char*>(target);
+  for (const auto& region : regions_) {
+    if (first >= region.start && first + bytes <= region.start + region.bytes) {
+      return write(data, bytes, region.offset + (first - region.start));
+    }
+  }
+  SandboxOutput::store(target, data, bytes);
+}
+
 void SandboxSender::array(const void* data, int64_t bytes) {
   const char* first = static_cast<const char*>(data);
   for (const auto& region : regions_) {
@@ -138,16 +149,21 @@ void SandboxSender::close(const std::string& message) {
 }
 
 void SandboxSender::append(const void* data, int64_t bytes) {
+  write(data, bytes, position_);
+  position_ += bytes;
+}
+
+void SandboxSender::write(const void* data, int64_t bytes, int64_t offset) const {
   constexpr int64_t kMost = int64_t{64} << 20;
   const char* next = static_cast<const char*>(data);
   while (bytes > 0) {
     const auto chunk = static_cast<size_t>(std::min(bytes, kMost));
-    const ssize_t count = ::pwrite(descriptor_, next, chunk, position_);
+    const ssize_t count = ::pwrite(descriptor_, next, chunk, offset);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) out_of_space(errno);
     next += count;
     bytes -= count;
-    position_ += count;
+    offset += count;
   }
 }
 

@@ -21,6 +21,7 @@ class SandboxSender final : public SandboxOutput {
 
   void text(const std::string& text) override { text_ = text; }
   std::shared_ptr<void> allocate(int64_t bytes) override;
+  void store(void* target, const void* data, int64_t bytes) override;
   void array(const void* data, int64_t bytes) override;
 
   // What comes last: all went well, or not.
@@ -34,6 +35,7 @@ class SandboxSender final : public SandboxOutput {
   };
   void close(const std::string& message);
   void append(const void* data, int64_t bytes);
+  void write(const void* data, int64_t bytes, int64_t offset) const;
 
   int descriptor_;
   std::string text_;

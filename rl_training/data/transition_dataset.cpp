@@ -18,52 +18,11 @@ inline void require(bool condition, const char* message) {
   if (!condition) broken_rule(message);
 }
 
-void add_numbers(Sha256& hash, std::span<const int64_t> numbers) {
-  hash.add(numbers.data(), numbers.size_bytes());
-}
-
-void add_floats(Sha256& hash, const float* values, int64_t count) {
+void add_floats(ContentHash& hash, const float* values, int64_t count) {
   hash.add(values, static_cast<size_t>(count) * sizeof(float));
 }
 
-// Collects small pieces to keep the number of calls small.
-class BlockHash {
- public:
-  void add(const void* data, size_t bytes) {
-    if (bytes > block_.size() - used_) flush();
-    if (bytes > block_.size()) return hash_.add(data, bytes);
-    std::memcpy(block_.data() + used_, data, bytes);
-    used_ += bytes;
-  }
-  std::string hex() {
-    flush();
-    return hash_.hex();
-  }
-
- private:
-  void flush() { hash_.add(block_.data(), std::exchange(used_, 0)); }
-
-  Sha256 hash_;
-  std::array<unsigned char, 16384> block_;
-  size_t used_ = 0;
-};
-
-std::string hash_slots(const Column<float>& obs, int64_t obs_dim,
-                       std::span<const SlotRange> ranges) {
-  Sha256 hash;
-  for (const auto& range : ranges) {
-    add_floats(hash, obs.data() + range.first * obs_dim, range.count * obs_dim);
-  }
-  return hash.hex();
-}
-
 }  // namespace
-
-EarlyObsHash::EarlyObsHash(Column<float> obs, int64_t obs_dim, std::vector<SlotRange> slots)
-    : ranges(std::move(slots)),
-      hex(std::async(std::launch::async, [obs = std::move(obs), obs_dim, hashed = ranges] {
-        return hash_slots(obs, obs_dim, hashed);
-      })) {}
 
 TransitionDataset::TransitionDataset(int64_t obs_dim, int64_t action_dim, Column<float> obs,
                                      Column<float> actions, Column<Row> rows,
@@ -183,17 +142,16 @@ TransitionDataset TransitionDataset::where_next_action_is_known() const {
 }
 
 // Only what belongs to rows: slots in between may hold anything.
-std::string TransitionDataset::hash_obs(const EarlyObsHash* early) const {
-  std::vector<SlotRange> ranges;
+std::string TransitionDataset::hash_obs() const {
+  ContentHash hash;
   for (const Episode& episode : episodes_.span()) {
-    ranges.push_back({rows_[episode.first_row].slot, episode.rows + 1});
+    add_floats(hash, obs(episode.first_row), (episode.rows + 1) * obs_dim_);
   }
-  if (early && early->ranges == ranges) return early->hex.get();
-  return hash_slots(obs_, obs_dim_, ranges);
+  return hash.hex();
 }
 
 std::string TransitionDataset::hash_actions() const {
-  Sha256 hash;
+  ContentHash hash;
   for (const Episode& episode : episodes_.span()) {
     add_floats(hash, action(episode.first_row), episode.rows * action_dim_);
   }
@@ -203,7 +161,7 @@ std::string TransitionDataset::hash_actions() const {
 // Rewards and flags row by row.
 std::string TransitionDataset::hash_rewards() const {
   constexpr int64_t kBlock = 4096;
-  Sha256 hash;
+  ContentHash hash;
   std::vector<unsigned char> bytes(kBlock * 5);
   for (int64_t first = 0; first < rows(); first += kBlock) {
     const int64_t count = std::min(kBlock, rows() - first);
@@ -222,7 +180,7 @@ std::string TransitionDataset::hash_rewards() const {
 
 // Derived and stored ones of equal value count as equal.
 std::string TransitionDataset::hash_next_actions() const {
-  BlockHash hash;
+  ContentHash hash;
   const auto bytes = static_cast<size_t>(action_dim_) * sizeof(float);
   const bool given = next_actions_kind_ == NextActions::given;
   for (int64_t row = 0; row < rows(); ++row) {
@@ -235,13 +193,13 @@ std::string TransitionDataset::hash_next_actions() const {
   return hash.hex();
 }
 
-void TransitionDataset::compute_hashes(bool with_next_actions, const EarlyObsHash* early) {
+void TransitionDataset::compute_hashes(bool with_next_actions) {
   // Threads pay for themselves only where there is much to read.
   constexpr int64_t kManyFloats = int64_t{1} << 21;
   const bool large = rows() * (obs_dim_ + action_dim_) > kManyFloats;
   ThreadPool pool(large ? std::min(available_cores(), 4) : 1);
   pool.run(4, [&](int64_t part) {
-    if (part == 0) hashes_.obs = hash_obs(early);
+    if (part == 0) hashes_.obs = hash_obs();
     if (part == 1) hashes_.actions = hash_actions();
     if (part == 2) hashes_.rewards = hash_rewards();
     if (part == 3 && with_next_actions) hashes_.next_actions = hash_next_actions();
@@ -251,9 +209,10 @@ void TransitionDataset::compute_hashes(bool with_next_actions, const EarlyObsHas
 
 void TransitionDataset::update_fingerprint() {
   Sha256 hash;
-  hash.add("rl_training transitions 2");
-  add_numbers(hash, std::array{rows(), obs_dim_, action_dim_, episodes_.size()});
-  for (const Episode& episode : episodes_.span()) add_numbers(hash, std::array{episode.rows});
+  const auto add = [&](int64_t number) { hash.add(&number, sizeof number); };
+  hash.add("rl_training transitions 3");
+  for (const int64_t number : {rows(), obs_dim_, action_dim_, episodes_.size()}) add(number);
+  for (const Episode& episode : episodes_.span()) add(episode.rows);
   hash.add(hashes_.obs + hashes_.actions + hashes_.rewards);
   if (has_next_actions()) hash.add(hashes_.next_actions);
   fingerprint_ = hash.hex();
@@ -397,7 +356,7 @@ TransitionDataset SlotDatasetBuilder::build() && {
   if (next_actions_given_) {
     dataset.give_next_actions(std::move(next_actions_), next_action_valid_);
   }
-  dataset.compute_hashes(next_actions_given_, early_.get());
+  dataset.compute_hashes(next_actions_given_);
   return dataset;
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <future>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,20 +12,6 @@ namespace rl_training {
 // Rows [first_row, first_row + rows) of a dataset, in the order in which they happened.
 struct Episode {
   int64_t first_row = 0, rows = 0;
-};
-
-// Slots side by side.
-struct SlotRange {
-  int64_t first = 0, count = 0;
-  bool operator==(const SlotRange&) const = default;
-};
-
-// The hash of a dataset's observations, computed while its other columns are still being read.
-struct EarlyObsHash {
-  std::vector<SlotRange> ranges;  // what is hashed: the slots of each episode
-  std::shared_future<std::string> hex;
-
-  EarlyObsHash(Column<float> obs, int64_t obs_dim, std::vector<SlotRange> slots);
 };
 
 // Logged transitions. A slot holds one observation and the action taken there. An episode of T
@@ -108,10 +93,10 @@ class TransitionDataset {
                     Column<Row> rows, Column<Episode> episodes);
   // The last steps of building.
   void give_next_actions(std::vector<float> next_actions, const std::vector<uint8_t>& valid);
-  void compute_hashes(bool with_next_actions, const EarlyObsHash* early = nullptr);
+  void compute_hashes(bool with_next_actions);
   void update_fingerprint();
 
-  std::string hash_obs(const EarlyObsHash* early) const;
+  std::string hash_obs() const;
   std::string hash_actions() const;
   std::string hash_rewards() const;
   std::string hash_next_actions() const;
@@ -172,8 +157,6 @@ class SlotDatasetBuilder {
   // Ends the episode; `next_action_known`: the next slot's action followed the last step.
   void end_episode(bool next_action_known);
   void give_next_actions(std::vector<float> next_actions, std::vector<uint8_t> valid);
-  // One of the same slots; it is used if the episodes turn out to be those it has hashed.
-  void give_obs_hash(std::shared_ptr<const EarlyObsHash> early) { early_ = std::move(early); }
 
   TransitionDataset build() &&;
 
@@ -189,7 +172,6 @@ class SlotDatasetBuilder {
   std::vector<Episode> episodes_;
   std::vector<uint8_t> next_action_valid_;
   bool next_actions_given_ = false;
-  std::shared_ptr<const EarlyObsHash> early_;
 };
 
 }  // namespace rl_training

@@ -1,8 +1,11 @@
 #include "rl_training/util/hash.h"
 
 #include <openssl/evp.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include <array>
+#include <span>
 
 #include "rl_training/util/error.h"
 
@@ -20,6 +23,16 @@ constexpr std::array<uint32_t, 256> make_crc_table() {
 }
 
 constexpr auto kCrcTable = make_crc_table();
+
+std::string to_hex(std::span<const unsigned char> bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const unsigned char byte : bytes) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -43,19 +56,33 @@ void Sha256::add(const void* data, size_t bytes) {
 std::string Sha256::hex() {
   std::array<unsigned char, 32> digest{};
   EVP_DigestFinal_ex(context_->digest, digest.data(), nullptr);
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : digest) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
+  return to_hex(digest);
 }
 
 std::string sha256_hex(std::string_view bytes) {
   Sha256 hash;
   hash.add(bytes);
   return hash.hex();
+}
+
+struct ContentHash::State {
+  XXH3_state_t xxh3;
+};
+
+ContentHash::ContentHash() : state_(std::make_unique<State>()) {
+  XXH3_128bits_reset(&state_->xxh3);
+}
+
+ContentHash::~ContentHash() = default;
+
+void ContentHash::add(const void* data, size_t bytes) {
+  XXH3_128bits_update(&state_->xxh3, data, bytes);
+}
+
+std::string ContentHash::hex() const {
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(&state_->xxh3));
+  return to_hex(canonical.digest);
 }
 
 uint32_t crc32c(std::string_view bytes) {

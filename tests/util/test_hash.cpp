@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+
 #include "rl_training/util/hash.h"
 
 namespace rl_training {
@@ -20,6 +24,29 @@ TEST(Sha256, PiecesEqualTheWhole) {
   hash.add("");
   hash.add("bc", 2);
   EXPECT_EQ(hash.hex(), sha256_hex("abc"));
+}
+
+// Values of `xxhsum -H128`, the tool of the library's authors.
+TEST(ContentHash, CheckValues) {
+  const auto hash_of = [](std::string_view text) {
+    ContentHash hash;
+    hash.add(text.data(), text.size());
+    return hash.hex();
+  };
+  EXPECT_EQ(hash_of(""), "99aa06d3014798d86001c324468d497f");
+  EXPECT_EQ(hash_of("abc"), "06b05ab6733a618578af5f94892f3950");
+  EXPECT_EQ(hash_of(std::string(1000000, 'a')), "a545df8e384a9579b1fd6fae5285c4eb");
+}
+
+TEST(ContentHash, PiecesEqualTheWhole) {
+  std::string text(100'000, '\0');
+  for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * i % 251);
+  ContentHash whole, pieces;
+  whole.add(text.data(), text.size());
+  for (size_t at = 0, step = 1; at < text.size(); at += step, step = step % 700 + 1) {
+    pieces.add(text.data() + at, std::min(step, text.size() - at));
+  }
+  EXPECT_EQ(pieces.hex(), whole.hex());
 }
 
 TEST(Crc32c, CheckValues) {  // RFC 3720, B.4
