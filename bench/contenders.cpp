@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "rl_training/algorithms/registry.h"
-#include "rl_training/data/transition_dataset.h"
+#include "rl_training/data/dataset_builder.h"
 #include "rl_training/models/gemm.h"
 #include "rl_training/models/kernels.h"
 #include "rl_training/util/text.h"

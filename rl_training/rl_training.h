@@ -3,6 +3,7 @@
 #include "rl_training/algorithms/registry.h"
 #include "rl_training/api/agent.h"
 #include "rl_training/api/agents.h"
+#include "rl_training/data/dataset_builder.h"
 #include "rl_training/envs/environment.h"
 #include "rl_training/envs/registry.h"
 #include "rl_training/envs/rollout.h"

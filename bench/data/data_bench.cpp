@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "rl_training/data/d4rl.h"
+#include "rl_training/data/dataset_builder.h"
 #include "rl_training/data/dataset_cache.h"
 #include "rl_training/data/sampler.h"
 #include "rl_training/util/error.h"

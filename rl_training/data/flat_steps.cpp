@@ -12,104 +12,10 @@
 #include <optional>
 #include <utility>
 
-#include "rl_training/data/npy_header.h"
 #include "rl_training/util/error.h"
 
 namespace rl_training {
 namespace {
-
-using Names = FlatKeys::Names;
-
-// The name under which an array is stored, or nothing. Two names for one thing are refused.
-std::optional<std::string> find_key(ArraySource& source, const Names& names) {
-  std::optional<std::string> found;
-  for (const auto& name : names) {
-    if (!source.has(name)) continue;
-    if (found) {
-      throw Error(ErrorKind::data, source.place(name), "the same thing is also given as " + *found);
-    }
-    found = name;
-  }
-  return found;
-}
-
-std::string require_key(ArraySource& source, const Names& names) {
-  const auto key = find_key(source, names);
-  if (key) return *key;
-  throw Error(ErrorKind::data, source.place(names.front()), "the file has no such array");
-}
-
-// The arrays of a file with shapes that fit each other. This comes before any data are read.
-struct Layout {
-  std::string obs, actions, rewards;
-  std::optional<std::string> terminals, timeouts, ends, starts, next_obs, next_actions, next_valid;
-  bool dones = false;  // terminals_fallback was used
-  int64_t rows = 0, obs_dim = 0, action_dim = 0;
-};
-
-[[noreturn]] void wrong_shape(ArraySource& source, const std::string& key,
-                              const std::string& wanted) {
-  throw Error(ErrorKind::data, source.place(key),
-              "wrong shape (expected " + wanted + ", got " + shape_text(source.shape(key)) + ")");
-}
-
-// dims < 0: any number of them.
-int64_t check_matrix(ArraySource& source, const std::string& key, int64_t rows, int64_t dims) {
-  const auto shape = source.shape(key);
-  if (shape.size() != 2 || shape[1] < 1 || (rows >= 0 && shape[0] != rows) ||
-      (dims >= 0 && shape[1] != dims)) {
-    wrong_shape(source, key,
-                "(" + (rows < 0 ? "rows" : std::to_string(rows)) + ", " +
-                    (dims < 0 ? "dims" : std::to_string(dims)) + ")");
-  }
-  return shape[1];
-}
-
-void check_vector(ArraySource& source, const std::string& key, int64_t rows) {
-  const auto shape = source.shape(key);
-  const bool column = shape.size() == 2 && shape[1] == 1;
-  if ((shape.size() != 1 && !column) || shape[0] != rows) {
-    wrong_shape(source, key, shape_text(std::array{rows}));
-  }
-}
-
-Layout find_layout(ArraySource& source, const FlatKeys& keys) {
-  Layout layout;
-  layout.obs = require_key(source, keys.obs);
-  layout.actions = require_key(source, keys.actions);
-  layout.rewards = require_key(source, keys.rewards);
-  layout.terminals = find_key(source, keys.terminals);
-  if (!layout.terminals) {
-    layout.terminals = find_key(source, keys.terminals_fallback);
-    layout.dones = layout.terminals.has_value();
-  }
-  layout.timeouts = find_key(source, keys.timeouts);
-  layout.ends = find_key(source, keys.episode_ends);
-  layout.starts = find_key(source, keys.episode_starts);
-  layout.next_obs = find_key(source, keys.next_obs);
-  layout.next_actions = find_key(source, keys.next_actions);
-  layout.next_valid = find_key(source, keys.next_action_valid);
-  // Episode starts can stand in for terminals only where every last row is dropped anyway:
-  // guessing "never terminates" would be wrong.
-  if (!layout.terminals && (!layout.starts || layout.next_obs)) {
-    require_key(source, keys.terminals);
-  }
-
-  layout.obs_dim = check_matrix(source, layout.obs, -1, -1);
-  layout.rows = source.shape(layout.obs)[0];
-  if (layout.rows == 0) throw Error(ErrorKind::data, source.place(layout.obs), "no rows");
-  layout.action_dim = check_matrix(source, layout.actions, layout.rows, -1);
-  check_vector(source, layout.rewards, layout.rows);
-  if (layout.next_obs) check_matrix(source, *layout.next_obs, layout.rows, layout.obs_dim);
-  if (layout.next_actions) {
-    check_matrix(source, *layout.next_actions, layout.rows, layout.action_dim);
-  }
-  for (const auto& key :
-       {layout.terminals, layout.timeouts, layout.ends, layout.starts, layout.next_valid}) {
-    if (key) check_vector(source, *key, layout.rows);
-  }
-  return layout;
-}
 
 // Whether a test holds for all. Sixteen at a time without a way out, which runs on vectors.
 template <class T, class Test>
@@ -154,7 +60,7 @@ void add_marks(ArraySource& source, const std::optional<std::string>& key, uint8
 }
 
 // `dones` usually marks every end of an episode. What is marked as a time-out as well is one.
-void sort_out_dones(const Layout& layout, std::vector<uint8_t>& marks,
+void sort_out_dones(const FlatLayout& layout, std::vector<uint8_t>& marks,
                     std::vector<DatasetWarning>& warnings) {
   using Steps = LoggedSteps;
   for (auto& mark : marks) {
@@ -168,8 +74,8 @@ void sort_out_dones(const Layout& layout, std::vector<uint8_t>& marks,
 }
 
 // Time-outs that the file implies rather than marks.
-void add_implied_ends(ArraySource& source, const Layout& layout, const DatasetReadOptions& options,
-                      std::vector<uint8_t>& marks) {
+void add_implied_ends(ArraySource& source, const FlatLayout& layout,
+                      const DatasetReadOptions& options, std::vector<uint8_t>& marks) {
   using Steps = LoggedSteps;
   if (layout.ends) {
     std::vector<uint8_t> ends(marks.size(), 0);
@@ -195,7 +101,7 @@ void add_implied_ends(ArraySource& source, const Layout& layout, const DatasetRe
   }
 }
 
-Column<double> read_rewards(ArraySource& source, const Layout& layout,
+Column<double> read_rewards(ArraySource& source, const FlatLayout& layout,
                             const DatasetReadOptions& options) {
   HeapMemory memory;
   const ColumnBuffer<double> rewards(memory, layout.rows);
@@ -216,7 +122,7 @@ int64_t inner_rows(const std::vector<uint8_t>& marks, int64_t row, int64_t end_r
 }
 
 // Keeps of the next observations what the following observation does not say already.
-std::vector<float> find_successors(ArraySource& source, const Layout& layout,
+std::vector<float> find_successors(ArraySource& source, const FlatLayout& layout,
                                    const DatasetReadOptions& options, std::span<const float> obs,
                                    bool trust_equal, std::vector<uint8_t>& marks) {
   using Steps = LoggedSteps;
@@ -276,16 +182,6 @@ int64_t slots_to_reserve(const std::vector<uint8_t>& marks, const DatasetReadOpt
 
 }  // namespace
 
-FlatKeys::Names FlatKeys::all() const {
-  Names names;
-  for (const auto* some :
-       {&obs, &actions, &rewards, &terminals, &timeouts, &next_obs, &terminals_fallback,
-        &episode_ends, &episode_starts, &next_actions, &next_action_valid}) {
-    names.insert(names.end(), some->begin(), some->end());
-  }
-  return names;
-}
-
 void check_finite(const ErrorPlace& place, std::span<const float> values, int64_t columns,
                   int64_t first_row) {
   check_all_finite(place, values, columns, first_row);
@@ -338,7 +234,7 @@ void read_actions(ArraySource& source, const std::string& key, int64_t dims,
 
 LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const FlatKeys& keys,
                             const DatasetReadOptions& options, ArrayMemory& memory) {
-  const Layout layout = find_layout(source, keys);
+  const FlatLayout layout = find_flat_layout(source, keys);
   check_action_dim(source.place(layout.actions), options, layout.action_dim);
   LoggedSteps steps;
   steps.file = file;

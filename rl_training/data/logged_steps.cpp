@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "rl_training/data/dataset_builder.h"
 #include "rl_training/data/sandbox.h"
 #include "rl_training/util/error.h"
 #include "rl_training/util/json.h"

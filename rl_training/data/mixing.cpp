@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "rl_training/data/dataset_builder.h"
 #include "rl_training/util/error.h"
 #include "rl_training/util/rng.h"
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "rl_training/data/dataset_builder.h"
 #include "rl_training/envs/registry.h"
 #include "rl_training/envs/rollout.h"
 #include "rl_training/util/error.h"

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "rl_training/data/transition_dataset.h"
+#include "rl_training/data/dataset_builder.h"
 #include "rl_training/envs/env_options.h"
 #include "rl_training/envs/environment.h"
 

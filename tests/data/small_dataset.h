@@ -2,7 +2,7 @@
 #include <array>
 #include <utility>
 
-#include "rl_training/data/transition_dataset.h"
+#include "rl_training/data/dataset_builder.h"
 
 namespace rl_training {
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "rl_training/data/best_episodes.h"
+#include "rl_training/data/dataset_builder.h"
 #include "rl_training/util/error.h"
 #include "tests/data/small_dataset.h"
 

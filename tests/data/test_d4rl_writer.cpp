@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "rl_training/data/d4rl.h"
+#include "rl_training/data/dataset_builder.h"
 #include "rl_training/data/dataset_file.h"
 #include "rl_training/data/npz.h"
 #include "rl_training/util/error.h"

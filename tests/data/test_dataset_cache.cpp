@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "rl_training/data/d4rl.h"
+#include "rl_training/data/dataset_builder.h"
 #include "rl_training/data/dataset_cache.h"
 #include "rl_training/data/npz.h"
 #include "rl_training/data/sampler.h"

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "rl_training/data/dataset_builder.h"
 #include "rl_training/data/dataset_file.h"
 #include "rl_training/data/hdf5_file.h"
 #include "rl_training/data/minari_writer.h"

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "rl_training/data/dataset_builder.h"
 #include "rl_training/data/mixing.h"
 #include "rl_training/util/error.h"
 #include "tests/data/small_dataset.h"

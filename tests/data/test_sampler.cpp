@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "rl_training/data/dataset_builder.h"
 #include "rl_training/data/normalizer.h"
 #include "rl_training/data/sampler.h"
 #include "rl_training/util/error.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "rl_training/data/action_bounds.h"
-#include "rl_training/data/transition_dataset.h"
+#include "rl_training/data/dataset_builder.h"
 #include "rl_training/util/error.h"
 #include "tests/data/small_dataset.h"
 

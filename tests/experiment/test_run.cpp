@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "build_info.h"
+#include "rl_training/data/dataset_builder.h"
 #include "rl_training/data/npz.h"
 #include "rl_training/envs/rollout.h"
 #include "rl_training/experiment/run.h"

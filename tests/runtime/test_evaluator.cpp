@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "rl_training/algorithms/registry.h"
+#include "rl_training/data/dataset_builder.h"
 #include "rl_training/envs/pendulum.h"
 #include "tests/runtime/fakes.h"
 

@@ -1,0 +1,108 @@
+#include "rl_training/data/flat_layout.h"
+
+#include <array>
+
+#include "rl_training/data/npy_header.h"
+#include "rl_training/util/error.h"
+
+namespace rl_training {
+namespace {
+
+using Names = FlatKeys::Names;
+
+// The name under which an array is stored, or nothing. Two names for one thing are refused.
+std::optional<std::string> find_key(ArraySource& source, const Names& names) {
+  std::optional<std::string> found;
+  for (const auto& name : names) {
+    if (!source.has(name)) continue;
+    if (found) {
+      throw Error(ErrorKind::data, source.place(name), "the same thing is also given as " + *found);
+    }
+    found = name;
+  }
+  return found;
+}
+
+std::string require_key(ArraySource& source, const Names& names) {
+  const auto key = find_key(source, names);
+  if (key) return *key;
+  throw Error(ErrorKind::data, source.place(names.front()), "the file has no such array");
+}
+
+[[noreturn]] void wrong_shape(ArraySource& source, const std::string& key,
+                              const std::string& wanted) {
+  throw Error(ErrorKind::data, source.place(key),
+              "wrong shape (expected " + wanted + ", got " + shape_text(source.shape(key)) + ")");
+}
+
+// dims < 0: any number of them.
+int64_t check_matrix(ArraySource& source, const std::string& key, int64_t rows, int64_t dims) {
+  const auto shape = source.shape(key);
+  if (shape.size() != 2 || shape[1] < 1 || (rows >= 0 && shape[0] != rows) ||
+      (dims >= 0 && shape[1] != dims)) {
+    wrong_shape(source, key,
+                "(" + (rows < 0 ? "rows" : std::to_string(rows)) + ", " +
+                    (dims < 0 ? "dims" : std::to_string(dims)) + ")");
+  }
+  return shape[1];
+}
+
+void check_vector(ArraySource& source, const std::string& key, int64_t rows) {
+  const auto shape = source.shape(key);
+  const bool column = shape.size() == 2 && shape[1] == 1;
+  if ((shape.size() != 1 && !column) || shape[0] != rows) {
+    wrong_shape(source, key, shape_text(std::array{rows}));
+  }
+}
+
+}  // namespace
+
+FlatKeys::Names FlatKeys::all() const {
+  Names names;
+  for (const auto* some :
+       {&obs, &actions, &rewards, &terminals, &timeouts, &next_obs, &terminals_fallback,
+        &episode_ends, &episode_starts, &next_actions, &next_action_valid}) {
+    names.insert(names.end(), some->begin(), some->end());
+  }
+  return names;
+}
+
+FlatLayout find_flat_layout(ArraySource& source, const FlatKeys& keys) {
+  FlatLayout layout;
+  layout.obs = require_key(source, keys.obs);
+  layout.actions = require_key(source, keys.actions);
+  layout.rewards = require_key(source, keys.rewards);
+  layout.terminals = find_key(source, keys.terminals);
+  if (!layout.terminals) {
+    layout.terminals = find_key(source, keys.terminals_fallback);
+    layout.dones = layout.terminals.has_value();
+  }
+  layout.timeouts = find_key(source, keys.timeouts);
+  layout.ends = find_key(source, keys.episode_ends);
+  layout.starts = find_key(source, keys.episode_starts);
+  layout.next_obs = find_key(source, keys.next_obs);
+  layout.next_actions = find_key(source, keys.next_actions);
+  layout.next_valid = find_key(source, keys.next_action_valid);
+  // Episode starts can stand in for terminals only where every last row is dropped anyway:
+  // guessing "never terminates" would be wrong.
+  if (!layout.terminals && (!layout.starts || layout.next_obs)) {
+    require_key(source, keys.terminals);
+  }
+
+  layout.obs_dim = check_matrix(source, layout.obs, -1, -1);
+  layout.rows = source.shape(layout.obs)[0];
+  if (layout.rows == 0) throw Error(ErrorKind::data, source.place(layout.obs), "no rows");
+  layout.action_dim = check_matrix(source, layout.actions, layout.rows, -1);
+  check_vector(source, layout.rewards, layout.rows);
+  if (layout.next_obs) check_matrix(source, *layout.next_obs, layout.rows, layout.obs_dim);
+  if (layout.next_actions) {
+    check_matrix(source, *layout.next_actions, layout.rows, layout.action_dim);
+  }
+  for (const auto& key :
+       {layout.terminals, layout.timeouts, layout.ends, layout.starts, layout.next_valid}) {
+    if (key) check_vector(source, *key, layout.rows);
+  }
+  return layout;
+}
+
+}  // namespace rl_training

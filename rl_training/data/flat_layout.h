@@ -1,0 +1,39 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rl_training/data/array_source.h"
+
+namespace rl_training {
+
+// Names under which a file may store each thing, all arrays having one entry for each step.
+// Required are observations, actions, rewards and terminals.
+struct FlatKeys {
+  using Names = std::vector<std::string>;
+  Names obs, actions, rewards, terminals, timeouts, next_obs;
+  // Used only where none of `terminals` is there: marks of every end, time-outs perhaps included.
+  Names terminals_fallback;
+  Names episode_ends;  // marks every last step, whatever ended the episode
+  Names episode_starts;
+  Names next_actions, next_action_valid;
+  // Whether a last step's next observation is believed even where it equals the first observation
+  // of the following episode. Some writers put that there for want of the true one.
+  bool trust_equal_successors = true;
+  bool true_successors = false;  // see LoggedSteps
+
+  Names all() const;
+};
+
+// The arrays of a file with shapes that fit each other. This comes before any data are read.
+struct FlatLayout {
+  std::string obs, actions, rewards;
+  std::optional<std::string> terminals, timeouts, ends, starts, next_obs, next_actions, next_valid;
+  bool dones = false;  // terminals_fallback was used
+  int64_t rows = 0, obs_dim = 0, action_dim = 0;
+};
+
+FlatLayout find_flat_layout(ArraySource& source, const FlatKeys& keys);
+
+}  // namespace rl_training
