@@ -7,8 +7,8 @@
 
 #include "rl_training/algorithms/registry.h"
 #include "rl_training/data/dataset_builder.h"
-#include "rl_training/models/gemm.h"
 #include "rl_training/models/kernels.h"
+#include "rl_training/models/product.h"
 #include "rl_training/util/text.h"
 
 namespace rl_training {
@@ -42,7 +42,7 @@ class Ours final : public Contender {
                  ObsNormalizer(work.obs_dim), Rng(2)),
         batch_(Batch::allocate(work.options->batch_size, work.obs_dim, work.action_dim,
                                find_algorithm(work.algo).wants_next_actions)) {
-    use_one_library_thread();
+    prepare_libraries();
     AlgorithmContext context;
     context.obs_dim = work.obs_dim;
     context.action_dim = work.action_dim;
@@ -109,7 +109,17 @@ class Products {
   void product(bool ta, bool tb, int64_t m, int64_t n, int64_t k) {
     const float* b = ta ? y_.data() : w_.data();
     float* c = ta ? g_.data() : y_.data();
-    gemm(ta, tb, m, n, k, x_.data(), ta ? m : k, b, tb ? k : n, 0.0f, c, n);
+    multiply({.transpose_a = ta,
+              .transpose_b = tb,
+              .m = m,
+              .n = n,
+              .k = k,
+              .a = x_.data(),
+              .lda = ta ? m : k,
+              .b = b,
+              .ldb = tb ? k : n,
+              .c = c,
+              .ldc = n});
   }
 
   Td3BcProducts size_;

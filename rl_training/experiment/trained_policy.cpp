@@ -14,7 +14,7 @@ TrainedPolicy::TrainedPolicy(TrainConfig config)
       pool_(std::make_unique<ThreadPool>(config_.threads > 0 ? static_cast<int>(config_.threads)
                                                              : available_cores())),
       normalizer_(env_.obs_dim) {
-  use_one_library_thread();
+  prepare_libraries();
   AlgorithmContext context;
   context.obs_dim = env_.obs_dim;
   context.action_dim = env_.action.dims();

@@ -3,9 +3,14 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/Parallel.h>
 
+#include "rl_training/models/tensor_memory.h"
+
 namespace rl_training {
 
-void use_one_library_thread() { at::set_num_threads(1); }
+void prepare_libraries() {
+  at::set_num_threads(1);
+  keep_tensor_memory();
+}
 
 torch::Tensor empty_floats(torch::IntArrayRef shape) {
   return torch::Tensor(at::detail::empty_cpu(shape, torch::kFloat, /*pin_memory=*/false));

@@ -12,8 +12,8 @@ struct Compute {
 };
 
 // Our pool is the only source of parallelism: ATen splits large reductions by its thread count,
-// which would change bits. Call once before training.
-void use_one_library_thread();
+// which would change bits. Tensors keep their memory (tensor_memory.h). Call once before training.
+void prepare_libraries();
 
 // An uninitialised float32 tensor on the CPU, by the short way: torch::empty asks the dispatcher.
 torch::Tensor empty_floats(torch::IntArrayRef shape);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "rl_training/models/compute.h"
+#include "rl_training/models/kernels.h"
 
 namespace rl_training {
 
@@ -13,13 +14,7 @@ namespace autograd = torch::autograd;
 
 namespace {
 
-constexpr float kLog2 = 0.693147181f, kHalfLogTwoPi = 0.918938533f;
-
-// log |d tanh(u) / du|, exact where log(1 - tanh(u)^2) has long lost its digits.
-float log_tanh_slope(float u) {
-  const float x = std::fabs(u);  // the slope is even in u
-  return 2.0f * (kLog2 - x - std::log1p(std::exp(-2.0f * x)));
-}
+constexpr float kHalfLogTwoPi = 0.918938533f;
 
 // Where the raw numbers of a row are, and where their gradients go.
 struct HeadView {
@@ -39,6 +34,16 @@ struct HeadView {
   }
   float log_std_at(int64_t row, int64_t j) const {
     return std::min(std::max(raw_log_std_at(row, j), low), high);
+  }
+  // exp(factor * log std), [rows, action_dim].
+  torch::Tensor exp_log_std(int64_t rows, float factor) const {
+    auto result = empty_floats({rows, action_dim});
+    float* out = result.data_ptr<float>();
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < action_dim; ++j) out[i * action_dim + j] = factor * log_std_at(i, j);
+    }
+    kernels().exp(out, rows * action_dim, out);
+    return result;
   }
   bool inside(int64_t row, int64_t j) const {
     const float raw = raw_log_std_at(row, j);
@@ -99,8 +104,11 @@ std::shared_ptr<Node> make_node(const GaussianHead& head, Args&&... args) {
 
 class SampleNode : public autograd::Node {
  public:
-  SampleNode(GaussianHead head, torch::Tensor noise, torch::Tensor actions)
-      : head_(std::move(head)), noise_(std::move(noise)), actions_(std::move(actions)) {}
+  SampleNode(GaussianHead head, torch::Tensor noise, torch::Tensor actions, torch::Tensor std)
+      : head_(std::move(head)),
+        noise_(std::move(noise)),
+        actions_(std::move(actions)),
+        std_(std::move(std)) {}
 
   // u = mean + std e. With g the gradient at u (through a: times 1 - a^2, through log p: the slope
   // term gives + 2 a), d mean = g and d log std = g std e - d log p.
@@ -116,6 +124,7 @@ class SampleNode : public autograd::Node {
     const float* gu = g_u.defined() ? g_u.data_ptr<float>() : nullptr;
     const float* e = noise_.data_ptr<float>();
     const float* a = actions_.data_ptr<float>();
+    const float* std = std_.data_ptr<float>();
     const int64_t samples = noise_.size(0), each = samples / head_.output.size(0);
     for (int64_t i = 0; i < samples; ++i) {
       const float d_log_prob = gl != nullptr ? gl[i] : 0.0f;
@@ -124,8 +133,8 @@ class SampleNode : public autograd::Node {
         float g = gu != nullptr ? gu[k] : 0.0f;
         if (ga != nullptr) g += head.squash ? ga[k] * (1.0f - a[k] * a[k]) : ga[k];
         if (head.squash) g += 2.0f * a[k] * d_log_prob;
-        const float std = std::exp(head.log_std_at(i / each, j));
-        out.add(head, i / each, j, g, g * std * e[k] - d_log_prob);
+        const float to_log_std = g * std[i / each * head.action_dim + j] * e[k] - d_log_prob;
+        out.add(head, i / each, j, g, to_log_std);
       }
     }
     return out.list();
@@ -133,7 +142,7 @@ class SampleNode : public autograd::Node {
 
  private:
   GaussianHead head_;
-  torch::Tensor noise_, actions_;
+  torch::Tensor noise_, actions_, std_;
 };
 
 class LogProbNode : public autograd::Node {
@@ -148,11 +157,13 @@ class LogProbNode : public autograd::Node {
     const auto gradient = gradients[0].contiguous();
     const float* g = gradient.data_ptr<float>();
     const float* u = unbounded_.data_ptr<float>();
+    const auto inverse_std = head.exp_log_std(unbounded_.size(0), -1.0f);
+    const float* inverse = inverse_std.data_ptr<float>();
     for (int64_t i = 0; i < unbounded_.size(0); ++i) {
       for (int64_t j = 0; j < head.action_dim; ++j) {
-        const float inverse_std = std::exp(-head.log_std_at(i, j));
-        const float z = (u[i * head.action_dim + j] - head.mean_at(i, j)) * inverse_std;
-        out.add(head, i, j, g[i] * z * inverse_std, g[i] * (z * z - 1.0f));
+        const int64_t k = i * head.action_dim + j;
+        const float z = (u[k] - head.mean_at(i, j)) * inverse[k];
+        out.add(head, i, j, g[i] * z * inverse[k], g[i] * (z * z - 1.0f));
       }
     }
     return out.list();
@@ -192,26 +203,32 @@ GaussianSample gaussian_sample(const GaussianHead& head, const torch::Tensor& no
   auto actions = empty_floats({samples, view.action_dim});
   auto unbounded = view.squash ? empty_floats({samples, view.action_dim}) : actions.detach();
   auto log_prob = empty_floats({samples});
+  const int64_t dims = view.action_dim, count = samples * dims;
+  const auto std = view.exp_log_std(rows, 1.0f), slope = empty_floats({count});
   const float* e = noise.data_ptr<float>();
-  float* a = actions.data_ptr<float>();
   float* u = unbounded.data_ptr<float>();
-  float* density = log_prob.data_ptr<float>();
+  for (int64_t k = 0; k < count; ++k) {
+    const int64_t row = k / dims / (samples / rows), j = k % dims;
+    u[k] = view.mean_at(row, j) + std.data_ptr<float>()[row * dims + j] * e[k];
+  }
+  if (view.squash) {
+    float* a = actions.data_ptr<float>();
+    std::copy(u, u + count, a);
+    kernels().tanh(a, count);
+    kernels().log_tanh_slope(u, count, slope.data_ptr<float>());
+  }
+  const float* lost = view.squash ? slope.data_ptr<float>() : nullptr;
   for (int64_t i = 0; i < samples; ++i) {
-    const int64_t row = i / (samples / rows);
     float sum = 0.0f;
-    for (int64_t j = 0; j < view.action_dim; ++j) {
-      const int64_t k = i * view.action_dim + j;
-      const float log_std = view.log_std_at(row, j);
-      u[k] = view.mean_at(row, j) + std::exp(log_std) * e[k];
-      sum += -0.5f * e[k] * e[k] - log_std - kHalfLogTwoPi;
-      if (!view.squash) continue;
-      sum -= log_tanh_slope(u[k]);
-      a[k] = std::tanh(u[k]);
+    for (int64_t j = 0; j < dims; ++j) {
+      const int64_t k = i * dims + j;
+      sum += -0.5f * e[k] * e[k] - view.log_std_at(i / (samples / rows), j) - kHalfLogTwoPi;
+      if (lost != nullptr) sum -= lost[k];
     }
-    density[i] = sum;
+    log_prob.data_ptr<float>()[i] = sum;
   }
   if (wants_gradient(head)) {
-    const auto node = make_node<SampleNode>(head, noise, actions.detach());
+    const auto node = make_node<SampleNode>(head, noise, actions.detach(), std);
     autograd::set_history(actions, node);
     autograd::set_history(log_prob, node);
     autograd::set_history(unbounded, node);
@@ -232,21 +249,26 @@ torch::Tensor gaussian_log_prob(const GaussianHead& head, const torch::Tensor& a
   const auto given = actions.contiguous();
   auto unbounded = view.squash ? torch::empty_like(given) : given.detach();
   auto log_prob = empty_floats({rows});
+  const int64_t dims = view.action_dim, count = rows * dims;
+  const auto inverse_std = view.exp_log_std(rows, -1.0f), slope = empty_floats({count});
   constexpr float kLimit = static_cast<float>(kActionLimit);
   const float* a = given.data_ptr<float>();
   float* u = unbounded.data_ptr<float>();
+  if (view.squash) {
+    for (int64_t k = 0; k < count; ++k) {
+      const float clipped = std::min(std::max(a[k], -kLimit), kLimit);
+      u[k] = 0.5f * (std::log1p(clipped) - std::log1p(-clipped));
+    }
+    kernels().log_tanh_slope(u, count, slope.data_ptr<float>());
+  }
+  const float* lost = view.squash ? slope.data_ptr<float>() : nullptr;
   for (int64_t i = 0; i < rows; ++i) {
     float sum = 0.0f;
-    for (int64_t j = 0; j < view.action_dim; ++j) {
-      const int64_t k = i * view.action_dim + j;
-      if (view.squash) {
-        const float clipped = std::min(std::max(a[k], -kLimit), kLimit);
-        u[k] = 0.5f * (std::log1p(clipped) - std::log1p(-clipped));
-        sum -= log_tanh_slope(u[k]);
-      }
-      const float log_std = view.log_std_at(i, j);
-      const float z = (u[k] - view.mean_at(i, j)) * std::exp(-log_std);
-      sum += -0.5f * z * z - log_std - kHalfLogTwoPi;
+    for (int64_t j = 0; j < dims; ++j) {
+      const int64_t k = i * dims + j;
+      if (lost != nullptr) sum -= lost[k];
+      const float z = (u[k] - view.mean_at(i, j)) * inverse_std.data_ptr<float>()[k];
+      sum += -0.5f * z * z - view.log_std_at(i, j) - kHalfLogTwoPi;
     }
     log_prob.data_ptr<float>()[i] = sum;
   }

@@ -3,6 +3,18 @@
 // that the linker keeps for everyone.
 #include "rl_training/models/kernels.h"
 
+// glibc has these for whole vectors, to a few units in the last place.
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__)
+#define VECTOR_FUNCTION __attribute__((simd("notinbranch"), const))
+#else
+#define VECTOR_FUNCTION __attribute__((const))
+#endif
+extern "C" {
+VECTOR_FUNCTION float tanhf(float);
+VECTOR_FUNCTION float expf(float);
+VECTOR_FUNCTION float log1pf(float);
+}
+
 namespace rl_training::KERNEL_SET {
 namespace {
 
@@ -29,6 +41,43 @@ void relu(float* y, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     y[i] = y[i] > 0.0f ? y[i] : (y[i] == y[i] ? 0.0f : y[i]);  // NaN stays NaN
   }
+}
+
+// Whole vectors only, the last one filled up: what a number becomes does not depend on its place.
+template <class Function>
+void apply(const float* x, int64_t count, float* y, Function function) {
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const int64_t rest = count - i;
+    float lanes[kLanes] = {};
+    if (rest >= kLanes) {
+      __builtin_memcpy(lanes, x + i, sizeof lanes);
+    } else {
+      for (int64_t k = 0; k < rest; ++k) lanes[k] = x[i + k];
+    }
+    for (int64_t k = 0; k < kLanes; ++k) lanes[k] = function(lanes[k]);
+    if (rest >= kLanes) {
+      __builtin_memcpy(y + i, lanes, sizeof lanes);
+    } else {
+      for (int64_t k = 0; k < rest; ++k) y[i + k] = lanes[k];
+    }
+  }
+}
+
+void tanh(float* y, int64_t count) {
+  apply(y, count, y, [](float value) { return tanhf(value); });
+}
+
+void exp(const float* x, int64_t count, float* y) {
+  apply(x, count, y, [](float value) { return expf(value); });
+}
+
+// 2 (log 2 - |u| - log(1 + exp(-2 |u|))): the slope is even in u.
+void log_tanh_slope(const float* u, int64_t count, float* out) {
+  constexpr float kLog2 = 0.693147181f;
+  apply(u, count, out, [](float value) {
+    const float size = value < 0.0f ? -value : value;
+    return 2.0f * (kLog2 - size - log1pf(expf(-2.0f * size)));
+  });
 }
 
 void relu_backward(float* delta, const float* activation, int64_t count) {
@@ -120,10 +169,19 @@ void row_dot(const float* x, const float* w, float bias, int64_t rows, int64_t c
   for (int64_t i = 0; i < rows; ++i) y[i] = dot(x + i * columns, w, columns) + bias;
 }
 
-void outer(const float* d, const float* w, int64_t rows, int64_t columns, float* out) {
+void outer(const float* d, const float* w, const float* keep, int64_t rows, int64_t columns,
+           float* out) {
   for (int64_t i = 0; i < rows; ++i) {
     float* row = out + i * columns;
-    for (int64_t j = 0; j < columns; ++j) row[j] = d[i] * w[j];
+    if (keep == nullptr) {
+      for (int64_t j = 0; j < columns; ++j) row[j] = d[i] * w[j];
+      continue;
+    }
+    const float* kept = keep + i * columns;
+    for (int64_t j = 0; j < columns; ++j) {
+      const float value = d[i] * w[j];
+      row[j] = kept[j] > 0.0f ? value : 0.0f;
+    }
   }
 }
 
@@ -207,6 +265,13 @@ double fma_loop(int64_t rounds) {
 
 }  // namespace
 
+#if defined(__AVX512F__)
+void multiply_small(const Product& work, float* scratch);  // product_avx512.cpp
+constexpr auto* kMultiplySmall = &multiply_small;
+#else
+constexpr void (*kMultiplySmall)(const Product&, float*) = nullptr;
+#endif
+
 #define KERNEL_TEXT_(set) #set
 #define KERNEL_TEXT(set) KERNEL_TEXT_(set)
 
@@ -215,6 +280,9 @@ const Kernels kKernels = {KERNEL_TEXT(KERNEL_SET),
                           add_bias,
                           add_bias_relu,
                           relu,
+                          tanh,
+                          exp,
+                          log_tanh_slope,
                           relu_backward,
                           tanh_backward,
                           column_sum,
@@ -227,6 +295,7 @@ const Kernels kKernels = {KERNEL_TEXT(KERNEL_SET),
                           quantile_huber,
                           adam,
                           polyak,
+                          kMultiplySmall,
                           fma_loop};
 
 }  // namespace rl_training::KERNEL_SET

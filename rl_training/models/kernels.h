@@ -3,6 +3,8 @@
 
 namespace rl_training {
 
+struct Product;
+
 struct AdamStep {
   float beta1, beta2, eps, weight_decay;
   float step_size;          // learning rate / (1 - beta1^t)
@@ -18,6 +20,10 @@ struct Kernels {
   void (*add_bias)(float* y, const float* bias, int64_t rows, int64_t columns);
   void (*add_bias_relu)(float* y, const float* bias, int64_t rows, int64_t columns);
   void (*relu)(float* y, int64_t count);
+  void (*tanh)(float* y, int64_t count);
+  void (*exp)(const float* x, int64_t count, float* y);
+  // out = log |d tanh(u) / du|, exact where log(1 - tanh(u)^2) has long lost its digits
+  void (*log_tanh_slope)(const float* u, int64_t count, float* out);
   // delta *= (activation > 0)
   void (*relu_backward)(float* delta, const float* activation, int64_t count);
   // delta *= 1 - activation^2
@@ -36,8 +42,9 @@ struct Kernels {
   // y[i] = sum_j x[i, j] * w[j] + bias
   void (*row_dot)(const float* x, const float* w, float bias, int64_t rows, int64_t columns,
                   float* y);
-  // out[i, j] = d[i] * w[j]
-  void (*outer)(const float* d, const float* w, int64_t rows, int64_t columns, float* out);
+  // out[i, j] = d[i] * w[j]; with `keep`, 0 where keep[i, j] is not positive
+  void (*outer)(const float* d, const float* w, const float* keep, int64_t rows, int64_t columns,
+                float* out);
   // out[j] = sum_i d[i] * x[i, j]
   void (*weighted_column_sum)(const float* d, const float* x, int64_t rows, int64_t columns,
                               float* out);
@@ -46,10 +53,14 @@ struct Kernels {
   void (*adam)(float* p, float* m, float* v, const float* g, int64_t count, const AdamStep& step);
   // target += tau * (source - target)
   void (*polyak)(float* target, const float* source, int64_t count, float tau);
+  // A product within the limits of product.h; null where this set has none of its own.
+  void (*multiply_small)(const Product& work, float* scratch);
   // Fused multiply-adds that wait for nothing, for `bench`; returns their number of operations.
   double (*fma_loop)(int64_t rounds);
 };
 
+// RL_TRAINING_KERNELS=baseline|avx2|avx512 asks for a narrower set, for instance to get the bits of
+// another machine; Error{config} where this processor has it not.
 const Kernels& kernels();
 
 }  // namespace rl_training

@@ -1,13 +1,10 @@
 #include "rl_training/models/mlp_kernel.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
-#include <new>
 
 #include "rl_training/models/compute.h"
-#include "rl_training/models/gemm.h"
 #include "rl_training/models/kernels.h"
+#include "rl_training/models/product.h"
 
 namespace rl_training {
 namespace {
@@ -20,18 +17,6 @@ constexpr int64_t kColumnsOfBlock = 128;
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
-
-void FloatBuffer::Free::operator()(float* pointer) const { std::free(pointer); }
-
-float* FloatBuffer::reserve(int64_t count) {
-  if (count > capacity_) {
-    const size_t bytes = static_cast<size_t>(ceil_div(count, 16)) * 64;
-    data_.reset(static_cast<float*>(std::aligned_alloc(64, bytes)));
-    if (!data_) throw std::bad_alloc();
-    capacity_ = count;
-  }
-  return data_.get();
-}
 
 MlpKernel::MlpKernel(const MlpSpec& spec, ThreadPool* pool)
     : spec_(spec), layout_(spec), pool_(pool) {
@@ -86,8 +71,17 @@ void MlpKernel::forward_chunk(const float* member, const float* x, int64_t first
     auto& buffer = spec_.layer_norm == LayerNorm::after_activation ? workspace.before_norm[i]
                                                                    : workspace.activation[i];
     float* out = buffer.data() + offset_rows * layer.outputs;
-    gemm(false, false, count, layer.outputs, layer.inputs, in, layer.inputs, member + layer.weight,
-         layer.outputs, 0.0f, out, layer.outputs);
+    multiply({.m = count,
+              .n = layer.outputs,
+              .k = layer.inputs,
+              .a = in,
+              .lda = layer.inputs,
+              .b = member + layer.weight,
+              .ldb = layer.outputs,
+              .c = out,
+              .ldc = layer.outputs,
+              .then = relu_after_product() ? Product::Then::add_bias_relu : Product::Then::add_bias,
+              .operand = member + layer.bias});
     activate(i, member, offset_rows, count, workspace);
     in = workspace.activation[i].data() + offset_rows * layer.outputs;
   }
@@ -96,19 +90,27 @@ void MlpKernel::forward_chunk(const float* member, const float* x, int64_t first
   if (layer.outputs == 1) {
     k.row_dot(in, member + layer.weight, member[layer.bias], count, layer.inputs, out);
   } else {
-    gemm(false, false, count, layer.outputs, layer.inputs, in, layer.inputs, member + layer.weight,
-         layer.outputs, 0.0f, out, layer.outputs);
-    k.add_bias(out, member + layer.bias, count, layer.outputs);
+    multiply({.m = count,
+              .n = layer.outputs,
+              .k = layer.inputs,
+              .a = in,
+              .lda = layer.inputs,
+              .b = member + layer.weight,
+              .ldb = layer.outputs,
+              .c = out,
+              .ldc = layer.outputs,
+              .then = Product::Then::add_bias,
+              .operand = member + layer.bias});
   }
   const int64_t values = count * layer.outputs;
   if (spec_.output_activation == Activation::tanh) {
-    for (int64_t j = 0; j < values; ++j) out[j] = std::tanh(out[j]);
+    k.tanh(out, values);
   } else if (spec_.output_activation == Activation::relu) {
     k.relu(out, values);
   }
 }
 
-// Bias, activation and LayerNorm of a hidden block, on rows whose product was just formed.
+// Activation and LayerNorm of a hidden block, as far as its product has not done it already.
 void MlpKernel::activate(size_t index, const float* member, int64_t offset_rows, int64_t count,
                          MlpWorkspace& workspace) const {
   const auto& k = kernels();
@@ -116,13 +118,9 @@ void MlpKernel::activate(size_t index, const float* member, int64_t offset_rows,
   const int64_t width = layer.outputs;
   const int64_t offset = offset_rows * width;
   float* out = workspace.activation[index].data() + offset;
-  const auto bias_and_activation = [&](float* values, const float* bias) {
-    if (spec_.activation == Activation::relu) {
-      bias != nullptr ? k.add_bias_relu(values, bias, count, width) : k.relu(values, count * width);
-      return;
-    }
-    if (bias != nullptr) k.add_bias(values, bias, count, width);
-    for (int64_t j = 0; j < count * width; ++j) values[j] = std::tanh(values[j]);
+  const auto apply_activation = [&](float* values) {
+    if (spec_.activation == Activation::tanh) return k.tanh(values, count * width);
+    if (!relu_after_product()) k.relu(values, count * width);
   };
   const auto normalise = [&](const float* values) {
     k.layer_norm(values, member + layer.gain, member + layer.shift,
@@ -132,16 +130,15 @@ void MlpKernel::activate(size_t index, const float* member, int64_t offset_rows,
   };
   switch (spec_.layer_norm) {
     case LayerNorm::none:
-      bias_and_activation(out, member + layer.bias);
+      apply_activation(out);
       break;
     case LayerNorm::before_activation:
-      k.add_bias(out, member + layer.bias, count, width);
       normalise(out);
-      bias_and_activation(out, nullptr);
+      apply_activation(out);
       break;
     case LayerNorm::after_activation: {
       float* before = workspace.before_norm[index].data() + offset;
-      bias_and_activation(before, member + layer.bias);
+      apply_activation(before);
       normalise(before);
       break;
     }
@@ -209,24 +206,44 @@ void MlpKernel::backward_chunk(const float* parameters, const float* y, const fl
     const auto& layer = layout_.layers[i];
     const float* delta = workspace.delta[i].data() + offset_rows * layer.outputs;
     float* below = workspace.delta[i - 1].data() + offset_rows * layer.inputs;
+    const float* keep = relu_undone_after_product()
+                            ? workspace.activation[i - 1].data() + offset_rows * layer.inputs
+                            : nullptr;
     if (layer.outputs == 1) {
-      k.outer(delta, member + layer.weight, count, layer.inputs, below);
+      k.outer(delta, member + layer.weight, keep, count, layer.inputs, below);
     } else {
-      gemm(false, true, count, layer.inputs, layer.outputs, delta, layer.outputs,
-           member + layer.weight, layer.outputs, 0.0f, below, layer.inputs);
+      multiply({.transpose_b = true,
+                .m = count,
+                .n = layer.inputs,
+                .k = layer.outputs,
+                .a = delta,
+                .lda = layer.outputs,
+                .b = member + layer.weight,
+                .ldb = layer.outputs,
+                .c = below,
+                .ldc = layer.inputs,
+                .then = keep != nullptr ? Product::Then::keep_positive : Product::Then::nothing,
+                .operand = keep});
     }
     activate_backward(i - 1, member, member_index, chunk, offset_rows, count, workspace);
   }
   if (wanted.input != nullptr) {
     const auto& layer = layout_.layers[0];
-    gemm(false, true, count, wanted.input_count, layer.outputs,
-         workspace.delta[0].data() + offset_rows * layer.outputs, layer.outputs,
-         member + layer.weight + wanted.input_first * layer.outputs, layer.outputs, 0.0f,
-         workspace.input_delta.data() + offset_rows * wanted.input_count, wanted.input_count);
+    multiply({.transpose_b = true,
+              .m = count,
+              .n = wanted.input_count,
+              .k = layer.outputs,
+              .a = workspace.delta[0].data() + offset_rows * layer.outputs,
+              .lda = layer.outputs,
+              .b = member + layer.weight + wanted.input_first * layer.outputs,
+              .ldb = layer.outputs,
+              .c = workspace.input_delta.data() + offset_rows * wanted.input_count,
+              .ldc = wanted.input_count});
   }
 }
 
-// Turns the gradient at a hidden block's output into the gradient at its product, in place.
+// Turns the gradient at a hidden block's output into the gradient at its product, in place, as far
+// as the product that formed it has not done so already.
 void MlpKernel::activate_backward(size_t index, const float* member, int64_t member_index,
                                   int64_t chunk, int64_t offset_rows, int64_t count,
                                   MlpWorkspace& workspace) const {
@@ -236,10 +253,10 @@ void MlpKernel::activate_backward(size_t index, const float* member, int64_t mem
   const int64_t offset = offset_rows * width;
   float* delta = workspace.delta[index].data() + offset;
   const auto undo_activation = [&](const float* activation) {
-    if (spec_.activation == Activation::relu) {
-      k.relu_backward(delta, activation, count * width);
-    } else {
+    if (spec_.activation == Activation::tanh) {
       k.tanh_backward(delta, activation, count * width);
+    } else if (!relu_undone_after_product()) {
+      k.relu_backward(delta, activation, count * width);
     }
   };
   const auto undo_norm = [&] {
@@ -281,8 +298,16 @@ void MlpKernel::weight_gradient(size_t index, int64_t member_index, int64_t bloc
     const bool whole = spec_.members > 1;
     const int64_t first = whole ? 0 : block * kColumnsOfBlock;
     const int64_t count = whole ? layer.outputs : std::min(kColumnsOfBlock, layer.outputs - first);
-    gemm(true, false, layer.inputs, count, rows, in, layer.inputs, delta + first, layer.outputs,
-         0.0f, member + layer.weight + first, layer.outputs);
+    multiply({.transpose_a = true,
+              .m = layer.inputs,
+              .n = count,
+              .k = rows,
+              .a = in,
+              .lda = layer.inputs,
+              .b = delta + first,
+              .ldb = layer.outputs,
+              .c = member + layer.weight + first,
+              .ldc = layer.outputs});
   }
   if (block != 0) return;
   k.column_sum(delta, rows, layer.outputs, member + layer.bias);

@@ -3,24 +3,11 @@
 #include <memory>
 #include <vector>
 
+#include "rl_training/models/float_buffer.h"
 #include "rl_training/models/mlp_spec.h"
 #include "rl_training/util/thread_pool.h"
 
 namespace rl_training {
-
-// Memory that is reused from call to call and only ever grows.
-class FloatBuffer {
- public:
-  float* reserve(int64_t count);
-  float* data() const { return data_.get(); }
-
- private:
-  struct Free {
-    void operator()(float* pointer) const;
-  };
-  std::unique_ptr<float, Free> data_;
-  int64_t capacity_ = 0;
-};
 
 // What one forward pass keeps for its backward pass.
 struct MlpWorkspace {
@@ -58,6 +45,13 @@ class MlpKernel {
 
  private:
   int64_t chunk_rows() const;
+  // Whether relu goes with the product of a hidden layer, forward and backward.
+  bool relu_after_product() const {
+    return spec_.activation == Activation::relu && spec_.layer_norm != LayerNorm::before_activation;
+  }
+  bool relu_undone_after_product() const {
+    return spec_.activation == Activation::relu && spec_.layer_norm != LayerNorm::after_activation;
+  }
   void forward_chunk(const float* member, const float* x, int64_t first, int64_t count,
                      int64_t member_index, MlpWorkspace& workspace, float* y) const;
   void activate(size_t layer, const float* member, int64_t offset_rows, int64_t count,

@@ -89,7 +89,7 @@ torch::Tensor some_obs(int64_t rows = 7) {
 
 class AlgorithmContract : public testing::TestWithParam<std::string> {
  protected:
-  static void SetUpTestSuite() { use_one_library_thread(); }
+  static void SetUpTestSuite() { prepare_libraries(); }
   const AlgorithmInfo& info_ = find_algorithm(GetParam());
 };
 

@@ -68,15 +68,57 @@ TEST(Kernels, ChosenSetAgreesWithTheBaseline) {
   both([&](const Kernels& k, Values& v, Values& e) {
     k.row_dot(v.data(), row.data(), 0.5f, kRows, kColumns, e.data());
   });
-  both([&](const Kernels& k, Values& v, Values&) {
-    k.outer(column.data(), row.data(), kRows, kColumns, v.data());
+  both([&](const Kernels& k, Values& v, Values& e) {
+    k.outer(column.data(), row.data(), nullptr, kRows, kColumns, v.data());
+    k.outer(column.data(), row.data(), other.data(), kRows, kColumns, e.data());
   });
+  both([&](const Kernels& k, Values& v, Values& e) {
+    k.log_tanh_slope(v.data(), kRows * kColumns, e.data());
+    k.tanh(v.data(), kRows * kColumns);
+  });
+  both(
+      [&](const Kernels& k, Values& v, Values& e) { k.exp(v.data(), kRows * kColumns, e.data()); });
   both([&](const Kernels& k, Values& v, Values& e) {
     k.weighted_column_sum(column.data(), v.data(), kRows, kColumns, e.data());
   });
   both([&](const Kernels& k, Values& v, Values&) {
     k.polyak(v.data(), other.data(), kRows * kColumns, 0.3f);
   });
+}
+
+TEST(Kernels, OuterKeepsWhatItShould) {
+  const float d[2] = {2, -3}, w[3] = {1, 10, 100}, keep[6] = {1, 0, -1, 0.5f, 2, 0};
+  float out[6];
+  kernels().outer(d, w, keep, 2, 3, out);
+  const float expected[6] = {2, 0, 0, -3, -30, 0};
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(out[i], expected[i]);
+}
+
+// Against double precision, also where tanh is 1 to all digits; what a number becomes depends
+// neither on its place nor on its neighbours.
+TEST(Kernels, FunctionsAreRightToAFewUnits) {
+  std::vector<float> x;
+  for (float value = -100.0f; value <= 100.0f; value += 0.37f) x.push_back(value);
+  x.insert(x.end(), {0.0f, 1e-6f, -1e-6f, 9.0f, -9.0f});
+  const auto count = static_cast<int64_t>(x.size());
+  std::vector<float> tanh = x, slope(x.size()), exp(x.size());
+  kernels().tanh(tanh.data(), count);
+  kernels().log_tanh_slope(x.data(), count, slope.data());
+  kernels().exp(x.data(), count, exp.data());
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double u = x[i], size = std::abs(u);
+    const double log_slope = 2 * (std::log(2.0) - size - std::log1p(std::exp(-2 * size)));
+    EXPECT_NEAR(tanh[i], std::tanh(u), 5e-7 * std::abs(std::tanh(u)));
+    EXPECT_NEAR(slope[i], log_slope, 3e-7 * (1 + std::abs(log_slope)));
+    if (size < 80) {
+      EXPECT_NEAR(exp[i], std::exp(u), 5e-7 * std::exp(u));
+    }
+    float alone = x[i], alone_exp = 0;
+    kernels().tanh(&alone, 1);
+    kernels().exp(&x[i], 1, &alone_exp);
+    EXPECT_EQ(alone, tanh[i]);
+    EXPECT_EQ(alone_exp, exp[i]);
+  }
 }
 
 TEST(Kernels, ReluKeepsNaN) {

@@ -9,7 +9,7 @@ namespace rl_training::test_evaluator {
 namespace {
 
 std::unique_ptr<Algorithm> small_policy() {
-  use_one_library_thread();
+  prepare_libraries();
   const auto& info = find_algorithm("td3_bc");
   const auto options = info.make_options();
   options->hidden_sizes = {16};

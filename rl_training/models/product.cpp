@@ -1,0 +1,58 @@
+#include "rl_training/models/product.h"
+
+#include <dnnl.h>
+#include <omp.h>
+
+#include <string_view>
+
+#include "rl_training/models/float_buffer.h"
+#include "rl_training/models/kernels.h"
+
+namespace rl_training {
+namespace {
+
+// As wide as our own loops and no wider. It must be said before the first product.
+void agree_on_instructions() {
+  const std::string_view chosen = kernels().name;
+  if (chosen == "avx2") dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx2);
+  if (chosen == "baseline") dnnl_set_max_cpu_isa(dnnl_cpu_isa_sse41);
+}
+
+// Where our own product is at least as fast as oneDNN's: whole vectors, and few enough of them.
+bool is_small(const Product& work) {
+  return work.n % kSmallWidth == 0 && work.k <= kSmallDepth &&
+         (!work.transpose_b || work.k % kSmallWidth == 0);
+}
+
+void finish_row(const Product& work, int64_t row) {
+  float* c = work.c + row * work.ldc;
+  switch (work.then) {
+    case Product::Then::nothing:
+      return;
+    case Product::Then::add_bias:
+      return kernels().add_bias(c, work.operand, 1, work.n);
+    case Product::Then::add_bias_relu:
+      return kernels().add_bias_relu(c, work.operand, 1, work.n);
+    case Product::Then::keep_positive:
+      return kernels().relu_backward(c, work.operand + row * work.ldc, work.n);
+  }
+}
+
+}  // namespace
+
+void multiply(const Product& work) {
+  if (kernels().multiply_small != nullptr && is_small(work)) {
+    thread_local FloatBuffer scratch;
+    return kernels().multiply_small(work, scratch.reserve(kSmallDepth * kSmallStrip));
+  }
+  static const bool agreed = (agree_on_instructions(), true);
+  // oneDNN threads by OpenMP, whose thread count is kept by thread: parallelism is ours alone.
+  thread_local const bool one_thread = (omp_set_num_threads(1), true);
+  static_cast<void>(agreed && one_thread);
+  dnnl_sgemm(work.transpose_a ? 'T' : 'N', work.transpose_b ? 'T' : 'N', work.m, work.n, work.k,
+             1.0f, work.a, work.lda, work.b, work.ldb, 0.0f, work.c, work.ldc);
+  if (work.then == Product::Then::nothing) return;
+  for (int64_t row = 0; row < work.m; ++row) finish_row(work, row);
+}
+
+}  // namespace rl_training
