@@ -207,9 +207,13 @@ GaussianSample gaussian_sample(const GaussianHead& head, const torch::Tensor& no
   const auto std = view.exp_log_std(rows, 1.0f), slope = empty_floats({count});
   const float* e = noise.data_ptr<float>();
   float* u = unbounded.data_ptr<float>();
-  for (int64_t k = 0; k < count; ++k) {
-    const int64_t row = k / dims / (samples / rows), j = k % dims;
-    u[k] = view.mean_at(row, j) + std.data_ptr<float>()[row * dims + j] * e[k];
+  const float* spread = std.data_ptr<float>();
+  const int64_t each = samples / rows;
+  for (int64_t i = 0, k = 0; i < samples; ++i) {
+    const int64_t row = i / each;
+    for (int64_t j = 0; j < dims; ++j, ++k) {
+      u[k] = view.mean_at(row, j) + spread[row * dims + j] * e[k];
+    }
   }
   if (view.squash) {
     float* a = actions.data_ptr<float>();
@@ -218,14 +222,15 @@ GaussianSample gaussian_sample(const GaussianHead& head, const torch::Tensor& no
     kernels().log_tanh_slope(u, count, slope.data_ptr<float>());
   }
   const float* lost = view.squash ? slope.data_ptr<float>() : nullptr;
-  for (int64_t i = 0; i < samples; ++i) {
+  float* density = log_prob.data_ptr<float>();
+  for (int64_t i = 0, k = 0; i < samples; ++i) {
+    const int64_t row = i / each;
     float sum = 0.0f;
-    for (int64_t j = 0; j < dims; ++j) {
-      const int64_t k = i * dims + j;
-      sum += -0.5f * e[k] * e[k] - view.log_std_at(i / (samples / rows), j) - kHalfLogTwoPi;
+    for (int64_t j = 0; j < dims; ++j, ++k) {
+      sum += -0.5f * e[k] * e[k] - view.log_std_at(row, j) - kHalfLogTwoPi;
       if (lost != nullptr) sum -= lost[k];
     }
-    log_prob.data_ptr<float>()[i] = sum;
+    density[i] = sum;
   }
   if (wants_gradient(head)) {
     const auto node = make_node<SampleNode>(head, noise, actions.detach(), std);

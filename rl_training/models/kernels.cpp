@@ -105,10 +105,12 @@ void column_dot(const float* delta, const float* other, int64_t rows, int64_t co
   }
 }
 
-float sum_lanes(const float* lanes) {
-  float total = 0.0f;
-  for (int64_t k = 0; k < kLanes; ++k) total += lanes[k];
-  return total;
+// Halves are added to halves, the same for every instruction set.
+float sum_lanes(float* lanes) {
+  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+    for (int64_t k = 0; k < half; ++k) lanes[k] += lanes[k + half];
+  }
+  return lanes[0];
 }
 
 float dot(const float* a, const float* b, int64_t count) {

@@ -227,7 +227,12 @@ void MlpKernel::backward_chunk(const float* parameters, const float* y, const fl
     }
     activate_backward(i - 1, member, member_index, chunk, offset_rows, count, workspace);
   }
-  if (wanted.input != nullptr) {
+  if (wanted.input != nullptr && wanted.input_count == 1) {
+    const auto& layer = layout_.layers[0];
+    k.row_dot(workspace.delta[0].data() + offset_rows * layer.outputs,
+              member + layer.weight + wanted.input_first * layer.outputs, 0.0f, count,
+              layer.outputs, workspace.input_delta.data() + offset_rows);
+  } else if (wanted.input != nullptr) {
     const auto& layer = layout_.layers[0];
     multiply({.transpose_b = true,
               .m = count,

@@ -18,10 +18,10 @@ void agree_on_instructions() {
   if (chosen == "baseline") dnnl_set_max_cpu_isa(dnnl_cpu_isa_sse41);
 }
 
-// Where our own product is at least as fast as oneDNN's: whole vectors, and few enough of them.
+// Where our own product is at least as fast as oneDNN's.
 bool is_small(const Product& work) {
-  return work.n % kSmallWidth == 0 && work.k <= kSmallDepth &&
-         (!work.transpose_b || work.k % kSmallWidth == 0);
+  const bool whole_vectors = work.n % 16 == 0 && (!work.transpose_b || work.k % 16 == 0);
+  return work.k <= kSmallDepth && (whole_vectors || work.m * work.k <= 128 * 128);
 }
 
 void finish_row(const Product& work, int64_t row) {
@@ -43,7 +43,7 @@ void finish_row(const Product& work, int64_t row) {
 void multiply(const Product& work) {
   if (kernels().multiply_small != nullptr && is_small(work)) {
     thread_local FloatBuffer scratch;
-    return kernels().multiply_small(work, scratch.reserve(kSmallDepth * kSmallStrip));
+    return kernels().multiply_small(work, scratch.reserve(kSmallScratch));
   }
   static const bool agreed = (agree_on_instructions(), true);
   // oneDNN threads by OpenMP, whose thread count is kept by thread: parallelism is ours alone.

@@ -22,8 +22,7 @@ struct Product {
 
 void multiply(const Product& work);
 
-// Limits of Kernels::multiply_small: n is a multiple of the width, and so is k where b is
-// transposed; k is at most the depth. The scratch memory holds depth * strip floats.
-constexpr int64_t kSmallWidth = 16, kSmallDepth = 512, kSmallStrip = 64;
+// For Kernels::multiply_small: k is at most the depth, and the scratch memory has so many floats.
+constexpr int64_t kSmallDepth = 512, kSmallScratch = 64 * (kSmallDepth + 48);
 
 }  // namespace rl_training

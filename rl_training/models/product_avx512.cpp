@@ -111,18 +111,52 @@ void transpose_square(const float* from, int64_t from_row, float* to, int64_t to
   for (int i = 0; i < kWidth; ++i) store(to + i * to_row, rows[i]);
 }
 
-// Columns [first, first + columns) of op(b), row after row.
-void pack(const Product& work, int64_t first, int64_t columns, float* out) {
-  for (int64_t j = 0; j < columns; j += kWidth) {
+// Columns [first, first + columns) of op(b) in rows of `width`, zeros behind.
+void pack(const Product& work, int64_t first, int64_t columns, int64_t width, float* out) {
+  const int64_t whole = columns / kWidth * kWidth;
+  const int64_t deep = work.transpose_b ? work.k / kWidth * kWidth : work.k;
+  for (int64_t j = 0; j < whole; j += kWidth) {
+    const float* from = work.b + (work.transpose_b ? (first + j) * work.ldb : first + j);
     if (work.transpose_b) {
-      const float* from = work.b + (first + j) * work.ldb;
-      for (int64_t p = 0; p < work.k; p += kWidth) {
-        transpose_square(from + p, work.ldb, out + p * columns + j, columns);
+      for (int64_t p = 0; p < deep; p += kWidth) {
+        transpose_square(from + p, work.ldb, out + p * width + j, width);
       }
     } else {
-      const float* from = work.b + first + j;
-      for (int64_t p = 0; p < work.k; ++p) {
-        store(out + p * columns + j, load(from + p * work.ldb));
+      for (int64_t p = 0; p < deep; ++p) store(out + p * width + j, load(from + p * work.ldb));
+    }
+  }
+  const int64_t across = work.transpose_b ? work.ldb : 1, down = work.transpose_b ? 1 : work.ldb;
+  const float* b = work.b + first * across;
+  for (int64_t p = 0; p < work.k; ++p) {  // what no vector or square has reached
+    float* row = out + p * width;
+    if (whole < width) store(row + whole, Vector{});
+    for (int64_t j = p < deep ? whole : 0; j < columns; ++j) row[j] = b[p * down + j * across];
+  }
+}
+
+// A strip that ends inside a vector is formed beside its place.
+void form_narrow_strip(const Product& work, const Strip& strip, int64_t vectors, int64_t columns,
+                       float* scratch) {
+  constexpr int64_t kRows = 8 * kTileRows;
+  for (int64_t first = 0; first < work.m; first += kRows) {
+    const int64_t rows = work.m - first < kRows ? work.m - first : kRows;
+    Strip beside = strip;
+    beside.a += first * strip.a_row;
+    beside.c = scratch;
+    beside.c_row = vectors * kWidth;
+    form_strip<kTileVectors, Then::nothing>(vectors, beside, rows);
+    for (int64_t i = 0; i < rows; ++i) {
+      const int64_t place = (first + i) * strip.c_row;
+      for (int64_t j = 0; j < columns; ++j) {
+        float value = scratch[i * beside.c_row + j];
+        if (work.then == Then::add_bias || work.then == Then::add_bias_relu) {
+          value += strip.operand[j];
+        }
+        if (work.then == Then::add_bias_relu) {
+          value = value > 0.0f ? value : (value == value ? 0.0f : value);
+        }
+        if (work.then == Then::keep_positive && !(strip.operand[place + j] > 0.0f)) value = 0.0f;
+        strip.c[place + j] = value;
       }
     }
   }
@@ -133,8 +167,10 @@ void pack(const Product& work, int64_t first, int64_t columns, float* out) {
 void multiply_small(const Product& work, float* scratch);
 void multiply_small(const Product& work, float* scratch) {
   for (int64_t first = 0; first < work.n; first += kTileVectors * kWidth) {
-    const int64_t left = (work.n - first) / kWidth;
-    const int64_t vectors = left < kTileVectors ? left : kTileVectors;
+    const int64_t left = work.n - first;
+    const int64_t columns = left < kTileVectors * kWidth ? left : kTileVectors * kWidth;
+    const int64_t vectors = (columns + kWidth - 1) / kWidth;
+    const bool narrow = columns % kWidth != 0;
     Strip strip = {.a = work.a,
                    .a_row = work.transpose_a ? 1 : work.lda,
                    .a_step = work.transpose_a ? work.lda : 1,
@@ -145,10 +181,15 @@ void multiply_small(const Product& work, float* scratch) {
                    .c_row = work.ldc,
                    .operand = work.operand != nullptr ? work.operand + first : nullptr};
     // A strip that is read often and would lie far apart is put together.
-    if (work.transpose_b || (work.ldb > kTileVectors * kWidth && work.m >= 32 && work.k >= 64)) {
-      pack(work, first, vectors * kWidth, scratch);
+    const bool often = work.ldb > kTileVectors * kWidth && work.m >= 32 && work.k >= 64;
+    if (work.transpose_b || narrow || often) {
+      pack(work, first, columns, vectors * kWidth, scratch);
       strip.b = scratch;
       strip.b_step = vectors * kWidth;
+    }
+    if (narrow) {
+      form_narrow_strip(work, strip, vectors, columns, scratch + work.k * vectors * kWidth);
+      continue;
     }
     switch (work.then) {
       case Then::nothing:

@@ -3,9 +3,9 @@
 #include <c10/core/CPUAllocator.h>
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdlib>
-#include <mutex>
 #include <new>
 
 namespace rl_training {
@@ -22,6 +22,21 @@ struct alignas(kAlignment) Block {
 };
 static_assert(sizeof(Block) == kAlignment);
 
+// For a few instructions at a time, hardly ever by two threads.
+class SpinLock {
+ public:
+  explicit SpinLock(std::atomic_flag& busy) : busy_(busy) {
+    while (busy_.test_and_set(std::memory_order_acquire)) {
+    }
+  }
+  ~SpinLock() { busy_.clear(std::memory_order_release); }
+  SpinLock(const SpinLock&) = delete;
+  SpinLock& operator=(const SpinLock&) = delete;
+
+ private:
+  std::atomic_flag& busy_;
+};
+
 // Blocks that nobody uses, by the power of two they hold. One list for all threads: a tensor may
 // end on another thread than it began.
 class Blocks {
@@ -30,7 +45,7 @@ class Blocks {
     const size_t size = std::bit_ceil(bytes < kSmallest ? kSmallest : bytes);
     if (size <= kLargest) {
       Kept& kept = kept_[index(size)];
-      const std::lock_guard lock(mutex_);
+      const SpinLock lock(busy_);
       if (Block* block = kept.first) {
         kept.first = block->next;
         --kept.count;
@@ -47,7 +62,7 @@ class Blocks {
   void give_back(Block* block) {
     if (block->size <= kLargest) {
       Kept& kept = kept_[index(block->size)];
-      const std::lock_guard lock(mutex_);
+      const SpinLock lock(busy_);
       if ((kept.count + 1) * block->size <= kKeptBytes) {
         block->next = kept.first;
         kept.first = block;
@@ -67,7 +82,7 @@ class Blocks {
     return static_cast<size_t>(std::countr_zero(size / kSmallest));
   }
 
-  std::mutex mutex_;
+  std::atomic_flag busy_;
   std::array<Kept, std::countr_zero(kLargest / kSmallest) + 1> kept_;
 };
 
