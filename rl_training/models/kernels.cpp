@@ -96,15 +96,6 @@ void column_sum(const float* delta, int64_t rows, int64_t columns, float* out) {
   }
 }
 
-void column_dot(const float* delta, const float* other, int64_t rows, int64_t columns, float* out) {
-  for (int64_t j = 0; j < columns; ++j) out[j] = 0.0f;
-  for (int64_t i = 0; i < rows; ++i) {
-    const float* a = delta + i * columns;
-    const float* b = other + i * columns;
-    for (int64_t j = 0; j < columns; ++j) out[j] += a[j] * b[j];
-  }
-}
-
 // Halves are added to halves, the same for every instruction set.
 float sum_lanes(float* lanes) {
   for (int64_t half = kLanes / 2; half > 0; half /= 2) {
@@ -133,37 +124,71 @@ float sum(const float* a, int64_t count) {
   return sum_lanes(lanes);
 }
 
+// The partial sums of a row as one number; the compiler cuts it to what the processor has.
+using Lanes = float __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
+
 void layer_norm(const float* x, const float* gain, const float* shift, float eps, int64_t rows,
-                int64_t columns, float* normalised, float* inverse_std, float* y) {
+                int64_t columns, float* mean, float* inverse_std, float* y) {
   const float scale = 1.0f / static_cast<float>(columns);
+  const int64_t whole = columns / kLanes * kLanes;
   for (int64_t i = 0; i < rows; ++i) {
     const float* in = x + i * columns;
-    float* hat = normalised + i * columns;
     float* out = y + i * columns;
-    const float mean = sum(in, columns) * scale;
-    for (int64_t j = 0; j < columns; ++j) hat[j] = in[j] - mean;
-    const float inverse = 1.0f / __builtin_sqrtf(dot(hat, hat, columns) * scale + eps);
-    for (int64_t j = 0; j < columns; ++j) {
-      hat[j] *= inverse;
-      out[j] = hat[j] * gain[j] + shift[j];
+    const float middle = sum(in, columns) * scale;
+    Lanes squares = {};
+    for (int64_t j = 0; j < whole; j += kLanes) {
+      const Lanes centred = *reinterpret_cast<const Lanes*>(in + j) - middle;
+      squares += centred * centred;
     }
+    for (int64_t j = whole; j < columns; ++j) {
+      squares[j - whole] += (in[j] - middle) * (in[j] - middle);
+    }
+    const float variance = sum_lanes(reinterpret_cast<float*>(&squares)) * scale;
+    const float inverse = 1.0f / __builtin_sqrtf(variance + eps);
+    for (int64_t j = 0; j < columns; ++j) {
+      out[j] = (in[j] - middle) * inverse * gain[j] + shift[j];
+    }
+    mean[i] = middle;
     inverse_std[i] = inverse;
   }
 }
 
 // With h the normalised row and g = delta * gain: dx = (g - mean(g) - h * mean(g * h)) / std
-void layer_norm_backward(float* delta, const float* gain, const float* normalised,
-                         const float* inverse_std, int64_t rows, int64_t columns) {
+void layer_norm_backward(float* delta, const float* gain, const float* x, const float* mean,
+                         const float* inverse_std, const float* keep, int64_t rows, int64_t columns,
+                         float* gain_gradient, float* shift_gradient) {
   const float scale = 1.0f / static_cast<float>(columns);
+  const int64_t whole = columns / kLanes * kLanes;
+  for (int64_t j = 0; j < columns; ++j) gain_gradient[j] = shift_gradient[j] = 0.0f;
   for (int64_t i = 0; i < rows; ++i) {
     float* d = delta + i * columns;
-    const float* hat = normalised + i * columns;
-    for (int64_t j = 0; j < columns; ++j) d[j] *= gain[j];
-    const float mean = sum(d, columns) * scale;
-    const float projection = dot(d, hat, columns) * scale;
-    for (int64_t j = 0; j < columns; ++j) {
-      d[j] = (d[j] - mean - hat[j] * projection) * inverse_std[i];
+    const float* in = x + i * columns;
+    const float middle = mean[i], inverse = inverse_std[i];
+    Lanes sums = {}, products = {};
+    for (int64_t j = 0; j < whole; j += kLanes) {
+      const Lanes given = *reinterpret_cast<const Lanes*>(d + j);
+      const Lanes h = (*reinterpret_cast<const Lanes*>(in + j) - middle) * inverse;
+      *reinterpret_cast<Lanes*>(gain_gradient + j) += given * h;
+      *reinterpret_cast<Lanes*>(shift_gradient + j) += given;
+      const Lanes g = given * *reinterpret_cast<const Lanes*>(gain + j);
+      *reinterpret_cast<Lanes*>(d + j) = g;
+      sums += g;
+      products += g * h;
     }
+    for (int64_t j = whole; j < columns; ++j) {
+      const float h = (in[j] - middle) * inverse;
+      gain_gradient[j] += d[j] * h;
+      shift_gradient[j] += d[j];
+      d[j] *= gain[j];
+      sums[j - whole] += d[j];
+      products[j - whole] += d[j] * h;
+    }
+    const float average = sum_lanes(reinterpret_cast<float*>(&sums)) * scale;
+    const float projection = sum_lanes(reinterpret_cast<float*>(&products)) * scale;
+    for (int64_t j = 0; j < columns; ++j) {
+      d[j] = (d[j] - average - (in[j] - middle) * inverse * projection) * inverse;
+    }
+    if (keep != nullptr) relu_backward(d, keep + i * columns, columns);
   }
 }
 
@@ -288,7 +313,6 @@ const Kernels kKernels = {KERNEL_TEXT(KERNEL_SET),
                           relu_backward,
                           tanh_backward,
                           column_sum,
-                          column_dot,
                           layer_norm,
                           layer_norm_backward,
                           row_dot,

@@ -30,15 +30,14 @@ struct Kernels {
   void (*tanh_backward)(float* delta, const float* activation, int64_t count);
   // out[j] = sum_i delta[i, j]
   void (*column_sum)(const float* delta, int64_t rows, int64_t columns, float* out);
-  // out[j] = sum_i delta[i, j] * other[i, j]
-  void (*column_dot)(const float* delta, const float* other, int64_t rows, int64_t columns,
-                     float* out);
-  // y = gain * normalised(x) + shift by rows; keeps normalised(x) and 1 / std. x may be y.
+  // y = gain * (x - mean) / std + shift by rows; keeps mean and 1 / std
   void (*layer_norm)(const float* x, const float* gain, const float* shift, float eps, int64_t rows,
-                     int64_t columns, float* normalised, float* inverse_std, float* y);
-  // delta (in place): gradient at y -> gradient at x
-  void (*layer_norm_backward)(float* delta, const float* gain, const float* normalised,
-                              const float* inverse_std, int64_t rows, int64_t columns);
+                     int64_t columns, float* mean, float* inverse_std, float* y);
+  // delta (in place): gradient at y -> gradient at x, 0 where `keep` is given and not positive; and
+  // the gradients of gain and shift, summed over the rows
+  void (*layer_norm_backward)(float* delta, const float* gain, const float* x, const float* mean,
+                              const float* inverse_std, const float* keep, int64_t rows,
+                              int64_t columns, float* gain_gradient, float* shift_gradient);
   // y[i] = sum_j x[i, j] * w[j] + bias
   void (*row_dot)(const float* x, const float* w, float bias, int64_t rows, int64_t columns,
                   float* y);

@@ -41,15 +41,15 @@ void MlpKernel::forward(const float* parameters, const float* x, int64_t rows, i
   workspace.rows = rows;
   workspace.activation.resize(hidden);
   workspace.before_norm.resize(hidden);
-  workspace.normalised.resize(hidden);
+  workspace.mean.resize(hidden);
   workspace.inverse_std.resize(hidden);
   for (size_t i = 0; i < hidden; ++i) {
     const int64_t count = members * rows * layout_.layers[i].outputs;
     workspace.activation[i].reserve(count);
     if (spec_.layer_norm == LayerNorm::none) continue;
-    workspace.normalised[i].reserve(count);
+    workspace.before_norm[i].reserve(count);
+    workspace.mean[i].reserve(members * rows);
     workspace.inverse_std[i].reserve(members * rows);
-    if (spec_.layer_norm == LayerNorm::after_activation) workspace.before_norm[i].reserve(count);
   }
   const int64_t chunks = ceil_div(rows, chunk_rows());
   run_tasks(pool_, members * chunks, [&](int64_t task) {
@@ -68,8 +68,8 @@ void MlpKernel::forward_chunk(const float* member, const float* x, int64_t first
   const size_t last = layout_.layers.size() - 1;
   for (size_t i = 0; i < last; ++i) {
     const auto& layer = layout_.layers[i];
-    auto& buffer = spec_.layer_norm == LayerNorm::after_activation ? workspace.before_norm[i]
-                                                                   : workspace.activation[i];
+    auto& buffer =
+        spec_.layer_norm == LayerNorm::none ? workspace.activation[i] : workspace.before_norm[i];
     float* out = buffer.data() + offset_rows * layer.outputs;
     multiply({.m = count,
               .n = layer.outputs,
@@ -125,23 +125,22 @@ void MlpKernel::activate(size_t index, const float* member, int64_t offset_rows,
   const auto normalise = [&](const float* values) {
     k.layer_norm(values, member + layer.gain, member + layer.shift,
                  static_cast<float>(spec_.layer_norm_eps), count, width,
-                 workspace.normalised[index].data() + offset,
+                 workspace.mean[index].data() + offset_rows,
                  workspace.inverse_std[index].data() + offset_rows, out);
   };
+  float* before = workspace.before_norm[index].data() + offset;
   switch (spec_.layer_norm) {
     case LayerNorm::none:
       apply_activation(out);
       break;
     case LayerNorm::before_activation:
-      normalise(out);
+      normalise(before);
       apply_activation(out);
       break;
-    case LayerNorm::after_activation: {
-      float* before = workspace.before_norm[index].data() + offset;
+    case LayerNorm::after_activation:
       apply_activation(before);
       normalise(before);
       break;
-    }
   }
 }
 
@@ -257,33 +256,29 @@ void MlpKernel::activate_backward(size_t index, const float* member, int64_t mem
   const int64_t width = layer.outputs;
   const int64_t offset = offset_rows * width;
   float* delta = workspace.delta[index].data() + offset;
-  const auto undo_activation = [&](const float* activation) {
-    if (spec_.activation == Activation::tanh) {
-      k.tanh_backward(delta, activation, count * width);
-    } else if (!relu_undone_after_product()) {
-      k.relu_backward(delta, activation, count * width);
-    }
+  // relu goes with the product above or with LayerNorm
+  const auto undo_tanh = [&](const float* activation) {
+    if (spec_.activation == Activation::tanh) k.tanh_backward(delta, activation, count * width);
   };
-  const auto undo_norm = [&] {
+  const float* before = workspace.before_norm[index].data() + offset;
+  const auto undo_norm = [&](const float* keep) {
     const int64_t chunks = ceil_div(workspace.rows, chunk_rows());
-    const float* normalised = workspace.normalised[index].data() + offset;
     float* sums = workspace.norm_sums[index].data() + (member_index * chunks + chunk) * 2 * width;
-    k.column_dot(delta, normalised, count, width, sums);
-    k.column_sum(delta, count, width, sums + width);
-    k.layer_norm_backward(delta, member + layer.gain, normalised,
-                          workspace.inverse_std[index].data() + offset_rows, count, width);
+    k.layer_norm_backward(
+        delta, member + layer.gain, before, workspace.mean[index].data() + offset_rows,
+        workspace.inverse_std[index].data() + offset_rows, keep, count, width, sums, sums + width);
   };
   switch (spec_.layer_norm) {
     case LayerNorm::none:
-      undo_activation(workspace.activation[index].data() + offset);
+      undo_tanh(workspace.activation[index].data() + offset);
       break;
     case LayerNorm::before_activation:
-      undo_activation(workspace.activation[index].data() + offset);
-      undo_norm();
+      undo_tanh(workspace.activation[index].data() + offset);
+      undo_norm(nullptr);
       break;
     case LayerNorm::after_activation:
-      undo_norm();
-      undo_activation(workspace.before_norm[index].data() + offset);
+      undo_norm(spec_.activation == Activation::relu ? before : nullptr);
+      undo_tanh(before);
       break;
   }
 }

@@ -14,7 +14,7 @@ struct MlpWorkspace {
   int64_t members = 0, rows = 0;
   FloatBuffer joined_input;             // [rows, inputs] when two inputs stand side by side
   std::vector<FloatBuffer> activation;  // output of each hidden block [members, rows, width]
-  std::vector<FloatBuffer> before_norm, normalised, inverse_std;  // LayerNorm only
+  std::vector<FloatBuffer> before_norm, mean, inverse_std;  // LayerNorm only
   std::vector<FloatBuffer> delta;      // gradient at each layer's product [members, rows, width]
   std::vector<FloatBuffer> norm_sums;  // gain and shift gradients [members, chunks, 2 * width]
   FloatBuffer input_delta;             // [members, rows, wanted inputs]

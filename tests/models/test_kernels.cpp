@@ -57,13 +57,15 @@ TEST(Kernels, ChosenSetAgreesWithTheBaseline) {
     k.column_sum(v.data(), kRows, kColumns, e.data());
   });
   both([&](const Kernels& k, Values& v, Values& e) {
-    k.column_dot(v.data(), other.data(), kRows, kColumns, e.data());
-  });
-  both([&](const Kernels& k, Values& v, Values& e) {
-    std::vector<float> deviation(kRows);
-    k.layer_norm(v.data(), row.data(), row2.data(), 1e-5f, kRows, kColumns, e.data(),
+    Values mean(kRows), deviation(kRows), gains(kColumns), shifts(kColumns);
+    k.layer_norm(x.data(), row.data(), row2.data(), 1e-5f, kRows, kColumns, mean.data(),
                  deviation.data(), v.data());
-    k.layer_norm_backward(v.data(), row.data(), e.data(), deviation.data(), kRows, kColumns);
+    for (const float* keep : {static_cast<const float*>(nullptr), other.data()}) {
+      k.layer_norm_backward(v.data(), row.data(), x.data(), mean.data(), deviation.data(), keep,
+                            kRows, kColumns, gains.data(), shifts.data());
+    }
+    std::copy(gains.begin(), gains.end(), e.begin());
+    std::copy(shifts.begin(), shifts.end(), e.begin() + kColumns);
   });
   both([&](const Kernels& k, Values& v, Values& e) {
     k.row_dot(v.data(), row.data(), 0.5f, kRows, kColumns, e.data());
