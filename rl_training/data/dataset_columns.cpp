@@ -81,10 +81,11 @@ void DatasetColumns::expect_random_access(const TransitionDataset& dataset) {
   const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   for (const auto& column : columns) {
     // Whole pages inside, so that nothing else is meant.
-    const auto first = reinterpret_cast<size_t>(column.data());
-    const size_t start = (first + page - 1) / page * page;
-    const size_t end = (first + column.size()) / page * page;
-    if (start < end) ::madvise(reinterpret_cast<void*>(start), end - start, MADV_RANDOM);
+    const auto address = reinterpret_cast<size_t>(column.data());
+    const size_t before = (page - address % page) % page;
+    if (column.size() < before + page) continue;
+    auto* start = const_cast<std::byte*>(column.data()) + before;
+    ::madvise(start, (column.size() - before) / page * page, MADV_RANDOM);
   }
 }
 

@@ -54,7 +54,7 @@ void apply(const float* x, int64_t count, float* y, Function function) {
     } else {
       for (int64_t k = 0; k < rest; ++k) lanes[k] = x[i + k];
     }
-    for (int64_t k = 0; k < kLanes; ++k) lanes[k] = function(lanes[k]);
+    for (float& lane : lanes) lane = function(lane);
     if (rest >= kLanes) {
       __builtin_memcpy(y + i, lanes, sizeof lanes);
     } else {

@@ -21,7 +21,7 @@ void agree_on_instructions() {
 // Where our own product is at least as fast as oneDNN's.
 bool is_small(const Product& work) {
   const bool whole_vectors = work.n % 16 == 0 && (!work.transpose_b || work.k % 16 == 0);
-  return work.k <= kSmallDepth && (whole_vectors || work.m * work.k <= 128 * 128);
+  return work.k <= kSmallDepth && (whole_vectors || work.m * work.k <= int64_t{128} * 128);
 }
 
 void finish_row(const Product& work, int64_t row) {

@@ -13,7 +13,6 @@ constexpr int64_t kWidth = 16, kTileRows = 6, kTileVectors = 4;
 
 using Vector = float __attribute__((vector_size(kWidth * sizeof(float))));
 using Unaligned = float __attribute__((vector_size(kWidth * sizeof(float)), aligned(4)));
-using Indices = int32_t __attribute__((vector_size(kWidth * sizeof(float))));
 using Then = Product::Then;
 
 Vector load(const float* from) { return *reinterpret_cast<const Unaligned*>(from); }
@@ -92,8 +91,6 @@ void form_strip(int64_t vectors, Strip strip, int64_t rows) {
 // A square of 16 by 16. Interleaving the first half of the rows with the second turns the bits of
 // (row, column) by one place; after four times they have changed sides.
 void transpose_square(const float* from, int64_t from_row, float* to, int64_t to_row) {
-  const Indices low = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23};
-  const Indices high = low + 8;
   Vector rows[kWidth], turned[kWidth];
 #pragma GCC unroll 16
   for (int i = 0; i < kWidth; ++i) rows[i] = load(from + i * from_row);
@@ -101,8 +98,12 @@ void transpose_square(const float* from, int64_t from_row, float* to, int64_t to
   for (int stage = 0; stage < 4; ++stage) {
 #pragma GCC unroll 8
     for (int i = 0; i < kWidth / 2; ++i) {
-      turned[2 * i] = __builtin_shuffle(rows[i], rows[i + kWidth / 2], low);
-      turned[2 * i + 1] = __builtin_shuffle(rows[i], rows[i + kWidth / 2], high);
+      const Vector first = rows[i], second = rows[i + kWidth / 2];
+      const int64_t pair = int64_t{2} * i;
+      turned[pair] = __builtin_shufflevector(first, second, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5,
+                                             21, 6, 22, 7, 23);
+      turned[pair + 1] = __builtin_shufflevector(first, second, 8, 24, 9, 25, 10, 26, 11, 27, 12,
+                                                 28, 13, 29, 14, 30, 15, 31);
     }
 #pragma GCC unroll 16
     for (int i = 0; i < kWidth; ++i) rows[i] = turned[i];
