@@ -276,8 +276,10 @@ using Vector = float __attribute__((vector_size(kWidth * sizeof(float))));
 
 double fma_loop(int64_t rounds) {
   constexpr int kSums = 10;
-  Vector sums[kSums] = {};
-  const Vector a = Vector{} + 0.999f;
+  Vector sums[kSums];
+  // Each begins elsewhere, or the compiler would form but one of them.
+  for (int k = 0; k < kSums; ++k) sums[k] = Vector{} + static_cast<float>(k);
+  const Vector a = Vector{} + 0.99f;
   const Vector b = Vector{} + 1e-3f;
   for (int64_t i = 0; i < rounds; ++i) {
 #pragma GCC unroll 10
