@@ -18,7 +18,7 @@ namespace {
 // Short turns, many of them: two cores are seldom left alone for long at the same time.
 constexpr double kTurnSeconds = 0.005;
 constexpr int64_t kTurnsInRound = 20;
-constexpr int64_t kCopies = 32;
+constexpr int64_t kCopies = 16;
 
 struct EnvSpeed {
   int64_t steps;  // in a turn
@@ -35,7 +35,7 @@ int64_t turn_length(const std::string& id) {
   const auto probe = make_env_steps(script);
   probe->seconds_for(kProbe);
   const double each = probe->seconds_for(kProbe) / kProbe;
-  return std::clamp<int64_t>(static_cast<int64_t>(kTurnSeconds / each), 2 * kCopies, 1000000);
+  return std::clamp<int64_t>(static_cast<int64_t>(kTurnSeconds / each), 4 * kCopies, 1000000);
 }
 
 // The fastest turn: what other programs take away, of caches or of a core, is no property of ours.
