@@ -65,12 +65,8 @@ void MlpKernel::forward_chunk(const float* member, const float* x, int64_t first
   const auto& k = kernels();
   const int64_t offset_rows = member_index * workspace.rows + first;
   const float* in = x + first * spec_.inputs;
-  const size_t last = layout_.layers.size() - 1;
-  for (size_t i = 0; i < last; ++i) {
-    const auto& layer = layout_.layers[i];
-    auto& buffer =
-        spec_.layer_norm == LayerNorm::none ? workspace.activation[i] : workspace.before_norm[i];
-    float* out = buffer.data() + offset_rows * layer.outputs;
+  using Then = Product::Then;
+  const auto apply_layer = [&](const auto& layer, float* out, Then then) {
     multiply({.m = count,
               .n = layer.outputs,
               .k = layer.inputs,
@@ -80,8 +76,16 @@ void MlpKernel::forward_chunk(const float* member, const float* x, int64_t first
               .ldb = layer.outputs,
               .c = out,
               .ldc = layer.outputs,
-              .then = relu_after_product() ? Product::Then::add_bias_relu : Product::Then::add_bias,
+              .then = then,
               .operand = member + layer.bias});
+  };
+  const size_t last = layout_.layers.size() - 1;
+  for (size_t i = 0; i < last; ++i) {
+    const auto& layer = layout_.layers[i];
+    auto& buffer =
+        spec_.layer_norm == LayerNorm::none ? workspace.activation[i] : workspace.before_norm[i];
+    float* out = buffer.data() + offset_rows * layer.outputs;
+    apply_layer(layer, out, relu_after_product() ? Then::add_bias_relu : Then::add_bias);
     activate(i, member, offset_rows, count, workspace);
     in = workspace.activation[i].data() + offset_rows * layer.outputs;
   }
@@ -90,17 +94,7 @@ void MlpKernel::forward_chunk(const float* member, const float* x, int64_t first
   if (layer.outputs == 1) {
     k.row_dot(in, member + layer.weight, member[layer.bias], count, layer.inputs, out);
   } else {
-    multiply({.m = count,
-              .n = layer.outputs,
-              .k = layer.inputs,
-              .a = in,
-              .lda = layer.inputs,
-              .b = member + layer.weight,
-              .ldb = layer.outputs,
-              .c = out,
-              .ldc = layer.outputs,
-              .then = Product::Then::add_bias,
-              .operand = member + layer.bias});
+    apply_layer(layer, out, Then::add_bias);
   }
   const int64_t values = count * layer.outputs;
   if (spec_.output_activation == Activation::tanh) {
