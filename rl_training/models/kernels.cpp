@@ -88,8 +88,7 @@ void tanh_backward(float* delta, const float* activation, int64_t count) {
   for (int64_t i = 0; i < count; ++i) delta[i] *= 1.0f - activation[i] * activation[i];
 }
 
-void column_sum(const float* delta, int64_t rows, int64_t columns, float* out) {
-  for (int64_t j = 0; j < columns; ++j) out[j] = 0.0f;
+void add_columns(const float* delta, int64_t rows, int64_t columns, float* out) {
   for (int64_t i = 0; i < rows; ++i) {
     const float* row = delta + i * columns;
     for (int64_t j = 0; j < columns; ++j) out[j] += row[j];
@@ -212,9 +211,8 @@ void outer(const float* d, const float* w, const float* keep, int64_t rows, int6
   }
 }
 
-void weighted_column_sum(const float* d, const float* x, int64_t rows, int64_t columns,
-                         float* out) {
-  for (int64_t j = 0; j < columns; ++j) out[j] = 0.0f;
+void add_weighted_columns(const float* d, const float* x, int64_t rows, int64_t columns,
+                          float* out) {
   for (int64_t i = 0; i < rows; ++i) {
     const float* row = x + i * columns;
     for (int64_t j = 0; j < columns; ++j) out[j] += d[i] * row[j];
@@ -314,12 +312,12 @@ const Kernels kKernels = {KERNEL_TEXT(KERNEL_SET),
                           log_tanh_slope,
                           relu_backward,
                           tanh_backward,
-                          column_sum,
+                          add_columns,
                           layer_norm,
                           layer_norm_backward,
                           row_dot,
                           outer,
-                          weighted_column_sum,
+                          add_weighted_columns,
                           quantile_huber,
                           adam,
                           polyak,

@@ -28,8 +28,8 @@ struct Kernels {
   void (*relu_backward)(float* delta, const float* activation, int64_t count);
   // delta *= 1 - activation^2
   void (*tanh_backward)(float* delta, const float* activation, int64_t count);
-  // out[j] = sum_i delta[i, j]
-  void (*column_sum)(const float* delta, int64_t rows, int64_t columns, float* out);
+  // out[j] += sum_i delta[i, j]
+  void (*add_columns)(const float* delta, int64_t rows, int64_t columns, float* out);
   // y = gain * (x - mean) / std + shift by rows; keeps mean and 1 / std
   void (*layer_norm)(const float* x, const float* gain, const float* shift, float eps, int64_t rows,
                      int64_t columns, float* mean, float* inverse_std, float* y);
@@ -44,9 +44,9 @@ struct Kernels {
   // out[i, j] = d[i] * w[j]; with `keep`, 0 where keep[i, j] is not positive
   void (*outer)(const float* d, const float* w, const float* keep, int64_t rows, int64_t columns,
                 float* out);
-  // out[j] = sum_i d[i] * x[i, j]
-  void (*weighted_column_sum)(const float* d, const float* x, int64_t rows, int64_t columns,
-                              float* out);
+  // out[j] += sum_i d[i] * x[i, j]
+  void (*add_weighted_columns)(const float* d, const float* x, int64_t rows, int64_t columns,
+                               float* out);
   // sum_j |level - 1[y_j < q]| huber(y_j - q), and its derivative by q.
   float (*quantile_huber)(float q, float level, const float* y, int64_t count, float* slope);
   void (*adam)(float* p, float* m, float* v, const float* g, int64_t count, const AdamStep& step);

@@ -15,14 +15,17 @@ struct MlpWorkspace {
   FloatBuffer joined_input;             // [rows, inputs] when two inputs stand side by side
   std::vector<FloatBuffer> activation;  // output of each hidden block [members, rows, width]
   std::vector<FloatBuffer> before_norm, mean, inverse_std;  // LayerNorm only
-  std::vector<FloatBuffer> delta;      // gradient at each layer's product [members, rows, width]
+  std::vector<FloatBuffer> delta;  // gradient at each layer's product [members, rows, width], or
+                                   // of one chunk for each group of them
   std::vector<FloatBuffer> norm_sums;  // gain and shift gradients [members, chunks, 2 * width]
   FloatBuffer input_delta;             // [members, rows, wanted inputs]
+  FloatBuffer group_sums;              // parameters' gradients [members, groups, size]
 };
 
 // A whole MLP, or an ensemble of equal ones, forward and backward on the CPU in float32.
-// Work is cut into (member, fixed chunk of rows) and (member, layer, fixed block of columns)
-// whatever the number of threads, and sums are formed in a fixed order: same bits with any pool.
+// Work is cut into (member, fixed chunk or group of chunks of rows) and (member, layer, fixed block
+// of columns) whatever the number of threads, and sums are formed in a fixed order: same bits with
+// any pool.
 class MlpKernel {
  public:
   MlpKernel(const MlpSpec& spec, ThreadPool* pool);
@@ -44,7 +47,21 @@ class MlpKernel {
                 MlpWorkspace& workspace, const Gradients& wanted) const;
 
  private:
+  // Rows of one member that go through together.
+  struct Chunk {
+    int64_t member = 0, index = 0;
+    int64_t first = 0, count = 0;  // rows of x
+    int64_t offset = 0;            // place of the first row in arrays [members, rows]
+    int64_t delta = 0;             // and in the workspace's delta
+  };
+  // Columns of a layer's weight gradient: one piece of work.
+  struct Block {
+    size_t layer;
+    int64_t first, count;
+  };
+
   int64_t chunk_rows() const;
+  int64_t chunks_of(int64_t rows) const;
   // Whether relu goes with the product of a hidden layer, forward and backward.
   bool relu_after_product() const {
     return spec_.activation == Activation::relu && spec_.layer_norm != LayerNorm::before_activation;
@@ -56,19 +73,15 @@ class MlpKernel {
                      int64_t member_index, MlpWorkspace& workspace, float* y) const;
   void activate(size_t layer, const float* member, int64_t offset_rows, int64_t count,
                 MlpWorkspace& workspace) const;
-  void backward_chunk(const float* parameters, const float* y, const float* y_gradient,
-                      int64_t member_index, int64_t chunk, MlpWorkspace& workspace,
-                      const Gradients& wanted) const;
-  void activate_backward(size_t layer, const float* member, int64_t member_index, int64_t chunk,
-                         int64_t offset_rows, int64_t count, MlpWorkspace& workspace) const;
-  void weight_gradient(size_t layer, int64_t member_index, int64_t block, const float* x,
-                       MlpWorkspace& workspace, float* gradient) const;
-
-  // Columns of a layer's weight gradient: one piece of work.
-  struct Block {
-    size_t layer;
-    int64_t index;
-  };
+  void backward_chunk(const float* parameters, const float* x, const float* y,
+                      const float* y_gradient, const Chunk& chunk, MlpWorkspace& workspace,
+                      const Gradients& wanted, float* sums) const;
+  void activate_backward(size_t layer, const float* member, const Chunk& chunk,
+                         MlpWorkspace& workspace) const;
+  void weight_gradient(const Block& block, const Chunk& chunk, const float* x,
+                       const MlpWorkspace& workspace, bool add, float* gradient) const;
+  float* norm_sums(size_t layer, const Chunk& chunk, const MlpWorkspace& workspace) const;
+  void add_groups(int64_t groups, const MlpWorkspace& workspace, float* gradient) const;
 
   MlpSpec spec_;
   MlpLayout layout_;

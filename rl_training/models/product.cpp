@@ -21,13 +21,14 @@ void agree_on_instructions() {
 // Where our own product is at least as fast as oneDNN's.
 bool is_small(const Product& work) {
   const bool whole_vectors = work.n % 16 == 0 && (!work.transpose_b || work.k % 16 == 0);
-  return work.k <= kSmallDepth && (whole_vectors || work.m * work.k <= int64_t{128} * 128);
+  return work.k <= 512 && (whole_vectors || work.m * work.k <= int64_t{128} * 128);
 }
 
 void finish_row(const Product& work, int64_t row) {
   float* c = work.c + row * work.ldc;
   switch (work.then) {
     case Product::Then::nothing:
+    case Product::Then::add_old:
       return;
     case Product::Then::add_bias:
       return kernels().add_bias(c, work.operand, 1, work.n);
@@ -49,9 +50,10 @@ void multiply(const Product& work) {
   // oneDNN threads by OpenMP, whose thread count is kept by thread: parallelism is ours alone.
   thread_local const bool one_thread = (omp_set_num_threads(1), true);
   static_cast<void>(agreed && one_thread);
+  const bool add_old = work.then == Product::Then::add_old;
   dnnl_sgemm(work.transpose_a ? 'T' : 'N', work.transpose_b ? 'T' : 'N', work.m, work.n, work.k,
-             1.0f, work.a, work.lda, work.b, work.ldb, 0.0f, work.c, work.ldc);
-  if (work.then == Product::Then::nothing) return;
+             1.0f, work.a, work.lda, work.b, work.ldb, add_old ? 1.0f : 0.0f, work.c, work.ldc);
+  if (add_old || work.then == Product::Then::nothing) return;
   for (int64_t row = 0; row < work.m; ++row) finish_row(work, row);
 }
 

@@ -4,10 +4,10 @@
 namespace rl_training {
 
 // Row-major c[m, n] = op(a) op(b) on the calling thread; `ld*` are row lengths as stored. Then,
-// where asked for: + bias[n]; + bias[n] and what is negative becomes 0; or what `keep` (laid out as
-// c) has no positive number for becomes 0.
+// where asked for: + bias[n]; + bias[n] and what is negative becomes 0; what `keep` (laid out as c)
+// has no positive number for becomes 0; or + what c held.
 struct Product {
-  enum class Then { nothing, add_bias, add_bias_relu, keep_positive };
+  enum class Then { nothing, add_bias, add_bias_relu, keep_positive, add_old };
   bool transpose_a = false, transpose_b = false;
   int64_t m = 0, n = 0, k = 0;
   const float* a = nullptr;
@@ -22,7 +22,7 @@ struct Product {
 
 void multiply(const Product& work);
 
-// For Kernels::multiply_small: k is at most the depth, and the scratch memory has so many floats.
-constexpr int64_t kSmallDepth = 512, kSmallScratch = 64 * (kSmallDepth + 48);
+// For Kernels::multiply_small, which takes k in such depths and needs so many floats of memory.
+constexpr int64_t kSmallDepth = 128, kSmallScratch = 64 * (kSmallDepth + 48);
 
 }  // namespace rl_training

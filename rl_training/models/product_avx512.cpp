@@ -1,15 +1,17 @@
 // Compiled for AVX-512, as kernels.cpp is and under its rule: nothing from a library.
 //
-// Products of the size that small networks have. The result is formed in tiles of six rows and four
-// vectors, which with a strip of b and one number of a fill the registers, and what follows a
-// product is done before a tile leaves them. Every element is one sum in the order of k, as oneDNN
-// forms it: the same bits.
+// Products of the size that networks have. The result is formed in tiles of six rows and four
+// vectors, which with a row of b and one number of a fill the registers. All tiles below one
+// another go with one strip of b, cut to a depth that stays in the first cache; at the next depth a
+// tile goes on where it was, and what follows a product is done before it leaves the registers for
+// the last time. Every element is one sum in the order of k, as oneDNN forms it: the same bits.
 #include "rl_training/models/product.h"
 
 namespace rl_training::avx512 {
 namespace {
 
 constexpr int64_t kWidth = 16, kTileRows = 6, kTileVectors = 4;
+constexpr int64_t kStripColumns = kTileVectors * kWidth;
 
 using Vector = float __attribute__((vector_size(kWidth * sizeof(float))));
 using Unaligned = float __attribute__((vector_size(kWidth * sizeof(float)), aligned(4)));
@@ -18,7 +20,7 @@ using Then = Product::Then;
 Vector load(const float* from) { return *reinterpret_cast<const Unaligned*>(from); }
 void store(float* to, Vector value) { *reinterpret_cast<Unaligned*>(to) = value; }
 
-// Rows of the result against one strip of b.
+// Rows of the result against one strip of b. `go_on`: on top of what c holds.
 struct Strip {
   const float* a;
   int64_t a_row, a_step;  // from one row to the next, from one k to the next
@@ -27,11 +29,19 @@ struct Strip {
   float* c;
   int64_t c_row;
   const float* operand;
+  bool go_on;
 };
 
 template <int kRows, int kVectors, Then kThen>
 void form_tile(const Strip& strip) {
   Vector sums[kRows][kVectors] = {};
+  if (strip.go_on) {
+#pragma GCC unroll 6
+    for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j) sums[i][j] = load(strip.c + i * strip.c_row + j * kWidth);
+    }
+  }
   const float* a = strip.a;
   const float* b = strip.b;
   for (int64_t p = 0; p < strip.k; ++p) {
@@ -112,7 +122,7 @@ void transpose_square(const float* from, int64_t from_row, float* to, int64_t to
   for (int i = 0; i < kWidth; ++i) store(to + i * to_row, rows[i]);
 }
 
-// Columns [first, first + columns) of op(b) in rows of `width`, zeros behind.
+// Columns [first, first + columns) of op(b), all of work.k, in rows of `width`, zeros behind.
 void pack(const Product& work, int64_t first, int64_t columns, int64_t width, float* out) {
   const int64_t whole = columns / kWidth * kWidth;
   const int64_t deep = work.transpose_b ? work.k / kWidth * kWidth : work.k;
@@ -136,75 +146,94 @@ void pack(const Product& work, int64_t first, int64_t columns, int64_t width, fl
 }
 
 // A strip that ends inside a vector is formed beside its place.
-void form_narrow_strip(const Product& work, const Strip& strip, int64_t vectors, int64_t columns,
+void form_narrow_strip(const Strip& strip, int64_t rows, int64_t columns, Then then,
                        float* scratch) {
   constexpr int64_t kRows = 8 * kTileRows;
-  for (int64_t first = 0; first < work.m; first += kRows) {
-    const int64_t rows = work.m - first < kRows ? work.m - first : kRows;
+  const int64_t vectors = (columns + kWidth - 1) / kWidth;
+  for (int64_t first = 0; first < rows; first += kRows) {
+    const int64_t count = rows - first < kRows ? rows - first : kRows;
     Strip beside = strip;
     beside.a += first * strip.a_row;
     beside.c = scratch;
     beside.c_row = vectors * kWidth;
-    form_strip<kTileVectors, Then::nothing>(vectors, beside, rows);
-    for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t i = 0; strip.go_on && i < count; ++i) {
+      for (int64_t j = 0; j < columns; ++j) {
+        scratch[i * beside.c_row + j] = strip.c[(first + i) * strip.c_row + j];
+      }
+    }
+    form_strip<kTileVectors, Then::nothing>(vectors, beside, count);
+    for (int64_t i = 0; i < count; ++i) {
       const int64_t place = (first + i) * strip.c_row;
       for (int64_t j = 0; j < columns; ++j) {
         float value = scratch[i * beside.c_row + j];
-        if (work.then == Then::add_bias || work.then == Then::add_bias_relu) {
-          value += strip.operand[j];
-        }
-        if (work.then == Then::add_bias_relu) {
+        if (then == Then::add_bias || then == Then::add_bias_relu) value += strip.operand[j];
+        if (then == Then::add_bias_relu) {
           value = value > 0.0f ? value : (value == value ? 0.0f : value);
         }
-        if (work.then == Then::keep_positive && !(strip.operand[place + j] > 0.0f)) value = 0.0f;
+        if (then == Then::keep_positive && !(strip.operand[place + j] > 0.0f)) value = 0.0f;
         strip.c[place + j] = value;
       }
     }
   }
 }
 
+void form_whole_strip(const Strip& strip, int64_t rows, int64_t columns, Then then) {
+  const int64_t vectors = columns / kWidth;
+  switch (then) {
+    case Then::nothing:
+    case Then::add_old:
+      return form_strip<kTileVectors, Then::nothing>(vectors, strip, rows);
+    case Then::add_bias:
+      return form_strip<kTileVectors, Then::add_bias>(vectors, strip, rows);
+    case Then::add_bias_relu:
+      return form_strip<kTileVectors, Then::add_bias_relu>(vectors, strip, rows);
+    case Then::keep_positive:
+      return form_strip<kTileVectors, Then::keep_positive>(vectors, strip, rows);
+  }
+}
+
+// One strip of the result at one depth, [from, from + depth) of k.
+void form_depth(const Product& work, int64_t first, int64_t columns, int64_t from, int64_t depth,
+                float* scratch) {
+  Product part = work;
+  part.k = depth;
+  part.a += from * (work.transpose_a ? work.lda : 1);
+  part.b += from * (work.transpose_b ? 1 : work.ldb);
+  Strip strip = {.a = part.a,
+                 .a_row = work.transpose_a ? 1 : work.lda,
+                 .a_step = work.transpose_a ? work.lda : 1,
+                 .b = part.b + first,
+                 .b_step = work.ldb,
+                 .k = depth,
+                 .c = work.c + first,
+                 .c_row = work.ldc,
+                 .operand = work.operand != nullptr ? work.operand + first : nullptr,
+                 .go_on = from > 0 || work.then == Then::add_old};
+  const bool narrow = columns % kWidth != 0;
+  const int64_t width = (columns + kWidth - 1) / kWidth * kWidth;
+  // A strip that is read often and would lie far apart is put together.
+  const bool often = work.ldb > kStripColumns && work.m >= 32 && depth >= 64;
+  if (work.transpose_b || narrow || often) {
+    pack(part, first, columns, width, scratch);
+    strip.b = scratch;
+    strip.b_step = width;
+  }
+  const Then then = from + depth == work.k ? work.then : Then::nothing;
+  if (narrow) return form_narrow_strip(strip, work.m, columns, then, scratch + depth * width);
+  form_whole_strip(strip, work.m, columns, then);
+}
+
 }  // namespace
 
 void multiply_small(const Product& work, float* scratch);
 void multiply_small(const Product& work, float* scratch) {
-  for (int64_t first = 0; first < work.n; first += kTileVectors * kWidth) {
+  const int64_t depths = work.k > kSmallDepth ? (work.k + kSmallDepth - 1) / kSmallDepth : 1;
+  for (int64_t first = 0; first < work.n; first += kStripColumns) {
     const int64_t left = work.n - first;
-    const int64_t columns = left < kTileVectors * kWidth ? left : kTileVectors * kWidth;
-    const int64_t vectors = (columns + kWidth - 1) / kWidth;
-    const bool narrow = columns % kWidth != 0;
-    Strip strip = {.a = work.a,
-                   .a_row = work.transpose_a ? 1 : work.lda,
-                   .a_step = work.transpose_a ? work.lda : 1,
-                   .b = work.b + first,
-                   .b_step = work.ldb,
-                   .k = work.k,
-                   .c = work.c + first,
-                   .c_row = work.ldc,
-                   .operand = work.operand != nullptr ? work.operand + first : nullptr};
-    // A strip that is read often and would lie far apart is put together.
-    const bool often = work.ldb > kTileVectors * kWidth && work.m >= 32 && work.k >= 64;
-    if (work.transpose_b || narrow || often) {
-      pack(work, first, columns, vectors * kWidth, scratch);
-      strip.b = scratch;
-      strip.b_step = vectors * kWidth;
-    }
-    if (narrow) {
-      form_narrow_strip(work, strip, vectors, columns, scratch + work.k * vectors * kWidth);
-      continue;
-    }
-    switch (work.then) {
-      case Then::nothing:
-        form_strip<kTileVectors, Then::nothing>(vectors, strip, work.m);
-        break;
-      case Then::add_bias:
-        form_strip<kTileVectors, Then::add_bias>(vectors, strip, work.m);
-        break;
-      case Then::add_bias_relu:
-        form_strip<kTileVectors, Then::add_bias_relu>(vectors, strip, work.m);
-        break;
-      case Then::keep_positive:
-        form_strip<kTileVectors, Then::keep_positive>(vectors, strip, work.m);
-        break;
+    const int64_t columns = left < kStripColumns ? left : kStripColumns;
+    for (int64_t d = 0; d < depths; ++d) {
+      const int64_t from = d * work.k / depths, to = (d + 1) * work.k / depths;
+      form_depth(work, first, columns, from, to - from, scratch);
     }
   }
 }

@@ -54,7 +54,7 @@ TEST(Kernels, ChosenSetAgreesWithTheBaseline) {
     k.tanh_backward(v.data(), other.data(), kRows * kColumns);
   });
   both([&](const Kernels& k, Values& v, Values& e) {
-    k.column_sum(v.data(), kRows, kColumns, e.data());
+    k.add_columns(v.data(), kRows, kColumns, e.data());
   });
   both([&](const Kernels& k, Values& v, Values& e) {
     Values mean(kRows), deviation(kRows), gains(kColumns), shifts(kColumns);
@@ -81,7 +81,7 @@ TEST(Kernels, ChosenSetAgreesWithTheBaseline) {
   both(
       [&](const Kernels& k, Values& v, Values& e) { k.exp(v.data(), kRows * kColumns, e.data()); });
   both([&](const Kernels& k, Values& v, Values& e) {
-    k.weighted_column_sum(column.data(), v.data(), kRows, kColumns, e.data());
+    k.add_weighted_columns(column.data(), v.data(), kRows, kColumns, e.data());
   });
   both([&](const Kernels& k, Values& v, Values&) {
     k.polyak(v.data(), other.data(), kRows * kColumns, 0.3f);

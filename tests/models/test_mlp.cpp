@@ -56,6 +56,13 @@ std::vector<Case> cases() {
     s.layer_norm = LayerNorm::before_activation;
     s.activation = Activation::tanh;
   });
+  // More rows than go through at once: gradients are summed by groups of chunks.
+  add("many_rows", 1300, 4, [](MlpSpec&) {});
+  add("many_rows_norm_ensemble", 2700, 3, [](MlpSpec& s) {
+    s.layer_norm = LayerNorm::before_activation;
+    s.members = 2;
+    s.outputs = 1;
+  });
   return all;
 }
 

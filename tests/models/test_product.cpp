@@ -61,6 +61,7 @@ void check(const Shape& shape, bool transpose_a, bool transpose_b, Then then) {
         sum += operand[static_cast<size_t>(j)];
       }
       if (then == Then::add_bias_relu) sum = std::max(sum, 0.0);
+      if (then == Then::add_old) sum += 7.0;
       if (then == Then::keep_positive && operand[static_cast<size_t>(i * ldc + j)] <= 0) {
         ASSERT_EQ(found, 0.0f);
         sum = 0;
@@ -74,13 +75,14 @@ void check(const Shape& shape, bool transpose_a, bool transpose_b, Then then) {
 
 TEST(Product, EveryShapeAndWhatFollows) {
   // Whole and broken tiles, strips, vectors and squares; small enough for our own product or not.
-  constexpr Shape kShapes[] = {{1, 1, 1},    {6, 64, 16},   {7, 16, 1},  {100, 64, 64}, {5, 48, 32},
-                               {33, 80, 70}, {37, 208, 64}, {4, 37, 20}, {13, 64, 515}, {2, 3, 64}};
+  constexpr Shape kShapes[] = {{1, 1, 1},     {6, 64, 16},  {7, 16, 1},    {100, 64, 64},
+                               {5, 48, 32},   {33, 80, 70}, {37, 208, 64}, {4, 37, 20},
+                               {13, 64, 515}, {2, 3, 64},   {35, 72, 300}};
   for (const auto& shape : kShapes) {
     for (const bool transpose_a : {false, true}) {
       for (const bool transpose_b : {false, true}) {
-        for (const auto then :
-             {Then::nothing, Then::add_bias, Then::add_bias_relu, Then::keep_positive}) {
+        for (const auto then : {Then::nothing, Then::add_bias, Then::add_bias_relu,
+                                Then::keep_positive, Then::add_old}) {
           check(shape, transpose_a, transpose_b, then);
         }
       }
