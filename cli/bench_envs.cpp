@@ -17,11 +17,13 @@ namespace {
 
 // Short turns, many of them: two cores are seldom left alone for long at the same time.
 constexpr double kTurnSeconds = 0.005;
-constexpr int64_t kTurnsInRound = 20;
-constexpr int64_t kCopies = 16;
+constexpr int64_t kTurnsInRound = 20, kVectorTurnsInRound = 80;
+constexpr int64_t kFewestCopies = 16;
+constexpr double kVectorStepSeconds = 400e-6;
 
 struct EnvSpeed {
-  int64_t steps;  // in a turn
+  int64_t steps;   // in a turn
+  int64_t copies;  // in a vector
   double ours;
   std::optional<double> raw, overhead_percent;
   std::vector<std::pair<int, double>> vector_rates;  // by threads
@@ -35,7 +37,14 @@ int64_t turn_length(const std::string& id) {
   const auto probe = make_env_steps(script);
   probe->seconds_for(kProbe);
   const double each = probe->seconds_for(kProbe) / kProbe;
-  return std::clamp<int64_t>(static_cast<int64_t>(kTurnSeconds / each), 4 * kCopies, 1000000);
+  return std::clamp<int64_t>(static_cast<int64_t>(kTurnSeconds / each), 64, 1000000);
+}
+
+// A power of two, so many that a step of all is enough work to share.
+int64_t vector_copies(double rate) {
+  int64_t copies = kFewestCopies;
+  while (static_cast<double>(copies) < kVectorStepSeconds * rate) copies *= 2;
+  return copies;
 }
 
 // The fastest turn: what other programs take away, of caches or of a core, is no property of ours.
@@ -57,10 +66,11 @@ EnvSpeed measure(const std::string& id, int64_t rounds, int cores) {
     speed.overhead_percent = 100 * (*speed.raw / speed.ours - 1);
   }
 
+  speed.copies = vector_copies(speed.ours);
   std::vector<Entry> vector;
-  vector.push_back({make_vector_steps(id, kCopies, 1), "1"});
-  if (cores > 1) vector.push_back({make_vector_steps(id, kCopies, cores), "all"});
-  take_turns(vector, kTurnsInRound * rounds, speed.steps, {});
+  vector.push_back({make_vector_steps(id, speed.copies, 1), "1"});
+  if (cores > 1) vector.push_back({make_vector_steps(id, speed.copies, cores), "all"});
+  take_turns(vector, kVectorTurnsInRound * rounds, std::max(speed.steps, 4 * speed.copies), {});
   speed.vector_rates.emplace_back(1, best(vector[0]));
   if (cores > 1) {
     speed.vector_rates.emplace_back(cores, best(vector[1]));
@@ -86,7 +96,7 @@ void add_results(Json& results, const std::string& id, const EnvSpeed& speed) {
       speed.overhead_percent ? Json(*speed.overhead_percent) : Json(nullptr);
   const double one_thread = speed.vector_rates.front().second;
   for (const auto& [threads, rate] : speed.vector_rates) {
-    add(fmt::format("{} vector of {}", id, kCopies), threads, rate,
+    add(fmt::format("{} vector of {}", id, speed.copies), threads, rate,
         threads > 1 ? Json(one_thread) : Json(nullptr), "the same on 1 thread");
   }
   if (speed.vector_rates.size() > 1) results.back()["ratio"] = speed.vector_ratio;
@@ -98,6 +108,7 @@ std::vector<std::string> table_row(const std::string& id, const EnvSpeed& speed)
           fmt::format("{:.0f}", speed.ours),
           speed.raw ? fmt::format("{:.0f}", *speed.raw) : "-",
           speed.raw ? fmt::format("{:.1f} %", *speed.overhead_percent) : "-",
+          std::to_string(speed.copies),
           fmt::format("{:.0f}", speed.vector_rates.front().second),
           parallel ? fmt::format("{:.0f}", speed.vector_rates.back().second) : "-",
           parallel ? fmt::format("{:.2f}x", speed.vector_ratio) : "-"};
@@ -131,9 +142,8 @@ void run_env_bench(int64_t rounds, bool json) {
   print(fmt::format("Steps a second with random actions, resets included; {} cores, load {:.2f} "
                     "before\n",
                     cores, load_before) +
-        text_table(rows, {"environment", "step", "mj_step alone", "overhead",
-                          fmt::format("vector of {}", kCopies), fmt::format("on {} threads", cores),
-                          "ratio"}));
+        text_table(rows, {"environment", "step", "mj_step alone", "overhead", "vector of",
+                          "on 1 thread", fmt::format("on {} threads", cores), "ratio"}));
 }
 
 }  // namespace rl_training

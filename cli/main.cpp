@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 
 #include "build_info.h"
 #include "cli/arguments.h"
@@ -72,4 +74,13 @@ int run_program(int argc, char** argv) {
 }  // namespace
 }  // namespace rl_training
 
-int main(int argc, char** argv) { return rl_training::run_program(argc, argv); }
+int main(int argc, char** argv) {
+  const int code = rl_training::run_program(argc, argv);
+#ifndef __SANITIZE_ADDRESS__  // which looks for leaks at the end
+  // Nothing of ours is left to do, but LibTorch would take its operators apart one by one.
+  std::fflush(nullptr);
+  std::_Exit(code);
+#else
+  return code;
+#endif
+}

@@ -12,6 +12,7 @@ namespace rl_training {
 namespace {
 
 constexpr double kWorthThreads = 30e-6;  // seconds for a step of all copies
+constexpr int64_t kMostTasks = 64;
 
 }  // namespace
 
@@ -55,15 +56,20 @@ void VectorEnv::step(std::span<const float> actions_unit) {
   if (static_cast<int64_t>(actions_unit.size()) != count() * dims) {
     throw Error(ErrorKind::internal, "one action for each environment is needed");
   }
-  const auto body = [&](int64_t i) {
-    step_one(i, actions_unit.subspan(static_cast<size_t>(i * dims), static_cast<size_t>(dims)));
+  const auto step_copies = [&](int64_t first, int64_t end) {
+    for (int64_t i = first; i < end; ++i) {
+      step_one(i, actions_unit.subspan(static_cast<size_t>(i * dims), static_cast<size_t>(dims)));
+    }
   };
   if (pool_ && probes_left_ == 0 && fastest_probe_ > kWorthThreads) {
-    pool_->run(count(), body);
+    const int64_t tasks = std::min(count(), kMostTasks);
+    pool_->run(tasks, [&](int64_t task) {
+      step_copies(task * count() / tasks, (task + 1) * count() / tasks);
+    });
     return;
   }
   const auto start = std::chrono::steady_clock::now();
-  for (int64_t i = 0; i < count(); ++i) body(i);
+  step_copies(0, count());
   if (probes_left_ > 0) {
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     fastest_probe_ = std::min(fastest_probe_, taken.count());

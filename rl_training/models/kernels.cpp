@@ -20,6 +20,16 @@ namespace {
 
 constexpr int64_t kLanes = 16;  // partial sums of a row, the same for every instruction set
 
+// What a register holds.
+#if defined(__AVX512F__)
+constexpr int64_t kWidth = 16;
+#elif defined(__AVX2__)
+constexpr int64_t kWidth = 8;
+#else
+constexpr int64_t kWidth = 4;
+#endif
+using Vector = float __attribute__((vector_size(kWidth * sizeof(float)), aligned(4)));
+
 void add_bias(float* y, const float* bias, int64_t rows, int64_t columns) {
   for (int64_t i = 0; i < rows; ++i) {
     float* row = y + i * columns;
@@ -89,9 +99,20 @@ void tanh_backward(float* delta, const float* activation, int64_t count) {
 }
 
 void add_columns(const float* delta, int64_t rows, int64_t columns, float* out) {
-  for (int64_t i = 0; i < rows; ++i) {
+  constexpr int64_t kBlock = 4;  // vectors that stay in registers
+  int64_t first = 0;
+  for (; first + kBlock * kWidth <= columns; first += kBlock * kWidth) {
+    auto* to = reinterpret_cast<Vector*>(out + first);
+    Vector sums[kBlock] = {to[0], to[1], to[2], to[3]};
+    for (int64_t i = 0; i < rows; ++i) {
+      const auto* row = reinterpret_cast<const Vector*>(delta + i * columns + first);
+      for (int64_t k = 0; k < kBlock; ++k) sums[k] += row[k];
+    }
+    for (int64_t k = 0; k < kBlock; ++k) to[k] = sums[k];
+  }
+  for (int64_t i = 0; i < rows && first < columns; ++i) {
     const float* row = delta + i * columns;
-    for (int64_t j = 0; j < columns; ++j) out[j] += row[j];
+    for (int64_t j = first; j < columns; ++j) out[j] += row[j];
   }
 }
 
@@ -191,8 +212,61 @@ void layer_norm_backward(float* delta, const float* gain, const float* x, const 
   }
 }
 
-void row_dot(const float* x, const float* w, float bias, int64_t rows, int64_t columns, float* y) {
-  for (int64_t i = 0; i < rows; ++i) y[i] = dot(x + i * columns, w, columns) + bias;
+// Where a register holds all partial sums of a row, 16 rows are summed at once: two neighbours add
+// their halves into one vector, four times over. That is the order of sum_lanes, and gives its
+// bits.
+#if defined(__AVX512F__)
+Vector sum_lanes_of_rows(Vector* rows) {
+  for (int i = 0; i < 8; ++i) {
+    const Vector a = rows[2 * i], b = rows[2 * i + 1];
+    rows[i] =
+        __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +
+        __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+  }
+  for (int i = 0; i < 4; ++i) {
+    const Vector a = rows[2 * i], b = rows[2 * i + 1];
+    rows[i] =
+        __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27) +
+        __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  }
+  for (int i = 0; i < 2; ++i) {
+    const Vector a = rows[2 * i], b = rows[2 * i + 1];
+    rows[i] =
+        __builtin_shufflevector(a, b, 0, 1, 4, 5, 8, 9, 12, 13, 16, 17, 20, 21, 24, 25, 28, 29) +
+        __builtin_shufflevector(a, b, 2, 3, 6, 7, 10, 11, 14, 15, 18, 19, 22, 23, 26, 27, 30, 31);
+  }
+  const Vector a = rows[0], b = rows[1];
+  return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30) +
+         __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+}
+
+int64_t dot_of_rows(const float* x, const float* w, float bias, int64_t rows, int64_t columns,
+                    float* y, int64_t y_step) {
+  if (columns % kWidth != 0) return 0;
+  int64_t i = 0;
+  for (; i + kWidth <= rows; i += kWidth) {
+    Vector sums[kWidth] = {};
+    for (int64_t r = 0; r < kWidth; ++r) {
+      const auto* row = reinterpret_cast<const Vector*>(x + (i + r) * columns);
+      const auto* weights = reinterpret_cast<const Vector*>(w);
+      for (int64_t j = 0; j < columns / kWidth; ++j) sums[r] += row[j] * weights[j];
+    }
+    const Vector result = sum_lanes_of_rows(sums);
+    for (int64_t r = 0; r < kWidth; ++r) y[(i + r) * y_step] = result[r] + bias;
+  }
+  return i;
+}
+#else
+int64_t dot_of_rows(const float*, const float*, float, int64_t, int64_t, float*, int64_t) {
+  return 0;
+}
+#endif
+
+void row_dot(const float* x, const float* w, float bias, int64_t rows, int64_t columns, float* y,
+             int64_t y_step) {
+  for (int64_t i = dot_of_rows(x, w, bias, rows, columns, y, y_step); i < rows; ++i) {
+    y[i * y_step] = dot(x + i * columns, w, columns) + bias;
+  }
 }
 
 void outer(const float* d, const float* w, const float* keep, int64_t rows, int64_t columns,
@@ -263,15 +337,6 @@ void polyak(float* target, const float* source, int64_t count, float tau) {
 }
 
 // As many independent sums as the registers hold, wide as the registers are.
-#if defined(__AVX512F__)
-constexpr int64_t kWidth = 16;
-#elif defined(__AVX2__)
-constexpr int64_t kWidth = 8;
-#else
-constexpr int64_t kWidth = 4;
-#endif
-using Vector = float __attribute__((vector_size(kWidth * sizeof(float))));
-
 double fma_loop(int64_t rounds) {
   constexpr int kSums = 10;
   Vector sums[kSums];
@@ -292,8 +357,8 @@ double fma_loop(int64_t rounds) {
 
 }  // namespace
 
-#if defined(__AVX512F__)
-void multiply_small(const Product& work, float* scratch);  // product_avx512.cpp
+#if defined(__AVX2__)
+void multiply_small(const Product& work, float* scratch);  // product_tiles.cpp
 constexpr auto* kMultiplySmall = &multiply_small;
 #else
 constexpr void (*kMultiplySmall)(const Product&, float*) = nullptr;

@@ -38,9 +38,9 @@ struct Kernels {
   void (*layer_norm_backward)(float* delta, const float* gain, const float* x, const float* mean,
                               const float* inverse_std, const float* keep, int64_t rows,
                               int64_t columns, float* gain_gradient, float* shift_gradient);
-  // y[i] = sum_j x[i, j] * w[j] + bias
+  // y[i * y_step] = sum_j x[i, j] * w[j] + bias
   void (*row_dot)(const float* x, const float* w, float bias, int64_t rows, int64_t columns,
-                  float* y);
+                  float* y, int64_t y_step);
   // out[i, j] = d[i] * w[j]; with `keep`, 0 where keep[i, j] is not positive
   void (*outer)(const float* d, const float* w, const float* keep, int64_t rows, int64_t columns,
                 float* out);

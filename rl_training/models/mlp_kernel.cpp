@@ -14,6 +14,9 @@ constexpr int64_t kRowsOfLoneNetwork = 128;
 constexpr int64_t kRowsOfMember = 256;
 constexpr int64_t kColumnsOfBlock = 128;
 
+// A head so narrow is formed column by column: tiles of it would be mostly empty.
+constexpr int64_t kFewOutputs = 4;
+
 }  // namespace
 
 MlpKernel::MlpKernel(const MlpSpec& spec, ThreadPool* pool)
@@ -95,8 +98,14 @@ void MlpKernel::forward_chunk(const float* member, const float* x, int64_t first
   }
   const auto& layer = layout_.layers[last];
   float* out = y + offset_rows * layer.outputs;
-  if (layer.outputs == 1) {
-    k.row_dot(in, member + layer.weight, member[layer.bias], count, layer.inputs, out);
+  if (layer.outputs <= kFewOutputs) {
+    thread_local FloatBuffer column;
+    float* w = column.reserve(layer.inputs);
+    for (int64_t j = 0; j < layer.outputs; ++j) {
+      for (int64_t p = 0; p < layer.inputs; ++p)
+        w[p] = member[layer.weight + p * layer.outputs + j];
+      k.row_dot(in, w, member[layer.bias + j], count, layer.inputs, out + j, layer.outputs);
+    }
   } else {
     apply_layer(layer, out, Then::add_bias);
   }

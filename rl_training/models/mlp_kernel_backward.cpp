@@ -125,7 +125,7 @@ void MlpKernel::backward_chunk(const float* parameters, const float* x, const fl
     const auto& layer = layout_.layers[0];
     k.row_dot(workspace.delta[0].data() + chunk.delta * layer.outputs,
               member + layer.weight + wanted.input_first * layer.outputs, 0.0f, count,
-              layer.outputs, workspace.input_delta.data() + chunk.offset);
+              layer.outputs, workspace.input_delta.data() + chunk.offset, 1);
   } else if (wanted.input != nullptr) {
     const auto& layer = layout_.layers[0];
     multiply({.transpose_b = true,

@@ -22,7 +22,7 @@ struct Product {
 
 void multiply(const Product& work);
 
-// For Kernels::multiply_small, which takes k in such depths and needs so many floats of memory.
-constexpr int64_t kSmallDepth = 128, kSmallScratch = 64 * (kSmallDepth + 48);
+// So many floats of memory are needed by Kernels::multiply_small.
+constexpr int64_t kSmallScratch = 64 * (128 + 48);
 
 }  // namespace rl_training

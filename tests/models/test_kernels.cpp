@@ -18,20 +18,20 @@ std::vector<float> normals(size_t count, uint64_t seed) {
   return values;
 }
 
-// Every loop of the chosen instruction set against the portable one, on an awkward width.
-TEST(Kernels, ChosenSetAgreesWithTheBaseline) {
-  constexpr int64_t kRows = 13, kColumns = 37;
+// Every loop of the chosen instruction set against the portable one.
+void compare_with_baseline(int64_t rows, int64_t columns) {
+  const auto count = static_cast<size_t>(rows * columns);
   const auto& ours = kernels();
   const auto& plain = baseline::kKernels;
-  const auto x = normals(kRows * kColumns, 1);
-  const auto other = normals(kRows * kColumns, 2);
-  const auto row = normals(kColumns, 3);
-  const auto row2 = normals(kColumns, 4);
-  const auto column = normals(kRows, 5);
+  const auto x = normals(count, 1);
+  const auto other = normals(count, 2);
+  const auto row = normals(static_cast<size_t>(columns), 3);
+  const auto row2 = normals(static_cast<size_t>(columns), 4);
+  const auto column = normals(static_cast<size_t>(rows), 5);
   const auto both = [&](auto body) {
     auto a = x;
     auto b = x;
-    std::vector<float> extra_a(kRows * kColumns), extra_b(kRows * kColumns);
+    std::vector<float> extra_a(count), extra_b(count);
     body(ours, a, extra_a);
     body(plain, b, extra_b);
     for (size_t i = 0; i < a.size(); ++i) {
@@ -41,51 +41,75 @@ TEST(Kernels, ChosenSetAgreesWithTheBaseline) {
   };
   using Values = std::vector<float>;
   both([&](const Kernels& k, Values& v, Values&) {
-    k.add_bias(v.data(), row.data(), kRows, kColumns);
+    k.add_bias(v.data(), row.data(), rows, columns);
   });
   both([&](const Kernels& k, Values& v, Values&) {
-    k.add_bias_relu(v.data(), row.data(), kRows, kColumns);
+    k.add_bias_relu(v.data(), row.data(), rows, columns);
   });
-  both([&](const Kernels& k, Values& v, Values&) { k.relu(v.data(), kRows * kColumns); });
+  both([&](const Kernels& k, Values& v, Values&) { k.relu(v.data(), rows * columns); });
   both([&](const Kernels& k, Values& v, Values&) {
-    k.relu_backward(v.data(), other.data(), kRows * kColumns);
+    k.relu_backward(v.data(), other.data(), rows * columns);
   });
   both([&](const Kernels& k, Values& v, Values&) {
-    k.tanh_backward(v.data(), other.data(), kRows * kColumns);
+    k.tanh_backward(v.data(), other.data(), rows * columns);
   });
   both([&](const Kernels& k, Values& v, Values& e) {
-    k.add_columns(v.data(), kRows, kColumns, e.data());
+    k.add_columns(v.data(), rows, columns, e.data());
   });
   both([&](const Kernels& k, Values& v, Values& e) {
-    Values mean(kRows), deviation(kRows), gains(kColumns), shifts(kColumns);
-    k.layer_norm(x.data(), row.data(), row2.data(), 1e-5f, kRows, kColumns, mean.data(),
+    Values mean(static_cast<size_t>(rows)), deviation(mean), gains(row), shifts(row);
+    k.layer_norm(x.data(), row.data(), row2.data(), 1e-5f, rows, columns, mean.data(),
                  deviation.data(), v.data());
     for (const float* keep : {static_cast<const float*>(nullptr), other.data()}) {
       k.layer_norm_backward(v.data(), row.data(), x.data(), mean.data(), deviation.data(), keep,
-                            kRows, kColumns, gains.data(), shifts.data());
+                            rows, columns, gains.data(), shifts.data());
     }
     std::copy(gains.begin(), gains.end(), e.begin());
-    std::copy(shifts.begin(), shifts.end(), e.begin() + kColumns);
+    std::copy(shifts.begin(), shifts.end(), e.begin() + columns);
   });
   both([&](const Kernels& k, Values& v, Values& e) {
-    k.row_dot(v.data(), row.data(), 0.5f, kRows, kColumns, e.data());
+    k.row_dot(v.data(), row.data(), 0.5f, rows, columns, e.data(), 1);
   });
   both([&](const Kernels& k, Values& v, Values& e) {
-    k.outer(column.data(), row.data(), nullptr, kRows, kColumns, v.data());
-    k.outer(column.data(), row.data(), other.data(), kRows, kColumns, e.data());
+    k.outer(column.data(), row.data(), nullptr, rows, columns, v.data());
+    k.outer(column.data(), row.data(), other.data(), rows, columns, e.data());
   });
   both([&](const Kernels& k, Values& v, Values& e) {
-    k.log_tanh_slope(v.data(), kRows * kColumns, e.data());
-    k.tanh(v.data(), kRows * kColumns);
+    k.log_tanh_slope(v.data(), rows * columns, e.data());
+    k.tanh(v.data(), rows * columns);
   });
-  both(
-      [&](const Kernels& k, Values& v, Values& e) { k.exp(v.data(), kRows * kColumns, e.data()); });
+  both([&](const Kernels& k, Values& v, Values& e) { k.exp(v.data(), rows * columns, e.data()); });
   both([&](const Kernels& k, Values& v, Values& e) {
-    k.add_weighted_columns(column.data(), v.data(), kRows, kColumns, e.data());
+    k.add_weighted_columns(column.data(), v.data(), rows, columns, e.data());
   });
   both([&](const Kernels& k, Values& v, Values&) {
-    k.polyak(v.data(), other.data(), kRows * kColumns, 0.3f);
+    k.polyak(v.data(), other.data(), rows * columns, 0.3f);
   });
+}
+
+// On an awkward shape, and on one that has whole vectors and rows behind whole blocks.
+TEST(Kernels, ChosenSetAgreesWithTheBaseline) {
+  compare_with_baseline(13, 37);
+  compare_with_baseline(37, 80);
+}
+
+TEST(Kernels, RowsAreMultipliedAndAddedUp) {
+  constexpr int64_t kRows = 19, kColumns = 80;
+  const auto x = normals(kRows * kColumns, 1), w = normals(kColumns, 2);
+  std::vector<float> y(2 * kRows, 7.0f), sums(kColumns, 0.5f);
+  kernels().row_dot(x.data(), w.data(), 0.25f, kRows, kColumns, y.data(), 2);
+  kernels().add_columns(x.data(), kRows, kColumns, sums.data());
+  std::vector<double> columns(kColumns, 0.5);
+  for (size_t i = 0; i < kRows; ++i) {
+    double sum = 0.25;
+    for (size_t j = 0; j < kColumns; ++j) {
+      sum += double{x[i * kColumns + j]} * w[j];
+      columns[j] += x[i * kColumns + j];
+    }
+    EXPECT_NEAR(y[2 * i], sum, 1e-5);
+    EXPECT_EQ(y[2 * i + 1], 7.0f);
+  }
+  for (size_t j = 0; j < kColumns; ++j) EXPECT_NEAR(sums[j], columns[j], 1e-5);
 }
 
 TEST(Kernels, OuterKeepsWhatItShould) {

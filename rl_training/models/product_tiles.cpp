@@ -1,17 +1,23 @@
-// Compiled for AVX-512, as kernels.cpp is and under its rule: nothing from a library.
+// Compiled for AVX2 and AVX-512, as kernels.cpp is and under its rule: nothing from a library.
 //
-// Products of the size that networks have. The result is formed in tiles of six rows and four
-// vectors, which with a row of b and one number of a fill the registers. All tiles below one
-// another go with one strip of b, cut to a depth that stays in the first cache; at the next depth a
-// tile goes on where it was, and what follows a product is done before it leaves the registers for
-// the last time. Every element is one sum in the order of k, as oneDNN forms it: the same bits.
+// Products of the size that networks have. The result is formed in tiles, which with a row of b and
+// one number of a fill the registers. All tiles below one another go with one strip of b, cut to a
+// depth that stays in the first cache; at the next depth a tile goes on where it was, and what
+// follows a product is done before it leaves the registers for the last time. Every element is one
+// sum in the order of k, as oneDNN forms it: the same bits.
 #include "rl_training/models/product.h"
 
-namespace rl_training::avx512 {
+namespace rl_training::KERNEL_SET {
 namespace {
 
-constexpr int64_t kWidth = 16, kTileRows = 6, kTileVectors = 4;
-constexpr int64_t kStripColumns = kTileVectors * kWidth;
+#if defined(__AVX512F__)
+constexpr int64_t kWidth = 16, kTileVectors = 4, kDepth = 128;
+#else
+constexpr int64_t kWidth = 8, kTileVectors = 2, kDepth = 512;
+#endif
+constexpr int64_t kTileRows = 6, kStripColumns = kTileVectors * kWidth;
+constexpr int64_t kNarrowRows = 8 * kTileRows;
+static_assert(kStripColumns * (kDepth + kNarrowRows) <= kSmallScratch);
 
 using Vector = float __attribute__((vector_size(kWidth * sizeof(float))));
 using Unaligned = float __attribute__((vector_size(kWidth * sizeof(float)), aligned(4)));
@@ -98,22 +104,36 @@ void form_strip(int64_t vectors, Strip strip, int64_t rows) {
   }
 }
 
-// A square of 16 by 16. Interleaving the first half of the rows with the second turns the bits of
-// (row, column) by one place; after four times they have changed sides.
+// The numbers of two vectors in turn, their lower and their upper halves.
+#if defined(__AVX512F__)
+constexpr int kStages = 4;
+Vector lower(Vector a, Vector b) {
+  return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+}
+Vector upper(Vector a, Vector b) {
+  return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15,
+                                 31);
+}
+#else
+constexpr int kStages = 3;
+Vector lower(Vector a, Vector b) { return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11); }
+Vector upper(Vector a, Vector b) {
+  return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+}
+#endif
+
+// A square as wide as a vector. Interleaving the first half of the rows with the second turns the
+// bits of (row, column) by one place; after all stages they have changed sides.
 void transpose_square(const float* from, int64_t from_row, float* to, int64_t to_row) {
   Vector rows[kWidth], turned[kWidth];
 #pragma GCC unroll 16
   for (int i = 0; i < kWidth; ++i) rows[i] = load(from + i * from_row);
 #pragma GCC unroll 4
-  for (int stage = 0; stage < 4; ++stage) {
+  for (int stage = 0; stage < kStages; ++stage) {
 #pragma GCC unroll 8
     for (int i = 0; i < kWidth / 2; ++i) {
-      const Vector first = rows[i], second = rows[i + kWidth / 2];
-      const int64_t pair = int64_t{2} * i;
-      turned[pair] = __builtin_shufflevector(first, second, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5,
-                                             21, 6, 22, 7, 23);
-      turned[pair + 1] = __builtin_shufflevector(first, second, 8, 24, 9, 25, 10, 26, 11, 27, 12,
-                                                 28, 13, 29, 14, 30, 15, 31);
+      turned[int64_t{2} * i] = lower(rows[i], rows[i + kWidth / 2]);
+      turned[int64_t{2} * i + 1] = upper(rows[i], rows[i + kWidth / 2]);
     }
 #pragma GCC unroll 16
     for (int i = 0; i < kWidth; ++i) rows[i] = turned[i];
@@ -148,10 +168,9 @@ void pack(const Product& work, int64_t first, int64_t columns, int64_t width, fl
 // A strip that ends inside a vector is formed beside its place.
 void form_narrow_strip(const Strip& strip, int64_t rows, int64_t columns, Then then,
                        float* scratch) {
-  constexpr int64_t kRows = 8 * kTileRows;
   const int64_t vectors = (columns + kWidth - 1) / kWidth;
-  for (int64_t first = 0; first < rows; first += kRows) {
-    const int64_t count = rows - first < kRows ? rows - first : kRows;
+  for (int64_t first = 0; first < rows; first += kNarrowRows) {
+    const int64_t count = rows - first < kNarrowRows ? rows - first : kNarrowRows;
     Strip beside = strip;
     beside.a += first * strip.a_row;
     beside.c = scratch;
@@ -212,7 +231,7 @@ void form_depth(const Product& work, int64_t first, int64_t columns, int64_t fro
   const bool narrow = columns % kWidth != 0;
   const int64_t width = (columns + kWidth - 1) / kWidth * kWidth;
   // A strip that is read often and would lie far apart is put together.
-  const bool often = work.ldb > kStripColumns && work.m >= 32 && depth >= 64;
+  const bool often = work.ldb > 64 && work.m >= 32 && depth >= 64;
   if (work.transpose_b || narrow || often) {
     pack(part, first, columns, width, scratch);
     strip.b = scratch;
@@ -227,7 +246,7 @@ void form_depth(const Product& work, int64_t first, int64_t columns, int64_t fro
 
 void multiply_small(const Product& work, float* scratch);
 void multiply_small(const Product& work, float* scratch) {
-  const int64_t depths = work.k > kSmallDepth ? (work.k + kSmallDepth - 1) / kSmallDepth : 1;
+  const int64_t depths = work.k > kDepth ? (work.k + kDepth - 1) / kDepth : 1;
   for (int64_t first = 0; first < work.n; first += kStripColumns) {
     const int64_t left = work.n - first;
     const int64_t columns = left < kStripColumns ? left : kStripColumns;
@@ -238,4 +257,4 @@ void multiply_small(const Product& work, float* scratch) {
   }
 }
 
-}  // namespace rl_training::avx512
+}  // namespace rl_training::KERNEL_SET
