@@ -209,10 +209,11 @@ GaussianSample gaussian_sample(const GaussianHead& head, const torch::Tensor& no
   float* u = unbounded.data_ptr<float>();
   const float* spread = std.data_ptr<float>();
   const int64_t each = samples / rows;
-  for (int64_t i = 0, k = 0; i < samples; ++i) {
-    const int64_t row = i / each;
-    for (int64_t j = 0; j < dims; ++j, ++k) {
-      u[k] = view.mean_at(row, j) + spread[row * dims + j] * e[k];
+  for (int64_t row = 0, k = 0; row < rows; ++row) {
+    for (int64_t sample = 0; sample < each; ++sample) {
+      for (int64_t j = 0; j < dims; ++j, ++k) {
+        u[k] = view.mean_at(row, j) + spread[row * dims + j] * e[k];
+      }
     }
   }
   if (view.squash) {
@@ -223,14 +224,15 @@ GaussianSample gaussian_sample(const GaussianHead& head, const torch::Tensor& no
   }
   const float* lost = view.squash ? slope.data_ptr<float>() : nullptr;
   float* density = log_prob.data_ptr<float>();
-  for (int64_t i = 0, k = 0; i < samples; ++i) {
-    const int64_t row = i / each;
-    float sum = 0.0f;
-    for (int64_t j = 0; j < dims; ++j, ++k) {
-      sum += -0.5f * e[k] * e[k] - view.log_std_at(row, j) - kHalfLogTwoPi;
-      if (lost != nullptr) sum -= lost[k];
+  for (int64_t row = 0, k = 0; row < rows; ++row) {
+    for (int64_t sample = 0; sample < each; ++sample) {
+      float sum = 0.0f;
+      for (int64_t j = 0; j < dims; ++j, ++k) {
+        sum += -0.5f * e[k] * e[k] - view.log_std_at(row, j) - kHalfLogTwoPi;
+        if (lost != nullptr) sum -= lost[k];
+      }
+      *density++ = sum;
     }
-    density[i] = sum;
   }
   if (wants_gradient(head)) {
     const auto node = make_node<SampleNode>(head, noise, actions.detach(), std);

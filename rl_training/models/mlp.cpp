@@ -144,6 +144,18 @@ const MlpLayout& Mlp::layout() const { return shared_->kernel.layout(); }
 
 namespace {
 
+// Rows of `columns` into longer ones. So few numbers are not worth a call for each row.
+void copy_columns(const float* from, int64_t rows, int64_t columns, float* to, int64_t to_row) {
+  constexpr int64_t kFew = 8;
+  if (columns > kFew) {
+    for (int64_t i = 0; i < rows; ++i) std::copy_n(from + i * columns, columns, to + i * to_row);
+    return;
+  }
+  for (int64_t j = 0; j < columns; ++j) {
+    for (int64_t i = 0; i < rows; ++i) to[i * to_row + j] = from[i * columns + j];
+  }
+}
+
 // (x, side) side by side in the workspace, or x itself where there is nothing beside it.
 const float* join_inputs(const torch::Tensor& x, const torch::Tensor& side,
                          MlpWorkspace& workspace) {
@@ -152,12 +164,10 @@ const float* join_inputs(const torch::Tensor& x, const torch::Tensor& side,
   const auto plain_side = side.contiguous();
   const float* right = plain_side.data_ptr<float>();
   const int64_t rows = x.size(0), left_columns = x.size(1), right_columns = side.size(1);
-  float* joined = workspace.joined_input.reserve(rows * (left_columns + right_columns));
-  for (int64_t i = 0; i < rows; ++i) {
-    float* row = joined + i * (left_columns + right_columns);
-    std::copy_n(left + i * left_columns, left_columns, row);
-    std::copy_n(right + i * right_columns, right_columns, row + left_columns);
-  }
+  const int64_t both = left_columns + right_columns;
+  float* joined = workspace.joined_input.reserve(rows * both);
+  copy_columns(left, rows, left_columns, joined, both);
+  copy_columns(right, rows, right_columns, joined + left_columns, both);
   return joined;
 }
 
