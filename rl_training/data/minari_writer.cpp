@@ -20,7 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kMinariVersion = "0.5.3";
+// The layout's own version. A release of Minari reads files of its own version and of older ones.
+constexpr const char* kMinariVersion = "0.5.0";
 
 // The arrays of one episode, its rewards as doubles like Minari's.
 struct EpisodeArrays {

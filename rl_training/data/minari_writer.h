@@ -13,7 +13,7 @@ struct MinariDetails {
   std::string algorithm_name = "unknown";
 };
 
-// Makes `directory` a Minari dataset in the layout of 0.5.3: data/main_data.hdf5, one group for
+// Makes `directory` a Minari dataset in the layout of 0.5: data/main_data.hdf5, one group for
 // each episode, and data/metadata.json. Its name must end in a version, -v0 say, and nothing may be
 // there yet. Reading it gives the same transitions, except that an episode which ends without a
 // flag ends truncated, as Minari has it, and that an action known to have followed a cut episode
