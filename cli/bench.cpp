@@ -19,6 +19,7 @@ struct BenchArguments {
   std::string peer;  // path of bench/eager.py
   NumberArgument rounds, updates;
   bool envs = false;
+  std::string env;  // one of them
 
   int64_t round_count() const { return rounds.given() ? rounds.read("rounds", at_least(1)) : 5; }
   int64_t update_count(int64_t by_default) const {
@@ -165,23 +166,26 @@ void run_bench(const BenchArguments& arguments, bool json) {
 
 void add_bench(CLI::App& program, Invocation& call) {
   auto arguments = std::make_shared<BenchArguments>();
-  auto* command = add_command(program, call, "bench",
-                              "Measure the speed of an update beside its limits and a peer, or "
-                              "the speed of the environments",
-                              "  rl_training bench\n"
-                              "  rl_training bench --peer bench/eager.py --json\n"
-                              "  rl_training bench --algo all --peer bench/eager.py\n"
-                              "  rl_training bench --envs --rounds 9",
-                              [arguments, &call] {
-                                if (arguments->envs) {
-                                  run_env_bench(arguments->round_count(), call.json);
-                                } else {
-                                  run_bench(*arguments, call.json);
-                                }
-                                return 0;
-                              });
+  auto* command =
+      add_command(program, call, "bench",
+                  "Measure the speed of an update beside its limits and a peer, or "
+                  "the speed of the environments",
+                  "  rl_training bench\n"
+                  "  rl_training bench --peer bench/eager.py --json\n"
+                  "  rl_training bench --algo all --peer bench/eager.py\n"
+                  "  rl_training bench --envs --rounds 9\n"
+                  "  rl_training bench --env Hopper-v4",
+                  [arguments, &call] {
+                    if (arguments->envs || !arguments->env.empty()) {
+                      run_env_bench(arguments->env, arguments->round_count(), call.json);
+                    } else {
+                      run_bench(*arguments, call.json);
+                    }
+                    return 0;
+                  });
   command->add_flag("--envs", arguments->envs,
                     "steps a second of every environment, beside MuJoCo alone");
+  command->add_option("--env", arguments->env, "of this environment only")->type_name("ID");
   command->add_option("--algo", arguments->algo, "this algorithm (or all) at its default sizes")
       ->type_name("NAME");
   command->add_option("--peer", arguments->peer, "script of the eager PyTorch version")

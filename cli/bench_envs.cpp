@@ -18,7 +18,7 @@ namespace {
 // Short turns, many of them: two cores are seldom left alone for long at the same time.
 constexpr double kTurnSeconds = 0.005;
 constexpr int64_t kTurnsInRound = 20, kVectorTurnsInRound = 80;
-constexpr int64_t kFewestCopies = 16;
+constexpr int64_t kFewestCopies = 16, kMostCopies = 8192;
 constexpr double kVectorStepSeconds = 400e-6;
 
 struct EnvSpeed {
@@ -43,7 +43,9 @@ int64_t turn_length(const std::string& id) {
 // A power of two, so many that a step of all is enough work to share.
 int64_t vector_copies(double rate) {
   int64_t copies = kFewestCopies;
-  while (static_cast<double>(copies) < kVectorStepSeconds * rate) copies *= 2;
+  while (copies < kMostCopies && static_cast<double>(copies) < kVectorStepSeconds * rate) {
+    copies *= 2;
+  }
   return copies;
 }
 
@@ -121,13 +123,14 @@ double load_average() {
 
 }  // namespace
 
-void run_env_bench(int64_t rounds, bool json) {
+void run_env_bench(const std::string& only, int64_t rounds, bool json) {
+  if (!only.empty()) make_environment(only);  // or an error that says what is wrong with it
   const int cores = available_cores();
   const double load_before = load_average();
   Json results = Json::array();
   std::vector<std::vector<std::string>> rows;
   for (const auto& info : environments()) {
-    if (!info.unavailable.empty()) continue;
+    if (!info.unavailable.empty() || (!only.empty() && info.id != only)) continue;
     print_note("measuring " + info.id + " ...");
     const auto speed = measure(info.id, rounds, cores);
     add_results(results, info.id, speed);

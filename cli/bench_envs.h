@@ -1,10 +1,11 @@
 #pragma once
 #include <cstdint>
+#include <string>
 
 namespace rl_training {
 
-// `bench --envs`: steps a second of every environment, beside MuJoCo's own functions on the same
-// motion, and of vectors of it on one and all threads.
-void run_env_bench(int64_t rounds, bool json);
+// `bench --envs`: steps a second of every environment (or of `only`), beside MuJoCo's own functions
+// on the same motion, and of vectors of it on one and all threads.
+void run_env_bench(const std::string& only, int64_t rounds, bool json);
 
 }  // namespace rl_training
