@@ -12,7 +12,9 @@ namespace rl_training {
 namespace {
 
 constexpr double kWorthThreads = 30e-6;  // seconds for a step of all copies
-constexpr int64_t kMostTasks = 64;
+// So many copies are shared out one by one. More are cut into one part for each thread, most often
+// the same one in every step: what a cheap copy needs is then still in that thread's cache.
+constexpr int64_t kCopiesOneByOne = 64;
 
 }  // namespace
 
@@ -62,7 +64,7 @@ void VectorEnv::step(std::span<const float> actions_unit) {
     }
   };
   if (pool_ && probes_left_ == 0 && fastest_probe_ > kWorthThreads) {
-    const int64_t tasks = std::min(count(), kMostTasks);
+    const int64_t tasks = count() <= kCopiesOneByOne ? count() : pool_->size();
     pool_->run(tasks, [&](int64_t task) {
       step_copies(task * count() / tasks, (task + 1) * count() / tasks);
     });

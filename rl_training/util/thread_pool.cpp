@@ -3,7 +3,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <bit>
 #include <exception>
 #include <mutex>
 #include <utility>
@@ -28,12 +27,8 @@ inline void pause_core() {
 // to n - 1 owns a task, and the job cannot end before that task is done. So the caller never waits
 // for a thread that has not begun (it may not be running at all), and a thread that comes late
 // finds nothing to take.
-//
-// Which task that is: of few tasks, the next free one from the thread's own place on, so that from
-// job to job a thread comes back to the same tasks, whose data are still in its cache.
 struct ThreadPool::Shared {
   alignas(64) std::atomic<uint64_t> ticket{0};
-  std::atomic<uint64_t> free{0};  // a bit for each of few tasks
   alignas(64) std::atomic<int64_t> done{0};
   std::atomic<bool> stop{false};
   int64_t tasks = 0;
@@ -46,12 +41,11 @@ struct ThreadPool::Shared {
 namespace {
 
 constexpr uint64_t kLeft = 0xffffffff;
-constexpr int64_t kFewTasks = 64;
 
 }  // namespace
 
 ThreadPool::ThreadPool(int threads) : shared_(std::make_unique<Shared>()) {
-  for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { worker_loop(i); });
+  for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { worker_loop(); });
 }
 
 ThreadPool::~ThreadPool() {
@@ -61,30 +55,14 @@ ThreadPool::~ThreadPool() {
   for (auto& worker : workers_) worker.join();
 }
 
-// A free task for the owner of a ticket: there is one, as there are as many tickets as tasks.
-int64_t ThreadPool::claim_task(int thread) {
-  const int64_t own = thread * shared_->tasks / size();
-  uint64_t free = shared_->free.load(std::memory_order_acquire);
-  for (;;) {
-    const uint64_t from_own = free >> own << own;
-    const int task = std::countr_zero(from_own != 0 ? from_own : free);
-    if (shared_->free.compare_exchange_weak(free, free & ~(uint64_t{1} << task),
-                                            std::memory_order_acq_rel)) {
-      return task;
-    }
-  }
-}
-
 // Takes and does tasks until none is left to take.
-void ThreadPool::work(int thread) {
+void ThreadPool::work() {
   uint64_t ticket = shared_->ticket.load(std::memory_order_acquire);
   while ((ticket & kLeft) != 0) {
     if (!shared_->ticket.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel)) {
       continue;
     }
-    const int64_t task = shared_->tasks <= kFewTasks
-                             ? claim_task(thread)
-                             : shared_->tasks - static_cast<int64_t>(ticket & kLeft);
+    const int64_t task = shared_->tasks - static_cast<int64_t>(ticket & kLeft);
     try {
       shared_->call(shared_->body, task);
     } catch (...) {
@@ -96,13 +74,13 @@ void ThreadPool::work(int thread) {
   }
 }
 
-void ThreadPool::worker_loop(int thread) {
+void ThreadPool::worker_loop() {
   int spins = 0;
   for (;;) {
     const uint64_t ticket = shared_->ticket.load(std::memory_order_acquire);
     if (shared_->stop.load(std::memory_order_relaxed)) return;
     if ((ticket & kLeft) != 0) {
-      work(thread);
+      work();
       spins = 0;
     } else if (++spins < kSpins) {
       pause_core();
@@ -118,12 +96,10 @@ void ThreadPool::run_shared(int64_t tasks, Call call, const void* body) {
   shared_->call = call;
   shared_->body = body;
   shared_->done.store(0, std::memory_order_relaxed);
-  shared_->free.store(tasks < kFewTasks ? (uint64_t{1} << tasks) - 1 : ~uint64_t{0},
-                      std::memory_order_relaxed);
   const uint64_t job = (shared_->ticket.load(std::memory_order_relaxed) | kLeft) + 1;
   shared_->ticket.store(job | static_cast<uint64_t>(tasks), std::memory_order_release);
   shared_->ticket.notify_all();
-  work(0);
+  work();
   for (int spins = 0; shared_->done.load(std::memory_order_acquire) != tasks;) {
     if (++spins < kSpins) {
       pause_core();

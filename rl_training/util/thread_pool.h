@@ -35,9 +35,8 @@ class ThreadPool {
  private:
   using Call = void (*)(const void* body, int64_t task);
   void run_shared(int64_t tasks, Call call, const void* body);
-  void work(int thread);
-  int64_t claim_task(int thread);
-  void worker_loop(int thread);
+  void work();
+  void worker_loop();
 
   struct Shared;
   std::unique_ptr<Shared> shared_;
