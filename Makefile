@@ -15,7 +15,7 @@ LINT_DIR := build/lint
 SOURCES = $(shell find rl_training cli tests examples bench fuzz -name '*.h' -o -name '*.cpp')
 
 .DEFAULT_GOAL := build
-.PHONY: help dependencies configure build demo results results-online test bench bench-data sanitize fuzz format lint install clean
+.PHONY: help dependencies configure build demo results results-online test bench bench-data bench-sac sanitize fuzz format lint install clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ test: configure ## build everything and run the tests
 bench: build ## measure updates per second beside eager PyTorch
 	scripts/install_dependencies.sh bench
 	$(PROGRAM) bench --peer bench/eager.py
+
+bench-sac: build ## time a whole small online run on one core
+	bench/sac_run.sh $(PROGRAM)
 
 bench-data: configure ## measure opening a dataset of a million rows beside h5py
 	scripts/install_dependencies.sh bench
