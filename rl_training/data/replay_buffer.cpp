@@ -56,15 +56,18 @@ void ReplayBuffer::note_episode() {
 
 void ReplayBuffer::gather(int64_t row, const ObsNormalizer& normalizer, const BatchView& batch,
                           int64_t i) const {
-  if (batch.obs) normalizer.apply(obs(row), batch.obs + i * obs_dim_);
-  if (batch.next_obs) normalizer.apply(next_obs(row), batch.next_obs + i * obs_dim_);
-  if (batch.actions) std::copy_n(action(row), action_dim_, batch.actions + i * action_dim_);
-  if (batch.rewards) batch.rewards[i] = reward(row);
-  if (batch.terminated) batch.terminated[i] = terminated(row) ? 1.0f : 0.0f;
+  const float* from = record(row);  // found once: its place takes a division
+  const float* did = from + 2 * obs_dim_;
+  const int ends = static_cast<int>(from[width_ - 1]);
+  if (batch.obs) normalizer.apply(from, batch.obs + i * obs_dim_);
+  if (batch.next_obs) normalizer.apply(from + obs_dim_, batch.next_obs + i * obs_dim_);
+  if (batch.actions) std::copy_n(did, action_dim_, batch.actions + i * action_dim_);
+  if (batch.rewards) batch.rewards[i] = did[action_dim_];
+  if (batch.terminated) batch.terminated[i] = (ends & kTerminated) != 0 ? 1.0f : 0.0f;
   if (!batch.next_actions && !batch.next_action_valid) return;
   // The stream's next row holds what was done next, once it is there.
   const int64_t next = row + streams_;
-  const bool valid = flags(row) == 0 && next < total_;
+  const bool valid = ends == 0 && next < total_;
   if (batch.next_action_valid) batch.next_action_valid[i] = valid ? 1.0f : 0.0f;
   if (!batch.next_actions) return;
   float* out = batch.next_actions + i * action_dim_;
