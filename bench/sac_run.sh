@@ -16,7 +16,7 @@ summary() { sort -n | awk '{ all[NR] = $1 } END { printf "%.2f s (median %.2f s)
 
 for kernels in "" avx2; do
   if [[ -n $kernels ]]; then export RL_TRAINING_KERNELS=$kernels; fi
-  limit=$(taskset -c "$core" "$program" bench --rounds 1 --updates 1 --json 2>/dev/null)
+  limit=$(taskset -c "$core" "$program" bench --rounds 1 --updates 1 --json 2>/dev/null) || break  # a set it has not
   for ((round = 0; round < rounds; ++round)); do
     start=$EPOCHREALTIME
     taskset -c "$core" "$program" train --config sac/pendulum --threads 1 --quiet --json \
