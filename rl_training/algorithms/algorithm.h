@@ -18,7 +18,8 @@ namespace rl_training {
 class Metrics {
  public:
   void set(const char* name, const torch::Tensor& value) {
-    values_.emplace_back(name, value.requires_grad() ? value.detach() : value);
+    if (values_.empty()) values_.reserve(8);
+    values_.emplace_back(name, value.requires_grad() ? without_graph(value) : value);
   }
   void append(const Metrics& other);
   const std::vector<std::pair<const char*, torch::Tensor>>& values() const { return values_; }

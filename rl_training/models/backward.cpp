@@ -19,6 +19,7 @@ struct Visit {
 class Graph {
  public:
   explicit Graph(autograd::Node* root) {
+    visits_.reserve(8);
     visit_of(root);
     for (size_t i = 0; i < visits_.size(); ++i) {  // grows on the way
       for (const auto& edge : visits_[i].node->next_edges()) {
@@ -76,7 +77,7 @@ void run_backward(const torch::Tensor& loss) {
   static const torch::Tensor one = torch::ones({});
   const auto root = loss.grad_fn();
   Graph graph(root.get());
-  graph.deliver(root.get(), loss.output_nr(), one.expand(loss.sizes()));
+  graph.deliver(root.get(), loss.output_nr(), loss.dim() == 0 ? one : one.expand(loss.sizes()));
   while (Visit* visit = graph.next()) {
     autograd::Node& node = *visit->node;
     auto incoming = std::move(visit->gradients);

@@ -16,4 +16,6 @@ torch::Tensor empty_floats(torch::IntArrayRef shape) {
   return torch::Tensor(at::detail::empty_cpu(shape, torch::kFloat, /*pin_memory=*/false));
 }
 
+torch::Tensor without_graph(const torch::Tensor& x) { return x.tensor_data(); }
+
 }  // namespace rl_training

@@ -18,6 +18,10 @@ void prepare_libraries();
 // An uninitialised float32 tensor on the CPU, by the short way: torch::empty asks the dispatcher.
 torch::Tensor empty_floats(torch::IntArrayRef shape);
 
+// The same numbers outside any graph, again by the short way: detach() makes a view that knows its
+// origin. For numbers that nobody changes in place.
+torch::Tensor without_graph(const torch::Tensor& x);
+
 template <class Body>
 void run_tasks(ThreadPool* pool, int64_t tasks, const Body& body) {
   if (pool != nullptr) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "rl_training/models/compute.h"
+#include "rl_training/models/float_buffer.h"
 #include "rl_training/models/kernels.h"
 
 namespace rl_training {
@@ -15,6 +16,12 @@ namespace autograd = torch::autograd;
 namespace {
 
 constexpr float kHalfLogTwoPi = 0.918938533f;
+
+// Until the next call.
+float* scratch(int64_t count) {
+  thread_local FloatBuffer buffer;
+  return buffer.reserve(count);
+}
 
 // Where the raw numbers of a row are, and where their gradients go.
 struct HeadView {
@@ -35,15 +42,12 @@ struct HeadView {
   float log_std_at(int64_t row, int64_t j) const {
     return std::min(std::max(raw_log_std_at(row, j), low), high);
   }
-  // exp(factor * log std), [rows, action_dim].
-  torch::Tensor exp_log_std(int64_t rows, float factor) const {
-    auto result = empty_floats({rows, action_dim});
-    float* out = result.data_ptr<float>();
+  // out[rows, action_dim] = exp(factor * log std).
+  void exp_log_std(int64_t rows, float factor, float* out) const {
     for (int64_t i = 0; i < rows; ++i) {
       for (int64_t j = 0; j < action_dim; ++j) out[i * action_dim + j] = factor * log_std_at(i, j);
     }
     kernels().exp(out, rows * action_dim, out);
-    return result;
   }
   bool inside(int64_t row, int64_t j) const {
     const float raw = raw_log_std_at(row, j);
@@ -80,8 +84,8 @@ struct HeadGradient {
 
 GaussianHead detached(const GaussianHead& head) {
   GaussianHead copy = head;
-  copy.output = head.output.detach();
-  if (head.free_log_std.defined()) copy.free_log_std = head.free_log_std.detach();
+  copy.output = without_graph(head.output);
+  if (head.free_log_std.defined()) copy.free_log_std = without_graph(head.free_log_std);
   return copy;
 }
 
@@ -157,8 +161,8 @@ class LogProbNode : public autograd::Node {
     const auto gradient = gradients[0].contiguous();
     const float* g = gradient.data_ptr<float>();
     const float* u = unbounded_.data_ptr<float>();
-    const auto inverse_std = head.exp_log_std(unbounded_.size(0), -1.0f);
-    const float* inverse = inverse_std.data_ptr<float>();
+    float* inverse = scratch(unbounded_.numel());
+    head.exp_log_std(unbounded_.size(0), -1.0f, inverse);
     for (int64_t i = 0; i < unbounded_.size(0); ++i) {
       for (int64_t j = 0; j < head.action_dim; ++j) {
         const int64_t k = i * head.action_dim + j;
@@ -201,13 +205,14 @@ GaussianSample gaussian_sample(const GaussianHead& head, const torch::Tensor& no
   TORCH_CHECK(samples % rows == 0, "noise for ", samples, " samples of ", rows, " rows");
   const HeadView view(head);
   auto actions = empty_floats({samples, view.action_dim});
-  auto unbounded = view.squash ? empty_floats({samples, view.action_dim}) : actions.detach();
+  auto unbounded = view.squash ? empty_floats({samples, view.action_dim}) : without_graph(actions);
   auto log_prob = empty_floats({samples});
   const int64_t dims = view.action_dim, count = samples * dims;
-  const auto std = view.exp_log_std(rows, 1.0f), slope = empty_floats({count});
+  const auto std = empty_floats({rows, dims});
+  float* spread = std.data_ptr<float>();
+  view.exp_log_std(rows, 1.0f, spread);
   const float* e = noise.data_ptr<float>();
   float* u = unbounded.data_ptr<float>();
-  const float* spread = std.data_ptr<float>();
   const int64_t each = samples / rows;
   for (int64_t row = 0, k = 0; row < rows; ++row) {
     for (int64_t sample = 0; sample < each; ++sample) {
@@ -216,13 +221,14 @@ GaussianSample gaussian_sample(const GaussianHead& head, const torch::Tensor& no
       }
     }
   }
+  float* lost = nullptr;
   if (view.squash) {
     float* a = actions.data_ptr<float>();
     std::copy(u, u + count, a);
     kernels().tanh(a, count);
-    kernels().log_tanh_slope(u, count, slope.data_ptr<float>());
+    lost = scratch(count);
+    kernels().log_tanh_slope(u, count, lost);
   }
-  const float* lost = view.squash ? slope.data_ptr<float>() : nullptr;
   float* density = log_prob.data_ptr<float>();
   for (int64_t row = 0, k = 0; row < rows; ++row) {
     for (int64_t sample = 0; sample < each; ++sample) {
@@ -235,7 +241,7 @@ GaussianSample gaussian_sample(const GaussianHead& head, const torch::Tensor& no
     }
   }
   if (wants_gradient(head)) {
-    const auto node = make_node<SampleNode>(head, noise, actions.detach(), std);
+    const auto node = make_node<SampleNode>(head, noise, without_graph(actions), std);
     autograd::set_history(actions, node);
     autograd::set_history(log_prob, node);
     autograd::set_history(unbounded, node);
@@ -254,10 +260,12 @@ torch::Tensor gaussian_log_prob(const GaussianHead& head, const torch::Tensor& a
   const HeadView view(head);
   const int64_t rows = actions.size(0);
   const auto given = actions.contiguous();
-  auto unbounded = view.squash ? torch::empty_like(given) : given.detach();
+  auto unbounded = view.squash ? empty_floats({rows, view.action_dim}) : without_graph(given);
   auto log_prob = empty_floats({rows});
   const int64_t dims = view.action_dim, count = rows * dims;
-  const auto inverse_std = view.exp_log_std(rows, -1.0f), slope = empty_floats({count});
+  float* inverse_std = scratch(2 * count);
+  float* slope = inverse_std + count;
+  view.exp_log_std(rows, -1.0f, inverse_std);
   constexpr float kLimit = static_cast<float>(kActionLimit);
   const float* a = given.data_ptr<float>();
   float* u = unbounded.data_ptr<float>();
@@ -266,18 +274,19 @@ torch::Tensor gaussian_log_prob(const GaussianHead& head, const torch::Tensor& a
       const float clipped = std::min(std::max(a[k], -kLimit), kLimit);
       u[k] = 0.5f * (std::log1p(clipped) - std::log1p(-clipped));
     }
-    kernels().log_tanh_slope(u, count, slope.data_ptr<float>());
+    kernels().log_tanh_slope(u, count, slope);
   }
-  const float* lost = view.squash ? slope.data_ptr<float>() : nullptr;
+  const float* lost = view.squash ? slope : nullptr;
+  float* density = log_prob.data_ptr<float>();
   for (int64_t i = 0; i < rows; ++i) {
     float sum = 0.0f;
     for (int64_t j = 0; j < dims; ++j) {
       const int64_t k = i * dims + j;
       if (lost != nullptr) sum -= lost[k];
-      const float z = (u[k] - view.mean_at(i, j)) * inverse_std.data_ptr<float>()[k];
+      const float z = (u[k] - view.mean_at(i, j)) * inverse_std[k];
       sum += -0.5f * z * z - view.log_std_at(i, j) - kHalfLogTwoPi;
     }
-    log_prob.data_ptr<float>()[i] = sum;
+    density[i] = sum;
   }
   if (wants_gradient(head))
     autograd::set_history(log_prob, make_node<LogProbNode>(head, unbounded));

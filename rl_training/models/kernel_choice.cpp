@@ -1,5 +1,6 @@
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "rl_training/models/kernels.h"
 #include "rl_training/util/error.h"
@@ -20,28 +21,32 @@ extern const Kernels kKernels;
 
 namespace {
 
-// The widest first.
-struct Choice {
-  const Kernels& kernels;
-  bool available;
-};
+std::vector<const Kernels*> find_available() {
+  std::vector<const Kernels*> sets;
+#ifdef RL_TRAINING_X86_KERNELS
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")) {
+    sets.push_back(&avx512::kKernels);
+  }
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    sets.push_back(&avx2::kKernels);
+  }
+#endif
+  sets.push_back(&baseline::kKernels);
+  return sets;
+}
+
+const std::vector<const Kernels*>& available() {
+  static const std::vector<const Kernels*> sets = find_available();
+  return sets;
+}
 
 const Kernels& choose() {
-  const Choice choices[] = {
-#ifdef RL_TRAINING_X86_KERNELS
-      {avx512::kKernels, __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-                             __builtin_cpu_supports("avx512dq") &&
-                             __builtin_cpu_supports("avx512bw")},
-      {avx2::kKernels, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")},
-#endif
-      {baseline::kKernels, true},
-  };
   const char* wanted = std::getenv("RL_TRAINING_KERNELS");
   std::string names;
-  for (const Choice& choice : choices) {
-    if (!choice.available) continue;
-    if (wanted == nullptr || choice.kernels.name == std::string(wanted)) return choice.kernels;
-    names += (names.empty() ? "" : ", ") + std::string(choice.kernels.name);
+  for (const Kernels* set : available()) {
+    if (wanted == nullptr || set->name == std::string(wanted)) return *set;
+    names += (names.empty() ? "" : ", ") + std::string(set->name);
   }
   throw Error(ErrorKind::config, {"", 0, "RL_TRAINING_KERNELS"},
               "this processor has no such kernels (expected " + names + ", got " + wanted + ")");
@@ -52,6 +57,10 @@ const Kernels& choose() {
 const Kernels& kernels() {
   static const Kernels& chosen = choose();
   return chosen;
+}
+
+const Kernels* available_kernels(size_t rank) {
+  return rank < available().size() ? available()[rank] : nullptr;
 }
 
 }  // namespace rl_training

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 
 namespace rl_training {
@@ -11,8 +12,8 @@ struct AdamStep {
   float inverse_sqrt_bias;  // 1 / sqrt(1 - beta2^t)
 };
 
-// The elementwise loops between the matrix products. models/kernels.cpp is compiled once for each
-// instruction set; `kernels()` gives the widest one that this processor has. All matrices are
+// The loops between the matrix products. Their files are compiled once for each instruction set
+// (kernel_set.h); `kernels()` gives the widest one that this processor has. All matrices are
 // row-major without gaps.
 struct Kernels {
   const char* name;
@@ -61,5 +62,8 @@ struct Kernels {
 // RL_TRAINING_KERNELS=baseline|avx2|avx512 asks for a narrower set, for instance to get the bits of
 // another machine; Error{config} where this processor has it not.
 const Kernels& kernels();
+
+// Those that this processor has, the widest first, the portable one last; then null.
+const Kernels* available_kernels(size_t rank);
 
 }  // namespace rl_training

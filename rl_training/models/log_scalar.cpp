@@ -33,7 +33,13 @@ void LogScalar::refresh_value() {
 
 void LogScalar::descend(const torch::Tensor& gradient) {
   const torch::NoGradGuard no_grad;
-  log_.mutable_grad() = gradient.view({1});
+  if (log_.is_cpu()) {
+    auto slope = empty_floats({1});
+    *slope.data_ptr<float>() = *gradient.data_ptr<float>();
+    log_.mutable_grad() = std::move(slope);
+  } else {
+    log_.mutable_grad() = gradient.view({1});
+  }
   optimizer_.step();
   if (log_.is_cpu()) {
     float& log = *log_.data_ptr<float>();

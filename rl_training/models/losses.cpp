@@ -163,7 +163,8 @@ SoftActorLoss soft_actor_loss(const torch::Tensor& log_prob, const torch::Tensor
   auto to_log_prob = empty_floats({rows});
   std::fill_n(to_log_prob.data_ptr<float>(), rows, a * each);
   auto to_values = empty_floats({members, rows});
-  std::fill_n(to_values.data_ptr<float>(), members * rows,
+  float* to_value = to_values.data_ptr<float>();
+  std::fill_n(to_value, members * rows,
               reduce == Reduce::mean ? -each / static_cast<float>(members) : 0.0f);
   double sum = 0, log_prob_sum = 0;
   for (int64_t i = 0; i < rows; ++i) {
@@ -173,7 +174,7 @@ SoftActorLoss soft_actor_loss(const torch::Tensor& log_prob, const torch::Tensor
       if (v[m * rows + i] < v[least * rows + i]) least = m;
       total += static_cast<double>(v[m * rows + i]);
     }
-    if (reduce == Reduce::minimum) to_values.data_ptr<float>()[least * rows + i] = -each;
+    if (reduce == Reduce::minimum) to_value[least * rows + i] = -each;
     const double q = reduce == Reduce::mean ? total / static_cast<double>(members)
                                             : static_cast<double>(v[least * rows + i]);
     sum += static_cast<double>(a) * static_cast<double>(l[i]) - q;

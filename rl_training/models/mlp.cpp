@@ -46,7 +46,7 @@ class MlpNode : public autograd::Node {
   MlpNode(const MlpNode&) = delete;
   MlpNode& operator=(const MlpNode&) = delete;
 
-  void keep_output(const torch::Tensor& y) { y_ = y.detach(); }
+  void keep_output(const torch::Tensor& y) { y_ = without_graph(y); }
 
   autograd::variable_list apply(autograd::variable_list&& gradients) override {
     TORCH_CHECK(workspace_ != nullptr, "backward through the same network output twice");
@@ -196,7 +196,7 @@ torch::Tensor Mlp::forward(const torch::Tensor& x, const torch::Tensor& side, Us
   const bool inputs_wanted = x.requires_grad() || (side.defined() && side.requires_grad());
   if (torch::GradMode::is_enabled() && (numbers_wanted || inputs_wanted)) {
     auto node = std::shared_ptr<MlpNode>(
-        new MlpNode(shared_, parameters_, use, x.requires_grad() ? plain_x.detach() : plain_x,
+        new MlpNode(shared_, parameters_, use, x.requires_grad() ? without_graph(plain_x) : plain_x,
                     side_columns, std::move(workspace)),
         autograd::deleteNode);
     node->set_next_edges(side.defined() ? autograd::collect_next_edges(x, side)

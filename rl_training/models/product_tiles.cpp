@@ -1,30 +1,26 @@
-// Compiled for AVX2 and AVX-512, as kernels.cpp is and under its rule: nothing from a library.
+// Compiled for AVX2 and AVX-512, see kernel_set.h.
 //
 // Products of the size that networks have. The result is formed in tiles, which with a row of b and
 // one number of a fill the registers. All tiles below one another go with one strip of b, cut to a
 // depth that stays in the first cache; at the next depth a tile goes on where it was, and what
 // follows a product is done before it leaves the registers for the last time. Every element is one
 // sum in the order of k, as oneDNN forms it: the same bits.
+#include "rl_training/models/kernel_set.h"
 #include "rl_training/models/product.h"
 
 namespace rl_training::KERNEL_SET {
 namespace {
 
 #if defined(__AVX512F__)
-constexpr int64_t kWidth = 16, kTileVectors = 4, kDepth = 128;
+constexpr int64_t kTileVectors = 4, kDepth = 128;
 #else
-constexpr int64_t kWidth = 8, kTileVectors = 2, kDepth = 512;
+constexpr int64_t kTileVectors = 2, kDepth = 512;
 #endif
 constexpr int64_t kTileRows = 6, kStripColumns = kTileVectors * kWidth;
 constexpr int64_t kNarrowRows = 8 * kTileRows;
 static_assert(kStripColumns * (kDepth + kNarrowRows) <= kSmallScratch);
 
-using Vector = float __attribute__((vector_size(kWidth * sizeof(float))));
-using Unaligned = float __attribute__((vector_size(kWidth * sizeof(float)), aligned(4)));
 using Then = Product::Then;
-
-Vector load(const float* from) { return *reinterpret_cast<const Unaligned*>(from); }
-void store(float* to, Vector value) { *reinterpret_cast<Unaligned*>(to) = value; }
 
 // Rows of the result against one strip of b. `go_on`: on top of what c holds.
 struct Strip {
@@ -244,7 +240,6 @@ void form_depth(const Product& work, int64_t first, int64_t columns, int64_t fro
 
 }  // namespace
 
-void multiply_small(const Product& work, float* scratch);
 void multiply_small(const Product& work, float* scratch) {
   const int64_t depths = work.k > kDepth ? (work.k + kDepth - 1) / kDepth : 1;
   for (int64_t first = 0; first < work.n; first += kStripColumns) {

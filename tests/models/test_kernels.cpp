@@ -5,10 +5,6 @@
 #include "rl_training/models/kernels.h"
 #include "rl_training/util/rng.h"
 
-namespace rl_training::baseline {
-extern const Kernels kKernels;
-}
-
 namespace rl_training::test_kernels {
 namespace {
 
@@ -18,11 +14,16 @@ std::vector<float> normals(size_t count, uint64_t seed) {
   return values;
 }
 
-// Every loop of the chosen instruction set against the portable one.
-void compare_with_baseline(int64_t rows, int64_t columns) {
+std::vector<const Kernels*> all_sets() {
+  std::vector<const Kernels*> sets;
+  while (const Kernels* next = available_kernels(sets.size())) sets.push_back(next);
+  return sets;
+}
+
+// Every loop of an instruction set against the portable one.
+void compare(const Kernels& ours, const Kernels& plain, int64_t rows, int64_t columns) {
+  SCOPED_TRACE(ours.name);
   const auto count = static_cast<size_t>(rows * columns);
-  const auto& ours = kernels();
-  const auto& plain = baseline::kKernels;
   const auto x = normals(count, 1);
   const auto other = normals(count, 2);
   const auto row = normals(static_cast<size_t>(columns), 3);
@@ -88,17 +89,22 @@ void compare_with_baseline(int64_t rows, int64_t columns) {
 }
 
 // On an awkward shape, and on one that has whole vectors and rows behind whole blocks.
-TEST(Kernels, ChosenSetAgreesWithTheBaseline) {
-  compare_with_baseline(13, 37);
-  compare_with_baseline(37, 80);
+TEST(Kernels, EverySetAgreesWithThePortableOne) {
+  const auto sets = all_sets();
+  for (const Kernels* set : sets) {
+    compare(*set, *sets.back(), 13, 37);
+    compare(*set, *sets.back(), 37, 80);
+  }
 }
 
-TEST(Kernels, RowsAreMultipliedAndAddedUp) {
+void check_sums(const Kernels& set) {
+  SCOPED_TRACE(set.name);
   constexpr int64_t kRows = 19, kColumns = 80;
   const auto x = normals(kRows * kColumns, 1), w = normals(kColumns, 2);
-  std::vector<float> y(2 * kRows, 7.0f), sums(kColumns, 0.5f);
-  kernels().row_dot(x.data(), w.data(), 0.25f, kRows, kColumns, y.data(), 2);
-  kernels().add_columns(x.data(), kRows, kColumns, sums.data());
+  std::vector<float> y(2 * kRows, 7.0f), dense(kRows), sums(kColumns, 0.5f);
+  set.row_dot(x.data(), w.data(), 0.25f, kRows, kColumns, y.data(), 2);
+  set.row_dot(x.data(), w.data(), 0.25f, kRows, kColumns, dense.data(), 1);
+  set.add_columns(x.data(), kRows, kColumns, sums.data());
   std::vector<double> columns(kColumns, 0.5);
   for (size_t i = 0; i < kRows; ++i) {
     double sum = 0.25;
@@ -108,8 +114,16 @@ TEST(Kernels, RowsAreMultipliedAndAddedUp) {
     }
     EXPECT_NEAR(y[2 * i], sum, 1e-5);
     EXPECT_EQ(y[2 * i + 1], 7.0f);
+    EXPECT_EQ(dense[i], y[2 * i]);
+    float alone = 0;  // the same bits wherever a row stands
+    set.row_dot(x.data() + i * kColumns, w.data(), 0.25f, 1, kColumns, &alone, 1);
+    EXPECT_EQ(alone, dense[i]);
   }
   for (size_t j = 0; j < kColumns; ++j) EXPECT_NEAR(sums[j], columns[j], 1e-5);
+}
+
+TEST(Kernels, RowsAreMultipliedAndAddedUp) {
+  for (const Kernels* set : all_sets()) check_sums(*set);
 }
 
 TEST(Kernels, OuterKeepsWhatItShould) {
