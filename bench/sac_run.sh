@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Times a whole small online run: SAC on Pendulum, 10,000 steps, batch 100, 64-64, an update a step,
 # on one core. For each instruction set: the core's FMA limit, the training itself and the whole
-# process with its start, fastest and median of ROUNDS (9) turns.
+# process with its start, fastest and median of ROUNDS (9) turns, and what the fastest whole process
+# would take on a core with a limit of 100 GFLOP/s.
 #
 #   bench/sac_run.sh [PROGRAM]
 set -euo pipefail
@@ -27,7 +28,9 @@ for kernels in "" avx2; do
     awk -v a="$start" -v b="$end" 'BEGIN { print b - a }' >>"$directory/process$kernels"
     rm -rf "$directory/runs"
   done
-  printf '%-7s FMA limit %.0f GFLOP/s: training %s, whole process %s\n' \
-    "$(sed -n 's/.*"isa":"\([a-z0-9]*\)".*/\1/p' <<<"$limit")" "$(field fma_gflops <<<"$limit")" \
-    "$(summary <"$directory/run$kernels")" "$(summary <"$directory/process$kernels")"
+  gflops=$(field fma_gflops <<<"$limit")
+  printf '%-7s FMA limit %.0f GFLOP/s: training %s, whole process %s, at 100 GFLOP/s %.2f s\n' \
+    "$(sed -n 's/.*"isa":"\([a-z0-9]*\)".*/\1/p' <<<"$limit")" "$gflops" \
+    "$(summary <"$directory/run$kernels")" "$(summary <"$directory/process$kernels")" \
+    "$(sort -n "$directory/process$kernels" | awk -v limit="$gflops" 'NR == 1 { print $1 * limit / 100 }')"
 done

@@ -76,6 +76,9 @@ class MlpKernel {
   void backward_chunk(const float* parameters, const float* x, const float* y,
                       const float* y_gradient, const Chunk& chunk, MlpWorkspace& workspace,
                       const Gradients& wanted, float* sums) const;
+  const std::vector<int64_t>& gather_rows(const Chunk& chunk, MlpWorkspace& workspace) const;
+  void backward_rows(const float* parameters, const float* x, const Chunk& chunk,
+                     MlpWorkspace& workspace, const Gradients& wanted, float* sums) const;
   void activate_backward(size_t layer, const float* member, const Chunk& chunk,
                          MlpWorkspace& workspace) const;
   void weight_gradient(const Block& block, const Chunk& chunk, const float* x,
