@@ -169,7 +169,7 @@ double fma_loop(int64_t rounds) {
   const Vector b = Vector{} + 1e-3f;
   for (int64_t i = 0; i < rounds; ++i) {
 #pragma GCC unroll 10
-    for (int k = 0; k < kSums; ++k) sums[k] = sums[k] * a + b;
+    for (Vector& sum : sums) sum = sum * a + b;
   }
   Vector total = {};
   for (const Vector& sum : sums) total += sum;

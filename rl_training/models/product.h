@@ -23,6 +23,6 @@ struct Product {
 void multiply(const Product& work);
 
 // So many floats of memory are needed by Kernels::multiply_small.
-constexpr int64_t kSmallScratch = 64 * (128 + 48);
+constexpr int64_t kSmallScratch = int64_t{64} * (128 + 48);
 
 }  // namespace rl_training

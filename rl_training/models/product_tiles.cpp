@@ -222,7 +222,7 @@ void form_depth(const Product& work, int64_t first, int64_t columns, int64_t fro
                  .k = depth,
                  .c = work.c + first,
                  .c_row = work.ldc,
-                 .operand = work.operand != nullptr ? work.operand + first : nullptr,
+                 .operand = (work.operand != nullptr ? work.operand : work.c) + first,
                  .go_on = from > 0 || work.then == Then::add_old};
   const bool narrow = columns % kWidth != 0;
   const int64_t width = (columns + kWidth - 1) / kWidth * kWidth;

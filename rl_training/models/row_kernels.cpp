@@ -42,21 +42,21 @@ using Lanes = float __attribute__((vector_size(kLanes * sizeof(float)), aligned(
 constexpr int64_t kRowsAtOnce = 16;
 Vector sum_rows(Vector* rows) {
 #pragma GCC unroll 8
-  for (int i = 0; i < 8; ++i) {
+  for (int64_t i = 0; i < 8; ++i) {
     const Vector a = rows[2 * i], b = rows[2 * i + 1];
     rows[i] =
         __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +
         __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
   }
 #pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
+  for (int64_t i = 0; i < 4; ++i) {
     const Vector a = rows[2 * i], b = rows[2 * i + 1];
     rows[i] =
         __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27) +
         __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
   }
 #pragma GCC unroll 2
-  for (int i = 0; i < 2; ++i) {
+  for (int64_t i = 0; i < 2; ++i) {
     const Vector a = rows[2 * i], b = rows[2 * i + 1];
     rows[i] =
         __builtin_shufflevector(a, b, 0, 1, 4, 5, 8, 9, 12, 13, 16, 17, 20, 21, 24, 25, 28, 29) +
@@ -70,13 +70,13 @@ Vector sum_rows(Vector* rows) {
 constexpr int64_t kRowsAtOnce = 4;
 Vector sum_rows(Vector* rows) {
 #pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
+  for (int64_t i = 0; i < 4; ++i) {
     const Vector a = rows[2 * i], b = rows[2 * i + 1];
     rows[i] = __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11) +
               __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
   }
 #pragma GCC unroll 2
-  for (int i = 0; i < 2; ++i) {
+  for (int64_t i = 0; i < 2; ++i) {
     const Vector a = rows[2 * i], b = rows[2 * i + 1];
     rows[i] = __builtin_shufflevector(a, b, 0, 1, 4, 5, 8, 9, 12, 13) +
               __builtin_shufflevector(a, b, 2, 3, 6, 7, 10, 11, 14, 15);
