@@ -17,7 +17,10 @@ summary() { sort -n | awk '{ all[NR] = $1 } END { printf "%.2f s (median %.2f s)
 
 for kernels in "" avx2; do
   if [[ -n $kernels ]]; then export RL_TRAINING_KERNELS=$kernels; fi
-  limit=$(taskset -c "$core" "$program" bench --rounds 1 --updates 1 --json 2>/dev/null) || break  # a set it has not
+  if ! limit=$(taskset -c "$core" "$program" bench --rounds 1 --updates 1 --json); then
+    [[ -n $kernels ]] && break  # a set that this processor has not
+    exit 1
+  fi
   for ((round = 0; round < rounds; ++round)); do
     start=$EPOCHREALTIME
     taskset -c "$core" "$program" train --config sac/pendulum --threads 1 --quiet --json \

@@ -214,6 +214,7 @@ void form_depth(const Product& work, int64_t first, int64_t columns, int64_t fro
   part.k = depth;
   part.a += from * (work.transpose_a ? work.lda : 1);
   part.b += from * (work.transpose_b ? 1 : work.ldb);
+  // Where nothing follows that has an operand, none is read.
   Strip strip = {.a = part.a,
                  .a_row = work.transpose_a ? 1 : work.lda,
                  .a_step = work.transpose_a ? work.lda : 1,

@@ -135,8 +135,9 @@ TEST_P(FusedMlp, EqualsPlainTorchInValuesAndGradients) {
   }
 }
 
-// As of critics of which the smallest counts: the pass back goes through the other rows only.
-TEST_P(FusedMlp, AFrozenPassLeavesOutRowsWithoutGradient) {
+// A frozen pass back leaves out rows without a gradient, which critics have where the smallest
+// counts; one that trains takes them all.
+TEST_P(FusedMlp, AFrozenPassGivesInputsTheGradientOfATrainingOne) {
   const auto& one = GetParam();
   ThreadPool pool(2);
   Rng rng(7);
