@@ -1,4 +1,6 @@
 #pragma once
+#include <sys/mman.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -7,13 +9,17 @@
 namespace rl_training {
 
 // Memory that is reused from call to call and only ever grows; it begins at a multiple of 64 bytes.
+// Where it is large, the system is asked for large pages: their addresses are sooner found.
 class FloatBuffer {
  public:
   float* reserve(int64_t count) {
     if (count > capacity_) {
-      const auto bytes = static_cast<size_t>((count + 15) / 16 * 64);
-      data_.reset(static_cast<float*>(std::aligned_alloc(64, bytes)));
+      const auto wanted = static_cast<size_t>(count) * sizeof(float);
+      const size_t alignment = wanted < kLargePage ? 64 : kLargePage;
+      const size_t bytes = (wanted + alignment - 1) / alignment * alignment;
+      data_.reset(static_cast<float*>(std::aligned_alloc(alignment, bytes)));
       if (!data_) throw std::bad_alloc();
+      if (wanted >= kLargePage) madvise(data_.get(), bytes, MADV_HUGEPAGE);
       capacity_ = count;
     }
     return data_.get();
@@ -21,6 +27,7 @@ class FloatBuffer {
   float* data() const { return data_.get(); }
 
  private:
+  static constexpr size_t kLargePage = size_t{2} << 20;
   struct Free {
     void operator()(float* pointer) const { std::free(pointer); }
   };

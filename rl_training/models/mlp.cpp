@@ -59,14 +59,10 @@ class MlpNode : public autograd::Node {
     const bool wants_side = side_columns_ > 0 && task_should_compute_output(1);
 
     MlpKernel::Gradients wanted;
-    torch::Tensor accumulated;
     if (use_ == Use::train && parameters_.requires_grad()) {
-      if (parameters_.grad().defined()) {
-        accumulated = torch::empty_like(shared_->gradient);
-        wanted.parameters = accumulated.data_ptr<float>();
-      } else {
-        wanted.parameters = gradient_buffer();
-      }
+      wanted.add_to_parameters = parameters_.grad().defined();
+      if (!wanted.add_to_parameters) parameters_.mutable_grad() = cleared_gradient();
+      wanted.parameters = parameters_.grad().data_ptr<float>();
     }
     torch::Tensor input_gradient;
     if (wants_x || wants_side) {
@@ -79,7 +75,6 @@ class MlpNode : public autograd::Node {
     kernel.backward(parameters_.data_ptr<float>(), x_pointer(),
                     y_.defined() ? y_.data_ptr<float>() : nullptr, y_gradient.data_ptr<float>(),
                     *workspace_, wanted);
-    publish_gradient(accumulated);
     shared_->spare.push_back(std::move(workspace_));
 
     autograd::variable_list result(side_columns_ > 0 ? 2 : 1);
@@ -97,22 +92,13 @@ class MlpNode : public autograd::Node {
     return side_columns_ > 0 ? workspace_->joined_input.data() : x_.data_ptr<float>();
   }
 
-  float* gradient_buffer() {
+  // Members that the pass leaves out have no gradient, the others' is overwritten.
+  const torch::Tensor& cleared_gradient() {
     if (!shared_->gradient.defined()) shared_->gradient = torch::zeros_like(parameters_);
     const int64_t used = workspace_->members * shared_->kernel.layout().size;
     if (used < parameters_.numel())
       shared_->gradient.narrow(0, used, parameters_.numel() - used).zero_();
-    return shared_->gradient.data_ptr<float>();
-  }
-
-  void publish_gradient(const torch::Tensor& accumulated) {
-    if (use_ != Use::train || !parameters_.requires_grad()) return;
-    if (accumulated.defined()) {
-      const int64_t used = workspace_->members * shared_->kernel.layout().size;
-      parameters_.mutable_grad().narrow(0, 0, used).add_(accumulated.narrow(0, 0, used));
-    } else {
-      parameters_.mutable_grad() = shared_->gradient;
-    }
+    return shared_->gradient;
   }
 
   std::shared_ptr<Mlp::Shared> shared_;
@@ -189,12 +175,12 @@ torch::Tensor Mlp::forward(const torch::Tensor& x, const torch::Tensor& side, Us
   const float* input = join_inputs(plain_x, side, *workspace);
   const std::array<int64_t, 3> full_shape = {members, rows, spec().outputs};
   auto y = empty_floats(shape.empty() ? torch::IntArrayRef(full_shape) : shape);
-  shared_->kernel.forward(parameters_.data_ptr<float>(), input, rows, members, *workspace,
-                          y.data_ptr<float>());
-
   const bool numbers_wanted = use == Use::train && parameters_.requires_grad();
   const bool inputs_wanted = x.requires_grad() || (side.defined() && side.requires_grad());
-  if (torch::GradMode::is_enabled() && (numbers_wanted || inputs_wanted)) {
+  const bool goes_back = torch::GradMode::is_enabled() && (numbers_wanted || inputs_wanted);
+  shared_->kernel.forward(parameters_.data_ptr<float>(), input, rows, members,
+                          goes_back ? workspace.get() : nullptr, y.data_ptr<float>());
+  if (goes_back) {
     auto node = std::shared_ptr<MlpNode>(
         new MlpNode(shared_, parameters_, use, x.requires_grad() ? without_graph(plain_x) : plain_x,
                     side_columns, std::move(workspace)),
@@ -219,7 +205,7 @@ torch::Tensor Mlp::forward_member(int64_t member, const torch::Tensor& x,
   auto workspace = shared_->borrow();
   auto y = empty_floats({x.size(0), spec().outputs});
   shared_->kernel.forward(parameters_.data_ptr<float>() + member * layout().size,
-                          join_inputs(plain_x, side, *workspace), x.size(0), 1, *workspace,
+                          join_inputs(plain_x, side, *workspace), x.size(0), 1, nullptr,
                           y.data_ptr<float>());
   shared_->spare.push_back(std::move(workspace));
   return y;

@@ -41,37 +41,53 @@ int64_t MlpKernel::chunks_of(int64_t rows) const {
   return (rows + chunk_rows() - 1) / chunk_rows();
 }
 
-void MlpKernel::forward(const float* parameters, const float* x, int64_t rows, int64_t members,
-                        MlpWorkspace& workspace, float* y) const {
+// Room for what the hidden blocks put out in so many rows.
+void MlpKernel::reserve_activations(int64_t rows, MlpWorkspace& workspace) const {
   const size_t hidden = layout_.layers.size() - 1;
-  workspace.members = members;
-  workspace.rows = rows;
-  workspace.activation.resize(hidden);
-  workspace.before_norm.resize(hidden);
-  workspace.mean.resize(hidden);
-  workspace.inverse_std.resize(hidden);
+  if (workspace.activation.size() < hidden) {
+    workspace.activation.resize(hidden);
+    workspace.before_norm.resize(hidden);
+    workspace.mean.resize(hidden);
+    workspace.inverse_std.resize(hidden);
+  }
   for (size_t i = 0; i < hidden; ++i) {
-    const int64_t count = members * rows * layout_.layers[i].outputs;
+    const int64_t count = rows * layout_.layers[i].outputs;
     workspace.activation[i].reserve(count);
     if (spec_.layer_norm == LayerNorm::none) continue;
     workspace.before_norm[i].reserve(count);
-    workspace.mean[i].reserve(members * rows);
-    workspace.inverse_std[i].reserve(members * rows);
+    workspace.mean[i].reserve(rows);
+    workspace.inverse_std[i].reserve(rows);
+  }
+}
+
+void MlpKernel::forward(const float* parameters, const float* x, int64_t rows, int64_t members,
+                        MlpWorkspace* kept, float* y) const {
+  if (kept != nullptr) {
+    kept->members = members;
+    kept->rows = rows;
+    reserve_activations(members * rows, *kept);
   }
   const int64_t chunks = chunks_of(rows);
   run_tasks(pool_, members * chunks, [&](int64_t task) {
-    const int64_t member = task / chunks;
-    const int64_t first = (task % chunks) * chunk_rows();
-    forward_chunk(parameters + member * layout_.size, x, first,
-                  std::min(chunk_rows(), rows - first), member, workspace, y);
+    const int64_t member = task / chunks, first = (task % chunks) * chunk_rows();
+    const Chunk chunk = {.member = member,
+                         .first = first,
+                         .count = std::min(chunk_rows(), rows - first),
+                         .offset = member * rows + first};
+    if (kept != nullptr) return forward_chunk(parameters, x, chunk, *kept, chunk.offset, y);
+    thread_local MlpWorkspace passing;
+    reserve_activations(std::min(chunk_rows(), rows), passing);
+    forward_chunk(parameters, x, chunk, passing, 0, y);
   });
 }
 
-void MlpKernel::forward_chunk(const float* member, const float* x, int64_t first, int64_t count,
-                              int64_t member_index, MlpWorkspace& workspace, float* y) const {
+// `offset_rows`: the chunk's place in the workspace.
+void MlpKernel::forward_chunk(const float* parameters, const float* x, const Chunk& chunk,
+                              MlpWorkspace& workspace, int64_t offset_rows, float* y) const {
   const auto& k = kernels();
-  const int64_t offset_rows = member_index * workspace.rows + first;
-  const float* in = x + first * spec_.inputs;
+  const float* member = parameters + chunk.member * layout_.size;
+  const int64_t count = chunk.count;
+  const float* in = x + chunk.first * spec_.inputs;
   using Then = Product::Then;
   const auto apply_layer = [&](const auto& layer, float* out, Then then) {
     multiply({.m = count,
@@ -84,7 +100,8 @@ void MlpKernel::forward_chunk(const float* member, const float* x, int64_t first
               .c = out,
               .ldc = layer.outputs,
               .then = then,
-              .operand = member + layer.bias});
+              .operand = member + layer.bias,
+              .far = lies_far(workspace, layer.outputs)});
   };
   const size_t last = layout_.layers.size() - 1;
   for (size_t i = 0; i < last; ++i) {
@@ -97,7 +114,7 @@ void MlpKernel::forward_chunk(const float* member, const float* x, int64_t first
     in = workspace.activation[i].data() + offset_rows * layer.outputs;
   }
   const auto& layer = layout_.layers[last];
-  float* out = y + offset_rows * layer.outputs;
+  float* out = y + chunk.offset * layer.outputs;
   if (layer.outputs <= kFewOutputs) {
     thread_local FloatBuffer column;
     float* w = column.reserve(layer.inputs);

@@ -33,12 +33,14 @@ class MlpKernel {
   const MlpSpec& spec() const { return spec_; }
   const MlpLayout& layout() const { return layout_; }
 
-  // x: [rows, inputs] -> y: [members, rows, outputs] with the first `members` networks.
+  // x: [rows, inputs] -> y: [members, rows, outputs] with the first `members` networks. Where no
+  // way back follows, `kept` is null: all chunks pass through the same memory, which stays cached.
   void forward(const float* parameters, const float* x, int64_t rows, int64_t members,
-               MlpWorkspace& workspace, float* y) const;
+               MlpWorkspace* kept, float* y) const;
 
   struct Gradients {
-    float* parameters = nullptr;               // [members, size], overwritten; null: not wanted
+    float* parameters = nullptr;               // [members, size]; null: not wanted
+    bool add_to_parameters = false;            // rather than overwrite what is there
     float* input = nullptr;                    // [rows, input_count], overwritten; null: not wanted
     int64_t input_first = 0, input_count = 0;  // which columns of x
   };
@@ -69,8 +71,14 @@ class MlpKernel {
   bool relu_undone_after_product() const {
     return spec_.activation == Activation::relu && spec_.layer_norm != LayerNorm::after_activation;
   }
-  void forward_chunk(const float* member, const float* x, int64_t first, int64_t count,
-                     int64_t member_index, MlpWorkspace& workspace, float* y) const;
+  // Whether what a layer put out for all rows is more than a core's cache holds.
+  static bool lies_far(const MlpWorkspace& workspace, int64_t width) {
+    constexpr int64_t kNumbersInCache = 1 << 19;
+    return workspace.members * workspace.rows * width >= kNumbersInCache;
+  }
+  void reserve_activations(int64_t rows, MlpWorkspace& workspace) const;
+  void forward_chunk(const float* parameters, const float* x, const Chunk& chunk,
+                     MlpWorkspace& workspace, int64_t offset_rows, float* y) const;
   void activate(size_t layer, const float* member, int64_t offset_rows, int64_t count,
                 MlpWorkspace& workspace) const;
   void backward_chunk(const float* parameters, const float* x, const float* y,
@@ -84,7 +92,7 @@ class MlpKernel {
   void weight_gradient(const Block& block, const Chunk& chunk, const float* x,
                        const MlpWorkspace& workspace, bool add, float* gradient) const;
   float* norm_sums(size_t layer, const Chunk& chunk, const MlpWorkspace& workspace) const;
-  void add_groups(int64_t groups, const MlpWorkspace& workspace, float* gradient) const;
+  void add_groups(int64_t groups, const MlpWorkspace& workspace, const Gradients& wanted) const;
 
   MlpSpec spec_;
   MlpLayout layout_;

@@ -64,13 +64,13 @@ void MlpKernel::backward(const float* parameters, const float* x, const float* y
     }
   });
   if (summed) {
-    add_groups(groups, workspace, wanted.parameters);
+    add_groups(groups, workspace, wanted);
   } else if (wanted.parameters != nullptr) {
     const auto count = static_cast<int64_t>(blocks_.size());
     run_tasks(pool_, members * count, [&](int64_t task) {
       const int64_t member = task % members, offset = member * rows;
       const Chunk all = {.member = member, .count = rows, .offset = offset, .delta = offset};
-      weight_gradient(blocks_[task / members], all, x, workspace, /*add=*/false,
+      weight_gradient(blocks_[task / members], all, x, workspace, wanted.add_to_parameters,
                       wanted.parameters + member * layout_.size);
     });
   }
@@ -179,7 +179,8 @@ void MlpKernel::backward_rows(const float* parameters, const float* x, const Chu
                 .c = below,
                 .ldc = layer.inputs,
                 .then = keep != nullptr ? Product::Then::keep_positive : Product::Then::nothing,
-                .operand = keep});
+                .operand = keep,
+                .far = lies_far(workspace, layer.inputs)});
     }
     add_weights(i);
     activate_backward(i - 1, member, chunk, workspace);
@@ -291,15 +292,16 @@ float* MlpKernel::norm_sums(size_t layer, const Chunk& chunk, const MlpWorkspace
 }
 
 // Adds the groups of each member in their order.
-void MlpKernel::add_groups(int64_t groups, const MlpWorkspace& workspace, float* gradient) const {
+void MlpKernel::add_groups(int64_t groups, const MlpWorkspace& workspace,
+                           const Gradients& wanted) const {
   const int64_t size = layout_.size, pieces = (size + kPiece - 1) / kPiece;
   run_tasks(pool_, workspace.members * pieces, [&](int64_t task) {
     const int64_t member = task / pieces, first = task % pieces * kPiece;
     const int64_t count = std::min(kPiece, size - first);
     const float* part = workspace.group_sums.data() + member * groups * size + first;
-    float* out = gradient + member * size + first;
-    std::copy(part, part + count, out);
-    for (int64_t g = 1; g < groups; ++g) kernels().add_columns(part + g * size, 1, count, out);
+    float* out = wanted.parameters + member * size + first;
+    if (!wanted.add_to_parameters) std::fill_n(out, count, 0.0f);
+    for (int64_t g = 0; g < groups; ++g) kernels().add_columns(part + g * size, 1, count, out);
   });
 }
 

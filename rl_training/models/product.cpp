@@ -20,6 +20,7 @@ void agree_on_instructions() {
 
 // Where our own product is at least as fast as oneDNN's.
 bool is_small(const Product& work) {
+  if (work.transpose_a && work.m * work.n >= int64_t{256} * 256) return false;
   const bool whole_vectors = work.n % 16 == 0 && (!work.transpose_b || work.k % 16 == 0);
   return work.k <= 512 && (whole_vectors || work.m * work.k <= int64_t{128} * 128);
 }

@@ -18,6 +18,7 @@ struct Product {
   int64_t ldc = 0;
   Then then = Then::nothing;
   const float* operand = nullptr;  // bias or keep, where something follows
+  bool far = false;                // c and keep are not expected in the cache
 };
 
 void multiply(const Product& work);

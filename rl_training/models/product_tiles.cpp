@@ -31,8 +31,25 @@ struct Strip {
   float* c;
   int64_t c_row;
   const float* operand;
-  bool go_on;
+  bool go_on, far;
 };
+
+// What a tile meets at its end comes nearer while it is formed.
+template <int kRows, int kVectors, Then kThen>
+void fetch_ahead(const Strip& strip) {
+#pragma GCC unroll 6
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) {
+      const int64_t place = i * strip.c_row + j * kWidth;
+      if (kThen == Then::keep_positive) {
+        __builtin_prefetch(strip.operand + place, 0);
+      } else {
+        __builtin_prefetch(strip.c + place, 1);
+      }
+    }
+  }
+}
 
 template <int kRows, int kVectors, Then kThen>
 void form_tile(const Strip& strip) {
@@ -44,6 +61,7 @@ void form_tile(const Strip& strip) {
       for (int j = 0; j < kVectors; ++j) sums[i][j] = load(strip.c + i * strip.c_row + j * kWidth);
     }
   }
+  if (strip.far) fetch_ahead<kRows, kVectors, kThen>(strip);
   const float* a = strip.a;
   const float* b = strip.b;
   for (int64_t p = 0; p < strip.k; ++p) {
@@ -214,6 +232,7 @@ void form_depth(const Product& work, int64_t first, int64_t columns, int64_t fro
   part.k = depth;
   part.a += from * (work.transpose_a ? work.lda : 1);
   part.b += from * (work.transpose_b ? 1 : work.ldb);
+  const Then then = from + depth == work.k ? work.then : Then::nothing;
   // Where nothing follows that has an operand, none is read.
   Strip strip = {.a = part.a,
                  .a_row = work.transpose_a ? 1 : work.lda,
@@ -224,7 +243,8 @@ void form_depth(const Product& work, int64_t first, int64_t columns, int64_t fro
                  .c = work.c + first,
                  .c_row = work.ldc,
                  .operand = (work.operand != nullptr ? work.operand : work.c) + first,
-                 .go_on = from > 0 || work.then == Then::add_old};
+                 .go_on = from > 0 || work.then == Then::add_old,
+                 .far = work.far && (then == Then::keep_positive || from == 0)};
   const bool narrow = columns % kWidth != 0;
   const int64_t width = (columns + kWidth - 1) / kWidth * kWidth;
   // A strip that is read often and would lie far apart is put together.
@@ -234,7 +254,6 @@ void form_depth(const Product& work, int64_t first, int64_t columns, int64_t fro
     strip.b = scratch;
     strip.b_step = width;
   }
-  const Then then = from + depth == work.k ? work.then : Then::nothing;
   if (narrow) return form_narrow_strip(strip, work.m, columns, then, scratch + depth * width);
   form_whole_strip(strip, work.m, columns, then);
 }
