@@ -208,8 +208,10 @@ GaussianSample gaussian_sample(const GaussianHead& head, const torch::Tensor& no
   auto unbounded = view.squash ? empty_floats({samples, view.action_dim}) : without_graph(actions);
   auto log_prob = empty_floats({samples});
   const int64_t dims = view.action_dim, count = samples * dims;
-  const auto std = empty_floats({rows, dims});
-  float* spread = std.data_ptr<float>();
+  const bool goes_back = wants_gradient(head);
+  float* lost = scratch(count + rows * dims);
+  const auto std = goes_back ? empty_floats({rows, dims}) : torch::Tensor();
+  float* spread = goes_back ? std.data_ptr<float>() : lost + count;
   view.exp_log_std(rows, 1.0f, spread);
   const float* e = noise.data_ptr<float>();
   float* u = unbounded.data_ptr<float>();
@@ -221,12 +223,10 @@ GaussianSample gaussian_sample(const GaussianHead& head, const torch::Tensor& no
       }
     }
   }
-  float* lost = nullptr;
   if (view.squash) {
     float* a = actions.data_ptr<float>();
     std::copy(u, u + count, a);
     kernels().tanh(a, count);
-    lost = scratch(count);
     kernels().log_tanh_slope(u, count, lost);
   }
   float* density = log_prob.data_ptr<float>();
@@ -235,12 +235,12 @@ GaussianSample gaussian_sample(const GaussianHead& head, const torch::Tensor& no
       float sum = 0.0f;
       for (int64_t j = 0; j < dims; ++j, ++k) {
         sum += -0.5f * e[k] * e[k] - view.log_std_at(row, j) - kHalfLogTwoPi;
-        if (lost != nullptr) sum -= lost[k];
+        if (view.squash) sum -= lost[k];
       }
       *density++ = sum;
     }
   }
-  if (wants_gradient(head)) {
+  if (goes_back) {
     const auto node = make_node<SampleNode>(head, noise, without_graph(actions), std);
     autograd::set_history(actions, node);
     autograd::set_history(log_prob, node);

@@ -14,9 +14,6 @@ constexpr int64_t kRowsOfLoneNetwork = 128;
 constexpr int64_t kRowsOfMember = 256;
 constexpr int64_t kColumnsOfBlock = 128;
 
-// A head so narrow is formed column by column: tiles of it would be mostly empty.
-constexpr int64_t kFewOutputs = 4;
-
 }  // namespace
 
 MlpKernel::MlpKernel(const MlpSpec& spec, ThreadPool* pool)

@@ -9,6 +9,9 @@
 
 namespace rl_training {
 
+// A head so narrow is formed column by column: tiles of it would be mostly empty.
+constexpr int64_t kFewOutputs = 4;
+
 // What one forward pass keeps for its backward pass.
 struct MlpWorkspace {
   int64_t members = 0, rows = 0;

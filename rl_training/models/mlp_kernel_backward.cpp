@@ -28,6 +28,24 @@ void spread_rows(const std::vector<int64_t>& rows, int64_t count, int64_t width,
   }
 }
 
+// out[inputs, outputs] += in' delta, column by column.
+void add_narrow_weights(const LayerLayout& layer, const float* in, const float* delta, int64_t rows,
+                        float* out) {
+  const auto add = [&](const float* column, float* sums) {
+    kernels().add_weighted_columns(column, in, rows, layer.inputs, sums);
+  };
+  if (layer.outputs == 1) return add(delta, out);
+  thread_local FloatBuffer buffer;
+  float* sums = buffer.reserve(layer.inputs + rows);
+  float* column = sums + layer.inputs;
+  for (int64_t j = 0; j < layer.outputs; ++j) {
+    for (int64_t i = 0; i < rows; ++i) column[i] = delta[i * layer.outputs + j];
+    std::fill_n(sums, layer.inputs, 0.0f);
+    add(column, sums);
+    for (int64_t p = 0; p < layer.inputs; ++p) out[p * layer.outputs + j] += sums[p];
+  }
+}
+
 }  // namespace
 
 void MlpKernel::backward(const float* parameters, const float* x, const float* y,
@@ -257,10 +275,9 @@ void MlpKernel::weight_gradient(const Block& block, const Chunk& chunk, const fl
     if (!add) std::fill_n(gradient + place, count, 0.0f);
     rows(gradient + place);
   };
-  if (layer.outputs == 1) {
-    add_rows(layer.weight, layer.inputs, [&](float* out) {
-      k.add_weighted_columns(delta, in, chunk.count, layer.inputs, out);
-    });
+  if (layer.outputs <= kFewOutputs) {
+    add_rows(layer.weight, layer.inputs * layer.outputs,
+             [&](float* out) { add_narrow_weights(layer, in, delta, chunk.count, out); });
   } else {
     multiply({.transpose_a = true,
               .m = layer.inputs,

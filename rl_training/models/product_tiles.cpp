@@ -5,6 +5,8 @@
 // depth that stays in the first cache; at the next depth a tile goes on where it was, and what
 // follows a product is done before it leaves the registers for the last time. Every element is one
 // sum in the order of k, as oneDNN forms it: the same bits.
+#include <immintrin.h>
+
 #include "rl_training/models/kernel_set.h"
 #include "rl_training/models/product.h"
 
@@ -51,6 +53,15 @@ void fetch_ahead(const Strip& strip) {
   }
 }
 
+// What is negative becomes 0; the instruction takes the second number where one of the two is NaN.
+Vector rectified(Vector value) {
+#if defined(__AVX512F__)
+  return Vector(_mm512_maskz_max_ps(0xffff, __m512{}, __m512(value)));
+#else
+  return Vector(_mm256_max_ps(__m256{}, __m256(value)));
+#endif
+}
+
 template <int kRows, int kVectors, Then kThen>
 void form_tile(const Strip& strip) {
   Vector sums[kRows][kVectors] = {};
@@ -87,9 +98,7 @@ void form_tile(const Strip& strip) {
       if (kThen == Then::add_bias || kThen == Then::add_bias_relu) {
         value += load(strip.operand + j * kWidth);
       }
-      if (kThen == Then::add_bias_relu) {
-        value = value > zero ? value : (value == value ? zero : value);  // NaN stays NaN
-      }
+      if (kThen == Then::add_bias_relu) value = rectified(value);
       if (kThen == Then::keep_positive) value = load(strip.operand + place) > zero ? value : zero;
       store(strip.c + place, value);
     }
