@@ -3,11 +3,16 @@
 #include <cmath>
 
 #include "rl_training/models/losses.h"
+#include "rl_training/models/mmd.h"
 
 namespace rl_training {
 namespace {
 
 constexpr char kGaussian[] = "gaussian", kLaplacian[] = "laplacian";
+
+MmdKernel kernel_of(const BearOptions& options) {
+  return options.mmd_kernel == kLaplacian ? MmdKernel::laplacian : MmdKernel::gaussian;
+}
 
 // A given multiplier stays as it is; a learnt one starts at 1 or at the bound next to it.
 double initial_log_alpha(const BearOptions& options) {
@@ -76,23 +81,6 @@ BearNetworks::BearNetworks(const BearOptions& options, const AlgorithmContext& c
               context.compute),
       critics_target(critics) {}
 
-// MMD = sqrt(mean k(x, x') + mean k(y, y') - 2 mean k(x, y) + 1e-6), k(u, v) = exp(-|u - v|_1 / 2s)
-// or exp(-|u - v|_2^2 / 2s): as w' K w over both sets together, w = (1/n ..., -1/m ...)
-torch::Tensor maximum_mean_discrepancy(const torch::Tensor& x, const torch::Tensor& y,
-                                       const std::string& kernel, double sigma) {
-  const int64_t n = x.size(1), m = y.size(1);
-  const auto points = torch::cat({x, y}, 1);
-  const auto difference = points.unsqueeze(2) - points.unsqueeze(1);
-  const auto distance = (kernel == kLaplacian ? difference.abs() : difference.square()).sum(3);
-  const auto weights = torch::cat({torch::full({n}, 1.0 / static_cast<double>(n), x.options()),
-                                   torch::full({m}, -1.0 / static_cast<double>(m), x.options())});
-  // A sum rather than products with w: BLAS would bring threads of its own.
-  const auto pairs = weights.unsqueeze(1) * weights;
-  const auto squared = ((distance * (-0.5 / sigma)).exp() * pairs).sum({1, 2});
-  // Rounding may leave equal sets a little below zero.
-  return (squared.clamp_min(0.0) + 1e-6).sqrt();
-}
-
 // L = mse(dec(s, mu + sigma e), a) + w KL(N(mu, sigma) | N(0, 1)), (mu, sigma) = enc(s, a)
 Loss bear_vae_loss(const BearNetworks& networks, const Batch& batch, const BearNoise& noise,
                    const BearOptions& options) {
@@ -126,7 +114,7 @@ Loss bear_actor_loss(const BearNetworks& networks, const Batch& batch, const Bea
   const auto policy = networks.actor.sample(batch.obs, noise.actions);
   const auto mmd =
       maximum_mean_discrepancy(behavior.view({rows, n, -1}), policy.unbounded.view({rows, n, -1}),
-                               options.mmd_kernel, options.mmd_sigma)
+                               kernel_of(options), options.mmd_sigma)
           .mean();
   Loss result;
   result.loss = alpha * (mmd - options.mmd_threshold);

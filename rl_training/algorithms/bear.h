@@ -46,11 +46,6 @@ struct BearNoise {
   torch::Tensor latents;       // [rows * n, latent_dim]
 };
 
-// Distance [rows] of two sets of points at each row, x [rows, n, d] and y [rows, m, d]. `kernel` is
-// "gaussian" or "laplacian".
-torch::Tensor maximum_mean_discrepancy(const torch::Tensor& x, const torch::Tensor& y,
-                                       const std::string& kernel, double sigma);
-
 // vae_loss, reconstruction_loss, kl_loss.
 Loss bear_vae_loss(const BearNetworks& networks, const Batch& batch, const BearNoise& noise,
                    const BearOptions& options);

@@ -25,7 +25,7 @@ inline void store(float* to, Vector value) { *reinterpret_cast<Unaligned*>(to) =
 
 }  // namespace
 
-// What the table of kernels.cpp takes from elsewhere: row_kernels.cpp, product_tiles.cpp.
+// What the table of kernels.cpp takes from elsewhere.
 void layer_norm(const float* x, const float* gain, const float* shift, float eps, int64_t rows,
                 int64_t columns, float* mean, float* inverse_std, float* y);
 void layer_norm_backward(float* delta, const float* gain, const float* x, const float* mean,
@@ -34,6 +34,8 @@ void layer_norm_backward(float* delta, const float* gain, const float* x, const 
 void row_dot(const float* x, const float* w, float bias, int64_t rows, int64_t columns, float* y,
              int64_t y_step);
 float quantile_huber(float q, float level, const float* y, int64_t count, float* slope);
+void squared_mmd(const float* points, const float* weights, int64_t count, int64_t dims,
+                 bool absolute, float factor, float* squared, float* gradient);
 void multiply_small(const Product& work, float* scratch);
 
 }  // namespace rl_training::KERNEL_SET

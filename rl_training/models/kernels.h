@@ -50,6 +50,10 @@ struct Kernels {
                                float* out);
   // sum_j |level - 1[y_j < q]| huber(y_j - q), and its derivative by q.
   float (*quantile_huber)(float q, float level, const float* y, int64_t count, float* slope);
+  // 16 rows side by side: squared = sum_ij w_i w_j exp(factor |p_i - p_j|), the distance `absolute`
+  // or squared, and its gradient by the points. points, gradient: [count, dims, 16]; squared: [16].
+  void (*squared_mmd)(const float* points, const float* weights, int64_t count, int64_t dims,
+                      bool absolute, float factor, float* squared, float* gradient);
   void (*adam)(float* p, float* m, float* v, const float* g, int64_t count, const AdamStep& step);
   // target += tau * (source - target)
   void (*polyak)(float* target, const float* source, int64_t count, float tau);

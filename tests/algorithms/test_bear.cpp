@@ -17,61 +17,6 @@ torch::Tensor draw(Rng& rng, torch::IntArrayRef shape) {
   return values;
 }
 
-double mmd_of(const torch::Tensor& x, const torch::Tensor& y, const std::string& kernel,
-              double sigma = 20) {
-  return maximum_mean_discrepancy(x.unsqueeze(0), y.unsqueeze(0), kernel, sigma).item<double>();
-}
-
-constexpr const char* kKernels[] = {"gaussian", "laplacian"};
-
-// 2 sigma in the denominator, not 2 sigma^2 (which would give 0.049994).
-TEST(BearMmd, GoldenValue) {
-  for (const char* kernel : kKernels) {
-    EXPECT_NEAR(mmd_of(torch::zeros({1, 1}), torch::ones({1, 1}), kernel), 0.222219, 1e-5);
-  }
-}
-
-TEST(BearMmd, KernelsByHand) {
-  const auto origin = torch::zeros({1, 2}), point = torch::tensor({{3.0f, -1.0f}});
-  EXPECT_NEAR(mmd_of(origin, point, "laplacian", 5), std::sqrt(2 - 2 * std::exp(-4 / 10.)), 1e-5);
-  EXPECT_NEAR(mmd_of(origin, point, "gaussian", 5), std::sqrt(2 - 2 * std::exp(-10 / 10.)), 1e-5);
-}
-
-TEST(BearMmd, EqualSetsFarSetsAndSymmetry) {
-  Rng rng(1);
-  const auto x = draw(rng, {4, 3}), y = draw(rng, {4, 3});
-  for (const char* kernel : kKernels) {
-    EXPECT_NEAR(mmd_of(x, x, kernel), 1e-3, 2e-4);
-    EXPECT_NEAR(mmd_of(torch::zeros({1, 1}), torch::full({1, 1}, 1e6f), kernel), std::sqrt(2.0),
-                1e-5);
-    EXPECT_NEAR(mmd_of(x, y, kernel), mmd_of(y, x, kernel), 1e-6);
-  }
-}
-
-// sqrt(mean k(x, x') + mean k(y, y') - 2 mean k(x, y) + 1e-6), diagonals included, by three terms.
-TEST(BearMmd, ValuesAndGradientsAgainstTheThreeTerms) {
-  for (const char* kernel : kKernels) {
-    const auto mean_kernel = [&](const torch::Tensor& u, const torch::Tensor& v) {
-      const auto d = u.unsqueeze(2) - v.unsqueeze(1);
-      const auto distance = std::string(kernel) == "gaussian" ? d.pow(2).sum(3) : d.abs().sum(3);
-      return torch::exp(-distance / (2 * 1.5)).mean(2).mean(1);
-    };
-    Rng rng(2);
-    const auto x = draw(rng, {9, 3, 2});
-    auto y = draw(rng, {9, 5, 2}).set_requires_grad(true);
-    const auto weight = draw(rng, {9});
-    const auto ours = maximum_mean_discrepancy(x, y, kernel, 1.5);
-    (ours * weight).sum().backward();
-    const auto gradient = y.grad().clone();
-    y.mutable_grad() = torch::Tensor();
-    const auto plain =
-        torch::sqrt(mean_kernel(x, x) + mean_kernel(y, y) - 2 * mean_kernel(x, y) + 1e-6);
-    (plain * weight).sum().backward();
-    EXPECT_TRUE(torch::allclose(ours, plain, 1e-4, 1e-5)) << kernel;
-    EXPECT_TRUE(torch::allclose(gradient, y.grad(), 1e-4, 1e-5)) << kernel;
-  }
-}
-
 // One observation, one action, one latent, linear networks. The decoder gives the clipped latent,
 // the policy the mean 0.4 s with standard deviation 1.
 struct Fixture {
