@@ -100,13 +100,28 @@ void print_results(const Json& results, double fma_gflops) {
               {"results", results}});
 }
 
-void bench_algorithms(const BenchArguments& arguments, bool json) {
-  std::vector<std::string> names = {arguments.algo};
-  if (arguments.algo == "all") {
-    names.clear();
-    for (const auto& info : algorithms()) names.push_back(info.name);
+// The peer has the algorithms that learn from data alone.
+bool peer_has(const AlgorithmInfo& info) { return info.make_options()->online() == nullptr; }
+
+// Which to measure; refused before the first is.
+std::vector<std::string> names_of(const BenchArguments& arguments) {
+  const bool with_peer = !arguments.peer.empty();
+  if (arguments.algo != "all") {
+    if (with_peer && !peer_has(find_algorithm(arguments.algo))) {
+      throw Error(ErrorKind::config, {"", 0, "--peer"},
+                  "PyTorch versions are there for offline algorithms (got " + arguments.algo + ")");
+    }
+    return {find_algorithm(arguments.algo).name};
   }
-  for (const auto& name : names) find_algorithm(name);  // before the first is measured
+  std::vector<std::string> names;
+  for (const auto& info : algorithms()) {
+    if (!with_peer || peer_has(info)) names.push_back(info.name);
+  }
+  return names;
+}
+
+void bench_algorithms(const BenchArguments& arguments, bool json) {
+  const auto names = names_of(arguments);
   const double gflops = fma_limit_gflops(1);
   Json results = Json::array();
   std::vector<std::vector<std::string>> rows;

@@ -29,5 +29,14 @@ TEST(Bench, RefusesUnknownAlgorithms) {
   EXPECT_NE(result.err.find("did you mean `td3_bc`?"), std::string::npos) << result.err;
 }
 
+TEST(Bench, HasNoPyTorchVersionOfOnlineAlgorithms) {
+  const auto result =
+      run({"bench", "--algo", "rlpd", "--peer", std::string(SOURCE_DIR) + "/bench/eager.py"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_TRUE(result.one_error_line()) << result.err;
+  EXPECT_NE(result.err.find("--peer"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("rlpd"), std::string::npos) << result.err;
+}
+
 }  // namespace
 }  // namespace rl_training
