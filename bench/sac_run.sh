@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Times a whole small online run: SAC on Pendulum, 10,000 steps, batch 100, 64-64, an update a step,
 # on one core. For each instruction set: the core's FMA limit, the training itself and the whole
-# process with its start, fastest and median of ROUNDS (9) turns, and what the fastest whole process
-# would take on a core with a limit of 100 GFLOP/s.
+# process with its start, fastest and (median) of ROUNDS (9) turns, and what the whole process would
+# take on a core with a limit of 100 GFLOP/s.
 #
 #   bench/sac_run.sh [PROGRAM]
 set -euo pipefail
@@ -13,7 +13,10 @@ directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 
 field() { sed -n "s/.*\"$1\":\([0-9.]*\).*/\1/p"; }
-summary() { sort -n | awk '{ all[NR] = $1 } END { printf "%.2f s (median %.2f s)", all[1], all[int((NR + 1) / 2)] }'; }
+summary() {
+  sort -n | awk -v scale="${1:-1}" '{ all[NR] = $1 * scale }
+    END { printf "%.2f s (%.2f)", all[1], all[int((NR + 1) / 2)] }'
+}
 
 for kernels in "" avx2; do
   if [[ -n $kernels ]]; then export RL_TRAINING_KERNELS=$kernels; fi
@@ -32,8 +35,8 @@ for kernels in "" avx2; do
     rm -rf "$directory/runs"
   done
   gflops=$(field fma_gflops <<<"$limit")
-  printf '%-7s FMA limit %.0f GFLOP/s: training %s, whole process %s, at 100 GFLOP/s %.2f s\n' \
+  printf '%-7s FMA limit %.0f GFLOP/s: training %s, whole process %s, at 100 GFLOP/s %s\n' \
     "$(sed -n 's/.*"isa":"\([a-z0-9]*\)".*/\1/p' <<<"$limit")" "$gflops" \
     "$(summary <"$directory/run$kernels")" "$(summary <"$directory/process$kernels")" \
-    "$(sort -n "$directory/process$kernels" | awk -v limit="$gflops" 'NR == 1 { print $1 * limit / 100 }')"
+    "$(summary "$(awk -v limit="$gflops" 'BEGIN { print limit / 100 }')" <"$directory/process$kernels")"
 done
