@@ -87,6 +87,8 @@ class MlpKernel {
   void backward_chunk(const float* parameters, const float* x, const float* y,
                       const float* y_gradient, const Chunk& chunk, MlpWorkspace& workspace,
                       const Gradients& wanted, float* sums) const;
+  void backward_frozen(const float* parameters, const float* x, const Chunk& chunk,
+                       MlpWorkspace& workspace, const Gradients& wanted) const;
   const std::vector<int64_t>& gather_rows(const Chunk& chunk, MlpWorkspace& workspace) const;
   void backward_rows(const float* parameters, const float* x, const Chunk& chunk,
                      MlpWorkspace& workspace, const Gradients& wanted, float* sums) const;

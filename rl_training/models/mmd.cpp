@@ -34,9 +34,9 @@ class MmdNode : public autograd::Node {
 };
 
 // The samples of some rows, rows side by side: [n + m, A, kRowsAtOnce].
-class Block {
+class RowBlock {
  public:
-  Block(int64_t n, int64_t m, int64_t dims) : n_(n), m_(m), dims_(dims) {
+  RowBlock(int64_t n, int64_t m, int64_t dims) : n_(n), m_(m), dims_(dims) {
     points_.reserve((n + m) * dims * kRowsAtOnce);
     gradient_.reserve((n + m) * dims * kRowsAtOnce);
     float* weights = weights_.reserve(n + m);
@@ -91,7 +91,7 @@ torch::Tensor maximum_mean_discrepancy(const torch::Tensor& x, const torch::Tens
   const auto plain_x = x.contiguous(), plain_y = y.contiguous();
   auto value = empty_floats({rows});
   const auto x_gradient = empty_floats({rows, n, dims}), y_gradient = empty_floats({rows, m, dims});
-  Block block(n, m, dims);
+  RowBlock block(n, m, dims);
   for (int64_t first = 0; first < rows; first += kRowsAtOnce) {
     const int64_t count = std::min(kRowsAtOnce, rows - first);
     const int64_t at_x = first * n * dims, at_y = first * m * dims;

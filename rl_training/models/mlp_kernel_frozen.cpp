@@ -1,0 +1,74 @@
+#include <algorithm>
+
+#include "rl_training/models/mlp_kernel.h"
+
+namespace rl_training {
+namespace {
+
+// The first rows of `values` to the places `rows` out of `count`, zeros in between.
+void spread_rows(const std::vector<int64_t>& rows, int64_t count, int64_t width, float* values) {
+  auto left = static_cast<int64_t>(rows.size());
+  for (int64_t i = count - 1; i >= 0; --i) {
+    if (left > 0 && rows[static_cast<size_t>(left - 1)] == i) {
+      --left;
+      if (left != i) std::copy_n(values + left * width, width, values + i * width);
+    } else {
+      std::fill_n(values + i * width, width, 0.0f);
+    }
+  }
+}
+
+}  // namespace
+
+// Moves the rows whose output has a gradient to the front of their chunk, with all that their way
+// back needs, and returns their places. Where the smallest of several critics counts, only it has
+// one. For a pass that wants no parameters: nobody else needs those rows.
+const std::vector<int64_t>& MlpKernel::gather_rows(const Chunk& chunk,
+                                                   MlpWorkspace& workspace) const {
+  thread_local std::vector<int64_t> rows;
+  rows.resize(static_cast<size_t>(chunk.count));
+  const float* delta = workspace.delta.back().data() + chunk.delta * spec_.outputs;
+  int64_t count = 0;
+  for (int64_t i = 0; i < chunk.count; ++i) {  // without a branch: nobody could foretell it
+    bool wanted = false;
+    for (int64_t j = 0; j < spec_.outputs; ++j) wanted |= delta[i * spec_.outputs + j] != 0.0f;
+    rows[static_cast<size_t>(count)] = i;
+    count += wanted ? 1 : 0;
+  }
+  rows.resize(static_cast<size_t>(count));
+  if (count == chunk.count) return rows;
+  const auto gather = [&](const FloatBuffer& buffer, int64_t offset, int64_t width) {
+    float* first = buffer.data() + offset * width;
+    for (int64_t j = 0; j < count; ++j) {
+      const int64_t from = rows[static_cast<size_t>(j)];
+      if (from != j) std::copy_n(first + from * width, width, first + j * width);
+    }
+  };
+  gather(workspace.delta.back(), chunk.delta, spec_.outputs);
+  for (size_t i = 0; i + 1 < layout_.layers.size(); ++i) {
+    const int64_t width = layout_.layers[i].outputs;
+    if (spec_.layer_norm != LayerNorm::after_activation) {
+      gather(workspace.activation[i], chunk.offset, width);
+    }
+    if (spec_.layer_norm == LayerNorm::none) continue;
+    gather(workspace.before_norm[i], chunk.offset, width);
+    gather(workspace.mean[i], chunk.offset, 1);
+    gather(workspace.inverse_std[i], chunk.offset, 1);
+  }
+  return rows;
+}
+
+// The way back to the inputs alone.
+void MlpKernel::backward_frozen(const float* parameters, const float* x, const Chunk& chunk,
+                                MlpWorkspace& workspace, const Gradients& wanted) const {
+  const auto& rows = gather_rows(chunk, workspace);
+  Chunk gathered = chunk;
+  gathered.count = static_cast<int64_t>(rows.size());
+  if (gathered.count > 0) backward_rows(parameters, x, gathered, workspace, wanted, nullptr);
+  if (gathered.count < chunk.count && wanted.input != nullptr) {
+    spread_rows(rows, chunk.count, wanted.input_count,
+                workspace.input_delta.data() + chunk.offset * wanted.input_count);
+  }
+}
+
+}  // namespace rl_training
