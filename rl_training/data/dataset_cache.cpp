@@ -159,7 +159,7 @@ std::string DatasetCache::default_directory() {
     const char* value = std::getenv(name);
     return value ? value : "";
   };
-  if (const auto own = variable("RL_TRAINING_CACHE"); !own.empty()) return own;
+  if (auto own = variable("RL_TRAINING_CACHE"); !own.empty()) return own;
   if (const auto xdg = variable("XDG_CACHE_HOME"); !xdg.empty()) return xdg + "/rl_training";
   const auto home = variable("HOME");
   return home.empty() ? "" : home + "/.cache/rl_training";

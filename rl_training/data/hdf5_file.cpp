@@ -188,7 +188,7 @@ Hdf5File::Array Hdf5File::open_for_reading(const std::string& key, int64_t eleme
   bytes_read_ += bytes;
   std::optional<ChunkReader> chunks;
   if (bytes >= kManyBytes) chunks = ChunkReader::open(dataset, shape, file_size_);
-  return {std::move(shape), Handle(dataset.release(), H5Dclose), std::move(chunks)};
+  return {std::move(shape), Handle(dataset.release(), H5Dclose), chunks};
 }
 
 template <class T>

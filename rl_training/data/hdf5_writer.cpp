@@ -10,8 +10,8 @@
 namespace rl_training {
 namespace {
 
-constexpr int64_t kChunkBytes = 256 * 1024;
-constexpr int64_t kExtendableChunkBytes = 16 * 1024 * 1024;
+constexpr int64_t kChunkBytes = int64_t{256} * 1024;
+constexpr int64_t kExtendableChunkBytes = int64_t{16} * 1024 * 1024;
 constexpr unsigned kDeflateLevel = 4;
 
 // Every call that makes something answers with a negative number when it fails.

@@ -18,7 +18,8 @@ void Histogram::add(double value) {
 
 std::string Histogram::bars() const {
   static constexpr std::array kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  const int64_t most = counts_.empty() ? 0 : *std::max_element(counts_.begin(), counts_.end());
+  int64_t most = 1;
+  for (const int64_t count : counts_) most = std::max(most, count);
   std::string text;
   for (const int64_t count : counts_) {
     // Rounded up, so that a single value shows.

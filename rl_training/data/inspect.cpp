@@ -41,6 +41,7 @@ std::vector<ValueRange> column_ranges(const LoggedSteps& steps, const Column<flo
       counters[static_cast<size_t>(k)].add(values[slot * dims + k]);
   }
   std::vector<ValueRange> ranges;
+  ranges.reserve(counters.size());
   for (const auto& counter : counters) ranges.push_back(counter.range());
   return ranges;
 }

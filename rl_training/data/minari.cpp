@@ -212,7 +212,7 @@ class MinariReader {
   void allocate(int64_t slots) {
     result_.obs_dim = width(obs_leaves_);
     result_.action_dim = width(action_leaves_);
-    if (slots > kMaxHdf5Bytes / 4 / (result_.obs_dim + result_.action_dim)) {
+    if (slots > kMaxHdf5Bytes / 4 / std::max<int64_t>(1, result_.obs_dim + result_.action_dim)) {
       throw Error(ErrorKind::data, file_.place(""), "the arrays exceed the limit of 8 GiB");
     }
     obs_.reserve(static_cast<size_t>(slots * result_.obs_dim));

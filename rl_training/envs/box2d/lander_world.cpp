@@ -52,7 +52,7 @@ LanderWorld::LanderWorld(const LanderStart& start) : world_({0, -10}), rng_(star
   for (int i = 0; i < kLanderPoints; ++i) {
     const double left = i > 0 ? heights[static_cast<size_t>(i - 1)] : heights.back();
     terrain_[static_cast<size_t>(i)] =
-        0.33 * (left + heights[static_cast<size_t>(i)] + heights[static_cast<size_t>(i + 1)]);
+        0.33 * (left + heights[static_cast<size_t>(i)] + heights[static_cast<size_t>(i) + 1]);
   }
   add_terrain();
   add_hull(start.bodies[0]);
@@ -75,7 +75,7 @@ void LanderWorld::add_terrain() {
   constexpr double kSpacing = kLanderWidth / (kLanderPoints - 1);
   for (int i = 0; i + 1 < kLanderPoints; ++i) {
     edge.SetTwoSided(vec(kSpacing * i, terrain_[static_cast<size_t>(i)]),
-                     vec(kSpacing * (i + 1), terrain_[static_cast<size_t>(i + 1)]));
+                     vec(kSpacing * (i + 1), terrain_[static_cast<size_t>(i) + 1]));
     b2FixtureDef piece;
     piece.shape = &edge;
     piece.friction = 0.1f;

@@ -94,8 +94,9 @@ MujocoEnv::MujocoEnv(const MujocoTask& task, SharedModel model, std::string summ
   spec_.obs_dim = task_.obs_dim_with(options_, *model_);
   for (int i = 0; i < model_->nu; ++i) {
     // Gymnasium's action spaces are float32.
-    spec_.action.low.push_back(static_cast<float>(model_->actuator_ctrlrange[2 * i]));
-    spec_.action.high.push_back(static_cast<float>(model_->actuator_ctrlrange[2 * i + 1]));
+    const mjtNum* const range = model_->actuator_ctrlrange + int64_t{2} * i;
+    spec_.action.low.push_back(static_cast<float>(range[0]));
+    spec_.action.high.push_back(static_cast<float>(range[1]));
   }
   spec_.max_episode_steps = task_.max_episode_steps;
   spec_.summary = std::move(summary);

@@ -22,8 +22,8 @@ struct Projection {
 
 // The point of a geom with these coordinates in its own frame.
 std::array<mjtNum, 3> world_point(const mjData& data, int geom, double x, double y, double z) {
-  const mjtNum* const at = data.geom_xpos + 3 * geom;
-  const mjtNum* const axes = data.geom_xmat + 9 * geom;
+  const mjtNum* const at = data.geom_xpos + int64_t{3} * geom;
+  const mjtNum* const axes = data.geom_xmat + int64_t{9} * geom;
   std::array<mjtNum, 3> point;
   for (size_t row = 0; row < 3; ++row) {
     const mjtNum* const r = axes + 3 * row;
@@ -69,12 +69,12 @@ std::vector<Point> box_outline(const mjData& data, int geom, const double (&half
 }
 
 Shape geom_shape(const mjModel& model, const mjData& data, int geom, const Projection& projection) {
-  const mjtNum* const size = model.geom_size + 3 * geom;
+  const mjtNum* const size = model.geom_size + int64_t{3} * geom;
   Shape shape;
   shape.color = mujoco_body_color(model.geom_bodyid[geom]);
   switch (model.geom_type[geom]) {
     case mjGEOM_SPHERE:
-      shape.points = {projection.of(data.geom_xpos + 3 * geom)};
+      shape.points = {projection.of(data.geom_xpos + int64_t{3} * geom)};
       shape.width = 2 * size[0];
       break;
     case mjGEOM_CAPSULE:
@@ -85,8 +85,8 @@ Shape geom_shape(const mjModel& model, const mjData& data, int geom, const Proje
       break;
     case mjGEOM_CYLINDER:
       // Seen along its axis it is a disc.
-      if (projection.from_above && std::abs(data.geom_xmat[9 * geom + 8]) > 0.9) {
-        shape.points = {projection.of(data.geom_xpos + 3 * geom)};
+      if (projection.from_above && std::abs(data.geom_xmat[int64_t{9} * geom + 8]) > 0.9) {
+        shape.points = {projection.of(data.geom_xpos + int64_t{3} * geom)};
         shape.width = 2 * size[0];
       } else {
         shape.points = box_outline(data, geom, {size[0], size[0], size[1]}, projection);
@@ -148,8 +148,8 @@ Scene mujoco_scene(const mjModel& model, const mjData& data, const MujocoView& v
   std::vector<int> order(static_cast<size_t>(model.ngeom));
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return projection.nearness(data.geom_xpos + 3 * a) <
-           projection.nearness(data.geom_xpos + 3 * b);
+    return projection.nearness(data.geom_xpos + int64_t{3} * a) <
+           projection.nearness(data.geom_xpos + int64_t{3} * b);
   });
   for (const int geom : order) {
     if (model.geom_type[geom] == mjGEOM_PLANE) continue;

@@ -57,15 +57,10 @@ struct MujocoOptions {
 };
 
 // Which of them `env_kwargs` may change: those that the v4 class of the task takes.
-enum MujocoKey : unsigned {
-  kForwardReward = 1,
-  kCtrlCost = 2,
-  kHealthy = 4,  // reward, end, range of heights
-  kHealthyAngle = 8,
-  kHealthyState = 16,
-  kContact = 32,
-  kNoiseAndPositions = 64,
-};
+constexpr unsigned kForwardReward = 1, kCtrlCost = 2;
+constexpr unsigned kHealthy = 4;  // reward, end, range of heights
+constexpr unsigned kHealthyAngle = 8, kHealthyState = 16;
+constexpr unsigned kContact = 32, kNoiseAndPositions = 64;
 void visit_mujoco_options(OptionVisitor& visitor, unsigned keys, MujocoOptions& options);
 
 // A few numbers a reward needs from before and after the step.

@@ -16,7 +16,7 @@ Measures nothing(const mjModel&, const mjData&) { return {}; }
 Measures root_x(const mjModel&, const mjData& data) { return {data.qpos[0]}; }
 
 const mjtNum* body_position(const mjModel& model, const mjData& data, const char* name) {
-  return data.xpos + 3 * mj_name2id(&model, mjOBJ_BODY, name);
+  return data.xpos + int64_t{3} * mj_name2id(&model, mjOBJ_BODY, name);
 }
 
 double distance(const mjtNum* a, const mjtNum* b) {
@@ -31,7 +31,7 @@ Measures torso_x(const mjModel& model, const mjData& data) {
 Measures center_of_mass_x(const mjModel& model, const mjData& data) {
   double moment = 0, mass = 0;
   for (int body = 0; body < model.nbody; ++body) {
-    moment += model.body_mass[body] * data.xipos[3 * body];
+    moment += model.body_mass[body] * data.xipos[int64_t{3} * body];
     mass += model.body_mass[body];
   }
   return {moment / mass};
@@ -54,7 +54,7 @@ constexpr Interval kTen = {-10, 10};
 template <int kHidden>
 void observe_positions(const mjModel& model, const mjData& data, const MujocoOptions& options,
                        ObsWriter& out) {
-  const int hidden = options.exclude_current_positions ? kHidden : 0;
+  const int hidden = static_cast<int>(options.exclude_current_positions) * kHidden;
   out.values(data.qpos + hidden, model.nq - hidden);
 }
 
@@ -105,7 +105,7 @@ void observe_ant(const mjModel& model, const mjData& data, const MujocoOptions& 
                  ObsWriter& out) {
   observe_state<2>(model, data, options, out);
   if (options.use_contact_forces) {
-    out.clipped(data.cfrc_ext, 6 * model.nbody, options.contact_force_range);
+    out.clipped(data.cfrc_ext, int64_t{6} * model.nbody, options.contact_force_range);
   }
 }
 
@@ -113,16 +113,16 @@ void observe_ant(const mjModel& model, const mjData& data, const MujocoOptions& 
 void observe_ant_d4rl(const mjModel& model, const mjData& data, const MujocoOptions& options,
                       ObsWriter& out) {
   observe_state<2>(model, data, options, out);
-  out.zeros(6 * model.nbody);
+  out.zeros(int64_t{6} * model.nbody);
 }
 
 void observe_humanoid(const mjModel& model, const mjData& data, const MujocoOptions& options,
                       ObsWriter& out) {
   observe_state<2>(model, data, options, out);
-  out.values(data.cinert, 10 * model.nbody);
-  out.values(data.cvel, 6 * model.nbody);
+  out.values(data.cinert, int64_t{10} * model.nbody);
+  out.values(data.cvel, int64_t{6} * model.nbody);
   out.values(data.qfrc_actuator, model.nv);
-  out.values(data.cfrc_ext, 6 * model.nbody);
+  out.values(data.cfrc_ext, int64_t{6} * model.nbody);
 }
 
 // --- rewards
