@@ -203,7 +203,9 @@ void add_bench(CLI::App& program, Invocation& call) {
   command->add_option("--env", arguments->env, "of this environment only")->type_name("ID");
   command->add_option("--algo", arguments->algo, "this algorithm (or all) at its default sizes")
       ->type_name("NAME");
-  command->add_option("--peer", arguments->peer, "script of the eager PyTorch version")
+  command
+      ->add_option("--peer", arguments->peer,
+                   "script of the eager PyTorch version (offline algorithms)")
       ->type_name("FILE");
   command->add_option("--rounds", arguments->rounds.text, "rounds in which contenders take turns")
       ->type_name("N");

@@ -1,6 +1,6 @@
 # Debian's LibTorch asks for OpenCV and FFmpeg and uses nothing of them; they bring 170 more
-# libraries, a third of what any command takes to start. Where the loader's own check (`ldd -u`) says
-# that they are not used, the program finds empty libraries of these names first.
+# libraries, which every command would load. Where the loader's own check (`ldd -u`) says that they
+# are not used, the program finds empty libraries of these names first.
 function(use_empty_libraries target)
   get_target_property(configuration torch_cpu IMPORTED_CONFIGURATIONS)
   get_target_property(torch torch_cpu IMPORTED_LOCATION_${configuration})
