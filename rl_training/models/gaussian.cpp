@@ -8,6 +8,7 @@
 #include "rl_training/models/compute.h"
 #include "rl_training/models/float_buffer.h"
 #include "rl_training/models/kernels.h"
+#include "rl_training/models/tensor_memory.h"
 
 namespace rl_training {
 
@@ -63,7 +64,7 @@ struct HeadView {
 
 // Gradients of a head, filled row by row.
 struct HeadGradient {
-  explicit HeadGradient(const GaussianHead& head) : output(empty_floats(head.output.sizes())) {
+  explicit HeadGradient(const GaussianHead& head) : output(reused_floats(head.output.sizes())) {
     std::fill_n(output.data_ptr<float>(), output.numel(), 0.0f);
     if (head.free_log_std.defined()) free_log_std = torch::zeros_like(head.free_log_std);
     mean = output.data_ptr<float>();
@@ -190,13 +191,14 @@ GaussianSample gaussian_sample(const GaussianHead& head, const torch::Tensor& no
   const int64_t samples = noise.size(0), rows = head.output.size(0);
   TORCH_CHECK(samples % rows == 0, "noise for ", samples, " samples of ", rows, " rows");
   const HeadView view(head);
-  auto actions = empty_floats({samples, view.action_dim});
-  auto unbounded = view.squash ? empty_floats({samples, view.action_dim}) : without_graph(actions);
-  auto log_prob = empty_floats({samples});
-  const int64_t dims = view.action_dim, count = samples * dims;
   const bool goes_back = wants_gradient(head);
+  const auto floats = goes_back ? &empty_floats : &reused_floats;
+  auto actions = floats({samples, view.action_dim});
+  auto unbounded = view.squash ? floats({samples, view.action_dim}) : without_graph(actions);
+  auto log_prob = floats({samples});
+  const int64_t dims = view.action_dim, count = samples * dims;
   float* lost = scratch(count + rows * dims);
-  const auto std = goes_back ? empty_floats({rows, dims}) : torch::Tensor();
+  const auto std = goes_back ? reused_floats({rows, dims}) : torch::Tensor();
   float* spread = goes_back ? std.data_ptr<float>() : lost + count;
   view.exp_log_std(rows, 1.0f, spread);
   const float* e = noise.data_ptr<float>();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rl_training/models/tensor_memory.h"
+
 namespace rl_training {
 namespace {
 
@@ -27,14 +29,14 @@ void LogScalar::refresh_value() {
     value_ = log_.detach().exp().squeeze(0);
     return;
   }
-  value_ = empty_floats({});
+  value_ = reused_floats({});
   *value_.data_ptr<float>() = std::exp(*log_.data_ptr<float>());
 }
 
 void LogScalar::descend(const torch::Tensor& gradient) {
   const torch::NoGradGuard no_grad;
   if (log_.is_cpu()) {
-    auto slope = empty_floats({1});
+    auto slope = reused_floats({1});
     *slope.data_ptr<float>() = *gradient.data_ptr<float>();
     log_.mutable_grad() = std::move(slope);
   } else {

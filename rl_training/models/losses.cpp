@@ -8,6 +8,7 @@
 
 #include "rl_training/models/compute.h"
 #include "rl_training/models/kernels.h"
+#include "rl_training/models/tensor_memory.h"
 
 namespace rl_training {
 namespace {
@@ -33,10 +34,11 @@ class KnownGradients : public autograd::Node {
 
 torch::Tensor with_gradients(double value, autograd::variable_list inputs,
                              autograd::variable_list gradients) {
-  auto result = scalar(value);
   bool wanted = false;
   for (const auto& input : inputs) wanted = wanted || input.requires_grad();
-  if (!wanted || !torch::GradMode::is_enabled()) return result;
+  if (!wanted || !torch::GradMode::is_enabled()) return scalar(value);
+  auto result = empty_floats({});
+  *result.data_ptr<float>() = static_cast<float>(value);
   const auto node = std::shared_ptr<KnownGradients>(new KnownGradients(std::move(gradients)),
                                                     autograd::deleteNode);
   node->set_next_edges(autograd::collect_next_edges(inputs));
@@ -47,7 +49,7 @@ torch::Tensor with_gradients(double value, autograd::variable_list inputs,
 }  // namespace
 
 torch::Tensor scalar(double value) {
-  auto result = empty_floats({});
+  auto result = reused_floats({});
   *result.data_ptr<float>() = static_cast<float>(value);
   return result;
 }
@@ -79,7 +81,7 @@ SoftTarget soft_td_target(const torch::Tensor& rewards, const torch::Tensor& ter
     return {target, target.mean()};
   }
   const int64_t members = next_values.size(0), rows = next_values.size(1);
-  auto target = empty_floats({rows});
+  auto target = reused_floats({rows});
   const auto plain = next_values.contiguous();
   const float* q = plain.data_ptr<float>();
   const float* r = rewards.data_ptr<float>();
@@ -107,7 +109,7 @@ torch::Tensor squared_error(const torch::Tensor& values, const torch::Tensor& ta
   const auto plain = values.contiguous(), plain_target = target.contiguous();
   const float* v = plain.data_ptr<float>();
   const float* y = plain_target.data_ptr<float>();
-  auto gradient = empty_floats({members, rows});
+  auto gradient = reused_floats({members, rows});
   float* g = gradient.data_ptr<float>();
   const float scale = static_cast<float>(2.0 * loss_scale) / static_cast<float>(rows);
   double sum = 0;
@@ -134,7 +136,7 @@ torch::Tensor quantile_huber(const torch::Tensor& quantiles, const torch::Tensor
   const auto plain = quantiles.contiguous(), plain_target = target.contiguous();
   const float* q = plain.data_ptr<float>();
   const float* y = plain_target.data_ptr<float>();
-  auto gradient = empty_floats({members, rows, n});
+  auto gradient = reused_floats({members, rows, n});
   float* g = gradient.data_ptr<float>();
   const float each = 1.0f / static_cast<float>(members * rows * n * samples);
   double sum = 0;
@@ -160,9 +162,9 @@ SoftActorLoss soft_actor_loss(const torch::Tensor& log_prob, const torch::Tensor
   const float* v = plain.data_ptr<float>();
   const float* l = log_prob.data_ptr<float>();
   const float a = number(alpha), each = 1.0f / static_cast<float>(rows);
-  auto to_log_prob = empty_floats({rows});
+  auto to_log_prob = reused_floats({rows});
   std::fill_n(to_log_prob.data_ptr<float>(), rows, a * each);
-  auto to_values = empty_floats({members, rows});
+  auto to_values = reused_floats({members, rows});
   float* to_value = to_values.data_ptr<float>();
   std::fill_n(to_value, members * rows,
               reduce == Reduce::mean ? -each / static_cast<float>(members) : 0.0f);

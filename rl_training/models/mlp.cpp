@@ -6,6 +6,7 @@
 #include <array>
 
 #include "rl_training/models/kernels.h"
+#include "rl_training/models/tensor_memory.h"
 
 namespace rl_training {
 
@@ -69,7 +70,7 @@ class MlpNode : public autograd::Node {
       const int64_t x_columns = inputs - side_columns_;
       wanted.input_first = wants_x ? 0 : x_columns;
       wanted.input_count = (wants_side ? inputs : x_columns) - wanted.input_first;
-      input_gradient = empty_floats({workspace_->rows, wanted.input_count});
+      input_gradient = reused_floats({workspace_->rows, wanted.input_count});
       wanted.input = input_gradient.data_ptr<float>();
     }
     kernel.backward(parameters_.data_ptr<float>(), x_pointer(),
@@ -174,10 +175,11 @@ torch::Tensor Mlp::forward(const torch::Tensor& x, const torch::Tensor& side, Us
   auto workspace = shared_->borrow();
   const float* input = join_inputs(plain_x, side, *workspace);
   const std::array<int64_t, 3> full_shape = {members, rows, spec().outputs};
-  auto y = empty_floats(shape.empty() ? torch::IntArrayRef(full_shape) : shape);
   const bool numbers_wanted = use == Use::train && parameters_.requires_grad();
   const bool inputs_wanted = x.requires_grad() || (side.defined() && side.requires_grad());
   const bool goes_back = torch::GradMode::is_enabled() && (numbers_wanted || inputs_wanted);
+  const auto y_shape = shape.empty() ? torch::IntArrayRef(full_shape) : shape;
+  auto y = goes_back ? empty_floats(y_shape) : reused_floats(y_shape);
   shared_->kernel.forward(parameters_.data_ptr<float>(), input, rows, members,
                           goes_back ? workspace.get() : nullptr, y.data_ptr<float>());
   if (goes_back) {

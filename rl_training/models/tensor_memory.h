@@ -1,4 +1,5 @@
 #pragma once
+#include <torch/types.h>
 
 namespace rl_training {
 
@@ -6,5 +7,10 @@ namespace rl_training {
 // makes the same tensors again and again, and asking the system for aligned memory each time costs
 // as much as some of the arithmetic. For the whole process; asking again changes nothing.
 void keep_tensor_memory();
+
+// An uninitialised float32 tensor on the CPU for numbers that no graph will hang on. A small one is
+// a tensor of that shape that this thread was given before and that nobody holds any more: to make
+// one takes longer than to fill it.
+torch::Tensor reused_floats(torch::IntArrayRef shape);
 
 }  // namespace rl_training
