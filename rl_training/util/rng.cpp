@@ -1,18 +1,11 @@
 #include "rl_training/util/rng.h"
 
+#include <bit>
 #include <cmath>
 #include <vector>
 
 namespace rl_training {
 namespace {
-
-__extension__ using Word128 = unsigned __int128;
-
-constexpr Word128 make_word(uint64_t high, uint64_t low) {
-  return (static_cast<Word128>(high) << 64) | low;
-}
-
-constexpr Word128 kMultiplier = make_word(2549297995355413924ULL, 4865540595714422341ULL);
 
 // NumPy's SeedSequence: entropy words are mixed into a pool of four, from which any number of
 // output words is hashed.
@@ -121,22 +114,8 @@ void Rng::seed(std::span<const uint32_t> entropy) {
   increment_ = {static_cast<uint64_t>(increment >> 64), static_cast<uint64_t>(increment)};
   state_ = {0, 0};
   step();
-  const Word128 state = make_word(state_[0], state_[1]) + make_word(words[0], words[1]);
-  state_ = {static_cast<uint64_t>(state >> 64), static_cast<uint64_t>(state)};
+  set_state(make_word(state_[0], state_[1]) + make_word(words[0], words[1]));
   step();
-}
-
-void Rng::step() {
-  const Word128 state =
-      make_word(state_[0], state_[1]) * kMultiplier + make_word(increment_[0], increment_[1]);
-  state_ = {static_cast<uint64_t>(state >> 64), static_cast<uint64_t>(state)};
-}
-
-uint64_t Rng::next() {
-  step();
-  const uint64_t folded = state_[0] ^ state_[1];
-  const unsigned rotation = state_[0] >> 58;
-  return (folded >> rotation) | (folded << ((64 - rotation) & 63));
 }
 
 uint64_t Rng::below(uint64_t bound) {
@@ -156,10 +135,11 @@ double Rng::normal() {
     uint64_t bits = next();
     const size_t strip = bits & 0xff;
     bits >>= 8;
-    const bool negative = (bits & 1) != 0;
     const uint64_t magnitude = (bits >> 1) & 0x000fffffffffffffULL;
-    const double x = static_cast<double>(magnitude) * kZiggurat.w[strip];
-    if (magnitude < kZiggurat.k[strip]) return negative ? -x : x;
+    const double size = static_cast<double>(magnitude) * kZiggurat.w[strip];
+    // the lowest bit is the sign, without a branch: nobody could foretell it
+    const auto x = std::bit_cast<double>(std::bit_cast<uint64_t>(size) | (bits << 63));
+    if (magnitude < kZiggurat.k[strip]) return x;
     if (strip == 0) {
       for (;;) {
         const double xx = -(1.0 / kTailStart) * std::log1p(-uniform());
@@ -170,7 +150,7 @@ double Rng::normal() {
       }
     }
     const double height = (kZiggurat.f[strip - 1] - kZiggurat.f[strip]) * uniform();
-    if (height + kZiggurat.f[strip] < std::exp(-0.5 * x * x)) return negative ? -x : x;
+    if (height + kZiggurat.f[strip] < std::exp(-0.5 * x * x)) return x;
   }
 }
 

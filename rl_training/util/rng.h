@@ -18,7 +18,12 @@ class Rng {
   // An independent stream for one purpose ("data", "policy", "env/3", ...) of one run.
   Rng(uint64_t seed, std::string_view purpose);
 
-  uint64_t next();
+  uint64_t next() {
+    step();
+    const uint64_t folded = state_[0] ^ state_[1];
+    const unsigned rotation = state_[0] >> 58;
+    return (folded >> rotation) | (folded << ((64 - rotation) & 63));
+  }
   // Uniform in [0, 1) with 53 bits.
   double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
@@ -33,8 +38,20 @@ class Rng {
   void visit_state(StateVisitor& state);
 
  private:
+  __extension__ using Word128 = unsigned __int128;
+  static constexpr Word128 make_word(uint64_t high, uint64_t low) {
+    return (static_cast<Word128>(high) << 64) | low;
+  }
+
   void seed(std::span<const uint32_t> entropy);
-  void step();
+  void set_state(Word128 state) {
+    state_ = {static_cast<uint64_t>(state >> 64), static_cast<uint64_t>(state)};
+  }
+  void step() {
+    constexpr uint64_t kHigh = 2549297995355413924ULL, kLow = 4865540595714422341ULL;
+    set_state(make_word(state_[0], state_[1]) * make_word(kHigh, kLow) +
+              make_word(increment_[0], increment_[1]));
+  }
 
   std::array<uint64_t, 2> state_{};      // high, low word of the 128-bit state
   std::array<uint64_t, 2> increment_{};  // high, low word of the (odd) increment
