@@ -136,6 +136,16 @@ void outer(const float* d, const float* w, const float* keep, int64_t rows, int6
   }
 }
 
+void gather_rows(float* values, const int64_t* rows, int64_t count, int64_t columns) {
+  for (int64_t i = 0; i < count; ++i) {
+    const float* from = values + rows[i] * columns;
+    float* to = values + i * columns;
+    int64_t j = 0;
+    for (; j + kWidth <= columns; j += kWidth) store(to + j, load(from + j));
+    for (; j < columns; ++j) to[j] = from[j];
+  }
+}
+
 // Moments of numbers whose gradient is zero (dead units) die away geometrically. Before they reach
 // the subnormal range, where arithmetic is many times slower, they are set to zero.
 constexpr float kTinyMoment = 1e-30f;
@@ -205,6 +215,7 @@ const Kernels kKernels = {KERNEL_TEXT(KERNEL_SET),
                           row_dot,
                           outer,
                           add_weighted_columns,
+                          gather_rows,
                           quantile_huber,
                           squared_mmd,
                           adam,

@@ -48,6 +48,8 @@ struct Kernels {
   // out[j] += sum_i d[i] * x[i, j]
   void (*add_weighted_columns)(const float* d, const float* x, int64_t rows, int64_t columns,
                                float* out);
+  // values[i, :] = values[rows[i], :] in place; rows[i] >= i
+  void (*gather_rows)(float* values, const int64_t* rows, int64_t count, int64_t columns);
   // sum_j |level - 1[y_j < q]| huber(y_j - q), and its derivative by q.
   float (*quantile_huber)(float q, float level, const float* y, int64_t count, float* slope);
   // 16 rows side by side: squared = sum_ij w_i w_j exp(factor |p_i - p_j|), the distance `absolute`

@@ -1,18 +1,10 @@
 #include <algorithm>
-#include <cstring>
 
+#include "rl_training/models/kernels.h"
 #include "rl_training/models/mlp_kernel.h"
 
 namespace rl_training {
 namespace {
-
-// In pieces of a known size: a call for each row would take longer than its numbers.
-void copy_row(const float* from, int64_t width, float* to) {
-  constexpr int64_t kPiece = 16;
-  int64_t i = 0;
-  for (; i + kPiece <= width; i += kPiece) std::memcpy(to + i, from + i, kPiece * sizeof(float));
-  for (; i < width; ++i) to[i] = from[i];
-}
 
 // The first rows of `values` to the places `rows` out of `count`, zeros in between.
 void spread_rows(const std::vector<int64_t>& rows, int64_t count, int64_t width, float* values) {
@@ -22,8 +14,7 @@ void spread_rows(const std::vector<int64_t>& rows, int64_t count, int64_t width,
   std::copy_n(values, filled, copy);
   std::fill_n(values, count * width, 0.0f);
   for (const int64_t row : rows) {
-    copy_row(copy, width, values + row * width);
-    copy += width;
+    for (int64_t j = 0; j < width; ++j) values[row * width + j] = *copy++;
   }
 }
 
@@ -47,11 +38,7 @@ const std::vector<int64_t>& MlpKernel::gather_rows(const Chunk& chunk,
   rows.resize(static_cast<size_t>(count));
   if (count == chunk.count) return rows;
   const auto gather = [&](const FloatBuffer& buffer, int64_t offset, int64_t width) {
-    float* first = buffer.data() + offset * width;
-    for (int64_t j = 0; j < count; ++j) {
-      const int64_t from = rows[static_cast<size_t>(j)];
-      if (from != j) copy_row(first + from * width, width, first + j * width);
-    }
+    kernels().gather_rows(buffer.data() + offset * width, rows.data(), count, width);
   };
   gather(workspace.delta.back(), chunk.delta, spec_.outputs);
   for (size_t i = 0; i + 1 < layout_.layers.size(); ++i) {

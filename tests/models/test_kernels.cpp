@@ -134,6 +134,23 @@ TEST(Kernels, OuterKeepsWhatItShould) {
   for (int i = 0; i < 6; ++i) EXPECT_EQ(out[i], expected[i]);
 }
 
+TEST(Kernels, RowsAreGatheredInPlace) {
+  for (const Kernels* set : all_sets()) {
+    SCOPED_TRACE(set->name);
+    for (const int64_t columns : {1, 37, 64}) {
+      const std::vector<int64_t> rows = {0, 2, 3, 7};
+      const auto before = normals(static_cast<size_t>(8 * columns), 6);
+      auto values = before;
+      set->gather_rows(values.data(), rows.data(), 4, columns);
+      for (int64_t i = 0; i < 8 * columns; ++i) {
+        const int64_t row = i / columns;
+        const int64_t from = row < 4 ? rows[static_cast<size_t>(row)] : row;
+        EXPECT_EQ(values[i], before[from * columns + i % columns]) << columns << " " << i;
+      }
+    }
+  }
+}
+
 // Against double precision, also where tanh is 1 to all digits; what a number becomes depends
 // neither on its place nor on its neighbours.
 TEST(Kernels, FunctionsAreRightToAFewUnits) {
