@@ -186,7 +186,7 @@ double fma_limit_gflops(int threads) {
   constexpr int64_t kRounds = 2000000;
   ThreadPool pool(threads);
   double best = 0;
-  for (int attempt = 0; attempt < 5; ++attempt) {
+  for (int attempt = 0; attempt < 25; ++attempt) {
     std::vector<double> flops(threads);
     const double start = now();
     pool.run(threads, [&](int64_t i) { flops[i] = kernels().fma_loop(kRounds); });

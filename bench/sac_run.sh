@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Times a whole small online run: SAC on Pendulum, 10,000 steps, batch 100, 64-64, an update a step,
-# on one core. For each instruction set: the core's FMA limit, the training itself and the whole
-# process with its start, fastest and (median) of ROUNDS (9) turns, and what the whole process would
-# take on a core with a limit of 100 GFLOP/s.
+# on one core. For each instruction set: the core's FMA limit, found anew before each of ROUNDS (9)
+# turns, highest and (median); the training itself and the whole process with its start, fastest and
+# (median); and what the whole process would take on a core with a limit of 100 GFLOP/s: the fastest
+# turn by the highest limit, the median by the median.
 #
 #   bench/sac_run.sh [PROGRAM]
 set -euo pipefail
@@ -13,30 +14,32 @@ directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 
 field() { sed -n "s/.*\"$1\":\([0-9.]*\).*/\1/p"; }
-summary() {
-  sort -n | awk -v scale="${1:-1}" '{ all[NR] = $1 * scale }
-    END { printf "%.2f s (%.2f)", all[1], all[int((NR + 1) / 2)] }'
-}
+ours() { taskset -c "$core" "$program" "$@"; }
+# smallest (or with -r largest) number of a file, then the one in the middle
+extremes() { sort -n "$@" | awk '{ all[NR] = $1 } END { print all[1], all[int((NR + 1) / 2)] }'; }
 
 for kernels in "" avx2; do
   if [[ -n $kernels ]]; then export RL_TRAINING_KERNELS=$kernels; fi
-  if ! limit=$(taskset -c "$core" "$program" bench --rounds 1 --updates 1 --json); then
-    [[ -n $kernels ]] && break  # a set that this processor has not
-    exit 1
-  fi
+  name=${kernels:-widest}
   for ((round = 0; round < rounds; ++round)); do
+    if ! limit=$(ours bench --algo sac --rounds 1 --updates 1 --json 2>"$directory/notes"); then
+      [[ -n $kernels ]] && break 2  # a set that this processor has not
+      cat "$directory/notes" >&2
+      exit 1
+    fi
+    field fma_gflops <<<"$limit" >>"$directory/limit-$name"
     start=$EPOCHREALTIME
-    taskset -c "$core" "$program" train --config sac/pendulum --threads 1 --quiet --json \
-      --set eval_episodes=0 --set learning_starts=100 --output-dir "$directory/runs" \
-      >"$directory/result.json"
+    ours train --config sac/pendulum --threads 1 --quiet --json --set eval_episodes=0 \
+      --set learning_starts=100 --output-dir "$directory/runs" >"$directory/result.json"
     end=$EPOCHREALTIME
-    field seconds <"$directory/result.json" >>"$directory/run$kernels"
-    awk -v a="$start" -v b="$end" 'BEGIN { print b - a }' >>"$directory/process$kernels"
+    field seconds <"$directory/result.json" >>"$directory/training-$name"
+    awk -v a="$start" -v b="$end" 'BEGIN { print b - a }' >>"$directory/process-$name"
     rm -rf "$directory/runs"
   done
-  gflops=$(field fma_gflops <<<"$limit")
-  printf '%-7s FMA limit %.0f GFLOP/s: training %s, whole process %s, at 100 GFLOP/s %s\n' \
-    "$(sed -n 's/.*"isa":"\([a-z0-9]*\)".*/\1/p' <<<"$limit")" "$gflops" \
-    "$(summary <"$directory/run$kernels")" "$(summary <"$directory/process$kernels")" \
-    "$(summary "$(awk -v limit="$gflops" 'BEGIN { print limit / 100 }')" <"$directory/process$kernels")"
+  isa=$(sed -n 's/.*"isa":"\([a-z0-9]*\)".*/\1/p' <<<"$limit")
+  echo "$isa $(extremes -r "$directory/limit-$name") $(extremes "$directory/training-$name")" \
+    "$(extremes "$directory/process-$name")" | awk '{
+      printf "%-7s FMA limit %.0f GFLOP/s (%.0f): ", $1, $2, $3
+      printf "training %.2f s (%.2f), whole process %.2f s (%.2f), ", $4, $5, $6, $7
+      printf "at 100 GFLOP/s %.2f s (%.2f)\n", $6 * $2 / 100, $7 * $3 / 100 }'
 done

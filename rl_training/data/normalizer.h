@@ -1,9 +1,9 @@
 #pragma once
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "rl_training/data/transition_dataset.h"
+#include "rl_training/util/copy_few.h"
 #include "rl_training/util/state.h"
 
 namespace rl_training {
@@ -18,10 +18,7 @@ class ObsNormalizer {
   // One observation; `in` and `out` may be the same.
   void apply(const float* in, float* out) const {
     const size_t dims = mean_.size();
-    if (identity_) {
-      std::copy_n(in, dims, out);
-      return;
-    }
+    if (identity_) return copy_few(in, static_cast<int64_t>(dims), out);
     const float* mean = mean_.data();
     const float* scale = scale_.data();
     for (size_t i = 0; i < dims; ++i) out[i] = (in[i] - mean[i]) / scale[i];

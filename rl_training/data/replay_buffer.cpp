@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "rl_training/util/copy_few.h"
 #include "rl_training/util/error.h"
 
 namespace rl_training {
@@ -23,15 +24,15 @@ float* ReplayBuffer::next_record() {
     records_.resize(static_cast<size_t>((total_ + 1) * width_));
     episodes_.emplace_back();
   }
-  return records_.data() + (total_ % capacity_) * width_;
+  return records_.data() + place(total_) * width_;
 }
 
 void ReplayBuffer::add(const float* obs, const float* action, float reward, const float* next_obs,
                        bool terminated, bool truncated) {
   float* out = next_record();
-  std::copy_n(obs, obs_dim_, out);
-  std::copy_n(next_obs, obs_dim_, out + obs_dim_);
-  std::copy_n(action, action_dim_, out + 2 * obs_dim_);
+  copy_few(obs, obs_dim_, out);
+  copy_few(next_obs, obs_dim_, out + obs_dim_);
+  copy_few(action, action_dim_, out + 2 * obs_dim_);
   out[2 * obs_dim_ + action_dim_] = reward;
   out[width_ - 1] =
       static_cast<float>((terminated ? kTerminated : 0) + (truncated ? kTruncated : 0));
@@ -44,24 +45,24 @@ void ReplayBuffer::note_episode() {
   const int64_t row = total_++;
   const int64_t before = row - streams_;
   const bool goes_on = before >= first() && flags(before) == 0;
-  auto& place = episodes_[row % capacity_];
-  place.begin = goes_on ? episodes_[before % capacity_].begin : row;
-  place.end = -1;
+  auto& episode = episodes_[place(row)];
+  episode.begin = goes_on ? episodes_[place(before)].begin : row;
+  episode.end = -1;
   if (flags(row) == 0) return;
   last_end_ = row;
-  for (int64_t i = row; i >= std::max(place.begin, first()); i -= streams_) {
-    episodes_[i % capacity_].end = row;
+  for (int64_t i = row; i >= std::max(episode.begin, first()); i -= streams_) {
+    episodes_[place(i)].end = row;
   }
 }
 
 void ReplayBuffer::gather(int64_t row, const ObsNormalizer& normalizer, const BatchView& batch,
                           int64_t i) const {
-  const float* from = record(row);  // found once: its place takes a division
+  const float* from = record(row);  // found once: its place may take a division
   const float* did = from + 2 * obs_dim_;
   const int ends = static_cast<int>(from[width_ - 1]);
   if (batch.obs) normalizer.apply(from, batch.obs + i * obs_dim_);
   if (batch.next_obs) normalizer.apply(from + obs_dim_, batch.next_obs + i * obs_dim_);
-  if (batch.actions) std::copy_n(did, action_dim_, batch.actions + i * action_dim_);
+  if (batch.actions) copy_few(did, action_dim_, batch.actions + i * action_dim_);
   if (batch.rewards) batch.rewards[i] = did[action_dim_];
   if (batch.terminated) batch.terminated[i] = (ends & kTerminated) != 0 ? 1.0f : 0.0f;
   if (!batch.next_actions && !batch.next_action_valid) return;
@@ -72,7 +73,7 @@ void ReplayBuffer::gather(int64_t row, const ObsNormalizer& normalizer, const Ba
   if (!batch.next_actions) return;
   float* out = batch.next_actions + i * action_dim_;
   if (valid) {
-    std::copy_n(action(next), action_dim_, out);
+    copy_few(action(next), action_dim_, out);
   } else {
     std::fill_n(out, action_dim_, 0.0f);
   }

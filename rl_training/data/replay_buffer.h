@@ -34,8 +34,8 @@ class ReplayBuffer {
   bool truncated(int64_t row) const { return (flags(row) & kTruncated) != 0; }
   // First row (number, maybe no longer there) and last row of the row's episode; -1 where the
   // episode still goes on.
-  int64_t episode_begin(int64_t row) const { return episodes_[row % capacity_].begin; }
-  int64_t episode_end(int64_t row) const { return episodes_[row % capacity_].end; }
+  int64_t episode_begin(int64_t row) const { return episodes_[place(row)].begin; }
+  int64_t episode_end(int64_t row) const { return episodes_[place(row)].end; }
   // Whether any row of a finished episode is there.
   bool has_finished_episode() const { return last_end_ >= first(); }
 
@@ -53,11 +53,13 @@ class ReplayBuffer {
 
  private:
   static constexpr int kTerminated = 1, kTruncated = 2;
-  struct Place {
+  struct Episode {
     int64_t begin = 0, end = -1;
   };
 
-  const float* record(int64_t row) const { return records_.data() + (row % capacity_) * width_; }
+  // Divides only once rows have been overwritten.
+  int64_t place(int64_t row) const { return row < capacity_ ? row : row % capacity_; }
+  const float* record(int64_t row) const { return records_.data() + place(row) * width_; }
   int flags(int64_t row) const { return static_cast<int>(record(row)[width_ - 1]); }
   float* next_record();
   void note_episode();
@@ -66,7 +68,7 @@ class ReplayBuffer {
   int64_t total_ = 0, last_end_ = -1;
   std::vector<float>
       records_;  // [rows, obs | next_obs | action | reward | flags], grows to capacity
-  std::vector<Place> episodes_;  // of each record
+  std::vector<Episode> episodes_;  // of each record
 };
 
 // Rows drawn uniformly with replacement from what the buffer holds.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "rl_training/util/copy_few.h"
 #include "rl_training/util/error.h"
 
 namespace rl_training {
@@ -73,7 +74,7 @@ void UniformSampler::gather_row(const BatchView& batch, int64_t i) const {
   const int64_t row = indices_[i];
   const int64_t obs_dim = dataset_->obs_dim(), action_dim = dataset_->action_dim();
   const auto copy_action = [&](const float* action, float* out) {
-    std::copy_n(action, action_dim, out + i * action_dim);
+    copy_few(action, action_dim, out + i * action_dim);
   };
   if (batch.obs) normalizer_.apply(dataset_->obs(row), batch.obs + i * obs_dim);
   if (batch.next_obs) normalizer_.apply(dataset_->next_obs(row), batch.next_obs + i * obs_dim);

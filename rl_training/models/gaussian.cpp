@@ -83,13 +83,6 @@ struct HeadGradient {
   float *mean, *log_std;
 };
 
-GaussianHead detached(const GaussianHead& head) {
-  GaussianHead copy = head;
-  copy.output = without_graph(head.output);
-  if (head.free_log_std.defined()) copy.free_log_std = without_graph(head.free_log_std);
-  return copy;
-}
-
 bool wants_gradient(const GaussianHead& head) {
   return torch::GradMode::is_enabled() &&
          (head.output.requires_grad() ||
@@ -99,7 +92,7 @@ bool wants_gradient(const GaussianHead& head) {
 // Ties tensors to a backward node whose edges lead to the head.
 template <class Node, class... Args>
 std::shared_ptr<Node> make_node(const GaussianHead& head, Args&&... args) {
-  auto node = std::shared_ptr<Node>(new Node(detached(head), std::forward<Args>(args)...),
+  auto node = std::shared_ptr<Node>(new Node(head, std::forward<Args>(args)...),
                                     autograd::deleteNode);
   node->set_next_edges(head.free_log_std.defined()
                            ? autograd::collect_next_edges(head.output, head.free_log_std)
