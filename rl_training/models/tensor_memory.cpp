@@ -15,6 +15,13 @@
 namespace rl_training {
 namespace {
 
+// A sanitizer would no longer see that memory is used after its tensor has gone.
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool kKeep = false;
+#else
+constexpr bool kKeep = true;
+#endif
+
 constexpr size_t kAlignment = 64;
 constexpr size_t kSmallest = 64, kLargest = size_t{1} << 20;  // larger ones are not kept
 constexpr size_t kKeptBytes = size_t{4} << 20;                // of each size, at most
@@ -144,18 +151,15 @@ Handed& handed_of(torch::IntArrayRef shape) {
 }  // namespace
 
 void keep_tensor_memory() {
-// A sanitizer would no longer see that memory is used after its tensor has gone.
-#ifndef __SANITIZE_ADDRESS__
+  if (!kKeep) return;
   static KeepingAllocator allocator;
   static const bool set = (c10::SetCPUAllocator(&allocator), true);
   static_cast<void>(set);
-#endif
 }
 
 torch::Tensor reused_floats(torch::IntArrayRef shape) {
-#ifndef __SANITIZE_ADDRESS__
   constexpr int64_t kLargestReused = 4096;
-  if (c10::multiply_integers(shape) > kLargestReused) return empty_floats(shape);
+  if (!kKeep || c10::multiply_integers(shape) > kLargestReused) return empty_floats(shape);
   auto& handed = handed_of(shape);
   for (size_t i = 0; i < handed.tensors.size(); ++i) {
     auto& tensor = handed.tensors[handed.next];
@@ -163,7 +167,6 @@ torch::Tensor reused_floats(torch::IntArrayRef shape) {
     if (!is_plain(tensor, shape)) tensor = empty_floats(shape);
     if (is_free(tensor)) return tensor;
   }
-#endif
   return empty_floats(shape);
 }
 
