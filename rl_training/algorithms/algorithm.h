@@ -114,8 +114,9 @@ struct AlgorithmInfo {
   std::string title;
   std::string paper;  // arXiv id
   bool wants_next_actions = false;
-  bool from_data = true;             // false: learns from the environment alone, without a dataset
-  bool wants_mc_returns = false;     // Monte-Carlo returns under the algorithm's gamma
+  bool from_data = true;          // false: learns from the environment alone, without a dataset
+  bool wants_mc_returns = false;  // Monte-Carlo returns under the algorithm's gamma
+  bool one_buffer = false;  // as published it goes on online with data and new rows in one buffer
   std::vector<std::string> metrics;  // names that update() reports, in order
   std::unique_ptr<AlgorithmOptions> (*make_options)() = nullptr;
   std::unique_ptr<Algorithm> (*make)(const AlgorithmOptions&, const AlgorithmContext&) = nullptr;

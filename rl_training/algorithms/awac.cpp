@@ -92,7 +92,7 @@ Loss awac_loss(const AwacNetworks& networks, const Batch& batch, const torch::Te
 Awac::Awac(const AwacOptions& options, const AlgorithmContext& context)
     : options_(options),
       rng_(context.seed, "policy"),
-      explore_rng_(context.seed, "explore"),
+      explore_rng_(context.seed, "explore/policy"),
       networks_(options, context, Rng(context.seed, "init")),
       actor_optimizer_(networks_.actor.parameters(), {.learning_rate = options.learning_rate},
                        context.compute),
@@ -132,6 +132,7 @@ AlgorithmInfo awac_info() {
       {.name = AwacOptions::kName,
        .title = "AWAC: actor-critic with advantage-weighted cloning",
        .paper = "arXiv:2006.09359",
+       .one_buffer = true,
        .metrics = {"critic_loss", "target_q_mean", "actor_loss", "advantage_mean",
                    "advantage_weight_mean"}});
 }

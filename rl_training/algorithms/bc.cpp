@@ -50,7 +50,7 @@ Loss bc_loss(const BcNetworks& networks, const Batch& batch, const BcOptions& op
 
 Bc::Bc(const BcOptions& options, const AlgorithmContext& context)
     : options_(options),
-      explore_rng_(context.seed, "explore"),
+      explore_rng_(context.seed, "explore/policy"),
       networks_(options, context, Rng(context.seed, "init")),
       optimizer_(networks_.leaves(options), {.learning_rate = options.learning_rate},
                  context.compute) {}

@@ -95,7 +95,7 @@ Loss bcq_loss(const BcqNetworks& networks, const Batch& batch, const BcqNoise& n
 Bcq::Bcq(const BcqOptions& options, const AlgorithmContext& context)
     : options_(options),
       rng_(context.seed, "policy"),
-      explore_rng_(context.seed, "explore"),
+      explore_rng_(context.seed, "explore/policy"),
       networks_(options, context, Rng(context.seed, "init")),
       vae_optimizer_(networks_.vae.parameters(), {.learning_rate = options.vae_learning_rate},
                      context.compute),

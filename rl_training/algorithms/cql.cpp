@@ -173,7 +173,7 @@ Cql::Cql(const CqlOptions& options, const AlgorithmContext& context)
     : options_(options),
       target_entropy_(options.target_entropy.value_or(-static_cast<double>(context.action_dim))),
       rng_(context.seed, "policy"),
-      explore_rng_(context.seed, "explore"),
+      explore_rng_(context.seed, "explore/policy"),
       networks_(options, context, Rng(context.seed, "init")),
       actor_optimizer_(
           networks_.actor.parameters(),
@@ -253,6 +253,7 @@ AlgorithmInfo cql_info() {
       {.name = CqlOptions::kName,
        .title = "CQL: SAC with conservative critics",
        .paper = "arXiv:2006.04779",
+       .one_buffer = true,
        .metrics = {"critic_loss", "td_loss", "cql_diff", "target_q_mean", "data_q_mean",
                    "actor_loss", "entropy", "alpha", "lagrange_multiplier"}});
 }

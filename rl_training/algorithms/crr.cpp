@@ -124,7 +124,7 @@ Loss crr_loss(const CrrNetworks& networks, const Batch& batch, const torch::Tens
 Crr::Crr(const CrrOptions& options, const AlgorithmContext& context)
     : options_(options),
       rng_(context.seed, "policy"),
-      explore_rng_(context.seed, "explore"),
+      explore_rng_(context.seed, "explore/policy"),
       networks_(options, context, Rng(context.seed, "init")),
       actor_optimizer_(networks_.actor.parameters(), {.learning_rate = options.learning_rate},
                        context.compute),

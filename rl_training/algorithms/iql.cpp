@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "rl_training/algorithms/td3.h"
 #include "rl_training/models/losses.h"
 
 namespace rl_training {
@@ -46,6 +47,8 @@ void IqlOptions::visit_options(OptionVisitor& options) {
   options.number("max_weight", max_weight, above(0), "largest weight of a row");
   options.choice("policy", policy, {"gaussian", "deterministic"},
                  "weighted likelihood of a Gaussian, or weighted squared distance");
+  options.number("exploration_noise", exploration_noise, at_least(0),
+                 "standard deviation of the noise on collected actions of a deterministic policy");
   log_std.visit_options(options);
 }
 
@@ -130,7 +133,7 @@ Loss iql_loss(const IqlNetworks& networks, const Batch& batch, const IqlOptions&
 
 Iql::Iql(const IqlOptions& options, const AlgorithmContext& context)
     : options_(options),
-      explore_rng_(context.seed, "explore"),
+      explore_rng_(context.seed, "explore/policy"),
       networks_(options, context, Rng(context.seed, "init")),
       actor_optimizer_(networks_.actor_leaves(options), {.learning_rate = options.learning_rate},
                        context.compute),
@@ -154,7 +157,11 @@ Metrics Iql::update(const Batch& batch, double lr_scale) {
 
 torch::Tensor Iql::act(const torch::Tensor& obs, ActMode mode) {
   const torch::NoGradGuard no_grad;
-  if (mode == ActMode::greedy || options_.deterministic()) return networks_.actor.mode(obs);
+  if (mode == ActMode::greedy) return networks_.actor.mode(obs);
+  if (options_.deterministic()) {
+    return explore_around(networks_.actor.mode(obs), options_.exploration_noise, explore_rng_,
+                          noise_);
+  }
   return gaussian_actions(networks_.actor.head(obs),
                           noise_.normal(explore_rng_, {obs.size(0), networks_.actor.action_dim()}));
 }
@@ -175,6 +182,7 @@ AlgorithmInfo iql_info() {
       {.name = IqlOptions::kName,
        .title = "IQL: implicit Q-learning, values without out-of-data actions",
        .paper = "arXiv:2110.06169",
+       .one_buffer = true,
        .metrics = {"value_loss", "value_mean", "actor_loss", "advantage_mean",
                    "advantage_weight_mean", "critic_loss", "target_q_mean"}});
 }

@@ -13,6 +13,7 @@ struct IqlOptions : AlgorithmOptions {
   double beta = 3.0;
   double max_weight = 100.0;
   std::string policy = "gaussian";
+  double exploration_noise = 0.03;
   LogStdBounds log_std;
 
   void visit_options(OptionVisitor& options) override;

@@ -7,7 +7,7 @@ namespace rl_training {
 void HindsightOptions::visit_options(OptionVisitor& options) {
   options.choice("strategy", strategy, {"future", "final", "episode"},
                  "where goals come from: a later step of the episode, its last, or any of it");
-  options.integer("k", k, at_least(0), "relabelled rows for each row as it was");
+  options.integer("k", k, between(0, 1000000), "relabelled rows for each row as it was");
 }
 
 OnlineOptions OnlineOptions::after_offline() {
@@ -30,9 +30,15 @@ void OnlineOptions::visit_options(OptionVisitor& options) {
       "her", "hindsight experience replay, for tasks that observe their goal",
       [this](OptionVisitor& inner) { her.visit_options(inner); }, &her.used, "strategy");
   if (prior == Prior::none) return;
-  options.number("offline_batch_ratio", offline_batch_ratio, between(0, 1),
+  if (prior == Prior::ratio) {
+    options.number("offline_batch_ratio", offline_batch_ratio, between(0, 1),
+                   "share of the dataset in every minibatch; none draws from all rows alike");
+    return;
+  }
+  double ratio = offline_batch_ratio.value_or(0.5);
+  options.number("offline_batch_ratio", ratio, between(0, 1),
                  "share of prior data in every minibatch");
-  if (prior == Prior::ratio) return;
+  offline_batch_ratio = ratio;
   options.integer("offline_pretrain_updates", offline_pretrain_updates, at_least(0),
                   "updates on the prior data alone before the first environment step");
 }

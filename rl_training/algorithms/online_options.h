@@ -25,7 +25,7 @@ struct OnlineOptions {
   enum class Prior { none, ratio, all };
   Prior prior = Prior::none;
   int64_t offline_pretrain_updates = 0;
-  double offline_batch_ratio = 0.5;
+  std::optional<double> offline_batch_ratio = 0.5;  // none: by the number of rows of each source
 
   // For a run that comes from a dataset: the policy explores from the first step.
   static OnlineOptions after_offline();

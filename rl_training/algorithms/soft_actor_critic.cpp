@@ -27,7 +27,12 @@ double SoftOptions::first_alpha() const {
                   alpha + ")");
 }
 
-void SoftOptions::check() const { first_alpha(); }
+void SoftOptions::check() const {
+  first_alpha();
+  if (automatic_alpha() || !target_entropy) return;
+  throw Error(ErrorKind::config, {"", 0, "target_entropy"},
+              "has no effect on a fixed temperature (expected alpha: auto, got " + alpha + ")");
+}
 
 SoftNetworks::SoftNetworks(const SoftOptions& options, const SoftDesign& design,
                            const AlgorithmContext& context, Rng rng)

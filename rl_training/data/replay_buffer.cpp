@@ -44,7 +44,7 @@ void ReplayBuffer::add(const float* obs, const float* action, float reward, cons
 void ReplayBuffer::note_episode() {
   const int64_t row = total_++;
   const int64_t before = row - streams_;
-  const bool goes_on = before >= first() && flags(before) == 0;
+  const bool goes_on = before >= std::max(first(), oldest_) && flags(before) == 0;
   auto& episode = episodes_[place(row)];
   episode.begin = goes_on ? episodes_[place(before)].begin : row;
   episode.end = -1;
@@ -93,7 +93,7 @@ void ReplayBuffer::restore(int64_t row, std::string_view bytes) {
   if (bytes.size() % size != 0) {
     throw Error(ErrorKind::checkpoint, "replay rows of another size than this run's");
   }
-  if (total_ == 0) total_ = row;  // rows before these are gone
+  if (total_ == 0) total_ = oldest_ = row;
   if (row != total_) throw Error(ErrorKind::checkpoint, "replay rows are missing");
   while (static_cast<int64_t>(episodes_.size()) < std::min(total_, capacity_)) {
     episodes_.emplace_back();  // only when the oldest rows fell out of the window
@@ -135,14 +135,36 @@ int64_t MixtureSampler::first_rows(double ratio, int64_t rows) {
   return std::clamp<int64_t>(wanted, 1, rows - 1);
 }
 
+int64_t MixtureSampler::first_rows(int64_t rows) const {
+  if (ratio_) return first_rows(*ratio_, rows);
+  return latest_first_ < 0 ? rows : latest_first_;
+}
+
 bool MixtureSampler::ready() const {
-  return (ratio_ <= 0 || first_.ready()) && (ratio_ >= 1 || second_.ready());
+  if (!ratio_) return rows() > 0;
+  return (*ratio_ <= 0 || first_.ready()) && (*ratio_ >= 1 || second_.ready());
+}
+
+// How many of so many draws from all rows fall on the first sampler's.
+int64_t MixtureSampler::draw_first_rows(int64_t rows) {
+  const auto first = static_cast<uint64_t>(first_.rows()),
+             all = static_cast<uint64_t>(this->rows());
+  int64_t count = 0;
+  for (int64_t i = 0; i < rows; ++i) count += rng_.below(all) < first ? 1 : 0;
+  return count;
 }
 
 void MixtureSampler::sample(const BatchView& batch) {
-  const int64_t rows = first_rows(ratio_, batch.rows);
+  const int64_t rows = latest_first_ =
+      ratio_ ? first_rows(batch.rows) : draw_first_rows(batch.rows);
   if (rows > 0) first_.sample(batch.part(0, rows));
   if (rows < batch.rows) second_.sample(batch.part(rows, batch.rows - rows));
+}
+
+void MixtureSampler::visit_state(StateVisitor& state) {
+  if (ratio_) return;
+  state.part("rng", rng_);
+  state.scalar("latest_first", latest_first_);
 }
 
 }  // namespace rl_training

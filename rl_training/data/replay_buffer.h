@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,6 +67,7 @@ class ReplayBuffer {
 
   int64_t capacity_, obs_dim_, action_dim_, streams_, width_;
   int64_t total_ = 0, last_end_ = -1;
+  int64_t oldest_ = 0;  // rows before it never were here: they were gone when it was restored
   std::vector<float>
       records_;  // [rows, obs | next_obs | action | reward | flags], grows to capacity
   std::vector<Episode> episodes_;  // of each record
@@ -77,7 +79,7 @@ class ReplaySampler final : public Sampler {
   ReplaySampler(const ReplayBuffer& buffer, const ObsNormalizer& normalizer, Rng rng)
       : buffer_(buffer), normalizer_(normalizer), rng_(rng) {}
 
-  bool ready() const override { return buffer_.rows() > 0; }
+  int64_t rows() const override { return buffer_.rows(); }
   void sample(const BatchView& batch) override;
   void visit_state(StateVisitor& state) override { state.part("rng", rng_); }
 
@@ -89,21 +91,30 @@ class ReplaySampler final : public Sampler {
 };
 
 // Each minibatch holds round(ratio * rows) rows of the first sampler, then rows of the second; with
-// a ratio strictly between 0 and 1 at least one of each.
+// a ratio strictly between 0 and 1 at least one of each. Without a ratio every row of the two is as
+// likely as any other, as if they lay in one buffer.
 class MixtureSampler final : public Sampler {
  public:
-  MixtureSampler(Sampler& first, Sampler& second, double ratio)
-      : first_(first), second_(second), ratio_(ratio) {}
+  MixtureSampler(Sampler& first, Sampler& second, std::optional<double> ratio, Rng rng)
+      : first_(first), second_(second), ratio_(ratio), rng_(rng) {}
 
   static int64_t first_rows(double ratio, int64_t rows);
+  // Rows of the first one in a minibatch of so many; without a ratio, in the latest one.
+  int64_t first_rows(int64_t rows) const;
+  int64_t rows() const override { return first_.rows() + second_.rows(); }
   bool ready() const override;
   void sample(const BatchView& batch) override;
-  void visit_state(StateVisitor&) override {}  // the two are visited by whoever owns them
+  // The two are visited by whoever owns them.
+  void visit_state(StateVisitor& state) override;
 
  private:
+  int64_t draw_first_rows(int64_t rows);
+
   Sampler& first_;
   Sampler& second_;
-  double ratio_;
+  std::optional<double> ratio_;
+  Rng rng_;                    // used without a ratio only
+  int64_t latest_first_ = -1;  // no minibatch yet
 };
 
 }  // namespace rl_training

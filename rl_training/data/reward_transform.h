@@ -17,6 +17,7 @@ struct RewardTransform {
 
   double apply(double reward) const;
   bool identity() const;
+  bool operator==(const RewardTransform&) const = default;
 };
 
 // A preset and explicit parts, which override those of the preset.

@@ -25,8 +25,9 @@ struct BatchView {
 class Sampler {
  public:
   virtual ~Sampler() = default;
-  // Whether there is anything to draw from yet.
-  virtual bool ready() const { return true; }
+  // How many rows it draws from; 0: nothing is there yet.
+  virtual int64_t rows() const = 0;
+  virtual bool ready() const { return rows() > 0; }
   virtual void sample(const BatchView& batch) = 0;
   virtual void visit_state(StateVisitor& state) = 0;
 };
@@ -37,6 +38,7 @@ class UniformSampler final : public Sampler {
   UniformSampler(std::shared_ptr<const TransitionDataset> dataset, ObsNormalizer normalizer,
                  Rng rng);
 
+  int64_t rows() const override { return dataset_->rows(); }
   void sample(const BatchView& batch) override;
   // The random stream. The dataset and its normaliser are given anew when a run goes on.
   void visit_state(StateVisitor& state) override;

@@ -39,9 +39,19 @@ class GoalTask {
   virtual int64_t desired_goal_at() const = 0;
   virtual double compute_reward(std::span<const double> achieved,
                                 std::span<const double> desired) const = 0;
+  // Whether reaching that goal ends the task. It may end for other reasons, too: those are
+  // failures.
   virtual bool compute_terminated(std::span<const double> achieved,
                                   std::span<const double> desired) const = 0;
 };
+
+// Whether what that observation has achieved is what it wants.
+inline bool reached_goal(const GoalTask& task, const float* obs) {
+  const auto goal_at = [&](int64_t place) {
+    return std::vector<double>(obs + place, obs + place + task.goal_dim());
+  };
+  return task.compute_terminated(goal_at(task.achieved_goal_at()), goal_at(task.desired_goal_at()));
+}
 
 // One simulated task with continuous actions.
 class Environment {

@@ -48,7 +48,8 @@ OnlineSetup::OnlineSetup(const TrainConfig& config, TrainedPolicy& policy, Sampl
     replay_ = std::make_unique<ReplaySampler>(buffer_, policy.normalizer(), Rng(seed, "replay"));
   }
   if (dataset != nullptr) {
-    mixture_ = std::make_unique<MixtureSampler>(*dataset, *replay_, online.offline_batch_ratio);
+    mixture_ = std::make_unique<MixtureSampler>(*dataset, *replay_, online.offline_batch_ratio,
+                                                Rng(seed, "mixture"));
   }
   Collector::Options options;
   options.learning_starts = online.learning_starts;
@@ -61,12 +62,17 @@ OnlineSetup::OnlineSetup(const TrainConfig& config, TrainedPolicy& policy, Sampl
 OnlinePlan OnlineSetup::plan(const TrainConfig& config) {
   const auto& online = *config.online();
   OnlinePlan plan;
-  plan.env_steps = config.goes_online ? config.online_timesteps : config.total_timesteps;
+  // All environments step together, so the last step may go a little beyond.
+  const int64_t steps = config.goes_online ? config.online_timesteps : config.total_timesteps;
+  plan.env_steps = (steps + config.num_envs - 1) / config.num_envs * config.num_envs;
   plan.pretrain_updates =
       config.goes_online ? config.total_timesteps : online.offline_pretrain_updates;
-  plan.first_update_step = std::max(online.learning_starts, config.schedule.warmup_steps);
+  plan.first_update_step = online.learning_starts;
   plan.train_frequency = online.train_frequency;
   plan.gradient_updates_per_step = online.gradient_updates_per_step;
+  plan.after_offline = config.goes_online;
+  if (config.goes_online) return plan;  // warm-up and smallest number of rows were the dataset's
+  plan.first_update_step = std::max(online.learning_starts, config.schedule.warmup_steps);
   plan.min_rows = std::max<int64_t>(1, config.budget.min_buffer_size);
   return plan;
 }
@@ -74,6 +80,7 @@ OnlinePlan OnlineSetup::plan(const TrainConfig& config) {
 void OnlineSetup::visit_state(StateVisitor& state) {
   state.part("buffer", buffer_);
   state.part("sampler", *replay_);
+  if (mixture_ != nullptr) state.part("mixture", *mixture_);
   state.part("collector", *collector_);
 }
 

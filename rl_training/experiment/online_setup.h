@@ -18,6 +18,7 @@ class OnlineSetup {
               const RewardTransform& reward);
 
   Collector& collector() { return *collector_; }
+  const MixtureSampler* mixture() const { return mixture_.get(); }  // null: no prior data
   Sampler& sampler() { return mixture_ != nullptr ? *mixture_ : *replay_; }
   const ReplayBuffer& buffer() const { return buffer_; }
   static OnlinePlan plan(const TrainConfig& config);

@@ -62,6 +62,35 @@ void go_online(TrainConfig& config, int64_t env_steps) {
   config.online_timesteps = env_steps;
 }
 
+// Updates from the dataset can be changed as long as there was no environment step; afterwards the
+// run would go back to them, and its checkpoints would be named by less than is done.
+void check_new_length(const Checkpoint& checkpoint, const TrainConfig& before,
+                      const TrainConfig& config) {
+  if (!config.goes_online || config.total_timesteps == before.total_timesteps) return;
+  const ErrorPlace place = {"--total-timesteps", 0, ""};
+  if (before.goes_online && checkpoint.step > before.total_timesteps) {
+    throw Error(ErrorKind::config, place,
+                "this run learns in its environment by now (expected --online N, environment "
+                "steps)");
+  }
+  if (config.total_timesteps < checkpoint.step) {
+    throw Error(ErrorKind::config, place,
+                "fewer updates from the dataset than are done (expected at least " +
+                    std::to_string(checkpoint.step) + ", got " +
+                    std::to_string(config.total_timesteps) + ")");
+  }
+}
+
+void warn_without_updates(const OnlinePlan& plan,
+                          const std::function<void(const std::string&)>& warn) {
+  if (plan.updates_until(plan.env_steps) > 0) return;
+  warn("warning: nothing will be learnt from " + std::to_string(plan.env_steps) +
+       " environment steps: updates begin after " +
+       std::to_string(std::max(plan.first_update_step, plan.min_rows)) +
+       " of them (learning_starts, warmup_steps, min_buffer_size), every " +
+       std::to_string(plan.train_frequency) + " (train_frequency)");
+}
+
 // A run without a dataset has this in place of a fingerprint.
 constexpr char kNoDataset[] = "none";
 
@@ -96,10 +125,9 @@ Run::Run(const TrainConfig& config, RunData data, RunDirectory directory, RunCon
     sampler_ = std::make_unique<UniformSampler>(rows, policy_.normalizer(), Rng(seed, "data"));
   }
   if (config.online() != nullptr) {
-    // The dataset's transform holds for collected rewards too, unless they have their own.
-    const auto own = config.env.reward_transform(data_.rows.get());
     online_ = std::make_unique<OnlineSetup>(config, policy_, sampler_.get(),
-                                            own.identity() ? data_.reward : own);
+                                            collected_reward(config, data_, context_.warn));
+    warn_without_updates(OnlineSetup::plan(config), context_.warn);
   }
   if (config.eval_episodes > 0) {
     evaluator_ = std::make_unique<Evaluator>(config.env_id, config.eval_episodes, seed,
@@ -112,6 +140,7 @@ Run::Run(const TrainConfig& config, RunData data, RunDirectory directory, RunCon
   if (online_ != nullptr) {
     parts.collector = &online_->collector();
     parts.online_sampler = &online_->sampler();
+    parts.mixture = online_->mixture();
   }
   parts.batch =
       Batch::allocate(config.algorithm->batch_size, policy_.env().obs_dim,
@@ -127,13 +156,8 @@ TrainerOptions Run::trainer_options() const {
   const int64_t batch_size = config.algorithm->batch_size;
   if (const auto* online = config.online()) {
     options.online = OnlineSetup::plan(config);
-    options.budget =
-        plan_online_budget(config.budget, options.online, online->buffer_capacity, batch_size);
-    if (config.has_dataset()) {
-      options.offline_batch_size =
-          MixtureSampler::first_rows(online->offline_batch_ratio, batch_size);
-      options.online_batch_size = batch_size - options.offline_batch_size;
-    }
+    const int64_t epoch_rows = config.goes_online ? dataset_facts_.rows : online->buffer_capacity;
+    options.budget = plan_online_budget(config.budget, options.online, epoch_rows, batch_size);
   } else {
     options.budget =
         plan_budget(config.budget, config.total_timesteps, dataset_facts_.rows, batch_size);
@@ -177,9 +201,11 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
   auto config = checkpoint
                     ? config_of(*checkpoint)
                     : read_train_config(read_yaml(files.read_file(config_file), config_file));
+  const auto before = config;
   if (changes.total_timesteps) config.total_timesteps = *changes.total_timesteps;
   if (changes.online_timesteps) go_online(config, *changes.online_timesteps);
   if (changes.threads) config.threads = *changes.threads;
+  if (checkpoint) check_new_length(*checkpoint, before, config);
 
   auto data = load_run_data(config, context.warn);
   if (checkpoint) {

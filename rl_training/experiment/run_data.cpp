@@ -42,4 +42,24 @@ RunData load_run_data(const TrainConfig& config, const Warn& warn) {
   return data;
 }
 
+RewardTransform collected_reward(const TrainConfig& config, const RunData& data, const Warn& warn) {
+  const auto& preset = config.env.reward.preset;
+  for (const auto& known : reward_presets()) {
+    if (!known.needs_dataset || preset != known.name || data.reward.identity()) continue;
+    throw Error(ErrorKind::config, {"", 0, "env_kwargs.wrappers.reward.preset"},
+                preset +
+                    " looks at the dataset's raw rewards, which reward keys of algo_kwargs "
+                    "have changed (expected one or the other; those of algo_kwargs hold for "
+                    "collected rewards, too)");
+  }
+  const auto own = config.env.reward_transform(data.rows.get());
+  if (own.identity() || own == data.reward) return data.reward;
+  if (data.rows != nullptr) {
+    warn(
+        "warning: env_kwargs.wrappers.reward changes collected rewards only, those of the dataset "
+        "are another task's to the learner (reward keys of algo_kwargs hold for both)");
+  }
+  return own;
+}
+
 }  // namespace rl_training

@@ -18,4 +18,8 @@ struct RunData {
 RunData load_run_data(const TrainConfig& config,
                       const std::function<void(const std::string&)>& warn);
 
+// How collected rewards are transformed: as the dataset's, unless they have keys of their own.
+RewardTransform collected_reward(const TrainConfig& config, const RunData& data,
+                                 const std::function<void(const std::string&)>& warn);
+
 }  // namespace rl_training

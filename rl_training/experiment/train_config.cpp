@@ -181,7 +181,9 @@ std::vector<std::string> metric_names(const TrainConfig& config) {
 TrainConfig default_config(const std::string& algo) {
   TrainConfig config;
   config.algo = algo;
-  config.algorithm = find_algorithm(algo).make_options();
+  const auto& info = find_algorithm(algo);
+  config.algorithm = info.make_options();
+  if (info.one_buffer) config.fine_tuning.offline_batch_ratio.reset();
   return config;
 }
 
@@ -228,6 +230,7 @@ Json write_train_config(const TrainConfig& config) {
 std::string config_hash(const TrainConfig& config) {
   Json json = write_train_config(config);
   for (const char* key : {"threads", "output_dir", "tags", "total_timesteps"}) json.erase(key);
+  if (config.goes_online) json["online"].erase("total_timesteps");
   return sha256_hex(json.dump());
 }
 

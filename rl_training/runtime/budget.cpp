@@ -14,6 +14,22 @@ void BudgetOptions::visit_options(OptionVisitor& options) {
 
 namespace {
 
+void check_dataset_size(const BudgetOptions& options, int64_t rows) {
+  if (rows >= options.min_buffer_size) return;
+  throw Error(ErrorKind::config, {"", 0, "algo_kwargs.min_buffer_size"},
+              "the dataset is too small (expected at least " +
+                  std::to_string(options.min_buffer_size) + " rows, got " + std::to_string(rows) +
+                  ")");
+}
+
+void check_capacity(const BudgetOptions& options, int64_t capacity) {
+  if (capacity >= options.min_buffer_size) return;
+  throw Error(ErrorKind::config, {"", 0, "algo_kwargs.min_buffer_size"},
+              "more than the buffer holds (expected at most buffer_capacity " +
+                  std::to_string(capacity) + ", got " + std::to_string(options.min_buffer_size) +
+                  ")");
+}
+
 void limit_updates(Budget& budget, const BudgetOptions& options) {
   const auto limit = [&](int64_t updates, const char* reason) {
     if (updates >= budget.updates) return;
@@ -30,12 +46,7 @@ void limit_updates(Budget& budget, const BudgetOptions& options) {
 
 Budget plan_budget(const BudgetOptions& options, int64_t total_timesteps, int64_t rows,
                    int64_t batch_size) {
-  if (rows < options.min_buffer_size) {
-    throw Error(ErrorKind::config, {"", 0, "algo_kwargs.min_buffer_size"},
-                "the dataset is too small (expected at least " +
-                    std::to_string(options.min_buffer_size) + " rows, got " + std::to_string(rows) +
-                    ")");
-  }
+  check_dataset_size(options, rows);
   Budget budget;
   budget.epoch_updates = (rows + batch_size - 1) / batch_size;
   budget.updates = total_timesteps;
@@ -50,16 +61,15 @@ int64_t OnlinePlan::updates_until(int64_t step) const {
   return (step / train_frequency - (begin - 1) / train_frequency) * gradient_updates_per_step;
 }
 
-Budget plan_online_budget(const BudgetOptions& options, const OnlinePlan& plan, int64_t capacity,
+Budget plan_online_budget(const BudgetOptions& options, const OnlinePlan& plan, int64_t rows,
                           int64_t batch_size) {
-  if (options.min_buffer_size > capacity) {
-    throw Error(ErrorKind::config, {"", 0, "algo_kwargs.min_buffer_size"},
-                "more than the buffer holds (expected at most buffer_capacity " +
-                    std::to_string(capacity) + ", got " + std::to_string(options.min_buffer_size) +
-                    ")");
+  if (plan.after_offline) {
+    check_dataset_size(options, rows);
+  } else {
+    check_capacity(options, rows);
   }
   Budget budget;
-  budget.epoch_updates = (capacity + batch_size - 1) / batch_size;
+  budget.epoch_updates = (rows + batch_size - 1) / batch_size;
   budget.updates = plan.pretrain_updates + plan.updates_until(plan.env_steps);
   budget.env_steps = plan.env_steps;
   budget.reason = "total_timesteps";

@@ -27,11 +27,11 @@ struct Budget {
 Budget plan_budget(const BudgetOptions& options, int64_t total_timesteps, int64_t rows,
                    int64_t batch_size);
 
-// The same for a run with `env_steps` steps of environments; an epoch is counted by the capacity of
-// the replay buffer. `max_epochs` and `max_updates` shorten the steps accordingly.
+// The same for a run with `env_steps` steps of environments.
 struct OnlinePlan {
   int64_t env_steps = 0;
   int64_t pretrain_updates = 0;   // before the first environment step
+  bool after_offline = false;     // those are a whole offline run, with a schedule of its own
   int64_t first_update_step = 0;  // environment steps before the first update
   int64_t train_frequency = 1, gradient_updates_per_step = 1;
   int64_t min_rows = 1;  // in the buffer before the first update
@@ -39,7 +39,9 @@ struct OnlinePlan {
   // Updates that are due after `step` environment steps, beyond those of pre-training.
   int64_t updates_until(int64_t step) const;
 };
-Budget plan_online_budget(const BudgetOptions& options, const OnlinePlan& plan, int64_t capacity,
+// An epoch is ceil(rows / batch_size) updates: rows of the dataset after an offline run, else the
+// buffer's capacity. `max_epochs` and `max_updates` shorten the steps accordingly.
+Budget plan_online_budget(const BudgetOptions& options, const OnlinePlan& plan, int64_t rows,
                           int64_t batch_size);
 
 }  // namespace rl_training

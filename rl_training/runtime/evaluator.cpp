@@ -34,6 +34,7 @@ Evaluator::Evaluator(std::string env_id, int64_t episodes, uint64_t seed, Thread
 EvaluationResult Evaluator::run(Algorithm& algorithm, const ObsNormalizer& normalizer) const {
   VectorEnv envs(env_id_, episodes_, seed_, "eval", pool_, options_);
   const int64_t obs_dim = envs.spec().obs_dim;
+  const GoalTask* goals = envs.goal_task();
   auto obs = torch::empty({episodes_, obs_dim});
   EvaluationResult result;
   result.returns.assign(episodes_, 0.0);
@@ -53,13 +54,15 @@ EvaluationResult Evaluator::run(Algorithm& algorithm, const ObsNormalizer& norma
       ++result.lengths[i];
       if (envs.terminated()[i] != 0 || envs.truncated()[i] != 0) {
         done[i] = true;
-        if (envs.terminated()[i] != 0) ++reached;
+        if (envs.terminated()[i] != 0 && goals != nullptr) {
+          reached += reached_goal(*goals, envs.final_obs().data() + i * obs_dim) ? 1 : 0;
+        }
         --left;
       }
     }
   }
   summarise(result);
-  if (envs.goal_task() != nullptr) {
+  if (goals != nullptr) {
     result.success_rate = static_cast<double>(reached) / static_cast<double>(episodes_);
   }
   result.normalized_score = normalized_score(env_id_, result.return_mean);

@@ -62,7 +62,10 @@ void HindsightSampler::relabel(int64_t row, const BatchView& batch, int64_t i) {
   std::copy_n(buffer_.next_obs(row) + achieved_at, dims, achieved_.begin());
   std::copy_n(goal, dims, desired_.begin());
   batch.rewards[i] = static_cast<float>(reward_.apply(task_.compute_reward(achieved_, desired_)));
-  batch.terminated[i] = task_.compute_terminated(achieved_, desired_) ? 1.0f : 0.0f;
+  // A task that failed stays at its end, whatever was wanted.
+  const bool failed = buffer_.terminated(row) && !reached_goal(task_, buffer_.next_obs(row));
+  const bool ends = failed || task_.compute_terminated(achieved_, desired_);
+  batch.terminated[i] = ends ? 1.0f : 0.0f;
 }
 
 }  // namespace rl_training

@@ -15,7 +15,7 @@ class HindsightSampler final : public Sampler {
                    const GoalTask& task, const RewardTransform& reward,
                    const HindsightOptions& options, Rng rng);
 
-  bool ready() const override { return buffer_.has_finished_episode(); }
+  int64_t rows() const override { return buffer_.has_finished_episode() ? buffer_.rows() : 0; }
   void sample(const BatchView& batch) override;
   void visit_state(StateVisitor& state) override { state.part("rng", rng_); }
 

@@ -10,7 +10,10 @@ namespace rl_training {
 Trainer::Trainer(TrainerParts parts, TrainerOptions options)
     : parts_(std::move(parts)),
       options_(std::move(options)),
-      early_stopping_(options_.early_stopping) {}
+      constant_(options_.schedule),
+      early_stopping_(options_.early_stopping) {
+  constant_.type = "constant";
+}
 
 int64_t Trainer::global_step() const {
   return parts_.collector == nullptr ? update_ : parts_.collector->steps();
@@ -38,8 +41,15 @@ bool Trainer::due(int64_t interval) const {
   return position() / interval > previous_position_ / interval || spent();
 }
 
+// After an offline run, which had the schedule to itself, the rate is again the one it began with.
 double Trainer::lr_scale() const {
-  return resolve_schedule_value(options_.schedule, update_, options_.budget.updates);
+  const auto& plan = options_.online;
+  if (!plan.after_offline) {
+    return resolve_schedule_value(options_.schedule, update_, options_.budget.updates);
+  }
+  if (update_ >= plan.pretrain_updates) return resolve_schedule_value(constant_, update_, 0);
+  return resolve_schedule_value(options_.schedule, update_,
+                                std::min(plan.pretrain_updates, options_.budget.updates));
 }
 
 bool Trainer::pretraining() const {
@@ -123,7 +133,10 @@ TrainSummary Trainer::run(RunSink& sink, const Callbacks& callbacks) {
     }
   }
   if (summary.stop_reason.empty()) {
-    summary.stop_reason = early_stopping_.stopped() ? "early_stopping" : options_.budget.reason;
+    const bool all_updates = update_ >= options_.budget.updates;
+    summary.stop_reason = early_stopping_.stopped() ? "early_stopping"
+                          : all_updates             ? options_.budget.reason
+                                                    : "total_timesteps";
   }
   summary.update_count = update_;
   summary.global_step = global_step();
@@ -153,11 +166,12 @@ void Trainer::add_online_columns(Json& row) {
   row["episodes"] = collector.episodes();
   const auto mean = collector.take_mean_return();
   row["train_return_mean"] = mean ? json_number(*mean) : Json(nullptr);
-  if (options_.offline_batch_size < 0) return;
+  if (parts_.mixture == nullptr) return;
+  const int64_t rows = parts_.batch.obs.size(0);
+  const int64_t offline = pretraining() ? rows : parts_.mixture->first_rows(rows);
   row["pretrain_updates_done"] = std::min(update_, options_.online.pretrain_updates);
-  row["offline_batch_size"] =
-      pretraining() ? parts_.batch.obs.size(0) : options_.offline_batch_size;
-  row["online_batch_size"] = pretraining() ? 0 : options_.online_batch_size;
+  row["offline_batch_size"] = offline;
+  row["online_batch_size"] = rows - offline;
 }
 
 // A loss or a network that is no longer finite ends the run before it can reach a checkpoint.

@@ -20,7 +20,6 @@ struct TrainerOptions {
   int64_t dataset_size = 0;
   // Counted in updates offline, in environment steps online.
   int64_t eval_interval = 5000, log_interval = 100, checkpoint_interval = 5000;
-  int64_t offline_batch_size = -1, online_batch_size = -1;  // reported where both have a share
 };
 
 // What a run leaves behind; experiment/ writes it to a run directory.
@@ -35,9 +34,11 @@ class RunSink {
 // The parts that take turns in the loop. Not owned.
 struct TrainerParts {
   Algorithm* algorithm = nullptr;
-  Sampler* sampler = nullptr;            // of the dataset; null: no dataset
-  Collector* collector = nullptr;        // null: offline
-  Sampler* online_sampler = nullptr;     // of the replay buffer, or of both
+  Sampler* sampler = nullptr;         // of the dataset; null: no dataset
+  Collector* collector = nullptr;     // null: offline
+  Sampler* online_sampler = nullptr;  // of the replay buffer, or of both
+  const MixtureSampler* mixture =
+      nullptr;                           // that one, where it is of both: its shares are reported
   Batch batch;                           // buffers that the sampler fills
   const Evaluator* evaluator = nullptr;  // null: no evaluation
   const ObsNormalizer* normalizer = nullptr;
@@ -74,6 +75,7 @@ class Trainer {
 
   TrainerParts parts_;
   TrainerOptions options_;
+  ScheduleSpec constant_;  // the schedule without its shape
   EarlyStopping early_stopping_;
   int64_t update_ = 0;
   int64_t previous_position_ = 0;

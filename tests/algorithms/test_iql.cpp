@@ -247,5 +247,16 @@ TEST(Iql, ExploresAroundTheModeInsideTheBox) {
   EXPECT_NEAR(first.abs().eq(1.0).to(torch::kFloat).mean().item<double>(), 0.3173, 0.03);
 }
 
+TEST(Iql, ADeterministicPolicyExploresWithNoise) {
+  Deep d;
+  d.options.policy = "deterministic";
+  d.options.exploration_noise = 0.05;
+  Iql algorithm(d.options, d.context);
+  const auto obs = torch::zeros({4000, 3});  // the mode there is 0: all biases are
+  const auto noise = algorithm.act(obs, ActMode::explore) - algorithm.act(obs, ActMode::greedy);
+  EXPECT_NEAR(noise.std().item<double>(), 0.05, 0.002);
+  EXPECT_NEAR(noise.mean().item<double>(), 0.0, 0.003);
+}
+
 }  // namespace
 }  // namespace rl_training::test_iql

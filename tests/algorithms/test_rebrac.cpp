@@ -321,7 +321,6 @@ TEST(Rebrac, ActorMovesAtTheFirstUpdateAndThenWaits) {
   }
 }
 
-// Two learning rates: a tiny one for the actor leaves it where it was, the critics move on.
 // The weight of the cloning term, from what an update reports: L = w bc - lambda q.
 double weight_of(const Metrics& metrics) {
   const auto at = [&](const char* name) { return metrics.get(name).item<double>(); };
@@ -343,6 +342,20 @@ TEST(Rebrac, OnlineTheCloningWeightGoesDownLinearly) {
   }
 }
 
+TEST(Rebrac, OnlineTheCriticsHaveNoPenalty) {
+  Fixture f(2, 8, {8});
+  f.fill_at_random();
+  const auto target_with = [&](double weight, bool online) {
+    f.options.critic_bc_weight = weight;
+    Rebrac algorithm(f.options, f.context);
+    if (online) algorithm.start_online(4);
+    return algorithm.update(f.batch, 1).get("target_q_mean").item<float>();
+  };
+  EXPECT_EQ(target_with(5, true), target_with(0, false));
+  EXPECT_NE(target_with(5, false), target_with(0, false));
+}
+
+// Two learning rates: a tiny one for the actor leaves it where it was, the critics move on.
 TEST(Rebrac, LearningRatesAreSeparate) {
   RebracOptions options;
   options.hidden_sizes = {8};

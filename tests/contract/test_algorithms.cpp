@@ -5,6 +5,7 @@
 #include "rl_training/runtime/schedule.h"
 #include "rl_training/util/thread_pool.h"
 #include "tests/contract/algorithm_names.h"
+#include "tests/support/memory_state.h"
 
 namespace rl_training {
 namespace {
@@ -125,6 +126,40 @@ TEST_P(AlgorithmContract, GoesOnExactlyWhereItWasSaved) {
     EXPECT_EQ(hash(*second), hash(*first));
     train(*second, batches, 20 - saved_after);
     EXPECT_EQ(hash(*second), hash(*straight));
+  }
+}
+
+// And after learning has gone on in the environment, which changes some of them.
+TEST_P(AlgorithmContract, GoesOnExactlyOnline) {
+  const auto straight = make(info_);
+  Batches all(info_);
+  train(*straight, all, 5);
+  straight->start_online(15);
+  train(*straight, all, 15);
+  for (const int saved_after : {0, 1, 8}) {
+    SCOPED_TRACE(saved_after);
+    const auto first = make(info_);
+    Batches batches(info_);
+    train(*first, batches, 5);
+    first->start_online(15);
+    train(*first, batches, saved_after);
+    const auto second = make(info_, 99);
+    load_state(save_state(visit(*first)), "saved", visit(*second));
+    train(*second, batches, 15 - saved_after);
+    EXPECT_EQ(hash(*second), hash(*straight));
+  }
+}
+
+// The collector's random actions have the stream "explore": an algorithm's noise must not repeat
+// it.
+TEST_P(AlgorithmContract, ExploresFromAStreamOfItsOwn) {
+  Rng collector(0, "explore");
+  MemoryState random_actions, all;
+  random_actions.save(collector);
+  all.save(*make(info_, 0));
+  ASSERT_FALSE(random_actions.parts().empty());
+  for (const auto& [name, bytes] : random_actions.parts()) {
+    EXPECT_NE(all.parts().at("explore_rng." + name), bytes);
   }
 }
 

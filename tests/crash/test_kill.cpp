@@ -28,6 +28,18 @@ const Task kTasks[] = {
      "3000",
      20,
      {"batch_size=32", "learning_starts=200", "buffer_capacity=1000"}},
+    // Killed in its updates from data, too.
+    {"PriorData",
+     "rlpd/pendulum-random",
+     "1200",
+     10,
+     {"batch_size=32", "learning_starts=200", "offline_pretrain_updates=400", "dataset_size=2000",
+      "num_critics=3", "gradient_updates_per_step=2"}},
+    {"Goals",
+     "sac/pointgoal-her",
+     "3000",
+     10,
+     {"batch_size=32", "learning_starts=200", "buffer_capacity=1001", "num_envs=2", "her=episode"}},
 };
 
 std::vector<std::string> train_command(const Task& task, const std::string& output_dir,

@@ -64,6 +64,23 @@ TEST(ReplayBuffer, RowsComeBackFromTheirBytes) {
   EXPECT_THROW(again.restore(13, "short"), Error);
 }
 
+// Of the episodes 0 2 4 | 6 8 .. and 1 3 5 7 9 | .. the rows before 5 are gone: what is left of
+// each begins in its own stream.
+TEST(ReplayBuffer, EpisodesThatComeBackInPartStayInTheirStream) {
+  ReplayBuffer buffer(8, 2, 1, /*streams=*/2);
+  fill(buffer, 13, {4, 9});
+  ReplayBuffer again(8, 2, 1, /*streams=*/2);
+  again.restore(5, buffer.encode(5, 8));
+  EXPECT_EQ(again.episode_begin(5), 5);
+  EXPECT_EQ(again.episode_begin(6), 6);
+  EXPECT_EQ(again.episode_begin(9), 5);
+  EXPECT_EQ(again.episode_begin(12), 6);
+  EXPECT_EQ(again.episode_begin(11), 11);
+  for (int64_t row = 5; row < 13; ++row) {
+    EXPECT_EQ(again.episode_end(row), buffer.episode_end(row)) << row;
+  }
+}
+
 struct View {
   explicit View(int64_t rows)
       : obs(rows * 2), actions(rows), rewards(rows), next_obs(rows * 2), terminated(rows) {
@@ -116,7 +133,7 @@ TEST(MixtureSampler, HoldsTheRatioInEveryMinibatch) {
   fill(large, 54);  // of which 50 to 53 are not in the other
   const ObsNormalizer normalizer(2);
   ReplaySampler a(small, normalizer, Rng(1)), b(large, normalizer, Rng(2));
-  MixtureSampler mixture(a, b, 0.3);
+  MixtureSampler mixture(a, b, 0.3, Rng(3));
   View batch(10);
   for (int i = 0; i < 20; ++i) {
     mixture.sample(batch.view);
@@ -125,8 +142,50 @@ TEST(MixtureSampler, HoldsTheRatioInEveryMinibatch) {
   }
   ReplayBuffer empty(4, 2, 1);
   ReplaySampler none(empty, normalizer, Rng(3));
-  EXPECT_FALSE(MixtureSampler(a, none, 0.5).ready());
-  EXPECT_TRUE(MixtureSampler(a, none, 1.0).ready());
+  EXPECT_FALSE(MixtureSampler(a, none, 0.5, Rng(3)).ready());
+  EXPECT_TRUE(MixtureSampler(a, none, 1.0, Rng(3)).ready());
+  MixtureSampler(a, none, 1.0, Rng(3)).sample(batch.view);  // never looks at the empty one
+  for (int64_t row = 0; row < 10; ++row) EXPECT_LT(batch.actions[row], 4.0f);
+}
+
+// 100 and 300 rows: a quarter of what is drawn, on average and by chance.
+TEST(MixtureSampler, WithoutARatioAllRowsAreEquallyLikely) {
+  ReplayBuffer small(100, 2, 1), large(300, 2, 1);
+  fill(small, 100);
+  fill(large, 1300);  // of which 1000 and later are there
+  const ObsNormalizer normalizer(2);
+  ReplaySampler a(small, normalizer, Rng(1)), b(large, normalizer, Rng(2));
+  MixtureSampler mixture(a, b, std::nullopt, Rng(3));
+  EXPECT_EQ(mixture.rows(), 400);
+  EXPECT_EQ(mixture.first_rows(40), 40);  // before there was any minibatch
+  View batch(40);
+  int64_t first = 0, changes = 0, before = -1;
+  for (int i = 0; i < 500; ++i) {
+    mixture.sample(batch.view);
+    const int64_t rows = mixture.first_rows(40);
+    for (int64_t row = 0; row < 40; ++row) EXPECT_EQ(batch.actions[row] < 1000, row < rows);
+    first += rows;
+    changes += rows != before ? 1 : 0;
+    before = rows;
+  }
+  EXPECT_NEAR(static_cast<double>(first), 5000, 5 * std::sqrt(20000 * 0.25 * 0.75));
+  EXPECT_GT(changes, 300);
+
+  // What is not there yet is not drawn, and what was drawn comes back with the state.
+  ReplayBuffer empty(4, 2, 1);
+  ReplaySampler none(empty, normalizer, Rng(4));
+  MixtureSampler alone(a, none, std::nullopt, Rng(3));
+  EXPECT_TRUE(alone.ready());
+  alone.sample(batch.view);
+  EXPECT_EQ(alone.first_rows(40), 40);
+  MemoryState state;
+  state.save(mixture);
+  MixtureSampler again(a, b, std::nullopt, Rng(9));
+  state.restore(again);
+  EXPECT_EQ(again.first_rows(40), mixture.first_rows(40));
+  mixture.sample(batch.view);
+  again.sample(batch.view);
+  EXPECT_EQ(again.first_rows(40), mixture.first_rows(40));
 }
 
 }  // namespace

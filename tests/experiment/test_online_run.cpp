@@ -239,10 +239,143 @@ TEST_F(OnlineRunTest, PretrainingInPiecesEqualsTheWhole) {
 }
 
 TEST_F(OnlineRunTest, HindsightInPiecesEqualsTheWhole) {
-  expect_pieces_equal_the_whole(
-      config("sac", {"env_id=RL-PointGoal2D-v0", "her=future", "total_timesteps=160",
-                     "buffer_capacity=120", "num_envs=2"}),
-      {104, 110, 131, 150});
+  for (const char* her : {"her=future", "her=final", "her=episode"}) {
+    SCOPED_TRACE(her);
+    expect_pieces_equal_the_whole(
+        config("sac", {"env_id=RL-PointGoal2D-v0", her, "total_timesteps=160",
+                       "buffer_capacity=120", "num_envs=2"}),
+        {104, 110, 131, 150});
+  }
+}
+
+// Every algorithm that comes from data, left in its offline part, at its end and online.
+TEST_F(OnlineRunTest, FineTuningOfEachInPiecesEqualsTheWhole) {
+  for (const auto& info : algorithms()) {
+    if (!info.from_data || info.make_options()->online() != nullptr) continue;
+    SCOPED_TRACE(info.name);
+    expect_pieces_equal_the_whole(
+        config(info.name, {"total_timesteps=20", "learning_rate_schedule=cosine",
+                           "online={total_timesteps: 21, learning_starts: 4}", "num_envs=2"}),
+        {7, 20, 28, 37});
+  }
+}
+
+// Planned from the start or decided later: with a schedule, a warm-up and limits it is one run.
+TEST_F(OnlineRunTest, GoingOnlineLaterEqualsHavingPlannedIt) {
+  const std::vector<std::string> keys = {"learning_rate_schedule=cosine", "warmup_steps=50",
+                                         "min_buffer_size=500", "max_epochs=1000"};
+  auto planned_keys = keys;
+  planned_keys.emplace_back("online={total_timesteps: 30, buffer_capacity: 100}");
+  const auto planned = rows_of(train(config("iql", planned_keys)).run_dir);
+  auto changes = ResumeChanges();
+  changes.online_timesteps = 30;
+  const auto offline = train(config("iql", keys));
+  const auto later = rows_of(resume(offline.run_dir, changes).run_dir);
+  EXPECT_EQ(later.back(), planned.back());
+  EXPECT_EQ(later.back()["update_count"], 90);  // the warm-up was the offline part's
+  EXPECT_EQ(later.back()["lr_scale"], 1.0);
+  EXPECT_EQ(later.back()["epoch"], 90 / 19);  // of 600 rows in batches of 32
+}
+
+TEST_F(OnlineRunTest, UpdatesFromDataEndWithTheFirstStep) {
+  const auto result = train(config("td3_bc", {"online=30"}));
+  const auto refused = [&](const ResumeChanges& changes) -> std::string {
+    try {
+      resume(result.run_dir, changes);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.exit_code(), 2);
+      return error.what();
+    }
+    return "not refused";
+  };
+  EXPECT_NE(refused({100, {}}).find("expected --online N"), std::string::npos);
+  EXPECT_NE(refused({40, {}, 60}).find("expected --online N"), std::string::npos);
+  EXPECT_EQ(resume(result.run_dir, {60, {}, 40}).summary.global_step, 40);
+
+  const auto offline = train(config("td3_bc"));
+  try {
+    resume(offline.run_dir, {40, {}, 30});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("expected at least 60, got 40"), std::string::npos);
+  }
+  EXPECT_EQ(resume(offline.run_dir, {70, {}, 30}).summary.update_count, 100);
+}
+
+// 10 steps of 4 environments are 12; what comes after is as if it had been planned.
+TEST_F(OnlineRunTest, ALongerRunOfSeveralEnvironmentsEqualsAStraightOne) {
+  const std::vector<std::string> keys = {"num_envs=4", "learning_starts=1"};
+  auto shorter = keys, longer = keys;
+  shorter.emplace_back("total_timesteps=10");
+  longer.emplace_back("total_timesteps=50");
+  const auto first = train(config("td3", shorter));
+  EXPECT_EQ(first.summary.global_step, 12);
+  EXPECT_EQ(first.summary.update_count, 2 * 12);
+  const auto whole = Run::start(config("td3", longer), context());
+  const auto resumed = Run::resume(first.run_dir, {50, {}}, context());
+  EXPECT_EQ(whole->train().summary.update_count, 2 * 52);
+  EXPECT_EQ(resumed->train().summary.update_count, 2 * 52);
+  const std::vector<std::vector<double>> obs = {{1, 0, 0}, {0, 1, -3}, {-1, 0, 5}};
+  EXPECT_EQ(resumed->policy().predict(obs), whole->policy().predict(obs));
+}
+
+TEST_F(OnlineRunTest, NothingToLearnFromIsSaid) {
+  train(config("sac", {"learning_starts=1000"}));
+  ASSERT_EQ(warnings_.size(), 1u);
+  EXPECT_NE(warnings_[0].find("learning_starts"), std::string::npos) << warnings_[0];
+}
+
+// Rewards of the rows in the buffer after some steps; Pendulum's are never above 0.
+std::vector<float> collected_rewards(const TrainConfig& config,
+                                     std::vector<std::string>* warnings) {
+  const auto warn = [&](const std::string& line) { warnings->push_back(line); };
+  const auto data = load_run_data(config, warn);
+  TrainedPolicy policy(config);
+  OnlineSetup setup(config, policy, nullptr, collected_reward(config, data, warn));
+  for (int i = 0; i < 5; ++i) setup.collector().step();
+  std::vector<float> rewards;
+  for (int64_t row = 0; row < 5; ++row) rewards.push_back(setup.buffer().reward(row));
+  return rewards;
+}
+
+TEST_F(OnlineRunTest, RewardKeysHoldForBothSources) {
+  const auto raw = collected_rewards(config("rlpd"), &warnings_);
+  const auto shifted = collected_rewards(config("rlpd", {"reward_shift=-1"}), &warnings_);
+  const auto own =
+      collected_rewards(config("rlpd", {"env_kwargs.wrappers.reward.scale=2"}), &warnings_);
+  const auto same = collected_rewards(
+      config("rlpd", {"reward_scale=2", "env_kwargs.wrappers.reward.scale=2"}), &warnings_);
+  for (size_t i = 0; i < raw.size(); ++i) {
+    EXPECT_LT(raw[i], 0);
+    EXPECT_NEAR(shifted[i], raw[i] - 1, 1e-5);
+    EXPECT_NEAR(own[i], 2 * raw[i], 1e-5);
+    EXPECT_EQ(same[i], own[i]);
+  }
+  ASSERT_EQ(warnings_.size(), 1u);  // of `own` alone: it changes one source
+  EXPECT_NE(warnings_[0].find("env_kwargs.wrappers.reward"), std::string::npos);
+
+  const auto data = load_run_data(config("rlpd", {"reward_shift=-1"}), [](const auto&) {});
+  const auto plain = load_run_data(config("rlpd"), [](const auto&) {});
+  EXPECT_NEAR(data.rows->reward(7), plain.rows->reward(7) - 1, 1e-5);
+
+  // A preset from the data's rewards must not see changed ones.
+  try {
+    collected_rewards(
+        config("rlpd", {"reward_scale=0.1", "env_kwargs.wrappers.reward.preset=standardize"}),
+        &warnings_);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_code(), 2);
+    EXPECT_EQ(error.place().key, "env_kwargs.wrappers.reward.preset");
+  }
+}
+
+// Evaluations of a run with changed rewards stay raw: a shift of -1 is 200 a Pendulum episode.
+TEST_F(OnlineRunTest, EvaluationsStayRaw) {
+  const auto first_return = [&](const std::vector<std::string>& more) {
+    return rows_of(train(config("rlpd", more)).run_dir).front()["eval_return_mean"];
+  };
+  EXPECT_EQ(first_return({"reward_shift=-1"}), first_return({}));
 }
 
 TEST_F(OnlineRunTest, GoalTasksReportTheirSuccess) {
@@ -300,6 +433,7 @@ TEST(OnlineConfig, WrongValuesAreRefusedByName) {
       {"rlpd/pendulum", "num_critics=1"},
       {"rlpd/pendulum", "num_min_critics=11"},
       {"rlpd/pendulum", "actor_q=max"},
+      {"rlpd/pendulum-narrow", "target_entropy=-1"},
   };
   for (const auto& [name, assignment] : wrong) {
     const auto key = assignment.substr(0, assignment.find('='));

@@ -151,6 +151,35 @@ TEST(PackagedConfigs, AllOfThemAreGoodAndFoundByName) {
   }
 }
 
+// What the authors set for each task, beyond the defaults.
+TEST(PackagedConfigs, LocomotionHasThePublishedNumbers) {
+  const auto value_of = [](const std::string& name, const std::string& key) {
+    return write_train_config(read_train_config(load_config(name)))["algo_kwargs"][key];
+  };
+  const std::tuple<const char*, double, int> tasks[] = {
+      {"hopper", -1, 5}, {"halfcheetah", -3, 0}, {"walker2d", -3, 2}};
+  for (const auto& [task, entropy, drop] : tasks) {
+    const std::string end = "/" + std::string(task);
+    EXPECT_EQ(value_of("redq" + end, "target_entropy"), entropy) << task;
+    EXPECT_EQ(value_of("redq" + end, "alpha"), "auto:0.2") << task;
+    EXPECT_EQ(value_of("tqc" + end, "drop_per_critic"), drop) << task;
+    EXPECT_EQ(value_of("tqc" + end, "num_quantiles"), 25) << task;
+    EXPECT_EQ(value_of("tqc" + end, "hidden_sizes"), (std::vector<int>{512, 512, 512})) << task;
+    EXPECT_EQ(value_of("td3" + end, "learning_starts"), 25000) << task;
+    EXPECT_EQ(value_of("td3" + end, "exploration_noise"), 0.1) << task;
+    for (const char* many : {"redq", "rlpd"}) {
+      EXPECT_EQ(value_of(many + end, "num_critics"), 10) << task;
+      EXPECT_EQ(value_of(many + end, "num_min_critics"), 2) << task;
+      EXPECT_EQ(value_of(many + end, "gradient_updates_per_step"), 20) << task;
+      EXPECT_EQ(value_of(many + end, "learning_starts"), 5000) << task;
+    }
+    EXPECT_EQ(value_of("rlpd" + end, "offline_batch_ratio"), 0.5) << task;
+    EXPECT_EQ(value_of("rlpd" + end, "offline_pretrain_updates"), 0) << task;
+    EXPECT_EQ(value_of("rlpd" + end, "critic_layer_norm"), true) << task;
+    EXPECT_EQ(value_of("rlpd" + end, "normalize_observations"), false) << task;
+  }
+}
+
 // A number that decides nothing may change; anything else makes another experiment.
 TEST(ConfigHash, LeavesOutOnlyWhatDecidesNoNumber) {
   const auto hash_with = [](const std::string& assignment) {
@@ -162,6 +191,9 @@ TEST(ConfigHash, LeavesOutOnlyWhatDecidesNoNumber) {
   for (const char* same : {"threads=7", "output_dir=elsewhere", "total_timesteps=5", "tags=[x]"}) {
     EXPECT_EQ(hash_with(same), hash) << same;
   }
+  const auto online = [&](const char* steps) { return hash_with(std::string("online=") + steps); };
+  EXPECT_EQ(online("5"), online("6"));
+  EXPECT_NE(online("5"), hash);
   for (const char* other : {"seed=1",
                             "device=cpu",
                             "num_envs=1",

@@ -86,6 +86,7 @@ class FakeAlgorithm final : public Algorithm {
 class FakeSampler final : public Sampler {
  public:
   int64_t batches = 0;
+  int64_t rows() const override { return 1; }
   void sample(const BatchView&) override { ++batches; }
   void visit_state(StateVisitor& state) override { state.scalar("batches", batches); }
 };

@@ -58,8 +58,11 @@ class ConstantAlgorithm final : public Algorithm {
   int online_starts = 0;
   int64_t planned_online_updates = 0;
 
-  Metrics update(const Batch&, double) override {
+  std::vector<double> lr_scales;
+
+  Metrics update(const Batch&, double lr_scale) override {
     ++updates;
+    lr_scales.push_back(lr_scale);
     Metrics metrics;
     metrics.set("loss", torch::full({}, 1.0f));
     return metrics;

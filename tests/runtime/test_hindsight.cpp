@@ -146,6 +146,28 @@ TEST(Hindsight, RowsThatWereOverwrittenServeNoMore) {
   }
 }
 
+// The last step of an episode that failed ends its value for every goal, the others do not.
+TEST(Hindsight, AFailureStaysAnEnd) {
+  Fixture f(100, 1, 0, {});
+  for (int n = 0; n < 4; ++n) {
+    const float at = static_cast<float>(n);
+    const float obs[2] = {at, kWanted}, next_obs[2] = {at + 1, kWanted}, action = at / 1000;
+    f.buffer.add(obs, &action, -7, next_obs, /*terminated=*/n == 3, false);
+  }
+  f.options.strategy = "episode";
+  HindsightSampler sampler(f.buffer, f.normalizer, f.task, f.reward, f.options, Rng(1));
+  const auto batch = Batch::allocate(200, 2, 1, false);
+  sampler.sample(batch.view());
+  int ends_elsewhere = 0;
+  for (int64_t i = 0; i < 200; ++i) {
+    const bool last = batch.obs[i][0].item<float>() == 3;
+    const bool reached = batch.next_obs[i][0].item<float>() == batch.next_obs[i][1].item<float>();
+    EXPECT_EQ(batch.terminated[i].item<float>(), last || reached ? 1 : 0) << i;
+    ends_elsewhere += last && !reached ? 1 : 0;
+  }
+  EXPECT_GT(ends_elsewhere, 0);
+}
+
 TEST(Hindsight, WaitsForTheFirstEpisodeToEnd) {
   Fixture f(100, 1, 5, {});
   const HindsightSampler sampler(f.buffer, f.normalizer, f.task, f.reward, f.options, Rng(1));

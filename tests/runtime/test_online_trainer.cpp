@@ -5,7 +5,7 @@ namespace {
 
 class NeverReady final : public Sampler {
  public:
-  bool ready() const override { return false; }
+  int64_t rows() const override { return 0; }
   void sample(const BatchView&) override { ADD_FAILURE() << "nothing to draw from"; }
   void visit_state(StateVisitor&) override {}
 };
@@ -19,6 +19,7 @@ struct OnlineTraining {
   ObsNormalizer normalizer{1};
   BudgetOptions limits;
   int64_t envs = 1;
+  std::optional<double> ratio;
   std::vector<int64_t> update_steps;  // environment steps done when each update happened
   std::vector<int64_t> positions;
 
@@ -37,6 +38,8 @@ struct OnlineTraining {
     parts.sampler = &dataset;
     parts.collector = &collector;
     parts.online_sampler = online_sampler;
+    MixtureSampler mixture(dataset, replay, ratio, Rng(1));
+    parts.mixture = &mixture;
     parts.batch = Batch::allocate(10, 1, 1, false);
     parts.normalizer = &normalizer;
     Callbacks callbacks;
@@ -98,8 +101,7 @@ TEST(OnlineTrainer, PretrainsFromTheDatasetThenGoesOnline) {
   OnlineTraining t;
   t.options.online.env_steps = 4;
   t.options.online.pretrain_updates = 3;
-  t.options.offline_batch_size = 6;
-  t.options.online_batch_size = 4;
+  t.ratio = 0.6;
   t.options.log_interval = 2;
   t.options.checkpoint_interval = 4;
   const auto summary = t.run();
@@ -151,6 +153,42 @@ TEST(OnlineTrainer, AnEpochIsABufferInBatches) {
   EXPECT_EQ(t.sink.rows.back()["epoch"], 2);
 }
 
+// Half of it for the updates from data, then the rate it began with.
+TEST(OnlineTrainer, TheScheduleIsOfTheOfflineRunBefore) {
+  OnlineTraining t;
+  t.options.schedule = {.type = "linear", .start = 0.8, .end = 0.0};
+  t.options.online.env_steps = 3;
+  t.options.online.pretrain_updates = 4;
+  t.options.online.after_offline = true;
+  t.run();
+  const std::vector<double> expected = {0.8, 0.6, 0.4, 0.2, 0.8, 0.8, 0.8};
+  ASSERT_EQ(t.algorithm.lr_scales.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_NEAR(t.algorithm.lr_scales[i], expected[i], 1e-12) << i;
+  }
+  EXPECT_NEAR(t.sink.rows.back()["lr_scale"].get<double>(), 0.8, 1e-12);  // what was used
+}
+
+// RLPD's pre-training is a part of one run, and so is its share of the schedule.
+TEST(OnlineTrainer, PretrainingSharesTheSchedule) {
+  OnlineTraining t;
+  t.options.schedule = {.type = "linear", .start = 1.0, .end = 0.0};
+  t.options.online.env_steps = 2;
+  t.options.online.pretrain_updates = 2;
+  t.run();
+  EXPECT_EQ(t.algorithm.lr_scales, (std::vector<double>{1.0, 0.75, 0.5, 0.25}));
+}
+
+// The steps end such a run, not the updates that were never made.
+TEST(OnlineTrainer, TheReasonIsTheLimitThatWasReached) {
+  OnlineTraining t;
+  NeverReady never;
+  t.online_sampler = &never;
+  t.options.online.env_steps = 10;
+  t.limits.max_updates = 5;
+  EXPECT_EQ(t.run().stop_reason, "total_timesteps");
+}
+
 TEST(OnlineTrainer, CollectsOnWhileThereIsNothingToDraw) {
   OnlineTraining t;
   NeverReady never;
@@ -181,6 +219,9 @@ TEST(OnlinePlan, CountsTheUpdatesOfAWholeRun) {
   BudgetOptions options;
   options.min_buffer_size = 101;
   EXPECT_THROW(plan_online_budget(options, plan, 100, 32), Error);
+  plan.after_offline = true;  // then it is the dataset that must have so many
+  EXPECT_THROW(plan_online_budget(options, plan, 100, 32), Error);
+  EXPECT_EQ(plan_online_budget(options, plan, 101, 32).epoch_updates, 4);
 }
 
 }  // namespace
