@@ -29,21 +29,27 @@ int run_evaluate(const EvaluateArguments& arguments, const Invocation& call) {
       {"length_mean", json_number(result.length_mean)},
       {"normalized_score",
        result.normalized_score ? json_number(*result.normalized_score) : Json(nullptr)},
+      {"success_rate", result.success_rate ? json_number(*result.success_rate) : Json(nullptr)},
       {"checkpoint", checkpoint.path},
       {"env_id", policy.config().env_id},
       {"seed", seed}};
   if (call.json) {
     print_json(report);
   } else {
-    print(text_table(
-        {{"return", mean_and_std(report, "return_mean", "return_std")},
-         {"normalized score", result.normalized_score
-                                  ? fmt::format("{:.1f}", *result.normalized_score)
-                                  : "none for this task"},
-         {"episode length", fmt::format("{:.1f}", result.length_mean)},
-         {"episodes", fmt::format("{} of {}, seed {}{}", episodes, policy.config().env_id, seed,
-                                  arguments.seed.given() ? "" : " (of the config)")},
-         {"checkpoint", checkpoint.path}}));
+    std::vector<std::vector<std::string>> rows = {
+        {"return", mean_and_std(report, "return_mean", "return_std")},
+        {"normalized score", result.normalized_score
+                                 ? fmt::format("{:.1f}", *result.normalized_score)
+                                 : "none for this task"},
+        {"episode length", fmt::format("{:.1f}", result.length_mean)},
+        {"episodes", fmt::format("{} of {}, seed {}{}", episodes, policy.config().env_id, seed,
+                                 arguments.seed.given() ? "" : " (of the config)")},
+        {"checkpoint", checkpoint.path}};
+    if (result.success_rate) {
+      rows.insert(rows.begin() + 1,
+                  {"reached the goal", fmt::format("{:.0f} %", 100 * *result.success_rate)});
+    }
+    print(text_table(rows));
   }
   return 0;
 }

@@ -19,8 +19,9 @@ void warn_of_repeated_seeds(const std::vector<ReportGroup>& groups) {
     for (size_t i = 1; i < group.runs.size(); ++i) {
       if (group.runs[i].seed != group.runs[i - 1].seed) continue;
       print_note(fmt::format("warning: seed {} of {} on {} counts twice ({}, {})",
-                             group.runs[i].seed, group.algo, group.dataset, group.runs[i - 1].path,
-                             group.runs[i].path));
+                             group.runs[i].seed, group.algo,
+                             group.dataset.empty() ? group.env_id : group.dataset,
+                             group.runs[i - 1].path, group.runs[i].path));
     }
   }
 }

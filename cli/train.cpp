@@ -17,18 +17,19 @@ struct TrainArguments {
 // One config for each run, all checked before the first one starts.
 std::vector<TrainConfig> read_configs(const TrainArguments& arguments) {
   auto root = arguments.config.load();
-  const auto set = [&](const char* key, const std::optional<std::string>& value) {
-    if (value) set_config_value(root, std::string(key) + "=" + *value);
+  const auto set = [&](const char* key, const std::optional<std::string>& value,
+                       const char* option) {
+    if (value) set_config_value(root, std::string(key) + "=" + *value, option);
   };
-  set("seed", arguments.seed.text);
-  set("total_timesteps", arguments.total_timesteps.text);
-  set("threads", arguments.threads.text);
+  set("seed", arguments.seed.text, "--seed");
+  set("total_timesteps", arguments.total_timesteps.text, "--total-timesteps");
+  set("threads", arguments.threads.text, "--threads");
   // Quoted: a path is text whatever it looks like.
-  if (arguments.output_dir) set("output_dir", Json(*arguments.output_dir).dump());
+  if (arguments.output_dir) set("output_dir", Json(*arguments.output_dir).dump(), "--output-dir");
   if (arguments.seeds.empty()) return {read_train_config(root)};
   std::vector<TrainConfig> configs;
   for (const auto& seed : arguments.seeds) {
-    set("seed", seed);
+    set("seed", seed, "--seeds");
     configs.push_back(read_train_config(root));
   }
   return configs;

@@ -49,18 +49,26 @@ std::string example_obs(const TrainConfig& config) {
   return "[" + text + "]";
 }
 
+// The command that goes on with the run; none where a limit other than its length has ended it.
+std::string how_to_go_on(const std::string& resume, const Json& report, const TrainConfig& config) {
+  const auto reason = report["stop_reason"].get<std::string>();
+  const auto steps = report["global_step"].get<int64_t>();
+  if (reason == "signal") return "  " + resume + "\n";
+  if (reason != "total_timesteps") return "";
+  if (config.goes_online) return fmt::format("  {} --online {}\n", resume, 2 * steps);
+  return fmt::format("  {} --total-timesteps {}\n", resume, steps + config.total_timesteps);
+}
+
 std::string next_commands(const Invocation& call, const Json& report, const TrainConfig& config) {
   const auto program = shell_word(call.program);
   const auto run = shell_word(report["run_dir"].get<std::string>());
-  const bool stopped = report["stop_reason"] == "signal";
-  const auto more = report["global_step"].get<int64_t>() + config.total_timesteps;
   return fmt::format(
       "next:\n"
-      "  {0} resume {1}{2}\n"
+      "{2}"
       "  {0} evaluate {1} --episodes 100\n"
       "  {0} predict {1} --obs '{3}'\n"
       "  tensorboard --logdir {1}/tensorboard\n",
-      program, run, stopped ? "" : fmt::format(" --total-timesteps {}", more), example_obs(config));
+      program, run, how_to_go_on(program + " resume " + run, report, config), example_obs(config));
 }
 
 std::string summary_text(const Json& report) {
@@ -73,6 +81,10 @@ std::string summary_text(const Json& report) {
       {"checkpoint", report["checkpoint"]},
       {"updates", fmt::format("{} (stopped by {})", report["update_count"].get<int64_t>(), reason)},
       {"training time", fmt::format("{:.1f} s", report["seconds"].get<double>())}};
+  if (metrics.contains("buffer_size")) {
+    rows.insert(rows.end() - 1,
+                {"environment steps", fmt::format("{}", report["global_step"].get<int64_t>())});
+  }
   if (data["return_mean"].is_number() && data["episodes"] != 0) {
     rows.push_back({"dataset return",
                     fmt::format("{:.1f} (mean of {} episodes)", data["return_mean"].get<double>(),

@@ -43,12 +43,15 @@ void OnlineOptions::visit_options(OptionVisitor& options) {
                   "updates on the prior data alone before the first environment step");
 }
 
-void OnlineOptions::check(int64_t batch_size) const {
-  if (buffer_capacity < batch_size) {
+void OnlineOptions::check(int64_t batch_size, int64_t num_envs) const {
+  const auto at_least_as_large = [&](const char* what, const char* key, int64_t least) {
+    if (buffer_capacity >= least) return;
     throw Error(ErrorKind::config, {"", 0, "buffer_capacity"},
-                "smaller than a minibatch (expected at least batch_size " +
-                    std::to_string(batch_size) + ", got " + std::to_string(buffer_capacity) + ")");
-  }
+                std::string("smaller than ") + what + " (expected at least " + key + " " +
+                    std::to_string(least) + ", got " + std::to_string(buffer_capacity) + ")");
+  };
+  at_least_as_large("a minibatch", "batch_size", batch_size);
+  at_least_as_large("one step of all environments", "num_envs", num_envs);
 }
 
 }  // namespace rl_training

@@ -32,7 +32,7 @@ struct OnlineOptions {
 
   void visit_options(OptionVisitor& options);
   // Rules between keys: Error{config} naming the key.
-  void check(int64_t batch_size) const;
+  void check(int64_t batch_size, int64_t num_envs) const;
 };
 
 }  // namespace rl_training

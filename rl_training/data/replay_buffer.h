@@ -47,6 +47,8 @@ class ReplayBuffer {
   // Rows as bytes, and back: `restore` takes them in the order of their numbers.
   std::string encode(int64_t row, int64_t count) const;
   void restore(int64_t row, std::string_view bytes);
+  // Whether every row of the window came back.
+  bool complete() const { return oldest_ <= first(); }
   int64_t record_bytes() const { return width_ * static_cast<int64_t>(sizeof(float)); }
 
   // Only the number of rows: their content is kept in files of its own that never change.

@@ -144,7 +144,16 @@ std::vector<CheckpointFile> listed_files(const Json& manifest, const std::string
   return found;
 }
 
+// A link could name any other file, a pipe or a device never ends.
+void check_regular(const std::string& path) {
+  std::error_code code;
+  const auto type = std::filesystem::symlink_status(path, code).type();
+  if (type == std::filesystem::file_type::not_found) reject(path, "", "is missing");
+  if (type != std::filesystem::file_type::regular) reject(path, "", "not a regular file");
+}
+
 std::string read_verified(FileSystem& files, const CheckpointFile& file) {
+  check_regular(file.existing);
   const uint64_t found = files.file_size(file.existing);  // before reading: it may be anything
   if (found != file.size) {
     reject(file.existing, "", fmt::format("wrong size (expected {}, got {})", file.size, found));
@@ -154,10 +163,12 @@ std::string read_verified(FileSystem& files, const CheckpointFile& file) {
   return bytes;
 }
 
-Checkpoint read_checkpoint(FileSystem& files, const std::string& path, const std::string& name) {
+Checkpoint read_checkpoint(FileSystem& files, const std::string& path, const std::string& name,
+                           CheckpointUse use) {
   const std::string manifest_path = path + "/" + kManifestFile;
   const std::string tensors_path = path + "/" + kTensorsFile;
   if (!files.exists(manifest_path)) reject(path, "", "not a checkpoint (no manifest.json in it)");
+  check_regular(manifest_path);
   if (files.file_size(manifest_path) > kMaxManifestBytes) reject(manifest_path, "", "too large");
 
   Checkpoint checkpoint;
@@ -173,6 +184,7 @@ Checkpoint read_checkpoint(FileSystem& files, const std::string& path, const std
   auto listed = listed_files(checkpoint.manifest, path, manifest_path);
   checkpoint.entries = read_safetensors(read_verified(files, listed.front()), tensors_path);
   listed.erase(listed.begin());
+  if (use == CheckpointUse::acting) return checkpoint;
   for (auto& file : listed) {
     read_verified(files, file);
     file.bytes = [&files, file] { return read_verified(files, file); };
@@ -304,12 +316,12 @@ std::vector<CheckpointInfo> CheckpointStore::list() const {
 }
 
 std::optional<Checkpoint> CheckpointStore::load_newest(
-    const std::function<void(const std::string&)>& warn) const {
+    const std::function<void(const std::string&)>& warn, CheckpointUse use) const {
   const auto candidates = list();
   std::vector<std::string> damaged;
   for (auto info = candidates.rbegin(); info != candidates.rend(); ++info) {
     try {
-      Checkpoint checkpoint = load_checkpoint(files_, info->path);
+      Checkpoint checkpoint = load_checkpoint(files_, info->path, use);
       for (const std::string& what : damaged) {
         warn(fmt::format("warning: {}; using {}", what, checkpoint.path));
       }
@@ -347,12 +359,18 @@ void save_checkpoint(FileSystem& files, const std::string& path, int64_t step,
   CheckpointStore(files, parent).commit(name, CheckpointStore::Content(step, entries, facts, more));
 }
 
-Checkpoint load_checkpoint(FileSystem& files, const std::string& path) {
+void copy_checkpoint(FileSystem& files, const Checkpoint& checkpoint, const std::string& path) {
+  Json facts = checkpoint.manifest;
+  for (const char* own : {"format_version", "step", "files", "sha256"}) facts.erase(own);
+  save_checkpoint(files, path, checkpoint.step, checkpoint.entries, facts, checkpoint.files);
+}
+
+Checkpoint load_checkpoint(FileSystem& files, const std::string& path, CheckpointUse use) {
   const auto [parent, name] = split_path(path);
   const std::string set_aside = parent + "/" + std::string(kSetAside) + name;
   try {
     const bool moved = !files.exists(path) && files.exists(set_aside);
-    return read_checkpoint(files, moved ? set_aside : path, name);
+    return read_checkpoint(files, moved ? set_aside : path, name, use);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::checkpoint) throw;
     throw Error(ErrorKind::checkpoint, error.place(), error.message());  // unreadable is damaged

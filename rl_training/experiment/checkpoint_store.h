@@ -34,6 +34,10 @@ struct Checkpoint {
   std::vector<CheckpointFile> files;  // verified; `existing` is where they lie
 };
 
+// What a checkpoint is read for. Acting needs the networks alone: further files, such as the rows
+// of a replay buffer, are not looked at then.
+enum class CheckpointUse { training, acting };
+
 // The checkpoints of one run: directories step-000001000 with tensors.safetensors and
 // manifest.json. A directory appears under its name only when all its bytes are on disk, and an
 // older one goes only after the newer one is safe. There is no pointer to the latest: the latest is
@@ -53,7 +57,8 @@ class CheckpointStore {
 
   // The newest checkpoint that verifies; each damaged one passed over gives one line to `warn`.
   // No checkpoint at all gives nothing; none that verifies throws Error{checkpoint}.
-  std::optional<Checkpoint> load_newest(const std::function<void(const std::string&)>& warn) const;
+  std::optional<Checkpoint> load_newest(const std::function<void(const std::string&)>& warn,
+                                        CheckpointUse use = CheckpointUse::training) const;
 
   // Takes away what a killed process left unfinished. Only for the holder of the run's lock.
   void remove_leftovers();
@@ -86,6 +91,10 @@ void save_checkpoint(FileSystem& files, const std::string& path, int64_t step,
                      const std::vector<CheckpointFile>& more = {});
 
 // One checkpoint directory ("step-..." or "best"), every byte verified, or Error{checkpoint}.
-Checkpoint load_checkpoint(FileSystem& files, const std::string& path);
+Checkpoint load_checkpoint(FileSystem& files, const std::string& path,
+                           CheckpointUse use = CheckpointUse::training);
+
+// Writes a checkpoint that was loaded to another place.
+void copy_checkpoint(FileSystem& files, const Checkpoint& checkpoint, const std::string& path);
 
 }  // namespace rl_training

@@ -35,8 +35,8 @@ int64_t first_row(const std::string& name) {
 
 OnlineSetup::OnlineSetup(const TrainConfig& config, TrainedPolicy& policy, Sampler* dataset,
                          const RewardTransform& reward)
-    : buffer_(std::max(config.online()->buffer_capacity, config.num_envs), policy.env().obs_dim,
-              policy.env().action.dims(), config.num_envs) {
+    : buffer_(config.online()->buffer_capacity, policy.env().obs_dim, policy.env().action.dims(),
+              config.num_envs) {
   const auto& online = *config.online();
   const auto seed = static_cast<uint64_t>(config.seed);
   if (online.her.used) {
@@ -90,8 +90,16 @@ void OnlineSetup::load_rows(const Checkpoint& checkpoint) {
     if (first < 0) {
       throw Error(ErrorKind::checkpoint, {file.existing, 0, ""}, "not a file of replay rows");
     }
-    buffer_.restore(first, file.bytes());
+    try {
+      buffer_.restore(first, file.bytes());
+    } catch (const Error& error) {
+      throw Error(ErrorKind::checkpoint, {file.existing, 0, ""}, error.message());
+    }
     segments_.push_back({first, buffer_.total() - first, file});
+  }
+  if (!buffer_.complete()) {
+    throw Error(ErrorKind::checkpoint, {checkpoint.path, 0, ""},
+                "replay rows are missing: those before " + segments_.front().file.name);
   }
 }
 

@@ -2,11 +2,9 @@
 
 #include <chrono>
 #include <ctime>
-#include <filesystem>
 
 #include "build_info.h"
 #include "rl_training/experiment/state_archive.h"
-#include "rl_training/experiment/yaml_reader.h"
 #include "rl_training/experiment/yaml_writer.h"
 #include "rl_training/models/kernels.h"
 #include "rl_training/util/file_system.h"
@@ -29,58 +27,6 @@ std::string utc_now() {
   return text;
 }
 
-// The run that a path to resume from belongs to ("" for a checkpoint outside any), and whether
-// training goes on in its directory. From a checkpoint it does so only if that is the newest one:
-// otherwise newer work would be overwritten.
-struct Origin {
-  std::string run;
-  bool in_place = false;
-};
-
-Origin find_origin(FileSystem& files, const std::string& given) {
-  if (!files.exists(given)) {
-    throw Error(ErrorKind::io, {given, 0, ""}, "no such run or checkpoint directory");
-  }
-  if (files.exists(given + "/config.yaml")) return {given, true};
-  const auto path = std::filesystem::path(given).lexically_normal();
-  if (path.parent_path().filename() != "checkpoints") return {};
-  Origin origin;
-  origin.run = path.parent_path().parent_path().string();
-  if (origin.run.empty()) origin.run = ".";
-  const auto all = CheckpointStore(files, origin.run + "/checkpoints").list();
-  origin.in_place =
-      !all.empty() && std::filesystem::path(all.back().path).filename() == path.filename();
-  return origin;
-}
-
-void go_online(TrainConfig& config, int64_t env_steps) {
-  if (config.algorithm->online() != nullptr) {
-    throw Error(ErrorKind::config, {"--online", 0, ""},
-                config.algo + " learns online already (expected --total-timesteps N)");
-  }
-  config.goes_online = true;
-  config.online_timesteps = env_steps;
-}
-
-// Updates from the dataset can be changed as long as there was no environment step; afterwards the
-// run would go back to them, and its checkpoints would be named by less than is done.
-void check_new_length(const Checkpoint& checkpoint, const TrainConfig& before,
-                      const TrainConfig& config) {
-  if (!config.goes_online || config.total_timesteps == before.total_timesteps) return;
-  const ErrorPlace place = {"--total-timesteps", 0, ""};
-  if (before.goes_online && checkpoint.step > before.total_timesteps) {
-    throw Error(ErrorKind::config, place,
-                "this run learns in its environment by now (expected --online N, environment "
-                "steps)");
-  }
-  if (config.total_timesteps < checkpoint.step) {
-    throw Error(ErrorKind::config, place,
-                "fewer updates from the dataset than are done (expected at least " +
-                    std::to_string(checkpoint.step) + ", got " +
-                    std::to_string(config.total_timesteps) + ")");
-  }
-}
-
 void warn_without_updates(const OnlinePlan& plan,
                           const std::function<void(const std::string&)>& warn) {
   if (plan.updates_until(plan.env_steps) > 0) return;
@@ -89,21 +35,6 @@ void warn_without_updates(const OnlinePlan& plan,
        std::to_string(std::max(plan.first_update_step, plan.min_rows)) +
        " of them (learning_starts, warmup_steps, min_buffer_size), every " +
        std::to_string(plan.train_frequency) + " (train_frequency)");
-}
-
-// A run without a dataset has this in place of a fingerprint.
-constexpr char kNoDataset[] = "none";
-
-void check_fingerprint(const Checkpoint& checkpoint, const std::string& fingerprint) {
-  const auto expected = checkpoint.manifest.value("dataset_fingerprint", "");
-  if (expected == fingerprint) return;
-  if (expected.empty()) {
-    throw Error(ErrorKind::checkpoint, {checkpoint.path, 0, ""},
-                "holds a policy only: it can act, but not be trained on");
-  }
-  throw Error(ErrorKind::data, {checkpoint.path, 0, "dataset_fingerprint"},
-              "the dataset is not the one this run was trained on (expected " + expected +
-                  ", got " + fingerprint + ")");
 }
 
 }  // namespace
@@ -182,68 +113,6 @@ std::unique_ptr<Run> Run::start(const TrainConfig& config, RunContext context) {
   run->tensorboard_ = std::make_unique<TensorBoardLog>(run->directory_.file("tensorboard"), 0);
   run->write_metadata(0);
   return run;
-}
-
-std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const ResumeChanges& changes,
-                                 RunContext context) {
-  auto& files = posix_file_system();
-  const auto given = without_slash(run_or_checkpoint);
-  const auto origin = find_origin(files, given);
-  std::optional<RunDirectory> directory;
-  if (origin.in_place) {  // the lock comes first: a live run may be writing there
-    directory = RunDirectory::open(files, origin.run);
-    CheckpointStore(files, directory->file("checkpoints")).remove_leftovers();
-  }
-  const auto checkpoint =
-      given == origin.run ? CheckpointStore(files, given + "/checkpoints").load_newest(context.warn)
-                          : std::optional(load_checkpoint(files, given));
-  const auto config_file = given + "/config.yaml";
-  auto config = checkpoint
-                    ? config_of(*checkpoint)
-                    : read_train_config(read_yaml(files.read_file(config_file), config_file));
-  const auto before = config;
-  if (changes.total_timesteps) config.total_timesteps = *changes.total_timesteps;
-  if (changes.online_timesteps) go_online(config, *changes.online_timesteps);
-  if (changes.threads) config.threads = *changes.threads;
-  if (checkpoint) check_new_length(*checkpoint, before, config);
-
-  auto data = load_run_data(config, context.warn);
-  if (checkpoint) {
-    check_fingerprint(*checkpoint, data.rows ? data.rows->fingerprint() : kNoDataset);
-  }
-  const auto yaml = write_yaml(write_train_config(config));
-  const bool has_logs = origin.in_place || files.exists(origin.run + "/metrics.jsonl");
-  if (directory) {
-    write_file_atomically(files, directory->file("config.yaml"), yaml);
-  } else {
-    directory = RunDirectory::create(files, config.output_dir, config.algo, config.env_id,
-                                     static_cast<uint64_t>(config.seed), yaml);
-    for (const char* name : {"metrics.jsonl", "metrics.csv"}) {
-      if (has_logs)
-        files.write_file(directory->file(name), files.read_file(origin.run + "/" + name));
-    }
-  }
-  std::unique_ptr<Run> run(
-      new Run(config, std::move(data), std::move(*directory), std::move(context)));
-  if (checkpoint) run->load(*checkpoint);
-  if (!has_logs) run->metric_log_.start_empty();
-  run->metric_log_.restore();
-  const int64_t from = run->trainer_->position();
-  run->timed_update_ = run->trainer_->update_count();
-  run->tensorboard_ = std::make_unique<TensorBoardLog>(run->directory_.file("tensorboard"), from);
-  run->write_metadata(from);
-  return run;
-}
-
-void Run::load(const Checkpoint& checkpoint) {
-  // A run that goes online only now begins with an empty buffer and fresh environments.
-  const bool was_online = config_of(checkpoint).online() != nullptr;
-  if (was_online) online_->load_rows(checkpoint);
-  auto online = was_online ? nullptr : std::move(online_);
-  load_state(checkpoint.entries, checkpoint.path,
-             [this](StateVisitor& state) { visit_state(state); });
-  if (online != nullptr) online_ = std::move(online);
-  last_checkpoint_ = checkpoint.path;
 }
 
 void Run::visit_state(StateVisitor& state) {

@@ -37,6 +37,9 @@ struct DatasetFacts {
   std::string fingerprint;
 };
 
+// A run without a dataset has this in place of a fingerprint.
+inline constexpr char kNoDataset[] = "none";
+
 // One training run in its directory: dataset, policy, loop, logs and checkpoints put together.
 class Run final : private RunSink {
  public:
@@ -59,6 +62,9 @@ class Run final : private RunSink {
   Run(const TrainConfig& config, RunData data, RunDirectory directory, RunContext context);
   void load(const Checkpoint& checkpoint);
   void visit_state(StateVisitor& state);
+  void check_going_on(const ResumeChanges& changes) const;
+  void continue_logs(bool has_logs);
+  void inherit_best(const std::string& origin, int64_t step);
   void save_checkpoint_of(int64_t step, bool best);
   std::vector<CheckpointFile> checkpoint_files();
   void write_metadata(int64_t from_update);

@@ -78,7 +78,13 @@ void check_together(const ConfigNode& root, const TrainConfig& config) {
   check_map(root, config.goes_online ? "online" : "algo_kwargs", [&] {
     const auto* online = config.online();
     if (online == nullptr) return;
-    online->check(config.algorithm->batch_size);
+    online->check(config.algorithm->batch_size, config.num_envs);
+    if (!config.goes_online && config.budget.min_buffer_size > online->buffer_capacity) {
+      throw Error(ErrorKind::config, {"", 0, "min_buffer_size"},
+                  "more than the buffer holds (expected at most buffer_capacity " +
+                      std::to_string(online->buffer_capacity) + ", got " +
+                      std::to_string(config.budget.min_buffer_size) + ")");
+    }
     if (online->her.used && !has_goals(config.env_id)) {
       throw Error(ErrorKind::config, {"", 0, "her"},
                   "the task has no goals (expected one such as RL-PointGoal1D-v0, got " +
@@ -127,7 +133,7 @@ void TrainConfig::visit_top_options(OptionVisitor& options) {
   options.choice("device", device, {"cpu", "cuda", "auto"}, "where networks live");
   options.integer("threads", threads, between(0, 1024),
                   "threads to use; 0 takes all cores. Results do not depend on it");
-  options.integer("num_envs", num_envs, at_least(1), "environments stepped together (online)");
+  options.integer("num_envs", num_envs, between(1, 4096), "environments stepped together (online)");
   options.integer("eval_episodes", eval_episodes, at_least(0),
                   "episodes of an evaluation; 0 evaluates never");
   options.integer("eval_interval", eval_interval, at_least(1), "updates between evaluations");

@@ -102,11 +102,13 @@ Checkpoint find_checkpoint(const std::string& given,
   }
   if (files.exists(run_or_checkpoint + "/checkpoints")) {
     const CheckpointStore store(files, run_or_checkpoint + "/checkpoints");
-    if (auto checkpoint = store.load_newest(warn)) return std::move(*checkpoint);
+    if (auto checkpoint = store.load_newest(warn, CheckpointUse::acting)) {
+      return std::move(*checkpoint);
+    }
     throw Error(ErrorKind::checkpoint, {run_or_checkpoint, 0, ""},
                 "this run has no checkpoint yet");
   }
-  return load_checkpoint(files, run_or_checkpoint);
+  return load_checkpoint(files, run_or_checkpoint, CheckpointUse::acting);
 }
 
 }  // namespace rl_training

@@ -22,14 +22,6 @@ void check_dataset_size(const BudgetOptions& options, int64_t rows) {
                   ")");
 }
 
-void check_capacity(const BudgetOptions& options, int64_t capacity) {
-  if (capacity >= options.min_buffer_size) return;
-  throw Error(ErrorKind::config, {"", 0, "algo_kwargs.min_buffer_size"},
-              "more than the buffer holds (expected at most buffer_capacity " +
-                  std::to_string(capacity) + ", got " + std::to_string(options.min_buffer_size) +
-                  ")");
-}
-
 void limit_updates(Budget& budget, const BudgetOptions& options) {
   const auto limit = [&](int64_t updates, const char* reason) {
     if (updates >= budget.updates) return;
@@ -63,11 +55,7 @@ int64_t OnlinePlan::updates_until(int64_t step) const {
 
 Budget plan_online_budget(const BudgetOptions& options, const OnlinePlan& plan, int64_t rows,
                           int64_t batch_size) {
-  if (plan.after_offline) {
-    check_dataset_size(options, rows);
-  } else {
-    check_capacity(options, rows);
-  }
+  if (plan.after_offline) check_dataset_size(options, rows);
   Budget budget;
   budget.epoch_updates = (rows + batch_size - 1) / batch_size;
   budget.updates = plan.pretrain_updates + plan.updates_until(plan.env_steps);

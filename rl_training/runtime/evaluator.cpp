@@ -31,7 +31,8 @@ Evaluator::Evaluator(std::string env_id, int64_t episodes, uint64_t seed, Thread
       pool_(pool),
       options_(std::move(options)) {}
 
-EvaluationResult Evaluator::run(Algorithm& algorithm, const ObsNormalizer& normalizer) const {
+EvaluationResult Evaluator::run(Algorithm& algorithm, const ObsNormalizer& normalizer,
+                                bool (*stop)()) const {
   VectorEnv envs(env_id_, episodes_, seed_, "eval", pool_, options_);
   const int64_t obs_dim = envs.spec().obs_dim;
   const GoalTask* goals = envs.goal_task();
@@ -43,6 +44,10 @@ EvaluationResult Evaluator::run(Algorithm& algorithm, const ObsNormalizer& norma
   int64_t left = episodes_, reached = 0;
   envs.reset();
   while (left > 0) {
+    if (stop != nullptr && stop()) {
+      result.cut_short = true;
+      return result;
+    }
     for (int64_t i = 0; i < episodes_; ++i) {
       normalizer.apply(envs.obs().data() + i * obs_dim, obs.data_ptr<float>() + i * obs_dim);
     }

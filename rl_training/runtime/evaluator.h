@@ -15,6 +15,7 @@ struct EvaluationResult {
   double return_mean = 0, return_std = 0, length_mean = 0;  // population std over episodes
   std::optional<double> success_rate;      // of tasks with goals: episodes that reached theirs
   std::optional<double> normalized_score;  // of the mean, where the task has reference scores
+  bool cut_short = false;                  // then the rest says nothing
 };
 
 // Plays whole episodes with the greedy policy, all at once as one batch. It has a stream of its
@@ -24,7 +25,9 @@ class Evaluator {
   Evaluator(std::string env_id, int64_t episodes, uint64_t seed, ThreadPool* pool,
             EnvOptions options = {});
 
-  EvaluationResult run(Algorithm& algorithm, const ObsNormalizer& normalizer) const;
+  // `stop` is asked after each step; an evaluation that is cut short leaves no trace.
+  EvaluationResult run(Algorithm& algorithm, const ObsNormalizer& normalizer,
+                       bool (*stop)() = nullptr) const;
 
  private:
   std::string env_id_;

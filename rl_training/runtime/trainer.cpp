@@ -31,7 +31,13 @@ int64_t Trainer::length() const {
 
 bool Trainer::spent() const {
   if (position() >= length()) return true;
-  return update_ >= options_.budget.updates && options_.budget.reason != "total_timesteps";
+  return !ended_by().empty();
+}
+
+std::string Trainer::ended_by() const {
+  if (early_stopping_.stopped()) return "early_stopping";
+  const auto& budget = options_.budget;
+  return update_ >= budget.updates && budget.reason != "total_timesteps" ? budget.reason : "";
 }
 
 TrainProgress Trainer::progress() const { return {update_, position(), length(), global_step()}; }
@@ -85,62 +91,72 @@ Metrics Trainer::advance(const Callbacks& callbacks) {
   return metrics;
 }
 
-TrainSummary Trainer::run(RunSink& sink, const Callbacks& callbacks) {
-  TrainSummary summary;
-  Json last = last_row_.empty() ? Json::object() : Json::parse(last_row_);
-  const auto remember = [&](const Json& row) {
-    last.update(row);
-    last_row_ = last.dump();
-    sink.log(row);
-  };
-  if (callbacks.on_train_start) callbacks.on_train_start(progress());
+// False when a signal cut it short.
+bool Trainer::evaluate_before_training(RunSink& sink, const Callbacks& callbacks) {
   if (!evaluated_before_training_ && parts_.evaluator != nullptr) {
     Json row = make_row({}, lr_scale());
-    evaluate(row, callbacks);
-    remember(row);
+    if (!evaluate(row, callbacks)) return false;
+    remember(row, sink);
   }
   evaluated_before_training_ = true;
+  return true;
+}
 
-  while (!spent() && !early_stopping_.stopped()) {
+void Trainer::remember(const Json& row, RunSink& sink) {
+  last_.update(row);
+  sink.log(row);
+}
+
+void Trainer::log(Json& row, RunSink& sink) {
+  add_online_columns(row);
+  const auto& metric = early_stopping_.options().metric;
+  if (row.contains(metric) && row[metric].is_number()) {
+    early_stopping_.observe(row[metric].get<double>(), position());
+  }
+  remember(row, sink);
+}
+
+TrainSummary Trainer::run(RunSink& sink, const Callbacks& callbacks) {
+  if (callbacks.on_train_start) callbacks.on_train_start(progress());
+  bool stop = !evaluate_before_training(sink, callbacks);
+  if (stop) sink.checkpoint(position(), /*best=*/false);
+
+  while (!stop && (!spent() || !waiting_row_.empty())) {
+    const bool waited = !waiting_row_.empty();
     const double scale = lr_scale();
-    const Metrics metrics = advance(callbacks);
+    const Metrics metrics = waited ? Metrics() : advance(callbacks);
 
     bool best = false;
-    const bool evaluation_due = parts_.evaluator != nullptr && due(options_.eval_interval);
+    const bool evaluation_due =
+        waited || (parts_.evaluator != nullptr && due(options_.eval_interval));
     const bool log_due = due(options_.log_interval) || evaluation_due;
-    const bool checkpoint_due = due(options_.checkpoint_interval);
+    const bool checkpoint_due = waited || due(options_.checkpoint_interval);
     if (log_due || checkpoint_due) {
-      Json row = make_row(metrics, scale);
+      Json row = waited ? Json::parse(waiting_row_) : make_row(metrics, scale);
       check_health(row);
-      if (evaluation_due) best = evaluate(row, callbacks);
-      if (log_due) {
-        add_online_columns(row);
-        const auto& metric = early_stopping_.options().metric;
-        if (row.contains(metric) && row[metric].is_number()) {
-          early_stopping_.observe(row[metric].get<double>(), position());
-        }
-        remember(row);
+      waiting_row_.clear();
+      if (evaluation_due) {
+        const auto result = evaluate(row, callbacks);
+        if (!result) waiting_row_ = row.dump();
+        best = result.value_or(false);
       }
+      if (log_due && waiting_row_.empty()) log(row, sink);
     }
-    const bool stop = StopSignal::received() != 0;
+    stop = StopSignal::received() != 0;
     if (stop && !log_due && !checkpoint_due) check_health(make_row(metrics, scale));
     if (checkpoint_due || best || stop || early_stopping_.stopped()) {
       sink.checkpoint(position(), best);
     }
-    if (stop) {
-      summary.stop_reason = "signal";
-      break;
-    }
   }
-  if (summary.stop_reason.empty()) {
-    const bool all_updates = update_ >= options_.budget.updates;
-    summary.stop_reason = early_stopping_.stopped() ? "early_stopping"
-                          : all_updates             ? options_.budget.reason
+  TrainSummary summary;
+  const bool all_updates = update_ >= options_.budget.updates;
+  summary.stop_reason = stop                        ? "signal"
+                        : early_stopping_.stopped() ? "early_stopping"
+                        : all_updates               ? options_.budget.reason
                                                     : "total_timesteps";
-  }
   summary.update_count = update_;
   summary.global_step = global_step();
-  summary.metrics = last;
+  summary.metrics = last_;
   if (callbacks.on_train_end) callbacks.on_train_end(summary);
   return summary;
 }
@@ -189,9 +205,11 @@ void Trainer::check_health(const Json& row) const {
                   "and parameters: try a smaller learning_rate or check the rewards)");
 }
 
-// True when this is the best return so far.
-bool Trainer::evaluate(Json& row, const Callbacks& callbacks) {
-  const auto result = parts_.evaluator->run(*parts_.algorithm, *parts_.normalizer);
+// True when this is the best return so far; nothing when a signal cut it short.
+std::optional<bool> Trainer::evaluate(Json& row, const Callbacks& callbacks) {
+  const auto result = parts_.evaluator->run(*parts_.algorithm, *parts_.normalizer,
+                                            [] { return StopSignal::received() != 0; });
+  if (result.cut_short) return std::nullopt;
   row["eval_return_mean"] = json_number(result.return_mean);
   row["eval_return_std"] = json_number(result.return_std);
   row["eval_length_mean"] = json_number(result.length_mean);
@@ -211,7 +229,10 @@ void Trainer::visit_state(StateVisitor& state) {
   state.scalar("evaluated_before_training", evaluated_before_training_);
   state.scalar("has_best", has_best_);
   state.scalar("best_return", best_return_);
-  state.text("last_row", last_row_);
+  state.text("waiting_row", waiting_row_);
+  std::string last = last_.empty() ? "" : last_.dump();
+  state.text("last_row", last);
+  last_ = last.empty() ? Json::object() : Json::parse(last);
 }
 
 }  // namespace rl_training

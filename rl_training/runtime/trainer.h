@@ -52,6 +52,8 @@ class Trainer {
   // From the present state to the end of the budget, an early stop, or a signal.
   TrainSummary run(RunSink& sink, const Callbacks& callbacks);
   int64_t update_count() const { return update_; }
+  // The key of a limit other than the run's length that has ended it; "": none has.
+  std::string ended_by() const;
   // Where the loop stands: updates offline; online, updates of pre-training and then environment
   // steps. Checkpoints are named by it.
   int64_t position() const;
@@ -71,7 +73,10 @@ class Trainer {
   void add_online_columns(Json& row);
   Json make_row(const Metrics& metrics, double lr_scale) const;
   void check_health(const Json& row) const;
-  bool evaluate(Json& row, const Callbacks& callbacks);
+  std::optional<bool> evaluate(Json& row, const Callbacks& callbacks);
+  bool evaluate_before_training(RunSink& sink, const Callbacks& callbacks);
+  void remember(const Json& row, RunSink& sink);
+  void log(Json& row, RunSink& sink);
 
   TrainerParts parts_;
   TrainerOptions options_;
@@ -82,7 +87,9 @@ class Trainer {
   bool evaluated_before_training_ = false;
   bool has_best_ = false;
   double best_return_ = 0.0;
-  std::string last_row_;  // JSON text: a finished run that is resumed reports the same metrics
+  // A row that waits for its evaluation, which a signal cut short: it is made when the run goes on.
+  std::string waiting_row_;
+  Json last_ = Json::object();  // a finished run that is resumed reports the same metrics
 };
 
 }  // namespace rl_training

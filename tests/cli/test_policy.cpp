@@ -54,6 +54,7 @@ TEST_F(Policy, EvaluateReportsRawReturns) {
   EXPECT_EQ(report["return_std"], before_["eval_return_std"]);
   EXPECT_EQ(report["length_mean"], 200.0);
   EXPECT_TRUE(report["normalized_score"].is_null());
+  EXPECT_TRUE(report["success_rate"].is_null());  // a task without goals
   EXPECT_EQ(report["checkpoint"], checkpoint_at(run_dir_, 60));
   EXPECT_EQ(report["seed"], 0);
 

@@ -65,6 +65,48 @@ TEST(Training, ReportsAndGoesOn) {
   EXPECT_EQ(more.json()["checkpoint"], run_dir + "/checkpoints/step-000000080");
 }
 
+// What is printed to go on with is a command that goes on.
+TEST(Training, TheNextCommandFitsTheRun) {
+  const TemporaryDirectory directory;
+  const auto hint_of = [&](const char* name, const std::vector<std::string>& more) -> std::string {
+    auto arguments = tiny_training(directory / name, more);
+    std::erase(arguments, "--json");
+    const auto result = run(arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    const auto at = result.out.find(" resume ");
+    if (at == std::string::npos) return "";
+    const auto line = result.out.substr(at, result.out.find('\n', at) - at);
+    return line.substr(line.find("--"));
+  };
+  EXPECT_EQ(hint_of("offline", {}), "--total-timesteps 120");
+  EXPECT_EQ(hint_of("online", {"--set", "online=30"}), "--online 60");
+  EXPECT_EQ(hint_of("limited", {"--set", "max_updates=40"}), "");  // it stays finished
+}
+
+TEST(Training, OptionsAreNamedInTheirErrors) {
+  const TemporaryDirectory directory;
+  const auto error_of = [&](const char* option, const char* value) {
+    const auto result = run(tiny_training(directory / "runs", {option, value}));
+    EXPECT_EQ(result.exit_code, 2);
+    return result.err;
+  };
+  EXPECT_TRUE(error_of("--total-timesteps", "0").starts_with("error: --total-timesteps: "));
+  EXPECT_TRUE(error_of("--threads", "-1").starts_with("error: --threads: "));
+}
+
+TEST(Training, AGoalTaskReportsItsSuccess) {
+  const TemporaryDirectory directory;
+  const auto made =
+      run({"train", "--config", "sac/pointgoal-her", "--output-dir", directory / "runs",
+           "--total-timesteps", "100", "--set", "hidden_sizes=[8]", "--json"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const auto report = run({"evaluate", made.json()["run_dir"], "--episodes", "3", "--json"}).json();
+  EXPECT_GE(report["success_rate"], 0.0);
+  EXPECT_LE(report["success_rate"], 1.0);
+  const auto text = run({"evaluate", made.json()["run_dir"], "--episodes", "3"}).out;
+  EXPECT_NE(text.find("reached the goal"), std::string::npos) << text;
+}
+
 TEST(Training, SeveralSeedsMakeSeveralRuns) {
   const TemporaryDirectory directory;
   const auto result =

@@ -110,6 +110,51 @@ TEST_F(CheckpointFilesTest, DamageToASharedFileIsNeverPassedOver) {
   EXPECT_THROW(load(), Error);
 }
 
+// A policy acts without them.
+TEST_F(CheckpointFilesTest, AreNotLookedAtForActing) {
+  save(1, {file_of("a.rows", "first")});
+  write_all(path("step-000000001/a.rows"), "fjrst");
+  const auto checkpoint = store.load_newest([](const std::string&) {}, CheckpointUse::acting);
+  ASSERT_TRUE(checkpoint.has_value());
+  EXPECT_TRUE(checkpoint->files.empty());
+  EXPECT_THROW(load(), Error);
+}
+
+TEST_F(CheckpointFilesTest, LinksPipesAndDevicesAreRefused) {
+  for (const char* name : {"manifest.json", "tensors.safetensors", "a.rows"}) {
+    save(1, {file_of("a.rows", "first")});
+    const auto file = path("step-000000001/") + name;
+    fs::rename(file, directory / "elsewhere");
+    const auto error = [&]() -> std::string {
+      try {
+        load_checkpoint(posix_file_system(), path("step-000000001"));
+      } catch (const Error& e) {
+        EXPECT_EQ(e.exit_code(), 4);
+        return e.what();
+      }
+      return "no error";
+    };
+    EXPECT_NE(error(), "no error") << name;             // it is missing
+    fs::create_symlink(directory / "elsewhere", file);  // the right bytes, in another place
+    EXPECT_NE(error().find("not a regular file"), std::string::npos) << error();
+    fs::remove(file);
+    fs::create_symlink("/dev/zero", file);
+    EXPECT_NE(error().find("not a regular file"), std::string::npos) << error();
+    fs::remove(file);
+    ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);  // nobody ever writes there
+    EXPECT_NE(error().find("not a regular file"), std::string::npos) << error();
+  }
+}
+
+TEST_F(CheckpointFilesTest, CopiesAreTheSameCheckpoint) {
+  store.save(7, {}, {{"config_hash", "abc"}}, false, {file_of("a.rows", "first")});
+  const auto original = load();
+  copy_checkpoint(posix_file_system(), *original, path("best"));
+  for (const char* name : {"manifest.json", "tensors.safetensors", "a.rows"}) {
+    EXPECT_EQ(read_all(path("best/") + name), read_all(path("step-000000007/") + name)) << name;
+  }
+}
+
 TEST_F(CheckpointFilesTest, NamesThatLeadElsewhereAreRefused) {
   save(1, {file_of("a.rows", "first")});
   const auto manifest = path("step-000000001/manifest.json");

@@ -130,6 +130,34 @@ TEST_F(OnlineRunTest, ADamagedRowsFileLeadsToTheOlderCheckpoint) {
   EXPECT_EQ(outcome(again), expected);
 }
 
+// A manifest that leaves the first of the rows out is whole, and its buffer is not.
+TEST_F(OnlineRunTest, RowsThatAreNotThereAreMissed) {
+  auto made = config("sac", {"buffer_capacity=1000", "learning_starts=1000"});
+  TrainedPolicy policy(made);
+  OnlineSetup setup(made, policy, nullptr, {});
+  Checkpoint checkpoint;
+  for (const char* name : {"first", "second"}) {
+    for (int i = 0; i < 3; ++i) setup.collector().step();
+    fs::create_directory(directory_ / name);
+    checkpoint.files = setup.checkpoint_files();
+    for (const auto& file : checkpoint.files) {
+      write_all(directory_ / (std::string(name) + "/" + file.name), file.bytes());
+    }
+    setup.saved_in(directory_ / name);
+  }
+  ASSERT_EQ(checkpoint.files.size(), 2u);
+  OnlineSetup whole(made, policy, nullptr, {});
+  EXPECT_NO_THROW(whole.load_rows(checkpoint));
+  checkpoint.files.erase(checkpoint.files.begin());
+  OnlineSetup part(made, policy, nullptr, {});
+  try {
+    part.load_rows(checkpoint);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_code(), 4);
+  }
+}
+
 // Somebody takes the earlier checkpoints away while training goes on: all rows are in memory, too.
 TEST_F(OnlineRunTest, RowsAreWrittenAnewWhenTheirFilesAreGone) {
   const auto made = config("sac", {"buffer_capacity=1000"});
@@ -414,6 +442,7 @@ TEST(OnlineConfig, WrongValuesAreRefusedByName) {
       {"sac/pendulum", "gradient_updates_per_step=0"},
       {"sac/pendulum", "buffer_capacity=99"},
       {"sac/pendulum", "alpha=-1"},
+      {"sac/pendulum", "min_buffer_size=100001"},
       {"sac/pendulum", "her=future"},
       {"sac/pendulum", "dataset_kind=random"},
       {"sac/pendulum", "num_critics=2"},
@@ -440,6 +469,12 @@ TEST(OnlineConfig, WrongValuesAreRefusedByName) {
     EXPECT_NE(error_of(name, {assignment}).find("algo_kwargs." + key + ": "), std::string::npos)
         << name << " " << assignment << ": " << error_of(name, {assignment});
   }
+}
+
+TEST(OnlineConfig, EnvironmentsFitIntoTheBuffer) {
+  EXPECT_NE(error_of("sac/pendulum", {"num_envs=4097"}).find("num_envs"), std::string::npos);
+  const auto small = error_of("sac/pendulum", {"num_envs=200", "buffer_capacity=150"});
+  EXPECT_NE(small.find("expected at least num_envs 200, got 150"), std::string::npos) << small;
 }
 
 TEST(OnlineConfig, HindsightKeysAreChecked) {

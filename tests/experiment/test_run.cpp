@@ -180,6 +180,75 @@ TEST_F(RunTest, TheNewestCheckpointGoesOnInPlace) {
   }
 }
 
+struct Killed {};
+
+Callbacks kill_at(int64_t update) {
+  Callbacks callbacks;
+  callbacks.on_update_end = [update](const TrainProgress& progress, const Metrics&) {
+    if (progress.update_count >= update) throw Killed{};
+  };
+  return callbacks;
+}
+
+// Killed before it has written a checkpoint on the way, it must know how far it was to go.
+TEST_F(RunTest, AKilledExtensionIsNotForgotten) {
+  const auto whole = train({"total_timesteps=80"});
+  const auto first = train();
+  EXPECT_THROW(Run::resume(first.run_dir, {80, {}}, context())->train(kill_at(62)), Killed);
+  const auto more = Run::resume(first.run_dir, {}, context())->train();
+  EXPECT_EQ(more.summary.update_count, 80);
+  EXPECT_TRUE(tensors_of(more.checkpoint) == tensors_of(whole.checkpoint));
+  EXPECT_EQ(read_all(more.run_dir + "/metrics.jsonl"), read_all(whole.run_dir + "/metrics.jsonl"));
+}
+
+// Nor may a branch begin again from nothing, and the best so far is its own, too.
+TEST_F(RunTest, AKilledBranchGoesOnFromWhereItBranchedOff) {
+  const auto old = train({"checkpoint_interval=20"});
+  auto branch = Run::resume(old.run_dir + "/checkpoints/step-000000040", {}, context());
+  const auto path = branch->path();
+  EXPECT_THROW(branch->train(kill_at(42)), Killed);
+  branch.reset();
+  const auto best = Json::parse(read_all(old.run_dir + "/checkpoints/best/manifest.json"));
+  EXPECT_EQ(fs::exists(path + "/checkpoints/best"), best["step"] <= 40);
+  const auto more = Run::resume(path, {}, context())->train();
+  EXPECT_EQ(more.run_dir, path);
+  EXPECT_TRUE(tensors_of(more.checkpoint) == tensors_of(old.checkpoint));
+  EXPECT_EQ(read_all(path + "/metrics.jsonl"), read_all(old.run_dir + "/metrics.jsonl"));
+  EXPECT_TRUE(tensors_of(path + "/checkpoints/best") ==
+              tensors_of(old.run_dir + "/checkpoints/best"));
+
+  const auto of_best = Run::resume(old.run_dir + "/checkpoints/best", {}, context());
+  EXPECT_TRUE(tensors_of(of_best->path() + "/checkpoints/best") ==
+              tensors_of(old.run_dir + "/checkpoints/best"));
+  EXPECT_TRUE(warnings_.empty()) << warnings_[0];
+}
+
+TEST_F(RunTest, WithoutAnyCheckpointItSaysThatItStartsAgain) {
+  const auto result = train();
+  fs::remove_all(result.run_dir + "/checkpoints");
+  EXPECT_EQ(Run::resume(result.run_dir, {}, context())->train().summary.update_count, 60);
+  ASSERT_EQ(warnings_.size(), 1u);
+  EXPECT_NE(warnings_[0].find("has no checkpoint"), std::string::npos) << warnings_[0];
+}
+
+// Nothing would happen there, so it is refused, and nothing is written.
+TEST_F(RunTest, AnEndedRunDoesNotGoOnline) {
+  for (const char* limit :
+       {"max_updates=30", "early_stopping={metric: critic_loss, target_value: -1000}"}) {
+    const auto result = train({limit});
+    EXPECT_LT(result.summary.update_count, 60);
+    const auto before = read_all(result.run_dir + "/config.yaml");
+    try {
+      Run::resume(result.run_dir, {{}, {}, 20}, context());
+      FAIL() << limit;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.exit_code(), 2);
+      EXPECT_NE(std::string(error.what()).find(result.summary.stop_reason), std::string::npos);
+    }
+    EXPECT_EQ(read_all(result.run_dir + "/config.yaml"), before);
+  }
+}
+
 TEST_F(RunTest, ASavedStateGoesOnWithoutItsRun) {
   const auto run = Run::start(config(), context());
   run->train();

@@ -154,6 +154,48 @@ TEST(Trainer, ASignalEndsItWithACheckpoint) {
   EXPECT_EQ(t.run().update_count, 100);  // an old signal does not stop later training
 }
 
+// The evaluation that was due is made by whoever goes on: the same rows in the end. Signals come in
+// the update before an evaluation and in evaluations themselves, also in the one before training.
+TEST(Trainer, ASignalDoesNotWaitForAnEvaluation) {
+  const auto configure = [](FakeTraining& t) {
+    t.evaluate_every(4);
+    t.options.log_interval = 3;
+    t.options.checkpoint_interval = 100;
+    t.algorithm.action = [](int64_t update) { return 0.01f * static_cast<float>(update); };
+  };
+  FakeTraining straight(10);
+  configure(straight);
+  const auto expected = straight.run();
+  for (const int64_t at : {0, 4, 8, 10}) {
+    SCOPED_TRACE(at);
+    FakeTraining first(10);
+    configure(first);
+    MemoryState saved;
+    first.sink.on_checkpoint = [&] { saved.save(first); };
+    {
+      const StopSignal signals;
+      first.algorithm.action = [&](int64_t update) {
+        if (update == at && StopSignal::received() == 0) ::raise(SIGINT);
+        return 0.01f * static_cast<float>(update);
+      };
+      const auto summary = first.run();
+      EXPECT_EQ(summary.stop_reason, "signal");
+      EXPECT_EQ(summary.update_count, at);
+      for (const auto& row : first.sink.rows) EXPECT_NE(row["update_count"], at);
+    }
+    FakeTraining second(10);
+    configure(second);
+    second.make_trainer();
+    saved.restore(second);
+    const auto summary = second.run();
+    EXPECT_EQ(summary.stop_reason, expected.stop_reason);
+    EXPECT_EQ(summary.metrics, expected.metrics);
+    auto rows = first.sink.rows;
+    rows.insert(rows.end(), second.sink.rows.begin(), second.sink.rows.end());
+    EXPECT_EQ(rows, straight.sink.rows);
+  }
+}
+
 // A training that stops early, with everything in its state that there can be.
 void configure_eventful(FakeTraining& t) {
   t.evaluate_every(4);

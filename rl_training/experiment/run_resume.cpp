@@ -1,0 +1,188 @@
+// Going on with a run: from which checkpoint, in which directory, and what may be changed.
+#include <filesystem>
+
+#include "rl_training/experiment/run.h"
+#include "rl_training/experiment/state_archive.h"
+#include "rl_training/experiment/yaml_reader.h"
+#include "rl_training/experiment/yaml_writer.h"
+#include "rl_training/util/file_system.h"
+
+namespace rl_training {
+namespace {
+
+// The run that a path to resume from belongs to ("" for a checkpoint outside any), and whether
+// training goes on in its directory. From a checkpoint it does so only if that is the newest one:
+// otherwise newer work would be overwritten.
+struct Origin {
+  std::string run;
+  bool in_place = false;
+};
+
+Origin find_origin(FileSystem& files, const std::string& given) {
+  if (!files.exists(given)) {
+    throw Error(ErrorKind::io, {given, 0, ""}, "no such run or checkpoint directory");
+  }
+  if (files.exists(given + "/config.yaml")) return {given, true};
+  const auto path = std::filesystem::path(given).lexically_normal();
+  if (path.parent_path().filename() != "checkpoints") return {};
+  Origin origin;
+  origin.run = path.parent_path().parent_path().string();
+  if (origin.run.empty()) origin.run = ".";
+  const auto all = CheckpointStore(files, origin.run + "/checkpoints").list();
+  origin.in_place =
+      !all.empty() && std::filesystem::path(all.back().path).filename() == path.filename();
+  return origin;
+}
+
+void go_online(TrainConfig& config, int64_t env_steps) {
+  if (config.algorithm->online() != nullptr) {
+    throw Error(ErrorKind::config, {"--online", 0, ""},
+                config.algo + " learns online already (expected --total-timesteps N)");
+  }
+  config.goes_online = true;
+  config.online_timesteps = env_steps;
+}
+
+TrainConfig changed_config(TrainConfig config, const ResumeChanges& changes) {
+  if (changes.total_timesteps) config.total_timesteps = *changes.total_timesteps;
+  if (changes.online_timesteps) go_online(config, *changes.online_timesteps);
+  if (changes.threads) config.threads = *changes.threads;
+  return config;
+}
+
+bool same_length(const TrainConfig& a, const TrainConfig& b) {
+  return a.total_timesteps == b.total_timesteps && a.goes_online == b.goes_online &&
+         (!a.goes_online || a.online_timesteps == b.online_timesteps);
+}
+
+// Updates from the dataset can be changed as long as there was no environment step; afterwards the
+// run would go back to them, and its checkpoints would be named by less than is done.
+void check_new_length(const Checkpoint& checkpoint, const TrainConfig& before,
+                      const TrainConfig& config) {
+  if (!config.goes_online || config.total_timesteps == before.total_timesteps) return;
+  const ErrorPlace place = {"--total-timesteps", 0, ""};
+  if (before.goes_online && checkpoint.step > before.total_timesteps) {
+    throw Error(ErrorKind::config, place,
+                "this run learns in its environment by now (expected --online N, environment "
+                "steps)");
+  }
+  if (config.total_timesteps < checkpoint.step) {
+    throw Error(ErrorKind::config, place,
+                "fewer updates from the dataset than are done (expected at least " +
+                    std::to_string(checkpoint.step) + ", got " +
+                    std::to_string(config.total_timesteps) + ")");
+  }
+}
+
+void check_fingerprint(const Checkpoint& checkpoint, const std::string& fingerprint) {
+  const auto expected = checkpoint.manifest.value("dataset_fingerprint", "");
+  if (expected == fingerprint) return;
+  if (expected.empty()) {
+    throw Error(ErrorKind::checkpoint, {checkpoint.path, 0, ""},
+                "holds a policy only: it can act, but not be trained on");
+  }
+  throw Error(ErrorKind::data, {checkpoint.path, 0, "dataset_fingerprint"},
+              "the dataset is not the one this run was trained on (expected " + expected +
+                  ", got " + fingerprint + ")");
+}
+
+}  // namespace
+
+std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const ResumeChanges& changes,
+                                 RunContext context) {
+  auto& files = posix_file_system();
+  const auto given = without_slash(run_or_checkpoint);
+  const auto origin = find_origin(files, given);
+  std::optional<RunDirectory> directory;
+  if (origin.in_place) {  // the lock comes first: a live run may be writing there
+    directory = RunDirectory::open(files, origin.run);
+    CheckpointStore(files, directory->file("checkpoints")).remove_leftovers();
+  }
+  const auto checkpoint =
+      given == origin.run ? CheckpointStore(files, given + "/checkpoints").load_newest(context.warn)
+                          : std::optional(load_checkpoint(files, given));
+  const auto config_file = given + "/config.yaml";
+  if (!checkpoint) {
+    context.warn("warning: " + given + " has no checkpoint: training starts from its beginning");
+  }
+  const auto before = checkpoint
+                          ? config_of(*checkpoint)
+                          : read_train_config(read_yaml(files.read_file(config_file), config_file));
+  const auto config = changed_config(before, changes);
+  if (checkpoint) check_new_length(*checkpoint, before, config);
+
+  auto data = load_run_data(config, context.warn);
+  if (checkpoint) {
+    check_fingerprint(*checkpoint, data.rows ? data.rows->fingerprint() : kNoDataset);
+  }
+  const auto yaml = write_yaml(write_train_config(config));
+  const bool has_logs = origin.in_place || files.exists(origin.run + "/metrics.jsonl");
+  if (!directory) {
+    directory = RunDirectory::create(files, config.output_dir, config.algo, config.env_id,
+                                     static_cast<uint64_t>(config.seed), yaml);
+    for (const char* name : {"metrics.jsonl", "metrics.csv"}) {
+      if (has_logs)
+        files.write_file(directory->file(name), files.read_file(origin.run + "/" + name));
+    }
+  }
+  std::unique_ptr<Run> run(
+      new Run(config, std::move(data), std::move(*directory), std::move(context)));
+  if (checkpoint) run->load(*checkpoint);
+  run->check_going_on(changes);
+  write_file_atomically(files, run->directory_.file("config.yaml"), yaml);
+  run->continue_logs(has_logs);
+  if (checkpoint && !origin.in_place) run->inherit_best(origin.run, checkpoint->step);
+  // A kill must bring back neither the old length nor the beginning.
+  if (checkpoint && (!origin.in_place || !same_length(config, before))) {
+    run->save_checkpoint_of(checkpoint->step, /*best=*/false);
+  }
+  return run;
+}
+
+void Run::continue_logs(bool has_logs) {
+  if (!has_logs) metric_log_.start_empty();
+  metric_log_.restore();
+  const int64_t from = trainer_->position();
+  timed_update_ = trainer_->update_count();
+  tensorboard_ = std::make_unique<TensorBoardLog>(directory_.file("tensorboard"), from);
+  write_metadata(from);
+}
+
+// A run that another limit ended has nothing left to do in its environment.
+void Run::check_going_on(const ResumeChanges& changes) const {
+  const auto ended_by = trainer_->ended_by();
+  if (!changes.online_timesteps || ended_by.empty()) return;
+  throw Error(ErrorKind::config, {"--online", 0, ""},
+              ended_by +
+                  " ended this run (expected one that made its total_timesteps updates; a "
+                  "checkpoint from before the end goes on in a new run)");
+}
+
+// The best evaluation before the checkpoint that a branch starts from is the branch's, too.
+void Run::inherit_best(const std::string& origin, int64_t step) {
+  auto& files = posix_file_system();
+  const auto path = origin + "/checkpoints/best";
+  if (origin.empty() || !files.exists(path)) return;
+  try {
+    const auto best = load_checkpoint(files, path);
+    if (best.step > step) return;
+    files.make_directories(directory_.file("checkpoints"));
+    copy_checkpoint(files, best, directory_.file("checkpoints") + "/best");
+  } catch (const Error& error) {
+    context_.warn("warning: the best checkpoint was not taken over (" + std::string(error.what()) +
+                  ")");
+  }
+}
+
+void Run::load(const Checkpoint& checkpoint) {
+  // A run that goes online only now begins with an empty buffer and fresh environments.
+  const bool was_online = config_of(checkpoint).online() != nullptr;
+  if (was_online) online_->load_rows(checkpoint);
+  auto online = was_online ? nullptr : std::move(online_);
+  load_state(checkpoint.entries, checkpoint.path,
+             [this](StateVisitor& state) { visit_state(state); });
+  if (online != nullptr) online_ = std::move(online);
+  last_checkpoint_ = checkpoint.path;
+}
+
+}  // namespace rl_training
