@@ -4,9 +4,10 @@
 #
 #   JOBS=2 SEEDS="0 1 2 3 4" OUTPUT=runs/online_results scripts/online_results.sh [GROUP...]
 #
-# Groups: pendulum, goal, hopper. The last one needs a file of prior data in HOPPER_MEDIUM (D4RL
+# Groups: pendulum, goal, fine_tuning (2,000 updates from data, then 5,000 environment steps) and hopper.
+# The last two are left out unless they are asked for. The last one needs a file of prior data in HOPPER_MEDIUM (D4RL
 # layout), takes 50,000 steps and 5 updates a step for RLPD in place of 20, so that a seed is done in
-# about an hour; it is left out unless it is asked for. STEPS shortens the runs for a trial, into
+# about an hour. STEPS shortens the runs for a trial, into
 # another OUTPUT: what is done counts as complete.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -20,6 +21,7 @@ declare -A configs=(
   [pendulum]="sac/pendulum td3/pendulum ddpg/pendulum redq/pendulum tqc/pendulum rlpd/pendulum
     rlpd/pendulum-narrow"
   [goal]="sac/pointgoal-her sac/pointgoal-plain td3/pointgoal-her td3/pointgoal-plain"
+  [fine_tuning]="awac/pendulum iql/pendulum cql/pendulum td3_bc/pendulum rebrac/pendulum"
   [hopper]="sac/hopper rlpd/hopper"
 )
 groups=${*:-pendulum goal}
@@ -27,6 +29,9 @@ groups=${*:-pendulum goal}
 # What a config is given beyond its own settings.
 changes_of() {
   case "$1" in
+    awac/* | iql/* | cql/* | td3_bc/* | rebrac/*)
+      echo "--total-timesteps 2000 --set online=5000 --set eval_interval=1000"
+      ;;
     rlpd/hopper) echo "--set gradient_updates_per_step=5 --set dataset_path=$HOPPER_MEDIUM" ;;
   esac
 }
@@ -96,8 +101,32 @@ table_of() {
   done
 }
 
+# returns before, between and after the two parts of a run
+table_of_fine_tuning() {
+  printf '\n| config | seed | before | after the data | after the environment |\n'
+  printf '|---|---|---|---|---|\n'
+  local config seed place
+  for config in ${configs[fine_tuning]}; do
+    for seed in $seeds; do
+      place=$output/${config//\//-}/seed$seed
+      [[ -e $place/done ]] || continue
+      awk -F, -v config="$config" -v seed="$seed" '
+        NR == 1 { for (i = 1; i <= NF; ++i) at[$i] = i; next }
+        $at["eval_return_mean"] == "" { next }
+        { last = $at["eval_return_mean"]; if ($at["global_step"] == 0) between = last }
+        $at["update_count"] == 0 { first = last }
+        END { printf "| %s | %s | %.1f | %.1f | %.1f |\n", config, seed, first, between, last }
+      ' "$place"/*/metrics.csv
+    done
+  done
+}
+
 {
   for group in $groups; do
+    if [[ $group == fine_tuning ]]; then
+      table_of_fine_tuning
+      continue
+    fi
     case $group in
       goal) aim="success 0.95" ;;
       hopper) aim=1000 ;;
