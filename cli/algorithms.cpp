@@ -17,31 +17,52 @@ void list_algorithms(bool json) {
   print(text_table(rows, {"name", "title", "paper"}));
 }
 
-void show_algorithm(const std::string& name, bool json) {
-  const auto& info = find_algorithm(name);
-  auto config = default_config(name);
-  const auto options =
-      list_options([&](OptionVisitor& visitor) { config.visit_algo_kwargs(visitor); });
+Json json_of(const std::vector<OptionRow>& options) {
   Json list = Json::array();
-  std::vector<std::vector<std::string>> rows;
   for (const auto& option : options) {
     list.push_back({{"key", option.key},
                     {"type", option.type},
                     {"default", option.default_value},
                     {"range", option.range},
                     {"meaning", option.meaning}});
-    rows.push_back({option.key, option.default_value, option.range, option.meaning});
   }
+  return list;
+}
+
+std::string table_of(const std::vector<OptionRow>& options) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& option : options) {
+    // A long list of names would push the last column out of sight: it goes there itself.
+    const bool wide = option.range.size() > 40;
+    rows.push_back({option.key, option.default_value, wide ? "a name" : option.range,
+                    wide ? option.meaning + ": " + option.range : option.meaning});
+  }
+  return text_table(rows, {"key", "default", "range", "meaning"});
+}
+
+void show_algorithm(const std::string& name, bool json) {
+  const auto& info = find_algorithm(name);
+  auto config = default_config(name);
+  const auto options =
+      list_options([&](OptionVisitor& visitor) { config.visit_algo_kwargs(visitor); });
+  // Of offline algorithms alone: how they go on in the environment.
+  auto online = list_options([&](OptionVisitor& visitor) { config.visit_top_options(visitor); });
+  std::erase_if(online, [](const OptionRow& option) { return !option.key.starts_with("online."); });
+  auto metrics = info.metrics;
+  for (auto& metric : online_metric_names(config)) metrics.push_back(std::move(metric));
   if (json) {
     return print_json({{"name", info.name},
                        {"title", info.title},
                        {"paper", info.paper},
-                       {"metrics", info.metrics},
-                       {"options", list}});
+                       {"metrics", metrics},
+                       {"options", json_of(options)},
+                       {"online_options", json_of(online)}});
   }
-  print(info.name + ": " + info.title + " (" + info.paper +
-        ")\nmetrics: " + join(info.metrics, ", ") + "\n\nkeys of algo_kwargs:\n" +
-        text_table(rows, {"key", "default", "range", "meaning"}));
+  print(info.name + ": " + info.title + " (" + info.paper + ")\nmetrics: " + join(metrics, ", ") +
+        "\n\nkeys of algo_kwargs:\n" + table_of(options));
+  if (!online.empty()) {
+    print("\nkeys that let it go on in the environment after the dataset:\n" + table_of(online));
+  }
 }
 
 }  // namespace

@@ -174,12 +174,16 @@ std::vector<std::string> metric_names(const TrainConfig& config) {
   if (has_goals(config.env_id)) names.emplace_back("eval_success_rate");
   const auto& metrics = find_algorithm(config.algo).metrics;
   names.insert(names.end(), metrics.begin(), metrics.end());
-  const auto* online = config.online();
-  if (online == nullptr) return names;
-  for (const char* name : {"buffer_size", "episodes", "train_return_mean"}) names.push_back(name);
+  for (auto& name : online_metric_names(config)) names.push_back(std::move(name));
+  return names;
+}
+
+std::vector<std::string> online_metric_names(const TrainConfig& config) {
+  if (config.online() == nullptr) return {};
+  std::vector<std::string> names = {"buffer_size", "episodes", "train_return_mean"};
   if (!config.has_dataset()) return names;
   for (const char* name : {"pretrain_updates_done", "offline_batch_size", "online_batch_size"}) {
-    names.push_back(name);
+    names.emplace_back(name);
   }
   return names;
 }

@@ -49,6 +49,9 @@ struct TrainConfig {
 // Names of all metrics that a run logs: the columns of metrics.csv.
 std::vector<std::string> metric_names(const TrainConfig& config);
 
+// Those of them that only a run has which learns from its environment.
+std::vector<std::string> online_metric_names(const TrainConfig& config);
+
 // The defaults of one algorithm.
 TrainConfig default_config(const std::string& algo);
 

@@ -33,6 +33,12 @@ std::string ranged(const char* noun, const Range& range) {
   return text.empty() ? noun : std::string(noun) + " " + text;
 }
 
+// Nothing, or the word that tables and pages have for it.
+bool is_none(const ConfigNode& node) {
+  return node.kind == ConfigNode::Kind::null ||
+         (node.kind == ConfigNode::Kind::scalar && node.text == "none");
+}
+
 template <class Number>
 std::optional<Number> parse_whole(const std::string& text) {
   Number value{};
@@ -132,7 +138,7 @@ void OptionReader::number(const char* key, std::optional<double>& value, Range r
   const auto* node = take(key);
   if (node == nullptr) return;
   value.reset();
-  if (node->kind != ConfigNode::Kind::null) value = read_number(*node, path_of(key), range);
+  if (!is_none(*node)) value = read_number(*node, path_of(key), range);
 }
 
 void OptionReader::integer(const char* key, int64_t& value, Range range, const char*) {
@@ -144,7 +150,7 @@ void OptionReader::integer(const char* key, std::optional<int64_t>& value, Range
   const auto* node = take(key);
   if (node == nullptr) return;
   value.reset();
-  if (node->kind != ConfigNode::Kind::null) value = read_integer(*node, path_of(key), range);
+  if (!is_none(*node)) value = read_integer(*node, path_of(key), range);
 }
 
 void OptionReader::flag(const char* key, bool& value, const char*) {
@@ -155,7 +161,7 @@ void OptionReader::flag(const char* key, std::optional<bool>& value, const char*
   const auto* node = take(key);
   if (node == nullptr) return;
   value.reset();
-  if (node->kind != ConfigNode::Kind::null) value = read_flag(*node, path_of(key));
+  if (!is_none(*node)) value = read_flag(*node, path_of(key));
 }
 
 void OptionReader::interval(const char* key, Interval& value, const char*) {

@@ -24,6 +24,15 @@ TEST(Information, AlgorithmsAndTheirKeys) {
   }
   EXPECT_TRUE(found);
 
+  const auto online_keys = [](const char* name) {
+    return run({"algorithms", name, "--json"}).json()["online_options"].dump();
+  };
+  EXPECT_NE(online_keys("awac").find("online.offline_batch_ratio"), std::string::npos);
+  EXPECT_EQ(online_keys("sac"), "[]");
+  const auto metrics = run({"algorithms", "rlpd", "--json"}).json()["metrics"].dump();
+  for (const char* metric : {"pretrain_updates_done", "offline_batch_size", "online_batch_size"}) {
+    EXPECT_NE(metrics.find(metric), std::string::npos) << metric;
+  }
   const auto text = run({"algorithms", "td3_bc"}).out;
   EXPECT_NE(text.find("\npolicy_delay "), std::string::npos) << text;
 }

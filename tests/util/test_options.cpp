@@ -215,6 +215,20 @@ TEST(OptionReader, NullEmptiesOptionalFields) {
   EXPECT_TRUE(options.tags.empty());
 }
 
+// The word that tables print for them.
+TEST(OptionReader, NoneEmptiesOptionalNumbers) {
+  Options options;
+  options.target = 3;
+  options.max_updates = 4;
+  const auto node = node_of({{"target", "none"}, {"max_updates", "none"}});
+  OptionReader reader(node, "");
+  options.visit_options(reader);
+  reader.finish();
+  EXPECT_FALSE(options.target.has_value());
+  EXPECT_FALSE(options.max_updates.has_value());
+  EXPECT_NE(error_of({{"gamma", "none"}}), "");  // it must have a value
+}
+
 TEST(OptionReader, Switches) {
   EXPECT_TRUE(read(plain("normalize", "true")).normalize);
   for (const char* text : {"yes", "1", "True", "on"}) {
