@@ -12,8 +12,14 @@ int check_config(const ConfigArguments& arguments, bool json) {
   if (json) {
     print_json({{"ok", true}, {"algo", config.algo}, {"env_id", config.env_id}});
   } else {
-    print("ok: " + arguments.config + " (" + config.algo + " on " + config.env_id + ", " +
-          std::to_string(config.total_timesteps) + " steps)\n");
+    const bool online = config.algorithm->online() != nullptr;
+    auto length =
+        std::to_string(config.total_timesteps) + (online ? " environment steps" : " updates");
+    if (config.goes_online) {
+      length += ", then " + std::to_string(config.online_timesteps) + " environment steps";
+    }
+    print("ok: " + arguments.config + " (" + config.algo + " on " + config.env_id + ", " + length +
+          ")\n");
   }
   return 0;
 }

@@ -57,6 +57,8 @@ TEST(Information, ConfigsAreListedCheckedAndShown) {
   const auto check = run({"config", "check", "td3_bc/pendulum", "--set", "gamma=0.5"});
   EXPECT_EQ(check.exit_code, 0);
   EXPECT_TRUE(check.out.starts_with("ok: td3_bc/pendulum")) << check.out;
+  const auto online = run({"config", "check", "td3_bc/pendulum", "--set", "online=500"}).out;
+  EXPECT_NE(online.find("10000 updates, then 500 environment steps"), std::string::npos) << online;
 
   const std::vector<std::string> show = {"config", "show", "--set", "gamma=0.5", "td3_bc/pendulum"};
   auto with_json = show;
