@@ -30,7 +30,7 @@ groups=${*:-pendulum goal}
 changes_of() {
   case "$1" in
     awac/* | iql/* | cql/* | td3_bc/* | rebrac/*)
-      echo "--total-timesteps 2000 --set online=5000 --set eval_interval=1000"
+      echo "--set total_timesteps=2000 --set online=5000 --set eval_interval=1000"
       ;;
     rlpd/hopper) echo "--set gradient_updates_per_step=5 --set dataset_path=$HOPPER_MEDIUM" ;;
   esac

@@ -22,8 +22,10 @@ namespace rl_training {
 template <class Options>
 class AgentOf : public Agent {
  public:
-  // A config in code: the algorithm's options, everything else by name in `config`.
-  AgentOf(const std::string& env_id, const Options& options, TrainConfig config = {})
+  // A config in code: the algorithm's options, everything else by name in `config`, which best
+  // begins as default_config(Options::kName): some defaults are the algorithm's.
+  AgentOf(const std::string& env_id, const Options& options,
+          TrainConfig config = default_config(Options::kName))
       : Agent(complete(env_id, options, std::move(config))) {}
 
   static AgentOf from_config(const std::string& file_or_name) {

@@ -28,6 +28,7 @@ Origin find_origin(FileSystem& files, const std::string& given) {
   Origin origin;
   origin.run = path.parent_path().parent_path().string();
   if (origin.run.empty()) origin.run = ".";
+  if (!files.exists(origin.run + "/config.yaml")) return {};  // checkpoints copied elsewhere
   const auto all = CheckpointStore(files, origin.run + "/checkpoints").list();
   origin.in_place =
       !all.empty() && std::filesystem::path(all.back().path).filename() == path.filename();
@@ -86,6 +87,12 @@ void check_fingerprint(const Checkpoint& checkpoint, const std::string& fingerpr
                   ", got " + fingerprint + ")");
 }
 
+void copy_logs(FileSystem& files, const std::string& from, const std::string& to) {
+  for (const char* name : {"/metrics.jsonl", "/metrics.csv"}) {
+    files.write_file(to + name, files.read_file(from + name));
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const ResumeChanges& changes,
@@ -116,25 +123,30 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
     check_fingerprint(*checkpoint, data.rows ? data.rows->fingerprint() : kNoDataset);
   }
   const auto yaml = write_yaml(write_train_config(config));
-  const bool has_logs = origin.in_place || files.exists(origin.run + "/metrics.jsonl");
+  const bool has_logs =
+      origin.in_place || (!origin.run.empty() && files.exists(origin.run + "/metrics.jsonl"));
   if (!directory) {
     directory = RunDirectory::create(files, config.output_dir, config.algo, config.env_id,
                                      static_cast<uint64_t>(config.seed), yaml);
-    for (const char* name : {"metrics.jsonl", "metrics.csv"}) {
-      if (has_logs)
-        files.write_file(directory->file(name), files.read_file(origin.run + "/" + name));
-    }
   }
-  std::unique_ptr<Run> run(
-      new Run(config, std::move(data), std::move(*directory), std::move(context)));
-  if (checkpoint) run->load(*checkpoint);
-  run->check_going_on(changes);
-  write_file_atomically(files, run->directory_.file("config.yaml"), yaml);
-  run->continue_logs(has_logs);
-  if (checkpoint && !origin.in_place) run->inherit_best(origin.run, checkpoint->step);
-  // A kill must bring back neither the old length nor the beginning.
-  if (checkpoint && (!origin.in_place || !same_length(config, before))) {
-    run->save_checkpoint_of(checkpoint->step, /*best=*/false);
+  const auto place = directory->path();
+  std::unique_ptr<Run> run;
+  try {
+    if (has_logs && !origin.in_place) copy_logs(files, origin.run, place);
+    run.reset(new Run(config, std::move(data), std::move(*directory), std::move(context)));
+    if (checkpoint) run->load(*checkpoint);
+    run->check_going_on(changes);
+    run->continue_logs(has_logs);
+    if (checkpoint && !origin.in_place) run->inherit_best(origin.run, checkpoint->step);
+    // A kill must bring back neither the old length nor the beginning.
+    if (checkpoint && (!origin.in_place || !same_length(config, before))) {
+      run->save_checkpoint_of(checkpoint->step, /*best=*/false);
+    }
+    write_file_atomically(files, place + "/config.yaml", yaml);
+  } catch (const Error&) {
+    run.reset();
+    if (!origin.in_place) files.remove_all(place);  // a branch that never was
+    throw;
   }
   return run;
 }

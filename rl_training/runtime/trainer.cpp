@@ -6,6 +6,18 @@
 #include "rl_training/runtime/stop_signal.h"
 
 namespace rl_training {
+namespace {
+
+// A row as a checkpoint has it, which may be anybody's.
+Json read_row(const char* name, const std::string& text) {
+  Json row = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const bool counted = !row.contains("update_count") || row["update_count"].is_number_integer();
+  if (row.is_object() && counted) return row;
+  throw Error(ErrorKind::checkpoint, {"", 0, std::string("trainer.") + name},
+              "not a row of metrics");
+}
+
+}  // namespace
 
 Trainer::Trainer(TrainerParts parts, TrainerOptions options)
     : parts_(std::move(parts)),
@@ -13,6 +25,7 @@ Trainer::Trainer(TrainerParts parts, TrainerOptions options)
       constant_(options_.schedule),
       early_stopping_(options_.early_stopping) {
   constant_.type = "constant";
+  constant_.warmup_steps = 0;
 }
 
 int64_t Trainer::global_step() const {
@@ -232,7 +245,12 @@ void Trainer::visit_state(StateVisitor& state) {
   state.text("waiting_row", waiting_row_);
   std::string last = last_.empty() ? "" : last_.dump();
   state.text("last_row", last);
-  last_ = last.empty() ? Json::object() : Json::parse(last);
+  last_ = last.empty() ? Json::object() : read_row("last_row", last);
+  if (waiting_row_.empty()) return;
+  if (parts_.evaluator == nullptr ||
+      !read_row("waiting_row", waiting_row_).contains("update_count")) {
+    throw Error(ErrorKind::checkpoint, {"", 0, "trainer.waiting_row"}, "waits for no evaluation");
+  }
 }
 
 }  // namespace rl_training

@@ -243,7 +243,7 @@ void OptionReader::group(const char* key, const char*,
                          const char* shorthand) {
   const auto* node = take(key);
   if (node == nullptr) return;
-  const bool there = node->kind != ConfigNode::Kind::null;
+  const bool there = present == nullptr ? node->kind != ConfigNode::Kind::null : !is_none(*node);
   if (present != nullptr) *present = there;
   if (!there) return;
   ConfigNode wrapped;
@@ -263,7 +263,7 @@ void OptionReader::groups(const char* key, const char*, size_t,
                           const std::function<void(size_t)>& resize,
                           const std::function<void(size_t, OptionVisitor&)>& body) {
   const auto* node = take(key);
-  if (node == nullptr || node->kind == ConfigNode::Kind::null) return;
+  if (node == nullptr || is_none(*node)) return;
   if (node->kind != ConfigNode::Kind::list) {
     node->fail(path_of(key), "not a list " + expected("a list of maps", *node));
   }

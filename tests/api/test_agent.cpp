@@ -68,6 +68,11 @@ TEST(Agent, OptionsInCodeAreThoseOfAFile) {
   EXPECT_EQ(actions_of(in_code), actions_of(from_file));
 }
 
+TEST(Agent, DefaultsOfTheAlgorithmHoldInCodeToo) {
+  EXPECT_FALSE(AWAC("Pendulum-v1", {}).config().fine_tuning.offline_batch_ratio.has_value());
+  EXPECT_EQ(TD3BC("Pendulum-v1", {}).config().fine_tuning.offline_batch_ratio, 0.5);
+}
+
 TEST(Agent, OptionsInCodeAreChecked) {
   Td3BcOptions options;
   options.gamma = 1.5;

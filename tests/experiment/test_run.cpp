@@ -246,7 +246,27 @@ TEST_F(RunTest, AnEndedRunDoesNotGoOnline) {
       EXPECT_NE(std::string(error.what()).find(result.summary.stop_reason), std::string::npos);
     }
     EXPECT_EQ(read_all(result.run_dir + "/config.yaml"), before);
+
+    // Nor does a branch that cannot be leave a directory behind.
+    const auto copy = directory_ / "copy";
+    fs::copy(result.run_dir + "/checkpoints", copy + "/checkpoints", fs::copy_options::recursive);
+    const auto runs = content_of(directory_ / "runs");
+    const auto newest = copy + "/checkpoints/" + fs::path(result.checkpoint).filename().string();
+    EXPECT_THROW(Run::resume(newest, {{}, {}, 20}, context()), Error);
+    EXPECT_TRUE(content_of(directory_ / "runs") == runs);
+    fs::remove_all(copy);
   }
+}
+
+TEST_F(RunTest, CheckpointsThatWereCopiedElsewhereGoOn) {
+  const auto result = train();
+  fs::copy(result.run_dir + "/checkpoints", directory_ / "backup/checkpoints",
+           fs::copy_options::recursive);
+  const auto newest = directory_ / "backup/checkpoints/step-000000060";
+  const auto more = Run::resume(newest, {80, {}}, context())->train();
+  EXPECT_EQ(more.summary.update_count, 80);
+  EXPECT_TRUE(tensors_of(newest) == tensors_of(result.checkpoint));
+  EXPECT_EQ(fs::path(more.run_dir).parent_path(), fs::path(result.run_dir).parent_path());
 }
 
 TEST_F(RunTest, ASavedStateGoesOnWithoutItsRun) {

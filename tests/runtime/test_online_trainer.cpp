@@ -169,6 +169,17 @@ TEST(OnlineTrainer, TheScheduleIsOfTheOfflineRunBefore) {
   EXPECT_NEAR(t.sink.rows.back()["lr_scale"].get<double>(), 0.8, 1e-12);  // what was used
 }
 
+// Also a warm-up that was longer than that.
+TEST(OnlineTrainer, TheWarmUpIsOfTheOfflineRunBefore) {
+  OnlineTraining t;
+  t.options.schedule.warmup_steps = 4;
+  t.options.online.env_steps = 2;
+  t.options.online.pretrain_updates = 2;
+  t.options.online.after_offline = true;
+  t.run();
+  EXPECT_EQ(t.algorithm.lr_scales, (std::vector<double>{0.25, 0.5, 1.0, 1.0}));
+}
+
 // RLPD's pre-training is a part of one run, and so is its share of the schedule.
 TEST(OnlineTrainer, PretrainingSharesTheSchedule) {
   OnlineTraining t;

@@ -196,6 +196,43 @@ TEST(Trainer, ASignalDoesNotWaitForAnEvaluation) {
   }
 }
 
+// A checkpoint may be anybody's: what is no row is refused before anything is done with it.
+TEST(Trainer, RowsInTheStateAreChecked) {
+  class Writer final : public StateVisitor {
+   public:
+    Writer(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {}
+
+   protected:
+    void on_array(const std::string&, DType, std::span<const int64_t>, void*) override {}
+    void on_text(const std::string& name, std::string& value) override {
+      if (name == name_) value = text_;
+    }
+
+   private:
+    std::string name_, text_;
+  };
+  const auto refused = [](const char* name, const char* text, bool evaluator) {
+    FakeTraining t(10);
+    if (evaluator) t.evaluate_every(4);
+    t.make_trainer();
+    Writer writer(name, text);
+    try {
+      t.trainer->visit_state(writer);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::checkpoint);
+      return true;
+    }
+    return false;
+  };
+  for (const char* text : {"nonsense", "[1]", "{}", R"({"update_count":"x"})"}) {
+    EXPECT_TRUE(refused("waiting_row", text, true)) << text;
+  }
+  EXPECT_FALSE(refused("waiting_row", R"({"update_count":4})", true));
+  EXPECT_TRUE(refused("waiting_row", R"({"update_count":4})", false));  // nobody evaluates here
+  EXPECT_TRUE(refused("last_row", "nonsense", false));
+  EXPECT_FALSE(refused("last_row", R"({"loss":1.5})", false));
+}
+
 // A training that stops early, with everything in its state that there can be.
 void configure_eventful(FakeTraining& t) {
   t.evaluate_every(4);

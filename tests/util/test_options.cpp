@@ -226,6 +226,7 @@ TEST(OptionReader, NoneEmptiesOptionalNumbers) {
   reader.finish();
   EXPECT_FALSE(options.target.has_value());
   EXPECT_FALSE(options.max_updates.has_value());
+  EXPECT_FALSE(read(node_of({{"early_stopping", "none"}})).has_stopping);
   EXPECT_NE(error_of({{"gamma", "none"}}), "");  // it must have a value
 }
 
