@@ -249,6 +249,7 @@ TEST_F(RunTest, AnEndedRunDoesNotGoOnline) {
 
     // Nor does a branch that cannot be leave a directory behind.
     const auto copy = directory_ / "copy";
+    fs::create_directories(copy);
     fs::copy(result.run_dir + "/checkpoints", copy + "/checkpoints", fs::copy_options::recursive);
     const auto runs = content_of(directory_ / "runs");
     const auto newest = copy + "/checkpoints/" + fs::path(result.checkpoint).filename().string();
@@ -260,6 +261,7 @@ TEST_F(RunTest, AnEndedRunDoesNotGoOnline) {
 
 TEST_F(RunTest, CheckpointsThatWereCopiedElsewhereGoOn) {
   const auto result = train();
+  fs::create_directories(directory_ / "backup");
   fs::copy(result.run_dir + "/checkpoints", directory_ / "backup/checkpoints",
            fs::copy_options::recursive);
   const auto newest = directory_ / "backup/checkpoints/step-000000060";
