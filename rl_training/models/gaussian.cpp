@@ -92,8 +92,8 @@ bool wants_gradient(const GaussianHead& head) {
 // Ties tensors to a backward node whose edges lead to the head.
 template <class Node, class... Args>
 std::shared_ptr<Node> make_node(const GaussianHead& head, Args&&... args) {
-  auto node = std::shared_ptr<Node>(new Node(head, std::forward<Args>(args)...),
-                                    autograd::deleteNode);
+  auto node =
+      std::shared_ptr<Node>(new Node(head, std::forward<Args>(args)...), autograd::deleteNode);
   node->set_next_edges(head.free_log_std.defined()
                            ? autograd::collect_next_edges(head.output, head.free_log_std)
                            : autograd::collect_next_edges(head.output));
