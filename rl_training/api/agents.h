@@ -23,7 +23,7 @@ template <class Options>
 class AgentOf : public Agent {
  public:
   // A config in code: the algorithm's options, everything else by name in `config`, which best
-  // begins as default_config(Options::kName): some defaults are the algorithm's.
+  // begins as default_config(Options::kName): some defaults of going online are the algorithm's.
   AgentOf(const std::string& env_id, const Options& options,
           TrainConfig config = default_config(Options::kName))
       : Agent(complete(env_id, options, std::move(config))) {}

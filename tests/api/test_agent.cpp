@@ -68,9 +68,16 @@ TEST(Agent, OptionsInCodeAreThoseOfAFile) {
   EXPECT_EQ(actions_of(in_code), actions_of(from_file));
 }
 
+// Published for going online: AWAC draws from data and new rows alike.
 TEST(Agent, DefaultsOfTheAlgorithmHoldInCodeToo) {
-  EXPECT_FALSE(AWAC("Pendulum-v1", {}).config().fine_tuning.offline_batch_ratio.has_value());
-  EXPECT_EQ(TD3BC("Pendulum-v1", {}).config().fine_tuning.offline_batch_ratio, 0.5);
+  auto config = default_config("awac");
+  config.goes_online = true;
+  EXPECT_FALSE(AWAC("Pendulum-v1", {}, config).config().fine_tuning.offline_batch_ratio);
+  config.fine_tuning.offline_batch_ratio = 0.25;
+  EXPECT_EQ(AWAC("Pendulum-v1", {}, config).config().fine_tuning.offline_batch_ratio, 0.25);
+  config = default_config("td3_bc");
+  config.goes_online = true;
+  EXPECT_EQ(TD3BC("Pendulum-v1", {}, config).config().fine_tuning.offline_batch_ratio, 0.5);
 }
 
 TEST(Agent, OptionsInCodeAreChecked) {
