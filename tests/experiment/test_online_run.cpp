@@ -404,6 +404,7 @@ TEST_F(OnlineRunTest, EvaluationsStayRaw) {
     return rows_of(train(config("rlpd", more)).run_dir).front()["eval_return_mean"];
   };
   EXPECT_EQ(first_return({"reward_shift=-1"}), first_return({}));
+  EXPECT_EQ(first_return({"env_kwargs.wrappers.reward.shift=-1"}), first_return({}));
 }
 
 TEST_F(OnlineRunTest, GoalTasksReportTheirSuccess) {
