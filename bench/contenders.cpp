@@ -7,6 +7,7 @@
 
 #include "rl_training/algorithms/registry.h"
 #include "rl_training/data/dataset_builder.h"
+#include "rl_training/data/sampler.h"
 #include "rl_training/models/kernels.h"
 #include "rl_training/models/product.h"
 #include "rl_training/util/text.h"
@@ -39,13 +40,12 @@ class Ours final : public Contender {
   Ours(const BenchWork& work, int threads)
       : pool_(threads),
         sampler_(std::make_shared<TransitionDataset>(random_transitions(work, 100000)),
-                 ObsNormalizer(work.obs_dim), Rng(2)),
-        batch_(Batch::allocate(work.options->batch_size, work.obs_dim, work.action_dim,
-                               find_algorithm(work.algo).wants_next_actions)) {
-    prepare_libraries();
+                 ObsNormalizer(work.obs_dim), work.options->request(), Rng(2)),
+        batch_(work.options->request(), Space::unbounded(work.obs_dim),
+               Space::unit_box(work.action_dim)) {
     AlgorithmContext context;
-    context.obs_dim = work.obs_dim;
-    context.action_dim = work.action_dim;
+    context.obs = Space::unbounded(work.obs_dim);
+    context.action = Space::unit_box(work.action_dim);
     context.compute.pool = &pool_;
     algorithm_ = find_algorithm(work.algo).make(*work.options, context);
   }
@@ -60,6 +60,7 @@ class Ours final : public Contender {
   }
 
  private:
+  SingleThreadedTensors serial_;
   ThreadPool pool_;
   UniformSampler sampler_;
   Batch batch_;

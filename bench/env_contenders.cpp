@@ -18,7 +18,7 @@ class EnvSteps final : public Contender {
   explicit EnvSteps(const StepScript& script)
       : script_(script),
         env_(make_environment(script.env_id)),
-        obs_(static_cast<size_t>(env_->spec().obs_dim)) {}
+        obs_(static_cast<size_t>(env_->spec().observation.size())) {}
 
   double seconds_for(int64_t steps) override {
     Rng rng(kSeed);
@@ -43,12 +43,12 @@ class VectorSteps final : public Contender {
   VectorSteps(const std::string& id, int64_t copies, int threads)
       : pool_(threads), envs_(id, copies, kSeed, "env", &pool_) {
     envs_.reset();
-    actions_.resize(static_cast<size_t>(copies * envs_.spec().action.dims() * kDifferent));
+    actions_.resize(static_cast<size_t>(copies * envs_.spec().action.size() * kDifferent));
     Rng(kSeed).fill_uniform(actions_, -1, 1);
   }
 
   double seconds_for(int64_t steps) override {
-    const auto width = static_cast<size_t>(envs_.count() * envs_.spec().action.dims());
+    const auto width = static_cast<size_t>(envs_.count() * envs_.spec().action.size());
     const auto step = [&](int64_t i) {
       envs_.step({actions_.data() + static_cast<size_t>(i % kDifferent) * width, width});
     };
@@ -81,17 +81,17 @@ StepScript make_step_script(const std::string& env_id, int64_t steps) {
   StepScript script;
   script.env_id = env_id;
   script.steps = steps;
-  script.action_dim = bounds.dims();
+  script.action_dim = bounds.size();
   Rng resets(kSeed), draws(kSeed, "actions");
-  std::vector<double> obs(static_cast<size_t>(env->spec().obs_dim));
+  std::vector<double> obs(static_cast<size_t>(env->spec().observation.size()));
   const auto begin = [&](int64_t step) {
     env->reset(resets, obs);
     script.starts.push_back({step, env->state()});
   };
   begin(0);
-  std::vector<double> action(static_cast<size_t>(bounds.dims()));
+  std::vector<double> action(static_cast<size_t>(bounds.size()));
   for (int64_t i = 0; i < steps; ++i) {
-    for (int64_t k = 0; k < bounds.dims(); ++k) {
+    for (int64_t k = 0; k < bounds.size(); ++k) {
       action[static_cast<size_t>(k)] = bounds.from_unit(k, draws.uniform(-1, 1));
     }
     script.actions.insert(script.actions.end(), action.begin(), action.end());

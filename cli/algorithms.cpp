@@ -45,11 +45,11 @@ void show_algorithm(const std::string& name, bool json) {
   auto config = default_config(name);
   const auto options =
       list_options([&](OptionVisitor& visitor) { config.visit_algo_kwargs(visitor); });
-  // Of offline algorithms alone: how they go on in the environment.
+  // Of offline algorithms alone: the phase in the environment that may follow.
   auto online = list_options([&](OptionVisitor& visitor) { config.visit_top_options(visitor); });
   std::erase_if(online, [](const OptionRow& option) { return !option.key.starts_with("online."); });
   auto metrics = info.metrics;
-  for (auto& metric : online_metric_names(config)) metrics.push_back(std::move(metric));
+  for (auto& metric : collecting_metric_names(config)) metrics.push_back(std::move(metric));
   if (json) {
     return print_json({{"name", info.name},
                        {"title", info.title},
@@ -61,7 +61,8 @@ void show_algorithm(const std::string& name, bool json) {
   print(info.name + ": " + info.title + " (" + info.paper + ")\nmetrics: " + join(metrics, ", ") +
         "\n\nkeys of algo_kwargs:\n" + table_of(options));
   if (!online.empty()) {
-    print("\nkeys that let it go on in the environment after the dataset:\n" + table_of(online));
+    print("\nkeys of a phase in the environment after the updates on the dataset:\n" +
+          table_of(online));
   }
 }
 

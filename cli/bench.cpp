@@ -101,7 +101,7 @@ void print_results(const Json& results, double fma_gflops) {
 }
 
 // The peer has the algorithms that learn from data alone.
-bool peer_has(const AlgorithmInfo& info) { return info.make_options()->online() == nullptr; }
+bool peer_has(const AlgorithmInfo& info) { return info.make_options()->collect() == nullptr; }
 
 // Which to measure; refused before the first is.
 std::vector<std::string> names_of(const BenchArguments& arguments) {

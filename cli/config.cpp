@@ -12,11 +12,10 @@ int check_config(const ConfigArguments& arguments, bool json) {
   if (json) {
     print_json({{"ok", true}, {"algo", config.algo}, {"env_id", config.env_id}});
   } else {
-    const bool online = config.algorithm->online() != nullptr;
-    auto length =
-        std::to_string(config.total_timesteps) + (online ? " environment steps" : " updates");
-    if (config.goes_online) {
-      length += ", then " + std::to_string(config.online_timesteps) + " environment steps";
+    std::string length;
+    for (const auto& phase : config.phases()) {
+      length += (length.empty() ? "" : ", then ") + std::to_string(phase.length) +
+                (phase.collects() ? " environment steps" : " updates");
     }
     print("ok: " + arguments.config + " (" + config.algo + " on " + config.env_id + ", " + length +
           ")\n");

@@ -11,7 +11,7 @@ namespace rl_training {
 struct ReadArguments {
   std::string kind = "auto", env_id, timeout_policy = "auto", columns;
   bool allow_nonfinite = false;
-  ActionBounds bounds;  // of the environment, if one was named
+  Space bounds;  // of the environment, if one was named
 
   // `env_meaning` is the help of --env.
   void add_to(CLI::App& command, const char* env_meaning);

@@ -40,10 +40,10 @@ struct WriteArguments {
   }
 
   // `bounds` of the environment, where known; with `scale` the actions are in [-1, 1] so far.
-  void save(const TransitionDataset& dataset, const ActionBounds* bounds, bool scale,
+  void save(const TransitionDataset& dataset, const Space* bounds, bool scale,
             const Invocation& call) const {
     const auto kind = chosen();
-    const ActionBounds* scaled_to = scale ? bounds : nullptr;
+    const Space* scaled_to = scale ? bounds : nullptr;
     if (kind == "npz") save_npz_dataset(dataset, out, scaled_to);
     if (kind == "d4rl") save_d4rl_dataset(dataset, out, scaled_to);
     if (kind == "minari") {
@@ -98,7 +98,7 @@ struct CollectArguments {
 };
 
 // The dataset, and in `bounds` those of its environment.
-TransitionDataset collect(const CollectArguments& arguments, ActionBounds& bounds) {
+TransitionDataset collect(const CollectArguments& arguments, Space& bounds) {
   const auto size = arguments.size.read("--size", between(1, 1e9));
   const auto seed = static_cast<uint64_t>(arguments.seed.read("--seed", at_least(0)));
   if (arguments.run.empty()) {
@@ -180,7 +180,7 @@ void add_dataset_collect(CLI::App& parent, Invocation& call) {
                       "missing (expected --env ID for random actions, or --policy RUN)");
         }
         write->chosen();
-        ActionBounds bounds;
+        Space bounds;
         const auto dataset = collect(*arguments, bounds);
         write->save(dataset, &bounds, true, call);
         return 0;

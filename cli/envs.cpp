@@ -45,10 +45,12 @@ void show_environment(const std::string& id, bool json) {
   const EnvSpec spec = make_environment(id)->spec();
   Json list = Json::array();
   std::vector<std::vector<std::string>> rows = {
-      {"observation size", std::to_string(spec.obs_dim)},
-      {"observation bounds", bounds_text(spec.obs_low, spec.obs_high)},
-      {"action size", std::to_string(spec.action.dims())},
-      {"action bounds", bounds_text(spec.action.low, spec.action.high)},
+      {"observations", spec.observation.text()},
+      {"observation bounds", bounds_text(spec.observation.low, spec.observation.high)},
+      {"actions", spec.action.text()},
+      {"action bounds", spec.action.is_discrete()
+                            ? fmt::format("0 to {}", spec.action.categories - 1)
+                            : bounds_text(spec.action.low, spec.action.high)},
       {"time limit", spec.max_episode_steps > 0 ? fmt::format("{} steps", spec.max_episode_steps)
                                                 : std::string("none")}};
   for (const auto& recipe : recipes()) {
@@ -73,10 +75,12 @@ void show_environment(const std::string& id, bool json) {
   if (!json) return print(spec.id + ": " + spec.summary + "\n" + text_table(rows));
   print_json({{"id", spec.id},
               {"summary", spec.summary},
-              {"obs_dim", spec.obs_dim},
-              {"obs_low", json_numbers(spec.obs_low)},
-              {"obs_high", json_numbers(spec.obs_high)},
-              {"action_dim", spec.action.dims()},
+              {"obs_dim", spec.observation.size()},
+              {"obs_low", json_numbers(spec.observation.low)},
+              {"obs_high", json_numbers(spec.observation.high)},
+              {"observation_space", space_to_json(spec.observation)},
+              {"action_space", space_to_json(spec.action)},
+              {"action_dim", spec.action.size()},
               {"action_low", json_numbers(spec.action.low)},
               {"action_high", json_numbers(spec.action.high)},
               {"max_episode_steps", spec.max_episode_steps},
@@ -136,7 +140,7 @@ void show_returns(const EnvsArguments& arguments, bool json) {
       row.push_back(fmt::format("{:.1f} +- {:.1f}", result.mean, result.deviation));
       row.push_back(fmt::format("{:.1f}", result.length));
     };
-    add("random", random_policy);
+    add("random", random_policy(info.make()->spec().action));
     add("zero", zero_policy);
     list.push_back(entry);
     rows.push_back(row);

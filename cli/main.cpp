@@ -5,6 +5,7 @@
 #include "build_info.h"
 #include "cli/arguments.h"
 #include "cli/output.h"
+#include "rl_training/runtime/session.h"
 
 namespace rl_training {
 namespace {
@@ -50,6 +51,7 @@ int run_program(int argc, char** argv) {
     call.command_line += (i > 0 ? " " : "") + shell_word(argv[i]);
     call.json = call.json || std::string(argv[i]) == "--json";  // also when parsing fails
   }
+  const Session session(Session::Process::owner);
   CLI::App app("Trains offline reinforcement-learning agents for continuous control.",
                "rl_training");
   try {

@@ -30,7 +30,7 @@ struct PredictArguments {
 std::vector<double> read_obs(const std::string& text, const EnvSpec& env, const ErrorPlace& place) {
   const auto json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_array()) {
-    fail(place, "not a JSON array of numbers (expected " + std::to_string(env.obs_dim) +
+    fail(place, "not a JSON array of numbers (expected " + std::to_string(env.observation.size()) +
                     " numbers such as [0.1, -0.2], got " + shortened(text, 60) + ")");
   }
   std::vector<double> obs;
@@ -43,8 +43,8 @@ std::vector<double> read_obs(const std::string& text, const EnvSpec& env, const 
     }
     obs.push_back(item.get<double>());
   }
-  if (static_cast<int64_t>(obs.size()) != env.obs_dim) {
-    fail(place, "does not fit " + env.id + " (expected " + std::to_string(env.obs_dim) +
+  if (static_cast<int64_t>(obs.size()) != env.observation.size()) {
+    fail(place, "does not fit " + env.id + " (expected " + std::to_string(env.observation.size()) +
                     " numbers, got " + std::to_string(obs.size()) + ")");
   }
   return obs;

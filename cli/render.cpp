@@ -36,8 +36,9 @@ FilmReport render(const RenderArguments& arguments) {
   if (arguments.run.empty()) {
     film.seed = static_cast<uint64_t>(seed);
     const auto env = make_environment(arguments.env_id);
-    return film_episodes(*env, arguments.policy == "zero" ? zero_policy : random_policy, film,
-                         arguments.output);
+    return film_episodes(
+        *env, arguments.policy == "zero" ? zero_policy : random_policy(env->spec().action), film,
+        arguments.output);
   }
   TrainedPolicy policy(find_checkpoint(arguments.run, print_note));
   if (!arguments.seed.given()) seed = policy.config().seed;

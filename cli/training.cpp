@@ -41,7 +41,7 @@ Json report_of(const RunResult& result, const DatasetFacts& dataset, double seco
 // An observation such as the environment gives, to try `predict` with.
 std::string example_obs(const TrainConfig& config) {
   const auto env = make_environment(config.env_id, config.env);
-  std::vector<double> obs(static_cast<size_t>(env->spec().obs_dim));
+  std::vector<double> obs(static_cast<size_t>(env->spec().observation.size()));
   Rng rng(0, "example");
   env->reset(rng, obs);
   std::string text;
@@ -55,7 +55,7 @@ std::string how_to_go_on(const std::string& resume, const Json& report, const Tr
   const auto steps = report["global_step"].get<int64_t>();
   if (reason == "signal") return "  " + resume + "\n";
   if (reason != "total_timesteps") return "";
-  if (config.goes_online) return fmt::format("  {} --online {}\n", resume, 2 * steps);
+  if (config.online.used) return fmt::format("  {} --online {}\n", resume, 2 * steps);
   return fmt::format("  {} --total-timesteps {}\n", resume, steps + config.total_timesteps);
 }
 

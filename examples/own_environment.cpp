@@ -17,8 +17,8 @@ class Cart final : public Environment {
  public:
   Cart() {
     spec_.id = "Cart-v0";
-    spec_.obs_dim = 2;
-    spec_.action = {{-1}, {1}};
+    spec_.observation = Space::unbounded(2);
+    spec_.action = Space::box({-1}, {1});
     spec_.max_episode_steps = 100;
     spec_.summary = "keep a cart at the origin";
   }

@@ -2,17 +2,6 @@
 
 namespace rl_training {
 
-torch::Tensor Metrics::get(std::string_view name) const {
-  for (const auto& [key, value] : values_) {
-    if (name == key) return value;
-  }
-  return {};
-}
-
-void Metrics::append(const Metrics& other) {
-  for (const auto& [name, value] : other.values()) values_.emplace_back(name, value);
-}
-
 namespace {
 
 std::span<float> resized(torch::Tensor& values, torch::IntArrayRef shape) {
@@ -33,28 +22,6 @@ const torch::Tensor& NoiseBuffer::uniform(Rng& rng, torch::IntArrayRef shape, do
   return values_;
 }
 
-DelayedMetrics::DelayedMetrics(const std::vector<const char*>& names) {
-  for (const char* name : names) values_.emplace_back(name, torch::Tensor());
-}
-
-void DelayedMetrics::hold(const Metrics& metrics) {
-  for (auto& [name, value] : values_) value = metrics.get(name);
-}
-
-void DelayedMetrics::report(Metrics& metrics) const {
-  for (const auto& [name, value] : values_) metrics.set(name, value);
-}
-
-void DelayedMetrics::visit_state(StateVisitor& state) {
-  for (auto& [name, value] : values_) {
-    bool known = value.defined();
-    float number = known ? value.item<float>() : 0.0f;
-    state.scalar(std::string(name) + ".known", known);
-    state.array(name, DType::f32, {}, &number);
-    value = known ? torch::full({}, number) : torch::Tensor();
-  }
-}
-
 void AlgorithmOptions::visit_supervised_options(OptionVisitor& options) {
   options.integer("batch_size", batch_size, between(1, 1 << 20), "rows of a minibatch");
   options.integers("hidden_sizes", hidden_sizes, between(1, 1 << 14),
@@ -66,6 +33,25 @@ void AlgorithmOptions::visit_supervised_options(OptionVisitor& options) {
 void AlgorithmOptions::visit_options(OptionVisitor& options) {
   visit_supervised_options(options);
   options.number("tau", tau, above_up_to(0, 1), "share of the online networks in a target update");
+  options.integer("n_step", n_step, between(1, 1000),
+                  "steps of reward before a target bootstraps, fewer where an episode ends");
+}
+
+std::vector<PhaseSpec> AlgorithmOptions::phases(int64_t total_timesteps) const {
+  return {{.name = "offline", .source = PhaseSpec::Source::data, .length = total_timesteps}};
+}
+
+BatchRequest AlgorithmOptions::request() const {
+  BatchRequest request;
+  request.rows = batch_size;
+  request.gamma = gamma;
+  request.n_step = n_step;
+  return request;
+}
+
+torch::Tensor act_once(Algorithm& algorithm, const torch::Tensor& obs, ActMode mode) {
+  const auto state = algorithm.make_policy_state(obs.size(0));
+  return algorithm.act(obs, *state, mode);
 }
 
 }  // namespace rl_training

@@ -1,10 +1,12 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "rl_training/algorithms/online_options.h"
+#include "rl_training/algorithms/metrics.h"
+#include "rl_training/algorithms/phases.h"
 #include "rl_training/data/batch.h"
 #include "rl_training/models/compute.h"
 #include "rl_training/util/options.h"
@@ -13,31 +15,9 @@
 
 namespace rl_training {
 
-// Named scalars of one update, as tensors: reading them is left to the moment they are logged.
-// An undefined tensor stands for "not known yet".
-class Metrics {
- public:
-  void set(const char* name, const torch::Tensor& value) {
-    if (values_.empty()) values_.reserve(8);
-    values_.emplace_back(name, value.requires_grad() ? without_graph(value) : value);
-  }
-  void append(const Metrics& other);
-  const std::vector<std::pair<const char*, torch::Tensor>>& values() const { return values_; }
-  // The value of that name; an undefined tensor when there is none.
-  torch::Tensor get(std::string_view name) const;
-
- private:
-  std::vector<std::pair<const char*, torch::Tensor>> values_;
-};
-
-// A loss to minimise and what to report of it.
-struct Loss {
-  torch::Tensor loss;
-  Metrics metrics;
-};
-
-// Random numbers in memory that is used again from update to update. What `normal` or `uniform`
-// returned holds until the next call: noise that a pending backward pass needs has its own buffer.
+// Random values in memory that is reused from update to update. What `normal` or `uniform`
+// returned is valid until the next call: noise that a pending backward pass needs has its own
+// buffer.
 class NoiseBuffer {
  public:
   const torch::Tensor& normal(Rng& rng, torch::IntArrayRef shape);
@@ -47,21 +27,19 @@ class NoiseBuffer {
   torch::Tensor values_;
 };
 
-// Metrics of a part that is not updated every time (a delayed actor): between two such updates the
-// last values are reported again, before the first one undefined tensors.
-class DelayedMetrics {
- public:
-  explicit DelayedMetrics(const std::vector<const char*>& names);
-  void hold(const Metrics& metrics);
-  void report(Metrics& metrics) const;
-  void visit_state(StateVisitor& state);
-
- private:
-  std::vector<std::pair<const char*, torch::Tensor>> values_;
-};
-
 // `greedy` is what evaluation and deployment use; `explore` is for collecting.
 enum class ActMode { greedy, explore };
+
+// What a policy remembers of the episodes that it acts in, one row for each environment. Most
+// policies see the present observation only and remember nothing.
+class PolicyState {
+ public:
+  virtual ~PolicyState() = default;
+  virtual void begin_episode(int64_t /*row*/) {}
+  // The raw reward that the row's last action earned.
+  virtual void observe_reward(int64_t /*row*/, double /*reward*/) {}
+  virtual void visit_state(StateVisitor& /*state*/) {}
+};
 
 // The algo_kwargs that every algorithm shares; each adds its own in a derived struct.
 struct AlgorithmOptions {
@@ -72,26 +50,34 @@ struct AlgorithmOptions {
   double learning_rate = 3e-4;
   double gamma = 0.99;
   double tau = 0.005;
+  int64_t n_step = 1;
 
   virtual void visit_options(OptionVisitor& options);
-  // For algorithms that always learn from an environment.
-  virtual OnlineOptions* online() { return nullptr; }
-  const OnlineOptions* online() const { return const_cast<AlgorithmOptions*>(this)->online(); }
+  // The phases of a run of `total_timesteps`: by default updates on the dataset. Algorithms that
+  // learn from an environment say so here.
+  virtual std::vector<PhaseSpec> phases(int64_t total_timesteps) const;
+  // How they collect; null for those that learn from data alone.
+  virtual CollectOptions* collect() { return nullptr; }
+  // What a batch must hold.
+  virtual BatchRequest request() const;
   // Rules between keys, beyond the range of each: throws Error{config} naming the key.
   virtual void check() const {}
-  // Whether rows without a next action must be left out of the data (`wants_next_actions` only).
+  // Whether rows without a next action must be left out of the data.
   virtual bool needs_next_actions() const { return false; }
 
  protected:
-  // Those above without `tau`, for an algorithm that has no target networks.
+  // Those above without `tau` and `n_step`, for an algorithm that has no target networks.
   void visit_supervised_options(OptionVisitor& options);
 };
 
 // What an algorithm is built from.
 struct AlgorithmContext {
-  int64_t obs_dim = 0, action_dim = 0;
+  Space obs, action;
   uint64_t seed = 0;  // each algorithm makes its named streams from it
   Compute compute;
+
+  int64_t obs_dim() const { return obs.size(); }
+  int64_t action_dim() const { return action.size(); }
 };
 
 class Algorithm {
@@ -100,26 +86,34 @@ class Algorithm {
 
   // One gradient update. `lr_scale` multiplies the learning rates that follow the schedule.
   virtual Metrics update(const Batch& batch, double lr_scale) = 0;
-  // [rows, obs_dim] (normalised as in training) -> [rows, action_dim] in [-1, 1].
-  virtual torch::Tensor act(const torch::Tensor& obs, ActMode mode) = 0;
-  // Called once when learning goes on in the environment after learning from data alone, with the
-  // number of updates that are planned there.
-  virtual void start_online(int64_t /*planned_updates*/) {}
+  // Observations [rows, ...] (normalised as in training) -> actions [rows, action_dim] in [-1, 1],
+  // or choices [rows] (int64). `state` was made by this algorithm for as many rows.
+  virtual torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) = 0;
+  virtual std::unique_ptr<PolicyState> make_policy_state(int64_t /*rows*/) const {
+    return std::make_unique<PolicyState>();
+  }
+  // Called when a phase other than the first begins, with the updates that are planned in it.
+  virtual void begin_phase(const PhaseSpec& /*phase*/, int64_t /*planned_updates*/) {}
   virtual void visit_state(StateVisitor& state) = 0;
 };
 
-// One line of the table in registry.cpp.
+// The first action of an episode at each observation.
+torch::Tensor act_once(Algorithm& algorithm, const torch::Tensor& obs,
+                       ActMode mode = ActMode::greedy);
+
+// One line of the table in registry.cpp, or of a program's own call of `register_algorithm`.
 struct AlgorithmInfo {
   std::string name;
   std::string title;
   std::string paper;  // arXiv id
-  bool wants_next_actions = false;
-  bool from_data = true;          // false: learns from the environment alone, without a dataset
-  bool wants_mc_returns = false;  // Monte-Carlo returns under the algorithm's gamma
-  bool one_buffer = false;  // as published it goes on online with data and new rows in one buffer
+  // What it learns to do and from what.
+  bool discrete_actions = false;    // choices in place of vectors in [-1, 1]
+  bool image_observations = false;  // images in place of vectors
+  // Share of the dataset in each batch of an `online` phase; none: data and new rows in one buffer.
+  std::optional<double> online_data_share = 0.5;
   std::vector<std::string> metrics;  // names that update() reports, in order
-  std::unique_ptr<AlgorithmOptions> (*make_options)() = nullptr;
-  std::unique_ptr<Algorithm> (*make)(const AlgorithmOptions&, const AlgorithmContext&) = nullptr;
+  std::function<std::unique_ptr<AlgorithmOptions>()> make_options = {};
+  std::function<std::unique_ptr<Algorithm>(const AlgorithmOptions&, const AlgorithmContext&)> make = {};
 };
 
 // Fills the two makers of a table line for a class constructed from (Options, AlgorithmContext).

@@ -30,8 +30,8 @@ void AwacOptions::visit_options(OptionVisitor& options) {
 }
 
 AwacNetworks::AwacNetworks(const AwacOptions& options, const AlgorithmContext& context, Rng rng)
-    : actor(context.obs_dim, context.action_dim, actor_options(options), rng, context.compute),
-      critics(context.obs_dim, context.action_dim, {.hidden_sizes = options.hidden_sizes}, rng,
+    : actor(context.obs_dim(), context.action_dim(), actor_options(options), rng, context.compute),
+      critics(context.obs_dim(), context.action_dim(), {.hidden_sizes = options.hidden_sizes}, rng,
               context.compute),
       critics_target(critics) {}
 
@@ -48,12 +48,12 @@ Loss awac_critic_loss(const AwacNetworks& networks, const Batch& batch, const to
   torch::Tensor target;
   {
     const torch::NoGradGuard no_grad;
-    const auto next_actions = gaussian_actions(networks.actor.head(batch.next_obs), noise);
-    const auto next_q = networks.critics_target.values(batch.next_obs, next_actions);
-    target = td_target(batch.rewards, batch.terminated, minimum(next_q), options.gamma);
+    const auto next_actions = gaussian_actions(networks.actor.head(batch.next_obs()), noise);
+    const auto next_q = networks.critics_target.values(batch.next_obs(), next_actions);
+    target = td_target(batch.rewards(), batch.discount(), minimum(next_q));
   }
   Loss result;
-  result.loss = squared_error(networks.critics.values(batch.obs, batch.actions), target);
+  result.loss = squared_error(networks.critics.values(batch.obs(), batch.actions()), target);
   result.metrics.set("critic_loss", result.loss);
   result.metrics.set("target_q_mean", target.mean());
   return result;
@@ -63,17 +63,17 @@ Loss awac_critic_loss(const AwacNetworks& networks, const Batch& batch, const to
 // w = min(exp(A / lambda), cap) or rows * softmax(A / lambda) (no gradient)
 Loss awac_actor_loss(const AwacNetworks& networks, const Batch& batch, const torch::Tensor& noise,
                      const AwacOptions& options) {
-  const auto head = networks.actor.head(batch.obs);
+  const auto head = networks.actor.head(batch.obs());
   torch::Tensor advantage;
   {
     const torch::NoGradGuard no_grad;
     const auto own_actions = gaussian_actions(head, noise);
-    advantage = minimum(networks.critics.values(batch.obs, batch.actions))
-                    .sub_(minimum(networks.critics.values(batch.obs, own_actions)));
+    advantage = minimum(networks.critics.values(batch.obs(), batch.actions()))
+                    .sub_(minimum(networks.critics.values(batch.obs(), own_actions)));
   }
   const auto weights = awac_weights(advantage, options);
   Loss result;
-  result.loss = weighted_cloning(weights, gaussian_log_prob(head, batch.actions));
+  result.loss = weighted_cloning(weights, gaussian_log_prob(head, batch.actions()));
   result.metrics.set("actor_loss", result.loss);
   result.metrics.set("advantage_mean", advantage.mean());
   result.metrics.set("advantage_weight_mean", weights.mean());
@@ -100,7 +100,7 @@ Awac::Awac(const AwacOptions& options, const AlgorithmContext& context)
                         context.compute) {}
 
 Metrics Awac::update(const Batch& batch, double lr_scale) {
-  const auto shape = batch.actions.sizes();
+  const auto shape = batch.actions().sizes();
   auto critic = awac_critic_loss(networks_, batch, noise_.normal(rng_, shape), options_);
   minimize(critic.loss, critic_optimizer_, lr_scale);
   const auto actor = awac_actor_loss(networks_, batch, noise_.normal(rng_, shape), options_);
@@ -110,7 +110,7 @@ Metrics Awac::update(const Batch& batch, double lr_scale) {
   return critic.metrics;
 }
 
-torch::Tensor Awac::act(const torch::Tensor& obs, ActMode mode) {
+torch::Tensor Awac::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
   const torch::NoGradGuard no_grad;
   if (mode == ActMode::greedy) return networks_.actor.mode(obs);
   return gaussian_actions(networks_.actor.head(obs),
@@ -132,7 +132,7 @@ AlgorithmInfo awac_info() {
       {.name = AwacOptions::kName,
        .title = "AWAC: actor-critic with advantage-weighted cloning",
        .paper = "arXiv:2006.09359",
-       .one_buffer = true,
+       .online_data_share = std::nullopt,
        .metrics = {"critic_loss", "target_q_mean", "actor_loss", "advantage_mean",
                    "advantage_weight_mean"}});
 }

@@ -27,7 +27,7 @@ torch::Tensor best_of(const CandidatePolicy& policy, const CriticEnsemble& criti
 
 Loss behavior_vae_loss(const ConditionalVae& vae, const Batch& batch, const torch::Tensor& noise,
                        double kl_weight) {
-  const auto terms = vae.loss(batch.obs, batch.actions, noise, kl_weight);
+  const auto terms = vae.loss(batch.obs(), batch.actions(), noise, kl_weight);
   Loss result;
   result.loss = terms.loss;
   result.metrics.set("vae_loss", terms.loss);
@@ -43,13 +43,13 @@ Loss candidate_critic_loss(const CandidateCritics& critics, const Batch& batch,
   torch::Tensor target, candidates;
   {
     const torch::NoGradGuard no_grad;
-    const int64_t rows = batch.next_obs.size(0), count = next_actions.size(0) / rows;
-    const auto q = critics.target.values(repeat_rows(batch.next_obs, count), next_actions);
+    const int64_t rows = batch.next_obs().size(0), count = next_actions.size(0) / rows;
+    const auto q = critics.target.values(repeat_rows(batch.next_obs(), count), next_actions);
     candidates = min_max_mix(q, critics.lambda_min).view({rows, count});
-    target = td_target(batch.rewards, batch.terminated, candidates.amax(1), critics.gamma);
+    target = td_target(batch.rewards(), batch.discount(), candidates.amax(1));
   }
   Loss result;
-  result.loss = squared_error(critics.online.values(batch.obs, batch.actions), target);
+  result.loss = squared_error(critics.online.values(batch.obs(), batch.actions()), target);
   result.metrics.set("critic_loss", result.loss);
   result.metrics.set("target_q_mean", target.mean());
   result.metrics.set("candidate_q_mean", candidates.mean());

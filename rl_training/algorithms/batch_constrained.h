@@ -18,7 +18,7 @@ Loss behavior_vae_loss(const ConditionalVae& vae, const Batch& batch, const torc
 struct CandidateCritics {
   const CriticEnsemble& online;
   const CriticEnsemble& target;
-  double gamma, lambda_min;
+  double lambda_min;
 };
 
 // critic_loss, target_q_mean, candidate_q_mean. `next_actions` holds n candidates for each row of

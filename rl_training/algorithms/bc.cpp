@@ -23,8 +23,15 @@ void BcOptions::visit_options(OptionVisitor& options) {
   log_std.visit_options(options);
 }
 
+BatchRequest BcOptions::request() const {
+  auto request = AlgorithmOptions::request();
+  request.columns = {BatchColumn::obs, BatchColumn::action};
+  return request;
+}
+
 BcNetworks::BcNetworks(const BcOptions& options, const AlgorithmContext& context, Rng rng)
-    : actor(context.obs_dim, context.action_dim, actor_options(options), rng, context.compute) {}
+    : actor(context.obs_dim(), context.action_dim(), actor_options(options), rng, context.compute) {
+}
 
 std::vector<torch::Tensor> BcNetworks::leaves(const BcOptions& options) const {
   auto leaves = actor.parameters();
@@ -34,17 +41,17 @@ std::vector<torch::Tensor> BcNetworks::leaves(const BcOptions& options) const {
 
 // L = mse(pi(s), a), or -mean log pi(a | s) for a Gaussian policy
 Loss bc_loss(const BcNetworks& networks, const Batch& batch, const BcOptions& options) {
-  const auto head = networks.actor.head(batch.obs);
+  const auto head = networks.actor.head(batch.obs());
   Loss result;
   if (options.deterministic()) {
-    result.loss = torch::mse_loss(head.mean(), batch.actions);
+    result.loss = torch::mse_loss(head.mean(), batch.actions());
     result.metrics.set("actor_loss", result.loss);
     result.metrics.set("bc_loss", result.loss);
     return result;
   }
-  result.loss = -gaussian_log_prob(head, batch.actions).mean();
+  result.loss = -gaussian_log_prob(head, batch.actions()).mean();
   result.metrics.set("actor_loss", result.loss);
-  result.metrics.set("bc_loss", torch::mse_loss(head.mean().detach(), batch.actions));
+  result.metrics.set("bc_loss", torch::mse_loss(head.mean().detach(), batch.actions()));
   return result;
 }
 
@@ -61,7 +68,7 @@ Metrics Bc::update(const Batch& batch, double lr_scale) {
   return loss.metrics;
 }
 
-torch::Tensor Bc::act(const torch::Tensor& obs, ActMode mode) {
+torch::Tensor Bc::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
   const torch::NoGradGuard no_grad;
   if (mode == ActMode::greedy || options_.deterministic()) return networks_.actor.mode(obs);
   return gaussian_actions(networks_.actor.head(obs),

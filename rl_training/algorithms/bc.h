@@ -12,6 +12,7 @@ struct BcOptions : AlgorithmOptions {
   LogStdBounds log_std;
 
   void visit_options(OptionVisitor& options) override;
+  BatchRequest request() const override;
   void check() const override { log_std.check(); }
   bool deterministic() const { return policy == "deterministic"; }
 };
@@ -34,7 +35,7 @@ class Bc final : public Algorithm {
   Bc(const BcOptions& options, const AlgorithmContext& context);
 
   Metrics update(const Batch& batch, double lr_scale) override;
-  torch::Tensor act(const torch::Tensor& obs, ActMode mode) override;
+  torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
   void visit_state(StateVisitor& state) override;
 
  private:

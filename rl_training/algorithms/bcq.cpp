@@ -33,16 +33,16 @@ void BcqOptions::visit_options(OptionVisitor& options) {
 }
 
 BcqNetworks::BcqNetworks(const BcqOptions& options, const AlgorithmContext& context, Rng rng)
-    : vae(context.obs_dim, context.action_dim,
+    : vae(context.obs_dim(), context.action_dim(),
           {.latent_dim = options.latent_dim.value_or(0),
            .hidden_sizes = options.vae_hidden_sizes,
            .latent_clip = options.latent_clip},
           rng, context.compute),
-      actor(context.obs_dim, context.action_dim,
+      actor(context.obs_dim(), context.action_dim(),
             {.hidden_sizes = options.hidden_sizes, .scale = options.perturbation_scale}, rng,
             context.compute),
       actor_target(actor),
-      critics(context.obs_dim, context.action_dim, {.hidden_sizes = options.hidden_sizes}, rng,
+      critics(context.obs_dim(), context.action_dim(), {.hidden_sizes = options.hidden_sizes}, rng,
               context.compute),
       critics_target(critics) {}
 
@@ -58,13 +58,12 @@ Loss bcq_critic_loss(const BcqNetworks& networks, const Batch& batch, const BcqN
   torch::Tensor next_actions;
   {
     const torch::NoGradGuard no_grad;
-    const auto obs = repeat_rows(batch.next_obs, options.num_action_samples);
+    const auto obs = repeat_rows(batch.next_obs(), options.num_action_samples);
     const auto latents = networks.vae.prior_latents(noise.next_latents);
     next_actions = networks.actor_target.actions(obs, networks.vae.decode(obs, latents));
   }
-  return candidate_critic_loss(
-      {networks.critics, networks.critics_target, options.gamma, options.lambda_min}, batch,
-      next_actions);
+  return candidate_critic_loss({networks.critics, networks.critics_target, options.lambda_min},
+                               batch, next_actions);
 }
 
 // L = -mean Q_1(s, xi(s, c)), c = dec(s, clip(e, +-c)) without gradient
@@ -72,11 +71,11 @@ Loss bcq_actor_loss(const BcqNetworks& networks, const Batch& batch, const BcqNo
   torch::Tensor proposed;
   {
     const torch::NoGradGuard no_grad;
-    proposed = networks.vae.decode(batch.obs, networks.vae.prior_latents(noise.latents));
+    proposed = networks.vae.decode(batch.obs(), networks.vae.prior_latents(noise.latents));
   }
-  const auto actions = networks.actor.actions(batch.obs, proposed);
+  const auto actions = networks.actor.actions(batch.obs(), proposed);
   Loss result;
-  result.loss = -networks.critics.first_value(batch.obs, actions, Use::frozen).mean();
+  result.loss = -networks.critics.first_value(batch.obs(), actions, Use::frozen).mean();
   result.metrics.set("actor_loss", result.loss);
   return result;
 }
@@ -105,7 +104,7 @@ Bcq::Bcq(const BcqOptions& options, const AlgorithmContext& context)
                        context.compute) {}
 
 Metrics Bcq::update(const Batch& batch, double lr_scale) {
-  const int64_t rows = batch.obs.size(0), latent_dim = networks_.vae.latent_dim();
+  const int64_t rows = batch.obs().size(0), latent_dim = networks_.vae.latent_dim();
   BcqNoise noise;
   noise.encoder = encoder_noise_.normal(rng_, {rows, latent_dim});
   noise.next_latents =
@@ -125,7 +124,7 @@ Metrics Bcq::update(const Batch& batch, double lr_scale) {
   return vae.metrics;
 }
 
-torch::Tensor Bcq::act(const torch::Tensor& obs, ActMode mode) {
+torch::Tensor Bcq::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
   CandidatePolicy policy;
   policy.count = options_.eval_action_samples;
   policy.noise_dim = networks_.vae.latent_dim();

@@ -56,7 +56,7 @@ class Bcq final : public Algorithm {
   Bcq(const BcqOptions& options, const AlgorithmContext& context);
 
   Metrics update(const Batch& batch, double lr_scale) override;
-  torch::Tensor act(const torch::Tensor& obs, ActMode mode) override;
+  torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
   void visit_state(StateVisitor& state) override;
 
  private:

@@ -69,15 +69,15 @@ void BearOptions::check() const {
 }
 
 BearNetworks::BearNetworks(const BearOptions& options, const AlgorithmContext& context, Rng rng)
-    : vae(context.obs_dim, context.action_dim,
+    : vae(context.obs_dim(), context.action_dim(),
           {.latent_dim = options.latent_dim.value_or(0),
            .hidden_sizes = options.vae_hidden_sizes,
            .latent_clip = options.latent_clip},
           rng, context.compute),
-      actor(context.obs_dim, context.action_dim,
+      actor(context.obs_dim(), context.action_dim(),
             {.hidden_sizes = options.hidden_sizes, .log_std_min = -5.0, .log_std_max = 2.0}, rng,
             context.compute),
-      critics(context.obs_dim, context.action_dim, {.hidden_sizes = options.hidden_sizes}, rng,
+      critics(context.obs_dim(), context.action_dim(), {.hidden_sizes = options.hidden_sizes}, rng,
               context.compute),
       critics_target(critics) {}
 
@@ -93,25 +93,24 @@ Loss bear_critic_loss(const BearNetworks& networks, const Batch& batch, const Be
   torch::Tensor next_actions;
   {
     const torch::NoGradGuard no_grad;
-    next_actions = networks.actor.sample(batch.next_obs, noise.next_actions).actions;
+    next_actions = networks.actor.sample(batch.next_obs(), noise.next_actions).actions;
   }
-  return candidate_critic_loss(
-      {networks.critics, networks.critics_target, options.gamma, options.lambda_min}, batch,
-      next_actions);
+  return candidate_critic_loss({networks.critics, networks.critics_target, options.lambda_min},
+                               batch, next_actions);
 }
 
 // L = mean(-min_k Q_k(s, a_1) + alpha (MMD(s) - eps)), MMD between u_1 .. u_n ~ pi(s) and the
 // decoder's outputs, both before tanh; a_1 = tanh(u_1). Warming up: without Q
 Loss bear_actor_loss(const BearNetworks& networks, const Batch& batch, const BearNoise& noise,
                      const torch::Tensor& alpha, bool warming_up, const BearOptions& options) {
-  const int64_t rows = batch.obs.size(0), n = options.num_mmd_action_samples;
+  const int64_t rows = batch.obs().size(0), n = options.num_mmd_action_samples;
   torch::Tensor behavior;
   {
     const torch::NoGradGuard no_grad;
     const auto latents = networks.vae.prior_latents(noise.latents);
-    behavior = networks.vae.decode_unbounded(repeat_rows(batch.obs, n), latents);
+    behavior = networks.vae.decode_unbounded(repeat_rows(batch.obs(), n), latents);
   }
-  const auto policy = networks.actor.sample(batch.obs, noise.actions);
+  const auto policy = networks.actor.sample(batch.obs(), noise.actions);
   const auto mmd =
       maximum_mean_discrepancy(behavior.view({rows, n, -1}), policy.unbounded.view({rows, n, -1}),
                                kernel_of(options), options.mmd_sigma)
@@ -120,7 +119,7 @@ Loss bear_actor_loss(const BearNetworks& networks, const Batch& batch, const Bea
   result.loss = alpha * (mmd - options.mmd_threshold);
   if (!warming_up) {
     const auto actions = policy.actions.view({rows, n, -1}).select(1, 0);
-    const auto q = networks.critics.values(batch.obs, actions, Use::frozen);
+    const auto q = networks.critics.values(batch.obs(), actions, Use::frozen);
     result.loss = result.loss - minimum(q).mean();
   }
   result.metrics.set("actor_loss", result.loss);
@@ -179,7 +178,7 @@ BearNoise Bear::draw_noise(int64_t rows) {
 // actor goes first: its backward pass still needs the critics unchanged.
 Metrics Bear::update(const Batch& batch, double lr_scale) {
   const bool warming_up = updates_++ < options_.warmup_updates;
-  const auto noise = draw_noise(batch.obs.size(0));
+  const auto noise = draw_noise(batch.obs().size(0));
   auto vae = bear_vae_loss(networks_, batch, noise, options_);
   minimize(vae.loss, vae_optimizer_, lr_scale);
 
@@ -197,7 +196,7 @@ Metrics Bear::update(const Batch& batch, double lr_scale) {
   return vae.metrics;
 }
 
-torch::Tensor Bear::act(const torch::Tensor& obs, ActMode mode) {
+torch::Tensor Bear::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
   CandidatePolicy policy;
   policy.count = options_.eval_action_samples;
   policy.noise_dim = networks_.actor.action_dim();

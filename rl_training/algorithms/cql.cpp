@@ -77,27 +77,28 @@ void CqlOptions::check() const {
 }
 
 CqlNetworks::CqlNetworks(const CqlOptions& options, const AlgorithmContext& context, Rng rng)
-    : actor(context.obs_dim, context.action_dim, actor_options(options), rng, context.compute),
-      critics(context.obs_dim, context.action_dim, critic_options(options), rng, context.compute),
+    : actor(context.obs_dim(), context.action_dim(), actor_options(options), rng, context.compute),
+      critics(context.obs_dim(), context.action_dim(), critic_options(options), rng,
+              context.compute),
       critics_target(critics) {}
 
 CqlCandidates cql_candidates(const CqlNetworks& networks, const Batch& batch,
                              const CqlNoise& noise) {
   const torch::NoGradGuard no_grad;
-  const int64_t rows = batch.obs.size(0), actions = batch.actions.size(1);
+  const int64_t rows = batch.obs().size(0), actions = batch.actions().size(1);
   const int64_t n = noise.now.size(0) / rows;
-  const auto next_head = networks.actor.head(batch.next_obs);
+  const auto next_head = networks.actor.head(batch.next_obs());
   const auto next = gaussian_sample(next_head, noise.next);
-  const auto now = networks.actor.sample(batch.obs, noise.now);
+  const auto now = networks.actor.sample(batch.obs(), noise.now);
   const auto in_rows = [&](const torch::Tensor& x) { return x.view({rows, -1, actions}); };
   CqlCandidates result;
   result.target_actions = gaussian_sample(next_head, noise.target).actions;
-  result.actions = torch::cat({in_rows(batch.actions), in_rows(noise.uniform),
+  result.actions = torch::cat({in_rows(batch.actions()), in_rows(noise.uniform),
                                in_rows(next.actions), in_rows(now.actions)},
                               1)
                        .view({-1, actions});
   const double uniform_density = -static_cast<double>(actions) * std::log(2.0);
-  result.log_density = torch::cat({torch::full({rows, n}, uniform_density, batch.obs.options()),
+  result.log_density = torch::cat({torch::full({rows, n}, uniform_density, batch.obs().options()),
                                    next.log_prob.view({rows, n}), now.log_prob.view({rows, n})},
                                   1);
   return result;
@@ -106,8 +107,8 @@ CqlCandidates cql_candidates(const CqlNetworks& networks, const Batch& batch,
 // L = mean (alpha log pi(b|s) - min_i Q_i(s, b)), b ~ pi(s)
 Loss cql_actor_loss(const CqlNetworks& networks, const Batch& batch, const torch::Tensor& noise,
                     const torch::Tensor& alpha) {
-  const auto sample = networks.actor.sample(batch.obs, noise);
-  const auto q = minimum(networks.critics.values(batch.obs, sample.actions, Use::frozen));
+  const auto sample = networks.actor.sample(batch.obs(), noise);
+  const auto q = minimum(networks.critics.values(batch.obs(), sample.actions, Use::frozen));
   const auto log_prob = sample.log_prob.mean();
   Loss result;
   result.loss = alpha * log_prob - q.mean();
@@ -122,19 +123,18 @@ Loss cql_critic_loss(const CqlNetworks& networks, const Batch& batch,
                      const CqlCandidates& candidates, const torch::Tensor& multiplier,
                      const CqlOptions& options) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const int64_t rows = batch.obs.size(0), sampled = candidates.log_density.size(1);
+  const int64_t rows = batch.obs().size(0), sampled = candidates.log_density.size(1);
   torch::Tensor target;
   {
     const torch::NoGradGuard no_grad;
     const int64_t each = candidates.target_actions.size(0) / rows;
-    const auto next_obs = each == 1 ? batch.next_obs : repeat_rows(batch.next_obs, each);
+    const auto next_obs = each == 1 ? batch.next_obs() : repeat_rows(batch.next_obs(), each);
     const auto next_q =
         minimum(networks.critics_target.values(next_obs, candidates.target_actions));
-    target = td_target(batch.rewards, batch.terminated, next_q.view({rows, each}).amax(1),
-                       options.gamma);
+    target = td_target(batch.rewards(), batch.discount(), next_q.view({rows, each}).amax(1));
   }
   // One pass through the critics for the data's actions and all sampled ones.
-  const auto q = networks.critics.values(repeat_rows(batch.obs, 1 + sampled), candidates.actions)
+  const auto q = networks.critics.values(repeat_rows(batch.obs(), 1 + sampled), candidates.actions)
                      .view({-1, rows, 1 + sampled});
   const auto data_q = q.select(2, 0);
   const double t = options.cql_temperature;
@@ -171,7 +171,7 @@ Loss cql_loss(const CqlNetworks& networks, const Batch& batch, const CqlNoise& n
 
 Cql::Cql(const CqlOptions& options, const AlgorithmContext& context)
     : options_(options),
-      target_entropy_(options.target_entropy.value_or(-static_cast<double>(context.action_dim))),
+      target_entropy_(options.target_entropy.value_or(-static_cast<double>(context.action_dim()))),
       rng_(context.seed, "policy"),
       explore_rng_(context.seed, "explore/policy"),
       networks_(options, context, Rng(context.seed, "init")),
@@ -204,12 +204,12 @@ CqlNoise Cql::draw_noise(int64_t rows) {
 // All parts look at the networks as they were before the update: candidates come first, then the
 // actor's step against the old critics, then the critics'.
 Metrics Cql::update(const Batch& batch, double lr_scale) {
-  const auto candidates = cql_candidates(networks_, batch, draw_noise(batch.obs.size(0)));
+  const auto candidates = cql_candidates(networks_, batch, draw_noise(batch.obs().size(0)));
   const auto alpha = options_.alpha ? torch::full({}, *options_.alpha) : alpha_.value();
   const auto multiplier = multiplier_.value();
 
   const auto actor =
-      cql_actor_loss(networks_, batch, actor_noise_.normal(rng_, batch.actions.sizes()), alpha);
+      cql_actor_loss(networks_, batch, actor_noise_.normal(rng_, batch.actions().sizes()), alpha);
   minimize(actor.loss, actor_optimizer_, lr_scale);
   // d/d log alpha of -log alpha mean (log pi + target entropy)
   if (!options_.alpha) alpha_.descend(actor.metrics.get("entropy") - target_entropy_);
@@ -228,7 +228,7 @@ Metrics Cql::update(const Batch& batch, double lr_scale) {
   return critic.metrics;
 }
 
-torch::Tensor Cql::act(const torch::Tensor& obs, ActMode mode) {
+torch::Tensor Cql::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
   const torch::NoGradGuard no_grad;
   if (mode == ActMode::greedy) return networks_.actor.mode(obs);
   const auto& noise =
@@ -253,7 +253,7 @@ AlgorithmInfo cql_info() {
       {.name = CqlOptions::kName,
        .title = "CQL: SAC with conservative critics",
        .paper = "arXiv:2006.04779",
-       .one_buffer = true,
+       .online_data_share = std::nullopt,
        .metrics = {"critic_loss", "td_loss", "cql_diff", "target_q_mean", "data_q_mean",
                    "actor_loss", "entropy", "alpha", "lagrange_multiplier"}});
 }

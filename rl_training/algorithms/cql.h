@@ -72,7 +72,7 @@ class Cql final : public Algorithm {
   Cql(const CqlOptions& options, const AlgorithmContext& context);
 
   Metrics update(const Batch& batch, double lr_scale) override;
-  torch::Tensor act(const torch::Tensor& obs, ActMode mode) override;
+  torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
   void visit_state(StateVisitor& state) override;
 
  private:

@@ -46,9 +46,9 @@ void CrrOptions::check() const {
 }
 
 CrrNetworks::CrrNetworks(const CrrOptions& options, const AlgorithmContext& context, Rng rng)
-    : actor(context.obs_dim, context.action_dim, actor_options(options), rng, context.compute),
+    : actor(context.obs_dim(), context.action_dim(), actor_options(options), rng, context.compute),
       actor_target(actor),
-      critics(context.obs_dim, context.action_dim,
+      critics(context.obs_dim(), context.action_dim(),
               {.hidden_sizes = options.hidden_sizes, .layer_norm = layer_norm(options)}, rng,
               context.compute),
       critics_target(critics) {}
@@ -77,12 +77,12 @@ Loss crr_critic_loss(const CrrNetworks& networks, const Batch& batch, const torc
   torch::Tensor target;
   {
     const torch::NoGradGuard no_grad;
-    const auto next_actions = gaussian_actions(networks.actor_target.head(batch.next_obs), noise);
-    const auto next_q = networks.critics_target.values(batch.next_obs, next_actions);
-    target = td_target(batch.rewards, batch.terminated, minimum(next_q), options.gamma);
+    const auto next_actions = gaussian_actions(networks.actor_target.head(batch.next_obs()), noise);
+    const auto next_q = networks.critics_target.values(batch.next_obs(), next_actions);
+    target = td_target(batch.rewards(), batch.discount(), minimum(next_q));
   }
   Loss result;
-  result.loss = squared_error(networks.critics.values(batch.obs, batch.actions), target);
+  result.loss = squared_error(networks.critics.values(batch.obs(), batch.actions()), target);
   result.metrics.set("critic_loss", result.loss);
   result.metrics.set("target_q_mean", target.mean());
   return result;
@@ -92,19 +92,19 @@ Loss crr_critic_loss(const CrrNetworks& networks, const Batch& batch, const torc
 // L = -mean f(A) log pi(a | s), f = 1[A > 0] or min(exp(A / beta), cap) (no gradient)
 Loss crr_actor_loss(const CrrNetworks& networks, const Batch& batch, const torch::Tensor& noise,
                     const CrrOptions& options) {
-  const auto head = networks.actor.head(batch.obs);
+  const auto head = networks.actor.head(batch.obs());
   const int64_t n = options.n_action_samples;
   torch::Tensor advantage;
   {
     const torch::NoGradGuard no_grad;
     const auto candidates =
-        networks.critics.values(repeat_rows(batch.obs, n), gaussian_actions(head, noise));
-    advantage = crr_advantage(minimum(networks.critics.values(batch.obs, batch.actions)),
+        networks.critics.values(repeat_rows(batch.obs(), n), gaussian_actions(head, noise));
+    advantage = crr_advantage(minimum(networks.critics.values(batch.obs(), batch.actions())),
                               minimum(candidates).view({-1, n}), options);
   }
   const auto weights = crr_weights(advantage, options);
   Loss result;
-  result.loss = weighted_cloning(weights, gaussian_log_prob(head, batch.actions));
+  result.loss = weighted_cloning(weights, gaussian_log_prob(head, batch.actions()));
   result.metrics.set("actor_loss", result.loss);
   result.metrics.set("advantage_mean", advantage.mean());
   result.metrics.set("advantage_weight_mean", weights.mean());
@@ -132,7 +132,7 @@ Crr::Crr(const CrrOptions& options, const AlgorithmContext& context)
                         context.compute) {}
 
 Metrics Crr::update(const Batch& batch, double lr_scale) {
-  const int64_t rows = batch.actions.size(0), action_dim = batch.actions.size(1);
+  const int64_t rows = batch.actions().size(0), action_dim = batch.actions().size(1);
   auto critic =
       crr_critic_loss(networks_, batch, noise_.normal(rng_, {rows, action_dim}), options_);
   minimize(critic.loss, critic_optimizer_, lr_scale);
@@ -146,7 +146,7 @@ Metrics Crr::update(const Batch& batch, double lr_scale) {
   return critic.metrics;
 }
 
-torch::Tensor Crr::act(const torch::Tensor& obs, ActMode mode) {
+torch::Tensor Crr::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
   const torch::NoGradGuard no_grad;
   if (options_.critic_weighted_policy) return act_critic_weighted(obs, mode);
   if (mode == ActMode::greedy) return networks_.actor.mode(obs);

@@ -58,7 +58,7 @@ class Crr final : public Algorithm {
   Crr(const CrrOptions& options, const AlgorithmContext& context);
 
   Metrics update(const Batch& batch, double lr_scale) override;
-  torch::Tensor act(const torch::Tensor& obs, ActMode mode) override;
+  torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
   void visit_state(StateVisitor& state) override;
 
  private:

@@ -17,7 +17,7 @@ void DdpgOptions::visit_options(OptionVisitor& options) {
 
 // y = r + gamma (1 - d) Q'(s', pi'(s'));  L_Q = mean (Q(s, a) - y)^2;  L_pi = -mean Q(s, pi(s))
 Loss ddpg_loss(const Td3Networks& networks, const Batch& batch, const DdpgOptions& options) {
-  return td3_loss(networks, batch, torch::zeros_like(batch.actions), options);
+  return td3_loss(networks, batch, torch::zeros_like(batch.actions()), options);
 }
 
 AlgorithmInfo ddpg_info() {
@@ -25,7 +25,6 @@ AlgorithmInfo ddpg_info() {
       {.name = DdpgOptions::kName,
        .title = "DDPG: deep deterministic policy gradient",
        .paper = "arXiv:1509.02971",
-       .from_data = false,
        .metrics = {"critic_loss", "target_q_mean", "actor_loss", "actor_q_mean"}});
 }
 

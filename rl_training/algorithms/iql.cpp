@@ -53,9 +53,9 @@ void IqlOptions::visit_options(OptionVisitor& options) {
 }
 
 IqlNetworks::IqlNetworks(const IqlOptions& options, const AlgorithmContext& context, Rng rng)
-    : actor(context.obs_dim, context.action_dim, actor_options(options), rng, context.compute),
-      value(value_spec(options, context.obs_dim), rng, context.compute),
-      critics(context.obs_dim, context.action_dim,
+    : actor(context.obs_dim(), context.action_dim(), actor_options(options), rng, context.compute),
+      value(value_spec(options, context.obs_dim()), rng, context.compute),
+      critics(context.obs_dim(), context.action_dim(),
               {.hidden_sizes = options.hidden_sizes,
                .hidden_init = orthogonal(),
                .output_init = orthogonal()},
@@ -70,13 +70,13 @@ std::vector<torch::Tensor> IqlNetworks::actor_leaves(const IqlOptions& options) 
 
 torch::Tensor iql_target_q(const IqlNetworks& networks, const Batch& batch) {
   const torch::NoGradGuard no_grad;
-  return minimum(networks.critics_target.values(batch.obs, batch.actions));
+  return minimum(networks.critics_target.values(batch.obs(), batch.actions()));
 }
 
 // u = min_i Q'_i(s, a) - V(s);  L = mean |expectile - 1[u < 0]| u^2
 Loss iql_value_loss(const IqlNetworks& networks, const Batch& batch, const torch::Tensor& target_q,
                     const IqlOptions& options) {
-  const auto value = networks.values(batch.obs);
+  const auto value = networks.values(batch.obs());
   Loss result;
   result.loss = expectile_loss(target_q - value, options.expectile);
   result.metrics.set("value_loss", result.loss);
@@ -91,14 +91,14 @@ Loss iql_actor_loss(const IqlNetworks& networks, const Batch& batch, const torch
   torch::Tensor advantage, weights;
   {
     const torch::NoGradGuard no_grad;
-    advantage = target_q - networks.values(batch.obs);
+    advantage = target_q - networks.values(batch.obs());
     weights = exp_weights(advantage * options.beta, options.max_weight);
   }
-  const auto head = networks.actor.head(batch.obs);
+  const auto head = networks.actor.head(batch.obs());
   Loss result;
   result.loss = options.deterministic()
-                    ? weighted_cloning(weights, -(head.mean() - batch.actions).square().sum(1))
-                    : weighted_cloning(weights, gaussian_log_prob(head, batch.actions));
+                    ? weighted_cloning(weights, -(head.mean() - batch.actions()).square().sum(1))
+                    : weighted_cloning(weights, gaussian_log_prob(head, batch.actions()));
   result.metrics.set("actor_loss", result.loss);
   result.metrics.set("advantage_mean", advantage.mean());
   result.metrics.set("advantage_weight_mean", weights.mean());
@@ -110,11 +110,10 @@ Loss iql_critic_loss(const IqlNetworks& networks, const Batch& batch, const IqlO
   torch::Tensor target;
   {
     const torch::NoGradGuard no_grad;
-    target =
-        td_target(batch.rewards, batch.terminated, networks.values(batch.next_obs), options.gamma);
+    target = td_target(batch.rewards(), batch.discount(), networks.values(batch.next_obs()));
   }
   Loss result;
-  result.loss = squared_error(networks.critics.values(batch.obs, batch.actions), target);
+  result.loss = squared_error(networks.critics.values(batch.obs(), batch.actions()), target);
   result.metrics.set("critic_loss", result.loss);
   result.metrics.set("target_q_mean", target.mean());
   return result;
@@ -155,7 +154,7 @@ Metrics Iql::update(const Batch& batch, double lr_scale) {
   return value.metrics;
 }
 
-torch::Tensor Iql::act(const torch::Tensor& obs, ActMode mode) {
+torch::Tensor Iql::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
   const torch::NoGradGuard no_grad;
   if (mode == ActMode::greedy) return networks_.actor.mode(obs);
   if (options_.deterministic()) {
@@ -182,7 +181,7 @@ AlgorithmInfo iql_info() {
       {.name = IqlOptions::kName,
        .title = "IQL: implicit Q-learning, values without out-of-data actions",
        .paper = "arXiv:2110.06169",
-       .one_buffer = true,
+       .online_data_share = std::nullopt,
        .metrics = {"value_loss", "value_mean", "actor_loss", "advantage_mean",
                    "advantage_weight_mean", "critic_loss", "target_q_mean"}});
 }

@@ -57,7 +57,7 @@ class Iql final : public Algorithm {
 
   // The schedule is for the actor; value and critics keep their rate.
   Metrics update(const Batch& batch, double lr_scale) override;
-  torch::Tensor act(const torch::Tensor& obs, ActMode mode) override;
+  torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
   void visit_state(StateVisitor& state) override;
 
  private:

@@ -54,19 +54,28 @@ void RebracOptions::visit_options(OptionVisitor& options) {
                  "action in its place");
 }
 
+BatchRequest RebracOptions::request() const {
+  auto request = AlgorithmOptions::request();
+  for (const auto column :
+       {BatchColumn::terminated, BatchColumn::next_action, BatchColumn::next_action_valid}) {
+    request.columns.push_back(column);
+  }
+  return request;
+}
+
 bool RebracOptions::needs_next_actions() const {
   return critic_bc_weight > 0 && next_action_fallback == "none";
 }
 
 RebracNetworks::RebracNetworks(const RebracOptions& options, const AlgorithmContext& context,
                                Rng rng)
-    : actor(context.obs_dim, context.action_dim,
+    : actor(context.obs_dim(), context.action_dim(),
             {.hidden_sizes = options.hidden_sizes,
              .hidden_init = hidden_init(),
              .output_init = head_init(1e-3)},
             rng, context.compute),
       actor_target(actor),
-      critics(context.obs_dim, context.action_dim,
+      critics(context.obs_dim(), context.action_dim(),
               {.hidden_sizes = options.hidden_sizes,
                .layer_norm = LayerNorm::after_activation,
                .layer_norm_eps = 1e-6,
@@ -85,20 +94,20 @@ Loss rebrac_critic_loss(const RebracNetworks& networks, const Batch& batch,
     const auto clipped =
         (noise * options.policy_noise).clamp_(-options.noise_clip, options.noise_clip);
     const auto next_policy =
-        networks.actor_target.actions(batch.next_obs).add_(clipped).clamp_(-1.0, 1.0);
-    const auto next_q = networks.critics_target.values(batch.next_obs, next_policy);
-    known = torch::maximum(batch.next_action_valid, batch.terminated);
+        networks.actor_target.actions(batch.next_obs()).add_(clipped).clamp_(-1.0, 1.0);
+    const auto next_q = networks.critics_target.values(batch.next_obs(), next_policy);
+    known = torch::maximum(batch.next_action_valid(), batch.terminated());
     if (options.next_action_fallback == "current_action") {
-      const auto valid = batch.next_action_valid.unsqueeze(1);
-      const auto reference = torch::lerp(batch.actions, batch.next_actions, valid);
+      const auto valid = batch.next_action_valid().unsqueeze(1);
+      const auto reference = torch::lerp(batch.actions(), batch.next_actions(), valid);
       penalty = squared_distance(next_policy, reference);
     } else {
-      penalty = squared_distance(next_policy, batch.next_actions).mul_(batch.next_action_valid);
+      penalty = squared_distance(next_policy, batch.next_actions()).mul_(batch.next_action_valid());
     }
     const auto next_value = minimum(next_q).sub_(penalty, options.critic_bc_weight);
-    target = td_target(batch.rewards, batch.terminated, next_value, options.gamma);
+    target = td_target(batch.rewards(), batch.discount(), next_value);
   }
-  const auto q = networks.critics.values(batch.obs, batch.actions);
+  const auto q = networks.critics.values(batch.obs(), batch.actions());
   Loss result;
   result.loss = squared_error(q, target);
   result.metrics.set("critic_loss", result.loss);
@@ -112,12 +121,12 @@ Loss rebrac_critic_loss(const RebracNetworks& networks, const Batch& batch,
 // L = mean (beta_1 |pi(s) - a|^2 - w lambda q)
 Loss rebrac_actor_loss(const RebracNetworks& networks, const Batch& batch,
                        const RebracOptions& options) {
-  const auto actions = networks.actor.actions(batch.obs);
-  const auto q = minimum(networks.critics.values(batch.obs, actions, Use::frozen));
+  const auto actions = networks.actor.actions(batch.obs());
+  const auto q = minimum(networks.critics.values(batch.obs(), actions, Use::frozen));
   const auto q_mean = q.mean();
   const auto lambda = options.normalize_q ? 1.0 / q.detach().abs().mean().clamp_min(1e-6)
                                           : torch::ones({}, q.options().requires_grad(false));
-  const auto bc_loss = squared_distance(actions, batch.actions).mean();
+  const auto bc_loss = squared_distance(actions, batch.actions()).mean();
   Loss result;
   result.loss = options.actor_bc_weight * bc_loss - options.actor_q_weight * lambda * q_mean;
   result.metrics.set("actor_loss", result.loss);
@@ -153,7 +162,7 @@ Rebrac::Rebrac(const RebracOptions& options, const AlgorithmContext& context)
 
 Metrics Rebrac::update(const Batch& batch, double lr_scale) {
   auto critic =
-      rebrac_critic_loss(networks_, batch, noise_.normal(rng_, batch.actions.sizes()), options_);
+      rebrac_critic_loss(networks_, batch, noise_.normal(rng_, batch.actions().sizes()), options_);
   minimize(critic.loss, critic_optimizer_, lr_scale);
 
   if (updates_ % options_.policy_delay == 0) {  // the first update is one with the actor
@@ -170,7 +179,7 @@ Metrics Rebrac::update(const Batch& batch, double lr_scale) {
   return critic.metrics;
 }
 
-torch::Tensor Rebrac::act(const torch::Tensor& obs, ActMode mode) {
+torch::Tensor Rebrac::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
   const torch::NoGradGuard no_grad;
   const auto actions = networks_.actor.actions(obs);
   if (mode == ActMode::greedy) return actions;
@@ -179,7 +188,8 @@ torch::Tensor Rebrac::act(const torch::Tensor& obs, ActMode mode) {
 
 // The authors' fine-tuning drops the critics' penalty, as collected rows need no anchor, and lets
 // the actor's go linearly.
-void Rebrac::start_online(int64_t planned_updates) {
+void Rebrac::begin_phase(const PhaseSpec& phase, int64_t planned_updates) {
+  if (!phase.collects()) return;
   online_ = true;
   online_start_ = updates_;
   online_length_ = planned_updates;
@@ -214,7 +224,6 @@ AlgorithmInfo rebrac_info() {
       {.name = RebracOptions::kName,
        .title = "ReBRAC: TD3+BC with cloning penalties in actor and critics",
        .paper = "arXiv:2305.09836",
-       .wants_next_actions = true,
        .metrics = {"critic_loss", "target_q_mean", "critic_bc_penalty", "next_action_coverage",
                    "actor_loss", "actor_bc_loss", "bc_lambda", "actor_q_mean"}});
 }

@@ -25,6 +25,7 @@ struct RebracOptions : AlgorithmOptions {
   std::string next_action_fallback = "none";
 
   void visit_options(OptionVisitor& options) override;
+  BatchRequest request() const override;
   bool needs_next_actions() const override;
 };
 
@@ -54,8 +55,8 @@ class Rebrac final : public Algorithm {
   Rebrac(const RebracOptions& options, const AlgorithmContext& context);
 
   Metrics update(const Batch& batch, double lr_scale) override;
-  torch::Tensor act(const torch::Tensor& obs, ActMode mode) override;
-  void start_online(int64_t planned_updates) override;
+  torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
+  void begin_phase(const PhaseSpec& phase, int64_t planned_updates) override;
   void visit_state(StateVisitor& state) override;
 
  private:

@@ -41,14 +41,13 @@ Loss redq_loss(const SoftNetworks& networks, const Batch& batch, const torch::Te
                const std::vector<int64_t>& members, const torch::Tensor& alpha,
                const RedqOptions& options) {
   return soft_loss(networks, batch, noise, members, alpha, options,
-                   options.design(batch.actions.size(1)));
+                   options.design(batch.actions().size(1)));
 }
 
 AlgorithmInfo redq_info() {
   return algorithm_info<Redq, RedqOptions>({.name = RedqOptions::kName,
                                             .title = "REDQ: randomised ensembled double Q-learning",
                                             .paper = "arXiv:2101.05982",
-                                            .from_data = false,
                                             .metrics = soft_metrics()});
 }
 

@@ -18,7 +18,7 @@ struct RedqOptions : SoftOptions {
 class Redq final : public SoftActorCritic {
  public:
   Redq(const RedqOptions& options, const AlgorithmContext& context)
-      : SoftActorCritic(options, options.design(context.action_dim), context) {}
+      : SoftActorCritic(options, options.design(context.action_dim()), context) {}
 };
 
 // Critic and actor loss with the networks as they are; `members` are the target critics drawn.

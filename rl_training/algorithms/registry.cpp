@@ -19,8 +19,10 @@
 
 namespace rl_training {
 
-const std::vector<AlgorithmInfo>& algorithms() {
-  static const std::vector<AlgorithmInfo> table = {
+namespace {
+
+std::vector<AlgorithmInfo>& algorithm_table() {
+  static std::vector<AlgorithmInfo> table = {
       // from data
       td3_bc_info(), rebrac_info(), crr_info(), bcq_info(), bear_info(), bc_info(), awac_info(),
       iql_info(), cql_info(),
@@ -29,6 +31,23 @@ const std::vector<AlgorithmInfo>& algorithms() {
       // from the environment
       sac_info(), td3_info(), ddpg_info(), redq_info(), tqc_info()};
   return table;
+}
+
+}  // namespace
+
+const std::vector<AlgorithmInfo>& algorithms() { return algorithm_table(); }
+
+void register_algorithm(AlgorithmInfo info) {
+  for (const auto& known : algorithms()) {
+    if (known.name != info.name) continue;
+    throw Error(ErrorKind::config, {"", 0, "algo"},
+                "an algorithm of this name is registered already (got `" + info.name + "`)");
+  }
+  algorithm_table().push_back(std::move(info));
+}
+
+bool fits(const AlgorithmInfo& info, const Space& obs, const Space& action) {
+  return info.discrete_actions == action.is_discrete() && info.image_observations == obs.is_image();
 }
 
 const AlgorithmInfo& find_algorithm(const std::string& name) {

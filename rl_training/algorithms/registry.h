@@ -3,10 +3,17 @@
 
 namespace rl_training {
 
-// Every algorithm of the library, by name.
+// All known algorithms: those of the library, then those added by `register_algorithm`.
 const std::vector<AlgorithmInfo>& algorithms();
+
+// Adds an algorithm of another program or library, made by `algorithm_info<Class, Options>`. A name
+// that is taken: Error{config}. Not to be called while other threads look algorithms up.
+void register_algorithm(AlgorithmInfo info);
 
 // Throws Error{config} with the nearest name when there is none.
 const AlgorithmInfo& find_algorithm(const std::string& name);
+
+// Whether it can learn from such observations and actions.
+bool fits(const AlgorithmInfo& info, const Space& obs, const Space& action);
 
 }  // namespace rl_training

@@ -4,13 +4,14 @@
 
 namespace rl_training {
 
-RlpdOptions::RlpdOptions() {
-  environment.gradient_updates_per_step = 20;
-  environment.prior = OnlineOptions::Prior::all;
-}
+RlpdOptions::RlpdOptions() { environment.gradient_updates_per_step = 20; }
 
 void RlpdOptions::visit_options(OptionVisitor& options) {
   SoftOptions::visit_options(options);
+  options.number("offline_batch_ratio", offline_batch_ratio, between(0, 1),
+                 "share of prior data in every minibatch");
+  options.integer("offline_pretrain_updates", offline_pretrain_updates, at_least(0),
+                  "updates on the prior data alone before the first environment step");
   options.integer("num_critics", num_critics, at_least(2), "critics in the ensemble");
   options.integer("num_min_critics", num_min_critics, at_least(1),
                   "critics drawn for each target, whose smallest value counts");
@@ -18,6 +19,20 @@ void RlpdOptions::visit_options(OptionVisitor& options) {
   options.flag("backup_entropy", backup_entropy, "entropy of the next action in the target");
   options.choice("actor_q", actor_q, {"mean", "min"},
                  "what of the critics the actor climbs: their mean or the smallest");
+}
+
+std::vector<PhaseSpec> RlpdOptions::phases(int64_t total_timesteps) const {
+  std::vector<PhaseSpec> phases;
+  if (offline_pretrain_updates > 0) {
+    phases.push_back(
+        {.name = "offline", .source = PhaseSpec::Source::data, .length = offline_pretrain_updates});
+  }
+  phases.push_back({.name = "online",
+                    .source = PhaseSpec::Source::mixture,
+                    .length = total_timesteps,
+                    .collect = environment,
+                    .data_share = offline_batch_ratio});
+  return phases;
 }
 
 void RlpdOptions::check() const {
@@ -46,7 +61,7 @@ Loss rlpd_loss(const SoftNetworks& networks, const Batch& batch, const torch::Te
                const std::vector<int64_t>& members, const torch::Tensor& alpha,
                const RlpdOptions& options) {
   return soft_loss(networks, batch, noise, members, alpha, options,
-                   options.design(batch.actions.size(1)));
+                   options.design(batch.actions().size(1)));
 }
 
 AlgorithmInfo rlpd_info() {

@@ -10,9 +10,12 @@ struct RlpdOptions : SoftOptions {
   bool critic_layer_norm = true;
   bool backup_entropy = true;
   std::string actor_q = "mean";
+  double offline_batch_ratio = 0.5;
+  int64_t offline_pretrain_updates = 0;
 
   RlpdOptions();
   void visit_options(OptionVisitor& options) override;
+  std::vector<PhaseSpec> phases(int64_t total_timesteps) const override;
   void check() const override;
   SoftDesign design(int64_t action_dim) const;
 };
@@ -22,7 +25,7 @@ struct RlpdOptions : SoftOptions {
 class Rlpd final : public SoftActorCritic {
  public:
   Rlpd(const RlpdOptions& options, const AlgorithmContext& context)
-      : SoftActorCritic(options, options.design(context.action_dim), context) {}
+      : SoftActorCritic(options, options.design(context.action_dim()), context) {}
 };
 
 // Critic and actor loss with the networks as they are; `members` are the target critics drawn.

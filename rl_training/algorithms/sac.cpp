@@ -13,14 +13,13 @@ SoftDesign SacOptions::design(int64_t action_dim) const {
 Loss sac_loss(const SoftNetworks& networks, const Batch& batch, const torch::Tensor& noise,
               const torch::Tensor& alpha, const SacOptions& options) {
   return soft_loss(networks, batch, noise, {0, 1}, alpha, options,
-                   options.design(batch.actions.size(1)));
+                   options.design(batch.actions().size(1)));
 }
 
 AlgorithmInfo sac_info() {
   return algorithm_info<Sac, SacOptions>({.name = SacOptions::kName,
                                           .title = "SAC: soft actor-critic",
                                           .paper = "arXiv:1812.05905",
-                                          .from_data = false,
                                           .metrics = soft_metrics()});
 }
 

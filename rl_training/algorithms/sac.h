@@ -13,7 +13,7 @@ struct SacOptions : SoftOptions {
 class Sac final : public SoftActorCritic {
  public:
   Sac(const SacOptions& options, const AlgorithmContext& context)
-      : SoftActorCritic(options, options.design(context.action_dim), context) {}
+      : SoftActorCritic(options, options.design(context.action_dim()), context) {}
 };
 
 // Critic and actor loss on one batch with the networks as they are. `noise` is standard normal,

@@ -34,14 +34,21 @@ void SoftOptions::check() const {
               "has no effect on a fixed temperature (expected alpha: auto, got " + alpha + ")");
 }
 
+std::vector<PhaseSpec> SoftOptions::phases(int64_t total_timesteps) const {
+  return {{.name = "online",
+           .source = PhaseSpec::Source::replay,
+           .length = total_timesteps,
+           .collect = environment}};
+}
+
 SoftNetworks::SoftNetworks(const SoftOptions& options, const SoftDesign& design,
                            const AlgorithmContext& context, Rng rng)
-    : actor(context.obs_dim, context.action_dim,
+    : actor(context.obs_dim(), context.action_dim(),
             {.hidden_sizes = options.hidden_sizes,
              .hidden_init = design.init,
              .output_init = design.init},
             rng, context.compute),
-      critics(context.obs_dim, context.action_dim,
+      critics(context.obs_dim(), context.action_dim(),
               {.count = design.critics,
                .hidden_sizes = options.hidden_sizes,
                .layer_norm = design.layer_norm,
@@ -60,7 +67,7 @@ namespace {
 // Values of the chosen members, [chosen, rows]; in one pass where all are chosen.
 torch::Tensor target_values(const CriticEnsemble& critics, const torch::Tensor& obs,
                             const torch::Tensor& actions, const std::vector<int64_t>& members) {
-  if (static_cast<int64_t>(members.size()) == critics.network().spec().members) {
+  if (static_cast<int64_t>(members.size()) == critics.network().members()) {
     return critics.values(obs, actions);
   }
   std::vector<torch::Tensor> values;
@@ -80,14 +87,14 @@ Loss soft_critic_loss(const SoftNetworks& networks, const Batch& batch, const to
   SoftTarget target;
   {
     const torch::NoGradGuard no_grad;
-    const auto next = networks.actor.sample(batch.next_obs, noise);
+    const auto next = networks.actor.sample(batch.next_obs(), noise);
     target = soft_td_target(
-        batch.rewards, batch.terminated,
-        target_values(networks.critics_target, batch.next_obs, next.actions, members),
-        design.backup_entropy ? next.log_prob : torch::Tensor(), alpha, options.gamma);
+        batch.rewards(), batch.discount(),
+        target_values(networks.critics_target, batch.next_obs(), next.actions, members),
+        design.backup_entropy ? next.log_prob : torch::Tensor(), alpha);
   }
   Loss result;
-  result.loss = squared_error(networks.critics.values(batch.obs, batch.actions), target.values,
+  result.loss = squared_error(networks.critics.values(batch.obs(), batch.actions()), target.values,
                               design.critic_loss_scale);
   result.metrics.set("critic_loss", result.loss);
   result.metrics.set("target_q_mean", target.mean);
@@ -97,8 +104,8 @@ Loss soft_critic_loss(const SoftNetworks& networks, const Batch& batch, const to
 // a ~ pi(s), reparameterised;  L = mean (alpha log pi(a|s) - min or mean_i Q_i(s, a))
 Loss soft_policy_loss(const SoftNetworks& networks, const Batch& batch, const torch::Tensor& noise,
                       const torch::Tensor& alpha, const SoftDesign& design) {
-  const auto sample = networks.actor.sample(batch.obs, noise);
-  const auto q = networks.critics.values(batch.obs, sample.actions, Use::frozen);
+  const auto sample = networks.actor.sample(batch.obs(), noise);
+  const auto q = networks.critics.values(batch.obs(), sample.actions, Use::frozen);
   const auto [loss, entropy] = soft_actor_loss(sample.log_prob, q, alpha, design.actor_reduce);
   Loss result;
   result.loss = loss;
@@ -110,15 +117,6 @@ Loss soft_policy_loss(const SoftNetworks& networks, const Batch& batch, const to
 // L = log alpha (H - H_target), or alpha (H - H_target); `loss` is its derivative by log alpha
 Loss soft_temperature_loss(const torch::Tensor& alpha, const torch::Tensor& entropy,
                            const SoftDesign& design) {
-  if (!alpha.is_cpu()) {  // elsewhere as tensors: nothing may wait for a number
-    const torch::NoGradGuard no_grad;
-    const auto excess = entropy - design.target_entropy;
-    Loss result;
-    result.loss = design.scaled_temperature_loss ? alpha * excess : excess;
-    result.metrics.set("temperature_loss",
-                       design.scaled_temperature_loss ? result.loss : alpha.log() * excess);
-    return result;
-  }
   const double excess = static_cast<double>(number(entropy)) - design.target_entropy;
   const auto multiplier = static_cast<double>(number(alpha));
   Loss result;
@@ -140,7 +138,7 @@ Loss soft_temperature_loss(const torch::Tensor& alpha, const torch::Tensor& entr
 Loss soft_loss(const SoftNetworks& networks, const Batch& batch, const torch::Tensor& noise,
                const std::vector<int64_t>& members, const torch::Tensor& alpha,
                const SoftOptions& options, const SoftDesign& design) {
-  const int64_t rows = batch.obs.size(0);
+  const int64_t rows = batch.obs().size(0);
   auto result =
       soft_critic_loss(networks, batch, noise.narrow(0, 0, rows), members, alpha, options, design);
   const auto actor = soft_policy_loss(networks, batch, noise.narrow(0, rows, rows), alpha, design);
@@ -186,13 +184,14 @@ const std::vector<int64_t>& SoftActorCritic::draw_members() {
 Metrics SoftActorCritic::update(const Batch& batch, double lr_scale) {
   ++updates_;
   const auto& alpha = alpha_.value();
-  auto critic = soft_critic_loss(networks_, batch, next_noise_.normal(rng_, batch.actions.sizes()),
-                                 draw_members(), alpha, options_, design_);
+  auto critic =
+      soft_critic_loss(networks_, batch, next_noise_.normal(rng_, batch.actions().sizes()),
+                       draw_members(), alpha, options_, design_);
   minimize(critic.loss, critic_optimizer_, lr_scale);
   networks_.critics_target.network().polyak_from(networks_.critics.network(), options_.tau);
 
   if (updates_ % design_.actor_interval == 0) {
-    auto actor = soft_policy_loss(networks_, batch, noise_.normal(rng_, batch.actions.sizes()),
+    auto actor = soft_policy_loss(networks_, batch, noise_.normal(rng_, batch.actions().sizes()),
                                   alpha, design_);
     minimize(actor.loss, actor_optimizer_, lr_scale);
     const auto temperature =
@@ -206,7 +205,7 @@ Metrics SoftActorCritic::update(const Batch& batch, double lr_scale) {
   return critic.metrics;
 }
 
-torch::Tensor SoftActorCritic::act(const torch::Tensor& obs, ActMode mode) {
+torch::Tensor SoftActorCritic::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
   const torch::NoGradGuard no_grad;
   if (mode == ActMode::greedy) return networks_.actor.mode(obs);
   const auto& noise =

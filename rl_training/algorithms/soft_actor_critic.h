@@ -12,9 +12,10 @@ namespace rl_training {
 struct SoftOptions : AlgorithmOptions {
   std::string alpha = "auto";            // "auto", "auto:<first value>" or a fixed number
   std::optional<double> target_entropy;  // default of the algorithm where not given
-  OnlineOptions environment;
+  CollectOptions environment;
 
-  OnlineOptions* online() override { return &environment; }
+  CollectOptions* collect() override { return &environment; }
+  std::vector<PhaseSpec> phases(int64_t total_timesteps) const override;
   void visit_options(OptionVisitor& options) override;
   void check() const override;
 
@@ -74,9 +75,9 @@ class SoftActorCritic : public Algorithm {
                   const AlgorithmContext& context);
 
   Metrics update(const Batch& batch, double lr_scale) override;
-  torch::Tensor act(const torch::Tensor& obs, ActMode mode) override;
+  torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
   // Blocks of `actor_interval` updates begin with the first environment step.
-  void start_online(int64_t) override { updates_ = 0; }
+  void begin_phase(const PhaseSpec&, int64_t) override { updates_ = 0; }
   void visit_state(StateVisitor& state) override;
 
  private:

@@ -16,12 +16,19 @@ void Td3Options::visit_options(OptionVisitor& options) {
   environment.visit_options(options);
 }
 
+std::vector<PhaseSpec> Td3Options::phases(int64_t total_timesteps) const {
+  return {{.name = "online",
+           .source = PhaseSpec::Source::replay,
+           .length = total_timesteps,
+           .collect = environment}};
+}
+
 Td3Networks::Td3Networks(const std::vector<int64_t>& hidden_sizes, int64_t critic_count,
                          const AlgorithmContext& context, Rng rng)
-    : actor(context.obs_dim, context.action_dim, {.hidden_sizes = hidden_sizes}, rng,
+    : actor(context.obs_dim(), context.action_dim(), {.hidden_sizes = hidden_sizes}, rng,
             context.compute),
       actor_target(actor),
-      critics(context.obs_dim, context.action_dim,
+      critics(context.obs_dim(), context.action_dim(),
               {.count = critic_count, .hidden_sizes = hidden_sizes}, rng, context.compute),
       critics_target(critics) {}
 
@@ -40,18 +47,18 @@ void Td3Networks::visit_state(StateVisitor& state) {
 // y = r + gamma (1 - d) min_i Q'_i(s', clip(pi'(s') + clip(sigma e, +-c), +-1));
 // L = sum_i mean (Q_i(s, a) - y)^2
 Loss td3_critic_loss(const Td3Networks& networks, const Batch& batch, const torch::Tensor& noise,
-                     double policy_noise, double noise_clip, double gamma) {
+                     double policy_noise, double noise_clip) {
   torch::Tensor target;
   {
     const torch::NoGradGuard no_grad;
     const auto clipped = (noise * policy_noise).clamp_(-noise_clip, noise_clip);
     const auto next_actions =
-        networks.actor_target.actions(batch.next_obs).add_(clipped).clamp_(-1.0, 1.0);
-    const auto next_q = networks.critics_target.values(batch.next_obs, next_actions);
-    target = td_target(batch.rewards, batch.terminated, minimum(next_q), gamma);
+        networks.actor_target.actions(batch.next_obs()).add_(clipped).clamp_(-1.0, 1.0);
+    const auto next_q = networks.critics_target.values(batch.next_obs(), next_actions);
+    target = td_target(batch.rewards(), batch.discount(), minimum(next_q));
   }
   Loss result;
-  result.loss = squared_error(networks.critics.values(batch.obs, batch.actions), target);
+  result.loss = squared_error(networks.critics.values(batch.obs(), batch.actions()), target);
   result.metrics.set("critic_loss", result.loss);
   result.metrics.set("target_q_mean", target.mean());
   return result;
@@ -60,7 +67,7 @@ Loss td3_critic_loss(const Td3Networks& networks, const Batch& batch, const torc
 // L = -mean Q_1(s, pi(s))
 Loss td3_actor_loss(const Td3Networks& networks, const Batch& batch) {
   const auto q =
-      networks.critics.first_value(batch.obs, networks.actor.actions(batch.obs), Use::frozen);
+      networks.critics.first_value(batch.obs(), networks.actor.actions(batch.obs()), Use::frozen);
   const auto q_mean = q.mean();
   Loss result;
   result.loss = -q_mean;
@@ -71,8 +78,7 @@ Loss td3_actor_loss(const Td3Networks& networks, const Batch& batch) {
 
 Loss td3_loss(const Td3Networks& networks, const Batch& batch, const torch::Tensor& noise,
               const Td3Options& options) {
-  auto result = td3_critic_loss(networks, batch, noise, options.policy_noise, options.noise_clip,
-                                options.gamma);
+  auto result = td3_critic_loss(networks, batch, noise, options.policy_noise, options.noise_clip);
   const auto actor = td3_actor_loss(networks, batch);
   result.loss = result.loss + actor.loss;
   result.metrics.append(actor.metrics);
@@ -98,8 +104,8 @@ Td3::Td3(const Td3Options& options, const AlgorithmContext& context)
 
 Metrics Td3::update(const Batch& batch, double lr_scale) {
   ++updates_;
-  auto critic = td3_critic_loss(networks_, batch, noise_.normal(rng_, batch.actions.sizes()),
-                                options_.policy_noise, options_.noise_clip, options_.gamma);
+  auto critic = td3_critic_loss(networks_, batch, noise_.normal(rng_, batch.actions().sizes()),
+                                options_.policy_noise, options_.noise_clip);
   minimize(critic.loss, critic_optimizer_, lr_scale);
   if (updates_ % options_.policy_delay == 0) {
     const auto actor = td3_actor_loss(networks_, batch);
@@ -111,7 +117,7 @@ Metrics Td3::update(const Batch& batch, double lr_scale) {
   return critic.metrics;
 }
 
-torch::Tensor Td3::act(const torch::Tensor& obs, ActMode mode) {
+torch::Tensor Td3::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
   const torch::NoGradGuard no_grad;
   const auto actions = networks_.actor.actions(obs);
   if (mode == ActMode::greedy) return actions;
@@ -133,7 +139,6 @@ AlgorithmInfo td3_info() {
       {.name = Td3Options::kName,
        .title = "TD3: twin delayed deterministic policy gradient",
        .paper = "arXiv:1802.09477",
-       .from_data = false,
        .metrics = {"critic_loss", "target_q_mean", "actor_loss", "actor_q_mean"}});
 }
 

@@ -13,9 +13,10 @@ struct Td3Options : AlgorithmOptions {
   int64_t policy_delay = 2;
   double exploration_noise = 0.1;
   int64_t critics = 2;  // not a key: DDPG has one
-  OnlineOptions environment;
+  CollectOptions environment;
 
-  OnlineOptions* online() override { return &environment; }
+  CollectOptions* collect() override { return &environment; }
+  std::vector<PhaseSpec> phases(int64_t total_timesteps) const override;
   void visit_options(OptionVisitor& options) override;
 };
 
@@ -32,7 +33,7 @@ struct Td3Networks {
 
 // critic_loss, target_q_mean. `noise` is standard normal, [rows, action_dim].
 Loss td3_critic_loss(const Td3Networks& networks, const Batch& batch, const torch::Tensor& noise,
-                     double policy_noise, double noise_clip, double gamma);
+                     double policy_noise, double noise_clip);
 // actor_loss, actor_q_mean.
 Loss td3_actor_loss(const Td3Networks& networks, const Batch& batch);
 // Both on one batch with the networks as they are.
@@ -49,7 +50,7 @@ class Td3 : public Algorithm {
   Td3(const Td3Options& options, const AlgorithmContext& context);
 
   Metrics update(const Batch& batch, double lr_scale) override;
-  torch::Tensor act(const torch::Tensor& obs, ActMode mode) override;
+  torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
   void visit_state(StateVisitor& state) override;
 
  private:

@@ -20,19 +20,18 @@ void Td3BcOptions::visit_options(OptionVisitor& options) {
 // As TD3: L = sum_i mean (Q_i(s, a) - y)^2
 Loss td3_bc_critic_loss(const Td3BcNetworks& networks, const Batch& batch,
                         const torch::Tensor& noise, const Td3BcOptions& options) {
-  return td3_critic_loss(networks, batch, noise, options.policy_noise, options.noise_clip,
-                         options.gamma);
+  return td3_critic_loss(networks, batch, noise, options.policy_noise, options.noise_clip);
 }
 
 // lambda = alpha / mean |Q_1(s, pi(s))| (no gradient);  L = -lambda mean Q_1(s, pi(s)) + mse(pi(s),
 // a)
 Loss td3_bc_actor_loss(const Td3BcNetworks& networks, const Batch& batch,
                        const Td3BcOptions& options) {
-  const auto actions = networks.actor.actions(batch.obs);
-  const auto q = networks.critics.first_value(batch.obs, actions, Use::frozen);
+  const auto actions = networks.actor.actions(batch.obs());
+  const auto q = networks.critics.first_value(batch.obs(), actions, Use::frozen);
   const auto q_mean = q.mean();
   const auto lambda = options.bc_alpha / q.detach().abs().mean().clamp_min(1e-6);
-  const auto bc_loss = torch::mse_loss(actions, batch.actions);
+  const auto bc_loss = torch::mse_loss(actions, batch.actions());
   Loss result;
   result.loss = bc_loss - lambda * q_mean;
   result.metrics.set("actor_loss", result.loss);
@@ -65,7 +64,7 @@ Td3Bc::Td3Bc(const Td3BcOptions& options, const AlgorithmContext& context)
 Metrics Td3Bc::update(const Batch& batch, double lr_scale) {
   ++updates_;
   auto critic =
-      td3_bc_critic_loss(networks_, batch, noise_.normal(rng_, batch.actions.sizes()), options_);
+      td3_bc_critic_loss(networks_, batch, noise_.normal(rng_, batch.actions().sizes()), options_);
   minimize(critic.loss, critic_optimizer_, lr_scale);
 
   if (updates_ % options_.policy_delay == 0) {
@@ -78,7 +77,7 @@ Metrics Td3Bc::update(const Batch& batch, double lr_scale) {
   return critic.metrics;
 }
 
-torch::Tensor Td3Bc::act(const torch::Tensor& obs, ActMode mode) {
+torch::Tensor Td3Bc::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
   const torch::NoGradGuard no_grad;
   const auto actions = networks_.actor.actions(obs);
   if (mode == ActMode::greedy) return actions;

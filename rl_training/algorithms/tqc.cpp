@@ -25,7 +25,7 @@ namespace {
 
 MlpSpec critic_spec(const TqcOptions& options, const AlgorithmContext& context) {
   MlpSpec spec;
-  spec.inputs = context.obs_dim + context.action_dim;
+  spec.inputs = context.obs_dim() + context.action_dim();
   spec.outputs = options.num_quantiles;
   spec.hidden_sizes = options.hidden_sizes;
   spec.members = options.num_critics;
@@ -35,7 +35,7 @@ MlpSpec critic_spec(const TqcOptions& options, const AlgorithmContext& context) 
 }  // namespace
 
 TqcNetworks::TqcNetworks(const TqcOptions& options, const AlgorithmContext& context, Rng rng)
-    : actor(context.obs_dim, context.action_dim, {.hidden_sizes = options.hidden_sizes}, rng,
+    : actor(context.obs_dim(), context.action_dim(), {.hidden_sizes = options.hidden_sizes}, rng,
             context.compute),
       critics(critic_spec(options, context), rng, context.compute),
       critics_target(critics) {}
@@ -48,18 +48,17 @@ Loss tqc_critic_loss(const TqcNetworks& networks, const Batch& batch, const torc
   torch::Tensor target;
   {
     const torch::NoGradGuard no_grad;
-    const auto next = networks.actor.sample(batch.next_obs, noise);
-    const auto pooled = networks.critics_target.forward(batch.next_obs, next.actions)
+    const auto next = networks.actor.sample(batch.next_obs(), noise);
+    const auto pooled = networks.critics_target.forward(batch.next_obs(), next.actions)
                             .transpose(0, 1)
-                            .reshape({batch.obs.size(0), -1});
+                            .reshape({batch.obs().size(0), -1});
     const int64_t kept = options.num_critics * (options.num_quantiles - options.drop_per_critic);
     const auto lowest = std::get<0>(pooled.sort(1)).narrow(1, 0, kept);
     const auto value = lowest - (alpha * next.log_prob).unsqueeze(1);
-    target =
-        td_target(batch.rewards.unsqueeze(1), batch.terminated.unsqueeze(1), value, options.gamma);
+    target = td_target(batch.rewards().unsqueeze(1), batch.discount().unsqueeze(1), value);
   }
   Loss result;
-  result.loss = quantile_huber(networks.critics.forward(batch.obs, batch.actions), target);
+  result.loss = quantile_huber(networks.critics.forward(batch.obs(), batch.actions()), target);
   result.metrics.set("critic_loss", result.loss);
   result.metrics.set("target_q_mean", target.mean());
   return result;
@@ -68,8 +67,9 @@ Loss tqc_critic_loss(const TqcNetworks& networks, const Batch& batch, const torc
 // L = mean (alpha log pi(a|s) - mean over all quantiles of all critics at (s, a))
 Loss tqc_actor_loss(const TqcNetworks& networks, const Batch& batch, const torch::Tensor& noise,
                     const torch::Tensor& alpha) {
-  const auto sample = networks.actor.sample(batch.obs, noise);
-  const auto q = networks.critics.forward(batch.obs, sample.actions, Use::frozen).mean(2);
+  const auto sample = networks.actor.sample(batch.obs(), noise);
+  const auto q =
+      networks.critics.forward(batch.obs(), sample.actions, {.use = Use::frozen}).mean(2);
   const auto [loss, entropy] = soft_actor_loss(sample.log_prob, q, alpha, Reduce::mean);
   Loss result;
   result.loss = loss;
@@ -80,7 +80,7 @@ Loss tqc_actor_loss(const TqcNetworks& networks, const Batch& batch, const torch
 
 Loss tqc_loss(const TqcNetworks& networks, const Batch& batch, const torch::Tensor& noise,
               const torch::Tensor& alpha, const TqcOptions& options) {
-  const int64_t rows = batch.obs.size(0);
+  const int64_t rows = batch.obs().size(0);
   auto result = tqc_critic_loss(networks, batch, noise.narrow(0, 0, rows), alpha, options);
   const auto actor = tqc_actor_loss(networks, batch, noise.narrow(0, rows, rows), alpha);
   result.loss = result.loss + actor.loss;
@@ -101,17 +101,17 @@ Tqc::Tqc(const TqcOptions& options, const AlgorithmContext& context)
           {.initial_log = std::log(options.first_alpha()), .learning_rate = options.learning_rate},
           context.compute) {
   design_.target_entropy =
-      options.target_entropy.value_or(-static_cast<double>(context.action_dim));
+      options.target_entropy.value_or(-static_cast<double>(context.action_dim()));
 }
 
 Metrics Tqc::update(const Batch& batch, double lr_scale) {
   const auto& alpha = alpha_.value();
-  auto critic = tqc_critic_loss(networks_, batch, next_noise_.normal(rng_, batch.actions.sizes()),
+  auto critic = tqc_critic_loss(networks_, batch, next_noise_.normal(rng_, batch.actions().sizes()),
                                 alpha, options_);
   minimize(critic.loss, critic_optimizer_, lr_scale);
   networks_.critics_target.polyak_from(networks_.critics, options_.tau);
   const auto actor =
-      tqc_actor_loss(networks_, batch, noise_.normal(rng_, batch.actions.sizes()), alpha);
+      tqc_actor_loss(networks_, batch, noise_.normal(rng_, batch.actions().sizes()), alpha);
   minimize(actor.loss, actor_optimizer_, lr_scale);
   const auto temperature =
       soft_temperature_loss(alpha, actor.metrics.get("entropy"), options_, design_);
@@ -122,7 +122,7 @@ Metrics Tqc::update(const Batch& batch, double lr_scale) {
   return critic.metrics;
 }
 
-torch::Tensor Tqc::act(const torch::Tensor& obs, ActMode mode) {
+torch::Tensor Tqc::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
   const torch::NoGradGuard no_grad;
   if (mode == ActMode::greedy) return networks_.actor.mode(obs);
   const auto& noise =
@@ -145,7 +145,6 @@ AlgorithmInfo tqc_info() {
   return algorithm_info<Tqc, TqcOptions>({.name = TqcOptions::kName,
                                           .title = "TQC: truncated quantile critics",
                                           .paper = "arXiv:2005.04269",
-                                          .from_data = false,
                                           .metrics = soft_metrics()});
 }
 

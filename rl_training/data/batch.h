@@ -1,58 +1,110 @@
 #pragma once
 #include <torch/types.h>
 
-#include "rl_training/data/sampler.h"
+#include <array>
+
+#include "rl_training/data/batch_request.h"
+#include "rl_training/data/space.h"
 
 namespace rl_training {
 
-// What one gradient update sees. Actions are scaled to [-1, 1]; `terminated` is 1 only where the
-// task itself ended, so it alone cuts the bootstrap. Time-outs do not appear here.
-struct Batch {
-  torch::Tensor obs;         // [rows, obs_dim]
-  torch::Tensor actions;     // [rows, action_dim]
-  torch::Tensor rewards;     // [rows]
-  torch::Tensor next_obs;    // [rows, obs_dim]
-  torch::Tensor terminated;  // [rows], 0 or 1
+// What one gradient update sees: exactly the columns that were requested. Box actions are scaled to
+// [-1, 1]. `terminated` is 1 only where the task itself ended: time-outs do not appear here, values
+// are bootstrapped past them.
+class Batch {
+ public:
+  Batch() = default;
+  // Zeros, with `request.rows` rows.
+  Batch(const BatchRequest& request, const Space& obs, const Space& action);
 
-  // Only where the algorithm asked for them.
-  torch::Tensor next_actions;       // [rows, action_dim]
-  torch::Tensor next_action_valid;  // [rows], 0 or 1
-  torch::Tensor mc_returns;         // [rows], discounted return to the end of the episode
+  int64_t rows() const { return obs().size(0); }
 
-  static Batch allocate(int64_t rows, int64_t obs_dim, int64_t action_dim, bool next_actions,
-                        bool mc_returns = false) {
-    Batch batch;
-    batch.obs = torch::zeros({rows, obs_dim});
-    batch.actions = torch::zeros({rows, action_dim});
-    batch.rewards = torch::zeros({rows});
-    batch.next_obs = torch::zeros({rows, obs_dim});
-    batch.terminated = torch::zeros({rows});
-    if (next_actions) {
-      batch.next_actions = torch::zeros({rows, action_dim});
-      batch.next_action_valid = torch::zeros({rows});
-    }
-    if (mc_returns) batch.mc_returns = torch::zeros({rows});
-    return batch;
+  // Shapes without windows; with them a step dimension follows the rows.
+  const torch::Tensor& obs() const { return column(BatchColumn::obs); }         // [rows, ...]
+  const torch::Tensor& actions() const { return column(BatchColumn::action); }  // [rows, ...]
+  const torch::Tensor& rewards() const { return column(BatchColumn::reward); }  // [rows]
+  const torch::Tensor& next_obs() const { return column(BatchColumn::next_obs); }
+  const torch::Tensor& terminated() const { return column(BatchColumn::terminated); }  // 0 or 1
+  const torch::Tensor& discount() const { return column(BatchColumn::discount); }
+  const torch::Tensor& next_actions() const { return column(BatchColumn::next_action); }
+  const torch::Tensor& next_action_valid() const {
+    return column(BatchColumn::next_action_valid);  // 0 or 1
+  }
+  const torch::Tensor& returns_to_go() const { return column(BatchColumn::return_to_go); }
+  const torch::Tensor& timesteps() const { return column(BatchColumn::timestep); }  // int64
+  const torch::Tensor& mask() const { return column(BatchColumn::mask); }           // 0 or 1
+
+  const torch::Tensor& column(BatchColumn which) const {
+    const auto& tensor = columns_[static_cast<size_t>(which)];
+    TORCH_CHECK(tensor.defined(), "the batch has no column ", column_name(which));
+    return tensor;
   }
 
-  // The CPU memory behind the tensors, for a sampler to fill.
-  BatchView view() const {
-    BatchView view{};
-    view.rows = obs.size(0);
-    view.obs_dim = obs.size(1);
-    view.action_dim = actions.size(1);
-    view.obs = obs.data_ptr<float>();
-    view.actions = actions.data_ptr<float>();
-    view.rewards = rewards.data_ptr<float>();
-    view.next_obs = next_obs.data_ptr<float>();
-    view.terminated = terminated.data_ptr<float>();
-    if (next_actions.defined()) {
-      view.next_actions = next_actions.data_ptr<float>();
-      view.next_action_valid = next_action_valid.data_ptr<float>();
-    }
-    if (mc_returns.defined()) view.mc_returns = mc_returns.data_ptr<float>();
-    return view;
-  }
+  // The memory behind the tensors, for a sampler to fill.
+  BatchView view() const;
+
+ private:
+  std::array<torch::Tensor, kBatchColumns> columns_;
+  int64_t steps_ = 1, obs_bytes_ = 0, action_bytes_ = 0;
 };
+
+inline Batch::Batch(const BatchRequest& request, const Space& obs, const Space& action)
+    : steps_(std::max<int64_t>(1, request.window)),
+      obs_bytes_(obs.bytes()),
+      action_bytes_(action.bytes()) {
+  const auto zeros = [&](const std::vector<int64_t>& entry, torch::ScalarType type) {
+    std::vector<int64_t> shape = {request.rows};
+    if (request.window > 0) shape.push_back(request.window);
+    shape.insert(shape.end(), entry.begin(), entry.end());
+    return torch::zeros(shape, type);
+  };
+  const auto of_space = [&](const Space& space) {
+    return zeros(space.shape, space.dtype == DType::f32  ? torch::kFloat
+                              : space.dtype == DType::u8 ? torch::kByte
+                                                         : torch::kLong);
+  };
+  for (const auto which : request.columns) {
+    auto& tensor = columns_[static_cast<size_t>(which)];
+    switch (which) {
+      case BatchColumn::obs:
+      case BatchColumn::next_obs:
+        tensor = of_space(obs);
+        break;
+      case BatchColumn::action:
+      case BatchColumn::next_action:
+        tensor = of_space(action);
+        break;
+      case BatchColumn::timestep:
+        tensor = zeros({}, torch::kLong);
+        break;
+      default:
+        tensor = zeros({}, torch::kFloat);
+    }
+  }
+}
+
+inline BatchView Batch::view() const {
+  const auto at = [&]<class T>(BatchColumn which, T*& pointer) {
+    const auto& tensor = columns_[static_cast<size_t>(which)];
+    pointer = tensor.defined() ? static_cast<T*>(tensor.data_ptr()) : nullptr;
+  };
+  BatchView view;
+  view.rows = rows();
+  view.steps = steps_;
+  view.obs_bytes = obs_bytes_;
+  view.action_bytes = action_bytes_;
+  at(BatchColumn::obs, view.obs);
+  at(BatchColumn::action, view.action);
+  at(BatchColumn::reward, view.reward);
+  at(BatchColumn::next_obs, view.next_obs);
+  at(BatchColumn::terminated, view.terminated);
+  at(BatchColumn::discount, view.discount);
+  at(BatchColumn::next_action, view.next_action);
+  at(BatchColumn::next_action_valid, view.next_action_valid);
+  at(BatchColumn::return_to_go, view.return_to_go);
+  at(BatchColumn::timestep, view.timestep);
+  at(BatchColumn::mask, view.mask);
+  return view;
+}
 
 }  // namespace rl_training

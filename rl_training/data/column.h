@@ -28,6 +28,11 @@ class Column {
   std::span<const T> span() const { return {data_, static_cast<size_t>(size_)}; }
   // Some of the elements.
   Column part(int64_t first, int64_t count) const { return {owner_, data_ + first, count}; }
+  // The same memory as bytes.
+  Column<unsigned char> bytes() const {
+    return {owner_, reinterpret_cast<const unsigned char*>(data_),
+            size_ * static_cast<int64_t>(sizeof(T))};
+  }
 
  private:
   std::shared_ptr<const void> owner_;

@@ -96,7 +96,7 @@ LoggedSteps read_plain_d4rl_steps(const std::string& path, const Json& descripti
 }
 
 void save_d4rl_dataset(const TransitionDataset& dataset, const std::string& path,
-                       const ActionBounds* bounds) {
+                       const Space* bounds) {
   const auto limits = SandboxLimits::for_writing(dataset.rows() * 8 *
                                                  (dataset.obs_dim() + dataset.action_dim() + 2));
   // In a child like the readers, so that no thread of this process ever holds libhdf5's lock.

@@ -27,6 +27,6 @@ LoggedSteps read_plain_d4rl_steps(const std::string& path, const Json& descripti
 // are. Every next observation in it is a true one, so reading drops no row but flagged time-outs:
 // with TimeoutPolicy::keep the fingerprint is the same. D4RL's own tools read it too.
 void save_d4rl_dataset(const TransitionDataset& dataset, const std::string& path,
-                       const ActionBounds* bounds = nullptr);
+                       const Space* bounds = nullptr);
 
 }  // namespace rl_training

@@ -13,73 +13,82 @@ inline void expect(bool condition, const char* message) {
   if (!condition) broken_build(message);
 }
 
-}  // namespace
-
-DatasetBuilder::DatasetBuilder(int64_t obs_dim, int64_t action_dim)
-    : obs_dim_(obs_dim), action_dim_(action_dim) {
-  expect(obs_dim > 0 && action_dim > 0, "a dataset needs at least one observation and one action");
+void append(std::vector<unsigned char>& bytes, const SpaceValue& entry) {
+  bytes.insert(bytes.end(), entry.data(), entry.data() + entry.size());
 }
 
-void DatasetBuilder::begin_episode(std::span<const float> obs) {
-  expect(static_cast<int64_t>(obs.size()) == obs_dim_, "begin_episode: wrong observation size");
+}  // namespace
+
+DatasetBuilder::DatasetBuilder(Space obs, Space action)
+    : obs_space_(std::move(obs)),
+      action_space_(std::move(action)),
+      obs_width_(obs_space_.bytes()),
+      action_width_(action_space_.bytes()) {
+  expect(obs_width_ > 0 && action_width_ > 0,
+         "a dataset needs at least one observation and one action");
+}
+
+void DatasetBuilder::begin_episode(SpaceValue obs) {
+  expect(obs.size() == obs_width_, "begin_episode: wrong observation size");
   end_episode();
-  obs_.insert(obs_.end(), obs.begin(), obs.end());
+  append(obs_, obs);
   episodes_.push_back({rows(), 0});
   open_ = true;
 }
 
-void DatasetBuilder::add(std::span<const float> action, float reward,
-                         std::span<const float> next_obs, bool terminated, bool truncated) {
+void DatasetBuilder::add(SpaceValue action, float reward, SpaceValue next_obs, bool terminated,
+                         bool truncated) {
   expect(open_, "add: the episode has ended, begin_episode comes first");
-  expect(static_cast<int64_t>(action.size()) == action_dim_, "add: wrong action size");
-  expect(static_cast<int64_t>(next_obs.size()) == obs_dim_, "add: wrong observation size");
+  expect(action.size() == action_width_, "add: wrong action size");
+  expect(next_obs.size() == obs_width_, "add: wrong observation size");
   if (episodes_.back().rows > 0) rows_.back().next_action_valid = 1;
   TransitionDataset::Row row;
-  row.slot = static_cast<int64_t>(obs_.size()) / obs_dim_ - 1;
+  row.slot = static_cast<int64_t>(obs_.size()) / obs_width_ - 1;
   row.reward = reward;
   row.terminated = terminated ? 1 : 0;
   row.truncated = truncated ? 1 : 0;
   rows_.push_back(row);
-  actions_.insert(actions_.end(), action.begin(), action.end());
-  obs_.insert(obs_.end(), next_obs.begin(), next_obs.end());
+  append(actions_, action);
+  append(obs_, next_obs);
   ++episodes_.back().rows;
   if (terminated || truncated) end_episode();
 }
 
-void DatasetBuilder::end_episode(std::span<const float> next_action) {
-  expect(static_cast<int64_t>(next_action.size()) == action_dim_, "end_episode: wrong action");
+void DatasetBuilder::end_episode(SpaceValue next_action) {
+  expect(next_action.size() == action_width_, "end_episode: wrong action");
   if (!open_) return;
   const bool has_rows = episodes_.back().rows > 0;
   end_episode();
   if (!has_rows) return;
   rows_.back().next_action_valid = 1;
-  std::copy(next_action.begin(), next_action.end(), actions_.end() - action_dim_);
+  std::copy_n(next_action.data(), action_width_, actions_.end() - action_width_);
 }
 
 void DatasetBuilder::end_episode() {
   if (!open_) return;
   open_ = false;
   if (episodes_.back().rows > 0) {
-    actions_.resize(actions_.size() + static_cast<size_t>(action_dim_), 0.0f);
+    actions_.resize(actions_.size() + static_cast<size_t>(action_width_), 0);
   } else {
     episodes_.pop_back();
-    obs_.resize(obs_.size() - static_cast<size_t>(obs_dim_));
+    obs_.resize(obs_.size() - static_cast<size_t>(obs_width_));
   }
 }
 
-void DatasetBuilder::give_next_actions(std::vector<float> next_actions,
-                                       std::vector<uint8_t> valid) {
+void DatasetBuilder::give_next_actions(SpaceValue next_actions, std::vector<uint8_t> valid) {
   expect(static_cast<int64_t>(valid.size()) == rows(), "give_next_actions: one for each row");
-  next_actions_ = std::move(next_actions);
+  append(next_actions_, next_actions);
   next_action_valid_ = std::move(valid);
   next_actions_given_ = true;
 }
 
 TransitionDataset DatasetBuilder::build() && {
   end_episode();
-  TransitionDataset dataset(
-      obs_dim_, action_dim_, Column<float>(std::move(obs_)), Column<float>(std::move(actions_)),
-      Column<TransitionDataset::Row>(std::move(rows_)), Column<Episode>(std::move(episodes_)));
+  TransitionDataset::mark_last_rows(rows_, episodes_);
+  TransitionDataset dataset(obs_space_, action_space_, Column<unsigned char>(std::move(obs_)),
+                            Column<unsigned char>(std::move(actions_)),
+                            Column<TransitionDataset::Row>(std::move(rows_)),
+                            Column<Episode>(std::move(episodes_)));
   if (next_actions_given_) {
     dataset.give_next_actions(std::move(next_actions_), next_action_valid_);
   }
@@ -87,21 +96,25 @@ TransitionDataset DatasetBuilder::build() && {
   return dataset;
 }
 
-SlotDatasetBuilder::SlotDatasetBuilder(int64_t obs_dim, int64_t action_dim, Column<float> obs,
-                                       Column<float> actions, ArrayMemory& memory)
-    : obs_dim_(obs_dim),
-      action_dim_(action_dim),
+SlotDatasetBuilder::SlotDatasetBuilder(Space obs_space, Space action_space,
+                                       Column<unsigned char> obs, Column<unsigned char> actions,
+                                       ArrayMemory& memory)
+    : obs_space_(std::move(obs_space)),
+      action_space_(std::move(action_space)),
+      obs_width_(obs_space_.bytes()),
+      action_width_(action_space_.bytes()),
       obs_(std::move(obs)),
       actions_(std::move(actions)) {
-  expect(obs_dim > 0 && action_dim > 0, "a dataset needs at least one observation and one action");
-  expect(obs_.size() / obs_dim == actions_.size() / action_dim && obs_.size() % obs_dim == 0 &&
-             actions_.size() % action_dim == 0,
+  expect(obs_width_ > 0 && action_width_ > 0,
+         "a dataset needs at least one observation and one action");
+  expect(obs_.size() / obs_width_ == actions_.size() / action_width_ &&
+             obs_.size() % obs_width_ == 0 && actions_.size() % action_width_ == 0,
          "every slot needs an observation and an action");
-  rows_ = ColumnBuffer<TransitionDataset::Row>(memory, obs_.size() / obs_dim);
+  rows_ = ColumnBuffer<TransitionDataset::Row>(memory, obs_.size() / obs_width_);
 }
 
 void SlotDatasetBuilder::add(int64_t slot, float reward, bool terminated, bool truncated) {
-  expect(slot >= 0 && (slot + 2) * obs_dim_ <= obs_.size(), "add: there is no next slot");
+  expect(slot >= 0 && (slot + 2) * obs_width_ <= obs_.size(), "add: there is no next slot");
   expect(!open_ || last_row().slot + 1 == slot, "add: slots of an episode follow each other");
   expect(row_count_ < rows_.size, "add: more rows than slots");
   if (open_) {
@@ -124,15 +137,15 @@ void SlotDatasetBuilder::end_episode(bool next_action_known) {
   open_ = false;
 }
 
-void SlotDatasetBuilder::give_next_actions(std::vector<float> next_actions,
-                                           std::vector<uint8_t> valid) {
-  next_actions_ = std::move(next_actions);
+void SlotDatasetBuilder::give_next_actions(SpaceValue next_actions, std::vector<uint8_t> valid) {
+  append(next_actions_, next_actions);
   next_action_valid_ = std::move(valid);
   next_actions_given_ = true;
 }
 
 TransitionDataset SlotDatasetBuilder::build() && {
-  TransitionDataset dataset(obs_dim_, action_dim_, std::move(obs_), std::move(actions_),
+  TransitionDataset::mark_last_rows(rows_.first(row_count_), episodes_);
+  TransitionDataset dataset(obs_space_, action_space_, std::move(obs_), std::move(actions_),
                             rows_.column(row_count_), Column<Episode>(std::move(episodes_)));
   if (next_actions_given_) {
     dataset.give_next_actions(std::move(next_actions_), next_action_valid_);

@@ -37,8 +37,8 @@ Json DatasetColumns::hand_over(const TransitionDataset& dataset, SandboxOutput& 
   give(output, dataset.rows_);
   give(output, dataset.episodes_);
   give(output, dataset.next_actions_);
-  return {{"obs_dim", dataset.obs_dim_},
-          {"action_dim", dataset.action_dim_},
+  return {{"obs_space", space_to_json(dataset.obs_space_)},
+          {"action_space", space_to_json(dataset.action_space_)},
           {"next_actions", static_cast<int>(dataset.next_actions_kind_)},
           {"hashes",
            {dataset.hashes_.obs, dataset.hashes_.actions, dataset.hashes_.rewards,
@@ -48,23 +48,23 @@ Json DatasetColumns::hand_over(const TransitionDataset& dataset, SandboxOutput& 
 TransitionDataset DatasetColumns::take_over(const Json& facts,
                                             const std::vector<Column<unsigned char>>& arrays) {
   static_assert(sizeof(TransitionDataset::Row) == 16 && sizeof(Episode) == 16);
-  const auto obs_dim = facts.at("obs_dim").get<int64_t>();
-  const auto action_dim = facts.at("action_dim").get<int64_t>();
-  if (arrays.size() != 5 || obs_dim < 1 || action_dim < 1) does_not_fit();
-  TransitionDataset dataset(obs_dim, action_dim, take<float>(arrays[0]), take<float>(arrays[1]),
-                            take<TransitionDataset::Row>(arrays[2]), take<Episode>(arrays[3]));
-  dataset.next_actions_ = take<float>(arrays[4]);
+  if (arrays.size() != 5) does_not_fit();
+  TransitionDataset dataset(space_from_json(facts.at("obs_space"), "obs_space"),
+                            space_from_json(facts.at("action_space"), "action_space"), arrays[0],
+                            arrays[1], take<TransitionDataset::Row>(arrays[2]),
+                            take<Episode>(arrays[3]));
+  dataset.next_actions_ = arrays[4];
   dataset.next_actions_kind_ =
       static_cast<TransitionDataset::NextActions>(facts.at("next_actions").get<int>());
   const auto& hashes = facts.at("hashes");
   dataset.hashes_ = {hashes.at(0).get<std::string>(), hashes.at(1).get<std::string>(),
                      hashes.at(2).get<std::string>(), hashes.at(3).get<std::string>()};
 
-  const int64_t slots = dataset.obs_.size() / dataset.obs_dim_;
+  const int64_t slots = dataset.slots();
   const bool given = dataset.next_actions_kind_ == TransitionDataset::NextActions::given;
-  if (dataset.obs_.size() % dataset.obs_dim_ != 0 ||
-      dataset.actions_.size() != slots * dataset.action_dim_ ||
-      dataset.next_actions_.size() != (given ? dataset.rows() * dataset.action_dim_ : 0)) {
+  if (dataset.obs_.size() % dataset.obs_width_ != 0 ||
+      dataset.actions_.size() != slots * dataset.action_width_ ||
+      dataset.next_actions_.size() != (given ? dataset.rows() * dataset.action_width_ : 0)) {
     does_not_fit();
   }
   dataset.update_fingerprint();
@@ -91,7 +91,7 @@ void DatasetColumns::expect_random_access(const TransitionDataset& dataset) {
 
 bool DatasetColumns::is_intact(const TransitionDataset& dataset) {
   // First what says where things are: hashing follows it.
-  const int64_t slots = dataset.obs_.size() / dataset.obs_dim_;
+  const int64_t slots = dataset.slots();
   int64_t rows = 0;
   for (const Episode& episode : dataset.episodes()) {
     if (episode.first_row != rows || episode.rows < 1 || episode.rows > dataset.rows() - rows) {
@@ -99,7 +99,8 @@ bool DatasetColumns::is_intact(const TransitionDataset& dataset) {
     }
     const int64_t first = dataset.rows_[rows].slot;
     for (int64_t i = 0; i < episode.rows; ++i) {
-      if (dataset.rows_[rows + i].slot != first + i) return false;
+      const auto& row = dataset.rows_[rows + i];
+      if (row.slot != first + i || (row.last != 0) != (i + 1 == episode.rows)) return false;
     }
     if (first < 0 || first >= slots - episode.rows) return false;
     rows += episode.rows;

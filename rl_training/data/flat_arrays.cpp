@@ -16,14 +16,14 @@ bool knows_more_than_its_rows(const TransitionDataset& dataset) {
 
 }  // namespace
 
-void append_actions(const TransitionDataset& dataset, const ActionBounds* bounds,
-                    const float* values, std::vector<float>& out) {
+void append_actions(const TransitionDataset& dataset, const Space* bounds, const float* values,
+                    std::vector<float>& out) {
   for (int64_t k = 0; k < dataset.action_dim(); ++k) {
     out.push_back(bounds ? static_cast<float>(bounds->from_unit(k, values[k])) : values[k]);
   }
 }
 
-FlatArrays::FlatArrays(const TransitionDataset& given, const ActionBounds* bounds)
+FlatArrays::FlatArrays(const TransitionDataset& given, const Space* bounds)
     : rows(given.rows()), obs_dim(given.obs_dim()), action_dim(given.action_dim()) {
   const TransitionDataset dataset =
       knows_more_than_its_rows(given) ? given.with_next_actions() : given;

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "rl_training/data/action_bounds.h"
+#include "rl_training/data/space.h"
 #include "rl_training/data/transition_dataset.h"
 
 namespace rl_training {
@@ -19,11 +19,11 @@ struct FlatArrays {
   std::vector<uint8_t> next_action_valid;
 
   // Actions are scaled from [-1, 1] to `bounds`; without them they stay as they are.
-  FlatArrays(const TransitionDataset& dataset, const ActionBounds* bounds);
+  FlatArrays(const TransitionDataset& dataset, const Space* bounds);
 };
 
 // The actions of some rows in the same units.
-void append_actions(const TransitionDataset& dataset, const ActionBounds* bounds,
-                    const float* values, std::vector<float>& out);
+void append_actions(const TransitionDataset& dataset, const Space* bounds, const float* values,
+                    std::vector<float>& out);
 
 }  // namespace rl_training

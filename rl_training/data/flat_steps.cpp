@@ -207,10 +207,10 @@ std::vector<uint8_t> to_flags(const ErrorPlace& place, std::span<const double> v
 }
 
 void check_action_dim(const ErrorPlace& place, const DatasetReadOptions& options, int64_t dims) {
-  if (!options.bounds || options.bounds->dims() == dims) return;
+  if (!options.bounds || options.bounds->size() == dims) return;
   throw Error(ErrorKind::data, place,
               "the environment has other actions (expected " +
-                  std::to_string(options.bounds->dims()) + " columns, got " + std::to_string(dims) +
+                  std::to_string(options.bounds->size()) + " columns, got " + std::to_string(dims) +
                   ")");
 }
 

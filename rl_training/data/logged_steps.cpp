@@ -211,7 +211,8 @@ LoggedSteps read_steps_in_sandbox(const std::string& path, const StepReader& rea
 
 TransitionDataset make_transitions(LoggedSteps steps, TimeoutPolicy policy, ArrayMemory& memory) {
   Expansion(steps, policy, memory).run();
-  SlotDatasetBuilder builder(steps.obs_dim, steps.action_dim, steps.obs, steps.actions, memory);
+  SlotDatasetBuilder builder(Space::unbounded(steps.obs_dim), Space::unit_box(steps.action_dim),
+                             steps.obs.bytes(), steps.actions.bytes(), memory);
   std::vector<float> next_actions;
   std::vector<uint8_t> next_valid;
   give_rows(steps, policy, builder, [&](int64_t slot) {
@@ -221,7 +222,7 @@ TransitionDataset make_transitions(LoggedSteps steps, TimeoutPolicy policy, Arra
     next_valid.push_back(steps.is(slot, LoggedSteps::kNextActionValid) ? 1 : 0);
   });
   if (steps.has_next_actions()) {
-    builder.give_next_actions(std::move(next_actions), std::move(next_valid));
+    builder.give_next_actions(next_actions, std::move(next_valid));
   }
   return std::move(builder).build();
 }

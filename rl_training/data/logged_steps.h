@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "rl_training/data/action_bounds.h"
 #include "rl_training/data/column.h"
 #include "rl_training/data/sandbox.h"
+#include "rl_training/data/space.h"
 #include "rl_training/data/transition_dataset.h"
 
 namespace rl_training {
@@ -18,7 +18,7 @@ namespace rl_training {
 enum class TimeoutPolicy { drop, keep };
 
 struct DatasetReadOptions {
-  const ActionBounds* bounds = nullptr;         // units of the actions; absent: [-1, 1] already
+  const Space* bounds = nullptr;                // units of the actions; absent: [-1, 1] already
   std::optional<TimeoutPolicy> timeout_policy;  // absent: drop for d4rl, keep for the others
   int64_t episode_length = 0;                   // time limit of files that mark none; 0: unknown
   bool allow_nonfinite = false;                 // let NaN and infinities through

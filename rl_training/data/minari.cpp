@@ -223,7 +223,7 @@ class MinariReader {
 
   // Lays the leaves side by side in `rows` new rows at the end of `out`.
   void read_leaves(const std::string& root, const std::vector<SpaceLeaf>& leaves, int64_t dims,
-                   const ActionBounds* bounds, std::vector<float>& out, int64_t rows) {
+                   const Space* bounds, std::vector<float>& out, int64_t rows) {
     const size_t first = out.size();
     out.resize(first + static_cast<size_t>(rows * dims), 0.0f);
     int64_t column = 0;

@@ -29,8 +29,7 @@ struct EpisodeArrays {
   std::vector<double> rewards;
   std::vector<uint8_t> terminations, truncations;
 
-  EpisodeArrays(const TransitionDataset& dataset, const Episode& episode,
-                const ActionBounds* bounds) {
+  EpisodeArrays(const TransitionDataset& dataset, const Episode& episode, const Space* bounds) {
     const auto count = static_cast<size_t>((episode.rows + 1) * dataset.obs_dim());
     // The slots of an episode lie side by side, the last observation included.
     obs.assign(dataset.obs(episode.first_row), dataset.obs(episode.first_row) + count);
@@ -58,7 +57,7 @@ void add_reward_facts(Hdf5Writer& file, const std::string& group,
   file.add_attribute(group, "rewards_max", *std::max_element(rewards.begin(), rewards.end()));
 }
 
-std::vector<char> hdf5_bytes(const TransitionDataset& dataset, const ActionBounds* bounds) {
+std::vector<char> hdf5_bytes(const TransitionDataset& dataset, const Space* bounds) {
   Hdf5Writer file(Hdf5Storage::extendable);
   int64_t number = 0;
   for (const Episode& episode : dataset.episodes()) {
@@ -134,7 +133,7 @@ void save_minari_dataset(const TransitionDataset& dataset, const std::string& di
   const auto limits = SandboxLimits::for_writing(
       dataset.rows() * 8 * (dataset.obs_dim() + dataset.action_dim() + 2) +
       static_cast<int64_t>(dataset.episodes().size()) * 32768);
-  const ActionBounds* bounds = details.scale_actions ? details.bounds : nullptr;
+  const Space* bounds = details.scale_actions ? details.bounds : nullptr;
   const auto result = run_in_sandbox(path, limits, [&](SandboxOutput& output) {
     const auto image = hdf5_bytes(dataset, bounds);
     output.array(image.data(), static_cast<int64_t>(image.size()));

@@ -1,15 +1,15 @@
 #pragma once
 #include <string>
 
-#include "rl_training/data/action_bounds.h"
+#include "rl_training/data/space.h"
 #include "rl_training/data/transition_dataset.h"
 
 namespace rl_training {
 
 struct MinariDetails {
-  std::string dataset_id;                // "": the name of the directory
-  const ActionBounds* bounds = nullptr;  // of the environment, for the action space
-  bool scale_actions = false;            // from [-1, 1] to the bounds
+  std::string dataset_id;         // "": the name of the directory
+  const Space* bounds = nullptr;  // of the environment, for the action space
+  bool scale_actions = false;     // from [-1, 1] to the bounds
   std::string algorithm_name = "unknown";
 };
 

@@ -25,14 +25,14 @@ void check_parts(std::span<const DatasetPart> parts, int64_t size) {
       throw Error(ErrorKind::config, place, name + " has a bad weight (expected > 0)");
     }
     if (part.dataset.rows() == 0) throw Error(ErrorKind::data, place, name + " has no rows");
-    if (part.dataset.obs_dim() != parts[0].dataset.obs_dim() ||
-        part.dataset.action_dim() != parts[0].dataset.action_dim()) {
+    const auto& first = parts[0].dataset;
+    if (part.dataset.obs_space() != first.obs_space() ||
+        part.dataset.action_space() != first.action_space()) {
       throw Error(ErrorKind::data, place,
-                  name + " has other observations or actions than part 0 (expected widths " +
-                      std::to_string(parts[0].dataset.obs_dim()) + " and " +
-                      std::to_string(parts[0].dataset.action_dim()) + ", got " +
-                      std::to_string(part.dataset.obs_dim()) + " and " +
-                      std::to_string(part.dataset.action_dim()) + ")");
+                  name + " has other observations or actions than part 0 (expected " +
+                      first.obs_space().text() + " and " + first.action_space().text() + ", got " +
+                      part.dataset.obs_space().text() + " and " +
+                      part.dataset.action_space().text() + ")");
     }
   }
 }
@@ -58,11 +58,11 @@ std::vector<int64_t> shares(std::span<const DatasetPart> parts, int64_t size) {
 
 class Mixer {
  public:
-  Mixer(int64_t obs_dim, int64_t action_dim, bool next_actions)
-      : obs_dim_(static_cast<size_t>(obs_dim)),
-        action_dim_(static_cast<size_t>(action_dim)),
+  Mixer(const Space& obs, const Space& action, bool next_actions)
+      : obs_bytes_(static_cast<size_t>(obs.bytes())),
+        action_bytes_(static_cast<size_t>(action.bytes())),
         next_actions_(next_actions),
-        builder_(obs_dim, action_dim) {}
+        builder_(obs, action) {}
 
   void add_part(const TransitionDataset& data, int64_t rows, Rng rng) {
     const auto episodes = data.episodes();
@@ -81,32 +81,35 @@ class Mixer {
   }
   TransitionDataset build() && {
     if (next_actions_) {
-      builder_.give_next_actions(std::move(given_actions_), std::move(given_valid_));
+      builder_.give_next_actions(std::span<const unsigned char>(given_actions_),
+                                 std::move(given_valid_));
     }
     return std::move(builder_).build();
   }
 
  private:
   void add_rows(const TransitionDataset& data, int64_t first, int64_t count) {
-    builder_.begin_episode({data.obs(first), obs_dim_});
+    using Bytes = std::span<const unsigned char>;
+    builder_.begin_episode(Bytes(data.obs_bytes(first), obs_bytes_));
     for (int64_t row = first; row < first + count; ++row) {
-      builder_.add({data.action(row), action_dim_}, data.reward(row),
-                   {data.next_obs(row), obs_dim_}, data.terminated(row), data.truncated(row));
+      builder_.add(Bytes(data.action_bytes(row), action_bytes_), data.reward(row),
+                   Bytes(data.next_obs_bytes(row), obs_bytes_), data.terminated(row),
+                   data.truncated(row));
       if (!next_actions_) continue;
-      const float* next = data.next_action(row);
-      given_actions_.insert(given_actions_.end(), next, next + action_dim_);
+      const unsigned char* next = data.next_action_bytes(row);
+      given_actions_.insert(given_actions_.end(), next, next + action_bytes_);
       given_valid_.push_back(data.next_action_valid(row) ? 1 : 0);
     }
     const int64_t last = first + count - 1;
     if (builder_.episode_open() && data.next_action_valid(last)) {
-      builder_.end_episode({data.next_action(last), action_dim_});
+      builder_.end_episode(Bytes(data.next_action_bytes(last), action_bytes_));
     }
   }
 
-  size_t obs_dim_, action_dim_;
+  size_t obs_bytes_, action_bytes_;
   bool next_actions_;
   DatasetBuilder builder_;
-  std::vector<float> given_actions_;
+  std::vector<unsigned char> given_actions_;
   std::vector<uint8_t> given_valid_;
 };
 
@@ -122,7 +125,7 @@ TransitionDataset mix_transition_datasets(std::span<const DatasetPart> parts, in
     all_rows += part.dataset.rows();
   }
   const auto rows = shares(parts, size > 0 ? size : all_rows);
-  Mixer mixer(parts[0].dataset.obs_dim(), parts[0].dataset.action_dim(), next_actions);
+  Mixer mixer(parts[0].dataset.obs_space(), parts[0].dataset.action_space(), next_actions);
   for (size_t i = 0; i < parts.size(); ++i) {
     mixer.add_part(parts[i].dataset, rows[i], Rng(seed, "mix/" + std::to_string(i)));
   }

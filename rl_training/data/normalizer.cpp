@@ -12,12 +12,21 @@ constexpr double kEpsilon = 1e-3;  // keeps constant entries finite, as in TD3+B
 
 }  // namespace
 
-ObsNormalizer::ObsNormalizer(int64_t obs_dim)
-    : mean_(static_cast<size_t>(obs_dim), 0.0f), scale_(static_cast<size_t>(obs_dim), 1.0f) {}
+ObsNormalizer::ObsNormalizer(const Space& obs) : bytes_(obs.bytes()) {
+  if (obs.is_image()) return;
+  mean_.assign(static_cast<size_t>(obs.size()), 0.0f);
+  scale_.assign(mean_.size(), 1.0f);
+}
+
+void ObsNormalizer::check(const Space& obs) const {
+  if (bytes_ == obs.bytes() && mean_.empty() == obs.is_image()) return;
+  throw Error(ErrorKind::internal, "normaliser and observations differ in size");
+}
 
 ObsNormalizer ObsNormalizer::fit(const TransitionDataset& dataset) {
   if (dataset.rows() == 0) throw Error(ErrorKind::data, "cannot normalise an empty dataset");
-  ObsNormalizer result(dataset.obs_dim());
+  ObsNormalizer result(dataset.obs_space());
+  if (dataset.obs_space().is_image()) return result;
   const size_t dims = result.mean_.size();
   const auto count = static_cast<double>(dataset.rows());
   std::vector<double> mean(dims, 0.0), variance(dims, 0.0);
@@ -41,7 +50,7 @@ ObsNormalizer ObsNormalizer::fit(const TransitionDataset& dataset) {
 }
 
 void ObsNormalizer::visit_state(StateVisitor& state) {
-  const std::array<int64_t, 1> shape = {obs_dim()};
+  const std::array<int64_t, 1> shape = {static_cast<int64_t>(mean_.size())};
   state.scalar("identity", identity_);
   state.array("mean", DType::f32, shape, mean_.data());
   state.array("scale", DType::f32, shape, scale_.data());

@@ -3,29 +3,35 @@
 #include <vector>
 
 #include "rl_training/data/transition_dataset.h"
-#include "rl_training/util/copy_few.h"
+#include "rl_training/util/copy_entry.h"
 #include "rl_training/util/state.h"
 
 namespace rl_training {
 
-// (obs - mean) / (std + 1e-3) for each observation entry, or no change at all.
+// (obs - mean) / (std + 1e-3) for each entry of a float vector, or no change at all. Images are
+// never changed.
 class ObsNormalizer {
  public:
-  explicit ObsNormalizer(int64_t obs_dim);  // identity
+  explicit ObsNormalizer(const Space& obs);  // identity
+  explicit ObsNormalizer(int64_t obs_dim) : ObsNormalizer(Space::unbounded(obs_dim)) {}
   // Statistics of the rows' observations; successors are not counted.
   static ObsNormalizer fit(const TransitionDataset& dataset);
 
   // One observation; `in` and `out` may be the same.
+  void apply(const unsigned char* in, unsigned char* out) const {
+    if (identity_) return copy_entry(in, bytes_, out);
+    apply(reinterpret_cast<const float*>(in), reinterpret_cast<float*>(out));
+  }
   void apply(const float* in, float* out) const {
     const size_t dims = mean_.size();
-    if (identity_) return copy_few(in, static_cast<int64_t>(dims), out);
     const float* mean = mean_.data();
     const float* scale = scale_.data();
     for (size_t i = 0; i < dims; ++i) out[i] = (in[i] - mean[i]) / scale[i];
   }
+  // Error{internal} where observations of that space do not fit.
+  void check(const Space& obs) const;
 
   bool identity() const { return identity_; }
-  int64_t obs_dim() const { return static_cast<int64_t>(mean_.size()); }
   const std::vector<float>& mean() const { return mean_; }
   const std::vector<float>& scale() const { return scale_; }  // std + 1e-3
 
@@ -33,6 +39,7 @@ class ObsNormalizer {
 
  private:
   bool identity_ = true;
+  int64_t bytes_;  // of one observation
   std::vector<float> mean_, scale_;
 };
 

@@ -37,7 +37,7 @@ LoggedSteps read_npz_steps(const std::string& path, const DatasetReadOptions& op
   return read_flat_steps(file, path, npz_keys(), options, output);
 }
 
-TransitionDataset load_npz_dataset(const std::string& path, const ActionBounds* bounds,
+TransitionDataset load_npz_dataset(const std::string& path, const Space* bounds,
                                    DatasetFileSummary* summary) {
   DatasetReadOptions options;
   options.bounds = bounds;
@@ -45,7 +45,7 @@ TransitionDataset load_npz_dataset(const std::string& path, const ActionBounds* 
 }
 
 void save_npz_dataset(const TransitionDataset& dataset, const std::string& path,
-                      const ActionBounds* bounds) {
+                      const Space* bounds) {
   const FlatArrays arrays(dataset, bounds);
   NpzWriter file;
   const std::array<int64_t, 2> obs_shape = {arrays.rows, arrays.obs_dim};

@@ -1,8 +1,8 @@
 #pragma once
 #include <string>
 
-#include "rl_training/data/action_bounds.h"
 #include "rl_training/data/dataset_file.h"
+#include "rl_training/data/space.h"
 #include "rl_training/data/transition_dataset.h"
 
 namespace rl_training {
@@ -22,12 +22,12 @@ namespace rl_training {
 LoggedSteps read_npz_steps(const std::string& path, const DatasetReadOptions& options,
                            SandboxOutput& output);
 
-TransitionDataset load_npz_dataset(const std::string& path, const ActionBounds* bounds = nullptr,
+TransitionDataset load_npz_dataset(const std::string& path, const Space* bounds = nullptr,
                                    DatasetFileSummary* summary = nullptr);
 
 // Written atomically; actions scaled from [-1, 1] to `bounds` or, without them, as they are.
 // Loading it gives the same fingerprint.
 void save_npz_dataset(const TransitionDataset& dataset, const std::string& path,
-                      const ActionBounds* bounds = nullptr);
+                      const Space* bounds = nullptr);
 
 }  // namespace rl_training

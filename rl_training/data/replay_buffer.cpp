@@ -1,25 +1,25 @@
 #include "rl_training/data/replay_buffer.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-
-#include "rl_training/util/copy_few.h"
+#include "rl_training/util/copy_entry.h"
 #include "rl_training/util/error.h"
 
 namespace rl_training {
 
-ReplayBuffer::ReplayBuffer(int64_t capacity, int64_t obs_dim, int64_t action_dim, int64_t streams)
+ReplayBuffer::ReplayBuffer(int64_t capacity, const Space& obs, const Space& action, int64_t streams)
     : capacity_(capacity),
-      obs_dim_(obs_dim),
-      action_dim_(action_dim),
+      obs_space_(obs),
+      action_space_(action),
       streams_(streams),
-      width_(2 * obs_dim + action_dim + 2) {
+      place_width_(obs.is_image() ? static_cast<int64_t>(sizeof(int64_t)) : obs.bytes()),
+      action_at_(2 * place_width_),
+      tail_at_(action_at_ + action.bytes()),
+      width_(tail_at_ + static_cast<int64_t>(sizeof(Tail))),
+      frames_(obs.bytes()) {
   if (capacity < streams) throw Error(ErrorKind::internal, "a buffer smaller than one step");
 }
 
 // Memory grows with the rows, so that a generous capacity costs nothing at first.
-float* ReplayBuffer::next_record() {
+unsigned char* ReplayBuffer::next_record() {
   if (total_ < capacity_) {
     records_.resize(static_cast<size_t>((total_ + 1) * width_));
     episodes_.emplace_back();
@@ -27,81 +27,169 @@ float* ReplayBuffer::next_record() {
   return records_.data() + place(total_) * width_;
 }
 
-void ReplayBuffer::add(const float* obs, const float* action, float reward, const float* next_obs,
+void ReplayBuffer::add(const void* obs, const void* action, float reward, const void* next_obs,
                        bool terminated, bool truncated) {
-  float* out = next_record();
-  copy_few(obs, obs_dim_, out);
-  copy_few(next_obs, obs_dim_, out + obs_dim_);
-  copy_few(action, action_dim_, out + 2 * obs_dim_);
-  out[2 * obs_dim_ + action_dim_] = reward;
-  out[width_ - 1] =
-      static_cast<float>((terminated ? kTerminated : 0) + (truncated ? kTruncated : 0));
+  const auto bytes = [](const void* data) { return static_cast<const unsigned char*>(data); };
+  unsigned char* out = next_record();
+  if (obs_space_.is_image()) {
+    put_frames(out, bytes(obs), bytes(next_obs));
+  } else {
+    copy_entry(bytes(obs), place_width_, out);
+    copy_entry(bytes(next_obs), place_width_, out + place_width_);
+  }
+  copy_entry(bytes(action), tail_at_ - action_at_, out + action_at_);
+  const Tail tail{reward, (terminated ? kTerminated : 0) + (truncated ? kTruncated : 0)};
+  std::memcpy(out + tail_at_, &tail, sizeof tail);
   note_episode();
+  if (obs_space_.is_image()) drop_unused_frames();
 }
 
-// The episode that the newest record belongs to goes on from the stream's row before it, or begins
-// here; when it ends, all its rows learn where.
+// Inside an episode the observation is the successor of the stream's row before.
+void ReplayBuffer::put_frames(unsigned char* record, const unsigned char* obs,
+                              const unsigned char* next_obs) {
+  const int64_t before = total_ - streams_;
+  const bool inside =
+      before >= std::max(first(), oldest_) && before >= 0 && tail(before).flags == 0;
+  const int64_t from =
+      inside ? frame_number(this->record(before) + place_width_) : frames_.add(obs);
+  const int64_t to = frames_.add(next_obs);
+  std::memcpy(record, &from, sizeof from);
+  std::memcpy(record + place_width_, &to, sizeof to);
+}
+
+// A row's frames are older than those of later rows of its own stream, but not of all others.
+void ReplayBuffer::drop_unused_frames() {
+  if (total_ <= capacity_) return;
+  int64_t needed = frame_number(record(first()));
+  for (int64_t row = first(); row < std::min(first() + streams_, total_); ++row) {
+    needed = std::min(needed, frame_number(record(row)));
+  }
+  frames_.drop_before(needed);
+}
+
+// The newest record belongs to the episode of the stream's row before it, or begins one; when an
+// episode ends, all its rows learn where.
 void ReplayBuffer::note_episode() {
   const int64_t row = total_++;
   const int64_t before = row - streams_;
-  const bool goes_on = before >= std::max(first(), oldest_) && flags(before) == 0;
+  const bool inside = before >= std::max(first(), oldest_) && tail(before).flags == 0;
   auto& episode = episodes_[place(row)];
-  episode.begin = goes_on ? episodes_[place(before)].begin : row;
+  episode.begin = inside ? episodes_[place(before)].begin : row;
   episode.end = -1;
-  if (flags(row) == 0) return;
+  if (tail(row).flags == 0) return;
   last_end_ = row;
   for (int64_t i = row; i >= std::max(episode.begin, first()); i -= streams_) {
     episodes_[place(i)].end = row;
   }
 }
 
-void ReplayBuffer::gather(int64_t row, const ObsNormalizer& normalizer, const BatchView& batch,
-                          int64_t i) const {
-  const float* from = record(row);  // found once: its place may take a division
-  const float* did = from + 2 * obs_dim_;
-  const int ends = static_cast<int>(from[width_ - 1]);
-  if (batch.obs) normalizer.apply(from, batch.obs + i * obs_dim_);
-  if (batch.next_obs) normalizer.apply(from + obs_dim_, batch.next_obs + i * obs_dim_);
-  if (batch.actions) copy_few(did, action_dim_, batch.actions + i * action_dim_);
-  if (batch.rewards) batch.rewards[i] = did[action_dim_];
-  if (batch.terminated) batch.terminated[i] = (ends & kTerminated) != 0 ? 1.0f : 0.0f;
-  if (!batch.next_actions && !batch.next_action_valid) return;
+void ReplayBuffer::gather(int64_t row, const ObsNormalizer& normalizer, const BatchRequest& request,
+                          const BatchView& batch, int64_t i) const {
+  const unsigned char* from = record(row);  // found once: its place may take a division
+  const unsigned char* to = from;           // the record of the last step
+  Tail end = tail_of(from);
+  int64_t last = row;
+  float reward = end.reward;
+  float discount = (end.flags & kTerminated) != 0 ? 0.0f : static_cast<float>(request.gamma);
+  if (request.n_step > 1) {
+    const auto span = span_steps(*this, row, request);
+    last = span.last_row;
+    to = record(last);
+    end = tail_of(to);
+    reward = span.reward;
+    discount = span.discount;
+  }
+  if (batch.obs) normalizer.apply(entry(from), batch.obs + i * batch.obs_bytes);
+  if (batch.next_obs) {
+    normalizer.apply(entry(to + place_width_), batch.next_obs + i * batch.obs_bytes);
+  }
+  if (batch.action) {
+    copy_entry(from + action_at_, batch.action_bytes, batch.action + i * batch.action_bytes);
+  }
+  if (batch.reward) batch.reward[i] = reward;
+  if (batch.discount) batch.discount[i] = discount;
+  if (batch.terminated) batch.terminated[i] = (end.flags & kTerminated) != 0 ? 1.0f : 0.0f;
+  if (!batch.next_action && !batch.next_action_valid) return;
   // The stream's next row holds what was done next, once it is there.
-  const int64_t next = row + streams_;
-  const bool valid = ends == 0 && next < total_;
-  if (batch.next_action_valid) batch.next_action_valid[i] = valid ? 1.0f : 0.0f;
-  if (!batch.next_actions) return;
-  float* out = batch.next_actions + i * action_dim_;
-  if (valid) {
-    copy_few(action(next), action_dim_, out);
+  const int64_t next = following(last);
+  if (batch.next_action_valid) batch.next_action_valid[i] = next >= 0 ? 1.0f : 0.0f;
+  if (!batch.next_action) return;
+  unsigned char* out = batch.next_action + i * batch.action_bytes;
+  if (next >= 0) {
+    copy_entry(action_bytes(next), batch.action_bytes, out);
   } else {
-    std::fill_n(out, action_dim_, 0.0f);
+    std::fill_n(out, batch.action_bytes, static_cast<unsigned char>(0));
   }
 }
 
+namespace {
+
+void append_bytes(std::string& bytes, const unsigned char* data, int64_t count) {
+  bytes.append(reinterpret_cast<const char*>(data), static_cast<size_t>(count));
+}
+
+[[noreturn]] void wrong_row_size() {
+  throw Error(ErrorKind::checkpoint, "replay rows of another size than this run's");
+}
+
+}  // namespace
+
+// Vectors: records as they are. Images: one byte that says whether the observation follows, the
+// observation where it is not the successor of a row before it in these bytes, the successor, and
+// the rest of the record.
 std::string ReplayBuffer::encode(int64_t row, int64_t count) const {
   std::string bytes;
-  bytes.reserve(static_cast<size_t>(count * record_bytes()));
+  if (!obs_space_.is_image()) bytes.reserve(static_cast<size_t>(count * width_));
   for (int64_t i = row; i < row + count; ++i) {
-    bytes.append(reinterpret_cast<const char*>(record(i)), static_cast<size_t>(record_bytes()));
+    if (!obs_space_.is_image()) {
+      append_bytes(bytes, record(i), width_);
+      continue;
+    }
+    const int64_t before = i - streams_;
+    const bool known = before >= row && following(before) == i;
+    bytes.push_back(known ? '\0' : '\1');
+    if (!known) append_bytes(bytes, obs_bytes(i), obs_space_.bytes());
+    append_bytes(bytes, next_obs_bytes(i), obs_space_.bytes());
+    append_bytes(bytes, record(i) + action_at_, width_ - action_at_);
   }
   return bytes;
 }
 
 void ReplayBuffer::restore(int64_t row, std::string_view bytes) {
-  const auto size = static_cast<size_t>(record_bytes());
-  if (bytes.size() % size != 0) {
-    throw Error(ErrorKind::checkpoint, "replay rows of another size than this run's");
-  }
   if (total_ == 0) total_ = oldest_ = row;
   if (row != total_) throw Error(ErrorKind::checkpoint, "replay rows are missing");
   while (static_cast<int64_t>(episodes_.size()) < std::min(total_, capacity_)) {
     episodes_.emplace_back();  // only when the oldest rows fell out of the window
     records_.resize(episodes_.size() * static_cast<size_t>(width_));
   }
-  for (size_t at = 0; at < bytes.size(); at += size) {
-    std::memcpy(next_record(), bytes.data() + at, size);
+  const auto* next = reinterpret_cast<const unsigned char*>(bytes.data());
+  auto left = static_cast<int64_t>(bytes.size());
+  const auto take = [&](int64_t count) {
+    if (count > left) wrong_row_size();
+    const unsigned char* taken = next;
+    next += count;
+    left -= count;
+    return taken;
+  };
+  while (left > 0) {
+    if (!obs_space_.is_image()) {
+      const unsigned char* record = take(width_);
+      std::memcpy(next_record(), record, static_cast<size_t>(width_));
+    } else {
+      const bool own = *take(1) != 0;
+      const unsigned char* obs = own ? take(obs_space_.bytes()) : nullptr;
+      const unsigned char* next_obs = take(obs_space_.bytes());
+      const unsigned char* rest = take(width_ - action_at_);
+      const int64_t before = total_ - streams_;
+      if (!own && (before < std::max(first(), oldest_) || tail(before).flags != 0)) {
+        wrong_row_size();
+      }
+      unsigned char* record = next_record();
+      put_frames(record, obs, next_obs);
+      std::memcpy(record + action_at_, rest, static_cast<size_t>(width_ - action_at_));
+    }
     note_episode();
+    if (obs_space_.is_image()) drop_unused_frames();
   }
 }
 
@@ -113,58 +201,6 @@ void ReplayBuffer::visit_state(StateVisitor& state) {
                 "the replay rows of this checkpoint are not all there (expected " +
                     std::to_string(rows) + ", got " + std::to_string(total_) + ")");
   }
-}
-
-void ReplaySampler::sample(const BatchView& batch) {
-  constexpr int64_t kAhead = 8, kCacheLine = 64;
-  indices_.resize(static_cast<size_t>(batch.rows));
-  rng_.fill_below(indices_, static_cast<uint64_t>(buffer_.rows()));
-  const int64_t first = buffer_.first(), bytes = buffer_.record_bytes();
-  for (int64_t i = -kAhead; i < batch.rows; ++i) {
-    if (i + kAhead < batch.rows) {
-      const char* next = reinterpret_cast<const char*>(buffer_.obs(first + indices_[i + kAhead]));
-      for (int64_t k = 0; k < bytes; k += kCacheLine) __builtin_prefetch(next + k);
-    }
-    if (i >= 0) buffer_.gather(first + indices_[i], normalizer_, batch, i);
-  }
-}
-
-int64_t MixtureSampler::first_rows(double ratio, int64_t rows) {
-  const auto wanted = static_cast<int64_t>(std::llround(ratio * static_cast<double>(rows)));
-  if (ratio <= 0 || ratio >= 1 || rows < 2) return wanted;
-  return std::clamp<int64_t>(wanted, 1, rows - 1);
-}
-
-int64_t MixtureSampler::first_rows(int64_t rows) const {
-  if (ratio_) return first_rows(*ratio_, rows);
-  return latest_first_ < 0 ? rows : latest_first_;
-}
-
-bool MixtureSampler::ready() const {
-  if (!ratio_) return rows() > 0;
-  return (*ratio_ <= 0 || first_.ready()) && (*ratio_ >= 1 || second_.ready());
-}
-
-// How many of so many draws from all rows fall on the first sampler's.
-int64_t MixtureSampler::draw_first_rows(int64_t rows) {
-  const auto first = static_cast<uint64_t>(first_.rows()),
-             all = static_cast<uint64_t>(this->rows());
-  int64_t count = 0;
-  for (int64_t i = 0; i < rows; ++i) count += rng_.below(all) < first ? 1 : 0;
-  return count;
-}
-
-void MixtureSampler::sample(const BatchView& batch) {
-  const int64_t rows = latest_first_ =
-      ratio_ ? first_rows(batch.rows) : draw_first_rows(batch.rows);
-  if (rows > 0) first_.sample(batch.part(0, rows));
-  if (rows < batch.rows) second_.sample(batch.part(rows, batch.rows - rows));
-}
-
-void MixtureSampler::visit_state(StateVisitor& state) {
-  if (ratio_) return;
-  state.part("rng", rng_);
-  state.scalar("latest_first", latest_first_);
 }
 
 }  // namespace rl_training

@@ -3,44 +3,64 @@
 #include <algorithm>
 #include <utility>
 
-#include "rl_training/util/copy_few.h"
 #include "rl_training/util/error.h"
 
 namespace rl_training {
 
 BatchView BatchView::part(int64_t first_row, int64_t count) const {
-  const auto moved = [first_row](float* data, int64_t width) {
-    return data == nullptr ? nullptr : data + first_row * width;
+  const auto moved = [&]<class T>(T* data, int64_t width) {
+    return data == nullptr ? nullptr : data + first_row * steps * width;
   };
   BatchView view = *this;
   view.rows = count;
-  view.obs = moved(obs, obs_dim);
-  view.next_obs = moved(next_obs, obs_dim);
-  view.actions = moved(actions, action_dim);
-  view.next_actions = moved(next_actions, action_dim);
-  view.rewards = moved(rewards, 1);
+  view.obs = moved(obs, obs_bytes);
+  view.next_obs = moved(next_obs, obs_bytes);
+  view.action = moved(action, action_bytes);
+  view.next_action = moved(next_action, action_bytes);
+  view.reward = moved(reward, 1);
   view.terminated = moved(terminated, 1);
+  view.discount = moved(discount, 1);
   view.next_action_valid = moved(next_action_valid, 1);
-  view.mc_returns = moved(mc_returns, 1);
+  view.return_to_go = moved(return_to_go, 1);
+  view.mask = moved(mask, 1);
+  view.timestep = moved(timestep, 1);
   return view;
 }
 
-UniformSampler::UniformSampler(std::shared_ptr<const TransitionDataset> dataset,
-                               ObsNormalizer normalizer, Rng rng)
-    : dataset_(std::move(dataset)), normalizer_(std::move(normalizer)), rng_(rng) {
-  if (dataset_->rows() == 0) throw Error(ErrorKind::data, "cannot sample from an empty dataset");
-  if (normalizer_.obs_dim() != dataset_->obs_dim()) {
-    throw Error(ErrorKind::internal, "normaliser and dataset differ in observation size");
+void check_columns(const BatchRequest& request, std::initializer_list<BatchColumn> offered,
+                   const char* source) {
+  for (const auto column : request.columns) {
+    if (std::find(offered.begin(), offered.end(), column) != offered.end()) continue;
+    throw Error(ErrorKind::config, {"", 0, column_name(column)},
+                std::string(source) + " cannot fill this column of a batch");
   }
 }
 
+UniformSampler::UniformSampler(std::shared_ptr<const TransitionDataset> dataset,
+                               ObsNormalizer normalizer, BatchRequest request, Rng rng)
+    : dataset_(std::move(dataset)),
+      normalizer_(std::move(normalizer)),
+      request_(std::move(request)),
+      gamma_(static_cast<float>(request_.gamma)),
+      rng_(rng) {
+  using enum BatchColumn;
+  check_columns(request_,
+                {obs, action, reward, next_obs, terminated, discount, next_action,
+                 next_action_valid, return_to_go},
+                "a dataset of transitions");
+  if (dataset_->rows() == 0) throw Error(ErrorKind::data, "cannot sample from an empty dataset");
+  const auto needs = [&](BatchColumn column, bool there, const char* what) {
+    if (!request_.has(column) || there) return;
+    throw Error(ErrorKind::data, {"", 0, column_name(column)},
+                std::string("the dataset has no ") + what);
+  };
+  needs(next_action, dataset_->has_next_actions(), "next actions");
+  needs(next_action_valid, dataset_->has_next_actions(), "next actions");
+  needs(return_to_go, dataset_->has_returns_to_go(), "returns to go");
+  normalizer_.check(dataset_->obs_space());
+}
+
 void UniformSampler::sample(const BatchView& batch) {
-  if ((batch.next_actions || batch.next_action_valid) && !dataset_->has_next_actions()) {
-    throw Error(ErrorKind::data, "the dataset has no next actions");
-  }
-  if (batch.mc_returns && !dataset_->has_mc_returns()) {
-    throw Error(ErrorKind::data, "the dataset has no Monte-Carlo returns");
-  }
   indices_.resize(static_cast<size_t>(batch.rows));
   rng_.fill_below(indices_, static_cast<uint64_t>(dataset_->rows()));
   prefetch_and_gather(batch);
@@ -51,7 +71,7 @@ void UniformSampler::sample(const BatchView& batch) {
 void UniformSampler::prefetch_and_gather(const BatchView& batch) const {
   constexpr int64_t kRowAhead = 16, kObsAhead = 8, kCacheLine = 64;
   const TransitionDataset& data = *dataset_;
-  const int64_t obs_bytes = 2 * data.obs_dim() * static_cast<int64_t>(sizeof(float));
+  const int64_t obs_bytes = 2 * data.obs_space().bytes();
   for (int64_t i = -kRowAhead; i < batch.rows; ++i) {
     // The prefetches stay in this loop: GCC takes a function of nothing else for one without
     // effect and drops the call.
@@ -61,8 +81,8 @@ void UniformSampler::prefetch_and_gather(const BatchView& batch) const {
     }
     if (i + kObsAhead >= 0 && i + kObsAhead < batch.rows) {
       const int64_t row = indices_[i + kObsAhead];
-      __builtin_prefetch(data.action(row));
-      const char* first = reinterpret_cast<const char*>(data.obs(row));
+      __builtin_prefetch(data.action_bytes(row));
+      const unsigned char* first = data.obs_bytes(row);
       for (int64_t k = 0; k < obs_bytes; k += kCacheLine) __builtin_prefetch(first + k);
       __builtin_prefetch(first + obs_bytes - 1);
     }
@@ -71,23 +91,27 @@ void UniformSampler::prefetch_and_gather(const BatchView& batch) const {
 }
 
 void UniformSampler::gather_row(const BatchView& batch, int64_t i) const {
+  const TransitionDataset& data = *dataset_;
   const int64_t row = indices_[i];
-  const int64_t obs_dim = dataset_->obs_dim(), action_dim = dataset_->action_dim();
-  const auto copy_action = [&](const float* action, float* out) {
-    copy_few(action, action_dim, out + i * action_dim);
+  StepSpan span{row, data.reward(row), data.terminated(row) ? 0.0f : gamma_};
+  if (request_.n_step > 1) span = span_steps(data, row, request_);
+  const int64_t last = span.last_row;
+  if (batch.obs) normalizer_.apply(data.obs_bytes(row), batch.obs + i * batch.obs_bytes);
+  if (batch.next_obs) {
+    normalizer_.apply(data.next_obs_bytes(last), batch.next_obs + i * batch.obs_bytes);
+  }
+  const auto copy_action = [&](const unsigned char* action, unsigned char* out) {
+    copy_entry(action, batch.action_bytes, out + i * batch.action_bytes);
   };
-  if (batch.obs) normalizer_.apply(dataset_->obs(row), batch.obs + i * obs_dim);
-  if (batch.next_obs) normalizer_.apply(dataset_->next_obs(row), batch.next_obs + i * obs_dim);
-  if (batch.actions) copy_action(dataset_->action(row), batch.actions);
-  if (batch.rewards) batch.rewards[i] = dataset_->reward(row);
-  if (batch.mc_returns) batch.mc_returns[i] = dataset_->mc_return(row);
-  if (batch.terminated) batch.terminated[i] = dataset_->terminated(row) ? 1.0f : 0.0f;
-  if (batch.next_actions) copy_action(dataset_->next_action(row), batch.next_actions);
+  if (batch.action) copy_action(data.action_bytes(row), batch.action);
+  if (batch.reward) batch.reward[i] = span.reward;
+  if (batch.discount) batch.discount[i] = span.discount;
+  if (batch.return_to_go) batch.return_to_go[i] = data.return_to_go(row);
+  if (batch.terminated) batch.terminated[i] = data.terminated(last) ? 1.0f : 0.0f;
+  if (batch.next_action) copy_action(data.next_action_bytes(last), batch.next_action);
   if (batch.next_action_valid) {
-    batch.next_action_valid[i] = dataset_->next_action_valid(row) ? 1.0f : 0.0f;
+    batch.next_action_valid[i] = data.next_action_valid(last) ? 1.0f : 0.0f;
   }
 }
-
-void UniformSampler::visit_state(StateVisitor& state) { state.part("rng", rng_); }
 
 }  // namespace rl_training

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "rl_training/data/batch_request.h"
 #include "rl_training/data/normalizer.h"
 #include "rl_training/data/transition_dataset.h"
 #include "rl_training/util/rng.h"
@@ -10,18 +11,8 @@
 
 namespace rl_training {
 
-// Row-major buffers that a sampler fills; a null one is not wanted.
-struct BatchView {
-  int64_t rows = 0;
-  float *obs = nullptr, *actions = nullptr, *rewards = nullptr, *next_obs = nullptr,
-        *terminated = nullptr;
-  float *next_actions = nullptr, *next_action_valid = nullptr, *mc_returns = nullptr;
-  int64_t obs_dim = 0, action_dim = 0;  // widths, for `part`
-
-  // `count` rows from `first_row` on.
-  BatchView part(int64_t first_row, int64_t count) const;
-};
-
+// Fills batches. Each sampler is made for one request and refuses, when it is made, what it cannot
+// deliver: Error{config or data} that names the column or key.
 class Sampler {
  public:
   virtual ~Sampler() = default;
@@ -32,16 +23,21 @@ class Sampler {
   virtual void visit_state(StateVisitor& state) = 0;
 };
 
-// Rows drawn uniformly with replacement; observations are normalised on the way.
+// Error{config} naming the first requested column that is not in `offered`, and windows where
+// `source` has none.
+void check_columns(const BatchRequest& request, std::initializer_list<BatchColumn> offered,
+                   const char* source);
+
+// Transitions drawn uniformly with replacement; observations are normalised on the way.
 class UniformSampler final : public Sampler {
  public:
   UniformSampler(std::shared_ptr<const TransitionDataset> dataset, ObsNormalizer normalizer,
-                 Rng rng);
+                 BatchRequest request, Rng rng);
 
   int64_t rows() const override { return dataset_->rows(); }
   void sample(const BatchView& batch) override;
-  // The random stream. The dataset and its normaliser are given anew when a run goes on.
-  void visit_state(StateVisitor& state) override;
+  // The random stream. The dataset and its normaliser are given again when a run is resumed.
+  void visit_state(StateVisitor& state) override { state.part("rng", rng_); }
 
  private:
   void prefetch_and_gather(const BatchView& batch) const;
@@ -49,6 +45,8 @@ class UniformSampler final : public Sampler {
 
   std::shared_ptr<const TransitionDataset> dataset_;
   ObsNormalizer normalizer_;
+  BatchRequest request_;
+  float gamma_;
   Rng rng_;
   std::vector<int64_t> indices_;
 };

@@ -18,33 +18,43 @@ inline void require(bool condition, const char* message) {
   if (!condition) broken_rule(message);
 }
 
-void add_floats(ContentHash& hash, const float* values, int64_t count) {
-  hash.add(values, static_cast<size_t>(count) * sizeof(float));
-}
-
 }  // namespace
 
-TransitionDataset::TransitionDataset(int64_t obs_dim, int64_t action_dim, Column<float> obs,
-                                     Column<float> actions, Column<Row> rows,
-                                     Column<Episode> episodes)
-    : obs_dim_(obs_dim),
-      action_dim_(action_dim),
+TransitionDataset::TransitionDataset(Space obs_space, Space action_space, Bytes obs, Bytes actions,
+                                     Column<Row> rows, Column<Episode> episodes)
+    : obs_space_(std::move(obs_space)),
+      action_space_(std::move(action_space)),
+      obs_width_(obs_space_.bytes()),
+      action_width_(action_space_.bytes()),
       obs_(std::move(obs)),
       actions_(std::move(actions)),
-      no_action_(std::vector<float>(static_cast<size_t>(action_dim), 0.0f)),
+      no_action_(std::vector<unsigned char>(static_cast<size_t>(action_width_), 0)),
       rows_(std::move(rows)),
       episodes_(std::move(episodes)) {}
 
-void TransitionDataset::give_next_actions(std::vector<float> next_actions,
+void TransitionDataset::mark_last_rows(std::span<Row> rows, std::span<const Episode> episodes) {
+  for (Row& row : rows) row.last = 0;
+  for (const Episode& episode : episodes) {
+    rows[static_cast<size_t>(episode.first_row + episode.rows - 1)].last = 1;
+  }
+}
+
+int64_t TransitionDataset::choice(int64_t row) const {
+  int64_t value = 0;
+  std::memcpy(&value, action_bytes(row), sizeof value);
+  return value;
+}
+
+void TransitionDataset::give_next_actions(std::vector<unsigned char> next_actions,
                                           const std::vector<uint8_t>& valid) {
   require(static_cast<int64_t>(valid.size()) == rows() &&
-              static_cast<int64_t>(next_actions.size()) == rows() * action_dim_,
+              static_cast<int64_t>(next_actions.size()) == rows() * action_width_,
           "build: one next action for each row is needed");
   std::vector<Row> rows(rows_.span().begin(), rows_.span().end());
   for (size_t row = 0; row < rows.size(); ++row)
     rows[row].next_action_valid = valid[row] != 0 ? 1 : 0;
   rows_ = Column<Row>(std::move(rows));
-  next_actions_ = Column<float>(std::move(next_actions));
+  next_actions_ = Bytes(std::move(next_actions));
   next_actions_kind_ = NextActions::given;
 }
 
@@ -54,13 +64,13 @@ TransitionDataset TransitionDataset::with_rewards(std::span<const float> rewards
   std::vector<Row> changed(rows_.span().begin(), rows_.span().end());
   for (size_t row = 0; row < changed.size(); ++row) changed[row].reward = rewards[row];
   result.rows_ = Column<Row>(std::move(changed));
-  result.mc_returns_ = {};
+  result.returns_to_go_ = {};
   result.hashes_.rewards = result.hash_rewards();
   result.update_fingerprint();
   return result;
 }
 
-TransitionDataset TransitionDataset::with_mc_returns(double gamma) const {
+TransitionDataset TransitionDataset::with_returns_to_go(double gamma) const {
   std::vector<float> returns(static_cast<size_t>(rows()));
   for (const Episode& episode : episodes_.span()) {
     double sum = 0;
@@ -70,7 +80,7 @@ TransitionDataset TransitionDataset::with_mc_returns(double gamma) const {
     }
   }
   TransitionDataset result = *this;
-  result.mc_returns_ = Column<float>(std::move(returns));
+  result.returns_to_go_ = Column<float>(std::move(returns));
   return result;
 }
 
@@ -78,7 +88,7 @@ TransitionDataset TransitionDataset::with_episodes(std::span<const int64_t> epis
   TransitionDataset result = *this;
   std::vector<Row> rows;
   std::vector<Episode> kept;
-  std::vector<float> next_actions;
+  std::vector<unsigned char> next_actions;
   for (const int64_t index : episodes) {
     require(index >= 0 && index < episodes_.size(), "with_episodes: no such episode");
     const Episode& episode = episodes_[index];
@@ -87,13 +97,13 @@ TransitionDataset TransitionDataset::with_episodes(std::span<const int64_t> epis
     kept.push_back({static_cast<int64_t>(rows.size()), episode.rows});
     rows.insert(rows.end(), from.begin(), from.end());
     if (next_actions_kind_ != NextActions::given) continue;
-    const float* first = next_actions_.data() + episode.first_row * action_dim_;
-    next_actions.insert(next_actions.end(), first, first + episode.rows * action_dim_);
+    const unsigned char* first = next_actions_.data() + episode.first_row * action_width_;
+    next_actions.insert(next_actions.end(), first, first + episode.rows * action_width_);
   }
   result.rows_ = Column<Row>(std::move(rows));
   result.episodes_ = Column<Episode>(std::move(kept));
-  result.next_actions_ = Column<float>(std::move(next_actions));
-  result.mc_returns_ = {};
+  result.next_actions_ = Bytes(std::move(next_actions));
+  result.returns_to_go_ = {};
   result.compute_hashes(has_next_actions());
   return result;
 }
@@ -115,7 +125,7 @@ TransitionDataset TransitionDataset::where_next_action_is_known() const {
   if (std::all_of(all.begin(), all.end(), known)) return *this;
   std::vector<Row> kept;
   std::vector<Episode> episodes;
-  std::vector<float> given;
+  std::vector<unsigned char> given;
   for (const Episode& episode : episodes_.span()) {
     bool open = false;
     for (int64_t row = episode.first_row; row < episode.first_row + episode.rows; ++row) {
@@ -127,16 +137,17 @@ TransitionDataset TransitionDataset::where_next_action_is_known() const {
       ++episodes.back().rows;
       kept.push_back(rows_[row]);
       if (next_actions_kind_ == NextActions::given) {
-        given.insert(given.end(), next_action(row), next_action(row) + action_dim_);
+        const unsigned char* action = next_action_bytes(row);
+        given.insert(given.end(), action, action + action_width_);
       }
     }
   }
   TransitionDataset result = *this;
+  mark_last_rows(kept, episodes);
   result.rows_ = Column<Row>(std::move(kept));
   result.episodes_ = Column<Episode>(std::move(episodes));
-  if (next_actions_kind_ == NextActions::given)
-    result.next_actions_ = Column<float>(std::move(given));
-  result.mc_returns_ = {};
+  if (next_actions_kind_ == NextActions::given) result.next_actions_ = Bytes(std::move(given));
+  result.returns_to_go_ = {};
   result.compute_hashes(has_next_actions());
   return result;
 }
@@ -145,7 +156,7 @@ TransitionDataset TransitionDataset::where_next_action_is_known() const {
 std::string TransitionDataset::hash_obs() const {
   ContentHash hash;
   for (const Episode& episode : episodes_.span()) {
-    add_floats(hash, obs(episode.first_row), (episode.rows + 1) * obs_dim_);
+    hash.add(obs_bytes(episode.first_row), static_cast<size_t>((episode.rows + 1) * obs_width_));
   }
   return hash.hex();
 }
@@ -153,7 +164,7 @@ std::string TransitionDataset::hash_obs() const {
 std::string TransitionDataset::hash_actions() const {
   ContentHash hash;
   for (const Episode& episode : episodes_.span()) {
-    add_floats(hash, action(episode.first_row), episode.rows * action_dim_);
+    hash.add(action_bytes(episode.first_row), static_cast<size_t>(episode.rows * action_width_));
   }
   return hash.hex();
 }
@@ -181,13 +192,13 @@ std::string TransitionDataset::hash_rewards() const {
 // Derived and stored ones of equal value count as equal.
 std::string TransitionDataset::hash_next_actions() const {
   ContentHash hash;
-  const auto bytes = static_cast<size_t>(action_dim_) * sizeof(float);
+  const auto bytes = static_cast<size_t>(action_width_);
   const bool given = next_actions_kind_ == NextActions::given;
   for (int64_t row = 0; row < rows(); ++row) {
     const unsigned char valid = next_action_valid(row) ? 1 : 0;
     hash.add(&valid, 1);
-    const float* next =
-        given ? next_actions_.data() + row * action_dim_ : action(row) + action_dim_;
+    const unsigned char* next =
+        given ? next_actions_.data() + row * action_width_ : action_bytes(row) + action_width_;
     hash.add(valid ? next : no_action_.data(), bytes);
   }
   return hash.hex();
@@ -195,8 +206,8 @@ std::string TransitionDataset::hash_next_actions() const {
 
 void TransitionDataset::compute_hashes(bool with_next_actions) {
   // Threads pay for themselves only where there is much to read.
-  constexpr int64_t kManyFloats = int64_t{1} << 21;
-  const bool large = rows() * (obs_dim_ + action_dim_) > kManyFloats;
+  constexpr int64_t kManyBytes = int64_t{1} << 23;
+  const bool large = rows() * (obs_width_ + action_width_) > kManyBytes;
   ThreadPool pool(large ? std::min(available_cores(), 4) : 1);
   pool.run(4, [&](int64_t part) {
     if (part == 0) hashes_.obs = hash_obs();
@@ -211,7 +222,11 @@ void TransitionDataset::update_fingerprint() {
   Sha256 hash;
   const auto add = [&](int64_t number) { hash.add(&number, sizeof number); };
   hash.add("rl_training transitions 3");
-  for (const int64_t number : {rows(), obs_dim_, action_dim_, episodes_.size()}) add(number);
+  for (const int64_t number : {rows(), obs_dim(), action_dim(), episodes_.size()}) add(number);
+  // Float vectors have the fingerprint that they had before there were other kinds.
+  if (obs_space_.dtype != DType::f32 || action_space_.dtype != DType::f32) {
+    hash.add(space_to_json(obs_space_).dump() + space_to_json(action_space_).dump());
+  }
   for (const Episode& episode : episodes_.span()) add(episode.rows);
   hash.add(hashes_.obs + hashes_.actions + hashes_.rewards);
   if (has_next_actions()) hash.add(hashes_.next_actions);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "rl_training/data/column.h"
+#include "rl_training/data/space.h"
 
 namespace rl_training {
 
@@ -17,30 +18,52 @@ struct Episode {
 // Logged transitions. A slot holds one observation and the action taken there. An episode of T
 // steps fills T + 1 slots side by side, so the successor of a row is the observation of the next
 // slot and never a copy. Nothing changes after building; copies share the columns.
+//
+// Observations and actions are stored in the dtype of their space: float32 vectors, int64 choices,
+// uint8 images. Box actions are scaled to [-1, 1].
 class TransitionDataset {
  public:
   TransitionDataset() = default;  // no rows
 
   int64_t rows() const { return rows_.size(); }
-  int64_t obs_dim() const { return obs_dim_; }
-  int64_t action_dim() const { return action_dim_; }
+  const Space& obs_space() const { return obs_space_; }
+  const Space& action_space() const { return action_space_; }
+  int64_t obs_dim() const { return obs_space_.size(); }
+  int64_t action_dim() const { return action_space_.size(); }
   std::span<const Episode> episodes() const { return episodes_.span(); }
 
-  const float* obs(int64_t row) const { return obs_.data() + rows_[row].slot * obs_dim_; }
-  const float* next_obs(int64_t row) const { return obs(row) + obs_dim_; }
-  const float* action(int64_t row) const { return actions_.data() + rows_[row].slot * action_dim_; }
+  const unsigned char* obs_bytes(int64_t row) const {
+    return obs_.data() + rows_[row].slot * obs_width_;
+  }
+  const unsigned char* next_obs_bytes(int64_t row) const { return obs_bytes(row) + obs_width_; }
+  const unsigned char* action_bytes(int64_t row) const {
+    return actions_.data() + rows_[row].slot * action_width_;
+  }
+  // The same for float32 spaces.
+  const float* obs(int64_t row) const { return as_floats(obs_bytes(row)); }
+  const float* next_obs(int64_t row) const { return as_floats(next_obs_bytes(row)); }
+  const float* action(int64_t row) const { return as_floats(action_bytes(row)); }
+  // The choice of a discrete action space.
+  int64_t choice(int64_t row) const;
+  // Element k of an action, of either kind.
+  double action_value(int64_t row, int64_t k) const {
+    return action_space_.is_discrete() ? static_cast<double>(choice(row)) : action(row)[k];
+  }
   float reward(int64_t row) const { return rows_[row].reward; }
   bool terminated(int64_t row) const { return rows_[row].terminated != 0; }
   bool truncated(int64_t row) const { return rows_[row].truncated != 0; }
+  // The row of the next step of the same episode; -1 where the episode ends.
+  int64_t following(int64_t row) const { return rows_[row].last != 0 ? -1 : row + 1; }
 
   // Whether next actions are part of the data: they came with it or were asked for.
   bool has_next_actions() const { return next_actions_kind_ != NextActions::none; }
   // The given one, or else what the order of the rows tells; zeros where it is not valid.
-  const float* next_action(int64_t row) const {
+  const unsigned char* next_action_bytes(int64_t row) const {
     if (rows_[row].next_action_valid == 0) return no_action_.data();
-    if (next_actions_kind_ == NextActions::given) return next_actions_.data() + row * action_dim_;
-    return action(row) + action_dim_;
+    if (next_actions_kind_ == NextActions::given) return next_actions_.data() + row * action_width_;
+    return action_bytes(row) + action_width_;
   }
+  const float* next_action(int64_t row) const { return as_floats(next_action_bytes(row)); }
   bool next_action_valid(int64_t row) const { return rows_[row].next_action_valid != 0; }
   // The next action is the one of the following row; the last row of an episode has none, unless
   // the action that followed it is known. A dataset that came with next actions keeps those.
@@ -56,9 +79,9 @@ class TransitionDataset {
   // Adds for each row the discounted sum of the rewards from it to the end of its episode. Nothing
   // is bootstrapped: where an episode was cut (time-out, dropped row, end of the file) the sum
   // stops there, as it does at a termination. It follows from the data, so the fingerprint stays.
-  TransitionDataset with_mc_returns(double gamma) const;
-  bool has_mc_returns() const { return mc_returns_.size() > 0; }
-  float mc_return(int64_t row) const { return mc_returns_[row]; }
+  TransitionDataset with_returns_to_go(double gamma) const;
+  bool has_returns_to_go() const { return returns_to_go_.size() > 0; }
+  float return_to_go(int64_t row) const { return returns_to_go_[row]; }
 
   // SHA-256 over everything above, by way of one for each part, so that changing one part does
   // not mean reading the others again.
@@ -81,6 +104,7 @@ class TransitionDataset {
     int64_t slot = 0;
     float reward = 0;
     uint8_t terminated = 0, truncated = 0, next_action_valid = 0;
+    uint8_t last = 0;  // of its episode
   };
   enum class NextActions { none, derived, given };
   struct PartHashes {
@@ -88,11 +112,19 @@ class TransitionDataset {
     std::string next_actions;  // "": not computed yet
   };
 
+  using Bytes = Column<unsigned char>;
+
+  static const float* as_floats(const unsigned char* bytes) {
+    return reinterpret_cast<const float*>(bytes);
+  }
   // Fills in all columns but the given next actions.
-  TransitionDataset(int64_t obs_dim, int64_t action_dim, Column<float> obs, Column<float> actions,
-                    Column<Row> rows, Column<Episode> episodes);
+  TransitionDataset(Space obs_space, Space action_space, Bytes obs, Bytes actions, Column<Row> rows,
+                    Column<Episode> episodes);
+  int64_t slots() const { return obs_.size() / obs_width_; }
+  static void mark_last_rows(std::span<Row> rows, std::span<const Episode> episodes);
   // The last steps of building.
-  void give_next_actions(std::vector<float> next_actions, const std::vector<uint8_t>& valid);
+  void give_next_actions(std::vector<unsigned char> next_actions,
+                         const std::vector<uint8_t>& valid);
   void compute_hashes(bool with_next_actions);
   void update_fingerprint();
 
@@ -101,8 +133,10 @@ class TransitionDataset {
   std::string hash_rewards() const;
   std::string hash_next_actions() const;
 
-  int64_t obs_dim_ = 0, action_dim_ = 0;
-  Column<float> obs_, actions_, next_actions_, no_action_, mc_returns_;
+  Space obs_space_ = Space::unbounded(0), action_space_ = Space::unbounded(0);
+  int64_t obs_width_ = 0, action_width_ = 0;  // bytes of one entry
+  Bytes obs_, actions_, next_actions_, no_action_;
+  Column<float> returns_to_go_;
   Column<Row> rows_;
   Column<Episode> episodes_;
   NextActions next_actions_kind_ = NextActions::none;

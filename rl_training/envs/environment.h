@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "rl_training/data/action_bounds.h"
+#include "rl_training/data/space.h"
 #include "rl_training/envs/scene.h"
 #include "rl_training/util/options.h"
 #include "rl_training/util/rng.h"
@@ -14,9 +14,7 @@ namespace rl_training {
 
 struct EnvSpec {
   std::string id;
-  int64_t obs_dim = 0;
-  std::vector<double> obs_low, obs_high;  // empty: unbounded
-  ActionBounds action;
+  Space observation, action;
   int64_t max_episode_steps = 0;  // 0: no time limit
   std::string summary;
 };
@@ -53,7 +51,10 @@ inline bool reached_goal(const GoalTask& task, const float* obs) {
   return task.compute_terminated(goal_at(task.achieved_goal_at()), goal_at(task.desired_goal_at()));
 }
 
-// One simulated task with continuous actions.
+// One simulated task.
+//
+// Vectors of observations are written as doubles into `obs`, which has `spec().observation.size()`
+// entries. A task that observes images gets an empty `obs` and paints in `observe_pixels` instead.
 class Environment {
  public:
   virtual ~Environment() = default;
@@ -64,13 +65,16 @@ class Environment {
   virtual void visit_options(OptionVisitor& /*options*/) {}
   // Starts an episode with draws from `rng` and writes its first observation.
   virtual void reset(Rng& rng, std::span<double> obs) = 0;
-  // `action` is in the environment's units; out of bounds is the environment's own business.
+  // `action` is in the environment's units, and what it does out of bounds is the environment's
+  // own business; a choice is one entry that holds its number.
   virtual StepResult step(std::span<const double> action, std::span<double> obs) = 0;
 
   // The simulation's inner state, to start a replay anywhere. Setting it starts an episode.
   virtual std::vector<double> state() const = 0;
   virtual void set_state(std::span<const double> state) = 0;
   virtual void observe(std::span<double> obs) const = 0;
+  // The present image, for a task whose observation space is one: channels, rows, columns.
+  virtual void observe_pixels(std::span<uint8_t> /*image*/) const {}
 
   virtual void visit_state(StateVisitor& state) = 0;
 

@@ -23,10 +23,9 @@ double float_value(double value) { return static_cast<float>(value); }
 
 MountainCar::MountainCar() {
   spec_.id = "MountainCarContinuous-v0";
-  spec_.obs_dim = 2;
-  spec_.obs_low = {float_value(kLeftEnd), float_value(-kMaxCarSpeed)};
-  spec_.obs_high = {float_value(kRightEnd), float_value(kMaxCarSpeed)};
-  spec_.action = {{-1}, {1}};
+  spec_.observation = Space::box({float_value(kLeftEnd), float_value(-kMaxCarSpeed)},
+                                 {float_value(kRightEnd), float_value(kMaxCarSpeed)});
+  spec_.action = Space::box({-1}, {1});
   spec_.max_episode_steps = 999;
   spec_.summary = "drive an underpowered car out of a valley";
 }

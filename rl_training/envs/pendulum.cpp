@@ -28,10 +28,8 @@ double wrap_angle(double angle) {
 
 Pendulum::Pendulum() {
   spec_.id = "Pendulum-v1";
-  spec_.obs_dim = 3;
-  spec_.obs_low = {-1, -1, -kMaxSpeed};
-  spec_.obs_high = {1, 1, kMaxSpeed};
-  spec_.action = {{-kMaxTorque}, {kMaxTorque}};
+  spec_.observation = Space::box({-1, -1, -kMaxSpeed}, {1, 1, kMaxSpeed});
+  spec_.action = Space::box({-kMaxTorque}, {kMaxTorque});
   spec_.max_episode_steps = 200;
   spec_.summary = "swing up a pendulum and hold it upright";
 }

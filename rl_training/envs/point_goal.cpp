@@ -45,10 +45,9 @@ PointGoal::PointGoal(int64_t dims)
     : position_(static_cast<size_t>(dims)), goal_(static_cast<size_t>(dims)) {
   const auto size = static_cast<size_t>(dims);
   spec_.id = "RL-PointGoal" + std::to_string(dims) + "D-v0";
-  spec_.obs_dim = 2 * dims;
-  spec_.obs_low.assign(2 * size, -kBound);
-  spec_.obs_high.assign(2 * size, kBound);
-  spec_.action = {std::vector<double>(size, -1), std::vector<double>(size, 1)};
+  spec_.observation =
+      Space::box(std::vector<double>(2 * size, -kBound), std::vector<double>(2 * size, kBound));
+  spec_.action = Space::unit_box(dims);
   spec_.summary = "move a point to a goal in " + std::to_string(kMaxSteps) + " steps (" +
                   std::to_string(dims) + "-dimensional, sparse reward)";
 }

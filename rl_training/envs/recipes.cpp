@@ -28,7 +28,7 @@ struct SwingUp {
     if (lapse_left == 0 && rng.uniform() < lapse_chance) lapse_left = lapse_steps;
     if (lapse_left > 0) {
       --lapse_left;
-      random_policy(obs, rng, action_unit);
+      rng.fill_uniform(action_unit, -1.0f, 1.0f);
       return;
     }
     const double value = torque(obs) / kMaxTorque + noise * rng.normal();
@@ -72,7 +72,7 @@ Policy medium_episode(Rng& rng) {
   };
 }
 
-Policy random_episode(Rng&) { return random_policy; }
+Policy random_torques(Rng&) { return random_policy(Space::unit_box(1)); }
 
 using MakeEpisode = Policy (*)(Rng& rng);
 
@@ -84,13 +84,13 @@ struct Recipe {
 
 const std::vector<Recipe>& recipe_table() {
   static const std::vector<Recipe> entries = {
-      {{"pendulum/random", "Pendulum-v1", "uniform torques", 20'000}, {random_episode}},
+      {{"pendulum/random", "Pendulum-v1", "uniform torques", 20'000}, {random_torques}},
       {{"pendulum/medium", "Pendulum-v1", "a flawed swing-up controller, different each episode",
         40'000},
        {medium_episode}},
       {{"pendulum/expert", "Pendulum-v1", "a good swing-up controller", 40'000}, {expert_episode}},
       {{"pendulum/mixed", "Pendulum-v1", "random, medium and expert episodes in turn", 48'000},
-       {random_episode, medium_episode, expert_episode}},
+       {random_torques, medium_episode, expert_episode}},
   };
   return entries;
 }
@@ -126,7 +126,7 @@ TransitionDataset recipe_dataset(const std::string& id, int64_t size, uint64_t s
   const Recipe& recipe = recipe_table()[index];
   const int64_t rows = size > 0 ? size : recipe.info.default_size;
   const auto env = make_environment(recipe.info.env_id);
-  DatasetBuilder builder(env->spec().obs_dim, env->spec().action.dims());
+  DatasetBuilder builder = builder_for(env->spec());
   Rng rng(seed, "recipe");
   for (size_t episode = 0; builder.rows() < rows; ++episode) {
     const Policy policy = recipe.episodes[episode % recipe.episodes.size()](rng);

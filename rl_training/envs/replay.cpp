@@ -44,9 +44,9 @@ int64_t required(const CsvTable& table, const char* name) {
 
 ReplayColumns find_columns(const CsvTable& table, const Environment& env) {
   return {columns_of(table, {"state", "goal", "qpos", "qvel"}, env.state().size()),
-          columns_of(table, {"action"}, static_cast<size_t>(env.spec().action.dims())),
+          columns_of(table, {"action"}, static_cast<size_t>(env.spec().action.size())),
           columns_of(table, {"obs", "observation", "desired_goal"},
-                     static_cast<size_t>(env.spec().obs_dim)),
+                     static_cast<size_t>(env.spec().observation.size())),
           required(table, "reward"),
           required(table, "terminated"),
           table.find("truncated"),
@@ -91,7 +91,7 @@ ReplayReport replay_trajectory(const std::string& env_id, const std::string& csv
 
   ReplayReport report;
   std::vector<double> values;
-  std::vector<double> obs(static_cast<size_t>(env->spec().obs_dim));
+  std::vector<double> obs(static_cast<size_t>(env->spec().observation.size()));
   const auto compare_obs = [&](int64_t row) {
     read_row(table, row, columns.obs, values);
     for (size_t i = 0; i < obs.size(); ++i) widen(report.max_obs_diff, obs[i] - values[i]);

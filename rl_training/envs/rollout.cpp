@@ -1,6 +1,7 @@
 #include "rl_training/envs/rollout.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -8,22 +9,35 @@
 #include "rl_training/util/error.h"
 
 namespace rl_training {
+namespace {
+
+// Clips what a policy wrote and turns it into the environment's units.
+void to_environment(const Space& space, std::span<float> action_unit, std::span<double> action) {
+  if (space.is_discrete()) {
+    const auto last = static_cast<double>(space.categories - 1);
+    action[0] = std::clamp(std::round(static_cast<double>(action_unit[0])), 0.0, last);
+    return;
+  }
+  for (size_t k = 0; k < action.size(); ++k) {
+    action_unit[k] = std::clamp(action_unit[k], -1.0f, 1.0f);
+    action[k] = space.from_unit(static_cast<int64_t>(k), action_unit[k]);
+  }
+}
+
+}  // namespace
 
 PlayedEpisode play_episode(Environment& env, const Policy& policy, Rng rng,
                            const std::function<void(const PlayedEpisode&)>& look) {
   const EnvSpec& spec = env.spec();
-  std::vector<double> obs(static_cast<size_t>(spec.obs_dim));
-  std::vector<double> action(static_cast<size_t>(spec.action.dims()));
+  std::vector<double> obs(static_cast<size_t>(spec.observation.size()));
+  std::vector<double> action(static_cast<size_t>(spec.action.size()));
   std::vector<float> action_unit(action.size());
   PlayedEpisode played;
   env.reset(rng, obs);
   if (look) look(played);
   for (bool done = false; !done;) {
     policy(obs, rng, action_unit);
-    for (size_t k = 0; k < action.size(); ++k) {
-      action[k] =
-          spec.action.from_unit(static_cast<int64_t>(k), std::clamp(action_unit[k], -1.0f, 1.0f));
-    }
+    to_environment(spec.action, action_unit, action);
     const StepResult result = env.step(action, obs);
     played.sum += result.reward;
     ++played.steps;
@@ -36,8 +50,8 @@ PlayedEpisode play_episode(Environment& env, const Policy& policy, Rng rng,
 void collect_episode(Environment& env, const Policy& policy, int64_t max_steps, Rng& rng,
                      DatasetBuilder& builder) {
   const EnvSpec& spec = env.spec();
-  std::vector<double> obs(static_cast<size_t>(spec.obs_dim));
-  std::vector<double> action(static_cast<size_t>(spec.action.dims()));
+  std::vector<double> obs(static_cast<size_t>(spec.observation.size()));
+  std::vector<double> action(static_cast<size_t>(spec.action.size()));
   std::vector<float> action_unit(action.size());
   std::vector<float> stored_obs(obs.size());
   const auto round_obs = [&] {
@@ -51,28 +65,45 @@ void collect_episode(Environment& env, const Policy& policy, int64_t max_steps, 
   bool done = false;
   for (int64_t step = 1; !done && step <= max_steps; ++step) {
     policy(obs, rng, action_unit);
-    for (size_t k = 0; k < action.size(); ++k) {
-      action_unit[k] = std::clamp(action_unit[k], -1.0f, 1.0f);
-      action[k] = spec.action.from_unit(static_cast<int64_t>(k), action_unit[k]);
-    }
+    to_environment(spec.action, action_unit, action);
     StepResult result = env.step(action, obs);
     if (step == max_steps && !result.terminated) result.truncated = true;
-    builder.add(action_unit, static_cast<float>(result.reward), round_obs(), result.terminated,
+    const auto choice = static_cast<int64_t>(action[0]);
+    const SpaceValue taken = spec.action.is_discrete()
+                                 ? SpaceValue(std::span<const int64_t>(&choice, 1))
+                                 : SpaceValue(action_unit);
+    builder.add(taken, static_cast<float>(result.reward), round_obs(), result.terminated,
                 result.truncated);
     done = result.terminated || result.truncated;
   }
 }
 
+DatasetBuilder builder_for(const EnvSpec& spec) {
+  if (spec.observation.is_image()) {
+    throw Error(ErrorKind::data, {"", 0, spec.id}, "images cannot be collected into a dataset");
+  }
+  return {Space::unbounded(spec.observation.size()),
+          spec.action.is_discrete() ? spec.action : Space::unit_box(spec.action.size())};
+}
+
 TransitionDataset collect_dataset(Environment& env, const Policy& policy, int64_t steps, Rng rng) {
-  DatasetBuilder builder(env.spec().obs_dim, env.spec().action.dims());
+  DatasetBuilder builder = builder_for(env.spec());
   while (builder.rows() < steps) {
     collect_episode(env, policy, steps - builder.rows(), rng, builder);
   }
   return std::move(builder).build().with_next_actions();
 }
 
-void random_policy(std::span<const double> /*obs*/, Rng& rng, std::span<float> action_unit) {
-  rng.fill_uniform(action_unit, -1.0f, 1.0f);
+Policy random_policy(const Space& action) {
+  if (action.is_discrete()) {
+    const auto choices = static_cast<uint64_t>(action.categories);
+    return [choices](std::span<const double>, Rng& rng, std::span<float> out) {
+      out[0] = static_cast<float>(rng.below(choices));
+    };
+  }
+  return [](std::span<const double>, Rng& rng, std::span<float> out) {
+    rng.fill_uniform(out, -1.0f, 1.0f);
+  };
 }
 
 void zero_policy(std::span<const double> /*obs*/, Rng& /*rng*/, std::span<float> action_unit) {
@@ -86,7 +117,7 @@ TransitionDataset random_dataset(const std::string& env_id, int64_t size, uint64
     throw Error(ErrorKind::config, {"", 0, "dataset_size"},
                 "out of range (expected >= 1, got " + std::to_string(size) + ")");
   }
-  return collect_dataset(*env, random_policy, size, Rng(seed, "dataset"));
+  return collect_dataset(*env, random_policy(env->spec().action), size, Rng(seed, "dataset"));
 }
 
 }  // namespace rl_training

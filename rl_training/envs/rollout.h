@@ -10,7 +10,7 @@
 
 namespace rl_training {
 
-// Writes an action in [-1, 1] for one observation.
+// Writes an action for one observation: values in [-1, 1], or the number of a choice.
 using Policy =
     std::function<void(std::span<const double> obs, Rng& rng, std::span<float> action_unit)>;
 
@@ -24,6 +24,9 @@ struct PlayedEpisode {
 PlayedEpisode play_episode(Environment& env, const Policy& policy, Rng rng,
                            const std::function<void(const PlayedEpisode&)>& look = {});
 
+// A builder for what such an environment gives, with box actions in [-1, 1].
+DatasetBuilder builder_for(const EnvSpec& spec);
+
 // Adds one episode to `builder`, cut (and marked as truncated) after `max_steps` steps.
 void collect_episode(Environment& env, const Policy& policy, int64_t max_steps, Rng& rng,
                      DatasetBuilder& builder);
@@ -32,8 +35,8 @@ void collect_episode(Environment& env, const Policy& policy, int64_t max_steps, 
 // from `rng`. Next actions are filled in.
 TransitionDataset collect_dataset(Environment& env, const Policy& policy, int64_t steps, Rng rng);
 
-// Uniform actions, and the middle of the bounds.
-void random_policy(std::span<const double> obs, Rng& rng, std::span<float> action_unit);
+// Uniform actions, and the middle of the bounds or the first choice.
+Policy random_policy(const Space& action);
 void zero_policy(std::span<const double> obs, Rng& rng, std::span<float> action_unit);
 TransitionDataset random_dataset(const std::string& env_id, int64_t size, uint64_t seed,
                                  const EnvOptions& options = {});

@@ -16,6 +16,7 @@ class TimeLimit final : public Environment {
   std::vector<double> state() const override { return inner_->state(); }
   void set_state(std::span<const double> state) override;
   void observe(std::span<double> obs) const override { inner_->observe(obs); }
+  void observe_pixels(std::span<uint8_t> image) const override { inner_->observe_pixels(image); }
   void visit_state(StateVisitor& state) override;
   Scene scene() const override { return inner_->scene(); }
   Photo photo(int width, int height) const override { return inner_->photo(width, height); }

@@ -30,10 +30,13 @@ VectorEnv::VectorEnv(const std::string& id, int64_t count, uint64_t seed, std::s
   }
   spec_ = slots_.front().env->spec();
   for (Slot& slot : slots_) {
-    slot.obs.resize(static_cast<size_t>(spec_.obs_dim));
-    slot.action.resize(static_cast<size_t>(spec_.action.dims()));
+    if (!spec_.observation.is_image()) {
+      slot.obs.resize(static_cast<size_t>(spec_.observation.size()));
+    }
+    slot.action.resize(static_cast<size_t>(spec_.action.size()));
   }
-  obs_.resize(static_cast<size_t>(count * spec_.obs_dim));
+  obs_bytes_ = spec_.observation.bytes();
+  obs_.resize(static_cast<size_t>(count * obs_bytes_));
   final_obs_.resize(obs_.size());
   rewards_.resize(static_cast<size_t>(count));
   terminated_.resize(rewards_.size());
@@ -54,13 +57,42 @@ void VectorEnv::reset_one(int64_t i) {
 }
 
 void VectorEnv::step(std::span<const float> actions_unit) {
-  const int64_t dims = spec_.action.dims();
-  if (static_cast<int64_t>(actions_unit.size()) != count() * dims) {
+  const auto dims = static_cast<size_t>(spec_.action.size());
+  if (spec_.action.is_discrete() || actions_unit.size() != slots_.size() * dims) {
     throw Error(ErrorKind::internal, "one action for each environment is needed");
   }
+  step_all([&](int64_t i) {
+    const auto unit = actions_unit.subspan(static_cast<size_t>(i) * dims, dims);
+    for (size_t k = 0; k < dims; ++k) {
+      // A broken network must not fill the replay buffer with NaN.
+      if (!std::isfinite(unit[k])) {
+        throw Error(ErrorKind::diverged, spec_.id + ": an action is not finite");
+      }
+      const double clipped = std::clamp(unit[k], -1.0f, 1.0f);
+      slots_[i].action[k] = spec_.action.from_unit(static_cast<int64_t>(k), clipped);
+    }
+  });
+}
+
+void VectorEnv::step(std::span<const int64_t> choices) {
+  if (!spec_.action.is_discrete() || choices.size() != slots_.size()) {
+    throw Error(ErrorKind::internal, "one choice for each environment is needed");
+  }
+  step_all([&](int64_t i) {
+    const int64_t choice = choices[static_cast<size_t>(i)];
+    if (choice < 0 || choice >= spec_.action.categories) {
+      throw Error(ErrorKind::internal, spec_.id + ": no such action: " + std::to_string(choice));
+    }
+    slots_[i].action[0] = static_cast<double>(choice);
+  });
+}
+
+template <class ChooseAction>
+void VectorEnv::step_all(const ChooseAction& choose_action) {
   const auto step_copies = [&](int64_t first, int64_t end) {
     for (int64_t i = first; i < end; ++i) {
-      step_one(i, actions_unit.subspan(static_cast<size_t>(i * dims), static_cast<size_t>(dims)));
+      choose_action(i);
+      step_one(i);
     }
   };
   if (pool_ && probes_left_ == 0 && fastest_probe_ > kWorthThreads) {
@@ -79,16 +111,8 @@ void VectorEnv::step(std::span<const float> actions_unit) {
   }
 }
 
-void VectorEnv::step_one(int64_t i, std::span<const float> action_unit) {
+void VectorEnv::step_one(int64_t i) {
   Slot& slot = slots_[i];
-  for (size_t k = 0; k < action_unit.size(); ++k) {
-    // A broken network must not fill the replay buffer with NaN.
-    if (!std::isfinite(action_unit[k])) {
-      throw Error(ErrorKind::diverged, spec_.id + ": an action is not finite");
-    }
-    const double clipped = std::clamp(action_unit[k], -1.0f, 1.0f);
-    slot.action[k] = spec_.action.from_unit(static_cast<int64_t>(k), clipped);
-  }
   const StepResult result = slot.env->step(slot.action, slot.obs);
   rewards_[i] = result.reward;
   terminated_[i] = result.terminated ? 1 : 0;
@@ -98,8 +122,13 @@ void VectorEnv::step_one(int64_t i, std::span<const float> action_unit) {
   store_obs(slot, i, obs_);
 }
 
-void VectorEnv::store_obs(const Slot& slot, int64_t i, std::vector<float>& out) {
-  std::transform(slot.obs.begin(), slot.obs.end(), out.begin() + i * spec_.obs_dim,
+void VectorEnv::store_obs(const Slot& slot, int64_t i, std::vector<unsigned char>& out) const {
+  unsigned char* at = out.data() + i * obs_bytes_;
+  if (spec_.observation.is_image()) {
+    slot.env->observe_pixels({at, static_cast<size_t>(obs_bytes_)});
+    return;
+  }
+  std::transform(slot.obs.begin(), slot.obs.end(), reinterpret_cast<float*>(at),
                  [](double value) { return static_cast<float>(value); });
 }
 
@@ -110,10 +139,10 @@ void VectorEnv::Slot::visit_state(StateVisitor& state) {
 
 void VectorEnv::visit_state(StateVisitor& state) {
   for (int64_t i = 0; i < count(); ++i) state.part(std::to_string(i), slots_[i]);
-  const std::array<int64_t, 2> matrix = {count(), spec_.obs_dim};
+  const std::array<int64_t, 2> matrix = {count(), spec_.observation.size()};
   const std::array<int64_t, 1> vector = {count()};
-  state.array("obs", DType::f32, matrix, obs_.data());
-  state.array("final_obs", DType::f32, matrix, final_obs_.data());
+  state.array("obs", spec_.observation.dtype, matrix, obs_.data());
+  state.array("final_obs", spec_.observation.dtype, matrix, final_obs_.data());
   state.array("rewards", DType::f64, vector, rewards_.data());
   state.array("terminated", DType::u8, vector, terminated_.data());
   state.array("truncated", DType::u8, vector, truncated_.data());

@@ -31,9 +31,15 @@ class VectorEnv {
   void reset_one(int64_t i);
   // Actions [count, A] in [-1, 1]: clipped and scaled to the environment's units.
   void step(std::span<const float> actions_unit);
+  // The same for discrete actions: one choice for each environment.
+  void step(std::span<const int64_t> choices);
 
-  std::span<const float> obs() const { return obs_; }              // [count, O]
-  std::span<const float> final_obs() const { return final_obs_; }  // [count, O]
+  // One observation of environment i in the dtype of the observation space.
+  const unsigned char* obs_of(int64_t i) const { return obs_.data() + i * obs_bytes_; }
+  const unsigned char* final_obs_of(int64_t i) const { return final_obs_.data() + i * obs_bytes_; }
+  // All of them, [count, O], for float32 observations.
+  std::span<const float> obs() const { return floats(obs_); }
+  std::span<const float> final_obs() const { return floats(final_obs_); }
   std::span<const double> rewards() const { return rewards_; }
   std::span<const uint8_t> terminated() const { return terminated_; }
   std::span<const uint8_t> truncated() const { return truncated_; }
@@ -49,15 +55,22 @@ class VectorEnv {
     void visit_state(StateVisitor& state);
   };
 
-  void step_one(int64_t i, std::span<const float> action_unit);
-  void store_obs(const Slot& slot, int64_t i, std::vector<float>& out);
+  static std::span<const float> floats(const std::vector<unsigned char>& bytes) {
+    return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
+  }
+  // Calls `choose_action(i)`, which fills the action of slot i, and steps, for all environments.
+  template <class ChooseAction>
+  void step_all(const ChooseAction& choose_action);
+  void step_one(int64_t i);
+  void store_obs(const Slot& slot, int64_t i, std::vector<unsigned char>& out) const;
 
   std::vector<Slot> slots_;
   EnvSpec spec_;
   ThreadPool* pool_;
   int probes_left_ = 8;         // first steps, done without threads and timed
   double fastest_probe_ = 1e9;  // seconds; what counts is the least disturbed one
-  std::vector<float> obs_, final_obs_;
+  int64_t obs_bytes_;
+  std::vector<unsigned char> obs_, final_obs_;
   std::vector<double> rewards_;
   std::vector<uint8_t> terminated_, truncated_;
 };

@@ -42,8 +42,8 @@ void check_fits(const TransitionDataset& dataset, const EnvSpec& env, const std:
                     ", got " + std::to_string(got) + ")");
   };
   if (dataset.rows() == 0) throw Error(ErrorKind::data, {where, 0, ""}, "holds no transitions");
-  check("observations", env.obs_dim, dataset.obs_dim());
-  check("actions", env.action.dims(), dataset.action_dim());
+  check("observations", env.observation.size(), dataset.obs_dim());
+  check("actions", env.action.size(), dataset.action_dim());
 }
 
 DatasetReadOptions read_options(const DatasetOptions& options, const EnvSpec& env) {

@@ -27,16 +27,6 @@ std::string utc_now() {
   return text;
 }
 
-void warn_without_updates(const OnlinePlan& plan,
-                          const std::function<void(const std::string&)>& warn) {
-  if (plan.updates_until(plan.env_steps) > 0) return;
-  warn("warning: nothing will be learnt from " + std::to_string(plan.env_steps) +
-       " environment steps: updates begin after " +
-       std::to_string(std::max(plan.first_update_step, plan.min_rows)) +
-       " of them (learning_starts, warmup_steps, min_buffer_size), every " +
-       std::to_string(plan.train_frequency) + " (train_frequency)");
-}
-
 }  // namespace
 
 Run::Run(const TrainConfig& config, RunData data, RunDirectory directory, RunContext context)
@@ -44,38 +34,25 @@ Run::Run(const TrainConfig& config, RunData data, RunDirectory directory, RunCon
       directory_(std::move(directory)),
       policy_(config),
       data_(std::move(data)),
-      store_(posix_file_system(), directory_.file("checkpoints")),
+      store_(context_.session.files(), directory_.file("checkpoints")),
       metric_log_(directory_.path(), metric_names(config)),
       timing_log_(directory_.path()) {
-  const auto seed = static_cast<uint64_t>(config.seed);
   dataset_facts_.fingerprint = kNoDataset;
   if (const auto& rows = data_.rows) {
     dataset_facts_ = {rows->rows(), static_cast<int64_t>(rows->episodes().size()),
                       rows->mean_return(), rows->fingerprint()};
     if (config.dataset.normalize_observations) policy_.normalizer() = ObsNormalizer::fit(*rows);
-    sampler_ = std::make_unique<UniformSampler>(rows, policy_.normalizer(), Rng(seed, "data"));
   }
-  if (config.online() != nullptr) {
-    online_ = std::make_unique<OnlineSetup>(config, policy_, sampler_.get(),
-                                            collected_reward(config, data_, context_.warn));
-    warn_without_updates(OnlineSetup::plan(config), context_.warn);
-  }
+  phases_ = std::make_unique<RunPhases>(policy_, data_, context_.session.files(), context_.warn);
   if (config.eval_episodes > 0) {
-    evaluator_ = std::make_unique<Evaluator>(config.env_id, config.eval_episodes, seed,
+    evaluator_ = std::make_unique<Evaluator>(config.env_id, config.eval_episodes,
+                                             static_cast<uint64_t>(config.eval_seed),
                                              &policy_.pool(), config.env);
   }
-  const auto& info = find_algorithm(config.algo);
   TrainerParts parts;
   parts.algorithm = &policy_.algorithm();
-  parts.sampler = sampler_.get();
-  if (online_ != nullptr) {
-    parts.collector = &online_->collector();
-    parts.online_sampler = &online_->sampler();
-    parts.mixture = online_->mixture();
-  }
-  parts.batch =
-      Batch::allocate(config.algorithm->batch_size, policy_.env().obs_dim,
-                      policy_.env().action.dims(), info.wants_next_actions, info.wants_mc_returns);
+  parts.phases = phases_->phases();
+  parts.batch = Batch(config.algorithm->request(), policy_.env().observation, policy_.env().action);
   parts.evaluator = evaluator_.get();
   parts.normalizer = &policy_.normalizer();
   trainer_ = std::make_unique<Trainer>(std::move(parts), trainer_options());
@@ -84,15 +61,14 @@ Run::Run(const TrainConfig& config, RunData data, RunDirectory directory, RunCon
 TrainerOptions Run::trainer_options() const {
   const auto& config = policy_.config();
   TrainerOptions options;
-  const int64_t batch_size = config.algorithm->batch_size;
-  if (const auto* online = config.online()) {
-    options.online = OnlineSetup::plan(config);
-    const int64_t epoch_rows = config.goes_online ? dataset_facts_.rows : online->buffer_capacity;
-    options.budget = plan_online_budget(config.budget, options.online, epoch_rows, batch_size);
+  const auto specs = config.phases();
+  int64_t epoch_rows = dataset_facts_.rows;
+  if (config.collects_by_itself()) {
+    epoch_rows = collecting_phase(specs)->collect.buffer_capacity;
   } else {
-    options.budget =
-        plan_budget(config.budget, config.total_timesteps, dataset_facts_.rows, batch_size);
+    check_dataset_size(config.budget, dataset_facts_.rows);
   }
+  options.budget = plan_budget(config.budget, specs, epoch_rows, config.algorithm->batch_size);
   options.schedule = config.schedule;
   options.early_stopping = config.early_stopping;
   options.learning_rate = config.algorithm->learning_rate;
@@ -105,7 +81,7 @@ TrainerOptions Run::trainer_options() const {
 
 std::unique_ptr<Run> Run::start(const TrainConfig& config, RunContext context) {
   auto data = load_run_data(config, context.warn);  // before anything is left on the disk
-  auto directory = RunDirectory::create(posix_file_system(), config.output_dir, config.algo,
+  auto directory = RunDirectory::create(context.session.files(), config.output_dir, config.algo,
                                         config.env_id, static_cast<uint64_t>(config.seed),
                                         write_yaml(write_train_config(config)));
   std::unique_ptr<Run> run(
@@ -117,13 +93,13 @@ std::unique_ptr<Run> Run::start(const TrainConfig& config, RunContext context) {
 
 void Run::visit_state(StateVisitor& state) {
   policy_.visit_state(state);
-  if (sampler_ != nullptr) state.part("sampler", *sampler_);
-  if (online_ != nullptr) state.part("online", *online_);
+  phases_->visit_state(state);
   state.part("trainer", *trainer_);
   state.part("metric_log", metric_log_);
 }
 
 RunResult Run::train(const Callbacks& callbacks) {
+  const SingleThreadedTensors serial;
   timed_at_ = seconds_now();
   RunResult result;
   result.summary = trainer_->run(*this, callbacks);
@@ -135,17 +111,14 @@ RunResult Run::train(const Callbacks& callbacks) {
 }
 
 Json Run::facts() const {
-  return checkpoint_facts(policy_.config(), policy_.pool().size(), dataset_facts_.fingerprint);
+  return checkpoint_facts(policy_.config(), policy_.env(), policy_.pool().size(),
+                          dataset_facts_.fingerprint);
 }
 
 void Run::save(const std::string& directory) {
-  save_checkpoint(posix_file_system(), directory, trainer_->position(),
+  save_checkpoint(context_.session.files(), directory, trainer_->position(),
                   save_state([this](StateVisitor& state) { visit_state(state); }), facts(),
-                  checkpoint_files());
-}
-
-std::vector<CheckpointFile> Run::checkpoint_files() {
-  return online_ == nullptr ? std::vector<CheckpointFile>() : online_->checkpoint_files();
+                  phases_->checkpoint_files());
 }
 
 void Run::log(const Json& row) {
@@ -168,20 +141,20 @@ void Run::checkpoint(int64_t step, bool best) {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::io || ++failed_saves_ >= kFailedSavesBeforeStop) throw;
     context_.warn("warning: checkpoint of step " + std::to_string(step) + " failed (" +
-                  error.what() + "); training goes on and tries again at the next interval");
+                  error.what() + "); training continues and tries again at the next interval");
   }
 }
 
 void Run::save_checkpoint_of(int64_t step, bool best) {
   const auto entries = save_state([this](StateVisitor& state) { visit_state(state); });
-  last_checkpoint_ = store_.save(step, entries, facts(), best, checkpoint_files());
-  if (online_ != nullptr) online_->saved_in(last_checkpoint_);
+  last_checkpoint_ = store_.save(step, entries, facts(), best, phases_->checkpoint_files());
+  phases_->saved_in(last_checkpoint_);
   tensorboard_->flush();
   failed_saves_ = 0;
 }
 
 void Run::write_metadata(int64_t from_update) {
-  auto& files = posix_file_system();
+  auto& files = context_.session.files();
   const auto path = directory_.file("metadata.json");
   Json metadata = Json::object();
   if (files.exists(path)) {

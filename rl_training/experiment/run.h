@@ -4,12 +4,13 @@
 
 #include "rl_training/experiment/checkpoint_store.h"
 #include "rl_training/experiment/metric_log.h"
-#include "rl_training/experiment/online_setup.h"
 #include "rl_training/experiment/run_data.h"
 #include "rl_training/experiment/run_directory.h"
+#include "rl_training/experiment/run_phases.h"
 #include "rl_training/experiment/tensorboard_log.h"
 #include "rl_training/experiment/train_config.h"
 #include "rl_training/experiment/trained_policy.h"
+#include "rl_training/runtime/session.h"
 #include "rl_training/runtime/trainer.h"
 
 namespace rl_training {
@@ -18,12 +19,12 @@ namespace rl_training {
 struct RunContext {
   std::string command;  // for metadata.json
   std::function<void(const std::string&)> warn = [](const std::string&) {};
+  const Session& session = guest_session();
 };
 
 struct ResumeChanges {
   std::optional<int64_t> total_timesteps, threads;
-  std::optional<int64_t> online_timesteps =
-      std::nullopt;  // an offline run goes on in its environment
+  std::optional<int64_t> online_timesteps = std::nullopt;  // adds or extends an online phase
 };
 
 struct RunResult {
@@ -44,8 +45,8 @@ inline constexpr char kNoDataset[] = "none";
 class Run final : private RunSink {
  public:
   static std::unique_ptr<Run> start(const TrainConfig& config, RunContext context);
-  // Goes on from the newest good checkpoint of a run, or from one given checkpoint. A checkpoint
-  // that is not the newest of its run goes on in a new directory: nothing is overwritten.
+  // Resumes from the newest good checkpoint of a run, or from one given checkpoint. A checkpoint
+  // that is not the newest of its run is resumed in a new directory: nothing is overwritten.
   static std::unique_ptr<Run> resume(const std::string& run_or_checkpoint,
                                      const ResumeChanges& changes, RunContext context);
 
@@ -62,11 +63,10 @@ class Run final : private RunSink {
   Run(const TrainConfig& config, RunData data, RunDirectory directory, RunContext context);
   void load(const Checkpoint& checkpoint);
   void visit_state(StateVisitor& state);
-  void check_going_on(const ResumeChanges& changes) const;
+  void check_online_phase(const ResumeChanges& changes) const;
   void continue_logs(bool has_logs);
   void inherit_best(const std::string& origin, int64_t step);
   void save_checkpoint_of(int64_t step, bool best);
-  std::vector<CheckpointFile> checkpoint_files();
   void write_metadata(int64_t from_update);
   Json facts() const;
   TrainerOptions trainer_options() const;
@@ -79,8 +79,7 @@ class Run final : private RunSink {
   TrainedPolicy policy_;
   RunData data_;
   DatasetFacts dataset_facts_;
-  std::unique_ptr<Sampler> sampler_;
-  std::unique_ptr<OnlineSetup> online_;
+  std::unique_ptr<RunPhases> phases_;
   std::unique_ptr<Evaluator> evaluator_;
   std::unique_ptr<Trainer> trainer_;
   CheckpointStore store_;

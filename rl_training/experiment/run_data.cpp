@@ -31,13 +31,15 @@ TransitionDataset with_known_next_actions(const TransitionDataset& data, const W
 RunData load_run_data(const TrainConfig& config, const Warn& warn) {
   RunData data;
   if (!config.has_dataset()) return data;
-  const auto& info = find_algorithm(config.algo);
+  const auto request = config.algorithm->request();
   auto rows = load_transition_dataset(
       config.dataset, config.env_id,
       {.env = config.env, .warn = warn, .gamma = config.algorithm->gamma, .applied = &data.reward});
-  if (info.wants_next_actions) rows = rows.with_next_actions();
+  if (request.has(BatchColumn::next_action)) rows = rows.with_next_actions();
   if (config.algorithm->needs_next_actions()) rows = with_known_next_actions(rows, warn);
-  if (info.wants_mc_returns) rows = rows.with_mc_returns(config.algorithm->gamma);
+  if (request.has(BatchColumn::return_to_go)) {
+    rows = rows.with_returns_to_go(request.return_gamma);
+  }
   data.rows = std::make_shared<const TransitionDataset>(std::move(rows));
   return data;
 }

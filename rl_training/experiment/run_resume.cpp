@@ -1,4 +1,4 @@
-// Going on with a run: from which checkpoint, in which directory, and what may be changed.
+// Resuming a run: from which checkpoint, in which directory, and what may be changed.
 #include <filesystem>
 
 #include "rl_training/experiment/run.h"
@@ -11,7 +11,7 @@ namespace rl_training {
 namespace {
 
 // The run that a path to resume from belongs to ("" for a checkpoint outside any), and whether
-// training goes on in its directory. From a checkpoint it does so only if that is the newest one:
+// training continues in its directory. From a checkpoint it does so only if that is the newest one:
 // otherwise newer work would be overwritten.
 struct Origin {
   std::string run;
@@ -35,34 +35,35 @@ Origin find_origin(FileSystem& files, const std::string& given) {
   return origin;
 }
 
-void go_online(TrainConfig& config, int64_t env_steps) {
-  if (config.algorithm->online() != nullptr) {
+void set_online_steps(TrainConfig& config, int64_t env_steps) {
+  if (config.collects_by_itself()) {
     throw Error(ErrorKind::config, {"--online", 0, ""},
                 config.algo + " learns online already (expected --total-timesteps N)");
   }
-  config.goes_online = true;
-  config.online_timesteps = env_steps;
+  config.online.used = true;
+  config.online.total_timesteps = env_steps;
+  config.validate();
 }
 
 TrainConfig changed_config(TrainConfig config, const ResumeChanges& changes) {
   if (changes.total_timesteps) config.total_timesteps = *changes.total_timesteps;
-  if (changes.online_timesteps) go_online(config, *changes.online_timesteps);
+  if (changes.online_timesteps) set_online_steps(config, *changes.online_timesteps);
   if (changes.threads) config.threads = *changes.threads;
   return config;
 }
 
 bool same_length(const TrainConfig& a, const TrainConfig& b) {
-  return a.total_timesteps == b.total_timesteps && a.goes_online == b.goes_online &&
-         (!a.goes_online || a.online_timesteps == b.online_timesteps);
+  return a.total_timesteps == b.total_timesteps && a.online.used == b.online.used &&
+         (!a.online.used || a.online.total_timesteps == b.online.total_timesteps);
 }
 
 // Updates from the dataset can be changed as long as there was no environment step; afterwards the
 // run would go back to them, and its checkpoints would be named by less than is done.
 void check_new_length(const Checkpoint& checkpoint, const TrainConfig& before,
                       const TrainConfig& config) {
-  if (!config.goes_online || config.total_timesteps == before.total_timesteps) return;
+  if (!config.online.used || config.total_timesteps == before.total_timesteps) return;
   const ErrorPlace place = {"--total-timesteps", 0, ""};
-  if (before.goes_online && checkpoint.step > before.total_timesteps) {
+  if (before.online.used && checkpoint.step > before.total_timesteps) {
     throw Error(ErrorKind::config, place,
                 "this run learns in its environment by now (expected --online N, environment "
                 "steps)");
@@ -97,7 +98,7 @@ void copy_logs(FileSystem& files, const std::string& from, const std::string& to
 
 std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const ResumeChanges& changes,
                                  RunContext context) {
-  auto& files = posix_file_system();
+  auto& files = context.session.files();
   const auto given = without_slash(run_or_checkpoint);
   const auto origin = find_origin(files, given);
   std::optional<RunDirectory> directory;
@@ -135,7 +136,7 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
     if (has_logs && !origin.in_place) copy_logs(files, origin.run, place);
     run.reset(new Run(config, std::move(data), std::move(*directory), std::move(context)));
     if (checkpoint) run->load(*checkpoint);
-    run->check_going_on(changes);
+    run->check_online_phase(changes);
     run->continue_logs(has_logs);
     if (checkpoint && !origin.in_place) run->inherit_best(origin.run, checkpoint->step);
     // A kill must bring back neither the old length nor the beginning.
@@ -161,18 +162,18 @@ void Run::continue_logs(bool has_logs) {
 }
 
 // A run that another limit ended has nothing left to do in its environment.
-void Run::check_going_on(const ResumeChanges& changes) const {
+void Run::check_online_phase(const ResumeChanges& changes) const {
   const auto ended_by = trainer_->ended_by();
   if (!changes.online_timesteps || ended_by.empty()) return;
   throw Error(ErrorKind::config, {"--online", 0, ""},
               ended_by +
                   " ended this run (expected one that made its total_timesteps updates; a "
-                  "checkpoint from before the end goes on in a new run)");
+                  "checkpoint from before the end can be resumed in a new run)");
 }
 
 // The best evaluation before the checkpoint that a branch starts from is the branch's, too.
 void Run::inherit_best(const std::string& origin, int64_t step) {
-  auto& files = posix_file_system();
+  auto& files = context_.session.files();
   const auto path = origin + "/checkpoints/best";
   if (origin.empty() || !files.exists(path)) return;
   try {
@@ -187,13 +188,9 @@ void Run::inherit_best(const std::string& origin, int64_t step) {
 }
 
 void Run::load(const Checkpoint& checkpoint) {
-  // A run that goes online only now begins with an empty buffer and fresh environments.
-  const bool was_online = config_of(checkpoint).online() != nullptr;
-  if (was_online) online_->load_rows(checkpoint);
-  auto online = was_online ? nullptr : std::move(online_);
+  phases_->load_rows(checkpoint);
   load_state(checkpoint.entries, checkpoint.path,
              [this](StateVisitor& state) { visit_state(state); });
-  if (online != nullptr) online_ = std::move(online);
   last_checkpoint_ = checkpoint.path;
 }
 

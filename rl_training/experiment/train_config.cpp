@@ -1,11 +1,14 @@
 #include "rl_training/experiment/train_config.h"
 
 #include <algorithm>
+#include <sstream>
 #include <utility>
 
 #include "rl_training/envs/registry.h"
 #include "rl_training/experiment/packaged_configs.h"
 #include "rl_training/experiment/yaml_reader.h"
+#include "rl_training/runtime/hindsight.h"
+#include "rl_training/runtime/loop_metrics.h"
 #include "rl_training/util/file_system.h"
 #include "rl_training/util/hash.h"
 #include "rl_training/util/text.h"
@@ -52,73 +55,81 @@ void check_name(const ConfigNode& node, const char* key, const Find& find) {
   }
 }
 
-bool has_goals(const std::string& env_id) {
-  return make_environment(env_id)->goal_task() != nullptr;
+// The node of a dotted key, or the one nearest to it on the way there.
+const ConfigNode& place_of(const ConfigNode& root, const std::string& key) {
+  const ConfigNode* node = &root;
+  std::istringstream names(key);
+  for (std::string name; std::getline(names, name, '.');) {
+    if (node->kind != ConfigNode::Kind::map) break;
+    const auto* inner = node->find(name.substr(0, name.find('[')));
+    if (inner == nullptr) break;
+    node = inner;
+  }
+  return *node;
 }
 
-// Rules between keys of one map. Errors name a key below it; the place is that of the key in the
-// file, where it is there.
-void check_map(const ConfigNode& root, const std::string& name,
-               const std::function<void()>& check) {
+// Runs a check whose errors name a key below `map`.
+template <class Check>
+void check_below(const std::string& map, const Check& check) {
   try {
     check();
   } catch (const Error& error) {
-    const auto* map = root.find(name);
-    const auto& key = error.place().key;
-    const ConfigNode* node = nullptr;
-    if (map != nullptr && map->kind == ConfigNode::Kind::map) {
-      node = map->find(key.substr(0, key.find('[')));
-    }
-    if (node == nullptr) node = map == nullptr ? &root : map;
-    node->fail(name + "." + key, error.message());
+    auto place = error.place();
+    place.key = map + "." + place.key;
+    throw Error(error.kind(), place, error.message());
   }
 }
 
-void check_together(const ConfigNode& root, const TrainConfig& config) {
-  check_map(root, config.goes_online ? "online" : "algo_kwargs", [&] {
-    const auto* online = config.online();
-    if (online == nullptr) return;
-    online->check(config.algorithm->batch_size, config.num_envs);
-    if (!config.goes_online && config.budget.min_buffer_size > online->buffer_capacity) {
-      throw Error(ErrorKind::config, {"", 0, "min_buffer_size"},
-                  "more than the buffer holds (expected at most buffer_capacity " +
-                      std::to_string(online->buffer_capacity) + ", got " +
-                      std::to_string(config.budget.min_buffer_size) + ")");
-    }
-    if (online->her.used && !has_goals(config.env_id)) {
-      throw Error(ErrorKind::config, {"", 0, "her"},
-                  "the task has no goals (expected one such as RL-PointGoal1D-v0, got " +
-                      config.env_id + ")");
-    }
-  });
-  check_map(root, "algo_kwargs", [&] {
-    config.algorithm->check();
-    if (config.has_dataset()) config.dataset.check();
-    const auto names = metric_names(config);
-    const auto& metric = config.early_stopping.metric;
-    if (std::find(names.begin(), names.end(), metric) == names.end()) {
-      throw Error(ErrorKind::config, {"", 0, "early_stopping"},
-                  "no such metric: " + metric + " (expected one of " + join(names, ", ") +
-                      did_you_mean(metric, names) + ")");
-    }
-  });
+void check_collecting(const TrainConfig& config, const PhaseSpec& phase, const EnvSpec& env,
+                      bool has_goals) {
+  phase.collect.check(config.algorithm->batch_size, config.num_envs);
+  if (phase.min_buffer_size > phase.collect.buffer_capacity) {
+    throw Error(ErrorKind::config, {"", 0, "min_buffer_size"},
+                "more than the buffer holds (expected at most buffer_capacity " +
+                    std::to_string(phase.collect.buffer_capacity) + ", got " +
+                    std::to_string(phase.min_buffer_size) + ")");
+  }
+  if (phase.collect.her.used && !has_goals) {
+    throw Error(
+        ErrorKind::config, {"", 0, "her"},
+        "the task has no goals (expected one such as RL-PointGoal1D-v0, got " + env.id + ")");
+  }
+}
+
+// Names of the algorithms that take such actions and observations.
+std::vector<std::string> fitting_algorithms(const EnvSpec& env) {
+  std::vector<std::string> names;
+  for (const auto& info : algorithms()) {
+    if (fits(info, env.observation, env.action)) names.push_back(info.name);
+  }
+  return names;
+}
+
+void check_spaces(const TrainConfig& config, const EnvSpec& env) {
+  if (fits(find_algorithm(config.algo), env.observation, env.action)) return;
+  const auto names = fitting_algorithms(env);
+  throw Error(ErrorKind::config, {"", 0, "algo"},
+              env.id + " has " + (env.action.is_discrete() ? "discrete" : "continuous") +
+                  " actions and observes " + (env.observation.is_image() ? "images" : "vectors") +
+                  " (expected " + (names.empty() ? "no algorithm there is" : join(names, " | ")) +
+                  ", got " + config.algo + ")");
+}
+
+void check_early_stopping(const TrainConfig& config) {
+  const auto names = metric_names(config);
+  const auto& metric = config.early_stopping.metric;
+  if (std::find(names.begin(), names.end(), metric) != names.end()) return;
+  throw Error(ErrorKind::config, {"", 0, "early_stopping.metric"},
+              "no such metric: " + metric + " (expected one of " + join(names, ", ") +
+                  did_you_mean(metric, names) + ")");
 }
 
 // Presets that depend on the data are resolved once there is some.
-void check_reward(const ConfigNode& root, const TrainConfig& config) {
+void check_reward(const TrainConfig& config) {
   for (const auto& preset : reward_presets()) {
     if (preset.needs_dataset && config.env.reward.preset == preset.name) return;
   }
-  try {
-    config.env.reward_transform(nullptr);
-  } catch (const Error& error) {
-    root.find("env_kwargs")->fail(error.place().key, error.message());
-  }
-}
-
-void check_device(const ConfigNode& root, const TrainConfig& config) {
-  if (config.device != "cuda") return;
-  root.find("device")->fail("device", "this build has no CUDA (expected cpu | auto, got cuda)");
+  config.env.reward_transform(nullptr);
 }
 
 }  // namespace
@@ -127,36 +138,66 @@ void TrainConfig::visit_top_options(OptionVisitor& options) {
   options.text("algo", algo, "name of the algorithm");
   options.text("env_id", env_id, "environment of the evaluation");
   options.integer("seed", seed, at_least(0), "seed of every random stream of the run");
+  options.integer("eval_seed", eval_seed, at_least(0),
+                  "seed of the evaluation episodes, the same for all seeds of an experiment");
   options.integer("total_timesteps", total_timesteps, at_least(1),
                   "gradient updates (offline) or environment steps (online)");
   options.text("output_dir", output_dir, "directory in which run directories are made");
-  options.choice("device", device, {"cpu", "cuda", "auto"}, "where networks live");
+  options.choice("device", device, {"cpu", "auto"}, "where networks live: the CPU");
   options.integer("threads", threads, between(0, 1024),
                   "threads to use; 0 takes all cores. Results do not depend on it");
   options.integer("num_envs", num_envs, between(1, 4096), "environments stepped together (online)");
   options.integer("eval_episodes", eval_episodes, at_least(0),
-                  "episodes of an evaluation; 0 evaluates never");
+                  "episodes of an evaluation; 0 disables evaluation");
   options.integer("eval_interval", eval_interval, at_least(1), "updates between evaluations");
   options.integer("log_interval", log_interval, at_least(1), "updates between rows of metrics");
   options.integer("checkpoint_interval", checkpoint_interval, at_least(1),
                   "updates between checkpoints");
   options.texts("tags", tags, "free words kept with the run");
-  if (algorithm != nullptr && algorithm->online() != nullptr) return;
+  if (algorithm != nullptr && collects_by_itself()) return;
   options.group(
-      "online", "goes on in the environment after the updates from the dataset",
-      [this](OptionVisitor& inner) {
-        inner.integer("total_timesteps", online_timesteps, at_least(1), "environment steps");
-        fine_tuning.visit_options(inner);
-      },
-      &goes_online, "total_timesteps");
+      "online", "a phase in the environment after the updates on the dataset",
+      [this](OptionVisitor& inner) { online.visit_options(inner); }, &online.used,
+      "total_timesteps");
 }
 
-const OnlineOptions* TrainConfig::online() const {
-  if (const auto* own = std::as_const(*algorithm).online()) return own;
-  return goes_online ? &fine_tuning : nullptr;
+void OnlineStage::visit_options(OptionVisitor& options) {
+  options.integer("total_timesteps", total_timesteps, at_least(1), "environment steps");
+  collect.visit_options(options);
+  options.number("offline_batch_ratio", offline_batch_ratio, between(0, 1),
+                 "share of the dataset in every minibatch; none draws from all rows alike");
 }
 
-bool TrainConfig::has_dataset() const { return find_algorithm(algo).from_data; }
+bool TrainConfig::collects_by_itself() const {
+  return collecting_phase(algorithm->phases(total_timesteps)) != nullptr;
+}
+
+std::vector<PhaseSpec> TrainConfig::phases() const {
+  auto phases = algorithm->phases(total_timesteps);
+  for (auto& phase : phases) {
+    if (!phase.collects()) continue;
+    phase.warmup_steps = schedule.warmup_steps;
+    phase.min_buffer_size = budget.min_buffer_size;
+  }
+  if (online.used) {
+    // The updates on data have the schedule to themselves; afterwards the rate is again the one
+    // they began with.
+    for (auto& phase : phases) phase.schedule = PhaseSpec::Schedule::phase;
+    phases.push_back({.name = "online",
+                      .source = PhaseSpec::Source::mixture,
+                      .length = online.total_timesteps,
+                      .schedule = PhaseSpec::Schedule::constant,
+                      .collect = online.collect,
+                      .data_share = online.offline_batch_ratio});
+  }
+  for (auto& phase : phases) {
+    // All environments step together, so the last step may end a little later.
+    if (phase.collects()) {
+      phase.length = (phase.length + num_envs - 1) / num_envs * num_envs;
+    }
+  }
+  return phases;
+}
 
 void TrainConfig::visit_algo_kwargs(OptionVisitor& options) {
   algorithm->visit_options(options);
@@ -167,24 +208,21 @@ void TrainConfig::visit_algo_kwargs(OptionVisitor& options) {
 }
 
 std::vector<std::string> metric_names(const TrainConfig& config) {
-  std::vector<std::string> names = {"global_step",      "update_count",    "epoch",
-                                    "learning_rate",    "lr_scale",        "dataset_size",
-                                    "eval_return_mean", "eval_return_std", "eval_length_mean",
-                                    "normalized_score"};
-  if (has_goals(config.env_id)) names.emplace_back("eval_success_rate");
+  std::vector<std::string> names;
+  append_names<ProgressMetrics>(names);
+  append_names<EvaluationMetrics>(names);
   const auto& metrics = find_algorithm(config.algo).metrics;
   names.insert(names.end(), metrics.begin(), metrics.end());
-  for (auto& name : online_metric_names(config)) names.push_back(std::move(name));
+  for (auto& name : collecting_metric_names(config)) names.push_back(std::move(name));
   return names;
 }
 
-std::vector<std::string> online_metric_names(const TrainConfig& config) {
-  if (config.online() == nullptr) return {};
-  std::vector<std::string> names = {"buffer_size", "episodes", "train_return_mean"};
-  if (!config.has_dataset()) return names;
-  for (const char* name : {"pretrain_updates_done", "offline_batch_size", "online_batch_size"}) {
-    names.emplace_back(name);
-  }
+std::vector<std::string> collecting_metric_names(const TrainConfig& config) {
+  std::vector<std::string> names;
+  const auto phases = config.phases();
+  const auto* collecting = collecting_phase(phases);
+  if (collecting != nullptr) append_names<CollectMetrics>(names);
+  if (collecting != nullptr && collecting->reads_data()) append_names<MixtureMetrics>(names);
   return names;
 }
 
@@ -193,7 +231,7 @@ TrainConfig default_config(const std::string& algo) {
   config.algo = algo;
   const auto& info = find_algorithm(algo);
   config.algorithm = info.make_options();
-  if (info.one_buffer) config.fine_tuning.offline_batch_ratio.reset();
+  config.online.offline_batch_ratio = info.online_data_share;
   return config;
 }
 
@@ -210,7 +248,6 @@ TrainConfig read_train_config(const ConfigNode& root) {
   top.accept("env_kwargs");
   const auto visit_kwargs = [&](OptionVisitor& options) { config.visit_algo_kwargs(options); };
   top.finish(keys_of(visit_kwargs, "algo_kwargs."));
-  check_device(root, config);
 
   if (const auto* node = root.find("algo_kwargs")) {
     OptionReader reader(*node, "algo_kwargs");
@@ -222,9 +259,39 @@ TrainConfig read_train_config(const ConfigNode& root) {
     config.visit_env_kwargs(reader);
     reader.finish(top_keys(), config.env_id);
   }
-  check_together(root, config);
-  check_reward(root, config);
+  try {
+    config.validate();
+  } catch (const Error& error) {
+    place_of(root, error.place().key).fail(error.place().key, error.message());
+  }
   return config;
+}
+
+void TrainConfig::validate() const {
+  TrainConfig copy = *this;  // visiting is written for reading too, hence wants non-const fields
+  check_options([&](OptionVisitor& options) { copy.visit_top_options(options); });
+  check_below("algo_kwargs", [&] {
+    check_options([&](OptionVisitor& options) { copy.visit_algo_kwargs(options); });
+  });
+  const auto environment = make_environment(env_id, env);
+  check_spaces(*this, environment->spec());
+  const auto all = phases();
+  if (const auto* phase = collecting_phase(all)) {
+    const auto request = algorithm->request();
+    check_below(online.used ? "online" : "algo_kwargs", [&] {
+      check_collecting(*this, *phase, environment->spec(), environment->goal_task() != nullptr);
+    });
+    check_below("algo_kwargs", [&] {
+      check_replay_columns(request);
+      if (phase->collect.her.used) check_hindsight(request);
+    });
+  }
+  check_below("algo_kwargs", [&] {
+    algorithm->check();
+    if (read_data(all)) dataset.check();
+    check_early_stopping(*this);
+  });
+  check_reward(*this);
 }
 
 Json write_train_config(const TrainConfig& config) {
@@ -240,7 +307,7 @@ Json write_train_config(const TrainConfig& config) {
 std::string config_hash(const TrainConfig& config) {
   Json json = write_train_config(config);
   for (const char* key : {"threads", "output_dir", "tags", "total_timesteps"}) json.erase(key);
-  if (config.goes_online) json["online"].erase("total_timesteps");
+  if (config.online.used) json["online"].erase("total_timesteps");
   return sha256_hex(json.dump());
 }
 

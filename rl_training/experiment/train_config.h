@@ -9,12 +9,24 @@
 
 namespace rl_training {
 
+// `online:`, a phase in the environment after an offline algorithm's updates. The policy explores
+// from the first step.
+struct OnlineStage {
+  bool used = false;
+  int64_t total_timesteps = 10000;  // environment steps
+  CollectOptions collect{.learning_starts = 0};
+  std::optional<double> offline_batch_ratio = 0.5;  // none: by the number of rows of each source
+
+  void visit_options(OptionVisitor& options);
+};
+
 // Everything a run is made of. Top-level keys are fields; `algo_kwargs` holds the algorithm's own
 // options beside the shared schedule, budget, early-stopping and dataset ones.
 struct TrainConfig {
   std::string algo;
   std::string env_id;
   int64_t seed = 0;
+  int64_t eval_seed = 0;
   int64_t total_timesteps = 100000;
   std::string output_dir = "runs";
   std::string device = "cpu";
@@ -31,15 +43,17 @@ struct TrainConfig {
   DatasetOptions dataset;
   EnvOptions env;  // env_kwargs
 
-  // An offline algorithm that goes on in the environment after its `total_timesteps` updates.
-  bool goes_online = false;
-  int64_t online_timesteps = 10000;
-  OnlineOptions fine_tuning = OnlineOptions::after_offline();
+  OnlineStage online;
 
-  // How the run learns from the environment, the algorithm's own way or `online`; null: offline.
-  const OnlineOptions* online() const;
-  // Whether the run reads a dataset.
-  bool has_dataset() const;
+  // What the run does, in order: the algorithm's own phases, then that of `online`.
+  std::vector<PhaseSpec> phases() const;
+  // Whether the algorithm collects by itself, without `online`.
+  bool collects_by_itself() const;
+  bool has_dataset() const { return read_data(phases()); }
+
+  // Ranges, rules between keys, and whether algorithm and environment fit each other: Error{config}
+  // with the dotted key. Reading a config includes this; one that was built in code calls it.
+  void validate() const;
 
   void visit_top_options(OptionVisitor& options);
   void visit_algo_kwargs(OptionVisitor& options);
@@ -49,8 +63,8 @@ struct TrainConfig {
 // Names of all metrics that a run logs: the columns of metrics.csv.
 std::vector<std::string> metric_names(const TrainConfig& config);
 
-// Those of them that only a run has which learns from its environment.
-std::vector<std::string> online_metric_names(const TrainConfig& config);
+// Those of them that only runs with a collecting phase have.
+std::vector<std::string> collecting_metric_names(const TrainConfig& config);
 
 // The defaults of one algorithm.
 TrainConfig default_config(const std::string& algo);

@@ -13,11 +13,11 @@ TrainedPolicy::TrainedPolicy(TrainConfig config)
       env_(make_environment(config_.env_id, config_.env)->spec()),
       pool_(std::make_unique<ThreadPool>(config_.threads > 0 ? static_cast<int>(config_.threads)
                                                              : available_cores())),
-      normalizer_(env_.obs_dim) {
-  prepare_libraries();
+      normalizer_(env_.observation) {
+  const SingleThreadedTensors serial;
   AlgorithmContext context;
-  context.obs_dim = env_.obs_dim;
-  context.action_dim = env_.action.dims();
+  context.obs = env_.observation;
+  context.action = env_.action;
   context.seed = static_cast<uint64_t>(config_.seed);
   context.compute.pool = pool_.get();
   algorithm_ = find_algorithm(config_.algo).make(*config_.algorithm, context);
@@ -30,31 +30,37 @@ TrainedPolicy::TrainedPolicy(const Checkpoint& checkpoint) : TrainedPolicy(confi
 }
 
 EvaluationResult TrainedPolicy::evaluate(int64_t episodes, uint64_t seed) {
+  const SingleThreadedTensors serial;
   return Evaluator(config_.env_id, episodes, seed, pool_.get(), config_.env)
       .run(*algorithm_, normalizer_);
 }
 
 std::vector<std::vector<double>> TrainedPolicy::predict(
     const std::vector<std::vector<double>>& obs) {
-  auto input = torch::empty({static_cast<int64_t>(obs.size()), env_.obs_dim});
+  auto input = torch::empty({static_cast<int64_t>(obs.size()), env_.observation.size()});
   for (size_t i = 0; i < obs.size(); ++i) {
-    if (static_cast<int64_t>(obs[i].size()) != env_.obs_dim) {
+    if (static_cast<int64_t>(obs[i].size()) != env_.observation.size()) {
       throw Error(ErrorKind::data, {"", 0, "obs"},
                   "observation " + std::to_string(i) + " does not fit " + env_.id + " (expected " +
-                      std::to_string(env_.obs_dim) + " numbers, got " +
+                      std::to_string(env_.observation.size()) + " numbers, got " +
                       std::to_string(obs[i].size()) + ")");
     }
-    float* row = input.data_ptr<float>() + static_cast<int64_t>(i) * env_.obs_dim;
+    float* row = input.data_ptr<float>() + static_cast<int64_t>(i) * env_.observation.size();
     for (size_t j = 0; j < obs[i].size(); ++j) row[j] = static_cast<float>(obs[i][j]);
-    normalizer_.apply(row, row);
+    if (!normalizer_.identity()) normalizer_.apply(row, row);
   }
-  const auto unit = algorithm_->act(input, ActMode::greedy).contiguous();
+  const SingleThreadedTensors serial;
+  const auto chosen = act_once(*algorithm_, input).contiguous();
   std::vector<std::vector<double>> actions(obs.size());
-  const float* value = unit.data_ptr<float>();
-  for (auto& action : actions) {
-    for (int64_t j = 0; j < env_.action.dims(); ++j) {
-      action.push_back(env_.action.from_unit(j, *value++));
+  for (size_t i = 0; i < actions.size(); ++i) {
+    const auto row = static_cast<int64_t>(i);
+    if (env_.action.is_discrete()) {
+      actions[i] = {static_cast<double>(chosen.data_ptr<int64_t>()[row])};
+      continue;
     }
+    const int64_t dims = env_.action.size();
+    const float* unit = chosen.data_ptr<float>() + row * dims;
+    for (int64_t j = 0; j < dims; ++j) actions[i].push_back(env_.action.from_unit(j, unit[j]));
   }
   return actions;
 }
@@ -62,7 +68,7 @@ std::vector<std::vector<double>> TrainedPolicy::predict(
 void TrainedPolicy::save(const std::string& directory) {
   const auto entries = save_state([this](StateVisitor& state) { visit_state(state); });
   save_checkpoint(posix_file_system(), directory, 0, entries,
-                  checkpoint_facts(config_, pool_->size(), ""));
+                  checkpoint_facts(config_, env_, pool_->size(), ""));
 }
 
 void TrainedPolicy::visit_state(StateVisitor& state) {
@@ -70,9 +76,11 @@ void TrainedPolicy::visit_state(StateVisitor& state) {
   state.part("normalizer", normalizer_);
 }
 
-Json checkpoint_facts(const TrainConfig& config, int threads, const std::string& fingerprint) {
+Json checkpoint_facts(const TrainConfig& config, const EnvSpec& env, int threads,
+                      const std::string& fingerprint) {
   return {{"config", write_train_config(config)},
           {"config_hash", config_hash(config)},
+          {"spaces", {{"observation", space_to_json(env.observation)}, {"action", space_to_json(env.action)}}},
           {"dataset_fingerprint", fingerprint},
           {"version", RL_TRAINING_VERSION},
           {"threads", threads},

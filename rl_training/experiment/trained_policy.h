@@ -41,7 +41,8 @@ class TrainedPolicy {
 };
 
 // What a checkpoint says of itself beside its tensors.
-Json checkpoint_facts(const TrainConfig& config, int threads, const std::string& fingerprint);
+Json checkpoint_facts(const TrainConfig& config, const EnvSpec& env, int threads,
+                      const std::string& fingerprint);
 
 // The config that a checkpoint was made with.
 TrainConfig config_of(const Checkpoint& checkpoint);

@@ -7,7 +7,7 @@
 
 namespace rl_training {
 
-Adam::Adam(const Mlp& network, const AdamOptions& options, const Compute& compute)
+Adam::Adam(const Network& network, const AdamOptions& options, const Compute& compute)
     : Adam(std::vector<torch::Tensor>{network.parameters()}, options, compute) {}
 
 Adam::Adam(std::vector<torch::Tensor> leaves, const AdamOptions& options, const Compute& compute)
@@ -28,29 +28,21 @@ void Adam::step(double lr_scale) {
 void Adam::step_leaf(Leaf& leaf, double step_size, double bias2) {
   const auto gradient = leaf.parameters.grad();
   TORCH_CHECK(gradient.defined(), "Adam::step without a backward pass");
-  if (leaf.parameters.is_cpu()) {
-    constexpr int64_t kChunk = 16384;
-    const AdamStep step = {
-        static_cast<float>(options_.beta1), static_cast<float>(options_.beta2),
-        static_cast<float>(options_.eps),   static_cast<float>(options_.weight_decay),
-        static_cast<float>(step_size),      static_cast<float>(1.0 / std::sqrt(bias2))};
-    const int64_t count = leaf.parameters.numel();
-    float* p = leaf.parameters.data_ptr<float>();
-    float* m = leaf.first_moment.data_ptr<float>();
-    float* v = leaf.second_moment.data_ptr<float>();
-    const float* g = gradient.data_ptr<float>();
-    run_tasks(pool_, (count + kChunk - 1) / kChunk, [&](int64_t task) {
-      const int64_t at = task * kChunk;
-      kernels().adam(p + at, m + at, v + at, g + at, std::min(kChunk, count - at), step);
-    });
-    leaf.parameters.unsafeGetTensorImpl()->bump_version();
-  } else {
-    const auto decayed = gradient + options_.weight_decay * leaf.parameters;
-    leaf.first_moment.mul_(options_.beta1).add_(decayed, 1.0 - options_.beta1);
-    leaf.second_moment.mul_(options_.beta2).addcmul_(decayed, decayed, 1.0 - options_.beta2);
-    const auto root = leaf.second_moment.sqrt().div_(std::sqrt(bias2)).add_(options_.eps);
-    leaf.parameters.addcdiv_(leaf.first_moment, root, -step_size);
-  }
+  constexpr int64_t kChunk = 16384;
+  const AdamStep step = {
+      static_cast<float>(options_.beta1), static_cast<float>(options_.beta2),
+      static_cast<float>(options_.eps),   static_cast<float>(options_.weight_decay),
+      static_cast<float>(step_size),      static_cast<float>(1.0 / std::sqrt(bias2))};
+  const int64_t count = leaf.parameters.numel();
+  float* p = leaf.parameters.data_ptr<float>();
+  float* m = leaf.first_moment.data_ptr<float>();
+  float* v = leaf.second_moment.data_ptr<float>();
+  const float* g = gradient.data_ptr<float>();
+  run_tasks(pool_, (count + kChunk - 1) / kChunk, [&](int64_t task) {
+    const int64_t at = task * kChunk;
+    kernels().adam(p + at, m + at, v + at, g + at, std::min(kChunk, count - at), step);
+  });
+  leaf.parameters.unsafeGetTensorImpl()->bump_version();
   leaf.parameters.mutable_grad() = torch::Tensor();
 }
 
@@ -63,15 +55,11 @@ void Adam::visit_state(StateVisitor& state) {
   state.scalar("steps", steps_);
 }
 
-torch::Tensor gradient_norm(const Mlp& network) {
-  const auto gradient = network.parameters().grad();
-  TORCH_CHECK(gradient.defined(), "gradient_norm without a backward pass");
-  return gradient.norm();
-}
+void apply_gradients(Adam& optimizer, double lr_scale) { optimizer.step(lr_scale); }
 
 void minimize(const torch::Tensor& loss, Adam& optimizer, double lr_scale) {
   run_backward(loss);
-  optimizer.step(lr_scale);
+  apply_gradients(optimizer, lr_scale);
 }
 
 }  // namespace rl_training

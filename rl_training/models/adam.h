@@ -1,5 +1,7 @@
 #pragma once
-#include "rl_training/models/mlp.h"
+#include <vector>
+
+#include "rl_training/models/network.h"
 
 namespace rl_training {
 
@@ -8,11 +10,11 @@ struct AdamOptions {
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0.0;
 };
 
-// Adam (arXiv:1412.6980) on flat numbers, those of a network or several leaves; the same step as
+// Adam (arXiv:1412.6980) on flat parameters, those of a network or several leaves; the same step as
 // torch.optim.Adam.
 class Adam {
  public:
-  Adam(const Mlp& network, const AdamOptions& options, const Compute& compute);
+  Adam(const Network& network, const AdamOptions& options, const Compute& compute);
   Adam(std::vector<torch::Tensor> leaves, const AdamOptions& options, const Compute& compute);
 
   // Uses and then clears the gradient of each leaf. `lr_scale` multiplies the learning rate.
@@ -31,8 +33,9 @@ class Adam {
   int64_t steps_ = 0;
 };
 
-// L2 norm over all numbers of the gradient that a backward pass left, as a scalar tensor.
-torch::Tensor gradient_norm(const Mlp& network);
+// One step along the gradients that lie at the optimiser's leaves. Every gradient of every
+// algorithm passes through here: the place where several processes would average them.
+void apply_gradients(Adam& optimizer, double lr_scale);
 
 // Backward pass and one step: what each loss of each algorithm does.
 void minimize(const torch::Tensor& loss, Adam& optimizer, double lr_scale);

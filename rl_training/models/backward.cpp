@@ -21,12 +21,15 @@ class Graph {
   explicit Graph(autograd::Node* root) {
     visits_.reserve(8);
     visit_of(root);
-    for (size_t i = 0; i < visits_.size(); ++i) {  // grows on the way
+    for (size_t i = 0; i < visits_.size() && !too_large(); ++i) {  // grows on the way
       for (const auto& edge : visits_[i].node->next_edges()) {
         if (edge.is_valid()) ++visit_of(edge.function.get()).waiting_for;
       }
     }
   }
+
+  // Visits are found by looking at all of them, which pays for small graphs only.
+  bool too_large() const { return visits_.size() > 64; }
 
   void deliver(autograd::Node* node, uint32_t input, torch::Tensor gradient) {
     auto& visit = visit_of(node);
@@ -69,14 +72,14 @@ torch::Tensor fitted(torch::Tensor gradient, const autograd::InputMetadata& inpu
 
 void run_backward(const torch::Tensor& loss) {
   TORCH_CHECK(loss.numel() == 1 && loss.grad_fn() != nullptr, "backward needs a scalar with graph");
-  if (!loss.is_cpu()) {
+  const auto root = loss.grad_fn();
+  Graph graph(root.get());
+  if (graph.too_large()) {
     loss.backward();
     return;
   }
   const torch::AutoGradMode without_graph(false);
   static const torch::Tensor one = torch::ones({});
-  const auto root = loss.grad_fn();
-  Graph graph(root.get());
   graph.deliver(root.get(), loss.output_nr(), loss.dim() == 0 ? one : one.expand(loss.sizes()));
   while (Visit* visit = graph.next()) {
     autograd::Node& node = *visit->node;

@@ -3,9 +3,10 @@
 
 namespace rl_training {
 
-// loss.backward() for a scalar on the CPU, on this thread: the same nodes in the same order, hence
-// the same bits, without the engine's queues and stream bookkeeping, which cost more than the
-// nodes of a small network. No hooks, no graph of the gradients.
+// loss.backward() for a scalar, on this thread: the same nodes in the same order, hence the same
+// bits, without the engine's queues and stream bookkeeping, which cost more than the nodes of a
+// small network. Graphs of more than 64 nodes go to the engine. No hooks, no graph of the
+// gradients.
 void run_backward(const torch::Tensor& loss);
 
 }  // namespace rl_training

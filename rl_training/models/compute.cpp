@@ -2,14 +2,23 @@
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/Parallel.h>
-
-#include "rl_training/models/tensor_memory.h"
+#include <omp.h>
 
 namespace rl_training {
 
-void prepare_libraries() {
+SingleThreadedTensors::SingleThreadedTensors() {
+  at::get_num_threads();  // initialises the setting of this thread, which would undo ours later
+  before_ = omp_get_max_threads();
+  omp_set_num_threads(1);
+  // A LibTorch with a copy of the OpenMP runtime of its own does not see the line above.
+  if (at::get_num_threads() == 1) return;
+  process_wide_ = at::get_num_threads();
   at::set_num_threads(1);
-  keep_tensor_memory();
+}
+
+SingleThreadedTensors::~SingleThreadedTensors() {
+  if (process_wide_ > 0) at::set_num_threads(process_wide_);
+  omp_set_num_threads(before_);
 }
 
 torch::Tensor empty_floats(torch::IntArrayRef shape) {

@@ -5,21 +5,32 @@
 
 namespace rl_training {
 
-// Where networks live and who does their work.
+// Who does the work of networks.
 struct Compute {
   ThreadPool* pool = nullptr;  // null: the calling thread alone
-  torch::Device device = torch::kCPU;
 };
 
-// Our pool is the only source of parallelism: ATen splits large reductions by its thread count,
-// which would change bits. Tensors keep their memory (tensor_memory.h). Call once before training.
-void prepare_libraries();
+// While one lives, LibTorch's operators and oneDNN's products use the calling thread alone. ATen
+// splits large reductions by its thread count, which would change bits: our pool is the only source
+// of parallelism. The setting is the calling thread's own and is restored afterwards, so the host
+// process does not notice.
+class SingleThreadedTensors {
+ public:
+  SingleThreadedTensors();
+  ~SingleThreadedTensors();
+  SingleThreadedTensors(const SingleThreadedTensors&) = delete;
+  SingleThreadedTensors& operator=(const SingleThreadedTensors&) = delete;
+
+ private:
+  int before_;            // threads of this thread's parallel regions
+  int process_wide_ = 0;  // what to restore where LibTorch has an OpenMP of its own; 0: nothing
+};
 
 // An uninitialised float32 tensor on the CPU, by the short way: torch::empty asks the dispatcher.
 torch::Tensor empty_floats(torch::IntArrayRef shape);
 
-// The same numbers outside any graph, again by the short way: detach() makes a view that knows its
-// origin. For numbers that nobody changes in place.
+// The same values outside any graph, again by the short way: detach() makes a view that knows its
+// origin. For values that are not changed in place.
 torch::Tensor without_graph(const torch::Tensor& x);
 
 template <class Body>

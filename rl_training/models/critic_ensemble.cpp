@@ -20,16 +20,18 @@ MlpSpec critic_spec(int64_t obs_dim, int64_t action_dim, const CriticEnsemble::O
 
 CriticEnsemble::CriticEnsemble(int64_t obs_dim, int64_t action_dim, const Options& options,
                                Rng& rng, const Compute& compute)
-    : network_(critic_spec(obs_dim, action_dim, options), rng, compute) {}
+    : network_(std::make_unique<Mlp>(critic_spec(obs_dim, action_dim, options), rng, compute)) {}
 
 torch::Tensor CriticEnsemble::values(const torch::Tensor& obs, const torch::Tensor& actions,
-                                     Use use) const {
-  return network_.forward(obs, actions, use, 0, {network_.spec().members, obs.size(0)});
+                                     Use use, Mode mode) const {
+  const std::array<int64_t, 2> shape = {network_->members(), obs.size(0)};
+  return network_->forward(obs, actions, {.use = use, .mode = mode, .shape = shape});
 }
 
 torch::Tensor CriticEnsemble::first_value(const torch::Tensor& obs, const torch::Tensor& actions,
                                           Use use) const {
-  return network_.forward(obs, actions, use, 1, {obs.size(0)});
+  const std::array<int64_t, 1> shape = {obs.size(0)};
+  return network_->forward(obs, actions, {.use = use, .members = 1, .shape = shape});
 }
 
 }  // namespace rl_training

@@ -16,20 +16,25 @@ class CriticEnsemble {
 
   CriticEnsemble(int64_t obs_dim, int64_t action_dim, const Options& options, Rng& rng,
                  const Compute& compute);
+  // On a network of another kind, from (obs, action) to one value.
+  explicit CriticEnsemble(std::unique_ptr<FeedForward> network) : network_(std::move(network)) {}
+  CriticEnsemble(const CriticEnsemble& other) : network_(other.network_->clone()) {}
+  CriticEnsemble& operator=(const CriticEnsemble&) = delete;
 
   // [count, rows]
-  torch::Tensor values(const torch::Tensor& obs, const torch::Tensor& actions,
-                       Use use = Use::train) const;
+  torch::Tensor values(const torch::Tensor& obs, const torch::Tensor& actions, Use use = Use::train,
+                       Mode mode = Mode::eval) const;
+
   // Q_1 alone, [rows]
   torch::Tensor first_value(const torch::Tensor& obs, const torch::Tensor& actions,
                             Use use = Use::train) const;
 
-  Mlp& network() { return network_; }
-  const Mlp& network() const { return network_; }
-  void visit_state(StateVisitor& state) { network_.visit_state(state); }
+  FeedForward& network() { return *network_; }
+  const FeedForward& network() const { return *network_; }
+  void visit_state(StateVisitor& state) { network_->visit_state(state); }
 
  private:
-  Mlp network_;
+  std::unique_ptr<FeedForward> network_;
 };
 
 }  // namespace rl_training

@@ -16,7 +16,8 @@ class DeterministicActor {
 
   // [rows, action_dim]
   torch::Tensor actions(const torch::Tensor& obs) const {
-    return network_.forward(obs, {}, Use::train, 0, {obs.size(0), network_.spec().outputs});
+    const std::array<int64_t, 2> shape = {obs.size(0), network_.outputs()};
+    return network_.forward(obs, {}, {.shape = shape});
   }
 
   Mlp& network() { return network_; }

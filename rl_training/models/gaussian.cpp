@@ -173,8 +173,7 @@ class LogProbNode : public autograd::Node {
 };
 
 bool on_fast_path(const GaussianHead& head) {
-  return head.output.is_cpu() && head.output.scalar_type() == torch::kFloat &&
-         head.output.is_contiguous();
+  return head.output.scalar_type() == torch::kFloat && head.output.is_contiguous();
 }
 
 }  // namespace

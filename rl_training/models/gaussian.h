@@ -34,7 +34,8 @@ torch::Tensor gaussian_actions(const GaussianHead& head, const torch::Tensor& no
 // +-(1 - 1e-5), where atanh is still well behaved in float32.
 torch::Tensor gaussian_log_prob(const GaussianHead& head, const torch::Tensor& actions);
 
-// The same two from torch operators: the oracle in tests, and the path of other devices.
+// The same two from torch operators: the oracle in tests, and the path of gradients that are
+// differentiated again.
 GaussianSample gaussian_sample_plain(const GaussianHead& head, const torch::Tensor& noise);
 torch::Tensor gaussian_log_prob_plain(const GaussianHead& head, const torch::Tensor& actions);
 

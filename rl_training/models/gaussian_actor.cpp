@@ -22,20 +22,32 @@ GaussianActor::GaussianActor(int64_t obs_dim, int64_t action_dim, const Options&
                              const Compute& compute)
     : options_(options),
       action_dim_(action_dim),
-      network_(actor_spec(obs_dim, action_dim, options), rng, compute) {
+      network_(std::make_unique<Mlp>(actor_spec(obs_dim, action_dim, options), rng, compute)) {
+  add_free_parameters();
+}
+
+GaussianActor::GaussianActor(std::unique_ptr<FeedForward> network, int64_t action_dim,
+                             const Options& options)
+    : options_(options), action_dim_(action_dim), network_(std::move(network)) {
+  add_free_parameters();
+}
+
+void GaussianActor::add_free_parameters() {
+  const auto& options = options_;
+  const int64_t action_dim = action_dim_;
   TORCH_CHECK(!options.tanh_mean || !(options.squash || options.state_dependent_std),
               "a tanh mean belongs to an unsquashed actor with a free standard deviation");
   if (!options.state_dependent_std) {
-    free_log_std_ = torch::zeros({action_dim}, compute.device).set_requires_grad(true);
+    free_log_std_ = torch::zeros({action_dim}).set_requires_grad(true);
   }
   if (options.learn_std_scale) {
     TORCH_CHECK(options.state_dependent_std, "a free standard deviation has no scale");
-    std_scale_ = torch::tensor({1.0f, -1.0f}).to(compute.device).set_requires_grad(true);
+    std_scale_ = torch::tensor({1.0f, -1.0f}).set_requires_grad(true);
   }
 }
 
 GaussianActor::GaussianActor(const GaussianActor& other)
-    : options_(other.options_), action_dim_(other.action_dim_), network_(other.network_) {
+    : options_(other.options_), action_dim_(other.action_dim_), network_(other.network_->clone()) {
   const auto copy = [](const torch::Tensor& leaf) {
     return leaf.defined() ? leaf.detach().clone().set_requires_grad(true) : torch::Tensor();
   };
@@ -43,8 +55,9 @@ GaussianActor::GaussianActor(const GaussianActor& other)
   std_scale_ = copy(other.std_scale_);
 }
 
-GaussianHead GaussianActor::head(const torch::Tensor& obs) const {
-  auto output = network_.forward(obs, {}, Use::train, 0, {obs.size(0), network_.spec().outputs});
+GaussianHead GaussianActor::head(const torch::Tensor& obs, Mode mode) const {
+  const std::array<int64_t, 2> shape = {obs.size(0), network_->outputs()};
+  auto output = network_->forward(obs, {}, {.mode = mode, .shape = shape});
   if (std_scale_.defined()) {
     const auto raw = output.narrow(1, action_dim_, action_dim_);
     output = torch::cat({output.narrow(1, 0, action_dim_), raw * std_scale_[0] + std_scale_[1]}, 1);
@@ -58,7 +71,7 @@ torch::Tensor GaussianActor::mode(const torch::Tensor& obs) const {
 }
 
 std::vector<torch::Tensor> GaussianActor::parameters() const {
-  std::vector<torch::Tensor> leaves = {network_.parameters()};
+  std::vector<torch::Tensor> leaves = {network_->parameters()};
   for (const auto* leaf : {&free_log_std_, &std_scale_}) {
     if (leaf->defined()) leaves.push_back(*leaf);
   }
@@ -66,14 +79,14 @@ std::vector<torch::Tensor> GaussianActor::parameters() const {
 }
 
 void GaussianActor::polyak_from(const GaussianActor& other, double tau) {
-  network_.polyak_from(other.network_, tau);
+  network_->polyak_from(*other.network_, tau);
   const torch::NoGradGuard no_grad;
   if (free_log_std_.defined()) free_log_std_.lerp_(other.free_log_std_, tau);
   if (std_scale_.defined()) std_scale_.lerp_(other.std_scale_, tau);
 }
 
 void GaussianActor::visit_state(StateVisitor& state) {
-  network_.visit_state(state);
+  network_->visit_state(state);
   if (free_log_std_.defined()) visit_tensor(state, "log_std", free_log_std_);
   if (std_scale_.defined()) visit_tensor(state, "std_scale", std_scale_);
 }

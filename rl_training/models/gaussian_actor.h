@@ -22,17 +22,16 @@ class GaussianActor {
 
   GaussianActor(int64_t obs_dim, int64_t action_dim, const Options& options, Rng& rng,
                 const Compute& compute);
+  // On a network of another kind, from observations to the head's values.
+  GaussianActor(std::unique_ptr<FeedForward> network, int64_t action_dim, const Options& options);
   GaussianActor(const GaussianActor& other);  // an independent copy: a target network
   GaussianActor& operator=(const GaussianActor&) = delete;
 
-  GaussianHead head(const torch::Tensor& obs) const;
+  GaussianHead head(const torch::Tensor& obs, Mode mode = Mode::eval) const;
   // Reparameterised samples; n for each row with noise [rows * n, action_dim].
-  GaussianSample sample(const torch::Tensor& obs, const torch::Tensor& noise) const {
-    return gaussian_sample(head(obs), noise);
-  }
-  // Log density of given actions, [rows].
-  torch::Tensor log_prob(const torch::Tensor& obs, const torch::Tensor& actions) const {
-    return gaussian_log_prob(head(obs), actions);
+  GaussianSample sample(const torch::Tensor& obs, const torch::Tensor& noise,
+                        Mode mode = Mode::eval) const {
+    return gaussian_sample(head(obs, mode), noise);
   }
   // The most likely action before squashing, inside [-1, 1]: what evaluation uses.
   torch::Tensor mode(const torch::Tensor& obs) const;
@@ -44,9 +43,11 @@ class GaussianActor {
   void visit_state(StateVisitor& state);
 
  private:
+  void add_free_parameters();
+
   Options options_;
   int64_t action_dim_;
-  Mlp network_;
+  std::unique_ptr<FeedForward> network_;
   torch::Tensor free_log_std_;  // [action_dim]; undefined with a state-dependent one
   torch::Tensor std_scale_;     // m and c; undefined where they are not learnt
 };

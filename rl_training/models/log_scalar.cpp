@@ -16,40 +16,26 @@ constexpr double kLeastLog = -1e9;
 LogScalar::LogScalar(const Options& options, const Compute& compute)
     : options_(options),
       log_(torch::full({1}, std::max(options.initial_log, kLeastLog),
-                       torch::TensorOptions().device(compute.device).requires_grad(true))),
+                       torch::TensorOptions().requires_grad(true))),
       optimizer_({log_}, {.learning_rate = options.learning_rate}, compute) {
   refresh_value();
 }
 
 // Always in the same way: two exponentials may differ in the last bit, and a run that was saved or
-// resumed must go on like one that was not.
+// resumed must equal one that was not.
 void LogScalar::refresh_value() {
-  const torch::NoGradGuard no_grad;
-  if (!log_.is_cpu()) {
-    value_ = log_.detach().exp().squeeze(0);
-    return;
-  }
   value_ = reused_floats({});
   *value_.data_ptr<float>() = std::exp(*log_.data_ptr<float>());
 }
 
 void LogScalar::descend(const torch::Tensor& gradient) {
   const torch::NoGradGuard no_grad;
-  if (log_.is_cpu()) {
-    auto slope = reused_floats({1});
-    *slope.data_ptr<float>() = *gradient.data_ptr<float>();
-    log_.mutable_grad() = std::move(slope);
-  } else {
-    log_.mutable_grad() = gradient.view({1});
-  }
-  optimizer_.step();
-  if (log_.is_cpu()) {
-    float& log = *log_.data_ptr<float>();
-    log =
-        std::clamp(log, static_cast<float>(options_.log_min), static_cast<float>(options_.log_max));
-  } else {
-    log_.clamp_(options_.log_min, options_.log_max);
-  }
+  auto slope = reused_floats({1});
+  *slope.data_ptr<float>() = *gradient.data_ptr<float>();
+  log_.mutable_grad() = std::move(slope);
+  apply_gradients(optimizer_, 1.0);
+  float& log = *log_.data_ptr<float>();
+  log = std::clamp(log, static_cast<float>(options_.log_min), static_cast<float>(options_.log_max));
   refresh_value();
 }
 

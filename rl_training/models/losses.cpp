@@ -64,37 +64,31 @@ torch::Tensor min_max_mix(const torch::Tensor& values, double lambda) {
 
 torch::Tensor repeat_rows(const torch::Tensor& x, int64_t n) { return x.repeat_interleave(n, 0); }
 
-torch::Tensor td_target(const torch::Tensor& rewards, const torch::Tensor& terminated,
-                        const torch::Tensor& next_value, double gamma) {
+torch::Tensor td_target(const torch::Tensor& rewards, const torch::Tensor& discount,
+                        const torch::Tensor& next_value) {
   const torch::NoGradGuard no_grad;
-  return torch::addcmul(rewards, 1.0 - terminated, next_value, gamma);
+  return torch::addcmul(rewards, discount, next_value);
 }
 
-SoftTarget soft_td_target(const torch::Tensor& rewards, const torch::Tensor& terminated,
+SoftTarget soft_td_target(const torch::Tensor& rewards, const torch::Tensor& discount,
                           const torch::Tensor& next_values, const torch::Tensor& next_log_prob,
-                          const torch::Tensor& alpha, double gamma) {
+                          const torch::Tensor& alpha) {
   const torch::NoGradGuard no_grad;
-  if (!next_values.is_cpu()) {
-    auto value = minimum(next_values);
-    if (next_log_prob.defined()) value = value - alpha * next_log_prob;
-    const auto target = td_target(rewards, terminated, value, gamma);
-    return {target, target.mean()};
-  }
   const int64_t members = next_values.size(0), rows = next_values.size(1);
   auto target = reused_floats({rows});
   const auto plain = next_values.contiguous();
   const float* q = plain.data_ptr<float>();
   const float* r = rewards.data_ptr<float>();
-  const float* d = terminated.data_ptr<float>();
+  const float* d = discount.data_ptr<float>();
   const float* l = next_log_prob.defined() ? next_log_prob.data_ptr<float>() : nullptr;
-  const float a = l != nullptr ? number(alpha) : 0.0f, g = static_cast<float>(gamma);
+  const float a = l != nullptr ? number(alpha) : 0.0f;
   float* y = target.data_ptr<float>();
   double sum = 0;
   for (int64_t i = 0; i < rows; ++i) {
     float least = q[i];
     for (int64_t m = 1; m < members; ++m) least = std::min(least, q[m * rows + i]);
     if (l != nullptr) least -= a * l[i];
-    y[i] = r[i] + g * (1.0f - d[i]) * least;
+    y[i] = r[i] + d[i] * least;
     sum += static_cast<double>(y[i]);
   }
   return {target, scalar(sum / static_cast<double>(rows))};
@@ -102,9 +96,6 @@ SoftTarget soft_td_target(const torch::Tensor& rewards, const torch::Tensor& ter
 
 torch::Tensor squared_error(const torch::Tensor& values, const torch::Tensor& target,
                             double loss_scale) {
-  if (!values.is_cpu()) {
-    return (values - target).square().sum() * (loss_scale / static_cast<double>(target.numel()));
-  }
   const int64_t members = values.size(0), rows = values.size(1);
   const auto plain = values.contiguous(), plain_target = target.contiguous();
   const float* v = plain.data_ptr<float>();
@@ -126,13 +117,6 @@ torch::Tensor squared_error(const torch::Tensor& values, const torch::Tensor& ta
 torch::Tensor quantile_huber(const torch::Tensor& quantiles, const torch::Tensor& target) {
   const int64_t members = quantiles.size(0), rows = quantiles.size(1), n = quantiles.size(2);
   const int64_t samples = target.size(1);
-  if (!quantiles.is_cpu()) {
-    const auto levels = (torch::arange(n, quantiles.options()) + 0.5) / static_cast<double>(n);
-    const auto delta = target.view({1, rows, 1, samples}) - quantiles.unsqueeze(3);
-    const auto huber = torch::where(delta.abs() > 1.0, delta.abs() - 0.5, 0.5 * delta.square());
-    const auto below = (delta.detach() < 0).to(quantiles.scalar_type());
-    return ((levels.view({1, 1, n, 1}) - below).abs() * huber).mean();
-  }
   const auto plain = quantiles.contiguous(), plain_target = target.contiguous();
   const float* q = plain.data_ptr<float>();
   const float* y = plain_target.data_ptr<float>();
@@ -153,10 +137,6 @@ torch::Tensor quantile_huber(const torch::Tensor& quantiles, const torch::Tensor
 
 SoftActorLoss soft_actor_loss(const torch::Tensor& log_prob, const torch::Tensor& values,
                               const torch::Tensor& alpha, Reduce reduce) {
-  if (!values.is_cpu()) {
-    const auto q = reduce == Reduce::minimum ? values.amin(0) : values.mean(0);
-    return {(alpha * log_prob - q).mean(), -log_prob.detach().mean()};
-  }
   const int64_t members = values.size(0), rows = values.size(1);
   const auto plain = values.contiguous();
   const float* v = plain.data_ptr<float>();

@@ -17,9 +17,9 @@ torch::Tensor min_max_mix(const torch::Tensor& values, double lambda);
 // the candidates of a row come back side by side.
 torch::Tensor repeat_rows(const torch::Tensor& x, int64_t n);
 
-// r + gamma (1 - terminated) next_value, without gradient. All [rows].
-torch::Tensor td_target(const torch::Tensor& rewards, const torch::Tensor& terminated,
-                        const torch::Tensor& next_value, double gamma);
+// r + discount next_value, without gradient. All [rows].
+torch::Tensor td_target(const torch::Tensor& rewards, const torch::Tensor& discount,
+                        const torch::Tensor& next_value);
 
 // scale times the sum over members of the mean over rows of (values - target)^2: [members, rows],
 // [rows] -> scalar.
@@ -27,15 +27,15 @@ torch::Tensor td_target(const torch::Tensor& rewards, const torch::Tensor& termi
 torch::Tensor squared_error(const torch::Tensor& values, const torch::Tensor& target,
                             double scale = 1.0);
 
-// r + gamma (1 - terminated) (smallest member - alpha log_prob) and its mean, without gradient.
+// r + discount (smallest member - alpha log_prob) and its mean, without gradient.
 // [rows], [rows], [members, rows], [rows], scalar -> [rows], scalar. An undefined log_prob is left
 // out.
 struct SoftTarget {
   torch::Tensor values, mean;
 };
-SoftTarget soft_td_target(const torch::Tensor& rewards, const torch::Tensor& terminated,
+SoftTarget soft_td_target(const torch::Tensor& rewards, const torch::Tensor& discount,
                           const torch::Tensor& next_values, const torch::Tensor& next_log_prob,
-                          const torch::Tensor& alpha, double gamma);
+                          const torch::Tensor& alpha);
 
 // Quantile regression with Huber's loss (kappa 1): predicted quantiles [members, rows, n] at levels
 // (i + 1/2) / n against target samples [rows, m]; mean over all pairs. One autograd node.

@@ -112,19 +112,24 @@ class MlpNode : public autograd::Node {
   torch::Tensor y_;
 };
 
-Mlp::Mlp(const MlpSpec& spec, Rng& rng, const Compute& compute)
-    : shared_(std::make_shared<Shared>(spec, compute.pool)), pool_(compute.pool) {
-  const auto& layout = shared_->kernel.layout();
-  auto numbers = empty_floats({spec.members * layout.size});
+namespace {
+
+torch::Tensor initial_parameters(const MlpSpec& spec, Rng& rng) {
+  const MlpLayout layout(spec);
+  auto parameters = empty_floats({spec.members * layout.size});
   init_parameters(spec, layout, rng,
-                  {numbers.data_ptr<float>(), static_cast<size_t>(numbers.numel())});
-  parameters_ = numbers.to(compute.device).set_requires_grad(true);
+                  {parameters.data_ptr<float>(), static_cast<size_t>(parameters.numel())});
+  return parameters;
 }
 
+}  // namespace
+
+Mlp::Mlp(const MlpSpec& spec, Rng& rng, const Compute& compute)
+    : FeedForward(initial_parameters(spec, rng), compute),
+      shared_(std::make_shared<Shared>(spec, compute.pool)) {}
+
 Mlp::Mlp(const Mlp& other)
-    : shared_(std::make_shared<Shared>(other.spec(), other.pool_)),
-      parameters_(other.parameters_.detach().clone().set_requires_grad(true)),
-      pool_(other.pool_) {}
+    : FeedForward(other), shared_(std::make_shared<Shared>(other.spec(), other.pool_)) {}
 
 const MlpSpec& Mlp::spec() const { return shared_->kernel.spec(); }
 const MlpLayout& Mlp::layout() const { return shared_->kernel.layout(); }
@@ -160,13 +165,10 @@ const float* join_inputs(const torch::Tensor& x, const torch::Tensor& side,
 
 }  // namespace
 
-torch::Tensor Mlp::forward(const torch::Tensor& x, const torch::Tensor& side, Use use,
-                           int64_t members, torch::IntArrayRef shape) const {
-  if (!parameters_.is_cpu() || parameters_.scalar_type() != torch::kFloat) {
-    const auto y = forward_plain(x, side, use, members);
-    return shape.empty() ? y : y.view(shape);
-  }
-  if (members == 0) members = spec().members;
+torch::Tensor Mlp::forward(const torch::Tensor& x, const torch::Tensor& side,
+                           const Pass& pass) const {
+  if (pass.twice_differentiable) return forward_plain(x, side, pass);
+  const int64_t members = pass.members == 0 ? spec().members : pass.members;
   const int64_t rows = x.size(0);
   const int64_t side_columns = side.defined() ? side.size(1) : 0;
   TORCH_CHECK(x.size(1) + side_columns == spec().inputs, "network expects ", spec().inputs,
@@ -175,18 +177,19 @@ torch::Tensor Mlp::forward(const torch::Tensor& x, const torch::Tensor& side, Us
   auto workspace = shared_->borrow();
   const float* input = join_inputs(plain_x, side, *workspace);
   const std::array<int64_t, 3> full_shape = {members, rows, spec().outputs};
-  const bool numbers_wanted = use == Use::train && parameters_.requires_grad();
+  const bool numbers_wanted = pass.use == Use::train && parameters_.requires_grad();
   const bool inputs_wanted = x.requires_grad() || (side.defined() && side.requires_grad());
   const bool goes_back = torch::GradMode::is_enabled() && (numbers_wanted || inputs_wanted);
-  const auto y_shape = shape.empty() ? torch::IntArrayRef(full_shape) : shape;
+  const auto y_shape = pass.shape.empty() ? torch::IntArrayRef(full_shape) : pass.shape;
   auto y = goes_back ? empty_floats(y_shape) : reused_floats(y_shape);
   shared_->kernel.forward(parameters_.data_ptr<float>(), input, rows, members,
                           goes_back ? workspace.get() : nullptr, y.data_ptr<float>());
   if (goes_back) {
-    auto node = std::shared_ptr<MlpNode>(
-        new MlpNode(shared_, parameters_, use, x.requires_grad() ? without_graph(plain_x) : plain_x,
-                    side_columns, std::move(workspace)),
-        autograd::deleteNode);
+    auto node =
+        std::shared_ptr<MlpNode>(new MlpNode(shared_, parameters_, pass.use,
+                                             x.requires_grad() ? without_graph(plain_x) : plain_x,
+                                             side_columns, std::move(workspace)),
+                                 autograd::deleteNode);
     node->set_next_edges(side.defined() ? autograd::collect_next_edges(x, side)
                                         : autograd::collect_next_edges(x));
     if (spec().output_activation != Activation::none) node->keep_output(y);
@@ -200,9 +203,6 @@ torch::Tensor Mlp::forward(const torch::Tensor& x, const torch::Tensor& side, Us
 torch::Tensor Mlp::forward_member(int64_t member, const torch::Tensor& x,
                                   const torch::Tensor& side) const {
   const torch::NoGradGuard no_grad;
-  if (!parameters_.is_cpu() || parameters_.scalar_type() != torch::kFloat) {
-    return forward_plain(x, side)[member];
-  }
   const auto plain_x = x.contiguous();
   auto workspace = shared_->borrow();
   auto y = empty_floats({x.size(0), spec().outputs});
@@ -211,24 +211,6 @@ torch::Tensor Mlp::forward_member(int64_t member, const torch::Tensor& x,
                           y.data_ptr<float>());
   shared_->spare.push_back(std::move(workspace));
   return y;
-}
-
-void Mlp::polyak_from(const Mlp& other, double tau) {
-  const torch::NoGradGuard no_grad;
-  if (!parameters_.is_cpu()) {
-    parameters_.lerp_(other.parameters_, tau);
-    return;
-  }
-  constexpr int64_t kChunk = 32768;
-  const int64_t count = parameters_.numel();
-  float* target = parameters_.data_ptr<float>();
-  const float* source = other.parameters_.data_ptr<float>();
-  run_tasks(pool_, (count + kChunk - 1) / kChunk, [&](int64_t task) {
-    const int64_t first = task * kChunk;
-    kernels().polyak(target + first, source + first, std::min(kChunk, count - first),
-                     static_cast<float>(tau));
-  });
-  parameters_.unsafeGetTensorImpl()->bump_version();
 }
 
 void Mlp::visit_state(StateVisitor& state) {
@@ -250,15 +232,6 @@ void Mlp::visit_state(StateVisitor& state) {
       visit_tensor(state, name + ".norm_shift", shift);
     }
   }
-}
-
-void visit_tensor(StateVisitor& state, const std::string& name, torch::Tensor& tensor) {
-  const torch::NoGradGuard no_grad;
-  TORCH_CHECK(tensor.is_contiguous() && tensor.scalar_type() == torch::kFloat,
-              "state tensors are contiguous float32: ", name);
-  auto local = tensor.cpu();
-  state.array(name, DType::f32, local.sizes(), local.data_ptr<float>());
-  if (!tensor.is_cpu()) tensor.copy_(local);
 }
 
 }  // namespace rl_training

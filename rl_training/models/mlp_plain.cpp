@@ -17,10 +17,10 @@ torch::Tensor apply_activation(Activation activation, const torch::Tensor& x) {
 
 }  // namespace
 
-torch::Tensor Mlp::forward_plain(const torch::Tensor& x, const torch::Tensor& side, Use use,
-                                 int64_t members) const {
-  if (members == 0) members = spec().members;
-  const auto numbers = (use == Use::train ? parameters_ : parameters_.detach())
+torch::Tensor Mlp::forward_plain(const torch::Tensor& x, const torch::Tensor& side,
+                                 const Pass& pass) const {
+  const int64_t members = pass.members == 0 ? spec().members : pass.members;
+  const auto numbers = (pass.use == Use::train ? parameters_ : parameters_.detach())
                            .view({spec().members, layout().size})
                            .narrow(0, 0, members);
   const auto part = [&](int64_t offset, int64_t rows, int64_t columns) {
@@ -43,7 +43,7 @@ torch::Tensor Mlp::forward_plain(const torch::Tensor& x, const torch::Tensor& si
     value = apply_activation(last ? spec().output_activation : spec().activation, value);
     if (!last && spec().layer_norm == LayerNorm::after_activation) value = normalise(value);
   }
-  return value;
+  return pass.shape.empty() ? value : value.reshape(pass.shape);
 }
 
 }  // namespace rl_training

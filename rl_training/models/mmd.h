@@ -11,7 +11,7 @@ enum class MmdKernel { gaussian, laplacian };
 torch::Tensor maximum_mean_discrepancy(const torch::Tensor& x, const torch::Tensor& y,
                                        MmdKernel kernel, double sigma);
 
-// The same from torch operators: the oracle in tests, and the path of other devices.
+// The same from torch operators: the oracle in tests.
 torch::Tensor maximum_mean_discrepancy_plain(const torch::Tensor& x, const torch::Tensor& y,
                                              MmdKernel kernel, double sigma);
 

@@ -48,12 +48,14 @@ void multiply(const Product& work) {
     return kernels().multiply_small(work, scratch.reserve(kSmallScratch));
   }
   static const bool agreed = (agree_on_instructions(), true);
+  static_cast<void>(agreed);
   // oneDNN threads by OpenMP, whose thread count is kept by thread: parallelism is ours alone.
-  thread_local const bool one_thread = (omp_set_num_threads(1), true);
-  static_cast<void>(agreed && one_thread);
+  const int host_threads = omp_get_max_threads();
+  if (host_threads != 1) omp_set_num_threads(1);
   const bool add_old = work.then == Product::Then::add_old;
   dnnl_sgemm(work.transpose_a ? 'T' : 'N', work.transpose_b ? 'T' : 'N', work.m, work.n, work.k,
              1.0f, work.a, work.lda, work.b, work.ldb, add_old ? 1.0f : 0.0f, work.c, work.ldc);
+  if (host_threads != 1) omp_set_num_threads(host_threads);
   if (add_old || work.then == Product::Then::nothing) return;
   for (int64_t row = 0; row < work.m; ++row) finish_row(work, row);
 }

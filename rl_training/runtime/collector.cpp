@@ -1,5 +1,7 @@
 #include "rl_training/runtime/collector.h"
 
+#include "rl_training/runtime/acting.h"
+
 namespace rl_training {
 
 Collector::Collector(VectorEnv envs, ReplayBuffer& buffer, Algorithm& algorithm,
@@ -10,38 +12,54 @@ Collector::Collector(VectorEnv envs, ReplayBuffer& buffer, Algorithm& algorithm,
       normalizer_(normalizer),
       options_(options),
       rng_(rng),
-      obs_(torch::empty({envs_.count(), envs_.spec().obs_dim})),
-      random_actions_(torch::empty({envs_.count(), envs_.spec().action.dims()})),
-      returns_(static_cast<size_t>(envs_.count())) {}
+      policy_state_(algorithm.make_policy_state(envs_.count())),
+      obs_(obs_buffer(envs_)),
+      acted_on_(static_cast<size_t>(envs_.count() * envs_.spec().observation.bytes())),
+      returns_(static_cast<size_t>(envs_.count())) {
+  const Space& action = envs_.spec().action;
+  random_actions_ = action.is_discrete() ? torch::empty({envs_.count()}, torch::kLong)
+                                         : torch::empty({envs_.count(), action.size()});
+}
+
+const torch::Tensor& Collector::draw_random_actions() {
+  const auto count = static_cast<size_t>(random_actions_.numel());
+  if (envs_.spec().action.is_discrete()) {
+    rng_.fill_below({random_actions_.data_ptr<int64_t>(), count},
+                    static_cast<uint64_t>(envs_.spec().action.categories));
+  } else {
+    rng_.fill_uniform({random_actions_.data_ptr<float>(), count}, -1, 1);
+  }
+  return random_actions_;
+}
 
 torch::Tensor Collector::choose_actions() {
-  if (steps_ < options_.learning_starts) {
-    rng_.fill_uniform(
-        {random_actions_.data_ptr<float>(), static_cast<size_t>(random_actions_.numel())}, -1, 1);
-    return random_actions_;
-  }
-  const int64_t obs_dim = buffer_.obs_dim();
-  for (int64_t i = 0; i < envs_.count(); ++i) {
-    normalizer_.apply(envs_.obs().data() + i * obs_dim, obs_.data_ptr<float>() + i * obs_dim);
-  }
-  return algorithm_.act(obs_, ActMode::explore).contiguous();
+  if (steps_ < options_.learning_starts) return draw_random_actions();
+  normalized_obs(envs_, normalizer_, obs_);
+  return algorithm_.act(obs_, *policy_state_, ActMode::explore).contiguous();
 }
 
 void Collector::step() {
-  if (!started_) envs_.reset();
+  if (!started_) {
+    envs_.reset();
+    for (int64_t i = 0; i < envs_.count(); ++i) policy_state_->begin_episode(i);
+  }
   started_ = true;
   const auto actions = choose_actions();
-  const float* action = actions.data_ptr<float>();
-  acted_on_.assign(envs_.obs().begin(), envs_.obs().end());
-  envs_.step({action, static_cast<size_t>(actions.numel())});
+  const auto* action = static_cast<const unsigned char*>(actions.data_ptr());
+  const int64_t obs_bytes = buffer_.obs_space().bytes();
+  const int64_t action_bytes = buffer_.action_space().bytes();
+  std::copy_n(envs_.obs_of(0), acted_on_.size(), acted_on_.data());
+  step_with(envs_, actions);
   for (int64_t i = 0; i < envs_.count(); ++i) {
     const bool terminated = envs_.terminated()[i] != 0, truncated = envs_.truncated()[i] != 0;
     const double reward = envs_.rewards()[i];
-    buffer_.add(acted_on_.data() + i * buffer_.obs_dim(), action + i * buffer_.action_dim(),
-                static_cast<float>(options_.reward.apply(reward)),
-                envs_.final_obs().data() + i * buffer_.obs_dim(), terminated, truncated);
+    buffer_.add(acted_on_.data() + i * obs_bytes, action + i * action_bytes,
+                static_cast<float>(options_.reward.apply(reward)), envs_.final_obs_of(i),
+                terminated, truncated);
+    policy_state_->observe_reward(i, reward);
     returns_[i] += reward;
     if (!terminated && !truncated) continue;
+    policy_state_->begin_episode(i);
     ended_return_sum_ += returns_[i];
     returns_[i] = 0;
     ++ended_;
@@ -63,6 +81,7 @@ void Collector::visit_state(StateVisitor& state) {
   state.scalar("started", started_);
   if (started_) state.part("envs", envs_);
   state.part("rng", rng_);
+  state.part("policy", *policy_state_);
   state.array("returns", DType::f64, shape, returns_.data());
   state.scalar("ended_return_sum", ended_return_sum_);
   state.scalar("ended", ended_);

@@ -31,6 +31,7 @@ class Collector {
 
  private:
   torch::Tensor choose_actions();
+  const torch::Tensor& draw_random_actions();
 
   VectorEnv envs_;
   ReplayBuffer& buffer_;
@@ -38,9 +39,10 @@ class Collector {
   const ObsNormalizer& normalizer_;
   Options options_;
   Rng rng_;
+  std::unique_ptr<PolicyState> policy_state_;
   torch::Tensor obs_, random_actions_;
-  std::vector<float> acted_on_;  // raw observations before the step
-  std::vector<double> returns_;  // of the episodes that go on
+  std::vector<unsigned char> acted_on_;  // raw observations before the step
+  std::vector<double> returns_;          // of the episodes that have not ended
   double ended_return_sum_ = 0;
   int64_t ended_ = 0, episodes_ = 0, steps_ = 0;
   bool started_ = false;

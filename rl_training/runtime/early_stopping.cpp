@@ -7,7 +7,8 @@ void EarlyStoppingOptions::visit_options(OptionVisitor& options) {
       "early_stopping", "stop when a metric no longer improves",
       [this](OptionVisitor& inner) {
         inner.text("metric", metric, "name of the metric to watch");
-        inner.choice("mode", mode, {"max", "min"}, "which direction is better");
+        inner.choice("mode", mode, {{"max", Mode::max}, {"min", Mode::min}},
+                     "which direction is better");
         inner.integer("patience", patience, at_least(1),
                       "observations without improvement before stopping");
         inner.number("min_delta", min_delta, at_least(0), "smallest change that counts");
@@ -19,7 +20,7 @@ void EarlyStoppingOptions::visit_options(OptionVisitor& options) {
 
 bool EarlyStopping::observe(double value, int64_t update) {
   if (!options_.enabled) return false;
-  const double sign = options_.mode == "max" ? 1.0 : -1.0;
+  const double sign = options_.mode == EarlyStoppingOptions::Mode::max ? 1.0 : -1.0;
   const bool better = !seen_ || sign * (value - best_) > options_.min_delta;
   if (better) {
     best_ = value;

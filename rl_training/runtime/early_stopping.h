@@ -11,7 +11,8 @@ namespace rl_training {
 struct EarlyStoppingOptions {
   bool enabled = false;
   std::string metric = "eval_return_mean";
-  std::string mode = "max";
+  enum class Mode { max, min };
+  Mode mode = Mode::max;
   int64_t patience = 10;
   double min_delta = 0.0;
   int64_t min_steps = 0;

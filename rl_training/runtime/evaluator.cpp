@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "rl_training/envs/reference_scores.h"
+#include "rl_training/runtime/acting.h"
 
 namespace rl_training {
 namespace {
@@ -34,33 +35,33 @@ Evaluator::Evaluator(std::string env_id, int64_t episodes, uint64_t seed, Thread
 EvaluationResult Evaluator::run(Algorithm& algorithm, const ObsNormalizer& normalizer,
                                 bool (*stop)()) const {
   VectorEnv envs(env_id_, episodes_, seed_, "eval", pool_, options_);
-  const int64_t obs_dim = envs.spec().obs_dim;
   const GoalTask* goals = envs.goal_task();
-  auto obs = torch::empty({episodes_, obs_dim});
+  auto obs = obs_buffer(envs);
+  const auto policy = algorithm.make_policy_state(episodes_);
   EvaluationResult result;
   result.returns.assign(episodes_, 0.0);
   result.lengths.assign(episodes_, 0);
   std::vector<bool> done(episodes_, false);
   int64_t left = episodes_, reached = 0;
   envs.reset();
+  for (int64_t i = 0; i < episodes_; ++i) policy->begin_episode(i);
   while (left > 0) {
     if (stop != nullptr && stop()) {
       result.cut_short = true;
       return result;
     }
-    for (int64_t i = 0; i < episodes_; ++i) {
-      normalizer.apply(envs.obs().data() + i * obs_dim, obs.data_ptr<float>() + i * obs_dim);
-    }
-    const auto actions = algorithm.act(obs, ActMode::greedy).contiguous();
-    envs.step({actions.data_ptr<float>(), static_cast<size_t>(actions.numel())});
+    normalized_obs(envs, normalizer, obs);
+    step_with(envs, algorithm.act(obs, *policy, ActMode::greedy).contiguous());
     for (int64_t i = 0; i < episodes_; ++i) {
       if (done[i]) continue;
+      policy->observe_reward(i, envs.rewards()[i]);
       result.returns[i] += envs.rewards()[i];
       ++result.lengths[i];
       if (envs.terminated()[i] != 0 || envs.truncated()[i] != 0) {
         done[i] = true;
         if (envs.terminated()[i] != 0 && goals != nullptr) {
-          reached += reached_goal(*goals, envs.final_obs().data() + i * obs_dim) ? 1 : 0;
+          const auto* last = reinterpret_cast<const float*>(envs.final_obs_of(i));
+          reached += reached_goal(*goals, last) ? 1 : 0;
         }
         --left;
       }

@@ -6,6 +6,7 @@
 #include "rl_training/algorithms/algorithm.h"
 #include "rl_training/data/normalizer.h"
 #include "rl_training/envs/vector_env.h"
+#include "rl_training/runtime/loop_metrics.h"
 
 namespace rl_training {
 
@@ -16,6 +17,10 @@ struct EvaluationResult {
   std::optional<double> success_rate;      // of tasks with goals: episodes that reached theirs
   std::optional<double> normalized_score;  // of the mean, where the task has reference scores
   bool cut_short = false;                  // then the rest says nothing
+
+  EvaluationMetrics as_metrics() const {
+    return {return_mean, return_std, length_mean, normalized_score, success_rate};
+  }
 };
 
 // Plays whole episodes with the greedy policy, all at once as one batch. It has a stream of its

@@ -1,10 +1,14 @@
 #pragma once
-#include "rl_training/algorithms/online_options.h"
-#include "rl_training/data/replay_buffer.h"
+#include "rl_training/algorithms/phases.h"
+#include "rl_training/data/replay_sampler.h"
 #include "rl_training/data/reward_transform.h"
 #include "rl_training/envs/environment.h"
 
 namespace rl_training {
+
+// Error{config} where a batch spans several steps: rewards of a relabelled goal are not defined
+// beyond the first.
+void check_hindsight(const BatchRequest& request);
 
 // Hindsight experience replay (arXiv:1707.01495): in a share k / (k + 1) of each batch the wanted
 // goal is replaced by one that the same episode reached, and the reward is computed anew. Draws
@@ -12,7 +16,7 @@ namespace rl_training {
 class HindsightSampler final : public Sampler {
  public:
   HindsightSampler(const ReplayBuffer& buffer, const ObsNormalizer& normalizer,
-                   const GoalTask& task, const RewardTransform& reward,
+                   BatchRequest request, const GoalTask& task, const RewardTransform& reward,
                    const HindsightOptions& options, Rng rng);
 
   int64_t rows() const override { return buffer_.has_finished_episode() ? buffer_.rows() : 0; }
@@ -26,6 +30,7 @@ class HindsightSampler final : public Sampler {
 
   const ReplayBuffer& buffer_;
   const ObsNormalizer& normalizer_;
+  BatchRequest request_;
   const GoalTask& task_;
   RewardTransform reward_;
   HindsightOptions options_;

@@ -10,7 +10,10 @@ void ScheduleSpec::visit_options(OptionVisitor& options) {
   options.group(
       "learning_rate_schedule", "multiplier of the learning rate over the run",
       [this](OptionVisitor& inner) {
-        inner.choice("type", type, {"constant", "linear", "cosine"}, "shape of the schedule");
+        inner.choice(
+            "type", type,
+            {{"constant", Type::constant}, {"linear", Type::linear}, {"cosine", Type::cosine}},
+            "shape of the schedule");
         inner.number("start", start, at_least(0), "multiplier at the beginning");
         inner.number("end", end, at_least(0), "multiplier at the end (not used by constant)");
       },
@@ -23,11 +26,12 @@ double resolve_schedule_value(const ScheduleSpec& spec, int64_t step, int64_t to
   if (step < spec.warmup_steps) {
     return spec.start * static_cast<double>(step + 1) / static_cast<double>(spec.warmup_steps);
   }
-  if (spec.type == "constant") return spec.start;
+  if (spec.type == ScheduleSpec::Type::constant) return spec.start;
   const auto span = static_cast<double>(std::max<int64_t>(1, total_steps - spec.warmup_steps));
   const double progress =
       std::clamp(static_cast<double>(step - spec.warmup_steps) / span, 0.0, 1.0);
-  if (spec.type == "linear") return spec.start + (spec.end - spec.start) * progress;
+  if (spec.type == ScheduleSpec::Type::linear)
+    return spec.start + (spec.end - spec.start) * progress;
   return spec.end + (spec.start - spec.end) * 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
 }
 

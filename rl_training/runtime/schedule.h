@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <string>
 
 #include "rl_training/util/options.h"
 
@@ -9,7 +8,8 @@ namespace rl_training {
 // A multiplier of the learning rate over a run: `start` held (constant), or moved to `end` along a
 // line or half a cosine; before that a linear warm-up over `warmup_steps` updates.
 struct ScheduleSpec {
-  std::string type = "constant";
+  enum class Type { constant, linear, cosine };
+  Type type = Type::constant;
   double start = 1.0, end = 0.0;
   int64_t warmup_steps = 0;
 

@@ -24,22 +24,41 @@ Trainer::Trainer(TrainerParts parts, TrainerOptions options)
       options_(std::move(options)),
       constant_(options_.schedule),
       early_stopping_(options_.early_stopping) {
-  constant_.type = "constant";
+  constant_.type = ScheduleSpec::Type::constant;
   constant_.warmup_steps = 0;
 }
 
+// Environment steps of a run that makes any, else updates.
 int64_t Trainer::global_step() const {
-  return parts_.collector == nullptr ? update_ : parts_.collector->steps();
+  int64_t steps = 0;
+  bool collects = false;
+  for (const Phase* phase : parts_.phases) {
+    collects = collects || phase->spec().collects();
+    steps += phase->env_steps();
+  }
+  return collects ? steps : update_;
 }
 
 int64_t Trainer::position() const {
-  if (parts_.collector == nullptr) return update_;
-  return std::min(update_, options_.online.pretrain_updates) + parts_.collector->steps();
+  int64_t position = 0;
+  for (const Phase* phase : parts_.phases) position += phase->step();
+  return position;
 }
 
+// A single phase on data is as long as the tightest limit on updates lets it be.
 int64_t Trainer::length() const {
-  if (parts_.collector == nullptr) return options_.budget.updates;
-  return options_.online.pretrain_updates + options_.budget.env_steps;
+  if (parts_.phases.size() == 1 && !parts_.phases.front()->spec().collects()) {
+    return options_.budget.updates;
+  }
+  int64_t length = 0;
+  for (const Phase* phase : parts_.phases) length += phase->spec().length;
+  return length;
+}
+
+size_t Trainer::current_phase() const {
+  size_t i = 0;
+  while (i + 1 < parts_.phases.size() && parts_.phases[i]->finished()) ++i;
+  return i;
 }
 
 bool Trainer::spent() const {
@@ -60,19 +79,18 @@ bool Trainer::due(int64_t interval) const {
   return position() / interval > previous_position_ / interval || spent();
 }
 
-// After an offline run, which had the schedule to itself, the rate is again the one it began with.
 double Trainer::lr_scale() const {
-  const auto& plan = options_.online;
-  if (!plan.after_offline) {
-    return resolve_schedule_value(options_.schedule, update_, options_.budget.updates);
+  const PhaseSpec& phase = parts_.phases[current_phase()]->spec();
+  switch (phase.schedule) {
+    case PhaseSpec::Schedule::run:
+      return resolve_schedule_value(options_.schedule, update_, options_.budget.updates);
+    case PhaseSpec::Schedule::phase:
+      return resolve_schedule_value(options_.schedule, update_,
+                                    std::min(phase.length, options_.budget.updates));
+    case PhaseSpec::Schedule::constant:
+      break;
   }
-  if (update_ >= plan.pretrain_updates) return resolve_schedule_value(constant_, update_, 0);
-  return resolve_schedule_value(options_.schedule, update_,
-                                std::min(plan.pretrain_updates, options_.budget.updates));
-}
-
-bool Trainer::pretraining() const {
-  return parts_.collector != nullptr && update_ < options_.online.pretrain_updates;
+  return resolve_schedule_value(constant_, update_, 0);
 }
 
 Metrics Trainer::update(Sampler& sampler, const Callbacks& callbacks) {
@@ -83,24 +101,23 @@ Metrics Trainer::update(Sampler& sampler, const Callbacks& callbacks) {
   return metrics;
 }
 
-// Offline and in pre-training one update; online one step of the environments and the updates that
-// are due after it.
+// Metrics of the last update that the phase made; none where it made none.
 Metrics Trainer::advance(const Callbacks& callbacks) {
   previous_position_ = position();
-  if (parts_.collector == nullptr || pretraining()) return update(*parts_.sampler, callbacks);
-  auto& collector = *parts_.collector;
-  const auto& plan = options_.online;
-  if (collector.steps() == 0 && plan.pretrain_updates > 0) {
-    parts_.algorithm->start_online(options_.budget.updates - update_);
+  const size_t index = current_phase();
+  Phase& phase = *parts_.phases[index];
+  if (index > 0 && phase.step() == 0) {
+    parts_.algorithm->begin_phase(phase.spec(), options_.budget.updates - update_);
   }
-  const int64_t before = plan.updates_until(collector.steps());
-  collector.step();
-  if (callbacks.on_collect_end) callbacks.on_collect_end(progress());
-  int64_t left = plan.updates_until(collector.steps()) - before;
   Metrics metrics;
-  if (!parts_.online_sampler->ready()) return metrics;
-  left = std::min(left, options_.budget.updates - update_);
-  for (; left > 0; --left) metrics = update(*parts_.online_sampler, callbacks);
+  LoopHooks loop;
+  loop.update = [&](Sampler& sampler) {
+    if (update_ < options_.budget.updates) metrics = update(sampler, callbacks);
+  };
+  loop.collected = [&] {
+    if (callbacks.on_collect_end) callbacks.on_collect_end(progress());
+  };
+  phase.advance(loop);
   return metrics;
 }
 
@@ -121,7 +138,7 @@ void Trainer::remember(const Json& row, RunSink& sink) {
 }
 
 void Trainer::log(Json& row, RunSink& sink) {
-  add_online_columns(row);
+  add_phase_metrics(row);
   const auto& metric = early_stopping_.options().metric;
   if (row.contains(metric) && row[metric].is_number()) {
     early_stopping_.observe(row[metric].get<double>(), position());
@@ -176,31 +193,29 @@ TrainSummary Trainer::run(RunSink& sink, const Callbacks& callbacks) {
 
 Json Trainer::make_row(const Metrics& metrics, double lr_scale) const {
   Json row = Json::object();
-  row["global_step"] = global_step();
-  row["update_count"] = update_;
-  row["epoch"] = update_ / options_.budget.epoch_updates;
-  row["learning_rate"] = options_.learning_rate * lr_scale;
-  row["lr_scale"] = lr_scale;
-  row["dataset_size"] = options_.dataset_size;
+  add_to_row(row, ProgressMetrics{.global_step = global_step(),
+                                  .update_count = update_,
+                                  .epoch = update_ / options_.budget.epoch_updates,
+                                  .learning_rate = options_.learning_rate * lr_scale,
+                                  .lr_scale = lr_scale,
+                                  .dataset_size = options_.dataset_size});
   for (const auto& [name, value] : metrics.values()) {
     row[name] = value.defined() ? Json(value.item<double>()) : Json(nullptr);
   }
   return row;
 }
 
-void Trainer::add_online_columns(Json& row) {
-  if (parts_.collector == nullptr) return;
-  auto& collector = *parts_.collector;
-  row["buffer_size"] = collector.buffer().rows();
-  row["episodes"] = collector.episodes();
-  const auto mean = collector.take_mean_return();
-  row["train_return_mean"] = mean ? json_number(*mean) : Json(nullptr);
-  if (parts_.mixture == nullptr) return;
-  const int64_t rows = parts_.batch.obs.size(0);
-  const int64_t offline = pretraining() ? rows : parts_.mixture->first_rows(rows);
-  row["pretrain_updates_done"] = std::min(update_, options_.online.pretrain_updates);
-  row["offline_batch_size"] = offline;
-  row["online_batch_size"] = rows - offline;
+void Trainer::add_phase_metrics(Json& row) {
+  RowContext context;
+  context.batch_rows = parts_.batch.rows();
+  context.begun = true;
+  for (const Phase* phase : parts_.phases) {
+    if (!phase->spec().collects()) context.data_updates += phase->step();
+  }
+  for (Phase* phase : parts_.phases) {
+    phase->report(row, context);
+    context.begun = context.begun && phase->finished();
+  }
 }
 
 // A loss or a network that is no longer finite ends the run before it can reach a checkpoint.
@@ -223,11 +238,7 @@ std::optional<bool> Trainer::evaluate(Json& row, const Callbacks& callbacks) {
   const auto result = parts_.evaluator->run(*parts_.algorithm, *parts_.normalizer,
                                             [] { return StopSignal::received() != 0; });
   if (result.cut_short) return std::nullopt;
-  row["eval_return_mean"] = json_number(result.return_mean);
-  row["eval_return_std"] = json_number(result.return_std);
-  row["eval_length_mean"] = json_number(result.length_mean);
-  if (result.success_rate) row["eval_success_rate"] = json_number(*result.success_rate);
-  if (result.normalized_score) row["normalized_score"] = json_number(*result.normalized_score);
+  add_to_row(row, result.as_metrics());
   if (callbacks.on_eval_end) callbacks.on_eval_end(progress(), result);
   if (position() == 0) return false;
   const bool best = !has_best_ || result.return_mean > best_return_;

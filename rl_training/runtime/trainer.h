@@ -4,21 +4,20 @@
 #include "rl_training/data/batch.h"
 #include "rl_training/runtime/budget.h"
 #include "rl_training/runtime/callbacks.h"
-#include "rl_training/runtime/collector.h"
 #include "rl_training/runtime/early_stopping.h"
 #include "rl_training/runtime/evaluator.h"
+#include "rl_training/runtime/phase.h"
 #include "rl_training/runtime/schedule.h"
 
 namespace rl_training {
 
 struct TrainerOptions {
   Budget budget;
-  OnlinePlan online;  // with a collector
   ScheduleSpec schedule;
   EarlyStoppingOptions early_stopping;
   double learning_rate = 0.0;  // reported beside lr_scale
   int64_t dataset_size = 0;
-  // Counted in updates offline, in environment steps online.
+  // Counted as the phases are: in updates or in environment steps.
   int64_t eval_interval = 5000, log_interval = 100, checkpoint_interval = 5000;
 };
 
@@ -34,17 +33,14 @@ class RunSink {
 // The parts that take turns in the loop. Not owned.
 struct TrainerParts {
   Algorithm* algorithm = nullptr;
-  Sampler* sampler = nullptr;         // of the dataset; null: no dataset
-  Collector* collector = nullptr;     // null: offline
-  Sampler* online_sampler = nullptr;  // of the replay buffer, or of both
-  const MixtureSampler* mixture =
-      nullptr;                           // that one, where it is of both: its shares are reported
-  Batch batch;                           // buffers that the sampler fills
+  std::vector<Phase*> phases;            // in order
+  Batch batch;                           // memory that the samplers fill
   const Evaluator* evaluator = nullptr;  // null: no evaluation
   const ObsNormalizer* normalizer = nullptr;
 };
 
-// The one training loop.
+// The one training loop: it runs the phases one after the other, and logs, evaluates, writes
+// checkpoints and looks for early stops, signals and values that are not finite on the way.
 class Trainer {
  public:
   Trainer(TrainerParts parts, TrainerOptions options);
@@ -54,23 +50,23 @@ class Trainer {
   int64_t update_count() const { return update_; }
   // The key of a limit other than the run's length that has ended it; "": none has.
   std::string ended_by() const;
-  // Where the loop stands: updates offline; online, updates of pre-training and then environment
-  // steps. Checkpoints are named by it.
+  // Where the loop stands: the steps made in all phases, each in its own unit. Checkpoints are
+  // named by it.
   int64_t position() const;
-  // The loop's own counters; the parts are visited by whoever owns them.
+  // The loop's own counters; the owner of the parts visits those.
   void visit_state(StateVisitor& state);
 
  private:
   TrainProgress progress() const;
   int64_t global_step() const;
-  int64_t length() const;  // the position at which the budget is spent
+  int64_t length() const;        // the position at which all phases are finished
+  size_t current_phase() const;  // the first that is not finished, or the last one
   bool spent() const;
   bool due(int64_t interval) const;
   double lr_scale() const;
   Metrics advance(const Callbacks& callbacks);
   Metrics update(Sampler& sampler, const Callbacks& callbacks);
-  bool pretraining() const;
-  void add_online_columns(Json& row);
+  void add_phase_metrics(Json& row);
   Json make_row(const Metrics& metrics, double lr_scale) const;
   void check_health(const Json& row) const;
   std::optional<bool> evaluate(Json& row, const Callbacks& callbacks);
@@ -87,7 +83,7 @@ class Trainer {
   bool evaluated_before_training_ = false;
   bool has_best_ = false;
   double best_return_ = 0.0;
-  // A row that waits for its evaluation, which a signal cut short: it is made when the run goes on.
+  // A row whose evaluation a signal interrupted; the evaluation is repeated on resume.
   std::string waiting_row_;
   Json last_ = Json::object();  // a finished run that is resumed reports the same metrics
 };

@@ -22,12 +22,6 @@ std::string expected(const std::string& what, const ConfigNode& node) {
   return "(expected " + what + ", got " + node.shown() + ")";
 }
 
-// null where there is no bound at all.
-Json interval_json(const Interval& value) {
-  if (std::isinf(value.low) && std::isinf(value.high)) return nullptr;
-  return Json::array({json_number(value.low), json_number(value.high)});
-}
-
 std::string ranged(const char* noun, const Range& range) {
   const auto text = range.text();
   return text.empty() ? noun : std::string(noun) + " " + text;
@@ -275,6 +269,12 @@ void OptionReader::groups(const char* key, const char*, size_t,
   }
 }
 
+void OptionReader::renamed(const char* old_key, const char* new_key) {
+  const auto* node = map_.find(old_key);
+  if (node == nullptr) return;
+  node->fail(path_of(old_key), std::string("has a new name (expected `") + new_key + "`)");
+}
+
 void OptionReader::finish(const std::vector<std::string>& elsewhere,
                           const std::string& owner) const {
   const std::string problem = owner.empty() ? "unknown key" : "unknown key for " + owner;
@@ -295,138 +295,6 @@ void OptionReader::finish(const std::vector<std::string>& elsewhere,
     const auto index = std::find(names.begin(), names.end(), near) - names.begin();
     value.fail(path_of(key), problem + " (did you mean `" + shown[index] + "`?)");
   }
-}
-
-namespace {
-
-class OptionWriter final : public OptionVisitor {
- public:
-  Json json = Json::object();
-
-  void number(const char* key, double& value, Range, const char*) override { json[key] = value; }
-  void number(const char* key, std::optional<double>& value, Range, const char*) override {
-    json[key] = value ? Json(*value) : Json(nullptr);
-  }
-  void integer(const char* key, int64_t& value, Range, const char*) override { json[key] = value; }
-  void integer(const char* key, std::optional<int64_t>& value, Range, const char*) override {
-    json[key] = value ? Json(*value) : Json(nullptr);
-  }
-  void flag(const char* key, bool& value, const char*) override { json[key] = value; }
-  void flag(const char* key, std::optional<bool>& value, const char*) override {
-    json[key] = value ? Json(*value) : Json(nullptr);
-  }
-  void interval(const char* key, Interval& value, const char*) override {
-    json[key] = interval_json(value);
-  }
-  void text(const char* key, std::string& value, const char*) override { json[key] = value; }
-  void choice(const char* key, std::string& value, const std::vector<std::string>&,
-              const char*) override {
-    json[key] = value;
-  }
-  void integers(const char* key, std::vector<int64_t>& value, Range, const char*) override {
-    json[key] = value;
-  }
-  void texts(const char* key, std::vector<std::string>& value, const char*) override {
-    json[key] = value;
-  }
-  void group(const char* key, const char*, const std::function<void(OptionVisitor&)>& body,
-             bool* present, const char*) override {
-    if (present != nullptr && !*present) {
-      json[key] = nullptr;
-      return;
-    }
-    OptionWriter inner;
-    body(inner);
-    json[key] = inner.json;
-  }
-  void groups(const char* key, const char*, size_t count, const std::function<void(size_t)>&,
-              const std::function<void(size_t, OptionVisitor&)>& body) override {
-    json[key] = Json::array();
-    for (size_t i = 0; i < count; ++i) {
-      OptionWriter inner;
-      body(i, inner);
-      json[key].push_back(inner.json);
-    }
-  }
-};
-
-class OptionLister final : public OptionVisitor {
- public:
-  explicit OptionLister(std::string prefix = "") : prefix_(std::move(prefix)) {}
-  std::vector<OptionRow> rows;
-
-  void number(const char* key, double& value, Range range, const char* meaning) override {
-    add(key, "number", number_text(value), range.text(), meaning);
-  }
-  void number(const char* key, std::optional<double>& value, Range range,
-              const char* meaning) override {
-    add(key, "number", value ? number_text(*value) : "none", range.text(), meaning);
-  }
-  void integer(const char* key, int64_t& value, Range range, const char* meaning) override {
-    add(key, "whole number", std::to_string(value), range.text(), meaning);
-  }
-  void integer(const char* key, std::optional<int64_t>& value, Range range,
-               const char* meaning) override {
-    add(key, "whole number", value ? std::to_string(*value) : "none", range.text(), meaning);
-  }
-  void flag(const char* key, bool& value, const char* meaning) override {
-    add(key, "switch", value ? "true" : "false", "true | false", meaning);
-  }
-  void flag(const char* key, std::optional<bool>& value, const char* meaning) override {
-    add(key, "switch", !value ? "none" : *value ? "true" : "false", "true | false", meaning);
-  }
-  void interval(const char* key, Interval& value, const char* meaning) override {
-    const Json json = interval_json(value);
-    add(key, "pair of bounds", json.is_null() ? "none" : json.dump(), "low <= high", meaning);
-  }
-  void text(const char* key, std::string& value, const char* meaning) override {
-    add(key, "text", value.empty() ? "none" : value, "", meaning);
-  }
-  void choice(const char* key, std::string& value, const std::vector<std::string>& choices,
-              const char* meaning) override {
-    add(key, "choice", value, join(choices, " | "), meaning);
-  }
-  void integers(const char* key, std::vector<int64_t>& value, Range range,
-                const char* meaning) override {
-    add(key, "whole numbers", Json(value).dump(), range.text(), meaning);
-  }
-  void texts(const char* key, std::vector<std::string>& value, const char* meaning) override {
-    add(key, "texts", Json(value).dump(), "", meaning);
-  }
-  void group(const char* key, const char* meaning, const std::function<void(OptionVisitor&)>& body,
-             bool* present, const char* shorthand) override {
-    const bool on = present == nullptr || *present;
-    add(key, shorthand == nullptr ? "map" : std::string("map or its `") + shorthand + "`",
-        on ? "" : "none", "", meaning);
-    OptionLister inner(prefix_ + key + ".");
-    body(inner);
-    rows.insert(rows.end(), inner.rows.begin(), inner.rows.end());
-  }
-  void groups(const char* key, const char* meaning, size_t, const std::function<void(size_t)>&,
-              const std::function<void(size_t, OptionVisitor&)>&) override {
-    add(key, "list of maps", "none", "", meaning);
-  }
-
- private:
-  void add(const char* key, std::string type, std::string value, std::string range,
-           const char* meaning) {
-    rows.push_back({prefix_ + key, std::move(type), std::move(value), std::move(range), meaning});
-  }
-  std::string prefix_;
-};
-
-}  // namespace
-
-Json write_options(const std::function<void(OptionVisitor&)>& visit) {
-  OptionWriter writer;
-  visit(writer);
-  return writer.json;
-}
-
-std::vector<OptionRow> list_options(const std::function<void(OptionVisitor&)>& visit) {
-  OptionLister lister;
-  visit(lister);
-  return lister.rows;
 }
 
 }  // namespace rl_training

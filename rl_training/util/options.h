@@ -1,10 +1,12 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "rl_training/util/config_node.h"
@@ -56,6 +58,21 @@ class OptionVisitor {
   virtual void text(const char* key, std::string& value, const char* meaning) = 0;
   virtual void choice(const char* key, std::string& value, const std::vector<std::string>& choices,
                       const char* meaning) = 0;
+  // One of the values of an enum by name.
+  template <class Enum>
+  void choice(const char* key, Enum& value,
+              std::initializer_list<std::pair<const char*, Enum>> names, const char* meaning) {
+    std::vector<std::string> choices;
+    std::string text;
+    for (const auto& [name, named] : names) {
+      choices.emplace_back(name);
+      if (named == value) text = name;
+    }
+    choice(key, text, choices, meaning);
+    for (const auto& [name, named] : names) {
+      if (text == name) value = named;
+    }
+  }
   virtual void integers(const char* key, std::vector<int64_t>& value, Range range,
                         const char* meaning) = 0;
   virtual void texts(const char* key, std::vector<std::string>& value, const char* meaning) = 0;
@@ -65,6 +82,8 @@ class OptionVisitor {
   virtual void group(const char* key, const char* meaning,
                      const std::function<void(OptionVisitor&)>& body, bool* present = nullptr,
                      const char* shorthand = nullptr) = 0;
+  // A key that has a new name; a config with the old one is told the new.
+  virtual void renamed(const char* /*old_key*/, const char* /*new_key*/) {}
   // A list of maps. `resize` makes room for so many before `body` visits each by its index.
   virtual void groups(const char* key, const char* meaning, size_t count,
                       const std::function<void(size_t)>& resize,
@@ -99,6 +118,8 @@ class OptionReader final : public OptionVisitor {
               const std::function<void(size_t)>& resize,
               const std::function<void(size_t, OptionVisitor&)>& body) override;
 
+  void renamed(const char* old_key, const char* new_key) override;
+
   // A key read by other means (a nested block with its own reader).
   void accept(const char* key) { known_.emplace_back(key); }
   // `elsewhere` lists dotted names outside this map, for "did you mean `algo_kwargs.x`?"; `owner`
@@ -116,6 +137,10 @@ class OptionReader final : public OptionVisitor {
 
 // The fields as they are, in order.
 Json write_options(const std::function<void(OptionVisitor&)>& visit);
+
+// Error{config} with the dotted key of the first value that is out of its range: for options that
+// were set in code instead of read from a file.
+void check_options(const std::function<void(OptionVisitor&)>& visit);
 
 // One row of a table of options, for `rl_training algorithms NAME` and the docs.
 struct OptionRow {

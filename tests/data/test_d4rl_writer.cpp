@@ -81,7 +81,7 @@ TEST(Writers, KeepRowsAndNextActionsOfADroppedTimeout) {
 
 TEST(Writers, ScaleActionsToTheEnvironment) {
   const TemporaryDirectory directory;
-  const ActionBounds bounds{{-2}, {2}};
+  const Space bounds{{-2}, {2}};
   save_npz_dataset(small_dataset(), directory / "a.npz", &bounds);
   save_d4rl_dataset(small_dataset(), directory / "a.hdf5", &bounds);
   DatasetReadOptions read;

@@ -159,7 +159,7 @@ TEST_F(NpzTest, ATimeoutAmongDonesIsNoTermination) {
 }
 
 TEST_F(NpzTest, ScalesActionsByBounds) {
-  const ActionBounds bounds{{-4}, {4}}, two{{-1, -1}, {1, 1}};
+  const Space bounds{{-4}, {4}}, two{{-1, -1}, {1, 1}};
   const auto path = write(zip_of(plain_members()));
   const auto data = load_npz_dataset(path, &bounds);
   EXPECT_EQ(data.action(1)[0], 0.25f);

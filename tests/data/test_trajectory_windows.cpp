@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "rl_training/data/trajectory_windows.h"
+#include "rl_training/data/window_sampler.h"
 #include "rl_training/util/error.h"
 #include "tests/data/small_dataset.h"
 

@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "rl_training/data/action_bounds.h"
+#include "rl_training/data/space.h"
 #include "rl_training/data/dataset_builder.h"
 #include "rl_training/util/error.h"
 #include "tests/data/small_dataset.h"
@@ -283,15 +283,15 @@ TEST(Column, SharesForeignStorage) {
   EXPECT_EQ(copy.span()[1], 6);
 }
 
-TEST(ActionBounds, ScalesBothWays) {
-  const ActionBounds bounds{{-2, 0}, {2, 10}};
+TEST(Space, ScalesBothWays) {
+  const Space bounds{{-2, 0}, {2, 10}};
   EXPECT_EQ(bounds.to_unit(0, -1.3), -0.65f);
   EXPECT_EQ(bounds.to_unit(1, 7.5), 0.5f);
   EXPECT_EQ(bounds.from_unit(0, 1), 2.0);
   EXPECT_EQ(bounds.from_unit(1, -1), 0.0);
   EXPECT_EQ(bounds.from_unit(1, 0.5), 7.5);
   EXPECT_EQ(bounds.to_unit(0, 5), 2.5f);  // beyond the bounds is kept
-  const ActionBounds odd{{-0.1}, {0.3}};
+  const Space odd{{-0.1}, {0.3}};
   EXPECT_EQ(odd.from_unit(0, 1), 0.3);
   EXPECT_EQ(odd.from_unit(0, -1), -0.1);
 }

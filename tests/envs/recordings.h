@@ -35,7 +35,7 @@ inline double seeded_reset_difference(const std::string& env_id, const std::stri
     columns.insert(columns.end(), found.begin(), found.end());
   }
   const auto env = make_environment(env_id);
-  std::vector<double> obs(static_cast<size_t>(env->spec().obs_dim));
+  std::vector<double> obs(static_cast<size_t>(env->spec().observation.size()));
   double largest = 0;
   EXPECT_GT(table.rows(), 1);
   for (int64_t row = 0; row < table.rows(); ++row) {

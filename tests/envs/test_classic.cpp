@@ -60,8 +60,8 @@ TEST(PointGoal, RecordingsAreBitEqual) { expect_exact("RL-PointGoal1D-v0", "poin
 
 TEST(PointGoal, EndsAtTheGoalOrAfterFiftySteps) {
   const auto env = make_environment("RL-PointGoal2D-v0");
-  ASSERT_EQ(env->spec().obs_dim, 4);
-  ASSERT_EQ(env->spec().action.dims(), 2);
+  ASSERT_EQ(env->spec().observation.size(), 4);
+  ASSERT_EQ(env->spec().action.size(), 2);
   std::vector<double> obs(4);
   env->set_state(std::vector{0.0, 0.0, 1.0, -1.0});
   for (int step = 1; step <= 50; ++step) {
@@ -127,8 +127,8 @@ TEST(Classic, StateCarriesOver) {
   for (const std::string id : {"MountainCarContinuous-v0", "RL-PointGoal2D-v0"}) {
     SCOPED_TRACE(id);
     const auto env = make_environment(id), other = make_environment(id);
-    const std::vector<double> action(static_cast<size_t>(env->spec().action.dims()), 0.01);
-    std::vector<double> a(static_cast<size_t>(env->spec().obs_dim)), b(a.size());
+    const std::vector<double> action(static_cast<size_t>(env->spec().action.size()), 0.01);
+    std::vector<double> a(static_cast<size_t>(env->spec().observation.size())), b(a.size());
     Rng rng(3);
     other->reset(rng, b);
     env->reset(rng, a);

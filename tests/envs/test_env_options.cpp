@@ -115,8 +115,8 @@ StepResult one_step(const std::string& id, const Json& json, double height = 0) 
   auto state = env->state();
   state[id == "Ant-v4" ? 2 : 1] += height;
   env->set_state(state);
-  std::vector<double> obs(static_cast<size_t>(env->spec().obs_dim));
-  return env->step(std::vector<double>(static_cast<size_t>(env->spec().action.dims()), 0.5), obs);
+  std::vector<double> obs(static_cast<size_t>(env->spec().observation.size()));
+  return env->step(std::vector<double>(static_cast<size_t>(env->spec().action.size()), 0.5), obs);
 }
 
 TEST_F(MujocoOptionsTest, WrittenWithTheirDefaults) {
@@ -161,7 +161,7 @@ TEST_F(MujocoOptionsTest, Health) {
 
 TEST_F(MujocoOptionsTest, Observations) {
   const auto size = [](const char* id, const Json& json) {
-    return make_environment(id, read(id, json))->spec().obs_dim;
+    return make_environment(id, read(id, json))->spec().observation.size();
   };
   const Json all = {{"exclude_current_positions_from_observation", false}};
   EXPECT_EQ(size("Hopper-v4", all), 12);

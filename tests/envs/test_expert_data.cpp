@@ -33,7 +33,7 @@ class ExpertData : public testing::TestWithParam<Experts> {
     path_ = std::string(SHARED_DIR) + "/fixtures/real/cs285_experts/" + GetParam().file;
     if (!std::filesystem::exists(path_)) GTEST_SKIP() << "no recordings at " << path_;
     env_ = make_environment(GetParam().id);
-    next_.resize(static_cast<size_t>(env_->spec().obs_dim));
+    next_.resize(static_cast<size_t>(env_->spec().observation.size()));
   }
 
   // The observation is the state but for the first position, which no force depends on.

@@ -34,10 +34,10 @@ std::vector<double> pilot(const std::vector<double>& obs) {
 
 TEST_F(LunarLanderTest, SizesAndLimit) {
   const EnvSpec spec = make_environment(kId)->spec();
-  EXPECT_EQ(spec.obs_dim, 8);
+  EXPECT_EQ(spec.observation.size(), 8);
   EXPECT_EQ(spec.action.low, (std::vector<double>{-1, -1}));
   EXPECT_EQ(spec.max_episode_steps, 1000);
-  EXPECT_EQ(spec.obs_low[0], -2.5);
+  EXPECT_EQ(spec.observation.low[0], -2.5);
 }
 
 TEST_F(LunarLanderTest, StartsAtTheTopMiddleWithAPush) {

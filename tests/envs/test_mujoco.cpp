@@ -68,8 +68,8 @@ TEST_P(MujocoTest, SizesAreGymnasiums) {
   const Task& task = GetParam();
   const EnvSpec spec = make_environment(task.id)->spec();
   EXPECT_EQ(spec.id, task.id);
-  EXPECT_EQ(spec.obs_dim, task.obs_dim);
-  EXPECT_EQ(spec.action.dims(), task.action_dim);
+  EXPECT_EQ(spec.observation.size(), task.obs_dim);
+  EXPECT_EQ(spec.action.size(), task.action_dim);
   EXPECT_EQ(spec.max_episode_steps, task.limit);
   for (const double high : spec.action.high) EXPECT_EQ(high, static_cast<float>(task.action_bound));
   for (const double low : spec.action.low) EXPECT_EQ(low, static_cast<float>(-task.action_bound));
@@ -199,7 +199,7 @@ class Mujoco : public MujocoTest {};
 
 TEST_F(Mujoco, AntForD4RLObservesZerosForContacts) {
   const auto plain = make_environment("Ant-v4"), padded = make_environment("Ant-v4-d4rl");
-  ASSERT_EQ(padded->spec().obs_dim, 111);
+  ASSERT_EQ(padded->spec().observation.size(), 111);
   std::vector<double> a(27), b(111);
   Rng first(4), second(4);
   plain->reset(first, a);

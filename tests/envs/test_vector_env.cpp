@@ -17,8 +17,8 @@ class Counter final : public Environment {
   Counter(int64_t terminate_at, int64_t truncate_at)
       : terminate_at_(terminate_at), truncate_at_(truncate_at) {
     spec_.id = "Counter";
-    spec_.obs_dim = 2;
-    spec_.action = {{-1}, {1}};
+    spec_.observation = Space::unbounded(2);
+    spec_.action = Space::box({-1}, {1});
   }
   const EnvSpec& spec() const override { return spec_; }
   void reset(Rng&, std::span<double> obs) override {

@@ -28,7 +28,7 @@ TEST(Scenes, EveryTaskOfOursHasADrawing) {
   for (const auto& info : environments()) {
     if (!info.unavailable.empty()) continue;
     const auto env = make_environment(info.id);
-    std::vector<double> obs(static_cast<size_t>(env->spec().obs_dim));
+    std::vector<double> obs(static_cast<size_t>(env->spec().observation.size()));
     Rng rng(1);
     env->reset(rng, obs);
     const Scene scene = env->scene();
@@ -57,7 +57,7 @@ TEST(Scenes, APhotoShowsTheBodyOnItsFloor) {
   const auto* info = find_environment("Hopper-v4");
   if (info == nullptr || !info->unavailable.empty()) GTEST_SKIP() << "built without MuJoCo";
   const auto env = make_environment("Hopper-v4");
-  std::vector<double> obs(static_cast<size_t>(env->spec().obs_dim));
+  std::vector<double> obs(static_cast<size_t>(env->spec().observation.size()));
   Rng rng(1);
   env->reset(rng, obs);
   const Photo photo = env->photo(120, 90);
@@ -142,7 +142,7 @@ TEST_F(FilmTest, RefusesWhatItCannotDraw) {
    public:
     Bare() {
       spec_.id = "Bare";
-      spec_.action = {{-1}, {1}};
+      spec_.action = Space::box({-1}, {1});
     }
     const EnvSpec& spec() const override { return spec_; }
     void reset(Rng&, std::span<double>) override {}

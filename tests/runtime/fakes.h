@@ -26,10 +26,8 @@ class PayingTask final : public Environment {
 
   PayingTask() {
     spec_.id = kId;
-    spec_.obs_dim = 1;
-    spec_.obs_low = {-1};
-    spec_.obs_high = {1};
-    spec_.action = {{-10}, {10}};
+    spec_.observation = Space::box({-1}, {1});
+    spec_.action = Space::box({-10}, {10});
   }
   const EnvSpec& spec() const override { return spec_; }
   void reset(Rng& rng, std::span<double> obs) override {

@@ -19,8 +19,8 @@ class CountingTask final : public Environment {
 
   CountingTask() {
     spec_.id = kId;
-    spec_.obs_dim = 1;
-    spec_.action = {{-1}, {1}};
+    spec_.observation = Space::unbounded(1);
+    spec_.action = Space::box({-1}, {1});
   }
   const EnvSpec& spec() const override { return spec_; }
   void reset(Rng&, std::span<double> obs) override {

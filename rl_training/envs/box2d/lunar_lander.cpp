@@ -74,10 +74,9 @@ class LunarLander final : public Environment {
 LunarLander::LunarLander() {
   constexpr double kTurns = 2 * std::numbers::pi;
   spec_.id = "LunarLanderContinuous-v3";
-  spec_.obs_dim = 8;
-  spec_.obs_low = {-2.5, -2.5, -10, -10, -kTurns, -10, 0, 0};
-  spec_.obs_high = {2.5, 2.5, 10, 10, kTurns, 10, 1, 1};
-  spec_.action = {{-1, -1}, {1, 1}};
+  spec_.observation =
+      Space::box({-2.5, -2.5, -10, -10, -kTurns, -10, 0, 0}, {2.5, 2.5, 10, 10, kTurns, 10, 1, 1});
+  spec_.action = Space::box({-1, -1}, {1, 1});
   spec_.max_episode_steps = 1000;
   spec_.summary = "land on a pad with a main and two side engines";
   Rng rng(0);

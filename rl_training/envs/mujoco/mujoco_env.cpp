@@ -91,13 +91,15 @@ MujocoEnv::MujocoEnv(const MujocoTask& task, SharedModel model, std::string summ
       data_(mj_makeData(model_.get())) {
   if (!data_) throw Error(ErrorKind::internal, "MuJoCo: no memory for the simulation");
   spec_.id = task_.id;
-  spec_.obs_dim = task_.obs_dim_with(options_, *model_);
+  spec_.observation = Space::unbounded(task_.obs_dim_with(options_, *model_));
+  std::vector<double> low, high;
   for (int i = 0; i < model_->nu; ++i) {
     // Gymnasium's action spaces are float32.
     const mjtNum* const range = model_->actuator_ctrlrange + int64_t{2} * i;
-    spec_.action.low.push_back(static_cast<float>(range[0]));
-    spec_.action.high.push_back(static_cast<float>(range[1]));
+    low.push_back(static_cast<float>(range[0]));
+    high.push_back(static_cast<float>(range[1]));
   }
+  spec_.action = Space::box(std::move(low), std::move(high));
   spec_.max_episode_steps = task_.max_episode_steps;
   spec_.summary = std::move(summary);
   mj_forward(model_.get(), data_.get());
@@ -112,7 +114,7 @@ Photo MujocoEnv::photo(int width, int height) const {
 
 void MujocoEnv::visit_options(OptionVisitor& options) {
   visit_mujoco_options(options, task_.keys, options_);
-  spec_.obs_dim = task_.obs_dim_with(options_, *model_);
+  spec_.observation = Space::unbounded(task_.obs_dim_with(options_, *model_));
 }
 
 // All position draws come before the first velocity draw.
@@ -187,7 +189,7 @@ void MujocoEnv::set_state(std::span<const double> state) {
 }
 
 void MujocoEnv::observe(std::span<double> obs) const {
-  ObsWriter out(obs.first(static_cast<size_t>(spec_.obs_dim)));
+  ObsWriter out(obs.first(static_cast<size_t>(spec_.observation.size())));
   task_.observe(*model_, *data_, options_, out);
 }
 

@@ -1,23 +1,20 @@
-#include "rl_training/algorithms/online_options.h"
+#include "rl_training/algorithms/phases.h"
+
+#include <algorithm>
 
 #include "rl_training/util/error.h"
 
 namespace rl_training {
 
 void HindsightOptions::visit_options(OptionVisitor& options) {
-  options.choice("strategy", strategy, {"future", "final", "episode"},
-                 "where goals come from: a later step of the episode, its last, or any of it");
+  options.choice(
+      "strategy", strategy,
+      {{"future", Strategy::future}, {"final", Strategy::final}, {"episode", Strategy::episode}},
+      "where goals come from: a later step of the episode, its last, or any of it");
   options.integer("k", k, between(0, 1000000), "relabelled rows for each row as it was");
 }
 
-OnlineOptions OnlineOptions::after_offline() {
-  OnlineOptions options;
-  options.learning_starts = 0;
-  options.prior = Prior::ratio;
-  return options;
-}
-
-void OnlineOptions::visit_options(OptionVisitor& options) {
+void CollectOptions::visit_options(OptionVisitor& options) {
   options.integer("buffer_capacity", buffer_capacity, at_least(1),
                   "newest transitions that are kept");
   options.integer("learning_starts", learning_starts, at_least(0),
@@ -29,21 +26,9 @@ void OnlineOptions::visit_options(OptionVisitor& options) {
   options.group(
       "her", "hindsight experience replay, for tasks that observe their goal",
       [this](OptionVisitor& inner) { her.visit_options(inner); }, &her.used, "strategy");
-  if (prior == Prior::none) return;
-  if (prior == Prior::ratio) {
-    options.number("offline_batch_ratio", offline_batch_ratio, between(0, 1),
-                   "share of the dataset in every minibatch; none draws from all rows alike");
-    return;
-  }
-  double ratio = offline_batch_ratio.value_or(0.5);
-  options.number("offline_batch_ratio", ratio, between(0, 1),
-                 "share of prior data in every minibatch");
-  offline_batch_ratio = ratio;
-  options.integer("offline_pretrain_updates", offline_pretrain_updates, at_least(0),
-                  "updates on the prior data alone before the first environment step");
 }
 
-void OnlineOptions::check(int64_t batch_size, int64_t num_envs) const {
+void CollectOptions::check(int64_t batch_size, int64_t num_envs) const {
   const auto at_least_as_large = [&](const char* what, const char* key, int64_t least) {
     if (buffer_capacity >= least) return;
     throw Error(ErrorKind::config, {"", 0, "buffer_capacity"},
@@ -52,6 +37,17 @@ void OnlineOptions::check(int64_t batch_size, int64_t num_envs) const {
   };
   at_least_as_large("a minibatch", "batch_size", batch_size);
   at_least_as_large("one step of all environments", "num_envs", num_envs);
+}
+
+bool read_data(const std::vector<PhaseSpec>& phases) {
+  return std::any_of(phases.begin(), phases.end(),
+                     [](const PhaseSpec& phase) { return phase.reads_data(); });
+}
+
+const PhaseSpec* collecting_phase(const std::vector<PhaseSpec>& phases) {
+  const auto found = std::find_if(phases.begin(), phases.end(),
+                                  [](const PhaseSpec& phase) { return phase.collects(); });
+  return found == phases.end() ? nullptr : &*found;
 }
 
 }  // namespace rl_training

@@ -1,0 +1,64 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rl_training/util/options.h"
+
+namespace rl_training {
+
+// Hindsight experience replay: keys of the `her` group.
+struct HindsightOptions {
+  enum class Strategy { future, final, episode };
+  bool used = false;
+  Strategy strategy = Strategy::future;
+  int64_t k = 4;  // relabelled rows for each row as it was
+
+  void visit_options(OptionVisitor& options);
+};
+
+// How transitions are collected from an environment, and how many updates follow.
+struct CollectOptions {
+  int64_t buffer_capacity = 1000000;
+  int64_t learning_starts = 5000;
+  int64_t train_frequency = 1;
+  int64_t gradient_updates_per_step = 1;
+  HindsightOptions her = {};
+
+  void visit_options(OptionVisitor& options);
+  // Rules between keys: Error{config} naming the key.
+  void check(int64_t batch_size, int64_t num_envs) const;
+};
+
+// One stretch of training: where its batches come from, what its length is counted in, and which
+// learning rates it uses. A run is a list of these; docs/architecture.md has the whole picture.
+struct PhaseSpec {
+  enum class Source {
+    data,     // the dataset alone; the length is in updates
+    replay,   // what was collected; the length is in environment steps
+    mixture,  // both; the length is in environment steps
+  };
+  // Whose length the learning-rate schedule spans: that of the run or of the phase; or the rate
+  // that the run begins with, unchanged.
+  enum class Schedule { run, phase, constant };
+
+  std::string name;
+  Source source = Source::data;
+  int64_t length = 0;
+  Schedule schedule = Schedule::run;
+
+  // Of phases that collect.
+  CollectOptions collect = {};
+  std::optional<double> data_share = {};  // of a mixture; none: by the number of rows of each
+  int64_t warmup_steps = 0;     // environment steps before the first update, beside learning_starts
+  int64_t min_buffer_size = 0;  // rows that must be there before the first update
+
+  bool reads_data() const { return source != Source::replay; }
+  bool collects() const { return source != Source::data; }
+};
+
+bool read_data(const std::vector<PhaseSpec>& phases);
+// The first phase that collects; null: none does.
+const PhaseSpec* collecting_phase(const std::vector<PhaseSpec>& phases);
+
+}  // namespace rl_training

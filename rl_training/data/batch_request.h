@@ -1,0 +1,87 @@
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace rl_training {
+
+// What a minibatch can hold. `discount` is gamma^n (1 - terminated) of the last of the n steps that
+// a row spans; `reward` is their discounted sum.
+enum class BatchColumn {
+  obs,
+  action,
+  reward,
+  next_obs,
+  terminated,
+  discount,
+  next_action,
+  next_action_valid,
+  return_to_go,
+  timestep,
+  mask,
+};
+inline constexpr size_t kBatchColumns = 11;
+inline constexpr std::array<const char*, kBatchColumns> kBatchColumnNames = {
+    "obs",          "action",   "reward",      "next_obs",
+    "terminated",   "discount", "next_action", "next_action_valid",
+    "return_to_go", "timestep", "mask"};
+
+constexpr const char* column_name(BatchColumn column) {
+  return kBatchColumnNames[static_cast<size_t>(column)];
+}
+
+// What an algorithm asks for. A sampler fills exactly these columns or refuses to be made.
+struct BatchRequest {
+  int64_t rows = 0;
+  std::vector<BatchColumn> columns = {BatchColumn::obs, BatchColumn::action, BatchColumn::reward,
+                                      BatchColumn::next_obs, BatchColumn::discount};
+  double gamma = 0.99;
+  int64_t n_step = 1;         // steps that a transition spans, fewer where its episode ends
+  double return_gamma = 1.0;  // discount inside return_to_go
+  int64_t window = 0;         // above 0: each row is a piece of an episode with this many steps
+
+  bool has(BatchColumn column) const {
+    return std::find(columns.begin(), columns.end(), column) != columns.end();
+  }
+};
+
+// Row-major memory that a sampler fills; a null pointer is a column that was not requested.
+// Observations and actions have the dtype of their space. With windows, each row holds `steps`
+// entries of every column.
+struct BatchView {
+  int64_t rows = 0, steps = 1;
+  int64_t obs_bytes = 0, action_bytes = 0;  // of one entry
+  unsigned char *obs = nullptr, *next_obs = nullptr, *action = nullptr, *next_action = nullptr;
+  float *reward = nullptr, *terminated = nullptr, *discount = nullptr, *next_action_valid = nullptr,
+        *return_to_go = nullptr, *mask = nullptr;
+  int64_t* timestep = nullptr;
+
+  // `count` rows from `first_row` on.
+  BatchView part(int64_t first_row, int64_t count) const;
+};
+
+// The end of up to `n_step` steps from a row on.
+struct StepSpan {
+  int64_t last_row = 0;
+  float reward = 0;    // discounted sum over the steps
+  float discount = 0;  // of the value after the last one
+};
+
+// `Rows` has reward(row), terminated(row) and following(row): the row of the next step of the same
+// episode, or -1.
+template <class Rows>
+StepSpan span_steps(const Rows& rows, int64_t row, const BatchRequest& request) {
+  double sum = rows.reward(row), power = request.gamma;
+  for (int64_t k = 1; k < request.n_step; ++k) {
+    const int64_t next = rows.following(row);
+    if (next < 0) break;
+    row = next;
+    sum += power * rows.reward(row);
+    power *= request.gamma;
+  }
+  const bool ends = rows.terminated(row);
+  return {row, static_cast<float>(sum), ends ? 0.0f : static_cast<float>(power)};
+}
+
+}  // namespace rl_training

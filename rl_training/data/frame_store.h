@@ -1,0 +1,28 @@
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace rl_training {
+
+// Images that several rows of a replay buffer refer to, each stored once. Frames are numbered from
+// 0 in the order in which they came.
+class FrameStore {
+ public:
+  explicit FrameStore(int64_t frame_bytes) : frame_bytes_(frame_bytes) {}
+
+  int64_t add(const unsigned char* frame);
+  const unsigned char* at(int64_t number) const {
+    return frames_[static_cast<size_t>(number - first_)].data();
+  }
+  // Frees every frame before `number`.
+  void drop_before(int64_t number);
+
+  int64_t size() const { return static_cast<int64_t>(frames_.size()); }
+
+ private:
+  int64_t frame_bytes_, first_ = 0;
+  std::deque<std::vector<unsigned char>> frames_;
+};
+
+}  // namespace rl_training

@@ -1,0 +1,75 @@
+#include "rl_training/data/replay_sampler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace rl_training {
+
+void check_replay_columns(const BatchRequest& request) {
+  using enum BatchColumn;
+  check_columns(
+      request,
+      {obs, action, reward, next_obs, terminated, discount, next_action, next_action_valid},
+      "a replay buffer");
+}
+
+ReplaySampler::ReplaySampler(const ReplayBuffer& buffer, const ObsNormalizer& normalizer,
+                             BatchRequest request, Rng rng)
+    : buffer_(buffer), normalizer_(normalizer), request_(std::move(request)), rng_(rng) {
+  check_replay_columns(request_);
+}
+
+void ReplaySampler::sample(const BatchView& batch) {
+  constexpr int64_t kAhead = 8, kCacheLine = 64;
+  indices_.resize(static_cast<size_t>(batch.rows));
+  rng_.fill_below(indices_, static_cast<uint64_t>(buffer_.rows()));
+  const int64_t first = buffer_.first(), bytes = buffer_.record_bytes();
+  for (int64_t i = -kAhead; i < batch.rows; ++i) {
+    if (i + kAhead < batch.rows) {
+      const unsigned char* next = buffer_.record_address(first + indices_[i + kAhead]);
+      for (int64_t k = 0; k < bytes; k += kCacheLine) __builtin_prefetch(next + k);
+    }
+    if (i >= 0) buffer_.gather(first + indices_[i], normalizer_, request_, batch, i);
+  }
+}
+
+int64_t MixtureSampler::first_rows(double ratio, int64_t rows) {
+  const auto wanted = static_cast<int64_t>(std::llround(ratio * static_cast<double>(rows)));
+  if (ratio <= 0 || ratio >= 1 || rows < 2) return wanted;
+  return std::clamp<int64_t>(wanted, 1, rows - 1);
+}
+
+int64_t MixtureSampler::first_rows(int64_t rows) const {
+  if (ratio_) return first_rows(*ratio_, rows);
+  return latest_first_ < 0 ? rows : latest_first_;
+}
+
+bool MixtureSampler::ready() const {
+  if (!ratio_) return rows() > 0;
+  return (*ratio_ <= 0 || first_.ready()) && (*ratio_ >= 1 || second_.ready());
+}
+
+// How many of `rows` draws from all rows fall on the first sampler's.
+int64_t MixtureSampler::draw_first_rows(int64_t rows) {
+  const auto first = static_cast<uint64_t>(first_.rows()),
+             all = static_cast<uint64_t>(this->rows());
+  int64_t count = 0;
+  for (int64_t i = 0; i < rows; ++i) count += rng_.below(all) < first ? 1 : 0;
+  return count;
+}
+
+void MixtureSampler::sample(const BatchView& batch) {
+  const int64_t rows = latest_first_ =
+      ratio_ ? first_rows(batch.rows) : draw_first_rows(batch.rows);
+  if (rows > 0) first_.sample(batch.part(0, rows));
+  if (rows < batch.rows) second_.sample(batch.part(rows, batch.rows - rows));
+}
+
+void MixtureSampler::visit_state(StateVisitor& state) {
+  if (ratio_) return;
+  state.part("rng", rng_);
+  state.scalar("latest_first", latest_first_);
+}
+
+}  // namespace rl_training

@@ -1,0 +1,57 @@
+#pragma once
+#include <optional>
+
+#include "rl_training/data/replay_buffer.h"
+#include "rl_training/data/sampler.h"
+
+namespace rl_training {
+
+// Rows drawn uniformly with replacement from what the buffer holds.
+class ReplaySampler final : public Sampler {
+ public:
+  ReplaySampler(const ReplayBuffer& buffer, const ObsNormalizer& normalizer, BatchRequest request,
+                Rng rng);
+
+  int64_t rows() const override { return buffer_.rows(); }
+  void sample(const BatchView& batch) override;
+  void visit_state(StateVisitor& state) override { state.part("rng", rng_); }
+
+ private:
+  const ReplayBuffer& buffer_;
+  const ObsNormalizer& normalizer_;
+  BatchRequest request_;
+  Rng rng_;
+  std::vector<int64_t> indices_;
+};
+
+// Error{config} naming the column where a replay buffer cannot fill such batches.
+void check_replay_columns(const BatchRequest& request);
+
+// Each minibatch holds round(ratio * rows) rows of the first sampler, then rows of the second; with
+// a ratio strictly between 0 and 1 at least one of each. Without a ratio every row of the two is as
+// likely as any other, as if they lay in one buffer.
+class MixtureSampler final : public Sampler {
+ public:
+  MixtureSampler(Sampler& first, Sampler& second, std::optional<double> ratio, Rng rng)
+      : first_(first), second_(second), ratio_(ratio), rng_(rng) {}
+
+  static int64_t first_rows(double ratio, int64_t rows);
+  // Rows of the first sampler in a minibatch of `rows` rows; without a ratio, in the latest one.
+  int64_t first_rows(int64_t rows) const;
+  int64_t rows() const override { return first_.rows() + second_.rows(); }
+  bool ready() const override;
+  void sample(const BatchView& batch) override;
+  // The owner of the two samplers visits those.
+  void visit_state(StateVisitor& state) override;
+
+ private:
+  int64_t draw_first_rows(int64_t rows);
+
+  Sampler& first_;
+  Sampler& second_;
+  std::optional<double> ratio_;
+  Rng rng_;                    // used without a ratio only
+  int64_t latest_first_ = -1;  // no minibatch yet
+};
+
+}  // namespace rl_training

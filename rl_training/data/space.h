@@ -1,0 +1,60 @@
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rl_training/util/json.h"
+#include "rl_training/util/state.h"
+
+namespace rl_training {
+
+// What one observation or one action is: a box of float32 values, one of `categories` choices
+// (int64), or an image (uint8). Environments, datasets, replay buffers, algorithms and checkpoints
+// all describe themselves in spaces.
+//
+// Inside the library box actions are scaled to [-1, 1] in each dimension; only `to_unit` and
+// `from_unit` change units. Centre and half width are used so that symmetric bounds scale without
+// rounding.
+struct Space {
+  DType dtype = DType::f32;
+  std::vector<int64_t> shape;     // {17}; {channels, height, width}; empty for a choice
+  std::vector<double> low, high;  // one bound for each element; empty: unbounded
+  int64_t categories = 0;         // above 0: values 0 .. categories - 1
+
+  static Space box(std::vector<double> low, std::vector<double> high);
+  static Space unbounded(int64_t size) { return {DType::f32, {size}, {}, {}, 0}; }
+  static Space unit_box(int64_t size);  // [-1, 1] in each dimension
+  static Space discrete(int64_t categories) { return {DType::i64, {}, {}, {}, categories}; }
+  static Space image(int64_t channels, int64_t height, int64_t width) {
+    return {DType::u8, {channels, height, width}, {}, {}, 0};
+  }
+
+  bool is_discrete() const { return categories > 0; }
+  bool is_image() const { return dtype == DType::u8; }
+  int64_t size() const;  // elements of one value
+  int64_t bytes() const { return size() * dtype_size(dtype); }
+  std::string text() const;  // "17 values", "2 choices", "uint8 image [3, 84, 84]"
+
+  float to_unit(int64_t dim, double value) const {
+    const double half = half_width(dim);
+    return half > 0 ? static_cast<float>((value - center(dim)) / half) : 0.0f;
+  }
+  double from_unit(int64_t dim, double value) const {
+    const double scaled = center(dim) + half_width(dim) * value;
+    // Rounding must not carry the ends of [-1, 1] past the bounds.
+    return value >= -1 && value <= 1 ? std::clamp(scaled, low[dim], high[dim]) : scaled;
+  }
+
+  bool operator==(const Space&) const = default;
+
+ private:
+  double center(int64_t dim) const { return (low[dim] + high[dim]) / 2; }
+  double half_width(int64_t dim) const { return (high[dim] - low[dim]) / 2; }
+};
+
+Json space_to_json(const Space& space);
+// A description that no space has: Error{checkpoint} with `key`.
+Space space_from_json(const Json& json, const std::string& key);
+
+}  // namespace rl_training

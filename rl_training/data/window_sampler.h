@@ -1,0 +1,43 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "rl_training/data/sampler.h"
+
+namespace rl_training {
+
+// Pieces of episodes, `request.window` steps each, for sequence models. Each begins at a row drawn
+// uniformly and never runs past the end of its episode: the steps that are missing there are zero
+// and have mask 0. `timestep` counts from the start of the episode.
+class WindowSampler final : public Sampler {
+ public:
+  WindowSampler(std::shared_ptr<const TransitionDataset> dataset, ObsNormalizer normalizer,
+                BatchRequest request, Rng rng);
+
+  int64_t rows() const override { return dataset_->rows(); }
+  void sample(const BatchView& batch) override;
+  void visit_state(StateVisitor& state) override { state.part("rng", rng_); }
+
+ private:
+  std::shared_ptr<const TransitionDataset> dataset_;
+  ObsNormalizer normalizer_;
+  Rng rng_;
+  std::vector<int64_t> first_rows_;
+};
+
+// The same as plain arrays of a dataset of vectors.
+struct TrajectoryWindows {
+  int64_t count = 0, length = 0, obs_dim = 0, action_dim = 0;
+  std::vector<int64_t> first_rows;                              // [count], rows of the dataset
+  std::vector<float> obs;                                       // [count, length, obs_dim]
+  std::vector<float> actions;                                   // [count, length, action_dim]
+  std::vector<float> rewards, returns_to_go, terminated, mask;  // [count, length]
+  std::vector<int64_t> timesteps;                               // [count, length], in the episode
+};
+
+// `length` and `count` below 1, an empty dataset or one without float vectors: Error{data}.
+TrajectoryWindows sample_trajectory_windows(const TransitionDataset& dataset, int64_t length,
+                                            int64_t count, Rng& rng);
+
+}  // namespace rl_training

@@ -1,0 +1,32 @@
+#pragma once
+#include <vector>
+
+#include "rl_training/data/replay_buffer.h"
+#include "rl_training/experiment/checkpoint_store.h"
+
+namespace rl_training {
+
+// The rows of a replay buffer as files of checkpoints. Rows never change, so each checkpoint adds
+// one file with the rows since the one before and links the others.
+class ReplayFiles {
+ public:
+  ReplayFiles(ReplayBuffer& buffer, FileSystem& files) : buffer_(buffer), files_(files) {}
+
+  // Puts the rows of a checkpoint into the buffer.
+  void load(const Checkpoint& checkpoint);
+  // Files for the next checkpoint; `saved_in` follows once it is in that directory.
+  std::vector<CheckpointFile> checkpoint_files();
+  void saved_in(const std::string& directory);
+
+ private:
+  struct Segment {
+    int64_t first = 0, rows = 0;
+    CheckpointFile file;
+  };
+
+  ReplayBuffer& buffer_;
+  FileSystem& files_;
+  std::vector<Segment> segments_, pending_;
+};
+
+}  // namespace rl_training

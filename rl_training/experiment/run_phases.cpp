@@ -1,0 +1,124 @@
+#include "rl_training/experiment/run_phases.h"
+
+#include <algorithm>
+
+#include "rl_training/data/window_sampler.h"
+#include "rl_training/envs/registry.h"
+#include "rl_training/runtime/hindsight.h"
+
+namespace rl_training {
+namespace {
+
+std::unique_ptr<Sampler> dataset_sampler(const TrainConfig& config, const RunData& data,
+                                         const ObsNormalizer& normalizer) {
+  const auto request = config.algorithm->request();
+  const Rng rng(static_cast<uint64_t>(config.seed), "data");
+  if (request.window > 0) {
+    return std::make_unique<WindowSampler>(data.rows, normalizer, request, rng);
+  }
+  return std::make_unique<UniformSampler>(data.rows, normalizer, request, rng);
+}
+
+void warn_without_updates(const PhaseSpec& phase,
+                          const std::function<void(const std::string&)>& warn) {
+  if (planned_updates(phase) > 0) return;
+  const UpdateRhythm rhythm(phase);
+  warn("warning: nothing will be learnt from " + std::to_string(phase.length) +
+       " environment steps: updates begin after " +
+       std::to_string(std::max(rhythm.first_update_step, rhythm.min_rows)) +
+       " of them (learning_starts, warmup_steps, min_buffer_size), every " +
+       std::to_string(rhythm.train_frequency) + " (train_frequency)");
+}
+
+}  // namespace
+
+RunPhases::Replay::Replay(const TrainConfig& config, const PhaseSpec& phase, TrainedPolicy& policy,
+                          Sampler* dataset, const RewardTransform& reward, FileSystem& file_system)
+    : buffer(phase.collect.buffer_capacity, policy.env().observation, policy.env().action,
+             config.num_envs),
+      files(buffer, file_system) {
+  const auto seed = static_cast<uint64_t>(config.seed);
+  const auto request = config.algorithm->request();
+  if (phase.collect.her.used) {
+    goal_env = make_environment(config.env_id, config.env);
+    sampler = std::make_unique<HindsightSampler>(buffer, policy.normalizer(), request,
+                                                 *goal_env->goal_task(), reward, phase.collect.her,
+                                                 Rng(seed, "replay"));
+  } else {
+    sampler =
+        std::make_unique<ReplaySampler>(buffer, policy.normalizer(), request, Rng(seed, "replay"));
+  }
+  if (phase.reads_data()) {
+    mixture = std::make_unique<MixtureSampler>(*dataset, *sampler, phase.data_share,
+                                               Rng(seed, "mixture"));
+  }
+  collector = std::make_unique<Collector>(
+      VectorEnv(config.env_id, config.num_envs, seed, "env", &policy.pool(), config.env), buffer,
+      policy.algorithm(), policy.normalizer(),
+      Collector::Options{.learning_starts = phase.collect.learning_starts, .reward = reward},
+      Rng(seed, "explore"));
+}
+
+void RunPhases::Replay::visit_state(StateVisitor& state) {
+  state.part("buffer", buffer);
+  state.part("sampler", *sampler);
+  if (mixture != nullptr) state.part("mixture", *mixture);
+  state.part("collector", *collector);
+}
+
+RunPhases::RunPhases(TrainedPolicy& policy, const RunData& data, FileSystem& files,
+                     const std::function<void(const std::string&)>& warn) {
+  const auto& config = policy.config();
+  if (data.rows != nullptr) dataset_ = dataset_sampler(config, data, policy.normalizer());
+  for (const auto& spec : config.phases()) {
+    if (!spec.collects()) {
+      phases_.push_back(std::make_unique<DataPhase>(spec, *dataset_));
+      continue;
+    }
+    warn_without_updates(spec, warn);
+    replay_ = std::make_unique<Replay>(config, spec, policy, dataset_.get(),
+                                       collected_reward(config, data, warn), files);
+    phases_.push_back(std::make_unique<OnlinePhase>(spec, *replay_->collector, replay_->source(),
+                                                    replay_->mixture.get()));
+  }
+}
+
+std::vector<Phase*> RunPhases::phases() const {
+  std::vector<Phase*> phases;
+  for (const auto& phase : phases_) phases.push_back(phase.get());
+  return phases;
+}
+
+// A checkpoint from before a further phase was added has no state of it: that phase begins with an
+// empty buffer and fresh environments.
+void RunPhases::visit_state(StateVisitor& state) {
+  if (dataset_ != nullptr) state.part("sampler", *dataset_);
+  auto saved = static_cast<int64_t>(phases_.size());
+  state.scalar("phases", saved);
+  bool collects = replay_ != nullptr;
+  state.scalar("collects", collects);
+  if (saved < 1 || saved > static_cast<int64_t>(phases_.size()) ||
+      (collects && replay_ == nullptr)) {
+    throw Error(ErrorKind::checkpoint, {"", 0, "phases"},
+                "more phases than the config has (expected 1 to " + std::to_string(phases_.size()) +
+                    ", got " + std::to_string(saved) + ")");
+  }
+  for (int64_t i = 0; i < saved; ++i) {
+    state.part("phase" + std::to_string(i), *phases_[static_cast<size_t>(i)]);
+  }
+  if (collects) state.part("online", *replay_);
+}
+
+void RunPhases::load_rows(const Checkpoint& checkpoint) {
+  if (replay_ != nullptr && !checkpoint.files.empty()) replay_->files.load(checkpoint);
+}
+
+std::vector<CheckpointFile> RunPhases::checkpoint_files() {
+  return replay_ == nullptr ? std::vector<CheckpointFile>() : replay_->files.checkpoint_files();
+}
+
+void RunPhases::saved_in(const std::string& directory) {
+  if (replay_ != nullptr) replay_->files.saved_in(directory);
+}
+
+}  // namespace rl_training

@@ -1,0 +1,28 @@
+#include "rl_training/models/network.h"
+
+#include <algorithm>
+
+#include "rl_training/models/kernels.h"
+
+namespace rl_training {
+
+void Network::polyak_from(const Network& other, double tau) {
+  constexpr int64_t kChunk = 32768;
+  const int64_t count = parameters_.numel();
+  float* target = parameters_.data_ptr<float>();
+  const float* source = other.parameters_.data_ptr<float>();
+  run_tasks(pool_, (count + kChunk - 1) / kChunk, [&](int64_t task) {
+    const int64_t first = task * kChunk;
+    kernels().polyak(target + first, source + first, std::min(kChunk, count - first),
+                     static_cast<float>(tau));
+  });
+  parameters_.unsafeGetTensorImpl()->bump_version();
+}
+
+void visit_tensor(StateVisitor& state, const std::string& name, torch::Tensor& tensor) {
+  TORCH_CHECK(tensor.is_contiguous() && tensor.scalar_type() == torch::kFloat,
+              "state tensors are contiguous float32: ", name);
+  state.array(name, DType::f32, tensor.sizes(), tensor.data_ptr<float>());
+}
+
+}  // namespace rl_training

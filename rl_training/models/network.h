@@ -1,0 +1,77 @@
+#pragma once
+#include <torch/types.h>
+
+#include <memory>
+#include <string>
+
+#include "rl_training/models/compute.h"
+#include "rl_training/util/state.h"
+
+namespace rl_training {
+
+// Whether a backward pass reaches the network's own parameters, or only its inputs (an actor loss
+// looks through the critics without changing them).
+enum class Use { train, frozen };
+
+// Whether a pass uses statistics of its batch and draws dropout masks (train), or what was learnt
+// about them (eval). Networks without either do not care.
+enum class Mode { train, eval };
+
+// A function with learnable parameters, all of them in one flat tensor: one leaf to optimise, to
+// average over targets, to exchange between processes.
+class Network {
+ public:
+  virtual ~Network() = default;
+
+  // A leaf whose grad() is set by a backward pass through `Use::train`.
+  const torch::Tensor& parameters() const { return parameters_; }
+  // this += tau * (other - this). Statistics that are not parameters stay as they are.
+  void polyak_from(const Network& other, double tau);
+  virtual void visit_state(StateVisitor& state) = 0;
+
+ protected:
+  // `parameters` become a leaf.
+  Network(torch::Tensor parameters, const Compute& compute)
+      : parameters_(parameters.set_requires_grad(true)), pool_(compute.pool) {}
+  // An independent copy.
+  Network(const Network& other)
+      : parameters_(other.parameters_.detach().clone().set_requires_grad(true)),
+        pool_(other.pool_) {}
+  Network& operator=(const Network&) = delete;
+
+  torch::Tensor parameters_;
+  ThreadPool* pool_;
+};
+
+// How a feed-forward network is passed through.
+struct Pass {
+  Use use = Use::train;
+  Mode mode = Mode::eval;
+  int64_t members = 0;            // above 0: only the first members of an ensemble
+  torch::IntArrayRef shape = {};  // of the result, where it is not [members, rows, outputs]
+  // Gradients of this pass can be differentiated again (EDAC, TRPO). Slower: the pass is made of
+  // torch operators.
+  bool twice_differentiable = false;
+};
+
+// A network from vectors to vectors, or an ensemble of equal ones: the trunk of actors, critics and
+// values.
+class FeedForward : public Network {
+ public:
+  using Network::Network;
+
+  virtual std::unique_ptr<FeedForward> clone() const = 0;
+  virtual int64_t outputs() const = 0;
+  virtual int64_t members() const = 0;
+  // [rows, inputs] -> [members, rows, outputs]. With `side` the input is (x, side) side by side.
+  virtual torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& side,
+                                const Pass& pass) const = 0;
+  // One member alone, without gradients: [rows, outputs].
+  virtual torch::Tensor forward_member(int64_t member, const torch::Tensor& x,
+                                       const torch::Tensor& side) const = 0;
+};
+
+// A contiguous float32 tensor as a named part of the state.
+void visit_tensor(StateVisitor& state, const std::string& name, torch::Tensor& tensor);
+
+}  // namespace rl_training

@@ -1,0 +1,87 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rl_training/util/json.h"
+
+namespace rl_training {
+
+// Metrics of the loop itself. As with losses, each lives in one place: its field and its line in
+// `metrics`, from which rows, the columns of metrics.csv and the documentation are made.
+
+struct ProgressMetrics {
+  int64_t global_step = 0, update_count = 0, epoch = 0;
+  double learning_rate = 0, lr_scale = 0;
+  int64_t dataset_size = 0;
+
+  template <class Visit>
+  void metrics(Visit&& visit) const {
+    visit("global_step", global_step);
+    visit("update_count", update_count);
+    visit("epoch", epoch);
+    visit("learning_rate", learning_rate);
+    visit("lr_scale", lr_scale);
+    visit("dataset_size", dataset_size);
+  }
+};
+
+struct EvaluationMetrics {
+  double eval_return_mean = 0, eval_return_std = 0, eval_length_mean = 0;
+  std::optional<double> normalized_score;   // where the task has reference scores
+  std::optional<double> eval_success_rate;  // of tasks with goals
+
+  template <class Visit>
+  void metrics(Visit&& visit) const {
+    visit("eval_return_mean", eval_return_mean);
+    visit("eval_return_std", eval_return_std);
+    visit("eval_length_mean", eval_length_mean);
+    visit("normalized_score", normalized_score);
+    visit("eval_success_rate", eval_success_rate);
+  }
+};
+
+struct CollectMetrics {
+  int64_t buffer_size = 0, episodes = 0;
+  Json train_return_mean;  // null where no episode ended since the last row
+
+  template <class Visit>
+  void metrics(Visit&& visit) const {
+    visit("buffer_size", buffer_size);
+    visit("episodes", episodes);
+    visit("train_return_mean", train_return_mean);
+  }
+};
+
+struct MixtureMetrics {
+  int64_t pretrain_updates_done = 0, offline_batch_size = 0, online_batch_size = 0;
+
+  template <class Visit>
+  void metrics(Visit&& visit) const {
+    visit("pretrain_updates_done", pretrain_updates_done);
+    visit("offline_batch_size", offline_batch_size);
+    visit("online_batch_size", online_batch_size);
+  }
+};
+
+// Writes the fields into a row; optional ones that are empty are left out.
+template <class Fields>
+void add_to_row(Json& row, const Fields& fields) {
+  fields.metrics([&](const char* name, const auto& value) {
+    using Value = std::decay_t<decltype(value)>;
+    if constexpr (std::is_same_v<Value, std::optional<double>>) {
+      if (value) row[name] = json_number(*value);
+    } else if constexpr (std::is_same_v<Value, double>) {
+      row[name] = json_number(value);
+    } else {
+      row[name] = value;
+    }
+  });
+}
+
+template <class Fields>
+void append_names(std::vector<std::string>& names) {
+  Fields{}.metrics([&](const char* name, const auto&) { names.emplace_back(name); });
+}
+
+}  // namespace rl_training

@@ -1,0 +1,16 @@
+#pragma once
+#include <cstdint>
+
+namespace rl_training {
+
+void copy_long_entry(const void* from, int64_t bytes, void* to);
+
+// Copies one observation or action, a multiple of four bytes or an image. Most vectors are too
+// short for a copy call to pay off.
+inline void copy_entry(const unsigned char* from, int64_t bytes, unsigned char* to) {
+  constexpr int64_t kShort = 32;
+  if (bytes > kShort || bytes % 4 != 0) return copy_long_entry(from, bytes, to);
+  for (int64_t i = 0; i < bytes; i += 4) __builtin_memcpy(to + i, from + i, 4);
+}
+
+}  // namespace rl_training
