@@ -5,6 +5,7 @@
 #include "rl_training/algorithms/bcq.h"
 #include "rl_training/algorithms/bear.h"
 #include "rl_training/algorithms/cql.h"
+#include "rl_training/algorithms/crossq.h"
 #include "rl_training/algorithms/crr.h"
 #include "rl_training/algorithms/ddpg.h"
 #include "rl_training/algorithms/iql.h"
@@ -29,7 +30,7 @@ std::vector<AlgorithmInfo>& algorithm_table() {
       // from data and the environment
       rlpd_info(),
       // from the environment
-      sac_info(), td3_info(), ddpg_info(), redq_info(), tqc_info()};
+      sac_info(), td3_info(), ddpg_info(), redq_info(), tqc_info(), crossq_info()};
   return table;
 }
 

@@ -8,6 +8,10 @@ namespace rl_training {
 
 void SoftOptions::visit_options(OptionVisitor& options) {
   AlgorithmOptions::visit_options(options);
+  visit_soft_options(options);
+}
+
+void SoftOptions::visit_soft_options(OptionVisitor& options) {
   options.text("alpha", alpha, "entropy temperature: auto, auto:<first value> or a fixed number");
   options.number("target_entropy", target_entropy, any_number(),
                  "entropy that an automatic temperature aims at; default from the action size");

@@ -4,6 +4,7 @@
 #include "rl_training/algorithms/bcq.h"
 #include "rl_training/algorithms/bear.h"
 #include "rl_training/algorithms/cql.h"
+#include "rl_training/algorithms/crossq.h"
 #include "rl_training/algorithms/crr.h"
 #include "rl_training/algorithms/ddpg.h"
 #include "rl_training/algorithms/iql.h"
@@ -56,6 +57,7 @@ using TD3 = AgentOf<Td3Options>;
 using DDPG = AgentOf<DdpgOptions>;
 using REDQ = AgentOf<RedqOptions>;
 using TQC = AgentOf<TqcOptions>;
+using CrossQ = AgentOf<CrossqOptions>;
 using RLPD = AgentOf<RlpdOptions>;
 using BCQ = AgentOf<BcqOptions>;
 using BEAR = AgentOf<BearOptions>;
