@@ -8,6 +8,7 @@
 #include "rl_training/algorithms/crossq.h"
 #include "rl_training/algorithms/crr.h"
 #include "rl_training/algorithms/ddpg.h"
+#include "rl_training/algorithms/decision_transformer.h"
 #include "rl_training/algorithms/iql.h"
 #include "rl_training/algorithms/rebrac.h"
 #include "rl_training/algorithms/redq.h"
@@ -26,7 +27,7 @@ std::vector<AlgorithmInfo>& algorithm_table() {
   static std::vector<AlgorithmInfo> table = {
       // from data
       td3_bc_info(), rebrac_info(), crr_info(), bcq_info(), bear_info(), bc_info(), awac_info(),
-      iql_info(), cql_info(),
+      iql_info(), cql_info(), decision_transformer_info(),
       // from data and the environment
       rlpd_info(),
       // from the environment

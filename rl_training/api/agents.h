@@ -7,6 +7,7 @@
 #include "rl_training/algorithms/crossq.h"
 #include "rl_training/algorithms/crr.h"
 #include "rl_training/algorithms/ddpg.h"
+#include "rl_training/algorithms/decision_transformer.h"
 #include "rl_training/algorithms/iql.h"
 #include "rl_training/algorithms/rebrac.h"
 #include "rl_training/algorithms/redq.h"
@@ -67,5 +68,6 @@ using IQL = AgentOf<IqlOptions>;
 using AWAC = AgentOf<AwacOptions>;
 using CRR = AgentOf<CrrOptions>;
 using BC = AgentOf<BcOptions>;
+using DT = AgentOf<DecisionTransformerOptions>;
 
 }  // namespace rl_training

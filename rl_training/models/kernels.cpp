@@ -153,8 +153,11 @@ constexpr float kTinyMoment = 1e-30f;
 void adam(float* p, float* m, float* v, const float* g, int64_t count, const AdamStep& step) {
   const float beta1 = step.beta1, beta2 = step.beta2;
   const float rest1 = 1.0f - beta1, rest2 = 1.0f - beta2;
+  if (step.keep != 1.0f) {
+    for (int64_t i = 0; i < count; ++i) p[i] *= step.keep;
+  }
   for (int64_t i = 0; i < count; ++i) {
-    const float grad = g[i] + step.weight_decay * p[i];
+    const float grad = g[i];
     const float first = beta1 * m[i] + rest1 * grad;
     const float second = beta2 * v[i] + rest2 * grad * grad;
     const float size = first < 0.0f ? -first : first;
