@@ -8,12 +8,15 @@ class App;
 
 namespace rl_training {
 
+class SignalThread;
+
 // One call of the program. The subcommand that was named leaves its work in `run`, and main() does
 // it once everything is parsed.
 struct Invocation {
   std::string program;       // as typed: what printed commands begin with
   std::string command_line;  // as typed, for metadata.json
   bool json = false;
+  SignalThread* signals = nullptr;
   std::function<int()> run;  // returns the exit code
 };
 

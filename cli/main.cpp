@@ -5,6 +5,7 @@
 #include "build_info.h"
 #include "cli/arguments.h"
 #include "cli/output.h"
+#include "cli/signal_thread.h"
 
 namespace rl_training {
 namespace {
@@ -44,7 +45,9 @@ int parse_and_run(CLI::App& app, Invocation& call, int argc, char** argv) {
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 int run_program(int argc, char** argv) {
+  SignalThread signals;
   Invocation call;
+  call.signals = &signals;
   call.program = argc > 0 ? argv[0] : "rl_training";
   for (int i = 0; i < argc; ++i) {
     call.command_line += (i > 0 ? " " : "") + shell_word(argv[i]);

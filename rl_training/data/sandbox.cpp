@@ -61,6 +61,12 @@ void confine(int output, const SandboxLimits& limits, int64_t mapped_bytes) {
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGSYS}) {
     ::signal(signal, SIG_DFL);
   }
+  // The parent decides what these mean, also when they are sent to the whole process group, and its
+  // end is the child's. The mask is that of a new process again.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) ::signal(signal, SIG_IGN);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
   // Then a write past the limit fails instead of killing.
   ::signal(SIGXFSZ, SIG_IGN);
   close_descriptors(output);

@@ -123,10 +123,10 @@ void Run::visit_state(StateVisitor& state) {
   state.part("metric_log", metric_log_);
 }
 
-RunResult Run::train(const Callbacks& callbacks) {
+RunResult Run::train(const Callbacks& callbacks, StopRequests* requests) {
   timed_at_ = seconds_now();
   RunResult result;
-  result.summary = trainer_->run(*this, callbacks);
+  result.summary = trainer_->run(*this, callbacks, requests);
   // The last save has no next interval: it must succeed now, or the run has failed.
   if (failed_saves_ > 0) save_checkpoint_of(trainer_->position(), /*best=*/false);
   result.run_dir = directory_.path();

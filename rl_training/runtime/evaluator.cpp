@@ -32,7 +32,7 @@ Evaluator::Evaluator(std::string env_id, int64_t episodes, uint64_t seed, Thread
       options_(std::move(options)) {}
 
 EvaluationResult Evaluator::run(Algorithm& algorithm, const ObsNormalizer& normalizer,
-                                bool (*stop)()) const {
+                                const StopRequests* requests) const {
   VectorEnv envs(env_id_, episodes_, seed_, "eval", pool_, options_);
   const int64_t obs_dim = envs.spec().obs_dim;
   const GoalTask* goals = envs.goal_task();
@@ -44,7 +44,7 @@ EvaluationResult Evaluator::run(Algorithm& algorithm, const ObsNormalizer& norma
   int64_t left = episodes_, reached = 0;
   envs.reset();
   while (left > 0) {
-    if (stop != nullptr && stop()) {
+    if (requests != nullptr && requests->stop() != 0) {
       result.cut_short = true;
       return result;
     }
