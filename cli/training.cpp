@@ -18,8 +18,8 @@ Json metrics_before(const std::string& run_dir) {
   std::ifstream file(run_dir + "/metrics.jsonl");
   std::string line;
   std::getline(file, line);
-  auto row = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  const bool before = row.is_object() && row.value("update_count", int64_t{-1}) == 0;
+  auto row = parse_untrusted_json(line);
+  const bool before = row.is_object() && row.contains("update_count") && row["update_count"] == 0;
   return before ? row : Json::object();
 }
 

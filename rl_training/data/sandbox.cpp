@@ -16,6 +16,7 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -166,6 +167,13 @@ SandboxLimits SandboxLimits::for_writing(int64_t bytes) {
   limits.output_bytes = 2 * bytes + 16 * kMiB;
   limits.cpu_seconds = 60 + bytes / kMiB;
   return limits;
+}
+
+Json facts_of_reader(const std::string& text, const std::string& file) {
+  Json facts = parse_untrusted_json(text, {64, std::numeric_limits<int64_t>::max()});
+  if (!facts.is_discarded()) return facts;
+  throw Error(ErrorKind::data, {file, 0, ""},
+              "damaged or hostile file (its reader answers no facts)");
 }
 
 void forbid_opening_files() {

@@ -185,7 +185,7 @@ void Run::write_metadata(int64_t from_update) {
   const auto path = directory_.file("metadata.json");
   Json metadata = Json::object();
   if (files.exists(path)) {
-    metadata = Json::parse(files.read_file(path), nullptr, /*allow_exceptions=*/false);
+    metadata = parse_untrusted_json(files.read_file(path));
     if (!metadata.is_object()) metadata = Json::object();
   }
   metadata["algo"] = config().algo;
@@ -197,6 +197,7 @@ void Run::write_metadata(int64_t from_update) {
                          {"episodes", dataset_facts_.episodes},
                          {"return_mean", json_number(dataset_facts_.mean_return)},
                          {"fingerprint", dataset_facts_.fingerprint}};
+  if (!metadata["sessions"].is_array()) metadata["sessions"] = Json::array();
   metadata["sessions"].push_back({{"started", utc_now()},
                                   {"from_update", from_update},
                                   {"command", context_.command},
