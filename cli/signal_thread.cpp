@@ -15,15 +15,6 @@ sigset_t taken_signals() {
   return set;
 }
 
-void block_taken_signals() {
-  const sigset_t set = taken_signals();
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
-}
-
-// Runs before the constructors of all shared libraries: OpenBLAS starts its threads in one, and
-// they would keep the signals unblocked.
-[[gnu::section(".preinit_array"), gnu::used]] void (*const block_at_start)() = block_taken_signals;
-
 // As if this program knew nothing of signals.
 void die_by_default(int signal) {
   struct sigaction present {};
@@ -37,6 +28,11 @@ void die_by_default(int signal) {
 }
 
 }  // namespace
+
+void block_taken_signals() {
+  const sigset_t set = taken_signals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
 
 SignalThread::SignalThread() : thread_([this] { take_signals(); }) {}
 

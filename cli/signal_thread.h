@@ -6,6 +6,9 @@
 
 namespace rl_training {
 
+// For the beginning of the process, before there are threads (process_start.cpp).
+void block_taken_signals();
+
 // The one thread of the program that takes SIGINT, SIGTERM, SIGHUP and SIGUSR1. All others have
 // them blocked from the beginning of the process, those included that shared libraries start before
 // main(), so that no signal interrupts a computation.
