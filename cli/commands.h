@@ -31,6 +31,7 @@ void add_envs(CLI::App& program, Invocation& call);
 void add_config(CLI::App& program, Invocation& call);
 void add_env(CLI::App& program, Invocation& call);
 void add_dataset(CLI::App& program, Invocation& call);
+void add_verify_resume(CLI::App& program, Invocation& call);
 void add_doctor(CLI::App& program, Invocation& call);
 void add_render(CLI::App& program, Invocation& call);
 void add_bench(CLI::App& program, Invocation& call);
