@@ -6,10 +6,13 @@
 #include <cctype>
 #include <cstdio>
 
+#include "rl_training/util/text.h"
+
 namespace rl_training {
 
 void print(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  const auto shown = printable(text, /*keep_newlines=*/true);
+  std::fwrite(shown.data(), 1, shown.size(), stdout);
   std::fflush(stdout);
 }
 
@@ -17,7 +20,7 @@ void print_json(const Json& value) {
   print(value.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n");
 }
 
-void print_note(const std::string& line) { fmt::print(stderr, "{}\n", line); }
+void print_note(const std::string& line) { fmt::print(stderr, "{}\n", printable(line)); }
 
 void print_error(const Error& error, bool json) {
   print_note(fmt::format("error: {}", error.what()));
@@ -37,6 +40,9 @@ bool stdout_is_good() { return std::fflush(stdout) == 0 && std::ferror(stdout) =
 std::string text_table(const std::vector<std::vector<std::string>>& rows,
                        const std::vector<std::string>& header) {
   auto all = rows;
+  for (auto& row : all) {
+    for (auto& cell : row) cell = printable(cell);
+  }
   if (!header.empty()) {
     std::vector<std::string> rule;
     for (const auto& name : header) rule.emplace_back(name.size(), '-');

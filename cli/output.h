@@ -7,7 +7,7 @@
 
 namespace rl_training {
 
-// Results go to stdout, everything else to stderr.
+// Results go to stdout, everything else to stderr; both as printable() has them.
 void print(const std::string& text);
 void print_json(const Json& value);  // on one line
 void print_note(const std::string& line);

@@ -28,7 +28,7 @@ struct PredictArguments {
 }
 
 std::vector<double> read_obs(const std::string& text, const EnvSpec& env, const ErrorPlace& place) {
-  const auto json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const auto json = parse_untrusted_json(text);
   if (!json.is_array()) {
     fail(place, "not a JSON array of numbers (expected " + std::to_string(env.observation.size()) +
                     " numbers such as [0.1, -0.2], got " + shortened(text, 60) + ")");
@@ -64,7 +64,8 @@ void answer_lines(TrainedPolicy& policy, std::istream& input, const std::string&
   for (int number = 1; input.getline(line.data(), kLongestLine) || input.gcount() > 0; ++number) {
     const ErrorPlace place{name, number, ""};
     if (input.fail() && !input.eof()) fail(place, "line too long (expected less than 1 MiB)");
-    const std::string text = line.data();
+    const auto length = input.gcount() - (input.eof() ? 0 : 1);  // without the end of the line
+    const std::string text(line.data(), static_cast<size_t>(length));
     if (text.find_first_not_of(" \t\r") != std::string::npos) answer(policy, text, place);
   }
   if (input.bad()) throw Error(ErrorKind::io, {name, 0, ""}, "cannot read");

@@ -5,6 +5,7 @@
 #include "build_info.h"
 #include "cli/arguments.h"
 #include "cli/output.h"
+#include "cli/signal_thread.h"
 #include "rl_training/runtime/session.h"
 
 namespace rl_training {
@@ -12,8 +13,8 @@ namespace {
 
 using AddCommand = void (*)(CLI::App&, Invocation&);
 constexpr AddCommand kCommands[] = {
-    add_train,  add_resume, add_evaluate, add_predict, add_report, add_algorithms, add_envs,
-    add_config, add_env,    add_dataset,  add_render,  add_doctor, add_bench,
+    add_train,  add_resume, add_evaluate, add_predict, add_report,        add_algorithms, add_envs,
+    add_config, add_env,    add_dataset,  add_render,  add_verify_resume, add_doctor,     add_bench,
 };
 
 void describe(CLI::App& app, Invocation& call) {
@@ -47,7 +48,9 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 }  // namespace
 
 int run_program(int argc, char** argv) {
+  SignalThread signals;
   Invocation call;
+  call.signals = &signals;
   call.program = argc > 0 ? argv[0] : "rl_training";
   for (int i = 0; i < argc; ++i) {
     call.command_line += (i > 0 ? " " : "") + shell_word(argv[i]);

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "rl_training/util/text.h"
+
 namespace rl_training {
 namespace {
 
@@ -56,7 +58,7 @@ Callbacks ProgressBar::callbacks() {
 
 void ProgressBar::note(const std::string& line) {
   erase();
-  write_stderr(line + "\n");
+  write_stderr(printable(line) + "\n");
 }
 
 void ProgressBar::on_update(const TrainProgress& progress) {

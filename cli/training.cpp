@@ -7,8 +7,8 @@
 
 #include "cli/output.h"
 #include "cli/progress_bar.h"
+#include "cli/signal_thread.h"
 #include "rl_training/envs/registry.h"
-#include "rl_training/runtime/stop_signal.h"
 
 namespace rl_training {
 namespace {
@@ -18,8 +18,8 @@ Json metrics_before(const std::string& run_dir) {
   std::ifstream file(run_dir + "/metrics.jsonl");
   std::string line;
   std::getline(file, line);
-  auto row = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  const bool before = row.is_object() && row.value("update_count", int64_t{-1}) == 0;
+  auto row = parse_untrusted_json(line);
+  const bool before = row.is_object() && row.contains("update_count") && row["update_count"] == 0;
   return before ? row : Json::object();
 }
 
@@ -102,6 +102,7 @@ std::string summary_text(const Json& report) {
 }  // namespace
 
 Json train_and_print(const Invocation& call, bool quiet, const MakeRun& make) {
+  auto& requests = call.signals->begin_training();
   ProgressBar bar(quiet);
   RunContext context;
   context.command = call.command_line;
@@ -110,18 +111,21 @@ Json train_and_print(const Invocation& call, bool quiet, const MakeRun& make) {
   if (!quiet) bar.note("run directory: " + run->path());
 
   const auto started = std::chrono::steady_clock::now();
-  const auto result = run->train(bar.callbacks());
+  const auto result = run->train(bar.callbacks(), &requests);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started;
 
   auto report = report_of(result, run->dataset(), seconds.count());
   if (result.summary.stop_reason == "signal") {
     bar.note(
-        fmt::format("stopped by signal {}; saved {}", StopSignal::received(), result.checkpoint));
+        fmt::format("stopped by signal {}; saved {}", call.signals->stop(), result.checkpoint));
   }
   if (!call.json) print(summary_text(report) + next_commands(call, report, run->config()));
   return report;
 }
 
-int training_exit_code() { return StopSignal::received() == 0 ? 0 : 128 + StopSignal::received(); }
+int training_exit_code(const Invocation& call) {
+  const int signal = call.signals->stop();
+  return signal == 0 ? 0 : 128 + signal;
+}
 
 }  // namespace rl_training

@@ -65,7 +65,7 @@ void read_config(FileSystem& files, RunSummary& run) {
 void read_metadata(FileSystem& files, RunSummary& run) {
   const auto path = run.path + "/metadata.json";
   if (!files.exists(path)) return;
-  const auto metadata = Json::parse(files.read_file(path), nullptr, /*allow_exceptions=*/false);
+  const auto metadata = parse_untrusted_json(files.read_file(path));
   const auto dataset = member(metadata, "dataset");
   const bool without_data = number_in(dataset, "rows") == 0.0;
   if (!without_data) run.dataset_return = number_in(dataset, "return_mean");
@@ -80,7 +80,7 @@ void read_metrics(FileSystem& files, RunSummary& run) {
   if (!files.exists(path)) return;
   std::istringstream lines(files.read_file(path));
   for (std::string line; std::getline(lines, line);) {
-    const auto row = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    const auto row = parse_untrusted_json(line);
     if (const auto updates = number_in(row, "update_count")) {
       run.update_count = static_cast<int64_t>(*updates);
     }

@@ -98,11 +98,11 @@ void Run::visit_state(StateVisitor& state) {
   state.part("metric_log", metric_log_);
 }
 
-RunResult Run::train(const Callbacks& callbacks) {
+RunResult Run::train(const Callbacks& callbacks, StopRequests* requests) {
   const SingleThreadedTensors serial;
   timed_at_ = seconds_now();
   RunResult result;
-  result.summary = trainer_->run(*this, callbacks);
+  result.summary = trainer_->run(*this, callbacks, requests);
   // The last save has no next interval: it must succeed now, or the run has failed.
   if (failed_saves_ > 0) save_checkpoint_of(trainer_->position(), /*best=*/false);
   result.run_dir = directory_.path();
@@ -158,7 +158,7 @@ void Run::write_metadata(int64_t from_update) {
   const auto path = directory_.file("metadata.json");
   Json metadata = Json::object();
   if (files.exists(path)) {
-    metadata = Json::parse(files.read_file(path), nullptr, /*allow_exceptions=*/false);
+    metadata = parse_untrusted_json(files.read_file(path));
     if (!metadata.is_object()) metadata = Json::object();
   }
   metadata["algo"] = config().algo;
@@ -170,6 +170,7 @@ void Run::write_metadata(int64_t from_update) {
                          {"episodes", dataset_facts_.episodes},
                          {"return_mean", json_number(dataset_facts_.mean_return)},
                          {"fingerprint", dataset_facts_.fingerprint}};
+  if (!metadata["sessions"].is_array()) metadata["sessions"] = Json::array();
   metadata["sessions"].push_back({{"started", utc_now()},
                                   {"from_update", from_update},
                                   {"command", context_.command},

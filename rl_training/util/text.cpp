@@ -1,6 +1,9 @@
 #include "rl_training/util/text.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <utility>
 
 namespace rl_training {
 namespace {
@@ -20,6 +23,33 @@ size_t edit_distance(std::string_view a, std::string_view b) {
     }
   }
   return d[a.size()][b.size()];
+}
+
+uint32_t code_point(std::string_view character) {
+  if (character.size() == 1) return static_cast<unsigned char>(character[0]);
+  uint32_t code = static_cast<unsigned char>(character[0]) & (0x7fU >> character.size());
+  for (const char c : character.substr(1))
+    code = code << 6 | (static_cast<unsigned char>(c) & 0x3fU);
+  return code;
+}
+
+// All of them have at most four hexadecimal digits.
+bool is_hidden(uint32_t code) {
+  constexpr std::pair<uint32_t, uint32_t> kRanges[] = {
+      {0x00, 0x1f},     {0x7f, 0x9f},                        // C0, DEL, C1
+      {0xad, 0xad},     {0x61c, 0x61c},                      // soft hyphen, Arabic letter mark
+      {0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202e},  // zero width, marks, embeddings
+      {0x2060, 0x206f}, {0xfe00, 0xfe0f}, {0xfeff, 0xfeff},  // isolates, variations, byte order
+      {0xfff9, 0xfffb}};                                     // annotations
+  return std::any_of(std::begin(kRanges), std::end(kRanges), [&](const auto& range) {
+    return code >= range.first && code <= range.second;
+  });
+}
+
+std::string escape(std::string_view head, uint32_t code, int digits) {
+  std::string text(head);
+  for (int i = digits - 1; i >= 0; --i) text += "0123456789abcdef"[code >> (4 * i) & 0xfU];
+  return text;
 }
 
 }  // namespace
@@ -65,6 +95,24 @@ size_t utf8_character_length(std::string_view text) {
   const bool surrogate = first == 0xed && second >= 0xa0;
   const bool too_large = first == 0xf4 && second >= 0x90;
   return overlong || surrogate || too_large ? 0 : length;
+}
+
+std::string printable(std::string_view text, bool keep_newlines) {
+  std::string result;
+  result.reserve(text.size());
+  while (!text.empty()) {
+    const size_t length = utf8_character_length(text);
+    if (length == 0) {
+      result += escape("\\x", static_cast<unsigned char>(text.front()), 2);
+    } else if (const uint32_t code = code_point(text.substr(0, length));
+               is_hidden(code) && !(keep_newlines && code == '\n')) {
+      result += escape("\\u", code, 4);
+    } else {
+      result += text.substr(0, length);
+    }
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return result;
 }
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {

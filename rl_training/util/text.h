@@ -17,6 +17,12 @@ std::string shortened(std::string text, size_t longest);
 // The length in bytes of the UTF-8 character that starts `text`, or 0 when none does.
 size_t utf8_character_length(std::string_view text);
 
+// Text of any origin for a terminal: what a reader does not see or what steers the terminal is
+// escaped as in JSON (\u001b, \u202e), a byte that is no UTF-8 as \xff. That is control characters
+// (C0, DEL, C1), the ones that change the direction of text, invisible ones and separators of
+// lines.
+std::string printable(std::string_view text, bool keep_newlines = false);
+
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 
 }  // namespace rl_training

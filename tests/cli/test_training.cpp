@@ -210,6 +210,49 @@ TEST(Training, InterruptSavesToo) {
   expect_stopped(program.wait(), SIGINT);
 }
 
+// What a batch system sends as a warning, and what a closed terminal does.
+TEST(Training, OtherSignalsSaveAndTrainingContinues) {
+  const TemporaryDirectory directory;
+  Program program(rare_checkpoints(directory / "runs", "1e9"));
+  const auto checkpoints = wait_for_rows(program, directory / "runs") + "/checkpoints";
+  const auto saved = [&] {
+    int64_t count = 0;
+    if (!fs::exists(checkpoints)) return count;
+    for (const auto& entry : fs::directory_iterator(checkpoints)) {
+      count += entry.path().filename().string().starts_with("step-") ? 1 : 0;
+    }
+    return count;
+  };
+  ASSERT_EQ(saved(), 0);
+  for (const int signal : {SIGUSR1, SIGHUP}) {
+    const auto before = saved();
+    program.send(signal);
+    EXPECT_TRUE(becomes_true([&] { return program.ended() || saved() == before + 1; }));
+    EXPECT_FALSE(program.ended());
+  }
+  program.send(SIGTERM);
+  expect_stopped(program.wait(), SIGTERM);
+}
+
+// Before there is anything to save, signals do what they do to any program.
+TEST(Training, ASignalEndsOtherCommands) {
+  const TemporaryDirectory directory;
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const auto trained = run(tiny_training(directory / "runs"));
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
+    ::signal(signal, SIG_DFL);  // a background job of a script has SIGINT ignored
+    Program::Input input;
+    input.stdin_descriptor = ends[0];
+    Program program({"predict", trained.json()["run_dir"]}, input);
+    program.send(signal);
+    EXPECT_EQ(program.wait().exit_code, 128 + signal);
+  }
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
 TEST(Training, DivergenceStopsAndKeepsTheLastGoodCheckpoint) {
   const TemporaryDirectory directory;
   const auto result =
