@@ -9,6 +9,7 @@
 #include "cli/progress_bar.h"
 #include "rl_training/envs/registry.h"
 #include "rl_training/runtime/stop_signal.h"
+#include "rl_training/util/text.h"
 
 namespace rl_training {
 namespace {
