@@ -164,7 +164,7 @@ const tests = {
 
   async "hostile names stay text"(browser) {
     const directory = fresh("hostile");
-    writeRun(path.join(directory, "<script>alert(1)<\u0000script>\"'".replace("\u0000", "\u001b")), {
+    writeRun(path.join(directory, "<script>alert(1)<\u001bscript>\"'"), {
       algo: "</script><img src=x onerror=alert(2)>", rate: 0.1 });
     const page = await open(browser, report(directory));
     assert.strictEqual(await page.locator("img[src=x]").count(), 0);
