@@ -26,6 +26,7 @@ void add_resume(CLI::App& program, Invocation& call);
 void add_evaluate(CLI::App& program, Invocation& call);
 void add_predict(CLI::App& program, Invocation& call);
 void add_report(CLI::App& program, Invocation& call);
+void add_leaderboard(CLI::App& program, Invocation& call);
 void add_algorithms(CLI::App& program, Invocation& call);
 void add_envs(CLI::App& program, Invocation& call);
 void add_config(CLI::App& program, Invocation& call);

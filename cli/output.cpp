@@ -1,9 +1,10 @@
 #include "cli/output.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
 
 #include "rl_training/util/text.h"
@@ -63,6 +64,12 @@ std::string text_table(const std::vector<std::vector<std::string>>& rows,
   return text;
 }
 
+size_t text_width() {
+  winsize size{};
+  const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : 80;
+}
+
 std::string mean_and_std(const Json& metrics, const std::string& mean, const std::string& std_dev) {
   const auto number = [&](const std::string& key) {
     const auto found = metrics.find(key);
@@ -72,17 +79,6 @@ std::string mean_and_std(const Json& metrics, const std::string& mean, const std
   };
   const auto center = number(mean);
   return center.empty() ? "-" : center + " +- " + number(std_dev);
-}
-
-std::string shell_word(const std::string& text) {
-  const auto plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) ||
-           std::string_view("_-./:=+,").find(c) != std::string_view::npos;
-  };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
 }
 
 }  // namespace rl_training

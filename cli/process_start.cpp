@@ -25,4 +25,7 @@ void start_process() {
 [[gnu::section(".preinit_array"), gnu::used]] void (*const at_start)() = start_process;
 
 }  // namespace
+
+void link_process_start() {}
+
 }  // namespace rl_training

@@ -34,7 +34,11 @@ void block_taken_signals() {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-SignalThread::SignalThread() : thread_([this] { take_signals(); }) {}
+SignalThread::SignalThread() {
+  link_process_start();
+  block_taken_signals();  // inherited by the new thread, which waits for them
+  thread_ = std::thread([this] { take_signals(); });
+}
 
 SignalThread::~SignalThread() {
   ending_ = true;

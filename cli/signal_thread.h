@@ -8,6 +8,9 @@ namespace rl_training {
 
 // For the beginning of the process, before there are threads (process_start.cpp).
 void block_taken_signals();
+// Does nothing; a program that calls it gets what process_start.cpp does, although that is in a
+// static library.
+void link_process_start();
 
 // The one thread of the program that takes SIGINT, SIGTERM, SIGHUP and SIGUSR1. All others have
 // them blocked from the beginning of the process, those included that shared libraries start before

@@ -78,13 +78,15 @@ void TrainedPolicy::visit_state(StateVisitor& state) {
 
 Json checkpoint_facts(const TrainConfig& config, const EnvSpec& env, int threads,
                       const std::string& fingerprint) {
-  return {{"config", write_train_config(config)},
-          {"config_hash", config_hash(config)},
-          {"spaces", {{"observation", space_to_json(env.observation)}, {"action", space_to_json(env.action)}}},
-          {"dataset_fingerprint", fingerprint},
-          {"version", RL_TRAINING_VERSION},
-          {"threads", threads},
-          {"instruction_set", kernels().name}};
+  return {
+      {"config", write_train_config(config)},
+      {"config_hash", config_hash(config)},
+      {"spaces",
+       {{"observation", space_to_json(env.observation)}, {"action", space_to_json(env.action)}}},
+      {"dataset_fingerprint", fingerprint},
+      {"version", RL_TRAINING_VERSION},
+      {"threads", threads},
+      {"instruction_set", kernels().name}};
 }
 
 TrainConfig config_of(const Checkpoint& checkpoint) {

@@ -1,6 +1,7 @@
 #include "rl_training/util/text.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdint>
 #include <iterator>
 #include <utility>
@@ -73,6 +74,47 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   return name.empty() ? "" : "; did you mean `" + name + "`?";
 }
 
+std::vector<std::string> nearest_names(std::string_view word,
+                                       const std::vector<std::string>& candidates, size_t count) {
+  constexpr size_t kLongestCompared = 200;
+  std::vector<std::pair<size_t, std::string>> ranked;
+  for (const auto& name : candidates) {
+    ranked.emplace_back(edit_distance(word.substr(0, kLongestCompared), name), name);
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min(count, ranked.size()); ++i) names.push_back(ranked[i].second);
+  return names;
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t length = utf8_character_length(text);
+    const auto character = text.substr(0, std::max<size_t>(1, length));
+    const auto first = static_cast<unsigned char>(character[0]);
+    const bool control = first < 0x20 || first == 0x7f ||
+                         (character >= "\u0080" && character <= "\u009f" && length == 2);
+    const bool direction = (character >= "\u200e" && character <= "\u200f") ||
+                           (character >= "\u2028" && character <= "\u202e") ||
+                           (character >= "\u2066" && character <= "\u2069");
+    if (length == 0 || control || direction) {
+      out += '?';
+    } else {
+      out += character;
+    }
+    text.remove_prefix(character.size());
+  }
+  return out;
+}
+
+size_t display_width(std::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
+}
+
 std::string shortened(std::string text, size_t longest) {
   if (text.size() <= longest) return text;
   while (longest > 0 && (static_cast<unsigned char>(text[longest]) & 0xc0) == 0x80) --longest;
@@ -113,6 +155,17 @@ std::string printable(std::string_view text, bool keep_newlines) {
     text.remove_prefix(std::max<size_t>(length, 1));
   }
   return result;
+}
+
+std::string shell_word(const std::string& text) {
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) ||
+           std::string_view("_-./:=+,").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
 }
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {

@@ -11,6 +11,16 @@ std::string nearest_name(std::string_view word, const std::vector<std::string>& 
 // "; did you mean `x`?" or "".
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 
+// The `count` candidates nearest to `word`, nearest first, however far they are.
+std::vector<std::string> nearest_names(std::string_view word,
+                                       const std::vector<std::string>& candidates, size_t count);
+
+// Text of unknown origin for a terminal or a page: control characters, direction overrides and
+// bytes that are not UTF-8 become "?".
+std::string printable(std::string_view text);
+// Characters of a printable text: its columns on a terminal, where none is a wide one.
+size_t display_width(std::string_view text);
+
 // At most `longest` bytes of `text` and "..." when that is not all; no UTF-8 character is cut.
 std::string shortened(std::string text, size_t longest);
 
@@ -22,6 +32,9 @@ size_t utf8_character_length(std::string_view text);
 // (C0, DEL, C1), the ones that change the direction of text, invisible ones and separators of
 // lines.
 std::string printable(std::string_view text, bool keep_newlines = false);
+
+// A word for a POSIX shell, quoted where it must be.
+std::string shell_word(const std::string& text);
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 

@@ -51,9 +51,11 @@ TEST(Training, ReportsAndGoesOn) {
   const auto again = run({"resume", run_dir, "--quiet"});
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(again.err, "");
-  for (const char* part : {"run directory", "dataset return", "before training", "after training",
-                           "60 (stopped by total_timesteps)", " resume ", " evaluate ", " predict ",
-                           "tensorboard --logdir"}) {
+  for (const char* part :
+       {"run directory", "dataset return", "before training", "best evaluation", "last evaluation",
+        "(checkpoints/step-000000060)", "/checkpoints/best --episodes 100", " report ",
+        "60 (stopped by total_timesteps)", " resume ", " evaluate ", " predict ",
+        "tensorboard --logdir"}) {
     EXPECT_NE(again.out.find(part), std::string::npos) << part << "\n" << again.out;
   }
 
@@ -120,7 +122,18 @@ TEST(Training, SeveralSeedsMakeSeveralRuns) {
   EXPECT_NE(runs[0]["metrics"], runs[1]["metrics"]);
 }
 
-TEST(Training, DrawsABarOnATerminalAndTakesItAway) {
+TEST(Training, WithoutEvaluationsEachTenthIsALine) {
+  const TemporaryDirectory directory;
+  const auto result = run(tiny_training(directory / "runs", {"--set", "eval_episodes=0"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 11) << result.err;
+  EXPECT_NE(result.err.find("\nstep 6/60  "), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("  critic_loss "), std::string::npos) << result.err;
+}
+
+TEST(Training, DrawsAViewOnATerminalAndTakesItAway) {
+  ::setenv("TERM", "xterm", 1);
+  ::setenv("LC_ALL", "C", 1);
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
   if (terminal < 0) GTEST_SKIP() << "no pseudo-terminal here (is /dev/pts mounted?)";
   ASSERT_EQ(::grantpt(terminal), 0);
@@ -139,10 +152,12 @@ TEST(Training, DrawsABarOnATerminalAndTakesItAway) {
     ASSERT_GT(count, 0);
     shown.append(text, static_cast<size_t>(count));
   }
-  EXPECT_NE(shown.find("100% [##########] 60/60  "), std::string::npos) << shown;
-  EXPECT_NE(shown.find(" left  eval -"), std::string::npos) << shown;
-  // The bar is gone when the result comes.
-  EXPECT_NE(shown.find("\r\x1b[K{\"run_dir\":"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("%  [####"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("/60  "), std::string::npos) << shown;
+  EXPECT_NE(shown.find("critic_loss "), std::string::npos) << shown;
+  // Evaluations stay as lines above the view, which is gone when the result comes.
+  EXPECT_NE(shown.find("\x1b[Jstep 40/60  "), std::string::npos) << shown;
+  EXPECT_NE(shown.find("\x1b[J{\"run_dir\":"), std::string::npos) << shown;
   ::close(keep_open);
   ::close(terminal);
 }

@@ -92,15 +92,24 @@ TEST(MetricLog, ARunKilledBeforeItsFirstCheckpointStartsAgain) {
   EXPECT_EQ(read_all(run / "metrics.csv"), "update_count,critic_loss,note\n2,,\n");
 }
 
-TEST(MetricLog, TheColumnsOfAnExistingFileStay) {
+TEST(MetricLog, FurtherColumnsAreAddedToAnExistingFile) {
   const TemporaryDirectory run;
   MetricLog first(run.path(), {"a", "b"});
-  first.write({{"a", 1}, {"b", 2}});
-  MetricLog second(run.path(), {"new", "b", "a"});
-  load_state(save_state(visiting(first)), "f", visiting(second));
-  second.restore();
-  second.write({{"a", 3}, {"b", 4}, {"new", 5}});
-  EXPECT_EQ(read_all(run / "metrics.csv"), "a,b\n1,2\n3,4\n");
+  first.write({{"a", 1}, {"b", 2}, {"new", 7}});
+  const auto checkpoint = save_state(visiting(first));
+  for (int attempt = 0; attempt < 2; ++attempt) {  // the second one comes after a kill
+    MetricLog second(run.path(), {"new", "b", "a"});
+    load_state(checkpoint, "f", visiting(second));
+    second.restore();
+    EXPECT_EQ(read_all(run / "metrics.csv"), "a,b,new\n1,2,7\n");
+    second.write({{"a", 3}, {"b", 4}, {"new", 5}});
+    EXPECT_EQ(read_all(run / "metrics.csv"), "a,b,new\n1,2,7\n3,4,5\n");
+  }
+  MetricLog fewer(run.path(), {"b"});  // the columns of the file stay
+  load_state(checkpoint, "f", visiting(fewer));
+  fewer.restore();
+  fewer.write({{"a", 8}});
+  EXPECT_EQ(read_all(run / "metrics.csv"), "a,b,new\n1,2,7\n8,,\n");
 }
 
 TEST(MetricLog, AFileShorterThanTheCheckpointSaysIsAnError) {
