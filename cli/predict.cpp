@@ -36,7 +36,7 @@ struct PredictLine {
 
 PredictLine read_line(const std::string& text, const ErrorPlace& place) {
   PredictLine line;
-  line.obs = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  line.obs = parse_untrusted_json(text);
   if (!line.obs.is_object()) return line;
   const Json object = std::move(line.obs);
   for (const auto& [key, value] : object.items()) {
@@ -107,7 +107,8 @@ void answer_lines(Answers& answers, std::istream& input, const std::string& name
   for (int number = 1; input.getline(line.data(), kLongestLine) || input.gcount() > 0; ++number) {
     const ErrorPlace place{name, number, ""};
     if (input.fail() && !input.eof()) fail(place, "line too long (expected less than 1 MiB)");
-    const std::string text = line.data();
+    const auto length = input.gcount() - (input.eof() ? 0 : 1);  // without the end of the line
+    const std::string text(line.data(), static_cast<size_t>(length));
     if (text.find_first_not_of(" \t\r") != std::string::npos) answers.answer(text, place);
   }
   if (input.bad()) throw Error(ErrorKind::io, {name, 0, ""}, "cannot read");

@@ -21,7 +21,9 @@ class Agent {
 
   // A new agent trains in a new run directory below config().output_dir; one that was loaded or
   // resumed goes on exactly where that run or checkpoint stopped.
-  RunResult learn(const Callbacks& callbacks = {});
+  // Signals of the program are handled in another thread meanwhile (runtime/signal_shield.h); a
+  // handler of yours can stop training through `requests`.
+  RunResult learn(const Callbacks& callbacks = {}, StopRequests* requests = nullptr);
   EvaluationResult evaluate(int64_t episodes = 10, uint64_t seed = 0);
   // The greedy action for one raw observation, in the environment's units: for a policy that
   // remembers, the first of an episode.

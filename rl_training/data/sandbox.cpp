@@ -16,6 +16,7 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -61,6 +62,12 @@ void confine(int output, const SandboxLimits& limits, int64_t mapped_bytes) {
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGSYS}) {
     ::signal(signal, SIG_DFL);
   }
+  // The parent decides what these mean, also when they are sent to the whole process group, and its
+  // end is the child's. The mask is that of a new process again.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) ::signal(signal, SIG_IGN);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
   // Then a write past the limit fails instead of killing.
   ::signal(SIGXFSZ, SIG_IGN);
   close_descriptors(output);
@@ -160,6 +167,13 @@ SandboxLimits SandboxLimits::for_writing(int64_t bytes) {
   limits.output_bytes = 2 * bytes + 16 * kMiB;
   limits.cpu_seconds = 60 + bytes / kMiB;
   return limits;
+}
+
+Json facts_of_reader(const std::string& text, const std::string& file) {
+  Json facts = parse_untrusted_json(text, {64, std::numeric_limits<int64_t>::max()});
+  if (!facts.is_discarded()) return facts;
+  throw Error(ErrorKind::data, {file, 0, ""},
+              "damaged or hostile file (its reader answers no facts)");
 }
 
 void forbid_opening_files() {

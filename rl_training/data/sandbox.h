@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "rl_training/data/column.h"
+#include "rl_training/util/json.h"
 
 namespace rl_training {
 
@@ -44,6 +45,10 @@ struct SandboxResult {
 // arrays: a disk that is full is Error{io}.
 SandboxResult run_in_sandbox(const std::string& file, const SandboxLimits& limits,
                              const std::function<void(SandboxOutput&)>& reader, int output = -1);
+
+// The facts that a reader put into the text. It may have been taken over by its file: what is no
+// JSON is Error{data} naming `file`.
+Json facts_of_reader(const std::string& text, const std::string& file);
 
 // For the reader, once it has opened its file: no other can be opened from now on, whatever the
 // file asks for. ONLY in the child.

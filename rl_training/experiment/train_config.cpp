@@ -350,8 +350,8 @@ ConfigNode load_config(const std::string& file_or_name) {
   }
   if (!files.exists(file_or_name)) {
     throw Error(ErrorKind::config, {file_or_name, 0, ""},
-                "no such file, and no packaged config of that name (packaged: " +
-                    join(names, ", ") + did_you_mean(file_or_name, names) + ")");
+                "no such file, and no packaged config of that name (nearest: " +
+                    join(nearest_names(file_or_name, names, 3), ", ") + "; see `config list`)");
   }
   return read_yaml(files.read_file(file_or_name), file_or_name);
 }

@@ -3,14 +3,13 @@
 #include <cmath>
 
 #include "rl_training/runtime/health.h"
-#include "rl_training/runtime/stop_signal.h"
 
 namespace rl_training {
 namespace {
 
 // A row as a checkpoint has it, which may be anybody's.
 Json read_row(const char* name, const std::string& text) {
-  Json row = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  Json row = parse_untrusted_json(text);
   const bool counted = !row.contains("update_count") || row["update_count"].is_number_integer();
   if (row.is_object() && counted) return row;
   throw Error(ErrorKind::checkpoint, {"", 0, std::string("trainer.") + name},
@@ -79,8 +78,8 @@ bool Trainer::due(int64_t interval) const {
   return position() / interval > previous_position_ / interval || spent();
 }
 
-double Trainer::lr_scale() const {
-  const PhaseSpec& phase = parts_.phases[current_phase()]->spec();
+double Trainer::lr_scale(size_t phase_index) const {
+  const PhaseSpec& phase = parts_.phases[phase_index]->spec();
   switch (phase.schedule) {
     case PhaseSpec::Schedule::run:
       return resolve_schedule_value(options_.schedule, update_, options_.budget.updates);
@@ -93,9 +92,9 @@ double Trainer::lr_scale() const {
   return resolve_schedule_value(constant_, update_, 0);
 }
 
-Metrics Trainer::update(Sampler& sampler, const Callbacks& callbacks) {
+Metrics Trainer::update(size_t phase, Sampler& sampler, const Callbacks& callbacks) {
   sampler.sample(parts_.batch.view());
-  auto metrics = parts_.algorithm->update(parts_.batch, lr_scale());
+  auto metrics = parts_.algorithm->update(parts_.batch, lr_scale(phase));
   ++update_;
   if (callbacks.on_update_end) callbacks.on_update_end(progress(), metrics);
   return metrics;
@@ -112,7 +111,7 @@ Metrics Trainer::advance(const Callbacks& callbacks) {
   Metrics metrics;
   LoopHooks loop;
   loop.update = [&](Sampler& sampler) {
-    if (update_ < options_.budget.updates) metrics = update(sampler, callbacks);
+    if (update_ < options_.budget.updates) metrics = update(index, sampler, callbacks);
   };
   loop.collected = [&] {
     if (callbacks.on_collect_end) callbacks.on_collect_end(progress());
@@ -124,7 +123,7 @@ Metrics Trainer::advance(const Callbacks& callbacks) {
 // False when a signal cut it short.
 bool Trainer::evaluate_before_training(RunSink& sink, const Callbacks& callbacks) {
   if (!evaluated_before_training_ && parts_.evaluator != nullptr) {
-    Json row = make_row({}, lr_scale());
+    Json row = make_row({}, lr_scale(current_phase()));
     if (!evaluate(row, callbacks)) return false;
     remember(row, sink);
   }
@@ -146,14 +145,15 @@ void Trainer::log(Json& row, RunSink& sink) {
   remember(row, sink);
 }
 
-TrainSummary Trainer::run(RunSink& sink, const Callbacks& callbacks) {
+TrainSummary Trainer::run(RunSink& sink, const Callbacks& callbacks, StopRequests* requests) {
+  requests_ = requests;
   if (callbacks.on_train_start) callbacks.on_train_start(progress());
   bool stop = !evaluate_before_training(sink, callbacks);
   if (stop) sink.checkpoint(position(), /*best=*/false);
 
   while (!stop && (!spent() || !waiting_row_.empty())) {
     const bool waited = !waiting_row_.empty();
-    const double scale = lr_scale();
+    const double scale = lr_scale(current_phase());
     const Metrics metrics = waited ? Metrics() : advance(callbacks);
 
     bool best = false;
@@ -172,9 +172,10 @@ TrainSummary Trainer::run(RunSink& sink, const Callbacks& callbacks) {
       }
       if (log_due && waiting_row_.empty()) log(row, sink);
     }
-    stop = StopSignal::received() != 0;
-    if (stop && !log_due && !checkpoint_due) check_health(make_row(metrics, scale));
-    if (checkpoint_due || best || stop || early_stopping_.stopped()) {
+    stop = requests_ != nullptr && requests_->stop() != 0;
+    const bool save_now = stop || (requests_ != nullptr && requests_->take_checkpoint());
+    if (save_now && !log_due && !checkpoint_due) check_health(make_row(metrics, scale));
+    if (checkpoint_due || best || save_now || early_stopping_.stopped()) {
       sink.checkpoint(position(), best);
     }
   }
@@ -235,8 +236,7 @@ void Trainer::check_health(const Json& row) const {
 
 // True when this is the best return so far; nothing when a signal cut it short.
 std::optional<bool> Trainer::evaluate(Json& row, const Callbacks& callbacks) {
-  const auto result = parts_.evaluator->run(*parts_.algorithm, *parts_.normalizer,
-                                            [] { return StopSignal::received() != 0; });
+  const auto result = parts_.evaluator->run(*parts_.algorithm, *parts_.normalizer, requests_);
   if (result.cut_short) return std::nullopt;
   add_to_row(row, result.as_metrics());
   if (callbacks.on_eval_end) callbacks.on_eval_end(progress(), result);

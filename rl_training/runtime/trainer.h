@@ -8,6 +8,7 @@
 #include "rl_training/runtime/evaluator.h"
 #include "rl_training/runtime/phase.h"
 #include "rl_training/runtime/schedule.h"
+#include "rl_training/runtime/stop_request.h"
 
 namespace rl_training {
 
@@ -45,8 +46,8 @@ class Trainer {
  public:
   Trainer(TrainerParts parts, TrainerOptions options);
 
-  // From the present state to the end of the budget, an early stop, or a signal.
-  TrainSummary run(RunSink& sink, const Callbacks& callbacks);
+  // From the present state to the end of the budget, an early stop, or a request to stop.
+  TrainSummary run(RunSink& sink, const Callbacks& callbacks, StopRequests* requests = nullptr);
   int64_t update_count() const { return update_; }
   // The key of a limit other than the run's length that has ended it; "": none has.
   std::string ended_by() const;
@@ -63,9 +64,9 @@ class Trainer {
   size_t current_phase() const;  // the first that is not finished, or the last one
   bool spent() const;
   bool due(int64_t interval) const;
-  double lr_scale() const;
+  double lr_scale(size_t phase) const;
   Metrics advance(const Callbacks& callbacks);
-  Metrics update(Sampler& sampler, const Callbacks& callbacks);
+  Metrics update(size_t phase, Sampler& sampler, const Callbacks& callbacks);
   void add_phase_metrics(Json& row);
   Json make_row(const Metrics& metrics, double lr_scale) const;
   void check_health(const Json& row) const;
@@ -78,6 +79,7 @@ class Trainer {
   TrainerOptions options_;
   ScheduleSpec constant_;  // the schedule without its shape
   EarlyStopping early_stopping_;
+  StopRequests* requests_ = nullptr;  // of the present run(), may be null
   int64_t update_ = 0;
   int64_t previous_position_ = 0;
   bool evaluated_before_training_ = false;

@@ -95,5 +95,22 @@ TEST(Json, NumberWithoutAWordIsNull) {
   EXPECT_TRUE(json_number(std::numeric_limits<double>::infinity()).is_null());
 }
 
+TEST(Text, WhatIsNotSeenIsEscaped) {
+  EXPECT_EQ(printable("plain, é, 漢, 🙂 and C:\\x"), "plain, é, 漢, 🙂 and C:\\x");
+  EXPECT_EQ(printable(std::string_view("a\0b", 3)), R"(a\u0000b)");
+  EXPECT_EQ(printable("\x1b[2J\x7f\t\n"), R"(\u001b[2J\u007f\u0009\u000a)");
+  EXPECT_EQ(printable("a\nb\r", /*keep_newlines=*/true),
+            "a\nb"
+            R"(\u000d)");
+  EXPECT_EQ(printable("\u0080\u009b31m\u009f\u00a0"), R"(\u0080\u009b31m\u009f)"
+                                                      "\u00a0");
+  EXPECT_EQ(printable("\u200e\u202e\u2066\u2069\ufeff\u2028"),
+            R"(\u200e\u202e\u2066\u2069\ufeff\u2028)");
+  EXPECT_EQ(printable("\xff"
+                      "a\xc3"),
+            R"(\xffa\xc3)");                        // no UTF-8, cut short
+  EXPECT_EQ(printable("\xc0\x80"), R"(\xc0\x80)");  // NUL in disguise
+}
+
 }  // namespace
 }  // namespace rl_training
