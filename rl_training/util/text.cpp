@@ -88,27 +88,6 @@ std::vector<std::string> nearest_names(std::string_view word,
   return names;
 }
 
-std::string printable(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const size_t length = utf8_character_length(text);
-    const auto character = text.substr(0, std::max<size_t>(1, length));
-    const auto first = static_cast<unsigned char>(character[0]);
-    const bool control = first < 0x20 || first == 0x7f ||
-                         (character >= "\u0080" && character <= "\u009f" && length == 2);
-    const bool direction = (character >= "\u200e" && character <= "\u200f") ||
-                           (character >= "\u2028" && character <= "\u202e") ||
-                           (character >= "\u2066" && character <= "\u2069");
-    if (length == 0 || control || direction) {
-      out += '?';
-    } else {
-      out += character;
-    }
-    text.remove_prefix(character.size());
-  }
-  return out;
-}
-
 size_t display_width(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xc0) != 0x80;

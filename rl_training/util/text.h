@@ -15,9 +15,6 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 std::vector<std::string> nearest_names(std::string_view word,
                                        const std::vector<std::string>& candidates, size_t count);
 
-// Text of unknown origin for a terminal or a page: control characters, direction overrides and
-// bytes that are not UTF-8 become "?".
-std::string printable(std::string_view text);
 // Characters of a printable text: its columns on a terminal, where none is a wide one.
 size_t display_width(std::string_view text);
 
