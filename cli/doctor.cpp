@@ -9,6 +9,7 @@
 #include "build_info.h"
 #include "cli/arguments.h"
 #include "cli/output.h"
+#include "rl_training/data/call_filter.h"
 #include "rl_training/experiment/packaged_configs.h"
 #include "rl_training/experiment/run.h"
 #include "rl_training/models/kernels.h"
@@ -122,6 +123,7 @@ int run_doctor(bool json) {
                       {"instruction_set", kernels().name},
                       {"torch", TORCH_VERSION},
                       {"onednn", dnnl_version_text()},
+                      {"readers_filtered", readers_are_filtered()},
                       {"free_disk_gib", free_gib}};
   if (json) {
     Json report = {{"ok", ok}};
