@@ -1,6 +1,7 @@
 #pragma once
+#include <concepts>
 #include <cstdint>
-#include <initializer_list>
+#include <ranges>
 #include <span>
 #include <vector>
 
@@ -9,24 +10,25 @@
 
 namespace rl_training {
 
-// One observation or action in the dtype of its space.
+template <class T>
+concept SpaceElement =
+    std::same_as<T, float> || std::same_as<T, int64_t> || std::same_as<T, unsigned char>;
+
+// One observation or action in the dtype of its space: a view of a vector, an array or a span.
 class SpaceValue {
  public:
-  SpaceValue(std::span<const float> values) : bytes_(std::as_bytes(values)) {}
-  SpaceValue(const std::vector<float>& values) : SpaceValue(std::span<const float>(values)) {}
-  SpaceValue(std::span<const int64_t> values) : bytes_(std::as_bytes(values)) {}
-  SpaceValue(std::span<const unsigned char> values) : bytes_(std::as_bytes(values)) {}
-  // A braced list, for as long as the call that it is an argument of.
-  SpaceValue(std::initializer_list<float> values)
-      : SpaceValue(std::span<const float>(values.begin(), values.size())) {}
+  template <std::ranges::contiguous_range Range>
+  requires SpaceElement<std::ranges::range_value_t<Range>> SpaceValue(const Range& values)
+      : data_(reinterpret_cast<const unsigned char*>(std::ranges::data(values))),
+        size_(static_cast<int64_t>(std::ranges::size(values) *
+                                   sizeof(std::ranges::range_value_t<Range>))) {}
 
-  const unsigned char* data() const {
-    return reinterpret_cast<const unsigned char*>(bytes_.data());
-  }
-  int64_t size() const { return static_cast<int64_t>(bytes_.size()); }
+  const unsigned char* data() const { return data_; }
+  int64_t size() const { return size_; }  // in bytes
 
  private:
-  std::span<const std::byte> bytes_;
+  const unsigned char* data_;
+  int64_t size_;
 };
 
 // Builds a dataset step by step.

@@ -69,6 +69,8 @@ class ReplayBuffer {
   const unsigned char* record_address(int64_t row) const { return record(row); }
   int64_t record_bytes() const { return width_; }
 
+  int64_t frames() const { return frames_.size(); }  // images that are stored
+
   // Rows as bytes, and back: `restore` takes them in the order of their numbers.
   std::string encode(int64_t row, int64_t count) const;
   void restore(int64_t row, std::string_view bytes);

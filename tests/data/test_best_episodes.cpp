@@ -77,7 +77,7 @@ TEST(BestEpisodes, EqualADatasetOfThoseAlone) {
 
 TEST(BestEpisodes, KeepGivenNextActions) {
   auto builder = small_builder();
-  builder.give_next_actions({5, 6, 7, 8, 9}, {1, 0, 1, 1, 0});
+  builder.give_next_actions(std::vector<float>{5, 6, 7, 8, 9}, {1, 0, 1, 1, 0});
   const auto kept = keep_best_episodes(std::move(builder).build(), 0.5, 1.0);
   ASSERT_EQ(kept.rows(), 2);
   EXPECT_EQ(kept.next_action(0)[0], 8);

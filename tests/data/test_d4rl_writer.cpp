@@ -14,7 +14,7 @@ namespace {
 TEST(D4rlWriter, RoundTripKeepsTheFingerprint) {
   const TemporaryDirectory directory;
   auto given = small_builder();
-  given.give_next_actions({5, 6, 7, 8, 9}, {1, 0, 1, 1, 1});
+  given.give_next_actions(std::vector<float>{5, 6, 7, 8, 9}, {1, 0, 1, 1, 1});
   auto unflagged = small_builder();
   unflagged.begin_episode(std::array{7.0f, 7.0f});
   unflagged.add(std::array{0.0f}, 1, std::array{8.0f, 8.0f}, false, false);
@@ -81,7 +81,7 @@ TEST(Writers, KeepRowsAndNextActionsOfADroppedTimeout) {
 
 TEST(Writers, ScaleActionsToTheEnvironment) {
   const TemporaryDirectory directory;
-  const Space bounds{{-2}, {2}};
+  const auto bounds = Space::box({-2}, {2});
   save_npz_dataset(small_dataset(), directory / "a.npz", &bounds);
   save_d4rl_dataset(small_dataset(), directory / "a.hdf5", &bounds);
   DatasetReadOptions read;

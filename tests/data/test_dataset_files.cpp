@@ -213,7 +213,7 @@ TEST(DatasetFiles, MinariIdsAreFoundBelowTheirRoot) {
 }
 
 TEST(DatasetFiles, BoundsScaleActionsOfEveryKind) {
-  const Space bounds{{-2}, {2}}, wrong{{-1, -1}, {1, 1}};
+  const auto bounds = Space::box({-2}, {2}), wrong = Space::box({-1, -1}, {1, 1});
   DatasetReadOptions scaled, wrong_size;
   scaled.bounds = &bounds;
   wrong_size.bounds = &wrong;

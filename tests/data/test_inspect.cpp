@@ -148,7 +148,7 @@ TEST(Inspect, KnowsTheTrapsOfRealFiles) {
   const auto antmaze =
       inspect_dataset("auto", kShared + "real/d4rl_slices/antmaze-medium-diverse-v0.hdf5");
   EXPECT_EQ(find(antmaze, "terminal_cluster"), 65);
-  const Space bounds{{-2}, {2}};
+  const auto bounds = Space::box({-2}, {2});
   DatasetReadOptions scaled;
   scaled.bounds = &bounds;
   const auto beyond =

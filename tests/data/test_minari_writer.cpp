@@ -36,7 +36,7 @@ TEST(MinariWriter, ReadsBackTheSameTransitions) {
 
 TEST(MinariWriter, ActionsCanBeScaledToTheEnvironment) {
   const TemporaryDirectory directory;
-  const Space bounds{{-2}, {2}};
+  const auto bounds = Space::box({-2}, {2});
   MinariDetails details;
   details.bounds = &bounds;
   details.scale_actions = true;
@@ -80,7 +80,7 @@ TEST(MinariWriter, HasTheLayoutOfTheRealWriter) {
   if (!fs::exists(real)) GTEST_SKIP() << "no shared fixtures at " << real;
   const TemporaryDirectory directory;
   const auto path = directory / "random-v0";
-  const Space bounds{{-2}, {2}};
+  const auto bounds = Space::box({-2}, {2});
   MinariDetails details;
   details.bounds = &bounds;
   details.dataset_id = "pendulum/random-v0";

@@ -77,7 +77,7 @@ TEST(Mixing, SeedDecides) {
 
 TEST(Mixing, GivenNextActionsMeetDerivedOnes) {
   auto builder = small_builder();
-  builder.give_next_actions({5, 6, 7, 8, 9}, {1, 0, 1, 1, 1});
+  builder.give_next_actions(std::vector<float>{5, 6, 7, 8, 9}, {1, 0, 1, 1, 1});
   const std::vector<DatasetPart> parts = {{std::move(builder).build(), 1}, {small_dataset(), 1}};
   const auto mixed = mix_transition_datasets(parts, 0, 3);
   ASSERT_TRUE(mixed.has_next_actions());

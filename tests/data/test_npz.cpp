@@ -97,7 +97,7 @@ class NpzTest : public testing::Test {
 
 TEST_F(NpzTest, RoundTripKeepsTheFingerprint) {
   auto given = small_builder();
-  given.give_next_actions({5, 6, 7, 8, 9}, {1, 0, 1, 1, 1});
+  given.give_next_actions(std::vector<float>{5, 6, 7, 8, 9}, {1, 0, 1, 1, 1});
   auto unflagged = small_builder();
   // Begins where the one before it ended: only the episode starts can tell.
   unflagged.begin_episode(std::array{7.0f, 7.0f});
@@ -159,7 +159,7 @@ TEST_F(NpzTest, ATimeoutAmongDonesIsNoTermination) {
 }
 
 TEST_F(NpzTest, ScalesActionsByBounds) {
-  const Space bounds{{-4}, {4}}, two{{-1, -1}, {1, 1}};
+  const auto bounds = Space::box({-4}, {4}), two = Space::box({-1, -1}, {1, 1});
   const auto path = write(zip_of(plain_members()));
   const auto data = load_npz_dataset(path, &bounds);
   EXPECT_EQ(data.action(1)[0], 0.25f);

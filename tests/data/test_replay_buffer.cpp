@@ -1,13 +1,16 @@
 #include <gtest/gtest.h>
 
-#include "rl_training/data/replay_buffer.h"
+#include "rl_training/data/replay_sampler.h"
 #include "rl_training/util/error.h"
+#include "tests/data/batch_memory.h"
 #include "tests/support/memory_state.h"
 
 namespace rl_training {
 namespace {
 
-// Row n holds n in every number; `ends` lists the rows at which an episode ends.
+const Space kObs = Space::unbounded(2), kAction = Space::unit_box(1);
+
+// Row n holds n in every value; `ends` lists the rows at which an episode ends.
 void fill(ReplayBuffer& buffer, int64_t rows, const std::vector<int64_t>& ends = {}) {
   for (int64_t i = 0; i < rows; ++i) {
     const auto n = static_cast<float>(buffer.total());
@@ -19,7 +22,7 @@ void fill(ReplayBuffer& buffer, int64_t rows, const std::vector<int64_t>& ends =
 }
 
 TEST(ReplayBuffer, KeepsTheNewestRowsUnderTheirNumbers) {
-  ReplayBuffer buffer(4, 2, 1);
+  ReplayBuffer buffer(4, kObs, kAction);
   fill(buffer, 3);
   EXPECT_EQ(buffer.first(), 0);
   EXPECT_EQ(buffer.rows(), 3);
@@ -37,7 +40,7 @@ TEST(ReplayBuffer, KeepsTheNewestRowsUnderTheirNumbers) {
 }
 
 TEST(ReplayBuffer, KnowsTheEpisodesOfEachEnvironment) {
-  ReplayBuffer buffer(100, 2, 1, /*streams=*/2);
+  ReplayBuffer buffer(100, kObs, kAction, /*streams=*/2);
   fill(buffer, 10, {4, 7});  // rows 0 2 4 | 6 8 and 1 3 5 7 | 9
   EXPECT_EQ(buffer.episode_begin(4), 0);
   EXPECT_EQ(buffer.episode_end(2), 4);
@@ -49,9 +52,9 @@ TEST(ReplayBuffer, KnowsTheEpisodesOfEachEnvironment) {
 }
 
 TEST(ReplayBuffer, RowsComeBackFromTheirBytes) {
-  ReplayBuffer buffer(8, 2, 1);
+  ReplayBuffer buffer(8, kObs, kAction);
   fill(buffer, 13, {6, 9});
-  ReplayBuffer again(8, 2, 1);
+  ReplayBuffer again(8, kObs, kAction);
   again.restore(5, buffer.encode(5, 3));
   again.restore(8, buffer.encode(8, 5));
   ASSERT_EQ(again.total(), 13);
@@ -67,9 +70,9 @@ TEST(ReplayBuffer, RowsComeBackFromTheirBytes) {
 // Of the episodes 0 2 4 | 6 8 .. and 1 3 5 7 9 | .. the rows before 5 are gone: what is left of
 // each begins in its own stream.
 TEST(ReplayBuffer, EpisodesThatComeBackInPartStayInTheirStream) {
-  ReplayBuffer buffer(8, 2, 1, /*streams=*/2);
+  ReplayBuffer buffer(8, kObs, kAction, /*streams=*/2);
   fill(buffer, 13, {4, 9});
-  ReplayBuffer again(8, 2, 1, /*streams=*/2);
+  ReplayBuffer again(8, kObs, kAction, /*streams=*/2);
   again.restore(5, buffer.encode(5, 8));
   EXPECT_EQ(again.episode_begin(5), 5);
   EXPECT_EQ(again.episode_begin(6), 6);
@@ -81,29 +84,13 @@ TEST(ReplayBuffer, EpisodesThatComeBackInPartStayInTheirStream) {
   }
 }
 
-struct View {
-  explicit View(int64_t rows)
-      : obs(rows * 2), actions(rows), rewards(rows), next_obs(rows * 2), terminated(rows) {
-    view.rows = rows;
-    view.obs_dim = 2;
-    view.action_dim = 1;
-    view.obs = obs.data();
-    view.actions = actions.data();
-    view.rewards = rewards.data();
-    view.next_obs = next_obs.data();
-    view.terminated = terminated.data();
-  }
-  std::vector<float> obs, actions, rewards, next_obs, terminated;
-  BatchView view;
-};
-
 TEST(ReplaySampler, DrawsEveryRowThatIsThereAndNoOther) {
-  ReplayBuffer buffer(10, 2, 1);
+  ReplayBuffer buffer(10, kObs, kAction);
   fill(buffer, 25);
   const ObsNormalizer normalizer(2);
-  ReplaySampler sampler(buffer, normalizer, Rng(1));
-  View batch(1000);
-  sampler.sample(batch.view);
+  ReplaySampler sampler(buffer, normalizer, transitions(), Rng(1));
+  BatchMemory batch(1000);
+  sampler.sample(batch.view());
   std::vector<int> seen(25);
   for (int64_t i = 0; i < 1000; ++i) {
     const auto row = static_cast<int64_t>(batch.actions[i]);
@@ -121,6 +108,104 @@ TEST(ReplaySampler, DrawsEveryRowThatIsThereAndNoOther) {
   }
 }
 
+// Rewards 10 n; stream 0 has rows 0 2 4 | 6 8, stream 1 has 1 3 5 7 | 9; row 4 terminates, row 7 is
+// cut. Gamma 0.5.
+TEST(ReplayBuffer, SpansSeveralStepsOfOneEnvironment) {
+  ReplayBuffer buffer(100, kObs, kAction, /*streams=*/2);
+  fill(buffer, 10, {4, 7});
+  const ObsNormalizer normalizer(2);
+  BatchMemory batch(1);
+  const auto gather = [&](int64_t row) {
+    buffer.gather(row, normalizer, transitions(3), batch.view_with_next_actions(), 0);
+  };
+  gather(0);
+  EXPECT_EQ(batch.rewards[0], 0 + 0.5f * 20 + 0.25f * 40);
+  EXPECT_EQ(batch.discount[0], 0);
+  EXPECT_EQ(batch.next_obs[0], 5);
+  EXPECT_EQ(batch.actions[0], 0);
+  gather(1);
+  EXPECT_EQ(batch.rewards[0], 10 + 0.5f * 30 + 0.25f * 50);
+  EXPECT_EQ(batch.discount[0], 0.125f);
+  EXPECT_EQ(batch.next_obs[0], 6);
+  EXPECT_EQ(batch.next_action_valid[0], 1);
+  EXPECT_EQ(batch.next_actions[0], 7);
+  gather(5);  // two steps are left before the cut, which is bootstrapped
+  EXPECT_EQ(batch.rewards[0], 50 + 0.5f * 70);
+  EXPECT_EQ(batch.discount[0], 0.25f);
+  EXPECT_EQ(batch.terminated[0], 0);
+  EXPECT_EQ(batch.next_obs[0], 8);
+  gather(6);  // the episode has two rows so far
+  EXPECT_EQ(batch.rewards[0], 60 + 0.5f * 80);
+  EXPECT_EQ(batch.discount[0], 0.25f);
+  EXPECT_EQ(batch.next_obs[0], 9);
+  EXPECT_EQ(batch.next_action_valid[0], 0);
+}
+
+TEST(ReplayBuffer, KeepsDiscreteActionsAsIntegers) {
+  ReplayBuffer buffer(4, kObs, Space::discrete(3));
+  const float obs[2] = {1, 2};
+  for (const int64_t choice : {2, 0, 1}) buffer.add(obs, &choice, 1, obs, false, false);
+  const ObsNormalizer normalizer(2);
+  BatchMemory batch(3);
+  std::vector<int64_t> choices(3);
+  auto view = batch.view();
+  view.action = reinterpret_cast<unsigned char*>(choices.data());
+  view.action_bytes = sizeof(int64_t);
+  for (int64_t row = 0; row < 3; ++row) buffer.gather(row, normalizer, transitions(), view, row);
+  EXPECT_EQ(choices, (std::vector<int64_t>{2, 0, 1}));
+}
+
+// Frames of 2 x 2 pixels that hold their own number.
+std::vector<unsigned char> frame(int number) {
+  return std::vector<unsigned char>(4, static_cast<unsigned char>(number));
+}
+
+void fill_frames(ReplayBuffer& buffer, int64_t rows) {
+  for (int64_t i = 0; i < rows; ++i) {
+    const auto n = static_cast<int>(buffer.total());
+    const float action = 0;
+    // Two streams; an episode of stream n % 2 ends every sixth row, and the next one begins anew.
+    buffer.add(frame(n).data(), &action, static_cast<float>(n), frame(n + 2).data(), n % 6 == 5,
+               false);
+  }
+}
+
+TEST(ReplayBuffer, StoresEachFrameOnce) {
+  const Space image = Space::image(1, 2, 2);
+  ReplayBuffer buffer(8, image, kAction, /*streams=*/2);
+  fill_frames(buffer, 20);
+  const ObsNormalizer normalizer(image);
+  std::vector<unsigned char> obs(4), next_obs(4);
+  BatchView view;
+  view.rows = 1;
+  view.obs_bytes = 4;
+  view.obs = obs.data();
+  view.next_obs = next_obs.data();
+  for (int64_t row = 12; row < 20; ++row) {
+    buffer.gather(row, normalizer, transitions(), view, 0);
+    EXPECT_EQ(obs, frame(static_cast<int>(row)));
+    EXPECT_EQ(next_obs, frame(static_cast<int>(row) + 2));
+  }
+  // Eight rows need eight successors and the observations at which what is left of episodes begins.
+  EXPECT_LE(buffer.frames(), 8 + 4);
+
+  ReplayBuffer again(8, image, kAction, /*streams=*/2);
+  again.restore(12, buffer.encode(12, 5));
+  again.restore(17, buffer.encode(17, 3));
+  EXPECT_EQ(again.encode(12, 8), buffer.encode(12, 8));
+  fill_frames(again, 6);
+  fill_frames(buffer, 6);
+  EXPECT_EQ(again.encode(18, 8), buffer.encode(18, 8));
+  EXPECT_THROW(again.restore(again.total(), std::string(3, '\1')), Error);
+}
+
+TEST(ReplaySampler, RefusesColumnsOfWholeEpisodes) {
+  ReplayBuffer buffer(4, kObs, kAction);
+  const ObsNormalizer normalizer(2);
+  EXPECT_THROW(ReplaySampler(buffer, normalizer, with_columns({BatchColumn::return_to_go}), Rng(1)),
+               Error);
+}
+
 TEST(MixtureSampler, HoldsTheRatioInEveryMinibatch) {
   EXPECT_EQ(MixtureSampler::first_rows(0.5, 256), 128);
   EXPECT_EQ(MixtureSampler::first_rows(0.0, 256), 0);
@@ -128,40 +213,42 @@ TEST(MixtureSampler, HoldsTheRatioInEveryMinibatch) {
   EXPECT_EQ(MixtureSampler::first_rows(0.001, 256), 1);
   EXPECT_EQ(MixtureSampler::first_rows(0.999, 256), 255);
   EXPECT_EQ(MixtureSampler::first_rows(0.3, 10), 3);
-  ReplayBuffer small(4, 2, 1), large(100, 2, 1);
+  ReplayBuffer small(4, kObs, kAction), large(100, kObs, kAction);
   fill(small, 4);
   fill(large, 54);  // of which 50 to 53 are not in the other
   const ObsNormalizer normalizer(2);
-  ReplaySampler a(small, normalizer, Rng(1)), b(large, normalizer, Rng(2));
+  ReplaySampler a(small, normalizer, transitions(), Rng(1)),
+      b(large, normalizer, transitions(), Rng(2));
   MixtureSampler mixture(a, b, 0.3, Rng(3));
-  View batch(10);
+  BatchMemory batch(10);
   for (int i = 0; i < 20; ++i) {
-    mixture.sample(batch.view);
+    mixture.sample(batch.view());
     for (int64_t row = 0; row < 3; ++row) EXPECT_LT(batch.actions[row], 4.0f);
     for (int64_t row = 0; row < 10; ++row) EXPECT_EQ(batch.rewards[row], 10 * batch.actions[row]);
   }
-  ReplayBuffer empty(4, 2, 1);
-  ReplaySampler none(empty, normalizer, Rng(3));
+  ReplayBuffer empty(4, kObs, kAction);
+  ReplaySampler none(empty, normalizer, transitions(), Rng(3));
   EXPECT_FALSE(MixtureSampler(a, none, 0.5, Rng(3)).ready());
   EXPECT_TRUE(MixtureSampler(a, none, 1.0, Rng(3)).ready());
-  MixtureSampler(a, none, 1.0, Rng(3)).sample(batch.view);  // never looks at the empty one
+  MixtureSampler(a, none, 1.0, Rng(3)).sample(batch.view());  // never looks at the empty one
   for (int64_t row = 0; row < 10; ++row) EXPECT_LT(batch.actions[row], 4.0f);
 }
 
 // 100 and 300 rows: a quarter of what is drawn, on average and by chance.
 TEST(MixtureSampler, WithoutARatioAllRowsAreEquallyLikely) {
-  ReplayBuffer small(100, 2, 1), large(300, 2, 1);
+  ReplayBuffer small(100, kObs, kAction), large(300, kObs, kAction);
   fill(small, 100);
   fill(large, 1300);  // of which 1000 and later are there
   const ObsNormalizer normalizer(2);
-  ReplaySampler a(small, normalizer, Rng(1)), b(large, normalizer, Rng(2));
+  ReplaySampler a(small, normalizer, transitions(), Rng(1)),
+      b(large, normalizer, transitions(), Rng(2));
   MixtureSampler mixture(a, b, std::nullopt, Rng(3));
   EXPECT_EQ(mixture.rows(), 400);
   EXPECT_EQ(mixture.first_rows(40), 40);  // before there was any minibatch
-  View batch(40);
+  BatchMemory batch(40);
   int64_t first = 0, changes = 0, before = -1;
   for (int i = 0; i < 500; ++i) {
-    mixture.sample(batch.view);
+    mixture.sample(batch.view());
     const int64_t rows = mixture.first_rows(40);
     for (int64_t row = 0; row < 40; ++row) EXPECT_EQ(batch.actions[row] < 1000, row < rows);
     first += rows;
@@ -172,19 +259,19 @@ TEST(MixtureSampler, WithoutARatioAllRowsAreEquallyLikely) {
   EXPECT_GT(changes, 300);
 
   // What is not there yet is not drawn, and what was drawn comes back with the state.
-  ReplayBuffer empty(4, 2, 1);
-  ReplaySampler none(empty, normalizer, Rng(4));
+  ReplayBuffer empty(4, kObs, kAction);
+  ReplaySampler none(empty, normalizer, transitions(), Rng(4));
   MixtureSampler alone(a, none, std::nullopt, Rng(3));
   EXPECT_TRUE(alone.ready());
-  alone.sample(batch.view);
+  alone.sample(batch.view());
   EXPECT_EQ(alone.first_rows(40), 40);
   MemoryState state;
   state.save(mixture);
   MixtureSampler again(a, b, std::nullopt, Rng(9));
   state.restore(again);
   EXPECT_EQ(again.first_rows(40), mixture.first_rows(40));
-  mixture.sample(batch.view);
-  again.sample(batch.view);
+  mixture.sample(batch.view());
+  again.sample(batch.view());
   EXPECT_EQ(again.first_rows(40), mixture.first_rows(40));
 }
 

@@ -2,32 +2,21 @@
 
 #include <array>
 #include <cmath>
+#include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "rl_training/data/dataset_builder.h"
 #include "rl_training/data/normalizer.h"
 #include "rl_training/data/sampler.h"
 #include "rl_training/util/error.h"
+#include "tests/data/batch_memory.h"
 #include "tests/data/small_dataset.h"
 #include "tests/support/memory_state.h"
 
 namespace rl_training {
 namespace {
-
-struct Buffers {
-  explicit Buffers(int64_t rows)
-      : obs(rows * 2), actions(rows), rewards(rows), next_obs(rows * 2), terminated(rows) {}
-  BatchView view() {
-    return {static_cast<int64_t>(rewards.size()),
-            obs.data(),
-            actions.data(),
-            rewards.data(),
-            next_obs.data(),
-            terminated.data()};
-  }
-  std::vector<float> obs, actions, rewards, next_obs, terminated;
-};
 
 std::shared_ptr<const TransitionDataset> shared_small() {
   return std::make_shared<const TransitionDataset>(small_dataset());
@@ -35,8 +24,8 @@ std::shared_ptr<const TransitionDataset> shared_small() {
 
 TEST(UniformSampler, GathersWholeRows) {
   const auto data = shared_small();
-  UniformSampler sampler(data, ObsNormalizer(2), Rng(1));
-  Buffers batch(64);
+  UniformSampler sampler(data, ObsNormalizer(2), transitions(), Rng(1));
+  BatchMemory batch(64);
   sampler.sample(batch.view());
   for (size_t i = 0; i < 64; ++i) {
     const auto row = static_cast<int64_t>(batch.rewards[i]) - 1;  // rewards name the row
@@ -44,6 +33,7 @@ TEST(UniformSampler, GathersWholeRows) {
     ASSERT_LT(row, 5);
     EXPECT_EQ(batch.actions[i], data->action(row)[0]);
     EXPECT_EQ(batch.terminated[i], row == 2 ? 1.0f : 0.0f);
+    EXPECT_EQ(batch.discount[i], row == 2 ? 0.0f : 0.5f);
     for (size_t k = 0; k < 2; ++k) {
       EXPECT_EQ(batch.obs[2 * i + k], data->obs(row)[k]);
       EXPECT_EQ(batch.next_obs[2 * i + k], data->next_obs(row)[k]);
@@ -52,11 +42,11 @@ TEST(UniformSampler, GathersWholeRows) {
 }
 
 TEST(UniformSampler, DrawsEveryRowEquallyOften) {
-  UniformSampler sampler(shared_small(), ObsNormalizer(2), Rng(7));
+  UniformSampler sampler(shared_small(), ObsNormalizer(2), transitions(), Rng(7));
   std::vector<float> rewards(50'000);
   BatchView view;
   view.rows = 50'000;
-  view.rewards = rewards.data();
+  view.reward = rewards.data();
   sampler.sample(view);
   std::vector<int> counts(5);
   for (const float reward : rewards) ++counts[static_cast<size_t>(reward) - 1];
@@ -66,9 +56,9 @@ TEST(UniformSampler, DrawsEveryRowEquallyOften) {
 TEST(UniformSampler, NormalisesBothObservations) {
   const auto data = shared_small();
   const auto normalizer = ObsNormalizer::fit(*data);
-  UniformSampler plain(data, ObsNormalizer(2), Rng(3));
-  UniformSampler normalising(data, normalizer, Rng(3));
-  Buffers a(32), b(32);
+  UniformSampler plain(data, ObsNormalizer(2), transitions(), Rng(3));
+  UniformSampler normalising(data, normalizer, transitions(), Rng(3));
+  BatchMemory a(32), b(32);
   plain.sample(a.view());
   normalising.sample(b.view());
   EXPECT_EQ(a.rewards, b.rewards);
@@ -81,9 +71,10 @@ TEST(UniformSampler, NormalisesBothObservations) {
 
 TEST(UniformSampler, SeedDecidesAndStateGoesOn) {
   const auto data = shared_small();
-  UniformSampler first(data, ObsNormalizer(2), Rng(5)), second(data, ObsNormalizer(2), Rng(5)),
-      other(data, ObsNormalizer(2), Rng(6));
-  Buffers a(40), b(40), c(40);
+  UniformSampler first(data, ObsNormalizer(2), transitions(), Rng(5)),
+      second(data, ObsNormalizer(2), transitions(), Rng(5)),
+      other(data, ObsNormalizer(2), transitions(), Rng(6));
+  BatchMemory a(40), b(40), c(40);
   first.sample(a.view());
   second.sample(b.view());
   other.sample(c.view());
@@ -101,31 +92,72 @@ TEST(UniformSampler, SeedDecidesAndStateGoesOn) {
 
 TEST(UniformSampler, GivesNextActionsWithTheirValidity) {
   const auto data = std::make_shared<const TransitionDataset>(small_dataset().with_next_actions());
-  UniformSampler sampler(data, ObsNormalizer(2), Rng(2));
-  std::vector<float> rewards(50), next(50), valid(50);
-  BatchView view;
-  view.rows = 50;
-  view.rewards = rewards.data();
-  view.next_actions = next.data();
-  view.next_action_valid = valid.data();
-  sampler.sample(view);
+  UniformSampler sampler(data, ObsNormalizer(2),
+                         with_columns({BatchColumn::next_action, BatchColumn::next_action_valid}),
+                         Rng(2));
+  BatchMemory batch(50);
+  sampler.sample(batch.view_with_next_actions());
   for (size_t i = 0; i < 50; ++i) {
-    const auto row = static_cast<int64_t>(rewards[i]) - 1;
-    EXPECT_EQ(valid[i], row == 2 || row == 4 ? 0.0f : 1.0f);
-    EXPECT_EQ(next[i], data->next_action(row)[0]);
+    const auto row = static_cast<int64_t>(batch.rewards[i]) - 1;
+    EXPECT_EQ(batch.next_action_valid[i], row == 2 || row == 4 ? 0.0f : 1.0f);
+    EXPECT_EQ(batch.next_actions[i], data->next_action(row)[0]);
   }
 }
 
+std::string refused(const BatchRequest& request) {
+  try {
+    UniformSampler(shared_small(), ObsNormalizer(2), request, Rng(0));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+// By the name of the column, when the sampler is made and not at the first batch.
 TEST(UniformSampler, RefusesWhatItCannotGive) {
-  EXPECT_THROW(
-      UniformSampler(std::make_shared<const TransitionDataset>(), ObsNormalizer(0), Rng(0)), Error);
-  EXPECT_THROW(UniformSampler(shared_small(), ObsNormalizer(3), Rng(0)), Error);
-  UniformSampler sampler(shared_small(), ObsNormalizer(2), Rng(0));
-  float value = 0;
-  BatchView view;
-  view.rows = 1;
-  view.next_actions = &value;
-  EXPECT_THROW(sampler.sample(view), Error);
+  EXPECT_THROW(UniformSampler(std::make_shared<const TransitionDataset>(), ObsNormalizer(0),
+                              transitions(), Rng(0)),
+               Error);
+  EXPECT_THROW(UniformSampler(shared_small(), ObsNormalizer(3), transitions(), Rng(0)), Error);
+  EXPECT_EQ(refused(transitions()), "accepted");
+  EXPECT_EQ(refused(with_columns({BatchColumn::next_action})),
+            "next_action: the dataset has no next actions");
+  EXPECT_EQ(refused(with_columns({BatchColumn::return_to_go})),
+            "return_to_go: the dataset has no returns to go");
+  EXPECT_EQ(refused(with_columns({BatchColumn::mask})),
+            "mask: a dataset of transitions cannot fill this column of a batch");
+}
+
+// Rewards 1 2 3 | 4 5, terminated after row 2, cut after row 4; gamma 0.5.
+TEST(UniformSampler, SpansSeveralStepsUpToTheEndOfTheEpisode) {
+  const auto data = std::make_shared<const TransitionDataset>(small_dataset().with_next_actions());
+  UniformSampler sampler(data, ObsNormalizer(2), with_columns({BatchColumn::next_action_valid}, 2),
+                         Rng(2));
+  BatchMemory batch(200);
+  sampler.sample(batch.view_with_next_actions());
+  struct Expected {
+    float reward, discount, terminated;
+    int64_t last;
+  };
+  const std::map<float, Expected> by_action = {
+      {data->action(0)[0], {1 + 0.5f * 2, 0.25f, 0, 1}},
+      {data->action(1)[0], {2 + 0.5f * 3, 0, 1, 2}},
+      {data->action(2)[0], {3, 0, 1, 2}},
+      {data->action(3)[0], {4 + 0.5f * 5, 0.25f, 0, 4}},
+      {data->action(4)[0], {5, 0.5f, 0, 4}},  // one step is left: gamma to the first power
+  };
+  std::set<float> seen;
+  for (size_t i = 0; i < 200; ++i) {
+    const auto& expected = by_action.at(batch.actions[i]);
+    seen.insert(batch.actions[i]);
+    EXPECT_EQ(batch.rewards[i], expected.reward);
+    EXPECT_EQ(batch.discount[i], expected.discount);
+    EXPECT_EQ(batch.terminated[i], expected.terminated);
+    EXPECT_EQ(batch.next_obs[2 * i], data->next_obs(expected.last)[0]);
+    EXPECT_EQ(batch.next_obs[2 * i + 1], data->next_obs(expected.last)[1]);
+    EXPECT_EQ(batch.next_action_valid[i], data->next_action_valid(expected.last) ? 1 : 0);
+  }
+  EXPECT_EQ(seen.size(), 5u);
 }
 
 TEST(ObsNormalizer, UsesPopulationStatisticsOfObservationsOnly) {
@@ -167,20 +199,17 @@ TEST(ObsNormalizer, StateCarriesOver) {
 }
 
 TEST(UniformSampler, GivesReturnsWhereTheyWereComputed) {
-  auto data = std::make_shared<const TransitionDataset>(small_dataset().with_mc_returns(0.5));
-  UniformSampler sampler(data, ObsNormalizer(2), Rng(3));
-  std::vector<float> rewards(64), returns(64);
-  BatchView view;
-  view.rows = 64;
-  view.rewards = rewards.data();
-  view.mc_returns = returns.data();
+  auto data = std::make_shared<const TransitionDataset>(small_dataset().with_returns_to_go(0.5));
+  UniformSampler sampler(data, ObsNormalizer(2), with_columns({BatchColumn::return_to_go}), Rng(3));
+  BatchMemory batch(64);
+  std::vector<float> returns(64);
+  auto view = batch.view();
+  view.return_to_go = returns.data();
   sampler.sample(view);
   const std::array<float, 5> expected = {1 + 0.5f * 3.5f, 3.5f, 3, 4 + 2.5f, 5};
   for (size_t i = 0; i < 64; ++i) {
-    EXPECT_EQ(returns[i], expected[static_cast<size_t>(rewards[i]) - 1]);
+    EXPECT_EQ(returns[i], expected[static_cast<size_t>(batch.rewards[i]) - 1]);
   }
-  UniformSampler without(shared_small(), ObsNormalizer(2), Rng(3));
-  EXPECT_THROW(without.sample(view), Error);
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <set>
 #include <vector>
 
-#include "rl_training/data/space.h"
 #include "rl_training/data/dataset_builder.h"
+#include "rl_training/data/space.h"
 #include "rl_training/util/error.h"
 #include "tests/data/small_dataset.h"
 
@@ -76,7 +76,7 @@ TEST(TransitionDataset, NextActionsStayInsideEpisodes) {
 
 TEST(TransitionDataset, GivenNextActionsAreKept) {
   auto builder = small_builder();
-  builder.give_next_actions({5, 6, 7, 8, 9}, {1, 0, 1, 1, 1});
+  builder.give_next_actions(std::vector<float>{5, 6, 7, 8, 9}, {1, 0, 1, 1, 1});
   const auto data = std::move(builder).build().with_next_actions();
   EXPECT_EQ(data.next_action(0)[0], 5);
   EXPECT_FALSE(data.next_action_valid(1));
@@ -100,7 +100,7 @@ TEST(TransitionDataset, RowsWithoutANextActionCanBeLeftOut) {
 
 TEST(TransitionDataset, LeavingOutAnInnerRowSplitsItsEpisode) {
   auto builder = small_builder();
-  builder.give_next_actions({5, 6, 7, 8, 9}, {1, 0, 1, 0, 1});
+  builder.give_next_actions(std::vector<float>{5, 6, 7, 8, 9}, {1, 0, 1, 0, 1});
   const auto known = std::move(builder).build().where_next_action_is_known();
   ASSERT_EQ(known.rows(), 3);
   ASSERT_EQ(known.episodes().size(), 3u);
@@ -116,7 +116,7 @@ TEST(TransitionDataset, LeavingOutAnInnerRowSplitsItsEpisode) {
 
 TEST(TransitionDataset, EqualNextActionsHaveEqualFingerprints) {
   auto builder = small_builder();
-  builder.give_next_actions({0.1f, 0.2f, 99, 0.4f, 99}, {1, 1, 0, 1, 0});
+  builder.give_next_actions(std::vector<float>{0.1f, 0.2f, 99, 0.4f, 99}, {1, 1, 0, 1, 0});
   EXPECT_EQ(std::move(builder).build().fingerprint(),
             small_dataset().with_next_actions().fingerprint());
 }
@@ -176,16 +176,16 @@ TEST(TransitionDataset, FingerprintKnowsWhereEpisodesEnd) {
 
 // A termination and a time-out end the sum alike; nothing is bootstrapped.
 TEST(TransitionDataset, MonteCarloReturnsStayInTheEpisode) {
-  const auto data = small_dataset().with_mc_returns(0.9);
-  EXPECT_FLOAT_EQ(data.mc_return(2), 3);
-  EXPECT_FLOAT_EQ(data.mc_return(1), 2 + 0.9f * 3);
-  EXPECT_FLOAT_EQ(data.mc_return(0), 1 + 0.9f * (2 + 0.9f * 3));
-  EXPECT_FLOAT_EQ(data.mc_return(4), 5);
-  EXPECT_FLOAT_EQ(data.mc_return(3), 4 + 0.9f * 5);
+  const auto data = small_dataset().with_returns_to_go(0.9);
+  EXPECT_FLOAT_EQ(data.return_to_go(2), 3);
+  EXPECT_FLOAT_EQ(data.return_to_go(1), 2 + 0.9f * 3);
+  EXPECT_FLOAT_EQ(data.return_to_go(0), 1 + 0.9f * (2 + 0.9f * 3));
+  EXPECT_FLOAT_EQ(data.return_to_go(4), 5);
+  EXPECT_FLOAT_EQ(data.return_to_go(3), 4 + 0.9f * 5);
   EXPECT_EQ(data.fingerprint(), small_dataset().fingerprint());
-  EXPECT_TRUE(data.with_next_actions().has_mc_returns());
-  EXPECT_FALSE(data.with_rewards(std::vector<float>(5, 1.0f)).has_mc_returns());
-  EXPECT_FALSE(small_dataset().has_mc_returns());
+  EXPECT_TRUE(data.with_next_actions().has_returns_to_go());
+  EXPECT_FALSE(data.with_rewards(std::vector<float>(5, 1.0f)).has_returns_to_go());
+  EXPECT_FALSE(small_dataset().has_returns_to_go());
 }
 
 TEST(DatasetBuilder, EmptyEpisodesVanishAndOpenOnesEnd) {
@@ -230,7 +230,8 @@ TEST(SlotDatasetBuilder, EqualsTheCopyingOne) {
   const Column<float> obs(std::vector<float>{1, 2, 3, 99, 4, 5, 6});
   const Column<float> actions(std::vector<float>{.1f, .2f, .3f, .4f, .5f, .6f, .7f});
   HeapMemory memory;
-  SlotDatasetBuilder slots(1, 1, obs, actions, memory);
+  SlotDatasetBuilder slots(Space::unbounded(1), Space::unit_box(1), obs.bytes(), actions.bytes(),
+                           memory);
   slots.add(0, 10, false, false);
   slots.add(1, 20, false, false);
   slots.end_episode(true);
@@ -252,12 +253,15 @@ TEST(SlotDatasetBuilder, EqualsTheCopyingOne) {
   EXPECT_EQ(in_place.with_next_actions().next_action(1)[0], .3f);
   EXPECT_FALSE(in_place.next_action_valid(3));
 
-  SlotDatasetBuilder misused(1, 1, obs, actions, memory);
+  SlotDatasetBuilder misused(Space::unbounded(1), Space::unit_box(1), obs.bytes(), actions.bytes(),
+                             memory);
   EXPECT_THROW(misused.add(6, 0, false, false), Error);  // no slot after it
   EXPECT_THROW(misused.add(-1, 0, false, false), Error);
   misused.add(0, 0, false, false);
   EXPECT_THROW(misused.add(2, 0, false, false), Error);  // leaves one out
-  EXPECT_THROW(SlotDatasetBuilder(2, 1, obs, actions, memory), Error);
+  EXPECT_THROW(SlotDatasetBuilder(Space::unbounded(2), Space::unit_box(1), obs.bytes(),
+                                  actions.bytes(), memory),
+               Error);
 }
 
 TEST(DatasetBuilder, RefusesMisuse) {
@@ -284,14 +288,14 @@ TEST(Column, SharesForeignStorage) {
 }
 
 TEST(Space, ScalesBothWays) {
-  const Space bounds{{-2, 0}, {2, 10}};
+  const auto bounds = Space::box({-2, 0}, {2, 10});
   EXPECT_EQ(bounds.to_unit(0, -1.3), -0.65f);
   EXPECT_EQ(bounds.to_unit(1, 7.5), 0.5f);
   EXPECT_EQ(bounds.from_unit(0, 1), 2.0);
   EXPECT_EQ(bounds.from_unit(1, -1), 0.0);
   EXPECT_EQ(bounds.from_unit(1, 0.5), 7.5);
   EXPECT_EQ(bounds.to_unit(0, 5), 2.5f);  // beyond the bounds is kept
-  const Space odd{{-0.1}, {0.3}};
+  const auto odd = Space::box({-0.1}, {0.3});
   EXPECT_EQ(odd.from_unit(0, 1), 0.3);
   EXPECT_EQ(odd.from_unit(0, -1), -0.1);
 }

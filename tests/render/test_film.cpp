@@ -88,7 +88,7 @@ class FilmTest : public testing::Test {
     EnvOptions short_episode;
     short_episode.max_episode_steps = 21;
     const auto env = make_environment(id, short_episode);
-    return film_episodes(*env, random_policy, options, directory_.path() + "/" + name);
+    return film_episodes(*env, random_policy(env->spec().action), options, directory_.path() + "/" + name);
   }
   std::string bytes(const std::string& name) {
     return posix_file_system().read_file(directory_.path() + "/" + name);
@@ -159,7 +159,7 @@ TEST_F(FilmTest, RefusesWhatItCannotDraw) {
   } bare;
   const auto message = [&](const std::string& name) -> std::string {
     try {
-      film_episodes(bare, random_policy, {}, directory_.path() + "/" + name);
+      film_episodes(bare, random_policy(bare.spec().action), {}, directory_.path() + "/" + name);
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::config);
       return error.message();
