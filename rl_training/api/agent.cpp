@@ -2,9 +2,17 @@
 
 namespace rl_training {
 
+namespace {
+
+const TrainConfig& validated(const TrainConfig& config) {
+  config.validate();
+  return config;
+}
+
+}  // namespace
+
 Agent::Agent(const TrainConfig& config)
-    : policy_(std::make_unique<TrainedPolicy>(
-          read_train_config(ConfigNode::from_json(write_train_config(config), "")))) {}
+    : policy_(std::make_unique<TrainedPolicy>(validated(config))) {}
 
 Agent::Agent(std::unique_ptr<Run> run) : run_(std::move(run)) {}
 

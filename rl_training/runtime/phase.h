@@ -64,8 +64,8 @@ class DataPhase final : public Phase {
 
   int64_t step() const override { return updates_; }
   void advance(const LoopHooks& loop) override {
-    loop.update(sampler_);
     ++updates_;
+    loop.update(sampler_);
   }
   void visit_state(StateVisitor& state) override { state.scalar("updates", updates_); }
 

@@ -79,8 +79,8 @@ bool Trainer::due(int64_t interval) const {
   return position() / interval > previous_position_ / interval || spent();
 }
 
-double Trainer::lr_scale() const {
-  const PhaseSpec& phase = parts_.phases[current_phase()]->spec();
+double Trainer::lr_scale(size_t phase_index) const {
+  const PhaseSpec& phase = parts_.phases[phase_index]->spec();
   switch (phase.schedule) {
     case PhaseSpec::Schedule::run:
       return resolve_schedule_value(options_.schedule, update_, options_.budget.updates);
@@ -93,9 +93,9 @@ double Trainer::lr_scale() const {
   return resolve_schedule_value(constant_, update_, 0);
 }
 
-Metrics Trainer::update(Sampler& sampler, const Callbacks& callbacks) {
+Metrics Trainer::update(size_t phase, Sampler& sampler, const Callbacks& callbacks) {
   sampler.sample(parts_.batch.view());
-  auto metrics = parts_.algorithm->update(parts_.batch, lr_scale());
+  auto metrics = parts_.algorithm->update(parts_.batch, lr_scale(phase));
   ++update_;
   if (callbacks.on_update_end) callbacks.on_update_end(progress(), metrics);
   return metrics;
@@ -112,7 +112,7 @@ Metrics Trainer::advance(const Callbacks& callbacks) {
   Metrics metrics;
   LoopHooks loop;
   loop.update = [&](Sampler& sampler) {
-    if (update_ < options_.budget.updates) metrics = update(sampler, callbacks);
+    if (update_ < options_.budget.updates) metrics = update(index, sampler, callbacks);
   };
   loop.collected = [&] {
     if (callbacks.on_collect_end) callbacks.on_collect_end(progress());
@@ -124,7 +124,7 @@ Metrics Trainer::advance(const Callbacks& callbacks) {
 // False when a signal cut it short.
 bool Trainer::evaluate_before_training(RunSink& sink, const Callbacks& callbacks) {
   if (!evaluated_before_training_ && parts_.evaluator != nullptr) {
-    Json row = make_row({}, lr_scale());
+    Json row = make_row({}, lr_scale(current_phase()));
     if (!evaluate(row, callbacks)) return false;
     remember(row, sink);
   }
@@ -153,7 +153,7 @@ TrainSummary Trainer::run(RunSink& sink, const Callbacks& callbacks) {
 
   while (!stop && (!spent() || !waiting_row_.empty())) {
     const bool waited = !waiting_row_.empty();
-    const double scale = lr_scale();
+    const double scale = lr_scale(current_phase());
     const Metrics metrics = waited ? Metrics() : advance(callbacks);
 
     bool best = false;

@@ -63,9 +63,9 @@ class Trainer {
   size_t current_phase() const;  // the first that is not finished, or the last one
   bool spent() const;
   bool due(int64_t interval) const;
-  double lr_scale() const;
+  double lr_scale(size_t phase) const;
   Metrics advance(const Callbacks& callbacks);
-  Metrics update(Sampler& sampler, const Callbacks& callbacks);
+  Metrics update(size_t phase, Sampler& sampler, const Callbacks& callbacks);
   void add_phase_metrics(Json& row);
   Json make_row(const Metrics& metrics, double lr_scale) const;
   void check_health(const Json& row) const;

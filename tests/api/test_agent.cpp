@@ -71,13 +71,13 @@ TEST(Agent, OptionsInCodeAreThoseOfAFile) {
 // Published for going online: AWAC draws from data and new rows alike.
 TEST(Agent, DefaultsOfTheAlgorithmHoldInCodeToo) {
   auto config = default_config("awac");
-  config.goes_online = true;
-  EXPECT_FALSE(AWAC("Pendulum-v1", {}, config).config().fine_tuning.offline_batch_ratio);
-  config.fine_tuning.offline_batch_ratio = 0.25;
-  EXPECT_EQ(AWAC("Pendulum-v1", {}, config).config().fine_tuning.offline_batch_ratio, 0.25);
+  config.online.used = true;
+  EXPECT_FALSE(AWAC("Pendulum-v1", {}, config).config().online.offline_batch_ratio);
+  config.online.offline_batch_ratio = 0.25;
+  EXPECT_EQ(AWAC("Pendulum-v1", {}, config).config().online.offline_batch_ratio, 0.25);
   config = default_config("td3_bc");
-  config.goes_online = true;
-  EXPECT_EQ(TD3BC("Pendulum-v1", {}, config).config().fine_tuning.offline_batch_ratio, 0.5);
+  config.online.used = true;
+  EXPECT_EQ(TD3BC("Pendulum-v1", {}, config).config().online.offline_batch_ratio, 0.5);
 }
 
 TEST(Agent, OptionsInCodeAreChecked) {

@@ -55,6 +55,14 @@ Callbacks abandon_at(int64_t position) {
   return callbacks;
 }
 
+ReplayBuffer small_buffer() { return {2000, Space::unbounded(1), Space::unit_box(1)}; }
+
+void add_row(ReplayBuffer& buffer) {
+  const auto n = static_cast<float>(buffer.total());
+  const float next = n + 1;
+  buffer.add(&n, &n, n, &next, false, false);
+}
+
 class OnlineRunTest : public testing::Test {
  protected:
   TrainConfig config(const std::string& algo, const std::vector<std::string>& more = {}) const {
@@ -132,26 +140,24 @@ TEST_F(OnlineRunTest, ADamagedRowsFileLeadsToTheOlderCheckpoint) {
 
 // A manifest that leaves the first of the rows out is whole, and its buffer is not.
 TEST_F(OnlineRunTest, RowsThatAreNotThereAreMissed) {
-  auto made = config("sac", {"buffer_capacity=1000", "learning_starts=1000"});
-  TrainedPolicy policy(made);
-  OnlineSetup setup(made, policy, nullptr, {});
+  auto buffer = small_buffer();
+  ReplayFiles rows(buffer, posix_file_system());
   Checkpoint checkpoint;
   for (const char* name : {"first", "second"}) {
-    for (int i = 0; i < 3; ++i) setup.collector().step();
+    for (int i = 0; i < 3; ++i) add_row(buffer);
     fs::create_directory(directory_ / name);
-    checkpoint.files = setup.checkpoint_files();
+    checkpoint.files = rows.checkpoint_files();
     for (const auto& file : checkpoint.files) {
       write_all(directory_ / (std::string(name) + "/" + file.name), file.bytes());
     }
-    setup.saved_in(directory_ / name);
+    rows.saved_in(directory_ / name);
   }
   ASSERT_EQ(checkpoint.files.size(), 2u);
-  OnlineSetup whole(made, policy, nullptr, {});
-  EXPECT_NO_THROW(whole.load_rows(checkpoint));
+  auto whole = small_buffer(), part = small_buffer();
+  EXPECT_NO_THROW(ReplayFiles(whole, posix_file_system()).load(checkpoint));
   checkpoint.files.erase(checkpoint.files.begin());
-  OnlineSetup part(made, policy, nullptr, {});
   try {
-    part.load_rows(checkpoint);
+    ReplayFiles(part, posix_file_system()).load(checkpoint);
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), 4);
@@ -178,31 +184,30 @@ TEST_F(OnlineRunTest, RowsAreWrittenAnewWhenTheirFilesAreGone) {
 
 // As every checkpoint adds a file, a long run would collect thousands of them.
 TEST_F(OnlineRunTest, ManyFilesBecomeOne) {
-  auto made = config("sac", {"buffer_capacity=2000", "learning_starts=2000"});
-  TrainedPolicy policy(made);
-  OnlineSetup setup(made, policy, nullptr, {});
+  auto buffer = small_buffer();
+  ReplayFiles rows(buffer, posix_file_system());
   const auto place = directory_ / "files";
   fs::create_directory(place);
   size_t most = 0, last = 0;
   for (int i = 0; i < 600; ++i) {
-    setup.collector().step();
-    const auto files = setup.checkpoint_files();
+    add_row(buffer);
+    const auto files = rows.checkpoint_files();
     for (const auto& file : files) {
       if (file.existing.empty()) write_all(place + "/" + file.name, file.bytes());
     }
-    setup.saved_in(place);
+    rows.saved_in(place);
     most = std::max(most, files.size());
     last = files.size();
   }
   EXPECT_EQ(most, 500u);
   EXPECT_LE(last, 101u);
   Checkpoint checkpoint;
-  checkpoint.files = setup.checkpoint_files();
+  checkpoint.files = rows.checkpoint_files();
   EXPECT_EQ(checkpoint.files.front().name, "replay-000000000000.rows");
-  OnlineSetup again(made, policy, nullptr, {});
-  again.load_rows(checkpoint);
-  ASSERT_EQ(again.buffer().total(), 600);
-  EXPECT_EQ(again.buffer().encode(0, 600), setup.buffer().encode(0, 600));
+  auto again = small_buffer();
+  ReplayFiles(again, posix_file_system()).load(checkpoint);
+  ASSERT_EQ(again.total(), 600);
+  EXPECT_EQ(again.encode(0, 600), buffer.encode(0, 600));
 }
 
 TEST_F(OnlineRunTest, AnOfflineRunGoesOnInItsEnvironment) {
@@ -230,8 +235,8 @@ TEST_F(OnlineRunTest, AnOfflineRunGoesOnInItsEnvironment) {
   EXPECT_EQ(last["offline_batch_size"], 16);
   EXPECT_EQ(last["online_batch_size"], 16);
   const auto saved = read_train_config(load_config(result.run_dir + "/config.yaml"));
-  EXPECT_TRUE(saved.goes_online);
-  EXPECT_EQ(saved.online_timesteps, 30);
+  EXPECT_TRUE(saved.online.used);
+  EXPECT_EQ(saved.online.total_timesteps, 30);
 
   online.reset();
   changes.online_timesteps = 50;  // and further
@@ -279,7 +284,8 @@ TEST_F(OnlineRunTest, HindsightInPiecesEqualsTheWhole) {
 // Every algorithm that comes from data, left in its offline part, at its end and online.
 TEST_F(OnlineRunTest, FineTuningOfEachInPiecesEqualsTheWhole) {
   for (const auto& info : algorithms()) {
-    if (!info.from_data || info.make_options()->online() != nullptr) continue;
+    const auto defaults = default_config(info.name);
+    if (defaults.collects_by_itself() || defaults.algorithm->request().window > 0) continue;
     SCOPED_TRACE(info.name);
     expect_pieces_equal_the_whole(
         config(info.name, {"total_timesteps=20", "learning_rate_schedule=cosine",
@@ -353,16 +359,13 @@ TEST_F(OnlineRunTest, NothingToLearnFromIsSaid) {
   EXPECT_NE(warnings_[0].find("learning_starts"), std::string::npos) << warnings_[0];
 }
 
-// Rewards of the rows in the buffer after some steps; Pendulum's are never above 0.
-std::vector<float> collected_rewards(const TrainConfig& config,
-                                     std::vector<std::string>* warnings) {
+// What becomes of raw rewards that are collected.
+std::vector<double> collected_rewards(const TrainConfig& config,
+                                      std::vector<std::string>* warnings) {
   const auto warn = [&](const std::string& line) { warnings->push_back(line); };
-  const auto data = load_run_data(config, warn);
-  TrainedPolicy policy(config);
-  OnlineSetup setup(config, policy, nullptr, collected_reward(config, data, warn));
-  for (int i = 0; i < 5; ++i) setup.collector().step();
-  std::vector<float> rewards;
-  for (int64_t row = 0; row < 5; ++row) rewards.push_back(setup.buffer().reward(row));
+  const auto transform = collected_reward(config, load_run_data(config, warn), warn);
+  std::vector<double> rewards;
+  for (const double raw : {-0.5, -3.0, -12.0}) rewards.push_back(transform.apply(raw));
   return rewards;
 }
 
@@ -418,7 +421,7 @@ TEST_F(OnlineRunTest, GoalTasksReportTheirSuccess) {
 
 TEST_F(OnlineRunTest, NoUpdateBeforeTheWarmUp) {
   auto made = config("sac", {"learning_starts=10", "warmup_steps=25"});
-  EXPECT_EQ(OnlineSetup::plan(made).first_update_step, 25);
+  EXPECT_EQ(UpdateRhythm(made.phases().front()).first_update_step, 25);
   EXPECT_EQ(train(made).summary.update_count, 2 * (60 - 24));
   made = config("sac", {"learning_starts=10", "min_buffer_size=31"});
   EXPECT_EQ(train(made).summary.update_count, 2 * (60 - 30));

@@ -76,7 +76,7 @@ TEST(TrainConfig, EveryKeyReachesItsField) {
   EXPECT_EQ(options.policy_noise, 0.0);
   EXPECT_EQ(options.noise_clip, 0.25);
   EXPECT_EQ(options.policy_delay, 3);
-  EXPECT_EQ(config.schedule.type, "linear");
+  EXPECT_EQ(config.schedule.type, ScheduleSpec::Type::linear);
   EXPECT_EQ(config.schedule.start, 0.7);
   EXPECT_EQ(config.schedule.end, 0.1);
   EXPECT_EQ(config.schedule.warmup_steps, 18);
@@ -85,7 +85,7 @@ TEST(TrainConfig, EveryKeyReachesItsField) {
   EXPECT_EQ(config.budget.min_buffer_size, 21);
   EXPECT_TRUE(config.early_stopping.enabled);
   EXPECT_EQ(config.early_stopping.metric, "critic_loss");
-  EXPECT_EQ(config.early_stopping.mode, "min");
+  EXPECT_EQ(config.early_stopping.mode, EarlyStoppingOptions::Mode::min);
   EXPECT_EQ(config.early_stopping.patience, 22);
   EXPECT_EQ(config.early_stopping.min_delta, 0.01);
   EXPECT_EQ(config.early_stopping.min_steps, 23);
@@ -101,12 +101,12 @@ TEST(TrainConfig, ScheduleHasAShortForm) {
   const auto schedule = [](const std::string& value) {
     return read(kStart + "algo_kwargs: {learning_rate_schedule: " + value + "}\n").schedule;
   };
-  EXPECT_EQ(schedule("cosine").type, "cosine");
+  EXPECT_EQ(schedule("cosine").type, ScheduleSpec::Type::cosine);
   EXPECT_EQ(schedule("cosine").start, 1.0);
   EXPECT_EQ(schedule("cosine").end, 0.0);
   EXPECT_EQ(schedule("{type: linear, end: 0.5}").end, 0.5);
-  EXPECT_EQ(schedule("{}").type, "constant");
-  EXPECT_EQ(schedule("null").type, "constant");
+  EXPECT_EQ(schedule("{}").type, ScheduleSpec::Type::constant);
+  EXPECT_EQ(schedule("null").type, ScheduleSpec::Type::constant);
 }
 
 TEST(TrainConfig, EarlyStoppingIsOffUnlessThere) {

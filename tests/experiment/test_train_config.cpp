@@ -52,7 +52,7 @@ constexpr BadConfig kBadTop[] = {
     {"log_interval: 0", "c.yaml:3: log_interval: out of range "},
     {"checkpoint_interval: 0", "c.yaml:3: checkpoint_interval: out of range "},
     {"device: gpu", "c.yaml:3: device: unknown choice (expected cpu | cuda | auto, got gpu; did "},
-    {"device: cuda", "c.yaml:3: device: this build has no CUDA (expected cpu | auto, got cuda)"},
+    {"device: cuda", "c.yaml:3: device: unknown choice (expected cpu | auto, got cuda)"},
     {"tags: mine", "c.yaml:3: tags: not a list (expected a list of texts, got mine)"},
     {"output_dir: {a: 1}", "c.yaml:3: output_dir: not a text (expected a text, got {a: 1})"},
     {"algo_kwargs: 3", "c.yaml:3: algo_kwargs: not a map (expected a map of keys, got 3)"},
@@ -128,7 +128,7 @@ constexpr BadConfig kBadKwargs[] = {
     {"early_stopping: {target_value: high}",
      "c.yaml:4: algo_kwargs.early_stopping.target_value: not a number "},
     {"early_stopping: {metric: eval_retrun_mean}",
-     "c.yaml:4: algo_kwargs.early_stopping: no such metric: eval_retrun_mean (expected one of "},
+     "c.yaml:4: algo_kwargs.early_stopping.metric: no such metric: eval_retrun_mean (expected one of "},
     {"dataset_kind: recipe\n  dataset_id: pendulum/mediun",
      "c.yaml:5: algo_kwargs.dataset_id: unknown recipe (expected one of "},
     {"dataset_kind: randon",
@@ -241,8 +241,8 @@ TEST(SetConfigValue, OverridesAddsAndFindsItsLevel) {
   EXPECT_EQ(config.algorithm->gamma, 0.5);
   EXPECT_EQ(config.tags, (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(config.early_stopping.enabled);
-  EXPECT_EQ(config.early_stopping.mode, "min");
-  EXPECT_EQ(config.schedule.type, "linear");
+  EXPECT_EQ(config.early_stopping.mode, EarlyStoppingOptions::Mode::min);
+  EXPECT_EQ(config.schedule.type, ScheduleSpec::Type::linear);
   EXPECT_EQ(config.output_dir, "1e3");
   EXPECT_FALSE(config.budget.max_updates.has_value());
 }

@@ -66,7 +66,7 @@ class FakeAlgorithm final : public Algorithm {
     metrics.set("late", updates_ < 3 ? torch::Tensor() : torch::tensor(2.0f));
     return metrics;
   }
-  torch::Tensor act(const torch::Tensor& obs, ActMode mode) override {
+  torch::Tensor act(const torch::Tensor& obs, PolicyState&, ActMode mode) override {
     EXPECT_EQ(mode, ActMode::greedy);
     return torch::full({obs.size(0), 1}, action(updates_));
   }
@@ -112,6 +112,8 @@ struct FakeTraining {
   FakeSampler sampler;
   RecordingSink sink;
   TrainerOptions options;
+  PhaseSpec spec{.name = "offline"};
+  std::unique_ptr<DataPhase> phase;
   Callbacks callbacks;
   ObsNormalizer normalizer{1};
   std::unique_ptr<Evaluator> evaluator;
@@ -119,6 +121,7 @@ struct FakeTraining {
 
   explicit FakeTraining(int64_t updates = 12) {
     options.budget = {updates, 4, "total_timesteps"};
+    spec.length = updates;
     options.learning_rate = 0.5;
     options.dataset_size = 77;
     options.eval_interval = options.log_interval = options.checkpoint_interval = 1000;
@@ -138,8 +141,9 @@ struct FakeTraining {
   void make_trainer() {
     TrainerParts parts;
     parts.algorithm = &algorithm;
-    parts.sampler = &sampler;
-    parts.batch = Batch::allocate(1, 1, 1, false);
+    phase = std::make_unique<DataPhase>(spec, sampler);
+    parts.phases = {phase.get()};
+    parts.batch = Batch({.rows = 1}, Space::unbounded(1), Space::unit_box(1));
     parts.evaluator = evaluator.get();
     parts.normalizer = &normalizer;
     trainer = std::make_unique<Trainer>(std::move(parts), options);
@@ -148,6 +152,7 @@ struct FakeTraining {
   void visit_state(StateVisitor& state) {
     state.part("algorithm", algorithm);
     state.part("sampler", sampler);
+    state.part("phase", *phase);
     state.part("trainer", *trainer);
   }
 };

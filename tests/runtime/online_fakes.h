@@ -55,8 +55,8 @@ class ConstantAlgorithm final : public Algorithm {
   float action = 0.25f;
   std::vector<float> seen;  // observations it was asked to explore from
   int64_t updates = 0;
-  int online_starts = 0;
-  int64_t planned_online_updates = 0;
+  std::vector<std::string> phases;  // that began
+  int64_t planned_updates = 0;
 
   std::vector<double> lr_scales;
 
@@ -67,15 +67,15 @@ class ConstantAlgorithm final : public Algorithm {
     metrics.set("loss", torch::full({}, 1.0f));
     return metrics;
   }
-  torch::Tensor act(const torch::Tensor& obs, ActMode mode) override {
+  torch::Tensor act(const torch::Tensor& obs, PolicyState&, ActMode mode) override {
     if (mode == ActMode::explore) {
       seen.insert(seen.end(), obs.data_ptr<float>(), obs.data_ptr<float>() + obs.numel());
     }
     return torch::full({obs.size(0), 1}, action);
   }
-  void start_online(int64_t planned_updates) override {
-    ++online_starts;
-    planned_online_updates = planned_updates;
+  void begin_phase(const PhaseSpec& phase, int64_t planned) override {
+    phases.push_back(phase.name);
+    planned_updates = planned;
   }
   void visit_state(StateVisitor& state) override { state.scalar("updates", updates); }
 };

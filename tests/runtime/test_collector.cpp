@@ -13,7 +13,7 @@ struct Fixture {
   std::unique_ptr<Collector> collector;
 
   explicit Fixture(int64_t learning_starts = 5, int64_t envs = 1, uint64_t seed = 1)
-      : buffer(100, 1, 1, envs) {
+      : buffer(100, Space::unbounded(1), Space::unit_box(1), envs) {
     CountingTask::add_to_table();
     options.learning_starts = learning_starts;
     options.reward.scale = 2;

@@ -6,7 +6,8 @@
 namespace rl_training::test_early_stopping {
 namespace {
 
-EarlyStoppingOptions options(int64_t patience, const char* mode = "max") {
+EarlyStoppingOptions options(int64_t patience,
+                             EarlyStoppingOptions::Mode mode = EarlyStoppingOptions::Mode::max) {
   EarlyStoppingOptions options;
   options.enabled = true;
   options.patience = patience;
@@ -36,9 +37,9 @@ TEST(EarlyStopping, CountsObservationsWithoutProgress) {
 }
 
 TEST(EarlyStopping, MayLookForTheSmallest) {
-  EXPECT_EQ(stops_at(options(2, "min"), {3, 2, 1, 1, 1}), 5);
-  EXPECT_EQ(stops_at(options(2, "min"), {3, 4, 5, 1}), 3);
-  EXPECT_EQ(stops_at(options(2, "max"), {3, 2, 1, 1, 1}), 3);
+  EXPECT_EQ(stops_at(options(2, EarlyStoppingOptions::Mode::min), {3, 2, 1, 1, 1}), 5);
+  EXPECT_EQ(stops_at(options(2, EarlyStoppingOptions::Mode::min), {3, 4, 5, 1}), 3);
+  EXPECT_EQ(stops_at(options(2, EarlyStoppingOptions::Mode::max), {3, 2, 1, 1, 1}), 3);
 }
 
 TEST(EarlyStopping, SmallChangesAreNoProgress) {
@@ -46,7 +47,7 @@ TEST(EarlyStopping, SmallChangesAreNoProgress) {
   with_delta.min_delta = 0.5;
   EXPECT_EQ(stops_at(with_delta, {1, 1.5, 1.5}), 3);       // exactly the delta is not more than it
   EXPECT_EQ(stops_at(with_delta, {1, 1.3, 1.6, 2.0}), 0);  // measured from the best, not the last
-  with_delta.mode = "min";
+  with_delta.mode = EarlyStoppingOptions::Mode::min;
   EXPECT_EQ(stops_at(with_delta, {1, 0.6, 0.4, 0.2}), 0);
   EXPECT_EQ(stops_at(with_delta, {1, 0.6, 0.5}), 3);
 }
@@ -64,7 +65,7 @@ TEST(EarlyStopping, StopsAtTheTarget) {
   EXPECT_EQ(stops_at(with_target, {-900, -201, -200}), 3);
   with_target.min_steps = 50;
   EXPECT_EQ(stops_at(with_target, {-100, -100, -100, -300, -150}), 5);
-  auto smallest = options(10, "min");
+  auto smallest = options(10, EarlyStoppingOptions::Mode::min);
   smallest.target_value = 0.1;
   EXPECT_EQ(stops_at(smallest, {0.5, 0.2, 0.05}), 3);
 }

@@ -9,13 +9,12 @@ namespace rl_training::test_evaluator {
 namespace {
 
 std::unique_ptr<Algorithm> small_policy() {
-  prepare_libraries();
   const auto& info = find_algorithm("td3_bc");
   const auto options = info.make_options();
   options->hidden_sizes = {16};
   AlgorithmContext context;
-  context.obs_dim = 3;
-  context.action_dim = 1;
+  context.obs = Space::unbounded(3);
+  context.action = Space::unit_box(1);
   return info.make(*options, context);
 }
 
@@ -57,7 +56,7 @@ TEST(Evaluator, PlaysTheTaskOfItsOwnStream) {
   for (int step = 0; step < 200; ++step) {
     auto row = torch::empty({1, 3});
     for (int i = 0; i < 3; ++i) row[0][i] = static_cast<float>(obs[static_cast<size_t>(i)]);
-    action[0] = 2.0 * policy->act(row, ActMode::greedy).item<float>();
+    action[0] = 2.0 * act_once(*policy, row).item<float>();
     sum += task.step(action, obs).reward;
   }
   EXPECT_DOUBLE_EQ(result.returns[0], sum);

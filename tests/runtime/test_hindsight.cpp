@@ -35,6 +35,14 @@ void fill(ReplayBuffer& buffer, int64_t rows, const std::set<int64_t>& ends) {
   }
 }
 
+BatchRequest request(int64_t rows) {
+  BatchRequest request;
+  request.rows = rows;
+  request.gamma = 0.9;
+  request.columns.push_back(BatchColumn::terminated);
+  return request;
+}
+
 struct Drawn {
   int64_t row, goal_row;  // goal_row -1: as it was
 };
@@ -47,7 +55,7 @@ struct Fixture {
   RewardTransform reward;
 
   Fixture(int64_t capacity, int64_t streams, int64_t rows, const std::set<int64_t>& ends)
-      : buffer(capacity, 2, 1, streams) {
+      : buffer(capacity, Space::unbounded(2), Space::unit_box(1), streams) {
     fill(buffer, rows, ends);
     options.used = true;
     reward.scale = 0.5;
@@ -55,27 +63,27 @@ struct Fixture {
 
   // Draws once and checks all that holds for every row.
   std::vector<Drawn> draw(int64_t rows = 1000) {
-    HindsightSampler sampler(buffer, normalizer, task, reward, options, Rng(1));
-    const auto batch = Batch::allocate(rows, 2, 1, false);
+    HindsightSampler sampler(buffer, normalizer, request(rows), task, reward, options, Rng(1));
+    const Batch batch(request(rows), Space::unbounded(2), Space::unit_box(1));
     sampler.sample(batch.view());
     std::vector<Drawn> drawn;
     for (int64_t i = 0; i < rows; ++i) {
-      const auto row = std::lround(1000 * batch.actions[i][0].item<double>());
-      const float wanted = batch.obs[i][1].item<float>();
-      EXPECT_EQ(batch.obs[i][0].item<float>(), static_cast<float>(row));
-      EXPECT_EQ(batch.next_obs[i][0].item<float>(), static_cast<float>(row + 1));
-      EXPECT_EQ(batch.next_obs[i][1].item<float>(), wanted);  // the same goal in s and s'
+      const auto row = std::lround(1000 * batch.actions()[i][0].item<double>());
+      const float wanted = batch.obs()[i][1].item<float>();
+      EXPECT_EQ(batch.obs()[i][0].item<float>(), static_cast<float>(row));
+      EXPECT_EQ(batch.next_obs()[i][0].item<float>(), static_cast<float>(row + 1));
+      EXPECT_EQ(batch.next_obs()[i][1].item<float>(), wanted);  // the same goal in s and s'
       EXPECT_GE(buffer.episode_end(row), 0) << "of an episode that goes on";
       if (wanted == kWanted) {
-        EXPECT_EQ(batch.rewards[i].item<float>(), -7);  // as stored
-        EXPECT_EQ(batch.terminated[i].item<float>(), 0);
+        EXPECT_EQ(batch.rewards()[i].item<float>(), -7);  // as stored
+        EXPECT_EQ(batch.terminated()[i].item<float>(), 0);
         drawn.push_back({row, -1});
         continue;
       }
       const auto goal_row = std::lround(wanted) - 1;
-      EXPECT_EQ(batch.rewards[i].item<float>(),
+      EXPECT_EQ(batch.rewards()[i].item<float>(),
                 static_cast<float>(-0.5 * static_cast<double>(std::abs(row - goal_row))));
-      EXPECT_EQ(batch.terminated[i].item<float>(), row == goal_row ? 1 : 0);
+      EXPECT_EQ(batch.terminated()[i].item<float>(), row == goal_row ? 1 : 0);
       EXPECT_EQ(row % buffer.streams(), goal_row % buffer.streams());
       EXPECT_EQ(buffer.episode_end(goal_row), buffer.episode_end(row));
       EXPECT_GE(goal_row, buffer.first());
@@ -118,7 +126,7 @@ TEST(Hindsight, FutureIsThisStepOrALaterOne) {
 
 TEST(Hindsight, FinalIsTheLastStep) {
   auto f = two_streams();
-  f.options.strategy = "final";
+  f.options.strategy = HindsightOptions::Strategy::final;
   for (const auto& d : f.draw()) {
     if (d.goal_row < 0) continue;
     EXPECT_EQ(d.goal_row, d.row % 2 == 0 ? 6 : 9);
@@ -127,7 +135,7 @@ TEST(Hindsight, FinalIsTheLastStep) {
 
 TEST(Hindsight, EpisodeIsAnyStepOfIt) {
   auto f = two_streams();
-  f.options.strategy = "episode";
+  f.options.strategy = HindsightOptions::Strategy::episode;
   std::set<int64_t> goals;
   for (const auto& d : f.draw()) {
     if (d.goal_row >= 0 && d.row == 4) goals.insert(d.goal_row);
@@ -137,12 +145,13 @@ TEST(Hindsight, EpisodeIsAnyStepOfIt) {
 
 // Capacity 7 of 12 rows leaves 5 to 11: of the episode 1 3 5 7 9 only 5, 7 and 9 are there.
 TEST(Hindsight, RowsThatWereOverwrittenServeNoMore) {
-  for (const char* strategy : {"future", "final", "episode"}) {
+  using enum HindsightOptions::Strategy;
+  for (const auto strategy : {future, final, episode}) {
     Fixture f(7, 2, 12, {6, 9});
     f.options.strategy = strategy;
     std::set<int64_t> rows;
     for (const auto& d : f.draw()) rows.insert(d.row);
-    EXPECT_EQ(rows, (std::set<int64_t>{5, 6, 7, 9})) << strategy;
+    EXPECT_EQ(rows, (std::set<int64_t>{5, 6, 7, 9})) << static_cast<int>(strategy);
   }
 }
 
@@ -154,15 +163,18 @@ TEST(Hindsight, AFailureStaysAnEnd) {
     const float obs[2] = {at, kWanted}, next_obs[2] = {at + 1, kWanted}, action = at / 1000;
     f.buffer.add(obs, &action, -7, next_obs, /*terminated=*/n == 3, false);
   }
-  f.options.strategy = "episode";
-  HindsightSampler sampler(f.buffer, f.normalizer, f.task, f.reward, f.options, Rng(1));
-  const auto batch = Batch::allocate(200, 2, 1, false);
+  f.options.strategy = HindsightOptions::Strategy::episode;
+  HindsightSampler sampler(f.buffer, f.normalizer, request(200), f.task, f.reward, f.options,
+                           Rng(1));
+  const Batch batch(request(200), Space::unbounded(2), Space::unit_box(1));
   sampler.sample(batch.view());
   int ends_elsewhere = 0;
   for (int64_t i = 0; i < 200; ++i) {
-    const bool last = batch.obs[i][0].item<float>() == 3;
-    const bool reached = batch.next_obs[i][0].item<float>() == batch.next_obs[i][1].item<float>();
-    EXPECT_EQ(batch.terminated[i].item<float>(), last || reached ? 1 : 0) << i;
+    const bool last = batch.obs()[i][0].item<float>() == 3;
+    const bool reached =
+        batch.next_obs()[i][0].item<float>() == batch.next_obs()[i][1].item<float>();
+    EXPECT_EQ(batch.terminated()[i].item<float>(), last || reached ? 1 : 0) << i;
+    EXPECT_EQ(batch.discount()[i].item<float>(), last || reached ? 0 : 0.9f) << i;
     ends_elsewhere += last && !reached ? 1 : 0;
   }
   EXPECT_GT(ends_elsewhere, 0);
@@ -170,10 +182,20 @@ TEST(Hindsight, AFailureStaysAnEnd) {
 
 TEST(Hindsight, WaitsForTheFirstEpisodeToEnd) {
   Fixture f(100, 1, 5, {});
-  const HindsightSampler sampler(f.buffer, f.normalizer, f.task, f.reward, f.options, Rng(1));
+  const HindsightSampler sampler(f.buffer, f.normalizer, request(1), f.task, f.reward, f.options,
+                                 Rng(1));
   EXPECT_FALSE(sampler.ready());
   fill(f.buffer, 1, {5});
   EXPECT_TRUE(sampler.ready());
+}
+
+TEST(Hindsight, RefusesSeveralSteps) {
+  Fixture f(100, 1, 5, {});
+  auto several = request(1);
+  several.n_step = 3;
+  EXPECT_THROW(
+      HindsightSampler(f.buffer, f.normalizer, several, f.task, f.reward, f.options, Rng(1)),
+      Error);
 }
 
 }  // namespace

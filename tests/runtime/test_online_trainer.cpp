@@ -20,27 +20,32 @@ struct OnlineTraining {
   BudgetOptions limits;
   int64_t envs = 1;
   std::optional<double> ratio;
+  PhaseSpec pretraining{.name = "offline"};  // left out while its length is 0
+  PhaseSpec online{.name = "online", .source = PhaseSpec::Source::mixture};
   std::vector<int64_t> update_steps;  // environment steps done when each update happened
   std::vector<int64_t> positions;
 
   OnlineTraining() {
     options.eval_interval = options.log_interval = options.checkpoint_interval = 1000;
+    online.collect.learning_starts = 0;
   }
 
   TrainSummary run() {
     CountingTask::add_to_table();
-    ReplayBuffer buffer(50, 1, 1, envs);
+    ReplayBuffer buffer(50, Space::unbounded(1), Space::unit_box(1), envs);
     Collector collector(VectorEnv(CountingTask::kId, envs, 0, "env", nullptr), buffer, algorithm,
                         normalizer, {}, Rng(0));
-    options.budget = plan_online_budget(limits, options.online, 50, 10);
+    std::vector<PhaseSpec> specs = {pretraining, online};
+    if (pretraining.length == 0) specs.erase(specs.begin());
+    options.budget = plan_budget(limits, specs, 50, 10);
     TrainerParts parts;
     parts.algorithm = &algorithm;
-    parts.sampler = &dataset;
-    parts.collector = &collector;
-    parts.online_sampler = online_sampler;
     MixtureSampler mixture(dataset, replay, ratio, Rng(1));
-    parts.mixture = &mixture;
-    parts.batch = Batch::allocate(10, 1, 1, false);
+    DataPhase first(pretraining, dataset);
+    OnlinePhase second(online, collector, *online_sampler, &mixture);
+    if (pretraining.length > 0) parts.phases.push_back(&first);
+    parts.phases.push_back(&second);
+    parts.batch = Batch({.rows = 10}, Space::unbounded(1), Space::unit_box(1));
     parts.normalizer = &normalizer;
     Callbacks callbacks;
     callbacks.on_update_end = [&](const TrainProgress& progress, const Metrics&) {
@@ -55,8 +60,8 @@ using Steps = std::vector<int64_t>;
 
 TEST(OnlineTrainer, OneUpdateAfterEachStepOnceLearningStarts) {
   OnlineTraining t;
-  t.options.online.env_steps = 8;
-  t.options.online.first_update_step = 5;
+  t.online.length = 8;
+  t.online.collect.learning_starts = 5;
   const auto summary = t.run();
   EXPECT_EQ(t.update_steps, (Steps{5, 6, 7, 8}));
   EXPECT_EQ(summary.update_count, 4);
@@ -64,24 +69,24 @@ TEST(OnlineTrainer, OneUpdateAfterEachStepOnceLearningStarts) {
   EXPECT_EQ(summary.stop_reason, "total_timesteps");
   EXPECT_EQ(t.replay.batches, 4);
   EXPECT_EQ(t.dataset.batches, 0);
-  EXPECT_EQ(t.algorithm.online_starts, 0);  // nothing came before
+  EXPECT_TRUE(t.algorithm.phases.empty());  // nothing came before
 }
 
 TEST(OnlineTrainer, BlocksComeAtMultiplesOfTheFrequency) {
   OnlineTraining t;
-  t.options.online.env_steps = 14;
-  t.options.online.first_update_step = 5;
-  t.options.online.train_frequency = 4;
-  t.options.online.gradient_updates_per_step = 3;
+  t.online.length = 14;
+  t.online.collect.learning_starts = 5;
+  t.online.collect.train_frequency = 4;
+  t.online.collect.gradient_updates_per_step = 3;
   t.run();
   EXPECT_EQ(t.update_steps, (Steps{8, 8, 8, 12, 12, 12}));
 }
 
 TEST(OnlineTrainer, WaitsForTheRowsThatMustBeThere) {
   OnlineTraining t;
-  t.options.online.env_steps = 9;
-  t.options.online.first_update_step = 3;
-  t.options.online.min_rows = 7;
+  t.online.length = 9;
+  t.online.collect.learning_starts = 3;
+  t.online.min_buffer_size = 7;
   t.run();
   EXPECT_EQ(t.update_steps, (Steps{7, 8, 9}));
 }
@@ -89,9 +94,9 @@ TEST(OnlineTrainer, WaitsForTheRowsThatMustBeThere) {
 TEST(OnlineTrainer, EveryEnvironmentsStepsCount) {
   OnlineTraining t;
   t.envs = 3;
-  t.options.online.env_steps = 12;
-  t.options.online.train_frequency = 2;
-  t.options.online.gradient_updates_per_step = 2;
+  t.online.length = 12;
+  t.online.collect.train_frequency = 2;
+  t.online.collect.gradient_updates_per_step = 2;
   const auto summary = t.run();
   EXPECT_EQ(t.update_steps, (Steps{3, 3, 6, 6, 6, 6, 9, 9, 12, 12, 12, 12}));
   EXPECT_EQ(summary.global_step, 12);
@@ -99,8 +104,8 @@ TEST(OnlineTrainer, EveryEnvironmentsStepsCount) {
 
 TEST(OnlineTrainer, PretrainsFromTheDatasetThenGoesOnline) {
   OnlineTraining t;
-  t.options.online.env_steps = 4;
-  t.options.online.pretrain_updates = 3;
+  t.online.length = 4;
+  t.pretraining.length = 3;
   t.ratio = 0.6;
   t.options.log_interval = 2;
   t.options.checkpoint_interval = 4;
@@ -109,8 +114,8 @@ TEST(OnlineTrainer, PretrainsFromTheDatasetThenGoesOnline) {
   EXPECT_EQ(t.positions, (Steps{1, 2, 3, 4, 5, 6, 7}));
   EXPECT_EQ(t.dataset.batches, 3);
   EXPECT_EQ(t.replay.batches, 4);
-  EXPECT_EQ(t.algorithm.online_starts, 1);
-  EXPECT_EQ(t.algorithm.planned_online_updates, 4);
+  EXPECT_EQ(t.algorithm.phases, std::vector<std::string>{"online"});
+  EXPECT_EQ(t.algorithm.planned_updates, 4);
   EXPECT_EQ(summary.update_count, 7);
   EXPECT_EQ(t.sink.events, (std::vector<std::string>{"log 2", "log 4", "checkpoint 4", "log 6",
                                                      "log 7", "checkpoint 7"}));
@@ -132,9 +137,9 @@ TEST(OnlineTrainer, PretrainsFromTheDatasetThenGoesOnline) {
 
 TEST(OnlineTrainer, MaxUpdatesEndsItInsideABlock) {
   OnlineTraining t;
-  t.options.online.env_steps = 100;
-  t.options.online.first_update_step = 2;
-  t.options.online.gradient_updates_per_step = 4;
+  t.online.length = 100;
+  t.online.collect.learning_starts = 2;
+  t.online.collect.gradient_updates_per_step = 4;
   t.limits.max_updates = 6;
   const auto summary = t.run();
   EXPECT_EQ(t.update_steps, (Steps{2, 2, 2, 2, 3, 3}));
@@ -145,7 +150,7 @@ TEST(OnlineTrainer, MaxUpdatesEndsItInsideABlock) {
 
 TEST(OnlineTrainer, AnEpochIsABufferInBatches) {
   OnlineTraining t;
-  t.options.online.env_steps = 100;
+  t.online.length = 100;
   t.limits.max_epochs = 2;  // of 50 / 10 updates
   const auto summary = t.run();
   EXPECT_EQ(summary.update_count, 10);
@@ -156,10 +161,11 @@ TEST(OnlineTrainer, AnEpochIsABufferInBatches) {
 // Half of it for the updates from data, then the rate it began with.
 TEST(OnlineTrainer, TheScheduleIsOfTheOfflineRunBefore) {
   OnlineTraining t;
-  t.options.schedule = {.type = "linear", .start = 0.8, .end = 0.0};
-  t.options.online.env_steps = 3;
-  t.options.online.pretrain_updates = 4;
-  t.options.online.after_offline = true;
+  t.options.schedule = {.type = ScheduleSpec::Type::linear, .start = 0.8, .end = 0.0};
+  t.online.length = 3;
+  t.pretraining.length = 4;
+  t.pretraining.schedule = PhaseSpec::Schedule::phase;
+  t.online.schedule = PhaseSpec::Schedule::constant;
   t.run();
   const std::vector<double> expected = {0.8, 0.6, 0.4, 0.2, 0.8, 0.8, 0.8};
   ASSERT_EQ(t.algorithm.lr_scales.size(), expected.size());
@@ -173,9 +179,10 @@ TEST(OnlineTrainer, TheScheduleIsOfTheOfflineRunBefore) {
 TEST(OnlineTrainer, TheWarmUpIsOfTheOfflineRunBefore) {
   OnlineTraining t;
   t.options.schedule.warmup_steps = 4;
-  t.options.online.env_steps = 2;
-  t.options.online.pretrain_updates = 2;
-  t.options.online.after_offline = true;
+  t.online.length = 2;
+  t.pretraining.length = 2;
+  t.pretraining.schedule = PhaseSpec::Schedule::phase;
+  t.online.schedule = PhaseSpec::Schedule::constant;
   t.run();
   EXPECT_EQ(t.algorithm.lr_scales, (std::vector<double>{0.25, 0.5, 1.0, 1.0}));
 }
@@ -183,9 +190,9 @@ TEST(OnlineTrainer, TheWarmUpIsOfTheOfflineRunBefore) {
 // RLPD's pre-training is a part of one run, and so is its share of the schedule.
 TEST(OnlineTrainer, PretrainingSharesTheSchedule) {
   OnlineTraining t;
-  t.options.schedule = {.type = "linear", .start = 1.0, .end = 0.0};
-  t.options.online.env_steps = 2;
-  t.options.online.pretrain_updates = 2;
+  t.options.schedule = {.type = ScheduleSpec::Type::linear, .start = 1.0, .end = 0.0};
+  t.online.length = 2;
+  t.pretraining.length = 2;
   t.run();
   EXPECT_EQ(t.algorithm.lr_scales, (std::vector<double>{1.0, 0.75, 0.5, 0.25}));
 }
@@ -195,7 +202,7 @@ TEST(OnlineTrainer, TheReasonIsTheLimitThatWasReached) {
   OnlineTraining t;
   NeverReady never;
   t.online_sampler = &never;
-  t.options.online.env_steps = 10;
+  t.online.length = 10;
   t.limits.max_updates = 5;
   EXPECT_EQ(t.run().stop_reason, "total_timesteps");
 }
@@ -204,35 +211,32 @@ TEST(OnlineTrainer, CollectsOnWhileThereIsNothingToDraw) {
   OnlineTraining t;
   NeverReady never;
   t.online_sampler = &never;
-  t.options.online.env_steps = 10;
+  t.online.length = 10;
   const auto summary = t.run();
   EXPECT_EQ(summary.update_count, 0);
   EXPECT_EQ(summary.global_step, 10);
 }
 
-TEST(OnlinePlan, CountsTheUpdatesOfAWholeRun) {
-  OnlinePlan plan;
-  plan.env_steps = 1000;
-  EXPECT_EQ(plan.updates_until(0), 0);
-  EXPECT_EQ(plan.updates_until(1000), 1000);
-  plan.first_update_step = 100;
-  EXPECT_EQ(plan.updates_until(99), 0);
-  EXPECT_EQ(plan.updates_until(100), 1);
-  EXPECT_EQ(plan.updates_until(1000), 901);
-  plan.train_frequency = 30;
-  EXPECT_EQ(plan.updates_until(119), 0);
-  EXPECT_EQ(plan.updates_until(120), 1);
-  plan.gradient_updates_per_step = 5;
-  EXPECT_EQ(plan.updates_until(150), 10);
-  const auto budget = plan_online_budget({}, plan, 100, 32);
-  EXPECT_EQ(budget.updates, plan.updates_until(1000));
+TEST(UpdateRhythm, CountsTheUpdatesOfAWholePhase) {
+  PhaseSpec phase{.name = "online", .source = PhaseSpec::Source::replay, .length = 1000};
+  phase.collect.learning_starts = 0;
+  const auto updates_until = [&](int64_t step) { return UpdateRhythm(phase).updates_until(step); };
+  EXPECT_EQ(updates_until(0), 0);
+  EXPECT_EQ(updates_until(1000), 1000);
+  phase.collect.learning_starts = 100;
+  EXPECT_EQ(updates_until(99), 0);
+  EXPECT_EQ(updates_until(100), 1);
+  EXPECT_EQ(updates_until(1000), 901);
+  phase.collect.train_frequency = 30;
+  EXPECT_EQ(updates_until(119), 0);
+  EXPECT_EQ(updates_until(120), 1);
+  phase.collect.gradient_updates_per_step = 5;
+  EXPECT_EQ(updates_until(150), 10);
+  phase.warmup_steps = 160;  // counts as learning_starts does
+  EXPECT_EQ(updates_until(150), 0);
+  const auto budget = plan_budget({}, {{.name = "offline", .length = 7}, phase}, 100, 32);
+  EXPECT_EQ(budget.updates, 7 + updates_until(1000));
   EXPECT_EQ(budget.epoch_updates, 4);
-  BudgetOptions options;
-  options.min_buffer_size = 101;
-  EXPECT_NO_THROW(plan_online_budget(options, plan, 100, 32));  // a matter of the config
-  plan.after_offline = true;  // then it is the dataset that must have so many
-  EXPECT_THROW(plan_online_budget(options, plan, 100, 32), Error);
-  EXPECT_EQ(plan_online_budget(options, plan, 101, 32).epoch_updates, 4);
 }
 
 }  // namespace

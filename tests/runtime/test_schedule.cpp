@@ -13,7 +13,7 @@ TEST(Schedule, ConstantIsExactlyOne) {
 }
 
 TEST(Schedule, LinearGoesFromStartToEnd) {
-  const ScheduleSpec spec = {.type = "linear", .start = 1.0, .end = 0.2};
+  const ScheduleSpec spec = {.type = ScheduleSpec::Type::linear, .start = 1.0, .end = 0.2};
   EXPECT_EQ(resolve_schedule_value(spec, 0, 100), 1.0);
   EXPECT_DOUBLE_EQ(resolve_schedule_value(spec, 25, 100), 0.8);
   EXPECT_DOUBLE_EQ(resolve_schedule_value(spec, 50, 100), 0.6);
@@ -23,13 +23,13 @@ TEST(Schedule, LinearGoesFromStartToEnd) {
 }
 
 TEST(Schedule, CosineGoesFromStartToEnd) {
-  const ScheduleSpec spec = {.type = "cosine"};
+  const ScheduleSpec spec = {.type = ScheduleSpec::Type::cosine};
   EXPECT_EQ(resolve_schedule_value(spec, 0, 1000), 1.0);
   EXPECT_DOUBLE_EQ(resolve_schedule_value(spec, 250, 1000), 0.5 + 0.25 * std::sqrt(2.0));
   EXPECT_DOUBLE_EQ(3e-4 * resolve_schedule_value(spec, 500, 1000), 1.5e-4);
   EXPECT_DOUBLE_EQ(resolve_schedule_value(spec, 750, 1000), 0.5 - 0.25 * std::sqrt(2.0));
   EXPECT_EQ(resolve_schedule_value(spec, 1000, 1000), 0.0);
-  const ScheduleSpec upwards = {.type = "cosine", .start = 0.5, .end = 2.5};
+  const ScheduleSpec upwards = {.type = ScheduleSpec::Type::cosine, .start = 0.5, .end = 2.5};
   EXPECT_EQ(resolve_schedule_value(upwards, 0, 10), 0.5);
   EXPECT_DOUBLE_EQ(resolve_schedule_value(upwards, 5, 10), 1.5);
   EXPECT_EQ(resolve_schedule_value(upwards, 10, 10), 2.5);
@@ -42,18 +42,19 @@ TEST(Schedule, WarmUpRisesLinearly) {
   for (int64_t step = 0; step < 6; ++step) {
     EXPECT_EQ(resolve_schedule_value(constant, step, 100), expected[step]) << step;
   }
-  const ScheduleSpec linear = {.type = "linear", .start = 0.8, .end = 0, .warmup_steps = 20};
+  const ScheduleSpec linear = {
+      .type = ScheduleSpec::Type::linear, .start = 0.8, .end = 0, .warmup_steps = 20};
   EXPECT_DOUBLE_EQ(resolve_schedule_value(linear, 0, 120), 0.04);
   EXPECT_DOUBLE_EQ(resolve_schedule_value(linear, 19, 120), 0.8);
   EXPECT_DOUBLE_EQ(resolve_schedule_value(linear, 20, 120), 0.8);
   EXPECT_DOUBLE_EQ(resolve_schedule_value(linear, 70, 120), 0.4);
   EXPECT_EQ(resolve_schedule_value(linear, 120, 120), 0.0);
-  const ScheduleSpec cosine = {.type = "cosine", .warmup_steps = 20};
+  const ScheduleSpec cosine = {.type = ScheduleSpec::Type::cosine, .warmup_steps = 20};
   EXPECT_DOUBLE_EQ(resolve_schedule_value(cosine, 70, 120), 0.5);
 }
 
 TEST(Schedule, WarmUpMayBeLongerThanTheRun) {
-  const ScheduleSpec spec = {.type = "cosine", .warmup_steps = 100};
+  const ScheduleSpec spec = {.type = ScheduleSpec::Type::cosine, .warmup_steps = 100};
   EXPECT_DOUBLE_EQ(resolve_schedule_value(spec, 9, 10), 0.1);
   EXPECT_EQ(resolve_schedule_value(spec, 100, 10), 1.0);
   EXPECT_EQ(resolve_schedule_value(spec, 101, 10), 0.0);

@@ -52,7 +52,7 @@ TEST(Trainer, OnlyABetterReturnIsTheBest) {
 TEST(Trainer, RowsHoldTheNamedNumbers) {
   FakeTraining t(6);
   t.options.log_interval = 2;
-  t.options.schedule = {.type = "linear", .start = 1, .end = 0};
+  t.options.schedule = {.type = ScheduleSpec::Type::linear, .start = 1, .end = 0};
   const auto summary = t.run();
   std::vector<std::string> keys;
   for (const auto& [key, value] : t.sink.rows[0].items()) keys.push_back(key);
@@ -86,7 +86,7 @@ TEST(Trainer, StopsEarlyOnAMetric) {
   t.options.log_interval = 2;
   t.options.early_stopping.enabled = true;
   t.options.early_stopping.metric = "loss";
-  t.options.early_stopping.mode = "min";
+  t.options.early_stopping.mode = EarlyStoppingOptions::Mode::min;
   t.options.early_stopping.patience = 3;
   t.algorithm.loss = [](int64_t update) { return update < 7 ? 1.0f / update : 1.0f; };
   const auto summary = t.run();
@@ -238,7 +238,7 @@ void configure_eventful(FakeTraining& t) {
   t.evaluate_every(4);
   t.options.log_interval = 3;
   t.options.checkpoint_interval = 1;
-  t.options.schedule = {.type = "cosine", .warmup_steps = 5};
+  t.options.schedule = {.type = ScheduleSpec::Type::cosine, .warmup_steps = 5};
   t.options.early_stopping.enabled = true;
   t.options.early_stopping.patience = 3;
   t.algorithm.action = [](int64_t update) { return update <= 8 ? 0.05f * update : 0.1f; };

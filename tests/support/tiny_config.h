@@ -2,17 +2,27 @@
 #include <string>
 #include <vector>
 
+#include "rl_training/experiment/packaged_configs.h"
 #include "rl_training/experiment/train_config.h"
 
 namespace rl_training {
+
+// The packaged config that is cheapest to start: made-up data, or a small task.
+inline std::string starter_config(const std::string& algo) {
+  for (const char* task : {"/pendulum-random", "/pendulum", "/cartpole"}) {
+    for (const auto& packaged : packaged_configs()) {
+      if (packaged.name == algo + task) return packaged.name;
+    }
+  }
+  return algo + ": no starter config";
+}
 
 // A packaged config made small: 60 updates on 600 rows or 60 environment steps, with rows,
 // evaluations and checkpoints at intervals that do not fall together. `more` holds further
 // assignments as for --set.
 inline TrainConfig tiny_config(const std::string& algo, const std::string& output_dir,
                                const std::vector<std::string>& more = {}) {
-  const auto& info = find_algorithm(algo);
-  auto root = load_config(algo + (info.from_data ? "/pendulum-random" : "/pendulum"));
+  auto root = load_config(starter_config(algo));
   for (const char* assignment :
        {"total_timesteps=60", "batch_size=32", "eval_episodes=2", "eval_interval=20",
         "log_interval=5", "checkpoint_interval=7", "threads=1"}) {
@@ -23,8 +33,9 @@ inline TrainConfig tiny_config(const std::string& algo, const std::string& outpu
   for (const auto& key : keys) {
     if (key.ends_with("hidden_sizes")) set_config_value(root, key + "=[16,16]");
   }
-  if (info.from_data) set_config_value(root, "dataset_size=600");
-  if (info.make_options()->online() != nullptr) {
+  const auto config = default_config(algo);
+  if (config.has_dataset()) set_config_value(root, "dataset_size=600");
+  if (config.collects_by_itself()) {
     // The buffer is full before the end, and training begins after the first checkpoint.
     set_config_value(root, "learning_starts=10");
     set_config_value(root, "buffer_capacity=40");
