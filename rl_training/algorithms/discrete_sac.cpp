@@ -62,6 +62,13 @@ torch::Tensor discrete_soft_value(const torch::Tensor& log_probs, const torch::T
   return (log_probs.exp() * (values.amin(0) - alpha * log_probs)).sum(1);
 }
 
+// The first choice whose cumulated probability exceeds the draw. Rounding may leave the last sum a
+// little below 1, hence the bound.
+torch::Tensor draw_choices(const torch::Tensor& log_probs, const torch::Tensor& uniform) {
+  const auto passed = log_probs.exp().cumsum(1).le(uniform).sum(1);
+  return passed.clamp_max(log_probs.size(1) - 1);
+}
+
 // y = r + gamma (1 - d) V'(s');  L = sum_i mean huber(Q_i(s, a) - y)
 //   + cql_alpha sum_i mean (log sum_b exp Q_i(s, b) - Q_i(s, a))
 DiscreteSacCriticLoss discrete_sac_critic_loss(const DiscreteSacNetworks& networks,
@@ -152,11 +159,7 @@ torch::Tensor DiscreteSac::act(const torch::Tensor& obs, PolicyState& /*state*/,
   const torch::NoGradGuard no_grad;
   const auto log_probs = networks_.log_probs(obs);
   if (mode == ActMode::greedy) return log_probs.argmax(1);
-  // The first choice whose cumulated probability exceeds a uniform draw; rounding may leave the
-  // last sum a little below 1.
-  const auto& uniform = explore_noise_.uniform(explore_rng_, {obs.size(0), 1}, 0, 1);
-  const auto passed = log_probs.exp().cumsum(1).le(uniform).sum(1);
-  return passed.clamp_max(log_probs.size(1) - 1);
+  return draw_choices(log_probs, explore_noise_.uniform(explore_rng_, {obs.size(0), 1}, 0, 1));
 }
 
 void DiscreteSac::visit_state(StateVisitor& state) {

@@ -55,6 +55,9 @@ struct DiscreteSacTemperatureLoss {
 torch::Tensor discrete_soft_value(const torch::Tensor& log_probs, const torch::Tensor& values,
                                   const torch::Tensor& alpha);
 
+// A choice for each row, by uniform draws [rows, 1] in [0, 1): [rows, choices] -> [rows] (int64)
+torch::Tensor draw_choices(const torch::Tensor& log_probs, const torch::Tensor& uniform);
+
 DiscreteSacCriticLoss discrete_sac_critic_loss(const DiscreteSacNetworks& networks,
                                                const Batch& batch, const torch::Tensor& alpha,
                                                double cql_alpha);
