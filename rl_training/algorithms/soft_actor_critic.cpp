@@ -6,11 +6,15 @@
 
 namespace rl_training {
 
-void SoftOptions::visit_options(OptionVisitor& options) {
-  AlgorithmOptions::visit_options(options);
+void SoftOptions::visit_temperature_options(OptionVisitor& options) {
   options.text("alpha", alpha, "entropy temperature: auto, auto:<first value> or a fixed number");
   options.number("target_entropy", target_entropy, any_number(),
                  "entropy that an automatic temperature aims at; default from the action size");
+}
+
+void SoftOptions::visit_options(OptionVisitor& options) {
+  AlgorithmOptions::visit_options(options);
+  visit_temperature_options(options);
   environment.visit_options(options);
 }
 

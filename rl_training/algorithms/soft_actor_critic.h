@@ -21,6 +21,9 @@ struct SoftOptions : AlgorithmOptions {
 
   bool automatic_alpha() const { return alpha.starts_with("auto"); }
   double first_alpha() const;  // Error{config} where `alpha` is none of the three
+
+ protected:
+  void visit_temperature_options(OptionVisitor& options);
 };
 
 // What makes SAC, REDQ and RLPD three algorithms.

@@ -242,18 +242,19 @@ TrainConfig read_train_config(const ConfigNode& root) {
   const auto& env_id = required(root, "env_id", "Pendulum-v1");
   check_name(env_id, "env_id", [&] { make_environment(env_id.text); });
 
-  OptionReader top(root, "");
-  config.visit_top_options(top);
-  top.accept("algo_kwargs");
-  top.accept("env_kwargs");
+  // The algorithm's own keys decide whether it collects, and with that whether `online` is a key.
   const auto visit_kwargs = [&](OptionVisitor& options) { config.visit_algo_kwargs(options); };
-  top.finish(keys_of(visit_kwargs, "algo_kwargs."));
-
   if (const auto* node = root.find("algo_kwargs")) {
     OptionReader reader(*node, "algo_kwargs");
     visit_kwargs(reader);
     reader.finish(top_keys());
   }
+  OptionReader top(root, "");
+  config.visit_top_options(top);
+  top.accept("algo_kwargs");
+  top.accept("env_kwargs");
+  top.finish(keys_of(visit_kwargs, "algo_kwargs."));
+
   if (const auto* node = root.find("env_kwargs")) {
     OptionReader reader(*node, "env_kwargs");
     config.visit_env_kwargs(reader);
