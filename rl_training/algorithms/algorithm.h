@@ -41,6 +41,11 @@ class PolicyState {
   virtual void visit_state(StateVisitor& /*state*/) {}
 };
 
+// Step sizes of an algorithm that has an actor and critics.
+struct LearningRates {
+  double actor, critics;
+};
+
 // The algo_kwargs that every algorithm shares; each adds its own in a derived struct.
 struct AlgorithmOptions {
   virtual ~AlgorithmOptions() = default;
@@ -60,6 +65,7 @@ struct AlgorithmOptions {
   virtual CollectOptions* collect() { return nullptr; }
   // What a batch must hold.
   virtual BatchRequest request() const;
+  virtual LearningRates rates() const { return {learning_rate, learning_rate}; }
   // Rules between keys, beyond the range of each: throws Error{config} naming the key.
   virtual void check() const {}
   // Whether rows without a next action must be left out of the data.
@@ -113,7 +119,8 @@ struct AlgorithmInfo {
   std::optional<double> online_data_share = 0.5;
   std::vector<std::string> metrics;  // names that update() reports, in order
   std::function<std::unique_ptr<AlgorithmOptions>()> make_options = {};
-  std::function<std::unique_ptr<Algorithm>(const AlgorithmOptions&, const AlgorithmContext&)> make = {};
+  std::function<std::unique_ptr<Algorithm>(const AlgorithmOptions&, const AlgorithmContext&)> make =
+      {};
 };
 
 // Fills the two makers of a table line for a class constructed from (Options, AlgorithmContext).
