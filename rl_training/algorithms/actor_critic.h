@@ -1,6 +1,5 @@
 #pragma once
 #include "rl_training/algorithms/exploration.h"
-#include "rl_training/models/adam.h"
 #include "rl_training/models/critic_ensemble.h"
 
 namespace rl_training {
@@ -57,10 +56,8 @@ class ActorCritic : public Algorithm {
         rng_(context.seed, "policy"),
         explorer_(context.seed),
         networks_(options, context, Rng(context.seed, "init"), design...),
-        actor_optimizer_(networks_.actor.parameters(), {.learning_rate = options.rates().actor},
-                         context.compute),
-        critic_optimizer_(networks_.critics.network(), {.learning_rate = options.rates().critics},
-                          context.compute) {}
+        actor_optimizer_(networks_.actor.parameters(), options.actor_adam(), context.compute),
+        critic_optimizer_(networks_.critics.network(), options.critic_adam(), context.compute) {}
 
   void visit_state(StateVisitor& state) override {
     networks_.visit_state(state);

@@ -8,7 +8,7 @@
 #include "rl_training/algorithms/metrics.h"
 #include "rl_training/algorithms/phases.h"
 #include "rl_training/data/batch.h"
-#include "rl_training/models/compute.h"
+#include "rl_training/models/adam.h"
 #include "rl_training/util/options.h"
 #include "rl_training/util/rng.h"
 #include "rl_training/util/state.h"
@@ -41,11 +41,6 @@ class PolicyState {
   virtual void visit_state(StateVisitor& /*state*/) {}
 };
 
-// Step sizes of an algorithm that has an actor and critics.
-struct LearningRates {
-  double actor, critics;
-};
-
 // The algo_kwargs that every algorithm shares; each adds its own in a derived struct.
 struct AlgorithmOptions {
   virtual ~AlgorithmOptions() = default;
@@ -65,7 +60,9 @@ struct AlgorithmOptions {
   virtual CollectOptions* collect() { return nullptr; }
   // What a batch must hold.
   virtual BatchRequest request() const;
-  virtual LearningRates rates() const { return {learning_rate, learning_rate}; }
+  // How actor and critics are optimised.
+  virtual AdamOptions actor_adam() const { return {.learning_rate = learning_rate}; }
+  virtual AdamOptions critic_adam() const { return {.learning_rate = learning_rate}; }
   // Rules between keys, beyond the range of each: throws Error{config} naming the key.
   virtual void check() const {}
   // Whether rows without a next action must be left out of the data.

@@ -50,8 +50,7 @@ Bc::Bc(const BcOptions& options, const AlgorithmContext& context)
     : options_(options),
       explorer_(context.seed),
       networks_(options, context, Rng(context.seed, "init")),
-      optimizer_(networks_.actor.parameters(), {.learning_rate = options.learning_rate},
-                 context.compute) {}
+      optimizer_(networks_.actor.parameters(), options.actor_adam(), context.compute) {}
 
 Metrics Bc::update(const Batch& batch, double lr_scale) {
   const auto loss = bc_loss(networks_, batch, options_);

@@ -1,7 +1,6 @@
 #pragma once
 #include "rl_training/algorithms/exploration.h"
 #include "rl_training/algorithms/log_std_bounds.h"
-#include "rl_training/models/adam.h"
 
 namespace rl_training {
 

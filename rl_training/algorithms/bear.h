@@ -26,7 +26,7 @@ struct BearOptions : AlgorithmOptions {
   double vae_learning_rate = 3e-4;
 
   void visit_options(OptionVisitor& options) override;
-  LearningRates rates() const override { return {actor_learning_rate, learning_rate}; }
+  AdamOptions actor_adam() const override { return {.learning_rate = actor_learning_rate}; }
   void check() const override;
 };
 

@@ -72,11 +72,6 @@ void CqlOptions::check() const {
   check_temperature();
 }
 
-LearningRates CqlOptions::rates() const {
-  return {actor_learning_rate.value_or(learning_rate),
-          critic_learning_rate.value_or(learning_rate)};
-}
-
 CqlNetworks::CqlNetworks(const CqlOptions& options, const AlgorithmContext& context, Rng rng)
     : GaussianNetworks(actor_options(options), critic_options(options), context, rng) {}
 
@@ -149,9 +144,9 @@ CqlCriticLoss cql_critic_loss(const CqlNetworks& networks, const Batch& batch,
 Cql::Cql(const CqlOptions& options, const AlgorithmContext& context)
     : ActorCritic(options, context),
       temperature_(options, options.goal(-static_cast<double>(context.action_dim())),
-                   options.rates().actor, context.compute),
+                   options.actor_adam().learning_rate, context.compute),
       multiplier_({.initial_log = options.lagrange_gap ? 1.0 : 0.0,
-                   .learning_rate = options.rates().critics,
+                   .learning_rate = options.critic_adam().learning_rate,
                    .log_max = std::log(1e6)},
                   context.compute) {}
 

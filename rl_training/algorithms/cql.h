@@ -19,7 +19,12 @@ struct CqlOptions : AlgorithmOptions, TemperatureOptions {
   bool orthogonal_init = true;
 
   void visit_options(OptionVisitor& options) override;
-  LearningRates rates() const override;
+  AdamOptions actor_adam() const override {
+    return {.learning_rate = actor_learning_rate.value_or(learning_rate)};
+  }
+  AdamOptions critic_adam() const override {
+    return {.learning_rate = critic_learning_rate.value_or(learning_rate)};
+  }
   void check() const override;
 };
 

@@ -112,11 +112,9 @@ Iql::Iql(const IqlOptions& options, const AlgorithmContext& context)
     : options_(options),
       explorer_(context.seed),
       networks_(options, context, Rng(context.seed, "init")),
-      actor_optimizer_(networks_.actor.parameters(), {.learning_rate = options.learning_rate},
-                       context.compute),
-      value_optimizer_(networks_.value, {.learning_rate = options.learning_rate}, context.compute),
-      critic_optimizer_(networks_.critics.network(), {.learning_rate = options.learning_rate},
-                        context.compute) {}
+      actor_optimizer_(networks_.actor.parameters(), options.actor_adam(), context.compute),
+      value_optimizer_(networks_.value, options.critic_adam(), context.compute),
+      critic_optimizer_(networks_.critics.network(), options.critic_adam(), context.compute) {}
 
 Metrics Iql::update(const Batch& batch, double lr_scale) {
   const auto target_q = iql_target_q(networks_, batch);

@@ -51,11 +51,6 @@ void RebracOptions::visit_options(OptionVisitor& options) {
                  "action in its place");
 }
 
-LearningRates RebracOptions::rates() const {
-  return {actor_learning_rate.value_or(learning_rate),
-          critic_learning_rate.value_or(learning_rate)};
-}
-
 BatchRequest RebracOptions::request() const {
   auto request = AlgorithmOptions::request();
   for (const auto column :

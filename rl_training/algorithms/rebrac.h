@@ -21,7 +21,12 @@ struct RebracOptions : DelayedActorOptions {
 
   void visit_options(OptionVisitor& options) override;
   BatchRequest request() const override;
-  LearningRates rates() const override;
+  AdamOptions actor_adam() const override {
+    return {.learning_rate = actor_learning_rate.value_or(learning_rate)};
+  }
+  AdamOptions critic_adam() const override {
+    return {.learning_rate = critic_learning_rate.value_or(learning_rate)};
+  }
   bool needs_next_actions() const override;
 };
 

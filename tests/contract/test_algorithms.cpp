@@ -55,14 +55,14 @@ class Batches {
       : batch_(Batch::allocate(rows, kObsDim, kActionDim, info.wants_next_actions)) {}
 
   const Batch& next() {
-    rng_.fill_normal(floats(batch_.obs));
-    rng_.fill_normal(floats(batch_.next_obs));
-    rng_.fill_uniform(floats(batch_.actions), -1, 1);
-    rng_.fill_normal(floats(batch_.rewards));
-    fill_flags(batch_.terminated, rng_, 0.1);
-    if (batch_.next_actions.defined()) {
-      rng_.fill_uniform(floats(batch_.next_actions), -1, 1);
-      fill_flags(batch_.next_action_valid, rng_, 0.9);
+    rng_.fill_normal(floats(batch_.obs()));
+    rng_.fill_normal(floats(batch_.next_obs()));
+    rng_.fill_uniform(floats(batch_.actions()), -1, 1);
+    rng_.fill_normal(floats(batch_.rewards()));
+    fill_flags(batch_.terminated(), rng_, 0.1);
+    if (batch_.next_actions().defined()) {
+      rng_.fill_uniform(floats(batch_.next_actions()), -1, 1);
+      fill_flags(batch_.next_action_valid(), rng_, 0.9);
     }
     return batch_;
   }
@@ -263,8 +263,8 @@ TEST_P(AlgorithmContract, DoesNotChangeItsBatch) {
   const auto algorithm = make(info_);
   Batches batches(info_);
   const auto& batch = batches.next();
-  const std::vector<torch::Tensor> parts = {batch.obs, batch.actions, batch.rewards, batch.next_obs,
-                                            batch.terminated};
+  const std::vector<torch::Tensor> parts = {batch.obs(), batch.actions(), batch.rewards(), batch.next_obs(),
+                                            batch.terminated()};
   std::vector<torch::Tensor> copies;
   for (const auto& part : parts) copies.push_back(part.clone());
   for (int i = 0; i < 4; ++i) algorithm->update(batch, 1.0);
