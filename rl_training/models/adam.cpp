@@ -22,19 +22,17 @@ void Adam::step(double lr_scale) {
   ++steps_;
   const double bias1 = 1.0 - std::pow(options_.beta1, static_cast<double>(steps_));
   const double bias2 = 1.0 - std::pow(options_.beta2, static_cast<double>(steps_));
-  for (auto& leaf : leaves_) step_leaf(leaf, options_.learning_rate * lr_scale, bias1, bias2);
+  for (auto& leaf : leaves_) step_leaf(leaf, options_.learning_rate * lr_scale / bias1, bias2);
 }
 
-void Adam::step_leaf(Leaf& leaf, double learning_rate, double bias1, double bias2) {
+void Adam::step_leaf(Leaf& leaf, double step_size, double bias2) {
   const auto gradient = leaf.parameters.grad();
   TORCH_CHECK(gradient.defined(), "Adam::step without a backward pass");
   constexpr int64_t kChunk = 16384;
-  const AdamStep step = {.beta1 = static_cast<float>(options_.beta1),
-                         .beta2 = static_cast<float>(options_.beta2),
-                         .eps = static_cast<float>(options_.eps),
-                         .kept = static_cast<float>(1.0 - learning_rate * options_.weight_decay),
-                         .step_size = static_cast<float>(learning_rate / bias1),
-                         .inverse_sqrt_bias = static_cast<float>(1.0 / std::sqrt(bias2))};
+  const AdamStep step = {
+      static_cast<float>(options_.beta1), static_cast<float>(options_.beta2),
+      static_cast<float>(options_.eps),   static_cast<float>(options_.weight_decay),
+      static_cast<float>(step_size),      static_cast<float>(1.0 / std::sqrt(bias2))};
   const int64_t count = leaf.parameters.numel();
   float* p = leaf.parameters.data_ptr<float>();
   float* m = leaf.first_moment.data_ptr<float>();

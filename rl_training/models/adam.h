@@ -7,12 +7,11 @@ namespace rl_training {
 
 struct AdamOptions {
   double learning_rate = 3e-4;
-  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
-  double weight_decay = 0.0;  // decoupled (arXiv:1711.05101): p -= learning_rate * weight_decay * p
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0.0;
 };
 
 // Adam (arXiv:1412.6980) on flat parameters, those of a network or several leaves; the same step as
-// torch.optim.AdamW.
+// torch.optim.Adam.
 class Adam {
  public:
   Adam(const Network& network, const AdamOptions& options, const Compute& compute);
@@ -26,7 +25,7 @@ class Adam {
   struct Leaf {
     torch::Tensor parameters, first_moment, second_moment;
   };
-  void step_leaf(Leaf& leaf, double learning_rate, double bias1, double bias2);
+  void step_leaf(Leaf& leaf, double step_size, double bias2);
 
   std::vector<Leaf> leaves_;
   AdamOptions options_;

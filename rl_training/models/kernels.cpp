@@ -146,22 +146,22 @@ void gather_rows(float* values, const int64_t* rows, int64_t count, int64_t colu
   }
 }
 
-// Moments of parameters whose gradient is zero (dead units) die away geometrically. Before they
-// reach the subnormal range, where arithmetic is many times slower, they are set to zero.
+// Moments of parameters whose gradient is zero (dead units) die away geometrically. Before they reach
+// the subnormal range, where arithmetic is many times slower, they are set to zero.
 constexpr float kTinyMoment = 1e-30f;
 
 void adam(float* p, float* m, float* v, const float* g, int64_t count, const AdamStep& step) {
   const float beta1 = step.beta1, beta2 = step.beta2;
   const float rest1 = 1.0f - beta1, rest2 = 1.0f - beta2;
   for (int64_t i = 0; i < count; ++i) {
-    const float grad = g[i];
+    const float grad = g[i] + step.weight_decay * p[i];
     const float first = beta1 * m[i] + rest1 * grad;
     const float second = beta2 * v[i] + rest2 * grad * grad;
     const float size = first < 0.0f ? -first : first;
     m[i] = size < kTinyMoment ? 0.0f : first;  // NaN stays NaN
     v[i] = second < kTinyMoment ? 0.0f : second;
     const float root = __builtin_sqrtf(v[i]) * step.inverse_sqrt_bias + step.eps;
-    p[i] = step.kept * p[i] - step.step_size * (m[i] / root);
+    p[i] -= step.step_size * (m[i] / root);
   }
 }
 

@@ -7,8 +7,7 @@ namespace rl_training {
 struct Product;
 
 struct AdamStep {
-  float beta1, beta2, eps;
-  float kept;               // 1 - learning rate * weight decay
+  float beta1, beta2, eps, weight_decay;
   float step_size;          // learning rate / (1 - beta1^t)
   float inverse_sqrt_bias;  // 1 / sqrt(1 - beta2^t)
 };
