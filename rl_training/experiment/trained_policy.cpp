@@ -37,6 +37,12 @@ EvaluationResult TrainedPolicy::evaluate(int64_t episodes, uint64_t seed) {
 
 std::vector<std::vector<double>> TrainedPolicy::predict(
     const std::vector<std::vector<double>>& obs) {
+  const auto state = algorithm_->make_policy_state(static_cast<int64_t>(obs.size()));
+  return predict(obs, *state);
+}
+
+std::vector<std::vector<double>> TrainedPolicy::predict(const std::vector<std::vector<double>>& obs,
+                                                        PolicyState& state) {
   auto input = torch::empty({static_cast<int64_t>(obs.size()), env_.observation.size()});
   for (size_t i = 0; i < obs.size(); ++i) {
     if (static_cast<int64_t>(obs[i].size()) != env_.observation.size()) {
@@ -50,7 +56,7 @@ std::vector<std::vector<double>> TrainedPolicy::predict(
     if (!normalizer_.identity()) normalizer_.apply(row, row);
   }
   const SingleThreadedTensors serial;
-  const auto chosen = act_once(*algorithm_, input).contiguous();
+  const auto chosen = algorithm_->act(input, state, ActMode::greedy).contiguous();
   std::vector<std::vector<double>> actions(obs.size());
   for (size_t i = 0; i < actions.size(); ++i) {
     const auto row = static_cast<int64_t>(i);

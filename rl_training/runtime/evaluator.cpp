@@ -59,6 +59,7 @@ EvaluationResult Evaluator::run(Algorithm& algorithm, const ObsNormalizer& norma
       ++result.lengths[i];
       if (envs.terminated()[i] != 0 || envs.truncated()[i] != 0) {
         done[i] = true;
+        policy->begin_episode(i);  // the row plays on beside the others, in a further episode
         if (envs.terminated()[i] != 0 && goals != nullptr) {
           const auto* last = reinterpret_cast<const float*>(envs.final_obs_of(i));
           reached += reached_goal(*goals, last) ? 1 : 0;
