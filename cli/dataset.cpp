@@ -17,6 +17,12 @@ std::string range_text(const ValueRange& range) {
 
 std::string bars(const Histogram& histogram) { return "│" + histogram.bars() + "│"; }
 
+std::string choices_text(const Histogram& histogram) {
+  std::vector<std::string> counts;
+  for (const int64_t count : histogram.counts()) counts.push_back(std::to_string(count));
+  return fmt::format("{} choices: {} times", counts.size(), join(counts, ", "));
+}
+
 void print_report(const DatasetReport& report) {
   std::vector<std::vector<std::string>> rows = {
       {"kind", report.kind},
@@ -31,8 +37,10 @@ void print_report(const DatasetReport& report) {
       {"episode length", range_text(report.episode_length), bars(report.length_histogram)},
       {"reward", range_text(report.reward), bars(report.reward_histogram)}};
   for (size_t i = 0; i < report.actions.size(); ++i) {
-    rows.push_back({fmt::format("action {}", i), range_text(report.actions[i]),
-                    bars(report.action_histograms[i])});
+    const auto& histogram = report.action_histograms[i];
+    rows.push_back({fmt::format("action {}", i),
+                    report.choices > 0 ? choices_text(histogram) : range_text(report.actions[i]),
+                    bars(histogram)});
   }
   for (size_t i = 0; i < report.obs.size(); ++i) {
     rows.push_back({fmt::format("observation {}", i), range_text(report.obs[i])});
@@ -128,7 +136,8 @@ DatasetReadOptions ReadArguments::options(bool scale) {
   if (!env_id.empty()) {
     const EnvSpec env = make_environment(env_id)->spec();
     bounds = env.action;
-    if (scale) read.bounds = &bounds;
+    // Choices have no units to leave as they are.
+    if (scale || bounds.is_discrete()) read.bounds = &bounds;
     read.episode_length = env.max_episode_steps;
   }
   if (timeout_policy == "drop") read.timeout_policy = TimeoutPolicy::drop;

@@ -86,7 +86,8 @@ void write_page(const Report& report, const ReportArguments& arguments, const st
   page.program = program;
   page.made_at = fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::time(nullptr)));
   page.reload_seconds = reload ? kReloadSeconds : 0;
-  for (size_t i = 0; arguments.episode && i < report.tasks.size(); ++i) {
+  // A page that is about to be written again does without: an episode takes seconds.
+  for (size_t i = 0; arguments.episode && !reload && i < report.tasks.size(); ++i) {
     if (auto film = film_of(report.tasks[i])) page.films[i] = std::move(*film);
   }
   write_file_atomically(posix_file_system(), arguments.output, report_html(report, page));

@@ -61,7 +61,7 @@ struct LinearBcOptions : AlgorithmOptions {
 struct CloningLoss {
   torch::Tensor loss;
   template <class Visit>
-  void metrics(Visit&& visit) {
+  void metrics(Visit&& visit) const {
     visit("bc_loss", loss);
   }
 };
@@ -74,7 +74,7 @@ class LinearBc final : public Algorithm {
 
   // L = mse(tanh(W s + b), a)
   Metrics update(const Batch& batch, double lr_scale) override {
-    CloningLoss cloning{torch::mse_loss(actor_.actions(batch.obs()), batch.actions())};
+    const CloningLoss cloning{torch::mse_loss(actor_.actions(batch.obs()), batch.actions())};
     minimize(cloning.loss, optimizer_, lr_scale);
     return metrics_of(cloning);
   }

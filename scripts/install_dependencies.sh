@@ -11,7 +11,7 @@ packages=(
   libtorch-dev libdnnl-dev libopenblas0-pthread
   libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libfmt-dev
   libprotobuf-dev protobuf-compiler
-  zlib1g-dev libdeflate-dev libzip-dev libssl-dev libxxhash-dev
+  zlib1g-dev libdeflate-dev libzip-dev libssl-dev libxxhash-dev libseccomp-dev
   libhdf5-dev libmujoco-dev libbox2d-dev libcairo2-dev libgif-dev libosmesa6
   libjs-dygraphs
   libgtest-dev

@@ -24,7 +24,7 @@ done
 "$program" train --config iql/pendulum --seeds 0,1,2,3,4 --quiet --json --output-dir "$work/runs" \
   --total-timesteps 3000 --set eval_interval=250 --set 'hidden_sizes=[64,64]' >/dev/null
 "$program" report "$work/runs" --output "$work/report.html" >/dev/null
-photograph "$work/report.html" 1000,800 "$images/report.png"
+photograph "$work/report.html" 1140,800 "$images/report.png"
 
 # The screen as text, once a few evaluations stand above the view.
 tmux -L "$session" -u new-session -d -x 80 -y 16 \

@@ -1,7 +1,5 @@
 #include "rl_training/algorithms/crossq.h"
 
-#include <cmath>
-
 #include "rl_training/models/renorm_mlp.h"
 
 namespace rl_training {
@@ -12,7 +10,8 @@ void CrossqOptions::visit_options(OptionVisitor& options) {
   visit_supervised_options(options);
   options.integer("n_step", n_step, between(1, 1000),
                   "steps of reward before a target bootstraps, fewer where an episode ends");
-  visit_soft_options(options);
+  visit_temperature_options(options);
+  environment.visit_options(options);
   options.integers("critic_hidden_sizes", critic_hidden_sizes, between(1, 1 << 14),
                    "widths of the critics' hidden layers");
   options.integer("policy_delay", policy_delay, at_least(1),
@@ -65,6 +64,13 @@ std::unique_ptr<FeedForward> critic_network(const CrossqOptions& options,
   return std::make_unique<RenormMlp>(spec, rng, context.compute);
 }
 
+// The loss alpha (H - H_target).
+TemperatureGoal temperature_goal(const CrossqOptions& options, const AlgorithmContext& context) {
+  auto goal = options.goal(-static_cast<double>(context.action_dim()));
+  goal.scaled_loss = true;
+  return goal;
+}
+
 }  // namespace
 
 CrossqNetworks::CrossqNetworks(const CrossqOptions& options, const AlgorithmContext& context,
@@ -75,8 +81,8 @@ CrossqNetworks::CrossqNetworks(const CrossqOptions& options, const AlgorithmCont
 // a' ~ pi(s'), running statistics;  Q_k of (s, a) and (s', a') in one pass, statistics of all rows;
 // y = r + gamma (1 - d) (min_k sg(Q_k(s', a')) - alpha log pi(a'|s'));
 // L = 1/2 sum_k mean (Q_k(s, a) - y)^2
-CrossqCriticLoss crossq_critic_loss(const CrossqNetworks& networks, const Batch& batch,
-                                    const torch::Tensor& noise, const torch::Tensor& alpha) {
+CriticLoss crossq_critic_loss(const CrossqNetworks& networks, const Batch& batch,
+                              const torch::Tensor& noise, const torch::Tensor& alpha) {
   const int64_t rows = batch.rows();
   GaussianSample next;
   {
@@ -96,8 +102,8 @@ CrossqCriticLoss crossq_critic_loss(const CrossqNetworks& networks, const Batch&
 
 // a ~ pi(s), reparameterised, statistics of the batch;
 // L = mean (alpha log pi(a|s) - min_k Q_k(s, a)), the critics by their running statistics
-CrossqActorLoss crossq_actor_loss(const CrossqNetworks& networks, const Batch& batch,
-                                  const torch::Tensor& noise, const torch::Tensor& alpha) {
+SoftPolicyLoss crossq_actor_loss(const CrossqNetworks& networks, const Batch& batch,
+                                 const torch::Tensor& noise, const torch::Tensor& alpha) {
   const auto sample = networks.actor.sample(batch.obs(), noise, Mode::train);
   const auto q = networks.critics.values(batch.obs(), sample.actions, Use::frozen);
   const auto [loss, entropy] = soft_actor_loss(sample.log_prob, q, alpha, Reduce::minimum);
@@ -106,9 +112,8 @@ CrossqActorLoss crossq_actor_loss(const CrossqNetworks& networks, const Batch& b
 
 Crossq::Crossq(const CrossqOptions& options, const AlgorithmContext& context)
     : options_(options),
-      target_entropy_(options.target_entropy.value_or(-static_cast<double>(context.action_dim()))),
       rng_(context.seed, "policy"),
-      explore_rng_(context.seed, "explore/policy"),
+      explorer_(context.seed),
       networks_(options, context, Rng(context.seed, "init")),
       actor_optimizer_(networks_.actor.parameters(),
                        {.learning_rate = options.learning_rate, .beta1 = options.adam_beta1},
@@ -116,22 +121,12 @@ Crossq::Crossq(const CrossqOptions& options, const AlgorithmContext& context)
       critic_optimizer_(networks_.critics.network(),
                         {.learning_rate = options.learning_rate, .beta1 = options.adam_beta1},
                         context.compute),
-      alpha_(
-          {.initial_log = std::log(options.first_alpha()), .learning_rate = options.learning_rate},
-          context.compute) {}
-
-// L = alpha (H - H_target), which is its own derivative by log alpha
-CrossqTemperatureLoss Crossq::step_temperature(const torch::Tensor& entropy) {
-  if (!options_.automatic_alpha()) return {scalar(0), alpha_.value()};
-  const double excess = static_cast<double>(number(entropy)) - target_entropy_;
-  const auto loss = scalar(static_cast<double>(number(alpha_.value())) * excess);
-  alpha_.descend(loss);
-  return {loss, alpha_.value()};
-}
+      temperature_(options, temperature_goal(options, context), options.learning_rate,
+                   context.compute) {}
 
 Metrics Crossq::update(const Batch& batch, double lr_scale) {
   ++updates_;
-  const auto& alpha = alpha_.value();
+  const auto& alpha = temperature_.value();
   const auto critic = crossq_critic_loss(networks_, batch,
                                          next_noise_.normal(rng_, batch.actions().sizes()), alpha);
   minimize(critic.loss, critic_optimizer_, lr_scale);
@@ -139,21 +134,13 @@ Metrics Crossq::update(const Batch& batch, double lr_scale) {
     const auto actor =
         crossq_actor_loss(networks_, batch, noise_.normal(rng_, batch.actions().sizes()), alpha);
     minimize(actor.loss, actor_optimizer_, lr_scale);
-    actor_loss_.hold(actor);
-    temperature_loss_.hold(step_temperature(actor.entropy));
+    actor_loss_.hold(actor, temperature_.update(actor.entropy));
   }
-  auto metrics = metrics_of(critic);
-  actor_loss_.report(metrics);
-  temperature_loss_.report(metrics);
-  return metrics;
+  return metrics_of(critic, actor_loss_);
 }
 
 torch::Tensor Crossq::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
-  const torch::NoGradGuard no_grad;
-  if (mode == ActMode::greedy) return networks_.actor.mode(obs);
-  const auto& noise =
-      explore_noise_.normal(explore_rng_, {obs.size(0), networks_.actor.action_dim()});
-  return networks_.actor.sample(obs, noise).actions;
+  return explorer_.act(networks_.actor, obs, mode);
 }
 
 void Crossq::visit_state(StateVisitor& state) {
@@ -161,11 +148,10 @@ void Crossq::visit_state(StateVisitor& state) {
   state.part("critics", networks_.critics);
   state.part("actor_optimizer", actor_optimizer_);
   state.part("critic_optimizer", critic_optimizer_);
-  state.part("alpha", alpha_);
+  state.part("alpha", temperature_);
   state.part("actor_metrics", actor_loss_);
-  state.part("temperature_metrics", temperature_loss_);
   state.part("policy_rng", rng_);
-  state.part("explore_rng", explore_rng_);
+  explorer_.visit_state(state);
   state.scalar("updates", updates_);
 }
 
@@ -174,7 +160,7 @@ AlgorithmInfo crossq_info() {
       {.name = CrossqOptions::kName,
        .title = "CrossQ: batch renormalisation in place of target networks",
        .paper = "arXiv:1902.05605",
-       .metrics = metric_names_of<CrossqCriticLoss, CrossqActorLoss, CrossqTemperatureLoss>()});
+       .metrics = metric_names_of<CriticLoss, SoftPolicyLoss, TemperatureLoss>()});
 }
 
 }  // namespace rl_training

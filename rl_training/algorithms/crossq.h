@@ -22,40 +22,12 @@ struct CrossqNetworks {
   CriticEnsemble critics;  // two, on batch-renormalised networks; there are no targets
 };
 
-struct CrossqCriticLoss {
-  torch::Tensor loss, target_q_mean;
-  template <class Visit>
-  void metrics(Visit&& visit) {
-    visit("critic_loss", loss);
-    visit("target_q_mean", target_q_mean);
-  }
-};
-
-struct CrossqActorLoss {
-  torch::Tensor loss, entropy;
-  template <class Visit>
-  void metrics(Visit&& visit) {
-    visit("actor_loss", loss);
-    visit("entropy", entropy);
-  }
-};
-
-struct CrossqTemperatureLoss {
-  torch::Tensor loss;   // its derivative by log alpha as well
-  torch::Tensor alpha;  // after the step
-  template <class Visit>
-  void metrics(Visit&& visit) {
-    visit("temperature_loss", loss);
-    visit("alpha", alpha);
-  }
-};
-
 // Moves the critics' running statistics once. `noise` is standard normal, [rows, action_dim].
-CrossqCriticLoss crossq_critic_loss(const CrossqNetworks& networks, const Batch& batch,
-                                    const torch::Tensor& noise, const torch::Tensor& alpha);
+CriticLoss crossq_critic_loss(const CrossqNetworks& networks, const Batch& batch,
+                              const torch::Tensor& noise, const torch::Tensor& alpha);
 // Moves the actor's running statistics once.
-CrossqActorLoss crossq_actor_loss(const CrossqNetworks& networks, const Batch& batch,
-                                  const torch::Tensor& noise, const torch::Tensor& alpha);
+SoftPolicyLoss crossq_actor_loss(const CrossqNetworks& networks, const Batch& batch,
+                                 const torch::Tensor& noise, const torch::Tensor& alpha);
 
 // CrossQ (arXiv:1902.05605): SAC without target networks, with batch renormalisation and wide
 // critics.
@@ -68,17 +40,14 @@ class Crossq final : public Algorithm {
   void visit_state(StateVisitor& state) override;
 
  private:
-  CrossqTemperatureLoss step_temperature(const torch::Tensor& entropy);
-
   CrossqOptions options_;
-  double target_entropy_;
-  Rng rng_, explore_rng_;
+  Rng rng_;
+  Explorer explorer_;
   CrossqNetworks networks_;
   Adam actor_optimizer_, critic_optimizer_;
-  LogScalar alpha_;
-  NoiseBuffer next_noise_, noise_, explore_noise_;
-  Held<CrossqActorLoss> actor_loss_;
-  Held<CrossqTemperatureLoss> temperature_loss_;
+  Temperature temperature_;
+  NoiseBuffer next_noise_, noise_;
+  Held<SoftPolicyLoss, TemperatureLoss> actor_loss_;
   int64_t updates_ = 0;
 };
 

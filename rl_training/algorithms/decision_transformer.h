@@ -26,7 +26,7 @@ struct DecisionTransformerLoss {
   torch::Tensor loss;
   torch::Tensor gradient_norm;  // before clipping; known after the step
   template <class Visit>
-  void metrics(Visit&& visit) {
+  void metrics(Visit&& visit) const {
     visit("actor_loss", loss);
     visit("gradient_norm", gradient_norm);
   }

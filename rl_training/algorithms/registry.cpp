@@ -9,6 +9,7 @@
 #include "rl_training/algorithms/crr.h"
 #include "rl_training/algorithms/ddpg.h"
 #include "rl_training/algorithms/decision_transformer.h"
+#include "rl_training/algorithms/discrete_sac.h"
 #include "rl_training/algorithms/iql.h"
 #include "rl_training/algorithms/rebrac.h"
 #include "rl_training/algorithms/redq.h"
@@ -31,7 +32,8 @@ std::vector<AlgorithmInfo>& algorithm_table() {
       // from data and the environment
       rlpd_info(),
       // from the environment
-      sac_info(), td3_info(), ddpg_info(), redq_info(), tqc_info(), crossq_info()};
+      sac_info(), td3_info(), ddpg_info(), redq_info(), tqc_info(), crossq_info(),
+      discrete_sac_info()};
   return table;
 }
 

@@ -13,8 +13,11 @@ namespace {
 
 LoggedSteps read_version_1(Hdf5File& file, const std::string& path,
                            const DatasetReadOptions& options, SandboxOutput& output) {
-  if (file.has("discrete_action") && file.read_doubles("discrete_action") != std::vector{0.0}) {
-    throw Error(ErrorKind::data, file.place("discrete_action"), "expected continuous actions");
+  const bool choices = options.bounds && options.bounds->is_discrete();
+  if (file.has("discrete_action") &&
+      (file.read_doubles("discrete_action") != std::vector{0.0}) != choices) {
+    throw Error(ErrorKind::data, file.place("discrete_action"),
+                choices ? "expected discrete actions" : "expected continuous actions");
   }
   FlatKeys keys;
   keys.obs = {"observations"};
@@ -49,6 +52,7 @@ class Version2Reader {
     result_.rewards = Column<double>(std::move(rewards_));
     result_.marks = Column<uint8_t>(std::move(marks_));
     result_.has_timeouts = true;
+    if (options_.bounds) result_.categories = options_.bounds->categories;
     return std::move(result_);
   }
 
@@ -71,7 +75,9 @@ class Version2Reader {
 
   void read_episode(const std::string& episode) {
     const std::string action_key = "actions_" + episode, reward_key = "rewards_" + episode;
-    const auto shape = file_.shape(action_key);
+    auto shape = file_.shape(action_key);
+    const bool choices = options_.bounds && options_.bounds->is_discrete();
+    if (choices && shape.size() == 1) shape.push_back(1);
     if (shape.size() != 2 || shape[1] < 1 ||
         (result_.action_dim > 0 && shape[1] != result_.action_dim)) {
       wrong_shape(action_key, "(steps, action dims)");

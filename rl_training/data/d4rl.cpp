@@ -1,6 +1,5 @@
 #include "rl_training/data/d4rl.h"
 
-#include <array>
 #include <functional>
 #include <numeric>
 #include <string_view>
@@ -38,20 +37,8 @@ FlatKeys d4rl_keys(bool ours) {
 
 std::vector<char> hdf5_bytes(const FlatArrays& arrays) {
   Hdf5Writer file;
-  const std::array<int64_t, 2> obs_shape = {arrays.rows, arrays.obs_dim};
-  const std::array<int64_t, 2> action_shape = {arrays.rows, arrays.action_dim};
   file.add_attribute("", kFormatAttribute, int64_t{1});
-  file.add("observations", obs_shape, arrays.obs);
-  file.add("actions", action_shape, arrays.actions);
-  file.add("rewards", std::array{arrays.rows}, arrays.rewards);
-  file.add("next_observations", obs_shape, arrays.next_obs);
-  file.add_flags("terminals", arrays.terminals);
-  file.add_flags("timeouts", arrays.timeouts);
-  if (!arrays.next_actions.empty()) {
-    file.add("next_actions", action_shape, arrays.next_actions);
-    file.add_flags("next_action_valid", arrays.next_action_valid);
-  }
-  if (!arrays.episode_starts.empty()) file.add_flags("episode_starts", arrays.episode_starts);
+  arrays.write_to(file);
   return file.bytes();
 }
 
@@ -67,6 +54,7 @@ LoggedSteps read_d4rl_steps(const std::string& path, const DatasetReadOptions& o
 
 Json describe_plain_d4rl(const std::string& path) {
   try {
+    const Json marks = PlainFile::marks(path);
     Hdf5File file(path);
     forbid_opening_files();
     const bool ours = file.integer_attribute(kFormatAttribute).has_value();
@@ -82,7 +70,7 @@ Json describe_plain_d4rl(const std::string& path) {
     }
     // Beyond the limit the other way says so.
     if (elements > kMaxHdf5Bytes / static_cast<int64_t>(sizeof(double))) return {};
-    return {{"ours", ours}, {"plain", PlainFile::describe(path, arrays)}};
+    return {{"ours", ours}, {"plain", PlainFile::describe(marks, arrays)}};
   } catch (const Error&) {
     return {};  // the other way meets it too
   }

@@ -90,6 +90,7 @@ std::string entry_name(const Json& sources, const std::string& kind,
               {"allow_nonfinite", read.allow_nonfinite},
               {"columns", read.columns}};
   if (read.bounds) key["bounds"] = {read.bounds->low, read.bounds->high};
+  if (read.bounds && read.bounds->is_discrete()) key["choices"] = read.bounds->categories;
   return sha256_hex(key.dump(-1, ' ', false, Json::error_handler_t::replace)).substr(0, 32);
 }
 

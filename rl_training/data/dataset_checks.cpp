@@ -32,7 +32,7 @@ class Checks {
     check_successors();
     check_terminals();
     check_columns();
-    check_actions();
+    report_.choices > 0 ? check_choices() : check_actions();
     check_jumps();
     check_rewards();
     if (report_.transitions == 0) {
@@ -200,6 +200,15 @@ class Checks {
     if (!constant_actions.empty()) {
       add("constant_action", "action columns that never change: " + list(constant_actions));
     }
+  }
+
+  void check_choices() {
+    const auto& counts = report_.action_histograms.at(0).counts();
+    std::vector<std::string> never;
+    for (size_t choice = 0; choice < counts.size(); ++choice) {
+      if (counts[choice] == 0) never.push_back(std::to_string(choice));
+    }
+    if (!never.empty()) add("unused_choices", "choices that never occur: " + list(never));
   }
 
   void check_actions() {

@@ -24,7 +24,10 @@ void append_actions(const TransitionDataset& dataset, const Space* bounds, const
 }
 
 FlatArrays::FlatArrays(const TransitionDataset& given, const Space* bounds)
-    : rows(given.rows()), obs_dim(given.obs_dim()), action_dim(given.action_dim()) {
+    : rows(given.rows()),
+      obs_dim(given.obs_dim()),
+      action_dim(given.action_dim()),
+      discrete(given.action_space().is_discrete()) {
   const TransitionDataset dataset =
       knows_more_than_its_rows(given) ? given.with_next_actions() : given;
   const auto append = [](std::vector<float>& out, const float* values, int64_t count) {
@@ -33,12 +36,20 @@ FlatArrays::FlatArrays(const TransitionDataset& given, const Space* bounds)
   for (int64_t row = 0; row < rows; ++row) {
     append(obs, dataset.obs(row), obs_dim);
     append(next_obs, dataset.next_obs(row), obs_dim);
-    append_actions(dataset, bounds, dataset.action(row), actions);
+    if (discrete) {
+      choices.push_back(dataset.choice(row));
+    } else {
+      append_actions(dataset, bounds, dataset.action(row), actions);
+    }
     rewards.push_back(dataset.reward(row));
     terminals.push_back(dataset.terminated(row) ? 1 : 0);
     timeouts.push_back(dataset.truncated(row) ? 1 : 0);
     if (!dataset.has_next_actions()) continue;
-    append_actions(dataset, bounds, dataset.next_action(row), next_actions);
+    if (discrete) {
+      next_choices.push_back(dataset.next_choice(row));
+    } else {
+      append_actions(dataset, bounds, dataset.next_action(row), next_actions);
+    }
     next_action_valid.push_back(dataset.next_action_valid(row) ? 1 : 0);
   }
   const auto episodes = dataset.episodes();

@@ -55,6 +55,20 @@ void check_vector(ArraySource& source, const std::string& key, int64_t rows) {
   }
 }
 
+// The number of columns.
+int64_t check_actions(ArraySource& source, const std::string& key, int64_t rows, bool choices) {
+  const bool vector = source.shape(key).size() == 1;
+  if (choices && vector) {
+    check_vector(source, key, rows);
+    return 1;
+  }
+  if (vector) {
+    wrong_shape(source, key,
+                "(" + std::to_string(rows) + ", dims), or choices of an environment that has such");
+  }
+  return check_matrix(source, key, rows, -1);
+}
+
 }  // namespace
 
 FlatKeys::Names FlatKeys::all() const {
@@ -67,7 +81,7 @@ FlatKeys::Names FlatKeys::all() const {
   return names;
 }
 
-FlatLayout find_flat_layout(ArraySource& source, const FlatKeys& keys) {
+FlatLayout find_flat_layout(ArraySource& source, const FlatKeys& keys, bool choices) {
   FlatLayout layout;
   layout.obs = require_key(source, keys.obs);
   layout.actions = require_key(source, keys.actions);
@@ -92,10 +106,12 @@ FlatLayout find_flat_layout(ArraySource& source, const FlatKeys& keys) {
   layout.obs_dim = check_matrix(source, layout.obs, -1, -1);
   layout.rows = source.shape(layout.obs)[0];
   if (layout.rows == 0) throw Error(ErrorKind::data, source.place(layout.obs), "no rows");
-  layout.action_dim = check_matrix(source, layout.actions, layout.rows, -1);
+  layout.action_dim = check_actions(source, layout.actions, layout.rows, choices);
   check_vector(source, layout.rewards, layout.rows);
   if (layout.next_obs) check_matrix(source, *layout.next_obs, layout.rows, layout.obs_dim);
-  if (layout.next_actions) {
+  if (layout.next_actions && choices) {
+    check_vector(source, *layout.next_actions, layout.rows);
+  } else if (layout.next_actions) {
     check_matrix(source, *layout.next_actions, layout.rows, layout.action_dim);
   }
   for (const auto& key :

@@ -34,6 +34,7 @@ struct FlatLayout {
   int64_t rows = 0, obs_dim = 0, action_dim = 0;
 };
 
-FlatLayout find_flat_layout(ArraySource& source, const FlatKeys& keys);
+// `choices`: actions are one number for each row, as a vector or as a matrix of one column.
+FlatLayout find_flat_layout(ArraySource& source, const FlatKeys& keys, bool choices);
 
 }  // namespace rl_training

@@ -206,6 +206,17 @@ std::vector<uint8_t> to_flags(const ErrorPlace& place, std::span<const double> v
                           first_row + (wrong - values.begin()), *wrong));
 }
 
+void check_choices(const ErrorPlace& place, std::span<const double> values, int64_t categories,
+                   int64_t first_row) {
+  const Space space = Space::discrete(categories);
+  const auto is_choice = [&](double value) { return space.contains_choice(value); };
+  if (all_pass(values, is_choice)) return;
+  const auto wrong = std::find_if_not(values.begin(), values.end(), is_choice);
+  throw Error(ErrorKind::data, place,
+              fmt::format("row {} is not a choice (expected a whole number from 0 to {}, got {:g})",
+                          first_row + (wrong - values.begin()), categories - 1, *wrong));
+}
+
 void check_action_dim(const ErrorPlace& place, const DatasetReadOptions& options, int64_t dims) {
   if (!options.bounds || options.bounds->size() == dims) return;
   throw Error(ErrorKind::data, place,
@@ -222,6 +233,14 @@ void read_actions(ArraySource& source, const std::string& key, int64_t dims,
     });
     return;
   }
+  if (options.bounds->is_discrete()) {
+    const auto take = [&](int64_t first_row, std::span<const double> values) {
+      check_choices(source.place(key), values, options.bounds->categories, first_row);
+      std::copy(values.begin(), values.end(), out.begin() + first_row);
+    };
+    source.read_blocks(key, ArraySource::BlockUser<double>(take));
+    return;
+  }
   const auto scale = [&](int64_t first_row, std::span<const double> values) {
     if (!options.allow_nonfinite) check_finite(source.place(key), values, dims, first_row);
     float* target = out.data() + first_row * dims;
@@ -234,12 +253,14 @@ void read_actions(ArraySource& source, const std::string& key, int64_t dims,
 
 LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const FlatKeys& keys,
                             const DatasetReadOptions& options, ArrayMemory& memory) {
-  const FlatLayout layout = find_flat_layout(source, keys);
+  const int64_t categories = options.bounds ? options.bounds->categories : 0;
+  const FlatLayout layout = find_flat_layout(source, keys, categories > 0);
   check_action_dim(source.place(layout.actions), options, layout.action_dim);
   LoggedSteps steps;
   steps.file = file;
   steps.obs_dim = layout.obs_dim;
   steps.action_dim = layout.action_dim;
+  steps.categories = categories;
   steps.has_timeouts = layout.timeouts || layout.ends;
   steps.has_next_observations = layout.next_obs.has_value();
   steps.true_successors = keys.true_successors;

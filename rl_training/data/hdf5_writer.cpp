@@ -77,6 +77,11 @@ void Hdf5Writer::add(const std::string& key, std::span<const int64_t> shape,
   add_raw(key, H5T_IEEE_F64LE, shape, values.data());
 }
 
+void Hdf5Writer::add(const std::string& key, std::span<const int64_t> shape,
+                     std::span<const int64_t> values) {
+  add_raw(key, H5T_STD_I64LE, shape, values.data());
+}
+
 void Hdf5Writer::add_flags(const std::string& key, std::span<const uint8_t> values) {
   add_raw(key, bool_type_, std::array{static_cast<int64_t>(values.size())}, values.data());
 }

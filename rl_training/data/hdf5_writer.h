@@ -20,6 +20,7 @@ class Hdf5Writer {
 
   void add(const std::string& key, std::span<const int64_t> shape, std::span<const float> values);
   void add(const std::string& key, std::span<const int64_t> shape, std::span<const double> values);
+  void add(const std::string& key, std::span<const int64_t> shape, std::span<const int64_t> values);
   // As booleans of h5py.
   void add_flags(const std::string& key, std::span<const uint8_t> values);
   // Of a group that is there; "" is the root.

@@ -79,7 +79,12 @@ void add_episode_facts(const LoggedSteps& steps, DatasetReport& report) {
 void add_step_histograms(const LoggedSteps& steps, DatasetReport& report) {
   report.reward_histogram = Histogram(report.reward.min, report.reward.max);
   for (const auto& range : report.actions) {
-    report.action_histograms.emplace_back(range.min, range.max);
+    if (steps.categories > 0) {
+      report.action_histograms.emplace_back(0, static_cast<double>(steps.categories),
+                                            static_cast<int>(steps.categories));
+    } else {
+      report.action_histograms.emplace_back(range.min, range.max);
+    }
   }
   for (int64_t slot = 0; slot < steps.slots(); ++slot) {
     if (steps.is(slot, LoggedSteps::kObservationOnly)) continue;
@@ -130,6 +135,7 @@ Json DatasetReport::to_json() const {
           {"episodes", file.episodes},
           {"obs_dim", file.obs_dim},
           {"action_dim", file.action_dim},
+          {"choices", choices > 0 ? Json(choices) : Json()},
           {"reward_sum", json_number(file.reward_sum)},
           {"terminals", file.terminals},
           {"timeouts", file.timeouts},
@@ -162,6 +168,7 @@ DatasetReport inspect_steps(const LoggedSteps& steps, const std::string& kind,
   report.timeout_policy = timeout_policy_for(kind, options);
   const auto data = make_transitions(steps, report.timeout_policy);
   report.transitions = data.rows();
+  report.choices = steps.categories;
   report.file.dropped_rows = report.file.rows - data.rows();
   for (int64_t row = 0; row < data.rows(); ++row) report.transitions_reward_sum += data.reward(row);
   report.fingerprint = data.fingerprint();

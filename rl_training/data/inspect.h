@@ -19,12 +19,13 @@ struct DatasetReport {
   DatasetFileSummary file;
   TimeoutPolicy timeout_policy = TimeoutPolicy::drop;
   int64_t transitions = 0;  // usable rows under the policy
+  int64_t choices = 0;      // above 0: actions are numbers of choices
   double transitions_reward_sum = 0;
   std::string fingerprint;               // of the transitions
   std::vector<ValueRange> obs, actions;  // for each dimension, over the steps of the file
   ValueRange reward, episode_return, episode_length;
   Histogram reward_histogram, return_histogram, length_histogram;
-  std::vector<Histogram> action_histograms;  // for each dimension
+  std::vector<Histogram> action_histograms;  // for each dimension; a bar for each choice
   std::vector<DatasetWarning> warnings;
 
   Json to_json() const;

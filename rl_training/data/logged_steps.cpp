@@ -35,6 +35,7 @@ Json facts_of(const LoggedSteps& steps) {
   }
   return {{"obs_dim", steps.obs_dim},
           {"action_dim", steps.action_dim},
+          {"categories", steps.categories},
           {"has_timeouts", steps.has_timeouts},
           {"has_next_observations", steps.has_next_observations},
           {"true_successors", steps.true_successors},
@@ -166,6 +167,12 @@ class Expansion {
   std::vector<float> next_actions_;
 };
 
+Column<int64_t> as_choices(const Column<float>& actions, ArrayMemory& memory) {
+  const ColumnBuffer<int64_t> choices(memory, actions.size());
+  for (int64_t i = 0; i < actions.size(); ++i) choices.data[i] = static_cast<int64_t>(actions[i]);
+  return choices.column(actions.size());
+}
+
 }  // namespace
 
 LoggedSteps read_steps_in_sandbox(const std::string& path, const StepReader& reader) {
@@ -185,6 +192,7 @@ LoggedSteps read_steps_in_sandbox(const std::string& path, const StepReader& rea
   steps.file = path;
   steps.obs_dim = facts.at("obs_dim").get<int64_t>();
   steps.action_dim = facts.at("action_dim").get<int64_t>();
+  steps.categories = facts.at("categories").get<int64_t>();
   steps.has_timeouts = facts.at("has_timeouts").get<bool>();
   steps.has_next_observations = facts.at("has_next_observations").get<bool>();
   steps.true_successors = facts.at("true_successors").get<bool>();
@@ -211,8 +219,12 @@ LoggedSteps read_steps_in_sandbox(const std::string& path, const StepReader& rea
 
 TransitionDataset make_transitions(LoggedSteps steps, TimeoutPolicy policy, ArrayMemory& memory) {
   Expansion(steps, policy, memory).run();
-  SlotDatasetBuilder builder(Space::unbounded(steps.obs_dim), Space::unit_box(steps.action_dim),
-                             steps.obs.bytes(), steps.actions.bytes(), memory);
+  const bool discrete = steps.categories > 0;
+  SlotDatasetBuilder builder(
+      Space::unbounded(steps.obs_dim),
+      discrete ? Space::discrete(steps.categories) : Space::unit_box(steps.action_dim),
+      steps.obs.bytes(),
+      discrete ? as_choices(steps.actions, memory).bytes() : steps.actions.bytes(), memory);
   std::vector<float> next_actions;
   std::vector<uint8_t> next_valid;
   give_rows(steps, policy, builder, [&](int64_t slot) {
@@ -221,7 +233,10 @@ TransitionDataset make_transitions(LoggedSteps steps, TimeoutPolicy policy, Arra
     next_actions.insert(next_actions.end(), next_action, next_action + steps.action_dim);
     next_valid.push_back(steps.is(slot, LoggedSteps::kNextActionValid) ? 1 : 0);
   });
-  if (steps.has_next_actions()) {
+  if (steps.has_next_actions() && discrete) {
+    const std::vector<int64_t> choices(next_actions.begin(), next_actions.end());
+    builder.give_next_actions(std::span<const int64_t>(choices), std::move(next_valid));
+  } else if (steps.has_next_actions()) {
     builder.give_next_actions(next_actions, std::move(next_valid));
   }
   return std::move(builder).build();

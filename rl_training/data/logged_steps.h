@@ -18,7 +18,8 @@ namespace rl_training {
 enum class TimeoutPolicy { drop, keep };
 
 struct DatasetReadOptions {
-  const Space* bounds = nullptr;                // units of the actions; absent: [-1, 1] already
+  // Units of the actions, or the choices between them; absent: vectors in [-1, 1] already.
+  const Space* bounds = nullptr;
   std::optional<TimeoutPolicy> timeout_policy;  // absent: drop for d4rl, keep for the others
   int64_t episode_length = 0;                   // time limit of files that mark none; 0: unknown
   bool allow_nonfinite = false;                 // let NaN and infinities through
@@ -45,6 +46,7 @@ struct LoggedSteps {
 
   std::string file;
   int64_t obs_dim = 0, action_dim = 0;
+  int64_t categories = 0;  // above 0: the one action of a slot is the number of a choice
   // Each slot has an observation, an action, a reward and marks.
   Column<float> obs, actions;
   Column<double> rewards;

@@ -114,8 +114,9 @@ class MinariReader {
     count_episodes();
     obs_leaves_ = leaves_of(file_, metadata_, metadata_.observation_space, "observation_space",
                             "observations", false);
-    action_leaves_ =
-        leaves_of(file_, metadata_, metadata_.action_space, "action_space", "actions", true);
+    find_choices();
+    action_leaves_ = leaves_of(file_, metadata_, metadata_.action_space, "action_space", "actions",
+                               result_.categories == 0);
     int64_t steps = 0;
     for (int64_t episode = 0; episode < episodes_; ++episode) steps += check_episode(episode);
     check_action_dim(file_.place("episode_0/actions"), options_, width(action_leaves_));
@@ -158,6 +159,22 @@ class MinariReader {
       while (file_.has(key_of(episodes_))) ++episodes_;
     }
     if (episodes_ == 0) throw Error(ErrorKind::data, file_.place(""), "no episodes");
+  }
+
+  // Whether actions are choices, by the dataset's own space or else by the environment's.
+  void find_choices() {
+    const ErrorPlace place = {metadata_.file, 0, "action_space"};
+    const int64_t wanted = options_.bounds ? options_.bounds->categories : 0;
+    result_.categories = wanted;
+    if (!metadata_.action_space) return;
+    result_.categories = discrete_choices(parse_python_json(*metadata_.action_space, place), place);
+    if (!options_.bounds || result_.categories == wanted) return;
+    const auto shown = [](int64_t choices) {
+      return choices > 0 ? std::to_string(choices) + " choices" : "a Box space";
+    };
+    throw Error(ErrorKind::data, place,
+                std::string("expected ") + (wanted > 0 ? "discrete" : "continuous") + " actions (" +
+                    shown(wanted) + "), got " + shown(result_.categories));
   }
 
   static int64_t width(const std::vector<SpaceLeaf>& leaves) {
@@ -223,7 +240,7 @@ class MinariReader {
 
   // Lays the leaves side by side in `rows` new rows at the end of `out`.
   void read_leaves(const std::string& root, const std::vector<SpaceLeaf>& leaves, int64_t dims,
-                   const Space* bounds, std::vector<float>& out, int64_t rows) {
+                   const Space* bounds, int64_t categories, std::vector<float>& out, int64_t rows) {
     const size_t first = out.size();
     out.resize(first + static_cast<size_t>(rows * dims), 0.0f);
     int64_t column = 0;
@@ -231,6 +248,7 @@ class MinariReader {
       const std::string key = root + leaf.path;
       const auto values = file_.read_doubles(key);
       if (!options_.allow_nonfinite) check_finite(file_.place(key), values, leaf.width);
+      if (categories > 0) check_choices(file_.place(key), values, categories);
       for (size_t i = 0; i < values.size(); ++i) {
         const int64_t row = static_cast<int64_t>(i) / leaf.width;
         const int64_t target = column + static_cast<int64_t>(i) % leaf.width;
@@ -258,9 +276,10 @@ class MinariReader {
     marks_.push_back(LoggedSteps::kObservationOnly);
     rewards_.insert(rewards_.end(), rewards.begin(), rewards.end());
     rewards_.push_back(0);
-    read_leaves(key + "/observations", obs_leaves_, result_.obs_dim, nullptr, obs_, steps + 1);
+    read_leaves(key + "/observations", obs_leaves_, result_.obs_dim, nullptr, 0, obs_, steps + 1);
     // One empty action beside the last observation.
-    read_leaves(key + "/actions", action_leaves_, result_.action_dim, options_.bounds, actions_,
+    read_leaves(key + "/actions", action_leaves_, result_.action_dim,
+                result_.categories > 0 ? nullptr : options_.bounds, result_.categories, actions_,
                 steps + 1);
   }
 

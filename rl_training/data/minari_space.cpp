@@ -127,6 +127,22 @@ Json parse_python_json(std::string_view text, const ErrorPlace& place) {
   }
 }
 
+int64_t discrete_choices(const Json& space, const ErrorPlace& place) {
+  if (!space.is_object() || space.value("type", Json()) != "Discrete") return 0;
+  const auto number = [&](const char* key, int64_t absent) {
+    const auto value = space.value(key, Json(absent));
+    return value.is_number_integer() ? value.get<int64_t>() : -1;
+  };
+  const int64_t choices = number("n", -1);
+  if (choices < 1 || choices > 1'000'000) {
+    throw Error(ErrorKind::data, place, "a Discrete space with a bad number of choices");
+  }
+  if (number("start", 0) != 0) {
+    throw Error(ErrorKind::data, place, "a Discrete space that does not count from 0");
+  }
+  return choices;
+}
+
 std::vector<SpaceLeaf> flatten_space(const Json& space, bool continuous, const ErrorPlace& place) {
   Flattener flattener(continuous, place);
   flattener.add(space, "", 0);

@@ -19,6 +19,9 @@ struct SpaceLeaf {
 // as null. Not JSON: Error{data} with the line.
 Json parse_python_json(std::string_view text, const ErrorPlace& place);
 
+// The choices of a Discrete space; 0: another one. Choices that do not count from 0 are refused.
+int64_t discrete_choices(const Json& space, const ErrorPlace& place);
+
 // The leaves of a space (Box, Discrete, Dict, Tuple ...) in the order of its subspaces. Discrete
 // ones count as one number; `continuous` refuses them.
 std::vector<SpaceLeaf> flatten_space(const Json& space, bool continuous, const ErrorPlace& place);

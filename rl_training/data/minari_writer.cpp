@@ -26,6 +26,7 @@ constexpr const char* kMinariVersion = "0.5.0";
 // The arrays of one episode, its rewards as doubles like Minari's.
 struct EpisodeArrays {
   std::vector<float> obs, actions;
+  std::vector<int64_t> choices;  // in place of actions
   std::vector<double> rewards;
   std::vector<uint8_t> terminations, truncations;
 
@@ -34,7 +35,11 @@ struct EpisodeArrays {
     // The slots of an episode lie side by side, the last observation included.
     obs.assign(dataset.obs(episode.first_row), dataset.obs(episode.first_row) + count);
     for (int64_t row = episode.first_row; row < episode.first_row + episode.rows; ++row) {
-      append_actions(dataset, bounds, dataset.action(row), actions);
+      if (dataset.action_space().is_discrete()) {
+        choices.push_back(dataset.choice(row));
+      } else {
+        append_actions(dataset, bounds, dataset.action(row), actions);
+      }
       rewards.push_back(dataset.reward(row));
       terminations.push_back(dataset.terminated(row) ? 1 : 0);
       truncations.push_back(dataset.truncated(row) ? 1 : 0);
@@ -65,8 +70,13 @@ std::vector<char> hdf5_bytes(const TransitionDataset& dataset, const Space* boun
     const std::string group = "episode_" + std::to_string(number);
     file.add(group + "/observations", std::array{episode.rows + 1, dataset.obs_dim()},
              std::span<const float>(arrays.obs));
-    file.add(group + "/actions", std::array{episode.rows, dataset.action_dim()},
-             std::span<const float>(arrays.actions));
+    if (dataset.action_space().is_discrete()) {
+      file.add(group + "/actions", std::array{episode.rows},
+               std::span<const int64_t>(arrays.choices));
+    } else {
+      file.add(group + "/actions", std::array{episode.rows, dataset.action_dim()},
+               std::span<const float>(arrays.actions));
+    }
     file.add(group + "/rewards", std::array{episode.rows}, std::span<const double>(arrays.rewards));
     file.add_flags(group + "/terminations", arrays.terminations);
     file.add_flags(group + "/truncations", arrays.truncations);
@@ -98,6 +108,14 @@ std::string unbounded_space(int64_t dims) {
   return box_space(std::vector<double>(size, -INFINITY), std::vector<double>(size, INFINITY));
 }
 
+std::string action_space(const TransitionDataset& dataset, const Space* bounds) {
+  if (dataset.action_space().is_discrete()) {
+    return R"({"type": "Discrete", "dtype": "int64", "start": 0, "n": )" +
+           std::to_string(dataset.action_space().categories) + "}";
+  }
+  return bounds ? box_space(bounds->low, bounds->high) : unbounded_space(dataset.action_dim());
+}
+
 Json metadata(const TransitionDataset& dataset, const MinariDetails& details, const std::string& id,
               size_t file_bytes) {
   const auto megabytes = static_cast<double>(file_bytes) / 1e6;
@@ -105,8 +123,7 @@ Json metadata(const TransitionDataset& dataset, const MinariDetails& details, co
           {"total_steps", dataset.rows()},
           {"data_format", "hdf5"},
           {"observation_space", unbounded_space(dataset.obs_dim())},
-          {"action_space", details.bounds ? box_space(details.bounds->low, details.bounds->high)
-                                          : unbounded_space(dataset.action_dim())},
+          {"action_space", action_space(dataset, details.bounds)},
           {"dataset_size", std::round(megabytes * 10) / 10},
           {"dataset_id", id},
           {"code_permalink", "none"},

@@ -1,7 +1,5 @@
 #include "rl_training/data/npz.h"
 
-#include <array>
-
 #include "rl_training/data/flat_arrays.h"
 #include "rl_training/data/flat_steps.h"
 #include "rl_training/data/npz_archive.h"
@@ -48,19 +46,7 @@ void save_npz_dataset(const TransitionDataset& dataset, const std::string& path,
                       const Space* bounds) {
   const FlatArrays arrays(dataset, bounds);
   NpzWriter file;
-  const std::array<int64_t, 2> obs_shape = {arrays.rows, arrays.obs_dim};
-  const std::array<int64_t, 2> action_shape = {arrays.rows, arrays.action_dim};
-  file.add("observations", obs_shape, std::span<const float>(arrays.obs));
-  file.add("actions", action_shape, std::span<const float>(arrays.actions));
-  file.add("rewards", std::array{arrays.rows}, std::span<const float>(arrays.rewards));
-  file.add("next_observations", obs_shape, std::span<const float>(arrays.next_obs));
-  file.add_flags("terminals", arrays.terminals);
-  file.add_flags("timeouts", arrays.timeouts);
-  if (!arrays.next_actions.empty()) {
-    file.add("next_actions", action_shape, std::span<const float>(arrays.next_actions));
-    file.add_flags("next_action_valid", arrays.next_action_valid);
-  }
-  if (!arrays.episode_starts.empty()) file.add_flags("episode_starts", arrays.episode_starts);
+  arrays.write_to(file);
   write_file_atomically(posix_file_system(), path, file.bytes());
 }
 

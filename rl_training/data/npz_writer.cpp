@@ -28,6 +28,11 @@ void NpzWriter::add(const std::string& key, std::span<const int64_t> shape,
   add_raw(key, NpyType::f8, shape, values.data(), values.size_bytes());
 }
 
+void NpzWriter::add(const std::string& key, std::span<const int64_t> shape,
+                    std::span<const int64_t> values) {
+  add_raw(key, NpyType::i8, shape, values.data(), values.size_bytes());
+}
+
 void NpzWriter::add_flags(const std::string& key, std::span<const uint8_t> values) {
   const std::array<int64_t, 1> shape = {static_cast<int64_t>(values.size())};
   add_raw(key, NpyType::b1, shape, values.data(), values.size_bytes());

@@ -14,6 +14,7 @@ class NpzWriter {
  public:
   void add(const std::string& key, std::span<const int64_t> shape, std::span<const float> values);
   void add(const std::string& key, std::span<const int64_t> shape, std::span<const double> values);
+  void add(const std::string& key, std::span<const int64_t> shape, std::span<const int64_t> values);
   // As booleans.
   void add_flags(const std::string& key, std::span<const uint8_t> values);
 

@@ -20,6 +20,7 @@
 #include <new>
 #include <utility>
 
+#include "rl_training/data/call_filter.h"
 #include "rl_training/data/descriptor.h"
 #include "rl_training/data/sandbox_channel.h"
 #include "rl_training/util/error.h"
@@ -75,6 +76,10 @@ void confine(int output, const SandboxLimits& limits, int64_t mapped_bytes) {
   limit(RLIMIT_CPU, limits.cpu_seconds);
   limit(RLIMIT_FSIZE, limits.output_bytes + kMaxSandboxMessage);
   limit(RLIMIT_AS, mapped_bytes + limits.memory_bytes);
+  // One that is not there is no reason not to read: `doctor` tells.
+  if (sandbox_is_strict() && !limits.writes_files) {
+    install_call_filter(CallFilter::opening, kOutputDescriptor);
+  }
 }
 
 [[noreturn]] void run_child(const std::string& file, const SandboxLimits& limits,
@@ -166,6 +171,7 @@ SandboxLimits SandboxLimits::for_writing(int64_t bytes) {
   limits.memory_bytes = 4 * bytes + 256 * kMiB;
   limits.output_bytes = 2 * bytes + 16 * kMiB;
   limits.cpu_seconds = 60 + bytes / kMiB;
+  limits.writes_files = true;
   return limits;
 }
 
@@ -177,7 +183,9 @@ Json facts_of_reader(const std::string& text, const std::string& file) {
 }
 
 void forbid_opening_files() {
-  if (sandbox_is_strict()) limit(RLIMIT_NOFILE, 0);
+  if (!sandbox_is_strict()) return;
+  limit(RLIMIT_NOFILE, 0);
+  install_call_filter(CallFilter::reading, kOutputDescriptor);
 }
 
 bool sandbox_is_strict() {

@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -34,6 +35,10 @@ struct Space {
   bool is_image() const { return dtype == DType::u8; }
   int64_t size() const;  // elements of one value
   int64_t bytes() const { return size() * dtype_size(dtype); }
+  // Whether this is the number of one of the choices.
+  bool contains_choice(double value) const {
+    return value >= 0 && value < static_cast<double>(categories) && value == std::floor(value);
+  }
   std::string text() const;  // "17 values", "2 choices", "uint8 image [3, 84, 84]"
 
   float to_unit(int64_t dim, double value) const {

@@ -39,9 +39,9 @@ void TransitionDataset::mark_last_rows(std::span<Row> rows, std::span<const Epis
   }
 }
 
-int64_t TransitionDataset::choice(int64_t row) const {
+int64_t TransitionDataset::as_choice(const unsigned char* bytes) {
   int64_t value = 0;
-  std::memcpy(&value, action_bytes(row), sizeof value);
+  std::memcpy(&value, bytes, sizeof value);
   return value;
 }
 

@@ -44,7 +44,7 @@ class TransitionDataset {
   const float* next_obs(int64_t row) const { return as_floats(next_obs_bytes(row)); }
   const float* action(int64_t row) const { return as_floats(action_bytes(row)); }
   // The choice of a discrete action space.
-  int64_t choice(int64_t row) const;
+  int64_t choice(int64_t row) const { return as_choice(action_bytes(row)); }
   // Element k of an action, of either kind.
   double action_value(int64_t row, int64_t k) const {
     return action_space_.is_discrete() ? static_cast<double>(choice(row)) : action(row)[k];
@@ -64,6 +64,7 @@ class TransitionDataset {
     return action_bytes(row) + action_width_;
   }
   const float* next_action(int64_t row) const { return as_floats(next_action_bytes(row)); }
+  int64_t next_choice(int64_t row) const { return as_choice(next_action_bytes(row)); }
   bool next_action_valid(int64_t row) const { return rows_[row].next_action_valid != 0; }
   // The next action is the one of the following row; the last row of an episode has none, unless
   // the action that followed it is known. A dataset that came with next actions keeps those.
@@ -117,6 +118,7 @@ class TransitionDataset {
   static const float* as_floats(const unsigned char* bytes) {
     return reinterpret_cast<const float*>(bytes);
   }
+  static int64_t as_choice(const unsigned char* bytes);
   // Fills in all columns but the given next actions.
   TransitionDataset(Space obs_space, Space action_space, Bytes obs, Bytes actions, Column<Row> rows,
                     Column<Episode> episodes);

@@ -6,12 +6,17 @@
 
 namespace rl_training {
 
-// MountainCarContinuous-v0: leave a valley with an engine that is too weak to climb out directly.
-// The numbers equal Gymnasium's to the last bit: each step is computed in double and stored as
-// float32 values, and the cost takes the action as it came, not the clipped one.
+// Leave a valley with an engine that is too weak to climb out directly. The values equal
+// Gymnasium's to the last bit.
+//
+// MountainCarContinuous-v0: each step is computed in double and stored as float32 values, and the
+// cost takes the action as it came, not the clipped one. MountainCar-v0: the engine pushes to the
+// left (0), rests (1) or pushes to the right (2), and every step costs 1; the state stays in
+// double.
 class MountainCar final : public Environment {
  public:
-  MountainCar();
+  enum class Engine { continuous, discrete };
+  explicit MountainCar(Engine engine = Engine::continuous);
 
   const EnvSpec& spec() const override { return spec_; }
   void reset(Rng& rng, std::span<double> obs) override;
@@ -23,6 +28,7 @@ class MountainCar final : public Environment {
   Scene scene() const override;
 
  private:
+  Engine engine_;
   EnvSpec spec_;
   std::array<double, 2> state_{};  // position, velocity
 };

@@ -74,6 +74,86 @@ Policy medium_episode(Rng& rng) {
 
 Policy random_torques(Rng&) { return random_policy(Space::unit_box(1)); }
 
+// Balances the pole by pushing towards where it leans, and towards the middle of the track.
+struct PoleBalance {
+  double angle_gain = 1.0, turn_gain = 0.3, position_gain = 0.05, speed_gain = 0.1;
+  double bias = 0.0;          // of the angle that it takes for upright, in radians
+  double noise = 0.0;         // standard deviation of what it feels of the lean
+  double lapse_chance = 0.0;  // for each step: push at random ...
+  int64_t lapse_steps = 0;    // ... this long
+  int64_t lapse_left = 0;
+
+  void act(std::span<const double> obs, Rng& rng, std::span<float> choice) {
+    if (lapse_left == 0 && rng.uniform() < lapse_chance) lapse_left = lapse_steps;
+    if (lapse_left > 0) {
+      --lapse_left;
+      choice[0] = static_cast<float>(rng.below(2));
+      return;
+    }
+    const double lean = position_gain * obs[0] + speed_gain * obs[1] +
+                        angle_gain * (obs[2] - bias) + turn_gain * obs[3] + noise * rng.normal();
+    choice[0] = lean > 0 ? 1.0f : 0.0f;
+  }
+};
+
+// As with the pendulum, flawed in another way each time.
+Policy medium_balance(Rng& rng) {
+  PoleBalance policy;
+  policy.turn_gain = rng.uniform(0.0, 0.4);
+  policy.position_gain = rng.uniform(-0.05, 0.05);
+  policy.speed_gain = rng.uniform(-0.1, 0.1);
+  policy.bias = rng.uniform(-0.06, 0.06);
+  policy.noise = rng.uniform(0.02, 0.2);
+  policy.lapse_chance = rng.uniform(0.0, 0.04);
+  policy.lapse_steps = 3 + static_cast<int64_t>(rng.below(8));
+  return [policy](std::span<const double> obs, Rng& steps, std::span<float> choice) mutable {
+    policy.act(obs, steps, choice);
+  };
+}
+
+Policy random_pushes(Rng&) { return random_policy(Space::discrete(2)); }
+
+// Lands by aiming at an angle that brings the craft over the pad, and at a rate of descent.
+struct Landing {
+  double tilt_gain = 0.5, drift_gain = 1.0;  // of the angle aimed at, by distance and drift
+  double hover = 0.55;                       // height aimed at for each unit of distance
+  double brake_gain = 0.5;
+  double lapse_chance = 0.0;  // for each step: an engine at random
+
+  void act(std::span<const double> obs, Rng& rng, std::span<float> choice) const {
+    enum Engine { kNone, kLeft, kMain, kRight, kEngines };
+    if (rng.uniform() < lapse_chance) {
+      choice[0] = static_cast<float>(rng.below(kEngines));
+      return;
+    }
+    const bool stands = obs[6] > 0 || obs[7] > 0;
+    const double aim = std::clamp(tilt_gain * obs[0] + drift_gain * obs[2], -0.4, 0.4);
+    const double turn = stands ? 0 : 0.5 * (aim - obs[4]) - obs[5];
+    const double lift =
+        (stands ? 0 : 0.5 * (hover * std::abs(obs[0]) - obs[1])) - brake_gain * obs[3];
+    constexpr double kWorthIt = 0.05;
+    Engine engine = kNone;
+    if (lift > std::max(std::abs(turn), kWorthIt)) {
+      engine = kMain;
+    } else if (std::abs(turn) > kWorthIt) {
+      engine = turn > 0 ? kLeft : kRight;
+    }
+    choice[0] = static_cast<float>(engine);
+  }
+};
+
+Policy medium_landing(Rng& rng) {
+  Landing policy;
+  policy.tilt_gain = rng.uniform(0.1, 0.6);
+  policy.drift_gain = rng.uniform(0.3, 1.2);
+  policy.hover = rng.uniform(0.2, 0.8);
+  policy.brake_gain = rng.uniform(0.2, 0.6);
+  policy.lapse_chance = rng.uniform(0.0, 0.4);
+  return [policy](std::span<const double> obs, Rng& steps, std::span<float> choice) {
+    policy.act(obs, steps, choice);
+  };
+}
+
 using MakeEpisode = Policy (*)(Rng& rng);
 
 // The episodes of a dataset use the makers in turn.
@@ -91,6 +171,13 @@ const std::vector<Recipe>& recipe_table() {
       {{"pendulum/expert", "Pendulum-v1", "a good swing-up controller", 40'000}, {expert_episode}},
       {{"pendulum/mixed", "Pendulum-v1", "random, medium and expert episodes in turn", 48'000},
        {random_torques, medium_episode, expert_episode}},
+      {{"cartpole/random", "CartPole-v1", "pushes at random", 20'000}, {random_pushes}},
+      {{"cartpole/medium", "CartPole-v1", "a flawed balancing controller, different each episode",
+        20'000},
+       {medium_balance}},
+      {{"lunarlander/medium", "LunarLander-v3",
+        "a flawed landing controller, different each episode", 40'000},
+       {medium_landing}},
   };
   return entries;
 }

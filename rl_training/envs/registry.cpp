@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "rl_training/envs/acrobot.h"
 #include "rl_training/envs/box2d/lunar_lander.h"
+#include "rl_training/envs/cart_pole.h"
 #include "rl_training/envs/mountain_car.h"
 #include "rl_training/envs/mujoco/mujoco_env.h"
 #include "rl_training/envs/pendulum.h"
@@ -29,11 +31,13 @@ EnvInfo mujoco(const char* id, const char* summary) {
 #endif
 }
 
-EnvInfo lunar_lander() {
-  const char* const id = "LunarLanderContinuous-v3";
-  const char* const summary = "land on a pad with a main and two side engines";
+EnvInfo lunar_lander(LanderEngines engines) {
+  const bool discrete = engines == LanderEngines::discrete;
+  const char* const id = lunar_lander_id(engines);
+  const char* const summary = discrete ? "land on a pad, firing one of three engines at a time"
+                                       : "land on a pad with a main and two side engines";
 #ifdef RL_TRAINING_BOX2D
-  return {id, summary, make_lunar_lander};
+  return {id, summary, [=] { return make_lunar_lander(engines, summary); }};
 #else
   return {id, summary, nullptr,
           "this build has no Box2D: install libbox2d-dev 2.4 and configure again"};
@@ -43,11 +47,15 @@ EnvInfo lunar_lander() {
 std::vector<EnvInfo>& registered() {
   static std::vector<EnvInfo> entries = {
       listed<Pendulum>(),
-      listed<MountainCar>(),
+      listed<CartPole>(),
+      listed<MountainCar>(MountainCar::Engine::continuous),
+      listed<MountainCar>(MountainCar::Engine::discrete),
+      listed<Acrobot>(),
       listed<PointGoal>(1),
       listed<PointGoal>(2),
       listed<PointGoal>(3),
-      lunar_lander(),
+      lunar_lander(LanderEngines::continuous),
+      lunar_lander(LanderEngines::discrete),
       mujoco("InvertedPendulum-v4", "balance a pole on a cart"),
       mujoco("InvertedDoublePendulum-v4", "balance two linked poles on a cart"),
       mujoco("Reacher-v4", "reach a random target with a two-link arm"),

@@ -1,5 +1,7 @@
 #include "rl_training/envs/replay.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
@@ -75,6 +77,16 @@ bool read_flag(const CsvTable& table, int64_t row, int64_t column) {
   return value != 0;
 }
 
+void read_action(const CsvTable& table, int64_t row, const std::vector<int64_t>& columns,
+                 const Space& space, std::vector<double>& out) {
+  read_row(table, row, columns, out);
+  if (!space.is_discrete() || space.contains_choice(out[0])) return;
+  throw Error(ErrorKind::data,
+              {table.path(), table.line(row), table.columns()[static_cast<size_t>(columns[0])]},
+              fmt::format("no such choice (expected a whole number from 0 to {}, got {:g})",
+                          space.categories - 1, out[0]));
+}
+
 // NaN is as far off as can be; std::max would drop it.
 void widen(double& largest, double difference) {
   if (std::isnan(difference)) difference = std::numeric_limits<double>::infinity();
@@ -115,7 +127,7 @@ ReplayReport replay_trajectory(const std::string& env_id, const std::string& csv
       compare_obs(row);
       continue;
     }
-    read_row(table, row, columns.action, values);
+    read_action(table, row, columns.action, env->spec().action, values);
     const StepResult result = env->step(values, obs);
     compare_obs(row);
     widen(report.max_reward_diff, result.reward - table.finite_at(row, columns.reward));

@@ -44,10 +44,19 @@ void check_fits(const TransitionDataset& dataset, const EnvSpec& env, const std:
   if (dataset.rows() == 0) throw Error(ErrorKind::data, {where, 0, ""}, "holds no transitions");
   check("observations", env.observation.size(), dataset.obs_dim());
   check("actions", env.action.size(), dataset.action_dim());
+  if (dataset.action_space().categories != env.action.categories) {
+    throw Error(ErrorKind::data, {where, 0, "actions"},
+                "does not fit " + env.id + " (expected " + env.action.text() + ", got " +
+                    dataset.action_space().text() + ")");
+  }
 }
 
 DatasetReadOptions read_options(const DatasetOptions& options, const EnvSpec& env) {
   DatasetReadOptions read;
+  if (env.action.is_discrete() && options.actions != "environment") {
+    throw Error(ErrorKind::config, {"", 0, "dataset_actions"},
+                "choices have no units (expected environment, got " + options.actions + ")");
+  }
   if (options.actions == "environment") read.bounds = &env.action;
   if (options.timeout_policy == "drop") read.timeout_policy = TimeoutPolicy::drop;
   if (options.timeout_policy == "keep") read.timeout_policy = TimeoutPolicy::keep;

@@ -129,8 +129,9 @@ void check_request(const TrainConfig& config, const EnvSpec& env, bool collects)
   const auto request = config.algorithm->request();
   if (collects && request.window > 0) {
     throw Error(ErrorKind::config, {"", 0, config.online.used ? "online" : "algo"},
-                config.algo + " learns from pieces of whole episodes, which a replay buffer does "
-                              "not give (expected training from data alone)");
+                config.algo +
+                    " learns from pieces of whole episodes, which a replay buffer does "
+                    "not give (expected training from data alone)");
   }
   if (request.max_steps > 0 && env.max_episode_steps > request.max_steps) {
     throw Error(ErrorKind::config, {"", 0, "algo_kwargs.max_episode_length"},
@@ -142,8 +143,9 @@ void check_request(const TrainConfig& config, const EnvSpec& env, bool collects)
   const auto refuse = [&](const char* key, bool given) {
     if (!given) return;
     throw Error(ErrorKind::config, {"", 0, std::string("algo_kwargs.") + key},
-                config.algo + " compares returns of the data with rewards that it earns (expected "
-                              "rewards as they are)");
+                config.algo +
+                    " compares returns of the data with rewards that it earns (expected "
+                    "rewards as they are)");
   };
   const auto& reward = config.dataset.reward;
   refuse("reward_preset", !reward.preset.empty());
@@ -271,18 +273,19 @@ TrainConfig read_train_config(const ConfigNode& root) {
   const auto& env_id = required(root, "env_id", "Pendulum-v1");
   check_name(env_id, "env_id", [&] { make_environment(env_id.text); });
 
-  OptionReader top(root, "");
-  config.visit_top_options(top);
-  top.accept("algo_kwargs");
-  top.accept("env_kwargs");
+  // The algorithm's own keys decide whether it collects, and with that whether `online` is a key.
   const auto visit_kwargs = [&](OptionVisitor& options) { config.visit_algo_kwargs(options); };
-  top.finish(keys_of(visit_kwargs, "algo_kwargs."));
-
   if (const auto* node = root.find("algo_kwargs")) {
     OptionReader reader(*node, "algo_kwargs");
     visit_kwargs(reader);
     reader.finish(top_keys());
   }
+  OptionReader top(root, "");
+  config.visit_top_options(top);
+  top.accept("algo_kwargs");
+  top.accept("env_kwargs");
+  top.finish(keys_of(visit_kwargs, "algo_kwargs."));
+
   if (const auto* node = root.find("env_kwargs")) {
     OptionReader reader(*node, "env_kwargs");
     config.visit_env_kwargs(reader);

@@ -146,8 +146,8 @@ void gather_rows(float* values, const int64_t* rows, int64_t count, int64_t colu
   }
 }
 
-// Moments of numbers whose gradient is zero (dead units) die away geometrically. Before they reach
-// the subnormal range, where arithmetic is many times slower, they are set to zero.
+// Moments of parameters whose gradient is zero (dead units) die away geometrically. Before they
+// reach the subnormal range, where arithmetic is many times slower, they are set to zero.
 constexpr float kTinyMoment = 1e-30f;
 
 void adam(float* p, float* m, float* v, const float* g, int64_t count, const AdamStep& step) {

@@ -117,10 +117,10 @@ MlpLayout::MlpLayout(const MlpSpec& spec) {
 void init_parameters(const MlpSpec& spec, const MlpLayout& layout, Rng& rng,
                      std::span<float> parameters) {
   for (int64_t member = 0; member < spec.members; ++member) {
-    float* numbers = parameters.data() + member * layout.size;
+    float* own = parameters.data() + member * layout.size;
     for (size_t i = 0; i < layout.layers.size(); ++i) {
       const bool last = i + 1 == layout.layers.size();
-      init_layer(last ? spec.output_init : spec.hidden_init, layout.layers[i], rng, numbers);
+      init_layer(last ? spec.output_init : spec.hidden_init, layout.layers[i], rng, own);
     }
   }
 }

@@ -201,8 +201,9 @@ std::string RunGroup::label() const {
 }
 
 std::string ReportTask::name() const {
-  if (dataset.name.empty()) return env_id;
-  return env_id.empty() || env_id == "none" ? dataset.name : env_id + ", " + dataset.name;
+  const bool no_env = env_id.empty() || env_id == "none";
+  auto text = dataset.name.empty() ? env_id : no_env ? dataset.name : env_id + ", " + dataset.name;
+  return name_is_shared ? text + " " + dataset.fingerprint.substr(0, 8) : text;
 }
 
 std::optional<double> ReportTask::normalized(double episode_return) const {
@@ -220,7 +221,7 @@ Report make_report(std::vector<RunRecord> runs, const ReportOptions& options) {
   std::map<std::string, std::map<std::string, RunGroup>> groups;  // of each task
   for (auto& run : runs) {
     const auto task = task_key(run);
-    tasks.try_emplace(task, ReportTask{run.env_id, run.dataset, {}});
+    tasks.try_emplace(task, ReportTask{run.env_id, run.dataset, {}, false});
     const auto key = options.by.empty() ? full_key(run, options) : by_key(run, options);
     auto& group = groups[task][key];
     group.algo = run.algo;
@@ -235,6 +236,9 @@ Report make_report(std::vector<RunRecord> runs, const ReportOptions& options) {
     report.tasks.push_back(std::move(task));
   }
   if (!options.by.empty()) note_merged_keys(report);
+  std::map<std::string, int> names;
+  for (const auto& task : report.tasks) ++names[task.name()];
+  for (auto& task : report.tasks) task.name_is_shared = names[task.name()] > 1;
   return report;
 }
 

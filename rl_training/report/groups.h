@@ -60,7 +60,9 @@ struct ReportTask {
   RunDataset dataset;
   std::vector<RunGroup> groups;
 
-  std::string name() const;  // "Hopper-v4, hopper-medium-v2"
+  // "Hopper-v4, hopper-medium-v2"; of several tasks of that name, with the data's fingerprint.
+  std::string name() const;
+  bool name_is_shared = false;
   // Returns as normalised scores, where the task has references.
   std::optional<double> normalized(double episode_return) const;
 };

@@ -141,7 +141,7 @@ TEST(MalformedFiles, EverySharedMinari) {
       {"metadata_total_episodes_more", ": episode_5: the file has no such episode"},
       {"data_format_arrow", "data_format: storage as arrow is not supported"},
       {"space_shape_wrong", ": episode_0/observations: wrong shape (expected 201 rows of 4"},
-      {"action_space_discrete", ": action_space: expected continuous actions"},
+      {"action_space_discrete", ": episode_0/actions: row 0 is not a choice (expected a whole"},
       {"episode_gap", ": episode_2: the file has no such episode"},
       {"obs_not_n_plus_1", ": episode_1/observations: wrong shape (expected 201 rows of 3"},
       {"rewards_short", ": episode_3/rewards: wrong shape (expected (200,), got (199,))"},

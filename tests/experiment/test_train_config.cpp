@@ -128,7 +128,8 @@ constexpr BadConfig kBadKwargs[] = {
     {"early_stopping: {target_value: high}",
      "c.yaml:4: algo_kwargs.early_stopping.target_value: not a number "},
     {"early_stopping: {metric: eval_retrun_mean}",
-     "c.yaml:4: algo_kwargs.early_stopping.metric: no such metric: eval_retrun_mean (expected one of "},
+     "c.yaml:4: algo_kwargs.early_stopping.metric: no such metric: eval_retrun_mean (expected one "
+     "of "},
     {"dataset_kind: recipe\n  dataset_id: pendulum/mediun",
      "c.yaml:5: algo_kwargs.dataset_id: unknown recipe (expected one of "},
     {"dataset_kind: randon",

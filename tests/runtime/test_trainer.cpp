@@ -3,6 +3,7 @@
 
 #include "tests/runtime/fakes.h"
 #include "tests/support/memory_state.h"
+#include "tests/support/metric_values.h"
 
 namespace rl_training::test_trainer {
 namespace {
@@ -119,7 +120,7 @@ TEST(Trainer, CallbacksComeInOrder) {
   t.callbacks.on_update_end = [&](const TrainProgress& p, const Metrics& metrics) {
     EXPECT_EQ(p.length, 4);
     EXPECT_EQ(p.global_step, p.update_count);
-    EXPECT_EQ(metrics.get("loss").item<float>(), 1.0f / p.update_count);
+    EXPECT_EQ(metric(metrics, "loss"), 1.0f / p.update_count);
     note("update", p.update_count);
   };
   t.callbacks.on_eval_end = [&](const TrainProgress& p, const EvaluationResult& result) {

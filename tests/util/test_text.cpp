@@ -33,6 +33,31 @@ TEST(Text, Join) {
   EXPECT_EQ(join({"a", "b", "c"}, " | "), "a | b | c");
 }
 
+TEST(Text, NearestNames) {
+  const std::vector<std::string> names = {"td3_bc/pendulum", "sac/hopper", "td3/pendulum",
+                                          "bc/ant"};
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(nearest_names("td3_bc/pendulm", names, 2), (Names{"td3_bc/pendulum", "td3/pendulum"}));
+  EXPECT_EQ(nearest_names("nope", names, 3), (Names{"bc/ant", "sac/hopper", "td3/pendulum"}));
+  EXPECT_EQ(nearest_names("x", {"y"}, 3), Names{"y"});
+}
+
+TEST(Text, PrintableTakesTheControlFromText) {
+  EXPECT_EQ(printable("plain ü € 😀"), "plain ü € 😀");
+  EXPECT_EQ(printable("\x1b[31m\n\t\x7f"), "?[31m???");
+  EXPECT_EQ(printable("a\u0085b\u009bc"), "a?b?c");  // C1 controls
+  EXPECT_EQ(printable("a\u202eb\u2066c"), "a?b?c");  // direction overrides
+  EXPECT_EQ(printable("\xff\xc3"), "??");            // not UTF-8
+  EXPECT_EQ(display_width("a ü█"), 4u);
+}
+
+TEST(Text, ShellWords) {
+  EXPECT_EQ(shell_word("runs/a_b-1.0"), "runs/a_b-1.0");
+  EXPECT_EQ(shell_word("a b"), "'a b'");
+  EXPECT_EQ(shell_word("it's;"), "'it'\\''s;'");
+  EXPECT_EQ(shell_word(""), "''");
+}
+
 TEST(Text, ShortenedCutsBetweenCharacters) {
   EXPECT_EQ(shortened("abcdef", 6), "abcdef");
   EXPECT_EQ(shortened("abcdef", 3), "abc...");

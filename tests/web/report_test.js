@@ -169,7 +169,7 @@ const tests = {
     const page = await open(browser, report(directory));
     assert.strictEqual(await page.locator("img[src=x]").count(), 0);
     assert.match(await page.textContent("table.scores"), /<\/script><img src=x onerror=alert\(2\)>/);
-    await page.locator("details.runs summary").click();
+    await page.locator("details.runs > summary").click();
     assert.match(await page.textContent("details.runs"), /<script>alert\(1\)<\?script>/);
     await done(page);
   },

@@ -134,9 +134,9 @@ void LanderWorld::on_contact(b2Contact& contact, bool begins) {
   }
 }
 
-void LanderWorld::step(std::span<const double> action) {
-  const double main = std::clamp(action[0], -1.0, 1.0);
-  const double side = std::clamp(action[1], -1.0, 1.0);
+void LanderWorld::step(std::span<const double> engines) {
+  const double main = std::clamp(engines[0], -1.0, 1.0);
+  const double side = std::clamp(engines[1], -1.0, 1.0);
   b2Body& hull = *bodies_[0];
   const double sine = std::sin(hull.GetAngle()), cosine = std::cos(hull.GetAngle());
   const b2Vec2 at = hull.GetPosition();

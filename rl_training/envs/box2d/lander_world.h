@@ -36,8 +36,8 @@ class LanderWorld final : public b2ContactListener {
  public:
   explicit LanderWorld(const LanderStart& start);
 
-  // Fires the engines and advances by a fiftieth of a second.
-  void step(std::span<const double> action);
+  // Fires main and side engine, and advances by a fiftieth of a second.
+  void step(std::span<const double> engines);
 
   BodyPose pose(int body) const;
   bool leg_touches(int leg) const { return touches_[static_cast<size_t>(leg)]; }

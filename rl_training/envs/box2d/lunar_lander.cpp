@@ -12,13 +12,14 @@
 namespace rl_training {
 namespace {
 
-constexpr std::array<double, 2> kIdle = {0, 0};
+// Main and side engine of each choice; the first one is part of every reset.
+constexpr std::array<std::array<double, 2>, 4> kLanderChoices = {{{0, 0}, {0, -1}, {1, 0}, {0, 1}}};
 
 // How the episode began, and every action since: all there is to save.
 struct Episode {
   LanderStart start;
   bool placed = false;          // by set_state: shaping is known from the start
-  std::vector<double> actions;  // two for each step
+  std::vector<double> actions;  // main and side engine of each step
 
   std::string bytes() const {
     std::string text(sizeof(start) + 1, '\0');
@@ -31,7 +32,7 @@ struct Episode {
     constexpr size_t kHead = sizeof(LanderStart) + 1;
     if (text.size() < kHead || (text.size() - kHead) % (2 * sizeof(double)) != 0) {
       throw Error(ErrorKind::checkpoint, {"", 0, "episode"},
-                  "not a saved episode of LunarLanderContinuous-v3");
+                  "not a saved episode of a lunar lander");
     }
     Episode episode;
     std::memcpy(&episode.start, text.data(), sizeof(LanderStart));
@@ -46,7 +47,7 @@ static_assert(sizeof(LanderStart) == 33 * sizeof(double));  // no gaps: the byte
 
 class LunarLander final : public Environment {
  public:
-  LunarLander();
+  LunarLander(LanderEngines engines, const char* summary);
 
   const EnvSpec& spec() const override { return spec_; }
   void reset(Rng& rng, std::span<double> obs) override;
@@ -61,7 +62,8 @@ class LunarLander final : public Environment {
   using Numbers = std::array<double, 8>;
 
   void begin(Episode episode);
-  StepResult advance(std::span<const double> action);
+  StepResult fire(std::span<const double> engines, std::span<double> obs);
+  StepResult advance(std::span<const double> engines);
   Numbers numbers() const;
   static double shaping(const Numbers& now);
 
@@ -71,14 +73,15 @@ class LunarLander final : public Environment {
   std::optional<double> last_shaping_;
 };
 
-LunarLander::LunarLander() {
+LunarLander::LunarLander(LanderEngines engines, const char* summary) {
   constexpr double kTurns = 2 * std::numbers::pi;
-  spec_.id = "LunarLanderContinuous-v3";
+  spec_.id = lunar_lander_id(engines);
   spec_.observation =
       Space::box({-2.5, -2.5, -10, -10, -kTurns, -10, 0, 0}, {2.5, 2.5, 10, 10, kTurns, 10, 1, 1});
-  spec_.action = Space::box({-1, -1}, {1, 1});
+  spec_.action = engines == LanderEngines::discrete ? Space::discrete(kLanderChoices.size())
+                                                    : Space::box({-1, -1}, {1, 1});
   spec_.max_episode_steps = 1000;
-  spec_.summary = "land on a pad with a main and two side engines";
+  spec_.summary = summary;
   Rng rng(0);
   begin({random_lander_start(rng), false, {}});
 }
@@ -92,18 +95,23 @@ void LunarLander::begin(Episode episode) {
 
 void LunarLander::reset(Rng& rng, std::span<double> obs) {
   begin({random_lander_start(rng), false, {}});
-  step(kIdle, obs);  // part of a reset: the push acts in it
+  fire(kLanderChoices[0], obs);  // part of a reset: the push acts in it
 }
 
 StepResult LunarLander::step(std::span<const double> action, std::span<double> obs) {
-  episode_.actions.insert(episode_.actions.end(), action.begin(), action.begin() + 2);
-  const StepResult result = advance(action);
+  if (!spec_.action.is_discrete()) return fire(action, obs);
+  return fire(kLanderChoices.at(static_cast<size_t>(action[0])), obs);
+}
+
+StepResult LunarLander::fire(std::span<const double> engines, std::span<double> obs) {
+  episode_.actions.insert(episode_.actions.end(), engines.begin(), engines.begin() + 2);
+  const StepResult result = advance(engines);
   observe(obs);
   return result;
 }
 
-StepResult LunarLander::advance(std::span<const double> action) {
-  world_->step(action);
+StepResult LunarLander::advance(std::span<const double> engines) {
+  world_->step(engines);
   const Numbers now = numbers();
   const double reached = shaping(now);
   StepResult result;
@@ -231,6 +239,8 @@ Scene LunarLander::scene() const {
 
 }  // namespace
 
-std::unique_ptr<Environment> make_lunar_lander() { return std::make_unique<LunarLander>(); }
+std::unique_ptr<Environment> make_lunar_lander(LanderEngines engines, const char* summary) {
+  return std::make_unique<LunarLander>(engines, summary);
+}
 
 }  // namespace rl_training

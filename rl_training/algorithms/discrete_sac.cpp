@@ -1,0 +1,187 @@
+#include "rl_training/algorithms/discrete_sac.h"
+
+#include <cmath>
+
+namespace rl_training {
+namespace {
+
+constexpr double kEntropyShare = 0.98;  // of that of uniform choices: the paper's target
+constexpr int64_t kTwins = 2;
+
+MlpSpec choice_spec(const DiscreteSacOptions& options, const AlgorithmContext& context,
+                    int64_t members) {
+  MlpSpec spec;
+  spec.inputs = context.obs_dim();
+  spec.outputs = context.action.categories;
+  spec.hidden_sizes = options.hidden_sizes;
+  spec.members = members;
+  return spec;
+}
+
+// What the members say of the choices that were made: [members, rows, choices] -> [members, rows]
+torch::Tensor values_of(const torch::Tensor& values, const torch::Tensor& choices) {
+  const auto index = choices.view({1, -1, 1}).expand({values.size(0), -1, 1});
+  return values.gather(2, index).squeeze(2);
+}
+
+}  // namespace
+
+void DiscreteSacOptions::visit_options(OptionVisitor& options) {
+  AlgorithmOptions::visit_options(options);
+  visit_temperature_options(options);
+  options.number("cql_alpha", cql_alpha, at_least(0),
+                 "weight of CQL's penalty on values of choices that the data did not make");
+  options.choice("learn_from", learn_from,
+                 {{"environment", Source::environment}, {"data", Source::data}},
+                 "what total_timesteps counts: steps in the environment, or updates on a dataset");
+  if (learn_from == Source::environment) environment.visit_options(options);
+}
+
+CollectOptions* DiscreteSacOptions::collect() {
+  return learn_from == Source::environment ? &environment : nullptr;
+}
+
+std::vector<PhaseSpec> DiscreteSacOptions::phases(int64_t total_timesteps) const {
+  return learn_from == Source::environment ? SoftOptions::phases(total_timesteps)
+                                           : AlgorithmOptions::phases(total_timesteps);
+}
+
+DiscreteSacNetworks::DiscreteSacNetworks(const DiscreteSacOptions& options,
+                                         const AlgorithmContext& context, Rng rng)
+    : actor(choice_spec(options, context, 1), rng, context.compute),
+      critics(choice_spec(options, context, kTwins), rng, context.compute),
+      critics_target(critics) {}
+
+torch::Tensor DiscreteSacNetworks::log_probs(const torch::Tensor& obs) const {
+  return actor.forward(obs).squeeze(0).log_softmax(1);
+}
+
+// V(s) = sum_a pi(a|s) (min_i Q_i(s, a) - alpha log pi(a|s))
+torch::Tensor discrete_soft_value(const torch::Tensor& log_probs, const torch::Tensor& values,
+                                  const torch::Tensor& alpha) {
+  return (log_probs.exp() * (values.amin(0) - alpha * log_probs)).sum(1);
+}
+
+// The first choice whose cumulated probability exceeds the draw. Rounding may leave the last sum a
+// little below 1, hence the bound.
+torch::Tensor draw_choices(const torch::Tensor& log_probs, const torch::Tensor& uniform) {
+  const auto passed = log_probs.exp().cumsum(1).le(uniform).sum(1);
+  return passed.clamp_max(log_probs.size(1) - 1);
+}
+
+// y = r + gamma (1 - d) V'(s');  L = sum_i mean huber(Q_i(s, a) - y)
+//   + cql_alpha sum_i mean (log sum_b exp Q_i(s, b) - Q_i(s, a))
+DiscreteSacCriticLoss discrete_sac_critic_loss(const DiscreteSacNetworks& networks,
+                                               const Batch& batch, const torch::Tensor& alpha,
+                                               double cql_alpha) {
+  torch::Tensor target;
+  {
+    const torch::NoGradGuard no_grad;
+    const auto next_value =
+        discrete_soft_value(networks.log_probs(batch.next_obs()),
+                            networks.critics_target.forward(batch.next_obs()), alpha);
+    target = td_target(batch.rewards(), batch.discount(), next_value);
+  }
+  const auto values = networks.critics.forward(batch.obs());
+  const auto chosen = values_of(values, batch.actions());
+  const auto members = static_cast<double>(values.size(0));
+  DiscreteSacCriticLoss result;
+  result.loss = torch::huber_loss(chosen, target.expand_as(chosen)) * members;
+  result.target_q_mean = target.mean();
+  const auto difference = [&](const torch::Tensor& all, const torch::Tensor& taken) {
+    return (all.logsumexp(2) - taken).mean();
+  };
+  if (cql_alpha > 0) {
+    result.cql_diff = difference(values, chosen);
+    result.loss = result.loss + cql_alpha * members * result.cql_diff;
+  } else {
+    result.cql_diff = difference(values.detach(), chosen.detach());
+  }
+  return result;
+}
+
+// L = mean sum_a pi(a|s) (alpha log pi(a|s) - min_i Q_i(s, a)), with Q as a constant
+DiscreteSacActorLoss discrete_sac_actor_loss(const DiscreteSacNetworks& networks,
+                                             const Batch& batch, const torch::Tensor& alpha) {
+  torch::Tensor values;
+  {
+    const torch::NoGradGuard no_grad;
+    values = networks.critics.forward(batch.obs());
+  }
+  const auto log_probs = networks.log_probs(batch.obs());
+  DiscreteSacActorLoss result;
+  result.loss = -discrete_soft_value(log_probs, values, alpha).mean();
+  const auto known = log_probs.detach();
+  result.entropy = -(known.exp() * known).sum(1).mean();
+  return result;
+}
+
+// L = alpha (H - H_target), which is also its derivative by log alpha
+DiscreteSacTemperatureLoss discrete_sac_temperature_loss(const torch::Tensor& alpha,
+                                                         const torch::Tensor& entropy,
+                                                         double target_entropy) {
+  return {alpha * (entropy - target_entropy)};
+}
+
+DiscreteSac::DiscreteSac(const DiscreteSacOptions& options, const AlgorithmContext& context)
+    : options_(options),
+      target_entropy_(options.target_entropy.value_or(
+          kEntropyShare * std::log(static_cast<double>(context.action.categories)))),
+      explore_rng_(context.seed, "explore/policy"),
+      networks_(options, context, Rng(context.seed, "init")),
+      actor_optimizer_(networks_.actor, {.learning_rate = options.learning_rate}, context.compute),
+      critic_optimizer_(networks_.critics, {.learning_rate = options.learning_rate},
+                        context.compute),
+      alpha_(
+          {.initial_log = std::log(options.first_alpha()), .learning_rate = options.learning_rate},
+          context.compute) {}
+
+Metrics DiscreteSac::update(const Batch& batch, double lr_scale) {
+  const auto critic =
+      discrete_sac_critic_loss(networks_, batch, alpha_.value(), options_.cql_alpha);
+  minimize(critic.loss, critic_optimizer_, lr_scale);
+  networks_.critics_target.polyak_from(networks_.critics, options_.tau);
+
+  const auto actor = discrete_sac_actor_loss(networks_, batch, alpha_.value());
+  minimize(actor.loss, actor_optimizer_, lr_scale);
+
+  DiscreteSacTemperatureLoss temperature = {scalar(0)};
+  if (options_.automatic_alpha()) {
+    temperature = discrete_sac_temperature_loss(alpha_.value(), actor.entropy, target_entropy_);
+    alpha_.descend(temperature.loss);
+  }
+  auto metrics = metrics_of(critic, actor, temperature);
+  metrics.set("alpha", alpha_.value());
+  return metrics;
+}
+
+torch::Tensor DiscreteSac::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
+  const torch::NoGradGuard no_grad;
+  const auto log_probs = networks_.log_probs(obs);
+  if (mode == ActMode::greedy) return log_probs.argmax(1);
+  return draw_choices(log_probs, explore_noise_.uniform(explore_rng_, {obs.size(0), 1}, 0, 1));
+}
+
+void DiscreteSac::visit_state(StateVisitor& state) {
+  state.part("actor", networks_.actor);
+  state.part("critics", networks_.critics);
+  state.part("critics_target", networks_.critics_target);
+  state.part("actor_optimizer", actor_optimizer_);
+  state.part("critic_optimizer", critic_optimizer_);
+  state.part("alpha", alpha_);
+  state.part("explore_rng", explore_rng_);
+}
+
+AlgorithmInfo discrete_sac_info() {
+  auto metrics =
+      metric_names_of<DiscreteSacCriticLoss, DiscreteSacActorLoss, DiscreteSacTemperatureLoss>();
+  metrics.emplace_back("alpha");
+  return algorithm_info<DiscreteSac, DiscreteSacOptions>(
+      {.name = DiscreteSacOptions::kName,
+       .title = "Discrete SAC: soft actor-critic for discrete actions",
+       .paper = "arXiv:1910.07207",
+       .discrete_actions = true,
+       .metrics = metrics});
+}
+
+}  // namespace rl_training

@@ -1,0 +1,91 @@
+#pragma once
+#include "rl_training/algorithms/soft_actor_critic.h"
+#include "rl_training/models/mlp.h"
+
+namespace rl_training {
+
+struct DiscreteSacOptions : SoftOptions {
+  static constexpr const char* kName = "discrete_sac";
+  enum class Source { environment, data };
+  Source learn_from = Source::environment;
+  double cql_alpha = 0.0;
+
+  CollectOptions* collect() override;
+  std::vector<PhaseSpec> phases(int64_t total_timesteps) const override;
+  void visit_options(OptionVisitor& options) override;
+};
+
+// Both see an observation and give one value for each choice: logits, or Q.
+struct DiscreteSacNetworks {
+  DiscreteSacNetworks(const DiscreteSacOptions& options, const AlgorithmContext& context, Rng rng);
+  // log pi(a|s) of every choice, [rows, choices].
+  torch::Tensor log_probs(const torch::Tensor& obs) const;
+
+  Mlp actor;
+  Mlp critics, critics_target;  // two members
+};
+
+struct DiscreteSacCriticLoss {
+  torch::Tensor loss, target_q_mean, cql_diff;
+  template <class Visit>
+  void metrics(Visit&& visit) const {
+    visit("critic_loss", loss);
+    visit("target_q_mean", target_q_mean);
+    visit("cql_diff", cql_diff);
+  }
+};
+struct DiscreteSacActorLoss {
+  torch::Tensor loss, entropy;
+  template <class Visit>
+  void metrics(Visit&& visit) const {
+    visit("actor_loss", loss);
+    visit("entropy", entropy);
+  }
+};
+struct DiscreteSacTemperatureLoss {
+  torch::Tensor loss;  // also its derivative by log alpha
+  template <class Visit>
+  void metrics(Visit&& visit) const {
+    visit("temperature_loss", loss);
+  }
+};
+
+// The value of a state: the expectation over all choices, nothing is sampled. log_probs
+// [rows, choices], values [members, rows, choices] -> [rows]
+torch::Tensor discrete_soft_value(const torch::Tensor& log_probs, const torch::Tensor& values,
+                                  const torch::Tensor& alpha);
+
+// A choice for each row, by uniform draws [rows, 1] in [0, 1): [rows, choices] -> [rows] (int64)
+torch::Tensor draw_choices(const torch::Tensor& log_probs, const torch::Tensor& uniform);
+
+DiscreteSacCriticLoss discrete_sac_critic_loss(const DiscreteSacNetworks& networks,
+                                               const Batch& batch, const torch::Tensor& alpha,
+                                               double cql_alpha);
+DiscreteSacActorLoss discrete_sac_actor_loss(const DiscreteSacNetworks& networks,
+                                             const Batch& batch, const torch::Tensor& alpha);
+DiscreteSacTemperatureLoss discrete_sac_temperature_loss(const torch::Tensor& alpha,
+                                                         const torch::Tensor& entropy,
+                                                         double target_entropy);
+
+// SAC for a choice between discrete actions (arXiv:1910.07207).
+class DiscreteSac final : public Algorithm {
+ public:
+  DiscreteSac(const DiscreteSacOptions& options, const AlgorithmContext& context);
+
+  Metrics update(const Batch& batch, double lr_scale) override;
+  torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
+  void visit_state(StateVisitor& state) override;
+
+ private:
+  DiscreteSacOptions options_;
+  double target_entropy_;
+  Rng explore_rng_;
+  DiscreteSacNetworks networks_;
+  Adam actor_optimizer_, critic_optimizer_;
+  LogScalar alpha_;
+  NoiseBuffer explore_noise_;
+};
+
+AlgorithmInfo discrete_sac_info();
+
+}  // namespace rl_training
