@@ -6,6 +6,7 @@
 #include "rl_training/algorithms/cql.h"
 #include "rl_training/algorithms/crr.h"
 #include "rl_training/algorithms/ddpg.h"
+#include "rl_training/algorithms/discrete_sac.h"
 #include "rl_training/algorithms/iql.h"
 #include "rl_training/algorithms/rebrac.h"
 #include "rl_training/algorithms/redq.h"
@@ -56,6 +57,7 @@ using TD3 = AgentOf<Td3Options>;
 using DDPG = AgentOf<DdpgOptions>;
 using REDQ = AgentOf<RedqOptions>;
 using TQC = AgentOf<TqcOptions>;
+using DiscreteSAC = AgentOf<DiscreteSacOptions>;
 using RLPD = AgentOf<RlpdOptions>;
 using BCQ = AgentOf<BcqOptions>;
 using BEAR = AgentOf<BearOptions>;
