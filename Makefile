@@ -15,7 +15,7 @@ LINT_DIR := build/lint
 SOURCES = $(shell find rl_training cli tests examples bench fuzz -name '*.h' -o -name '*.cpp')
 
 .DEFAULT_GOAL := build
-.PHONY: help dependencies configure build demo results results-online test bench bench-data bench-sac sanitize fuzz format lint install clean
+.PHONY: help dependencies configure build demo results results-online test test-web reliability-signals bench bench-data bench-sac sanitize fuzz format lint install clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,17 @@ results-online: build ## train the online algorithms over 5 seeds; tables and pl
 test: configure ## build everything and run the tests
 	cmake --build --preset release -j $(JOBS)
 	ctest --preset release --output-on-failure -j2
+
+reliability-signals: configure ## stop training 500 times by signals, resume and compare (15 minutes)
+	cmake --build --preset release -j $(JOBS) --target test_crash
+	RL_TRAINING_SIGNALS=500 build/release/tests/test_crash --gtest_filter='*Signal*'
+
+test-web: build ## open reports in chromium (installs it and playwright-core)
+	scripts/install_dependencies.sh web
+	mkdir -p build/web
+	test -d build/web/node_modules/playwright-core || \
+	  npm install --prefix build/web --no-fund --no-audit playwright-core
+	WEB_TEST_TIMES=1 tests/web/run.sh $(CURDIR)/$(PROGRAM) $(CURDIR)/build/web
 
 bench: build ## measure updates per second beside eager PyTorch
 	scripts/install_dependencies.sh bench

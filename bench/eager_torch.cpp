@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -62,8 +63,15 @@ class EagerTorch final : public Contender {
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, request[0], STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, answer[1], STDOUT_FILENO);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t none;  // the program has signals blocked that the peer shall not
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
     const int failed =
-        posix_spawn(&process_, arguments[0], &actions, nullptr, arguments.data(), environ);
+        posix_spawn(&process_, arguments[0], &actions, &attributes, arguments.data(), environ);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     close(request[0]);
     close(answer[1]);

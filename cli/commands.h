@@ -8,12 +8,15 @@ class App;
 
 namespace rl_training {
 
+class SignalThread;
+
 // One call of the program. The subcommand that was named leaves its work in `run`, and main() does
 // it once everything is parsed.
 struct Invocation {
   std::string program;       // as typed: what printed commands begin with
   std::string command_line;  // as typed, for metadata.json
   bool json = false;
+  SignalThread* signals = nullptr;
   std::function<int()> run;  // returns the exit code
 };
 
@@ -23,11 +26,13 @@ void add_resume(CLI::App& program, Invocation& call);
 void add_evaluate(CLI::App& program, Invocation& call);
 void add_predict(CLI::App& program, Invocation& call);
 void add_report(CLI::App& program, Invocation& call);
+void add_leaderboard(CLI::App& program, Invocation& call);
 void add_algorithms(CLI::App& program, Invocation& call);
 void add_envs(CLI::App& program, Invocation& call);
 void add_config(CLI::App& program, Invocation& call);
 void add_env(CLI::App& program, Invocation& call);
 void add_dataset(CLI::App& program, Invocation& call);
+void add_verify_resume(CLI::App& program, Invocation& call);
 void add_doctor(CLI::App& program, Invocation& call);
 void add_render(CLI::App& program, Invocation& call);
 void add_bench(CLI::App& program, Invocation& call);

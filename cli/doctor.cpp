@@ -9,9 +9,12 @@
 #include "build_info.h"
 #include "cli/arguments.h"
 #include "cli/output.h"
+#include "rl_training/data/call_filter.h"
 #include "rl_training/experiment/packaged_configs.h"
 #include "rl_training/experiment/run.h"
 #include "rl_training/models/kernels.h"
+#include "rl_training/render/film.h"
+#include "rl_training/report/page_assets.h"
 #include "rl_training/util/file_system.h"
 
 namespace rl_training {
@@ -122,6 +125,9 @@ int run_doctor(bool json) {
                       {"instruction_set", kernels().name},
                       {"torch", TORCH_VERSION},
                       {"onednn", dnnl_version_text()},
+                      {"readers_filtered", readers_are_filtered()},
+                      {"drawing", film_unavailable().empty()},
+                      {"interactive_curves", !chart_script().empty()},
                       {"free_disk_gib", free_gib}};
   if (json) {
     Json report = {{"ok", ok}};

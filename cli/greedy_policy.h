@@ -4,7 +4,7 @@
 
 namespace rl_training {
 
-// A trained policy in the form that environments are played with. `policy` must outlive it.
-Policy greedy_policy(TrainedPolicy& policy);
+// A trained policy in the form that environments are played with. `trained` must outlive it.
+Policy greedy_policy(TrainedPolicy& trained);
 
 }  // namespace rl_training

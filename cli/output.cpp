@@ -1,15 +1,19 @@
 #include "cli/output.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
+
+#include "rl_training/util/text.h"
 
 namespace rl_training {
 
 void print(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  const auto shown = printable(text, /*keep_newlines=*/true);
+  std::fwrite(shown.data(), 1, shown.size(), stdout);
   std::fflush(stdout);
 }
 
@@ -17,7 +21,7 @@ void print_json(const Json& value) {
   print(value.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n");
 }
 
-void print_note(const std::string& line) { fmt::print(stderr, "{}\n", line); }
+void print_note(const std::string& line) { fmt::print(stderr, "{}\n", printable(line)); }
 
 void print_error(const Error& error, bool json) {
   print_note(fmt::format("error: {}", error.what()));
@@ -37,6 +41,9 @@ bool stdout_is_good() { return std::fflush(stdout) == 0 && std::ferror(stdout) =
 std::string text_table(const std::vector<std::vector<std::string>>& rows,
                        const std::vector<std::string>& header) {
   auto all = rows;
+  for (auto& row : all) {
+    for (auto& cell : row) cell = printable(cell);
+  }
   if (!header.empty()) {
     std::vector<std::string> rule;
     for (const auto& name : header) rule.emplace_back(name.size(), '-');
@@ -57,6 +64,12 @@ std::string text_table(const std::vector<std::vector<std::string>>& rows,
   return text;
 }
 
+size_t text_width() {
+  winsize size{};
+  const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : 80;
+}
+
 std::string mean_and_std(const Json& metrics, const std::string& mean, const std::string& std_dev) {
   const auto number = [&](const std::string& key) {
     const auto found = metrics.find(key);
@@ -66,17 +79,6 @@ std::string mean_and_std(const Json& metrics, const std::string& mean, const std
   };
   const auto center = number(mean);
   return center.empty() ? "-" : center + " +- " + number(std_dev);
-}
-
-std::string shell_word(const std::string& text) {
-  const auto plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) ||
-           std::string_view("_-./:=+,").find(c) != std::string_view::npos;
-  };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
 }
 
 }  // namespace rl_training

@@ -7,7 +7,7 @@
 
 namespace rl_training {
 
-// Results go to stdout, everything else to stderr.
+// Results go to stdout, everything else to stderr; both as printable() has them.
 void print(const std::string& text);
 void print_json(const Json& value);  // on one line
 void print_note(const std::string& line);
@@ -21,10 +21,10 @@ bool stdout_is_good();
 std::string text_table(const std::vector<std::vector<std::string>>& rows,
                        const std::vector<std::string>& header = {});
 
+// Columns of the terminal that stdout is, 80 where it is none.
+size_t text_width();
+
 // "-231.4 +- 12.0"; a value that is not there is "-".
 std::string mean_and_std(const Json& metrics, const std::string& mean, const std::string& std_dev);
-
-// A word for a POSIX shell, quoted where it must be.
-std::string shell_word(const std::string& text);
 
 }  // namespace rl_training

@@ -27,8 +27,32 @@ struct PredictArguments {
   throw Error(ErrorKind::data, place, message);
 }
 
-std::vector<double> read_obs(const std::string& text, const EnvSpec& env, const ErrorPlace& place) {
-  const auto json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+// One line: an array of numbers, or {"obs": array, "reward": number} with the reward of the step
+// before.
+struct PredictLine {
+  Json obs;
+  std::optional<double> reward;
+};
+
+PredictLine read_line(const std::string& text, const ErrorPlace& place) {
+  PredictLine line;
+  line.obs = parse_untrusted_json(text);
+  if (!line.obs.is_object()) return line;
+  const Json object = std::move(line.obs);
+  for (const auto& [key, value] : object.items()) {
+    if (key == "reward" && value.is_number() && std::isfinite(value.get<double>())) {
+      line.reward = value.get<double>();
+    } else if (key != "obs") {
+      fail(place, "not a step (expected {\"obs\": [...], \"reward\": number}, got " +
+                      shortened(text, 60) + ")");
+    }
+  }
+  line.obs = object.value("obs", Json());
+  return line;
+}
+
+std::vector<double> read_obs(const Json& json, const std::string& text, const EnvSpec& env,
+                             const ErrorPlace& place) {
   if (!json.is_array()) {
     fail(place, "not a JSON array of numbers (expected " + std::to_string(env.observation.size()) +
                     " numbers such as [0.1, -0.2], got " + shortened(text, 60) + ")");
@@ -50,22 +74,42 @@ std::vector<double> read_obs(const std::string& text, const EnvSpec& env, const 
   return obs;
 }
 
-void answer(TrainedPolicy& policy, const std::string& text, const ErrorPlace& place) {
-  const auto action = policy.predict({read_obs(text, policy.env(), place)}).front();
-  for (const double value : action) {
-    if (!std::isfinite(value)) fail(place, "the policy's action is not finite");
+// Answers lines as the steps of one episode.
+class Answers {
+ public:
+  explicit Answers(TrainedPolicy& policy) : env_(policy.env()), episode_(policy) {}
+
+  void answer(const std::string& text, const ErrorPlace& place) {
+    const auto line = read_line(text, place);
+    const auto obs = read_obs(line.obs, text, env_, place);
+    if (line.reward) {
+      if (first_)
+        fail(place, "a reward without a step before it (expected none on the first line)");
+      episode_.observe_reward(*line.reward);
+    }
+    first_ = false;
+    const auto action = episode_.act(obs);
+    for (const double value : action) {
+      if (!std::isfinite(value)) fail(place, "the policy's action is not finite");
+    }
+    print_json({{"action", action}});
   }
-  print_json({{"action", action}});
-}
+
+ private:
+  const EnvSpec& env_;
+  PolicyEpisode episode_;
+  bool first_ = true;
+};
 
 // Each line is answered as soon as it is there.
-void answer_lines(TrainedPolicy& policy, std::istream& input, const std::string& name) {
+void answer_lines(Answers& answers, std::istream& input, const std::string& name) {
   std::vector<char> line(kLongestLine);
   for (int number = 1; input.getline(line.data(), kLongestLine) || input.gcount() > 0; ++number) {
     const ErrorPlace place{name, number, ""};
     if (input.fail() && !input.eof()) fail(place, "line too long (expected less than 1 MiB)");
-    const std::string text = line.data();
-    if (text.find_first_not_of(" \t\r") != std::string::npos) answer(policy, text, place);
+    const auto length = input.gcount() - (input.eof() ? 0 : 1);  // without the end of the line
+    const std::string text(line.data(), static_cast<size_t>(length));
+    if (text.find_first_not_of(" \t\r") != std::string::npos) answers.answer(text, place);
   }
   if (input.bad()) throw Error(ErrorKind::io, {name, 0, ""}, "cannot read");
 }
@@ -74,20 +118,21 @@ int run_predict(const PredictArguments& arguments) {
   auto checkpoint = find_checkpoint(arguments.run, print_note);
   checkpoint.manifest["config"]["threads"] = 1;  // one row at a time is no work to share
   TrainedPolicy policy(checkpoint);
+  Answers answers(policy);
   if (arguments.obs) {
-    answer(policy, *arguments.obs, {"--obs", 0, ""});
+    answers.answer(*arguments.obs, {"--obs", 0, ""});
   } else if (arguments.input) {
     std::ifstream file(*arguments.input);
     if (!file || std::filesystem::is_directory(*arguments.input)) {
       const auto reason = file ? "is a directory" : std::strerror(errno);
       throw Error(ErrorKind::io, {*arguments.input, 0, ""}, std::string("cannot read: ") + reason);
     }
-    answer_lines(policy, file, *arguments.input);
+    answer_lines(answers, file, *arguments.input);
   } else {
     if (::isatty(STDIN_FILENO) == 1) {
       print_note("reading observations from the terminal, one JSON array a line; Ctrl-D ends");
     }
-    answer_lines(policy, std::cin, "stdin");
+    answer_lines(answers, std::cin, "stdin");
   }
   return 0;
 }
@@ -98,7 +143,9 @@ void add_predict(CLI::App& program, Invocation& call) {
   auto arguments = std::make_shared<PredictArguments>();
   auto* command = add_command(
       program, call, "predict",
-      "Print {\"action\":[...]} for observations: JSON arrays, one a line on stdin or in a file",
+      "Print {\"action\":[...]} for observations: JSON arrays, one a line on stdin or in a file.\n"
+      "The lines are the steps of one episode; {\"obs\":[...],\"reward\":r} also hands over the\n"
+      "reward of the step before, to policies that remember",
       "  rl_training predict RUN --obs '[1.0, 0.0, 0.0]'\n"
       "  rl_training predict RUN/checkpoints/best --input observations.jsonl\n"
       "  sensor | rl_training predict RUN | motor",

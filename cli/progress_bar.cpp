@@ -1,28 +1,37 @@
 #include "cli/progress_bar.h"
 
-#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+
+#include "rl_training/util/text.h"
 
 namespace rl_training {
 namespace {
 
 constexpr auto kRedrawInterval = std::chrono::milliseconds(100);
-constexpr int kBarWidth = 10;
 
 size_t terminal_width() {
   winsize size{};
   return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-std::string duration_text(double seconds) {
-  const auto whole = static_cast<int64_t>(seconds + 0.5);
-  const auto hours = whole / 3600, minutes = whole / 60 % 60;
-  return hours > 0 ? fmt::format("{}:{:02}:{:02}", hours, minutes, whole % 60)
-                   : fmt::format("{}:{:02}", minutes, whole % 60);
+bool takes_escapes() {
+  const char* const kind = std::getenv("TERM");
+  return ::isatty(STDERR_FILENO) == 1 && kind != nullptr && std::string(kind) != "dumb";
+}
+
+bool takes_unicode() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* const value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    const std::string text = value;
+    return text.find("UTF-8") != std::string::npos || text.find("utf8") != std::string::npos;
+  }
+  return false;
 }
 
 void write_stderr(const std::string& text) {
@@ -30,22 +39,36 @@ void write_stderr(const std::string& text) {
   std::fflush(stderr);
 }
 
+int64_t tenths(const ProgressState& state) {
+  return 10 * state.position / std::max<int64_t>(1, state.length);
+}
+
 }  // namespace
 
 ProgressBar::ProgressBar(bool quiet)
-    : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1), started_(Clock::now()) {}
+    : quiet_(quiet),
+      terminal_(takes_escapes()),
+      unicode_(takes_unicode()),
+      started_(Clock::now()) {}
 
 ProgressBar::~ProgressBar() { erase(); }
+
+void ProgressBar::start_with(std::vector<ProgressState::Evaluation> evaluations) {
+  state_.evaluations = std::move(evaluations);
+}
 
 Callbacks ProgressBar::callbacks() {
   if (quiet_) return {};
   Callbacks callbacks;
   callbacks.on_train_start = [this](const TrainProgress& progress) {
     started_ = Clock::now();
-    first_update_ = progress.position;
+    first_position_ = progress.position;
+    move_to(progress);
+    told_tenths_ = tenths(state_);
   };
-  callbacks.on_update_end = [this](const TrainProgress& progress, const Metrics&) {
-    on_update(progress);
+  callbacks.on_collect_end = [this](const TrainProgress& progress) { on_step(progress, nullptr); };
+  callbacks.on_update_end = [this](const TrainProgress& progress, const Metrics& metrics) {
+    on_step(progress, &metrics);
   };
   callbacks.on_eval_end = [this](const TrainProgress& progress, const EvaluationResult& result) {
     on_evaluation(progress, result);
@@ -56,49 +79,60 @@ Callbacks ProgressBar::callbacks() {
 
 void ProgressBar::note(const std::string& line) {
   erase();
-  write_stderr(line + "\n");
+  write_stderr(printable(line) + "\n");
 }
 
-void ProgressBar::on_update(const TrainProgress& progress) {
-  if (!terminal_) return;
+void ProgressBar::move_to(const TrainProgress& progress) {
+  state_.position = progress.position;
+  state_.length = progress.length;
+  const double seconds = std::chrono::duration<double>(Clock::now() - started_).count();
+  const auto steps = static_cast<double>(progress.position - first_position_);
+  state_.rate = seconds > 0 ? steps / seconds : 0;
+}
+
+void ProgressBar::on_step(const TrainProgress& progress, const Metrics* metrics) {
+  const bool tenth =
+      !terminal_ && 10 * progress.position / std::max<int64_t>(1, progress.length) > told_tenths_;
   const auto now = Clock::now();
-  if (drawn_ && now - last_draw_ < kRedrawInterval) return;
+  const bool redraw = terminal_ && (drawn_lines_ == 0 || now - last_draw_ >= kRedrawInterval);
+  if (!tenth && !redraw) return;
   last_draw_ = now;
-  draw(progress);
+  move_to(progress);
+  if (metrics != nullptr) {
+    state_.losses.clear();
+    for (const auto& [name, value] : metrics->values()) {
+      if (value.defined()) state_.losses.emplace_back(name, value.item<double>());
+    }
+  }
+  if (terminal_) return draw();
+  told_tenths_ = tenths(state_);
+  write_stderr(losses_text(state_) + "\n");
 }
 
 void ProgressBar::on_evaluation(const TrainProgress& progress, const EvaluationResult& result) {
-  evaluation_ = fmt::format("{:.1f} +- {:.1f}", result.return_mean, result.return_std);
-  if (terminal_) return draw(progress);
-  const double speed = rate(progress);
-  write_stderr(fmt::format("step {}/{}  {}eval return {}\n", progress.position, progress.length,
-                           speed > 0 ? fmt::format("{:.0f}/s  ", speed) : "", evaluation_));
+  move_to(progress);
+  state_.evaluations.push_back({progress.position, result.return_mean, result.return_std});
+  told_tenths_ = tenths(state_) + 1;  // the next line without an evaluation is not due yet
+  erase();
+  write_stderr(evaluation_text(state_) + "\n");
+  if (terminal_) draw();
 }
 
-double ProgressBar::rate(const TrainProgress& progress) const {
-  const double seconds = std::chrono::duration<double>(Clock::now() - started_).count();
-  return seconds > 0 ? static_cast<double>(progress.position - first_update_) / seconds : 0;
-}
-
-void ProgressBar::draw(const TrainProgress& progress) {
-  const auto total = std::max<int64_t>(1, progress.length);
-  const double part = static_cast<double>(progress.position) / static_cast<double>(total);
-  const auto filled = static_cast<size_t>(part * kBarWidth);
-  std::string text = fmt::format("{:3.0f}% [{:<{}}] {}/{}", 100 * part, std::string(filled, '#'),
-                                 kBarWidth, progress.position, progress.length);
-  if (const double speed = rate(progress); speed > 0) {
-    text += fmt::format("  {:.0f}/s  {} left", speed,
-                        duration_text(static_cast<double>(total - progress.position) / speed));
-  }
-  if (!evaluation_.empty()) text += "  eval " + evaluation_;
-  text.resize(std::min(text.size(), terminal_width() - 1));  // a wrapped line cannot be erased
-  write_stderr("\r" + text + "\x1b[K");
-  drawn_ = true;
+void ProgressBar::draw() {
+  std::string text;
+  const auto lines = progress_lines(state_, {terminal_width(), unicode_});
+  for (const auto& line : lines) text += (text.empty() ? "" : "\n") + line + "\x1b[K";
+  erase();
+  write_stderr(text);
+  drawn_lines_ = lines.size();
 }
 
 void ProgressBar::erase() {
-  if (drawn_) write_stderr("\r\x1b[K");
-  drawn_ = false;
+  if (drawn_lines_ == 0) return;
+  std::string text = "\r";
+  for (size_t i = 1; i < drawn_lines_; ++i) text += "\x1b[A";
+  write_stderr(text + "\x1b[J");
+  drawn_lines_ = 0;
 }
 
 }  // namespace rl_training

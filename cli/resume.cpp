@@ -1,7 +1,6 @@
 #include "cli/arguments.h"
 #include "cli/output.h"
 #include "cli/training.h"
-#include "rl_training/runtime/stop_signal.h"
 
 namespace rl_training {
 namespace {
@@ -23,12 +22,11 @@ int run_resume(const ResumeArguments& arguments, const Invocation& call) {
   if (arguments.threads.given()) {
     changes.threads = arguments.threads.read("--threads", kThreadRange);
   }
-  const StopSignal signals;
   const auto report = train_and_print(call, arguments.quiet, [&](RunContext context) {
     return Run::resume(arguments.run, changes, std::move(context));
   });
   if (call.json) print_json(report);
-  return training_exit_code();
+  return training_exit_code(call);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include "cli/arguments.h"
 #include "cli/output.h"
+#include "cli/signal_thread.h"
 #include "cli/training.h"
-#include "rl_training/runtime/stop_signal.h"
 
 namespace rl_training {
 namespace {
@@ -37,16 +37,15 @@ std::vector<TrainConfig> read_configs(const TrainArguments& arguments) {
 
 int run_train(const TrainArguments& arguments, const Invocation& call) {
   const auto configs = read_configs(arguments);
-  const StopSignal signals;
   Json reports = Json::array();
   for (const auto& config : configs) {
     reports.push_back(train_and_print(call, arguments.quiet, [&](RunContext context) {
       return Run::start(config, std::move(context));
     }));
-    if (StopSignal::received() != 0) break;
+    if (call.signals->stop() != 0) break;
   }
   if (call.json) print_json(arguments.seeds.empty() ? reports[0] : Json{{"runs", reports}});
-  return training_exit_code();
+  return training_exit_code(call);
 }
 
 }  // namespace

@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 
 #include "cli/output.h"
 #include "cli/progress_bar.h"
+#include "cli/signal_thread.h"
 #include "rl_training/envs/registry.h"
-#include "rl_training/runtime/stop_signal.h"
+#include "rl_training/report/run_record.h"
+#include "rl_training/util/text.h"
 
 namespace rl_training {
 namespace {
@@ -18,8 +21,8 @@ Json metrics_before(const std::string& run_dir) {
   std::ifstream file(run_dir + "/metrics.jsonl");
   std::string line;
   std::getline(file, line);
-  auto row = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  const bool before = row.is_object() && row.value("update_count", int64_t{-1}) == 0;
+  auto row = parse_untrusted_json(line);
+  const bool before = row.is_object() && row.contains("update_count") && row["update_count"] == 0;
   return before ? row : Json::object();
 }
 
@@ -59,29 +62,54 @@ std::string how_to_go_on(const std::string& resume, const Json& report, const Tr
   return fmt::format("  {} --total-timesteps {}\n", resume, steps + config.total_timesteps);
 }
 
-std::string next_commands(const Invocation& call, const Json& report, const TrainConfig& config) {
+// Of a run that was evaluated, the best checkpoint is the one to use.
+std::string next_commands(const Invocation& call, const Json& report, const RunRecord& record,
+                          const TrainConfig& config) {
   const auto program = shell_word(call.program);
-  const auto run = shell_word(report["run_dir"].get<std::string>());
+  const auto run = report["run_dir"].get<std::string>();
+  const bool has_best = std::find(record.checkpoints.begin(), record.checkpoints.end(), "best") !=
+                        record.checkpoints.end();
   return fmt::format(
       "next:\n"
-      "{2}"
-      "  {0} evaluate {1} --episodes 100\n"
-      "  {0} predict {1} --obs '{3}'\n"
+      "{3}"
+      "  {0} evaluate {2} --episodes 100\n"
+      "  {0} predict {2} --obs '{4}'\n"
+      "  {0} report {1} --output report.html\n"
       "  tensorboard --logdir {1}/tensorboard\n",
-      program, run, how_to_go_on(program + " resume " + run, report, config), example_obs(config));
+      program, shell_word(run), shell_word(has_best ? run + "/checkpoints/best" : run),
+      how_to_go_on(program + " resume " + shell_word(run), report, config), example_obs(config));
 }
 
-std::string summary_text(const Json& report) {
-  const auto& metrics = report["metrics"];
+// "-231.4 at step 400   checkpoints/best", where that checkpoint is there.
+std::string evaluation_row(const CurvePoint& point, const RunRecord& record,
+                           const std::string& checkpoint) {
+  const bool there = std::find(record.checkpoints.begin(), record.checkpoints.end(), checkpoint) !=
+                     record.checkpoints.end();
+  return fmt::format("{:.1f} at {} {}{}", point.value, point.online ? "environment step" : "update",
+                     point.step, there ? "  (checkpoints/" + checkpoint + ")" : "");
+}
+
+void add_evaluations(const RunRecord& record, const std::string& last_checkpoint,
+                     std::vector<std::vector<std::string>>& rows) {
+  const CurvePoint* best = nullptr;
+  for (const auto& point : record.evaluations) {
+    if (point.step > 0 && (best == nullptr || point.value > best->value)) best = &point;
+  }
+  if (best == nullptr) return;
+  rows.push_back({"best evaluation", evaluation_row(*best, record, "best")});
+  const auto name = last_checkpoint.substr(last_checkpoint.rfind('/') + 1);
+  rows.push_back({"last evaluation", evaluation_row(record.evaluations.back(), record, name)});
+}
+
+std::string summary_text(const Json& report, const RunRecord& record) {
   const auto reason = report["stop_reason"].get<std::string>();
-  const bool finished = reason != "signal" && reason != "early_stopping";
   const auto& data = report["dataset"];
   std::vector<std::vector<std::string>> rows = {
       {"run directory", report["run_dir"]},
       {"checkpoint", report["checkpoint"]},
       {"updates", fmt::format("{} (stopped by {})", report["update_count"].get<int64_t>(), reason)},
       {"training time", fmt::format("{:.1f} s", report["seconds"].get<double>())}};
-  if (metrics.contains("buffer_size")) {
+  if (report["metrics"].contains("buffer_size")) {
     rows.insert(rows.end() - 1,
                 {"environment steps", fmt::format("{}", report["global_step"].get<int64_t>())});
   }
@@ -90,38 +118,51 @@ std::string summary_text(const Json& report) {
                     fmt::format("{:.1f} (mean of {} episodes)", data["return_mean"].get<double>(),
                                 data["episodes"].get<int64_t>())});
   }
-  const auto add_return = [&](const char* label, const Json& values) {
-    const auto text = mean_and_std(values, "eval_return_mean", "eval_return_std");
-    if (text != "-") rows.push_back({label, text});
-  };
-  add_return("before training", report["metrics_before"]);
-  add_return(finished ? "after training" : "last evaluation", metrics);
+  const auto before = mean_and_std(report["metrics_before"], "eval_return_mean", "eval_return_std");
+  if (before != "-") rows.push_back({"before training", before});
+  add_evaluations(record, report["checkpoint"].get<std::string>(), rows);
   return text_table(rows);
+}
+
+std::vector<ProgressState::Evaluation> evaluations_so_far(const std::string& run_dir) {
+  std::vector<ProgressState::Evaluation> evaluations;
+  for (const auto& point : read_run(posix_file_system(), run_dir).evaluations) {
+    evaluations.push_back({point.step, point.value, 0});
+  }
+  return evaluations;
 }
 
 }  // namespace
 
 Json train_and_print(const Invocation& call, bool quiet, const MakeRun& make) {
+  auto& requests = call.signals->begin_training();
   ProgressBar bar(quiet);
   RunContext context;
   context.command = call.command_line;
   context.warn = [&bar](const std::string& line) { bar.note(line); };
   const auto run = make(std::move(context));
   if (!quiet) bar.note("run directory: " + run->path());
+  bar.start_with(evaluations_so_far(run->path()));
 
   const auto started = std::chrono::steady_clock::now();
-  const auto result = run->train(bar.callbacks());
+  const auto result = run->train(bar.callbacks(), &requests);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started;
 
   auto report = report_of(result, run->dataset(), seconds.count());
   if (result.summary.stop_reason == "signal") {
     bar.note(
-        fmt::format("stopped by signal {}; saved {}", StopSignal::received(), result.checkpoint));
+        fmt::format("stopped by signal {}; saved {}", call.signals->stop(), result.checkpoint));
   }
-  if (!call.json) print(summary_text(report) + next_commands(call, report, run->config()));
+  if (!call.json) {
+    const auto record = read_run(posix_file_system(), result.run_dir);
+    print(summary_text(report, record) + next_commands(call, report, record, run->config()));
+  }
   return report;
 }
 
-int training_exit_code() { return StopSignal::received() == 0 ? 0 : 128 + StopSignal::received(); }
+int training_exit_code(const Invocation& call) {
+  const int signal = call.signals->stop();
+  return signal == 0 ? 0 : 128 + signal;
+}
 
 }  // namespace rl_training

@@ -11,10 +11,10 @@ namespace rl_training {
 using MakeRun = std::function<std::unique_ptr<Run>(RunContext)>;
 
 // What `train` and `resume` do with one run: trains it with progress on stderr and prints a
-// summary (not with --json). Returns the JSON report. A StopSignal must be alive.
+// summary (not with --json). Returns the JSON report.
 Json train_and_print(const Invocation& call, bool quiet, const MakeRun& make);
 
-// 0, or 128 + signal when one was received.
-int training_exit_code();
+// 0, or 128 + signal when one asked training to stop.
+int training_exit_code(const Invocation& call);
 
 }  // namespace rl_training

@@ -26,3 +26,4 @@ configure_file(cmake/build_info.h.in ${GENERATED_DIR}/build_info.h @ONLY)
 
 protobuf_generate_cpp(EVENT_SOURCES EVENT_HEADERS rl_training/experiment/tensorboard_event.proto)
 list(APPEND GENERATED_SOURCES ${EVENT_SOURCES} ${EVENT_HEADERS})
+include(cmake/report_page.cmake)

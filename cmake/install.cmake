@@ -1,6 +1,8 @@
-# `cmake --install` leaves a package: find_package(rl_training) -> rl_training::rl_training.
+# `cmake --install` leaves a package: find_package(rl_training) -> rl_training::rl_training, and
+# rl_training::program with the command line.
 set_target_properties(rl_training_base PROPERTIES EXPORT_NAME base)
-install(TARGETS rl_training rl_training_base EXPORT rl_training_targets)
+set_target_properties(rl_training_program PROPERTIES EXPORT_NAME program)
+install(TARGETS rl_training rl_training_base rl_training_program EXPORT rl_training_targets)
 install(DIRECTORY rl_training/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rl_training
   FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY configs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/rl_training/configs)

@@ -8,7 +8,7 @@ if(CAIRO_LIBRARY AND CAIRO_INCLUDE_DIR AND GIF_LIBRARY AND GIF_INCLUDE_DIR)
   message(STATUS "Drawing: ${CAIRO_LIBRARY} ${GIF_LIBRARY}")
   file(GLOB RENDER_SOURCES CONFIGURE_DEPENDS rl_training/render/cairo/*.cpp)
   target_sources(rl_training_base PRIVATE ${RENDER_SOURCES})
-  set_source_files_properties(rl_training/render/film.cpp PROPERTIES
+  set_source_files_properties(rl_training/render/film.cpp rl_training/render/chart.cpp PROPERTIES
     COMPILE_DEFINITIONS RL_TRAINING_RENDER)
   set_source_files_properties(${RENDER_SOURCES} PROPERTIES
     INCLUDE_DIRECTORIES ${CAIRO_INCLUDE_DIR})

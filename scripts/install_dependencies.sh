@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Installs what the build needs (Debian 12 or newer, Ubuntu 24.04 or newer) and does nothing when
 # all of it is there.
-#   scripts/install_dependencies.sh [bench] [dev]
+#   scripts/install_dependencies.sh [bench] [dev] [web]
 # bench: PyTorch and h5py, which `make bench` and `make bench-data` compare with; dev: formatter,
-# linter, fuzzing compiler.
+# linter, fuzzing compiler; web: browser and Node.js for the tests of pages.
 set -euo pipefail
 
 packages=(
@@ -11,16 +11,22 @@ packages=(
   libtorch-dev libdnnl-dev libopenblas0-pthread
   libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libfmt-dev
   libprotobuf-dev protobuf-compiler
-  zlib1g-dev libdeflate-dev libzip-dev libssl-dev libxxhash-dev
+  zlib1g-dev libdeflate-dev libzip-dev libssl-dev libxxhash-dev libseccomp-dev
   libhdf5-dev libmujoco-dev libbox2d-dev libcairo2-dev libgif-dev libosmesa6
+  libjs-dygraphs
   libgtest-dev
 )
 for group in "$@"; do
   case "$group" in
     bench) packages+=(python3-torch python3-numpy python3-h5py libopenblas-dev) ;;
+    web)
+      packages+=(chromium)
+      command -v node >/dev/null || packages+=(nodejs)
+      command -v npm >/dev/null || packages+=(npm)
+      ;;
     dev) packages+=(clang-format clang-tidy clang libclang-rt-14-dev) ;;
     *)
-      echo "usage: $0 [bench] [dev]" >&2
+      echo "usage: $0 [bench] [dev] [web]" >&2
       exit 2
       ;;
   esac

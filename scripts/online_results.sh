@@ -18,7 +18,7 @@ jobs=${JOBS:-$(nproc)}
 seeds=${SEEDS:-0 1 2 3 4}
 steps=${STEPS:-}
 declare -A configs=(
-  [pendulum]="sac/pendulum td3/pendulum ddpg/pendulum redq/pendulum tqc/pendulum rlpd/pendulum
+  [pendulum]="sac/pendulum td3/pendulum ddpg/pendulum redq/pendulum tqc/pendulum crossq/pendulum rlpd/pendulum
     rlpd/pendulum-narrow"
   [goal]="sac/pointgoal-her sac/pointgoal-plain td3/pointgoal-her td3/pointgoal-plain"
   [fine_tuning]="awac/pendulum iql/pendulum cql/pendulum td3_bc/pendulum rebrac/pendulum"

@@ -84,7 +84,7 @@ list_jobs() { # task updates "seeds" algo...
 # Replaces what stands on the page between the markers of a task.
 write_table() { # task
   [[ -d $RESULTS_DIR/$1 ]] || return 0
-  "$program" report "$RESULTS_DIR/$1" --markdown >"$RESULTS_DIR/$1.md"
+  "$program" report "$RESULTS_DIR/$1" --format markdown >"$RESULTS_DIR/$1.md"
   awk -v begin="<!-- begin $1 -->" -v end="<!-- end $1 -->" -v table="$RESULTS_DIR/$1.md" '
     $0 == end { inside = 0 }
     !inside { print }

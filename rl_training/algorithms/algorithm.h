@@ -8,7 +8,7 @@
 #include "rl_training/algorithms/metrics.h"
 #include "rl_training/algorithms/phases.h"
 #include "rl_training/data/batch.h"
-#include "rl_training/models/compute.h"
+#include "rl_training/models/adam.h"
 #include "rl_training/util/options.h"
 #include "rl_training/util/rng.h"
 #include "rl_training/util/state.h"
@@ -60,6 +60,9 @@ struct AlgorithmOptions {
   virtual CollectOptions* collect() { return nullptr; }
   // What a batch must hold.
   virtual BatchRequest request() const;
+  // How actor and critics are optimised.
+  virtual AdamOptions actor_adam() const { return {.learning_rate = learning_rate}; }
+  virtual AdamOptions critic_adam() const { return {.learning_rate = learning_rate}; }
   // Rules between keys, beyond the range of each: throws Error{config} naming the key.
   virtual void check() const {}
   // Whether rows without a next action must be left out of the data.
@@ -113,7 +116,8 @@ struct AlgorithmInfo {
   std::optional<double> online_data_share = 0.5;
   std::vector<std::string> metrics;  // names that update() reports, in order
   std::function<std::unique_ptr<AlgorithmOptions>()> make_options = {};
-  std::function<std::unique_ptr<Algorithm>(const AlgorithmOptions&, const AlgorithmContext&)> make = {};
+  std::function<std::unique_ptr<Algorithm>(const AlgorithmOptions&, const AlgorithmContext&)> make =
+      {};
 };
 
 // Fills the two makers of a table line for a class constructed from (Options, AlgorithmContext).

@@ -22,29 +22,31 @@ void AwacOptions::visit_options(OptionVisitor& options) {
   options.number("awac_lambda", awac_lambda, above(0),
                  "temperature of the advantage weights; larger clones all actions alike");
   options.number("max_weight", max_weight, above(0),
-                 "largest weight of a row, for weight_normalisation: clip");
+                 "largest weight of a row, for weight_normalization: clip");
+  options.renamed("weight_normalisation", "weight_normalization");
   options.choice(
-      "weight_normalisation", weight_normalisation, {"clip", "softmax"},
+      "weight_normalization", weight_normalization,
+      {{"clip", WeightNormalization::clip}, {"softmax", WeightNormalization::softmax}},
       "exp(advantage / lambda) up to max_weight, or rows times its softmax over a batch");
   log_std.visit_options(options);
 }
 
 AwacNetworks::AwacNetworks(const AwacOptions& options, const AlgorithmContext& context, Rng rng)
-    : actor(context.obs_dim(), context.action_dim(), actor_options(options), rng, context.compute),
-      critics(context.obs_dim(), context.action_dim(), {.hidden_sizes = options.hidden_sizes}, rng,
-              context.compute),
-      critics_target(critics) {}
+    : GaussianNetworks(actor_options(options), {.hidden_sizes = options.hidden_sizes}, context,
+                       rng) {}
 
 torch::Tensor awac_weights(const torch::Tensor& advantage, const AwacOptions& options) {
   const torch::NoGradGuard no_grad;
   const auto exponent = advantage / options.awac_lambda;
-  if (options.weight_normalisation == "clip") return exp_weights(exponent, options.max_weight);
+  if (options.weight_normalization == AwacOptions::WeightNormalization::clip) {
+    return exp_weights(exponent, options.max_weight);
+  }
   return torch::softmax(exponent, 0) * static_cast<double>(advantage.numel());
 }
 
 // y = r + gamma (1 - d) min_i Q'_i(s', a'), a' ~ pi(s') clipped;  L = sum_i mean (Q_i(s, a) - y)^2
-Loss awac_critic_loss(const AwacNetworks& networks, const Batch& batch, const torch::Tensor& noise,
-                      const AwacOptions& options) {
+CriticLoss awac_critic_loss(const AwacNetworks& networks, const Batch& batch,
+                            const torch::Tensor& noise) {
   torch::Tensor target;
   {
     const torch::NoGradGuard no_grad;
@@ -52,17 +54,13 @@ Loss awac_critic_loss(const AwacNetworks& networks, const Batch& batch, const to
     const auto next_q = networks.critics_target.values(batch.next_obs(), next_actions);
     target = td_target(batch.rewards(), batch.discount(), minimum(next_q));
   }
-  Loss result;
-  result.loss = squared_error(networks.critics.values(batch.obs(), batch.actions()), target);
-  result.metrics.set("critic_loss", result.loss);
-  result.metrics.set("target_q_mean", target.mean());
-  return result;
+  return critic_loss(networks.critics, batch, target);
 }
 
 // A = min_i Q_i(s, a) - min_i Q_i(s, b), b ~ pi(s) clipped;  L = -mean w(A) log pi(a | s) with
 // w = min(exp(A / lambda), cap) or rows * softmax(A / lambda) (no gradient)
-Loss awac_actor_loss(const AwacNetworks& networks, const Batch& batch, const torch::Tensor& noise,
-                     const AwacOptions& options) {
+WeightedCloningLoss awac_actor_loss(const AwacNetworks& networks, const Batch& batch,
+                                    const torch::Tensor& noise, const AwacOptions& options) {
   const auto head = networks.actor.head(batch.obs());
   torch::Tensor advantage;
   {
@@ -72,59 +70,22 @@ Loss awac_actor_loss(const AwacNetworks& networks, const Batch& batch, const tor
                     .sub_(minimum(networks.critics.values(batch.obs(), own_actions)));
   }
   const auto weights = awac_weights(advantage, options);
-  Loss result;
-  result.loss = weighted_cloning(weights, gaussian_log_prob(head, batch.actions()));
-  result.metrics.set("actor_loss", result.loss);
-  result.metrics.set("advantage_mean", advantage.mean());
-  result.metrics.set("advantage_weight_mean", weights.mean());
-  return result;
+  return {weighted_cloning(weights, gaussian_log_prob(head, batch.actions())), advantage.mean(),
+          weights.mean()};
 }
-
-Loss awac_loss(const AwacNetworks& networks, const Batch& batch, const torch::Tensor& critic_noise,
-               const torch::Tensor& actor_noise, const AwacOptions& options) {
-  auto result = awac_critic_loss(networks, batch, critic_noise, options);
-  const auto actor = awac_actor_loss(networks, batch, actor_noise, options);
-  result.loss = result.loss + actor.loss;
-  result.metrics.append(actor.metrics);
-  return result;
-}
-
-Awac::Awac(const AwacOptions& options, const AlgorithmContext& context)
-    : options_(options),
-      rng_(context.seed, "policy"),
-      explore_rng_(context.seed, "explore/policy"),
-      networks_(options, context, Rng(context.seed, "init")),
-      actor_optimizer_(networks_.actor.parameters(), {.learning_rate = options.learning_rate},
-                       context.compute),
-      critic_optimizer_(networks_.critics.network(), {.learning_rate = options.learning_rate},
-                        context.compute) {}
 
 Metrics Awac::update(const Batch& batch, double lr_scale) {
   const auto shape = batch.actions().sizes();
-  auto critic = awac_critic_loss(networks_, batch, noise_.normal(rng_, shape), options_);
+  const auto critic = awac_critic_loss(networks_, batch, noise_.normal(rng_, shape));
   minimize(critic.loss, critic_optimizer_, lr_scale);
   const auto actor = awac_actor_loss(networks_, batch, noise_.normal(rng_, shape), options_);
   minimize(actor.loss, actor_optimizer_, lr_scale);
-  networks_.critics_target.network().polyak_from(networks_.critics.network(), options_.tau);
-  critic.metrics.append(actor.metrics);
-  return critic.metrics;
+  networks_.move_target(options_.tau);
+  return metrics_of(critic, actor);
 }
 
 torch::Tensor Awac::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
-  const torch::NoGradGuard no_grad;
-  if (mode == ActMode::greedy) return networks_.actor.mode(obs);
-  return gaussian_actions(networks_.actor.head(obs),
-                          noise_.normal(explore_rng_, {obs.size(0), networks_.actor.action_dim()}));
-}
-
-void Awac::visit_state(StateVisitor& state) {
-  state.part("actor", networks_.actor);
-  state.part("critics", networks_.critics);
-  state.part("critics_target", networks_.critics_target);
-  state.part("actor_optimizer", actor_optimizer_);
-  state.part("critic_optimizer", critic_optimizer_);
-  state.part("policy_rng", rng_);
-  state.part("explore_rng", explore_rng_);
+  return explorer_.act(networks_.actor, obs, mode);
 }
 
 AlgorithmInfo awac_info() {
@@ -133,8 +94,7 @@ AlgorithmInfo awac_info() {
        .title = "AWAC: actor-critic with advantage-weighted cloning",
        .paper = "arXiv:2006.09359",
        .online_data_share = std::nullopt,
-       .metrics = {"critic_loss", "target_q_mean", "actor_loss", "advantage_mean",
-                   "advantage_weight_mean"}});
+       .metrics = metric_names_of<CriticLoss, WeightedCloningLoss>()});
 }
 
 }  // namespace rl_training

@@ -25,21 +25,16 @@ torch::Tensor best_of(const CandidatePolicy& policy, const CriticEnsemble& criti
 
 }  // namespace
 
-Loss behavior_vae_loss(const ConditionalVae& vae, const Batch& batch, const torch::Tensor& noise,
-                       double kl_weight) {
-  const auto terms = vae.loss(batch.obs(), batch.actions(), noise, kl_weight);
-  Loss result;
-  result.loss = terms.loss;
-  result.metrics.set("vae_loss", terms.loss);
-  result.metrics.set("reconstruction_loss", terms.reconstruction);
-  result.metrics.set("kl_loss", terms.kl);
-  return result;
+// L = mse(dec(s, mu + sigma e), a) + w KL(N(mu, sigma) | N(0, 1)), (mu, sigma) = enc(s, a)
+VaeLoss behavior_vae_loss(const ConditionalVae& vae, const Batch& batch, const torch::Tensor& noise,
+                          double kl_weight) {
+  return {vae.loss(batch.obs(), batch.actions(), noise, kl_weight)};
 }
 
 // y = r + gamma (1 - d) max_j [l min_k Q'_k(s', a_j) + (1 - l) max_k Q'_k(s', a_j)];
 // L = sum_k mean (Q_k(s, a) - y)^2
-Loss candidate_critic_loss(const CandidateCritics& critics, const Batch& batch,
-                           const torch::Tensor& next_actions) {
+CandidateCriticLoss candidate_critic_loss(const CandidateCritics& critics, const Batch& batch,
+                                          const torch::Tensor& next_actions) {
   torch::Tensor target, candidates;
   {
     const torch::NoGradGuard no_grad;
@@ -48,12 +43,8 @@ Loss candidate_critic_loss(const CandidateCritics& critics, const Batch& batch,
     candidates = min_max_mix(q, critics.lambda_min).view({rows, count});
     target = td_target(batch.rewards(), batch.discount(), candidates.amax(1));
   }
-  Loss result;
-  result.loss = squared_error(critics.online.values(batch.obs(), batch.actions()), target);
-  result.metrics.set("critic_loss", result.loss);
-  result.metrics.set("target_q_mean", target.mean());
-  result.metrics.set("candidate_q_mean", candidates.mean());
-  return result;
+  const auto critic = critic_loss(critics.online, batch, target);
+  return {critic.loss, critic.target_q_mean, candidates.mean()};
 }
 
 torch::Tensor best_candidates(const CandidatePolicy& policy, const CriticEnsemble& critics,

@@ -1,18 +1,25 @@
 #pragma once
 #include <functional>
 
-#include "rl_training/algorithms/algorithm.h"
+#include "rl_training/algorithms/actor_critic.h"
 #include "rl_training/models/conditional_vae.h"
-#include "rl_training/models/critic_ensemble.h"
 
 namespace rl_training {
 
 // What BCQ and BEAR have in common: a model of the behaviour, and a policy that is the best of
 // several sampled actions.
 
-// vae_loss, reconstruction_loss, kl_loss. `noise` is standard normal, [rows, latent_dim].
-Loss behavior_vae_loss(const ConditionalVae& vae, const Batch& batch, const torch::Tensor& noise,
-                       double kl_weight);
+struct VaeLoss : ConditionalVae::Terms {
+  template <class Visit>
+  void metrics(Visit&& visit) const {
+    visit("vae_loss", loss);
+    visit("reconstruction_loss", reconstruction);
+    visit("kl_loss", kl);
+  }
+};
+// `noise` is standard normal, [rows, latent_dim].
+VaeLoss behavior_vae_loss(const ConditionalVae& vae, const Batch& batch, const torch::Tensor& noise,
+                          double kl_weight);
 
 // The twin critics and what their target is made of.
 struct CandidateCritics {
@@ -21,10 +28,20 @@ struct CandidateCritics {
   double lambda_min;
 };
 
-// critic_loss, target_q_mean, candidate_q_mean. `next_actions` holds n candidates for each row of
-// the batch, side by side: [rows * n, action_dim].
-Loss candidate_critic_loss(const CandidateCritics& critics, const Batch& batch,
-                           const torch::Tensor& next_actions);
+struct CandidateCriticLoss {
+  torch::Tensor loss, target_q_mean, candidate_q_mean;
+
+  template <class Visit>
+  void metrics(Visit&& visit) const {
+    visit("critic_loss", loss);
+    visit("target_q_mean", target_q_mean);
+    visit("candidate_q_mean", candidate_q_mean);
+  }
+};
+// `next_actions` holds n candidates for each row of the batch, side by side: [rows * n,
+// action_dim].
+CandidateCriticLoss candidate_critic_loss(const CandidateCritics& critics, const Batch& batch,
+                                          const torch::Tensor& next_actions);
 
 // How many candidates there are for an observation, and how they come from standard normal noise
 // [rows * count, noise_dim]: `propose(obs, noise)` gives [rows * count, action_dim].

@@ -14,7 +14,8 @@ void BcqOptions::visit_options(OptionVisitor& options) {
   AlgorithmOptions::visit_options(options);
   options.number("perturbation_scale", perturbation_scale, above(0),
                  "largest change of a proposed action, in action units of [-1, 1]");
-  options.integer("num_action_samples", num_action_samples, between(1, 1 << 14),
+  options.renamed("num_action_samples", "n_action_samples");
+  options.integer("n_action_samples", n_action_samples, between(1, 1 << 14),
                   "candidate actions for each next state in the critics' target");
   options.integer("eval_action_samples", eval_action_samples, between(1, 1 << 14),
                   "candidate actions for each observation when acting");
@@ -46,19 +47,26 @@ BcqNetworks::BcqNetworks(const BcqOptions& options, const AlgorithmContext& cont
               context.compute),
       critics_target(critics) {}
 
-// L = mse(dec(s, mu + sigma e), a) + w KL(N(mu, sigma) | N(0, 1)), (mu, sigma) = enc(s, a)
-Loss bcq_vae_loss(const BcqNetworks& networks, const Batch& batch, const BcqNoise& noise,
-                  const BcqOptions& options) {
-  return behavior_vae_loss(networks.vae, batch, noise.encoder, options.vae_kl_weight);
+void BcqNetworks::move_targets(double tau) {
+  critics_target.network().polyak_from(critics.network(), tau);
+  actor_target.network().polyak_from(actor.network(), tau);
+}
+
+void BcqNetworks::visit_state(StateVisitor& state) {
+  state.part("vae", vae);
+  state.part("actor", actor);
+  state.part("actor_target", actor_target);
+  state.part("critics", critics);
+  state.part("critics_target", critics_target);
 }
 
 // a_j = xi'(s', dec(s', clip(e_j, +-c))), then y and L of candidate_critic_loss
-Loss bcq_critic_loss(const BcqNetworks& networks, const Batch& batch, const BcqNoise& noise,
-                     const BcqOptions& options) {
+CandidateCriticLoss bcq_critic_loss(const BcqNetworks& networks, const Batch& batch,
+                                    const BcqNoise& noise, const BcqOptions& options) {
   torch::Tensor next_actions;
   {
     const torch::NoGradGuard no_grad;
-    const auto obs = repeat_rows(batch.next_obs(), options.num_action_samples);
+    const auto obs = repeat_rows(batch.next_obs(), options.n_action_samples);
     const auto latents = networks.vae.prior_latents(noise.next_latents);
     next_actions = networks.actor_target.actions(obs, networks.vae.decode(obs, latents));
   }
@@ -67,61 +75,47 @@ Loss bcq_critic_loss(const BcqNetworks& networks, const Batch& batch, const BcqN
 }
 
 // L = -mean Q_1(s, xi(s, c)), c = dec(s, clip(e, +-c)) without gradient
-Loss bcq_actor_loss(const BcqNetworks& networks, const Batch& batch, const BcqNoise& noise) {
+BcqActorLoss bcq_actor_loss(const BcqNetworks& networks, const Batch& batch,
+                            const BcqNoise& noise) {
   torch::Tensor proposed;
   {
     const torch::NoGradGuard no_grad;
     proposed = networks.vae.decode(batch.obs(), networks.vae.prior_latents(noise.latents));
   }
   const auto actions = networks.actor.actions(batch.obs(), proposed);
-  Loss result;
-  result.loss = -networks.critics.first_value(batch.obs(), actions, Use::frozen).mean();
-  result.metrics.set("actor_loss", result.loss);
-  return result;
+  return {-networks.critics.first_value(batch.obs(), actions, Use::frozen).mean()};
 }
 
-Loss bcq_loss(const BcqNetworks& networks, const Batch& batch, const BcqNoise& noise,
-              const BcqOptions& options) {
-  auto result = bcq_vae_loss(networks, batch, noise, options);
-  const auto critic = bcq_critic_loss(networks, batch, noise, options);
-  const auto actor = bcq_actor_loss(networks, batch, noise);
-  result.loss = result.loss + critic.loss + actor.loss;
-  result.metrics.append(critic.metrics);
-  result.metrics.append(actor.metrics);
-  return result;
+JointLoss<VaeLoss, CandidateCriticLoss, BcqActorLoss> bcq_loss(const BcqNetworks& networks,
+                                                               const Batch& batch,
+                                                               const BcqNoise& noise,
+                                                               const BcqOptions& options) {
+  return joint_loss(behavior_vae_loss(networks.vae, batch, noise.encoder, options.vae_kl_weight),
+                    bcq_critic_loss(networks, batch, noise, options),
+                    bcq_actor_loss(networks, batch, noise));
 }
 
 Bcq::Bcq(const BcqOptions& options, const AlgorithmContext& context)
-    : options_(options),
-      rng_(context.seed, "policy"),
-      explore_rng_(context.seed, "explore/policy"),
-      networks_(options, context, Rng(context.seed, "init")),
+    : ActorCritic(options, context),
       vae_optimizer_(networks_.vae.parameters(), {.learning_rate = options.vae_learning_rate},
-                     context.compute),
-      critic_optimizer_(networks_.critics.network(), {.learning_rate = options.learning_rate},
-                        context.compute),
-      actor_optimizer_(networks_.actor.network(), {.learning_rate = options.learning_rate},
-                       context.compute) {}
+                     context.compute) {}
 
 Metrics Bcq::update(const Batch& batch, double lr_scale) {
-  const int64_t rows = batch.obs().size(0), latent_dim = networks_.vae.latent_dim();
+  const int64_t rows = batch.rows(), latent_dim = networks_.vae.latent_dim();
   BcqNoise noise;
   noise.encoder = encoder_noise_.normal(rng_, {rows, latent_dim});
   noise.next_latents =
-      next_latent_noise_.normal(rng_, {rows * options_.num_action_samples, latent_dim});
+      next_latent_noise_.normal(rng_, {rows * options_.n_action_samples, latent_dim});
   noise.latents = latent_noise_.normal(rng_, {rows, latent_dim});
 
-  auto vae = bcq_vae_loss(networks_, batch, noise, options_);
+  const auto vae = behavior_vae_loss(networks_.vae, batch, noise.encoder, options_.vae_kl_weight);
   minimize(vae.loss, vae_optimizer_, lr_scale);
   const auto critic = bcq_critic_loss(networks_, batch, noise, options_);
   minimize(critic.loss, critic_optimizer_, lr_scale);
   const auto actor = bcq_actor_loss(networks_, batch, noise);
   minimize(actor.loss, actor_optimizer_, lr_scale);
-  networks_.critics_target.network().polyak_from(networks_.critics.network(), options_.tau);
-  networks_.actor_target.network().polyak_from(networks_.actor.network(), options_.tau);
-  vae.metrics.append(critic.metrics);
-  vae.metrics.append(actor.metrics);
-  return vae.metrics;
+  networks_.move_targets(options_.tau);
+  return metrics_of(vae, critic, actor);
 }
 
 torch::Tensor Bcq::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
@@ -134,20 +128,12 @@ torch::Tensor Bcq::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode
     return networks_.actor.actions(repeated, networks_.vae.decode(repeated, latents));
   };
   return best_candidates(policy, networks_.critics, obs,
-                         mode == ActMode::explore ? &explore_rng_ : nullptr);
+                         mode == ActMode::explore ? &explorer_.rng() : nullptr);
 }
 
 void Bcq::visit_state(StateVisitor& state) {
-  state.part("vae", networks_.vae);
-  state.part("actor", networks_.actor);
-  state.part("actor_target", networks_.actor_target);
-  state.part("critics", networks_.critics);
-  state.part("critics_target", networks_.critics_target);
+  ActorCritic::visit_state(state);
   state.part("vae_optimizer", vae_optimizer_);
-  state.part("critic_optimizer", critic_optimizer_);
-  state.part("actor_optimizer", actor_optimizer_);
-  state.part("policy_rng", rng_);
-  state.part("explore_rng", explore_rng_);
 }
 
 AlgorithmInfo bcq_info() {
@@ -155,8 +141,7 @@ AlgorithmInfo bcq_info() {
       {.name = BcqOptions::kName,
        .title = "BCQ: batch-constrained Q-learning over proposed actions",
        .paper = "arXiv:1812.02900",
-       .metrics = {"vae_loss", "reconstruction_loss", "kl_loss", "critic_loss", "target_q_mean",
-                   "candidate_q_mean", "actor_loss"}});
+       .metrics = metric_names_of<VaeLoss, CandidateCriticLoss, BcqActorLoss>()});
 }
 
 }  // namespace rl_training

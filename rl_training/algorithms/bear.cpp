@@ -3,16 +3,9 @@
 #include <cmath>
 
 #include "rl_training/models/losses.h"
-#include "rl_training/models/mmd.h"
 
 namespace rl_training {
 namespace {
-
-constexpr char kGaussian[] = "gaussian", kLaplacian[] = "laplacian";
-
-MmdKernel kernel_of(const BearOptions& options) {
-  return options.mmd_kernel == kLaplacian ? MmdKernel::laplacian : MmdKernel::gaussian;
-}
 
 // A given multiplier stays as it is; a learnt one starts at 1 or at the bound next to it.
 double initial_log_alpha(const BearOptions& options) {
@@ -26,12 +19,14 @@ void BearOptions::visit_options(OptionVisitor& options) {
   AlgorithmOptions::visit_options(options);
   options.number("actor_learning_rate", actor_learning_rate, above(0),
                  "Adam step size of the actor");
-  options.choice("mmd_kernel", mmd_kernel, {kGaussian, kLaplacian},
+  options.choice("mmd_kernel", mmd_kernel,
+                 {{"gaussian", MmdKernel::gaussian}, {"laplacian", MmdKernel::laplacian}},
                  "kernel of the distance between policy and behaviour");
   options.number("mmd_sigma", mmd_sigma, above(0), "width of the kernel, exp(-distance / 2 sigma)");
   options.number("mmd_threshold", mmd_threshold, at_least(0),
                  "distance that the policy may keep from the behaviour");
-  options.integer("num_mmd_action_samples", num_mmd_action_samples, between(1, 1 << 10),
+  options.renamed("num_mmd_action_samples", "n_mmd_samples");
+  options.integer("n_mmd_samples", n_mmd_samples, between(1, 1 << 10),
                   "samples of policy and behaviour for each distance");
   options.number("mmd_alpha", mmd_alpha, above(0),
                  "fixed weight of the distance; null: learnt as a Lagrange multiplier");
@@ -43,7 +38,8 @@ void BearOptions::visit_options(OptionVisitor& options) {
                  "upper bound of the multiplier's logarithm");
   options.integer("warmup_updates", warmup_updates, at_least(0),
                   "first updates in which the actor only follows the behaviour");
-  options.integer("num_target_samples", num_target_samples, between(1, 1 << 14),
+  options.renamed("num_target_samples", "n_action_samples");
+  options.integer("n_action_samples", n_action_samples, between(1, 1 << 14),
                   "policy samples for each next state in the critics' target");
   options.integer("eval_action_samples", eval_action_samples, between(1, 1 << 14),
                   "policy samples for each observation when acting");
@@ -53,7 +49,8 @@ void BearOptions::visit_options(OptionVisitor& options) {
                   "width of the behaviour model's latent; null: twice the action dimension");
   options.number("latent_clip", latent_clip, above(0),
                  "bound of the latents that behaviour samples are made from");
-  options.number("behavior_kl_weight", behavior_kl_weight, at_least(0),
+  options.renamed("behavior_kl_weight", "vae_kl_weight");
+  options.number("vae_kl_weight", vae_kl_weight, at_least(0),
                  "weight of the KL term in the behaviour model's loss");
   options.integers("vae_hidden_sizes", vae_hidden_sizes, between(1, 1 << 14),
                    "widths of the hidden layers of the behaviour model");
@@ -81,15 +78,16 @@ BearNetworks::BearNetworks(const BearOptions& options, const AlgorithmContext& c
               context.compute),
       critics_target(critics) {}
 
-// L = mse(dec(s, mu + sigma e), a) + w KL(N(mu, sigma) | N(0, 1)), (mu, sigma) = enc(s, a)
-Loss bear_vae_loss(const BearNetworks& networks, const Batch& batch, const BearNoise& noise,
-                   const BearOptions& options) {
-  return behavior_vae_loss(networks.vae, batch, noise.encoder, options.behavior_kl_weight);
+void BearNetworks::visit_state(StateVisitor& state) {
+  state.part("vae", vae);
+  state.part("actor", actor);
+  state.part("critics", critics);
+  state.part("critics_target", critics_target);
 }
 
 // a_j ~ pi(s'), then y and L of candidate_critic_loss
-Loss bear_critic_loss(const BearNetworks& networks, const Batch& batch, const BearNoise& noise,
-                      const BearOptions& options) {
+CandidateCriticLoss bear_critic_loss(const BearNetworks& networks, const Batch& batch,
+                                     const BearNoise& noise, const BearOptions& options) {
   torch::Tensor next_actions;
   {
     const torch::NoGradGuard no_grad;
@@ -101,9 +99,10 @@ Loss bear_critic_loss(const BearNetworks& networks, const Batch& batch, const Be
 
 // L = mean(-min_k Q_k(s, a_1) + alpha (MMD(s) - eps)), MMD between u_1 .. u_n ~ pi(s) and the
 // decoder's outputs, both before tanh; a_1 = tanh(u_1). Warming up: without Q
-Loss bear_actor_loss(const BearNetworks& networks, const Batch& batch, const BearNoise& noise,
-                     const torch::Tensor& alpha, bool warming_up, const BearOptions& options) {
-  const int64_t rows = batch.obs().size(0), n = options.num_mmd_action_samples;
+BearActorLoss bear_actor_loss(const BearNetworks& networks, const Batch& batch,
+                              const BearNoise& noise, const torch::Tensor& alpha, bool warming_up,
+                              const BearOptions& options) {
+  const int64_t rows = batch.rows(), n = options.n_mmd_samples;
   torch::Tensor behavior;
   {
     const torch::NoGradGuard no_grad;
@@ -113,19 +112,15 @@ Loss bear_actor_loss(const BearNetworks& networks, const Batch& batch, const Bea
   const auto policy = networks.actor.sample(batch.obs(), noise.actions);
   const auto mmd =
       maximum_mean_discrepancy(behavior.view({rows, n, -1}), policy.unbounded.view({rows, n, -1}),
-                               kernel_of(options), options.mmd_sigma)
+                               options.mmd_kernel, options.mmd_sigma)
           .mean();
-  Loss result;
-  result.loss = alpha * (mmd - options.mmd_threshold);
+  auto loss = alpha * (mmd - options.mmd_threshold);
   if (!warming_up) {
     const auto actions = policy.actions.view({rows, n, -1}).select(1, 0);
     const auto q = networks.critics.values(batch.obs(), actions, Use::frozen);
-    result.loss = result.loss - minimum(q).mean();
+    loss = loss - minimum(q).mean();
   }
-  result.metrics.set("actor_loss", result.loss);
-  result.metrics.set("mmd_loss", mmd);
-  result.metrics.set("mmd_alpha", alpha);
-  return result;
+  return {loss, mmd, alpha};
 }
 
 // d/d log alpha of -alpha (mean MMD - eps)
@@ -134,28 +129,18 @@ torch::Tensor bear_multiplier_gradient(const torch::Tensor& alpha, const torch::
   return alpha * (options.mmd_threshold - mmd_mean);
 }
 
-Loss bear_loss(const BearNetworks& networks, const Batch& batch, const BearNoise& noise,
-               const torch::Tensor& alpha, bool warming_up, const BearOptions& options) {
-  auto result = bear_vae_loss(networks, batch, noise, options);
-  const auto critic = bear_critic_loss(networks, batch, noise, options);
-  const auto actor = bear_actor_loss(networks, batch, noise, alpha, warming_up, options);
-  result.loss = result.loss + critic.loss + actor.loss;
-  result.metrics.append(critic.metrics);
-  result.metrics.append(actor.metrics);
-  return result;
+JointLoss<VaeLoss, CandidateCriticLoss, BearActorLoss> bear_loss(
+    const BearNetworks& networks, const Batch& batch, const BearNoise& noise,
+    const torch::Tensor& alpha, bool warming_up, const BearOptions& options) {
+  return joint_loss(behavior_vae_loss(networks.vae, batch, noise.encoder, options.vae_kl_weight),
+                    bear_critic_loss(networks, batch, noise, options),
+                    bear_actor_loss(networks, batch, noise, alpha, warming_up, options));
 }
 
 Bear::Bear(const BearOptions& options, const AlgorithmContext& context)
-    : options_(options),
-      rng_(context.seed, "policy"),
-      explore_rng_(context.seed, "explore/policy"),
-      networks_(options, context, Rng(context.seed, "init")),
+    : ActorCritic(options, context),
       vae_optimizer_(networks_.vae.parameters(), {.learning_rate = options.vae_learning_rate},
                      context.compute),
-      critic_optimizer_(networks_.critics.network(), {.learning_rate = options.learning_rate},
-                        context.compute),
-      actor_optimizer_(networks_.actor.parameters(), {.learning_rate = options.actor_learning_rate},
-                       context.compute),
       multiplier_({.initial_log = initial_log_alpha(options),
                    .learning_rate = options.lagrange_learning_rate,
                    .log_min = options.log_alpha_min,
@@ -164,11 +149,11 @@ Bear::Bear(const BearOptions& options, const AlgorithmContext& context)
 
 BearNoise Bear::draw_noise(int64_t rows) {
   const int64_t latent_dim = networks_.vae.latent_dim(), action_dim = networks_.actor.action_dim();
-  const int64_t n = options_.num_mmd_action_samples;
+  const int64_t n = options_.n_mmd_samples;
   BearNoise noise;
   noise.encoder = encoder_noise_.normal(rng_, {rows, latent_dim});
   noise.next_actions =
-      next_action_noise_.normal(rng_, {rows * options_.num_target_samples, action_dim});
+      next_action_noise_.normal(rng_, {rows * options_.n_action_samples, action_dim});
   noise.actions = action_noise_.normal(rng_, {rows * n, action_dim});
   noise.latents = latent_noise_.normal(rng_, {rows * n, latent_dim});
   return noise;
@@ -178,8 +163,8 @@ BearNoise Bear::draw_noise(int64_t rows) {
 // actor goes first: its backward pass still needs the critics unchanged.
 Metrics Bear::update(const Batch& batch, double lr_scale) {
   const bool warming_up = updates_++ < options_.warmup_updates;
-  const auto noise = draw_noise(batch.obs().size(0));
-  auto vae = bear_vae_loss(networks_, batch, noise, options_);
+  const auto noise = draw_noise(batch.rows());
+  const auto vae = behavior_vae_loss(networks_.vae, batch, noise.encoder, options_.vae_kl_weight);
   minimize(vae.loss, vae_optimizer_, lr_scale);
 
   const auto alpha = multiplier_.value();
@@ -188,12 +173,10 @@ Metrics Bear::update(const Batch& batch, double lr_scale) {
   minimize(actor.loss, actor_optimizer_, lr_scale);
   minimize(critic.loss, critic_optimizer_, lr_scale);
   if (!options_.mmd_alpha) {
-    multiplier_.descend(bear_multiplier_gradient(alpha, actor.metrics.get("mmd_loss"), options_));
+    multiplier_.descend(bear_multiplier_gradient(alpha, without_graph(actor.mmd), options_));
   }
   networks_.critics_target.network().polyak_from(networks_.critics.network(), options_.tau);
-  vae.metrics.append(critic.metrics);
-  vae.metrics.append(actor.metrics);
-  return vae.metrics;
+  return metrics_of(vae, critic, actor);
 }
 
 torch::Tensor Bear::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
@@ -204,20 +187,13 @@ torch::Tensor Bear::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMod
     return networks_.actor.sample(rows, noise).actions;
   };
   return best_candidates(policy, networks_.critics, obs,
-                         mode == ActMode::explore ? &explore_rng_ : nullptr);
+                         mode == ActMode::explore ? &explorer_.rng() : nullptr);
 }
 
 void Bear::visit_state(StateVisitor& state) {
-  state.part("vae", networks_.vae);
-  state.part("actor", networks_.actor);
-  state.part("critics", networks_.critics);
-  state.part("critics_target", networks_.critics_target);
+  ActorCritic::visit_state(state);
   state.part("vae_optimizer", vae_optimizer_);
-  state.part("critic_optimizer", critic_optimizer_);
-  state.part("actor_optimizer", actor_optimizer_);
   state.part("multiplier", multiplier_);
-  state.part("policy_rng", rng_);
-  state.part("explore_rng", explore_rng_);
   state.scalar("updates", updates_);
 }
 
@@ -226,8 +202,7 @@ AlgorithmInfo bear_info() {
       {.name = BearOptions::kName,
        .title = "BEAR: an actor held within a distance of the behaviour's samples",
        .paper = "arXiv:1906.00949",
-       .metrics = {"vae_loss", "reconstruction_loss", "kl_loss", "critic_loss", "target_q_mean",
-                   "candidate_q_mean", "actor_loss", "mmd_loss", "mmd_alpha"}});
+       .metrics = metric_names_of<VaeLoss, CandidateCriticLoss, BearActorLoss>()});
 }
 
 }  // namespace rl_training

@@ -46,7 +46,8 @@ void CqlOptions::visit_options(OptionVisitor& options) {
                  "Adam step size of the critics; learning_rate where it is null");
   options.number("cql_alpha", cql_alpha, at_least(0),
                  "weight of the conservative term in the critics' loss");
-  options.integer("n_actions", n_actions, between(1, 1 << 10),
+  options.renamed("n_actions", "n_action_samples");
+  options.integer("n_action_samples", n_action_samples, between(1, 1 << 10),
                   "sampled actions of each kind: uniform, policy at s, policy at s'");
   options.number("cql_temperature", cql_temperature, above(0),
                  "temperature of the log-sum-exp over sampled actions");
@@ -57,10 +58,8 @@ void CqlOptions::visit_options(OptionVisitor& options) {
   options.number("lagrange_gap", lagrange_gap, any_number(),
                  "wanted size of the conservative term, kept by a learnt multiplier; null: none");
   options.flag("max_target_backup", max_target_backup,
-               "target from the best of n_actions next actions instead of one");
-  options.number("alpha", alpha, at_least(0), "fixed entropy temperature; null: learnt");
-  options.number("target_entropy", target_entropy, any_number(),
-                 "entropy that a learnt temperature aims at; null: minus the action dimensions");
+               "target from the best of n_action_samples next actions instead of one");
+  visit_temperature_options(options);
   options.flag("orthogonal_init", orthogonal_init, "orthogonal weights in fresh critics");
 }
 
@@ -70,17 +69,11 @@ void CqlOptions::check() const {
                 "not below clip_diff_max (expected < " + std::to_string(*clip_diff_max) + ", got " +
                     std::to_string(*clip_diff_min) + ")");
   }
-  if (alpha && target_entropy) {
-    throw Error(ErrorKind::config, {"", 0, "target_entropy"},
-                "not used with a fixed alpha (give one or the other)");
-  }
+  check_temperature();
 }
 
 CqlNetworks::CqlNetworks(const CqlOptions& options, const AlgorithmContext& context, Rng rng)
-    : actor(context.obs_dim(), context.action_dim(), actor_options(options), rng, context.compute),
-      critics(context.obs_dim(), context.action_dim(), critic_options(options), rng,
-              context.compute),
-      critics_target(critics) {}
+    : GaussianNetworks(actor_options(options), critic_options(options), context, rng) {}
 
 CqlCandidates cql_candidates(const CqlNetworks& networks, const Batch& batch,
                              const CqlNoise& noise) {
@@ -105,23 +98,19 @@ CqlCandidates cql_candidates(const CqlNetworks& networks, const Batch& batch,
 }
 
 // L = mean (alpha log pi(b|s) - min_i Q_i(s, b)), b ~ pi(s)
-Loss cql_actor_loss(const CqlNetworks& networks, const Batch& batch, const torch::Tensor& noise,
-                    const torch::Tensor& alpha) {
+SoftPolicyLoss cql_actor_loss(const CqlNetworks& networks, const Batch& batch,
+                              const torch::Tensor& noise, const torch::Tensor& alpha) {
   const auto sample = networks.actor.sample(batch.obs(), noise);
   const auto q = minimum(networks.critics.values(batch.obs(), sample.actions, Use::frozen));
   const auto log_prob = sample.log_prob.mean();
-  Loss result;
-  result.loss = alpha * log_prob - q.mean();
-  result.metrics.set("actor_loss", result.loss);
-  result.metrics.set("entropy", -log_prob);
-  return result;
+  return {alpha * log_prob - q.mean(), -log_prob};
 }
 
 // y = r + gamma (1 - d) min_i Q'_i(s', b'), b' ~ pi(s');  D_i = T log sum_c exp((Q_i(s, c) - log
 // p(c)) / T) - Q_i(s, a);  L = sum_i mean (Q_i(s, a) - y)^2 + w cql_alpha (mean clip(D_i) - gap)
-Loss cql_critic_loss(const CqlNetworks& networks, const Batch& batch,
-                     const CqlCandidates& candidates, const torch::Tensor& multiplier,
-                     const CqlOptions& options) {
+CqlCriticLoss cql_critic_loss(const CqlNetworks& networks, const Batch& batch,
+                              const CqlCandidates& candidates, const torch::Tensor& multiplier,
+                              const CqlOptions& options) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const int64_t rows = batch.obs().size(0), sampled = candidates.log_density.size(1);
   torch::Tensor target;
@@ -147,51 +136,22 @@ Loss cql_critic_loss(const CqlNetworks& networks, const Batch& batch,
   const auto td_loss = squared_error(data_q, target);
   const auto diff_mean = diff.mean();
   const auto members = static_cast<double>(q.size(0));
-  Loss result;
-  result.loss = td_loss + multiplier * (options.cql_alpha * members) *
-                              (diff_mean - options.lagrange_gap.value_or(0.0));
-  result.metrics.set("critic_loss", result.loss);
-  result.metrics.set("td_loss", td_loss);
-  result.metrics.set("cql_diff", diff_mean);
-  result.metrics.set("target_q_mean", target.mean());
-  result.metrics.set("data_q_mean", data_q.detach().mean());
-  return result;
-}
-
-Loss cql_loss(const CqlNetworks& networks, const Batch& batch, const CqlNoise& noise,
-              const torch::Tensor& actor_noise, const torch::Tensor& alpha,
-              const torch::Tensor& multiplier, const CqlOptions& options) {
-  auto result =
-      cql_critic_loss(networks, batch, cql_candidates(networks, batch, noise), multiplier, options);
-  const auto actor = cql_actor_loss(networks, batch, actor_noise, alpha);
-  result.loss = result.loss + actor.loss;
-  result.metrics.append(actor.metrics);
-  return result;
+  const auto loss = td_loss + multiplier * (options.cql_alpha * members) *
+                                  (diff_mean - options.lagrange_gap.value_or(0.0));
+  return {loss, td_loss, diff_mean, target.mean(), data_q.detach().mean()};
 }
 
 Cql::Cql(const CqlOptions& options, const AlgorithmContext& context)
-    : options_(options),
-      target_entropy_(options.target_entropy.value_or(-static_cast<double>(context.action_dim()))),
-      rng_(context.seed, "policy"),
-      explore_rng_(context.seed, "explore/policy"),
-      networks_(options, context, Rng(context.seed, "init")),
-      actor_optimizer_(
-          networks_.actor.parameters(),
-          {.learning_rate = options.actor_learning_rate.value_or(options.learning_rate)},
-          context.compute),
-      critic_optimizer_(
-          networks_.critics.network(),
-          {.learning_rate = options.critic_learning_rate.value_or(options.learning_rate)},
-          context.compute),
-      alpha_({.learning_rate = options.actor_learning_rate.value_or(options.learning_rate)},
-             context.compute),
+    : ActorCritic(options, context),
+      temperature_(options, options.goal(-static_cast<double>(context.action_dim())),
+                   options.actor_adam().learning_rate, context.compute),
       multiplier_({.initial_log = options.lagrange_gap ? 1.0 : 0.0,
-                   .learning_rate = options.critic_learning_rate.value_or(options.learning_rate),
+                   .learning_rate = options.critic_adam().learning_rate,
                    .log_max = std::log(1e6)},
                   context.compute) {}
 
 CqlNoise Cql::draw_noise(int64_t rows) {
-  const int64_t actions = networks_.actor.action_dim(), n = options_.n_actions;
+  const int64_t actions = networks_.actor.action_dim(), n = options_.n_action_samples;
   CqlNoise noise;
   noise.target =
       target_noise_.normal(rng_, {options_.max_target_backup ? rows * n : rows, actions});
@@ -204,48 +164,31 @@ CqlNoise Cql::draw_noise(int64_t rows) {
 // All parts look at the networks as they were before the update: candidates come first, then the
 // actor's step against the old critics, then the critics'.
 Metrics Cql::update(const Batch& batch, double lr_scale) {
-  const auto candidates = cql_candidates(networks_, batch, draw_noise(batch.obs().size(0)));
-  const auto alpha = options_.alpha ? torch::full({}, *options_.alpha) : alpha_.value();
-  const auto multiplier = multiplier_.value();
-
-  const auto actor =
-      cql_actor_loss(networks_, batch, actor_noise_.normal(rng_, batch.actions().sizes()), alpha);
+  const auto candidates = cql_candidates(networks_, batch, draw_noise(batch.rows()));
+  const auto actor = cql_actor_loss(
+      networks_, batch, actor_noise_.normal(rng_, batch.actions().sizes()), temperature_.value());
   minimize(actor.loss, actor_optimizer_, lr_scale);
-  // d/d log alpha of -log alpha mean (log pi + target entropy)
-  if (!options_.alpha) alpha_.descend(actor.metrics.get("entropy") - target_entropy_);
+  const auto alpha = temperature_.update(actor.entropy).alpha;
 
-  auto critic = cql_critic_loss(networks_, batch, candidates, multiplier, options_);
+  const auto multiplier = multiplier_.value();
+  const auto critic = cql_critic_loss(networks_, batch, candidates, multiplier, options_);
   minimize(critic.loss, critic_optimizer_, lr_scale);
   if (options_.lagrange_gap) {  // ascends: it grows while the term is above the gap
     multiplier_.descend(multiplier * options_.cql_alpha *
-                        (*options_.lagrange_gap - critic.metrics.get("cql_diff")));
+                        (*options_.lagrange_gap - without_graph(critic.diff)));
   }
-  networks_.critics_target.network().polyak_from(networks_.critics.network(), options_.tau);
-
-  critic.metrics.append(actor.metrics);
-  critic.metrics.set("alpha", alpha);
-  critic.metrics.set("lagrange_multiplier", multiplier);
-  return critic.metrics;
+  networks_.move_target(options_.tau);
+  return metrics_of(critic, actor, CqlScalars{alpha, multiplier});
 }
 
 torch::Tensor Cql::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
-  const torch::NoGradGuard no_grad;
-  if (mode == ActMode::greedy) return networks_.actor.mode(obs);
-  const auto& noise =
-      explore_noise_.normal(explore_rng_, {obs.size(0), networks_.actor.action_dim()});
-  return networks_.actor.sample(obs, noise).actions;
+  return explorer_.act(networks_.actor, obs, mode);
 }
 
 void Cql::visit_state(StateVisitor& state) {
-  state.part("actor", networks_.actor);
-  state.part("critics", networks_.critics);
-  state.part("critics_target", networks_.critics_target);
-  state.part("actor_optimizer", actor_optimizer_);
-  state.part("critic_optimizer", critic_optimizer_);
-  state.part("alpha", alpha_);
+  ActorCritic::visit_state(state);
+  state.part("alpha", temperature_);
   state.part("lagrange_multiplier", multiplier_);
-  state.part("policy_rng", rng_);
-  state.part("explore_rng", explore_rng_);
 }
 
 AlgorithmInfo cql_info() {
@@ -254,8 +197,7 @@ AlgorithmInfo cql_info() {
        .title = "CQL: SAC with conservative critics",
        .paper = "arXiv:2006.04779",
        .online_data_share = std::nullopt,
-       .metrics = {"critic_loss", "td_loss", "cql_diff", "target_q_mean", "data_q_mean",
-                   "actor_loss", "entropy", "alpha", "lagrange_multiplier"}});
+       .metrics = metric_names_of<CqlCriticLoss, SoftPolicyLoss, CqlScalars>()});
 }
 
 }  // namespace rl_training

@@ -1,37 +1,38 @@
 #pragma once
-#include "rl_training/algorithms/algorithm.h"
-#include "rl_training/models/critic_ensemble.h"
-#include "rl_training/models/gaussian_actor.h"
-#include "rl_training/models/log_scalar.h"
+#include "rl_training/algorithms/actor_critic.h"
+#include "rl_training/algorithms/temperature.h"
 
 namespace rl_training {
 
 // Defaults are those that the published D4RL locomotion scores of this form were run with.
-struct CqlOptions : AlgorithmOptions {
+struct CqlOptions : AlgorithmOptions, TemperatureOptions {
   static constexpr const char* kName = "cql";
   CqlOptions();
 
   std::optional<double> actor_learning_rate = 3e-5, critic_learning_rate;
   double cql_alpha = 10.0;
-  int64_t n_actions = 10;
+  int64_t n_action_samples = 10;
   double cql_temperature = 1.0;
   std::optional<double> clip_diff_min, clip_diff_max;
   std::optional<double> lagrange_gap;
   bool max_target_backup = false;
-  std::optional<double> alpha, target_entropy;
   bool orthogonal_init = true;
 
   void visit_options(OptionVisitor& options) override;
+  AdamOptions actor_adam() const override {
+    return {.learning_rate = actor_learning_rate.value_or(learning_rate)};
+  }
+  AdamOptions critic_adam() const override {
+    return {.learning_rate = critic_learning_rate.value_or(learning_rate)};
+  }
   void check() const override;
 };
 
-struct CqlNetworks {
+struct CqlNetworks : GaussianNetworks {
   CqlNetworks(const CqlOptions& options, const AlgorithmContext& context, Rng rng);
-  GaussianActor actor;
-  CriticEnsemble critics, critics_target;
 };
 
-// Random numbers of one critic loss; n = n_actions.
+// Random values of one critic loss; n = n_action_samples.
 struct CqlNoise {
   torch::Tensor target;   // standard normal, [rows, action_dim]; [rows * n, ...] with
                           // max_target_backup
@@ -50,24 +51,42 @@ struct CqlCandidates {
 CqlCandidates cql_candidates(const CqlNetworks& networks, const Batch& batch,
                              const CqlNoise& noise);
 
-// actor_loss, entropy. `noise` is standard normal, [rows, action_dim]; `alpha` a scalar.
-Loss cql_actor_loss(const CqlNetworks& networks, const Batch& batch, const torch::Tensor& noise,
-                    const torch::Tensor& alpha);
-// critic_loss, td_loss, cql_diff, target_q_mean, data_q_mean. `multiplier` is the Lagrange
-// multiplier, 1 without one.
-Loss cql_critic_loss(const CqlNetworks& networks, const Batch& batch,
-                     const CqlCandidates& candidates, const torch::Tensor& multiplier,
-                     const CqlOptions& options);
+// `noise` is standard normal, [rows, action_dim]; `alpha` a scalar.
+SoftPolicyLoss cql_actor_loss(const CqlNetworks& networks, const Batch& batch,
+                              const torch::Tensor& noise, const torch::Tensor& alpha);
 
-// Both losses on one batch with the networks as they are: `loss` is their sum, and the metrics
-// are those of both. For looking at a policy from outside.
-Loss cql_loss(const CqlNetworks& networks, const Batch& batch, const CqlNoise& noise,
-              const torch::Tensor& actor_noise, const torch::Tensor& alpha,
-              const torch::Tensor& multiplier, const CqlOptions& options);
+struct CqlCriticLoss {
+  torch::Tensor loss, td_loss, diff, target_q_mean, data_q_mean;
+
+  template <class Visit>
+  void metrics(Visit&& visit) const {
+    visit("critic_loss", loss);
+    visit("td_loss", td_loss);
+    visit("cql_diff", diff);
+    visit("target_q_mean", target_q_mean);
+    visit("data_q_mean", data_q_mean);
+  }
+};
+// `multiplier` is the Lagrange multiplier, 1 without one.
+CqlCriticLoss cql_critic_loss(const CqlNetworks& networks, const Batch& batch,
+                              const CqlCandidates& candidates, const torch::Tensor& multiplier,
+                              const CqlOptions& options);
+
+// The learnt scalars: the temperature that an update ends with, the multiplier that its critic loss
+// used.
+struct CqlScalars {
+  torch::Tensor alpha, multiplier;
+
+  template <class Visit>
+  void metrics(Visit&& visit) const {
+    visit("alpha", alpha);
+    visit("lagrange_multiplier", multiplier);
+  }
+};
 
 // CQL (arXiv:2006.04779): SAC whose critics are pushed down on actions of the policy and up on
 // those of the data; the form CQL(H) with importance sampling.
-class Cql final : public Algorithm {
+class Cql final : public ActorCritic<CqlOptions, CqlNetworks> {
  public:
   Cql(const CqlOptions& options, const AlgorithmContext& context);
 
@@ -78,13 +97,9 @@ class Cql final : public Algorithm {
  private:
   CqlNoise draw_noise(int64_t rows);
 
-  CqlOptions options_;
-  double target_entropy_;
-  Rng rng_, explore_rng_;
-  CqlNetworks networks_;
-  Adam actor_optimizer_, critic_optimizer_;
-  LogScalar alpha_, multiplier_;  // at rest where the options fix them
-  NoiseBuffer actor_noise_, target_noise_, now_noise_, next_noise_, uniform_noise_, explore_noise_;
+  Temperature temperature_;
+  LogScalar multiplier_;  // at rest without lagrange_gap
+  NoiseBuffer actor_noise_, target_noise_, now_noise_, next_noise_, uniform_noise_;
 };
 
 AlgorithmInfo cql_info();

@@ -22,9 +22,11 @@ GaussianActor::Options actor_options(const CrrOptions& options) {
 
 void CrrOptions::visit_options(OptionVisitor& options) {
   AlgorithmOptions::visit_options(options);
-  options.choice("advantage_type", advantage_type, {"mean", "max"},
+  options.choice("advantage_type", advantage_type,
+                 {{"mean", AdvantageType::mean}, {"max", AdvantageType::max}},
                  "Q of the data less the mean or the largest Q of the policy's own actions");
-  options.choice("weight_type", weight_type, {"exp", "binary"},
+  options.choice("weight_type", weight_type,
+                 {{"exp", WeightType::exp}, {"binary", WeightType::binary}},
                  "exp(advantage / beta) up to max_weight, or 1 where the advantage is positive");
   options.number("beta", beta, above(0),
                  "temperature of exp weights and of the critic-weighted policy");
@@ -46,22 +48,28 @@ void CrrOptions::check() const {
 }
 
 CrrNetworks::CrrNetworks(const CrrOptions& options, const AlgorithmContext& context, Rng rng)
-    : actor(context.obs_dim(), context.action_dim(), actor_options(options), rng, context.compute),
-      actor_target(actor),
-      critics(context.obs_dim(), context.action_dim(),
-              {.hidden_sizes = options.hidden_sizes, .layer_norm = layer_norm(options)}, rng,
-              context.compute),
-      critics_target(critics) {}
+    : GaussianNetworks(actor_options(options),
+                       {.hidden_sizes = options.hidden_sizes, .layer_norm = layer_norm(options)},
+                       context, rng),
+      actor_target(actor) {}
+
+void CrrNetworks::visit_state(StateVisitor& state) {
+  GaussianNetworks::visit_state(state);
+  state.part("actor_target", actor_target);
+}
 
 torch::Tensor crr_advantage(const torch::Tensor& q, const torch::Tensor& candidate_q,
                             const CrrOptions& options) {
   const torch::NoGradGuard no_grad;
-  return q - (options.advantage_type == "mean" ? candidate_q.mean(1) : candidate_q.amax(1));
+  const bool mean = options.advantage_type == CrrOptions::AdvantageType::mean;
+  return q - (mean ? candidate_q.mean(1) : candidate_q.amax(1));
 }
 
 torch::Tensor crr_weights(const torch::Tensor& advantage, const CrrOptions& options) {
   const torch::NoGradGuard no_grad;
-  if (options.weight_type == "binary") return advantage.gt(0).to(advantage.scalar_type());
+  if (options.weight_type == CrrOptions::WeightType::binary) {
+    return advantage.gt(0).to(advantage.scalar_type());
+  }
   return exp_weights(advantage / options.beta, options.max_weight);
 }
 
@@ -72,8 +80,8 @@ torch::Tensor crr_choose(const torch::Tensor& candidate_q, const torch::Tensor& 
 }
 
 // y = r + gamma (1 - d) min_i Q'_i(s', a'), a' ~ pi'(s');  L = sum_i mean (Q_i(s, a) - y)^2
-Loss crr_critic_loss(const CrrNetworks& networks, const Batch& batch, const torch::Tensor& noise,
-                     const CrrOptions& options) {
+CriticLoss crr_critic_loss(const CrrNetworks& networks, const Batch& batch,
+                           const torch::Tensor& noise) {
   torch::Tensor target;
   {
     const torch::NoGradGuard no_grad;
@@ -81,17 +89,13 @@ Loss crr_critic_loss(const CrrNetworks& networks, const Batch& batch, const torc
     const auto next_q = networks.critics_target.values(batch.next_obs(), next_actions);
     target = td_target(batch.rewards(), batch.discount(), minimum(next_q));
   }
-  Loss result;
-  result.loss = squared_error(networks.critics.values(batch.obs(), batch.actions()), target);
-  result.metrics.set("critic_loss", result.loss);
-  result.metrics.set("target_q_mean", target.mean());
-  return result;
+  return critic_loss(networks.critics, batch, target);
 }
 
 // A = min_i Q_i(s, a) - mean_j or max_j min_i Q_i(s, a_j), a_1 .. a_n ~ pi(s);
 // L = -mean f(A) log pi(a | s), f = 1[A > 0] or min(exp(A / beta), cap) (no gradient)
-Loss crr_actor_loss(const CrrNetworks& networks, const Batch& batch, const torch::Tensor& noise,
-                    const CrrOptions& options) {
+CrrActorLoss crr_actor_loss(const CrrNetworks& networks, const Batch& batch,
+                            const torch::Tensor& noise, const CrrOptions& options) {
   const auto head = networks.actor.head(batch.obs());
   const int64_t n = options.n_action_samples;
   torch::Tensor advantage;
@@ -103,64 +107,44 @@ Loss crr_actor_loss(const CrrNetworks& networks, const Batch& batch, const torch
                               minimum(candidates).view({-1, n}), options);
   }
   const auto weights = crr_weights(advantage, options);
-  Loss result;
-  result.loss = weighted_cloning(weights, gaussian_log_prob(head, batch.actions()));
-  result.metrics.set("actor_loss", result.loss);
-  result.metrics.set("advantage_mean", advantage.mean());
-  result.metrics.set("advantage_weight_mean", weights.mean());
-  result.metrics.set("positive_fraction", advantage.gt(0).to(torch::kFloat).mean());
-  return result;
+  return {weighted_cloning(weights, gaussian_log_prob(head, batch.actions())), advantage.mean(),
+          weights.mean(), advantage.gt(0).to(torch::kFloat).mean()};
 }
 
-Loss crr_loss(const CrrNetworks& networks, const Batch& batch, const torch::Tensor& critic_noise,
-              const torch::Tensor& actor_noise, const CrrOptions& options) {
-  auto result = crr_critic_loss(networks, batch, critic_noise, options);
-  const auto actor = crr_actor_loss(networks, batch, actor_noise, options);
-  result.loss = result.loss + actor.loss;
-  result.metrics.append(actor.metrics);
-  return result;
+JointLoss<CriticLoss, CrrActorLoss> crr_loss(const CrrNetworks& networks, const Batch& batch,
+                                             const torch::Tensor& critic_noise,
+                                             const torch::Tensor& actor_noise,
+                                             const CrrOptions& options) {
+  return joint_loss(crr_critic_loss(networks, batch, critic_noise),
+                    crr_actor_loss(networks, batch, actor_noise, options));
 }
-
-Crr::Crr(const CrrOptions& options, const AlgorithmContext& context)
-    : options_(options),
-      rng_(context.seed, "policy"),
-      explore_rng_(context.seed, "explore/policy"),
-      networks_(options, context, Rng(context.seed, "init")),
-      actor_optimizer_(networks_.actor.parameters(), {.learning_rate = options.learning_rate},
-                       context.compute),
-      critic_optimizer_(networks_.critics.network(), {.learning_rate = options.learning_rate},
-                        context.compute) {}
 
 Metrics Crr::update(const Batch& batch, double lr_scale) {
   const int64_t rows = batch.actions().size(0), action_dim = batch.actions().size(1);
-  auto critic =
-      crr_critic_loss(networks_, batch, noise_.normal(rng_, {rows, action_dim}), options_);
+  const auto critic = crr_critic_loss(networks_, batch, noise_.normal(rng_, {rows, action_dim}));
   minimize(critic.loss, critic_optimizer_, lr_scale);
   const auto actor = crr_actor_loss(
       networks_, batch,
       candidate_noise_.normal(rng_, {rows * options_.n_action_samples, action_dim}), options_);
   minimize(actor.loss, actor_optimizer_, lr_scale);
-  networks_.critics_target.network().polyak_from(networks_.critics.network(), options_.tau);
+  networks_.move_target(options_.tau);
   networks_.actor_target.polyak_from(networks_.actor, options_.tau);
-  critic.metrics.append(actor.metrics);
-  return critic.metrics;
+  return metrics_of(critic, actor);
 }
 
 torch::Tensor Crr::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
-  const torch::NoGradGuard no_grad;
   if (options_.critic_weighted_policy) return act_critic_weighted(obs, mode);
-  if (mode == ActMode::greedy) return networks_.actor.mode(obs);
-  return gaussian_actions(networks_.actor.head(obs),
-                          noise_.normal(explore_rng_, {obs.size(0), networks_.actor.action_dim()}));
+  return explorer_.act(networks_.actor, obs, mode);
 }
 
 // Greedy: the same draws for every row of every call, so that the policy is a function of the
 // observation alone. Exploring: draws of its own for each row.
 torch::Tensor Crr::act_critic_weighted(const torch::Tensor& obs, ActMode mode) {
+  const torch::NoGradGuard no_grad;
   const int64_t rows = obs.size(0), n = options_.n_action_samples;
   const int64_t action_dim = networks_.actor.action_dim();
   Rng fixed(0, "act");
-  Rng& rng = mode == ActMode::greedy ? fixed : explore_rng_;
+  Rng& rng = mode == ActMode::greedy ? fixed : explorer_.rng();
   const int64_t draws = mode == ActMode::greedy ? 1 : rows;
   const auto noise =
       candidate_noise_.normal(rng, {draws, n * action_dim}).expand({rows, n * action_dim});
@@ -173,24 +157,11 @@ torch::Tensor Crr::act_critic_weighted(const torch::Tensor& obs, ActMode mode) {
   return candidates.index_select(0, torch::arange(0, rows * n, n) + chosen);
 }
 
-void Crr::visit_state(StateVisitor& state) {
-  state.part("actor", networks_.actor);
-  state.part("actor_target", networks_.actor_target);
-  state.part("critics", networks_.critics);
-  state.part("critics_target", networks_.critics_target);
-  state.part("actor_optimizer", actor_optimizer_);
-  state.part("critic_optimizer", critic_optimizer_);
-  state.part("policy_rng", rng_);
-  state.part("explore_rng", explore_rng_);
-}
-
 AlgorithmInfo crr_info() {
-  return algorithm_info<Crr, CrrOptions>(
-      {.name = CrrOptions::kName,
-       .title = "CRR: critic-regularized regression",
-       .paper = "arXiv:2006.15134",
-       .metrics = {"critic_loss", "target_q_mean", "actor_loss", "advantage_mean",
-                   "advantage_weight_mean", "positive_fraction"}});
+  return algorithm_info<Crr, CrrOptions>({.name = CrrOptions::kName,
+                                          .title = "CRR: critic-regularized regression",
+                                          .paper = "arXiv:2006.15134",
+                                          .metrics = metric_names_of<CriticLoss, CrrActorLoss>()});
 }
 
 }  // namespace rl_training

@@ -1,16 +1,15 @@
 #pragma once
-#include "rl_training/algorithms/algorithm.h"
+#include "rl_training/algorithms/actor_critic.h"
 #include "rl_training/algorithms/log_std_bounds.h"
-#include "rl_training/models/adam.h"
-#include "rl_training/models/critic_ensemble.h"
-#include "rl_training/models/gaussian_actor.h"
 
 namespace rl_training {
 
 struct CrrOptions : AlgorithmOptions {
   static constexpr const char* kName = "crr";
-  std::string advantage_type = "mean";
-  std::string weight_type = "exp";
+  enum class AdvantageType { mean, max };
+  enum class WeightType { exp, binary };
+  AdvantageType advantage_type = AdvantageType::mean;
+  WeightType weight_type = WeightType::exp;
   double beta = 1.0;
   int64_t n_action_samples = 4;
   double max_weight = 20.0;
@@ -22,10 +21,11 @@ struct CrrOptions : AlgorithmOptions {
   void check() const override;
 };
 
-struct CrrNetworks {
+struct CrrNetworks : GaussianNetworks {
   CrrNetworks(const CrrOptions& options, const AlgorithmContext& context, Rng rng);
-  GaussianActor actor, actor_target;
-  CriticEnsemble critics, critics_target;
+  GaussianActor actor_target;
+
+  void visit_state(StateVisitor& state);
 };
 
 // Q(s, a) [rows] less the mean or largest of the candidates' Q [rows, n], without gradient.
@@ -38,36 +38,43 @@ torch::Tensor crr_weights(const torch::Tensor& advantage, const CrrOptions& opti
 torch::Tensor crr_choose(const torch::Tensor& candidate_q, const torch::Tensor& uniform,
                          const CrrOptions& options);
 
-// critic_loss, target_q_mean. `noise` is standard normal, [rows, action_dim].
-Loss crr_critic_loss(const CrrNetworks& networks, const Batch& batch, const torch::Tensor& noise,
-                     const CrrOptions& options);
-// actor_loss, advantage_mean, advantage_weight_mean, positive_fraction. `noise` is standard normal,
-// [rows * n_action_samples, action_dim].
-Loss crr_actor_loss(const CrrNetworks& networks, const Batch& batch, const torch::Tensor& noise,
-                    const CrrOptions& options);
+// `noise` is standard normal, [rows, action_dim].
+CriticLoss crr_critic_loss(const CrrNetworks& networks, const Batch& batch,
+                           const torch::Tensor& noise);
 
-// Both losses on one batch with the networks as they are, each with its own noise: `loss` is their
-// sum. `update` steps between the two.
-Loss crr_loss(const CrrNetworks& networks, const Batch& batch, const torch::Tensor& critic_noise,
-              const torch::Tensor& actor_noise, const CrrOptions& options);
+struct CrrActorLoss {
+  torch::Tensor loss, advantage_mean, weight_mean, positive_fraction;
+
+  template <class Visit>
+  void metrics(Visit&& visit) const {
+    visit("actor_loss", loss);
+    visit("advantage_mean", advantage_mean);
+    visit("advantage_weight_mean", weight_mean);
+    visit("positive_fraction", positive_fraction);
+  }
+};
+// `noise` is standard normal, [rows * n_action_samples, action_dim].
+CrrActorLoss crr_actor_loss(const CrrNetworks& networks, const Batch& batch,
+                            const torch::Tensor& noise, const CrrOptions& options);
+
+// Both, each with its own noise.
+JointLoss<CriticLoss, CrrActorLoss> crr_loss(const CrrNetworks& networks, const Batch& batch,
+                                             const torch::Tensor& critic_noise,
+                                             const torch::Tensor& actor_noise,
+                                             const CrrOptions& options);
 
 // CRR (arXiv:2006.15134): critic-regularized regression, cloning of those actions that the critic
 // prefers to the policy's own.
-class Crr final : public Algorithm {
+class Crr final : public ActorCritic<CrrOptions, CrrNetworks> {
  public:
-  Crr(const CrrOptions& options, const AlgorithmContext& context);
+  using ActorCritic::ActorCritic;
 
   Metrics update(const Batch& batch, double lr_scale) override;
   torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
-  void visit_state(StateVisitor& state) override;
 
  private:
   torch::Tensor act_critic_weighted(const torch::Tensor& obs, ActMode mode);
 
-  CrrOptions options_;
-  Rng rng_, explore_rng_;
-  CrrNetworks networks_;
-  Adam actor_optimizer_, critic_optimizer_;
   NoiseBuffer noise_, candidate_noise_, uniform_;
 };
 

@@ -1,12 +1,18 @@
 #include "rl_training/algorithms/ddpg.h"
 
 namespace rl_training {
+namespace {
 
-DdpgOptions::DdpgOptions() {
-  critics = 1;
-  policy_delay = 1;
-  policy_noise = noise_clip = 0;
+Td3Options without_refinements(const DdpgOptions& options) {
+  Td3Options result;
+  static_cast<AlgorithmOptions&>(result) = options;
+  result.exploration_noise = options.exploration_noise;
+  result.policy_delay = 1;
+  result.policy_noise = result.noise_clip = 0;
+  return result;
 }
+
+}  // namespace
 
 void DdpgOptions::visit_options(OptionVisitor& options) {
   AlgorithmOptions::visit_options(options);
@@ -16,16 +22,15 @@ void DdpgOptions::visit_options(OptionVisitor& options) {
 }
 
 // y = r + gamma (1 - d) Q'(s', pi'(s'));  L_Q = mean (Q(s, a) - y)^2;  L_pi = -mean Q(s, pi(s))
-Loss ddpg_loss(const Td3Networks& networks, const Batch& batch, const DdpgOptions& options) {
-  return td3_loss(networks, batch, torch::zeros_like(batch.actions()), options);
-}
+Ddpg::Ddpg(const DdpgOptions& options, const AlgorithmContext& context)
+    : Td3(without_refinements(options), context, /*critic_count=*/int64_t{1}) {}
 
 AlgorithmInfo ddpg_info() {
   return algorithm_info<Ddpg, DdpgOptions>(
       {.name = DdpgOptions::kName,
        .title = "DDPG: deep deterministic policy gradient",
        .paper = "arXiv:1509.02971",
-       .metrics = {"critic_loss", "target_q_mean", "actor_loss", "actor_q_mean"}});
+       .metrics = metric_names_of<CriticLoss, Td3ActorLoss>()});
 }
 
 }  // namespace rl_training

@@ -3,20 +3,23 @@
 
 namespace rl_training {
 
-struct DdpgOptions : Td3Options {
+struct DdpgOptions : AlgorithmOptions {
   static constexpr const char* kName = "ddpg";
+  double exploration_noise = 0.1;
+  CollectOptions environment;
 
-  DdpgOptions();
+  CollectOptions* collect() override { return &environment; }
+  std::vector<PhaseSpec> phases(int64_t total_timesteps) const override {
+    return replay_phases(environment, total_timesteps);
+  }
   void visit_options(OptionVisitor& options) override;
 };
 
 // DDPG (arXiv:1509.02971): TD3 with one critic, without delay and without smoothing.
 class Ddpg final : public Td3 {
  public:
-  Ddpg(const DdpgOptions& options, const AlgorithmContext& context) : Td3(options, context) {}
+  Ddpg(const DdpgOptions& options, const AlgorithmContext& context);
 };
-
-Loss ddpg_loss(const Td3Networks& networks, const Batch& batch, const DdpgOptions& options);
 
 AlgorithmInfo ddpg_info();
 

@@ -28,7 +28,7 @@ struct DiscreteSacNetworks {
 struct DiscreteSacCriticLoss {
   torch::Tensor loss, target_q_mean, cql_diff;
   template <class Visit>
-  void metrics(Visit&& visit) {
+  void metrics(Visit&& visit) const {
     visit("critic_loss", loss);
     visit("target_q_mean", target_q_mean);
     visit("cql_diff", cql_diff);
@@ -37,7 +37,7 @@ struct DiscreteSacCriticLoss {
 struct DiscreteSacActorLoss {
   torch::Tensor loss, entropy;
   template <class Visit>
-  void metrics(Visit&& visit) {
+  void metrics(Visit&& visit) const {
     visit("actor_loss", loss);
     visit("entropy", entropy);
   }
@@ -45,7 +45,7 @@ struct DiscreteSacActorLoss {
 struct DiscreteSacTemperatureLoss {
   torch::Tensor loss;  // also its derivative by log alpha
   template <class Visit>
-  void metrics(Visit&& visit) {
+  void metrics(Visit&& visit) const {
     visit("temperature_loss", loss);
   }
 };

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "rl_training/algorithms/td3.h"
 #include "rl_training/models/losses.h"
 
 namespace rl_training {
@@ -21,6 +20,7 @@ GaussianActor::Options actor_options(const IqlOptions& options) {
   result.squash = false;
   result.tanh_mean = true;
   result.state_dependent_std = false;
+  result.learn_free_std = !options.deterministic();
   result.log_std_min = options.log_std.min;
   result.log_std_max = options.log_std.max;
   result.hidden_init = result.output_init = orthogonal();
@@ -45,7 +45,8 @@ void IqlOptions::visit_options(OptionVisitor& options) {
   options.number("beta", beta, at_least(0),
                  "inverse temperature of the advantage weights; 0 clones all actions alike");
   options.number("max_weight", max_weight, above(0), "largest weight of a row");
-  options.choice("policy", policy, {"gaussian", "deterministic"},
+  options.choice("policy", policy,
+                 {{"gaussian", Policy::gaussian}, {"deterministic", Policy::deterministic}},
                  "weighted likelihood of a Gaussian, or weighted squared distance");
   options.number("exploration_noise", exploration_noise, at_least(0),
                  "standard deviation of the noise on collected actions of a deterministic policy");
@@ -62,10 +63,11 @@ IqlNetworks::IqlNetworks(const IqlOptions& options, const AlgorithmContext& cont
               rng, context.compute),
       critics_target(critics) {}
 
-std::vector<torch::Tensor> IqlNetworks::actor_leaves(const IqlOptions& options) const {
-  auto leaves = actor.parameters();
-  if (options.deterministic()) leaves.resize(1);
-  return leaves;
+void IqlNetworks::visit_state(StateVisitor& state) {
+  state.part("actor", actor);
+  state.part("value", value);
+  state.part("critics", critics);
+  state.part("critics_target", critics_target);
 }
 
 torch::Tensor iql_target_q(const IqlNetworks& networks, const Batch& batch) {
@@ -74,20 +76,16 @@ torch::Tensor iql_target_q(const IqlNetworks& networks, const Batch& batch) {
 }
 
 // u = min_i Q'_i(s, a) - V(s);  L = mean |expectile - 1[u < 0]| u^2
-Loss iql_value_loss(const IqlNetworks& networks, const Batch& batch, const torch::Tensor& target_q,
-                    const IqlOptions& options) {
+IqlValueLoss iql_value_loss(const IqlNetworks& networks, const Batch& batch,
+                            const torch::Tensor& target_q, const IqlOptions& options) {
   const auto value = networks.values(batch.obs());
-  Loss result;
-  result.loss = expectile_loss(target_q - value, options.expectile);
-  result.metrics.set("value_loss", result.loss);
-  result.metrics.set("value_mean", value.detach().mean());
-  return result;
+  return {expectile_loss(target_q - value, options.expectile), value.detach().mean()};
 }
 
 // w = min(exp(beta (min_i Q'_i(s, a) - V(s))), cap) (no gradient);  L = -mean w log pi(a | s),
 // or mean w |pi(s) - a|^2 for a deterministic policy
-Loss iql_actor_loss(const IqlNetworks& networks, const Batch& batch, const torch::Tensor& target_q,
-                    const IqlOptions& options) {
+WeightedCloningLoss iql_actor_loss(const IqlNetworks& networks, const Batch& batch,
+                                   const torch::Tensor& target_q, const IqlOptions& options) {
   torch::Tensor advantage, weights;
   {
     const torch::NoGradGuard no_grad;
@@ -95,85 +93,55 @@ Loss iql_actor_loss(const IqlNetworks& networks, const Batch& batch, const torch
     weights = exp_weights(advantage * options.beta, options.max_weight);
   }
   const auto head = networks.actor.head(batch.obs());
-  Loss result;
-  result.loss = options.deterministic()
-                    ? weighted_cloning(weights, -(head.mean() - batch.actions()).square().sum(1))
-                    : weighted_cloning(weights, gaussian_log_prob(head, batch.actions()));
-  result.metrics.set("actor_loss", result.loss);
-  result.metrics.set("advantage_mean", advantage.mean());
-  result.metrics.set("advantage_weight_mean", weights.mean());
-  return result;
+  const auto fit = options.deterministic() ? -(head.mean() - batch.actions()).square().sum(1)
+                                           : gaussian_log_prob(head, batch.actions());
+  return {weighted_cloning(weights, fit), advantage.mean(), weights.mean()};
 }
 
 // y = r + gamma (1 - d) V(s');  L = sum_i mean (Q_i(s, a) - y)^2
-Loss iql_critic_loss(const IqlNetworks& networks, const Batch& batch, const IqlOptions& options) {
+CriticLoss iql_critic_loss(const IqlNetworks& networks, const Batch& batch) {
   torch::Tensor target;
   {
     const torch::NoGradGuard no_grad;
     target = td_target(batch.rewards(), batch.discount(), networks.values(batch.next_obs()));
   }
-  Loss result;
-  result.loss = squared_error(networks.critics.values(batch.obs(), batch.actions()), target);
-  result.metrics.set("critic_loss", result.loss);
-  result.metrics.set("target_q_mean", target.mean());
-  return result;
-}
-
-Loss iql_loss(const IqlNetworks& networks, const Batch& batch, const IqlOptions& options) {
-  const auto target_q = iql_target_q(networks, batch);
-  auto result = iql_value_loss(networks, batch, target_q, options);
-  for (const auto& part : {iql_actor_loss(networks, batch, target_q, options),
-                           iql_critic_loss(networks, batch, options)}) {
-    result.loss = result.loss + part.loss;
-    result.metrics.append(part.metrics);
-  }
-  return result;
+  return critic_loss(networks.critics, batch, target);
 }
 
 Iql::Iql(const IqlOptions& options, const AlgorithmContext& context)
     : options_(options),
-      explore_rng_(context.seed, "explore/policy"),
+      explorer_(context.seed),
       networks_(options, context, Rng(context.seed, "init")),
-      actor_optimizer_(networks_.actor_leaves(options), {.learning_rate = options.learning_rate},
-                       context.compute),
-      value_optimizer_(networks_.value, {.learning_rate = options.learning_rate}, context.compute),
-      critic_optimizer_(networks_.critics.network(), {.learning_rate = options.learning_rate},
-                        context.compute) {}
+      actor_optimizer_(networks_.actor.parameters(), options.actor_adam(), context.compute),
+      value_optimizer_(networks_.value, options.critic_adam(), context.compute),
+      critic_optimizer_(networks_.critics.network(), options.critic_adam(), context.compute) {}
 
 Metrics Iql::update(const Batch& batch, double lr_scale) {
   const auto target_q = iql_target_q(networks_, batch);
-  auto value = iql_value_loss(networks_, batch, target_q, options_);
+  const auto value = iql_value_loss(networks_, batch, target_q, options_);
   minimize(value.loss, value_optimizer_, 1.0);
   const auto actor = iql_actor_loss(networks_, batch, target_q, options_);
   minimize(actor.loss, actor_optimizer_, lr_scale);
-  const auto critic = iql_critic_loss(networks_, batch, options_);
+  const auto critic = iql_critic_loss(networks_, batch);
   minimize(critic.loss, critic_optimizer_, 1.0);
   networks_.critics_target.network().polyak_from(networks_.critics.network(), options_.tau);
-  value.metrics.append(actor.metrics);
-  value.metrics.append(critic.metrics);
-  return value.metrics;
+  return metrics_of(value, actor, critic);
 }
 
 torch::Tensor Iql::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
-  const torch::NoGradGuard no_grad;
-  if (mode == ActMode::greedy) return networks_.actor.mode(obs);
-  if (options_.deterministic()) {
-    return explore_around(networks_.actor.mode(obs), options_.exploration_noise, explore_rng_,
-                          noise_);
+  if (options_.deterministic() && mode == ActMode::explore) {
+    return explorer_.around(explorer_.act(networks_.actor, obs, ActMode::greedy),
+                            options_.exploration_noise);
   }
-  return gaussian_actions(networks_.actor.head(obs),
-                          noise_.normal(explore_rng_, {obs.size(0), networks_.actor.action_dim()}));
+  return explorer_.act(networks_.actor, obs, mode);
 }
 
 void Iql::visit_state(StateVisitor& state) {
-  state.part("actor", networks_.actor);
-  state.part("value", networks_.value);
-  state.part("critics", networks_.critics);
-  state.part("critics_target", networks_.critics_target);
+  networks_.visit_state(state);
   state.part("actor_optimizer", actor_optimizer_);
   state.part("value_optimizer", value_optimizer_);
   state.part("critic_optimizer", critic_optimizer_);
-  state.part("explore_rng", explore_rng_);
+  explorer_.visit_state(state);
 }
 
 AlgorithmInfo iql_info() {
@@ -182,8 +150,7 @@ AlgorithmInfo iql_info() {
        .title = "IQL: implicit Q-learning, values without out-of-data actions",
        .paper = "arXiv:2110.06169",
        .online_data_share = std::nullopt,
-       .metrics = {"value_loss", "value_mean", "actor_loss", "advantage_mean",
-                   "advantage_weight_mean", "critic_loss", "target_q_mean"}});
+       .metrics = metric_names_of<IqlValueLoss, WeightedCloningLoss, CriticLoss>()});
 }
 
 }  // namespace rl_training

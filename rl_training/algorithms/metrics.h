@@ -1,9 +1,8 @@
 #pragma once
 #include <torch/types.h>
 
-#include <optional>
 #include <string>
-#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -12,10 +11,12 @@
 
 namespace rl_training {
 
-// Metrics of an update come from the fields of its losses. A loss is a struct with a list
-//   template <class Visit> void metrics(Visit&& visit) { visit("critic_loss", loss); ... }
-// that names those of its fields that are reported: the one place where a metric lives.
-//
+// Metrics of an update come from the fields of its losses. A loss is a struct with named tensors
+// and a list
+//   template <class Visit>
+//   void metrics(Visit&& visit) const { visit("critic_loss", loss); ... }
+// that names those of them that are reported: the one place where a metric lives.
+
 // Named scalars of one update, as tensors: reading them is left to the moment they are logged. An
 // undefined tensor stands for "not known yet".
 class Metrics {
@@ -24,14 +25,12 @@ class Metrics {
     if (values_.empty()) values_.reserve(12);
     values_.emplace_back(name, value.requires_grad() ? without_graph(value) : value);
   }
+  // Everything that the loss reports.
   template <class Loss>
-  void add(Loss loss) {
+  void add(const Loss& loss) {
     loss.metrics([this](const char* name, const torch::Tensor& value) { set(name, value); });
   }
   const std::vector<std::pair<const char*, torch::Tensor>>& values() const { return values_; }
-  void append(const Metrics& other);
-  // The value of that name; an undefined tensor when there is none.
-  torch::Tensor get(std::string_view name) const;
 
  private:
   std::vector<std::pair<const char*, torch::Tensor>> values_;
@@ -48,52 +47,56 @@ Metrics metrics_of(const Losses&... losses) {
 template <class... Losses>
 std::vector<std::string> metric_names_of() {
   std::vector<std::string> names;
-  const auto append = [&](auto loss) {
+  const auto append = [&](const auto& loss) {
     loss.metrics([&](const char* name, const torch::Tensor&) { names.emplace_back(name); });
   };
   (append(Losses{}), ...);
   return names;
 }
 
-// A loss to minimise and what to report of it.
-struct Loss {
-  torch::Tensor loss;
-  Metrics metrics;
+// Several losses on one batch with the networks as they are, for a look at an algorithm from
+// outside: updates step between them.
+template <class... Parts>
+struct JointLoss {
+  std::tuple<Parts...> parts;
+  torch::Tensor loss;  // the sum of those that are minimised
+
+  template <class Part>
+  const Part& part() const {
+    return std::get<Part>(parts);
+  }
+  template <class Visit>
+  void metrics(Visit&& visit) const {
+    std::apply([&](const auto&... each) { (each.metrics(visit), ...); }, parts);
+  }
 };
 
-class DelayedMetrics {
- public:
-  explicit DelayedMetrics(const std::vector<const char*>& names);
-  void hold(const Metrics& metrics);
-  void report(Metrics& metrics) const;
-  void visit_state(StateVisitor& state);
+// The sum of all parts.
+template <class First, class... Others>
+JointLoss<First, Others...> joint_loss(const First& first, const Others&... others) {
+  return {{first, others...}, (first.loss + ... + others.loss)};
+}
 
- private:
-  std::vector<std::pair<const char*, torch::Tensor>> values_;
-};
+void visit_metric(StateVisitor& state, const std::string& name, torch::Tensor& value);
 
-void visit_metric(StateVisitor& state, const char* name, torch::Tensor& value);
-
-// The latest loss of a part that is not updated every time (a delayed actor): between two such
-// updates its metrics are reported again, before the first one as not known.
-template <class Loss>
+// The latest losses of a part that is not updated every time (a delayed actor): between two such
+// updates its metrics are reported again, before the first one as not known. Of the losses only the
+// reported values are kept, without the graph that they came from.
+template <class... Losses>
 class Held {
  public:
-  // Keeps the reported values, not the graph that they came from.
-  void hold(const Loss& loss) {
-    loss_ = loss;
-    loss_.metrics([](const char*, torch::Tensor& value) {
-      if (value.requires_grad()) value = without_graph(value);
-    });
+  void hold(const Losses&... losses) { values_ = metrics_of(losses...).values(); }
+
+  template <class Visit>
+  void metrics(Visit&& visit) const {
+    for (const auto& [name, value] : values_) visit(name, value);
   }
-  void report(Metrics& metrics) const { metrics.add(loss_); }
   void visit_state(StateVisitor& state) {
-    loss_.metrics(
-        [&](const char* name, torch::Tensor& value) { visit_metric(state, name, value); });
+    for (auto& [name, value] : values_) visit_metric(state, name, value);
   }
 
  private:
-  Loss loss_;
+  std::vector<std::pair<const char*, torch::Tensor>> values_ = metrics_of(Losses{}...).values();
 };
 
 }  // namespace rl_training

@@ -39,6 +39,13 @@ void CollectOptions::check(int64_t batch_size, int64_t num_envs) const {
   at_least_as_large("one step of all environments", "num_envs", num_envs);
 }
 
+std::vector<PhaseSpec> replay_phases(const CollectOptions& collect, int64_t total_timesteps) {
+  return {{.name = "online",
+           .source = PhaseSpec::Source::replay,
+           .length = total_timesteps,
+           .collect = collect}};
+}
+
 bool read_data(const std::vector<PhaseSpec>& phases) {
   return std::any_of(phases.begin(), phases.end(),
                      [](const PhaseSpec& phase) { return phase.reads_data(); });

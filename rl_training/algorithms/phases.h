@@ -57,6 +57,9 @@ struct PhaseSpec {
   bool collects() const { return source != Source::data; }
 };
 
+// The phases of a run that learns from what it collects alone.
+std::vector<PhaseSpec> replay_phases(const CollectOptions& collect, int64_t total_timesteps);
+
 bool read_data(const std::vector<PhaseSpec>& phases);
 // The first phase that collects; null: none does.
 const PhaseSpec* collecting_phase(const std::vector<PhaseSpec>& phases);

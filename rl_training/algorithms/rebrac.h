@@ -1,77 +1,96 @@
 #pragma once
 #include "rl_training/algorithms/td3.h"
-#include "rl_training/models/adam.h"
-#include "rl_training/models/critic_ensemble.h"
-#include "rl_training/models/deterministic_actor.h"
 
 namespace rl_training {
 
 // Defaults are those of the authors for D4RL's gym-mujoco sets; the two weights differ from
 // dataset to dataset, see docs/algorithms/rebrac.md.
-struct RebracOptions : AlgorithmOptions {
+struct RebracOptions : DelayedActorOptions {
   static constexpr const char* kName = "rebrac";
+  // What becomes of rows without a next action.
+  enum class NextActionFallback { none, zero_penalty, current_action };
   RebracOptions();
 
   std::optional<double> actor_learning_rate, critic_learning_rate;
   double actor_bc_weight = 0.01;
-  double exploration_noise = 0.03;
   double online_bc_floor = 0.0;
   double critic_bc_weight = 0.01;
   double actor_q_weight = 1.0;
   bool normalize_q = true;
-  double policy_noise = 0.2;
-  double noise_clip = 0.5;
-  int64_t policy_delay = 2;
-  std::string next_action_fallback = "none";
+  NextActionFallback next_action_fallback = NextActionFallback::none;
 
   void visit_options(OptionVisitor& options) override;
   BatchRequest request() const override;
+  AdamOptions actor_adam() const override {
+    return {.learning_rate = actor_learning_rate.value_or(learning_rate)};
+  }
+  AdamOptions critic_adam() const override {
+    return {.learning_rate = critic_learning_rate.value_or(learning_rate)};
+  }
   bool needs_next_actions() const override;
 };
 
-struct RebracNetworks {
+struct RebracNetworks : DeterministicNetworks {
   RebracNetworks(const RebracOptions& options, const AlgorithmContext& context, Rng rng);
-  DeterministicActor actor, actor_target;
-  CriticEnsemble critics, critics_target;
 };
 
-// critic_loss, target_q_mean, critic_bc_penalty, next_action_coverage. `noise` is standard normal,
-// [rows, action_dim]; the batch holds next actions.
-Loss rebrac_critic_loss(const RebracNetworks& networks, const Batch& batch,
-                        const torch::Tensor& noise, const RebracOptions& options);
-// actor_loss, actor_bc_loss, bc_lambda, actor_q_mean.
-Loss rebrac_actor_loss(const RebracNetworks& networks, const Batch& batch,
-                       const RebracOptions& options);
+struct RebracCriticLoss {
+  torch::Tensor loss, target_q_mean, bc_penalty, next_action_coverage;
 
-// Both losses on one batch with the networks as they are: `loss` is their sum, and the metrics
-// are those of both. For looking at a policy from outside; `update` steps between the two.
-Loss rebrac_loss(const RebracNetworks& networks, const Batch& batch, const torch::Tensor& noise,
-                 const RebracOptions& options);
+  template <class Visit>
+  void metrics(Visit&& visit) const {
+    visit("critic_loss", loss);
+    visit("target_q_mean", target_q_mean);
+    visit("critic_bc_penalty", bc_penalty);
+    visit("next_action_coverage", next_action_coverage);
+  }
+};
+// `noise` is standard normal, [rows, action_dim]; the batch holds next actions. `bc_weight` takes
+// the place of the option critic_bc_weight.
+RebracCriticLoss rebrac_critic_loss(const RebracNetworks& networks, const Batch& batch,
+                                    const torch::Tensor& noise, double bc_weight,
+                                    const RebracOptions& options);
+
+struct RebracActorLoss {
+  torch::Tensor loss, bc_loss, lambda, q_mean;
+
+  template <class Visit>
+  void metrics(Visit&& visit) const {
+    visit("actor_loss", loss);
+    visit("actor_bc_loss", bc_loss);
+    visit("bc_lambda", lambda);
+    visit("actor_q_mean", q_mean);
+  }
+};
+// `bc_weight` takes the place of the option actor_bc_weight.
+RebracActorLoss rebrac_actor_loss(const RebracNetworks& networks, const Batch& batch,
+                                  double bc_weight, const RebracOptions& options);
+
+// Critic and actor loss with the weights of the options.
+JointLoss<RebracCriticLoss, RebracActorLoss> rebrac_loss(const RebracNetworks& networks,
+                                                         const Batch& batch,
+                                                         const torch::Tensor& noise,
+                                                         const RebracOptions& options);
 
 // ReBRAC (arXiv:2305.09836): TD3+BC with a cloning penalty in the critics' target too, and
 // LayerNorm in deeper critics.
-class Rebrac final : public Algorithm {
+class Rebrac final : public DelayedActorCritic<RebracOptions, RebracNetworks, RebracActorLoss> {
  public:
-  Rebrac(const RebracOptions& options, const AlgorithmContext& context);
+  using DelayedActorCritic::DelayedActorCritic;
 
   Metrics update(const Batch& batch, double lr_scale) override;
-  torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
+  // The authors' fine-tuning drops the critics' penalty, as collected rows need no anchor, and lets
+  // the actor's go linearly.
   void begin_phase(const PhaseSpec& phase, int64_t planned_updates) override;
   void visit_state(StateVisitor& state) override;
 
  private:
-  double online_decay() const;
+  double actor_bc_weight() const;
+  double critic_bc_weight() const { return online_ ? 0.0 : options_.critic_bc_weight; }
 
-  RebracOptions options_;
-  Rng rng_, explore_rng_;
-  RebracNetworks networks_;
-  Adam actor_optimizer_, critic_optimizer_;
-  NoiseBuffer noise_, explore_noise_;
-  // Online, if it is: the update it began with and how many were planned.
+  // Of the phase that collects: the update it began with and how many were planned.
   bool online_ = false;
   int64_t online_start_ = 0, online_length_ = 0;
-  DelayedMetrics actor_metrics_;
-  int64_t updates_ = 0;
 };
 
 AlgorithmInfo rebrac_info();

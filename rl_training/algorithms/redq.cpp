@@ -23,6 +23,8 @@ void RedqOptions::check() const {
   check_critic_counts(num_critics, num_min_critics);
 }
 
+// y = r + gamma (1 - d) (min_{i in M} Q'_i(s', a') - alpha log pi(a'|s'));  L_Q = sum_i mean (Q_i -
+// y)^2; L_pi = mean (alpha log pi(a|s) - mean_i Q_i(s, a))
 SoftDesign RedqOptions::design(int64_t action_dim) const {
   SoftDesign design;
   design.critics = num_critics;
@@ -30,18 +32,9 @@ SoftDesign RedqOptions::design(int64_t action_dim) const {
   design.actor_reduce = Reduce::mean;
   design.critic_loss_scale = 1.0;
   design.actor_interval = environment.gradient_updates_per_step;
-  design.target_entropy = target_entropy.value_or(-static_cast<double>(action_dim));
+  design.temperature = goal(-static_cast<double>(action_dim));
   design.init = {.weight = LayerInit::Weight::xavier_uniform, .bias = LayerInit::Bias::constant};
   return design;
-}
-
-// y = r + gamma (1 - d) (min_{i in M} Q'_i(s', a') - alpha log pi(a'|s'));  L_Q = sum_i mean (Q_i -
-// y)^2; L_pi = mean (alpha log pi(a|s) - mean_i Q_i(s, a))
-Loss redq_loss(const SoftNetworks& networks, const Batch& batch, const torch::Tensor& noise,
-               const std::vector<int64_t>& members, const torch::Tensor& alpha,
-               const RedqOptions& options) {
-  return soft_loss(networks, batch, noise, members, alpha, options,
-                   options.design(batch.actions().size(1)));
 }
 
 AlgorithmInfo redq_info() {

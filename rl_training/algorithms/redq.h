@@ -21,11 +21,6 @@ class Redq final : public SoftActorCritic {
       : SoftActorCritic(options, options.design(context.action_dim()), context) {}
 };
 
-// Critic and actor loss with the networks as they are; `members` are the target critics drawn.
-Loss redq_loss(const SoftNetworks& networks, const Batch& batch, const torch::Tensor& noise,
-               const std::vector<int64_t>& members, const torch::Tensor& alpha,
-               const RedqOptions& options);
-
 // Error{config} naming num_min_critics where more are drawn than there are.
 void check_critic_counts(int64_t num_critics, int64_t num_min_critics);
 

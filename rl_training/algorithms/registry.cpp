@@ -5,8 +5,10 @@
 #include "rl_training/algorithms/bcq.h"
 #include "rl_training/algorithms/bear.h"
 #include "rl_training/algorithms/cql.h"
+#include "rl_training/algorithms/crossq.h"
 #include "rl_training/algorithms/crr.h"
 #include "rl_training/algorithms/ddpg.h"
+#include "rl_training/algorithms/decision_transformer.h"
 #include "rl_training/algorithms/discrete_sac.h"
 #include "rl_training/algorithms/iql.h"
 #include "rl_training/algorithms/rebrac.h"
@@ -26,11 +28,12 @@ std::vector<AlgorithmInfo>& algorithm_table() {
   static std::vector<AlgorithmInfo> table = {
       // from data
       td3_bc_info(), rebrac_info(), crr_info(), bcq_info(), bear_info(), bc_info(), awac_info(),
-      iql_info(), cql_info(),
+      iql_info(), cql_info(), decision_transformer_info(),
       // from data and the environment
       rlpd_info(),
       // from the environment
-      sac_info(), td3_info(), ddpg_info(), redq_info(), tqc_info(), discrete_sac_info()};
+      sac_info(), td3_info(), ddpg_info(), redq_info(), tqc_info(), crossq_info(),
+      discrete_sac_info()};
   return table;
 }
 

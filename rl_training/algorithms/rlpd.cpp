@@ -17,7 +17,7 @@ void RlpdOptions::visit_options(OptionVisitor& options) {
                   "critics drawn for each target, whose smallest value counts");
   options.flag("critic_layer_norm", critic_layer_norm, "LayerNorm in the critics");
   options.flag("backup_entropy", backup_entropy, "entropy of the next action in the target");
-  options.choice("actor_q", actor_q, {"mean", "min"},
+  options.choice("actor_q", actor_q, {{"mean", Reduce::mean}, {"min", Reduce::minimum}},
                  "what of the critics the actor climbs: their mean or the smallest");
 }
 
@@ -44,12 +44,12 @@ SoftDesign RlpdOptions::design(int64_t action_dim) const {
   SoftDesign design;
   design.critics = num_critics;
   design.target_critics = num_min_critics;
-  design.actor_reduce = actor_q == "mean" ? Reduce::mean : Reduce::minimum;
+  design.actor_reduce = actor_q;
   design.backup_entropy = backup_entropy;
   design.critic_loss_scale = 1.0 / static_cast<double>(num_critics);
   design.actor_interval = environment.gradient_updates_per_step;
-  design.target_entropy = target_entropy.value_or(-0.5 * static_cast<double>(action_dim));
-  design.scaled_temperature_loss = true;
+  design.temperature = goal(-0.5 * static_cast<double>(action_dim));
+  design.temperature.scaled_loss = true;
   design.layer_norm = critic_layer_norm ? LayerNorm::before_activation : LayerNorm::none;
   design.init = {.weight = LayerInit::Weight::xavier_uniform, .bias = LayerInit::Bias::constant};
   return design;
@@ -57,11 +57,16 @@ SoftDesign RlpdOptions::design(int64_t action_dim) const {
 
 // y = r + gamma (1 - d) (min_{i in Z} Q'_i(s', a') - alpha log pi(a'|s'));  L_Q = mean_{i, b} (Q_i
 // - y)^2; L_pi = mean (alpha log pi(a|s) - mean_i Q_i(s, a))
-Loss rlpd_loss(const SoftNetworks& networks, const Batch& batch, const torch::Tensor& noise,
-               const std::vector<int64_t>& members, const torch::Tensor& alpha,
-               const RlpdOptions& options) {
-  return soft_loss(networks, batch, noise, members, alpha, options,
-                   options.design(batch.actions().size(1)));
+JointLoss<CriticLoss, SoftPolicyLoss, TemperatureLoss> rlpd_loss(
+    const SoftNetworks& networks, const Batch& batch, const torch::Tensor& noise,
+    const std::vector<int64_t>& members, const torch::Tensor& alpha, const RlpdOptions& options) {
+  const auto design = options.design(batch.actions().size(1));
+  const int64_t rows = batch.rows();
+  const auto critic =
+      soft_critic_loss(networks, batch, noise.narrow(0, 0, rows), members, alpha, design);
+  const auto actor = soft_policy_loss(networks, batch, noise.narrow(0, rows, rows), alpha, design);
+  const auto temperature = soft_temperature_loss(alpha, actor.entropy, design.temperature);
+  return {{critic, actor, temperature}, critic.loss + actor.loss};
 }
 
 AlgorithmInfo rlpd_info() {

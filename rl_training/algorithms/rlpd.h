@@ -9,7 +9,7 @@ struct RlpdOptions : SoftOptions {
   int64_t num_min_critics = 2;
   bool critic_layer_norm = true;
   bool backup_entropy = true;
-  std::string actor_q = "mean";
+  Reduce actor_q = Reduce::mean;
   double offline_batch_ratio = 0.5;
   int64_t offline_pretrain_updates = 0;
 
@@ -28,10 +28,12 @@ class Rlpd final : public SoftActorCritic {
       : SoftActorCritic(options, options.design(context.action_dim()), context) {}
 };
 
-// Critic and actor loss with the networks as they are; `members` are the target critics drawn.
-Loss rlpd_loss(const SoftNetworks& networks, const Batch& batch, const torch::Tensor& noise,
-               const std::vector<int64_t>& members, const torch::Tensor& alpha,
-               const RlpdOptions& options);
+// Critic, actor and temperature loss; `loss` is that of critics and actor. `noise` is standard
+// normal, [2 * rows, action_dim]: for the next states, then for the states. `members` are the
+// target critics drawn.
+JointLoss<CriticLoss, SoftPolicyLoss, TemperatureLoss> rlpd_loss(
+    const SoftNetworks& networks, const Batch& batch, const torch::Tensor& noise,
+    const std::vector<int64_t>& members, const torch::Tensor& alpha, const RlpdOptions& options);
 
 AlgorithmInfo rlpd_info();
 

@@ -16,11 +16,6 @@ class Sac final : public SoftActorCritic {
       : SoftActorCritic(options, options.design(context.action_dim()), context) {}
 };
 
-// Critic and actor loss on one batch with the networks as they are. `noise` is standard normal,
-// [2 * rows, action_dim]: for the next states, then for the states.
-Loss sac_loss(const SoftNetworks& networks, const Batch& batch, const torch::Tensor& noise,
-              const torch::Tensor& alpha, const SacOptions& options);
-
 AlgorithmInfo sac_info();
 
 }  // namespace rl_training

@@ -1,29 +1,35 @@
 #pragma once
-#include "rl_training/algorithms/algorithm.h"
-#include "rl_training/models/adam.h"
-#include "rl_training/models/critic_ensemble.h"
-#include "rl_training/models/deterministic_actor.h"
+#include "rl_training/algorithms/actor_critic.h"
 
 namespace rl_training {
 
-struct Td3Options : AlgorithmOptions {
-  static constexpr const char* kName = "td3";
+// The keys that TD3 and its relatives share.
+struct DelayedActorOptions : AlgorithmOptions {
   double policy_noise = 0.2;
   double noise_clip = 0.5;
   int64_t policy_delay = 2;
   double exploration_noise = 0.1;
-  int64_t critics = 2;  // not a key: DDPG has one
+
+ protected:
+  void visit_delayed_options(OptionVisitor& options);
+};
+
+struct Td3Options : DelayedActorOptions {
+  static constexpr const char* kName = "td3";
   CollectOptions environment;
 
   CollectOptions* collect() override { return &environment; }
-  std::vector<PhaseSpec> phases(int64_t total_timesteps) const override;
+  std::vector<PhaseSpec> phases(int64_t total_timesteps) const override {
+    return replay_phases(environment, total_timesteps);
+  }
   void visit_options(OptionVisitor& options) override;
 };
 
-// Actor, critics and their targets.
-struct Td3Networks {
-  Td3Networks(const std::vector<int64_t>& hidden_sizes, int64_t critic_count,
-              const AlgorithmContext& context, Rng rng);
+// A deterministic actor, critics and their targets.
+struct DeterministicNetworks {
+  DeterministicNetworks(const DeterministicActor::Options& actor_options,
+                        const CriticEnsemble::Options& critic_options,
+                        const AlgorithmContext& context, Rng& rng);
   DeterministicActor actor, actor_target;
   CriticEnsemble critics, critics_target;
 
@@ -31,36 +37,58 @@ struct Td3Networks {
   void visit_state(StateVisitor& state);
 };
 
-// critic_loss, target_q_mean. `noise` is standard normal, [rows, action_dim].
-Loss td3_critic_loss(const Td3Networks& networks, const Batch& batch, const torch::Tensor& noise,
-                     double policy_noise, double noise_clip);
-// actor_loss, actor_q_mean.
-Loss td3_actor_loss(const Td3Networks& networks, const Batch& batch);
-// Both on one batch with the networks as they are.
-Loss td3_loss(const Td3Networks& networks, const Batch& batch, const torch::Tensor& noise,
-              const Td3Options& options);
+struct Td3Networks : DeterministicNetworks {
+  Td3Networks(const AlgorithmOptions& options, const AlgorithmContext& context, Rng rng,
+              int64_t critic_count = 2);
+};
 
-// actions + exploration_noise * N(0, 1), inside [-1, 1].
-torch::Tensor explore_around(const torch::Tensor& actions, double exploration_noise, Rng& rng,
-                             NoiseBuffer& buffer);
+// Next actions of the smoothed target policy, without gradient: [rows, action_dim]. `noise` is
+// standard normal, of the same shape.
+torch::Tensor smoothed_next_actions(const DeterministicNetworks& networks, const Batch& batch,
+                                    const torch::Tensor& noise, const DelayedActorOptions& options);
+
+// `noise` as above.
+CriticLoss td3_critic_loss(const DeterministicNetworks& networks, const Batch& batch,
+                           const torch::Tensor& noise, const DelayedActorOptions& options);
+
+struct Td3ActorLoss {
+  torch::Tensor loss, q_mean;
+
+  template <class Visit>
+  void metrics(Visit&& visit) const {
+    visit("actor_loss", loss);
+    visit("actor_q_mean", q_mean);
+  }
+};
+Td3ActorLoss td3_actor_loss(const DeterministicNetworks& networks, const Batch& batch);
+
+// TD3 and its relatives: a deterministic actor that is updated less often than the critics and
+// explores with noise of a fixed size.
+template <class Options, class Networks, class ActorLoss>
+class DelayedActorCritic : public ActorCritic<Options, Networks> {
+ public:
+  using ActorCritic<Options, Networks>::ActorCritic;
+
+  torch::Tensor act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) override {
+    return this->explorer_.act(this->networks_.actor, obs, mode, this->options_.exploration_noise);
+  }
+  void visit_state(StateVisitor& state) override {
+    ActorCritic<Options, Networks>::visit_state(state);
+    state.part("actor_metrics", actor_loss_);
+    state.scalar("updates", updates_);
+  }
+
+ protected:
+  NoiseBuffer noise_;
+  Held<ActorLoss> actor_loss_;
+  int64_t updates_ = 0;
+};
 
 // TD3 (arXiv:1802.09477): twin critics, delayed actor, smoothed target policy.
-class Td3 : public Algorithm {
+class Td3 : public DelayedActorCritic<Td3Options, Td3Networks, Td3ActorLoss> {
  public:
-  Td3(const Td3Options& options, const AlgorithmContext& context);
-
+  using DelayedActorCritic::DelayedActorCritic;
   Metrics update(const Batch& batch, double lr_scale) override;
-  torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
-  void visit_state(StateVisitor& state) override;
-
- private:
-  Td3Options options_;
-  Rng rng_, explore_rng_;
-  Td3Networks networks_;
-  Adam actor_optimizer_, critic_optimizer_;
-  NoiseBuffer noise_, explore_noise_;
-  DelayedMetrics actor_metrics_;
-  int64_t updates_ = 0;
 };
 
 AlgorithmInfo td3_info();

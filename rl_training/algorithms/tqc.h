@@ -13,25 +13,22 @@ struct TqcOptions : SoftOptions {
   void check() const override;
 };
 
-struct TqcNetworks {
+// The critics give quantiles: [critics, rows, quantiles].
+struct TqcNetworks : GaussianNetworks {
   TqcNetworks(const TqcOptions& options, const AlgorithmContext& context, Rng rng);
-  GaussianActor actor;
-  Mlp critics, critics_target;  // [critics, rows, quantiles]
 };
 
-// critic_loss, target_q_mean. `noise` is standard normal, [rows, action_dim].
-Loss tqc_critic_loss(const TqcNetworks& networks, const Batch& batch, const torch::Tensor& noise,
-                     const torch::Tensor& alpha, const TqcOptions& options);
-// actor_loss, entropy.
-Loss tqc_actor_loss(const TqcNetworks& networks, const Batch& batch, const torch::Tensor& noise,
-                    const torch::Tensor& alpha);
-// Both on one batch with the networks as they are; `noise` is [2 * rows, action_dim].
-Loss tqc_loss(const TqcNetworks& networks, const Batch& batch, const torch::Tensor& noise,
-              const torch::Tensor& alpha, const TqcOptions& options);
+// `noise` is standard normal, [rows, action_dim].
+CriticLoss tqc_critic_loss(const TqcNetworks& networks, const Batch& batch,
+                           const torch::Tensor& noise, const torch::Tensor& alpha,
+                           const TqcOptions& options);
+// `noise` as above.
+SoftPolicyLoss tqc_actor_loss(const TqcNetworks& networks, const Batch& batch,
+                              const torch::Tensor& noise, const torch::Tensor& alpha);
 
 // TQC (arXiv:2005.04269): SAC with distributional critics whose highest quantiles are left out of
 // the target.
-class Tqc final : public Algorithm {
+class Tqc final : public ActorCritic<TqcOptions, TqcNetworks> {
  public:
   Tqc(const TqcOptions& options, const AlgorithmContext& context);
 
@@ -40,13 +37,8 @@ class Tqc final : public Algorithm {
   void visit_state(StateVisitor& state) override;
 
  private:
-  TqcOptions options_;
-  SoftDesign design_;  // of the temperature
-  Rng rng_, explore_rng_;
-  TqcNetworks networks_;
-  Adam actor_optimizer_, critic_optimizer_;
-  LogScalar alpha_;
-  NoiseBuffer next_noise_, noise_, explore_noise_;
+  Temperature temperature_;
+  NoiseBuffer next_noise_, noise_;
 };
 
 AlgorithmInfo tqc_info();

@@ -1,5 +1,7 @@
 #include "rl_training/api/agent.h"
 
+#include "rl_training/runtime/signal_shield.h"
+
 namespace rl_training {
 
 namespace {
@@ -32,7 +34,8 @@ void Agent::require_algorithm(const std::string& name) const {
               "another algorithm (expected " + name + ", got " + config().algo + ")");
 }
 
-RunResult Agent::learn(const Callbacks& callbacks) {
+RunResult Agent::learn(const Callbacks& callbacks, StopRequests* requests) {
+  const SignalShield shield;
   if (!run_) {
     RunContext context;
     context.command = "Agent::learn";
@@ -40,14 +43,16 @@ RunResult Agent::learn(const Callbacks& callbacks) {
                                 : Run::resume(loaded_from_, {}, context);
     policy_.reset();
   }
-  return run_->train(callbacks);
+  return run_->train(callbacks, requests);
 }
 
 EvaluationResult Agent::evaluate(int64_t episodes, uint64_t seed) {
+  const SignalShield shield;
   return policy().evaluate(episodes, seed);
 }
 
 std::vector<double> Agent::predict(const std::vector<double>& obs) {
+  const BlockedSignals blocked;  // for so short that they may wait
   return policy().predict({obs}).front();
 }
 

@@ -21,10 +21,15 @@ class Agent {
 
   // A new agent trains in a new run directory below config().output_dir; one that was loaded or
   // resumed goes on exactly where that run or checkpoint stopped.
-  RunResult learn(const Callbacks& callbacks = {});
+  // Signals of the program are handled in another thread meanwhile (runtime/signal_shield.h); a
+  // handler of yours can stop training through `requests`.
+  RunResult learn(const Callbacks& callbacks = {}, StopRequests* requests = nullptr);
   EvaluationResult evaluate(int64_t episodes = 10, uint64_t seed = 0);
-  // The greedy action for one raw observation, in the environment's units.
+  // The greedy action for one raw observation, in the environment's units: for a policy that
+  // remembers, the first of an episode.
   std::vector<double> predict(const std::vector<double>& obs);
+  // An episode played step by step, for policies that remember. Valid until the next learn().
+  PolicyEpisode episode() { return PolicyEpisode(policy()); }
 
   // The policy as a checkpoint directory of its own, loadable by `load` and `rl_training predict`.
   void save(const std::string& directory);

@@ -4,8 +4,10 @@
 #include "rl_training/algorithms/bcq.h"
 #include "rl_training/algorithms/bear.h"
 #include "rl_training/algorithms/cql.h"
+#include "rl_training/algorithms/crossq.h"
 #include "rl_training/algorithms/crr.h"
 #include "rl_training/algorithms/ddpg.h"
+#include "rl_training/algorithms/decision_transformer.h"
 #include "rl_training/algorithms/discrete_sac.h"
 #include "rl_training/algorithms/iql.h"
 #include "rl_training/algorithms/rebrac.h"
@@ -57,6 +59,7 @@ using TD3 = AgentOf<Td3Options>;
 using DDPG = AgentOf<DdpgOptions>;
 using REDQ = AgentOf<RedqOptions>;
 using TQC = AgentOf<TqcOptions>;
+using CrossQ = AgentOf<CrossqOptions>;
 using DiscreteSAC = AgentOf<DiscreteSacOptions>;
 using RLPD = AgentOf<RlpdOptions>;
 using BCQ = AgentOf<BcqOptions>;
@@ -67,5 +70,6 @@ using IQL = AgentOf<IqlOptions>;
 using AWAC = AgentOf<AwacOptions>;
 using CRR = AgentOf<CrrOptions>;
 using BC = AgentOf<BcOptions>;
+using DT = AgentOf<DecisionTransformerOptions>;
 
 }  // namespace rl_training

@@ -40,6 +40,8 @@ struct BatchRequest {
   int64_t n_step = 1;         // steps that a transition spans, fewer where its episode ends
   double return_gamma = 1.0;  // discount inside return_to_go
   int64_t window = 0;         // above 0: each row is a piece of an episode with this many steps
+  int64_t max_steps = 0;      // above 0: no episode may have more (key max_episode_length)
+  bool raw_rewards = false;   // the config may not transform rewards
 
   bool has(BatchColumn column) const {
     return std::find(columns.begin(), columns.end(), column) != columns.end();

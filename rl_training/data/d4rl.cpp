@@ -54,6 +54,7 @@ LoggedSteps read_d4rl_steps(const std::string& path, const DatasetReadOptions& o
 
 Json describe_plain_d4rl(const std::string& path) {
   try {
+    const Json marks = PlainFile::marks(path);
     Hdf5File file(path);
     forbid_opening_files();
     const bool ours = file.integer_attribute(kFormatAttribute).has_value();
@@ -69,7 +70,7 @@ Json describe_plain_d4rl(const std::string& path) {
     }
     // Beyond the limit the other way says so.
     if (elements > kMaxHdf5Bytes / static_cast<int64_t>(sizeof(double))) return {};
-    return {{"ours", ours}, {"plain", PlainFile::describe(path, arrays)}};
+    return {{"ours", ours}, {"plain", PlainFile::describe(marks, arrays)}};
   } catch (const Error&) {
     return {};  // the other way meets it too
   }

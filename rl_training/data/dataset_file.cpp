@@ -135,8 +135,8 @@ void hand_over(const FileTransitions& made, SandboxOutput& output) {
   output.text(facts.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-FileTransitions take_over(const SandboxResult& result) {
-  const Json facts = Json::parse(result.text);
+FileTransitions take_over(const std::string& file, const SandboxResult& result) {
+  const Json facts = facts_of_reader(result.text, file);
   FileTransitions taken;
   taken.summary = summary_from(facts.at("summary"));
   taken.columns = facts.at("columns");
@@ -151,7 +151,7 @@ Json describe_in_sandbox(const std::string& file, Json (*describe)(const std::st
   const auto look = [&](SandboxOutput& output) {
     output.text(describe(file).dump(-1, ' ', false, Json::error_handler_t::replace));
   };
-  return Json::parse(run_in_sandbox(file, SandboxLimits::for_file(file), look).text);
+  return facts_of_reader(run_in_sandbox(file, SandboxLimits::for_file(file), look).text, file);
 }
 
 // Without a child: whatever such a file holds, it is numbers.
@@ -167,7 +167,7 @@ FileTransitions read_plain_transitions(const std::string& path, int output,
     hand_over(make_file_transitions(path, options, read(memory), memory), memory);
     memory.finish();
   }
-  return take_over(receive_from_sandbox(output));
+  return take_over(path, receive_from_sandbox(output));
 }
 
 }  // namespace
@@ -267,7 +267,7 @@ FileTransitions read_transitions(const std::string& kind, const std::string& pat
     hand_over(make_file_transitions(path, decided, reader.read(file, decided, memory), memory),
               memory);
   };
-  return take_over(run_in_sandbox(file, SandboxLimits::for_file(file), work, output));
+  return take_over(file, run_in_sandbox(file, SandboxLimits::for_file(file), work, output));
 }
 
 TransitionDataset load_dataset_file(const std::string& kind, const std::string& path,

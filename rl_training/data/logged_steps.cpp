@@ -187,7 +187,7 @@ LoggedSteps read_steps_in_sandbox(const std::string& path, const StepReader& rea
         hand_over(output, steps.next_actions);
         output.text(facts_of(steps).dump(-1, ' ', false, Json::error_handler_t::replace));
       });
-  const Json facts = Json::parse(result.text);
+  const Json facts = facts_of_reader(result.text, path);
   LoggedSteps steps;
   steps.file = path;
   steps.obs_dim = facts.at("obs_dim").get<int64_t>();

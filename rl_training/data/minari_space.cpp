@@ -106,6 +106,13 @@ class Flattener {
 }  // namespace
 
 Json parse_python_json(std::string_view text, const ErrorPlace& place) {
+  constexpr JsonLimits kLimits{32, 50'000};  // kMaxLeaves boxes of five keys
+  if (!json_within(text, kLimits)) {
+    throw Error(ErrorKind::data, place,
+                "nested too deeply or too many keys (expected at most " +
+                    std::to_string(kLimits.depth) + " levels and " + std::to_string(kLimits.keys) +
+                    " keys)");
+  }
   try {
     return Json::parse(without_python_words(text));
   } catch (const Json::parse_error& error) {

@@ -67,17 +67,21 @@ constexpr PlainArray::Item kItemOf =
 
 }  // namespace
 
-Json PlainFile::describe(const std::string& path, const PlainArrays& arrays) {
+Json PlainFile::marks(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) {
     throw Error(ErrorKind::data, {path, 0, ""},
                 std::string("cannot open: ") + std::strerror(errno));
   }
+  return marks_of(info);
+}
+
+Json PlainFile::describe(const Json& marks, const PlainArrays& arrays) {
   Json described = Json::object();
   for (const auto& [key, array] : arrays) {
     described[key] = {static_cast<int>(array.item), array.shape, array.offset};
   }
-  return {{"file", marks_of(info)}, {"arrays", described}};
+  return {{"file", marks}, {"arrays", described}};
 }
 
 PlainFile::PlainFile(const std::string& path, const Json& description, ArrayMemory& memory)

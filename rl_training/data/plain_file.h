@@ -27,8 +27,10 @@ using PlainArrays = std::map<std::string, PlainArray>;
 // sandbox) only tells the places, and is not believed: nothing outside the file can be read.
 class PlainFile final : public ArraySource {
  public:
-  // What the constructor needs, with the marks of the file as it is now.
-  static Json describe(const std::string& path, const PlainArrays& arrays);
+  // By which the file as it is now is known again.
+  static Json marks(const std::string& path);
+  // What the constructor needs.
+  static Json describe(const Json& marks, const PlainArrays& arrays);
 
   // Places beyond the end of the file, or a file that changed since: Error{data}.
   // What is read into `memory` is put there by its store().

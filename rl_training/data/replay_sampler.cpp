@@ -69,7 +69,7 @@ void MixtureSampler::sample(const BatchView& batch) {
 void MixtureSampler::visit_state(StateVisitor& state) {
   if (ratio_) return;
   state.part("rng", rng_);
-  state.scalar("latest_first", latest_first_);
+  state.scalar("latest_first", latest_first_, /*lowest=*/-1);
 }
 
 }  // namespace rl_training

@@ -16,9 +16,11 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <new>
 #include <utility>
 
+#include "rl_training/data/call_filter.h"
 #include "rl_training/data/descriptor.h"
 #include "rl_training/data/sandbox_channel.h"
 #include "rl_training/util/error.h"
@@ -61,6 +63,12 @@ void confine(int output, const SandboxLimits& limits, int64_t mapped_bytes) {
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGSYS}) {
     ::signal(signal, SIG_DFL);
   }
+  // The parent decides what these mean, also when they are sent to the whole process group, and its
+  // end is the child's. The mask is that of a new process again.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) ::signal(signal, SIG_IGN);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
   // Then a write past the limit fails instead of killing.
   ::signal(SIGXFSZ, SIG_IGN);
   close_descriptors(output);
@@ -68,6 +76,10 @@ void confine(int output, const SandboxLimits& limits, int64_t mapped_bytes) {
   limit(RLIMIT_CPU, limits.cpu_seconds);
   limit(RLIMIT_FSIZE, limits.output_bytes + kMaxSandboxMessage);
   limit(RLIMIT_AS, mapped_bytes + limits.memory_bytes);
+  // One that is not there is no reason not to read: `doctor` tells.
+  if (sandbox_is_strict() && !limits.writes_files) {
+    install_call_filter(CallFilter::opening, kOutputDescriptor);
+  }
 }
 
 [[noreturn]] void run_child(const std::string& file, const SandboxLimits& limits,
@@ -159,11 +171,21 @@ SandboxLimits SandboxLimits::for_writing(int64_t bytes) {
   limits.memory_bytes = 4 * bytes + 256 * kMiB;
   limits.output_bytes = 2 * bytes + 16 * kMiB;
   limits.cpu_seconds = 60 + bytes / kMiB;
+  limits.writes_files = true;
   return limits;
 }
 
+Json facts_of_reader(const std::string& text, const std::string& file) {
+  Json facts = parse_untrusted_json(text, {64, std::numeric_limits<int64_t>::max()});
+  if (!facts.is_discarded()) return facts;
+  throw Error(ErrorKind::data, {file, 0, ""},
+              "damaged or hostile file (its reader answers no facts)");
+}
+
 void forbid_opening_files() {
-  if (sandbox_is_strict()) limit(RLIMIT_NOFILE, 0);
+  if (!sandbox_is_strict()) return;
+  limit(RLIMIT_NOFILE, 0);
+  install_call_filter(CallFilter::reading, kOutputDescriptor);
 }
 
 bool sandbox_is_strict() {

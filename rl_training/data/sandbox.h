@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "rl_training/data/column.h"
+#include "rl_training/util/json.h"
 
 namespace rl_training {
 
@@ -12,6 +13,7 @@ struct SandboxLimits {
   int64_t memory_bytes = 0;  // on top of what the process has mapped already
   int64_t output_bytes = 0;
   int64_t cpu_seconds = 0;
+  bool writes_files = false;  // then its system calls are not filtered
 
   // Enough for a file of this size, however well it is compressed, and little for a small one.
   static SandboxLimits for_file(const std::string& path);
@@ -33,9 +35,10 @@ struct SandboxResult {
   std::vector<int64_t> offsets;               // of the arrays in the output
 };
 
-// Runs `reader` in a forked child that may not use more than the limits, leaves no core and has
-// no open files but its own, and maps what it handed over. A damaged file can so kill the child
-// only: that is Error{data} naming `file`. An Error of the reader is thrown on as it was.
+// Runs `reader` in a forked child that may not use more than the limits, leaves no core, has
+// no open files but its own and few system calls (call_filter.h), and maps what it handed over. A
+// damaged file can so kill the child only: that is Error{data} naming `file`. An Error of the
+// reader is thrown on as it was.
 //
 // Other threads may run meanwhile, but the child has none of them: a lock that one of them held
 // stays locked in it. The C library's own are safe; libhdf5 is never called outside such a child.
@@ -45,8 +48,12 @@ struct SandboxResult {
 SandboxResult run_in_sandbox(const std::string& file, const SandboxLimits& limits,
                              const std::function<void(SandboxOutput&)>& reader, int output = -1);
 
-// For the reader, once it has opened its file: no other can be opened from now on, whatever the
-// file asks for. ONLY in the child.
+// The facts that a reader put into the text. It may have been taken over by its file: what is no
+// JSON is Error{data} naming `file`.
+Json facts_of_reader(const std::string& text, const std::string& file);
+
+// For the reader, once it has opened its file: no other can be opened or looked up from now on,
+// whatever the file asks for. ONLY in the child.
 void forbid_opening_files();
 
 // False in a build with a sanitizer, which needs descriptors of its own and ends the process where

@@ -63,6 +63,13 @@ WindowSampler::WindowSampler(std::shared_ptr<const TransitionDataset> dataset,
     throw Error(ErrorKind::data, {"", 0, column_name(return_to_go)},
                 "the dataset has no returns to go");
   }
+  for (const Episode& episode : dataset_->episodes()) {
+    if (request.max_steps == 0 || episode.rows <= request.max_steps) continue;
+    throw Error(ErrorKind::data, {"", 0, "max_episode_length"},
+                "the dataset has longer episodes (expected at most " +
+                    std::to_string(request.max_steps) + " steps, got " +
+                    std::to_string(episode.rows) + ")");
+  }
   normalizer_.check(dataset_->obs_space());
 }
 

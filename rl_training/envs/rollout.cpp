@@ -34,11 +34,13 @@ PlayedEpisode play_episode(Environment& env, const Policy& policy, Rng rng,
   std::vector<float> action_unit(action.size());
   PlayedEpisode played;
   env.reset(rng, obs);
+  policy.begin_episode();
   if (look) look(played);
   for (bool done = false; !done;) {
-    policy(obs, rng, action_unit);
+    policy.act(obs, rng, action_unit);
     to_environment(spec.action, action_unit, action);
     const StepResult result = env.step(action, obs);
+    policy.observe_reward(result.reward);
     played.sum += result.reward;
     ++played.steps;
     if (look) look(played);
@@ -61,12 +63,14 @@ void collect_episode(Environment& env, const Policy& policy, int64_t max_steps, 
   };
 
   env.reset(rng, obs);
+  policy.begin_episode();
   builder.begin_episode(round_obs());
   bool done = false;
   for (int64_t step = 1; !done && step <= max_steps; ++step) {
-    policy(obs, rng, action_unit);
+    policy.act(obs, rng, action_unit);
     to_environment(spec.action, action_unit, action);
     StepResult result = env.step(action, obs);
+    policy.observe_reward(result.reward);
     if (step == max_steps && !result.terminated) result.truncated = true;
     const auto choice = static_cast<int64_t>(action[0]);
     const SpaceValue taken = spec.action.is_discrete()

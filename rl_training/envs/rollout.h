@@ -1,8 +1,10 @@
 #pragma once
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "rl_training/data/dataset_builder.h"
 #include "rl_training/envs/env_options.h"
@@ -10,9 +12,21 @@
 
 namespace rl_training {
 
-// Writes an action for one observation: values in [-1, 1], or the number of a choice.
-using Policy =
-    std::function<void(std::span<const double> obs, Rng& rng, std::span<float> action_unit)>;
+// How to act in one environment. A function alone is a policy that sees the present observation
+// only; the other two are for policies that remember.
+struct Policy {
+  using Act =
+      std::function<void(std::span<const double> obs, Rng& rng, std::span<float> action_unit)>;
+
+  template <class Function>
+  requires std::constructible_from<Act, Function> Policy(Function act_by)
+      : act(std::move(act_by)) {}  // NOLINT(google-explicit-constructor)
+
+  // Writes an action for an observation: values in [-1, 1], or the number of a choice.
+  Act act;
+  std::function<void()> begin_episode = [] {};
+  std::function<void(double reward)> observe_reward = [](double) {};  // of the last action
+};
 
 struct PlayedEpisode {
   double sum = 0;  // of raw rewards

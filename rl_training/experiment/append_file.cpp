@@ -1,6 +1,5 @@
 #include "rl_training/experiment/append_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "rl_training/experiment/run_file.h"
 #include "rl_training/util/error.h"
 #include "rl_training/util/file_system.h"
 
@@ -24,8 +24,7 @@ void AppendFile::fail(const char* what, int code) const {
 
 void AppendFile::open() {
   if (fd_ >= 0) return;
-  fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (fd_ < 0) fail("cannot open", errno);
+  fd_ = open_run_file(path_);
   // A checkpoint counts on the file's name, too, being there after a power cut.
   const auto parent = std::filesystem::path(path_).parent_path().string();
   posix_file_system().sync_directory(parent.empty() ? "." : parent);

@@ -6,7 +6,8 @@
 namespace rl_training {
 
 // A log file that grows by whole records: a record that cannot be written in full is taken back, so
-// the file never ends in a torn one. Failures throw Error{io} with the path.
+// the file never ends in a torn one. Failures throw Error{io} with the path, a link in the place of
+// the file Error{checkpoint} (run_file.h).
 class AppendFile {
  public:
   // The file is created or opened by the first append() or cut().

@@ -215,11 +215,13 @@ std::string CheckpointStore::save(int64_t step, const std::vector<ArchiveEntry>&
                                   const Json& facts, bool best,
                                   const std::vector<CheckpointFile>& more) {
   if (step < 0) throw Error(ErrorKind::internal, "a checkpoint needs a step of 0 or more");
-  const Content content(step, entries, facts, more);
+  const auto content = std::make_shared<const Content>(step, entries, facts, more);
   // The best comes first: a run that is killed in between goes on from before this step and gets
   // here again, while one that already holds this step would never look back.
-  if (best) commit(kBest, content);
-  commit(step_name(step), content);
+  if (best) unsaved_best_ = content;
+  if (unsaved_best_ != nullptr) commit(kBest, *unsaved_best_);
+  unsaved_best_ = nullptr;
+  commit(step_name(step), *content);
   clean_up(step);
   return path_of(step_name(step));
 }
@@ -281,9 +283,10 @@ void CheckpointStore::put_in_place(const std::string& temporary, const std::stri
 }
 
 // The new checkpoint is safe by now, so a failure here is no failure of saving; the next one
-// tries again.
+// tries again, also to take away what an earlier failure left.
 void CheckpointStore::clean_up(int64_t step) {
   try {
+    remove_temporary();
     auto older = list();
     std::erase_if(older, [&](const CheckpointInfo& info) { return info.step >= step; });
     for (size_t i = 0; i + static_cast<size_t>(keep_) <= older.size(); ++i) {
@@ -346,9 +349,14 @@ void CheckpointStore::remove_leftovers() {
       } else {
         files_.rename(path_of(name), place);
       }
-    } else if (name.starts_with(kTemporary)) {
-      files_.remove_all(path_of(name));
     }
+  }
+  remove_temporary();
+}
+
+void CheckpointStore::remove_temporary() {
+  for (const std::string& name : files_.list_directory(directory_)) {
+    if (name.starts_with(kTemporary)) files_.remove_all(path_of(name));
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,7 +50,8 @@ class CheckpointStore {
   // Returns the path. A failure throws Error{io}, leaves earlier checkpoints as they were and takes
   // its temporary files away. `facts` is an object; its members go into the manifest, which must
   // not depend on the time of day, so that a resumed run writes the same bytes. With `best`, a copy
-  // of it also becomes "best", which lives on when the step is deleted.
+  // of it also becomes "best", which lives on when the step is deleted. A best that could not be
+  // written is kept in memory, and no later step is saved before it.
   std::string save(int64_t step, const std::vector<ArchiveEntry>& entries, const Json& facts,
                    bool best = false, const std::vector<CheckpointFile>& more = {});
 
@@ -72,17 +74,19 @@ class CheckpointStore {
             const std::vector<CheckpointFile>& more);
     std::string tensors;
     std::string manifest;
-    const std::vector<CheckpointFile>& files;
+    std::vector<CheckpointFile> files;
   };
   std::string path_of(const std::string& name) const { return directory_ + "/" + name; }
   void commit(const std::string& name, const Content& content);
   void add_file(const CheckpointFile& file, const std::string& path);
   void put_in_place(const std::string& temporary, const std::string& name);
   void clean_up(int64_t step);
+  void remove_temporary();
 
   FileSystem& files_;
   std::string directory_;
   int keep_;
+  std::shared_ptr<const Content> unsaved_best_;
 };
 
 // One checkpoint directory of any name, committed as above; an existing one is replaced.

@@ -1,11 +1,12 @@
 #include "rl_training/experiment/metric_log.h"
 
+#include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <sstream>
 #include <utility>
 
 #include "rl_training/util/error.h"
+#include "rl_training/util/file_system.h"
 #include "rl_training/util/text.h"
 
 namespace rl_training {
@@ -94,14 +95,42 @@ void MetricLog::restore() {
     throw Error(ErrorKind::checkpoint, {jsonl_.path(), 0, "jsonl_bytes"}, "a negative length");
   }
   jsonl_.cut(static_cast<uint64_t>(jsonl_bytes_));
-  csv_.cut(static_cast<uint64_t>(csv_bytes_));
-  if (csv_bytes_ == 0) return;
-  std::ifstream csv(csv_.path());
-  std::string header;
-  std::getline(csv, header);
+  if (csv_bytes_ == 0) return csv_.cut(0);
+  auto& files = posix_file_system();
+  const auto csv = files.read_file(csv_.path());
+  std::vector<std::string> wanted = std::move(columns_);
   columns_.clear();
-  std::istringstream names(header);
+  std::istringstream names(csv.substr(0, csv.find('\n')));
   for (std::string name; std::getline(names, name, ',');) columns_.push_back(name);
+  const size_t known = columns_.size();
+  for (auto& name : wanted) {
+    const bool there = std::find(columns_.begin(), columns_.end(), name) != columns_.end();
+    if (!there) columns_.push_back(std::move(name));
+  }
+  // A process that was killed between writing the csv anew and its next checkpoint left other
+  // lengths behind than the checkpoint knows.
+  const auto kept = std::string_view(csv).substr(0, static_cast<size_t>(csv_bytes_));
+  const auto jsonl = files.read_file(jsonl_.path());
+  const bool in_step = kept.size() == static_cast<size_t>(csv_bytes_) && kept.ends_with('\n') &&
+                       std::count(kept.begin(), kept.end(), '\n') ==
+                           1 + std::count(jsonl.begin(), jsonl.end(), '\n');
+  if (columns_.size() > known || !in_step) {
+    rebuild_csv();
+  } else {
+    csv_.cut(static_cast<uint64_t>(csv_bytes_));
+  }
+}
+
+void MetricLog::rebuild_csv() {
+  auto& files = posix_file_system();
+  std::string text = join(columns_, ",") + "\n";
+  std::istringstream rows(files.read_file(jsonl_.path()));
+  for (std::string line; std::getline(rows, line);) {
+    const auto row = parse_untrusted_json(line);
+    if (row.is_object()) text += csv_row(row);
+  }
+  write_file_atomically(files, csv_.path(), text);
+  csv_bytes_ = static_cast<int64_t>(text.size());
 }
 
 TimingLog::TimingLog(const std::string& run_path) : file_(run_path + "/timing.jsonl") {}

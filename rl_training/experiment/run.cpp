@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "build_info.h"
+#include "rl_training/experiment/session_end.h"
 #include "rl_training/experiment/state_archive.h"
 #include "rl_training/experiment/yaml_writer.h"
 #include "rl_training/models/kernels.h"
@@ -87,6 +88,7 @@ std::unique_ptr<Run> Run::start(const TrainConfig& config, RunContext context) {
   std::unique_ptr<Run> run(
       new Run(config, std::move(data), std::move(directory), std::move(context)));
   run->tensorboard_ = std::make_unique<TensorBoardLog>(run->directory_.file("tensorboard"), 0);
+  run->tensorboard_->write_text("config", write_yaml(write_train_config(config)));
   run->write_metadata(0);
   return run;
 }
@@ -98,15 +100,22 @@ void Run::visit_state(StateVisitor& state) {
   state.part("metric_log", metric_log_);
 }
 
-RunResult Run::train(const Callbacks& callbacks) {
+RunResult Run::train(const Callbacks& callbacks, StopRequests* requests) {
   const SingleThreadedTensors serial;
   timed_at_ = seconds_now();
   RunResult result;
-  result.summary = trainer_->run(*this, callbacks);
+  const auto metadata = directory_.file("metadata.json");
+  try {
+    result.summary = trainer_->run(*this, callbacks, requests);
+  } catch (const Error& error) {
+    record_session_end(context_.session.files(), metadata, error_kind_name(error.kind()));
+    throw;
+  }
   // The last save has no next interval: it must succeed now, or the run has failed.
   if (failed_saves_ > 0) save_checkpoint_of(trainer_->position(), /*best=*/false);
   result.run_dir = directory_.path();
   result.checkpoint = last_checkpoint_;
+  record_session_end(context_.session.files(), metadata, result.summary.stop_reason);
   return result;
 }
 
@@ -123,12 +132,14 @@ void Run::save(const std::string& directory) {
 
 void Run::log(const Json& row) {
   metric_log_.write(row);
-  tensorboard_->write(trainer_->position(), row);
   const double now = seconds_now();
   const auto update = row["update_count"].get<int64_t>();
   const double rate =
       now > timed_at_ ? static_cast<double>(update - timed_update_) / (now - timed_at_) : 0;
   timing_log_.write(update, now, rate);
+  auto scalars = row;
+  scalars["updates_per_second"] = rate;
+  tensorboard_->write(trainer_->position(), scalars);
   timed_update_ = update;
   timed_at_ = now;
 }
@@ -158,7 +169,7 @@ void Run::write_metadata(int64_t from_update) {
   const auto path = directory_.file("metadata.json");
   Json metadata = Json::object();
   if (files.exists(path)) {
-    metadata = Json::parse(files.read_file(path), nullptr, /*allow_exceptions=*/false);
+    metadata = parse_untrusted_json(files.read_file(path));
     if (!metadata.is_object()) metadata = Json::object();
   }
   metadata["algo"] = config().algo;
@@ -170,6 +181,7 @@ void Run::write_metadata(int64_t from_update) {
                          {"episodes", dataset_facts_.episodes},
                          {"return_mean", json_number(dataset_facts_.mean_return)},
                          {"fingerprint", dataset_facts_.fingerprint}};
+  if (!metadata["sessions"].is_array()) metadata["sessions"] = Json::array();
   metadata["sessions"].push_back({{"started", utc_now()},
                                   {"from_update", from_update},
                                   {"command", context_.command},

@@ -50,7 +50,7 @@ class Run final : private RunSink {
   static std::unique_ptr<Run> resume(const std::string& run_or_checkpoint,
                                      const ResumeChanges& changes, RunContext context);
 
-  RunResult train(const Callbacks& callbacks = {});
+  RunResult train(const Callbacks& callbacks = {}, StopRequests* requests = nullptr);
   // The present state as a checkpoint directory outside the run.
   void save(const std::string& directory);
 

@@ -4,6 +4,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -12,12 +13,14 @@
 #include <ctime>
 #include <utility>
 
+#include "rl_training/experiment/run_file.h"
 #include "rl_training/util/error.h"
 
 namespace rl_training {
 namespace {
 
 constexpr char kLockFile[] = "LOCK";
+constexpr char kTemporaryRun[] = ".tmp-";
 constexpr char kConfigFile[] = "config.yaml";
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
@@ -63,8 +66,7 @@ void write_holder(int lock, const std::string& path) {
 }
 
 int take_lock(const std::string& path) {
-  const int lock = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (lock < 0) fail(path, fmt::format("cannot open: {}", std::strerror(errno)));
+  const int lock = open_run_file(path);
   try {
     if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK) fail(path, fmt::format("cannot lock: {}", std::strerror(errno)));
@@ -76,6 +78,44 @@ int take_lock(const std::string& path) {
     throw;
   }
   return lock;
+}
+
+bool older_than_an_hour(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
+         std::time(nullptr) - info.st_mtime > 3600;
+}
+
+bool is_locked(const std::string& path) {
+  const int lock = ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+  if (lock < 0) return false;
+  const bool locked = ::flock(lock, LOCK_EX | LOCK_NB) != 0;
+  ::close(lock);
+  return locked;
+}
+
+// Runs that a killed process never finished creating. A young one may be under way: its lock
+// comes only after its directory.
+void remove_abandoned(FileSystem& files, const std::string& parent) {
+  try {
+    for (const auto& name : files.list_directory(parent)) {
+      const auto path = parent + "/" + name;
+      const bool ours = name.starts_with(kTemporaryRun) && name.find("__seed") != std::string::npos;
+      if (ours && older_than_an_hour(path) && !is_locked(path + "/" + kLockFile)) {
+        files.remove_all(path);
+      }
+    }
+  } catch (const Error&) {  // somebody else's directory is no reason not to train
+  }
+}
+
+// Files that a killed process had not yet renamed. Only for the holder of the lock.
+void remove_unfinished_files(FileSystem& files, const std::string& run) {
+  for (const auto& name : files.list_directory(run)) {
+    for (const char* known : {"config.yaml.tmp-", "metadata.json.tmp-"}) {
+      if (name.starts_with(known)) files.remove_all(run + "/" + name);
+    }
+  }
 }
 
 // rename() never replaces a directory with something in it, so of two processes only one gets a
@@ -102,8 +142,9 @@ RunDirectory RunDirectory::create(FileSystem& files, const std::string& output_d
                                        path_part(env_id), seed, fmt::gmtime(std::time(nullptr)));
   const std::string parent = output_dir.empty() ? "." : output_dir;
   // The thread's id, so that two threads of one process do not share a temporary directory.
-  const std::string temporary = fmt::format("{}/.tmp-{}-{}", parent, name, ::gettid());
+  const std::string temporary = fmt::format("{}/{}{}-{}", parent, kTemporaryRun, name, ::gettid());
   files.make_directories(parent);
+  remove_abandoned(files, parent);
   RunDirectory run(temporary, -1);
   try {
     files.remove_all(temporary);
@@ -129,8 +170,10 @@ RunDirectory RunDirectory::open(FileSystem& files, const std::string& path) {
   if (!files.exists(plain + "/" + kConfigFile)) {
     fail(plain, fmt::format("not a run directory (no {} in it)", kConfigFile));
   }
-  const int lock = take_lock(plain + "/" + kLockFile);
-  return RunDirectory(plain, lock);
+  refuse_links(plain);
+  RunDirectory run(plain, take_lock(plain + "/" + kLockFile));
+  remove_unfinished_files(files, plain);
+  return run;
 }
 
 RunDirectory::RunDirectory(RunDirectory&& other) noexcept

@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "rl_training/experiment/run.h"
+#include "rl_training/experiment/run_file.h"
 #include "rl_training/experiment/state_archive.h"
 #include "rl_training/experiment/yaml_reader.h"
 #include "rl_training/experiment/yaml_writer.h"
@@ -89,6 +90,7 @@ void check_fingerprint(const Checkpoint& checkpoint, const std::string& fingerpr
 }
 
 void copy_logs(FileSystem& files, const std::string& from, const std::string& to) {
+  refuse_links(from);
   for (const char* name : {"/metrics.jsonl", "/metrics.csv"}) {
     files.write_file(to + name, files.read_file(from + name));
   }
@@ -191,6 +193,12 @@ void Run::load(const Checkpoint& checkpoint) {
   phases_->load_rows(checkpoint);
   load_state(checkpoint.entries, checkpoint.path,
              [this](StateVisitor& state) { visit_state(state); });
+  if (trainer_->position() != checkpoint.step) {
+    throw Error(ErrorKind::checkpoint, {checkpoint.path, 0, "step"},
+                "does not fit the counters of the state (expected " +
+                    std::to_string(trainer_->position()) + ", got " +
+                    std::to_string(checkpoint.step) + ")");
+  }
   last_checkpoint_ = checkpoint.path;
 }
 

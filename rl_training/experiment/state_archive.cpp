@@ -110,7 +110,12 @@ std::vector<ArchiveEntry> save_state(const VisitState& visit) {
 void load_state(const std::vector<ArchiveEntry>& entries, const std::string& file,
                 const VisitState& visit, bool allow_unvisited) {
   StateLoader loader(entries, file);
-  visit(loader);
+  try {
+    visit(loader);
+  } catch (const Error& error) {  // a part that refuses its value does not know the file
+    if (!error.place().file.empty()) throw;
+    throw Error(error.kind(), {file, 0, error.place().key}, error.message());
+  }
   if (!allow_unvisited) loader.check_all_visited();
 }
 

@@ -16,6 +16,7 @@
 namespace rl_training {
 namespace {
 
+constexpr int kStringType = 7;  // DT_STRING
 constexpr std::string_view kFilePrefix = "events.out.tfevents.";
 
 double wall_clock() {
@@ -53,6 +54,20 @@ std::string new_file_name(const std::vector<std::string>& earlier) {
 
 }  // namespace
 
+std::string tensorboard_tag(const std::string& metric) {
+  for (const std::string prefix : {"eval_", "validation_", "train_"}) {
+    if (metric.starts_with(prefix)) {
+      return prefix.substr(0, prefix.size() - 1) + "/" + metric.substr(prefix.size());
+    }
+  }
+  if (metric == "normalized_score") return "eval/" + metric;
+  for (const char* clock :
+       {"global_step", "update_count", "epoch", "episodes", "updates_per_second"}) {
+    if (metric == clock) return "time/" + metric;
+  }
+  return "train/" + metric;
+}
+
 TensorBoardLog::TensorBoardLog(const std::string& directory, int64_t start_step) {
   posix_file_system().make_directories(directory);
   const auto earlier = event_files(directory);
@@ -77,10 +92,24 @@ void TensorBoardLog::write(int64_t step, const Json& row) {
   for (const auto& [key, value] : row.items()) {
     if (!value.is_number()) continue;
     auto* scalar = event.mutable_summary()->add_value();
-    scalar->set_tag(key);
+    scalar->set_tag(tensorboard_tag(key));
     scalar->set_simple_value(value.get<float>());
   }
   if (event.has_summary()) append(event.SerializeAsString());
+}
+
+void TensorBoardLog::write_text(const std::string& tag, const std::string& text) {
+  std::string block = "    ";  // Markdown's indented block keeps lines as they are
+  for (const char c : text) block += c == '\n' ? std::string("\n    ") : std::string(1, c);
+  tensorboard::Event event;
+  event.set_wall_time(wall_clock());
+  auto* value = event.mutable_summary()->add_value();
+  value->set_tag(tag + "/text_summary");
+  value->mutable_metadata()->mutable_plugin_data()->set_plugin_name("text");
+  value->mutable_tensor()->set_dtype(kStringType);
+  value->mutable_tensor()->mutable_tensor_shape()->add_dim()->set_size(1);
+  value->mutable_tensor()->add_string_val(block);
+  append(event.SerializeAsString());
 }
 
 void TensorBoardLog::flush() { file_->sync(); }

@@ -9,15 +9,21 @@
 
 namespace rl_training {
 
-// Scalars for TensorBoard, one event file for each process that worked on the run.
+// The tag of a metric: eval/, validation/, time/ or train/ and its name without that prefix
+// ("eval_return_mean" -> "eval/return_mean").
+std::string tensorboard_tag(const std::string& metric);
+
+// Scalars and texts for TensorBoard, one event file for each process that worked on the run.
 class TensorBoardLog {
  public:
   // `start_step` is the step of the checkpoint that the run goes on from, 0 for a fresh run. The
   // file then tells TensorBoard to forget what earlier files hold after that step.
   TensorBoardLog(const std::string& directory, int64_t start_step);
 
-  void write(int64_t step, const Json& row);  // the numbers of a flat object; the key is the tag
-  void flush();                               // onto the disk itself
+  void write(int64_t step, const Json& row);  // the numbers of a flat object, by their tags
+  // A text that is shown as it is, for example a config.
+  void write_text(const std::string& tag, const std::string& text);
+  void flush();  // onto the disk itself
 
  private:
   void append(std::string_view payload);

@@ -124,6 +124,37 @@ void check_early_stopping(const TrainConfig& config) {
                   did_you_mean(metric, names) + ")");
 }
 
+// What the algorithm's batches demand of the rest of the config.
+void check_request(const TrainConfig& config, const EnvSpec& env, bool collects) {
+  const auto request = config.algorithm->request();
+  if (collects && request.window > 0) {
+    throw Error(ErrorKind::config, {"", 0, config.online.used ? "online" : "algo"},
+                config.algo +
+                    " learns from pieces of whole episodes, which a replay buffer does "
+                    "not give (expected training from data alone)");
+  }
+  if (request.max_steps > 0 && env.max_episode_steps > request.max_steps) {
+    throw Error(ErrorKind::config, {"", 0, "algo_kwargs.max_episode_length"},
+                "less than the time limit of " + env.id + " (expected at least " +
+                    std::to_string(env.max_episode_steps) + ", got " +
+                    std::to_string(request.max_steps) + ")");
+  }
+  if (!request.raw_rewards) return;
+  const auto refuse = [&](const char* key, bool given) {
+    if (!given) return;
+    throw Error(ErrorKind::config, {"", 0, std::string("algo_kwargs.") + key},
+                config.algo +
+                    " compares returns of the data with rewards that it earns (expected "
+                    "rewards as they are)");
+  };
+  const auto& reward = config.dataset.reward;
+  refuse("reward_preset", !reward.preset.empty());
+  refuse("reward_scale", reward.scale.has_value());
+  refuse("reward_shift", reward.shift.has_value());
+  refuse("reward_clip_min", reward.clip_min.has_value());
+  refuse("reward_clip_max", reward.clip_max.has_value());
+}
+
 // Presets that depend on the data are resolved once there is some.
 void check_reward(const TrainConfig& config) {
   for (const auto& preset : reward_presets()) {
@@ -277,6 +308,7 @@ void TrainConfig::validate() const {
   const auto environment = make_environment(env_id, env);
   check_spaces(*this, environment->spec());
   const auto all = phases();
+  check_request(*this, environment->spec(), collecting_phase(all) != nullptr);
   if (const auto* phase = collecting_phase(all)) {
     const auto request = algorithm->request();
     check_below(online.used ? "online" : "algo_kwargs", [&] {
@@ -321,8 +353,8 @@ ConfigNode load_config(const std::string& file_or_name) {
   }
   if (!files.exists(file_or_name)) {
     throw Error(ErrorKind::config, {file_or_name, 0, ""},
-                "no such file, and no packaged config of that name (packaged: " +
-                    join(names, ", ") + did_you_mean(file_or_name, names) + ")");
+                "no such file, and no packaged config of that name (nearest: " +
+                    join(nearest_names(file_or_name, names, 3), ", ") + "; see `config list`)");
   }
   return read_yaml(files.read_file(file_or_name), file_or_name);
 }

@@ -37,6 +37,12 @@ EvaluationResult TrainedPolicy::evaluate(int64_t episodes, uint64_t seed) {
 
 std::vector<std::vector<double>> TrainedPolicy::predict(
     const std::vector<std::vector<double>>& obs) {
+  const auto state = algorithm_->make_policy_state(static_cast<int64_t>(obs.size()));
+  return predict(obs, *state);
+}
+
+std::vector<std::vector<double>> TrainedPolicy::predict(const std::vector<std::vector<double>>& obs,
+                                                        PolicyState& state) {
   auto input = torch::empty({static_cast<int64_t>(obs.size()), env_.observation.size()});
   for (size_t i = 0; i < obs.size(); ++i) {
     if (static_cast<int64_t>(obs[i].size()) != env_.observation.size()) {
@@ -50,7 +56,7 @@ std::vector<std::vector<double>> TrainedPolicy::predict(
     if (!normalizer_.identity()) normalizer_.apply(row, row);
   }
   const SingleThreadedTensors serial;
-  const auto chosen = act_once(*algorithm_, input).contiguous();
+  const auto chosen = algorithm_->act(input, state, ActMode::greedy).contiguous();
   std::vector<std::vector<double>> actions(obs.size());
   for (size_t i = 0; i < actions.size(); ++i) {
     const auto row = static_cast<int64_t>(i);
@@ -78,13 +84,15 @@ void TrainedPolicy::visit_state(StateVisitor& state) {
 
 Json checkpoint_facts(const TrainConfig& config, const EnvSpec& env, int threads,
                       const std::string& fingerprint) {
-  return {{"config", write_train_config(config)},
-          {"config_hash", config_hash(config)},
-          {"spaces", {{"observation", space_to_json(env.observation)}, {"action", space_to_json(env.action)}}},
-          {"dataset_fingerprint", fingerprint},
-          {"version", RL_TRAINING_VERSION},
-          {"threads", threads},
-          {"instruction_set", kernels().name}};
+  return {
+      {"config", write_train_config(config)},
+      {"config_hash", config_hash(config)},
+      {"spaces",
+       {{"observation", space_to_json(env.observation)}, {"action", space_to_json(env.action)}}},
+      {"dataset_fingerprint", fingerprint},
+      {"version", RL_TRAINING_VERSION},
+      {"threads", threads},
+      {"instruction_set", kernels().name}};
 }
 
 TrainConfig config_of(const Checkpoint& checkpoint) {

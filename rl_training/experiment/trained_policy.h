@@ -24,8 +24,12 @@ class TrainedPolicy {
   ThreadPool& pool() const { return *pool_; }
 
   EvaluationResult evaluate(int64_t episodes, uint64_t seed);
-  // Greedy actions in the environment's units for rows of raw observations.
+  // Greedy actions in the environment's units for rows of raw observations, each the first of an
+  // episode.
   std::vector<std::vector<double>> predict(const std::vector<std::vector<double>>& obs);
+  // The same for the next step of each row's episode; `state` was made for as many rows.
+  std::vector<std::vector<double>> predict(const std::vector<std::vector<double>>& obs,
+                                           PolicyState& state);
 
   // As a checkpoint directory of its own: enough to act, not to train on.
   void save(const std::string& directory);
@@ -38,6 +42,26 @@ class TrainedPolicy {
   std::unique_ptr<ThreadPool> pool_;
   std::unique_ptr<Algorithm> algorithm_;
   ObsNormalizer normalizer_;
+};
+
+// A policy in one episode, step by step: what it remembers is here. `policy` must outlive it.
+class PolicyEpisode {
+ public:
+  explicit PolicyEpisode(TrainedPolicy& policy)
+      : policy_(&policy), state_(policy.algorithm().make_policy_state(1)) {}
+
+  // The episode from its first step on.
+  void begin() { state_->begin_episode(0); }
+  // The greedy action at a raw observation, in the environment's units.
+  std::vector<double> act(const std::vector<double>& obs) {
+    return policy_->predict({obs}, *state_).front();
+  }
+  // The raw reward that the last action earned, before the next action is asked for.
+  void observe_reward(double reward) { state_->observe_reward(0, reward); }
+
+ private:
+  TrainedPolicy* policy_;
+  std::unique_ptr<PolicyState> state_;
 };
 
 // What a checkpoint says of itself beside its tensors.

@@ -22,17 +22,33 @@ void Adam::step(double lr_scale) {
   ++steps_;
   const double bias1 = 1.0 - std::pow(options_.beta1, static_cast<double>(steps_));
   const double bias2 = 1.0 - std::pow(options_.beta2, static_cast<double>(steps_));
-  for (auto& leaf : leaves_) step_leaf(leaf, options_.learning_rate * lr_scale / bias1, bias2);
+  if (options_.max_gradient_norm > 0) clip_gradients();
+  for (auto& leaf : leaves_) step_leaf(leaf, options_.learning_rate * lr_scale, bias1, bias2);
 }
 
-void Adam::step_leaf(Leaf& leaf, double step_size, double bias2) {
+// As torch.nn.utils.clip_grad_norm_.
+void Adam::clip_gradients() {
+  double squares = 0;
+  for (const auto& leaf : leaves_) {
+    const auto& gradient = leaf.parameters.grad();
+    TORCH_CHECK(gradient.defined(), "Adam::step without a backward pass");
+    const float* g = gradient.data_ptr<float>();
+    for (int64_t i = 0; i < gradient.numel(); ++i) squares += static_cast<double>(g[i]) * g[i];
+  }
+  gradient_norm_ = std::sqrt(squares);
+  const double scale = options_.max_gradient_norm / (gradient_norm_ + 1e-6);
+  if (scale >= 1.0) return;
+  for (const auto& leaf : leaves_) leaf.parameters.mutable_grad().mul_(scale);
+}
+
+void Adam::step_leaf(Leaf& leaf, double rate, double bias1, double bias2) {
   const auto gradient = leaf.parameters.grad();
   TORCH_CHECK(gradient.defined(), "Adam::step without a backward pass");
   constexpr int64_t kChunk = 16384;
   const AdamStep step = {
       static_cast<float>(options_.beta1), static_cast<float>(options_.beta2),
-      static_cast<float>(options_.eps),   static_cast<float>(options_.weight_decay),
-      static_cast<float>(step_size),      static_cast<float>(1.0 / std::sqrt(bias2))};
+      static_cast<float>(options_.eps),   static_cast<float>(1.0 - rate * options_.weight_decay),
+      static_cast<float>(rate / bias1),   static_cast<float>(1.0 / std::sqrt(bias2))};
   const int64_t count = leaf.parameters.numel();
   float* p = leaf.parameters.data_ptr<float>();
   float* m = leaf.first_moment.data_ptr<float>();

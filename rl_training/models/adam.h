@@ -7,11 +7,14 @@ namespace rl_training {
 
 struct AdamOptions {
   double learning_rate = 3e-4;
-  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0.0;
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
+  double weight_decay = 0.0;  // decoupled: each step first takes this times the rate off
+  // Above 0: a longer gradient, taken over all leaves, is scaled down to this length.
+  double max_gradient_norm = 0.0;
 };
 
 // Adam (arXiv:1412.6980) on flat parameters, those of a network or several leaves; the same step as
-// torch.optim.Adam.
+// torch.optim.Adam, with `weight_decay` as torch.optim.AdamW (arXiv:1711.05101).
 class Adam {
  public:
   Adam(const Network& network, const AdamOptions& options, const Compute& compute);
@@ -19,18 +22,23 @@ class Adam {
 
   // Uses and then clears the gradient of each leaf. `lr_scale` multiplies the learning rate.
   void step(double lr_scale = 1.0);
+  // The length of the gradient of the latest step before it was scaled; known with
+  // `max_gradient_norm` only.
+  double gradient_norm() const { return gradient_norm_; }
   void visit_state(StateVisitor& state);
 
  private:
   struct Leaf {
     torch::Tensor parameters, first_moment, second_moment;
   };
-  void step_leaf(Leaf& leaf, double step_size, double bias2);
+  void clip_gradients();
+  void step_leaf(Leaf& leaf, double rate, double bias1, double bias2);
 
   std::vector<Leaf> leaves_;
   AdamOptions options_;
   ThreadPool* pool_;
   int64_t steps_ = 0;
+  double gradient_norm_ = 0;
 };
 
 // One step along the gradients that lie at the optimiser's leaves. Every gradient of every

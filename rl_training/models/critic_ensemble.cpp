@@ -6,7 +6,7 @@ namespace {
 MlpSpec critic_spec(int64_t obs_dim, int64_t action_dim, const CriticEnsemble::Options& options) {
   MlpSpec spec;
   spec.inputs = obs_dim + action_dim;
-  spec.outputs = 1;
+  spec.outputs = options.outputs;
   spec.hidden_sizes = options.hidden_sizes;
   spec.layer_norm = options.layer_norm;
   spec.layer_norm_eps = options.layer_norm_eps;
@@ -26,6 +26,11 @@ torch::Tensor CriticEnsemble::values(const torch::Tensor& obs, const torch::Tens
                                      Use use, Mode mode) const {
   const std::array<int64_t, 2> shape = {network_->members(), obs.size(0)};
   return network_->forward(obs, actions, {.use = use, .mode = mode, .shape = shape});
+}
+
+torch::Tensor CriticEnsemble::distributions(const torch::Tensor& obs, const torch::Tensor& actions,
+                                            Use use) const {
+  return network_->forward(obs, actions, {.use = use});
 }
 
 torch::Tensor CriticEnsemble::first_value(const torch::Tensor& obs, const torch::Tensor& actions,

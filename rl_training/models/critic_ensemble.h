@@ -8,6 +8,7 @@ class CriticEnsemble {
  public:
   struct Options {
     int64_t count = 2;
+    int64_t outputs = 1;  // more: a distribution in place of a value
     std::vector<int64_t> hidden_sizes = {256, 256};
     LayerNorm layer_norm = LayerNorm::none;
     double layer_norm_eps = 1e-5;
@@ -24,6 +25,10 @@ class CriticEnsemble {
   // [count, rows]
   torch::Tensor values(const torch::Tensor& obs, const torch::Tensor& actions, Use use = Use::train,
                        Mode mode = Mode::eval) const;
+
+  // All outputs, [count, rows, outputs].
+  torch::Tensor distributions(const torch::Tensor& obs, const torch::Tensor& actions,
+                              Use use = Use::train) const;
 
   // Q_1 alone, [rows]
   torch::Tensor first_value(const torch::Tensor& obs, const torch::Tensor& actions,

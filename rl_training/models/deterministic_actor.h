@@ -20,6 +20,8 @@ class DeterministicActor {
     return network_.forward(obs, {}, {.shape = shape});
   }
 
+  // All leaves to optimise.
+  std::vector<torch::Tensor> parameters() const { return {network_.parameters()}; }
   Mlp& network() { return network_; }
   const Mlp& network() const { return network_; }
   void visit_state(StateVisitor& state) { network_.visit_state(state); }

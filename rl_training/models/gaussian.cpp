@@ -24,7 +24,7 @@ float* scratch(int64_t count) {
   return buffer.reserve(count);
 }
 
-// Where the raw numbers of a row are, and where their gradients go.
+// Where the raw values of a row are, and where their gradients go.
 struct HeadView {
   explicit HeadView(const GaussianHead& head)
       : action_dim(head.action_dim()),
@@ -172,14 +172,15 @@ class LogProbNode : public autograd::Node {
   torch::Tensor unbounded_;
 };
 
-bool on_fast_path(const GaussianHead& head) {
-  return head.output.scalar_type() == torch::kFloat && head.output.is_contiguous();
+void check_head(const GaussianHead& head) {
+  TORCH_CHECK(head.output.scalar_type() == torch::kFloat && head.output.is_contiguous(),
+              "a Gaussian head is a contiguous float32 tensor");
 }
 
 }  // namespace
 
 GaussianSample gaussian_sample(const GaussianHead& head, const torch::Tensor& noise) {
-  if (!on_fast_path(head)) return gaussian_sample_plain(head, noise);
+  check_head(head);
   const int64_t samples = noise.size(0), rows = head.output.size(0);
   TORCH_CHECK(samples % rows == 0, "noise for ", samples, " samples of ", rows, " rows");
   const HeadView view(head);
@@ -236,7 +237,7 @@ torch::Tensor gaussian_actions(const GaussianHead& head, const torch::Tensor& no
 }
 
 torch::Tensor gaussian_log_prob(const GaussianHead& head, const torch::Tensor& actions) {
-  if (!on_fast_path(head)) return gaussian_log_prob_plain(head, actions);
+  check_head(head);
   const HeadView view(head);
   const int64_t rows = actions.size(0);
   const auto given = actions.contiguous();

@@ -23,7 +23,7 @@ struct GaussianSample {
   torch::Tensor unbounded;  // u, [rows * n, A]
 };
 
-// One autograd node on the CPU; gradients flow to the head through all three results.
+// One autograd node; gradients flow to the head through all three results.
 GaussianSample gaussian_sample(const GaussianHead& head, const torch::Tensor& noise);
 
 // Sampled actions inside [-1, 1] without gradient: to be executed or given to a critic. What an

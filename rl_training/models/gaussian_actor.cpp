@@ -72,9 +72,8 @@ torch::Tensor GaussianActor::mode(const torch::Tensor& obs) const {
 
 std::vector<torch::Tensor> GaussianActor::parameters() const {
   std::vector<torch::Tensor> leaves = {network_->parameters()};
-  for (const auto* leaf : {&free_log_std_, &std_scale_}) {
-    if (leaf->defined()) leaves.push_back(*leaf);
-  }
+  if (free_log_std_.defined() && options_.learn_free_std) leaves.push_back(free_log_std_);
+  if (std_scale_.defined()) leaves.push_back(std_scale_);
   return leaves;
 }
 

@@ -13,6 +13,7 @@ class GaussianActor {
     bool squash = true;
     bool tanh_mean = false;           // mean in [-1, 1]; unsquashed only
     bool state_dependent_std = true;  // false: one free log std for each action, 0 at first
+    bool learn_free_std = true;       // false: that one stays as it is
     bool learn_std_scale = false;  // log std = m x + c of the network's x; m = 1, c = -1 at first
     double log_std_min = -20.0, log_std_max = 2.0;
     LayerNorm layer_norm = LayerNorm::none;

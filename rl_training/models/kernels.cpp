@@ -146,15 +146,18 @@ void gather_rows(float* values, const int64_t* rows, int64_t count, int64_t colu
   }
 }
 
-// Moments of numbers whose gradient is zero (dead units) die away geometrically. Before they reach
-// the subnormal range, where arithmetic is many times slower, they are set to zero.
+// Moments of parameters whose gradient is zero (dead units) die away geometrically. Before they
+// reach the subnormal range, where arithmetic is many times slower, they are set to zero.
 constexpr float kTinyMoment = 1e-30f;
 
 void adam(float* p, float* m, float* v, const float* g, int64_t count, const AdamStep& step) {
   const float beta1 = step.beta1, beta2 = step.beta2;
   const float rest1 = 1.0f - beta1, rest2 = 1.0f - beta2;
+  if (step.keep != 1.0f) {
+    for (int64_t i = 0; i < count; ++i) p[i] *= step.keep;
+  }
   for (int64_t i = 0; i < count; ++i) {
-    const float grad = g[i] + step.weight_decay * p[i];
+    const float grad = g[i];
     const float first = beta1 * m[i] + rest1 * grad;
     const float second = beta2 * v[i] + rest2 * grad * grad;
     const float size = first < 0.0f ? -first : first;

@@ -7,7 +7,8 @@ namespace rl_training {
 struct Product;
 
 struct AdamStep {
-  float beta1, beta2, eps, weight_decay;
+  float beta1, beta2, eps;
+  float keep;               // the parameters are multiplied by it first; 1 without decay
   float step_size;          // learning rate / (1 - beta1^t)
   float inverse_sqrt_bias;  // 1 / sqrt(1 - beta2^t)
 };

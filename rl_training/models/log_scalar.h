@@ -3,7 +3,7 @@
 
 namespace rl_training {
 
-// A positive number x learnt through its logarithm: an entropy temperature, a Lagrange multiplier.
+// A positive value x learnt through its logarithm: an entropy temperature, a Lagrange multiplier.
 // Its gradient is known in closed form wherever it is used, so no graph is built for it.
 class LogScalar {
  public:

@@ -3,7 +3,7 @@
 
 namespace rl_training {
 
-// A scalar on the CPU, and the number that is in one: a read of memory, for fused CPU paths only.
+// A scalar tensor, and the value of one: a read of memory.
 torch::Tensor scalar(double value);
 float number(const torch::Tensor& value);
 

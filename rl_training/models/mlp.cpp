@@ -28,7 +28,7 @@ struct Mlp::Shared {
 };
 
 // The backward pass of a whole network. Its edges lead to the inputs only; the gradient of the
-// numbers goes straight into parameters().grad().
+// parameters goes straight into parameters().grad().
 class MlpNode : public autograd::Node {
  public:
   MlpNode(std::shared_ptr<Mlp::Shared> shared, torch::Tensor parameters, Use use, torch::Tensor x,
@@ -136,7 +136,7 @@ const MlpLayout& Mlp::layout() const { return shared_->kernel.layout(); }
 
 namespace {
 
-// Rows of `columns` into longer ones. So few numbers are not worth a call for each row.
+// Rows of `columns` into longer ones. Short rows are not worth a call each.
 void copy_columns(const float* from, int64_t rows, int64_t columns, float* to, int64_t to_row) {
   constexpr int64_t kFew = 8;
   if (columns > kFew) {
@@ -177,9 +177,9 @@ torch::Tensor Mlp::forward(const torch::Tensor& x, const torch::Tensor& side,
   auto workspace = shared_->borrow();
   const float* input = join_inputs(plain_x, side, *workspace);
   const std::array<int64_t, 3> full_shape = {members, rows, spec().outputs};
-  const bool numbers_wanted = pass.use == Use::train && parameters_.requires_grad();
+  const bool parameters_wanted = pass.use == Use::train && parameters_.requires_grad();
   const bool inputs_wanted = x.requires_grad() || (side.defined() && side.requires_grad());
-  const bool goes_back = torch::GradMode::is_enabled() && (numbers_wanted || inputs_wanted);
+  const bool goes_back = torch::GradMode::is_enabled() && (parameters_wanted || inputs_wanted);
   const auto y_shape = pass.shape.empty() ? torch::IntArrayRef(full_shape) : pass.shape;
   auto y = goes_back ? empty_floats(y_shape) : reused_floats(y_shape);
   shared_->kernel.forward(parameters_.data_ptr<float>(), input, rows, members,
@@ -216,18 +216,18 @@ torch::Tensor Mlp::forward_member(int64_t member, const torch::Tensor& x,
 void Mlp::visit_state(StateVisitor& state) {
   const torch::NoGradGuard no_grad;
   for (int64_t member = 0; member < spec().members; ++member) {
-    auto numbers = parameters_.narrow(0, member * layout().size, layout().size);
+    auto own = parameters_.narrow(0, member * layout().size, layout().size);
     for (size_t i = 0; i < layout().layers.size(); ++i) {
       const auto& layer = layout().layers[i];
       const auto name = "member" + std::to_string(member) + ".layer" + std::to_string(i);
-      auto weight = numbers.narrow(0, layer.weight, layer.inputs * layer.outputs)
+      auto weight = own.narrow(0, layer.weight, layer.inputs * layer.outputs)
                         .view({layer.inputs, layer.outputs});
-      auto bias = numbers.narrow(0, layer.bias, layer.outputs);
+      auto bias = own.narrow(0, layer.bias, layer.outputs);
       visit_tensor(state, name + ".weight", weight);
       visit_tensor(state, name + ".bias", bias);
       if (layer.gain < 0) continue;
-      auto gain = numbers.narrow(0, layer.gain, layer.outputs);
-      auto shift = numbers.narrow(0, layer.shift, layer.outputs);
+      auto gain = own.narrow(0, layer.gain, layer.outputs);
+      auto shift = own.narrow(0, layer.shift, layer.outputs);
       visit_tensor(state, name + ".norm_gain", gain);
       visit_tensor(state, name + ".norm_shift", shift);
     }

@@ -25,15 +25,14 @@ class Mlp final : public FeedForward {
                         const Pass& pass = {}) const override;
   torch::Tensor forward_member(int64_t member, const torch::Tensor& x,
                                const torch::Tensor& side = {}) const override;
-  // The same from torch operators alone: for gradients that are differentiated again, and the
-  // oracle in tests.
-  torch::Tensor forward_plain(const torch::Tensor& x, const torch::Tensor& side = {},
-                              const Pass& pass = {}) const;
-
   // Names each layer's parameters: "member0.layer1.weight" [inputs, outputs], ...
   void visit_state(StateVisitor& state) override;
 
  private:
+  // From torch operators alone.
+  torch::Tensor forward_plain(const torch::Tensor& x, const torch::Tensor& side,
+                              const Pass& pass) const;
+
   struct Shared;  // kernel and spare buffers, also held by the autograd nodes
   std::shared_ptr<Shared> shared_;
 

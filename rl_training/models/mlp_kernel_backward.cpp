@@ -12,7 +12,7 @@ namespace {
 // adds up the parameters' gradients while a chunk is still in the cache.
 constexpr int64_t kMostGroups = 8;
 
-// Sums of groups are added in pieces of so many numbers.
+// Sums of groups are added in pieces of this many values.
 constexpr int64_t kPiece = 1 << 14;
 
 // out[inputs, outputs] += in' delta, column by column.

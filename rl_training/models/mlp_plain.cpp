@@ -20,11 +20,11 @@ torch::Tensor apply_activation(Activation activation, const torch::Tensor& x) {
 torch::Tensor Mlp::forward_plain(const torch::Tensor& x, const torch::Tensor& side,
                                  const Pass& pass) const {
   const int64_t members = pass.members == 0 ? spec().members : pass.members;
-  const auto numbers = (pass.use == Use::train ? parameters_ : parameters_.detach())
-                           .view({spec().members, layout().size})
-                           .narrow(0, 0, members);
+  const auto parameters = (pass.use == Use::train ? parameters_ : parameters_.detach())
+                              .view({spec().members, layout().size})
+                              .narrow(0, 0, members);
   const auto part = [&](int64_t offset, int64_t rows, int64_t columns) {
-    return numbers.narrow(1, offset, rows * columns).reshape({members, rows, columns});
+    return parameters.narrow(1, offset, rows * columns).reshape({members, rows, columns});
   };
   const auto joined = side.defined() ? torch::cat(std::vector<torch::Tensor>{x, side}, 1) : x;
   auto value = joined.unsqueeze(0).expand({members, joined.size(0), joined.size(1)});

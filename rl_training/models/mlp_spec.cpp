@@ -36,6 +36,20 @@ void fill_orthogonal(Rng& rng, std::span<float> out, int64_t rows, int64_t colum
   }
 }
 
+// A normal distribution cut at two standard deviations whose variance is (gain / sqrt(fan_in))^2
+// after the cut.
+void fill_lecun_normal(Rng& rng, std::span<float> out, double fan_in, double gain) {
+  constexpr double kStdOfCutNormal = 0.87962566103423978;
+  const double scale = gain / std::sqrt(fan_in) / kStdOfCutNormal;
+  for (float& value : out) {
+    double drawn = rng.normal();
+    while (std::abs(drawn) > 2.0) drawn = rng.normal();
+    value = static_cast<float>(scale * drawn);
+  }
+}
+
+}  // namespace
+
 void init_layer(const LayerInit& init, const LayerLayout& layer, Rng& rng, float* member) {
   const std::span<float> weight(member + layer.weight, layer.inputs * layer.outputs);
   const std::span<float> bias(member + layer.bias, layer.outputs);
@@ -53,6 +67,9 @@ void init_layer(const LayerInit& init, const LayerLayout& layer, Rng& rng, float
       break;
     case LayerInit::Weight::orthogonal:
       fill_orthogonal(rng, weight, layer.inputs, layer.outputs, init.weight_scale);
+      break;
+    case LayerInit::Weight::lecun_normal:
+      fill_lecun_normal(rng, weight, static_cast<double>(layer.inputs), init.weight_scale);
       break;
   }
   switch (init.bias) {
@@ -73,8 +90,6 @@ void init_layer(const LayerInit& init, const LayerLayout& layer, Rng& rng, float
     }
   }
 }
-
-}  // namespace
 
 MlpLayout::MlpLayout(const MlpSpec& spec) {
   int64_t inputs = spec.inputs;
@@ -102,10 +117,10 @@ MlpLayout::MlpLayout(const MlpSpec& spec) {
 void init_parameters(const MlpSpec& spec, const MlpLayout& layout, Rng& rng,
                      std::span<float> parameters) {
   for (int64_t member = 0; member < spec.members; ++member) {
-    float* numbers = parameters.data() + member * layout.size;
+    float* own = parameters.data() + member * layout.size;
     for (size_t i = 0; i < layout.layers.size(); ++i) {
       const bool last = i + 1 == layout.layers.size();
-      init_layer(last ? spec.output_init : spec.hidden_init, layout.layers[i], rng, numbers);
+      init_layer(last ? spec.output_init : spec.hidden_init, layout.layers[i], rng, own);
     }
   }
 }

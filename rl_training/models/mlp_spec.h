@@ -10,12 +10,12 @@ namespace rl_training {
 enum class Activation { none, relu, tanh };
 enum class LayerNorm { none, before_activation, after_activation };
 
-// How the numbers of a layer are drawn. Fan-in is always the layer's own input width.
+// How the parameters of a layer are drawn. Fan-in is always the layer's own input width.
 struct LayerInit {
-  enum class Weight { fan_in_uniform, uniform, xavier_uniform, orthogonal };
+  enum class Weight { fan_in_uniform, uniform, xavier_uniform, orthogonal, lecun_normal };
   enum class Bias { fan_in_uniform, uniform, constant };
   Weight weight = Weight::fan_in_uniform;  // U(+-1/sqrt(in)), LibTorch's default
-  double weight_scale = 1.0;               // bound of `uniform`, gain of the other two
+  double weight_scale = 1.0;               // bound of `uniform`, gain of the three others
   Bias bias = Bias::fan_in_uniform;
   double bias_scale = 0.0;  // bound of `uniform`, value of `constant`
 };
@@ -31,7 +31,7 @@ struct MlpSpec {
   int64_t members = 1;  // independent networks of this shape in one buffer
 };
 
-// Where the numbers of one layer lie inside the flat parameters of one member.
+// Where the parameters of one layer lie inside the flat parameters of one member.
 struct LayerLayout {
   int64_t inputs = 0, outputs = 0;
   int64_t weight = 0;             // [inputs, outputs]
@@ -42,8 +42,12 @@ struct LayerLayout {
 struct MlpLayout {
   explicit MlpLayout(const MlpSpec& spec);
   std::vector<LayerLayout> layers;
-  int64_t size = 0;  // numbers in one member
+  int64_t size = 0;  // parameters of one member
 };
+
+// Draws weight, bias and LayerNorm of one layer. `member` is where the offsets of `layer` count
+// from.
+void init_layer(const LayerInit& init, const LayerLayout& layer, Rng& rng, float* member);
 
 // Draws all members, one after the other.
 void init_parameters(const MlpSpec& spec, const MlpLayout& layout, Rng& rng,

@@ -84,9 +84,6 @@ class RowBlock {
 
 torch::Tensor maximum_mean_discrepancy(const torch::Tensor& x, const torch::Tensor& y,
                                        MmdKernel kernel, double sigma) {
-  if (x.scalar_type() != torch::kFloat) {
-    return maximum_mean_discrepancy_plain(x, y, kernel, sigma);
-  }
   const int64_t rows = x.size(0), n = x.size(1), m = y.size(1), dims = x.size(2);
   const auto plain_x = x.contiguous(), plain_y = y.contiguous();
   auto value = empty_floats({rows});

@@ -7,7 +7,7 @@ enum class MmdKernel { gaussian, laplacian };
 
 // MMD = sqrt(mean k(x, x') + mean k(y, y') - 2 mean k(x, y) + 1e-6), k(u, v) = exp(-|u - v|_1 / 2s)
 // (laplacian) or exp(-|u - v|_2^2 / 2s) (gaussian): between the samples x [rows, n, A] and
-// y [rows, m, A] of each row, [rows]. One autograd node on the CPU.
+// y [rows, m, A] of each row, [rows]. One autograd node.
 torch::Tensor maximum_mean_discrepancy(const torch::Tensor& x, const torch::Tensor& y,
                                        MmdKernel kernel, double sigma);
 

@@ -17,6 +17,8 @@ class PerturbationActor {
   // clip(a + scale * tanh(network(obs, a)), -1, 1), [rows, action_dim]
   torch::Tensor actions(const torch::Tensor& obs, const torch::Tensor& proposed) const;
 
+  // All leaves to optimise.
+  std::vector<torch::Tensor> parameters() const { return {network_.parameters()}; }
   Mlp& network() { return network_; }
   const Mlp& network() const { return network_; }
   void visit_state(StateVisitor& state) { network_.visit_state(state); }

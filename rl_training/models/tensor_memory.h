@@ -8,7 +8,7 @@ namespace rl_training {
 // as much as some of the arithmetic. For the whole process; asking again changes nothing.
 void keep_tensor_memory();
 
-// An uninitialised float32 tensor on the CPU for numbers that no graph will hang on. A small one is
+// An uninitialised float32 tensor on the CPU for values outside any graph. A small one is
 // a tensor of that shape that this thread was given before and that nobody holds any more: to make
 // one takes longer than to fill it.
 torch::Tensor reused_floats(torch::IntArrayRef shape);

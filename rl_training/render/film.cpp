@@ -48,26 +48,23 @@ std::string encode_gif(const std::vector<Frame>&, int) { return {}; }
 std::string encode_png(const std::vector<Frame>&, int) { return {}; }
 #endif
 
-FilmReport film_episodes(Environment& env, const Policy& policy, const FilmOptions& options,
-                         const std::string& path) {
-  const bool gif = path.ends_with(".gif");
-  if (!gif && !path.ends_with(".png")) {
-    throw Error(ErrorKind::config, {path, 0, "--output"},
-                "unknown kind of picture (expected a name that ends in .gif or .png)");
-  }
+namespace {
+
+// The frames of all episodes: what they show is in the report.
+std::vector<Frame> film_frames(Environment& env, const Policy& policy, const FilmOptions& options,
+                               int64_t most, FilmReport& report) {
   if (const auto why = film_unavailable(); !why.empty()) throw Error(ErrorKind::config, why);
   if (env.scene().shapes.empty()) {
     throw Error(ErrorKind::config, {"", 0, "env_id"},
                 "`" + env.spec().id + "` has no drawing (its class does not override scene())");
   }
   const int width = static_cast<int>(options.width);
-  FilmReport report;
   std::vector<Frame> frames;
   for (int64_t episode = 0; episode < options.episodes; ++episode) {
     // Played once for its length and again, the same, for its pictures.
     const Rng rng(options.seed, "eval/" + std::to_string(episode));
     const auto played = play_episode(env, policy, rng);
-    const auto steps = choose(played.steps, options.every, gif ? kGifFrames : kStripFrames);
+    const auto steps = choose(played.steps, options.every, most);
     play_episode(env, policy, rng, [&](const PlayedEpisode& now) {
       if (!std::binary_search(steps.begin(), steps.end(), now.steps)) return;
       Frame frame{env.scene(), {}, {}};
@@ -81,9 +78,30 @@ FilmReport film_episodes(Environment& env, const Policy& policy, const FilmOptio
     report.lengths.push_back(played.steps);
   }
   report.pictures = static_cast<int64_t>(frames.size());
+  return frames;
+}
+
+}  // namespace
+
+FilmReport film_episodes(Environment& env, const Policy& policy, const FilmOptions& options,
+                         const std::string& path) {
+  const bool gif = path.ends_with(".gif");
+  if (!gif && !path.ends_with(".png")) {
+    throw Error(ErrorKind::config, {path, 0, "--output"},
+                "unknown kind of picture (expected a name that ends in .gif or .png)");
+  }
+  FilmReport report;
+  const auto frames = film_frames(env, policy, options, gif ? kGifFrames : kStripFrames, report);
+  const int width = static_cast<int>(options.width);
   write_file_atomically(posix_file_system(), path,
                         gif ? encode_gif(frames, width) : encode_png(frames, width));
   return report;
+}
+
+std::string film_gif(Environment& env, const Policy& policy, const FilmOptions& options) {
+  FilmReport report;
+  return encode_gif(film_frames(env, policy, options, kGifFrames, report),
+                    static_cast<int>(options.width));
 }
 
 }  // namespace rl_training

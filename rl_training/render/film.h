@@ -32,4 +32,7 @@ std::string film_unavailable();
 FilmReport film_episodes(Environment& env, const Policy& policy, const FilmOptions& options,
                          const std::string& path);
 
+// The same as the bytes of a GIF.
+std::string film_gif(Environment& env, const Policy& policy, const FilmOptions& options);
+
 }  // namespace rl_training

@@ -33,7 +33,7 @@ Evaluator::Evaluator(std::string env_id, int64_t episodes, uint64_t seed, Thread
       options_(std::move(options)) {}
 
 EvaluationResult Evaluator::run(Algorithm& algorithm, const ObsNormalizer& normalizer,
-                                bool (*stop)()) const {
+                                const StopRequests* requests) const {
   VectorEnv envs(env_id_, episodes_, seed_, "eval", pool_, options_);
   const GoalTask* goals = envs.goal_task();
   auto obs = obs_buffer(envs);
@@ -46,7 +46,7 @@ EvaluationResult Evaluator::run(Algorithm& algorithm, const ObsNormalizer& norma
   envs.reset();
   for (int64_t i = 0; i < episodes_; ++i) policy->begin_episode(i);
   while (left > 0) {
-    if (stop != nullptr && stop()) {
+    if (requests != nullptr && requests->stop() != 0) {
       result.cut_short = true;
       return result;
     }
@@ -59,6 +59,7 @@ EvaluationResult Evaluator::run(Algorithm& algorithm, const ObsNormalizer& norma
       ++result.lengths[i];
       if (envs.terminated()[i] != 0 || envs.truncated()[i] != 0) {
         done[i] = true;
+        policy->begin_episode(i);  // the row plays on beside the others, in a further episode
         if (envs.terminated()[i] != 0 && goals != nullptr) {
           const auto* last = reinterpret_cast<const float*>(envs.final_obs_of(i));
           reached += reached_goal(*goals, last) ? 1 : 0;

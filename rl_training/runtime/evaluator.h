@@ -7,6 +7,7 @@
 #include "rl_training/data/normalizer.h"
 #include "rl_training/envs/vector_env.h"
 #include "rl_training/runtime/loop_metrics.h"
+#include "rl_training/runtime/stop_request.h"
 
 namespace rl_training {
 
@@ -30,9 +31,10 @@ class Evaluator {
   Evaluator(std::string env_id, int64_t episodes, uint64_t seed, ThreadPool* pool,
             EnvOptions options = {});
 
-  // `stop` is asked after each step; an evaluation that is cut short leaves no trace.
+  // A request to stop is looked for after each step; an evaluation that is cut short leaves no
+  // trace.
   EvaluationResult run(Algorithm& algorithm, const ObsNormalizer& normalizer,
-                       bool (*stop)() = nullptr) const;
+                       const StopRequests* requests = nullptr) const;
 
  private:
   std::string env_id_;

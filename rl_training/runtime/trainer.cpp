@@ -3,14 +3,13 @@
 #include <cmath>
 
 #include "rl_training/runtime/health.h"
-#include "rl_training/runtime/stop_signal.h"
 
 namespace rl_training {
 namespace {
 
 // A row as a checkpoint has it, which may be anybody's.
 Json read_row(const char* name, const std::string& text) {
-  Json row = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  Json row = parse_untrusted_json(text);
   const bool counted = !row.contains("update_count") || row["update_count"].is_number_integer();
   if (row.is_object() && counted) return row;
   throw Error(ErrorKind::checkpoint, {"", 0, std::string("trainer.") + name},
@@ -146,7 +145,8 @@ void Trainer::log(Json& row, RunSink& sink) {
   remember(row, sink);
 }
 
-TrainSummary Trainer::run(RunSink& sink, const Callbacks& callbacks) {
+TrainSummary Trainer::run(RunSink& sink, const Callbacks& callbacks, StopRequests* requests) {
+  requests_ = requests;
   if (callbacks.on_train_start) callbacks.on_train_start(progress());
   bool stop = !evaluate_before_training(sink, callbacks);
   if (stop) sink.checkpoint(position(), /*best=*/false);
@@ -172,9 +172,10 @@ TrainSummary Trainer::run(RunSink& sink, const Callbacks& callbacks) {
       }
       if (log_due && waiting_row_.empty()) log(row, sink);
     }
-    stop = StopSignal::received() != 0;
-    if (stop && !log_due && !checkpoint_due) check_health(make_row(metrics, scale));
-    if (checkpoint_due || best || stop || early_stopping_.stopped()) {
+    stop = requests_ != nullptr && requests_->stop() != 0;
+    const bool save_now = stop || (requests_ != nullptr && requests_->take_checkpoint());
+    if (save_now && !log_due && !checkpoint_due) check_health(make_row(metrics, scale));
+    if (checkpoint_due || best || save_now || early_stopping_.stopped()) {
       sink.checkpoint(position(), best);
     }
   }
@@ -235,8 +236,7 @@ void Trainer::check_health(const Json& row) const {
 
 // True when this is the best return so far; nothing when a signal cut it short.
 std::optional<bool> Trainer::evaluate(Json& row, const Callbacks& callbacks) {
-  const auto result = parts_.evaluator->run(*parts_.algorithm, *parts_.normalizer,
-                                            [] { return StopSignal::received() != 0; });
+  const auto result = parts_.evaluator->run(*parts_.algorithm, *parts_.normalizer, requests_);
   if (result.cut_short) return std::nullopt;
   add_to_row(row, result.as_metrics());
   if (callbacks.on_eval_end) callbacks.on_eval_end(progress(), result);

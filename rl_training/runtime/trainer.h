@@ -8,6 +8,7 @@
 #include "rl_training/runtime/evaluator.h"
 #include "rl_training/runtime/phase.h"
 #include "rl_training/runtime/schedule.h"
+#include "rl_training/runtime/stop_request.h"
 
 namespace rl_training {
 
@@ -45,8 +46,8 @@ class Trainer {
  public:
   Trainer(TrainerParts parts, TrainerOptions options);
 
-  // From the present state to the end of the budget, an early stop, or a signal.
-  TrainSummary run(RunSink& sink, const Callbacks& callbacks);
+  // From the present state to the end of the budget, an early stop, or a request to stop.
+  TrainSummary run(RunSink& sink, const Callbacks& callbacks, StopRequests* requests = nullptr);
   int64_t update_count() const { return update_; }
   // The key of a limit other than the run's length that has ended it; "": none has.
   std::string ended_by() const;
@@ -78,6 +79,7 @@ class Trainer {
   TrainerOptions options_;
   ScheduleSpec constant_;  // the schedule without its shape
   EarlyStopping early_stopping_;
+  StopRequests* requests_ = nullptr;  // of the present run(), may be null
   int64_t update_ = 0;
   int64_t previous_position_ = 0;
   bool evaluated_before_training_ = false;

@@ -1,5 +1,7 @@
 #include "rl_training/util/error.h"
 
+#include "rl_training/util/text.h"
+
 namespace rl_training {
 namespace {
 
@@ -11,11 +13,7 @@ std::string one_line(const ErrorPlace& place, const std::string& message) {
     text += ": ";
   }
   if (!place.key.empty()) text += place.key + ": ";
-  text += message;
-  for (char& c : text) {  // also keeps terminal escapes of hostile files away from the terminal
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  return text;
+  return printable(text + message);
 }
 
 }  // namespace

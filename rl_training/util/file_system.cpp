@@ -68,7 +68,7 @@ class PosixFileSystem final : public FileSystem {
   }
 
   void write_file(const std::string& path, std::string_view bytes) override {
-    Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC, "cannot create");
+    Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, "cannot create");
     while (!bytes.empty()) {
       const ssize_t count = ::write(file.get(), bytes.data(), bytes.size());
       if (count < 0 && errno == EINTR) continue;

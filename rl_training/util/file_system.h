@@ -13,7 +13,7 @@ class FileSystem {
   virtual ~FileSystem() = default;
 
   virtual std::string read_file(const std::string& path) = 0;
-  // Creates or replaces `path`, then fsyncs it.
+  // Creates or replaces `path`, then fsyncs it. Not through a link in its place.
   virtual void write_file(const std::string& path, std::string_view bytes) = 0;
   virtual void make_directories(const std::string& path) = 0;
   virtual void rename(const std::string& from, const std::string& to) = 0;

@@ -27,7 +27,8 @@ class StateVisitor {
   // Bytes of any length.
   void text(std::string_view name, std::string& value) { on_text(full_name(name), value); }
 
-  void scalar(std::string_view name, int64_t& value) { array(name, DType::i64, {}, &value); }
+  // A counter. A checkpoint may hold anything: what is out of range is Error{checkpoint}.
+  void scalar(std::string_view name, int64_t& value, int64_t lowest = 0);
   void scalar(std::string_view name, uint64_t& value) { array(name, DType::u64, {}, &value); }
   void scalar(std::string_view name, double& value) { array(name, DType::f64, {}, &value); }
   void scalar(std::string_view name, bool& value) {

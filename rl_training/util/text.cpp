@@ -1,6 +1,10 @@
 #include "rl_training/util/text.h"
 
 #include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <iterator>
+#include <utility>
 
 namespace rl_training {
 namespace {
@@ -22,6 +26,33 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
+uint32_t code_point(std::string_view character) {
+  if (character.size() == 1) return static_cast<unsigned char>(character[0]);
+  uint32_t code = static_cast<unsigned char>(character[0]) & (0x7fU >> character.size());
+  for (const char c : character.substr(1))
+    code = code << 6 | (static_cast<unsigned char>(c) & 0x3fU);
+  return code;
+}
+
+// All of them have at most four hexadecimal digits.
+bool is_hidden(uint32_t code) {
+  constexpr std::pair<uint32_t, uint32_t> kRanges[] = {
+      {0x00, 0x1f},     {0x7f, 0x9f},                        // C0, DEL, C1
+      {0xad, 0xad},     {0x61c, 0x61c},                      // soft hyphen, Arabic letter mark
+      {0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202e},  // zero width, marks, embeddings
+      {0x2060, 0x206f}, {0xfe00, 0xfe0f}, {0xfeff, 0xfeff},  // isolates, variations, byte order
+      {0xfff9, 0xfffb}};                                     // annotations
+  return std::any_of(std::begin(kRanges), std::end(kRanges), [&](const auto& range) {
+    return code >= range.first && code <= range.second;
+  });
+}
+
+std::string escape(std::string_view head, uint32_t code, int digits) {
+  std::string text(head);
+  for (int i = digits - 1; i >= 0; --i) text += "0123456789abcdef"[code >> (4 * i) & 0xfU];
+  return text;
+}
+
 }  // namespace
 
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates) {
@@ -41,6 +72,26 @@ std::string nearest_name(std::string_view word, const std::vector<std::string>& 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
   const auto name = nearest_name(word, candidates);
   return name.empty() ? "" : "; did you mean `" + name + "`?";
+}
+
+std::vector<std::string> nearest_names(std::string_view word,
+                                       const std::vector<std::string>& candidates, size_t count) {
+  constexpr size_t kLongestCompared = 200;
+  std::vector<std::pair<size_t, std::string>> ranked;
+  for (const auto& name : candidates) {
+    ranked.emplace_back(edit_distance(word.substr(0, kLongestCompared), name), name);
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min(count, ranked.size()); ++i) names.push_back(ranked[i].second);
+  return names;
+}
+
+size_t display_width(std::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
 }
 
 std::string shortened(std::string text, size_t longest) {
@@ -65,6 +116,35 @@ size_t utf8_character_length(std::string_view text) {
   const bool surrogate = first == 0xed && second >= 0xa0;
   const bool too_large = first == 0xf4 && second >= 0x90;
   return overlong || surrogate || too_large ? 0 : length;
+}
+
+std::string printable(std::string_view text, bool keep_newlines) {
+  std::string result;
+  result.reserve(text.size());
+  while (!text.empty()) {
+    const size_t length = utf8_character_length(text);
+    if (length == 0) {
+      result += escape("\\x", static_cast<unsigned char>(text.front()), 2);
+    } else if (const uint32_t code = code_point(text.substr(0, length));
+               is_hidden(code) && !(keep_newlines && code == '\n')) {
+      result += escape("\\u", code, 4);
+    } else {
+      result += text.substr(0, length);
+    }
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return result;
+}
+
+std::string shell_word(const std::string& text) {
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) ||
+           std::string_view("_-./:=+,").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
 }
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {

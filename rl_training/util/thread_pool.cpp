@@ -7,6 +7,8 @@
 #include <mutex>
 #include <utility>
 
+#include "rl_training/util/blocked_signals.h"
+
 namespace rl_training {
 namespace {
 
@@ -45,6 +47,7 @@ constexpr uint64_t kLeft = 0xffffffff;
 }  // namespace
 
 ThreadPool::ThreadPool(int threads) : shared_(std::make_unique<Shared>()) {
+  const BlockedSignals blocked;  // inherited by the threads, which never run a handler
   for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { worker_loop(); });
 }
 

@@ -1,7 +1,6 @@
 #pragma once
-#include <gtest/gtest.h>
-
 #include "rl_training/algorithms/soft_actor_critic.h"
+#include "tests/algorithms/linear_example.h"
 
 namespace rl_training {
 
@@ -15,33 +14,21 @@ struct SoftExample {
   static constexpr double kTanh1 = 0.761594;
 
   SoftNetworks networks;
-  Batch batch = Batch::allocate(2, 1, 1, false);
+  Batch batch = two_rows();
   torch::Tensor noise = torch::tensor({{0.0f}, {1.0f}});
   torch::Tensor alpha = torch::full({}, 0.5f);
 
   SoftExample(SoftOptions options, const SoftDesign& design)
-      : networks(linear(options), design, context(), Rng(0)) {
-    set(networks.actor.parameters()[0], {0, 0, 0, 0});
-    set(networks.critics_target.network().parameters(), {2, 1, 0.5, 1, -1, 1});
-    set(networks.critics.network().parameters(), {1, 1, 0, 2, -1, 0.1});
-    batch.obs.copy_(torch::tensor({{1.0f}, {-1.0f}}));
-    batch.actions.copy_(torch::tensor({{0.5f}, {-0.5f}}));
-    batch.rewards.copy_(torch::tensor({1.0f, 2.0f}));
-    batch.next_obs.copy_(torch::tensor({{1.0f}, {2.0f}}));
+      : networks(linear(options), linear_context(), Rng(0), design) {
+    set_values(networks.actor.parameters()[0], {0, 0, 0, 0});
+    set_parameters(networks.critics_target.network(), kTargetCritics);
+    set_parameters(networks.critics.network(), kOnlineCritics);
+    set_terminated(batch, {0, 0});
   }
 
   static SoftOptions& linear(SoftOptions& options) {
     options.hidden_sizes.clear();
     return options;
-  }
-  static AlgorithmContext context() {
-    AlgorithmContext context;
-    context.obs_dim = context.action_dim = 1;
-    return context;
-  }
-  static void set(const torch::Tensor& parameters, const std::vector<float>& numbers) {
-    const torch::NoGradGuard no_grad;
-    parameters.copy_(torch::tensor(numbers));
   }
 
   // y of both rows at gamma 0.99, from the smallest target value that is given.
@@ -62,35 +49,26 @@ struct SoftExample {
 
 constexpr double kLeastTarget[2] = {2.0, 3.0 - SoftExample::kTanh1};
 
-// A batch of random numbers for whole updates, the n-th the same for everybody.
+// A batch of random values for whole updates, the n-th the same in every test.
 inline Batch random_batch(uint64_t n, int64_t rows = 16, int64_t obs_dim = 3,
                           int64_t action_dim = 2) {
-  auto batch = Batch::allocate(rows, obs_dim, action_dim, false);
+  auto batch = zero_batch(rows, obs_dim, action_dim);
   Rng rng(n, "batch");
-  const auto floats = [](const torch::Tensor& tensor) {
-    return std::span<float>(tensor.data_ptr<float>(), static_cast<size_t>(tensor.numel()));
-  };
-  rng.fill_normal(floats(batch.obs));
-  rng.fill_normal(floats(batch.next_obs));
-  rng.fill_uniform(floats(batch.actions), -1, 1);
-  rng.fill_normal(floats(batch.rewards));
+  rng.fill_normal(floats(batch.obs()));
+  rng.fill_normal(floats(batch.next_obs()));
+  rng.fill_uniform(floats(batch.actions()), -1, 1);
+  rng.fill_normal(floats(batch.rewards()));
   return batch;
 }
 
-inline AlgorithmContext small_context(uint64_t seed = 0) {
-  AlgorithmContext context;
-  context.obs_dim = 3;
-  context.action_dim = 2;
-  context.seed = seed;
-  return context;
-}
+inline AlgorithmContext small_context(uint64_t seed = 0) { return context_of(3, 2, seed); }
 
 inline void expect_equal_metrics(const Metrics& got, const Metrics& expected) {
   ASSERT_EQ(got.values().size(), expected.values().size());
   for (const auto& [name, value] : expected.values()) {
-    ASSERT_EQ(got.get(name).defined(), value.defined()) << name;
+    ASSERT_EQ(find_metric(got, name).defined(), value.defined()) << name;
     if (!value.defined()) continue;
-    EXPECT_EQ(got.get(name).item<float>(), value.item<float>()) << name;
+    EXPECT_EQ(find_metric(got, name).item<float>(), value.item<float>()) << name;
   }
 }
 

@@ -2,53 +2,39 @@
 
 #include "rl_training/algorithms/bcq.h"
 #include "rl_training/models/losses.h"
+#include "tests/algorithms/linear_example.h"
 #include "tests/algorithms/option_errors.h"
 
 namespace rl_training::test_bcq {
 namespace {
-
-void set(Mlp& network, const std::vector<float>& numbers) {
-  const torch::NoGradGuard no_grad;
-  network.parameters().copy_(torch::tensor(numbers));
-}
-
-torch::Tensor draw(Rng& rng, torch::IntArrayRef shape) {
-  auto values = torch::empty(shape);
-  rng.fill_normal({values.data_ptr<float>(), static_cast<size_t>(values.numel())});
-  return values;
-}
 
 // Linear networks of one observation, one action and one latent. The decoder passes the latent on:
 // a candidate is tanh(clip(e, +-0.5)).
 struct Fixture {
   BcqOptions options;
   std::unique_ptr<BcqNetworks> networks;
-  Batch batch = Batch::allocate(2, 1, 1, false);
+  Batch batch = zero_batch(2, 1, 1);
   BcqNoise noise;
 
   explicit Fixture(double perturbation_scale = 0.05) {
     options.hidden_sizes.clear();
     options.vae_hidden_sizes.clear();
     options.latent_dim = 1;
-    options.num_action_samples = 2;
+    options.n_action_samples = 2;
     options.perturbation_scale = perturbation_scale;
-    AlgorithmContext context;
-    context.obs_dim = context.action_dim = 1;
+    const auto context = linear_context();
     networks = std::make_unique<BcqNetworks>(options, context, Rng(0));
-    set(networks->vae.decoder(), {0, 1, 0});
-    batch.obs.copy_(torch::tensor({{1.0f}, {-1.0f}}));
-    batch.actions.copy_(torch::tensor({{0.5f}, {-0.5f}}));
-    batch.rewards.copy_(torch::tensor({1.0f, 2.0f}));
-    batch.next_obs.copy_(torch::tensor({{1.0f}, {3.0f}}));
-    batch.terminated.zero_();
+    set_parameters(networks->vae.decoder(), {0, 1, 0});
+    batch.obs().copy_(torch::tensor({{1.0f}, {-1.0f}}));
+    batch.actions().copy_(torch::tensor({{0.5f}, {-0.5f}}));
+    batch.rewards().copy_(torch::tensor({1.0f, 2.0f}));
+    batch.next_obs().copy_(torch::tensor({{1.0f}, {3.0f}}));
     noise.encoder = torch::zeros({2, 1});
     noise.next_latents = torch::tensor({{3.0f}, {-0.2f}, {0.1f}, {-7.0f}});
     noise.latents = torch::tensor({{9.0f}, {0.2f}});
   }
   double target_mean() const {
-    return bcq_critic_loss(*networks, batch, noise, options)
-        .metrics.get("target_q_mean")
-        .item<double>();
+    return bcq_critic_loss(*networks, batch, noise, options).target_q_mean.item<double>();
   }
 };
 
@@ -56,17 +42,12 @@ struct Fixture {
 double golden_target(double lambda_min) {
   Rng rng(0);
   CriticEnsemble online(1, 1, {.hidden_sizes = {}}, rng, {}), target(online);
-  set(target.network(), {0, 1, 2, 0, -1, 1});
-  auto batch = Batch::allocate(1, 1, 1, false);
-  batch.obs.zero_();
-  batch.next_obs.zero_();
-  batch.actions.zero_();
-  batch.rewards.fill_(0.5);
-  batch.terminated.zero_();
-  return candidate_critic_loss({online, target, 0.99, lambda_min}, batch,
+  set_parameters(target.network(), {0, 1, 2, 0, -1, 1});
+  auto batch = zero_batch(1, 1, 1);
+  batch.rewards().fill_(0.5);
+  return candidate_critic_loss({online, target, lambda_min}, batch,
                                torch::tensor({{-1.0f}, {1.0f}}))
-      .metrics.get("target_q_mean")
-      .item<double>();
+      .target_q_mean.item<double>();
 }
 
 TEST(BcqLoss, GoldenTarget) {
@@ -81,9 +62,9 @@ TEST(BcqLoss, GoldenTarget) {
 // row 0 (s' = 1) is min(1 + a, 1 - 2 a) at the second, row 1 the same by its own candidates.
 TEST(BcqLoss, CriticLossByHand) {
   Fixture f;
-  set(f.networks->actor_target.network(), {0, 0, std::atanh(0.5f)});
-  set(f.networks->critics_target.network(), {1, 1, 0, 1, -2, 0});
-  set(f.networks->critics.network(), {1, 1, 0, 2, -1, 0.1});
+  set_parameters(f.networks->actor_target.network(), {0, 0, std::atanh(0.5f)});
+  set_parameters(f.networks->critics_target.network(), {1, 1, 0, 1, -2, 0});
+  set_parameters(f.networks->critics.network(), {1, 1, 0, 2, -1, 0.1});
   const auto mix = [](double s, double latent) {
     const double a = std::tanh(latent) + 0.025, q1 = s + a, q2 = s - 2 * a;
     return 0.75 * std::min(q1, q2) + 0.25 * std::max(q1, q2);
@@ -92,9 +73,9 @@ TEST(BcqLoss, CriticLossByHand) {
   const double y0 = 1 + 0.99 * std::max(row0[0], row0[1]);
   const double y1 = 2 + 0.99 * std::max(row1[0], row1[1]);
   const auto result = bcq_critic_loss(*f.networks, f.batch, f.noise, f.options);
-  EXPECT_NEAR(result.metrics.get("target_q_mean").item<double>(), (y0 + y1) / 2, 1e-6);
-  EXPECT_NEAR(result.metrics.get("candidate_q_mean").item<double>(),
-              (row0[0] + row0[1] + row1[0] + row1[1]) / 4, 1e-6);
+  EXPECT_NEAR(metric(result, "target_q_mean"), (y0 + y1) / 2, 1e-6);
+  EXPECT_NEAR(metric(result, "candidate_q_mean"), (row0[0] + row0[1] + row1[0] + row1[1]) / 4,
+              1e-6);
   // Q_1 = s + a = (1.5, -1.5), Q_2 = 2 s - a + 0.1 = (1.6, -1.4)
   const auto square = [](double x) { return x * x; };
   const double loss =
@@ -111,17 +92,17 @@ TEST(BcqLoss, CriticLossByHand) {
 
 TEST(BcqLoss, TerminatedRowsDoNotBootstrap) {
   Fixture f;
-  f.batch.terminated.fill_(1);
+  set_terminated(f.batch, {1, 1});
   EXPECT_NEAR(f.target_mean(), 1.5, 1e-6);
 }
 
 // n = 1, lambda = 1, no perturbation: r + gamma min_k Q'_k(s', a') with an action of the VAE.
 TEST(BcqLoss, OneCandidateIsLikeSarsa) {
   Fixture f(1e-12);
-  f.options.num_action_samples = 1;
+  f.options.n_action_samples = 1;
   f.options.lambda_min = 1;
   f.noise.next_latents = torch::tensor({{0.3f}, {-0.4f}});
-  set(f.networks->critics_target.network(), {1, 1, 0, 1, -2, 0});
+  set_parameters(f.networks->critics_target.network(), {1, 1, 0, 1, -2, 0});
   const double q0 = 1 - 2 * std::tanh(0.3), q1 = 3 + std::tanh(-0.4);
   EXPECT_NEAR(f.target_mean(), 1.5 + 0.99 * (q0 + q1) / 2, 1e-6);
 }
@@ -129,8 +110,8 @@ TEST(BcqLoss, OneCandidateIsLikeSarsa) {
 // Row 0: c = tanh(0.5) (clipped latent), row 1: c = tanh(0.2). xi = c + 0.05 tanh(0) at first.
 TEST(BcqLoss, ActorLossByHand) {
   Fixture f;
-  set(f.networks->actor.network(), {0, 0, 0});
-  set(f.networks->critics.network(), {1, 4, 0.5, 100, 100, 100});  // Q_1 = s + 4 a + 0.5
+  set_parameters(f.networks->actor.network(), {0, 0, 0});
+  set_parameters(f.networks->critics.network(), {1, 4, 0.5, 100, 100, 100});  // Q_1 = s + 4 a + 0.5
   const auto result = bcq_actor_loss(*f.networks, f.batch, f.noise);
   const double c0 = std::tanh(0.5), c1 = std::tanh(0.2);
   EXPECT_NEAR(result.loss.item<double>(), -(4 * c0 + 4 * c1 + 1) / 2, 1e-5);
@@ -149,18 +130,14 @@ TEST(BcqLoss, ActorLossByHand) {
 TEST(BcqLoss, AllTogetherReportAllMetrics) {
   Fixture f;
   const auto result = bcq_loss(*f.networks, f.batch, f.noise, f.options);
-  std::vector<std::string> names;
-  for (const auto& [name, value] : result.metrics.values()) names.emplace_back(name);
-  EXPECT_EQ(names, bcq_info().metrics);
+  EXPECT_EQ(names_of(result), bcq_info().metrics);
   double sum = 0;
   for (const char* name : {"vae_loss", "critic_loss", "actor_loss"}) {
-    sum += result.metrics.get(name).item<double>();
+    sum += metric(result, name);
   }
   EXPECT_NEAR(result.loss.item<double>(), sum, 1e-4);
-  EXPECT_NEAR(result.metrics.get("vae_loss").item<double>(),
-              result.metrics.get("reconstruction_loss").item<double>() +
-                  0.5 * result.metrics.get("kl_loss").item<double>(),
-              1e-5);
+  EXPECT_NEAR(metric(result, "vae_loss"),
+              metric(result, "reconstruction_loss") + 0.5 * metric(result, "kl_loss"), 1e-5);
 }
 
 // A whole actor loss from torch operators, on networks with hidden layers.
@@ -168,47 +145,39 @@ TEST(BcqLoss, ActorGradientAgainstPlainTorch) {
   BcqOptions options;
   options.hidden_sizes = options.vae_hidden_sizes = {8, 8};
   options.perturbation_scale = 0.7;  // some actions are clipped at the box
-  AlgorithmContext context;
-  context.obs_dim = 3;
-  context.action_dim = 2;
+  const auto context = context_of(3, 2);
   BcqNetworks networks(options, context, Rng(1));
-  auto batch = Batch::allocate(20, 3, 2, false);
+  auto batch = zero_batch(20, 3, 2);
   Rng rng(2);
-  batch.obs.copy_(draw(rng, {20, 3}));
+  batch.obs().copy_(draw_normal(rng, {20, 3}));
   BcqNoise noise;
-  noise.latents = draw(rng, {20, 4});
+  noise.latents = draw_normal(rng, {20, 4});
   auto& actor = networks.actor.network();
   const auto fused = bcq_actor_loss(networks, batch, noise);
   fused.loss.backward();
   const auto gradient = actor.parameters().grad().clone();
   actor.parameters().mutable_grad() = torch::Tensor();
 
-  const auto proposed = networks.vae.decoder()
-                            .forward_plain(batch.obs, noise.latents.clamp(-0.5, 0.5))
+  const auto proposed = plain(networks.vae.decoder(), batch.obs(), noise.latents.clamp(-0.5, 0.5))
                             .squeeze(0)
                             .tanh()
                             .detach();
   const auto actions =
-      (proposed + 0.7 * actor.forward_plain(batch.obs, proposed).squeeze(0)).clamp(-1, 1);
-  const auto plain = -networks.critics.network()
-                          .forward_plain(batch.obs, actions, Use::frozen)
-                          .select(0, 0)
-                          .mean();
-  plain.backward();
-  EXPECT_NEAR(fused.loss.item<double>(), plain.item<double>(), 1e-6);
+      (proposed + 0.7 * plain(actor, batch.obs(), proposed).squeeze(0)).clamp(-1, 1);
+  const auto expected =
+      -plain(networks.critics.network(), batch.obs(), actions, Use::frozen).select(0, 0).mean();
+  expected.backward();
+  EXPECT_NEAR(fused.loss.item<double>(), expected.item<double>(), 1e-6);
   EXPECT_TRUE(torch::allclose(gradient, actor.parameters().grad(), 1e-4, 1e-7));
 }
 
 struct Acting {
   BcqOptions options;
-  AlgorithmContext context;
+  AlgorithmContext context = context_of(3, 2);
   torch::Tensor obs;
   explicit Acting(int64_t rows) {
     options.hidden_sizes = options.vae_hidden_sizes = {8};
-    context.obs_dim = 3;
-    context.action_dim = 2;
-    Rng rng(3);
-    obs = draw(rng, {rows, 3});
+    obs = normal_noise({rows, 3}, 3);
   }
 };
 
@@ -234,28 +203,28 @@ TEST(Bcq, ActsByTheBestCandidate) {
 TEST(Bcq, TheGreedyActionIsAFunctionOfTheObservationAlone) {
   const Acting a(200);
   Bcq algorithm(a.options, a.context);
-  const auto all = algorithm.act(a.obs, ActMode::greedy);
+  const auto all = act_once(algorithm, a.obs);
   for (const int64_t row : {0, 1, 80, 81, 163, 199}) {
-    const auto one = algorithm.act(a.obs.narrow(0, row, 1), ActMode::greedy);
+    const auto one = act_once(algorithm, a.obs.narrow(0, row, 1));
     EXPECT_TRUE(torch::allclose(one[0], all[row], 1e-5, 1e-6)) << row;
   }
-  const auto same = algorithm.act(a.obs[0].expand({4, 3}).contiguous(), ActMode::greedy);
+  const auto same = act_once(algorithm, a.obs[0].expand({4, 3}).contiguous());
   EXPECT_TRUE(torch::allclose(same, same[0].expand({4, 2})));
 }
 
 TEST(Bcq, ExploringDrawsAnew) {
   const Acting a(6);
   Bcq algorithm(a.options, a.context);
-  const auto greedy = algorithm.act(a.obs, ActMode::greedy);
-  const auto first = algorithm.act(a.obs, ActMode::explore);
+  const auto greedy = act_once(algorithm, a.obs);
+  const auto first = act_once(algorithm, a.obs, ActMode::explore);
   EXPECT_FALSE(torch::equal(first, greedy));
-  EXPECT_FALSE(torch::equal(first, algorithm.act(a.obs, ActMode::explore)));
-  EXPECT_TRUE(torch::equal(greedy, algorithm.act(a.obs, ActMode::greedy)));
+  EXPECT_FALSE(torch::equal(first, act_once(algorithm, a.obs, ActMode::explore)));
+  EXPECT_TRUE(torch::equal(greedy, act_once(algorithm, a.obs)));
 }
 
 TEST(Bcq, RefusesWhatCannotBe) {
   const std::pair<const char*, const char*> table[] = {
-      {"num_action_samples", "0"},  {"eval_action_samples", "0"}, {"perturbation_scale", "0"},
+      {"n_action_samples", "0"},    {"eval_action_samples", "0"}, {"perturbation_scale", "0"},
       {"perturbation_scale", "-1"}, {"lambda_min", "-0.1"},       {"lambda_min", "1.1"},
       {"vae_kl_weight", "-0.5"},    {"latent_dim", "0"},          {"latent_clip", "0"},
       {"vae_learning_rate", "0"},   {"learning_rate", "0"},       {"vae_hidden_sizes", "7"},

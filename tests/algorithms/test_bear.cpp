@@ -1,28 +1,18 @@
 #include <gtest/gtest.h>
 
 #include "rl_training/algorithms/bear.h"
+#include "tests/algorithms/linear_example.h"
 #include "tests/algorithms/option_errors.h"
 
 namespace rl_training::test_bear {
 namespace {
-
-void set(Mlp& network, const std::vector<float>& numbers) {
-  const torch::NoGradGuard no_grad;
-  network.parameters().copy_(torch::tensor(numbers));
-}
-
-torch::Tensor draw(Rng& rng, torch::IntArrayRef shape) {
-  auto values = torch::empty(shape);
-  rng.fill_normal({values.data_ptr<float>(), static_cast<size_t>(values.numel())});
-  return values;
-}
 
 // One observation, one action, one latent, linear networks. The decoder gives the clipped latent,
 // the policy the mean 0.4 s with standard deviation 1.
 struct Fixture {
   BearOptions options;
   std::unique_ptr<BearNetworks> networks;
-  Batch batch = Batch::allocate(2, 1, 1, false);
+  Batch batch = zero_batch(2, 1, 1);
   BearNoise noise;
   torch::Tensor alpha = torch::full({}, 3.0f);
 
@@ -30,26 +20,23 @@ struct Fixture {
     options.hidden_sizes.clear();
     options.vae_hidden_sizes.clear();
     options.latent_dim = 1;
-    options.num_target_samples = 2;
-    options.num_mmd_action_samples = 1;
-    AlgorithmContext context;
-    context.obs_dim = context.action_dim = 1;
+    options.n_action_samples = 2;
+    options.n_mmd_samples = 1;
+    const auto context = linear_context();
     networks = std::make_unique<BearNetworks>(options, context, Rng(0));
-    set(networks->vae.decoder(), {0, 1, 0});
-    const torch::NoGradGuard no_grad;
-    networks->actor.parameters()[0].copy_(torch::tensor({0.4f, 0.0f, 0.0f, 0.0f}));
-    set(networks->critics.network(), {1, 1, 0, 1, -2, 0});
-    batch.obs.copy_(torch::tensor({{1.0f}, {-1.0f}}));
-    batch.actions.copy_(torch::tensor({{0.5f}, {-0.5f}}));
-    batch.rewards.copy_(torch::tensor({1.0f, 2.0f}));
-    batch.next_obs.copy_(torch::tensor({{1.0f}, {3.0f}}));
-    batch.terminated.zero_();
+    set_parameters(networks->vae.decoder(), {0, 1, 0});
+    set_values(networks->actor.parameters()[0], {0.4f, 0.0f, 0.0f, 0.0f});
+    set_parameters(networks->critics.network(), {1, 1, 0, 1, -2, 0});
+    batch.obs().copy_(torch::tensor({{1.0f}, {-1.0f}}));
+    batch.actions().copy_(torch::tensor({{0.5f}, {-0.5f}}));
+    batch.rewards().copy_(torch::tensor({1.0f, 2.0f}));
+    batch.next_obs().copy_(torch::tensor({{1.0f}, {3.0f}}));
     noise.encoder = torch::zeros({2, 1});
     noise.next_actions = torch::tensor({{0.3f}, {-0.9f}, {-1.0f}, {0.5f}});
     noise.actions = torch::tensor({{0.6f}, {-0.1f}});
     noise.latents = torch::tensor({{2.0f}, {-0.2f}});
   }
-  Loss actor_loss(bool warming_up) const {
+  BearActorLoss actor_loss(bool warming_up) const {
     return bear_actor_loss(*networks, batch, noise, alpha, warming_up, options);
   }
   // Policy u = (1, -0.5), behaviour (0.5, -0.2): distances 0.5 and 0.3.
@@ -58,7 +45,7 @@ struct Fixture {
 
 TEST(BearLoss, CriticLossByHand) {
   Fixture f;
-  set(f.networks->critics_target.network(), {1, 1, 0, 1, -2, 0});
+  set_parameters(f.networks->critics_target.network(), {1, 1, 0, 1, -2, 0});
   const auto mix = [](double s, double noise) {
     const double a = std::tanh(0.4 * s + noise), q1 = s + a, q2 = s - 2 * a;
     return 0.75 * std::min(q1, q2) + 0.25 * std::max(q1, q2);
@@ -66,7 +53,7 @@ TEST(BearLoss, CriticLossByHand) {
   const double y0 = 1 + 0.99 * std::max(mix(1, 0.3), mix(1, -0.9));
   const double y1 = 2 + 0.99 * std::max(mix(3, -1.0), mix(3, 0.5));
   const auto result = bear_critic_loss(*f.networks, f.batch, f.noise, f.options);
-  EXPECT_NEAR(result.metrics.get("target_q_mean").item<double>(), (y0 + y1) / 2, 1e-5);
+  EXPECT_NEAR(metric(result, "target_q_mean"), (y0 + y1) / 2, 1e-5);
   // Q_1 = (1.5, -1.5), Q_2 = (0, 0)
   const auto square = [](double x) { return x * x; };
   EXPECT_NEAR(result.loss.item<double>(),
@@ -82,8 +69,8 @@ TEST(BearLoss, ActorLossByHand) {
   const double mmd = (Fixture::mmd(0.5) + Fixture::mmd(0.3)) / 2;
   const double a0 = std::tanh(1.0), a1 = std::tanh(-0.5);
   const double q = (std::min(1 + a0, 1 - 2 * a0) + std::min(-1 + a1, -1 - 2 * a1)) / 2;
-  EXPECT_NEAR(result.metrics.get("mmd_loss").item<double>(), mmd, 1e-5);
-  EXPECT_NEAR(result.metrics.get("mmd_alpha").item<double>(), 3.0, 1e-6);
+  EXPECT_NEAR(metric(result, "mmd_loss"), mmd, 1e-5);
+  EXPECT_NEAR(metric(result, "mmd_alpha"), 3.0, 1e-6);
   EXPECT_NEAR(result.loss.item<double>(), -q + 3 * (mmd - 0.05), 1e-4);
 
   // Through the mean's bias: d a = 1 - a^2 and d |u - x| = +1 in row 0, -1 in row 1;
@@ -102,7 +89,7 @@ TEST(BearLoss, WarmingUpDoesNotSeeTheCritics) {
   const Fixture f;
   const double before = f.actor_loss(true).loss.item<double>();
   EXPECT_NEAR(before, 3 * ((Fixture::mmd(0.5) + Fixture::mmd(0.3)) / 2 - 0.05), 1e-5);
-  set(f.networks->critics.network(), {9, 9, 9, 9, 9, 9});
+  set_parameters(f.networks->critics.network(), {9, 9, 9, 9, 9, 9});
   EXPECT_EQ(f.actor_loss(true).loss.item<double>(), before);
   EXPECT_NE(f.actor_loss(false).loss.item<double>(), before);
 }
@@ -110,12 +97,10 @@ TEST(BearLoss, WarmingUpDoesNotSeeTheCritics) {
 TEST(BearLoss, AllTogetherReportAllMetrics) {
   const Fixture f;
   const auto result = bear_loss(*f.networks, f.batch, f.noise, f.alpha, false, f.options);
-  std::vector<std::string> names;
-  for (const auto& [name, value] : result.metrics.values()) names.emplace_back(name);
-  EXPECT_EQ(names, bear_info().metrics);
+  EXPECT_EQ(names_of(result), bear_info().metrics);
   double sum = 0;
   for (const char* name : {"vae_loss", "critic_loss", "actor_loss"}) {
-    sum += result.metrics.get(name).item<double>();
+    sum += metric(result, name);
   }
   EXPECT_NEAR(result.loss.item<double>(), sum, 1e-4);
 }
@@ -125,19 +110,17 @@ TEST(BearLoss, AllTogetherReportAllMetrics) {
 TEST(BearLoss, ActorGradientAgainstPlainTorch) {
   BearOptions options;
   options.hidden_sizes = options.vae_hidden_sizes = {8, 8};
-  options.num_mmd_action_samples = 3;
-  options.mmd_kernel = "gaussian";
+  options.n_mmd_samples = 3;
+  options.mmd_kernel = MmdKernel::gaussian;
   options.mmd_sigma = 2;
-  AlgorithmContext context;
-  context.obs_dim = 3;
-  context.action_dim = 2;
+  const auto context = context_of(3, 2);
   BearNetworks networks(options, context, Rng(1));
-  auto batch = Batch::allocate(10, 3, 2, false);
+  auto batch = zero_batch(10, 3, 2);
   Rng rng(2);
-  batch.obs.copy_(draw(rng, {10, 3}));
+  batch.obs().copy_(draw_normal(rng, {10, 3}));
   BearNoise noise;
-  noise.actions = draw(rng, {30, 2});
-  noise.latents = draw(rng, {30, 4});
+  noise.actions = draw_normal(rng, {30, 2});
+  noise.latents = draw_normal(rng, {30, 4});
   const auto alpha = torch::full({}, 2.0f);
   auto leaf = networks.actor.parameters()[0];
   const auto ours = bear_actor_loss(networks, batch, noise, alpha, false, options);
@@ -145,15 +128,14 @@ TEST(BearLoss, ActorGradientAgainstPlainTorch) {
   const auto gradient = leaf.grad().clone();
   leaf.mutable_grad() = torch::Tensor();
 
-  const auto behavior =
-      networks.vae.decoder()
-          .forward_plain(batch.obs.repeat_interleave(3, 0), noise.latents.clamp(-0.5, 0.5))
-          .squeeze(0)
-          .detach();
-  const auto policy = gaussian_sample_plain(networks.actor.head(batch.obs), noise.actions);
-  torch::Tensor plain = torch::zeros({});
-  const auto q = networks.critics.network().forward_plain(
-      batch.obs, policy.actions.slice(0, 0, 30, 3), Use::frozen);
+  const auto behavior = plain(networks.vae.decoder(), batch.obs().repeat_interleave(3, 0),
+                              noise.latents.clamp(-0.5, 0.5))
+                            .squeeze(0)
+                            .detach();
+  const auto policy = gaussian_sample_plain(networks.actor.head(batch.obs()), noise.actions);
+  torch::Tensor sum = torch::zeros({});
+  const auto q = plain(networks.critics.network(), batch.obs(), policy.actions.slice(0, 0, 30, 3),
+                       Use::frozen);
   for (int64_t row = 0; row < 10; ++row) {
     const auto x = behavior.narrow(0, 3 * row, 3), y = policy.unbounded.narrow(0, 3 * row, 3);
     torch::Tensor squared = torch::full({}, 1e-6f);
@@ -165,10 +147,10 @@ TEST(BearLoss, ActorGradientAgainstPlainTorch) {
         squared = squared + (k(x[i], x[j]) + k(y[i], y[j]) - 2 * k(x[i], y[j])) / 9.0;
       }
     }
-    plain = plain + 2.0 * (squared.sqrt() - 0.05) - torch::min(q[0][row][0], q[1][row][0]);
+    sum = sum + 2.0 * (squared.sqrt() - 0.05) - torch::min(q[0][row][0], q[1][row][0]);
   }
-  (plain / 10.0).backward();
-  EXPECT_NEAR(ours.loss.item<double>(), plain.item<double>() / 10, 1e-5);
+  (sum / 10.0).backward();
+  EXPECT_NEAR(ours.loss.item<double>(), sum.item<double>() / 10, 1e-5);
   EXPECT_TRUE(torch::allclose(gradient, leaf.grad(), 1e-3, 1e-5));
 }
 
@@ -185,26 +167,23 @@ TEST(BearLoss, TheMultiplierGrowsWhileTheDistanceIsTooLarge) {
 
 struct Training {
   BearOptions options;
-  AlgorithmContext context;
-  Batch batch = Batch::allocate(16, 3, 2, false);
+  AlgorithmContext context = context_of(3, 2);
+  Batch batch = zero_batch(16, 3, 2);
 
   Training() {
     options.hidden_sizes = options.vae_hidden_sizes = {8};
-    context.obs_dim = 3;
-    context.action_dim = 2;
     Rng rng(1);
-    batch.obs.copy_(draw(rng, {16, 3}));
-    batch.next_obs.copy_(draw(rng, {16, 3}));
-    batch.actions.copy_(draw(rng, {16, 2}).tanh());
-    batch.rewards.copy_(draw(rng, {16}));
-    batch.terminated.zero_();
+    batch.obs().copy_(draw_normal(rng, {16, 3}));
+    batch.next_obs().copy_(draw_normal(rng, {16, 3}));
+    batch.actions().copy_(draw_normal(rng, {16, 2}).tanh());
+    batch.rewards().copy_(draw_normal(rng, {16}));
   }
   // The multiplier that the last of so many updates used.
   double alpha_after(int updates, double lr_scale = 1) const {
     Bear bear(options, context);
     double alpha = 0;
     for (int i = 0; i < updates; ++i) {
-      alpha = bear.update(batch, lr_scale).get("mmd_alpha").item<double>();
+      alpha = metric(bear.update(batch, lr_scale), "mmd_alpha");
     }
     return alpha;
   }
@@ -232,7 +211,7 @@ TEST(Bear, QEntersAfterTheWarmUp) {
   Bear bear(t.options, t.context);
   for (int update = 1; update <= 4; ++update) {
     const auto metrics = bear.update(t.batch, 1.0);
-    const auto value = [&](const char* name) { return metrics.get(name).item<double>(); };
+    const auto value = [&](const char* name) { return metric(metrics, name); };
     const double distance_term = value("mmd_alpha") * (value("mmd_loss") - 0.05);
     EXPECT_EQ(std::abs(value("actor_loss") - distance_term) < 1e-5, update <= 2) << update;
   }
@@ -240,11 +219,11 @@ TEST(Bear, QEntersAfterTheWarmUp) {
 
 TEST(Bear, RefusesWhatCannotBe) {
   const std::pair<const char*, const char*> table[] = {
-      {"mmd_sigma", "0"},           {"mmd_kernel", "laplace"},    {"num_mmd_action_samples", "0"},
-      {"mmd_threshold", "-0.1"},    {"mmd_alpha", "0"},           {"lagrange_learning_rate", "0"},
-      {"log_alpha_min", "10"},      {"behavior_kl_weight", "-1"}, {"num_target_samples", "0"},
-      {"lambda_min", "1.5"},        {"warmup_updates", "-1"},     {"actor_learning_rate", "0"},
-      {"vae_learning_rate", "-1"},  {"latent_dim", "0"},          {"latent_clip", "0"},
+      {"mmd_sigma", "0"},           {"mmd_kernel", "laplace"}, {"n_mmd_samples", "0"},
+      {"mmd_threshold", "-0.1"},    {"mmd_alpha", "0"},        {"lagrange_learning_rate", "0"},
+      {"log_alpha_min", "10"},      {"vae_kl_weight", "-1"},   {"n_action_samples", "0"},
+      {"lambda_min", "1.5"},        {"warmup_updates", "-1"},  {"actor_learning_rate", "0"},
+      {"vae_learning_rate", "-1"},  {"latent_dim", "0"},       {"latent_clip", "0"},
       {"eval_action_samples", "0"},
   };
   for (const auto& [key, value] : table) {

@@ -1,26 +1,10 @@
 #include <gtest/gtest.h>
 
 #include "rl_training/algorithms/cql.h"
+#include "tests/algorithms/linear_example.h"
 
 namespace rl_training::test_cql {
 namespace {
-
-std::span<float> floats(const torch::Tensor& tensor) {
-  return {tensor.data_ptr<float>(), static_cast<size_t>(tensor.numel())};
-}
-
-void set(Mlp& network, const std::vector<float>& numbers) {
-  const torch::NoGradGuard no_grad;
-  network.parameters().copy_(torch::tensor(numbers));
-}
-
-double number(const Loss& loss, const char* name) { return loss.metrics.get(name).item<double>(); }
-
-torch::Tensor normal(Rng& rng, torch::IntArrayRef shape) {
-  auto values = torch::empty(shape);
-  rng.fill_normal(floats(values));
-  return values;
-}
 
 struct Fixture {
   CqlOptions options;
@@ -31,28 +15,26 @@ struct Fixture {
 
   explicit Fixture(int64_t action_dim, int64_t rows = 2,
                    const std::vector<int64_t>& hidden_sizes = {})
-      : batch(Batch::allocate(rows, 1, action_dim, false)) {
+      : context(context_of(1, action_dim)), batch(zero_batch(rows, 1, action_dim)) {
     options.hidden_sizes = hidden_sizes;
     options.cql_alpha = 2;
-    context.obs_dim = 1;
-    context.action_dim = action_dim;
     networks = std::make_unique<CqlNetworks>(options, context, Rng(0));
   }
-  Loss critic_loss(const CqlCandidates& candidates) const {
+  CqlCriticLoss critic_loss(const CqlCandidates& candidates) const {
     return cql_critic_loss(*networks, batch, candidates, one, options);
   }
   void fill_at_random() {
     Rng rng(7);
-    for (const auto* part : {&batch.obs, &batch.next_obs, &batch.rewards}) {
+    for (const auto* part : {&batch.obs(), &batch.next_obs(), &batch.rewards()}) {
       rng.fill_normal(floats(*part));
     }
-    rng.fill_uniform(floats(batch.actions), -1, 1);
+    rng.fill_uniform(floats(batch.actions()), -1, 1);
   }
   CqlNoise noise(int64_t n, int64_t target_each = 1) const {
     Rng rng(9);
-    const int64_t rows = batch.obs.size(0), a = context.action_dim;
-    CqlNoise noise = {normal(rng, {rows * target_each, a}), normal(rng, {rows * n, a}),
-                      normal(rng, {rows * n, a}), torch::empty({rows * n, a})};
+    const int64_t rows = batch.obs().size(0), a = context.action_dim();
+    CqlNoise noise = {draw_normal(rng, {rows * target_each, a}), draw_normal(rng, {rows * n, a}),
+                      draw_normal(rng, {rows * n, a}), torch::empty({rows * n, a})};
     rng.fill_uniform(floats(noise.uniform), -1, 1);
     return noise;
   }
@@ -61,12 +43,12 @@ struct Fixture {
 // Constant Q, n uniform actions and nothing else: D = log n + A log 2.
 TEST(CqlLoss, GoldenDifferenceOfAConstantCritic) {
   Fixture f(6);
-  set(f.networks->critics.network(), {0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, -8});
+  set_parameters(f.networks->critics.network(), {0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, -8});
   const CqlCandidates candidates = {torch::zeros({2, 6}), torch::rand({2 * 11, 6}),
                                     torch::full({2, 10}, -6 * std::log(2.0))};
-  EXPECT_NEAR(number(f.critic_loss(candidates), "cql_diff"), 6.461468, 1e-5);
+  EXPECT_NEAR(metric(f.critic_loss(candidates), "cql_diff"), 6.461468, 1e-5);
   f.options.cql_temperature = 0.5;  // T log (n exp(x / T)) = T log n + x
-  EXPECT_NEAR(number(f.critic_loss(candidates), "cql_diff"),
+  EXPECT_NEAR(metric(f.critic_loss(candidates), "cql_diff"),
               0.5 * std::log(10.0) + 6 * std::log(2.0), 1e-5);
 }
 
@@ -78,12 +60,12 @@ struct Hand : Fixture {
   double diff[2][2];  // critic, row
 
   Hand() : Fixture(1) {
-    set(networks->critics.network(), {1, 1, 0, 0, 2, 0});
-    set(networks->critics_target.network(), {0, 1, 1, 0, -1, 3});
-    batch.obs.copy_(torch::tensor({{1.0f}, {-1.0f}}));
-    batch.actions.copy_(torch::tensor({{0.5f}, {-0.5f}}));
-    batch.rewards.copy_(torch::tensor({1.0f, 2.0f}));
-    batch.terminated.copy_(torch::tensor({0.0f, 1.0f}));
+    set_parameters(networks->critics.network(), {1, 1, 0, 0, 2, 0});
+    set_parameters(networks->critics_target.network(), {0, 1, 1, 0, -1, 3});
+    batch.obs().copy_(torch::tensor({{1.0f}, {-1.0f}}));
+    batch.actions().copy_(torch::tensor({{0.5f}, {-0.5f}}));
+    batch.rewards().copy_(torch::tensor({1.0f, 2.0f}));
+    set_terminated(batch, {0, 1});
     candidates = {
         torch::tensor({{0.5f}, {-0.5f}}),
         torch::tensor({{0.5f}, {0.1f}, {0.2f}, {-0.3f}, {-0.5f}, {0.9f}, {-0.8f}, {0.4f}}),
@@ -110,12 +92,12 @@ struct Hand : Fixture {
 TEST(CqlLoss, CriticLossByHand) {
   const Hand f;
   const auto result = f.critic_loss(f.candidates);
-  EXPECT_NEAR(number(result, "target_q_mean"), (2.485 + 2) / 2, 1e-6);
-  EXPECT_NEAR(number(result, "td_loss"), f.td_loss(), 1e-5);
+  EXPECT_NEAR(metric(result, "target_q_mean"), (2.485 + 2) / 2, 1e-6);
+  EXPECT_NEAR(metric(result, "td_loss"), f.td_loss(), 1e-5);
   const double first = (f.diff[0][0] + f.diff[0][1]) / 2,
                second = (f.diff[1][0] + f.diff[1][1]) / 2;
-  EXPECT_NEAR(number(result, "cql_diff"), (first + second) / 2, 1e-5);
-  EXPECT_NEAR(number(result, "data_q_mean"), 0.0, 1e-6);
+  EXPECT_NEAR(metric(result, "cql_diff"), (first + second) / 2, 1e-5);
+  EXPECT_NEAR(metric(result, "data_q_mean"), 0.0, 1e-6);
   EXPECT_NEAR(result.loss.item<double>(), f.td_loss() + 2 * (first + second), 1e-4);
   // At the biases the conservative term has no gradient: both its parts move alike.
   result.loss.backward();
@@ -140,7 +122,7 @@ TEST(CqlLoss, RowsAreClippedBeforeTheMean) {
     for (const double d : critic) expected += std::min(std::max(d, 0.5), 1.0) / 4;
   }
   EXPECT_GT(f.diff[0][1], 1.0);  // one that the bound meets
-  EXPECT_NEAR(number(f.critic_loss(f.candidates), "cql_diff"), expected, 1e-5);
+  EXPECT_NEAR(metric(f.critic_loss(f.candidates), "cql_diff"), expected, 1e-5);
 }
 
 TEST(CqlLoss, LagrangeScalesTheExcessOverTheGap) {
@@ -148,7 +130,7 @@ TEST(CqlLoss, LagrangeScalesTheExcessOverTheGap) {
   f.options.lagrange_gap = 0.3;
   const auto result =
       cql_critic_loss(*f.networks, f.batch, f.candidates, torch::full({}, 3.0), f.options);
-  const double excess = number(result, "cql_diff") - 0.3;
+  const double excess = metric(result, "cql_diff") - 0.3;
   EXPECT_NEAR(result.loss.item<double>(), f.td_loss() + 3.0 * 2.0 * 2 * excess, 1e-4);
 }
 
@@ -156,18 +138,18 @@ TEST(CqlLoss, LagrangeScalesTheExcessOverTheGap) {
 TEST(CqlLoss, MaxTargetBackupTakesTheBestOfTheSmallest) {
   Hand f;
   f.candidates.target_actions = torch::tensor({{-0.5f}, {0.0f}, {2.0f}, {0.0f}, {0.0f}, {0.0f}});
-  EXPECT_NEAR(number(f.critic_loss(f.candidates), "target_q_mean"), (1 + 0.99 * 1.0 + 2) / 2, 1e-6);
+  EXPECT_NEAR(metric(f.critic_loss(f.candidates), "target_q_mean"), (1 + 0.99 * 1.0 + 2) / 2, 1e-6);
 }
 
 // Q depends on the state alone: whatever s' is, all candidates of a row have its own Q.
 TEST(CqlLoss, EveryCandidateIsJudgedAtItsOwnState) {
   Fixture f(2, 5);
   f.fill_at_random();
-  f.batch.next_obs.fill_(1000);
-  set(f.networks->critics.network(), {10, 0, 0, 1, 10, 0, 0, 1});
+  f.batch.next_obs().fill_(1000);
+  set_parameters(f.networks->critics.network(), {10, 0, 0, 1, 10, 0, 0, 1});
   const auto candidates = cql_candidates(*f.networks, f.batch, f.noise(4));
   const auto expected = torch::logsumexp(-candidates.log_density, 1).mean().item<double>();
-  EXPECT_NEAR(number(f.critic_loss(candidates), "cql_diff"), expected, 1e-3);
+  EXPECT_NEAR(metric(f.critic_loss(candidates), "cql_diff"), expected, 1e-3);
 }
 
 TEST(CqlCandidates, AreTheDatasUniformOnesAndThePolicysWithTheirDensities) {
@@ -181,11 +163,11 @@ TEST(CqlCandidates, AreTheDatasUniformOnesAndThePolicysWithTheirDensities) {
   EXPECT_FALSE(candidates.actions.requires_grad());
   EXPECT_FALSE(candidates.log_density.requires_grad());
   const auto actions = candidates.actions.view({5, -1, 2});
-  EXPECT_TRUE(torch::equal(actions.select(1, 0), f.batch.actions));
+  EXPECT_TRUE(torch::equal(actions.select(1, 0), f.batch.actions()));
   EXPECT_TRUE(torch::equal(actions.narrow(1, 1, n).reshape({-1, 2}), noise.uniform));
   const torch::NoGradGuard no_grad;
-  const auto next = gaussian_sample_plain(f.networks->actor.head(f.batch.next_obs), noise.next);
-  const auto now = gaussian_sample_plain(f.networks->actor.head(f.batch.obs), noise.now);
+  const auto next = gaussian_sample_plain(f.networks->actor.head(f.batch.next_obs()), noise.next);
+  const auto now = gaussian_sample_plain(f.networks->actor.head(f.batch.obs()), noise.now);
   EXPECT_TRUE(torch::allclose(actions.narrow(1, 1 + n, n).reshape({-1, 2}), next.actions));
   EXPECT_TRUE(torch::allclose(actions.narrow(1, 1 + 2 * n, n).reshape({-1, 2}), now.actions));
   const auto& density = candidates.log_density;
@@ -203,13 +185,13 @@ TEST(CqlLoss, ActorLossByHand) {
     const torch::NoGradGuard no_grad;  // weights [1, 2], biases [2]: mean = 0.5 s, raw log std = 0
     f.networks->actor.parameters()[0].copy_(torch::tensor({0.5f, 0.0f, 0.0f, 0.0f}));
   }
-  set(f.networks->critics.network(), {0, 2, 0, 0, 3, -0.2f});
-  f.batch.obs.copy_(torch::tensor({{1.0f}, {0.0f}}));
+  set_parameters(f.networks->critics.network(), {0, 2, 0, 0, 3, -0.2f});
+  f.batch.obs().copy_(torch::tensor({{1.0f}, {0.0f}}));
   const auto result =
       cql_actor_loss(*f.networks, f.batch, torch::zeros({2, 1}), torch::full({}, 0.3));
   const double b = std::tanh(0.5);
   const double log_prob = 1 - 0.918938533 - std::log(1 - b * b) / 2;
-  EXPECT_NEAR(number(result, "entropy"), -log_prob, 1e-6);
+  EXPECT_NEAR(metric(result, "entropy"), -log_prob, 1e-6);
   EXPECT_NEAR(result.loss.item<double>(), 0.3 * log_prob - (2 * b - 0.2) / 2, 1e-6);
 
   // d/d mean of row 0: (0.3 * 2 b - 2 (1 - b^2)) / 2, seen by the weight since s = 1.
@@ -244,16 +226,16 @@ TEST(CqlLoss, GradientsEqualPlainTorch) {
   torch::Tensor y;
   {
     const torch::NoGradGuard no_grad;
-    const auto q = f.networks->critics_target.network()
-                       .forward_plain(f.batch.next_obs, candidates.target_actions)
-                       .squeeze(2);
-    y = f.batch.rewards + 0.99 * (1 - f.batch.terminated) * torch::min(q[0], q[1]);
+    const auto q =
+        plain(f.networks->critics_target.network(), f.batch.next_obs(), candidates.target_actions)
+            .squeeze(2);
+    y = f.batch.rewards() + 0.99 * (1 - f.batch.terminated()) * torch::min(q[0], q[1]);
   }
-  const auto data = critics.forward_plain(f.batch.obs, f.batch.actions).squeeze(2);
+  const auto data = plain(critics, f.batch.obs(), f.batch.actions()).squeeze(2);
   const auto actions = candidates.actions.view({6, 1 + 3 * n, 3});
   std::vector<torch::Tensor> parts;
   for (int64_t i = 0; i < 3 * n; ++i) {
-    const auto q = critics.forward_plain(f.batch.obs, actions.select(1, 1 + i)).squeeze(2);
+    const auto q = plain(critics, f.batch.obs(), actions.select(1, 1 + i)).squeeze(2);
     parts.push_back((q - candidates.log_density.select(1, i)) / 0.7);
   }
   const auto diff = 0.7 * torch::logsumexp(torch::stack(parts), 0) - data;
@@ -263,24 +245,9 @@ TEST(CqlLoss, GradientsEqualPlainTorch) {
   EXPECT_TRUE(torch::allclose(gradient, critics.parameters().grad(), 1e-4, 1e-5));
 }
 
-TEST(CqlLoss, BothTogetherReportTheMetricsOfBoth) {
-  Fixture f(2, 5, {8});
-  f.fill_at_random();
-  Rng rng(3);
-  const auto result =
-      cql_loss(*f.networks, f.batch, f.noise(2), normal(rng, {5, 2}), f.one, f.one, f.options);
-  std::vector<std::string> names;
-  for (const auto& [name, value] : result.metrics.values()) names.emplace_back(name);
-  auto expected = cql_info().metrics;
-  expected.resize(expected.size() - 2);  // the two multipliers are given here
-  EXPECT_EQ(names, expected);
-  EXPECT_NEAR(result.loss.item<double>(),
-              number(result, "critic_loss") + number(result, "actor_loss"), 1e-4);
-}
-
 TEST(CqlNetworks, StartAsTheOptionsSay) {
   Fixture f(2, 2, {32});
-  const auto& layout = f.networks->critics.network().layout();
+  const auto& layout = dynamic_cast<const Mlp&>(f.networks->critics.network()).layout();
   const auto numbers = f.networks->critics.network().parameters().detach();
   const auto& hidden = layout.layers[0];
   const auto w = numbers.narrow(0, hidden.weight, hidden.inputs * hidden.outputs)
@@ -294,10 +261,8 @@ TEST(CqlNetworks, StartAsTheOptionsSay) {
 // An algorithm of one observation with small networks.
 std::unique_ptr<Cql> make_cql(CqlOptions options) {
   options.hidden_sizes = {8};
-  options.n_actions = 2;
-  AlgorithmContext context;
-  context.obs_dim = 1;
-  context.action_dim = 2;
+  options.n_action_samples = 2;
+  const auto context = context_of(1, 2);
   return std::make_unique<Cql>(options, context);
 }
 
@@ -312,7 +277,7 @@ TEST(Cql, ActorStepSeesTheOldCritics) {
   const auto fast = make_cql(options);
   const auto actions = [&](Cql& algorithm) {
     algorithm.update(f.batch, 1.0);
-    return algorithm.act(f.batch.obs, ActMode::greedy).clone();
+    return act_once(algorithm, f.batch.obs()).clone();
   };
   EXPECT_TRUE(torch::equal(actions(*slow), actions(*fast)));
   EXPECT_FALSE(torch::equal(actions(*slow), actions(*fast)));  // the second time they differ
@@ -324,15 +289,15 @@ TEST(Cql, TemperatureFollowsTheEntropy) {
   f.fill_at_random();
   const auto change_with = [&](const CqlOptions& options) {
     const auto algorithm = make_cql(options);
-    const double first = algorithm->update(f.batch, 1.0).get("alpha").item<double>();
-    return algorithm->update(f.batch, 1.0).get("alpha").item<double>() - first;
+    const double first = metric(algorithm->update(f.batch, 1.0), "alpha");
+    return metric(algorithm->update(f.batch, 1.0), "alpha") - first;
   };
   CqlOptions options;
   EXPECT_LT(change_with(options), 0);  // above the target of -2
   options.target_entropy = 5;
   EXPECT_GT(change_with(options), 0);
   options.target_entropy.reset();
-  options.alpha = 0.0;
+  options.alpha = "0";
   EXPECT_EQ(change_with(options), 0);
 }
 
@@ -343,26 +308,26 @@ TEST(Cql, LagrangeMultiplierRisesWhileTheTermIsAboveTheGap) {
   for (const double gap : {-100.0, 100.0}) {
     options.lagrange_gap = gap;
     const auto algorithm = make_cql(options);
-    const double first = algorithm->update(f.batch, 1.0).get("lagrange_multiplier").item<double>();
+    const double first = metric(algorithm->update(f.batch, 1.0), "lagrange_multiplier");
     EXPECT_NEAR(first, std::exp(1.0), 1e-5);
-    const double second = algorithm->update(f.batch, 1.0).get("lagrange_multiplier").item<double>();
+    const double second = metric(algorithm->update(f.batch, 1.0), "lagrange_multiplier");
     EXPECT_EQ(second > first, gap < 0) << gap;
   }
   options.lagrange_gap.reset();
   const auto without = make_cql(options);
   without->update(f.batch, 1.0);
-  EXPECT_EQ(without->update(f.batch, 1.0).get("lagrange_multiplier").item<double>(), 1.0);
+  EXPECT_EQ(metric(without->update(f.batch, 1.0), "lagrange_multiplier"), 1.0);
 }
 
 TEST(Cql, ExploresFromItsOwnStream) {
   Fixture f(2, 4);
   f.fill_at_random();
   const auto algorithm = make_cql({}), other = make_cql({});
-  const auto first = algorithm->act(f.batch.obs, ActMode::explore).clone();
-  EXPECT_FALSE(torch::equal(first, algorithm->act(f.batch.obs, ActMode::explore)));
+  const auto first = act_once(*algorithm, f.batch.obs(), ActMode::explore).clone();
+  EXPECT_FALSE(torch::equal(first, act_once(*algorithm, f.batch.obs(), ActMode::explore)));
   const auto metrics = algorithm->update(f.batch, 1.0), same = other->update(f.batch, 1.0);
   for (const auto& [name, value] : metrics.values()) {
-    EXPECT_EQ(value.item<float>(), same.get(name).item<float>()) << name;
+    EXPECT_EQ(value.item<float>(), find_metric(same, name).item<float>()) << name;
   }
 }
 

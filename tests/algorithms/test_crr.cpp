@@ -23,20 +23,20 @@ struct Fixture {
     options.n_action_samples = 2;
     networks = std::make_unique<CrrNetworks>(options, linear_context(), Rng(0));
     const float half = std::atanh(0.5f);
-    set_numbers(networks->actor.parameters()[0], {0, 0, 0, 0});
-    set_numbers(networks->actor_target.parameters()[0], {0, 0, half, 0});
-    set_numbers(networks->critics.network().parameters(), kOnlineCritics);
-    set_numbers(networks->critics_target.network().parameters(), kTargetCritics);
+    set_values(networks->actor.parameters()[0], {0, 0, 0, 0});
+    set_values(networks->actor_target.parameters()[0], {0, 0, half, 0});
+    set_parameters(networks->critics.network(), kOnlineCritics);
+    set_parameters(networks->critics_target.network(), kTargetCritics);
     noise = torch::tensor({{half}, {-half}, {0.0f}, {half}});
   }
-  Loss actor_loss() const { return crr_actor_loss(*networks, batch, noise, options); }
+  CrrActorLoss actor_loss() const { return crr_actor_loss(*networks, batch, noise, options); }
 };
 
 // a' = 0.5: min Q'(1, 0.5) = min(3, 1.5); y = (1 + 0.99 * 1.5, 2)
 TEST(CrrLoss, CriticLossByHand) {
   Fixture f;
-  const auto result = crr_critic_loss(*f.networks, f.batch, torch::zeros({2, 1}), f.options);
-  EXPECT_NEAR(metric(result.metrics, "target_q_mean"), (2.485 + 2) / 2, 1e-6);
+  const auto result = crr_critic_loss(*f.networks, f.batch, torch::zeros({2, 1}));
+  EXPECT_NEAR(metric(result, "target_q_mean"), (2.485 + 2) / 2, 1e-6);
   EXPECT_NEAR(result.loss.item<double>(), 12.781725, 1e-5);
   result.loss.backward();
   const auto gradient = f.networks->critics.network().parameters().grad();
@@ -50,9 +50,9 @@ TEST(CrrLoss, ActorLossByHand) {
   Fixture f;
   const auto result = f.actor_loss();
   const double w0 = std::exp(0.5), w1 = std::exp(0.65);
-  EXPECT_NEAR(metric(result.metrics, "advantage_mean"), (0.5 + 0.65) / 2, 1e-6);
-  EXPECT_NEAR(metric(result.metrics, "advantage_weight_mean"), (w0 + w1) / 2, 1e-6);
-  EXPECT_NEAR(metric(result.metrics, "positive_fraction"), 1.0, 1e-6);
+  EXPECT_NEAR(metric(result, "advantage_mean"), (0.5 + 0.65) / 2, 1e-6);
+  EXPECT_NEAR(metric(result, "advantage_weight_mean"), (w0 + w1) / 2, 1e-6);
+  EXPECT_NEAR(metric(result, "positive_fraction"), 1.0, 1e-6);
   EXPECT_NEAR(result.loss.item<double>(), -(w0 + w1) / 2 * kLogProb, 1e-5);
 
   // d(-log pi)/d mean = -u, d(-log pi)/d log std = 1 - u^2; mean of the two rows.
@@ -67,12 +67,12 @@ TEST(CrrLoss, ActorLossByHand) {
 
 TEST(CrrLoss, BinaryWeightsAndLargestCandidateByHand) {
   Fixture f;
-  f.options.advantage_type = "max";
-  f.options.weight_type = "binary";
+  f.options.advantage_type = CrrOptions::AdvantageType::max;
+  f.options.weight_type = CrrOptions::WeightType::binary;
   const auto result = f.actor_loss();  // advantages (0, 0.4)
-  EXPECT_NEAR(metric(result.metrics, "advantage_mean"), 0.2, 1e-6);
-  EXPECT_NEAR(metric(result.metrics, "advantage_weight_mean"), 0.5, 1e-6);
-  EXPECT_NEAR(metric(result.metrics, "positive_fraction"), 0.5, 1e-6);
+  EXPECT_NEAR(metric(result, "advantage_mean"), 0.2, 1e-6);
+  EXPECT_NEAR(metric(result, "advantage_weight_mean"), 0.5, 1e-6);
+  EXPECT_NEAR(metric(result, "positive_fraction"), 0.5, 1e-6);
   EXPECT_NEAR(result.loss.item<double>(), -kLogProb / 2, 1e-6);
 }
 
@@ -81,7 +81,7 @@ TEST(CrrLoss, Weights) {
   const auto advantage = torch::tensor({std::log(30.0f), 0.0f, -1.0f, 1e-3f});
   EXPECT_TRUE(torch::allclose(crr_weights(advantage, options),
                               torch::tensor({20.0f, 1.0f, 0.36787944f, 1.0010005f})));
-  options.weight_type = "binary";
+  options.weight_type = CrrOptions::WeightType::binary;
   EXPECT_TRUE(torch::equal(crr_weights(advantage, options), torch::tensor({1.f, 0.f, 0.f, 1.f})));
 }
 
@@ -95,7 +95,7 @@ TEST(CrrLoss, AtHighTemperatureAllWeighOne) {
 TEST(CrrLoss, AtLowTemperatureItIsBinaryTimesTheCap) {
   CrrOptions exp, binary;
   exp.beta = 1e-6;
-  binary.weight_type = "binary";
+  binary.weight_type = CrrOptions::WeightType::binary;
   const auto advantage = normal_noise({100}, 1);
   EXPECT_TRUE(torch::allclose(crr_weights(advantage, exp), 20 * crr_weights(advantage, binary)));
 }
@@ -103,13 +103,13 @@ TEST(CrrLoss, AtLowTemperatureItIsBinaryTimesTheCap) {
 // Constant critics make every advantage 0 and every weight 1: the likelihood of the data is left.
 TEST(CrrLoss, WithEqualValuesItIsCloning) {
   Fixture f;
-  set_numbers(f.networks->critics.network().parameters(), {0, 0, 7, 0, 0, 7});
+  set_parameters(f.networks->critics.network(), {0, 0, 7, 0, 0, 7});
   EXPECT_NEAR(f.actor_loss().loss.item<double>(), -kLogProb, 1e-6);
 }
 
 TEST(CrrLoss, LargestCandidateNeverGivesMoreThanTheMean) {
   CrrOptions mean, max;
-  max.advantage_type = "max";
+  max.advantage_type = CrrOptions::AdvantageType::max;
   const auto q = normal_noise({100}, 1), candidates = normal_noise({100, 4}, 2);
   EXPECT_TRUE(
       (crr_advantage(q, candidates, max) <= crr_advantage(q, candidates, mean)).all().item<bool>());
@@ -120,22 +120,19 @@ TEST(CrrLoss, LargestCandidateNeverGivesMoreThanTheMean) {
 TEST(CrrLoss, BothTogetherReportAllMetrics) {
   Fixture f;
   const auto result = crr_loss(*f.networks, f.batch, torch::zeros({2, 1}), f.noise, f.options);
-  EXPECT_EQ(names_of(result.metrics), crr_info().metrics);
+  EXPECT_EQ(names_of(result), crr_info().metrics);
   EXPECT_NEAR(result.loss.item<double>(),
-              metric(result.metrics, "critic_loss") + metric(result.metrics, "actor_loss"), 1e-5);
+              metric(result, "critic_loss") + metric(result, "actor_loss"), 1e-5);
 }
 
 struct Deep {
   CrrOptions options;
-  AlgorithmContext context;
+  AlgorithmContext context = context_of(3, 2, 5);
   Batch batch = random_rows(16, 3, 2);
 
   Deep() {
     options.hidden_sizes = {8, 8};
     options.layer_norm = true;
-    context.obs_dim = 3;
-    context.action_dim = 2;
-    context.seed = 5;
   }
 };
 
@@ -146,22 +143,24 @@ TEST(CrrLoss, GradientsEqualPlainTorch) {
   const auto noise = normal_noise({64, 2}, 3);
   const auto smallest = [](const CriticEnsemble& critics, const torch::Tensor& obs,
                            const torch::Tensor& actions) {
-    return std::get<0>(critics.network().forward_plain(obs, actions).squeeze(2).detach().min(0));
+    return std::get<0>(plain(critics.network(), obs, actions).squeeze(2).detach().min(0));
   };
-  const auto next = gaussian_sample_plain(n.actor_target.head(b.next_obs), noise.narrow(0, 0, 16));
-  const auto y =
-      b.rewards + 0.99 * (1 - b.terminated) * smallest(n.critics_target, b.next_obs, next.actions);
-  const auto q = n.critics.network().forward_plain(b.obs, b.actions).squeeze(2);
+  const auto next =
+      gaussian_sample_plain(n.actor_target.head(b.next_obs()), noise.narrow(0, 0, 16));
+  const auto y = b.rewards() + 0.99 * (1 - b.terminated()) *
+                                   smallest(n.critics_target, b.next_obs(), next.actions);
+  const auto q = plain(n.critics.network(), b.obs(), b.actions()).squeeze(2);
   const auto& numbers = n.critics.network().parameters();
-  const auto fused_loss = crr_critic_loss(n, b, noise.narrow(0, 0, 16), d.options).loss;
+  const auto fused_loss = crr_critic_loss(n, b, noise.narrow(0, 0, 16)).loss;
   EXPECT_TRUE(torch::allclose(gradient_at(numbers, fused_loss),
                               gradient_at(numbers, (q - y).square().mean(1).sum()), 1e-3, 1e-5));
 
-  const auto own = gaussian_sample_plain(n.actor.head(b.obs), noise).actions.detach();
-  const auto candidates = smallest(n.critics, b.obs.repeat_interleave(4, 0), own).view({16, 4});
-  const auto w = (smallest(n.critics, b.obs, b.actions) - candidates.mean(1)).exp().clamp_max(20.0);
+  const auto own = gaussian_sample_plain(n.actor.head(b.obs()), noise).actions.detach();
+  const auto candidates = smallest(n.critics, b.obs().repeat_interleave(4, 0), own).view({16, 4});
+  const auto w =
+      (smallest(n.critics, b.obs(), b.actions()) - candidates.mean(1)).exp().clamp_max(20.0);
   const auto leaf = n.actor.parameters()[0];
-  const auto log_prob = gaussian_log_prob_plain(n.actor.head(b.obs), b.actions);
+  const auto log_prob = gaussian_log_prob_plain(n.actor.head(b.obs()), b.actions());
   EXPECT_TRUE(torch::allclose(gradient_at(leaf, crr_actor_loss(n, b, noise, d.options).loss),
                               gradient_at(leaf, -(w * log_prob).mean()), 1e-3, 1e-5));
 }
@@ -176,7 +175,7 @@ TEST(Crr, UpdatesCriticsThenActorThenTargets) {
   NoiseBuffer noise;
   for (int i = 0; i < 3; ++i) {
     algorithm.update(d.batch, 0.5);
-    minimize(crr_critic_loss(n, d.batch, noise.normal(rng, {16, 2}), d.options).loss, critics, 0.5);
+    minimize(crr_critic_loss(n, d.batch, noise.normal(rng, {16, 2})).loss, critics, 0.5);
     minimize(crr_actor_loss(n, d.batch, noise.normal(rng, {64, 2}), d.options).loss, actor, 0.5);
     n.critics_target.network().polyak_from(n.critics.network(), d.options.tau);
     n.actor_target.polyak_from(n.actor, d.options.tau);
@@ -210,16 +209,16 @@ TEST(CriticWeightedPolicy, GreedyIsAFunctionOfTheObservation) {
   algorithm.update(d.batch, 1.0);
   MemoryState before, after;
   before.save(algorithm);
-  const auto all = algorithm.act(d.batch.obs, ActMode::greedy);
+  const auto all = act_once(algorithm, d.batch.obs());
   for (int64_t row = 0; row < 16; ++row) {
-    const auto alone = algorithm.act(d.batch.obs.narrow(0, row, 1), ActMode::greedy);
+    const auto alone = act_once(algorithm, d.batch.obs().narrow(0, row, 1));
     EXPECT_TRUE(torch::allclose(all.narrow(0, row, 1), alone, 1e-5, 1e-6)) << row;
   }
   after.save(algorithm);
   EXPECT_EQ(before.parts(), after.parts());
   // Exploring draws for itself.
   const auto same = torch::zeros({50, 3});
-  const auto explored = algorithm.act(same, ActMode::explore);
+  const auto explored = act_once(algorithm, same, ActMode::explore);
   EXPECT_FALSE(torch::equal(explored[0], explored[1]));
   EXPECT_LE(explored.abs().max().item<float>(), 1.0f);
   after.save(algorithm);

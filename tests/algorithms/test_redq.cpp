@@ -18,25 +18,23 @@ RedqOptions two_critics() {
 TEST(RedqLoss, ByHand) {
   auto options = two_critics();
   SoftExample f(options, options.design(1));
-  const auto noise = torch::cat({f.noise, f.noise});
-  const auto result = redq_loss(f.networks, f.batch, noise, {0, 1}, f.alpha, options);
+  const auto design = options.design(1);
+  const auto critic = soft_critic_loss(f.networks, f.batch, f.noise, {0, 1}, f.alpha, design);
+  const auto actor = soft_policy_loss(f.networks, f.batch, f.noise, f.alpha, design);
   const double y0 = SoftExample::target(0, kLeastTarget[0], 0.5);
   const double y1 = SoftExample::target(1, kLeastTarget[1], 0.5);
-  EXPECT_NEAR(result.metrics.get("critic_loss").item<double>(), SoftExample::squared_errors(y0, y1),
-              1e-4);
-  EXPECT_NEAR(result.metrics.get("actor_loss").item<double>(),
-              SoftExample::policy_loss(0.5, (1 + 2.1) / 2, -1.45), 1e-5);
+  EXPECT_NEAR(critic.loss.item<double>(), SoftExample::squared_errors(y0, y1), 1e-4);
+  EXPECT_NEAR(actor.loss.item<double>(), SoftExample::policy_loss(0.5, (1 + 2.1) / 2, -1.45), 1e-5);
 }
 
 // Only the members drawn count in the target: Q'_1 = (2.5, 4.5 + tanh 1) alone.
 TEST(RedqLoss, TheTargetLooksAtTheDrawnMembersOnly) {
   auto options = two_critics();
-  SoftExample f(options, options.design(1));
-  const auto noise = torch::cat({f.noise, f.noise});
+  const auto design = options.design(1);
+  SoftExample f(options, design);
   const auto target_of = [&](const std::vector<int64_t>& members) {
-    return redq_loss(f.networks, f.batch, noise, members, f.alpha, options)
-        .metrics.get("target_q_mean")
-        .item<double>();
+    return soft_critic_loss(f.networks, f.batch, f.noise, members, f.alpha, design)
+        .target_q_mean.item<double>();
   };
   const double first0 = SoftExample::target(0, 2.5, 0.5);
   const double first1 = SoftExample::target(1, 4.5 + SoftExample::kTanh1, 0.5);
@@ -51,13 +49,16 @@ TEST(RedqLoss, TwoCriticsWithTheMinimumAreSac) {
   design.actor_reduce = Reduce::minimum;
   SacOptions sac;
   SoftExample f(options, design);
-  const auto noise = torch::cat({f.noise, f.noise});
-  const auto got = soft_loss(f.networks, f.batch, noise, {0, 1}, f.alpha, options, design).metrics;
-  const auto expected = sac_loss(f.networks, f.batch, noise, f.alpha, sac).metrics;
-  EXPECT_EQ(got.get("critic_loss").item<float>(), 2 * expected.get("critic_loss").item<float>());
-  for (const char* name : {"target_q_mean", "actor_loss", "entropy", "temperature_loss", "alpha"}) {
-    EXPECT_EQ(got.get(name).item<float>(), expected.get(name).item<float>()) << name;
-  }
+  const auto critic_with = [&](const SoftDesign& chosen) {
+    return soft_critic_loss(f.networks, f.batch, f.noise, {0, 1}, f.alpha, chosen);
+  };
+  const auto actor_with = [&](const SoftDesign& chosen) {
+    return soft_policy_loss(f.networks, f.batch, f.noise, f.alpha, chosen);
+  };
+  const auto critic = critic_with(design), expected_critic = critic_with(sac.design(1));
+  EXPECT_EQ(critic.loss.item<float>(), 2 * expected_critic.loss.item<float>());
+  EXPECT_EQ(critic.target_q_mean.item<float>(), expected_critic.target_q_mean.item<float>());
+  expect_equal_metrics(metrics_of(actor_with(design)), metrics_of(actor_with(sac.design(1))));
 }
 
 // And so are whole updates, from the same start.
@@ -76,8 +77,8 @@ TEST(Redq, TwoCriticsWithTheMinimumUpdateAsSac) {
     const auto batch = random_batch(i);
     expect_equal_metrics(redq.update(batch, 1.0), sac.update(batch, 1.0));
   }
-  const auto obs = random_batch(99).obs;
-  EXPECT_TRUE(torch::equal(redq.act(obs, ActMode::greedy), sac.act(obs, ActMode::greedy)));
+  const auto obs = random_batch(99).obs();
+  EXPECT_TRUE(torch::equal(act_once(redq, obs), act_once(sac, obs)));
 }
 
 TEST(Redq, TheActorIsUpdatedOnceABlock) {
@@ -86,12 +87,12 @@ TEST(Redq, TheActorIsUpdatedOnceABlock) {
   options.num_critics = 3;
   options.environment.gradient_updates_per_step = 4;
   Redq algorithm(options, small_context());
-  const auto obs = random_batch(99).obs;
+  const auto obs = random_batch(99).obs();
   for (int update = 1; update <= 12; ++update) {
-    const auto before = algorithm.act(obs, ActMode::greedy).clone();
+    const auto before = act_once(algorithm, obs).clone();
     const auto metrics = algorithm.update(random_batch(update), 1.0);
-    EXPECT_EQ(torch::equal(before, algorithm.act(obs, ActMode::greedy)), update % 4 != 0) << update;
-    EXPECT_EQ(metrics.get("actor_loss").defined(), update >= 4) << update;
+    EXPECT_EQ(torch::equal(before, act_once(algorithm, obs)), update % 4 != 0) << update;
+    EXPECT_EQ(find_metric(metrics, "actor_loss").defined(), update >= 4) << update;
   }
 }
 
@@ -105,7 +106,7 @@ TEST(Redq, TheActorLearnsFromTheLastMinibatchOfABlock) {
     Redq algorithm(options, small_context());
     Metrics metrics;
     for (const int n : batches) metrics = algorithm.update(random_batch(n), 1.0);
-    return metrics.get("entropy").item<float>();
+    return metric(metrics, "entropy");
   };
   EXPECT_EQ(entropy_after({1, 2, 3}), entropy_after({4, 5, 3}));
   EXPECT_NE(entropy_after({1, 2, 3}), entropy_after({1, 2, 6}));
@@ -119,12 +120,12 @@ TEST(Redq, BlocksBeginWithTheFirstEnvironmentStep) {
   options.environment.gradient_updates_per_step = 3;
   Redq algorithm(options, small_context());
   for (int i = 0; i < 5; ++i) algorithm.update(random_batch(i), 1.0);
-  algorithm.start_online(1);
-  const auto obs = random_batch(99).obs;
+  algorithm.begin_phase({.name = "online", .source = PhaseSpec::Source::mixture}, 1);
+  const auto obs = random_batch(99).obs();
   for (int update = 1; update <= 6; ++update) {
-    const auto before = algorithm.act(obs, ActMode::greedy).clone();
+    const auto before = act_once(algorithm, obs).clone();
     algorithm.update(random_batch(update), 1.0);
-    EXPECT_EQ(torch::equal(before, algorithm.act(obs, ActMode::greedy)), update % 3 != 0) << update;
+    EXPECT_EQ(torch::equal(before, act_once(algorithm, obs)), update % 3 != 0) << update;
   }
 }
 
@@ -150,18 +151,18 @@ TEST(Redq, SubsetsAreDrawnAnewForEachUpdateWithoutReplacement) {
   RedqOptions options;
   options.hidden_sizes.clear();
   options.alpha = "0";
-  options.gamma = 1;
   options.learning_rate = options.tau = 1e-12;
   Redq algorithm(options, small_context());
   NumberTargets number;
   algorithm.visit_state(number);
   auto batch = random_batch(0);
-  batch.rewards.zero_();
+  batch.rewards().zero_();
+  batch.discount().fill_(1);
   std::vector<int> seen(10);
   int changes = 0, last = -1;
   constexpr int kUpdates = 900;
   for (int i = 0; i < kUpdates; ++i) {
-    const auto target = algorithm.update(batch, 1.0).get("target_q_mean").item<double>();
+    const auto target = metric(algorithm.update(batch, 1.0), "target_q_mean");
     const int value = static_cast<int>(std::lround(target));
     EXPECT_NEAR(target, value, 1e-4);
     ASSERT_TRUE(value >= 0 && value <= 8) << value;

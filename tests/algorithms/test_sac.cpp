@@ -8,13 +8,12 @@ TEST(SacLoss, CriticLossByHand) {
   SacOptions options;
   const auto design = options.design(1);
   SoftExample f(options, design);
-  const auto result =
-      soft_critic_loss(f.networks, f.batch, f.noise, {0, 1}, f.alpha, options, design);
+  const auto result = soft_critic_loss(f.networks, f.batch, f.noise, {0, 1}, f.alpha, design);
   const double y0 = SoftExample::target(0, kLeastTarget[0], 0.5);
   const double y1 = SoftExample::target(1, kLeastTarget[1], 0.5);
   EXPECT_NEAR(y0, 3.434875, 1e-6);
   EXPECT_NEAR(y1, 4.488954, 1e-5);
-  EXPECT_NEAR(result.metrics.get("target_q_mean").item<double>(), (y0 + y1) / 2, 1e-5);
+  EXPECT_NEAR(metric(result, "target_q_mean"), (y0 + y1) / 2, 1e-5);
   EXPECT_NEAR(result.loss.item<double>(), 0.5 * SoftExample::squared_errors(y0, y1), 1e-4);
 
   // dL/dQ_i = (Q_i - y) / rows, summed over the rows at the biases.
@@ -30,10 +29,9 @@ TEST(SacLoss, TerminationEndsValueAndEntropy) {
   SacOptions options;
   const auto design = options.design(1);
   SoftExample f(options, design);
-  f.batch.terminated.copy_(torch::tensor({1.0f, 1.0f}));
-  const auto result =
-      soft_critic_loss(f.networks, f.batch, f.noise, {0, 1}, f.alpha, options, design);
-  EXPECT_NEAR(result.metrics.get("target_q_mean").item<double>(), 1.5, 1e-6);
+  set_terminated(f.batch, {1, 1});
+  const auto result = soft_critic_loss(f.networks, f.batch, f.noise, {0, 1}, f.alpha, design);
+  EXPECT_NEAR(metric(result, "target_q_mean"), 1.5, 1e-6);
 }
 
 // a = (0, tanh 1): Q_1 = (1, -1 + a), Q_2 = (2.1, -1.9 - a); the smallest are Q_1, then Q_2.
@@ -44,7 +42,7 @@ TEST(SacLoss, ActorLossAndGradientByHand) {
   const auto result = soft_policy_loss(f.networks, f.batch, f.noise, f.alpha, design);
   const double a = SoftExample::kTanh1;
   EXPECT_NEAR(result.loss.item<double>(), SoftExample::policy_loss(0.5, 1, -1.9 - a), 1e-5);
-  EXPECT_NEAR(result.metrics.get("entropy").item<double>(), (0.918939 + 0.551377) / 2, 1e-5);
+  EXPECT_NEAR(metric(result, "entropy"), (0.918939 + 0.551377) / 2, 1e-5);
 
   // d log pi / d mean = 2 a and d a / d mean = 1 - a^2; by log std both times the noise, and -1.
   result.loss.backward();
@@ -56,28 +54,30 @@ TEST(SacLoss, ActorLossAndGradientByHand) {
   EXPECT_FALSE(f.networks.critics.network().parameters().grad().defined());
 }
 
-TEST(SacLoss, AllTogetherReportEveryMetric) {
+// log alpha (H - H_target) with H_target = -1 for one action; its derivative is H - H_target.
+TEST(SacLoss, TemperatureLossByHand) {
   SacOptions options;
-  SoftExample f(options, options.design(1));
-  const auto noise = torch::cat({f.noise, f.noise});
-  const auto result = sac_loss(f.networks, f.batch, noise, f.alpha, options);
-  std::vector<std::string> names;
-  for (const auto& [name, value] : result.metrics.values()) names.emplace_back(name);
-  EXPECT_EQ(names, sac_info().metrics);
-  EXPECT_NEAR(result.loss.item<double>(),
-              result.metrics.get("critic_loss").item<double>() +
-                  result.metrics.get("actor_loss").item<double>(),
-              1e-4);
-  // log alpha (H - H_target) with H_target = -1 for one action
-  EXPECT_NEAR(result.metrics.get("temperature_loss").item<double>(), std::log(0.5) * (0.735158 + 1),
-              1e-5);
+  const auto goal = options.design(1).temperature;
+  const auto result = soft_temperature_loss(torch::full({}, 0.5f), torch::full({}, 0.75f), goal);
+  EXPECT_NEAR(metric(result, "temperature_loss"), std::log(0.5) * 1.75, 1e-6);
+  EXPECT_NEAR(result.gradient.item<double>(), 1.75, 1e-6);
+  EXPECT_EQ(metric(result, "alpha"), 0.5);
+}
+
+TEST(SacLoss, AFixedTemperatureHasNoGradient) {
+  SacOptions options;
+  options.alpha = "0.5";
+  const auto goal = options.design(1).temperature;
+  const auto result = soft_temperature_loss(torch::full({}, 0.5f), torch::full({}, 0.75f), goal);
+  EXPECT_EQ(metric(result, "temperature_loss"), 0.0);
+  EXPECT_FALSE(result.gradient.defined());
 }
 
 TEST(SacLoss, TheTargetEntropyIsMinusTheActions) {
   SacOptions options;
-  EXPECT_EQ(options.design(6).target_entropy, -6);
+  EXPECT_EQ(options.design(6).temperature.entropy, -6);
   options.target_entropy = 0.5;
-  EXPECT_EQ(options.design(6).target_entropy, 0.5);
+  EXPECT_EQ(options.design(6).temperature.entropy, 0.5);
 }
 
 double alpha_after(double target_entropy, const std::string& alpha, int updates = 3) {
@@ -89,7 +89,7 @@ double alpha_after(double target_entropy, const std::string& alpha, int updates 
   Sac algorithm(options, small_context());
   Metrics metrics;
   for (int i = 0; i < updates; ++i) metrics = algorithm.update(random_batch(i), 1.0);
-  return metrics.get("alpha").item<double>();
+  return metric(metrics, "alpha");
 }
 
 // Too little entropy: the temperature rises.
@@ -111,7 +111,7 @@ TEST(Sac, AFixedTemperatureOfZeroIsFinite) {
   for (const auto& [name, value] : metrics.values()) {
     EXPECT_TRUE(std::isfinite(value.item<double>())) << name;
   }
-  EXPECT_EQ(metrics.get("temperature_loss").item<double>(), 0);
+  EXPECT_EQ(metric(metrics, "temperature_loss"), 0);
 }
 
 TEST(Sac, ExploresAroundTheGreedyAction) {
@@ -119,10 +119,10 @@ TEST(Sac, ExploresAroundTheGreedyAction) {
   options.hidden_sizes = {8};
   Sac algorithm(options, small_context());
   const auto obs = torch::ones({1000, 3});
-  const auto greedy = algorithm.act(obs, ActMode::greedy);
+  const auto greedy = act_once(algorithm, obs);
   EXPECT_TRUE(torch::equal(greedy[0], greedy[999]));
-  const auto explored = algorithm.act(obs, ActMode::explore).clone();
-  EXPECT_FALSE(torch::equal(explored, algorithm.act(obs, ActMode::explore)));
+  const auto explored = act_once(algorithm, obs, ActMode::explore).clone();
+  EXPECT_FALSE(torch::equal(explored, act_once(algorithm, obs, ActMode::explore)));
   const auto below = (explored < greedy).to(torch::kFloat).mean(0);  // tanh keeps the median
   EXPECT_NEAR(below[0].item<double>(), 0.5, 0.08);
   EXPECT_GT(explored.std(0).min().item<double>(), 0.1);

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "rl_training/algorithms/td3_bc.h"
+#include "tests/algorithms/linear_example.h"
 
 namespace rl_training::test_td3_bc {
 namespace {
@@ -8,19 +9,13 @@ namespace {
 // Linear networks of one observation and one action, so that every number can be worked by hand.
 struct Fixture {
   Td3BcOptions options;
-  std::unique_ptr<Td3BcNetworks> networks;
-  Batch batch = Batch::allocate(2, 1, 1, false);
+  std::unique_ptr<Td3Networks> networks;
+  Batch batch = two_rows();
   torch::Tensor noise = torch::tensor({{3.0f}, {0.5f}});
 
   Fixture() {
     options.hidden_sizes.clear();
-    AlgorithmContext context;
-    context.obs_dim = context.action_dim = 1;
-    networks = std::make_unique<Td3BcNetworks>(options.hidden_sizes, 2, context, Rng(0));
-  }
-  static void set(Mlp& network, std::vector<float> numbers) {
-    const torch::NoGradGuard no_grad;
-    network.parameters().copy_(torch::tensor(numbers));
+    networks = std::make_unique<Td3Networks>(options, linear_context(), Rng(0));
   }
 };
 
@@ -29,20 +24,15 @@ struct Fixture {
 // Online: Q_1 = s + a, Q_2 = 2 s - a + 0.1 at (1, 0.5), (-1, -0.5).
 TEST(Td3BcLoss, CriticLossByHand) {
   Fixture f;
-  f.set(f.networks->actor_target.network(), {0, 0});
-  f.set(f.networks->critics_target.network(), {2, 1, 0.5, 1, -1, 1});
-  f.set(f.networks->critics.network(), {1, 1, 0, 2, -1, 0.1});
-  f.batch.obs.copy_(torch::tensor({{1.0f}, {-1.0f}}));
-  f.batch.actions.copy_(torch::tensor({{0.5f}, {-0.5f}}));
-  f.batch.rewards.copy_(torch::tensor({1.0f, 2.0f}));
-  f.batch.next_obs.copy_(torch::tensor({{1.0f}, {2.0f}}));
-  f.batch.terminated.copy_(torch::tensor({0.0f, 1.0f}));
-  const auto result = td3_bc_critic_loss(*f.networks, f.batch, f.noise, f.options);
-  EXPECT_NEAR(result.metrics.get("target_q_mean").item<double>(), (2.485 + 2) / 2, 1e-6);
+  set_parameters(f.networks->actor_target.network(), {0, 0});
+  set_parameters(f.networks->critics_target.network(), kTargetCritics);
+  set_parameters(f.networks->critics.network(), kOnlineCritics);
+  const auto result = td3_critic_loss(*f.networks, f.batch, f.noise, f.options);
+  EXPECT_NEAR(metric(result, "target_q_mean"), (2.485 + 2) / 2, 1e-6);
   const double q1 = (0.985 * 0.985 + 3.5 * 3.5) / 2;
   const double q2 = (0.885 * 0.885 + 3.4 * 3.4) / 2;
   EXPECT_NEAR(result.loss.item<double>(), q1 + q2, 1e-5);
-  EXPECT_NEAR(result.metrics.get("critic_loss").item<double>(), 12.781725, 1e-5);
+  EXPECT_NEAR(metric(result, "critic_loss"), 12.781725, 1e-5);
 
   // dL/dQ_i = 2 (Q_i - y) / 2, so the gradient at Q_1's bias is -0.985 - 3.5.
   result.loss.backward();
@@ -54,19 +44,20 @@ TEST(Td3BcLoss, CriticLossByHand) {
 
 // pi = (0.5, 0), a = (0, 0), Q_1 = (2, -4): lambda = 2.5 / 3, L = lambda + 0.125.
 void set_actor_example(Fixture& f, float q_scale) {
-  f.set(f.networks->actor.network(), {std::atanh(0.5f), 0});
-  f.set(f.networks->critics.network(), {5 * q_scale, 2 * q_scale, -4 * q_scale, 100, 100, 100});
-  f.batch.obs.copy_(torch::tensor({{1.0f}, {0.0f}}));
-  f.batch.actions.zero_();
+  set_parameters(f.networks->actor.network(), {std::atanh(0.5f), 0});
+  set_parameters(f.networks->critics.network(),
+                 {5 * q_scale, 2 * q_scale, -4 * q_scale, 100, 100, 100});
+  f.batch.obs().copy_(torch::tensor({{1.0f}, {0.0f}}));
+  f.batch.actions().zero_();
 }
 
 TEST(Td3BcLoss, ActorLossByHand) {
   Fixture f;
   set_actor_example(f, 1);
   const auto result = td3_bc_actor_loss(*f.networks, f.batch, f.options);
-  EXPECT_NEAR(result.metrics.get("bc_lambda").item<double>(), 0.833333, 1e-6);
-  EXPECT_NEAR(result.metrics.get("bc_loss").item<double>(), 0.125, 1e-6);
-  EXPECT_NEAR(result.metrics.get("actor_q_mean").item<double>(), -1.0, 1e-6);
+  EXPECT_NEAR(metric(result, "bc_lambda"), 0.833333, 1e-6);
+  EXPECT_NEAR(metric(result, "bc_loss"), 0.125, 1e-6);
+  EXPECT_NEAR(metric(result, "actor_q_mean"), -1.0, 1e-6);
   EXPECT_NEAR(result.loss.item<double>(), 0.958333, 1e-6);
 
   // dL/dpi = -lambda * 2 / 2 + (pi - a); through tanh' = 1 - pi^2 to weight and bias.
@@ -82,13 +73,9 @@ TEST(Td3BcLoss, BothTogetherReportAllMetrics) {
   Fixture f;
   set_actor_example(f, 1);
   const auto result = td3_bc_loss(*f.networks, f.batch, f.noise, f.options);
-  std::vector<std::string> names;
-  for (const auto& [name, value] : result.metrics.values()) names.emplace_back(name);
-  EXPECT_EQ(names, td3_bc_info().metrics);
+  EXPECT_EQ(names_of(result), td3_bc_info().metrics);
   EXPECT_NEAR(result.loss.item<double>(),
-              result.metrics.get("critic_loss").item<double>() +
-                  result.metrics.get("actor_loss").item<double>(),
-              1e-3);
+              metric(result, "critic_loss") + metric(result, "actor_loss"), 1e-3);
 }
 
 TEST(Td3BcLoss, VanishingAlphaIsCloning) {
@@ -112,8 +99,8 @@ TEST(Td3BcLoss, DoesNotDependOnTheScaleOfQ) {
 TEST(Td3BcLoss, WithoutCloningItIsTd3) {
   Fixture f;
   set_actor_example(f, 1);
-  f.batch.actions.copy_(torch::tensor({{0.5f}, {0.0f}}));  // a = pi: no cloning error
-  f.options.bc_alpha = 3.0;                                // = mean |Q|, hence lambda = 1
+  f.batch.actions().copy_(torch::tensor({{0.5f}, {0.0f}}));  // a = pi: no cloning error
+  f.options.bc_alpha = 3.0;                                  // = mean |Q|, hence lambda = 1
   const auto result = td3_bc_actor_loss(*f.networks, f.batch, f.options);
   EXPECT_NEAR(result.loss.item<double>(), 1.0, 1e-6);
 }
@@ -122,23 +109,15 @@ TEST(Td3Bc, ActorAndTargetsWaitForThePolicyDelay) {
   Td3BcOptions options;
   options.hidden_sizes = {8};
   options.policy_delay = 3;
-  AlgorithmContext context;
-  context.obs_dim = 3;
-  context.action_dim = 2;
+  const auto context = context_of(3, 2);
   Td3Bc algorithm(options, context);
-  auto batch = Batch::allocate(16, 3, 2, false);
-  Rng rng(1);
-  rng.fill_normal({batch.obs.data_ptr<float>(), 48});
-  rng.fill_normal({batch.next_obs.data_ptr<float>(), 48});
-  rng.fill_uniform({batch.actions.data_ptr<float>(), 32}, -1, 1);
-  rng.fill_normal({batch.rewards.data_ptr<float>(), 16});
-  const auto start = algorithm.act(batch.obs, ActMode::greedy).clone();
+  const auto batch = random_rows(16, 3, 2);
   for (int update = 1; update <= 6; ++update) {
-    const auto before = algorithm.act(batch.obs, ActMode::greedy).clone();
+    const auto before = act_once(algorithm, batch.obs()).clone();
     const auto metrics = algorithm.update(batch, 1.0);
-    const auto after = algorithm.act(batch.obs, ActMode::greedy);
+    const auto after = act_once(algorithm, batch.obs());
     EXPECT_EQ(torch::equal(before, after), update % 3 != 0) << update;
-    EXPECT_EQ(metrics.get("actor_loss").defined(), update >= 3) << update;
+    EXPECT_EQ(find_metric(metrics, "actor_loss").defined(), update >= 3) << update;
   }
 }
 

@@ -9,7 +9,7 @@ namespace {
 struct Fixture {
   TqcOptions options;
   std::unique_ptr<TqcNetworks> networks;
-  Batch batch = Batch::allocate(1, 1, 1, false);
+  Batch batch = zero_batch(1, 1, 1);
   torch::Tensor noise = torch::zeros({1, 1});
   torch::Tensor alpha = torch::full({}, 0.5f);
 
@@ -17,11 +17,11 @@ struct Fixture {
     options.hidden_sizes.clear();
     options.num_critics = options.num_quantiles = 2;
     options.drop_per_critic = 1;
-    networks = std::make_unique<TqcNetworks>(options, SoftExample::context(), Rng(0));
-    SoftExample::set(networks->actor.parameters()[0], {0, 0, 0, 0});
+    networks = std::make_unique<TqcNetworks>(options, linear_context(), Rng(0));
+    set_values(networks->actor.parameters()[0], {0, 0, 0, 0});
   }
-  static void set_quantiles(Mlp& critics, const std::vector<float>& q) {
-    SoftExample::set(critics.parameters(), {0, 0, 0, 0, q[0], q[1], 0, 0, 0, 0, q[2], q[3]});
+  static void set_quantiles(CriticEnsemble& critics, const std::vector<float>& q) {
+    set_parameters(critics.network(), {0, 0, 0, 0, q[0], q[1], 0, 0, 0, 0, q[2], q[3]});
   }
 };
 
@@ -29,34 +29,33 @@ struct Fixture {
 TEST(TqcLoss, TheHighestOfThePoolAreLeftOut) {
   Fixture f;
   f.set_quantiles(f.networks->critics_target, {1, 0, 5, 7});
-  f.batch.rewards.fill_(2);
+  f.batch.rewards().fill_(2);
   const auto target_of = [&] {
     return tqc_critic_loss(*f.networks, f.batch, f.noise, f.alpha, f.options)
-        .metrics.get("target_q_mean")
-        .item<double>();
+        .target_q_mean.item<double>();
   };
   EXPECT_NEAR(target_of(), 2 + 0.99 * (0.5 + 0.5 * 0.918939), 1e-5);
   f.options.drop_per_critic = 0;
   EXPECT_NEAR(target_of(), 2 + 0.99 * (13.0 / 4 + 0.5 * 0.918939), 1e-5);
-  f.batch.terminated.fill_(1);
+  set_terminated(f.batch, {1});
   EXPECT_NEAR(target_of(), 2.0, 1e-6);
 }
 
 // At a termination every target is the reward: quantiles (0, 1) and (0, 3) against 2.
 TEST(TqcLoss, CriticLossByHand) {
   Fixture f;
-  f.batch.rewards.fill_(2);
-  f.batch.terminated.fill_(1);
+  f.batch.rewards().fill_(2);
+  set_terminated(f.batch, {1});
   f.set_quantiles(f.networks->critics, {0, 1, 0, 3});
   const auto result = tqc_critic_loss(*f.networks, f.batch, f.noise, f.alpha, f.options);
   EXPECT_NEAR(result.loss.item<double>(), (0.375 + 0.25) / 2, 1e-6);
   // dL/dq = -(level or level - 1) * slope / 4 pairs, slopes 1 for |delta| >= 1
   result.loss.backward();
-  const auto gradient = f.networks->critics.parameters().grad();
+  const auto gradient = f.networks->critics.network().parameters().grad();
   EXPECT_NEAR(gradient[4].item<double>(), -0.25 / 4, 1e-6);
   EXPECT_NEAR(gradient[5].item<double>(), -0.75 / 4, 1e-6);
   EXPECT_NEAR(gradient[11].item<double>(), 0.25 / 4, 1e-6);
-  EXPECT_FALSE(f.networks->critics_target.parameters().grad().defined());
+  EXPECT_FALSE(f.networks->critics_target.network().parameters().grad().defined());
 }
 
 TEST(TqcLoss, TheActorClimbsTheMeanOfAllQuantiles) {
@@ -65,19 +64,9 @@ TEST(TqcLoss, TheActorClimbsTheMeanOfAllQuantiles) {
   const auto result = tqc_actor_loss(*f.networks, f.batch, f.noise, f.alpha);
   EXPECT_NEAR(result.loss.item<double>(), 0.5 * -0.918939 - 2.0, 1e-5);
   result.loss.backward();
-  EXPECT_FALSE(f.networks->critics.parameters().grad().defined());
+  EXPECT_FALSE(f.networks->critics.network().parameters().grad().defined());
   // d L / d log std = alpha (-1 + 2 a e) = -alpha at a = 0
   EXPECT_NEAR(f.networks->actor.parameters()[0].grad()[3].item<double>(), -0.5, 1e-5);
-}
-
-TEST(TqcLoss, BothTogether) {
-  Fixture f;
-  const auto noise = torch::tensor({{0.3f}, {-0.7f}});
-  const auto result = tqc_loss(*f.networks, f.batch, noise, f.alpha, f.options);
-  EXPECT_NEAR(result.loss.item<double>(),
-              result.metrics.get("critic_loss").item<double>() +
-                  result.metrics.get("actor_loss").item<double>(),
-              1e-5);
 }
 
 TEST(Tqc, TheTemperatureMovesTheRightWay) {
@@ -86,7 +75,7 @@ TEST(Tqc, TheTemperatureMovesTheRightWay) {
     options.hidden_sizes = {8};
     options.target_entropy = target;
     Tqc algorithm(options, small_context());
-    const auto alpha = algorithm.update(random_batch(0), 1.0).get("alpha").item<double>();
+    const auto alpha = metric(algorithm.update(random_batch(0), 1.0), "alpha");
     EXPECT_EQ(alpha > 1, target > 0);
   }
 }

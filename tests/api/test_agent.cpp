@@ -1,4 +1,6 @@
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include "rl_training/rl_training.h"
 #include "tests/support/temporary_directory.h"
@@ -170,6 +172,40 @@ TEST(Agent, ResumesExactly) {
   const auto again = resumed.learn();
   EXPECT_EQ(again.summary.update_count, 90);
   EXPECT_EQ(again.summary.metrics, whole.summary.metrics);
+}
+
+StopRequests* asked = nullptr;
+std::atomic<pid_t> handled_in{0};
+
+void stop_training(int signal) {
+  asked->request_stop(signal);
+  handled_in = ::gettid();
+}
+
+// As a program does it that wants a checkpoint at Ctrl-C.
+TEST(Agent, AHandlerOfTheProgramStopsItFromAnotherThread) {
+  const TemporaryDirectory directory;
+  auto agent = small_agent(directory / "runs");
+  StopRequests requests;
+  asked = &requests;
+  struct sigaction action {
+  }, previous{};
+  action.sa_handler = stop_training;
+  sigaction(SIGINT, &action, &previous);
+  Callbacks callbacks;
+  callbacks.on_update_end = [](const TrainProgress& progress, const Metrics&) {
+    if (progress.update_count != 9) return;
+    ::kill(::getpid(), SIGINT);
+    while (handled_in == 0) std::this_thread::yield();
+  };
+  const auto result = agent.learn(callbacks, &requests);
+  struct sigaction after {};
+  sigaction(SIGINT, &previous, &after);
+  EXPECT_EQ(after.sa_handler, &stop_training);
+  EXPECT_NE(handled_in, ::gettid());
+  EXPECT_EQ(requests.stop(), SIGINT);
+  EXPECT_EQ(result.summary.stop_reason, "signal");
+  EXPECT_EQ(result.checkpoint, result.run_dir + "/checkpoints/step-000000009");
 }
 
 TEST(Agent, ObservationsMustFit) {

@@ -51,9 +51,11 @@ TEST(Training, ReportsAndGoesOn) {
   const auto again = run({"resume", run_dir, "--quiet"});
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(again.err, "");
-  for (const char* part : {"run directory", "dataset return", "before training", "after training",
-                           "60 (stopped by total_timesteps)", " resume ", " evaluate ", " predict ",
-                           "tensorboard --logdir"}) {
+  for (const char* part :
+       {"run directory", "dataset return", "before training", "best evaluation", "last evaluation",
+        "(checkpoints/step-000000060)", "/checkpoints/best --episodes 100", " report ",
+        "60 (stopped by total_timesteps)", " resume ", " evaluate ", " predict ",
+        "tensorboard --logdir"}) {
     EXPECT_NE(again.out.find(part), std::string::npos) << part << "\n" << again.out;
   }
 
@@ -120,7 +122,18 @@ TEST(Training, SeveralSeedsMakeSeveralRuns) {
   EXPECT_NE(runs[0]["metrics"], runs[1]["metrics"]);
 }
 
-TEST(Training, DrawsABarOnATerminalAndTakesItAway) {
+TEST(Training, WithoutEvaluationsEachTenthIsALine) {
+  const TemporaryDirectory directory;
+  const auto result = run(tiny_training(directory / "runs", {"--set", "eval_episodes=0"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 11) << result.err;
+  EXPECT_NE(result.err.find("\nstep 6/60  "), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("  critic_loss "), std::string::npos) << result.err;
+}
+
+TEST(Training, DrawsAViewOnATerminalAndTakesItAway) {
+  ::setenv("TERM", "xterm", 1);
+  ::setenv("LC_ALL", "C", 1);
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
   if (terminal < 0) GTEST_SKIP() << "no pseudo-terminal here (is /dev/pts mounted?)";
   ASSERT_EQ(::grantpt(terminal), 0);
@@ -139,10 +152,12 @@ TEST(Training, DrawsABarOnATerminalAndTakesItAway) {
     ASSERT_GT(count, 0);
     shown.append(text, static_cast<size_t>(count));
   }
-  EXPECT_NE(shown.find("100% [##########] 60/60  "), std::string::npos) << shown;
-  EXPECT_NE(shown.find(" left  eval -"), std::string::npos) << shown;
-  // The bar is gone when the result comes.
-  EXPECT_NE(shown.find("\r\x1b[K{\"run_dir\":"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("%  [####"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("/60  "), std::string::npos) << shown;
+  EXPECT_NE(shown.find("critic_loss "), std::string::npos) << shown;
+  // Evaluations stay as lines above the view, which is gone when the result comes.
+  EXPECT_NE(shown.find("\x1b[Jstep 40/60  "), std::string::npos) << shown;
+  EXPECT_NE(shown.find("\x1b[J{\"run_dir\":"), std::string::npos) << shown;
   ::close(keep_open);
   ::close(terminal);
 }
@@ -208,6 +223,49 @@ TEST(Training, InterruptSavesToo) {
   wait_for_rows(program, directory / "runs");
   program.send(SIGINT);
   expect_stopped(program.wait(), SIGINT);
+}
+
+// What a batch system sends as a warning, and what a closed terminal does.
+TEST(Training, OtherSignalsSaveAndTrainingContinues) {
+  const TemporaryDirectory directory;
+  Program program(rare_checkpoints(directory / "runs", "1e9"));
+  const auto checkpoints = wait_for_rows(program, directory / "runs") + "/checkpoints";
+  const auto saved = [&] {
+    int64_t count = 0;
+    if (!fs::exists(checkpoints)) return count;
+    for (const auto& entry : fs::directory_iterator(checkpoints)) {
+      count += entry.path().filename().string().starts_with("step-") ? 1 : 0;
+    }
+    return count;
+  };
+  ASSERT_EQ(saved(), 0);
+  for (const int signal : {SIGUSR1, SIGHUP}) {
+    const auto before = saved();
+    program.send(signal);
+    EXPECT_TRUE(becomes_true([&] { return program.ended() || saved() == before + 1; }));
+    EXPECT_FALSE(program.ended());
+  }
+  program.send(SIGTERM);
+  expect_stopped(program.wait(), SIGTERM);
+}
+
+// Before there is anything to save, signals do what they do to any program.
+TEST(Training, ASignalEndsOtherCommands) {
+  const TemporaryDirectory directory;
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const auto trained = run(tiny_training(directory / "runs"));
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
+    ::signal(signal, SIG_DFL);  // a background job of a script has SIGINT ignored
+    Program::Input input;
+    input.stdin_descriptor = ends[0];
+    Program program({"predict", trained.json()["run_dir"]}, input);
+    program.send(signal);
+    EXPECT_EQ(program.wait().exit_code, 128 + signal);
+  }
+  ::close(ends[0]);
+  ::close(ends[1]);
 }
 
 TEST(Training, DivergenceStopsAndKeepsTheLastGoodCheckpoint) {

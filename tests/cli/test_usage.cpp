@@ -42,7 +42,7 @@ TEST(Usage, MistakesAreOneLineAndExitTwo) {
       {{"trian"}, "bench; did you mean `train`?)"},
       {{"train", "--confg", "x"}, "did you mean `--config`?"},
       {{"envs", "Pendulum-v1", "more"}, "unexpected argument more"},
-      {{"train", "--config", "td3_bc/pendulm"}, "did you mean `td3_bc/pendulum`?"},
+      {{"train", "--config", "td3_bc/pendulm"}, "(nearest: td3_bc/pendulum, "},
       {{"train", "--config", "td3_bc/pendulum", "--seed", "1", "--seeds", "1,2"}, "--seed"},
       {{"train", "--config", "td3_bc/pendulum", "--seed", ""}, "seed: not a whole number"},
       {{"train", "--config", "td3_bc/pendulum", "--seeds", "1,-2"}, "seed: out of range"},

@@ -4,73 +4,14 @@
 #include "rl_training/experiment/state_archive.h"
 #include "rl_training/runtime/schedule.h"
 #include "rl_training/util/thread_pool.h"
-#include "tests/contract/algorithm_names.h"
+#include "tests/contract/made_up_task.h"
 #include "tests/support/memory_state.h"
+#include "tests/support/metric_values.h"
 
 namespace rl_training {
 namespace {
 
-constexpr int64_t kObsDim = 5, kActionDim = 2;
-
-// Of every network of the algorithm: hidden_sizes, vae_hidden_sizes, ...
-void set_hidden_sizes(AlgorithmOptions& options, const std::vector<int64_t>& sizes) {
-  auto list = ConfigNode();
-  list.kind = ConfigNode::Kind::list;
-  for (const auto size : sizes) list.items.push_back(ConfigNode::scalar(std::to_string(size)));
-  auto map = ConfigNode::map();
-  for (const auto& row :
-       list_options([&](OptionVisitor& visitor) { options.visit_options(visitor); })) {
-    if (row.key.ends_with("hidden_sizes")) map.set(row.key, list);
-  }
-  OptionReader reader(map, "");
-  options.visit_options(reader);
-}
-
-std::unique_ptr<Algorithm> make(const AlgorithmInfo& info, uint64_t seed = 0,
-                                ThreadPool* pool = nullptr,
-                                const std::vector<int64_t>& hidden_sizes = {16, 16}) {
-  const auto options = info.make_options();
-  set_hidden_sizes(*options, hidden_sizes);
-  if (auto* online = options->online()) online->gradient_updates_per_step = 3;
-  AlgorithmContext context;
-  context.obs_dim = kObsDim;
-  context.action_dim = kActionDim;
-  context.seed = seed;
-  context.compute.pool = pool;
-  return info.make(*options, context);
-}
-
-std::span<float> floats(const torch::Tensor& tensor) {
-  return {tensor.data_ptr<float>(), static_cast<size_t>(tensor.numel())};
-}
-
-void fill_flags(const torch::Tensor& tensor, Rng& rng, double share) {
-  for (float& value : floats(tensor)) value = rng.uniform() < share ? 1.0f : 0.0f;
-}
-
-// Batches of their own stream: the n-th is the same for everybody.
-class Batches {
- public:
-  explicit Batches(const AlgorithmInfo& info, int64_t rows = 24)
-      : batch_(Batch::allocate(rows, kObsDim, kActionDim, info.wants_next_actions)) {}
-
-  const Batch& next() {
-    rng_.fill_normal(floats(batch_.obs));
-    rng_.fill_normal(floats(batch_.next_obs));
-    rng_.fill_uniform(floats(batch_.actions), -1, 1);
-    rng_.fill_normal(floats(batch_.rewards));
-    fill_flags(batch_.terminated, rng_, 0.1);
-    if (batch_.next_actions.defined()) {
-      rng_.fill_uniform(floats(batch_.next_actions), -1, 1);
-      fill_flags(batch_.next_action_valid, rng_, 0.9);
-    }
-    return batch_;
-  }
-
- private:
-  Batch batch_;
-  Rng rng_{3, "batches"};
-};
+const PhaseSpec kOnline = {.name = "online", .source = PhaseSpec::Source::mixture};
 
 void train(Algorithm& algorithm, Batches& batches, int updates, double lr_scale = 1.0) {
   for (int i = 0; i < updates; ++i) algorithm.update(batches.next(), lr_scale);
@@ -82,15 +23,9 @@ VisitState visit(Algorithm& algorithm) {
 
 std::string hash(Algorithm& algorithm) { return hash_state(visit(algorithm)); }
 
-torch::Tensor some_obs(int64_t rows = 7) {
-  auto obs = torch::empty({rows, kObsDim});
-  Rng(4, "obs").fill_normal(floats(obs));
-  return obs;
-}
-
 class AlgorithmContract : public testing::TestWithParam<std::string> {
  protected:
-  static void SetUpTestSuite() { prepare_libraries(); }
+  const SingleThreadedTensors single_threaded_;
   const AlgorithmInfo& info_ = find_algorithm(GetParam());
 };
 
@@ -99,7 +34,7 @@ INSTANTIATE_TEST_SUITE_P(All, AlgorithmContract, testing::ValuesIn(algorithm_nam
 
 TEST_P(AlgorithmContract, TheSeedDecidesEveryBit) {
   const auto hash_after_30 = [this](uint64_t seed) {
-    const auto algorithm = make(info_, seed);
+    const auto algorithm = make_small(info_, seed);
     Batches batches(info_);
     train(*algorithm, batches, 30);
     return hash(*algorithm);
@@ -107,21 +42,21 @@ TEST_P(AlgorithmContract, TheSeedDecidesEveryBit) {
   const auto first = hash_after_30(0);
   EXPECT_EQ(first, hash_after_30(0));
   EXPECT_NE(first, hash_after_30(1));
-  EXPECT_NE(first, hash(*make(info_, 0)));
+  EXPECT_NE(first, hash(*make_small(info_, 0)));
 }
 
 // Also in the middle of delays between updates of the parts, and before the first update.
-TEST_P(AlgorithmContract, GoesOnExactlyWhereItWasSaved) {
-  const auto straight = make(info_);
+TEST_P(AlgorithmContract, ResumesExactlyWhereItWasSaved) {
+  const auto straight = make_small(info_);
   Batches all(info_);
   train(*straight, all, 20);
   for (const int saved_after : {0, 1, 7, 10, 15}) {
     SCOPED_TRACE(saved_after);
-    const auto first = make(info_);
+    const auto first = make_small(info_);
     Batches batches(info_);
     train(*first, batches, saved_after);
     const auto saved = save_state(visit(*first));
-    const auto second = make(info_, /*seed=*/99);  // nothing of its own start may be left
+    const auto second = make_small(info_, /*seed=*/99);  // nothing of its own start may be left
     load_state(saved, "saved", visit(*second));
     EXPECT_EQ(hash(*second), hash(*first));
     train(*second, batches, 20 - saved_after);
@@ -129,21 +64,21 @@ TEST_P(AlgorithmContract, GoesOnExactlyWhereItWasSaved) {
   }
 }
 
-// And after learning has gone on in the environment, which changes some of them.
-TEST_P(AlgorithmContract, GoesOnExactlyOnline) {
-  const auto straight = make(info_);
+// And in a phase that collects, which changes some of them.
+TEST_P(AlgorithmContract, ResumesExactlyOnline) {
+  const auto straight = make_small(info_);
   Batches all(info_);
   train(*straight, all, 5);
-  straight->start_online(15);
+  straight->begin_phase(kOnline, 15);
   train(*straight, all, 15);
   for (const int saved_after : {0, 1, 8}) {
     SCOPED_TRACE(saved_after);
-    const auto first = make(info_);
+    const auto first = make_small(info_);
     Batches batches(info_);
     train(*first, batches, 5);
-    first->start_online(15);
+    first->begin_phase(kOnline, 15);
     train(*first, batches, saved_after);
-    const auto second = make(info_, 99);
+    const auto second = make_small(info_, 99);
     load_state(save_state(visit(*first)), "saved", visit(*second));
     train(*second, batches, 15 - saved_after);
     EXPECT_EQ(hash(*second), hash(*straight));
@@ -156,29 +91,31 @@ TEST_P(AlgorithmContract, ExploresFromAStreamOfItsOwn) {
   Rng collector(0, "explore");
   MemoryState random_actions, all;
   random_actions.save(collector);
-  all.save(*make(info_, 0));
+  all.save(*make_small(info_, 0));
   ASSERT_FALSE(random_actions.parts().empty());
   for (const auto& [name, bytes] : random_actions.parts()) {
-    EXPECT_NE(all.parts().at("explore_rng." + name), bytes);
+    for (const auto& [own_name, own_bytes] : all.parts()) {
+      if (own_name.ends_with("_rng." + name)) EXPECT_NE(own_bytes, bytes) << own_name;
+    }
   }
 }
 
-// What is reported goes on, too: values of a delayed part are held over the gap.
+// So are the metrics: values of a delayed part are held over the gap.
 TEST_P(AlgorithmContract, ReportsTheSameAfterLoading) {
   for (const int saved_after : {5, 6, 7, 8}) {
     SCOPED_TRACE(saved_after);
-    const auto first = make(info_);
+    const auto first = make_small(info_);
     Batches batches(info_);
     train(*first, batches, saved_after);
-    const auto second = make(info_, 99);
+    const auto second = make_small(info_, 99);
     load_state(save_state(visit(*first)), "saved", visit(*second));
     const auto& batch = batches.next();
     const auto expected = first->update(batch, 1.0), got = second->update(batch, 1.0);
     ASSERT_EQ(got.values().size(), expected.values().size());
     for (const auto& [name, value] : expected.values()) {
-      ASSERT_EQ(got.get(name).defined(), value.defined()) << name;
+      ASSERT_EQ(find_metric(got, name).defined(), value.defined()) << name;
       if (!value.defined()) continue;
-      EXPECT_EQ(got.get(name).item<float>(), value.item<float>()) << name;
+      EXPECT_EQ(find_metric(got, name).item<float>(), value.item<float>()) << name;
     }
   }
 }
@@ -187,17 +124,17 @@ TEST_P(AlgorithmContract, TheNumberOfThreadsChangesNoBit) {
   std::string alone;
   for (const int threads : {1, 2, 8}) {
     ThreadPool pool(threads);
-    const auto algorithm = make(info_, 0, &pool, {64, 64});
+    const auto algorithm = make_small(info_, 0, &pool, 64);
     Batches batches(info_, 300);
     train(*algorithm, batches, 12);
-    algorithm->act(some_obs(300), ActMode::greedy);
+    act_once(*algorithm, some_obs(info_, 300));
     if (threads == 1) alone = hash(*algorithm);
     EXPECT_EQ(hash(*algorithm), alone) << threads;
   }
 }
 
 TEST_P(AlgorithmContract, ReportsTheMetricsOfTheTable) {
-  const auto algorithm = make(info_);
+  const auto algorithm = make_small(info_);
   Batches batches(info_);
   std::set<std::string> seen;
   for (int update = 1; update <= 12; ++update) {
@@ -216,43 +153,79 @@ TEST_P(AlgorithmContract, ReportsTheMetricsOfTheTable) {
   EXPECT_EQ(seen.size(), info_.metrics.size()) << "some metric is never known";
 }
 
-TEST_P(AlgorithmContract, ActionsStayInTheUnitBox) {
-  const auto algorithm = make(info_);
+TEST_P(AlgorithmContract, ActionsStayInTheirSpace) {
+  const auto algorithm = make_small(info_);
   Batches batches(info_);
   train(*algorithm, batches, 5);
-  const auto obs = some_obs(50) * 100;  // far outside of anything seen
+  auto obs = some_obs(info_, 50);
+  if (obs.is_floating_point()) obs = obs * 100;  // far outside of anything seen
+  const auto space = action_space(info_);
   for (const auto mode : {ActMode::greedy, ActMode::explore}) {
-    const auto actions = algorithm->act(obs, mode);
-    EXPECT_EQ(actions.sizes(), (torch::IntArrayRef{50, kActionDim}));
+    const auto actions = act_once(*algorithm, obs, mode);
     EXPECT_FALSE(actions.requires_grad());
-    EXPECT_LE(actions.abs().max().item<float>(), 1.0f);  // also false for NaN
+    if (space.is_discrete()) {
+      EXPECT_EQ(actions.sizes(), (torch::IntArrayRef{50}));
+      ASSERT_EQ(actions.scalar_type(), torch::kLong);
+      EXPECT_GE(actions.min().item<int64_t>(), 0);
+      EXPECT_LT(actions.max().item<int64_t>(), space.categories);
+    } else {
+      EXPECT_EQ(actions.sizes(), (torch::IntArrayRef{50, space.size()}));
+      EXPECT_LE(actions.abs().max().item<float>(), 1.0f);  // also false for NaN
+    }
   }
 }
 
 TEST_P(AlgorithmContract, GreedyActionsAreRepeatableAndChangeNothing) {
-  const auto algorithm = make(info_);
+  const auto algorithm = make_small(info_);
   Batches batches(info_);
   train(*algorithm, batches, 5);
   const auto before = hash(*algorithm);
-  const auto obs = some_obs();
+  const auto obs = some_obs(info_);
   const auto given = obs.clone();
-  const auto actions = algorithm->act(obs, ActMode::greedy).clone();
-  EXPECT_TRUE(torch::equal(algorithm->act(obs, ActMode::greedy), actions));
+  const auto actions = act_once(*algorithm, obs).clone();
+  EXPECT_TRUE(torch::equal(act_once(*algorithm, obs), actions));
   EXPECT_TRUE(torch::equal(obs, given));
   EXPECT_EQ(hash(*algorithm), before);
+}
+
+// Whatever a policy remembers of an episode: it is gone when the next one begins, and it can be
+// saved in the middle of one.
+TEST_P(AlgorithmContract, PoliciesRememberTheirEpisodeAndNoMore) {
+  const auto algorithm = make_small(info_);
+  Batches batches(info_);
+  train(*algorithm, batches, 5);
+  const int64_t rows = 7;
+  const auto first_obs = some_obs(info_, rows), next_obs = first_obs.flip(0).contiguous();
+  const auto state = algorithm->make_policy_state(rows);
+  const auto act = [&](PolicyState& memory, const torch::Tensor& obs) {
+    return algorithm->act(obs, memory, ActMode::greedy).clone();
+  };
+  const auto first = act(*state, first_obs);
+  EXPECT_TRUE(torch::equal(first, act_once(*algorithm, first_obs)));
+  for (int64_t row = 0; row < rows; ++row) state->observe_reward(row, 0.5);
+
+  MemoryState saved;
+  saved.save(*state);
+  const auto restored = algorithm->make_policy_state(rows);
+  saved.restore(*restored);
+  const auto second = act(*state, next_obs);
+  EXPECT_TRUE(torch::equal(act(*restored, next_obs), second));
+
+  for (int64_t row = 0; row < rows; ++row) state->begin_episode(row);
+  EXPECT_TRUE(torch::equal(act(*state, first_obs), first));
 }
 
 // A constant schedule is exactly no schedule; another one does something.
 TEST_P(AlgorithmContract, LearningRatesFollowTheScale) {
   const auto hash_with = [this](const ScheduleSpec& schedule) {
-    const auto algorithm = make(info_);
+    const auto algorithm = make_small(info_);
     Batches batches(info_);
     for (int i = 0; i < 10; ++i) {
       algorithm->update(batches.next(), resolve_schedule_value(schedule, i, 10));
     }
     return hash(*algorithm);
   };
-  const auto plain = make(info_);
+  const auto plain = make_small(info_);
   Batches batches(info_);
   train(*plain, batches, 10, 1.0);
   EXPECT_EQ(hash_with(ScheduleSpec{}), hash(*plain));
@@ -260,15 +233,39 @@ TEST_P(AlgorithmContract, LearningRatesFollowTheScale) {
 }
 
 TEST_P(AlgorithmContract, DoesNotChangeItsBatch) {
-  const auto algorithm = make(info_);
+  const auto algorithm = make_small(info_);
   Batches batches(info_);
   const auto& batch = batches.next();
-  const std::vector<torch::Tensor> parts = {batch.obs, batch.actions, batch.rewards, batch.next_obs,
-                                            batch.terminated};
   std::vector<torch::Tensor> copies;
-  for (const auto& part : parts) copies.push_back(part.clone());
+  for (const auto column : batches.columns()) copies.push_back(batch.column(column).clone());
   for (int i = 0; i < 4; ++i) algorithm->update(batch, 1.0);
-  for (size_t i = 0; i < parts.size(); ++i) EXPECT_TRUE(torch::equal(parts[i], copies[i])) << i;
+  for (size_t i = 0; i < copies.size(); ++i) {
+    const auto column = batches.columns()[i];
+    EXPECT_TRUE(torch::equal(batch.column(column), copies[i])) << column_name(column);
+  }
+}
+
+// What is requested is used: another value in any column gives other parameters.
+TEST_P(AlgorithmContract, EveryRequestedColumnCounts) {
+  const auto hash_without = [this](std::optional<BatchColumn> changed) {
+    const auto algorithm = make_small(info_);
+    Batches batches(info_);
+    for (int i = 0; i < 4; ++i) {
+      const auto& batch = batches.next();
+      if (changed) {
+        const auto& values = batch.column(*changed);
+        const bool flags = *changed == BatchColumn::mask || !values.is_floating_point();
+        values.copy_(flags ? values.flip(0) : 0.5 * values);
+      }
+      algorithm->update(batch, 1.0);
+    }
+    return hash(*algorithm);
+  };
+  const auto as_given = hash_without({});
+  for (const auto column : Batches(info_).columns()) {
+    if (column == BatchColumn::terminated || column == BatchColumn::timestep) continue;
+    EXPECT_NE(hash_without(column), as_given) << column_name(column);
+  }
 }
 
 }  // namespace

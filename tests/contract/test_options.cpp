@@ -1,9 +1,9 @@
 // What the options of every algorithm promise: strict reading, a config to start from, a page.
 #include <set>
 
-#include "rl_training/experiment/train_config.h"
 #include "rl_training/util/file_system.h"
 #include "tests/contract/algorithm_names.h"
+#include "tests/support/tiny_config.h"
 
 namespace rl_training {
 namespace {
@@ -20,15 +20,12 @@ void place(ConfigNode& node) {
 
 class OptionContract : public testing::TestWithParam<std::string> {
  protected:
-  // A config with one entry of algo_kwargs in line 4.
+  // The starter config with another entry of algo_kwargs, in line 4.
   std::string error_of(const std::string& key, const ConfigNode& value) const {
-    auto root = ConfigNode::map();
-    root.set("algo", ConfigNode::scalar(info_.name));
-    root.set("env_id", ConfigNode::scalar("Pendulum-v1"));
-    auto kwargs = ConfigNode::map();
+    auto root = starter_;
+    auto& kwargs = *root.find("algo_kwargs");
     kwargs.set(key, value);
     place(*kwargs.find(key));
-    root.set("algo_kwargs", std::move(kwargs));
     try {
       read_train_config(root);
     } catch (const Error& error) {
@@ -39,6 +36,7 @@ class OptionContract : public testing::TestWithParam<std::string> {
   }
 
   const AlgorithmInfo& info_ = find_algorithm(GetParam());
+  const ConfigNode starter_ = load_config(starter_config(GetParam()));
 };
 
 INSTANTIATE_TEST_SUITE_P(All, OptionContract, testing::ValuesIn(algorithm_names()), name_of_test);
@@ -98,10 +96,11 @@ TEST_P(OptionContract, EveryOptionSaysWhatItMeans) {
 }
 
 TEST_P(OptionContract, HasConfigsToStartFrom) {
-  std::vector<std::string> tasks = {"pendulum"};
-  if (info_.from_data) tasks.emplace_back("pendulum-random");
-  for (const auto& task : tasks) {
-    const auto name = info_.name + "/" + task;
+  int count = 0;
+  for (const auto& packaged : packaged_configs()) {
+    const std::string name(packaged.name);
+    if (!name.starts_with(info_.name + "/")) continue;
+    ++count;
     const auto root = load_config(name);
     const auto config = read_train_config(root);
     EXPECT_EQ(config.algo, info_.name) << name;
@@ -114,6 +113,7 @@ TEST_P(OptionContract, HasConfigsToStartFrom) {
       }
     }
   }
+  EXPECT_GT(count, 0);
 }
 
 TEST_P(OptionContract, HasAPageThatNamesItsOwnOptions) {

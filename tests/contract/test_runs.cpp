@@ -1,4 +1,4 @@
-// Whole runs of every algorithm: leaving one and coming back changes no byte of what it leaves.
+// Whole runs of every algorithm: interrupting and resuming one changes no byte of its files.
 #include "rl_training/experiment/run.h"
 #include "tests/contract/algorithm_names.h"
 #include "tests/support/temporary_directory.h"
@@ -41,7 +41,7 @@ Callbacks abandon_at(int64_t position) {
   return callbacks;
 }
 
-// Leaves the run at random updates, also before its first checkpoint, and goes on each time in a
+// Abandons the run at random updates, also before its first checkpoint, and resumes each time in a
 // fresh object with another number of threads.
 RunResult train_in_pieces(const TrainConfig& config, Rng& rng) {
   const int64_t threads[] = {1, 2, 8};
@@ -77,7 +77,7 @@ TEST_P(RunContract, ThreadsChangeNoByte) {
   const TemporaryDirectory directory;
   const auto train = [&](const char* threads) {
     std::vector<std::string> more = {"batch_size=300", "hidden_sizes=[64,64]", threads};
-    if (find_algorithm(GetParam()).make_options()->online() != nullptr) {
+    if (default_config(GetParam()).collects_by_itself()) {
       more.emplace_back("buffer_capacity=300");
       more.emplace_back("num_envs=3");
     }
@@ -95,7 +95,11 @@ TEST_P(RunContract, EvaluationsDoNotChangeTraining) {
   const auto actions = [&](const char* name, const std::vector<std::string>& more) {
     const auto run = Run::start(tiny_config(GetParam(), directory / name, more), {});
     run->train();
-    return run->policy().predict({{1, 0, 0}, {0, 1, -3}, {-1, 0, 5}});
+    const auto obs_dim = static_cast<size_t>(run->policy().env().observation.size());
+    std::vector<std::vector<double>> obs(3, std::vector<double>(obs_dim, 0.1));
+    obs[1][0] = -1;
+    obs[2].back() = 2;
+    return run->policy().predict(obs);
   };
   const auto without = actions("without", {"eval_episodes=0"});
   EXPECT_EQ(actions("often", {"eval_interval=3"}), without);

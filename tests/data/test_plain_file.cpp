@@ -33,7 +33,7 @@ class RawFile {
   }
   Json write(const std::string& path) const {
     write_all(path, bytes_);
-    return PlainFile::describe(path, arrays_);
+    return PlainFile::describe(PlainFile::marks(path), arrays_);
   }
   PlainArrays& arrays() { return arrays_; }
 

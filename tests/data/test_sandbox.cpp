@@ -1,5 +1,10 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -9,6 +14,7 @@
 #include <fstream>
 #include <thread>
 
+#include "rl_training/data/call_filter.h"
 #include "rl_training/data/sandbox.h"
 #include "rl_training/util/error.h"
 #include "tests/support/temporary_directory.h"
@@ -143,6 +149,61 @@ TEST(Sandbox, WorksBesideOtherThreads) {
   }
   stop = true;
   for (auto& thread : threads) thread.join();
+}
+
+// What a file could try that has taken its reader over: "name=errno" of each attempt, 0 for one
+// that succeeded.
+std::string attempts(const std::string& file) {
+  std::string text;
+  const auto note = [&](const char* name, long result) {
+    text += std::string(name) + "=" + std::to_string(result < 0 ? errno : 0) + " ";
+  };
+  struct stat info {};
+  note("read", ::open(file.c_str(), O_RDONLY));
+  note("write", ::open(file.c_str(), O_WRONLY));
+  note("create", ::open((file + ".new").c_str(), O_RDWR | O_CREAT, 0600));
+  note("stat", ::stat(file.c_str(), &info));
+  note("unlink", ::unlink(file.c_str()));
+  note("rename", ::rename(file.c_str(), (file + ".new").c_str()));
+  note("truncate", ::truncate(file.c_str(), 0));
+  note("socket", ::socket(AF_INET, SOCK_STREAM, 0));
+  note("unix_socket", ::socket(AF_UNIX, SOCK_STREAM, 0));
+  note("exec", ::execl("/bin/true", "true", nullptr));
+  note("fork", ::syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+  note("kill", ::kill(::getpid(), 0));
+  note("ptrace", ::ptrace(PTRACE_TRACEME, 0, 0, 0));
+  void* code = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  note("code", code == MAP_FAILED ? -1 : 0);
+  return text;
+}
+
+TEST(Sandbox, AReaderThatWasTakenOverReachesNothing) {
+  if (!readers_are_filtered()) GTEST_SKIP() << "no seccomp in this build or on this machine";
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "other") << "secret";
+  const auto result = run_in_sandbox("f", kLimits, [&](SandboxOutput& output) {
+    const auto before = attempts(directory / "other");
+    forbid_opening_files();
+    output.text(before + "| " + attempts(directory / "other"));
+  });
+  // 1 is EPERM. Until its own file is open, a reader may open and look up others, and only that.
+  EXPECT_EQ(result.text,
+            "read=0 write=1 create=1 stat=0 unlink=1 rename=1 truncate=1 socket=1 unix_socket=1 "
+            "exec=1 fork=1 kill=1 ptrace=1 code=1 "
+            "| read=1 write=1 create=1 stat=1 unlink=1 rename=1 truncate=1 socket=1 unix_socket=1 "
+            "exec=1 fork=1 kill=1 ptrace=1 code=1 ");
+  EXPECT_EQ(read_all(directory / "other"), "secret");
+}
+
+// Large arrays are unpacked by several threads.
+TEST(Sandbox, AFilteredReaderStillHasThreads) {
+  const auto result = run_in_sandbox("f", kLimits, [&](SandboxOutput& output) {
+    forbid_opening_files();
+    std::string text = "no thread";
+    std::thread([&] { text = "a thread"; }).join();
+    output.text(text);
+  });
+  EXPECT_EQ(result.text, "a thread");
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include <cmath>
 #include <filesystem>
@@ -90,15 +92,24 @@ TEST(MetricLog, ARunKilledBeforeItsFirstCheckpointStartsAgain) {
   EXPECT_EQ(read_all(run / "metrics.csv"), "update_count,critic_loss,note\n2,,\n");
 }
 
-TEST(MetricLog, TheColumnsOfAnExistingFileStay) {
+TEST(MetricLog, FurtherColumnsAreAddedToAnExistingFile) {
   const TemporaryDirectory run;
   MetricLog first(run.path(), {"a", "b"});
-  first.write({{"a", 1}, {"b", 2}});
-  MetricLog second(run.path(), {"new", "b", "a"});
-  load_state(save_state(visiting(first)), "f", visiting(second));
-  second.restore();
-  second.write({{"a", 3}, {"b", 4}, {"new", 5}});
-  EXPECT_EQ(read_all(run / "metrics.csv"), "a,b\n1,2\n3,4\n");
+  first.write({{"a", 1}, {"b", 2}, {"new", 7}});
+  const auto checkpoint = save_state(visiting(first));
+  for (int attempt = 0; attempt < 2; ++attempt) {  // the second one comes after a kill
+    MetricLog second(run.path(), {"new", "b", "a"});
+    load_state(checkpoint, "f", visiting(second));
+    second.restore();
+    EXPECT_EQ(read_all(run / "metrics.csv"), "a,b,new\n1,2,7\n");
+    second.write({{"a", 3}, {"b", 4}, {"new", 5}});
+    EXPECT_EQ(read_all(run / "metrics.csv"), "a,b,new\n1,2,7\n3,4,5\n");
+  }
+  MetricLog fewer(run.path(), {"b"});  // the columns of the file stay
+  load_state(checkpoint, "f", visiting(fewer));
+  fewer.restore();
+  fewer.write({{"a", 8}});
+  EXPECT_EQ(read_all(run / "metrics.csv"), "a,b,new\n1,2,7\n8,,\n");
 }
 
 TEST(MetricLog, AFileShorterThanTheCheckpointSaysIsAnError) {
@@ -118,24 +129,42 @@ TEST(MetricLog, AFileShorterThanTheCheckpointSaysIsAnError) {
   }
 }
 
+// No file may become longer while it lives: as on a full disk, what fits is written first.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  sighandler_t handler_;
+};
+
 TEST(MetricLog, AFullDiskIsAnErrorWithThePath) {
-  for (const char* full : {"metrics.jsonl", "metrics.csv"}) {
+  // A row of 8 bytes, and a header of more than 10.
+  for (const auto& [bytes, full] : {std::pair(4, "metrics.jsonl"), std::pair(10, "metrics.csv")}) {
     const TemporaryDirectory run;
-    std::filesystem::create_symlink("/dev/full", run / full);
-    MetricLog log(run.path(), {"a"});
+    MetricLog log(run.path(), {"a", "a_longer_name"});
     try {
+      const FileSizeLimit limit(bytes);
       log.write({{"a", 1}});
       FAIL() << "wrote to a full disk";
     } catch (const Error& error) {
       EXPECT_EQ(error.exit_code(), 6);
       EXPECT_EQ(error.place().file, run / full);
     }
-    if (std::string(full) == "metrics.csv") {  // the row is in neither file
-      EXPECT_EQ(std::filesystem::file_size(run / "metrics.jsonl"), 0U);
-    }
-    std::filesystem::remove(run / full);
+    EXPECT_EQ(std::filesystem::file_size(run / "metrics.jsonl"), 0U);  // the row is in neither file
+    log.write({{"a", 2}});
+    EXPECT_EQ(read_all(run / "metrics.jsonl"), "{\"a\":2}\n");
+    EXPECT_EQ(read_all(run / "metrics.csv"), "a,a_longer_name\n2,\n");
   }
-  EXPECT_THROW(MetricLog("/nonexistent/run", {"a"}).write({{"a", 1}}), Error);
 }
 
 TEST(MetricLog, RowsMustBeFlatAndColumnsPlain) {

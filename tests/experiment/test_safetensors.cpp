@@ -113,6 +113,7 @@ TEST(Safetensors, RefusesMalformedFiles) {
       {file_of("[]", 0), "not a JSON object"},
       {file_of("{", 0), "not valid JSON"},
       {file_of(one(good) + "{}", 8), "not valid JSON"},
+      {file_of(one(good) + std::string("\0 hidden", 8), 8), "not valid JSON"},
       {file_of("{\"\xff\":" + good + "}", 8), "not valid JSON"},
       {file_of(one(std::string(1000, '[')), 0), "too deeply"},
       {file_of("{\"a\":" + good + ",\"a\":" + good + "}", 8), "a: stands twice"},
@@ -191,7 +192,7 @@ struct Outer {
 };
 
 Outer example() {
-  return {{1, 2, 3, 4, 5, -6}, -7, 1ULL << 63, std::string("a\0b", 3), {0.25, true}, {2, 3}};
+  return {{1, 2, 3, 4, 5, -6}, 7, 1ULL << 63, std::string("a\0b", 3), {0.25, true}, {2, 3}};
 }
 
 std::function<void(StateVisitor&)> visiting(Outer& object) {
@@ -204,7 +205,7 @@ TEST(StateArchive, RestoresEverything) {
   Outer loaded;
   load_state(entries, "f", visiting(loaded));
   EXPECT_EQ(loaded.weights, saved.weights);
-  EXPECT_EQ(loaded.step, -7);
+  EXPECT_EQ(loaded.step, 7);
   EXPECT_EQ(loaded.key, 1ULL << 63);
   EXPECT_EQ(loaded.note, std::string("a\0b", 3));
   EXPECT_EQ(loaded.inner.best, 0.25);

@@ -84,9 +84,9 @@ TEST(TensorBoardLog, WritesTheExpectedBytes) {
   EXPECT_EQ(records[1].substr(9), "\x3a\x02\x08\x01");  // session_log START at step 0
   EXPECT_EQ(records[2][0], '\x09');
   const std::string loss =
-      std::string("\x0a\x0b", 2) + "critic_loss" + std::string("\x15\x00\x00\x00\x3f", 5);
+      std::string("\x0a\x11", 2) + "train/critic_loss" + std::string("\x15\x00\x00\x00\x3f", 5);
   const std::string zero =
-      std::string("\x0a\x04", 2) + "zero" + std::string("\x15\x00\x00\x00\x00", 5);
+      std::string("\x0a\x0a", 2) + "train/zero" + std::string("\x15\x00\x00\x00\x00", 5);
   std::string summary = "\x0a" + std::string(1, static_cast<char>(loss.size())) + loss;
   summary += "\x0a" + std::string(1, static_cast<char>(zero.size())) + zero;
   EXPECT_EQ(records[2].substr(9),
@@ -104,10 +104,34 @@ TEST(TensorBoardLog, ValuesComeBack) {
   EXPECT_EQ(events[2].step(), 1);
   const auto& values = events[2].summary().value();
   ASSERT_EQ(values.size(), 3);
-  EXPECT_EQ(values[0].tag(), "a");
+  EXPECT_EQ(values[0].tag(), "train/a");
   EXPECT_EQ(values[0].simple_value(), 1.25F);
   EXPECT_EQ(values[1].simple_value(), -3.0F);
   EXPECT_TRUE(std::isnan(values[2].simple_value()));
+}
+
+TEST(TensorBoardLog, TagsAreInGroups) {
+  EXPECT_EQ(tensorboard_tag("eval_return_mean"), "eval/return_mean");
+  EXPECT_EQ(tensorboard_tag("normalized_score"), "eval/normalized_score");
+  EXPECT_EQ(tensorboard_tag("validation_td_error"), "validation/td_error");
+  EXPECT_EQ(tensorboard_tag("train_return_mean"), "train/return_mean");
+  EXPECT_EQ(tensorboard_tag("critic_loss"), "train/critic_loss");
+  EXPECT_EQ(tensorboard_tag("updates_per_second"), "time/updates_per_second");
+  EXPECT_EQ(tensorboard_tag("epoch"), "time/epoch");
+}
+
+TEST(TensorBoardLog, TextsGoToTheTextPlugin) {
+  const TemporaryDirectory run;
+  TensorBoardLog log(run.path(), 0);
+  log.write_text("config", "algo: bc\nseed: 3\n");
+  const auto events = read_events(event_paths(run.path()).at(0));
+  ASSERT_EQ(events.size(), 3U);
+  const auto& value = events[2].summary().value(0);
+  EXPECT_EQ(value.tag(), "config/text_summary");
+  EXPECT_EQ(value.metadata().plugin_data().plugin_name(), "text");
+  EXPECT_EQ(value.tensor().dtype(), 7);
+  EXPECT_EQ(value.tensor().tensor_shape().dim(0).size(), 1);
+  EXPECT_EQ(value.tensor().string_val(0), "    algo: bc\n    seed: 3\n    ");
 }
 
 TEST(TensorBoardLog, AResumedRunDropsTheLostSteps) {

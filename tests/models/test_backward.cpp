@@ -53,6 +53,26 @@ TEST(Backward, EqualsTheEngineThroughOurNodes) {
   });
 }
 
+// Only the engine runs hooks, which shows whose pass it was.
+TEST(Backward, LeavesGraphsOfManyNodesToTheEngine) {
+  const auto x = leaf(8, {3});
+  for (const bool many : {false, true}) {
+    const auto build = [&] {
+      auto y = x.tanh();
+      for (int i = 0; i < (many ? 100 : 10); ++i) y = y * 0.9 + x;
+      return y.sum();
+    };
+    x.mutable_grad() = torch::Tensor();
+    expect_same_gradients({x}, build);
+    int calls = 0;
+    auto first = x * 2.0;
+    first.register_hook([&](const torch::Tensor&) { ++calls; });
+    for (int i = 0; i < (many ? 100 : 10); ++i) first = first * 0.9;
+    run_backward(first.sum());
+    EXPECT_EQ(calls, many ? 1 : 0);
+  }
+}
+
 TEST(Backward, AddsToAGradientThatIsThere) {
   const auto x = leaf(6, {3});
   run_backward(x.sum());

@@ -2,20 +2,10 @@
 
 #include "rl_training/models/conditional_vae.h"
 #include "rl_training/models/perturbation_actor.h"
+#include "tests/support/tensors.h"
 
 namespace rl_training::test_conditional_vae {
 namespace {
-
-torch::Tensor draw(Rng& rng, torch::IntArrayRef shape) {
-  auto values = torch::empty(shape);
-  rng.fill_normal({values.data_ptr<float>(), static_cast<size_t>(values.numel())});
-  return values;
-}
-
-void set(Mlp& network, const std::vector<float>& numbers) {
-  const torch::NoGradGuard no_grad;
-  network.parameters().copy_(torch::tensor(numbers));
-}
 
 ConditionalVae make(int64_t obs_dim, int64_t action_dim, int64_t latent_dim,
                     std::vector<int64_t> hidden_sizes) {
@@ -32,7 +22,7 @@ double kl_of(const std::vector<float>& means, const std::vector<float>& log_stds
   std::vector<float> numbers(2 * 2 * means.size(), 0.0f);  // weights of (s, a)
   numbers.insert(numbers.end(), means.begin(), means.end());
   numbers.insert(numbers.end(), log_stds.begin(), log_stds.end());
-  set(vae.encoder(), numbers);
+  set_parameters(vae.encoder(), numbers);
   return vae.loss(torch::zeros({3, 1}), torch::zeros({3, 1}), torch::zeros({3, latent_dim}), 1.0)
       .kl.item<double>();
 }
@@ -54,8 +44,8 @@ TEST(ConditionalVae, LogStdIsClampedToMinusFourAndFifteen) {
 // z = 0.5, so the action comes back as tanh(1) and KL = 1.5^2 / 2.
 TEST(ConditionalVae, LossByHand) {
   auto vae = make(1, 1, 1, {});
-  set(vae.encoder(), {1, 0, 2, 0, 0, 0});
-  set(vae.decoder(), {0.5, 1, 0});
+  set_parameters(vae.encoder(), {1, 0, 2, 0, 0, 0});
+  set_parameters(vae.decoder(), {0.5, 1, 0});
   const auto terms =
       vae.loss(torch::ones({1, 1}), torch::full({1, 1}, 0.25f), torch::full({1, 1}, -1.0f), 0.5);
   const double error = std::tanh(1.0) - 0.25;
@@ -67,8 +57,8 @@ TEST(ConditionalVae, LossByHand) {
 TEST(ConditionalVae, GradientsAgainstPlainTorch) {
   auto vae = make(3, 2, 4, {8, 8});
   Rng rng(1);
-  const auto obs = draw(rng, {11, 3}), actions = draw(rng, {11, 2}).tanh();
-  const auto noise = draw(rng, {11, 4});
+  const auto obs = draw_normal(rng, {11, 3}), actions = draw_normal(rng, {11, 2}).tanh();
+  const auto noise = draw_normal(rng, {11, 4});
   const auto fused = vae.loss(obs, actions, noise, 0.5);
   fused.loss.backward();
   std::vector<torch::Tensor> gradients;
@@ -77,14 +67,13 @@ TEST(ConditionalVae, GradientsAgainstPlainTorch) {
     leaf.mutable_grad() = torch::Tensor();
   }
 
-  const auto encoded = vae.encoder().forward_plain(obs, actions).squeeze(0).chunk(2, 1);
+  const auto encoded = plain(vae.encoder(), obs, actions).squeeze(0).chunk(2, 1);
   const auto mean = encoded[0], log_std = encoded[1].clamp(-4, 15);
-  const auto decoded =
-      vae.decoder().forward_plain(obs, mean + log_std.exp() * noise).squeeze(0).tanh();
+  const auto decoded = plain(vae.decoder(), obs, mean + log_std.exp() * noise).squeeze(0).tanh();
   const auto kl = -0.5 * (1 + log_std.exp().pow(2).log() - mean.pow(2) - log_std.exp().pow(2));
-  const auto plain = (decoded - actions).pow(2).mean() + 0.5 * kl.mean();
-  plain.backward();
-  EXPECT_NEAR(fused.loss.item<double>(), plain.item<double>(), 1e-6);
+  const auto expected = (decoded - actions).pow(2).mean() + 0.5 * kl.mean();
+  expected.backward();
+  EXPECT_NEAR(fused.loss.item<double>(), expected.item<double>(), 1e-6);
   for (size_t i = 0; i < gradients.size(); ++i) {
     EXPECT_GT(gradients[i].abs().max().item<double>(), 1e-4);
     EXPECT_TRUE(torch::allclose(gradients[i], vae.parameters()[i].grad(), 1e-4, 1e-6)) << i;
@@ -95,7 +84,7 @@ TEST(ConditionalVae, DecodesBeforeAndAfterTanh) {
   const auto vae = make(3, 2, 0, {8});
   EXPECT_EQ(vae.latent_dim(), 4);  // twice the actions
   Rng rng(2);
-  const auto obs = draw(rng, {6, 3}), latents = draw(rng, {6, 4});
+  const auto obs = draw_normal(rng, {6, 3}), latents = draw_normal(rng, {6, 4});
   EXPECT_TRUE(torch::equal(vae.decode(obs, latents), vae.decode_unbounded(obs, latents).tanh()));
 }
 
@@ -109,11 +98,11 @@ TEST(ConditionalVae, PriorLatentsAreClipped) {
 TEST(PerturbationActor, MovesByAtMostItsScaleInsideTheBox) {
   Rng rng(3);
   PerturbationActor actor(1, 1, {.hidden_sizes = {}, .scale = 0.1}, rng, {});
-  set(actor.network(), {0, 0, std::atanh(0.5f)});
+  set_parameters(actor.network(), {0, 0, std::atanh(0.5f)});
   const auto obs = torch::zeros({3, 1});
   const auto moved = actor.actions(obs, torch::tensor({{0.2f}, {0.98f}, {-1.0f}}));
   EXPECT_TRUE(torch::allclose(moved, torch::tensor({{0.25f}, {1.0f}, {-0.95f}})));
-  set(actor.network(), {0, 0, 1e6});
+  set_parameters(actor.network(), {0, 0, 1e6});
   EXPECT_NEAR(actor.actions(obs, torch::zeros({3, 1}))[0].item<double>(), 0.1, 1e-6);
 }
 

@@ -99,8 +99,8 @@ TEST(Losses, WithoutGradientModeThereIsNoGraph) {
 }
 
 TEST(Losses, TargetsStopAtTerminationsOnly) {
-  const auto target = td_target(torch::tensor({1.0f, 2.0f}), torch::tensor({0.0f, 1.0f}),
-                                torch::tensor({10.0f, 10.0f}), 0.9);
+  const auto target = td_target(torch::tensor({1.0f, 2.0f}), torch::tensor({0.9f, 0.0f}),
+                                torch::tensor({10.0f, 10.0f}));
   EXPECT_NEAR(target[0].item<double>(), 10.0, 1e-6);
   EXPECT_NEAR(target[1].item<double>(), 2.0, 1e-6);
 }

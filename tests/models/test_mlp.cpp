@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "rl_training/models/mlp.h"
+#include "tests/support/tensors.h"
 
 namespace rl_training::test_mlp {
 namespace {
@@ -66,12 +67,6 @@ std::vector<Case> cases() {
   return all;
 }
 
-torch::Tensor normal(std::vector<int64_t> sizes, uint64_t seed) {
-  auto tensor = torch::empty(sizes);
-  Rng(seed).fill_normal({tensor.data_ptr<float>(), static_cast<size_t>(tensor.numel())});
-  return tensor;
-}
-
 // Largest difference relative to the largest value.
 double distance(const torch::Tensor& a, const torch::Tensor& b) {
   return ((a - b).abs().max() / b.abs().max()).item<double>();
@@ -80,22 +75,22 @@ double distance(const torch::Tensor& a, const torch::Tensor& b) {
 // Biases and LayerNorm gains away from their trivial start values.
 void shake(Mlp& network) {
   const torch::NoGradGuard no_grad;
-  network.parameters().add_(normal({network.parameters().numel()}, 99), 0.05);
+  network.parameters().add_(normal_noise({network.parameters().numel()}, 99), 0.05);
 }
 
-struct Pass {
+struct Gradients {
   torch::Tensor y, parameters, x, side;
 };
 
-Pass run(const Mlp& network, const Case& one, bool fused) {
-  auto x = normal({one.rows, one.spec.inputs - one.side}, 1).set_requires_grad(true);
+Gradients run(const Mlp& network, const Case& one, bool fused) {
+  auto x = normal_noise({one.rows, one.spec.inputs - one.side}, 1).set_requires_grad(true);
   torch::Tensor side;
-  if (one.side > 0) side = normal({one.rows, one.side}, 2).set_requires_grad(true);
-  const auto y = fused ? network.forward(x, side) : network.forward_plain(x, side);
-  const auto weights = normal({y.size(0), y.size(1), y.size(2)}, 3);
+  if (one.side > 0) side = normal_noise({one.rows, one.side}, 2).set_requires_grad(true);
+  const auto y = fused ? network.forward(x, side) : plain(network, x, side);
+  const auto weights = normal_noise({y.size(0), y.size(1), y.size(2)}, 3);
   (y * weights).sum().backward();
-  Pass pass{y.detach(), network.parameters().grad().clone(), x.grad(),
-            one.side > 0 ? side.grad() : torch::Tensor()};
+  Gradients pass{y.detach(), network.parameters().grad().clone(), x.grad(),
+                 one.side > 0 ? side.grad() : torch::Tensor()};
   network.parameters().mutable_grad() = torch::Tensor();
   return pass;
 }
@@ -106,30 +101,30 @@ TEST_P(FusedMlp, EqualsPlainTorchInValuesAndGradients) {
   const auto& one = GetParam();
   ThreadPool pool(2);
   Rng rng(7);
-  Mlp network(one.spec, rng, {&pool, torch::kCPU});
+  Mlp network(one.spec, rng, {&pool});
   shake(network);
   const auto fused = run(network, one, true);
-  const auto plain = run(network, one, false);
-  ASSERT_EQ(fused.y.sizes(), plain.y.sizes());
-  EXPECT_LT(distance(fused.y, plain.y), 1e-5);
-  EXPECT_LT(distance(fused.x, plain.x), 1e-5);
+  const auto oracle = run(network, one, false);
+  ASSERT_EQ(fused.y.sizes(), oracle.y.sizes());
+  EXPECT_LT(distance(fused.y, oracle.y), 1e-5);
+  EXPECT_LT(distance(fused.x, oracle.x), 1e-5);
   if (one.side > 0) {
-    EXPECT_LT(distance(fused.side, plain.side), 1e-5);
+    EXPECT_LT(distance(fused.side, oracle.side), 1e-5);
   }
   for (int64_t member = 0; member < one.spec.members; ++member) {
     for (const auto& layer : network.layout().layers) {
-      const auto part = [&](const Pass& pass, int64_t offset, int64_t count) {
+      const auto part = [&](const Gradients& pass, int64_t offset, int64_t count) {
         return pass.parameters.narrow(0, member * network.layout().size + offset, count);
       };
       const int64_t weights = layer.inputs * layer.outputs;
-      EXPECT_LT(distance(part(fused, layer.weight, weights), part(plain, layer.weight, weights)),
+      EXPECT_LT(distance(part(fused, layer.weight, weights), part(oracle, layer.weight, weights)),
                 1e-5);
       EXPECT_LT(
-          distance(part(fused, layer.bias, layer.outputs), part(plain, layer.bias, layer.outputs)),
+          distance(part(fused, layer.bias, layer.outputs), part(oracle, layer.bias, layer.outputs)),
           1e-5);
       if (layer.gain < 0) continue;
       EXPECT_LT(distance(part(fused, layer.gain, 2 * layer.outputs),
-                         part(plain, layer.gain, 2 * layer.outputs)),
+                         part(oracle, layer.gain, 2 * layer.outputs)),
                 1e-5);
     }
   }
@@ -141,16 +136,16 @@ TEST_P(FusedMlp, AFrozenPassGivesInputsTheGradientOfATrainingOne) {
   const auto& one = GetParam();
   ThreadPool pool(2);
   Rng rng(7);
-  Mlp network(one.spec, rng, {&pool, torch::kCPU});
+  Mlp network(one.spec, rng, {&pool});
   shake(network);
   const int64_t members = one.spec.members;
-  const auto weights = normal({members, one.rows, one.spec.outputs}, 3) *
-                       normal({members, one.rows, 1}, 4).gt(0).to(torch::kFloat);
+  const auto weights = normal_noise({members, one.rows, one.spec.outputs}, 3) *
+                       normal_noise({members, one.rows, 1}, 4).gt(0).to(torch::kFloat);
   const auto gradients = [&](Use use) {
-    auto x = normal({one.rows, one.spec.inputs - one.side}, 1).set_requires_grad(true);
+    auto x = normal_noise({one.rows, one.spec.inputs - one.side}, 1).set_requires_grad(true);
     torch::Tensor side;
-    if (one.side > 0) side = normal({one.rows, one.side}, 2).set_requires_grad(true);
-    (network.forward(x, side, use) * weights).sum().backward();
+    if (one.side > 0) side = normal_noise({one.rows, one.side}, 2).set_requires_grad(true);
+    (network.forward(x, side, {.use = use}) * weights).sum().backward();
     return one.side > 0 ? torch::cat({x.grad(), side.grad()}, 1) : x.grad();
   };
   const auto frozen = gradients(Use::frozen);
@@ -160,11 +155,11 @@ TEST_P(FusedMlp, AFrozenPassGivesInputsTheGradientOfATrainingOne) {
 
 TEST_P(FusedMlp, GivesTheSameBitsWithAnyNumberOfThreads) {
   const auto& one = GetParam();
-  std::vector<Pass> passes;
+  std::vector<Gradients> passes;
   for (const int threads : {1, 2, 8}) {
     ThreadPool pool(threads);
     Rng rng(7);
-    Mlp network(one.spec, rng, {&pool, torch::kCPU});
+    Mlp network(one.spec, rng, {&pool});
     passes.push_back(run(network, one, true));
   }
   for (size_t i = 1; i < passes.size(); ++i) {
@@ -177,15 +172,15 @@ TEST_P(FusedMlp, GivesTheSameBitsWithAnyNumberOfThreads) {
 INSTANTIATE_TEST_SUITE_P(Shapes, FusedMlp, testing::ValuesIn(cases()),
                          [](const auto& test) { return test.param.name; });
 
-TEST_P(FusedMlp, APassWithoutAWayBackGivesTheSameBits) {
+TEST_P(FusedMlp, AnInferencePassGivesTheSameBits) {
   Rng rng(5);
   Mlp network(GetParam().spec, rng, {});
   shake(network);
   const auto kept = run(network, GetParam(), /*fused=*/true);
   const torch::NoGradGuard no_grad;
-  const auto x = normal({GetParam().rows, GetParam().spec.inputs - GetParam().side}, 1);
+  const auto x = normal_noise({GetParam().rows, GetParam().spec.inputs - GetParam().side}, 1);
   torch::Tensor side;
-  if (GetParam().side > 0) side = normal({GetParam().rows, GetParam().side}, 2);
+  if (GetParam().side > 0) side = normal_noise({GetParam().rows, GetParam().side}, 2);
   EXPECT_TRUE(torch::equal(network.forward(x, side), kept.y));
 }
 
@@ -211,31 +206,71 @@ MlpSpec small_critic() {
 TEST(Mlp, FrozenPassesGradientsOnlyToTheInput) {
   Rng rng(1);
   const Mlp network(small_critic(), rng, {});
-  const auto obs = normal({8, 3}, 1);
-  auto action = normal({8, 2}, 2).set_requires_grad(true);
-  network.forward(obs, action, Use::frozen).sum().backward();
+  const auto obs = normal_noise({8, 3}, 1);
+  auto action = normal_noise({8, 2}, 2).set_requires_grad(true);
+  network.forward(obs, action, {.use = Use::frozen}).sum().backward();
   EXPECT_FALSE(network.parameters().grad().defined());
   auto plain_action = action.detach().clone().set_requires_grad(true);
-  network.forward_plain(obs, plain_action, Use::frozen).sum().backward();
+  plain(network, obs, plain_action, Use::frozen).sum().backward();
   EXPECT_LT(distance(action.grad(), plain_action.grad()), 1e-5);
+}
+
+// |d sum y / d x|^2, as a penalty on gradients (EDAC) has it.
+torch::Tensor gradient_penalty(const Mlp& network, const torch::Tensor& obs,
+                               const torch::Tensor& actions) {
+  const auto leaf = actions.detach().clone().set_requires_grad(true);
+  const auto y = network.forward(obs, leaf, {.twice_differentiable = true});
+  const auto gradient =
+      torch::autograd::grad({y.sum()}, {leaf}, {}, /*retain_graph=*/true, /*create_graph=*/true);
+  return gradient[0].square().sum();
+}
+
+TEST(Mlp, GradientsOfGradientsEqualFiniteDifferences) {
+  for (const auto norm : {LayerNorm::none, LayerNorm::before_activation}) {
+    auto spec = small_critic();
+    spec.hidden_sizes = {16, 16};
+    spec.activation = Activation::tanh;  // relu has no second derivative to see
+    spec.layer_norm = norm;
+    Rng rng(1);
+    Mlp network(spec, rng, {});
+    shake(network);
+    const auto obs = normal_noise({8, 3}, 1), actions = normal_noise({8, 2}, 2);
+    const auto& parameters = network.parameters();
+    const auto gradient =
+        torch::autograd::grad({gradient_penalty(network, obs, actions)}, {parameters})[0];
+    const auto start = parameters.detach().clone();
+    for (uint64_t direction = 10; direction < 14; ++direction) {
+      const auto step = normal_noise({parameters.numel()}, direction);
+      const auto penalty_at = [&](double size) {
+        {
+          const torch::NoGradGuard no_grad;
+          parameters.copy_(start + size * step);
+        }
+        return gradient_penalty(network, obs, actions).item<double>();
+      };
+      constexpr double kStep = 1e-3;
+      const double slope = (penalty_at(kStep) - penalty_at(-kStep)) / (2 * kStep);
+      EXPECT_NEAR(torch::dot(gradient, step).item<double>(), slope, 0.01 * std::abs(slope) + 1e-3);
+    }
+  }
 }
 
 TEST(Mlp, FirstMembersAloneEqualThoseOfAll) {
   Rng rng(1);
   const Mlp network(small_critic(), rng, {});
-  const auto x = normal({8, 5}, 1);
-  EXPECT_TRUE(torch::equal(network.forward(x, {}, Use::train, 1)[0], network.forward(x)[0]));
-  network.forward(x, {}, Use::train, 1).sum().backward();
+  const auto x = normal_noise({8, 5}, 1);
+  EXPECT_TRUE(torch::equal(network.forward(x, {}, {.members = 1})[0], network.forward(x)[0]));
+  network.forward(x, {}, {.members = 1}).sum().backward();
   const int64_t size = network.layout().size;
   EXPECT_GT(network.parameters().grad().narrow(0, 0, size).abs().sum().item<float>(), 0);
   EXPECT_EQ(network.parameters().grad().narrow(0, size, size).abs().sum().item<float>(), 0);
 }
 
-TEST(Mlp, RefusesABackwardPassThroughChangedNumbers) {
+TEST(Mlp, RefusesABackwardPassThroughChangedParameters) {
   Rng rng(1);
   Mlp network(small_critic(), rng, {});
   const Mlp other(network);
-  const auto y = network.forward(normal({8, 5}, 1)).sum();
+  const auto y = network.forward(normal_noise({8, 5}, 1)).sum();
   network.polyak_from(other, 0.5);
   EXPECT_THROW(y.backward(), c10::Error);
 }
@@ -244,7 +279,7 @@ TEST(Mlp, CopyIsIndependent) {
   Rng rng(1);
   Mlp network(small_critic(), rng, {});
   const Mlp target(network);
-  const auto x = normal({4, 5}, 1);
+  const auto x = normal_noise({4, 5}, 1);
   const auto before = target.forward(x).detach().clone();
   shake(network);
   EXPECT_TRUE(torch::equal(target.forward(x), before));

@@ -88,7 +88,8 @@ class FilmTest : public testing::Test {
     EnvOptions short_episode;
     short_episode.max_episode_steps = 21;
     const auto env = make_environment(id, short_episode);
-    return film_episodes(*env, random_policy(env->spec().action), options, directory_.path() + "/" + name);
+    return film_episodes(*env, random_policy(env->spec().action), options,
+                         directory_.path() + "/" + name);
   }
   std::string bytes(const std::string& name) {
     return posix_file_system().read_file(directory_.path() + "/" + name);

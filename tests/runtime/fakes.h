@@ -115,6 +115,7 @@ struct FakeTraining {
   PhaseSpec spec{.name = "offline"};
   std::unique_ptr<DataPhase> phase;
   Callbacks callbacks;
+  StopRequests requests;
   ObsNormalizer normalizer{1};
   std::unique_ptr<Evaluator> evaluator;
   std::unique_ptr<Trainer> trainer;
@@ -135,7 +136,7 @@ struct FakeTraining {
 
   TrainSummary run() {
     if (!trainer) make_trainer();
-    return trainer->run(sink, callbacks);
+    return trainer->run(sink, callbacks, &requests);
   }
 
   void make_trainer() {

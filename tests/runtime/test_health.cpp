@@ -18,7 +18,7 @@ struct Part {
   int64_t count = -1;  // as a float its bits would be NaN
   void visit_state(StateVisitor& state) {
     const std::array<int64_t, 1> five = {5}, one = {1};
-    state.scalar("count", count);
+    state.scalar("count", count, /*lowest=*/-1);
     state.array("first", DType::f32, five, first.data());
     state.array("second", DType::f32, one, second.data());
   }

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "rl_training/runtime/stop_signal.h"
 #include "tests/runtime/fakes.h"
 #include "tests/support/memory_state.h"
+#include "tests/support/metric_values.h"
 
 namespace rl_training::test_trainer {
 namespace {
@@ -120,7 +120,7 @@ TEST(Trainer, CallbacksComeInOrder) {
   t.callbacks.on_update_end = [&](const TrainProgress& p, const Metrics& metrics) {
     EXPECT_EQ(p.length, 4);
     EXPECT_EQ(p.global_step, p.update_count);
-    EXPECT_EQ(metrics.get("loss").item<float>(), 1.0f / p.update_count);
+    EXPECT_EQ(metric(metrics, "loss"), 1.0f / p.update_count);
     note("update", p.update_count);
   };
   t.callbacks.on_eval_end = [&](const TrainProgress& p, const EvaluationResult& result) {
@@ -137,21 +137,40 @@ TEST(Trainer, CallbacksComeInOrder) {
                             "update 4", "eval 4", "end 4"}));
 }
 
-TEST(Trainer, ASignalEndsItWithACheckpoint) {
+TEST(Trainer, ARequestToStopEndsItWithACheckpoint) {
   FakeTraining t(100);
-  t.callbacks.on_update_end = [](const TrainProgress& progress, const Metrics&) {
-    if (progress.update_count == 5) ::raise(SIGTERM);
+  t.callbacks.on_update_end = [&](const TrainProgress& progress, const Metrics&) {
+    if (progress.update_count != 5) return;
+    t.requests.request_stop(SIGTERM);
+    t.requests.request_stop(SIGINT);
   };
-  {
-    const StopSignal signals;
-    const auto summary = t.run();
-    EXPECT_EQ(StopSignal::received(), SIGTERM);
-    EXPECT_EQ(summary.stop_reason, "signal");
-    EXPECT_EQ(summary.update_count, 5);
-    EXPECT_EQ(t.sink.events, Events{"checkpoint 5"});
-  }
-  EXPECT_EQ(StopSignal::received(), 0);
-  EXPECT_EQ(t.run().update_count, 100);  // an old signal does not stop later training
+  const auto summary = t.run();
+  EXPECT_EQ(t.requests.stop(), SIGTERM);
+  EXPECT_EQ(summary.stop_reason, "signal");
+  EXPECT_EQ(summary.update_count, 5);
+  EXPECT_EQ(t.sink.events, Events{"checkpoint 5"});
+  EXPECT_EQ(t.trainer->run(t.sink, {}).update_count, 100);  // without requests nothing stops it
+}
+
+TEST(Trainer, ARequestedCheckpointDoesNotEndIt) {
+  FakeTraining t(10);
+  t.options.log_interval = 4;
+  t.callbacks.on_update_end = [&](const TrainProgress& progress, const Metrics&) {
+    if (progress.update_count == 4 || progress.update_count == 7) t.requests.request_checkpoint();
+  };
+  EXPECT_EQ(t.run().stop_reason, "total_timesteps");
+  EXPECT_EQ(t.sink.events,
+            (Events{"log 4", "checkpoint 4", "checkpoint 7", "log 8", "log 10", "checkpoint 10"}));
+  // What must not reach a checkpoint does not, either, when one is requested.
+  FakeTraining spoilt(10);
+  spoilt.algorithm.spoil = [](int64_t update, float& parameter) {
+    if (update == 3) parameter = NAN;
+  };
+  spoilt.callbacks.on_update_end = [&](const TrainProgress& progress, const Metrics&) {
+    if (progress.update_count == 3) spoilt.requests.request_checkpoint();
+  };
+  EXPECT_THROW(spoilt.run(), Error);
+  EXPECT_EQ(spoilt.sink.events, Events{});
 }
 
 // The evaluation that was due is made by whoever goes on: the same rows in the end. Signals come in
@@ -172,17 +191,14 @@ TEST(Trainer, ASignalDoesNotWaitForAnEvaluation) {
     configure(first);
     MemoryState saved;
     first.sink.on_checkpoint = [&] { saved.save(first); };
-    {
-      const StopSignal signals;
-      first.algorithm.action = [&](int64_t update) {
-        if (update == at && StopSignal::received() == 0) ::raise(SIGINT);
-        return 0.01f * static_cast<float>(update);
-      };
-      const auto summary = first.run();
-      EXPECT_EQ(summary.stop_reason, "signal");
-      EXPECT_EQ(summary.update_count, at);
-      for (const auto& row : first.sink.rows) EXPECT_NE(row["update_count"], at);
-    }
+    first.algorithm.action = [&](int64_t update) {
+      if (update == at) first.requests.request_stop(SIGINT);
+      return 0.01f * static_cast<float>(update);
+    };
+    const auto stopped = first.run();
+    EXPECT_EQ(stopped.stop_reason, "signal");
+    EXPECT_EQ(stopped.update_count, at);
+    for (const auto& row : first.sink.rows) EXPECT_NE(row["update_count"], at);
     FakeTraining second(10);
     configure(second);
     second.make_trainer();

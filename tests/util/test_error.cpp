@@ -23,7 +23,7 @@ TEST(Error, LeavesOutWhatIsUnknown) {
 
 TEST(Error, StaysOnOneLineWithoutTerminalEscapes) {
   const Error error(ErrorKind::data, {"f\nile", 0, "k\x1b[2J"}, "a\r\nb\tc\x7f é");
-  EXPECT_STREQ(error.what(), "f ile: k [2J: a  b c  é");
+  EXPECT_STREQ(error.what(), R"(f\u000aile: k\u001b[2J: a\u000d\u000ab\u0009c\u007f é)");
   EXPECT_EQ(error.message(), "a\r\nb\tc\x7f é");
 }
 

@@ -21,9 +21,11 @@ const std::map<std::string, Names> kAllowed = {
     {"algorithms", {"models", "util"}},
     {"runtime", {"algorithms", "models", "envs", "data", "util"}},
     {"experiment", {"runtime", "algorithms", "models", "envs", "data", "util"}},
-    {"api", {"experiment", "runtime", "algorithms", "models", "envs", "data", "util"}},
+    {"report", {"experiment", "runtime", "algorithms", "models", "render", "envs", "data", "util"}},
+    {"api", {"report", "experiment", "runtime", "algorithms", "models", "envs", "data", "util"}},
     {"cli",
-     {"api", "experiment", "runtime", "algorithms", "models", "render", "envs", "data", "util"}},
+     {"api", "report", "experiment", "runtime", "algorithms", "models", "render", "envs", "data",
+      "util"}},
 };
 // Single headers open to a room that may not see the rest of theirs.
 const std::map<std::string, Names> kAllowedHeaders = {
@@ -109,6 +111,9 @@ TEST(Layering, TheCheckSeesAWrongArrow) {
   EXPECT_EQ(wrong_includes("rl_training/experiment/a.h", "#include \"rl_training/rl_training.h\"\n")
                 .size(),
             1U);
+  EXPECT_EQ(
+      wrong_includes("rl_training/experiment/a.h", "#include \"rl_training/report/b.h\"\n").size(),
+      1U);
   EXPECT_EQ(wrong_includes("rl_training/new_room/a.h", "").size(), 1U);
 }
 

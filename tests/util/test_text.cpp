@@ -33,6 +33,31 @@ TEST(Text, Join) {
   EXPECT_EQ(join({"a", "b", "c"}, " | "), "a | b | c");
 }
 
+TEST(Text, NearestNames) {
+  const std::vector<std::string> names = {"td3_bc/pendulum", "sac/hopper", "td3/pendulum",
+                                          "bc/ant"};
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(nearest_names("td3_bc/pendulm", names, 2), (Names{"td3_bc/pendulum", "td3/pendulum"}));
+  EXPECT_EQ(nearest_names("nope", names, 3), (Names{"bc/ant", "sac/hopper", "td3/pendulum"}));
+  EXPECT_EQ(nearest_names("x", {"y"}, 3), Names{"y"});
+}
+
+TEST(Text, PrintableTakesTheControlFromText) {
+  EXPECT_EQ(printable("plain ü € 😀"), "plain ü € 😀");
+  EXPECT_EQ(printable("\x1b[31m\n\t\x7f"), "?[31m???");
+  EXPECT_EQ(printable("a\u0085b\u009bc"), "a?b?c");  // C1 controls
+  EXPECT_EQ(printable("a\u202eb\u2066c"), "a?b?c");  // direction overrides
+  EXPECT_EQ(printable("\xff\xc3"), "??");            // not UTF-8
+  EXPECT_EQ(display_width("a ü█"), 4u);
+}
+
+TEST(Text, ShellWords) {
+  EXPECT_EQ(shell_word("runs/a_b-1.0"), "runs/a_b-1.0");
+  EXPECT_EQ(shell_word("a b"), "'a b'");
+  EXPECT_EQ(shell_word("it's;"), "'it'\\''s;'");
+  EXPECT_EQ(shell_word(""), "''");
+}
+
 TEST(Text, ShortenedCutsBetweenCharacters) {
   EXPECT_EQ(shortened("abcdef", 6), "abcdef");
   EXPECT_EQ(shortened("abcdef", 3), "abc...");
@@ -93,6 +118,23 @@ TEST(Json, NumberWithoutAWordIsNull) {
   EXPECT_EQ(json_number(1.5).dump(), "1.5");
   EXPECT_TRUE(json_number(std::nan("")).is_null());
   EXPECT_TRUE(json_number(std::numeric_limits<double>::infinity()).is_null());
+}
+
+TEST(Text, WhatIsNotSeenIsEscaped) {
+  EXPECT_EQ(printable("plain, é, 漢, 🙂 and C:\\x"), "plain, é, 漢, 🙂 and C:\\x");
+  EXPECT_EQ(printable(std::string_view("a\0b", 3)), R"(a\u0000b)");
+  EXPECT_EQ(printable("\x1b[2J\x7f\t\n"), R"(\u001b[2J\u007f\u0009\u000a)");
+  EXPECT_EQ(printable("a\nb\r", /*keep_newlines=*/true),
+            "a\nb"
+            R"(\u000d)");
+  EXPECT_EQ(printable("\u0080\u009b31m\u009f\u00a0"), R"(\u0080\u009b31m\u009f)"
+                                                      "\u00a0");
+  EXPECT_EQ(printable("\u200e\u202e\u2066\u2069\ufeff\u2028"),
+            R"(\u200e\u202e\u2066\u2069\ufeff\u2028)");
+  EXPECT_EQ(printable("\xff"
+                      "a\xc3"),
+            R"(\xffa\xc3)");                        // no UTF-8, cut short
+  EXPECT_EQ(printable("\xc0\x80"), R"(\xc0\x80)");  // NUL in disguise
 }
 
 }  // namespace

@@ -1,0 +1,84 @@
+#include "rl_training/program.h"
+
+#include <algorithm>
+
+#include "build_info.h"
+#include "cli/arguments.h"
+#include "cli/output.h"
+#include "cli/signal_thread.h"
+#include "rl_training/runtime/session.h"
+#include "rl_training/util/text.h"
+
+namespace rl_training {
+namespace {
+
+using AddCommand = void (*)(CLI::App&, Invocation&);
+constexpr AddCommand kCommands[] = {
+    add_train,       add_resume,     add_evaluate,      add_predict, add_report,
+    add_leaderboard, add_algorithms, add_envs,          add_config,  add_env,
+    add_dataset,     add_render,     add_verify_resume, add_doctor,  add_bench,
+};
+
+void describe(CLI::App& app, Invocation& call) {
+  app.set_version_flag("--version", "rl_training " RL_TRAINING_VERSION " (" RL_TRAINING_COMMIT
+                                    ", " RL_TRAINING_BUILD_TYPE ")");
+  app.footer(
+      "Examples:\n"
+      "  rl_training train --config td3_bc/pendulum\n"
+      "  rl_training evaluate RUN --episodes 100\n"
+      "  rl_training predict RUN --obs '[1.0, 0.0, 0.0]'\n"
+      "  rl_training SUBCOMMAND --help\n"
+      "Exit codes: 0 ok, 1 internal, 2 usage or config, 3 data, 4 checkpoint, 5 diverged,\n"
+      "6 input or output, 130 and 143 stopped by a signal after a final checkpoint.");
+  for (const auto add : kCommands) add(app, call);
+}
+
+int parse_and_run(CLI::App& app, Invocation& call, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    throw Error(ErrorKind::config, usage_problem(app, error));
+  }
+  if (!call.run) throw Error(ErrorKind::config, missing_subcommand(app));
+  return call.run();
+}
+
+// Of a text with a backtrace below, the line that matters.
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+int run_program(int argc, char** argv) {
+  SignalThread signals;
+  Invocation call;
+  call.signals = &signals;
+  call.program = argc > 0 ? argv[0] : "rl_training";
+  for (int i = 0; i < argc; ++i) {
+    call.command_line += (i > 0 ? " " : "") + shell_word(argv[i]);
+    call.json = call.json || std::string(argv[i]) == "--json";  // also when parsing fails
+  }
+  const Session session(Session::Process::owner);
+  CLI::App app(
+      "Trains reinforcement-learning agents from logged data, from environments, or from both.",
+      "rl_training");
+  try {
+    describe(app, call);
+    const int code = parse_and_run(app, call, argc, argv);
+    if (!stdout_is_good()) throw Error(ErrorKind::io, {"stdout", 0, ""}, "cannot write");
+    return code;
+  } catch (const Error& error) {
+    print_error(error, call.json);
+    return error.exit_code();
+  } catch (const std::bad_alloc&) {
+    const Error memory(ErrorKind::io, "out of memory");
+    print_error(memory, call.json);
+    return memory.exit_code();
+  } catch (const std::exception& error) {
+    const Error internal(ErrorKind::internal, "internal: " + first_line(error.what()));
+    print_error(internal, call.json);
+    return internal.exit_code();
+  }
+}
+
+}  // namespace rl_training

@@ -1,0 +1,69 @@
+#include "cli/signal_thread.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace rl_training {
+namespace {
+
+sigset_t taken_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&set, signal);
+  return set;
+}
+
+// As if this program knew nothing of signals.
+void die_by_default(int signal) {
+  struct sigaction present {};
+  sigaction(signal, nullptr, &present);
+  if (present.sa_handler == SIG_IGN) return;  // nohup, or a background job of a script
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  ::raise(signal);
+}
+
+}  // namespace
+
+void block_taken_signals() {
+  const sigset_t set = taken_signals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+SignalThread::SignalThread() {
+  link_process_start();
+  block_taken_signals();  // inherited by the new thread, which waits for them
+  thread_ = std::thread([this] { take_signals(); });
+}
+
+SignalThread::~SignalThread() {
+  ending_ = true;
+  pthread_kill(thread_.native_handle(), SIGUSR1);
+  thread_.join();
+}
+
+StopRequests& SignalThread::begin_training() {
+  training_ = true;
+  return requests_;
+}
+
+void SignalThread::take_signals() {
+  const sigset_t set = taken_signals();
+  while (!ending_) {
+    int signal = 0;
+    if (sigwait(&set, &signal) == 0 && !ending_) take(signal);
+  }
+}
+
+void SignalThread::take(int signal) {
+  if (!training_) return die_by_default(signal);
+  if (signal == SIGHUP || signal == SIGUSR1) return requests_.request_checkpoint();
+  if (requests_.stop() != 0) ::_exit(128 + signal);
+  requests_.request_stop(signal);
+}
+
+}  // namespace rl_training

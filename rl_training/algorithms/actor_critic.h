@@ -1,0 +1,78 @@
+#pragma once
+#include "rl_training/algorithms/exploration.h"
+#include "rl_training/models/critic_ensemble.h"
+
+namespace rl_training {
+
+// What algorithms with an actor and critics have in common. Their losses are their own.
+
+// Critics that regress onto a target.
+struct CriticLoss {
+  torch::Tensor loss, target_q_mean;
+
+  template <class Visit>
+  void metrics(Visit&& visit) const {
+    visit("critic_loss", loss);
+    visit("target_q_mean", target_q_mean);
+  }
+};
+// L = sum_i mean (Q_i(s, a) - y)^2 with the target y [rows].
+CriticLoss critic_loss(const CriticEnsemble& critics, const Batch& batch,
+                       const torch::Tensor& target);
+
+// An actor that clones the data's actions by their weights.
+struct WeightedCloningLoss {
+  torch::Tensor loss, advantage_mean, weight_mean;
+
+  template <class Visit>
+  void metrics(Visit&& visit) const {
+    visit("actor_loss", loss);
+    visit("advantage_mean", advantage_mean);
+    visit("advantage_weight_mean", weight_mean);
+  }
+};
+
+// A Gaussian actor, critics and their targets.
+struct GaussianNetworks {
+  GaussianNetworks(const GaussianActor::Options& actor_options,
+                   const CriticEnsemble::Options& critic_options, const AlgorithmContext& context,
+                   Rng& rng);
+  GaussianActor actor;
+  CriticEnsemble critics, critics_target;
+
+  void move_target(double tau);
+  void visit_state(StateVisitor& state);
+};
+
+// Holds what changes in training: networks, their optimisers, random streams. `Networks` is
+// constructed from (options, context, rng, design...), and has `actor`, `critics` and visit_state.
+// An algorithm adds its losses, update and act, and names what else it changes in visit_state.
+template <class Options, class Networks>
+class ActorCritic : public Algorithm {
+ public:
+  template <class... Design>
+  ActorCritic(const Options& options, const AlgorithmContext& context, const Design&... design)
+      : options_(options),
+        rng_(context.seed, "policy"),
+        explorer_(context.seed),
+        networks_(options, context, Rng(context.seed, "init"), design...),
+        actor_optimizer_(networks_.actor.parameters(), options.actor_adam(), context.compute),
+        critic_optimizer_(networks_.critics.network(), options.critic_adam(), context.compute) {}
+
+  void visit_state(StateVisitor& state) override {
+    networks_.visit_state(state);
+    state.part("actor_optimizer", actor_optimizer_);
+    state.part("critic_optimizer", critic_optimizer_);
+    state.part("policy_rng", rng_);
+    explorer_.visit_state(state);
+  }
+
+ protected:
+  Options options_;
+  Rng rng_;
+  Explorer explorer_;
+  Networks networks_;
+  Adam actor_optimizer_, critic_optimizer_;
+};
+
+}  // namespace rl_training

@@ -1,0 +1,166 @@
+#include "rl_training/algorithms/crossq.h"
+
+#include "rl_training/models/renorm_mlp.h"
+
+namespace rl_training {
+
+CrossqOptions::CrossqOptions() { learning_rate = 1e-3; }
+
+void CrossqOptions::visit_options(OptionVisitor& options) {
+  visit_supervised_options(options);
+  options.integer("n_step", n_step, between(1, 1000),
+                  "steps of reward before a target bootstraps, fewer where an episode ends");
+  visit_temperature_options(options);
+  environment.visit_options(options);
+  options.integers("critic_hidden_sizes", critic_hidden_sizes, between(1, 1 << 14),
+                   "widths of the critics' hidden layers");
+  options.integer("policy_delay", policy_delay, at_least(1),
+                  "critic updates for each update of actor and temperature");
+  options.number("adam_beta1", adam_beta1, {.low = 0.0, .high = 1.0, .high_open = true},
+                 "first moment's decay in the Adam of actor and critics");
+  options.number("renorm_momentum", renorm.momentum, strictly_between(0, 1),
+                 "share that running statistics keep in an update");
+  options.number("renorm_r_max", renorm.r_max, at_least(1),
+                 "bound of the ratio of batch and running standard deviation");
+  options.number("renorm_d_max", renorm.d_max, at_least(0),
+                 "bound of the shift of the mean, in running standard deviations");
+  options.integer("renorm_warmup_steps", renorm.warmup_steps, at_least(0),
+                  "updates of a network that normalise by the batch alone");
+}
+
+void CrossqOptions::check() const {
+  SoftOptions::check();
+  if (batch_size >= 2) return;
+  throw Error(ErrorKind::config, {"", 0, "batch_size"},
+              "a batch of one row has no statistics (expected at least 2, got 1)");
+}
+
+namespace {
+
+// As in the authors' code, whose linear layers are flax's.
+constexpr LayerInit kFlaxInit = {.weight = LayerInit::Weight::lecun_normal,
+                                 .bias = LayerInit::Bias::constant};
+
+std::unique_ptr<FeedForward> actor_network(const CrossqOptions& options,
+                                           const AlgorithmContext& context, Rng& rng) {
+  RenormMlpSpec spec;
+  spec.inputs = context.obs_dim();
+  spec.outputs = 2 * context.action_dim();
+  spec.hidden_sizes = options.hidden_sizes;
+  spec.init = kFlaxInit;
+  spec.renorm = options.renorm;
+  return std::make_unique<RenormMlp>(spec, rng, context.compute);
+}
+
+std::unique_ptr<FeedForward> critic_network(const CrossqOptions& options,
+                                            const AlgorithmContext& context, Rng& rng) {
+  RenormMlpSpec spec;
+  spec.inputs = context.obs_dim() + context.action_dim();
+  spec.outputs = 1;
+  spec.hidden_sizes = options.critic_hidden_sizes;
+  spec.init = kFlaxInit;
+  spec.members = 2;
+  spec.renorm = options.renorm;
+  return std::make_unique<RenormMlp>(spec, rng, context.compute);
+}
+
+// The loss alpha (H - H_target).
+TemperatureGoal temperature_goal(const CrossqOptions& options, const AlgorithmContext& context) {
+  auto goal = options.goal(-static_cast<double>(context.action_dim()));
+  goal.scaled_loss = true;
+  return goal;
+}
+
+}  // namespace
+
+CrossqNetworks::CrossqNetworks(const CrossqOptions& options, const AlgorithmContext& context,
+                               Rng rng)
+    : actor(actor_network(options, context, rng), context.action_dim(), {}),
+      critics(critic_network(options, context, rng)) {}
+
+// a' ~ pi(s'), running statistics;  Q_k of (s, a) and (s', a') in one pass, statistics of all rows;
+// y = r + gamma (1 - d) (min_k sg(Q_k(s', a')) - alpha log pi(a'|s'));
+// L = 1/2 sum_k mean (Q_k(s, a) - y)^2
+CriticLoss crossq_critic_loss(const CrossqNetworks& networks, const Batch& batch,
+                              const torch::Tensor& noise, const torch::Tensor& alpha) {
+  const int64_t rows = batch.rows();
+  GaussianSample next;
+  {
+    const torch::NoGradGuard no_grad;
+    next = networks.actor.sample(batch.next_obs(), noise);
+  }
+  const auto both = [](const torch::Tensor& now, const torch::Tensor& later) {
+    return torch::cat(std::vector<torch::Tensor>{now, later});
+  };
+  const auto values =
+      networks.critics.values(both(batch.obs(), batch.next_obs()),
+                              both(batch.actions(), next.actions), Use::train, Mode::train);
+  const auto target = soft_td_target(batch.rewards(), batch.discount(),
+                                     values.detach().narrow(1, rows, rows), next.log_prob, alpha);
+  return {squared_error(values.narrow(1, 0, rows), target.values, 0.5), target.mean};
+}
+
+// a ~ pi(s), reparameterised, statistics of the batch;
+// L = mean (alpha log pi(a|s) - min_k Q_k(s, a)), the critics by their running statistics
+SoftPolicyLoss crossq_actor_loss(const CrossqNetworks& networks, const Batch& batch,
+                                 const torch::Tensor& noise, const torch::Tensor& alpha) {
+  const auto sample = networks.actor.sample(batch.obs(), noise, Mode::train);
+  const auto q = networks.critics.values(batch.obs(), sample.actions, Use::frozen);
+  const auto [loss, entropy] = soft_actor_loss(sample.log_prob, q, alpha, Reduce::minimum);
+  return {loss, entropy};
+}
+
+Crossq::Crossq(const CrossqOptions& options, const AlgorithmContext& context)
+    : options_(options),
+      rng_(context.seed, "policy"),
+      explorer_(context.seed),
+      networks_(options, context, Rng(context.seed, "init")),
+      actor_optimizer_(networks_.actor.parameters(),
+                       {.learning_rate = options.learning_rate, .beta1 = options.adam_beta1},
+                       context.compute),
+      critic_optimizer_(networks_.critics.network(),
+                        {.learning_rate = options.learning_rate, .beta1 = options.adam_beta1},
+                        context.compute),
+      temperature_(options, temperature_goal(options, context), options.learning_rate,
+                   context.compute) {}
+
+Metrics Crossq::update(const Batch& batch, double lr_scale) {
+  ++updates_;
+  const auto& alpha = temperature_.value();
+  const auto critic = crossq_critic_loss(networks_, batch,
+                                         next_noise_.normal(rng_, batch.actions().sizes()), alpha);
+  minimize(critic.loss, critic_optimizer_, lr_scale);
+  if (updates_ % options_.policy_delay == 0) {
+    const auto actor =
+        crossq_actor_loss(networks_, batch, noise_.normal(rng_, batch.actions().sizes()), alpha);
+    minimize(actor.loss, actor_optimizer_, lr_scale);
+    actor_loss_.hold(actor, temperature_.update(actor.entropy));
+  }
+  return metrics_of(critic, actor_loss_);
+}
+
+torch::Tensor Crossq::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
+  return explorer_.act(networks_.actor, obs, mode);
+}
+
+void Crossq::visit_state(StateVisitor& state) {
+  state.part("actor", networks_.actor);
+  state.part("critics", networks_.critics);
+  state.part("actor_optimizer", actor_optimizer_);
+  state.part("critic_optimizer", critic_optimizer_);
+  state.part("alpha", temperature_);
+  state.part("actor_metrics", actor_loss_);
+  state.part("policy_rng", rng_);
+  explorer_.visit_state(state);
+  state.scalar("updates", updates_);
+}
+
+AlgorithmInfo crossq_info() {
+  return algorithm_info<Crossq, CrossqOptions>(
+      {.name = CrossqOptions::kName,
+       .title = "CrossQ: batch renormalisation in place of target networks",
+       .paper = "arXiv:1902.05605",
+       .metrics = metric_names_of<CriticLoss, SoftPolicyLoss, TemperatureLoss>()});
+}
+
+}  // namespace rl_training

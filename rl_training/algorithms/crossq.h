@@ -1,0 +1,56 @@
+#pragma once
+#include "rl_training/algorithms/soft_actor_critic.h"
+#include "rl_training/models/batch_renorm.h"
+
+namespace rl_training {
+
+struct CrossqOptions : SoftOptions {
+  static constexpr const char* kName = "crossq";
+  std::vector<int64_t> critic_hidden_sizes = {2048, 2048};
+  int64_t policy_delay = 3;
+  double adam_beta1 = 0.5;
+  RenormOptions renorm;
+
+  CrossqOptions();
+  void visit_options(OptionVisitor& options) override;
+  void check() const override;
+};
+
+struct CrossqNetworks {
+  CrossqNetworks(const CrossqOptions& options, const AlgorithmContext& context, Rng rng);
+  GaussianActor actor;
+  CriticEnsemble critics;  // two, on batch-renormalised networks; there are no targets
+};
+
+// Moves the critics' running statistics once. `noise` is standard normal, [rows, action_dim].
+CriticLoss crossq_critic_loss(const CrossqNetworks& networks, const Batch& batch,
+                              const torch::Tensor& noise, const torch::Tensor& alpha);
+// Moves the actor's running statistics once.
+SoftPolicyLoss crossq_actor_loss(const CrossqNetworks& networks, const Batch& batch,
+                                 const torch::Tensor& noise, const torch::Tensor& alpha);
+
+// CrossQ (arXiv:1902.05605): SAC without target networks, with batch renormalisation and wide
+// critics.
+class Crossq final : public Algorithm {
+ public:
+  Crossq(const CrossqOptions& options, const AlgorithmContext& context);
+
+  Metrics update(const Batch& batch, double lr_scale) override;
+  torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
+  void visit_state(StateVisitor& state) override;
+
+ private:
+  CrossqOptions options_;
+  Rng rng_;
+  Explorer explorer_;
+  CrossqNetworks networks_;
+  Adam actor_optimizer_, critic_optimizer_;
+  Temperature temperature_;
+  NoiseBuffer next_noise_, noise_;
+  Held<SoftPolicyLoss, TemperatureLoss> actor_loss_;
+  int64_t updates_ = 0;
+};
+
+AlgorithmInfo crossq_info();
+
+}  // namespace rl_training

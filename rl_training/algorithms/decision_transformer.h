@@ -1,0 +1,66 @@
+#pragma once
+#include "rl_training/algorithms/algorithm.h"
+#include "rl_training/models/adam.h"
+#include "rl_training/models/transformer.h"
+
+namespace rl_training {
+
+struct DecisionTransformerOptions : AlgorithmOptions {
+  static constexpr const char* kName = "decision_transformer";
+  std::optional<double> target_return;  // required
+  double return_scale = 1000.0;
+  int64_t context_length = 20;
+  int64_t max_episode_length = 1000;
+  int64_t embed_dim = 128, num_layers = 3, num_heads = 1;
+  double dropout = 0.1;
+  double weight_decay = 1e-4;
+  double gradient_clip_norm = 0.25;
+
+  DecisionTransformerOptions();
+  void visit_options(OptionVisitor& options) override;
+  BatchRequest request() const override;
+  void check() const override;
+};
+
+struct DecisionTransformerLoss {
+  torch::Tensor loss;
+  torch::Tensor gradient_norm;  // before clipping; known after the step
+  template <class Visit>
+  void metrics(Visit&& visit) const {
+    visit("actor_loss", loss);
+    visit("gradient_norm", gradient_norm);
+  }
+};
+
+// Mean of (predicted - actions)^2, [rows, steps, action_dim], over the entries of the steps whose
+// mask, [rows, steps], is 1.
+torch::Tensor masked_squared_error(const torch::Tensor& predicted, const torch::Tensor& actions,
+                                   const torch::Tensor& mask);
+
+// Without `dropout` the network is in eval mode.
+DecisionTransformerLoss decision_transformer_loss(const Transformer& network, const Batch& batch,
+                                                  double return_scale, Rng* dropout);
+
+// Decision Transformer (arXiv:2106.01345): cloning of whole episodes by a sequence model that is
+// told how much return is still to come. Its policy remembers the last `context_length` steps.
+class DecisionTransformer final : public Algorithm {
+ public:
+  DecisionTransformer(const DecisionTransformerOptions& options, const AlgorithmContext& context);
+
+  Metrics update(const Batch& batch, double lr_scale) override;
+  // Both modes give the same actions: the policy has no noise.
+  torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
+  std::unique_ptr<PolicyState> make_policy_state(int64_t rows) const override;
+  void visit_state(StateVisitor& state) override;
+
+ private:
+  DecisionTransformerOptions options_;
+  int64_t obs_dim_, action_dim_;
+  Rng dropout_rng_;
+  Transformer network_;
+  Adam optimizer_;
+};
+
+AlgorithmInfo decision_transformer_info();
+
+}  // namespace rl_training

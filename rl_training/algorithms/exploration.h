@@ -1,0 +1,32 @@
+#pragma once
+#include "rl_training/algorithms/algorithm.h"
+#include "rl_training/models/deterministic_actor.h"
+#include "rl_training/models/gaussian_actor.h"
+
+namespace rl_training {
+
+// Turns a policy into actions inside [-1, 1], without gradients. Noise comes from the stream
+// "explore/policy" and is drawn for ActMode::explore alone.
+class Explorer {
+ public:
+  explicit Explorer(uint64_t seed) : rng_(seed, "explore/policy") {}
+
+  // The most likely action, or a sample.
+  torch::Tensor act(const GaussianActor& actor, const torch::Tensor& obs, ActMode mode);
+  // The actor's action, or one around it.
+  torch::Tensor act(const DeterministicActor& actor, const torch::Tensor& obs, ActMode mode,
+                    double noise);
+  // clip(actions + noise * N(0, 1), +-1)
+  torch::Tensor around(const torch::Tensor& actions, double noise);
+
+  // For policies that draw in another way.
+  Rng& rng() { return rng_; }
+  // Adds "explore_rng" to the state of its owner.
+  void visit_state(StateVisitor& state) { state.part("explore_rng", rng_); }
+
+ private:
+  Rng rng_;
+  NoiseBuffer buffer_;
+};
+
+}  // namespace rl_training

@@ -1,0 +1,41 @@
+#pragma once
+#include <torch/types.h>
+
+#include "rl_training/models/compute.h"
+#include "rl_training/models/network.h"
+
+namespace rl_training {
+
+// Batch renormalisation (arXiv:1702.03275).
+struct RenormOptions {
+  double momentum = 0.99;         // share that running statistics keep in a training pass
+  double r_max = 3.0;             // bound of the ratio of batch and running standard deviation
+  double d_max = 5.0;             // bound of the shift of the mean, in running standard deviations
+  int64_t warmup_steps = 100000;  // training passes that use the batch's statistics alone
+};
+
+constexpr double kRenormEps = 1e-3;
+
+// Normalises each feature of x over the rows: y = gain (x - mean) / sqrt(var + eps) + shift.
+struct BatchRenorm {
+  torch::Tensor x;            // [members, rows, features]
+  torch::Tensor gain, shift;  // [members, features]
+  // [members, features], each member's without gaps. Mode::train moves them after their use.
+  torch::Tensor running_mean, running_var;
+  Mode mode = Mode::eval;
+  bool warm = false;  // the warm-up is over
+};
+
+// Mode::eval: mean and var are the running ones. Mode::train: those of the batch (the variance is
+// the mean square), and once warm
+//   r = clip(sqrt(var + eps) / sqrt(running_var + eps), 1 / r_max, r_max)         (no gradient)
+//   d = clip((mean - running_mean) / sqrt(running_var + eps), -d_max, d_max)      (no gradient)
+//   mean - d / r sqrt(var)  and  var / r^2  in their place.
+// One autograd node; the gradient flows through mean and var of the batch.
+torch::Tensor batch_renorm(const BatchRenorm& work, const RenormOptions& options, ThreadPool* pool);
+
+// The same from torch operators: for gradients that are differentiated again, and the oracle in
+// tests.
+torch::Tensor batch_renorm_plain(const BatchRenorm& work, const RenormOptions& options);
+
+}  // namespace rl_training

@@ -1,0 +1,23 @@
+#pragma once
+#include <torch/types.h>
+
+#include "rl_training/models/compute.h"
+
+namespace rl_training {
+
+// Matrix products of networks that are made of several autograd nodes: y[i] = a[i] b[i] + bias[i]
+// for each i, in one node. It takes the place of torch::baddbmm, whose BLAS has threads of its own
+// that results would depend on, and knows few processors.
+struct BatchedProduct {
+  torch::Tensor a;           // [n, rows, k]
+  torch::Tensor b;           // [n, k, columns], or [n, columns, k] with `transpose_b`
+  torch::Tensor bias = {};   // [n, columns]; undefined: none
+  bool transpose_b = false;  // y[i] = a[i] b[i]^T
+  bool relu = false;         // what is negative in y becomes 0
+};
+
+// [n, rows, columns]. Work is cut in the same way whatever the pool, so results do not depend on
+// it. Gradients cannot be differentiated again.
+torch::Tensor batched_product(const BatchedProduct& work, ThreadPool* pool);
+
+}  // namespace rl_training

@@ -1,0 +1,34 @@
+#pragma once
+#include <string>
+#include <vector>
+
+namespace rl_training {
+
+struct ChartPoint {
+  double x = 0, y = 0;
+  double low = 0, high = 0;  // the band; both y: none
+};
+
+struct ChartSeries {
+  std::string name;
+  std::vector<ChartPoint> points;  // x ascends
+};
+
+// Lines with bands over one axis each way, on white.
+struct Chart {
+  std::string title, x_label, y_label;
+  std::vector<ChartSeries> series;
+};
+
+// Why this build cannot draw charts; empty: it can.
+std::string chart_unavailable();
+
+// The bytes of a picture with one chart below the other.
+std::string encode_charts_svg(const std::vector<Chart>& charts);
+std::string encode_charts_png(const std::vector<Chart>& charts);
+inline std::string encode_chart_svg(const Chart& chart) { return encode_charts_svg({chart}); }
+
+// Round numbers that cut [low, high] into about `count` parts; `low` < `high`.
+std::vector<double> chart_ticks(double low, double high, int count);
+
+}  // namespace rl_training

@@ -1,0 +1,177 @@
+#include "rl_training/report/group_key.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "rl_training/util/error.h"
+#include "rl_training/util/hash.h"
+#include "rl_training/util/text.h"
+
+namespace rl_training {
+namespace {
+
+constexpr std::string_view kKwargs = "algo_kwargs.";
+
+bool is_length(const std::string& key) {
+  return key == "total_timesteps" || key == "online.total_timesteps";
+}
+
+// A step before the end does not depend on the length, unless the learning rate does.
+bool length_counts(const RunRecord& run, const ReportOptions& options) {
+  if (options.choice.pick != EvaluationChoice::Pick::at) return true;
+  const auto schedule = run.value_of("learning_rate_schedule.type");
+  return schedule != "constant" && !schedule.empty();
+}
+
+bool decides(const RunRecord& run, const std::string& key, const ReportOptions& options) {
+  static const std::set<std::string> kNever = {
+      "seed", "threads", "output_dir", "tags", "checkpoint_interval", "algo_kwargs.dataset_cache"};
+  static const std::set<std::string> kData = {"algo_kwargs.dataset_path"};
+  if (kNever.contains(key)) return false;
+  if (is_length(key)) return length_counts(run, options);
+  // Early stopping may look at a value that only rows of the log have.
+  if (key == "log_interval") return run.value_of("early_stopping") != "null";
+  if (kData.contains(key)) return run.dataset.fingerprint.empty();
+  return true;
+}
+
+std::string hash_of(const std::string& task, const std::string& algo,
+                    const std::vector<KeyValue>& keys) {
+  Sha256 hash;
+  const auto add = [&hash](const std::string& text) {
+    hash.add(fmt::format("{}:", text.size()));
+    hash.add(text);
+  };
+  add(task);
+  add(algo);
+  for (const auto& [key, value] : keys) {
+    add(key);
+    add(value);
+  }
+  return hash.hex();
+}
+
+struct Filter {
+  std::string key, value;
+};
+
+Filter parse_filter(const std::string& text) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw Error(ErrorKind::config, {"", 0, "--filter"},
+                "not a condition (expected key=value, got " + text + ")");
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+bool same_value(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  char *end_a = nullptr, *end_b = nullptr;  // 3e-4 and 0.0003 are one number
+  const double x = std::strtod(a.c_str(), &end_a), y = std::strtod(b.c_str(), &end_b);
+  return !a.empty() && !b.empty() && *end_a == '\0' && *end_b == '\0' && x == y;
+}
+
+// Facts that are no keys of a config, under names of their own.
+std::string fact_or_value(const RunRecord& run, const std::string& key) {
+  if (key == "dataset") return run.dataset.name;
+  if (key == "env") return run.env_id;
+  if (key == "state") return run_state_name(run.state);
+  if (key == "commit") return run.commit;
+  return run.value_of(key);
+}
+
+bool passes(const RunRecord& run, const Filter& filter) {
+  if (filter.key == "tags") {
+    return std::find(run.tags.begin(), run.tags.end(), filter.value) != run.tags.end();
+  }
+  return same_value(fact_or_value(run, filter.key), filter.value);
+}
+
+void check_key(const std::vector<RunRecord>& runs, const std::string& key, const char* option) {
+  std::set<std::string> names = {"dataset", "env", "state", "commit", "tags"};
+  for (const auto& run : runs) {
+    for (const auto& [name, value] : run.config) names.insert({name, short_key(name)});
+  }
+  if (names.contains(key)) return;
+  const std::vector<std::string> list(names.begin(), names.end());
+  throw Error(ErrorKind::config, {"", 0, option},
+              "no run has a key `" + key + "`" + did_you_mean(key, list));
+}
+
+}  // namespace
+
+std::string short_key(const std::string& key) {
+  return key.starts_with(kKwargs) ? key.substr(kKwargs.size()) : key;
+}
+
+std::vector<KeyValue> deciding_keys(const RunRecord& run, const ReportOptions& options) {
+  std::vector<KeyValue> keys;
+  if (!options.by.empty()) {
+    for (const auto& key : options.by) keys.emplace_back(key, fact_or_value(run, key));
+    return keys;
+  }
+  for (const auto& [key, value] : run.config) {
+    if (decides(run, key, options)) keys.emplace_back(key, value);
+  }
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
+std::string task_key(const RunRecord& run) {
+  const auto& data = run.dataset;
+  // The name comes first, so that tasks are in the order in which people look for them.
+  return run.env_id + "\n" + data.name + "\n" + data.fingerprint;
+}
+
+std::string full_key(const RunRecord& run, const ReportOptions& options) {
+  auto all = options;
+  all.by.clear();
+  return hash_of(task_key(run), run.algo, deciding_keys(run, all));
+}
+
+std::string by_key(const RunRecord& run, const ReportOptions& options) {
+  return hash_of(task_key(run), run.algo, deciding_keys(run, options));
+}
+
+void check_keys(const std::vector<RunRecord>& runs, const ReportOptions& options) {
+  for (const auto& key : options.by) check_key(runs, key, "--by");
+  for (const auto& filter : options.filters) check_key(runs, parse_filter(filter).key, "--filter");
+}
+
+std::vector<RunRecord> filtered(std::vector<RunRecord> runs, const ReportOptions& options) {
+  for (const auto& text : options.filters) {
+    const auto filter = parse_filter(text);
+    std::set<std::string> values;
+    for (const auto& run : runs) values.insert(fact_or_value(run, filter.key));
+    std::erase_if(runs, [&](const RunRecord& run) { return !passes(run, filter); });
+    if (!runs.empty()) continue;
+    const std::vector<std::string> list(values.begin(), values.end());
+    throw Error(
+        ErrorKind::config, {"", 0, "--filter"},
+        fmt::format("no run has {} (they have {})", text, shortened(join(list, ", "), 200)));
+  }
+  return runs;
+}
+
+void note_merged_keys(Report& report) {
+  std::set<std::string> merged;
+  for (const auto& task : report.tasks) {
+    for (const auto& group : task.groups) {
+      const auto& first = group.runs.front();
+      for (const auto& [key, value] : first.config) {
+        if (!decides(first, key, {})) continue;
+        for (const auto& run : group.runs) {
+          if (run.value_of(key) != value) merged.insert(short_key(key));
+        }
+      }
+    }
+  }
+  if (merged.empty()) return;
+  const std::vector<std::string> list(merged.begin(), merged.end());
+  report.notes.push_back("warning: --by puts runs together that differ in " + join(list, ", "));
+}
+
+}  // namespace rl_training

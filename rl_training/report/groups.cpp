@@ -1,0 +1,273 @@
+#include "rl_training/report/groups.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "rl_training/envs/reference_scores.h"
+#include "rl_training/report/group_key.h"
+#include "rl_training/util/text.h"
+
+namespace rl_training {
+namespace {
+
+std::optional<double> chosen_value(const RunRecord& run, const EvaluationChoice& choice) {
+  using Pick = EvaluationChoice::Pick;
+  if (run.evaluations.empty()) return std::nullopt;
+  const bool online = run.evaluations.back().online;
+  std::optional<double> value;
+  const int64_t reached = online ? run.env_steps : run.updates;
+  if (choice.pick == Pick::at && reached < choice.step) return std::nullopt;
+  for (const auto& point : run.evaluations) {
+    if (choice.pick == Pick::at && (point.online != online || point.step > choice.step)) continue;
+    const bool better = choice.pick != Pick::best || !value || point.value > *value;
+    if (better) value = point.value;
+  }
+  return value;
+}
+
+// The run of a seed that counts: a finished one before others, then the later one.
+bool counts_before(const RunRecord& a, const RunRecord& b) {
+  const bool a_done = a.state == RunState::finished, b_done = b.state == RunState::finished;
+  if (a_done != b_done) return a_done;
+  return std::tie(a.started, a.path) > std::tie(b.started, b.path);
+}
+
+// Runs of one config and seed are one observation, however often they were started.
+std::vector<RunRecord> once_each(std::vector<RunRecord> runs, const ReportOptions& options,
+                                 std::vector<std::string>& notes) {
+  std::stable_sort(runs.begin(), runs.end(), counts_before);
+  std::map<std::pair<std::string, int64_t>, std::string> kept;  // config and seed -> path
+  std::vector<RunRecord> result;
+  for (auto& run : runs) {
+    const auto key = std::pair(full_key(run, options), run.seed);
+    const auto [place, is_new] = kept.emplace(key, run.path);
+    if (is_new) {
+      result.push_back(std::move(run));
+    } else {
+      notes.push_back(fmt::format("warning: seed {} counts once: {} is left out beside {}",
+                                  run.seed, printable(run.path), printable(place->second)));
+    }
+  }
+  return result;
+}
+
+void fill_figures(RunGroup& group, const EvaluationChoice& choice) {
+  std::stable_sort(group.runs.begin(), group.runs.end(),
+                   [](const RunRecord& a, const RunRecord& b) { return a.seed < b.seed; });
+  group.values.clear();
+  for (const auto& run : group.runs) group.values.push_back(chosen_value(run, choice));
+  const auto values = group.known_values();
+  if (values.empty()) return;
+  group.figures = GroupFigures{mean_of(values), interquartile_mean(values), median_of(values),
+                               bootstrap_interval({values}, interquartile_mean)};
+}
+
+void rank(ReportTask& task) {
+  std::stable_sort(task.groups.begin(), task.groups.end(),
+                   [](const RunGroup& a, const RunGroup& b) {
+                     if (!a.figures || !b.figures) return a.figures.has_value() && !b.figures;
+                     return a.figures->iqm > b.figures->iqm;
+                   });
+  if (!task.groups.front().figures) return;
+  const Strata best = {task.groups.front().known_values()};
+  for (size_t i = 1; i < task.groups.size(); ++i) {
+    auto& group = task.groups[i];
+    const Strata values = {group.known_values()};
+    if (!group.figures) continue;
+    group.best_wins = probability_of_improvement(best, values);
+    group.best_wins_interval = improvement_interval(best, values);
+  }
+}
+
+using FlatConfig = std::map<std::string, std::string>;
+
+// A map that is there in some configs and `null` in others (online, early_stopping) differs as a
+// whole: its own keys would be a column each. Returns the names of all keys.
+std::set<std::string> collapse_optional_maps(std::vector<FlatConfig>& configs) {
+  std::set<std::string> absent, names;
+  for (const auto& config : configs) {
+    for (const auto& [key, value] : config) {
+      if (value == "null") absent.insert(key);
+    }
+  }
+  for (auto& config : configs) {
+    for (auto it = config.begin(); it != config.end();) {
+      std::string parent = it->first;
+      bool inside = false;
+      while (!inside && parent.find('.') != std::string::npos) {
+        parent.resize(parent.rfind('.'));
+        inside = absent.contains(parent);
+      }
+      if (inside) config[parent] = "yes";
+      it = inside ? config.erase(it) : std::next(it);
+    }
+    for (const auto& [key, value] : config) names.insert(key);
+  }
+  return names;
+}
+
+// Keys are compared between groups of one algorithm: those of another one differ by their nature.
+void find_differing_keys(ReportTask& task, const ReportOptions& options) {
+  std::map<std::string, std::vector<RunGroup*>> by_algo;
+  for (auto& group : task.groups) by_algo[group.algo].push_back(&group);
+  for (auto& [algo, groups] : by_algo) {
+    std::vector<FlatConfig> configs;
+    for (const auto* group : groups) {
+      const auto keys = deciding_keys(group->runs.front(), options);
+      configs.emplace_back(keys.begin(), keys.end());
+    }
+    const auto names = collapse_optional_maps(configs);
+    for (const auto& name : names) {
+      const auto value_in = [&](size_t i) {
+        const auto found = configs[i].find(name);
+        return found == configs[i].end() ? std::string("-") : found->second;
+      };
+      bool differs = false;
+      for (size_t i = 1; i < configs.size(); ++i) differs = differs || value_in(i) != value_in(0);
+      if (!differs) continue;
+      for (size_t i = 0; i < configs.size(); ++i) {
+        groups[i]->differing_keys.emplace_back(short_key(name), value_in(i));
+      }
+    }
+  }
+}
+
+BandPoint band_at(int64_t step, const std::vector<double>& values) {
+  BandPoint point;
+  point.step = step;
+  point.runs = values.size();
+  point.iqm = interquartile_mean(values);
+  const auto interval = bootstrap_interval({values}, interquartile_mean, kCurveResamples);
+  point.low = interval ? interval->low : point.iqm;
+  point.high = interval ? interval->high : point.iqm;
+  return point;
+}
+
+using ValuesByStep = std::map<int64_t, std::vector<double>>;
+
+void collect(const std::vector<CurvePoint>& points, bool online, ValuesByStep& out) {
+  std::map<int64_t, double> last;  // of rows with the same step the later one counts
+  for (const auto& point : points) {
+    if (point.online == online) last[point.step] = point.value;
+  }
+  for (const auto& [step, value] : last) out[step].push_back(value);
+}
+
+}  // namespace
+
+std::string choice_name(const EvaluationChoice& choice) {
+  switch (choice.pick) {
+    case EvaluationChoice::Pick::best:
+      return "best evaluation";
+    case EvaluationChoice::Pick::at:
+      return fmt::format("evaluation at step {}", choice.step);
+    case EvaluationChoice::Pick::last:
+      break;
+  }
+  return "last evaluation";
+}
+
+std::vector<double> RunGroup::known_values() const {
+  std::vector<double> known;
+  for (const auto& value : values) {
+    if (value) known.push_back(*value);
+  }
+  return known;
+}
+
+size_t RunGroup::count(RunState state) const {
+  return static_cast<size_t>(std::count_if(
+      runs.begin(), runs.end(), [&](const RunRecord& run) { return run.state == state; }));
+}
+
+size_t RunGroup::resumed() const {
+  return static_cast<size_t>(std::count_if(runs.begin(), runs.end(),
+                                           [](const RunRecord& run) { return run.sessions > 1; }));
+}
+
+bool RunGroup::online() const {
+  return std::any_of(runs.begin(), runs.end(), [](const RunRecord& run) {
+    return !run.evaluations.empty() ? run.evaluations.back().online : run.env_steps > 0;
+  });
+}
+
+std::string RunGroup::label() const {
+  std::string text = algo;
+  for (const auto& [key, value] : differing_keys) text += fmt::format(" {}={}", key, value);
+  return text;
+}
+
+std::string ReportTask::name() const {
+  const bool no_env = env_id.empty() || env_id == "none";
+  auto text = dataset.name.empty() ? env_id : no_env ? dataset.name : env_id + ", " + dataset.name;
+  return name_is_shared ? text + " " + dataset.fingerprint.substr(0, 8) : text;
+}
+
+std::optional<double> ReportTask::normalized(double episode_return) const {
+  return normalized_score(env_id, episode_return);
+}
+
+Report make_report(std::vector<RunRecord> runs, const ReportOptions& options) {
+  Report report;
+  report.choice = options.choice;
+  check_keys(runs, options);
+  runs = filtered(std::move(runs), options);
+  runs = once_each(std::move(runs), options, report.notes);
+
+  std::map<std::string, ReportTask> tasks;
+  std::map<std::string, std::map<std::string, RunGroup>> groups;  // of each task
+  for (auto& run : runs) {
+    const auto task = task_key(run);
+    tasks.try_emplace(task, ReportTask{run.env_id, run.dataset, {}, false});
+    const auto key = options.by.empty() ? full_key(run, options) : by_key(run, options);
+    auto& group = groups[task][key];
+    group.algo = run.algo;
+    group.config_hash = key;
+    group.runs.push_back(std::move(run));
+  }
+  for (auto& [key, task] : tasks) {
+    for (auto& [name, group] : groups[key]) task.groups.push_back(std::move(group));
+    for (auto& group : task.groups) fill_figures(group, options.choice);
+    find_differing_keys(task, options);
+    rank(task);
+    report.tasks.push_back(std::move(task));
+  }
+  if (!options.by.empty()) note_merged_keys(report);
+  std::map<std::string, int> names;
+  for (const auto& task : report.tasks) ++names[task.name()];
+  for (auto& task : report.tasks) task.name_is_shared = names[task.name()] > 1;
+  return report;
+}
+
+std::vector<BandPoint> learning_curve(const RunGroup& group, bool online, size_t most) {
+  ValuesByStep by_step;
+  for (const auto& run : group.runs) collect(run.evaluations, online, by_step);
+  std::vector<int64_t> steps;
+  for (const auto& [step, values] : by_step) steps.push_back(step);
+  std::vector<BandPoint> curve;
+  const size_t kept = std::min(most, steps.size());
+  for (size_t i = 0; i < kept; ++i) {
+    const size_t at = kept == 1 ? 0 : i * (steps.size() - 1) / (kept - 1);
+    curve.push_back(band_at(steps[at], by_step[steps[at]]));
+  }
+  return curve;
+}
+
+std::vector<BandPoint> metric_curve(const RunGroup& group, const std::string& metric, bool online) {
+  ValuesByStep by_step;
+  for (const auto& run : group.runs) {
+    const auto found = run.metrics.find(metric);
+    if (found != run.metrics.end()) collect(found->second, online, by_step);
+  }
+  std::vector<BandPoint> curve;
+  for (const auto& [step, values] : by_step) {
+    const auto [low, high] = std::minmax_element(values.begin(), values.end());
+    curve.push_back({step, mean_of(values), *low, *high, values.size()});
+  }
+  return curve;
+}
+
+}  // namespace rl_training

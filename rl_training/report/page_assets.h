@@ -1,0 +1,13 @@
+#pragma once
+#include <string_view>
+
+namespace rl_training {
+
+// Files that travel inside the program and stand in every HTML report.
+std::string_view page_style();
+std::string_view page_script();
+// dygraphs; "" where it was not installed when the program was built.
+std::string_view chart_script();
+std::string_view chart_style();
+
+}  // namespace rl_training

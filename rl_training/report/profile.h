@@ -1,0 +1,16 @@
+#pragma once
+#include <vector>
+
+#include "rl_training/report/groups.h"
+
+namespace rl_training {
+
+// For each group of a task the share of its runs above each threshold; a group without a value has
+// an empty list. Thresholds span all values of the task.
+struct TaskProfiles {
+  std::vector<double> thresholds;
+  std::vector<std::vector<double>> shares;
+};
+TaskProfiles task_profiles(const ReportTask& task, size_t points = 51);
+
+}  // namespace rl_training

@@ -1,0 +1,76 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rl_training/util/file_system.h"
+
+namespace rl_training {
+
+// `failed`: the program stopped with an error such as diverged losses. `unfinished`: stopped by a
+// signal, killed, or trained on another machine.
+enum class RunState { finished, running, unfinished, failed };
+const char* run_state_name(RunState state);
+
+// Updates and environment steps are two clocks; a point belongs to one of them.
+struct CurvePoint {
+  bool online = false;
+  int64_t step = 0;  // updates; online, environment steps
+  double value = 0;
+};
+
+struct RunDataset {
+  std::string name;         // recipe, file name or kind
+  std::string fingerprint;  // "" where it is not known, "none" without a dataset
+  int64_t rows = 0, episodes = 0;
+  std::optional<double> return_mean;
+  std::vector<std::string> warnings;  // of the data doctor
+};
+
+// What one run directory tells about a run, finished or still being trained. Text is as it was
+// found: `printable` or an escape is the duty of the one that shows it.
+struct RunRecord {
+  std::string path;
+  std::string algo, env_id;
+  int64_t seed = 0;
+  std::vector<std::pair<std::string, std::string>> config;  // dotted keys in the file's order
+  std::vector<std::string> tags;
+  RunDataset dataset;
+
+  RunState state = RunState::unfinished;
+  std::string stop_reason;  // of the last session, where it was recorded
+  size_t sessions = 0;
+  std::string started, command, version, commit;  // of the first session; commit of the last
+  bool has_online = false;
+  int64_t updates = 0, env_steps = 0;  // of the last row
+  int64_t planned_updates = 0, planned_env_steps = 0;
+  double seconds = 0;  // spent between rows, over all sessions
+
+  std::vector<CurvePoint> evaluations;                       // mean returns, in order
+  std::map<std::string, std::vector<CurvePoint>> metrics;    // the other numbers of rows, thinned
+  std::vector<std::pair<std::string, double>> last_metrics;  // the last value of each
+  std::vector<std::string> checkpoints;                      // names, "best" first
+
+  // The value of a key, "" where there is none. A key without its prefix is looked for in
+  // algo_kwargs, too, as `--set` does.
+  std::string value_of(const std::string& key) const;
+};
+
+// The run directories that the paths name or, being directories with runs in them, hold. A path
+// without any: Error{io}.
+std::vector<std::string> find_runs(FileSystem& files, const std::vector<std::string>& paths);
+
+// Takes no lock; a row that is just being written does not count yet. A file that is too large or
+// not a plain file: Error{io}; a config that cannot be read: Error{config}.
+RunRecord read_run(FileSystem& files, const std::string& run_dir);
+
+// All runs below the paths. One that cannot be read gives a line to `warn`; when that is true of
+// all of them, its error is thrown.
+std::vector<RunRecord> read_runs(FileSystem& files, const std::vector<std::string>& paths,
+                                 const std::function<void(const std::string&)>& warn);
+
+}  // namespace rl_training

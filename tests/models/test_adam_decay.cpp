@@ -1,0 +1,67 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "rl_training/models/adam.h"
+
+namespace rl_training::test_adam_decay {
+namespace {
+
+torch::Tensor leaf(std::vector<float> values) {
+  return torch::tensor(values).set_requires_grad(true);
+}
+
+// The first step of Adam is the rate itself, against the sign of the gradient; the decay takes
+// rate * weight_decay * p off and does not pass through the moments.
+TEST(AdamW, DecayIsDecoupledFromTheMoments) {
+  const auto p = leaf({2.0f, -4.0f});
+  Adam adam({p}, {.learning_rate = 0.1, .weight_decay = 0.5}, {});
+  p.mutable_grad() = torch::tensor({3.0f, -5.0f});
+  adam.step(0.5);  // the schedule scales the decay as well
+  const double rate = 0.05;
+  EXPECT_NEAR(p[0].item<double>(), 2.0 * (1 - rate * 0.5) - rate, 1e-6);
+  EXPECT_NEAR(p[1].item<double>(), -4.0 * (1 - rate * 0.5) + rate, 1e-6);
+}
+
+// Several steps beside the same in double.
+TEST(AdamW, FollowsThePaper) {
+  const auto p = leaf({1.5f});
+  Adam adam({p}, {.learning_rate = 0.01, .weight_decay = 0.1}, {});
+  double expected = 1.5, m = 0, v = 0;
+  for (int step = 1; step <= 20; ++step) {
+    const double g = std::sin(step);
+    p.mutable_grad() = torch::tensor({static_cast<float>(g)});
+    adam.step();
+    m = 0.9 * m + 0.1 * g;
+    v = 0.999 * v + 0.001 * g * g;
+    expected -= 0.01 * 0.1 * expected;
+    expected -=
+        0.01 * m / (1 - std::pow(0.9, step)) / (std::sqrt(v / (1 - std::pow(0.999, step))) + 1e-8);
+  }
+  EXPECT_NEAR(p.item<double>(), expected, 1e-6);
+}
+
+// The length is that of all leaves together: (3, 4) and (12) have 13.
+TEST(AdamClipping, ScalesLongGradientsDown) {
+  const auto a = leaf({0.0f, 0.0f}), b = leaf({0.0f});
+  Adam adam({a, b}, {.learning_rate = 1.0, .beta1 = 0.0, .eps = 1e6, .max_gradient_norm = 1.3}, {});
+  a.mutable_grad() = torch::tensor({3.0f, 4.0f});
+  b.mutable_grad() = torch::tensor({12.0f});
+  adam.step();
+  EXPECT_NEAR(adam.gradient_norm(), 13.0, 1e-6);
+  // With so large an epsilon the step is the gradient itself, divided by it.
+  EXPECT_NEAR(a[0].item<double>() * -1e6, 0.3, 1e-4);
+  EXPECT_NEAR(b[0].item<double>() * -1e6, 1.2, 1e-4);
+}
+
+TEST(AdamClipping, LeavesShortGradientsAlone) {
+  const auto a = leaf({0.0f, 0.0f});
+  Adam adam({a}, {.learning_rate = 1.0, .beta1 = 0.0, .eps = 1e6, .max_gradient_norm = 10.0}, {});
+  a.mutable_grad() = torch::tensor({3.0f, 4.0f});
+  adam.step();
+  EXPECT_NEAR(adam.gradient_norm(), 5.0, 1e-6);
+  EXPECT_NEAR(a[0].item<double>() * -1e6, 3.0, 1e-4);
+}
+
+}  // namespace
+}  // namespace rl_training::test_adam_decay
