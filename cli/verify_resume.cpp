@@ -1,7 +1,11 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "cli/arguments.h"

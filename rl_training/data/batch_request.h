@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -21,7 +22,7 @@ enum class BatchColumn {
   timestep,
   mask,
 };
-inline constexpr size_t kBatchColumns = 11;
+inline constexpr std::size_t kBatchColumns = 11;
 inline constexpr std::array<const char*, kBatchColumns> kBatchColumnNames = {
     "obs",          "action",   "reward",      "next_obs",
     "terminated",   "discount", "next_action", "next_action_valid",

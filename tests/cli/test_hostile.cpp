@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "tests/cli/tiny_training.h"
 #include "tests/support/program.h"
 

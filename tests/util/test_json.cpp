@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "rl_training/util/json.h"
 
 namespace rl_training {
