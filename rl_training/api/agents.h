@@ -8,6 +8,7 @@
 #include "rl_training/algorithms/crr.h"
 #include "rl_training/algorithms/ddpg.h"
 #include "rl_training/algorithms/decision_transformer.h"
+#include "rl_training/algorithms/discrete_sac.h"
 #include "rl_training/algorithms/iql.h"
 #include "rl_training/algorithms/rebrac.h"
 #include "rl_training/algorithms/redq.h"
@@ -59,6 +60,7 @@ using DDPG = AgentOf<DdpgOptions>;
 using REDQ = AgentOf<RedqOptions>;
 using TQC = AgentOf<TqcOptions>;
 using CrossQ = AgentOf<CrossqOptions>;
+using DiscreteSAC = AgentOf<DiscreteSacOptions>;
 using RLPD = AgentOf<RlpdOptions>;
 using BCQ = AgentOf<BcqOptions>;
 using BEAR = AgentOf<BearOptions>;

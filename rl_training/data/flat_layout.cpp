@@ -64,7 +64,7 @@ int64_t check_actions(ArraySource& source, const std::string& key, int64_t rows,
   }
   if (vector) {
     wrong_shape(source, key,
-                "(" + std::to_string(rows) + ", dims), or choices of an environment that has such");
+                "(" + std::to_string(rows) + ", dims), or an environment with discrete actions");
   }
   return check_matrix(source, key, rows, -1);
 }

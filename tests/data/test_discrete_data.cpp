@@ -147,8 +147,8 @@ TEST_F(DiscreteData, WhatIsNoChoiceIsNamedWithItsRow) {
   write_npz<int64_t>(path, {0, 0, 0}, {3});
   EXPECT_EQ(problem_of([&] { load_dataset_file("npz", path); }),
             path +
-                ": actions: wrong shape (expected (3, dims), or choices of an environment that "
-                "has such, got (3,))");
+                ": actions: wrong shape (expected (3, dims), or an environment with discrete "
+                "actions, got (3,))");
 }
 
 TEST_F(DiscreteData, MinariSpacesMustFit) {
