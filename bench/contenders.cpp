@@ -7,7 +7,7 @@
 
 #include "rl_training/algorithms/registry.h"
 #include "rl_training/data/dataset_builder.h"
-#include "rl_training/data/sampler.h"
+#include "rl_training/data/window_sampler.h"
 #include "rl_training/models/kernels.h"
 #include "rl_training/models/product.h"
 #include "rl_training/util/text.h"
@@ -35,12 +35,23 @@ TransitionDataset random_transitions(const BenchWork& work, int64_t rows) {
   return std::move(builder).build().with_next_actions();
 }
 
+std::unique_ptr<Sampler> random_sampler(const BenchWork& work) {
+  const auto request = work.options->request();
+  auto rows = random_transitions(work, 100000);
+  if (request.has(BatchColumn::return_to_go)) rows = rows.with_returns_to_go(request.return_gamma);
+  auto data = std::make_shared<TransitionDataset>(std::move(rows));
+  const ObsNormalizer normalizer(work.obs_dim);
+  if (request.window > 0) {
+    return std::make_unique<WindowSampler>(std::move(data), normalizer, request, Rng(2));
+  }
+  return std::make_unique<UniformSampler>(std::move(data), normalizer, request, Rng(2));
+}
+
 class Ours final : public Contender {
  public:
   Ours(const BenchWork& work, int threads)
       : pool_(threads),
-        sampler_(std::make_shared<TransitionDataset>(random_transitions(work, 100000)),
-                 ObsNormalizer(work.obs_dim), work.options->request(), Rng(2)),
+        sampler_(random_sampler(work)),
         batch_(work.options->request(), Space::unbounded(work.obs_dim),
                Space::unit_box(work.action_dim)) {
     AlgorithmContext context;
@@ -53,7 +64,7 @@ class Ours final : public Contender {
   double seconds_for(int64_t updates) override {
     const double start = now();
     for (int64_t i = 0; i < updates; ++i) {
-      sampler_.sample(batch_.view());
+      sampler_->sample(batch_.view());
       algorithm_->update(batch_, 1.0);
     }
     return now() - start;
@@ -62,7 +73,7 @@ class Ours final : public Contender {
  private:
   SingleThreadedTensors serial_;
   ThreadPool pool_;
-  UniformSampler sampler_;
+  std::unique_ptr<Sampler> sampler_;
   Batch batch_;
   std::unique_ptr<Algorithm> algorithm_;
 };

@@ -100,16 +100,22 @@ void print_results(const Json& results, double fma_gflops) {
               {"results", results}});
 }
 
-// The peer has the algorithms that learn from data alone.
-bool peer_has(const AlgorithmInfo& info) { return info.make_options()->collect() == nullptr; }
+// The peer has the algorithms that learn from data alone, from single transitions.
+bool peer_has(const AlgorithmInfo& info) {
+  const auto options = info.make_options();
+  return options->collect() == nullptr && options->request().window == 0;
+}
 
 // Which to measure; refused before the first is.
 std::vector<std::string> names_of(const BenchArguments& arguments) {
   const bool with_peer = !arguments.peer.empty();
   if (arguments.algo != "all") {
     if (with_peer && !peer_has(find_algorithm(arguments.algo))) {
-      throw Error(ErrorKind::config, {"", 0, "--peer"},
-                  "PyTorch versions are there for offline algorithms (got " + arguments.algo + ")");
+      throw Error(
+          ErrorKind::config, {"", 0, "--peer"},
+          "there is no PyTorch version of it (expected an offline algorithm that learns from "
+          "transitions, got " +
+              arguments.algo + ")");
     }
     return {find_algorithm(arguments.algo).name};
   }

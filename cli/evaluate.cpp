@@ -10,6 +10,7 @@ namespace {
 struct EvaluateArguments {
   std::string run;
   NumberArgument episodes{"10"}, seed, threads;
+  std::optional<double> target_return;
 };
 
 int run_evaluate(const EvaluateArguments& arguments, const Invocation& call) {
@@ -17,6 +18,9 @@ int run_evaluate(const EvaluateArguments& arguments, const Invocation& call) {
   auto checkpoint = find_checkpoint(arguments.run, print_note);
   if (arguments.threads.given()) {
     checkpoint.manifest["config"]["threads"] = arguments.threads.read("--threads", kThreadRange);
+  }
+  if (arguments.target_return) {
+    checkpoint.manifest["config"]["algo_kwargs"]["target_return"] = *arguments.target_return;
   }
   TrainedPolicy policy(checkpoint);
   const auto seed =
@@ -69,6 +73,10 @@ void add_evaluate(CLI::App& program, Invocation& call) {
       ->default_str("10");
   command->add_option("--seed", arguments->seed.text, "seed of the episodes (that of the config)")
       ->type_name("N");
+  command
+      ->add_option("--target-return", arguments->target_return,
+                   "return to aim at in place of the config's, for policies that are told one")
+      ->type_name("X");
   add_threads(*command, arguments->threads);
 }
 

@@ -37,7 +37,7 @@ TrainConfig short_config(const VerifyArguments& arguments) {
     config.threads = arguments.threads.read("--threads", kThreadRange);
   }
   config.total_timesteps = length;
-  config.online_timesteps = std::min(config.online_timesteps, length);
+  config.online.total_timesteps = std::min(config.online.total_timesteps, length);
   config.checkpoint_interval = std::max<int64_t>(1, length / 16);
   config.eval_interval = std::min(config.eval_interval, std::max<int64_t>(1, length / 4));
   config.log_interval = std::min(config.log_interval, std::max<int64_t>(1, length / 20));

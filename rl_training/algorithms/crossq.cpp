@@ -78,6 +78,11 @@ CrossqNetworks::CrossqNetworks(const CrossqOptions& options, const AlgorithmCont
     : actor(actor_network(options, context, rng), context.action_dim(), {}),
       critics(critic_network(options, context, rng)) {}
 
+void CrossqNetworks::visit_state(StateVisitor& state) {
+  state.part("actor", actor);
+  state.part("critics", critics);
+}
+
 // a' ~ pi(s'), running statistics;  Q_k of (s, a) and (s', a') in one pass, statistics of all rows;
 // y = r + gamma (1 - d) (min_k sg(Q_k(s', a')) - alpha log pi(a'|s'));
 // L = 1/2 sum_k mean (Q_k(s, a) - y)^2
@@ -110,29 +115,29 @@ SoftPolicyLoss crossq_actor_loss(const CrossqNetworks& networks, const Batch& ba
   return {loss, entropy};
 }
 
+namespace {
+
+TemperatureGoal crossq_goal(const CrossqOptions& options, const AlgorithmContext& context) {
+  auto goal = options.goal(-static_cast<double>(context.action_dim()));
+  goal.scaled_loss = true;
+  return goal;
+}
+
+}  // namespace
+
 Crossq::Crossq(const CrossqOptions& options, const AlgorithmContext& context)
-    : options_(options),
-      rng_(context.seed, "policy"),
-      explorer_(context.seed),
-      networks_(options, context, Rng(context.seed, "init")),
-      actor_optimizer_(networks_.actor.parameters(),
-                       {.learning_rate = options.learning_rate, .beta1 = options.adam_beta1},
-                       context.compute),
-      critic_optimizer_(networks_.critics.network(),
-                        {.learning_rate = options.learning_rate, .beta1 = options.adam_beta1},
-                        context.compute),
-      temperature_(options, temperature_goal(options, context), options.learning_rate,
-                   context.compute) {}
+    : ActorCritic(options, context),
+      temperature_(options, crossq_goal(options, context), options.learning_rate, context.compute) {
+}
 
 Metrics Crossq::update(const Batch& batch, double lr_scale) {
   ++updates_;
   const auto& alpha = temperature_.value();
-  const auto critic = crossq_critic_loss(networks_, batch,
-                                         next_noise_.normal(rng_, batch.actions().sizes()), alpha);
+  const auto shape = batch.actions().sizes();
+  const auto critic = crossq_critic_loss(networks_, batch, next_noise_.normal(rng_, shape), alpha);
   minimize(critic.loss, critic_optimizer_, lr_scale);
   if (updates_ % options_.policy_delay == 0) {
-    const auto actor =
-        crossq_actor_loss(networks_, batch, noise_.normal(rng_, batch.actions().sizes()), alpha);
+    const auto actor = crossq_actor_loss(networks_, batch, noise_.normal(rng_, shape), alpha);
     minimize(actor.loss, actor_optimizer_, lr_scale);
     actor_loss_.hold(actor, temperature_.update(actor.entropy));
   }
@@ -144,14 +149,9 @@ torch::Tensor Crossq::act(const torch::Tensor& obs, PolicyState& /*state*/, ActM
 }
 
 void Crossq::visit_state(StateVisitor& state) {
-  state.part("actor", networks_.actor);
-  state.part("critics", networks_.critics);
-  state.part("actor_optimizer", actor_optimizer_);
-  state.part("critic_optimizer", critic_optimizer_);
+  ActorCritic::visit_state(state);
   state.part("alpha", temperature_);
   state.part("actor_metrics", actor_loss_);
-  state.part("policy_rng", rng_);
-  explorer_.visit_state(state);
   state.scalar("updates", updates_);
 }
 
@@ -160,7 +160,7 @@ AlgorithmInfo crossq_info() {
       {.name = CrossqOptions::kName,
        .title = "CrossQ: batch renormalisation in place of target networks",
        .paper = "arXiv:1902.05605",
-       .metrics = metric_names_of<CriticLoss, SoftPolicyLoss, TemperatureLoss>()});
+       .metrics = soft_metrics()});
 }
 
 }  // namespace rl_training

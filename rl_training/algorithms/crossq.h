@@ -14,24 +14,31 @@ struct CrossqOptions : SoftOptions {
   CrossqOptions();
   void visit_options(OptionVisitor& options) override;
   void check() const override;
+  AdamOptions actor_adam() const override {
+    return {.learning_rate = learning_rate, .beta1 = adam_beta1};
+  }
+  AdamOptions critic_adam() const override { return actor_adam(); }
 };
 
+// Two critics and no targets; actor and critics are batch-renormalised networks.
 struct CrossqNetworks {
   CrossqNetworks(const CrossqOptions& options, const AlgorithmContext& context, Rng rng);
   GaussianActor actor;
-  CriticEnsemble critics;  // two, on batch-renormalised networks; there are no targets
+  CriticEnsemble critics;
+
+  void visit_state(StateVisitor& state);
 };
 
 // Moves the critics' running statistics once. `noise` is standard normal, [rows, action_dim].
 CriticLoss crossq_critic_loss(const CrossqNetworks& networks, const Batch& batch,
                               const torch::Tensor& noise, const torch::Tensor& alpha);
-// Moves the actor's running statistics once.
+// Moves the actor's running statistics once. `noise` as above.
 SoftPolicyLoss crossq_actor_loss(const CrossqNetworks& networks, const Batch& batch,
                                  const torch::Tensor& noise, const torch::Tensor& alpha);
 
 // CrossQ (arXiv:1902.05605): SAC without target networks, with batch renormalisation and wide
 // critics.
-class Crossq final : public Algorithm {
+class Crossq final : public ActorCritic<CrossqOptions, CrossqNetworks> {
  public:
   Crossq(const CrossqOptions& options, const AlgorithmContext& context);
 
@@ -40,11 +47,6 @@ class Crossq final : public Algorithm {
   void visit_state(StateVisitor& state) override;
 
  private:
-  CrossqOptions options_;
-  Rng rng_;
-  Explorer explorer_;
-  CrossqNetworks networks_;
-  Adam actor_optimizer_, critic_optimizer_;
   Temperature temperature_;
   NoiseBuffer next_noise_, noise_;
   Held<SoftPolicyLoss, TemperatureLoss> actor_loss_;

@@ -101,58 +101,46 @@ DiscreteSacCriticLoss discrete_sac_critic_loss(const DiscreteSacNetworks& networ
 }
 
 // L = mean sum_a pi(a|s) (alpha log pi(a|s) - min_i Q_i(s, a)), with Q as a constant
-DiscreteSacActorLoss discrete_sac_actor_loss(const DiscreteSacNetworks& networks,
-                                             const Batch& batch, const torch::Tensor& alpha) {
+SoftPolicyLoss discrete_sac_actor_loss(const DiscreteSacNetworks& networks, const Batch& batch,
+                                       const torch::Tensor& alpha) {
   torch::Tensor values;
   {
     const torch::NoGradGuard no_grad;
     values = networks.critics.forward(batch.obs());
   }
   const auto log_probs = networks.log_probs(batch.obs());
-  DiscreteSacActorLoss result;
+  SoftPolicyLoss result;
   result.loss = -discrete_soft_value(log_probs, values, alpha).mean();
   const auto known = log_probs.detach();
   result.entropy = -(known.exp() * known).sum(1).mean();
   return result;
 }
 
-// L = alpha (H - H_target), which is also its derivative by log alpha
-DiscreteSacTemperatureLoss discrete_sac_temperature_loss(const torch::Tensor& alpha,
-                                                         const torch::Tensor& entropy,
-                                                         double target_entropy) {
-  return {alpha * (entropy - target_entropy)};
+TemperatureGoal discrete_sac_goal(const DiscreteSacOptions& options, int64_t choices) {
+  auto goal = options.goal(kEntropyShare * std::log(static_cast<double>(choices)));
+  goal.scaled_loss = true;
+  return goal;
 }
 
 DiscreteSac::DiscreteSac(const DiscreteSacOptions& options, const AlgorithmContext& context)
     : options_(options),
-      target_entropy_(options.target_entropy.value_or(
-          kEntropyShare * std::log(static_cast<double>(context.action.categories)))),
       explore_rng_(context.seed, "explore/policy"),
       networks_(options, context, Rng(context.seed, "init")),
       actor_optimizer_(networks_.actor, {.learning_rate = options.learning_rate}, context.compute),
       critic_optimizer_(networks_.critics, {.learning_rate = options.learning_rate},
                         context.compute),
-      alpha_(
-          {.initial_log = std::log(options.first_alpha()), .learning_rate = options.learning_rate},
-          context.compute) {}
+      temperature_(options, discrete_sac_goal(options, context.action.categories),
+                   options.learning_rate, context.compute) {}
 
 Metrics DiscreteSac::update(const Batch& batch, double lr_scale) {
-  const auto critic =
-      discrete_sac_critic_loss(networks_, batch, alpha_.value(), options_.cql_alpha);
+  const auto& alpha = temperature_.value();
+  const auto critic = discrete_sac_critic_loss(networks_, batch, alpha, options_.cql_alpha);
   minimize(critic.loss, critic_optimizer_, lr_scale);
   networks_.critics_target.polyak_from(networks_.critics, options_.tau);
 
-  const auto actor = discrete_sac_actor_loss(networks_, batch, alpha_.value());
+  const auto actor = discrete_sac_actor_loss(networks_, batch, alpha);
   minimize(actor.loss, actor_optimizer_, lr_scale);
-
-  DiscreteSacTemperatureLoss temperature = {scalar(0)};
-  if (options_.automatic_alpha()) {
-    temperature = discrete_sac_temperature_loss(alpha_.value(), actor.entropy, target_entropy_);
-    alpha_.descend(temperature.loss);
-  }
-  auto metrics = metrics_of(critic, actor, temperature);
-  metrics.set("alpha", alpha_.value());
-  return metrics;
+  return metrics_of(critic, actor, temperature_.update(actor.entropy));
 }
 
 torch::Tensor DiscreteSac::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
@@ -168,20 +156,17 @@ void DiscreteSac::visit_state(StateVisitor& state) {
   state.part("critics_target", networks_.critics_target);
   state.part("actor_optimizer", actor_optimizer_);
   state.part("critic_optimizer", critic_optimizer_);
-  state.part("alpha", alpha_);
+  state.part("alpha", temperature_);
   state.part("explore_rng", explore_rng_);
 }
 
 AlgorithmInfo discrete_sac_info() {
-  auto metrics =
-      metric_names_of<DiscreteSacCriticLoss, DiscreteSacActorLoss, DiscreteSacTemperatureLoss>();
-  metrics.emplace_back("alpha");
   return algorithm_info<DiscreteSac, DiscreteSacOptions>(
       {.name = DiscreteSacOptions::kName,
        .title = "Discrete SAC: soft actor-critic for discrete actions",
        .paper = "arXiv:1910.07207",
        .discrete_actions = true,
-       .metrics = metrics});
+       .metrics = metric_names_of<DiscreteSacCriticLoss, SoftPolicyLoss, TemperatureLoss>()});
 }
 
 }  // namespace rl_training

@@ -27,26 +27,12 @@ struct DiscreteSacNetworks {
 
 struct DiscreteSacCriticLoss {
   torch::Tensor loss, target_q_mean, cql_diff;
+
   template <class Visit>
   void metrics(Visit&& visit) const {
     visit("critic_loss", loss);
     visit("target_q_mean", target_q_mean);
     visit("cql_diff", cql_diff);
-  }
-};
-struct DiscreteSacActorLoss {
-  torch::Tensor loss, entropy;
-  template <class Visit>
-  void metrics(Visit&& visit) const {
-    visit("actor_loss", loss);
-    visit("entropy", entropy);
-  }
-};
-struct DiscreteSacTemperatureLoss {
-  torch::Tensor loss;  // also its derivative by log alpha
-  template <class Visit>
-  void metrics(Visit&& visit) const {
-    visit("temperature_loss", loss);
   }
 };
 
@@ -61,11 +47,10 @@ torch::Tensor draw_choices(const torch::Tensor& log_probs, const torch::Tensor& 
 DiscreteSacCriticLoss discrete_sac_critic_loss(const DiscreteSacNetworks& networks,
                                                const Batch& batch, const torch::Tensor& alpha,
                                                double cql_alpha);
-DiscreteSacActorLoss discrete_sac_actor_loss(const DiscreteSacNetworks& networks,
-                                             const Batch& batch, const torch::Tensor& alpha);
-DiscreteSacTemperatureLoss discrete_sac_temperature_loss(const torch::Tensor& alpha,
-                                                         const torch::Tensor& entropy,
-                                                         double target_entropy);
+SoftPolicyLoss discrete_sac_actor_loss(const DiscreteSacNetworks& networks, const Batch& batch,
+                                       const torch::Tensor& alpha);
+// alpha (H - H_target), by default with a share of the entropy of uniform choices.
+TemperatureGoal discrete_sac_goal(const DiscreteSacOptions& options, int64_t choices);
 
 // SAC for a choice between discrete actions (arXiv:1910.07207).
 class DiscreteSac final : public Algorithm {
@@ -78,11 +63,10 @@ class DiscreteSac final : public Algorithm {
 
  private:
   DiscreteSacOptions options_;
-  double target_entropy_;
   Rng explore_rng_;
   DiscreteSacNetworks networks_;
   Adam actor_optimizer_, critic_optimizer_;
-  LogScalar alpha_;
+  Temperature temperature_;
   NoiseBuffer explore_noise_;
 };
 

@@ -5,6 +5,7 @@
 #include "rl_training/algorithms/discrete_sac.h"
 #include "rl_training/util/error.h"
 #include "tests/support/memory_state.h"
+#include "tests/support/metric_values.h"
 
 namespace rl_training::test_discrete_sac {
 namespace {
@@ -147,9 +148,13 @@ TEST(DiscreteSacLoss, ActorLossAndGradientByHand) {
 }
 
 TEST(DiscreteSacLoss, TemperatureByHand) {
-  const auto loss = discrete_sac_temperature_loss(torch::tensor(0.2f), torch::tensor(0.832396f),
-                                                  0.98 * std::log(3));
+  const auto goal = discrete_sac_goal({}, 3);
+  const auto loss = soft_temperature_loss(torch::tensor(0.2f), torch::tensor(0.832396f), goal);
   EXPECT_NEAR(number_of(loss.loss), -0.048849, 1e-6);
+  EXPECT_NEAR(number_of(loss.gradient), -0.048849, 1e-6);
+  DiscreteSacOptions fixed;
+  fixed.alpha = "0.2";
+  EXPECT_FALSE(discrete_sac_goal(fixed, 3).learnt);
 }
 
 TEST(DiscreteSacLimits, WithoutTemperatureASurePolicyBootstrapsFromItsChoice) {
@@ -236,10 +241,10 @@ TEST(DiscreteSac, LearnsWhichChoicePays) {
   batch.rewards().copy_(torch::tensor({0.0f, 1.0f, 0.5f}));
   Metrics metrics;
   for (int update = 0; update < 500; ++update) metrics = algorithm.update(batch, 1.0);
-  EXPECT_LT(number_of(metrics.get("critic_loss")), 1e-3);
-  EXPECT_NEAR(number_of(metrics.get("target_q_mean")), 0.5, 1e-6);
-  EXPECT_EQ(number_of(metrics.get("temperature_loss")), 0);
-  EXPECT_FLOAT_EQ(metrics.get("alpha").item<float>(), 0.05f);
+  EXPECT_LT(metric(metrics, "critic_loss"), 1e-3);
+  EXPECT_NEAR(metric(metrics, "target_q_mean"), 0.5, 1e-6);
+  EXPECT_EQ(metric(metrics, "temperature_loss"), 0);
+  EXPECT_FLOAT_EQ(static_cast<float>(metric(metrics, "alpha")), 0.05f);
   EXPECT_EQ(act_once(algorithm, torch::zeros({1, 1})).item<int64_t>(), 1);
 }
 
@@ -248,10 +253,10 @@ TEST(DiscreteSac, TheTemperatureAimsAtItsEntropy) {
   auto options = linear_options();
   options.target_entropy = 0.1;
   DiscreteSac low(options, context_of(2));
-  EXPECT_LT(number_of(low.update(rows_of({0, 1}, 2), 1.0).get("alpha")), 1);
+  EXPECT_LT(metric(low.update(rows_of({0, 1}, 2), 1.0), "alpha"), 1);
   options.target_entropy = 0.7;
   DiscreteSac high(options, context_of(2));
-  EXPECT_GT(number_of(high.update(rows_of({0, 1}, 2), 1.0).get("alpha")), 1);
+  EXPECT_GT(metric(high.update(rows_of({0, 1}, 2), 1.0), "alpha"), 1);
 }
 
 std::vector<std::string> keys_of(DiscreteSacOptions options) {

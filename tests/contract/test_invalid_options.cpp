@@ -145,6 +145,32 @@ const std::vector<InvalidOption>& own_table() {
       {"tqc", "drop_per_critic=-1"},
       {"tqc", {"num_quantiles=5", "drop_per_critic=5"}, "drop_per_critic"},
       {"tqc", "num_critics=0"},
+
+      {"crossq", "batch_size=1"},
+      {"crossq", "policy_delay=0"},
+      {"crossq", "adam_beta1=1"},
+      {"crossq", "adam_beta1=-0.1"},
+      {"crossq", "renorm_momentum=0"},
+      {"crossq", "renorm_momentum=1"},
+      {"crossq", "renorm_r_max=0.9"},
+      {"crossq", "renorm_d_max=-1"},
+      {"crossq", "renorm_warmup_steps=-1"},
+      {"crossq", "critic_hidden_sizes=[]"},
+
+      {"decision_transformer", "target_return=null"},
+      {"decision_transformer", "return_scale=0"},
+      {"decision_transformer", "context_length=0"},
+      {"decision_transformer", "max_episode_length=199"},  // Pendulum's time limit is 200
+      {"decision_transformer", {"embed_dim=8", "num_heads=3"}, "num_heads"},
+      {"decision_transformer", "num_layers=0"},
+      {"decision_transformer", "dropout=1"},
+      {"decision_transformer", "weight_decay=-1"},
+      {"decision_transformer", "gradient_clip_norm=0"},
+      {"decision_transformer", "reward_scale=0.1"},
+      {"decision_transformer", "reward_shift=1"},
+      {"decision_transformer", "reward_clip_min=0"},
+      {"decision_transformer", "reward_clip_max=0"},
+      {"decision_transformer", "reward_preset=sign"},
   };
   return table;
 }

@@ -54,5 +54,26 @@ TEST(TrajectoryWindows, RefusesNothingToDo) {
   EXPECT_THROW(sample_trajectory_windows(TransitionDataset(), 1, 1, rng), Error);
 }
 
+TEST(WindowSampler, RefusesEpisodesThatAreTooLong) {
+  const auto data = std::make_shared<TransitionDataset>(small_dataset());  // 3 rows and 2
+  BatchRequest request;
+  request.rows = 1;
+  request.columns = {BatchColumn::obs, BatchColumn::timestep};
+  request.window = 2;
+  const auto error_of = [&](int64_t max_steps) -> std::string {
+    request.max_steps = max_steps;
+    try {
+      WindowSampler(data, ObsNormalizer(2), request, Rng(1));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.place().key, "max_episode_length");
+      return error.message();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(error_of(0), "no error");
+  EXPECT_EQ(error_of(3), "no error");
+  EXPECT_EQ(error_of(2), "the dataset has longer episodes (expected at most 2 steps, got 3)");
+}
+
 }  // namespace
 }  // namespace rl_training

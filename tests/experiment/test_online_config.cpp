@@ -54,6 +54,13 @@ TEST(OnlineConfig, WrongValuesAreRefusedByName) {
   }
 }
 
+TEST(OnlineConfig, SequenceModelsDoNotLearnFromAReplayBuffer) {
+  const auto error = error_of("decision_transformer/pendulum", {"online=1000"});
+  EXPECT_NE(error.find("online: decision_transformer learns from pieces of whole episodes"),
+            std::string::npos)
+      << error;
+}
+
 TEST(OnlineConfig, EnvironmentsFitIntoTheBuffer) {
   EXPECT_NE(error_of("sac/pendulum", {"num_envs=4097"}).find("num_envs"), std::string::npos);
   const auto small = error_of("sac/pendulum", {"num_envs=200", "buffer_capacity=150"});

@@ -16,11 +16,11 @@ struct Reference {
   void step(const std::vector<double>& g, double lr, double decay) {
     ++steps;
     for (size_t i = 0; i < p.size(); ++i) {
-      const double gradient = g[i] + decay * p[i];
-      m[i] = 0.9 * m[i] + 0.1 * gradient;
-      v[i] = 0.999 * v[i] + 0.001 * gradient * gradient;
+      m[i] = 0.9 * m[i] + 0.1 * g[i];
+      v[i] = 0.999 * v[i] + 0.001 * g[i] * g[i];
       const double m_hat = m[i] / (1 - std::pow(0.9, steps));
       const double v_hat = v[i] / (1 - std::pow(0.999, steps));
+      p[i] -= lr * decay * p[i];  // apart from the moments, as AdamW
       p[i] -= lr * m_hat / (std::sqrt(v_hat) + 1e-8);
     }
   }

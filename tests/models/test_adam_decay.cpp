@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "rl_training/models/adam.h"
 
 namespace rl_training::test_adam_decay {
@@ -21,24 +19,6 @@ TEST(AdamW, DecayIsDecoupledFromTheMoments) {
   const double rate = 0.05;
   EXPECT_NEAR(p[0].item<double>(), 2.0 * (1 - rate * 0.5) - rate, 1e-6);
   EXPECT_NEAR(p[1].item<double>(), -4.0 * (1 - rate * 0.5) + rate, 1e-6);
-}
-
-// Several steps beside the same in double.
-TEST(AdamW, FollowsThePaper) {
-  const auto p = leaf({1.5f});
-  Adam adam({p}, {.learning_rate = 0.01, .weight_decay = 0.1}, {});
-  double expected = 1.5, m = 0, v = 0;
-  for (int step = 1; step <= 20; ++step) {
-    const double g = std::sin(step);
-    p.mutable_grad() = torch::tensor({static_cast<float>(g)});
-    adam.step();
-    m = 0.9 * m + 0.1 * g;
-    v = 0.999 * v + 0.001 * g * g;
-    expected -= 0.01 * 0.1 * expected;
-    expected -=
-        0.01 * m / (1 - std::pow(0.9, step)) / (std::sqrt(v / (1 - std::pow(0.999, step))) + 1e-8);
-  }
-  EXPECT_NEAR(p.item<double>(), expected, 1e-6);
 }
 
 // The length is that of all leaves together: (3, 4) and (12) have 13.

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include "rl_training/models/mlp.h"
 #include "tests/support/tensors.h"

@@ -32,6 +32,8 @@ inline TrainConfig tiny_config(const std::string& algo, const std::string& outpu
   for (const auto& [key, value] : root.find("algo_kwargs")->entries) keys.push_back(key);
   for (const auto& key : keys) {
     if (key.ends_with("hidden_sizes")) set_config_value(root, key + "=[16,16]");
+    if (key == "embed_dim") set_config_value(root, "embed_dim=16");
+    if (key == "context_length") set_config_value(root, "context_length=4");
   }
   const auto config = default_config(algo);
   if (config.has_dataset()) set_config_value(root, "dataset_size=600");

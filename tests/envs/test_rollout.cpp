@@ -1,0 +1,50 @@
+#include <gtest/gtest.h>
+
+#include "rl_training/envs/registry.h"
+#include "rl_training/envs/rollout.h"
+
+namespace rl_training {
+namespace {
+
+// A policy that remembers: what it was told, in order.
+struct Remembering {
+  int64_t episodes = 0, acted = 0;
+  std::vector<double> rewards;
+
+  Policy policy() {
+    Policy result = [this](std::span<const double>, Rng&, std::span<float> action) {
+      // Each action but the first of an episode follows the reward of the one before.
+      EXPECT_EQ(static_cast<int64_t>(rewards.size()), acted);
+      ++acted;
+      action[0] = 0.5f;
+    };
+    result.begin_episode = [this] { ++episodes; };
+    result.observe_reward = [this](double reward) { rewards.push_back(reward); };
+    return result;
+  }
+};
+
+TEST(Rollout, PoliciesHearOfEpisodesAndRewards) {
+  const auto env = make_environment("Pendulum-v1");
+  Remembering played;
+  const auto episode = play_episode(*env, played.policy(), Rng(1));
+  EXPECT_EQ(played.episodes, 1);
+  EXPECT_EQ(played.acted, 200);
+  double sum = 0;
+  for (const double reward : played.rewards) sum += reward;
+  EXPECT_EQ(sum, episode.sum);
+}
+
+TEST(Rollout, AlsoWhileADatasetIsCollected) {
+  const auto env = make_environment("Pendulum-v1");
+  Remembering collected;
+  const auto data = collect_dataset(*env, collected.policy(), 250, Rng(1));
+  EXPECT_EQ(collected.episodes, 2);
+  ASSERT_EQ(collected.rewards.size(), 250u);
+  for (int64_t row = 0; row < 250; ++row) {
+    EXPECT_EQ(data.reward(row), static_cast<float>(collected.rewards[static_cast<size_t>(row)]));
+  }
+}
+
+}  // namespace
+}  // namespace rl_training
