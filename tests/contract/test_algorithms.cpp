@@ -263,7 +263,8 @@ TEST_P(AlgorithmContract, EveryRequestedColumnCounts) {
     return hash(*algorithm);
   };
   const auto as_given = hash_without({});
-  for (const auto column : Batches(info_).columns()) {
+  const Batches batches(info_);
+  for (const auto column : batches.columns()) {
     if (column == BatchColumn::terminated || column == BatchColumn::timestep) continue;
     EXPECT_NE(hash_without(column), as_given) << column_name(column);
   }
