@@ -6,31 +6,45 @@
 
 namespace rl_training {
 
-// Leave a valley with an engine that is too weak to climb out directly. The values equal
-// Gymnasium's to the last bit.
-//
-// MountainCarContinuous-v0: each step is computed in double and stored as float32 values, and the
-// cost takes the action as it came, not the clipped one. MountainCar-v0: the engine pushes to the
-// left (0), rests (1) or pushes to the right (2), and every step costs 1; the state stays in
-// double.
-class MountainCar final : public Environment {
+// Leave a valley with an engine that is too weak to climb out directly: what both tasks share. The
+// values equal Gymnasium's to the last bit.
+class MountainCarTask : public Environment {
  public:
-  enum class Engine { continuous, discrete };
-  explicit MountainCar(Engine engine = Engine::continuous);
-
   const EnvSpec& spec() const override { return spec_; }
   void reset(Rng& rng, std::span<double> obs) override;
-  StepResult step(std::span<const double> action, std::span<double> obs) override;
   std::vector<double> state() const override { return {state_.begin(), state_.end()}; }
   void set_state(std::span<const double> state) override;
   void observe(std::span<double> obs) const override;
   void visit_state(StateVisitor& state) override;
   Scene scene() const override;
 
- private:
-  Engine engine_;
+ protected:
+  struct Rules {
+    double power, goal;  // acceleration at full throttle, position of the flag
+  };
+  explicit MountainCarTask(const Rules& rules);
+  // One step of the car, in double; whether it is at the flag.
+  bool drive(double throttle);
+
+  Rules rules_;
   EnvSpec spec_;
   std::array<double, 2> state_{};  // position, velocity
+};
+
+// MountainCarContinuous-v0: each step is computed in double and stored as float32 values, and the
+// cost takes the action as it came, not the clipped one.
+class MountainCar final : public MountainCarTask {
+ public:
+  MountainCar();
+  StepResult step(std::span<const double> action, std::span<double> obs) override;
+};
+
+// MountainCar-v0: the engine pushes to the left (0), rests (1) or pushes to the right (2), and
+// every step costs 1. The state stays in double.
+class DiscreteMountainCar final : public MountainCarTask {
+ public:
+  DiscreteMountainCar();
+  StepResult step(std::span<const double> action, std::span<double> obs) override;
 };
 
 }  // namespace rl_training

@@ -48,8 +48,8 @@ std::vector<EnvInfo>& registered() {
   static std::vector<EnvInfo> entries = {
       listed<Pendulum>(),
       listed<CartPole>(),
-      listed<MountainCar>(MountainCar::Engine::continuous),
-      listed<MountainCar>(MountainCar::Engine::discrete),
+      listed<MountainCar>(),
+      listed<DiscreteMountainCar>(),
       listed<Acrobot>(),
       listed<PointGoal>(1),
       listed<PointGoal>(2),

@@ -115,7 +115,7 @@ TEST(CartPole, SpecIsGymnasiums) {
 }
 
 TEST(MountainCarDiscrete, FollowsGymnasium) {
-  MountainCar env(MountainCar::Engine::discrete);
+  DiscreteMountainCar env;
   EXPECT_EQ(env.spec().id, "MountainCar-v0");
   EXPECT_EQ(env.spec().max_episode_steps, 200);
   const auto states = states_of(env, 0, {2, 2, 0});
@@ -126,7 +126,7 @@ TEST(MountainCarDiscrete, FollowsGymnasium) {
 }
 
 TEST(MountainCarDiscrete, EndsAtItsFlagAndAlwaysPaysOne) {
-  MountainCar env(MountainCar::Engine::discrete);
+  DiscreteMountainCar env;
   std::vector<double> obs(2);
   const auto at = [&](double position, double speed, double action) {
     env.set_state(std::vector{position, speed});
