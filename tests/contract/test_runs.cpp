@@ -76,13 +76,11 @@ TEST_P(RunContract, PiecesEqualTheWhole) {
 TEST_P(RunContract, ThreadsChangeNoByte) {
   const TemporaryDirectory directory;
   const auto train = [&](const char* threads) {
-    std::vector<std::string> more = {"batch_size=300", threads};
-    const auto options = find_algorithm(GetParam()).make_options();
-    for (const auto& row :
-         list_options([&](OptionVisitor& visitor) { options->visit_options(visitor); })) {
-      if (row.key == "hidden_sizes") more.emplace_back("hidden_sizes=[64,64]");
-    }
-    if (default_config(GetParam()).collects_by_itself()) {
+    const auto defaults = default_config(GetParam());
+    const bool sequences = defaults.algorithm->request().window > 0;
+    std::vector<std::string> more = {"batch_size=300", threads,
+                                     sequences ? "embed_dim=64" : "hidden_sizes=[64,64]"};
+    if (defaults.collects_by_itself()) {
       more.emplace_back("buffer_capacity=300");
       more.emplace_back("num_envs=3");
     }
