@@ -64,13 +64,6 @@ std::unique_ptr<FeedForward> critic_network(const CrossqOptions& options,
   return std::make_unique<RenormMlp>(spec, rng, context.compute);
 }
 
-// The loss alpha (H - H_target).
-TemperatureGoal temperature_goal(const CrossqOptions& options, const AlgorithmContext& context) {
-  auto goal = options.goal(-static_cast<double>(context.action_dim()));
-  goal.scaled_loss = true;
-  return goal;
-}
-
 }  // namespace
 
 CrossqNetworks::CrossqNetworks(const CrossqOptions& options, const AlgorithmContext& context,

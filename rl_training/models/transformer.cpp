@@ -1,6 +1,6 @@
 #include "rl_training/models/transformer.h"
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 #include <cmath>
 #include <limits>
@@ -128,12 +128,12 @@ torch::Tensor Transformer::linear(const torch::Tensor& x, Reader& parts) const {
 
 torch::Tensor Transformer::norm(const torch::Tensor& x, Reader& parts) const {
   const auto gain = parts.next(), shift = parts.next();
-  return torch::layer_norm(x, {spec_.embed_dim}, gain, shift, kNormEps);
+  return at::layer_norm(x, {spec_.embed_dim}, gain, shift, kNormEps);
 }
 
 // [rows, 3 * steps, embed_dim]
 torch::Tensor Transformer::embed(const Trajectories& input, Reader& parts) const {
-  const auto when = torch::embedding(parts.next(), input.timesteps);
+  const auto when = at::embedding(parts.next(), input.timesteps);
   const auto returns = linear(input.returns.unsqueeze(-1), parts) + when;
   const auto obs = linear(input.obs, parts) + when;
   const auto actions = linear(input.actions, parts) + when;
@@ -151,7 +151,7 @@ torch::Tensor Transformer::attend(const torch::Tensor& x, Reader& parts, Rng* dr
   };
   const auto query = of_heads(0) / std::sqrt(static_cast<double>(head_width));
   const auto scores = batched_product({.a = query, .b = of_heads(1), .transpose_b = true}, pool_);
-  const auto weights = torch::softmax(scores + causal_mask(tokens), -1);
+  const auto weights = at::softmax(scores + causal_mask(tokens), -1);
   const auto mixed =
       batched_product({.a = drop_out(weights, spec_.dropout, dropout), .b = of_heads(2)}, pool_)
           .view({rows, heads, tokens, head_width})
@@ -167,7 +167,7 @@ torch::Tensor Transformer::forward(const Trajectories& input, Rng* dropout) cons
   for (int64_t i = 0; i < spec_.layers; ++i) {
     const auto attended = attend(norm(x, parts), parts, dropout);
     x = x + drop_out(attended, spec_.dropout, dropout);
-    const auto inner = torch::gelu(linear(norm(x, parts), parts));
+    const auto inner = at::gelu(linear(norm(x, parts), parts));
     x = x + drop_out(linear(inner, parts), spec_.dropout, dropout);
   }
   x = norm(x, parts);

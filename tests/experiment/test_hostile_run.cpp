@@ -160,7 +160,9 @@ TEST_F(HostileRun, WhatKilledProcessesLeftIsRemoved) {
     fs::create_directories(path);
     write_all(path + "/LOCK", "");
     const utimbuf long_ago{1, 1};
-    if (old) EXPECT_EQ(::utime(path.c_str(), &long_ago), 0);
+    if (old) {
+      EXPECT_EQ(::utime(path.c_str(), &long_ago), 0);
+    }
     return path;
   };
   const auto abandoned = make(".tmp-td3_bc__Pendulum-v1__seed0__20250101-120000-17", true);

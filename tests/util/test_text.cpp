@@ -42,15 +42,6 @@ TEST(Text, NearestNames) {
   EXPECT_EQ(nearest_names("x", {"y"}, 3), Names{"y"});
 }
 
-TEST(Text, PrintableTakesTheControlFromText) {
-  EXPECT_EQ(printable("plain ü € 😀"), "plain ü € 😀");
-  EXPECT_EQ(printable("\x1b[31m\n\t\x7f"), "?[31m???");
-  EXPECT_EQ(printable("a\u0085b\u009bc"), "a?b?c");  // C1 controls
-  EXPECT_EQ(printable("a\u202eb\u2066c"), "a?b?c");  // direction overrides
-  EXPECT_EQ(printable("\xff\xc3"), "??");            // not UTF-8
-  EXPECT_EQ(display_width("a ü█"), 4u);
-}
-
 TEST(Text, ShellWords) {
   EXPECT_EQ(shell_word("runs/a_b-1.0"), "runs/a_b-1.0");
   EXPECT_EQ(shell_word("a b"), "'a b'");
