@@ -92,7 +92,10 @@ class Answers {
     for (const double value : action) {
       if (!std::isfinite(value)) fail(place, "the policy's action is not finite");
     }
-    print_json({{"action", action}});
+    // A choice is printed as the integer that it is.
+    Json printed = action;
+    if (env_.action.is_discrete()) printed = Json::array({static_cast<int64_t>(action[0])});
+    print_json({{"action", printed}});
   }
 
  private:
