@@ -110,6 +110,7 @@ SoftPolicyLoss crossq_actor_loss(const CrossqNetworks& networks, const Batch& ba
 
 namespace {
 
+// The loss alpha (H - H_target).
 TemperatureGoal crossq_goal(const CrossqOptions& options, const AlgorithmContext& context) {
   auto goal = options.goal(-static_cast<double>(context.action_dim()));
   goal.scaled_loss = true;

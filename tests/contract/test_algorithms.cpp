@@ -263,8 +263,8 @@ TEST_P(AlgorithmContract, EveryRequestedColumnCounts) {
     return hash(*algorithm);
   };
   const auto as_given = hash_without({});
-  const auto columns = Batches(info_).columns();  // a copy: the batches go at once
-  for (const auto column : columns) {
+  const Batches batches(info_);
+  for (const auto column : batches.columns()) {
     if (column == BatchColumn::terminated || column == BatchColumn::timestep) continue;
     EXPECT_NE(hash_without(column), as_given) << column_name(column);
   }

@@ -76,8 +76,11 @@ TEST_P(RunContract, PiecesEqualTheWhole) {
 TEST_P(RunContract, ThreadsChangeNoByte) {
   const TemporaryDirectory directory;
   const auto train = [&](const char* threads) {
-    std::vector<std::string> more = {"batch_size=300", "hidden_sizes=[64,64]", threads};
-    if (default_config(GetParam()).collects_by_itself()) {
+    const auto defaults = default_config(GetParam());
+    const bool sequences = defaults.algorithm->request().window > 0;
+    std::vector<std::string> more = {"batch_size=300", threads,
+                                     sequences ? "embed_dim=64" : "hidden_sizes=[64,64]"};
+    if (defaults.collects_by_itself()) {
       more.emplace_back("buffer_capacity=300");
       more.emplace_back("num_envs=3");
     }

@@ -51,7 +51,7 @@ constexpr BadConfig kBadTop[] = {
     {"eval_interval: 0", "c.yaml:3: eval_interval: out of range "},
     {"log_interval: 0", "c.yaml:3: log_interval: out of range "},
     {"checkpoint_interval: 0", "c.yaml:3: checkpoint_interval: out of range "},
-    {"device: gpu", "c.yaml:3: device: unknown choice (expected cpu | cuda | auto, got gpu; did "},
+    {"device: gpu", "c.yaml:3: device: unknown choice (expected cpu | auto, got gpu; did "},
     {"device: cuda", "c.yaml:3: device: unknown choice (expected cpu | auto, got cuda)"},
     {"tags: mine", "c.yaml:3: tags: not a list (expected a list of texts, got mine)"},
     {"output_dir: {a: 1}", "c.yaml:3: output_dir: not a text (expected a text, got {a: 1})"},
