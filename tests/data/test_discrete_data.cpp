@@ -163,6 +163,12 @@ TEST_F(DiscreteData, MinariSpacesMustFit) {
   EXPECT_EQ(problem(), "action_space: expected continuous actions (a Box space), got 3 choices");
   options.bounds = &two;
   EXPECT_EQ(problem(), "action_space: expected discrete actions (2 choices), got 3 choices");
+  options.bounds = nullptr;
+  const auto metadata = in("a-v0") + "/data/metadata.json";
+  auto text = read_all(metadata);
+  text.replace(text.find("start\\\": 0"), 10, "start\\\": 1");
+  write_all(metadata, text);
+  EXPECT_EQ(problem(), "action_space: a Discrete space that does not count from 0");
   save_minari_dataset(small_dataset(), in("b-v0"));
   options.bounds = &two;
   EXPECT_NE(problem_of([&] {

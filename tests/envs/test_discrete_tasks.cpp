@@ -132,7 +132,7 @@ TEST(MountainCarDiscrete, EndsAtItsFlagAndAlwaysPaysOne) {
     env.set_state(std::vector{position, speed});
     return env.step(std::vector{action}, obs);
   };
-  EXPECT_FALSE(at(0.46, 0.0, 1).terminated) << "the flag of the continuous task is at 0.45";
+  EXPECT_FALSE(at(0.46, 0.01, 1).terminated) << "the flag of the continuous task is at 0.45";
   const auto end = at(0.48, 0.03, 2);
   EXPECT_TRUE(end.terminated);
   EXPECT_EQ(end.reward, -1.0);
