@@ -12,8 +12,8 @@ struct Compute {
 
 // While one lives, LibTorch's operators and oneDNN's products use the calling thread alone. ATen
 // splits large reductions by its thread count, which would change bits: our pool is the only source
-// of parallelism. The setting is the calling thread's own and is restored afterwards, so the host
-// process does not notice.
+// of parallelism. The setting is the calling thread's own and is restored afterwards. Only a
+// LibTorch that brings its own copy of the OpenMP runtime is limited as a whole meanwhile.
 class SingleThreadedTensors {
  public:
   SingleThreadedTensors();
