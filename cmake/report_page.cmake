@@ -15,7 +15,7 @@ function(add_page_asset name file)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     file(READ ${file} text)
     # Developer tools of browsers would ask for the map.
-    string(REGEX REPLACE "[^\n]*sourceMappingURL[^\n]*" "" text "${text}")
+    string(REGEX REPLACE "/[/*]# sourceMappingURL[^\n]*" "" text "${text}")
   endif()
   set(PAGE_ASSETS "${PAGE_ASSETS}std::string_view ${name}() {\n  return R\"asset(${text})asset\";\n}\n"
     PARENT_SCOPE)
