@@ -15,7 +15,7 @@ LINT_DIR := build/lint
 SOURCES = $(shell find rl_training cli tests examples bench fuzz -name '*.h' -o -name '*.cpp')
 
 .DEFAULT_GOAL := build
-.PHONY: help dependencies configure build demo results results-online test test-web reliability-signals bench bench-data bench-sac sanitize fuzz format lint install clean
+.PHONY: help dependencies configure build demo results results-online test test-web reliability-signals bench bench-data bench-export bench-sac sanitize fuzz format lint install clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +56,10 @@ bench: build ## measure updates per second beside eager PyTorch
 
 bench-sac: build ## time a whole small online run on one core
 	bench/sac_run.sh $(PROGRAM)
+
+bench-export: build ## time one action of an exported policy beside LibTorch and ONNX Runtime
+	cmake --build --preset release --target libtorch_forward -j $(JOBS)
+	bench/export/run.sh $(PROGRAM) build/release/libtorch_forward build/export
 
 bench-data: configure ## measure opening a dataset of a million rows beside h5py
 	scripts/install_dependencies.sh bench

@@ -25,6 +25,8 @@ void add_train(CLI::App& program, Invocation& call);
 void add_resume(CLI::App& program, Invocation& call);
 void add_evaluate(CLI::App& program, Invocation& call);
 void add_predict(CLI::App& program, Invocation& call);
+void add_select(CLI::App& program, Invocation& call);
+void add_export(CLI::App& program, Invocation& call);
 void add_report(CLI::App& program, Invocation& call);
 void add_leaderboard(CLI::App& program, Invocation& call);
 void add_algorithms(CLI::App& program, Invocation& call);

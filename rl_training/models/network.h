@@ -5,6 +5,7 @@
 #include <string>
 
 #include "rl_training/models/compute.h"
+#include "rl_training/models/policy_graph.h"
 #include "rl_training/util/state.h"
 
 namespace rl_training {
@@ -69,7 +70,12 @@ class FeedForward : public Network {
   // One member alone, without gradients: [rows, outputs].
   virtual torch::Tensor forward_member(int64_t member, const torch::Tensor& x,
                                        const torch::Tensor& side) const = 0;
+  // The first member in Mode::eval, from `x` to its outputs.
+  virtual PolicyGraph::Value describe(PolicyGraph& graph, PolicyGraph::Value x) const = 0;
 };
+
+// `count` values of a contiguous float32 tensor, from `first` on.
+std::vector<float> copy_values(const torch::Tensor& tensor, int64_t first, int64_t count);
 
 // A contiguous float32 tensor as a named part of the state.
 void visit_tensor(StateVisitor& state, const std::string& name, torch::Tensor& tensor);

@@ -21,11 +21,14 @@ const std::map<std::string, Names> kAllowed = {
     {"algorithms", {"models", "util"}},
     {"runtime", {"algorithms", "models", "envs", "data", "util"}},
     {"experiment", {"runtime", "algorithms", "models", "envs", "data", "util"}},
+    {"selection",
+     {"experiment", "runtime", "algorithms", "models", "render", "envs", "data", "util"}},
+    {"deploy", {"experiment", "runtime", "algorithms", "models", "envs", "data", "util"}},
     {"report", {"experiment", "runtime", "algorithms", "models", "render", "envs", "data", "util"}},
     {"api", {"report", "experiment", "runtime", "algorithms", "models", "envs", "data", "util"}},
     {"cli",
-     {"api", "report", "experiment", "runtime", "algorithms", "models", "render", "envs", "data",
-      "util"}},
+     {"api", "report", "deploy", "selection", "experiment", "runtime", "algorithms", "models",
+      "render", "envs", "data", "util"}},
 };
 // Single headers open to a room that may not see the rest of theirs.
 const std::map<std::string, Names> kAllowedHeaders = {
