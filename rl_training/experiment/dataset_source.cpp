@@ -67,7 +67,7 @@ DatasetReadOptions read_options(const DatasetOptions& options, const EnvSpec& en
   if (options.timeout_policy == "keep") read.timeout_policy = TimeoutPolicy::keep;
   read.episode_length = env.max_episode_steps;
   read.allow_nonfinite = options.allow_nonfinite;
-  read.columns = options.csv_columns;
+  read.keys = options.csv_columns;
   return read;
 }
 
