@@ -3,7 +3,7 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 # Thread sanitizer sees races only in code compiled with it, which LibTorch is not.
-TSAN_ROOMS ?= util data envs
+TSAN_MODULES ?= util data envs
 
 # Which groups of files clang-tidy reads: `make lint TIDY_FILES=rl_training_base` leaves out LibTorch's.
 TIDY_FILES ?= rl_training
@@ -74,8 +74,8 @@ sanitize: dependencies ## run the tests under address, undefined-behaviour and t
 	cmake --build --preset asan -j $(JOBS)
 	ctest --preset asan --output-on-failure
 	cmake --preset tsan
-	cmake --build --preset tsan -j $(JOBS) --target $(addprefix test_,$(TSAN_ROOMS))
-	ctest --preset tsan --output-on-failure -R '^($(subst $(space),|,$(TSAN_ROOMS)))$$'
+	cmake --build --preset tsan -j $(JOBS) --target $(addprefix test_,$(TSAN_MODULES))
+	ctest --preset tsan --output-on-failure -R '^($(subst $(space),|,$(TSAN_MODULES)))$$'
 
 fuzz: ## run each fuzz target for FUZZ_SECONDS
 	scripts/install_dependencies.sh dev
