@@ -74,6 +74,7 @@ class Run final : private RunSink {
 
   void log(const Json& row) override;
   void checkpoint(int64_t step, bool best) override;
+  void warn(const std::string& line) override { context_.warn(line); }
 
   RunContext context_;
   RunDirectory directory_;

@@ -18,6 +18,8 @@ struct TrainerOptions {
   EarlyStoppingOptions early_stopping;
   double learning_rate = 0.0;  // reported beside lr_scale
   int64_t dataset_size = 0;
+  // Mean target values beyond it are warned about, see plausible_value; 0: never.
+  double value_limit = 0.0;
   // Counted as the phases are: in updates or in environment steps.
   int64_t eval_interval = 5000, log_interval = 100, checkpoint_interval = 5000;
 };
@@ -29,6 +31,7 @@ class RunSink {
   virtual void log(const Json& row) = 0;
   // Saves the state as it is after that step; `best` when no evaluation was better so far.
   virtual void checkpoint(int64_t step, bool best) = 0;
+  virtual void warn(const std::string& line) = 0;
 };
 
 // The parts that take turns in the loop. Not owned.
@@ -70,6 +73,7 @@ class Trainer {
   void add_phase_metrics(Json& row);
   Json make_row(const Metrics& metrics, double lr_scale) const;
   void check_health(const Json& row) const;
+  void warn_of_divergence(const Json& row, RunSink& sink);
   std::optional<bool> evaluate(Json& row, const Callbacks& callbacks);
   bool evaluate_before_training(RunSink& sink, const Callbacks& callbacks);
   void remember(const Json& row, RunSink& sink);
@@ -82,6 +86,7 @@ class Trainer {
   StopRequests* requests_ = nullptr;  // of the present run(), may be null
   int64_t update_ = 0;
   int64_t previous_position_ = 0;
+  bool warned_of_divergence_ = false;  // once in a session
   bool evaluated_before_training_ = false;
   bool has_best_ = false;
   double best_return_ = 0.0;
