@@ -2,6 +2,7 @@
 
 #include "cli/dataset_arguments.h"
 #include "cli/output.h"
+#include "rl_training/data/array_layout.h"
 #include "rl_training/data/dataset_cache.h"
 #include "rl_training/data/inspect.h"
 #include "rl_training/envs/registry.h"
@@ -126,7 +127,10 @@ void ReadArguments::add_to(CLI::App& command, const char* env_meaning) {
   command.add_option("--timeout-policy", timeout_policy, "auto, drop or keep")
       ->check(CLI::IsMember({"auto", "drop", "keep"}))
       ->type_name("POLICY");
-  command.add_option("--csv-columns", columns, "which column of a csv file is what")
+  command
+      .add_option(
+          "--keys,--csv-columns", keys,
+          "names in the file, 'obs=a,b action=c ...', or a layout: " + join(array_layouts(), ", "))
       ->type_name("MAP");
   command.add_flag("--allow-nonfinite", allow_nonfinite, "let NaN and infinities through");
 }
@@ -142,7 +146,7 @@ DatasetReadOptions ReadArguments::options(bool scale) {
   }
   if (timeout_policy == "drop") read.timeout_policy = TimeoutPolicy::drop;
   if (timeout_policy == "keep") read.timeout_policy = TimeoutPolicy::keep;
-  read.columns = columns;
+  read.keys = keys;
   read.allow_nonfinite = allow_nonfinite;
   return read;
 }

@@ -255,7 +255,7 @@ FileTransitions read_transitions(const std::string& kind, const std::string& pat
   const auto file = dataset_data_file(reader.name, path);
   DatasetReadOptions decided = options;
   decided.timeout_policy = timeout_policy_for(reader.name, options);
-  if (reader.describe_plain) {
+  if (reader.describe_plain && options.keys.empty()) {
     const auto description = describe_in_sandbox(file, reader.describe_plain);
     if (!description.is_null()) {
       return read_plain_transitions(path, output, decided, [&](ArrayMemory& memory) {

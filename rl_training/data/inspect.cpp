@@ -143,6 +143,7 @@ Json DatasetReport::to_json() const {
           {"timeout_policy", timeout_policy == TimeoutPolicy::drop ? "drop" : "keep"},
           {"transitions", transitions},
           {"transitions_reward_sum", json_number(transitions_reward_sum)},
+          {"transitions_terminals", transitions_terminals},
           {"has_next_observations", file.has_next_observations},
           {"has_timeouts", file.has_timeouts},
           {"has_next_actions", file.has_next_actions},
@@ -170,7 +171,10 @@ DatasetReport inspect_steps(const LoggedSteps& steps, const std::string& kind,
   report.transitions = data.rows();
   report.choices = steps.categories;
   report.file.dropped_rows = report.file.rows - data.rows();
-  for (int64_t row = 0; row < data.rows(); ++row) report.transitions_reward_sum += data.reward(row);
+  for (int64_t row = 0; row < data.rows(); ++row) {
+    report.transitions_reward_sum += data.reward(row);
+    report.transitions_terminals += data.terminated(row) ? 1 : 0;
+  }
   report.fingerprint = data.fingerprint();
   report.obs = column_ranges(steps, steps.obs, steps.obs_dim);
   report.actions = column_ranges(steps, steps.actions, steps.action_dim);

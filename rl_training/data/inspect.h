@@ -21,6 +21,7 @@ struct DatasetReport {
   int64_t transitions = 0;  // usable rows under the policy
   int64_t choices = 0;      // above 0: actions are numbers of choices
   double transitions_reward_sum = 0;
+  int64_t transitions_terminals = 0;
   std::string fingerprint;               // of the transitions
   std::vector<ValueRange> obs, actions;  // for each dimension, over the steps of the file
   ValueRange reward, episode_return, episode_length;

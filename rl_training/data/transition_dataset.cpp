@@ -108,6 +108,14 @@ TransitionDataset TransitionDataset::with_episodes(std::span<const int64_t> epis
   return result;
 }
 
+TransitionDataset TransitionDataset::with_names(std::vector<std::string> observation_names,
+                                                std::vector<std::string> action_names) const {
+  TransitionDataset result = *this;
+  result.observation_names_ = std::move(observation_names);
+  result.action_names_ = std::move(action_names);
+  return result;
+}
+
 TransitionDataset TransitionDataset::with_next_actions() const {
   if (has_next_actions()) return *this;
   TransitionDataset result = *this;

@@ -18,7 +18,7 @@ class CsvDatasetTest : public testing::Test {
   }
   std::string problem(const std::string& text, const std::string& map = "") {
     DatasetReadOptions options;
-    options.columns = map;
+    options.keys = map;
     try {
       load_dataset_file("csv", write(text), options);
     } catch (const Error& error) {
@@ -59,7 +59,7 @@ TEST_F(CsvDatasetTest, ReadsColumnsByAMap) {
       "0,1,2,3,4,0.5,1,0,0,5,6,7,8\n"
       "1,5,6,7,8,0.5,1,0,1,9,9,9,9\n";
   DatasetReadOptions options;
-  options.columns = "obs=angle,speed,x* action=u reward=r terminated=done timeout=end next_obs=n*";
+  options.keys = "obs=angle,speed,x* action=u reward=r terminated=done timeout=end next_obs=n*";
   const auto data = load_dataset_file("csv", write(text), options);
   ASSERT_EQ(data.rows(), 2);
   EXPECT_EQ(data.obs_dim(), 4);
@@ -71,7 +71,7 @@ TEST_F(CsvDatasetTest, ReadsColumnsByAMap) {
 TEST_F(CsvDatasetTest, NamesLineAndColumn) {
   const std::string head = "obs,action,reward,terminated\n";
   EXPECT_EQ(problem(head + "1,2,3,0\n1,,3,0\n"),
-            ":3: action: missing or not finite (expected a number)");
+            ":3: action: row 1 has no value (expected a number; no other row lacks it)");
   EXPECT_EQ(problem(head + "1,2,3,0\n1,2,3,0.5\n"),
             ":3: terminated: not a flag (expected 0 or 1, got 0.5)");
   EXPECT_EQ(problem(head + "1,2,1e300,0\n1,2,3,0\n"),
@@ -83,7 +83,8 @@ TEST_F(CsvDatasetTest, NamesLineAndColumn) {
       problem(head + "1,2,3,0\n", "obs=abs").find(":1: abs: no such column (did you mean `obs`?"),
       std::string::npos);
   EXPECT_NE(problem(head + "1,2,3,0\n", "ops=obs").find("unknown role `ops`"), std::string::npos);
-  EXPECT_NE(problem(head + "1,2,3,0\n", "obs").find("bad column map `obs`"), std::string::npos);
+  EXPECT_NE(problem(head + "1,2,3,0\n", "obs").find("`obs` is a layout of arrays"),
+            std::string::npos);
   EXPECT_NE(problem(head + "1,2,3,0\n", "obs=obs obs=obs").find("`obs` twice"), std::string::npos);
   EXPECT_NE(problem(head + "1,2,3,0\n", "obs=y*").find(":1: y0: no such column"),
             std::string::npos);

@@ -20,6 +20,7 @@ class CsvTableTest : public testing::Test {
     const auto path = write(text);
     try {
       const CsvTable table(path);
+      for (int64_t row = 0; row < table.rows(); ++row) table.finite_at(row, 1);
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::data);
       return std::string(error.what()).substr(path.size());
