@@ -150,6 +150,12 @@ torch::Tensor DiscreteSac::act(const torch::Tensor& obs, PolicyState& /*state*/,
   return draw_choices(log_probs, explore_noise_.uniform(explore_rng_, {obs.size(0), 1}, 0, 1));
 }
 
+torch::Tensor DiscreteSac::values(const torch::Tensor& obs, const torch::Tensor& actions) const {
+  const torch::NoGradGuard no_grad;
+  const auto all = networks_.critics.forward(obs, {}, {}).amin(0);  // [rows, choices]
+  return all.gather(1, actions.reshape({-1, 1})).squeeze(1);
+}
+
 void DiscreteSac::visit_state(StateVisitor& state) {
   state.part("actor", networks_.actor);
   state.part("critics", networks_.critics);

@@ -59,6 +59,7 @@ class DiscreteSac final : public Algorithm {
 
   Metrics update(const Batch& batch, double lr_scale) override;
   torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
+  torch::Tensor values(const torch::Tensor& obs, const torch::Tensor& actions) const override;
   void visit_state(StateVisitor& state) override;
 
  private:

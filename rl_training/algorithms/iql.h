@@ -59,6 +59,9 @@ class Iql final : public Algorithm {
   // The schedule is for the actor; value and critics keep their rate.
   Metrics update(const Batch& batch, double lr_scale) override;
   torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
+  torch::Tensor values(const torch::Tensor& obs, const torch::Tensor& actions) const override {
+    return least_value(networks_.critics, obs, actions);
+  }
   void visit_state(StateVisitor& state) override;
 
  private:
