@@ -17,7 +17,8 @@ int check_config(const ConfigArguments& arguments, bool json) {
       length += (length.empty() ? "" : ", then ") + std::to_string(phase.length) +
                 (phase.collects() ? " environment steps" : " updates");
     }
-    print("ok: " + arguments.config + " (" + config.algo + " on " + config.env_id + ", " + length +
+    print("ok: " + arguments.config + " (" + config.algo +
+          (config.has_environment() ? " on " + config.env_id : " from data alone") + ", " + length +
           ")\n");
   }
   return 0;

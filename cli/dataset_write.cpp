@@ -105,8 +105,8 @@ TransitionDataset collect(const CollectArguments& arguments, Space& bounds) {
     bounds = make_environment(arguments.env_id)->spec().action;
     return random_dataset(arguments.env_id, size, seed);
   }
-  TrainedPolicy policy(find_checkpoint(arguments.run, print_note));
-  const auto env = arguments.env_id.empty() ? make_environment(policy.env().id, policy.config().env)
+  auto policy = load_policy(arguments.run, {.warn = print_note});
+  const auto env = arguments.env_id.empty() ? policy.make_own_environment("dataset collect")
                                             : make_environment(arguments.env_id);
   bounds = env->spec().action;
   return collect_dataset(*env, greedy_policy(policy), size, Rng(seed, "collect"));

@@ -15,14 +15,11 @@ struct EvaluateArguments {
 
 int run_evaluate(const EvaluateArguments& arguments, const Invocation& call) {
   const auto episodes = arguments.episodes.read("--episodes", between(1, 1000000));
-  auto checkpoint = find_checkpoint(arguments.run, print_note);
+  PolicyLoading loading{.warn = print_note, .target_return = arguments.target_return};
   if (arguments.threads.given()) {
-    checkpoint.manifest["config"]["threads"] = arguments.threads.read("--threads", kThreadRange);
+    loading.threads = arguments.threads.read("--threads", kThreadRange);
   }
-  if (arguments.target_return) {
-    checkpoint.manifest["config"]["algo_kwargs"]["target_return"] = *arguments.target_return;
-  }
-  TrainedPolicy policy(checkpoint);
+  auto policy = load_policy(arguments.run, loading);
   const auto seed =
       arguments.seed.given() ? arguments.seed.read("--seed", at_least(0)) : policy.config().seed;
   const auto result = policy.evaluate(episodes, static_cast<uint64_t>(seed));
@@ -34,7 +31,7 @@ int run_evaluate(const EvaluateArguments& arguments, const Invocation& call) {
       {"normalized_score",
        result.normalized_score ? json_number(*result.normalized_score) : Json(nullptr)},
       {"success_rate", result.success_rate ? json_number(*result.success_rate) : Json(nullptr)},
-      {"checkpoint", checkpoint.path},
+      {"checkpoint", policy.checkpoint()},
       {"env_id", policy.config().env_id},
       {"seed", seed}};
   if (call.json) {
@@ -48,7 +45,7 @@ int run_evaluate(const EvaluateArguments& arguments, const Invocation& call) {
         {"episode length", fmt::format("{:.1f}", result.length_mean)},
         {"episodes", fmt::format("{} of {}, seed {}{}", episodes, policy.config().env_id, seed,
                                  arguments.seed.given() ? "" : " (of the config)")},
-        {"checkpoint", checkpoint.path}};
+        {"checkpoint", policy.checkpoint()}};
     if (result.success_rate) {
       rows.insert(rows.begin() + 1,
                   {"reached the goal", fmt::format("{:.0f} %", 100 * *result.success_rate)});

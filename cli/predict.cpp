@@ -68,7 +68,7 @@ std::vector<double> read_obs(const Json& json, const std::string& text, const En
     obs.push_back(item.get<double>());
   }
   if (static_cast<int64_t>(obs.size()) != env.observation.size()) {
-    fail(place, "does not fit " + env.id + " (expected " + std::to_string(env.observation.size()) +
+    fail(place, "does not fit the policy (expected " + std::to_string(env.observation.size()) +
                     " numbers, got " + std::to_string(obs.size()) + ")");
   }
   return obs;
@@ -118,9 +118,8 @@ void answer_lines(Answers& answers, std::istream& input, const std::string& name
 }
 
 int run_predict(const PredictArguments& arguments) {
-  auto checkpoint = find_checkpoint(arguments.run, print_note);
-  checkpoint.manifest["config"]["threads"] = 1;  // one row at a time is no work to share
-  TrainedPolicy policy(checkpoint);
+  // One row at a time is no work to share.
+  auto policy = load_policy(arguments.run, {.warn = print_note, .threads = 1});
   Answers answers(policy);
   if (arguments.obs) {
     answers.answer(*arguments.obs, {"--obs", 0, ""});

@@ -40,10 +40,10 @@ FilmReport render(const RenderArguments& arguments) {
         *env, arguments.policy == "zero" ? zero_policy : random_policy(env->spec().action), film,
         arguments.output);
   }
-  TrainedPolicy policy(find_checkpoint(arguments.run, print_note));
+  auto policy = load_policy(arguments.run, {.warn = print_note});
   if (!arguments.seed.given()) seed = policy.config().seed;
   film.seed = static_cast<uint64_t>(seed);
-  const auto env = arguments.env_id.empty() ? make_environment(policy.env().id, policy.config().env)
+  const auto env = arguments.env_id.empty() ? policy.make_own_environment("render")
                                             : make_environment(arguments.env_id);
   return film_episodes(*env, greedy_policy(policy), film, arguments.output);
 }

@@ -67,12 +67,12 @@ std::optional<std::string> film_of(const ReportTask& task) {
   }
   if (best == nullptr || best->checkpoints.empty()) return std::nullopt;
   try {
-    TrainedPolicy policy(
-        find_checkpoint(best->path + "/checkpoints/" + best->checkpoints.front(), print_note));
+    auto policy =
+        load_policy(best->path + "/checkpoints/" + best->checkpoints.front(), {.warn = print_note});
     FilmOptions film;
     film.seed = static_cast<uint64_t>(policy.config().seed);
     film.width = kFilmWidth;
-    const auto env = make_environment(policy.env().id, policy.config().env);
+    const auto env = policy.make_own_environment("an episode");
     return film_gif(*env, greedy_policy(policy), film);
   } catch (const Error& error) {
     print_note(fmt::format("warning: no episode of {}: {}", printable(task.name()), error.what()));

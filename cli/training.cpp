@@ -41,12 +41,15 @@ Json report_of(const RunResult& result, const DatasetFacts& dataset, double seco
           {"seconds", seconds}};
 }
 
-// An observation such as the environment gives, to try `predict` with.
-std::string example_obs(const TrainConfig& config) {
-  const auto env = make_environment(config.env_id, config.env);
-  std::vector<double> obs(static_cast<size_t>(env->spec().observation.size()));
-  Rng rng(0, "example");
-  env->reset(rng, obs);
+// An observation such as the environment or the dataset has, to try `predict` with.
+std::string example_obs(const TrainConfig& config, const DatasetFacts& dataset) {
+  std::vector<double> obs(dataset.first_obs.begin(), dataset.first_obs.end());
+  if (config.has_environment()) {
+    const auto env = make_environment(config.env_id, config.env);
+    obs.resize(static_cast<size_t>(env->spec().observation.size()));
+    Rng rng(0, "example");
+    env->reset(rng, obs);
+  }
   std::string text;
   for (const double value : obs) text += fmt::format("{}{:.2f}", text.empty() ? "" : ", ", value);
   return "[" + text + "]";
@@ -64,20 +67,25 @@ std::string how_to_go_on(const std::string& resume, const Json& report, const Tr
 
 // Of a run that was evaluated, the best checkpoint is the one to use.
 std::string next_commands(const Invocation& call, const Json& report, const RunRecord& record,
-                          const TrainConfig& config) {
+                          const Run& trained) {
+  const auto& config = trained.config();
   const auto program = shell_word(call.program);
   const auto run = report["run_dir"].get<std::string>();
   const bool has_best = std::find(record.checkpoints.begin(), record.checkpoints.end(), "best") !=
                         record.checkpoints.end();
+  const auto policy = shell_word(has_best ? run + "/checkpoints/best" : run);
+  const auto evaluate = config.has_environment()
+                            ? fmt::format("  {} evaluate {} --episodes 100\n", program, policy)
+                            : "";
   return fmt::format(
       "next:\n"
-      "{3}"
-      "  {0} evaluate {2} --episodes 100\n"
+      "{3}{5}"
       "  {0} predict {2} --obs '{4}'\n"
       "  {0} report {1} --output report.html\n"
       "  tensorboard --logdir {1}/tensorboard\n",
-      program, shell_word(run), shell_word(has_best ? run + "/checkpoints/best" : run),
-      how_to_go_on(program + " resume " + shell_word(run), report, config), example_obs(config));
+      program, shell_word(run), policy,
+      how_to_go_on(program + " resume " + shell_word(run), report, config),
+      example_obs(config, trained.dataset()), evaluate);
 }
 
 // "-231.4 at step 400   checkpoints/best", where that checkpoint is there.
@@ -155,7 +163,7 @@ Json train_and_print(const Invocation& call, bool quiet, const MakeRun& make) {
   }
   if (!call.json) {
     const auto record = read_run(posix_file_system(), result.run_dir);
-    print(summary_text(report, record) + next_commands(call, report, record, run->config()));
+    print(summary_text(report, record) + next_commands(call, report, record, *run));
   }
   return report;
 }

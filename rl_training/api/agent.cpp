@@ -4,17 +4,11 @@
 
 namespace rl_training {
 
-namespace {
-
-const TrainConfig& validated(const TrainConfig& config) {
-  config.validate();
-  return config;
+// Without an environment the policy waits for the data, which decide its spaces.
+Agent::Agent(const TrainConfig& config) : config_(config) {
+  config_.validate();
+  if (config_.has_environment()) policy_ = std::make_unique<TrainedPolicy>(config_);
 }
-
-}  // namespace
-
-Agent::Agent(const TrainConfig& config)
-    : policy_(std::make_unique<TrainedPolicy>(validated(config))) {}
 
 Agent::Agent(std::unique_ptr<Run> run) : run_(std::move(run)) {}
 
@@ -24,9 +18,17 @@ Agent Agent::from_config(const std::string& file_or_name) {
   return Agent(read_train_config(load_config(file_or_name)));
 }
 
-TrainedPolicy& Agent::policy() { return run_ ? run_->policy() : *policy_; }
+TrainedPolicy& Agent::policy() {
+  if (run_) return run_->policy();
+  if (policy_) return *policy_;
+  throw Error(ErrorKind::config, {"", 0, "env_id"},
+              "none: the data decide what the policy sees and does (expected learn() first)");
+}
 
-const TrainConfig& Agent::config() const { return run_ ? run_->config() : policy_->config(); }
+const TrainConfig& Agent::config() const {
+  if (run_) return run_->config();
+  return policy_ ? policy_->config() : config_;
+}
 
 void Agent::require_algorithm(const std::string& name) const {
   if (config().algo == name) return;
@@ -39,7 +41,7 @@ RunResult Agent::learn(const Callbacks& callbacks, StopRequests* requests) {
   if (!run_) {
     RunContext context;
     context.command = "Agent::learn";
-    run_ = loaded_from_.empty() ? Run::start(policy_->config(), context)
+    run_ = loaded_from_.empty() ? Run::start(config(), context)
                                 : Run::resume(loaded_from_, {}, context);
     policy_.reset();
   }
@@ -60,13 +62,12 @@ void Agent::save(const std::string& directory) {
   if (run_) {
     run_->save(directory);
   } else {
-    policy_->save(directory);
+    policy().save(directory);
   }
 }
 
 Agent Agent::load(const std::string& run_or_checkpoint) {
-  const auto checkpoint = find_checkpoint(run_or_checkpoint, [](const std::string&) {});
-  Agent agent(std::make_unique<TrainedPolicy>(checkpoint));
+  Agent agent(std::make_unique<TrainedPolicy>(load_policy(run_or_checkpoint)));
   agent.loaded_from_ = run_or_checkpoint;
   return agent;
 }

@@ -49,6 +49,7 @@ class Agent {
   explicit Agent(std::unique_ptr<TrainedPolicy> policy);
   TrainedPolicy& policy();
 
+  TrainConfig config_;                     // of a new agent
   std::unique_ptr<TrainedPolicy> policy_;  // before the first learn()
   std::string loaded_from_;
   std::unique_ptr<Run> run_;  // from then on

@@ -10,6 +10,7 @@
 #include "rl_training/envs/recipes.h"
 #include "rl_training/envs/registry.h"
 #include "rl_training/envs/rollout.h"
+#include "rl_training/experiment/action_space_finder.h"
 
 namespace rl_training {
 namespace {
@@ -34,11 +35,15 @@ std::vector<std::string> kind_names() {
   return names;
 }
 
+std::string fitted(const EnvSpec& env) {
+  return env.id == kNoEnvironment ? "the other data of this run" : env.id;
+}
+
 void check_fits(const TransitionDataset& dataset, const EnvSpec& env, const std::string& where) {
   const auto check = [&](const char* key, int64_t expected, int64_t got) {
     if (expected == got) return;
     throw Error(ErrorKind::data, {where, 0, key},
-                "does not fit " + env.id + " (expected width " + std::to_string(expected) +
+                "does not fit " + fitted(env) + " (expected width " + std::to_string(expected) +
                     ", got " + std::to_string(got) + ")");
   };
   if (dataset.rows() == 0) throw Error(ErrorKind::data, {where, 0, ""}, "holds no transitions");
@@ -46,7 +51,7 @@ void check_fits(const TransitionDataset& dataset, const EnvSpec& env, const std:
   check("actions", env.action.size(), dataset.action_dim());
   if (dataset.action_space().categories != env.action.categories) {
     throw Error(ErrorKind::data, {where, 0, "actions"},
-                "does not fit " + env.id + " (expected " + env.action.text() + ", got " +
+                "does not fit " + fitted(env) + " (expected " + env.action.text() + ", got " +
                     dataset.action_space().text() + ")");
   }
 }
@@ -86,6 +91,27 @@ class Loader {
         cache_(cache_options(options, context.warn)) {}
 
   TransitionDataset load(const DatasetSource& source) {
+    return load_with(source, [this](const std::string& kind, const std::string& path) {
+      return checked(cache_.load(kind, path, read_options(options_, env_)), path);
+    });
+  }
+
+  // With actions as they are in the files, which need fit nothing. `choices`: they are numbers of
+  // choices.
+  TransitionDataset load_raw(const DatasetSource& source, bool choices) {
+    static const Space kAnyChoice = Space::discrete(ActionSpaceFinder::kMostChoices);
+    return load_with(source, [&](const std::string& kind, const std::string& path) {
+      auto read = read_options(options_, env_);
+      // Minari states how many there are.
+      const auto name = kind == "auto" ? detect_dataset_kind(path) : kind;
+      read.bounds = choices && name != "minari" ? &kAnyChoice : nullptr;
+      return cache_.load(kind, path, read);
+    });
+  }
+
+ private:
+  template <class LoadFile>
+  TransitionDataset load_with(const DatasetSource& source, const LoadFile& load_file) {
     const auto seed = static_cast<uint64_t>(source.seed);
     if (source.kind == "random") {
       const int64_t rows = source.size > 0 ? source.size : kDefaultRandomRows;
@@ -107,16 +133,12 @@ class Loader {
     return mix_transition_datasets(parts, 0, static_cast<uint64_t>(options_.mix_seed));
   }
 
- private:
   static DatasetCacheOptions cache_options(const DatasetOptions& options,
                                            const std::function<void(const std::string&)>& warn) {
     DatasetCacheOptions cache;
     if (options.cache != "off") cache.directory = DatasetCache::default_directory();
     cache.warn = warn;
     return cache;
-  }
-  TransitionDataset load_file(const std::string& kind, const std::string& path) {
-    return checked(cache_.load(kind, path, read_options(options_, env_)), path);
   }
   TransitionDataset checked(TransitionDataset dataset, const std::string& where) const {
     check_fits(dataset, env_, where);
@@ -128,6 +150,28 @@ class Loader {
   const EnvOptions& env_options_;
   DatasetCache cache_;
 };
+
+std::vector<DatasetSource> sources_of(const DatasetOptions& options) {
+  return options.mix.empty() ? std::vector{options.source} : options.mix;
+}
+
+// What the files say of their spaces: looked at as they are, then read again in units.
+EnvSpec spec_of_data(const DatasetOptions& options, const DatasetContext& context) {
+  if (context.spaces != nullptr) return *context.spaces;
+  EnvSpec env;
+  env.id = kNoEnvironment;
+  env.max_episode_steps = context.env.max_episode_steps.value_or(0);
+  Loader loader(options, env, context);
+  ActionSpaceFinder finder;
+  bool first = true;
+  for (const auto& source : sources_of(options)) {
+    const auto dataset = loader.load_raw(source, context.discrete_actions);
+    if (std::exchange(first, false)) env.observation = dataset.obs_space();
+    finder.look_at(dataset);
+  }
+  env.action = finder.space(options, context.warn);
+  return env;
+}
 
 }  // namespace
 
@@ -178,6 +222,9 @@ void DatasetOptions::visit_options(OptionVisitor& options) {
                "scale observations to zero mean and unit variance over the dataset");
   options.choice("dataset_actions", actions, {"environment", "unit"},
                  "units of the actions in a file: the environment's, or already [-1, 1]");
+  options.numbers("action_low", action_low, any_number(),
+                  "lowest action without an environment, for each column or all; none: the data's");
+  options.numbers("action_high", action_high, any_number(), "the same for the highest");
   options.choice("timeout_policy", timeout_policy, {"auto", "drop", "keep"},
                  "steps at which the time limit struck; auto drops them for d4rl files only");
   options.group(
@@ -211,24 +258,31 @@ void DatasetOptions::check() const {
   }
 }
 
-TransitionDataset load_transition_dataset(const DatasetOptions& options, const std::string& env_id,
-                                          const DatasetContext& context) {
+LoadedDataset load_dataset(const DatasetOptions& options, const std::string& env_id,
+                           const DatasetContext& context) {
   options.check();
-  const EnvSpec env = make_environment(env_id, context.env)->spec();
-  Loader loader(options, env, context);
-  TransitionDataset dataset;
+  LoadedDataset loaded;
+  loaded.env = env_id == kNoEnvironment ? spec_of_data(options, context)
+                                        : make_environment(env_id, context.env)->spec();
+  Loader loader(options, loaded.env, context);
+  auto& rows = loaded.rows;
   if (options.mix.empty()) {
-    dataset = loader.load(options.source);
+    rows = loader.load(options.source);
   } else {
     std::vector<DatasetPart> parts;
     for (const auto& part : options.mix) parts.push_back({loader.load(part), part.weight});
-    dataset =
+    rows =
         mix_transition_datasets(parts, options.mix_size, static_cast<uint64_t>(options.mix_seed));
   }
-  dataset = keep_best_episodes(dataset, options.top_fraction, context.gamma);  // by the raw rewards
-  const auto transform = resolve_reward_transform(options.reward, &dataset);
-  if (context.applied != nullptr) *context.applied = transform;
-  return transform.identity() ? dataset : transform_rewards(dataset, transform);
+  rows = keep_best_episodes(rows, options.top_fraction, context.gamma);  // by the raw rewards
+  loaded.reward = resolve_reward_transform(options.reward, &rows);
+  if (!loaded.reward.identity()) rows = transform_rewards(rows, loaded.reward);
+  return loaded;
+}
+
+TransitionDataset load_transition_dataset(const DatasetOptions& options, const std::string& env_id,
+                                          const DatasetContext& context) {
+  return load_dataset(options, env_id, context).rows;
 }
 
 }  // namespace rl_training

@@ -6,9 +6,13 @@
 #include "rl_training/data/reward_transform.h"
 #include "rl_training/data/transition_dataset.h"
 #include "rl_training/envs/env_options.h"
+#include "rl_training/envs/environment.h"
 #include "rl_training/util/options.h"
 
 namespace rl_training {
+
+// `env_id` of a run that learns from data alone. It is neither evaluated nor can it collect.
+inline constexpr char kNoEnvironment[] = "none";
 
 // One source of transitions: `dataset_kind`, `dataset_path`, ... or an entry of `dataset_mix`.
 struct DatasetSource {
@@ -33,6 +37,7 @@ struct DatasetOptions {
   double top_fraction = 1;
   bool normalize_observations = true;
   std::string actions = "environment";
+  std::vector<double> action_low, action_high;  // without an environment; one stands for all
   std::string timeout_policy = "auto";
   std::string csv_columns;
   KeyMap keys;
@@ -48,14 +53,28 @@ struct DatasetOptions {
 // What surrounds a dataset when it is loaded.
 struct DatasetContext {
   EnvOptions env = {};
-  // Hears of a cache that cannot be used.
+  // Hears of a cache that cannot be used, and of bounds that are guessed.
   std::function<void(const std::string&)> warn = [](const std::string&) {};
   double gamma = 1.0;  // discounts the returns by which the best episodes are chosen
-  RewardTransform* applied = nullptr;  // becomes the reward transform that was used
+  // Without an environment: whether the algorithm takes actions as choices, and the spaces, where
+  // they are known already.
+  bool discrete_actions = false;
+  const EnvSpec* spaces = nullptr;
+};
+
+struct LoadedDataset {
+  TransitionDataset rows;
+  RewardTransform reward;  // that was applied
+  EnvSpec env;             // without an environment: what the data say
 };
 
 // Reads, makes or mixes the dataset; actions come out scaled to [-1, 1], rewards transformed as the
-// options say. A dataset that does not fit the environment is Error{data}.
+// options say. A dataset that does not fit the environment is Error{data}. `env_id` may be `none`:
+// then the spaces come from the files and from action_low and action_high.
+LoadedDataset load_dataset(const DatasetOptions& options, const std::string& env_id,
+                           const DatasetContext& context = {});
+
+// The rows alone.
 TransitionDataset load_transition_dataset(const DatasetOptions& options, const std::string& env_id,
                                           const DatasetContext& context = {});
 

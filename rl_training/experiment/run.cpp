@@ -33,15 +33,21 @@ std::string utc_now() {
 Run::Run(const TrainConfig& config, RunData data, RunDirectory directory, RunContext context)
     : context_(std::move(context)),
       directory_(std::move(directory)),
-      policy_(config),
+      policy_(config, data.env),
       data_(std::move(data)),
       store_(context_.session.files(), directory_.file("checkpoints")),
       metric_log_(directory_.path(), metric_names(config)),
       timing_log_(directory_.path()) {
   dataset_facts_.fingerprint = kNoDataset;
   if (const auto& rows = data_.rows) {
-    dataset_facts_ = {rows->rows(), static_cast<int64_t>(rows->episodes().size()),
-                      rows->mean_return(), rows->fingerprint()};
+    dataset_facts_ = {rows->rows(),
+                      static_cast<int64_t>(rows->episodes().size()),
+                      rows->mean_return(),
+                      rows->fingerprint(),
+                      {}};
+    if (!rows->obs_space().is_image()) {
+      dataset_facts_.first_obs.assign(rows->obs(0), rows->obs(0) + rows->obs_dim());
+    }
     if (config.dataset.normalize_observations) policy_.normalizer() = ObsNormalizer::fit(*rows);
   }
   phases_ = std::make_unique<RunPhases>(policy_, data_, context_.session.files(), context_.warn);
@@ -81,7 +87,7 @@ TrainerOptions Run::trainer_options() const {
 }
 
 std::unique_ptr<Run> Run::start(const TrainConfig& config, RunContext context) {
-  auto data = load_run_data(config, context.warn);  // before anything is left on the disk
+  auto data = load_run_data(config, {.warn = context.warn});  // before anything is left on the disk
   auto directory = RunDirectory::create(context.session.files(), config.output_dir, config.algo,
                                         config.env_id, static_cast<uint64_t>(config.seed),
                                         write_yaml(write_train_config(config)));

@@ -36,6 +36,7 @@ struct DatasetFacts {
   int64_t rows = 0, episodes = 0;
   double mean_return = 0;
   std::string fingerprint;
+  std::vector<float> first_obs;  // empty where observations are images
 };
 
 // A run without a dataset has this in place of a fingerprint.

@@ -1,5 +1,6 @@
 #include "rl_training/experiment/run_data.h"
 
+#include "rl_training/envs/registry.h"
 #include "rl_training/util/error.h"
 
 namespace rl_training {
@@ -26,17 +27,38 @@ TransitionDataset with_known_next_actions(const TransitionDataset& data, const W
   return known;
 }
 
+// Policies that remember so many steps act no longer than that.
+void check_lengths(const TransitionDataset& data, int64_t most) {
+  for (const auto& episode : data.episodes()) {
+    if (episode.rows <= most) continue;
+    throw Error(ErrorKind::config, {"", 0, "algo_kwargs.max_episode_length"},
+                "less than the longest episode of the dataset (expected at least " +
+                    std::to_string(episode.rows) + ", got " + std::to_string(most) + ")");
+  }
+}
+
 }  // namespace
 
-RunData load_run_data(const TrainConfig& config, const Warn& warn) {
+RunData load_run_data(const TrainConfig& config, const RunDataOptions& options) {
   RunData data;
-  if (!config.has_dataset()) return data;
+  if (!config.has_dataset()) {
+    data.env = make_environment(config.env_id, config.env)->spec();
+    return data;
+  }
   const auto request = config.algorithm->request();
-  auto rows = load_transition_dataset(
-      config.dataset, config.env_id,
-      {.env = config.env, .warn = warn, .gamma = config.algorithm->gamma, .applied = &data.reward});
+  auto loaded = load_dataset(config.dataset, config.env_id,
+                             {.env = config.env,
+                              .warn = options.warn,
+                              .gamma = config.algorithm->gamma,
+                              .discrete_actions = find_algorithm(config.algo).discrete_actions,
+                              .spaces = options.spaces});
+  data.env = std::move(loaded.env);
+  data.reward = loaded.reward;
+  check_spaces(config, data.env);
+  auto rows = std::move(loaded.rows);
+  if (request.max_steps > 0) check_lengths(rows, request.max_steps);
   if (request.has(BatchColumn::next_action)) rows = rows.with_next_actions();
-  if (config.algorithm->needs_next_actions()) rows = with_known_next_actions(rows, warn);
+  if (config.algorithm->needs_next_actions()) rows = with_known_next_actions(rows, options.warn);
   if (request.has(BatchColumn::return_to_go)) {
     rows = rows.with_returns_to_go(request.return_gamma);
   }

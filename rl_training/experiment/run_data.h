@@ -10,13 +10,18 @@ namespace rl_training {
 // What a run learns from, and how its rewards were transformed; no rows for a run that learns from
 // the environment alone.
 struct RunData {
+  EnvSpec env;  // the environment's, or what the data say
   std::shared_ptr<const TransitionDataset> rows;
   RewardTransform reward;
 };
 
+struct RunDataOptions {
+  std::function<void(const std::string&)> warn = [](const std::string&) {};
+  const EnvSpec* spaces = nullptr;  // of a run without an environment that goes on
+};
+
 // The dataset of the config as its algorithm needs it. Error{data} where it cannot serve.
-RunData load_run_data(const TrainConfig& config,
-                      const std::function<void(const std::string&)>& warn);
+RunData load_run_data(const TrainConfig& config, const RunDataOptions& options);
 
 // How collected rewards are transformed: as the dataset's, unless they have keys of their own.
 RewardTransform collected_reward(const TrainConfig& config, const RunData& data,

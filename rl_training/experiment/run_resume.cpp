@@ -121,7 +121,9 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
   const auto config = changed_config(before, changes);
   if (checkpoint) check_new_length(*checkpoint, before, config);
 
-  auto data = load_run_data(config, context.warn);
+  std::optional<EnvSpec> spaces;
+  if (checkpoint && !config.has_environment()) spaces = spaces_of(*checkpoint, config);
+  auto data = load_run_data(config, {.warn = context.warn, .spaces = spaces ? &*spaces : nullptr});
   if (checkpoint) {
     check_fingerprint(*checkpoint, data.rows ? data.rows->fingerprint() : kNoDataset);
   }

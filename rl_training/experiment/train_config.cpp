@@ -7,7 +7,6 @@
 #include "rl_training/envs/registry.h"
 #include "rl_training/experiment/packaged_configs.h"
 #include "rl_training/experiment/yaml_reader.h"
-#include "rl_training/runtime/hindsight.h"
 #include "rl_training/runtime/loop_metrics.h"
 #include "rl_training/util/file_system.h"
 #include "rl_training/util/hash.h"
@@ -55,6 +54,18 @@ void check_name(const ConfigNode& node, const char* key, const Find& find) {
   }
 }
 
+// `none` where the key is left out or empty.
+std::string read_env_id(const ConfigNode& root) {
+  const auto* node = root.find("env_id");
+  if (node == nullptr || node->kind == ConfigNode::Kind::null) return kNoEnvironment;
+  return required(root, "env_id", "Pendulum-v1").text;
+}
+
+bool can_be_made(const std::string& env_id) {
+  const auto* info = find_environment(env_id);
+  return env_id == kNoEnvironment || (info != nullptr && info->unavailable.empty());
+}
+
 // The node of a dotted key, or the one nearest to it on the way there.
 const ConfigNode& place_of(const ConfigNode& root, const std::string& key) {
   const ConfigNode* node = &root;
@@ -68,106 +79,12 @@ const ConfigNode& place_of(const ConfigNode& root, const std::string& key) {
   return *node;
 }
 
-// Runs a check whose errors name a key below `map`.
-template <class Check>
-void check_below(const std::string& map, const Check& check) {
-  try {
-    check();
-  } catch (const Error& error) {
-    auto place = error.place();
-    place.key = map + "." + place.key;
-    throw Error(error.kind(), place, error.message());
-  }
-}
-
-void check_collecting(const TrainConfig& config, const PhaseSpec& phase, const EnvSpec& env,
-                      bool has_goals) {
-  phase.collect.check(config.algorithm->batch_size, config.num_envs);
-  if (phase.min_buffer_size > phase.collect.buffer_capacity) {
-    throw Error(ErrorKind::config, {"", 0, "min_buffer_size"},
-                "more than the buffer holds (expected at most buffer_capacity " +
-                    std::to_string(phase.collect.buffer_capacity) + ", got " +
-                    std::to_string(phase.min_buffer_size) + ")");
-  }
-  if (phase.collect.her.used && !has_goals) {
-    throw Error(
-        ErrorKind::config, {"", 0, "her"},
-        "the task has no goals (expected one such as RL-PointGoal1D-v0, got " + env.id + ")");
-  }
-}
-
-// Names of the algorithms that take such actions and observations.
-std::vector<std::string> fitting_algorithms(const EnvSpec& env) {
-  std::vector<std::string> names;
-  for (const auto& info : algorithms()) {
-    if (fits(info, env.observation, env.action)) names.push_back(info.name);
-  }
-  return names;
-}
-
-void check_spaces(const TrainConfig& config, const EnvSpec& env) {
-  if (fits(find_algorithm(config.algo), env.observation, env.action)) return;
-  const auto names = fitting_algorithms(env);
-  throw Error(ErrorKind::config, {"", 0, "algo"},
-              env.id + " has " + (env.action.is_discrete() ? "discrete" : "continuous") +
-                  " actions and observes " + (env.observation.is_image() ? "images" : "vectors") +
-                  " (expected " + (names.empty() ? "no algorithm there is" : join(names, " | ")) +
-                  ", got " + config.algo + ")");
-}
-
-void check_early_stopping(const TrainConfig& config) {
-  const auto names = metric_names(config);
-  const auto& metric = config.early_stopping.metric;
-  if (std::find(names.begin(), names.end(), metric) != names.end()) return;
-  throw Error(ErrorKind::config, {"", 0, "early_stopping.metric"},
-              "no such metric: " + metric + " (expected one of " + join(names, ", ") +
-                  did_you_mean(metric, names) + ")");
-}
-
-// What the algorithm's batches demand of the rest of the config.
-void check_request(const TrainConfig& config, const EnvSpec& env, bool collects) {
-  const auto request = config.algorithm->request();
-  if (collects && request.window > 0) {
-    throw Error(ErrorKind::config, {"", 0, config.online.used ? "online" : "algo"},
-                config.algo +
-                    " learns from pieces of whole episodes, which a replay buffer does "
-                    "not give (expected training from data alone)");
-  }
-  if (request.max_steps > 0 && env.max_episode_steps > request.max_steps) {
-    throw Error(ErrorKind::config, {"", 0, "algo_kwargs.max_episode_length"},
-                "less than the time limit of " + env.id + " (expected at least " +
-                    std::to_string(env.max_episode_steps) + ", got " +
-                    std::to_string(request.max_steps) + ")");
-  }
-  if (!request.raw_rewards) return;
-  const auto refuse = [&](const char* key, bool given) {
-    if (!given) return;
-    throw Error(ErrorKind::config, {"", 0, std::string("algo_kwargs.") + key},
-                config.algo +
-                    " compares returns of the data with rewards that it earns (expected "
-                    "rewards as they are)");
-  };
-  const auto& reward = config.dataset.reward;
-  refuse("reward_preset", !reward.preset.empty());
-  refuse("reward_scale", reward.scale.has_value());
-  refuse("reward_shift", reward.shift.has_value());
-  refuse("reward_clip_min", reward.clip_min.has_value());
-  refuse("reward_clip_max", reward.clip_max.has_value());
-}
-
-// Presets that depend on the data are resolved once there is some.
-void check_reward(const TrainConfig& config) {
-  for (const auto& preset : reward_presets()) {
-    if (preset.needs_dataset && config.env.reward.preset == preset.name) return;
-  }
-  config.env.reward_transform(nullptr);
-}
-
 }  // namespace
 
 void TrainConfig::visit_top_options(OptionVisitor& options) {
   options.text("algo", algo, "name of the algorithm");
-  options.text("env_id", env_id, "environment of the evaluation");
+  options.text("env_id", env_id,
+               "environment of evaluations and collecting; none learns from data alone");
   options.integer("seed", seed, at_least(0), "seed of every random stream of the run");
   options.integer("eval_seed", eval_seed, at_least(0),
                   "seed of the evaluation episodes, the same for all seeds of an experiment");
@@ -266,12 +183,18 @@ TrainConfig default_config(const std::string& algo) {
   return config;
 }
 
-TrainConfig read_train_config(const ConfigNode& root) {
+TrainConfig read_train_config(const ConfigNode& root, ConfigUse use) {
   const auto& algo = required(root, "algo", "td3_bc");
   TrainConfig config;
   check_name(algo, "algo", [&] { config = default_config(algo.text); });
-  const auto& env_id = required(root, "env_id", "Pendulum-v1");
-  check_name(env_id, "env_id", [&] { make_environment(env_id.text); });
+  const auto env_id = read_env_id(root);
+  const bool needed = use == ConfigUse::training || can_be_made(env_id);
+  if (env_id == kNoEnvironment) {
+    config.eval_episodes = 0;
+    config.dataset.source.kind = "auto";
+  } else if (needed) {
+    check_name(*root.find("env_id"), "env_id", [&] { make_environment(env_id); });
+  }
 
   // The algorithm's own keys decide whether it collects, and with that whether `online` is a key.
   const auto visit_kwargs = [&](OptionVisitor& options) { config.visit_algo_kwargs(options); };
@@ -285,6 +208,8 @@ TrainConfig read_train_config(const ConfigNode& root) {
   top.accept("algo_kwargs");
   top.accept("env_kwargs");
   top.finish(keys_of(visit_kwargs, "algo_kwargs."));
+  config.env_id = env_id;
+  if (!needed) return config;  // its keys and spaces are not known here
 
   if (const auto* node = root.find("env_kwargs")) {
     OptionReader reader(*node, "env_kwargs");
@@ -297,34 +222,6 @@ TrainConfig read_train_config(const ConfigNode& root) {
     place_of(root, error.place().key).fail(error.place().key, error.message());
   }
   return config;
-}
-
-void TrainConfig::validate() const {
-  TrainConfig copy = *this;  // visiting is written for reading too, hence wants non-const fields
-  check_options([&](OptionVisitor& options) { copy.visit_top_options(options); });
-  check_below("algo_kwargs", [&] {
-    check_options([&](OptionVisitor& options) { copy.visit_algo_kwargs(options); });
-  });
-  const auto environment = make_environment(env_id, env);
-  check_spaces(*this, environment->spec());
-  const auto all = phases();
-  check_request(*this, environment->spec(), collecting_phase(all) != nullptr);
-  if (const auto* phase = collecting_phase(all)) {
-    const auto request = algorithm->request();
-    check_below(online.used ? "online" : "algo_kwargs", [&] {
-      check_collecting(*this, *phase, environment->spec(), environment->goal_task() != nullptr);
-    });
-    check_below("algo_kwargs", [&] {
-      check_replay_columns(request);
-      if (phase->collect.her.used) check_hindsight(request);
-    });
-  }
-  check_below("algo_kwargs", [&] {
-    algorithm->check();
-    if (read_data(all)) dataset.check();
-    check_early_stopping(*this);
-  });
-  check_reward(*this);
 }
 
 Json write_train_config(const TrainConfig& config) {
@@ -340,6 +237,7 @@ Json write_train_config(const TrainConfig& config) {
 std::string config_hash(const TrainConfig& config) {
   Json json = write_train_config(config);
   for (const char* key : {"threads", "output_dir", "tags", "total_timesteps"}) json.erase(key);
+  json["algo_kwargs"].erase("dataset_path");  // the fingerprint tells the data
   if (config.online.used) json["online"].erase("total_timesteps");
   return sha256_hex(json.dump());
 }

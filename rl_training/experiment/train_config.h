@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "rl_training/algorithms/registry.h"
+#include "rl_training/envs/environment.h"
 #include "rl_training/experiment/dataset_source.h"
 #include "rl_training/runtime/budget.h"
 #include "rl_training/runtime/early_stopping.h"
@@ -24,7 +25,7 @@ struct OnlineStage {
 // options beside the shared schedule, budget, early-stopping and dataset ones.
 struct TrainConfig {
   std::string algo;
-  std::string env_id;
+  std::string env_id = kNoEnvironment;
   int64_t seed = 0;
   int64_t eval_seed = 0;
   int64_t total_timesteps = 100000;
@@ -47,6 +48,7 @@ struct TrainConfig {
 
   // What the run does, in order: the algorithm's own phases, then that of `online`.
   std::vector<PhaseSpec> phases() const;
+  bool has_environment() const { return env_id != kNoEnvironment; }
   // Whether the algorithm collects by itself, without `online`.
   bool collects_by_itself() const;
   bool has_dataset() const { return read_data(phases()); }
@@ -69,8 +71,14 @@ std::vector<std::string> collecting_metric_names(const TrainConfig& config);
 // The defaults of one algorithm.
 TrainConfig default_config(const std::string& algo);
 
+// What a config is read for. A policy acts without its environment, which need not be known then.
+enum class ConfigUse { training, acting };
+
 // Strict: every key must be known, typed and in range. Error{config} with file, line and key.
-TrainConfig read_train_config(const ConfigNode& root);
+TrainConfig read_train_config(const ConfigNode& root, ConfigUse use = ConfigUse::training);
+
+// Error{config} where the algorithm does not take such observations or actions.
+void check_spaces(const TrainConfig& config, const EnvSpec& env);
 
 // Every key with its value, in a fixed order: what config.yaml and checkpoints hold.
 Json write_train_config(const TrainConfig& config);

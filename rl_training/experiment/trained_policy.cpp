@@ -1,5 +1,7 @@
 #include "rl_training/experiment/trained_policy.h"
 
+#include <cmath>
+
 #include "build_info.h"
 #include "rl_training/envs/registry.h"
 #include "rl_training/experiment/state_archive.h"
@@ -8,9 +10,45 @@
 
 namespace rl_training {
 
+namespace {
+
+EnvSpec spec_of_environment(const TrainConfig& config) {
+  if (config.has_environment()) return make_environment(config.env_id, config.env)->spec();
+  throw Error(ErrorKind::config, {"", 0, "env_id"},
+              "none: the data decide what the policy sees and does (expected training first)");
+}
+
+// Every network has at least one weight for each input: larger spaces cannot belong to the tensors,
+// and nothing is allocated for them.
+void check_size(const Checkpoint& checkpoint, const char* key, const Space& space) {
+  uint64_t bytes = 0;
+  for (const auto& entry : checkpoint.entries) bytes += entry.bytes.size();
+  const auto elements = static_cast<uint64_t>(std::max(space.size(), space.categories));
+  if (elements > 0 && elements <= bytes) return;
+  throw Error(ErrorKind::checkpoint, {checkpoint.path, 0, std::string("spaces.") + key},
+              "does not fit the tensors of the checkpoint");
+}
+
+void check_bounds(const Checkpoint& checkpoint, const Space& action) {
+  if (action.is_discrete()) return;
+  bool bounded = static_cast<int64_t>(action.low.size()) == action.size();
+  for (size_t k = 0; bounded && k < action.low.size(); ++k) {
+    bounded = std::isfinite(action.low[k]) && std::isfinite(action.high[k]) &&
+              action.low[k] <= action.high[k];
+  }
+  if (bounded) return;
+  throw Error(ErrorKind::checkpoint, {checkpoint.path, 0, "spaces.action"},
+              "has no bounds to scale actions to");
+}
+
+}  // namespace
+
 TrainedPolicy::TrainedPolicy(TrainConfig config)
+    : TrainedPolicy(config, spec_of_environment(config)) {}
+
+TrainedPolicy::TrainedPolicy(TrainConfig config, EnvSpec env)
     : config_(std::move(config)),
-      env_(make_environment(config_.env_id, config_.env)->spec()),
+      env_(std::move(env)),
       pool_(std::make_unique<ThreadPool>(config_.threads > 0 ? static_cast<int>(config_.threads)
                                                              : available_cores())),
       normalizer_(env_.observation) {
@@ -23,13 +61,38 @@ TrainedPolicy::TrainedPolicy(TrainConfig config)
   algorithm_ = find_algorithm(config_.algo).make(*config_.algorithm, context);
 }
 
-TrainedPolicy::TrainedPolicy(const Checkpoint& checkpoint) : TrainedPolicy(config_of(checkpoint)) {
+TrainedPolicy::TrainedPolicy(const Checkpoint& checkpoint)
+    : TrainedPolicy(checkpoint, config_of(checkpoint, ConfigUse::acting)) {}
+
+TrainedPolicy::TrainedPolicy(const Checkpoint& checkpoint, const TrainConfig& config)
+    : TrainedPolicy(config, spaces_of(checkpoint, config)) {
+  checkpoint_ = checkpoint.path;
   load_state(
       checkpoint.entries, checkpoint.path, [this](StateVisitor& state) { visit_state(state); },
       /*allow_unvisited=*/true);
 }
 
+std::unique_ptr<Environment> TrainedPolicy::make_own_environment(const std::string& purpose) const {
+  if (!config_.has_environment()) {
+    throw Error(ErrorKind::config, {checkpoint_, 0, "env_id"},
+                purpose +
+                    " needs an environment, and this run was trained without one (expected a "
+                    "run whose config has env_id)");
+  }
+  auto environment = make_environment(config_.env_id, config_.env);
+  const auto& spec = environment->spec();
+  if (spec.observation.shape == env_.observation.shape && spec.action.shape == env_.action.shape &&
+      spec.action.categories == env_.action.categories) {
+    return environment;
+  }
+  throw Error(ErrorKind::checkpoint, {checkpoint_, 0, "spaces"},
+              "the policy was trained for another " + config_.env_id + " (expected " +
+                  env_.observation.text() + " and " + env_.action.text() + ", got " +
+                  spec.observation.text() + " and " + spec.action.text() + ")");
+}
+
 EvaluationResult TrainedPolicy::evaluate(int64_t episodes, uint64_t seed) {
+  make_own_environment("an evaluation");
   const SingleThreadedTensors serial;
   return Evaluator(config_.env_id, episodes, seed, pool_.get(), config_.env)
       .run(*algorithm_, normalizer_);
@@ -47,7 +110,7 @@ std::vector<std::vector<double>> TrainedPolicy::predict(const std::vector<std::v
   for (size_t i = 0; i < obs.size(); ++i) {
     if (static_cast<int64_t>(obs[i].size()) != env_.observation.size()) {
       throw Error(ErrorKind::data, {"", 0, "obs"},
-                  "observation " + std::to_string(i) + " does not fit " + env_.id + " (expected " +
+                  "observation " + std::to_string(i) + " does not fit the policy (expected " +
                       std::to_string(env_.observation.size()) + " numbers, got " +
                       std::to_string(obs[i].size()) + ")");
     }
@@ -95,13 +158,49 @@ Json checkpoint_facts(const TrainConfig& config, const EnvSpec& env, int threads
       {"instruction_set", kernels().name}};
 }
 
-TrainConfig config_of(const Checkpoint& checkpoint) {
+TrainConfig config_of(const Checkpoint& checkpoint, ConfigUse use) {
   if (!checkpoint.manifest.contains("config")) {
     throw Error(ErrorKind::checkpoint, {checkpoint.path, 0, "config"},
                 "the manifest holds no config");
   }
   return read_train_config(
-      ConfigNode::from_json(checkpoint.manifest["config"], checkpoint.path + "/manifest.json"));
+      ConfigNode::from_json(checkpoint.manifest["config"], checkpoint.path + "/manifest.json"),
+      use);
+}
+
+EnvSpec spaces_of(const Checkpoint& checkpoint, const TrainConfig& config) {
+  const auto found = checkpoint.manifest.find("spaces");
+  if (found == checkpoint.manifest.end() || !found->is_object()) {
+    throw Error(ErrorKind::checkpoint, {checkpoint.path, 0, "spaces"},
+                "the manifest does not tell what the policy sees and does (written by 0.1.0?)");
+  }
+  EnvSpec env;
+  env.id = config.env_id;
+  try {
+    env.observation = space_from_json(found->value("observation", Json()), "spaces.observation");
+    env.action = space_from_json(found->value("action", Json()), "spaces.action");
+  } catch (const Error& error) {
+    throw Error(error.kind(), {checkpoint.path, 0, error.place().key}, error.message());
+  }
+  check_size(checkpoint, "observation", env.observation);
+  check_size(checkpoint, "action", env.action);
+  check_bounds(checkpoint, env.action);
+  if (!fits(find_algorithm(config.algo), env.observation, env.action)) {
+    throw Error(ErrorKind::checkpoint, {checkpoint.path, 0, "spaces"},
+                "not what " + config.algo + " learns to act on");
+  }
+  env.max_episode_steps = config.env.max_episode_steps.value_or(0);
+  return env;
+}
+
+TrainedPolicy load_policy(const std::string& run_or_checkpoint, const PolicyLoading& loading) {
+  auto checkpoint = find_checkpoint(run_or_checkpoint, loading.warn);
+  auto& manifest = checkpoint.manifest;
+  if (loading.threads) manifest["/config/threads"_json_pointer] = *loading.threads;
+  if (loading.target_return) {
+    manifest["/config/algo_kwargs/target_return"_json_pointer] = *loading.target_return;
+  }
+  return TrainedPolicy(checkpoint);
 }
 
 std::string without_slash(std::string path) {

@@ -12,13 +12,21 @@ namespace rl_training {
 // A policy with all it needs to act: networks, observation scaling and action bounds.
 class TrainedPolicy {
  public:
-  // Freshly initialised from the config's seed.
+  // Freshly initialised from the config's seed, for its environment.
   explicit TrainedPolicy(TrainConfig config);
-  // As it was saved.
+  // The same for the spaces of `env`.
+  TrainedPolicy(TrainConfig config, EnvSpec env);
+  // As it was saved. No environment is needed: the checkpoint holds spaces and bounds.
   explicit TrainedPolicy(const Checkpoint& checkpoint);
 
   const TrainConfig& config() const { return config_; }
+  // Spaces and bounds; the other fields are there if the policy was made for an environment.
   const EnvSpec& env() const { return env_; }
+  // Where it was loaded from; "" if it was not.
+  const std::string& checkpoint() const { return checkpoint_; }
+  // The environment of the config. Error{config} where it has none, `purpose` being what needs one;
+  // Error{checkpoint} where its spaces are not those of the policy.
+  std::unique_ptr<Environment> make_own_environment(const std::string& purpose) const;
   Algorithm& algorithm() { return *algorithm_; }
   ObsNormalizer& normalizer() { return normalizer_; }
   ThreadPool& pool() const { return *pool_; }
@@ -37,8 +45,11 @@ class TrainedPolicy {
   void visit_state(StateVisitor& state);
 
  private:
+  TrainedPolicy(const Checkpoint& checkpoint, const TrainConfig& config);
+
   TrainConfig config_;
   EnvSpec env_;
+  std::string checkpoint_;
   std::unique_ptr<ThreadPool> pool_;
   std::unique_ptr<Algorithm> algorithm_;
   ObsNormalizer normalizer_;
@@ -69,10 +80,21 @@ Json checkpoint_facts(const TrainConfig& config, const EnvSpec& env, int threads
                       const std::string& fingerprint);
 
 // The config that a checkpoint was made with.
-TrainConfig config_of(const Checkpoint& checkpoint);
+TrainConfig config_of(const Checkpoint& checkpoint, ConfigUse use = ConfigUse::training);
+// The spaces that it was made for, under the config's `env_id`.
+EnvSpec spaces_of(const Checkpoint& checkpoint, const TrainConfig& config);
 
 // A trailing slash is how shells complete a directory.
 std::string without_slash(std::string path);
+
+struct PolicyLoading {
+  std::function<void(const std::string&)> warn = [](const std::string&) {};
+  std::optional<int64_t> threads = {};       // in place of the config's
+  std::optional<double> target_return = {};  // the same, for policies that are told one
+};
+
+// The policy of a run (its newest good checkpoint) or of one checkpoint, without its environment.
+TrainedPolicy load_policy(const std::string& run_or_checkpoint, const PolicyLoading& loading = {});
 
 // A run directory (its newest good checkpoint), or one checkpoint directory such as
 // RUN/checkpoints/best. Damaged ones that are passed over give a line to `warn`.

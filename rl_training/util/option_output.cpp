@@ -15,6 +15,12 @@ Json interval_json(const Interval& value) {
   return Json::array({json_number(value.low), json_number(value.high)});
 }
 
+// As it would be written by hand: one number stands alone.
+Json numbers_json(const std::vector<double>& values) {
+  if (values.empty()) return nullptr;
+  return values.size() == 1 ? Json(values[0]) : Json(values);
+}
+
 class OptionWriter final : public OptionVisitor {
  public:
   Json json = Json::object();
@@ -41,6 +47,9 @@ class OptionWriter final : public OptionVisitor {
   }
   void integers(const char* key, std::vector<int64_t>& value, Range, const char*) override {
     json[key] = value;
+  }
+  void numbers(const char* key, std::vector<double>& value, Range, const char*) override {
+    json[key] = numbers_json(value);
   }
   void texts(const char* key, std::vector<std::string>& value, const char*) override {
     json[key] = value;
@@ -106,6 +115,11 @@ class OptionLister final : public OptionVisitor {
                 const char* meaning) override {
     add(key, "whole numbers", Json(value).dump(), range.text(), meaning);
   }
+  void numbers(const char* key, std::vector<double>& value, Range range,
+               const char* meaning) override {
+    add(key, "number or numbers", value.empty() ? "none" : numbers_json(value).dump(), range.text(),
+        meaning);
+  }
   void texts(const char* key, std::vector<std::string>& value, const char* meaning) override {
     add(key, "texts", Json(value).dump(), "", meaning);
   }
@@ -162,6 +176,9 @@ class OptionChecker final : public OptionVisitor {
   }
   void integers(const char* key, std::vector<int64_t>& value, Range range, const char*) override {
     for (const int64_t element : value) check(key, static_cast<double>(element), range);
+  }
+  void numbers(const char* key, std::vector<double>& value, Range range, const char*) override {
+    for (const double element : value) check(key, element, range);
   }
   void texts(const char*, std::vector<std::string>&, const char*) override {}
   void group(const char* key, const char*, const std::function<void(OptionVisitor&)>& body,

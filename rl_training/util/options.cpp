@@ -216,6 +216,18 @@ void OptionReader::integers(const char* key, std::vector<int64_t>& value, Range 
   for (const auto& item : node->items) value.push_back(read_integer(item, path_of(key), range));
 }
 
+void OptionReader::numbers(const char* key, std::vector<double>& value, Range range, const char*) {
+  const auto* node = take(key);
+  if (node == nullptr) return;
+  value.clear();
+  if (is_none(*node)) return;
+  if (node->kind != ConfigNode::Kind::list) {
+    value.push_back(read_number(*node, path_of(key), range));
+    return;
+  }
+  for (const auto& item : node->items) value.push_back(read_number(item, path_of(key), range));
+}
+
 void OptionReader::texts(const char* key, std::vector<std::string>& value, const char*) {
   const auto* node = take(key);
   if (node == nullptr) return;

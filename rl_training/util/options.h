@@ -75,6 +75,9 @@ class OptionVisitor {
   }
   virtual void integers(const char* key, std::vector<int64_t>& value, Range range,
                         const char* meaning) = 0;
+  // One number, or a list of them; none is an empty list.
+  virtual void numbers(const char* key, std::vector<double>& value, Range range,
+                       const char* meaning) = 0;
   virtual void texts(const char* key, std::vector<std::string>& value, const char* meaning) = 0;
   // A nested map. With `shorthand`, a plain value stands for {shorthand: value}.
   // `present`, where given, is the switch of an optional group: set when the map is there, and
@@ -111,6 +114,8 @@ class OptionReader final : public OptionVisitor {
               const char* meaning) override;
   void integers(const char* key, std::vector<int64_t>& value, Range range,
                 const char* meaning) override;
+  void numbers(const char* key, std::vector<double>& value, Range range,
+               const char* meaning) override;
   void texts(const char* key, std::vector<std::string>& value, const char* meaning) override;
   void group(const char* key, const char* meaning, const std::function<void(OptionVisitor&)>& body,
              bool* present, const char* shorthand) override;

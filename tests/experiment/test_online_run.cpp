@@ -363,7 +363,7 @@ TEST_F(OnlineRunTest, NothingToLearnFromIsSaid) {
 std::vector<double> collected_rewards(const TrainConfig& config,
                                       std::vector<std::string>* warnings) {
   const auto warn = [&](const std::string& line) { warnings->push_back(line); };
-  const auto transform = collected_reward(config, load_run_data(config, warn), warn);
+  const auto transform = collected_reward(config, load_run_data(config, {.warn = warn}), warn);
   std::vector<double> rewards;
   for (const double raw : {-0.5, -3.0, -12.0}) rewards.push_back(transform.apply(raw));
   return rewards;
@@ -385,8 +385,8 @@ TEST_F(OnlineRunTest, RewardKeysHoldForBothSources) {
   ASSERT_EQ(warnings_.size(), 1u);  // of `own` alone: it changes one source
   EXPECT_NE(warnings_[0].find("env_kwargs.wrappers.reward"), std::string::npos);
 
-  const auto data = load_run_data(config("rlpd", {"reward_shift=-1"}), [](const auto&) {});
-  const auto plain = load_run_data(config("rlpd"), [](const auto&) {});
+  const auto data = load_run_data(config("rlpd", {"reward_shift=-1"}), {});
+  const auto plain = load_run_data(config("rlpd"), {});
   EXPECT_NEAR(data.rows->reward(7), plain.rows->reward(7) - 1, 1e-5);
 
   // A preset from the data's rewards must not see changed ones.

@@ -1,0 +1,187 @@
+// Rules of a config beyond the range of each key.
+#include <algorithm>
+
+#include "rl_training/envs/registry.h"
+#include "rl_training/experiment/train_config.h"
+#include "rl_training/runtime/hindsight.h"
+#include "rl_training/util/text.h"
+
+namespace rl_training {
+namespace {
+
+// Runs a check whose errors name a key below `map`.
+template <class Check>
+void check_below(const std::string& map, const Check& check) {
+  try {
+    check();
+  } catch (const Error& error) {
+    auto place = error.place();
+    place.key = map + "." + place.key;
+    throw Error(error.kind(), place, error.message());
+  }
+}
+
+void check_collecting(const TrainConfig& config, const PhaseSpec& phase, const EnvSpec& env,
+                      bool has_goals) {
+  phase.collect.check(config.algorithm->batch_size, config.num_envs);
+  if (phase.min_buffer_size > phase.collect.buffer_capacity) {
+    throw Error(ErrorKind::config, {"", 0, "min_buffer_size"},
+                "more than the buffer holds (expected at most buffer_capacity " +
+                    std::to_string(phase.collect.buffer_capacity) + ", got " +
+                    std::to_string(phase.min_buffer_size) + ")");
+  }
+  if (phase.collect.her.used && !has_goals) {
+    throw Error(
+        ErrorKind::config, {"", 0, "her"},
+        "the task has no goals (expected one such as RL-PointGoal1D-v0, got " + env.id + ")");
+  }
+}
+
+// Names of the algorithms that take such actions and observations.
+std::vector<std::string> fitting_algorithms(const EnvSpec& env) {
+  std::vector<std::string> names;
+  for (const auto& info : algorithms()) {
+    if (fits(info, env.observation, env.action)) names.push_back(info.name);
+  }
+  return names;
+}
+
+void check_early_stopping(const TrainConfig& config) {
+  const auto names = metric_names(config);
+  const auto& metric = config.early_stopping.metric;
+  if (std::find(names.begin(), names.end(), metric) != names.end()) return;
+  throw Error(ErrorKind::config, {"", 0, "early_stopping.metric"},
+              "no such metric: " + metric + " (expected one of " + join(names, ", ") +
+                  did_you_mean(metric, names) + ")");
+}
+
+// What the algorithm's batches demand of the rest of the config.
+void check_request(const TrainConfig& config, const EnvSpec& env, bool collects) {
+  const auto request = config.algorithm->request();
+  if (collects && request.window > 0) {
+    throw Error(ErrorKind::config, {"", 0, config.online.used ? "online" : "algo"},
+                config.algo +
+                    " learns from pieces of whole episodes, which a replay buffer does "
+                    "not give (expected training from data alone)");
+  }
+  if (request.max_steps > 0 && env.max_episode_steps > request.max_steps) {
+    throw Error(ErrorKind::config, {"", 0, "algo_kwargs.max_episode_length"},
+                "less than the time limit of " + env.id + " (expected at least " +
+                    std::to_string(env.max_episode_steps) + ", got " +
+                    std::to_string(request.max_steps) + ")");
+  }
+  if (!request.raw_rewards) return;
+  const auto refuse = [&](const char* key, bool given) {
+    if (!given) return;
+    throw Error(ErrorKind::config, {"", 0, std::string("algo_kwargs.") + key},
+                config.algo +
+                    " compares returns of the data with rewards that it earns (expected "
+                    "rewards as they are)");
+  };
+  const auto& reward = config.dataset.reward;
+  refuse("reward_preset", !reward.preset.empty());
+  refuse("reward_scale", reward.scale.has_value());
+  refuse("reward_shift", reward.shift.has_value());
+  refuse("reward_clip_min", reward.clip_min.has_value());
+  refuse("reward_clip_max", reward.clip_max.has_value());
+}
+
+// Presets that depend on the data are resolved once there is some.
+void check_reward(const TrainConfig& config) {
+  for (const auto& preset : reward_presets()) {
+    if (preset.needs_dataset && config.env.reward.preset == preset.name) return;
+  }
+  config.env.reward_transform(nullptr);
+}
+
+// Datasets that are made come from an environment.
+void check_is_file(const std::string& kind, const std::string& key) {
+  if (kind != "random" && kind != "recipe") return;
+  throw Error(ErrorKind::config, {"", 0, key},
+              kind + " data are made in an environment (expected a file, or env_id: ID)");
+}
+
+void check_environment(const TrainConfig& config) {
+  for (const auto& [key, bound] : {std::pair{"action_low", &config.dataset.action_low},
+                                   std::pair{"action_high", &config.dataset.action_high}}) {
+    if (bound->empty()) continue;
+    throw Error(
+        ErrorKind::config, {"", 0, std::string("algo_kwargs.") + key},
+        config.env_id + " has bounds of its own (expected this key only with env_id: none)");
+  }
+  const auto environment = make_environment(config.env_id, config.env);
+  check_spaces(config, environment->spec());
+  const auto all = config.phases();
+  check_request(config, environment->spec(), collecting_phase(all) != nullptr);
+  const auto* phase = collecting_phase(all);
+  if (phase == nullptr) return;
+  const auto request = config.algorithm->request();
+  check_below(config.online.used ? "online" : "algo_kwargs", [&] {
+    check_collecting(config, *phase, environment->spec(), environment->goal_task() != nullptr);
+  });
+  check_below("algo_kwargs", [&] {
+    check_replay_columns(request);
+    if (phase->collect.her.used) check_hindsight(request);
+  });
+}
+
+// What only an environment can do is refused without one.
+void check_without_environment(const TrainConfig& config) {
+  const auto refuse = [](const char* key, const std::string& what) {
+    throw Error(ErrorKind::config, {"", 0, key},
+                what + " (expected env_id: ID of an environment; it is none)");
+  };
+  if (config.collects_by_itself()) refuse("algo", config.algo + " learns in an environment");
+  if (config.online.used) refuse("online", "a phase in an environment needs one");
+  if (config.eval_episodes > 0) refuse("eval_episodes", "episodes are played in an environment");
+  const auto& reward = config.env.reward;
+  if (!reward.preset.empty() || !config.env.reward_transform(nullptr).identity()) {
+    refuse("env_kwargs.wrappers.reward", "no rewards are collected");
+  }
+  if (config.num_envs > 1) refuse("num_envs", "there is nothing to step");
+  check_request(config, {}, /*collects=*/false);
+  const auto& source = config.dataset.source;
+  if (config.dataset.mix.empty() && source.path.empty() && source.id.empty()) {
+    throw Error(ErrorKind::config, {"", 0, "env_id"},
+                "missing (expected for example env_id: Pendulum-v1, or to learn from data alone "
+                "algo_kwargs.dataset_path: FILE)");
+  }
+  if (config.dataset.mix.empty()) {
+    check_is_file(source.kind, "algo_kwargs.dataset_kind");
+  }
+  for (size_t i = 0; i < config.dataset.mix.size(); ++i) {
+    check_is_file(config.dataset.mix[i].kind,
+                  "algo_kwargs.dataset_mix[" + std::to_string(i) + "].kind");
+  }
+}
+
+}  // namespace
+
+void check_spaces(const TrainConfig& config, const EnvSpec& env) {
+  if (fits(find_algorithm(config.algo), env.observation, env.action)) return;
+  const auto names = fitting_algorithms(env);
+  throw Error(ErrorKind::config, {"", 0, "algo"},
+              (config.has_environment() ? env.id + " has " : "the dataset has ") +
+                  (env.action.is_discrete() ? "discrete" : "continuous") + " actions and " +
+                  (config.has_environment() ? "observes " : "observations are ") +
+                  (env.observation.is_image() ? "images" : "vectors") + " (expected " +
+                  (names.empty() ? "no algorithm there is" : join(names, " | ")) + ", got " +
+                  config.algo + ")");
+}
+
+void TrainConfig::validate() const {
+  TrainConfig copy = *this;  // visiting is written for reading too, hence wants non-const fields
+  check_options([&](OptionVisitor& options) { copy.visit_top_options(options); });
+  check_below("algo_kwargs", [&] {
+    check_options([&](OptionVisitor& options) { copy.visit_algo_kwargs(options); });
+  });
+  has_environment() ? check_environment(*this) : check_without_environment(*this);
+  check_below("algo_kwargs", [&] {
+    algorithm->check();
+    if (has_dataset()) dataset.check();
+    check_early_stopping(*this);
+  });
+  check_reward(*this);
+}
+
+}  // namespace rl_training
