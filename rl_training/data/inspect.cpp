@@ -163,6 +163,8 @@ Json DatasetReport::to_json() const {
           {"has_timeouts", file.has_timeouts},
           {"has_next_actions", file.has_next_actions},
           {"fingerprint", fingerprint},
+          {"observation_names", observation_names},
+          {"action_names", action_names},
           {"observations", rl_training::to_json(obs)},
           {"actions", rl_training::to_json(actions)},
           {"rewards", rl_training::to_json(reward)},
@@ -188,6 +190,9 @@ DatasetReport inspect_steps(const LoggedSteps& steps, const std::string& kind,
   auto report = describe_steps(steps, kind, options);
   const auto data = make_transitions(steps, report.timeout_policy);
   report.transitions = data.rows();
+  report.choices = steps.categories;
+  report.observation_names = steps.observation_names;
+  report.action_names = steps.action_names;
   report.file.dropped_rows = report.file.rows - data.rows();
   for (int64_t row = 0; row < data.rows(); ++row) {
     report.transitions_reward_sum += data.reward(row);
