@@ -20,11 +20,13 @@ struct Invocation {
   std::function<int()> run;  // returns the exit code
 };
 
-// Each describes one subcommand; main.cpp holds the table.
+// Each describes one subcommand; program.cpp holds the table.
 void add_train(CLI::App& program, Invocation& call);
 void add_resume(CLI::App& program, Invocation& call);
 void add_evaluate(CLI::App& program, Invocation& call);
 void add_predict(CLI::App& program, Invocation& call);
+void add_select(CLI::App& program, Invocation& call);
+void add_export(CLI::App& program, Invocation& call);
 void add_report(CLI::App& program, Invocation& call);
 void add_leaderboard(CLI::App& program, Invocation& call);
 void add_algorithms(CLI::App& program, Invocation& call);

@@ -9,7 +9,7 @@ namespace rl_training {
 
 // How dataset files are to be read; the same words as in a config.
 struct ReadArguments {
-  std::string kind = "auto", env_id, timeout_policy = "auto", columns;
+  std::string kind = "auto", env_id, timeout_policy = "auto", keys;
   bool allow_nonfinite = false;
   Space bounds;  // of the environment, if one was named
 

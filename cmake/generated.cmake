@@ -24,6 +24,10 @@ if(NOT GIT_COMMIT)
 endif()
 configure_file(cmake/build_info.h.in ${GENERATED_DIR}/build_info.h @ONLY)
 
-protobuf_generate_cpp(EVENT_SOURCES EVENT_HEADERS rl_training/experiment/tensorboard_event.proto)
-list(APPEND GENERATED_SOURCES ${EVENT_SOURCES} ${EVENT_HEADERS})
+protobuf_generate_cpp(PROTO_SOURCES PROTO_HEADERS rl_training/experiment/tensorboard_event.proto
+  rl_training/deploy/onnx_model.proto)
+list(APPEND GENERATED_SOURCES ${PROTO_SOURCES} ${PROTO_HEADERS})
+# Generated sources use the same names for what is theirs alone.
+set_source_files_properties(${PROTO_SOURCES} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON
+  SKIP_PRECOMPILE_HEADERS ON)
 include(cmake/report_page.cmake)

@@ -49,6 +49,13 @@ BatchRequest AlgorithmOptions::request() const {
   return request;
 }
 
+PolicyGraph::Value Algorithm::describe_policy(PolicyGraph& /*graph*/,
+                                              PolicyGraph::Value /*obs*/) const {
+  throw Error(ErrorKind::config, {"", 0, "algo"},
+              "cannot be exported: the algorithm does not describe its policy "
+              "(expected an override of Algorithm::describe_policy)");
+}
+
 torch::Tensor act_once(Algorithm& algorithm, const torch::Tensor& obs, ActMode mode) {
   const auto state = algorithm.make_policy_state(obs.size(0));
   return algorithm.act(obs, *state, mode);

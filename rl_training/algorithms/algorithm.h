@@ -9,6 +9,7 @@
 #include "rl_training/algorithms/phases.h"
 #include "rl_training/data/batch.h"
 #include "rl_training/models/adam.h"
+#include "rl_training/models/policy_graph.h"
 #include "rl_training/util/options.h"
 #include "rl_training/util/rng.h"
 #include "rl_training/util/state.h"
@@ -94,6 +95,15 @@ class Algorithm {
   // Observations [rows, ...] (normalised as in training) -> actions [rows, action_dim] in [-1, 1],
   // or choices [rows] (int64). `state` was made by this algorithm for as many rows.
   virtual torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) = 0;
+  // The greedy policy from a normalised observation to its action in [-1, 1] or its choice, for
+  // export. Error{config} with the reason where it is no such function.
+  virtual PolicyGraph::Value describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const;
+  // Log density [rows] of given actions, or log probability of choices, under the policy that
+  // ActMode::explore draws from; undefined where that has no density.
+  virtual torch::Tensor log_density(const torch::Tensor& /*obs*/,
+                                    const torch::Tensor& /*actions*/) const {
+    return {};
+  }
   virtual std::unique_ptr<PolicyState> make_policy_state(int64_t /*rows*/) const {
     return std::make_unique<PolicyState>();
   }

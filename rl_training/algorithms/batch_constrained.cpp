@@ -14,6 +14,12 @@ torch::Tensor draw_noise(Rng& rng, int64_t rows, int64_t columns) {
   return noise;
 }
 
+// The same at every call, so that the greedy policy is a function of the observation.
+torch::Tensor greedy_noise(int64_t count, int64_t noise_dim) {
+  Rng fixed(0, "act");
+  return draw_noise(fixed, count, noise_dim);
+}
+
 torch::Tensor best_of(const CandidatePolicy& policy, const CriticEnsemble& critics,
                       const torch::Tensor& obs, const torch::Tensor& noise) {
   const auto actions = policy.propose(obs, noise);
@@ -50,9 +56,8 @@ CandidateCriticLoss candidate_critic_loss(const CandidateCritics& critics, const
 torch::Tensor best_candidates(const CandidatePolicy& policy, const CriticEnsemble& critics,
                               const torch::Tensor& obs, Rng* explore) {
   const torch::NoGradGuard no_grad;
-  Rng fixed(0, "act");
   const auto shared =
-      explore == nullptr ? draw_noise(fixed, policy.count, policy.noise_dim) : torch::Tensor();
+      explore == nullptr ? greedy_noise(policy.count, policy.noise_dim) : torch::Tensor();
   const int64_t rows_at_once = std::max<int64_t>(1, kCandidatesAtOnce / policy.count);
   std::vector<torch::Tensor> actions;
   for (const auto& part : obs.split(rows_at_once)) {
@@ -63,6 +68,17 @@ torch::Tensor best_candidates(const CandidatePolicy& policy, const CriticEnsembl
     actions.push_back(best_of(policy, critics, part, noise));
   }
   return actions.size() == 1 ? actions.front() : torch::cat(actions);
+}
+
+PolicyGraph::Value describe_noise(PolicyGraph& graph, int64_t count, int64_t noise_dim) {
+  return graph.constant(count, noise_dim,
+                        copy_values(greedy_noise(count, noise_dim), 0, count * noise_dim));
+}
+
+PolicyGraph::Value describe_best(PolicyGraph& graph, const CriticEnsemble& critics,
+                                 PolicyGraph::Value obs, PolicyGraph::Value actions) {
+  const auto scores = critics.network().describe(graph, graph.concat(obs, actions));
+  return graph.best(actions, scores);
 }
 
 }  // namespace rl_training

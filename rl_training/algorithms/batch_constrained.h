@@ -55,4 +55,10 @@ struct CandidatePolicy {
 torch::Tensor best_candidates(const CandidatePolicy& policy, const CriticEnsemble& critics,
                               const torch::Tensor& obs, Rng* explore);
 
+// The greedy policy of `best_candidates` in two parts: its noise [count, noise_dim], and the choice
+// among actions at repeated observations.
+PolicyGraph::Value describe_noise(PolicyGraph& graph, int64_t count, int64_t noise_dim);
+PolicyGraph::Value describe_best(PolicyGraph& graph, const CriticEnsemble& critics,
+                                 PolicyGraph::Value obs, PolicyGraph::Value actions);
+
 }  // namespace rl_training

@@ -131,6 +131,15 @@ torch::Tensor Bcq::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode
                          mode == ActMode::explore ? &explorer_.rng() : nullptr);
 }
 
+PolicyGraph::Value Bcq::describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const {
+  const auto noise =
+      describe_noise(graph, options_.eval_action_samples, networks_.vae.latent_dim());
+  const auto rows = graph.repeat(obs, options_.eval_action_samples);
+  const auto actions =
+      networks_.actor.describe(graph, rows, networks_.vae.describe(graph, rows, noise));
+  return describe_best(graph, networks_.critics, rows, actions);
+}
+
 void Bcq::visit_state(StateVisitor& state) {
   ActorCritic::visit_state(state);
   state.part("vae_optimizer", vae_optimizer_);

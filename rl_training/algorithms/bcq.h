@@ -64,6 +64,7 @@ class Bcq final : public ActorCritic<BcqOptions, BcqNetworks> {
 
   Metrics update(const Batch& batch, double lr_scale) override;
   torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
+  PolicyGraph::Value describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const override;
   void visit_state(StateVisitor& state) override;
 
  private:

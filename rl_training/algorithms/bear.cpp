@@ -190,6 +190,14 @@ torch::Tensor Bear::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMod
                          mode == ActMode::explore ? &explorer_.rng() : nullptr);
 }
 
+PolicyGraph::Value Bear::describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const {
+  const auto noise =
+      describe_noise(graph, options_.eval_action_samples, networks_.actor.action_dim());
+  const auto actions = networks_.actor.describe_samples(graph, obs, noise);
+  return describe_best(graph, networks_.critics, graph.repeat(obs, options_.eval_action_samples),
+                       actions);
+}
+
 void Bear::visit_state(StateVisitor& state) {
   ActorCritic::visit_state(state);
   state.part("vae_optimizer", vae_optimizer_);

@@ -83,6 +83,7 @@ class Bear final : public ActorCritic<BearOptions, BearNetworks> {
 
   Metrics update(const Batch& batch, double lr_scale) override;
   torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
+  PolicyGraph::Value describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const override;
   void visit_state(StateVisitor& state) override;
 
  private:

@@ -92,6 +92,12 @@ class Cql final : public ActorCritic<CqlOptions, CqlNetworks> {
 
   Metrics update(const Batch& batch, double lr_scale) override;
   torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
+  PolicyGraph::Value describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const override {
+    return networks_.actor.describe_mode(graph, obs);
+  }
+  torch::Tensor log_density(const torch::Tensor& obs, const torch::Tensor& actions) const override {
+    return gaussian_log_prob(networks_.actor.head(obs), actions);
+  }
   void visit_state(StateVisitor& state) override;
 
  private:

@@ -1,6 +1,7 @@
 #include "rl_training/algorithms/crr.h"
 
 #include "rl_training/models/losses.h"
+#include "rl_training/util/error.h"
 
 namespace rl_training {
 namespace {
@@ -135,6 +136,15 @@ Metrics Crr::update(const Batch& batch, double lr_scale) {
 torch::Tensor Crr::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
   if (options_.critic_weighted_policy) return act_critic_weighted(obs, mode);
   return explorer_.act(networks_.actor, obs, mode);
+}
+
+PolicyGraph::Value Crr::describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const {
+  if (options_.critic_weighted_policy) {
+    throw Error(ErrorKind::config, {"", 0, "algo_kwargs.critic_weighted_policy"},
+                "cannot be exported: the policy draws among samples by their values (expected "
+                "critic_weighted_policy: false, whose policy is a function of the observation)");
+  }
+  return networks_.actor.describe_mode(graph, obs);
 }
 
 // Greedy: the same draws for every row of every call, so that the policy is a function of the

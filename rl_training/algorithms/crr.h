@@ -71,6 +71,11 @@ class Crr final : public ActorCritic<CrrOptions, CrrNetworks> {
 
   Metrics update(const Batch& batch, double lr_scale) override;
   torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
+  PolicyGraph::Value describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const override;
+  torch::Tensor log_density(const torch::Tensor& obs, const torch::Tensor& actions) const override {
+    if (options_.critic_weighted_policy) return {};
+    return gaussian_log_prob(networks_.actor.head(obs), actions);
+  }
 
  private:
   torch::Tensor act_critic_weighted(const torch::Tensor& obs, ActMode mode);

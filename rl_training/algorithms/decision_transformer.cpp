@@ -241,6 +241,14 @@ torch::Tensor DecisionTransformer::act(const torch::Tensor& obs, PolicyState& st
   return history.take_actions(network_.forward(history.steps()).contiguous());
 }
 
+PolicyGraph::Value DecisionTransformer::describe_policy(PolicyGraph& /*graph*/,
+                                                        PolicyGraph::Value /*obs*/) const {
+  throw Error(
+      ErrorKind::config, {"", 0, "algo"},
+      "decision_transformer cannot be exported: its action depends on the steps and rewards "
+      "before (expected a policy that is a function of the present observation)");
+}
+
 void DecisionTransformer::visit_state(StateVisitor& state) {
   state.part("network", network_);
   state.part("optimizer", optimizer_);

@@ -50,6 +50,7 @@ class DecisionTransformer final : public Algorithm {
   Metrics update(const Batch& batch, double lr_scale) override;
   // Both modes give the same actions: the policy has no noise.
   torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
+  PolicyGraph::Value describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const override;
   std::unique_ptr<PolicyState> make_policy_state(int64_t rows) const override;
   void visit_state(StateVisitor& state) override;
 

@@ -150,6 +150,10 @@ torch::Tensor DiscreteSac::act(const torch::Tensor& obs, PolicyState& /*state*/,
   return draw_choices(log_probs, explore_noise_.uniform(explore_rng_, {obs.size(0), 1}, 0, 1));
 }
 
+PolicyGraph::Value DiscreteSac::describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const {
+  return graph.argmax(networks_.actor.describe(graph, obs));
+}
+
 torch::Tensor DiscreteSac::values(const torch::Tensor& obs, const torch::Tensor& actions) const {
   const torch::NoGradGuard no_grad;
   const auto all = networks_.critics.forward(obs, {}, {}).amin(0);  // [rows, choices]

@@ -59,6 +59,10 @@ class DiscreteSac final : public Algorithm {
 
   Metrics update(const Batch& batch, double lr_scale) override;
   torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
+  PolicyGraph::Value describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const override;
+  torch::Tensor log_density(const torch::Tensor& obs, const torch::Tensor& actions) const override {
+    return networks_.log_probs(obs).gather(1, actions.unsqueeze(1)).squeeze(1);
+  }
   torch::Tensor values(const torch::Tensor& obs, const torch::Tensor& actions) const override;
   void visit_state(StateVisitor& state) override;
 

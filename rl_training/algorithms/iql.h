@@ -59,6 +59,13 @@ class Iql final : public Algorithm {
   // The schedule is for the actor; value and critics keep their rate.
   Metrics update(const Batch& batch, double lr_scale) override;
   torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
+  PolicyGraph::Value describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const override {
+    return networks_.actor.describe_mode(graph, obs);
+  }
+  torch::Tensor log_density(const torch::Tensor& obs, const torch::Tensor& actions) const override {
+    if (options_.deterministic()) return {};
+    return gaussian_log_prob(networks_.actor.head(obs), actions);
+  }
   torch::Tensor values(const torch::Tensor& obs, const torch::Tensor& actions) const override {
     return least_value(networks_.critics, obs, actions);
   }

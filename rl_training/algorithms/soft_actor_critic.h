@@ -55,6 +55,12 @@ class SoftActorCritic : public ActorCritic<SoftOptions, SoftNetworks> {
 
   Metrics update(const Batch& batch, double lr_scale) override;
   torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
+  PolicyGraph::Value describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const override {
+    return networks_.actor.describe_mode(graph, obs);
+  }
+  torch::Tensor log_density(const torch::Tensor& obs, const torch::Tensor& actions) const override {
+    return gaussian_log_prob(networks_.actor.head(obs), actions);
+  }
   // Blocks of `actor_interval` updates begin with the first environment step.
   void begin_phase(const PhaseSpec&, int64_t) override { updates_ = 0; }
   void visit_state(StateVisitor& state) override;

@@ -72,6 +72,9 @@ class DelayedActorCritic : public ActorCritic<Options, Networks> {
   torch::Tensor act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) override {
     return this->explorer_.act(this->networks_.actor, obs, mode, this->options_.exploration_noise);
   }
+  PolicyGraph::Value describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const override {
+    return this->networks_.actor.describe(graph, obs);
+  }
   void visit_state(StateVisitor& state) override {
     ActorCritic<Options, Networks>::visit_state(state);
     state.part("actor_metrics", actor_loss_);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "rl_training/data/flat_steps.h"
 #include "rl_training/util/error.h"
@@ -12,48 +13,6 @@
 
 namespace rl_training {
 namespace {
-
-const std::vector<std::string>& roles() {
-  static const std::vector<std::string> names = {"obs",     "action",  "reward",  "terminated",
-                                                 "timeout", "episode", "next_obs"};
-  return names;
-}
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == separator) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
-
-// role -> words, from `role=word,word role=word`.
-std::map<std::string, std::vector<std::string>> parse_map(const ErrorPlace& place,
-                                                          const std::string& map) {
-  std::map<std::string, std::vector<std::string>> words;
-  for (const auto& entry : split(map, ' ')) {
-    if (entry.empty()) continue;
-    const auto equals = entry.find('=');
-    const auto role = entry.substr(0, equals);
-    if (equals == std::string::npos || equals + 1 == entry.size()) {
-      throw Error(ErrorKind::data, place,
-                  "bad column map `" + shortened(entry, 40) + "` (expected role=column,column)");
-    }
-    if (std::find(roles().begin(), roles().end(), role) == roles().end()) {
-      throw Error(ErrorKind::data, place,
-                  "unknown role `" + shortened(role, 40) + "` in the column map (expected " +
-                      join(roles(), ", ") + did_you_mean(role, roles()) + ")");
-    }
-    if (!words.emplace(role, split(entry.substr(equals + 1), ',')).second) {
-      throw Error(ErrorKind::data, place, "the column map names `" + role + "` twice");
-    }
-  }
-  return words;
-}
 
 std::vector<int64_t> columns_named(const CsvTable& table, const std::string& word) {
   if (word.ends_with('*')) {
@@ -75,12 +34,11 @@ std::vector<int64_t> columns_named(const CsvTable& table, const std::string& wor
 
 class RoleFinder {
  public:
-  RoleFinder(const CsvTable& table, const std::string& map)
-      : table_(table), words_(parse_map({table.path(), 1, ""}, map)) {}
+  RoleFinder(const CsvTable& table, const KeyMap& map) : table_(table), map_(map) {}
 
   std::vector<int64_t> several(const std::string& role) const {
-    const auto found = words_.find(role);
-    if (found == words_.end()) {
+    const auto found = map_.names.find(role);
+    if (found == map_.names.end()) {
       auto columns = table_.find_numbered(role);
       if (columns.empty() && table_.find(role) >= 0) columns = {table_.find(role)};
       return columns;
@@ -94,8 +52,7 @@ class RoleFinder {
   }
   // `other_names` are tried where the map does not name the role.
   int64_t single(const std::string& role, const std::vector<std::string>& other_names) const {
-    const auto found = words_.find(role);
-    if (found != words_.end()) {
+    if (map_.has(role)) {
       const auto columns = several(role);
       if (columns.size() != 1) {
         throw Error(ErrorKind::data, {table_.path(), 1, role}, "one column is expected");
@@ -111,7 +68,7 @@ class RoleFinder {
 
  private:
   const CsvTable& table_;
-  std::map<std::string, std::vector<std::string>> words_;
+  const KeyMap& map_;
 };
 
 // The columns as the arrays of a flat dataset, checked here, where the line is known.
@@ -122,10 +79,19 @@ class CsvArrays final : public ArraySource {
     arrays_["obs"] = columns.obs;
     arrays_["action"] = columns.action;
     arrays_["reward"] = {columns.reward};
-    arrays_["terminated"] = {columns.terminated};
-    if (columns.timeout >= 0) arrays_["timeout"] = {columns.timeout};
-    if (columns.episode >= 0) arrays_["episode"] = {columns.episode};
     if (!columns.next_obs.empty()) arrays_["next_obs"] = columns.next_obs;
+    for (const auto& [role, column] : {std::pair{"terminated", columns.terminated},
+                                       {"timeout", columns.timeout},
+                                       {"episode", columns.episode},
+                                       {"episode_end", columns.episode_end}}) {
+      if (column >= 0) arrays_[role] = {column};
+    }
+    // Under its own name, which a warning shows.
+    if (columns.done >= 0) arrays_[name_of(columns.done)] = {columns.done};
+  }
+
+  const std::string& name_of(int64_t column) const {
+    return table_.columns()[static_cast<size_t>(column)];
   }
 
   bool has(const std::string& key) override { return arrays_.count(key) > 0; }
@@ -150,17 +116,14 @@ class CsvArrays final : public ArraySource {
     return values;
   }
   double at(const std::string& key, int64_t row, int64_t column) const {
-    const bool flag = key == "terminated" || key == "timeout";
-    if (key == "episode") {
-      const double value = table_.finite_at(row, column);
-      return row > 0 && value != table_.at(row - 1, column) ? 1 : 0;
-    }
-    if (allow_nonfinite_ && !flag) return table_.at(row, column);
+    if (key == "episode") return row > 0 && !table_.equal(row, row - 1, column) ? 1 : 0;
+    const bool number = key == "obs" || key == "action" || key == "next_obs" || key == "reward";
+    const bool flag = !number;
+    if (allow_nonfinite_ && number) return table_.at(row, column);
     const double value = table_.finite_at(row, column);
     const bool fine = flag ? value == 0 || value == 1 : std::isfinite(static_cast<float>(value));
     if (fine) return value;
-    throw Error(ErrorKind::data,
-                {table_.path(), table_.line(row), table_.columns()[static_cast<size_t>(column)]},
+    throw Error(ErrorKind::data, {table_.path(), table_.line(row), name_of(column)},
                 flag ? fmt::format("not a flag (expected 0 or 1, got {:g})", value)
                      : fmt::format("not a finite float (got {:g})", value));
   }
@@ -172,25 +135,43 @@ class CsvArrays final : public ArraySource {
 
 }  // namespace
 
-CsvColumns CsvColumns::find(const CsvTable& table, const std::string& map) {
+CsvColumns CsvColumns::find(const CsvTable& table, const KeyMap& map) {
+  if (!map.layout.empty()) {
+    throw Error(ErrorKind::data, {table.path(), 1, ""},
+                "`" + shortened(map.layout, 40) +
+                    "` is a layout of arrays (expected role=column,column for a csv file)");
+  }
   const RoleFinder finder(table, map);
   CsvColumns columns;
   columns.obs = finder.several("obs");
   columns.action = finder.several("action");
   columns.next_obs = finder.several("next_obs");
   columns.reward = finder.single("reward", {"rewards"});
-  columns.terminated = finder.single("terminated", {"terminal", "terminals"});
-  columns.timeout = finder.single("timeout", {"truncated", "timeouts"});
+  if (!map.never_terminates()) {
+    columns.terminated =
+        finder.single("terminated", {"terminal", "terminals", "termination", "terminations"});
+  }
+  columns.timeout =
+      finder.single("timeout", {"truncated", "timeouts", "truncation", "truncations"});
   columns.episode = finder.single("episode", {"traj"});
-  const auto require = [&](bool there, const char* role) {
+  columns.episode_end = finder.single("episode_end", {});
+  if (columns.terminated < 0 && !map.never_terminates()) {
+    columns.done = finder.single("done", {"dones", "is_done"});
+  } else if (columns.terminated >= 0 &&
+             is_done_name(table.columns()[static_cast<size_t>(columns.terminated)])) {
+    std::swap(columns.done, columns.terminated);
+  }
+  const auto require = [&](bool there, const char* role, const char* otherwise = "") {
     if (there) return;
     throw Error(ErrorKind::data, {table.path(), 1, role},
-                "no column for it (name it in the column map: " + std::string(role) + "=...)");
+                "no column for it (name it in the map of names: " + std::string(role) + "=..." +
+                    otherwise + ")");
   };
   require(!columns.obs.empty(), "obs");
   require(!columns.action.empty(), "action");
   require(columns.reward >= 0, "reward");
-  require(columns.terminated >= 0, "terminated");
+  require(columns.terminated >= 0 || columns.done >= 0 || map.never_terminates(), "terminated",
+          ", or terminated=none where the task never ends by itself");
   if (!columns.next_obs.empty() && columns.next_obs.size() != columns.obs.size()) {
     throw Error(ErrorKind::data, {table.path(), 1, "next_obs"},
                 "as many columns as obs are expected");
@@ -200,19 +181,30 @@ CsvColumns CsvColumns::find(const CsvTable& table, const std::string& map) {
 
 LoggedSteps read_csv_steps(const std::string& path, const DatasetReadOptions& options,
                            SandboxOutput& output) {
+  const CsvTable table(path);
+  const auto map = KeyMap::parse({path, 1, ""}, options.keys);
+  const auto columns = CsvColumns::find(table, map);
+  if (table.rows() == 0) throw Error(ErrorKind::data, {path, 0, ""}, "no rows");
+  CsvArrays arrays(table, columns, options.allow_nonfinite);
   FlatKeys keys;
   keys.obs = {"obs"};
   keys.actions = {"action"};
   keys.rewards = {"reward"};
   keys.terminals = {"terminated"};
+  if (columns.done >= 0) keys.terminals_fallback = {arrays.name_of(columns.done)};
+  keys.never_terminates = map.never_terminates();
   keys.timeouts = {"timeout"};
   keys.next_obs = {"next_obs"};
   keys.episode_starts = {"episode"};
-  const CsvTable table(path);
-  const auto columns = CsvColumns::find(table, options.columns);
-  if (table.rows() == 0) throw Error(ErrorKind::data, {path, 0, ""}, "no rows");
-  CsvArrays arrays(table, columns, options.allow_nonfinite);
-  return read_flat_steps(arrays, path, keys, options, output);
+  keys.episode_ends = {"episode_end"};
+  auto steps = read_flat_steps(arrays, path, keys, options, output);
+  for (const int64_t column : columns.obs) {
+    steps.observation_names.push_back(table.full_name(column));
+  }
+  for (const int64_t column : columns.action) {
+    steps.action_names.push_back(table.full_name(column));
+  }
+  return steps;
 }
 
 }  // namespace rl_training

@@ -1,17 +1,22 @@
 #include "rl_training/data/csv_table.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <limits>
 #include <set>
 
+#include "rl_training/data/gzip.h"
 #include "rl_training/util/error.h"
 #include "rl_training/util/file_system.h"
+#include "rl_training/util/text.h"
 
 namespace rl_training {
 namespace {
+
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r");
@@ -19,15 +24,46 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-// Calls use(field) for each comma-separated field.
-template <class Use>
-void split_fields(std::string_view text, const Use& use) {
-  for (;;) {
-    const auto comma = text.find(',');
-    use(trimmed(text.substr(0, comma)));
-    if (comma == std::string_view::npos) return;
-    text.remove_prefix(comma + 1);
-  }
+std::string_view without_line_end(std::string_view text) {
+  while (!text.empty() && text.back() == '\r') text.remove_suffix(1);
+  return text;
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (auto& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+  return result;
+}
+
+bool parse_number(std::string_view word, double& value) {
+  if (word.starts_with('+')) word.remove_prefix(1);
+  const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), value);
+  return code == std::errc() && end == word.data() + word.size();
+}
+
+bool is_missing(std::string_view word) {
+  if (word.empty()) return true;
+  const auto name = lower(word);
+  return name == "na" || name == "n/a" || name == "null" || name == "none" || name == "#n/a";
+}
+
+// "speed [m/s]" or "speed (m/s)": where the unit begins; npos without one.
+size_t unit_start(std::string_view name) {
+  if (!name.ends_with(']') && !name.ends_with(')')) return std::string_view::npos;
+  const auto at = name.rfind(name.back() == ']' ? '[' : '(');
+  return at == 0 ? std::string_view::npos : at;
+}
+
+std::string_view without_unit(std::string_view name) {
+  return trimmed(name.substr(0, unit_start(name)));
+}
+
+// A NaN that tells texts apart: its low bits are a hash of the text.
+double text_value(std::string_view text) {
+  constexpr uint64_t kPayload = (uint64_t{1} << 51) - 1;
+  const uint64_t hash = (std::hash<std::string_view>{}(text)&kPayload) | 1;
+  const auto bits = std::bit_cast<uint64_t>(std::numeric_limits<double>::quiet_NaN());
+  return std::bit_cast<double>((bits & ~kPayload) | hash);
 }
 
 }  // namespace
@@ -38,80 +74,236 @@ CsvTable::CsvTable(const std::string& path) : path_(path) {
     throw Error(ErrorKind::data, {path, 0, ""}, "cannot read (expected a CSV file)");
   }
   const std::string content = posix_file_system().read_file(path);
-  std::string_view rest = content;
-  for (int line = 1; !rest.empty(); ++line) {
-    const auto end = rest.find('\n');
-    const auto text = trimmed(rest.substr(0, end));
-    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-    if (line == 1) {
-      read_header(text);
-    } else if (!text.empty()) {
-      read_row(text, line);
-    }
-  }
-  if (columns_.empty()) throw Error(ErrorKind::data, {path, 0, ""}, "the file is empty");
+  parse(is_gzip(content) ? gunzip(content, path) : content);
 }
 
-void CsvTable::read_header(std::string_view text) {
+CsvTable::CsvTable(std::string_view content, const std::string& name) : path_(name) {
+  parse(content);
+}
+
+void CsvTable::parse(std::string_view rest) {
+  if (rest.starts_with(kByteOrderMark)) rest.remove_prefix(kByteOrderMark.size());
+  for (int number = 1; !rest.empty(); ++number) {
+    const auto end = rest.find('\n');
+    const auto line = without_line_end(rest.substr(0, end));
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+    const auto text = trimmed(line);
+    if (text.empty()) continue;
+    if (text.starts_with('#')) {
+      read_comment(trimmed(text.substr(1)));
+    } else if (columns_.empty()) {
+      read_header(line, number);
+    } else {
+      read_row(line, number);
+    }
+  }
+  if (columns_.empty()) throw Error(ErrorKind::data, {path_, 0, ""}, "the file is empty");
+  if (!units_comment_.empty()) read_units(split(units_comment_));
+}
+
+void CsvTable::read_comment(std::string_view text) {
+  const auto name = lower(text.substr(0, 6));
+  if (name.starts_with("units:") || name.starts_with("unit:")) {
+    units_comment_ = trimmed(text.substr(text.find(':') + 1));
+  } else if (columns_.empty()) {
+    comment_ = text;
+  }
+}
+
+void CsvTable::choose_separator(std::string_view header) {
+  int64_t most = 0;
+  for (const char candidate : {',', ';', '\t'}) {
+    const int64_t count = std::count(header.begin(), header.end(), candidate);
+    if (count > most) separator_ = candidate;
+    most = std::max(most, count);
+  }
+}
+
+// Fields without blanks and quotes around them. Quotes may hold separators, "" is one of them.
+std::vector<std::string> CsvTable::split(std::string_view line) const {
+  std::vector<std::string> fields;
+  std::string field;
+  bool quoted = false, was_quoted = false;
+  const auto finish = [&] {
+    fields.emplace_back(was_quoted ? field : std::string(trimmed(field)));
+    field.clear();
+    was_quoted = false;
+  };
+  for (size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quoted) {
+      if (c != '"') {
+        field += c;
+      } else if (i + 1 < line.size() && line[i + 1] == '"') {
+        field += line[++i];
+      } else {
+        quoted = false;
+      }
+    } else if (c == '"' && trimmed(field).empty() && !was_quoted) {
+      field.clear();
+      quoted = was_quoted = true;
+    } else if (c == separator_) {
+      finish();
+    } else if (!was_quoted || !trimmed(std::string_view(&c, 1)).empty()) {
+      field += c;
+    }
+  }
+  finish();
+  return fields;
+}
+
+void CsvTable::read_header(std::string_view line, int number) {
+  choose_separator(line);
+  auto names = split(line);
+  double ignored = 0;
+  const bool numbers = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+    return parse_number(name, ignored);
+  });
+  const auto commented = split(comment_);
+  const bool in_comment = numbers && names.size() > 1 && commented.size() == names.size();
+  if (in_comment) names = commented;
+  if (names.size() > 1 && names.back().empty()) {
+    names.pop_back();
+    separator_at_end_ = true;
+  }
+  // Data frames write the number of the row under no name.
+  if (names.size() > 1 && names.front().empty()) names.front() = "index";
   std::set<std::string> seen;
-  split_fields(text, [&](std::string_view name) {
-    columns_.emplace_back(name);
+  for (const auto& name : names) {
+    columns_.push_back(shortened(printable(name), 200));
     if (name.empty()) {
-      throw Error(ErrorKind::data, {path_, 1, ""}, "a column has no name (expected a header row)");
+      throw Error(ErrorKind::data, {path_, number, ""},
+                  "a column has no name (expected a header row)");
     }
     if (!seen.insert(columns_.back()).second) {
-      throw Error(ErrorKind::data, {path_, 1, columns_.back()}, "this column appears twice");
+      throw Error(ErrorKind::data, {path_, number, columns_.back()}, "this column appears twice");
     }
-  });
+  }
+  units_.resize(columns_.size());
+  if (in_comment) read_row(line, number);
 }
 
-void CsvTable::read_row(std::string_view text, int line) {
-  size_t field = 0;
-  split_fields(text, [&](std::string_view word) {
-    if (field == columns_.size()) {
-      throw Error(ErrorKind::data, {path_, line, ""},
-                  "too many fields (expected " + std::to_string(columns_.size()) + ")");
-    }
-    double value = std::numeric_limits<double>::quiet_NaN();
-    if (!word.empty()) {
-      const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), value);
-      if (code != std::errc() || end != word.data() + word.size()) {
-        throw Error(ErrorKind::data, {path_, line, columns_[field]},
-                    "not a number (got `" + std::string(word.substr(0, 40)) + "`)");
-      }
-    }
-    values_.push_back(value);
-    ++field;
-  });
-  if (field != columns_.size()) {
-    throw Error(ErrorKind::data, {path_, line, ""},
-                "too few fields (expected " + std::to_string(columns_.size()) + ", got " +
-                    std::to_string(field) + ")");
+// Whether the fields can be the units of the columns.
+bool CsvTable::read_units(const std::vector<std::string>& fields) {
+  if (fields.size() != columns_.size()) return false;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const auto& field = fields[i];
+    const bool bracketed = field.size() > 1 && (field[0] == '[' || field[0] == '(');
+    units_[i] = shortened(printable(bracketed ? field.substr(1, field.size() - 2) : field), 40);
   }
-  lines_.push_back(line);
+  return true;
+}
+
+double CsvTable::read_number(std::string_view word, int number, size_t column) {
+  double value = 0;
+  if (parse_number(word, value)) {
+    return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
+  }
+  if (is_missing(word)) return std::numeric_limits<double>::quiet_NaN();
+  const auto name = lower(word);
+  if (name == "true") return 1;
+  if (name == "false") return 0;
+  if (const auto comma = word.find(','); separator_ != ',' && comma != std::string::npos) {
+    std::string with_point(word);
+    with_point[comma] = '.';
+    if (parse_number(with_point, value)) return value;
+  }
+  texts_.try_emplace(column, Text{number, shortened(printable(word), 40)});
+  return text_value(word);
+}
+
+// A row of [rad],[m/s] under the header.
+bool CsvTable::is_units_row(std::string_view line) {
+  auto fields = split(line);
+  if (separator_at_end_ && fields.back().empty()) fields.pop_back();
+  const bool brackets = std::all_of(fields.begin(), fields.end(), [](const std::string& field) {
+    return (field.starts_with('[') && field.ends_with(']')) ||
+           (field.starts_with('(') && field.ends_with(')'));
+  });
+  return brackets && read_units(fields);
+}
+
+void CsvTable::read_row(std::string_view line, int number) {
+  if (rows() == 0 && is_units_row(line)) return;
+  const size_t expected = columns_.size();
+  size_t count = 0;
+  const auto take = [&](std::string_view word) {
+    if (count == expected && separator_at_end_ && word.empty()) return;
+    if (count < expected) values_.push_back(read_number(word, number, count));
+    ++count;
+  };
+  if (line.find('"') == std::string_view::npos) {
+    for (auto rest = line;;) {
+      const auto end = rest.find(separator_);
+      take(trimmed(rest.substr(0, end)));
+      if (end == std::string_view::npos) break;
+      rest.remove_prefix(end + 1);
+    }
+  } else {
+    for (const auto& field : split(line)) take(field);
+  }
+  if (count > expected) {
+    throw Error(ErrorKind::data, {path_, number, ""},
+                "too many fields (expected " + std::to_string(expected) + ")");
+  }
+  if (count < expected) {
+    throw Error(ErrorKind::data, {path_, number, ""},
+                "too few fields (expected " + std::to_string(expected) + ", got " +
+                    std::to_string(count) + ")");
+  }
+  lines_.push_back(number);
+}
+
+std::string CsvTable::full_name(int64_t column) const {
+  const auto& name = columns_[static_cast<size_t>(column)];
+  const auto& unit = units_[static_cast<size_t>(column)];
+  return unit.empty() || unit_start(name) != std::string::npos ? name : name + " [" + unit + "]";
 }
 
 int64_t CsvTable::find(std::string_view column) const {
-  const auto found = std::find(columns_.begin(), columns_.end(), column);
-  return found == columns_.end() ? -1 : found - columns_.begin();
+  const auto exact = std::find(columns_.begin(), columns_.end(), column);
+  if (exact != columns_.end()) return exact - columns_.begin();
+  const auto bare = std::find_if(columns_.begin(), columns_.end(), [&](const std::string& name) {
+    return without_unit(name) == column;
+  });
+  return bare == columns_.end() ? -1 : bare - columns_.begin();
 }
 
 std::vector<int64_t> CsvTable::find_numbered(std::string_view name) const {
   std::vector<int64_t> found;
-  for (;;) {
-    const int64_t column = find(std::string(name) + std::to_string(found.size()));
-    if (column < 0) return found;
-    found.push_back(column);
+  for (const char* joint : {"", "_"}) {
+    for (;;) {
+      const int64_t column = find(std::string(name) + joint + std::to_string(found.size()));
+      if (column < 0) break;
+      found.push_back(column);
+    }
+    if (!found.empty()) break;
   }
+  return found;
+}
+
+bool CsvTable::equal(int64_t row, int64_t other, int64_t column) const {
+  return std::bit_cast<uint64_t>(at(row, column)) == std::bit_cast<uint64_t>(at(other, column));
 }
 
 double CsvTable::finite_at(int64_t row, int64_t column) const {
   const double value = at(row, column);
-  if (!std::isfinite(value)) {
-    throw Error(ErrorKind::data, {path_, line(row), columns_[static_cast<size_t>(column)]},
-                "missing or not finite (expected a number)");
+  if (std::isfinite(value)) return value;
+  const ErrorPlace place = {path_, line(row), columns_[static_cast<size_t>(column)]};
+  if (std::isinf(value)) throw Error(ErrorKind::data, place, "not finite (expected a number)");
+  const auto text = texts_.find(static_cast<size_t>(column));
+  const bool missing = std::bit_cast<uint64_t>(value) ==
+                       std::bit_cast<uint64_t>(std::numeric_limits<double>::quiet_NaN());
+  if (!missing && text != texts_.end()) {
+    throw Error(ErrorKind::data, {path_, text->second.line, place.key},
+                "not a number (got `" + text->second.text + "`)");
   }
-  return value;
+  int64_t all = 0;
+  for (int64_t i = 0; i < rows(); ++i) all += std::isnan(at(i, column)) ? 1 : 0;
+  throw Error(ErrorKind::data, place,
+              "row " + std::to_string(row) + " has no value (expected a number; " +
+                  (all == 1 ? "no other row lacks it" : std::to_string(all) + " rows lack it") +
+                  ")");
 }
 
 }  // namespace rl_training

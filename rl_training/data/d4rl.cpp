@@ -4,21 +4,29 @@
 #include <numeric>
 #include <string_view>
 
+#include "rl_training/data/array_layout.h"
 #include "rl_training/data/flat_arrays.h"
 #include "rl_training/data/flat_steps.h"
 #include "rl_training/data/hdf5_file.h"
 #include "rl_training/data/hdf5_writer.h"
 #include "rl_training/data/plain_file.h"
 #include "rl_training/data/sandbox.h"
+#include "rl_training/util/error.h"
 #include "rl_training/util/file_system.h"
+#include "rl_training/util/text.h"
 
 namespace rl_training {
 namespace {
 
-// Marks files of ours, in which every next observation is a true one.
+// Marks files of ours, in which every next observation is a true one. Format 1 had the flags of the
+// steps in `timeouts`, format 2 is FlatEnds::last_observations.
 constexpr const char* kFormatAttribute = "rl_training_format";
+constexpr int64_t kFormat = 2;
+constexpr const char* kNamesAttribute = "rl_training_names";
 
-FlatKeys d4rl_keys(bool ours) {
+// `format` of ours, 0 for files of others.
+FlatKeys d4rl_keys(int64_t format) {
+  const bool ours = format > 0;
   FlatKeys keys;
   keys.obs = {"observations"};
   keys.actions = {"actions"};
@@ -29,15 +37,54 @@ FlatKeys d4rl_keys(bool ours) {
   keys.trust_equal_successors = ours;
   keys.true_successors = ours;
   if (!ours) return keys;
+  if (format >= 2) {
+    keys.timeouts = {"truncations"};
+    keys.last_observations = {"timeouts"};
+  }
   keys.episode_starts = {"episode_starts"};
   keys.next_actions = {"next_actions"};
   keys.next_action_valid = {"next_action_valid"};
   return keys;
 }
 
-std::vector<char> hdf5_bytes(const FlatArrays& arrays) {
+int64_t format_of(Hdf5File& file, const std::string& path) {
+  const int64_t format = file.integer_attribute(kFormatAttribute).value_or(0);
+  if (format >= 0 && format <= kFormat) return format;
+  throw Error(ErrorKind::data, {path, 0, kFormatAttribute},
+              "written by a newer version (expected at most " + std::to_string(kFormat) + ", got " +
+                  std::to_string(format) + ")");
+}
+
+// Names of observations and actions, in an attribute that is JSON.
+void add_names(Hdf5Writer& file, const TransitionDataset& dataset) {
+  if (dataset.observation_names().empty() && dataset.action_names().empty()) return;
+  const Json names = {{"observations", dataset.observation_names()},
+                      {"actions", dataset.action_names()}};
+  file.add_attribute("", kNamesAttribute,
+                     names.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+// Names that do not fit the data are ignored.
+void read_names(Hdf5File& file, LoggedSteps& steps) {
+  const auto text = file.text_attribute(kNamesAttribute);
+  const Json names = text ? parse_untrusted_json(*text) : Json();
+  const auto take = [&](const char* key, int64_t count, std::vector<std::string>& target) {
+    if (!names.is_object() || !names.contains(key) || !names.at(key).is_array()) return;
+    if (static_cast<int64_t>(names.at(key).size()) != count) return;
+    for (const auto& name : names.at(key)) {
+      if (!name.is_string()) return target.clear();
+      target.push_back(shortened(printable(name.get<std::string>()), 200));
+    }
+  };
+  take("observations", steps.obs_dim, steps.observation_names);
+  take("actions", steps.action_dim, steps.action_names);
+}
+
+std::vector<char> hdf5_bytes(const TransitionDataset& dataset, const Space* bounds) {
+  const FlatArrays arrays(dataset, bounds, FlatEnds::last_observations);
   Hdf5Writer file;
-  file.add_attribute("", kFormatAttribute, int64_t{1});
+  file.add_attribute("", kFormatAttribute, kFormat);
+  add_names(file, dataset);
   arrays.write_to(file);
   return file.bytes();
 }
@@ -48,8 +95,14 @@ LoggedSteps read_d4rl_steps(const std::string& path, const DatasetReadOptions& o
                             SandboxOutput& output) {
   Hdf5File file(path);
   forbid_opening_files();
-  const bool ours = file.integer_attribute(kFormatAttribute).has_value();
-  return read_flat_steps(file, path, d4rl_keys(ours), options, output);
+  MappedArrays arrays(file);
+  auto keys = d4rl_keys(format_of(file, path));
+  const auto map = KeyMap::parse({path, 0, ""}, options.keys);
+  const auto warnings = apply_key_map(map, arrays, keys);
+  auto steps = read_flat_steps(arrays, path, keys, options, output);
+  steps.warnings.insert(steps.warnings.end(), warnings.begin(), warnings.end());
+  read_names(file, steps);
+  return steps;
 }
 
 Json describe_plain_d4rl(const std::string& path) {
@@ -57,10 +110,10 @@ Json describe_plain_d4rl(const std::string& path) {
     const Json marks = PlainFile::marks(path);
     Hdf5File file(path);
     forbid_opening_files();
-    const bool ours = file.integer_attribute(kFormatAttribute).has_value();
+    const int64_t format = format_of(file, path);
     PlainArrays arrays;
     int64_t elements = 0;
-    for (const auto& name : d4rl_keys(ours).all()) {
+    for (const auto& name : d4rl_keys(format).all()) {
       if (!file.has(name)) continue;
       const auto array = file.plain_array(name);
       if (!array) return {};
@@ -70,7 +123,7 @@ Json describe_plain_d4rl(const std::string& path) {
     }
     // Beyond the limit the other way says so.
     if (elements > kMaxHdf5Bytes / static_cast<int64_t>(sizeof(double))) return {};
-    return {{"ours", ours}, {"plain", PlainFile::describe(marks, arrays)}};
+    return {{"format", format}, {"plain", PlainFile::describe(marks, arrays)}};
   } catch (const Error&) {
     return {};  // the other way meets it too
   }
@@ -79,7 +132,7 @@ Json describe_plain_d4rl(const std::string& path) {
 LoggedSteps read_plain_d4rl_steps(const std::string& path, const Json& description,
                                   const DatasetReadOptions& options, ArrayMemory& memory) {
   PlainFile file(path, description.at("plain"), memory);
-  const auto keys = d4rl_keys(description.at("ours").get<bool>());
+  const auto keys = d4rl_keys(description.at("format").get<int64_t>());
   return read_flat_steps(file, path, keys, options, memory);
 }
 
@@ -89,7 +142,7 @@ void save_d4rl_dataset(const TransitionDataset& dataset, const std::string& path
                                                  (dataset.obs_dim() + dataset.action_dim() + 2));
   // In a child like the readers, so that no thread of this process ever holds libhdf5's lock.
   const auto result = run_in_sandbox(path, limits, [&](SandboxOutput& output) {
-    const auto image = hdf5_bytes(FlatArrays(dataset, bounds));
+    const auto image = hdf5_bytes(dataset, bounds);
     output.array(image.data(), static_cast<int64_t>(image.size()));
   });
   const auto image = result.arrays.at(0).span();

@@ -24,8 +24,9 @@ LoggedSteps read_plain_d4rl_steps(const std::string& path, const Json& descripti
                                   const DatasetReadOptions& options, ArrayMemory& memory);
 
 // Written atomically, compressed; actions scaled from [-1, 1] to `bounds` or, without them, as they
-// are. Every next observation in it is a true one, so reading drops no row but flagged time-outs:
-// with TimeoutPolicy::keep the fingerprint is the same. D4RL's own tools read it too.
+// are. Ends are FlatEnds::last_observations, so D4RL's q-learning conversion of the file makes
+// exactly the transitions of `dataset`, and reading it, with either TimeoutPolicy, gives the same
+// fingerprint.
 void save_d4rl_dataset(const TransitionDataset& dataset, const std::string& path,
                        const Space* bounds = nullptr);
 

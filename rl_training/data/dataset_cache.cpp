@@ -88,7 +88,7 @@ std::string entry_name(const Json& sources, const std::string& kind,
               {"policy", read.timeout_policy ? static_cast<int>(*read.timeout_policy) : -1},
               {"episode_length", read.episode_length},
               {"allow_nonfinite", read.allow_nonfinite},
-              {"columns", read.columns}};
+              {"keys", read.keys}};
   if (read.bounds) key["bounds"] = {read.bounds->low, read.bounds->high};
   if (read.bounds && read.bounds->is_discrete()) key["choices"] = read.bounds->categories;
   return sha256_hex(key.dump(-1, ' ', false, Json::error_handler_t::replace)).substr(0, 32);

@@ -39,6 +39,8 @@ Json DatasetColumns::hand_over(const TransitionDataset& dataset, SandboxOutput& 
   give(output, dataset.next_actions_);
   return {{"obs_space", space_to_json(dataset.obs_space_)},
           {"action_space", space_to_json(dataset.action_space_)},
+          {"observation_names", dataset.observation_names_},
+          {"action_names", dataset.action_names_},
           {"next_actions", static_cast<int>(dataset.next_actions_kind_)},
           {"hashes",
            {dataset.hashes_.obs, dataset.hashes_.actions, dataset.hashes_.rewards,
@@ -53,6 +55,8 @@ TransitionDataset DatasetColumns::take_over(const Json& facts,
                             space_from_json(facts.at("action_space"), "action_space"), arrays[0],
                             arrays[1], take<TransitionDataset::Row>(arrays[2]),
                             take<Episode>(arrays[3]));
+  facts.at("observation_names").get_to(dataset.observation_names_);
+  facts.at("action_names").get_to(dataset.action_names_);
   dataset.next_actions_ = arrays[4];
   dataset.next_actions_kind_ =
       static_cast<TransitionDataset::NextActions>(facts.at("next_actions").get<int>());

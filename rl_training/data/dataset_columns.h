@@ -11,7 +11,7 @@ namespace rl_training {
 class DatasetColumns {
  public:
   // Changes whenever the arrays or facts come to mean something else.
-  static constexpr int kLayout = 3;
+  static constexpr int kLayout = 4;
 
   // The arrays go to `output`, the facts are returned.
   static Json hand_over(const TransitionDataset& dataset, SandboxOutput& output);

@@ -3,18 +3,21 @@
 #include <algorithm>
 
 namespace rl_training {
-
 namespace {
 
-// Whether a last row knows the action that followed, though that row is not part of the data.
-bool knows_more_than_its_rows(const TransitionDataset& dataset) {
-  const auto episodes = dataset.episodes();
-  return std::any_of(episodes.begin(), episodes.end(), [&](const Episode& episode) {
-    return dataset.next_action_valid(episode.first_row + episode.rows - 1);
-  });
+void append_values(std::vector<float>& out, const float* values, int64_t count) {
+  out.insert(out.end(), values, values + count);
 }
 
 }  // namespace
+
+TransitionDataset with_known_next_actions(const TransitionDataset& dataset) {
+  const auto episodes = dataset.episodes();
+  const bool knows_more = std::any_of(episodes.begin(), episodes.end(), [&](const Episode& one) {
+    return dataset.next_action_valid(one.first_row + one.rows - 1);
+  });
+  return knows_more ? dataset.with_next_actions() : dataset;
+}
 
 void append_actions(const TransitionDataset& dataset, const Space* bounds, const float* values,
                     std::vector<float>& out) {
@@ -23,45 +26,77 @@ void append_actions(const TransitionDataset& dataset, const Space* bounds, const
   }
 }
 
-FlatArrays::FlatArrays(const TransitionDataset& given, const Space* bounds)
-    : rows(given.rows()),
-      obs_dim(given.obs_dim()),
+FlatArrays::FlatArrays(const TransitionDataset& given, const Space* bounds, FlatEnds ends)
+    : obs_dim(given.obs_dim()),
       action_dim(given.action_dim()),
       discrete(given.action_space().is_discrete()) {
-  const TransitionDataset dataset =
-      knows_more_than_its_rows(given) ? given.with_next_actions() : given;
-  const auto append = [](std::vector<float>& out, const float* values, int64_t count) {
-    out.insert(out.end(), values, values + count);
-  };
-  for (int64_t row = 0; row < rows; ++row) {
-    append(obs, dataset.obs(row), obs_dim);
-    append(next_obs, dataset.next_obs(row), obs_dim);
-    if (discrete) {
-      choices.push_back(dataset.choice(row));
-    } else {
-      append_actions(dataset, bounds, dataset.action(row), actions);
-    }
-    rewards.push_back(dataset.reward(row));
-    terminals.push_back(dataset.terminated(row) ? 1 : 0);
-    timeouts.push_back(dataset.truncated(row) ? 1 : 0);
-    if (!dataset.has_next_actions()) continue;
-    if (discrete) {
-      next_choices.push_back(dataset.next_choice(row));
-    } else {
-      append_actions(dataset, bounds, dataset.next_action(row), next_actions);
-    }
-    next_action_valid.push_back(dataset.next_action_valid(row) ? 1 : 0);
-  }
+  const TransitionDataset dataset = with_known_next_actions(given);
   const auto episodes = dataset.episodes();
-  const bool unflagged_end = std::any_of(episodes.begin(), episodes.end(), [&](const Episode& e) {
-    const int64_t last = e.first_row + e.rows - 1;
-    return !dataset.terminated(last) && !dataset.truncated(last);
-  });
-  if (!unflagged_end) return;
+  const bool observations = ends == FlatEnds::last_observations;
+  bool unflagged_end = false;
+  for (size_t i = 0; i < episodes.size(); ++i) {
+    const int64_t last = episodes[i].first_row + episodes[i].rows - 1;
+    for (int64_t row = episodes[i].first_row; row <= last; ++row) {
+      append_row(dataset, bounds, row);
+      (observations ? truncations : timeouts).push_back(dataset.truncated(row) ? 1 : 0);
+    }
+    if (observations) timeouts.resize(truncations.size(), 0);
+    unflagged_end |= !dataset.terminated(last) && !dataset.truncated(last);
+    // Termination masks what follows its row, but the last row of a file must be followed by one.
+    if (observations && (!dataset.terminated(last) || i + 1 == episodes.size())) {
+      append_last_observation(dataset, bounds, last);
+    }
+  }
+  if (observations || !unflagged_end) return;
   episode_starts.assign(static_cast<size_t>(rows), 0);
   for (const Episode& episode : episodes) {
     episode_starts[static_cast<size_t>(episode.first_row)] = 1;
   }
+}
+
+void FlatArrays::append_row(const TransitionDataset& dataset, const Space* bounds, int64_t row) {
+  ++rows;
+  append_values(obs, dataset.obs(row), obs_dim);
+  append_values(next_obs, dataset.next_obs(row), obs_dim);
+  if (discrete) {
+    choices.push_back(dataset.choice(row));
+  } else {
+    append_actions(dataset, bounds, dataset.action(row), actions);
+  }
+  rewards.push_back(dataset.reward(row));
+  terminals.push_back(dataset.terminated(row) ? 1 : 0);
+  if (!dataset.has_next_actions()) return;
+  if (discrete) {
+    next_choices.push_back(dataset.next_choice(row));
+  } else {
+    append_actions(dataset, bounds, dataset.next_action(row), next_actions);
+  }
+  next_action_valid.push_back(dataset.next_action_valid(row) ? 1 : 0);
+}
+
+void FlatArrays::append_last_observation(const TransitionDataset& dataset, const Space* bounds,
+                                         int64_t last_row) {
+  ++rows;
+  append_values(obs, dataset.next_obs(last_row), obs_dim);
+  append_values(next_obs, dataset.next_obs(last_row), obs_dim);
+  // The action that followed, where it is known; zeros otherwise.
+  if (discrete) {
+    choices.push_back(dataset.next_choice(last_row));
+  } else {
+    append_actions(dataset, bounds, dataset.next_action(last_row), actions);
+  }
+  rewards.push_back(0);
+  terminals.push_back(0);
+  timeouts.push_back(1);
+  truncations.push_back(0);
+  if (!dataset.has_next_actions()) return;
+  if (discrete) {
+    next_choices.push_back(0);
+  } else {
+    append_actions(dataset, bounds, std::vector<float>(static_cast<size_t>(action_dim)).data(),
+                   next_actions);
+  }
+  next_action_valid.push_back(0);
 }
 
 }  // namespace rl_training

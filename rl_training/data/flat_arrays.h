@@ -9,12 +9,22 @@
 
 namespace rl_training {
 
+// How flat arrays tell where episodes end.
+// - flags: by terminals, timeouts and, where an episode just stops, episode_starts.
+// - last_observations: the last observation of an episode is a row of its own with reward 0, and
+//   `timeouts` marks those rows and no others. So every successor is the following observation,
+//   and a reader that leaves out rows with timeouts, as D4RL's q-learning conversion does, gets
+//   every transition and no false one. After a terminal row, whose successor is masked, such a row
+//   is there only at the end of the file. `truncations` holds the flags of the steps.
+enum class FlatEnds { flags, last_observations };
+
 // A dataset as one array for each thing with an entry for each row, as flat files store it.
 struct FlatArrays {
   int64_t rows = 0, obs_dim = 0, action_dim = 0;
   bool discrete = false;  // `choices` in place of `actions`
   std::vector<float> obs, next_obs, actions, rewards;
   std::vector<uint8_t> terminals, timeouts;
+  std::vector<uint8_t> truncations;  // last_observations only
   // Empty unless an episode ends without a flag: it could not be told from the next one otherwise.
   std::vector<uint8_t> episode_starts;
   // Empty where the dataset has none and the order of the rows tells them all.
@@ -23,11 +33,16 @@ struct FlatArrays {
   std::vector<int64_t> choices, next_choices;
 
   // Actions are scaled from [-1, 1] to `bounds`; without them they stay as they are.
-  FlatArrays(const TransitionDataset& dataset, const Space* bounds);
+  FlatArrays(const TransitionDataset& dataset, const Space* bounds, FlatEnds ends);
 
   // Adds them to a file under the names that all flat formats share.
   template <class File>
   void write_to(File& file) const;
+
+ private:
+  void append_row(const TransitionDataset& dataset, const Space* bounds, int64_t row);
+  void append_last_observation(const TransitionDataset& dataset, const Space* bounds,
+                               int64_t last_row);
 };
 
 template <class File>
@@ -51,12 +66,17 @@ void FlatArrays::write_to(File& file) const {
   file.add("next_observations", obs_shape, floats(next_obs));
   file.add_flags("terminals", terminals);
   file.add_flags("timeouts", timeouts);
+  if (!truncations.empty()) file.add_flags("truncations", truncations);
   if (!next_action_valid.empty()) {
     add_actions("next_actions", next_actions, next_choices);
     file.add_flags("next_action_valid", next_action_valid);
   }
   if (!episode_starts.empty()) file.add_flags("episode_starts", episode_starts);
 }
+
+// With next actions as part of the data where they say more than the order of the rows: a last row
+// knows the action that followed, though that row is not part of the data.
+TransitionDataset with_known_next_actions(const TransitionDataset& dataset);
 
 // The actions of some rows in the same units.
 void append_actions(const TransitionDataset& dataset, const Space* bounds, const float* values,

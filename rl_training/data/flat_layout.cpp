@@ -31,8 +31,12 @@ std::string require_key(ArraySource& source, const Names& names) {
 
 [[noreturn]] void wrong_shape(ArraySource& source, const std::string& key,
                               const std::string& wanted) {
+  const auto shape = source.shape(key);
   throw Error(ErrorKind::data, source.place(key),
-              "wrong shape (expected " + wanted + ", got " + shape_text(source.shape(key)) + ")");
+              "wrong shape (expected " + wanted + ", got " + shape_text(shape) + ")" +
+                  (shape.size() > 2 ? "; images and other blocks are not read from files: encode "
+                                      "them to vectors, or flatten them"
+                                    : ""));
 }
 
 // dims < 0: any number of them.
@@ -75,7 +79,7 @@ FlatKeys::Names FlatKeys::all() const {
   Names names;
   for (const auto* some :
        {&obs, &actions, &rewards, &terminals, &timeouts, &next_obs, &terminals_fallback,
-        &episode_ends, &episode_starts, &next_actions, &next_action_valid}) {
+        &episode_ends, &episode_starts, &last_observations, &next_actions, &next_action_valid}) {
     names.insert(names.end(), some->begin(), some->end());
   }
   return names;
@@ -94,12 +98,13 @@ FlatLayout find_flat_layout(ArraySource& source, const FlatKeys& keys, bool choi
   layout.timeouts = find_key(source, keys.timeouts);
   layout.ends = find_key(source, keys.episode_ends);
   layout.starts = find_key(source, keys.episode_starts);
+  layout.last_obs = find_key(source, keys.last_observations);
   layout.next_obs = find_key(source, keys.next_obs);
   layout.next_actions = find_key(source, keys.next_actions);
   layout.next_valid = find_key(source, keys.next_action_valid);
   // Episode starts can stand in for terminals only where every last row is dropped anyway:
   // guessing "never terminates" would be wrong.
-  if (!layout.terminals && (!layout.starts || layout.next_obs)) {
+  if (!layout.terminals && !keys.never_terminates && (!layout.starts || layout.next_obs)) {
     require_key(source, keys.terminals);
   }
 
@@ -114,8 +119,8 @@ FlatLayout find_flat_layout(ArraySource& source, const FlatKeys& keys, bool choi
   } else if (layout.next_actions) {
     check_matrix(source, *layout.next_actions, layout.rows, layout.action_dim);
   }
-  for (const auto& key :
-       {layout.terminals, layout.timeouts, layout.ends, layout.starts, layout.next_valid}) {
+  for (const auto& key : {layout.terminals, layout.timeouts, layout.ends, layout.starts,
+                          layout.last_obs, layout.next_valid}) {
     if (key) check_vector(source, *key, layout.rows);
   }
   return layout;

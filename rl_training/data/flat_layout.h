@@ -17,7 +17,9 @@ struct FlatKeys {
   Names terminals_fallback;
   Names episode_ends;  // marks every last step, whatever ended the episode
   Names episode_starts;
+  Names last_observations;  // marks rows that hold the last observation of an episode and no step
   Names next_actions, next_action_valid;
+  bool never_terminates = false;  // then no terminals are needed
   // Whether a last step's next observation is believed even where it equals the first observation
   // of the following episode. Some writers put that there for want of the true one.
   bool trust_equal_successors = true;
@@ -29,7 +31,8 @@ struct FlatKeys {
 // The arrays of a file with shapes that fit each other. This comes before any data are read.
 struct FlatLayout {
   std::string obs, actions, rewards;
-  std::optional<std::string> terminals, timeouts, ends, starts, next_obs, next_actions, next_valid;
+  std::optional<std::string> terminals, timeouts, ends, starts, last_obs;
+  std::optional<std::string> next_obs, next_actions, next_valid;
   bool dones = false;  // terminals_fallback was used
   int64_t rows = 0, obs_dim = 0, action_dim = 0;
 };

@@ -152,6 +152,7 @@ std::vector<float> find_successors(ArraySource& source, const FlatLayout& layout
         }
       }
       auto& mark = marks[static_cast<size_t>(row)];
+      if ((mark & Steps::kObservationOnly) != 0) continue;
       const bool file_ends = row + 1 == layout.rows;
       const bool differs = file_ends || !equal(own, row + 1, 1);
       const bool ends = (mark & (Steps::kTerminal | Steps::kTimeout | Steps::kLast)) != 0;
@@ -261,7 +262,7 @@ LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const 
   steps.obs_dim = layout.obs_dim;
   steps.action_dim = layout.action_dim;
   steps.categories = categories;
-  steps.has_timeouts = layout.timeouts || layout.ends;
+  steps.has_timeouts = layout.timeouts || layout.ends || layout.last_obs;
   steps.has_next_observations = layout.next_obs.has_value();
   steps.true_successors = keys.true_successors;
 
@@ -269,6 +270,7 @@ LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const 
   std::vector<uint8_t> marks(static_cast<size_t>(layout.rows), 0);
   add_marks(source, layout.terminals, LoggedSteps::kTerminal, marks);
   add_marks(source, layout.timeouts, LoggedSteps::kTimeout, marks);
+  add_marks(source, layout.last_obs, LoggedSteps::kObservationOnly, marks);
   if (layout.dones) sort_out_dones(layout, marks, steps.warnings);
   add_implied_ends(source, layout, options, marks);
   steps.rewards = read_rewards(source, layout, options);

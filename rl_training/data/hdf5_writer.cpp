@@ -94,6 +94,15 @@ void Hdf5Writer::add_attribute(const std::string& group, const std::string& name
   add_raw_attribute(group, name, H5T_NATIVE_DOUBLE, &value);
 }
 
+void Hdf5Writer::add_attribute(const std::string& group, const std::string& name,
+                               const std::string& value) {
+  const hid_t type = must(H5Tcopy(H5T_C_S1), name);
+  must(H5Tset_size(type, value.size() + 1), name);
+  must(H5Tset_cset(type, H5T_CSET_UTF8), name);
+  add_raw_attribute(group, name, type, value.c_str());
+  H5Tclose(type);
+}
+
 void Hdf5Writer::add_raw_attribute(const std::string& group, const std::string& name, int64_t type,
                                    const void* value) {
   const std::string owner = group.empty() ? "/" : group;

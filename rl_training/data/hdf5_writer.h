@@ -26,6 +26,7 @@ class Hdf5Writer {
   // Of a group that is there; "" is the root.
   void add_attribute(const std::string& group, const std::string& name, int64_t value);
   void add_attribute(const std::string& group, const std::string& name, double value);
+  void add_attribute(const std::string& group, const std::string& name, const std::string& value);
 
   std::vector<char> bytes();
 

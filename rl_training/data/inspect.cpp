@@ -158,10 +158,13 @@ Json DatasetReport::to_json() const {
           {"timeout_policy", timeout_policy == TimeoutPolicy::drop ? "drop" : "keep"},
           {"transitions", transitions},
           {"transitions_reward_sum", json_number(transitions_reward_sum)},
+          {"transitions_terminals", transitions_terminals},
           {"has_next_observations", file.has_next_observations},
           {"has_timeouts", file.has_timeouts},
           {"has_next_actions", file.has_next_actions},
           {"fingerprint", fingerprint},
+          {"observation_names", observation_names},
+          {"action_names", action_names},
           {"observations", rl_training::to_json(obs)},
           {"actions", rl_training::to_json(actions)},
           {"rewards", rl_training::to_json(reward)},
@@ -187,8 +190,14 @@ DatasetReport inspect_steps(const LoggedSteps& steps, const std::string& kind,
   auto report = describe_steps(steps, kind, options);
   const auto data = make_transitions(steps, report.timeout_policy);
   report.transitions = data.rows();
+  report.choices = steps.categories;
+  report.observation_names = steps.observation_names;
+  report.action_names = steps.action_names;
   report.file.dropped_rows = report.file.rows - data.rows();
-  for (int64_t row = 0; row < data.rows(); ++row) report.transitions_reward_sum += data.reward(row);
+  for (int64_t row = 0; row < data.rows(); ++row) {
+    report.transitions_reward_sum += data.reward(row);
+    report.transitions_terminals += data.terminated(row) ? 1 : 0;
+  }
   report.fingerprint = data.fingerprint();
   report.warnings = check_dataset(steps, report, options);
   return report;

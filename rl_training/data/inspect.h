@@ -21,8 +21,10 @@ struct DatasetReport {
   int64_t transitions = 0;  // usable rows under the policy
   int64_t choices = 0;      // above 0: actions are numbers of choices
   double transitions_reward_sum = 0;
+  int64_t transitions_terminals = 0;
   std::string fingerprint;               // of the transitions
   std::vector<ValueRange> obs, actions;  // for each dimension, over the steps of the file
+  std::vector<std::string> observation_names, action_names;  // of the dimensions; empty: unknown
   ValueRange reward, episode_return, episode_length;
   Histogram reward_histogram, return_histogram, length_histogram;
   std::vector<Histogram> action_histograms;  // for each dimension; a bar for each choice

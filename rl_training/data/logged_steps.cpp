@@ -39,6 +39,8 @@ Json facts_of(const LoggedSteps& steps) {
           {"has_timeouts", steps.has_timeouts},
           {"has_next_observations", steps.has_next_observations},
           {"true_successors", steps.true_successors},
+          {"observation_names", steps.observation_names},
+          {"action_names", steps.action_names},
           {"warnings", warnings}};
 }
 
@@ -50,7 +52,7 @@ Successor successor_of(const LoggedSteps& steps, int64_t slot, TimeoutPolicy pol
   if (has_next_slot && !steps.is(slot, LoggedSteps::kAnyEnd)) return Successor::next_slot;
   const bool continues = has_next_slot && steps.is(slot + 1, LoggedSteps::kObservationOnly);
   const bool dropped = policy == TimeoutPolicy::drop && steps.is(slot, LoggedSteps::kTimeout);
-  if (steps.true_successors && dropped) return Successor::none;
+  if (steps.true_successors && dropped && !continues) return Successor::none;
   if (policy == TimeoutPolicy::drop && !steps.true_successors) {
     if (!has_next_slot || dropped) return Successor::none;
     if (continues || steps.is(slot, LoggedSteps::kTerminal)) return Successor::next_slot;
@@ -200,6 +202,8 @@ LoggedSteps read_steps_in_sandbox(const std::string& path, const StepReader& rea
   steps.has_timeouts = facts.at("has_timeouts").get<bool>();
   steps.has_next_observations = facts.at("has_next_observations").get<bool>();
   steps.true_successors = facts.at("true_successors").get<bool>();
+  facts.at("observation_names").get_to(steps.observation_names);
+  facts.at("action_names").get_to(steps.action_names);
   for (const auto& warning : facts.at("warnings")) {
     const auto row = warning.at(2).get<int64_t>();
     steps.warnings.push_back({warning.at(0).get<std::string>(), warning.at(1).get<std::string>(),
@@ -243,7 +247,7 @@ TransitionDataset make_transitions(LoggedSteps steps, TimeoutPolicy policy, Arra
   } else if (steps.has_next_actions()) {
     builder.give_next_actions(next_actions, std::move(next_valid));
   }
-  return std::move(builder).build();
+  return std::move(builder).build().with_names(steps.observation_names, steps.action_names);
 }
 
 TransitionDataset make_transitions(const LoggedSteps& steps, TimeoutPolicy policy) {

@@ -23,7 +23,7 @@ struct DatasetReadOptions {
   std::optional<TimeoutPolicy> timeout_policy;  // absent: drop for d4rl, keep for the others
   int64_t episode_length = 0;                   // time limit of files that mark none; 0: unknown
   bool allow_nonfinite = false;                 // let NaN and infinities through
-  std::string columns;                          // csv: which column is what
+  std::string keys;                             // names in the file, see key_map.h
   bool find_warnings = false;                   // look for what seems wrong while reading
 };
 
@@ -60,8 +60,10 @@ struct LoggedSteps {
   ColumnBuffer<float> obs_buffer, action_buffer;
   int64_t capacity = 0;
   bool has_timeouts = false, has_next_observations = false;
-  // A file of ours: `drop` leaves out the time-outs alone, for all other successors are known.
+  // A file of ours: `drop` leaves out the time-outs without a last observation alone, for all other
+  // successors are known.
   bool true_successors = false;
+  std::vector<std::string> observation_names, action_names;  // empty: unknown
   std::vector<DatasetWarning> warnings;
 
   int64_t slots() const { return marks.size(); }

@@ -125,6 +125,7 @@ class MinariReader {
       warn("total_steps", "total_steps says " + std::to_string(*metadata_.steps) +
                               ", the episodes have " + std::to_string(steps));
     }
+    has_next_actions_ = file_.has("episode_0/next_action_valid");
     allocate(steps + episodes_);
     for (int64_t episode = 0; episode < episodes_; ++episode) read_episode(episode);
 
@@ -132,6 +133,7 @@ class MinariReader {
     result_.actions = Column<float>(std::move(actions_));
     result_.rewards = Column<double>(std::move(rewards_));
     result_.marks = Column<uint8_t>(std::move(marks_));
+    if (has_next_actions_) result_.next_actions = Column<float>(std::move(next_actions_));
     result_.has_timeouts = result_.has_next_observations = true;
     return std::move(result_);
   }
@@ -269,7 +271,9 @@ class MinariReader {
     marks_.resize(first + rewards.size(), 0);
     add_flags(key + "/terminations", LoggedSteps::kTerminal, first);
     add_flags(key + "/truncations", LoggedSteps::kTimeout, first);
-    if (steps > 0 && marks_.back() == 0) {
+    if (steps > 0 && file_.has(key + "/unflagged_end")) {
+      marks_.back() &= static_cast<uint8_t>(~LoggedSteps::kTimeout);
+    } else if (steps > 0 && marks_.back() == 0) {
       marks_.back() = LoggedSteps::kTimeout;
       warn("no_end_flag", key + " ends without a flag: taken as truncated", first_row + steps - 1);
     }
@@ -278,9 +282,22 @@ class MinariReader {
     rewards_.push_back(0);
     read_leaves(key + "/observations", obs_leaves_, result_.obs_dim, nullptr, 0, obs_, steps + 1);
     // One empty action beside the last observation.
-    read_leaves(key + "/actions", action_leaves_, result_.action_dim,
-                result_.categories > 0 ? nullptr : options_.bounds, result_.categories, actions_,
-                steps + 1);
+    const Space* bounds = result_.categories > 0 ? nullptr : options_.bounds;
+    read_leaves(key + "/actions", action_leaves_, result_.action_dim, bounds, result_.categories,
+                actions_, steps + 1);
+    if (!has_next_actions_) return;
+    for (auto leaf : action_leaves_) check_leaf(key + "/next_actions" + leaf.path, steps, leaf);
+    check_rows(key + "/next_action_valid", steps);
+    read_leaves(key + "/next_actions", action_leaves_, result_.action_dim, bounds,
+                result_.categories, next_actions_, steps + 1);
+    add_valid_marks(key + "/next_action_valid", first);
+  }
+
+  void add_valid_marks(const std::string& key, size_t first) {
+    const auto flags = to_flags(file_.place(key), file_.read_doubles(key));
+    for (size_t row = 0; row < flags.size(); ++row) {
+      if (flags[row] != 0) marks_[first + row] |= LoggedSteps::kNextActionValid;
+    }
   }
 
   void add_flags(const std::string& key, uint8_t mark, size_t first) {
@@ -301,7 +318,8 @@ class MinariReader {
   const DatasetReadOptions& options_;
   int64_t episodes_ = 0;
   std::vector<SpaceLeaf> obs_leaves_, action_leaves_;
-  std::vector<float> obs_, actions_;
+  bool has_next_actions_ = false;  // our own arrays
+  std::vector<float> obs_, actions_, next_actions_;
   std::vector<double> rewards_;
   std::vector<uint8_t> marks_;
   LoggedSteps result_;

@@ -29,6 +29,11 @@ struct EpisodeArrays {
   std::vector<int64_t> choices;  // in place of actions
   std::vector<double> rewards;
   std::vector<uint8_t> terminations, truncations;
+  // Empty where the order of the rows tells them all.
+  std::vector<float> next_actions;
+  std::vector<int64_t> next_choices;
+  std::vector<uint8_t> next_action_valid;
+  bool unflagged_end = false;  // Minari has no word for it: the last step becomes truncated
 
   EpisodeArrays(const TransitionDataset& dataset, const Episode& episode, const Space* bounds) {
     const auto count = static_cast<size_t>((episode.rows + 1) * dataset.obs_dim());
@@ -43,8 +48,16 @@ struct EpisodeArrays {
       rewards.push_back(dataset.reward(row));
       terminations.push_back(dataset.terminated(row) ? 1 : 0);
       truncations.push_back(dataset.truncated(row) ? 1 : 0);
+      if (!dataset.has_next_actions()) continue;
+      if (dataset.action_space().is_discrete()) {
+        next_choices.push_back(dataset.next_choice(row));
+      } else {
+        append_actions(dataset, bounds, dataset.next_action(row), next_actions);
+      }
+      next_action_valid.push_back(dataset.next_action_valid(row) ? 1 : 0);
     }
-    if (terminations.back() == 0) truncations.back() = 1;
+    unflagged_end = terminations.back() == 0 && truncations.back() == 0;
+    if (unflagged_end) truncations.back() = 1;
   }
 };
 
@@ -62,24 +75,34 @@ void add_reward_facts(Hdf5Writer& file, const std::string& group,
   file.add_attribute(group, "rewards_max", *std::max_element(rewards.begin(), rewards.end()));
 }
 
-std::vector<char> hdf5_bytes(const TransitionDataset& dataset, const Space* bounds) {
+std::vector<char> hdf5_bytes(const TransitionDataset& given, const Space* bounds) {
+  const TransitionDataset dataset = with_known_next_actions(given);
   Hdf5Writer file(Hdf5Storage::extendable);
   int64_t number = 0;
+  const auto add_actions = [&](const std::string& key, int64_t rows,
+                               const std::vector<float>& values,
+                               const std::vector<int64_t>& choices) {
+    if (dataset.action_space().is_discrete()) {
+      file.add(key, std::array{rows}, std::span<const int64_t>(choices));
+    } else {
+      file.add(key, std::array{rows, dataset.action_dim()}, std::span<const float>(values));
+    }
+  };
   for (const Episode& episode : dataset.episodes()) {
     const EpisodeArrays arrays(dataset, episode, bounds);
     const std::string group = "episode_" + std::to_string(number);
     file.add(group + "/observations", std::array{episode.rows + 1, dataset.obs_dim()},
              std::span<const float>(arrays.obs));
-    if (dataset.action_space().is_discrete()) {
-      file.add(group + "/actions", std::array{episode.rows},
-               std::span<const int64_t>(arrays.choices));
-    } else {
-      file.add(group + "/actions", std::array{episode.rows, dataset.action_dim()},
-               std::span<const float>(arrays.actions));
-    }
+    add_actions(group + "/actions", episode.rows, arrays.actions, arrays.choices);
     file.add(group + "/rewards", std::array{episode.rows}, std::span<const double>(arrays.rewards));
     file.add_flags(group + "/terminations", arrays.terminations);
     file.add_flags(group + "/truncations", arrays.truncations);
+    // Minari reads the arrays it knows and no others, so these are for us alone.
+    if (dataset.has_next_actions()) {
+      add_actions(group + "/next_actions", episode.rows, arrays.next_actions, arrays.next_choices);
+      file.add_flags(group + "/next_action_valid", arrays.next_action_valid);
+    }
+    if (arrays.unflagged_end) file.add_flags(group + "/unflagged_end", std::vector<uint8_t>{1});
     file.add_attribute(group, "id", number);
     file.add_attribute(group, "total_steps", episode.rows);
     add_reward_facts(file, group, arrays.rewards);

@@ -129,7 +129,13 @@ TransitionDataset mix_transition_datasets(std::span<const DatasetPart> parts, in
   for (size_t i = 0; i < parts.size(); ++i) {
     mixer.add_part(parts[i].dataset, rows[i], Rng(seed, "mix/" + std::to_string(i)));
   }
-  return std::move(mixer).build();
+  const auto& first = parts[0].dataset;
+  const bool same_names = std::all_of(parts.begin(), parts.end(), [&](const DatasetPart& part) {
+    return part.dataset.observation_names() == first.observation_names() &&
+           part.dataset.action_names() == first.action_names();
+  });
+  auto mixed = std::move(mixer).build();
+  return same_names ? mixed.with_names(first.observation_names(), first.action_names()) : mixed;
 }
 
 }  // namespace rl_training

@@ -1,5 +1,6 @@
 #include "rl_training/data/npz.h"
 
+#include "rl_training/data/array_layout.h"
 #include "rl_training/data/flat_arrays.h"
 #include "rl_training/data/flat_steps.h"
 #include "rl_training/data/npz_archive.h"
@@ -32,7 +33,14 @@ LoggedSteps read_npz_steps(const std::string& path, const DatasetReadOptions& op
                            SandboxOutput& output) {
   NpzReader file(path);
   forbid_opening_files();
-  return read_flat_steps(file, path, npz_keys(), options, output);
+  MappedArrays arrays(file);
+  auto keys = npz_keys();
+  auto map = KeyMap::parse({path, 0, ""}, options.keys);
+  if (map.layout.empty() && map.names.empty()) map.layout = recognise_layout(file);
+  const auto warnings = apply_key_map(map, arrays, keys);
+  auto steps = read_flat_steps(arrays, path, keys, options, output);
+  steps.warnings.insert(steps.warnings.end(), warnings.begin(), warnings.end());
+  return steps;
 }
 
 TransitionDataset load_npz_dataset(const std::string& path, const Space* bounds,
@@ -44,7 +52,7 @@ TransitionDataset load_npz_dataset(const std::string& path, const Space* bounds,
 
 void save_npz_dataset(const TransitionDataset& dataset, const std::string& path,
                       const Space* bounds) {
-  const FlatArrays arrays(dataset, bounds);
+  const FlatArrays arrays(dataset, bounds, FlatEnds::flags);
   NpzWriter file;
   arrays.write_to(file);
   write_file_atomically(posix_file_system(), path, file.bytes());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -105,6 +106,14 @@ TransitionDataset TransitionDataset::with_episodes(std::span<const int64_t> epis
   result.next_actions_ = Bytes(std::move(next_actions));
   result.returns_to_go_ = {};
   result.compute_hashes(has_next_actions());
+  return result;
+}
+
+TransitionDataset TransitionDataset::with_names(std::vector<std::string> observation_names,
+                                                std::vector<std::string> action_names) const {
+  TransitionDataset result = *this;
+  result.observation_names_ = std::move(observation_names);
+  result.action_names_ = std::move(action_names);
   return result;
 }
 
@@ -247,6 +256,12 @@ double TransitionDataset::mean_return() const {
   double sum = 0;
   for (int64_t episode = 0; episode < episodes_.size(); ++episode) sum += episode_return(episode);
   return episodes_.size() == 0 ? 0.0 : sum / static_cast<double>(episodes_.size());
+}
+
+double TransitionDataset::largest_reward() const {
+  float largest = 0;
+  for (int64_t row = 0; row < rows(); ++row) largest = std::max(largest, std::abs(reward(row)));
+  return largest;
 }
 
 }  // namespace rl_training

@@ -31,6 +31,12 @@ class TransitionDataset {
   int64_t obs_dim() const { return obs_space_.size(); }
   int64_t action_dim() const { return action_space_.size(); }
   std::span<const Episode> episodes() const { return episodes_.span(); }
+  // Of the elements of observations and actions, with units where known; empty: unknown. They are
+  // no part of the fingerprint.
+  const std::vector<std::string>& observation_names() const { return observation_names_; }
+  const std::vector<std::string>& action_names() const { return action_names_; }
+  TransitionDataset with_names(std::vector<std::string> observation_names,
+                               std::vector<std::string> action_names) const;
 
   const unsigned char* obs_bytes(int64_t row) const {
     return obs_.data() + rows_[row].slot * obs_width_;
@@ -91,6 +97,8 @@ class TransitionDataset {
   // Sum over its rows of gamma^t reward.
   double episode_return(int64_t episode, double gamma = 1.0) const;
   double mean_return() const;
+  // The largest absolute value of a reward.
+  double largest_reward() const;
 
   // Where slot, reward and flags of a row are kept, for prefetching.
   const void* row_address(int64_t row) const { return rows_.data() + row; }
@@ -135,6 +143,7 @@ class TransitionDataset {
   std::string hash_rewards() const;
   std::string hash_next_actions() const;
 
+  std::vector<std::string> observation_names_, action_names_;
   Space obs_space_ = Space::unbounded(0), action_space_ = Space::unbounded(0);
   int64_t obs_width_ = 0, action_width_ = 0;  // bytes of one entry
   Bytes obs_, actions_, next_actions_, no_action_;

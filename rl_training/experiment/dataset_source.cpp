@@ -65,7 +65,7 @@ DatasetReadOptions read_options(const DatasetOptions& options, const EnvSpec& en
   if (options.timeout_policy == "keep") read.timeout_policy = TimeoutPolicy::keep;
   read.episode_length = env.max_episode_steps;
   read.allow_nonfinite = options.allow_nonfinite;
-  read.columns = options.csv_columns;
+  read.keys = options.has_keys ? options.keys.text() : options.csv_columns;
   return read;
 }
 
@@ -231,7 +231,10 @@ void DatasetOptions::visit_options(OptionVisitor& options) {
   options.numbers("action_high", action_high, any_number(), "the same for the highest");
   options.choice("timeout_policy", timeout_policy, {"auto", "drop", "keep"},
                  "steps at which the time limit struck; auto drops them for d4rl files only");
-  options.text("csv_columns", csv_columns, "which column of a csv file is what");
+  options.group(
+      "dataset_keys", "names of arrays or columns in the file, or a known layout of arrays",
+      [this](OptionVisitor& inner) { keys.visit_options(inner); }, &has_keys, "layout");
+  options.text("csv_columns", csv_columns, "the same for a csv file in one line");
   options.flag("allow_nonfinite", allow_nonfinite, "let NaN and infinities in a file through");
   options.choice("dataset_cache", cache, {"auto", "off"},
                  "keep what was read from a large file, so that the next start is quick");
@@ -249,6 +252,10 @@ void DatasetOptions::check() const {
     throw Error(ErrorKind::config, {"", 0, "dataset_mix"},
                 "stands instead of dataset_path, dataset_id and dataset_size (give one or the "
                 "other)");
+  }
+  if (has_keys && !csv_columns.empty()) {
+    throw Error(ErrorKind::config, {"", 0, "csv_columns"},
+                "stands instead of dataset_keys (give one or the other)");
   }
   for (size_t i = 0; i < mix.size(); ++i) {
     mix[i].check("dataset_mix[" + std::to_string(i) + "].");

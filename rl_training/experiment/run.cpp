@@ -9,6 +9,7 @@
 #include "rl_training/experiment/state_archive.h"
 #include "rl_training/experiment/yaml_writer.h"
 #include "rl_training/models/kernels.h"
+#include "rl_training/runtime/health.h"
 #include "rl_training/util/file_system.h"
 #include "rl_training/util/text.h"
 
@@ -103,6 +104,11 @@ TrainerOptions Run::trainer_options() const {
   }
   options.learning_rate = config.algorithm->learning_rate;
   options.dataset_size = dataset_facts_.rows;
+  // Rewards of an environment may be larger than those of the data.
+  if (data_.rows && collecting_phase(specs) == nullptr) {
+    options.value_limit =
+        plausible_value(data_.rows->largest_reward(), config.algorithm->request().gamma);
+  }
   options.eval_interval = config.eval_interval;
   options.log_interval = config.log_interval;
   options.checkpoint_interval = config.checkpoint_interval;

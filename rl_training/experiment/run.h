@@ -79,6 +79,7 @@ class Run final : private RunSink {
 
   void log(const Json& row) override;
   void checkpoint(int64_t step, bool best) override;
+  void warn(const std::string& line) override { context_.warn(line); }
   void phase_end(int64_t step, const std::string& phase) override;
 
   RunContext context_;

@@ -31,6 +31,14 @@ class ConditionalVae {
     return noise.clamp(-options_.latent_clip, options_.latent_clip);
   }
 
+  // decode(obs, prior_latents(noise)) with constant noise [rows, latent_dim]; `obs` has as many
+  // rows.
+  PolicyGraph::Value describe(PolicyGraph& graph, PolicyGraph::Value obs,
+                              PolicyGraph::Value noise) const {
+    const auto latents = graph.clamp(noise, -options_.latent_clip, options_.latent_clip);
+    return graph.tanh(decoder_.describe(graph, graph.concat(obs, latents)));
+  }
+
   struct Terms {
     torch::Tensor loss, reconstruction, kl;
   };

@@ -20,6 +20,10 @@ class DeterministicActor {
     return network_.forward(obs, {}, {.shape = shape});
   }
 
+  PolicyGraph::Value describe(PolicyGraph& graph, PolicyGraph::Value obs) const {
+    return network_.describe(graph, obs);
+  }
+
   // All leaves to optimise.
   std::vector<torch::Tensor> parameters() const { return {network_.parameters()}; }
   Mlp& network() { return network_; }

@@ -70,6 +70,26 @@ torch::Tensor GaussianActor::mode(const torch::Tensor& obs) const {
   return options_.squash ? mean.tanh() : mean.clamp(-1.0, 1.0);
 }
 
+PolicyGraph::Value GaussianActor::describe_mode(PolicyGraph& graph, PolicyGraph::Value obs) const {
+  const auto mean = graph.slice(network_->describe(graph, obs), 0, action_dim_);
+  return options_.squash ? graph.tanh(mean) : graph.clamp(mean, -1.0, 1.0);
+}
+
+PolicyGraph::Value GaussianActor::describe_samples(PolicyGraph& graph, PolicyGraph::Value obs,
+                                                   PolicyGraph::Value noise) const {
+  TORCH_CHECK(options_.state_dependent_std && options_.squash,
+              "samples are described for squashed actors with a standard deviation of the state");
+  const auto output = network_->describe(graph, obs);
+  auto log_std = graph.slice(output, action_dim_, action_dim_);
+  if (std_scale_.defined()) {
+    log_std = graph.scale(log_std, std_scale_[0].item<double>(), std_scale_[1].item<double>());
+  }
+  const auto std = graph.exp(graph.clamp(log_std, options_.log_std_min, options_.log_std_max));
+  const int64_t rows = graph.node(noise).rows;
+  const auto mean = graph.repeat(graph.slice(output, 0, action_dim_), rows);
+  return graph.tanh(graph.add(mean, graph.multiply(graph.repeat(std, rows), noise)));
+}
+
 std::vector<torch::Tensor> GaussianActor::parameters() const {
   std::vector<torch::Tensor> leaves = {network_->parameters()};
   if (free_log_std_.defined() && options_.learn_free_std) leaves.push_back(free_log_std_);

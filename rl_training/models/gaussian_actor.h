@@ -37,6 +37,11 @@ class GaussianActor {
   // The most likely action before squashing, inside [-1, 1]: what evaluation uses.
   torch::Tensor mode(const torch::Tensor& obs) const;
 
+  // The mode, and samples from noise that is the same for every observation: [rows, action_dim].
+  PolicyGraph::Value describe_mode(PolicyGraph& graph, PolicyGraph::Value obs) const;
+  PolicyGraph::Value describe_samples(PolicyGraph& graph, PolicyGraph::Value obs,
+                                      PolicyGraph::Value noise) const;
+
   int64_t action_dim() const { return action_dim_; }
   // All leaves to optimise.
   std::vector<torch::Tensor> parameters() const;

@@ -25,6 +25,7 @@ class Mlp final : public FeedForward {
                         const Pass& pass = {}) const override;
   torch::Tensor forward_member(int64_t member, const torch::Tensor& x,
                                const torch::Tensor& side = {}) const override;
+  PolicyGraph::Value describe(PolicyGraph& graph, PolicyGraph::Value x) const override;
   // Names each layer's parameters: "member0.layer1.weight" [inputs, outputs], ...
   void visit_state(StateVisitor& state) override;
 

@@ -15,6 +15,19 @@ torch::Tensor apply_activation(Activation activation, const torch::Tensor& x) {
   return x;
 }
 
+PolicyGraph::Value apply_activation(Activation activation, PolicyGraph& graph,
+                                    PolicyGraph::Value x) {
+  switch (activation) {
+    case Activation::relu:
+      return graph.relu(x);
+    case Activation::tanh:
+      return graph.tanh(x);
+    case Activation::none:
+      break;
+  }
+  return x;
+}
+
 }  // namespace
 
 torch::Tensor Mlp::forward_plain(const torch::Tensor& x, const torch::Tensor& side,
@@ -44,6 +57,26 @@ torch::Tensor Mlp::forward_plain(const torch::Tensor& x, const torch::Tensor& si
     if (!last && spec().layer_norm == LayerNorm::after_activation) value = normalise(value);
   }
   return pass.shape.empty() ? value : value.reshape(pass.shape);
+}
+
+PolicyGraph::Value Mlp::describe(PolicyGraph& graph, PolicyGraph::Value x) const {
+  for (size_t i = 0; i < layout().layers.size(); ++i) {
+    const auto& layer = layout().layers[i];
+    const auto part = [&](int64_t offset, int64_t count) {
+      return copy_values(parameters_, offset, count);
+    };
+    const auto normalise = [&](PolicyGraph::Value z) {
+      return graph.layer_norm(z, part(layer.gain, layer.outputs), part(layer.shift, layer.outputs),
+                              spec().layer_norm_eps);
+    };
+    const bool last = i + 1 == layout().layers.size();
+    x = graph.dense(x, part(layer.weight, layer.inputs * layer.outputs),
+                    part(layer.bias, layer.outputs));
+    if (!last && spec().layer_norm == LayerNorm::before_activation) x = normalise(x);
+    x = apply_activation(last ? spec().output_activation : spec().activation, graph, x);
+    if (!last && spec().layer_norm == LayerNorm::after_activation) x = normalise(x);
+  }
+  return x;
 }
 
 }  // namespace rl_training

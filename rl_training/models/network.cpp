@@ -25,4 +25,10 @@ void visit_tensor(StateVisitor& state, const std::string& name, torch::Tensor& t
   state.array(name, DType::f32, tensor.sizes(), tensor.data_ptr<float>());
 }
 
+std::vector<float> copy_values(const torch::Tensor& tensor, int64_t first, int64_t count) {
+  TORCH_CHECK(first >= 0 && first + count <= tensor.numel(), "values outside of the tensor");
+  const float* begin = tensor.data_ptr<float>() + first;
+  return {begin, begin + count};
+}
+
 }  // namespace rl_training

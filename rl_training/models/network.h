@@ -5,6 +5,7 @@
 #include <string>
 
 #include "rl_training/models/compute.h"
+#include "rl_training/models/policy_graph.h"
 #include "rl_training/util/state.h"
 
 namespace rl_training {
@@ -22,6 +23,7 @@ enum class Mode { train, eval };
 class Network {
  public:
   virtual ~Network() = default;
+  Network& operator=(const Network&) = delete;
 
   // A leaf whose grad() is set by a backward pass through `Use::train`.
   const torch::Tensor& parameters() const { return parameters_; }
@@ -31,13 +33,12 @@ class Network {
 
  protected:
   // `parameters` become a leaf.
-  Network(torch::Tensor parameters, const Compute& compute)
+  Network(const torch::Tensor& parameters, const Compute& compute)
       : parameters_(parameters.set_requires_grad(true)), pool_(compute.pool) {}
   // An independent copy.
   Network(const Network& other)
       : parameters_(other.parameters_.detach().clone().set_requires_grad(true)),
         pool_(other.pool_) {}
-  Network& operator=(const Network&) = delete;
 
   torch::Tensor parameters_;
   ThreadPool* pool_;
@@ -69,7 +70,12 @@ class FeedForward : public Network {
   // One member alone, without gradients: [rows, outputs].
   virtual torch::Tensor forward_member(int64_t member, const torch::Tensor& x,
                                        const torch::Tensor& side) const = 0;
+  // The first member in Mode::eval, from `x` to its outputs.
+  virtual PolicyGraph::Value describe(PolicyGraph& graph, PolicyGraph::Value x) const = 0;
 };
+
+// `count` values of a contiguous float32 tensor, from `first` on.
+std::vector<float> copy_values(const torch::Tensor& tensor, int64_t first, int64_t count);
 
 // A contiguous float32 tensor as a named part of the state.
 void visit_tensor(StateVisitor& state, const std::string& name, torch::Tensor& tensor);

@@ -24,4 +24,10 @@ torch::Tensor PerturbationActor::actions(const torch::Tensor& obs,
   return torch::add(proposed, change, scale_).clamp(-1.0, 1.0);
 }
 
+PolicyGraph::Value PerturbationActor::describe(PolicyGraph& graph, PolicyGraph::Value obs,
+                                               PolicyGraph::Value proposed) const {
+  const auto change = network_.describe(graph, graph.concat(obs, proposed));
+  return graph.clamp(graph.add(proposed, graph.scale(change, scale_, 0.0)), -1.0, 1.0);
+}
+
 }  // namespace rl_training

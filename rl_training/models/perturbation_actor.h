@@ -17,6 +17,9 @@ class PerturbationActor {
   // clip(a + scale * tanh(network(obs, a)), -1, 1), [rows, action_dim]
   torch::Tensor actions(const torch::Tensor& obs, const torch::Tensor& proposed) const;
 
+  PolicyGraph::Value describe(PolicyGraph& graph, PolicyGraph::Value obs,
+                              PolicyGraph::Value proposed) const;
+
   // All leaves to optimise.
   std::vector<torch::Tensor> parameters() const { return {network_.parameters()}; }
   Mlp& network() { return network_; }

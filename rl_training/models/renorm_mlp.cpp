@@ -1,6 +1,7 @@
 #include "rl_training/models/renorm_mlp.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "rl_training/models/batched_product.h"
 
@@ -116,6 +117,36 @@ torch::Tensor RenormMlp::forward_member(int64_t member, const torch::Tensor& x,
                                         const torch::Tensor& side) const {
   const torch::NoGradGuard no_grad;
   return forward_members(member, 1, x, side, {}).squeeze(0);
+}
+
+// W' = diag(f) W and b' = b + h W, with f = gain / sqrt(var + eps) and h = shift - f mean
+PolicyGraph::Value RenormMlp::describe(PolicyGraph& graph, PolicyGraph::Value x) const {
+  int64_t at = 0;
+  const auto take = [&](int64_t count) {
+    at += count;
+    return copy_values(parameters_, at - count, count);
+  };
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const Layer& layer = layers_[i];
+    const auto gain = take(layer.inputs), shift = take(layer.inputs);
+    auto weight = take(layer.inputs * layer.outputs), bias = take(layer.outputs);
+    const auto mean = copy_values(statistics_->mean, layer.feature, layer.inputs);
+    const auto var = copy_values(statistics_->var, layer.feature, layer.inputs);
+    std::vector<double> moved(bias.begin(), bias.end());
+    for (int64_t in = 0; in < layer.inputs; ++in) {
+      const double factor = gain[in] / std::sqrt(var[in] + kRenormEps);
+      const double offset = shift[in] - factor * mean[in];
+      for (int64_t out = 0; out < layer.outputs; ++out) {
+        float& w = weight[in * layer.outputs + out];
+        moved[out] += offset * w;
+        w = static_cast<float>(factor * w);
+      }
+    }
+    for (int64_t out = 0; out < layer.outputs; ++out) bias[out] = static_cast<float>(moved[out]);
+    x = graph.dense(x, std::move(weight), std::move(bias));
+    if (i + 1 < layers_.size()) x = graph.relu(x);
+  }
+  return x;
 }
 
 void RenormMlp::visit_state(StateVisitor& state) {

@@ -31,6 +31,8 @@ class RenormMlp final : public FeedForward {
                         const Pass& pass = {}) const override;
   torch::Tensor forward_member(int64_t member, const torch::Tensor& x,
                                const torch::Tensor& side = {}) const override;
+  // Each renormalisation becomes part of the weights and biases after it.
+  PolicyGraph::Value describe(PolicyGraph& graph, PolicyGraph::Value x) const override;
 
   // Running statistics, [members, features]: those of the input, then of each hidden layer.
   const torch::Tensor& running_mean() const { return statistics_->mean; }

@@ -25,6 +25,15 @@ std::optional<double> best_of(const RunRecord& run) {
   return best;
 }
 
+Json estimate_json(const std::optional<RunEstimate>& estimate) {
+  if (!estimate) return nullptr;
+  return {{"value", json_number(estimate->value)},
+          {"low", json_number(estimate->low)},
+          {"high", json_number(estimate->high)},
+          {"rank", json_number(estimate->rank)},
+          {"candidates", estimate->candidates}};
+}
+
 Json run_json(const RunRecord& run, const std::optional<double>& value) {
   return {{"run_dir", run.path},
           {"seed", run.seed},
@@ -35,6 +44,7 @@ Json run_json(const RunRecord& run, const std::optional<double>& value) {
           {"value", number_or_null(value)},
           {"last_return", number_or_null(last_of(run))},
           {"best_return", number_or_null(best_of(run))},
+          {"estimate", estimate_json(run.estimate)},
           {"seconds", json_number(run.seconds)},
           {"commit", run.commit}};
 }

@@ -32,6 +32,14 @@ std::string commands_of(const RunRecord& run, const std::string& program) {
   return html + "</details>";
 }
 
+std::string estimate_cell(const std::optional<RunEstimate>& estimate) {
+  if (!estimate) return number_cell("-", std::nullopt);
+  return number_cell(fmt::format("{} [{}, {}], rank {:g} of {}", figure_text(estimate->value),
+                                 figure_text(estimate->low), figure_text(estimate->high),
+                                 estimate->rank, estimate->candidates),
+                     estimate->value);
+}
+
 }  // namespace
 
 std::string timing_html(const ReportTask& task) {
@@ -62,6 +70,7 @@ std::string runs_html(const ReportTask& task, const std::string& program) {
       header_html({{"group", false},
                    {"seed"},
                    {"value"},
+                   {"estimate"},
                    {"state", false},
                    {"steps"},
                    {"time"},
@@ -77,6 +86,7 @@ std::string runs_html(const ReportTask& task, const std::string& program) {
       html += "<tr>" + cell_html(swatch(i) + html_escaped(group.label()));
       html += number_cell(std::to_string(run.seed), static_cast<double>(run.seed));
       html += number_cell(group.values[j] ? figure_text(*group.values[j]) : "-", group.values[j]);
+      html += estimate_cell(run.estimate);
       html += cell_html(fmt::format("<span class=\"state {0}\">{0}</span>{1}", state,
                                     run.sessions > 1 ? " resumed" : ""));
       html += number_cell(std::to_string(steps), static_cast<double>(steps));

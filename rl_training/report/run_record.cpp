@@ -165,6 +165,31 @@ void list_checkpoints(FileSystem& files, RunRecord& run) {
   }
 }
 
+// A file that is no selection is left alone: the report is about more than it.
+void read_estimate(FileSystem& files, RunRecord& run) {
+  const auto path = run.path + "/selection.json";
+  if (!files.exists(path)) return;
+  const auto json = parse_untrusted_json(read_plain_file(files, path, kMostMetadataBytes));
+  if (!json.is_object() || !json.contains("policies") || !json["policies"].is_array()) return;
+  for (const auto& policy : json["policies"]) {
+    RunEstimate estimate;
+    bool complete = policy.is_object();
+    const auto read = [&](const char* key, double& value) {
+      complete = complete && policy.contains(key) && policy[key].is_number();
+      if (complete) value = policy[key].get<double>();
+    };
+    read("value", estimate.value);
+    read("low", estimate.low);
+    read("high", estimate.high);
+    read("rank", estimate.rank);
+    if (!complete || (run.estimate && run.estimate->rank <= estimate.rank)) continue;
+    if (json.contains("candidates") && json["candidates"].is_number_integer()) {
+      estimate.candidates = json["candidates"].get<int64_t>();
+    }
+    run.estimate = estimate;
+  }
+}
+
 // Asks the kernel's list of locks. Taking the lock for a moment would be simpler, and would make a
 // `resume` that starts in that moment fail.
 bool lock_is_held(const std::string& path) {
@@ -245,6 +270,7 @@ RunRecord read_run(FileSystem& files, const std::string& run_dir) {
   read_timing(files, run);
   plan_lengths(run);
   list_checkpoints(files, run);
+  read_estimate(files, run);
   run.state = state_of(run);
   return run;
 }

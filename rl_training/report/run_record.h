@@ -31,6 +31,13 @@ struct RunDataset {
   std::vector<std::string> warnings;  // of the data doctor
 };
 
+// What `select` estimated of a policy of the run without an environment.
+struct RunEstimate {
+  double value = 0, low = 0, high = 0;  // discounted return with its 95 % interval
+  double rank = 0;                      // from 1, among the candidates
+  int64_t candidates = 0;
+};
+
 // What one run directory tells about a run, finished or still being trained. Text is as it was
 // found: `printable` or an escape is the duty of the one that shows it.
 struct RunRecord {
@@ -54,6 +61,7 @@ struct RunRecord {
   std::map<std::string, std::vector<CurvePoint>> metrics;    // the other numbers of rows, thinned
   std::vector<std::pair<std::string, double>> last_metrics;  // the last value of each
   std::vector<std::string> checkpoints;                      // names, "best" first
+  std::optional<RunEstimate> estimate;                       // of its highest-ranked policy
 
   // The value of a key, "" where there is none. A key without its prefix is looked for in
   // algo_kwargs, too, as `--set` does.

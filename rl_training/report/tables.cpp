@@ -115,6 +115,17 @@ std::string seed_values(const RunGroup& group) {
   return join(parts, ", ");
 }
 
+// Estimates of `select`, by seed where there are several.
+std::string estimates_text(const RunGroup& group) {
+  std::vector<std::string> parts;
+  for (const auto& run : group.runs) {
+    if (!run.estimate) continue;
+    parts.push_back(fmt::format("{} (rank {:g} of {})", figure_text(run.estimate->value),
+                                run.estimate->rank, run.estimate->candidates));
+  }
+  return join(parts, ", ");
+}
+
 std::string commits_text(const RunGroup& group) {
   std::set<std::string> commits;
   for (const auto& run : group.runs) commits.insert(printable(run.commit));
@@ -198,6 +209,8 @@ Table group_table(const ReportTask& task) {
       return group.best_wins ? fmt::format("{:.2f}", *group.best_wins) : "";
     });
   }
+  add_column(task, table, "estimate", 50, false, estimates_text);
+  if (same_everywhere(table.back().cells) && table.back().cells.front().empty()) table.pop_back();
   add_column(task, table, "state", TableColumn::kState, false, state_text);
   if (same_everywhere(table.back().cells) && table.back().cells.front().empty()) table.pop_back();
   return table;

@@ -1,5 +1,7 @@
 #include "rl_training/runtime/trainer.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "rl_training/runtime/health.h"
@@ -144,6 +146,7 @@ void Trainer::remember(const Json& row, RunSink& sink) {
 
 void Trainer::log(Json& row, RunSink& sink) {
   add_phase_metrics(row);
+  warn_of_divergence(row, sink);
   const auto& metric = early_stopping_.options().metric;
   if (row.contains(metric) && row[metric].is_number()) {
     early_stopping_.observe(row[metric].get<double>(), position());
@@ -238,6 +241,18 @@ void Trainer::check_health(const Json& row) const {
               "not finite at update " + std::to_string(update_) +
                   "; training stopped, the last good checkpoint is kept (expected finite losses "
                   "and parameters: try a smaller learning_rate or check the rewards)");
+}
+
+void Trainer::warn_of_divergence(const Json& row, RunSink& sink) {
+  const auto value = row.find("target_q_mean");
+  if (warned_of_divergence_ || options_.value_limit <= 0 || value == row.end()) return;
+  if (!value->is_number() || std::abs(value->get<double>()) <= options_.value_limit) return;
+  warned_of_divergence_ = true;
+  sink.warn(
+      fmt::format("warning: values diverge: target_q_mean is {:.3g} at update {}, the rewards of "
+                  "the data allow {:.3g} at most; try a smaller learning_rate or gamma, or an "
+                  "algorithm with a stronger penalty on actions outside the data (cql, iql)",
+                  value->get<double>(), update_, options_.value_limit / 10));
 }
 
 // True when no evaluation was better so far; nothing when a signal cut it short.

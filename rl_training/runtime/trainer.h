@@ -22,6 +22,8 @@ struct TrainerOptions {
   EarlyStoppingOptions::Mode best_mode = EarlyStoppingOptions::Mode::max;
   double learning_rate = 0.0;  // reported beside lr_scale
   int64_t dataset_size = 0;
+  // Mean target values beyond it are warned about, see plausible_value; 0: never.
+  double value_limit = 0.0;
   // Counted as the phases are: in updates or in environment steps.
   int64_t eval_interval = 5000, log_interval = 100, checkpoint_interval = 5000;
 };
@@ -33,6 +35,7 @@ class RunSink {
   virtual void log(const Json& row) = 0;
   // Saves the state as it is after that step; `best` when no evaluation was better so far.
   virtual void checkpoint(int64_t step, bool best) = 0;
+  virtual void warn(const std::string& line) = 0;
   // A phase other than the last is over; its end is to be kept.
   virtual void phase_end(int64_t /*step*/, const std::string& /*phase*/) {}
 };
@@ -78,6 +81,7 @@ class Trainer {
   void add_phase_metrics(Json& row);
   Json make_row(const Metrics& metrics, double lr_scale) const;
   void check_health(const Json& row) const;
+  void warn_of_divergence(const Json& row, RunSink& sink);
   bool evaluates() const { return parts_.evaluator != nullptr || parts_.validator != nullptr; }
   std::optional<bool> evaluate(Json& row, const Callbacks& callbacks);
   bool evaluate_before_training(RunSink& sink, const Callbacks& callbacks);
@@ -91,6 +95,7 @@ class Trainer {
   StopRequests* requests_ = nullptr;  // of the present run(), may be null
   int64_t update_ = 0;
   int64_t previous_position_ = 0;
+  bool warned_of_divergence_ = false;  // once in a session
   bool evaluated_before_training_ = false;
   bool has_best_ = false;
   double best_ = 0.0;  // of options_.best_metric

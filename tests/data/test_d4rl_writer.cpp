@@ -1,10 +1,19 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
 #include "rl_training/data/d4rl.h"
 #include "rl_training/data/dataset_builder.h"
 #include "rl_training/data/dataset_file.h"
+#include "rl_training/data/flat_arrays.h"
+#include "rl_training/data/hdf5_file.h"
+#include "rl_training/data/inspect.h"
+#include "rl_training/data/minari_writer.h"
 #include "rl_training/data/npz.h"
 #include "rl_training/util/error.h"
+#include "tests/data/fixture_paths.h"
 #include "tests/data/small_dataset.h"
 #include "tests/support/temporary_directory.h"
 
@@ -38,6 +47,174 @@ TEST(D4rlWriter, RoundTripKeepsTheFingerprint) {
     EXPECT_EQ(loaded.has_next_actions(), dataset.has_next_actions());
     save_d4rl_dataset(loaded, path);
     EXPECT_EQ(read_all(path), first);  // no time stamps
+  }
+}
+
+// What D4RL's qlearning_dataset makes of a file: the successor of row i is row i + 1, rows with
+// timeouts are left out, the last row is lost.
+struct Conversion {
+  int64_t rows = 0, terminals = 0;
+  double reward_sum = 0, next_obs_sum = 0;
+  std::vector<float> obs, actions, rewards, next_obs;
+  std::vector<bool> done;
+};
+
+Conversion q_learning_conversion(const std::string& path) {
+  Hdf5File file(path);
+  const auto obs = file.read_floats("observations"), actions = file.read_floats("actions");
+  const auto rewards = file.read_floats("rewards"), terminals = file.read_floats("terminals");
+  const auto timeouts = file.read_floats("timeouts");
+  const size_t n = rewards.size(), obs_dim = obs.size() / n, action_dim = actions.size() / n;
+  Conversion made;
+  const auto copy = [](std::vector<float>& to, const std::vector<float>& from, size_t row,
+                       size_t dims) {
+    const auto at = from.begin() + static_cast<std::ptrdiff_t>(row * dims);
+    to.insert(to.end(), at, at + static_cast<std::ptrdiff_t>(dims));
+  };
+  for (size_t i = 0; i + 1 < n; ++i) {
+    if (timeouts[i] != 0) continue;
+    ++made.rows;
+    copy(made.obs, obs, i, obs_dim);
+    copy(made.actions, actions, i, action_dim);
+    copy(made.rewards, rewards, i, 1);
+    copy(made.next_obs, obs, i + 1, obs_dim);
+    made.done.push_back(terminals[i] != 0);
+    made.terminals += terminals[i] != 0 ? 1 : 0;
+    made.reward_sum += rewards[i];
+    for (size_t k = 0; k < obs_dim; ++k) made.next_obs_sum += obs[(i + 1) * obs_dim + k];
+  }
+  return made;
+}
+
+void expect_conversion_is(const std::string& path, const TransitionDataset& dataset) {
+  const auto made = q_learning_conversion(path);
+  ASSERT_EQ(made.rows, dataset.rows()) << path;
+  for (int64_t row = 0; row < dataset.rows(); ++row) {
+    const auto i = static_cast<size_t>(row);
+    ASSERT_EQ(made.done[i], dataset.terminated(row)) << path << " row " << row;
+    ASSERT_EQ(made.rewards[i], dataset.reward(row)) << path << " row " << row;
+    const auto equal = [&](const std::vector<float>& all, const float* own, int64_t dims) {
+      return std::equal(own, own + dims, all.data() + row * dims);
+    };
+    ASSERT_TRUE(equal(made.obs, dataset.obs(row), dataset.obs_dim())) << path << " row " << row;
+    ASSERT_TRUE(equal(made.actions, dataset.action(row), dataset.action_dim())) << path;
+    // Termination masks the successor.
+    if (dataset.terminated(row)) continue;
+    ASSERT_TRUE(equal(made.next_obs, dataset.next_obs(row), dataset.obs_dim()))
+        << path << " row " << row;
+  }
+}
+
+TEST(D4rlWriter, TheLastObservationOfAnEpisodeIsARowOfItsOwn) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "small.hdf5";
+  save_d4rl_dataset(small_dataset(), path);
+  Hdf5File file(path);
+  EXPECT_EQ(file.read_floats("observations"),
+            (std::vector<float>{100, 0, 100, 1, 100, 2, 200, 0, 200, 1, 200, 2}));
+  EXPECT_EQ(file.read_floats("next_observations"),
+            (std::vector<float>{100, 1, 100, 2, 100, 3, 200, 1, 200, 2, 200, 2}));
+  EXPECT_EQ(file.read_floats("rewards"), (std::vector<float>{1, 2, 3, 4, 5, 0}));
+  EXPECT_EQ(file.read_floats("terminals"), (std::vector<float>{0, 0, 1, 0, 0, 0}));
+  EXPECT_EQ(file.read_floats("timeouts"), (std::vector<float>{0, 0, 0, 0, 0, 1}));
+  EXPECT_EQ(file.read_floats("truncations"), (std::vector<float>{0, 0, 0, 0, 1, 0}));
+}
+
+// The files of D4RL's layout here and in the larger collection, if it is there.
+std::vector<std::string> d4rl_files() {
+  std::vector<std::string> files;
+  for (const auto& folder : {kOwn + "d4rl", kShared + "data/d4rl", kShared + "real/d4rl_slices"}) {
+    if (!std::filesystem::is_directory(folder)) continue;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      const auto path = entry.path().string();
+      const bool dataset = path.ends_with(".hdf5") && !path.ends_with("single_row.hdf5") &&
+                           !path.ends_with("large_chunks.hdf5");
+      if (dataset) files.push_back(path);
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+TEST(D4rlWriter, TheQLearningConversionOfTheFileIsTheDataset) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "again.hdf5";
+  expect_conversion_is((save_d4rl_dataset(small_dataset(), path), path), small_dataset());
+  for (const auto& original : d4rl_files()) {
+    for (const auto policy : {TimeoutPolicy::drop, TimeoutPolicy::keep}) {
+      DatasetReadOptions read;
+      read.timeout_policy = policy;
+      const auto dataset = load_dataset_file("d4rl", original, read);
+      save_d4rl_dataset(dataset, path);
+      expect_conversion_is(path, dataset);
+      if (HasFatalFailure()) return;
+      // Our own reader makes the same of it with either policy.
+      for (const auto again : {TimeoutPolicy::drop, TimeoutPolicy::keep}) {
+        read.timeout_policy = again;
+        const auto report = inspect_dataset("auto", path, read);
+        EXPECT_EQ(report.transitions, dataset.rows()) << original;
+        EXPECT_EQ(report.transitions_terminals, q_learning_conversion(path).terminals) << original;
+        EXPECT_EQ(report.fingerprint, with_known_next_actions(dataset).fingerprint()) << original;
+      }
+    }
+  }
+}
+
+// Sizes and sums that D4RL's own code gave for genuine files.
+TEST(D4rlWriter, TheConversionOfConvertedFilesGivesTheSumsOfTheOriginals) {
+  const auto oracle_path = kShared + "d4rl_qlearning_oracle.json";
+  if (!std::filesystem::exists(oracle_path)) GTEST_SKIP() << "no " << oracle_path;
+  const TemporaryDirectory directory;
+  const auto oracle = Json::parse(read_all(oracle_path));
+  int compared = 0;
+  for (const auto& [name, expected] : oracle.items()) {
+    if (!std::filesystem::exists(kShared + name) || expected.at("default").at("n") == 0) continue;
+    DatasetReadOptions drop;
+    drop.timeout_policy = TimeoutPolicy::drop;
+    const auto dataset = load_dataset_file("d4rl", kShared + name, drop);
+    const auto& sums = expected.at("default");
+    if (dataset.rows() != sums.at("n").get<int64_t>()) continue;  // no timeouts: D4RL counts steps
+    save_d4rl_dataset(dataset, directory / "again.hdf5");
+    const auto made = q_learning_conversion(directory / "again.hdf5");
+    EXPECT_EQ(made.rows, sums.at("n").get<int64_t>()) << name;
+    EXPECT_EQ(made.terminals, sums.at("terminals").get<int64_t>()) << name;
+    const double reward_sum = sums.at("reward_sum").get<double>();
+    EXPECT_NEAR(made.reward_sum, reward_sum, 1e-5 * (1 + std::abs(reward_sum))) << name;
+    ++compared;
+  }
+  EXPECT_GE(compared, 15);
+}
+
+TEST(D4rlWriter, NothingIsLostOnTheWayThroughMinari) {
+  const TemporaryDirectory directory;
+  int number = 0;
+  for (const auto& original : d4rl_files()) {
+    DatasetReadOptions keep;
+    keep.timeout_policy = TimeoutPolicy::keep;
+    const auto first = load_dataset_file("d4rl", original, keep);
+    const auto minari = directory / ("through-v" + std::to_string(number++));
+    save_minari_dataset(first, minari);
+    const auto second = load_dataset_file("minari", minari);
+    save_d4rl_dataset(second, directory / "third.hdf5");
+    const auto third = load_dataset_file("d4rl", directory / "third.hdf5", keep);
+    ASSERT_EQ(third.rows(), first.rows()) << original;
+    ASSERT_EQ(third.episodes().size(), first.episodes().size()) << original;
+    for (int64_t row = 0; row < first.rows(); ++row) {
+      const auto same = [&](const float* a, const float* b, int64_t dims) {
+        return std::equal(a, a + dims, b);
+      };
+      ASSERT_TRUE(same(third.obs(row), first.obs(row), first.obs_dim())) << original << row;
+      ASSERT_TRUE(same(third.next_obs(row), first.next_obs(row), first.obs_dim())) << original;
+      ASSERT_TRUE(same(third.action(row), first.action(row), first.action_dim())) << original;
+      ASSERT_EQ(third.reward(row), first.reward(row)) << original << row;
+      ASSERT_EQ(third.terminated(row), first.terminated(row)) << original << row;
+      ASSERT_EQ(third.truncated(row), first.truncated(row)) << original << row;
+      ASSERT_EQ(third.following(row), first.following(row)) << original << row;
+      ASSERT_EQ(third.next_action_valid(row), first.next_action_valid(row)) << original << row;
+      if (!first.next_action_valid(row)) continue;
+      ASSERT_TRUE(same(third.next_action(row), first.next_action(row), first.action_dim()));
+    }
+    EXPECT_EQ(third.fingerprint(), with_known_next_actions(first).fingerprint()) << original;
   }
 }
 

@@ -95,8 +95,8 @@ TEST_F(DatasetCacheTest, KeepsTheWarningsOfTheDataDoctor) {
 }
 
 TEST_F(DatasetCacheTest, GivesTheSameBitsWithAndWithout) {
-  const auto path = directory_ / "walk.hdf5";
-  save_d4rl_dataset(walk(1), path);
+  const auto path = directory_ / "walk.npz";
+  save_npz_dataset(walk(1), path);
   for (const auto policy : {TimeoutPolicy::keep, TimeoutPolicy::drop}) {
     DatasetReadOptions read;
     read.timeout_policy = policy;

@@ -48,13 +48,22 @@ TEST(MinariWriter, ActionsCanBeScaledToTheEnvironment) {
             small_dataset().fingerprint());
 }
 
-TEST(MinariWriter, MarksAnEndWithoutAFlagAsTruncated) {
+TEST(MinariWriter, MarksAnEndWithoutAFlagAsTruncatedForOthers) {
   const TemporaryDirectory directory;
   DatasetBuilder builder(1, 1);
   builder.begin_episode(std::array{1.0f});
   builder.add(std::array{0.5f}, 1, std::array{2.0f}, false, false);
-  save_minari_dataset(std::move(builder).build(), directory / "cut-v0");
-  EXPECT_TRUE(load_dataset_file("minari", directory / "cut-v0").truncated(0));
+  builder.end_episode(std::array{0.25f});
+  const auto dataset = std::move(builder).build();
+  save_minari_dataset(dataset, directory / "cut-v0");
+  EXPECT_EQ(
+      Hdf5File(directory / "cut-v0/data/main_data.hdf5").read_doubles("episode_0/truncations"),
+      std::vector<double>{1});
+  const auto again = load_dataset_file("minari", directory / "cut-v0");
+  EXPECT_FALSE(again.truncated(0));
+  ASSERT_TRUE(again.next_action_valid(0));
+  EXPECT_EQ(again.next_action(0)[0], 0.25f);
+  EXPECT_EQ(again.fingerprint(), dataset.with_next_actions().fingerprint());
 }
 
 TEST(MinariWriter, RefusesNamesAndPlacesThatDoNotFit) {

@@ -1,0 +1,232 @@
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "cli/arguments.h"
+#include "cli/output.h"
+#include "cli/signal_thread.h"
+#include "rl_training/experiment/state_archive.h"
+#include "rl_training/models/compute.h"
+#include "rl_training/selection/selection_files.h"
+#include "rl_training/util/text.h"
+
+namespace rl_training {
+namespace {
+
+constexpr int64_t kSaveEvery = 1000;  // updates
+
+struct SelectArguments {
+  std::vector<std::string> runs;
+  std::optional<std::string> data, output;
+  NumberArgument updates{"20000"}, batch_size{"256"}, critics{"3"}, seed{"0"}, threads;
+  NumberArgument truth_episodes;
+  std::optional<double> gamma;
+};
+
+SelectionOptions selection_options(const SelectArguments& arguments) {
+  SelectionOptions options;
+  options.data = arguments.data;
+  options.fit.updates = arguments.updates.read("--updates", between(1, 100000000));
+  options.fit.batch_size = arguments.batch_size.read("--batch-size", between(1, 65536));
+  options.fit.critics = arguments.critics.read("--critics", between(1, 100));
+  options.fit.seed = static_cast<uint64_t>(arguments.seed.read("--seed", at_least(0)));
+  if (arguments.gamma) options.fit.gamma = *arguments.gamma;
+  if (!(options.fit.gamma >= 0 && options.fit.gamma < 1)) {
+    throw Error(ErrorKind::config, {"", 0, "--gamma"},
+                fmt::format("out of range (expected 0 <= gamma < 1, got {})", options.fit.gamma));
+  }
+  return options;
+}
+
+// A line on stderr for each twentieth of the work.
+class SelectProgress {
+ public:
+  explicit SelectProgress(const Selection& selection)
+      : selection_(selection), first_(selection.updates_done()), told_(twentieth()) {}
+
+  void show() {
+    if (twentieth() == told_) return;
+    told_ = twentieth();
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - started_;
+    const double rate =
+        static_cast<double>(selection_.updates_done() - first_) / std::max(1e-9, passed.count());
+    const auto left = static_cast<double>(selection_.updates() - selection_.updates_done()) / rate;
+    print_note(fmt::format("{:3} %  {}/{} updates  {:.0f}/s  {:.0f} s left", 5 * told_,
+                           selection_.updates_done(), selection_.updates(), rate, left));
+  }
+
+ private:
+  int64_t twentieth() const { return 20 * selection_.updates_done() / selection_.updates(); }
+
+  const Selection& selection_;
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  int64_t first_, told_;
+};
+
+// Goes on from what an earlier call with the same policies, data and options has left.
+void load_progress(Selection& selection, const CheckpointStore& store, const std::string& output) {
+  const auto saved = store.load_newest(print_note);
+  if (!saved) return;
+  if (saved->manifest.value("selection", "") != selection.key()) {
+    throw Error(ErrorKind::checkpoint, {output, 0, ""},
+                "holds another selection: its policies, data or options differ (expected another "
+                "--output)");
+  }
+  load_state(saved->entries, saved->path,
+             [&](StateVisitor& state) { selection.visit_state(state); });
+  print_note(
+      fmt::format("continuing at update {} of {}", selection.updates_done(), selection.updates()));
+}
+
+// The signal that stopped it, or 0.
+int fit(Selection& selection, CheckpointStore& store, const StopRequests& requests) {
+  const auto save = [&] {
+    store.save(selection.updates_done(),
+               save_state([&](StateVisitor& state) { selection.visit_state(state); }),
+               {{"selection", selection.key()}});
+  };
+  SelectProgress progress(selection);
+  while (!selection.finished()) {
+    selection.advance();
+    progress.show();
+    const int signal = requests.stop();
+    if (signal != 0 || selection.finished() || selection.updates_done() % kSaveEvery == 0) save();
+    if (signal != 0 && !selection.finished()) return signal;
+  }
+  return 0;
+}
+
+std::string estimates_table(std::vector<PolicyEstimate> estimates) {
+  std::stable_sort(estimates.begin(), estimates.end(),
+                   [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  std::vector<std::string> header = {"rank", "value", "95 % interval", "soft OPC", "TD error"};
+  const bool truth = estimates.front().truth.has_value();
+  if (truth) header.push_back("true return");
+  header.push_back("policy");
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& each : estimates) {
+    auto& row = rows.emplace_back();
+    row = {fmt::format("{:g}", each.rank), fmt::format("{:.4g}", each.value),
+           fmt::format("[{:.4g}, {:.4g}]", each.low, each.high),
+           fmt::format("{:.4g}", each.soft_opc), fmt::format("{:.4g}", each.td_error)};
+    if (truth) row.push_back(fmt::format("{:.4g}", *each.truth));
+    row.push_back(each.run);
+  }
+  return text_table(rows, header);
+}
+
+// Importance sampling, of the policies with densities.
+std::string importance_table(const std::vector<PolicyEstimate>& estimates) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& each : estimates) {
+    if (!each.importance) continue;
+    const bool usable = each.importance->effective_episodes >= kUsableEpisodes;
+    const auto figure = [&](double value) {
+      return usable ? fmt::format("{:.4g}", value) : std::string("not usable");
+    };
+    rows.push_back({fmt::format("{:.1f}", each.importance->effective_episodes),
+                    figure(each.importance->weighted_per_decision),
+                    figure(each.importance->doubly_robust), each.run});
+  }
+  if (rows.empty()) return "";
+  return "\nImportance sampling of policies with densities:\n" +
+         text_table(rows, {"effective episodes", "per decision", "doubly robust", "policy"}) + "\n";
+}
+
+void print_selection(const std::vector<PolicyEstimate>& estimates, const std::string& output) {
+  print(estimates_table(estimates) + importance_table(estimates));
+  std::string summary = fmt::format("{} of the other {} policies cannot be told from the best.\n",
+                                    overlap_with_best(estimates), estimates.size() - 1);
+  if (estimates.front().truth) {
+    const auto truth = compare_with_truth(estimates);
+    summary += fmt::format(
+        "Against true returns: rank correlation {:.2f}, regret@1 {:.3g} ({:.0f} % of the range), "
+        "regret@3 {:.3g}.\n",
+        truth.spearman, truth.regret_1, truth.range > 0 ? 100 * truth.regret_1 / truth.range : 0.0,
+        truth.regret_3);
+  }
+  summary +=
+      "Values are discounted and biased: compare them, do not expect them.\nwritten: " + output +
+      "\n";
+  print(summary);
+}
+
+int run_select(const SelectArguments& arguments, const Invocation& call) {
+  auto options = selection_options(arguments);
+  const auto threads =
+      arguments.threads.given() ? arguments.threads.read("--threads", kThreadRange) : 0;
+  ThreadPool pool(threads > 0 ? static_cast<int>(threads) : available_cores());
+  const auto episodes = arguments.truth_episodes.given()
+                            ? arguments.truth_episodes.read("--truth", between(1, 100000))
+                            : 0;
+  const SingleThreadedTensors serial;
+  Selection selection(arguments.runs, options, pool, print_note);
+  const auto output = arguments.output.value_or("selection-" + selection.key().substr(0, 8));
+  auto& files = posix_file_system();
+  files.make_directories(output);
+  CheckpointStore store(files, output + "/progress", 1);
+  load_progress(selection, store, output);
+  const int signal = fit(selection, store, call.signals->begin_training());
+  if (signal != 0) {
+    print_note("stopped; the same command continues");
+    return 128 + signal;
+  }
+  auto estimates = selection.estimates();
+  for (size_t i = 0; episodes > 0 && i < estimates.size(); ++i) {
+    estimates[i].truth = selection.play(i, episodes);
+  }
+  const auto json = selection_json(estimates, selection);
+  write_file_atomically(files, output + "/selection.json", json.dump(2) + "\n");
+  if (chart_unavailable().empty()) {
+    write_file_atomically(files, output + "/selection.svg",
+                          encode_charts_svg(selection_charts(estimates)));
+  }
+  write_into_runs(estimates, selection);
+  if (call.json) {
+    print_json(json);
+  } else {
+    print_selection(estimates, output);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_select(CLI::App& program, Invocation& call) {
+  auto arguments = std::make_shared<SelectArguments>();
+  auto* command = add_command(
+      program, call, "select",
+      "Rank policies without an environment, by fitted Q evaluation on logged data. The same\n"
+      "command continues where a stopped one left off",
+      "  rl_training select RUN_A RUN_B RUN_C\n"
+      "  rl_training select RUN/checkpoints/* --data held_out.hdf5 --json\n"
+      "  rl_training select runs/* --truth 20",
+      [arguments, &call] { return run_select(*arguments, call); });
+  command->add_option("RUN", arguments->runs, "run or checkpoint directories")->required();
+  command
+      ->add_option("--data", arguments->data, "file to evaluate on (the dataset of the first run)")
+      ->type_name("FILE");
+  const auto number = [&](const char* name, NumberArgument& argument, const char* text) {
+    command->add_option(name, argument.text, text)
+        ->type_name("N")
+        ->default_str(argument.text.value_or(""));
+  };
+  number("--updates", arguments->updates, "updates of each fit");
+  number("--batch-size", arguments->batch_size, "rows of an update");
+  number("--critics", arguments->critics, "critics of each policy");
+  number("--seed", arguments->seed, "seed of the fits");
+  command->add_option("--gamma", arguments->gamma, "discount of the estimated value")
+      ->type_name("X")
+      ->default_str("0.99");
+  command
+      ->add_option("--truth", arguments->truth_episodes.text,
+                   "episodes to play with each policy and to compare with")
+      ->type_name("N");
+  command
+      ->add_option("--output", arguments->output,
+                   "directory of the results (selection- and 8 digits of their hash)")
+      ->type_name("DIR");
+  add_threads(*command, arguments->threads);
+}
+
+}  // namespace rl_training

@@ -1,0 +1,45 @@
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "rl_training/util/error.h"
+#include "rl_training/util/options.h"
+
+namespace rl_training {
+
+// Under which names a file stores what: `role=name,name role=name ...`, for the arrays of npz and
+// HDF5 files and the columns of csv files alike. Names with blanks stand in quotes.
+//   obs=qpos,qvel action=ctrl reward=r terminated=failed timeout=cut
+// A word without `=` is the name of a known layout of arrays (array_layout.h), which the rest of
+// the map may correct.
+//
+// | role | holds |
+// | obs, action, next_obs | numbers; several arrays or columns are laid side by side |
+// | reward | one number a row |
+// | terminated | 1 where the task itself ended; `none`: it never does |
+// | timeout | 1 where only the time was up |
+// | done | 1 at every end, whatever the reason: taken for termination, with a warning |
+// | episode_end | 1 at the last row of an episode, which says nothing about termination |
+// | episode | changes from one episode to the next |
+struct KeyMap {
+  static const std::vector<std::string>& roles();
+  // Anything wrong is Error{data} at `place`.
+  static KeyMap parse(const ErrorPlace& place, const std::string& text);
+
+  std::string layout;                                     // "": none
+  std::map<std::string, std::vector<std::string>> names;  // by role
+
+  // The keys of a config, where names stand with commas in between.
+  void visit_options(OptionVisitor& options);
+  std::string text() const;  // as `parse` reads it
+
+  bool has(const std::string& role) const { return names.count(role) > 0; }
+  // `terminated=none`.
+  bool never_terminates() const;
+};
+
+// Whether a name is one of those under which programs store marks of every end.
+bool is_done_name(const std::string& name);
+
+}  // namespace rl_training

@@ -1,0 +1,45 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "rl_training/data/array_source.h"
+
+namespace rl_training {
+
+// A file of arrays together with arrays that are computed from those of the file. The others are
+// passed through.
+class MappedArrays final : public ArraySource {
+ public:
+  explicit MappedArrays(ArraySource& file) : file_(file) {}
+
+  ArraySource& file() { return file_; }
+
+  // An array of this shape; `compute` gives its elements in C order. Messages about it name
+  // `shown`, an array of the file.
+  struct Derived {
+    std::string shown;
+    std::vector<int64_t> shape;
+    std::function<std::vector<double>()> compute;
+  };
+  void add(const std::string& key, Derived array);
+  // Arrays of as many rows side by side; vectors are matrices of one column.
+  void add_side_by_side(const std::string& key, const std::vector<std::string>& names);
+
+  bool has(const std::string& key) override;
+  std::vector<int64_t> shape(const std::string& key) override;
+  std::vector<float> read_floats(const std::string& key) override;
+  std::vector<double> read_doubles(const std::string& key) override;
+  void read_blocks(const std::string& key, const BlockUser<float>& use) override;
+  void read_blocks(const std::string& key, const BlockUser<double>& use) override;
+  void read_into(const std::string& key, std::span<float> out,
+                 const BlockUser<float>& look) override;
+  ErrorPlace place(const std::string& key) const override;
+
+ private:
+  ArraySource& file_;
+  std::map<std::string, Derived> derived_;
+};
+
+}  // namespace rl_training

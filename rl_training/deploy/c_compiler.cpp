@@ -1,0 +1,137 @@
+#include "rl_training/deploy/c_compiler.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+
+#include "rl_training/deploy/c_header.h"
+#include "rl_training/util/file_system.h"
+#include "rl_training/util/text.h"
+
+extern char** environ;
+
+namespace rl_training {
+namespace {
+
+class ScratchDirectory {
+ public:
+  ScratchDirectory() {
+    auto name = (std::filesystem::temp_directory_path() / "rl_training_export_XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) {
+      throw Error(ErrorKind::io, {name, 0, ""},
+                  std::string("cannot make: ") + std::strerror(errno));
+    }
+    path_ = name;
+  }
+  ~ScratchDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+  std::string file(const char* name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+// The exit code of a program of PATH, 128 + n after signal n; none where there is no such program.
+std::optional<int> run_tool(std::vector<std::string> arguments, const std::string& input,
+                            const std::string& output, const std::string& messages) {
+  std::vector<char*> argv;
+  for (auto& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, 0, input.c_str(), O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&files, 1, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_addopen(&files, 2, messages.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);  // ours are blocked for a thread of their own
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  pid_t pid = 0;
+  const int failed = ::posix_spawnp(&pid, argv[0], &files, &attributes, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&files);
+  posix_spawnattr_destroy(&attributes);
+  if (failed == ENOENT) return std::nullopt;
+  if (failed != 0) {
+    throw Error(ErrorKind::io, arguments[0] + ": cannot start: " + std::strerror(failed));
+  }
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// The line that matters of what a compiler says.
+std::string first_error(const std::string& messages) {
+  const auto at = messages.find("error:");
+  return at == std::string::npos ? shortened(messages, 200)
+                                 : messages.substr(at, messages.find('\n', at) - at);
+}
+
+std::string bytes_of(const std::vector<std::vector<double>>& rows) {
+  std::string bytes;
+  for (const auto& row : rows) {
+    for (const double value : row) {
+      const auto rounded = static_cast<float>(value);
+      bytes.append(reinterpret_cast<const char*>(&rounded), sizeof rounded);
+    }
+  }
+  return bytes;
+}
+
+std::vector<std::vector<double>> rows_of(const std::string& bytes, size_t rows, size_t width) {
+  if (bytes.size() != rows * width * sizeof(float)) {
+    throw Error(ErrorKind::internal, "the exported header computed " +
+                                         std::to_string(bytes.size()) + " bytes (expected " +
+                                         std::to_string(rows * width * sizeof(float)) + ")");
+  }
+  std::vector<float> values(rows * width);
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  std::vector<std::vector<double>> result;
+  for (size_t row = 0; row < rows; ++row) {
+    const float* first = values.data() + row * width;
+    result.emplace_back(first, first + width);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::vector<double>>> run_c_header(
+    const ExportedPolicy& policy, const std::string& header,
+    const std::vector<std::vector<double>>& obs) {
+  auto& files = posix_file_system();
+  const ScratchDirectory scratch;
+  const auto program = scratch.file("probe"), source = scratch.file("probe.c");
+  files.write_file(scratch.file("policy.h"), header);
+  files.write_file(source, write_c_probe(policy, "policy.h"));
+  files.write_file(scratch.file("obs"), bytes_of(obs));
+  const auto compiled =
+      run_tool({"cc", "-std=c99", "-Wall", "-Werror", "-O2", "-o", program, source, "-lm"},
+               "/dev/null", "/dev/null", scratch.file("messages"));
+  if (!compiled) return std::nullopt;
+  if (*compiled != 0) {
+    throw Error(ErrorKind::internal, "cc does not accept the exported header: " +
+                                         first_error(files.read_file(scratch.file("messages"))));
+  }
+  const auto ended =
+      run_tool({program}, scratch.file("obs"), scratch.file("actions"), scratch.file("messages"));
+  if (!ended || *ended != 0) {
+    throw Error(ErrorKind::internal, "the exported header fails its self-test (exit " +
+                                         std::to_string(ended.value_or(-1)) + ")");
+  }
+  return rows_of(files.read_file(scratch.file("actions")), obs.size(), policy.action_unit.size());
+}
+
+}  // namespace rl_training

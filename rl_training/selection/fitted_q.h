@@ -1,0 +1,93 @@
+#pragma once
+#include <torch/types.h>
+
+#include <memory>
+#include <vector>
+
+#include "rl_training/data/transition_dataset.h"
+#include "rl_training/models/adam.h"
+#include "rl_training/models/mlp.h"
+#include "rl_training/selection/behavior.h"
+
+namespace rl_training {
+
+// Fitted Q evaluation, as the FQE-L2 of Deep OPE (arXiv:2103.16596): the value of a policy that
+// does not change, from data alone.
+
+// y = clip(r + discount mean_i Q'_i(s', pi(s')), low, high), without gradient.
+// [rows], [rows], [critics, rows] -> [rows]
+torch::Tensor fitted_q_target(const torch::Tensor& rewards, const torch::Tensor& discount,
+                              const torch::Tensor& next_values, double low, double high);
+// L = sum over critics of the mean over rows of (Q - y)^2; [critics, rows] both.
+torch::Tensor fitted_q_loss(const torch::Tensor& values, const torch::Tensor& targets);
+
+struct FittedQOptions {
+  int64_t updates = 20000;
+  int64_t batch_size = 256;
+  int64_t critics = 3;  // for each candidate; their targets are the mean of all
+  std::vector<int64_t> hidden_sizes = {256, 256};
+  double learning_rate = 3e-4;
+  double weight_decay = 1e-5;
+  double gamma = 0.99;
+  double tau = 0.005;
+  uint64_t seed = 0;
+};
+
+// One fit for each candidate policy. All share initial parameters and batches, so that estimates
+// differ by the policies alone, and an estimate does not depend on the other candidates. Their
+// critics are one ensemble: members [candidate][critic].
+class FittedQ {
+ public:
+  // `next_actions`: for each candidate its action at every row's successor, in the dtype of the
+  // action space and, for boxes, scaled to [-1, 1]; float32 [rows, action_dim] or int64 [rows].
+  FittedQ(const TransitionDataset& data, std::vector<torch::Tensor> next_actions,
+          const FittedQOptions& options, const Compute& compute);
+
+  void update();
+  int64_t updates_done() const { return updates_; }
+  int64_t candidates() const { return static_cast<int64_t>(next_actions_.size()); }
+
+  // Values of the target critics at raw observations, in the data's reward: [critics, rows].
+  torch::Tensor values(int64_t candidate, const torch::Tensor& obs,
+                       const torch::Tensor& actions) const;
+  // The mean squared TD error of a candidate on other data, in the square of the reward.
+  double td_error(int64_t candidate, const TransitionDataset& data,
+                  const torch::Tensor& next_actions) const;
+
+  // Log density of the data's policy at raw observations, fitted on the same batches: [rows].
+  torch::Tensor behavior_log_density(const torch::Tensor& obs, const torch::Tensor& actions) const {
+    return behavior_.log_density(normalised(obs), actions);
+  }
+
+  void visit_state(StateVisitor& state);
+
+ private:
+  torch::Tensor normalised(const torch::Tensor& obs) const;
+  // [critics, rows] of the candidate's target critics, in the scaled reward.
+  torch::Tensor target_values(int64_t candidate, const torch::Tensor& obs,
+                              const torch::Tensor& actions) const;
+  torch::Tensor chosen(const torch::Tensor& outputs, const torch::Tensor& actions) const;
+  void use_same_start();
+
+  FittedQOptions options_;
+  bool discrete_;
+  Rng rng_;
+  // The data: observations normalised by the mean and the standard deviation, at least 1e-5.
+  torch::Tensor mean_, std_;
+  torch::Tensor obs_, next_obs_, actions_, rewards_, discount_;
+  std::vector<torch::Tensor> next_actions_;
+  double reward_shift_ = 0, reward_scale_ = 1;  // r' = (r - shift) / scale
+  double low_ = 0, high_ = 0;                   // of values in the scaled reward
+  std::unique_ptr<Mlp> critics_, targets_;
+  std::unique_ptr<Adam> optimizer_;
+  BehaviorModel behavior_;
+  int64_t updates_ = 0;
+  torch::Tensor indices_;
+};
+
+// Columns of a dataset as tensors: raw observations [rows, obs_dim] and actions.
+torch::Tensor observations_of(const TransitionDataset& data);
+torch::Tensor next_observations_of(const TransitionDataset& data);
+torch::Tensor actions_of(const TransitionDataset& data);
+
+}  // namespace rl_training

@@ -1,0 +1,26 @@
+#pragma once
+#include <span>
+#include <vector>
+
+namespace rl_training {
+
+// Ranks from 1, the largest value first; equal values share the mean of their ranks, and values
+// that are not finite come last.
+std::vector<double> ranks_of(std::span<const double> values);
+
+// Correlation of the ranks, in [-1, 1]; 0 where one side is constant.
+double spearman_correlation(std::span<const double> a, std::span<const double> b);
+
+// What is lost by taking the best of the k policies with the largest estimates: the largest truth
+// less the largest among those.
+double regret_at_k(std::span<const double> truth, std::span<const double> estimate, size_t k);
+
+// 95 % percentile interval of the mean value at the start of an episode: each resample draws
+// episodes with replacement, and one of the critics, so that it holds the doubt about both.
+// `values` is [critics][episodes].
+struct ValueInterval {
+  double low = 0, high = 0;
+};
+ValueInterval bootstrap_starts(const std::vector<std::vector<double>>& values);
+
+}  // namespace rl_training

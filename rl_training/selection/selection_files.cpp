@@ -1,0 +1,106 @@
+#include "rl_training/selection/selection_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "rl_training/selection/ranking.h"
+#include "rl_training/util/file_system.h"
+
+namespace rl_training {
+namespace {
+
+Json policy_json(const PolicyEstimate& estimate) {
+  Json json = {{"run", estimate.run},
+               {"checkpoint", estimate.checkpoint},
+               {"value", json_number(estimate.value)},
+               {"low", json_number(estimate.low)},
+               {"high", json_number(estimate.high)},
+               {"rank", estimate.rank},
+               {"soft_opc", json_number(estimate.soft_opc)},
+               {"td_error", json_number(estimate.td_error)}};
+  json["importance"] = nullptr;
+  if (const auto& importance = estimate.importance) {
+    json["importance"] = {{"per_decision", json_number(importance->weighted_per_decision)},
+                          {"doubly_robust", json_number(importance->doubly_robust)},
+                          {"effective_episodes", json_number(importance->effective_episodes)},
+                          {"usable", importance->effective_episodes >= kUsableEpisodes}};
+  }
+  if (estimate.truth) json["truth"] = json_number(*estimate.truth);
+  return json;
+}
+
+Json facts_json(const std::vector<PolicyEstimate>& estimates, const Selection& selection) {
+  return {{"candidates", estimates.size()},
+          {"dataset_fingerprint", selection.fingerprint()},
+          {"gamma", selection.gamma()},
+          {"updates", selection.updates_done()}};
+}
+
+// RUN of RUN/checkpoints/step-...; "" for a checkpoint that lies elsewhere.
+std::string run_of(const std::string& checkpoint) {
+  const auto parent = std::filesystem::path(checkpoint).parent_path();
+  return parent.filename() == "checkpoints" ? parent.parent_path().string() : "";
+}
+
+}  // namespace
+
+SelectionTruth compare_with_truth(const std::vector<PolicyEstimate>& estimates) {
+  std::vector<double> truth, values;
+  for (const auto& estimate : estimates) {
+    truth.push_back(estimate.truth.value());
+    values.push_back(estimate.value);
+  }
+  const auto [smallest, largest] = std::minmax_element(truth.begin(), truth.end());
+  return {spearman_correlation(truth, values), *largest - *smallest, regret_at_k(truth, values, 1),
+          regret_at_k(truth, values, 3)};
+}
+
+Json selection_json(const std::vector<PolicyEstimate>& estimates, const Selection& selection) {
+  Json json = facts_json(estimates, selection);
+  json["policies"] = Json::array();
+  for (const auto& estimate : estimates) json["policies"].push_back(policy_json(estimate));
+  json["overlap_with_best"] = overlap_with_best(estimates);
+  if (!estimates.front().truth) return json;
+  const auto truth = compare_with_truth(estimates);
+  json["truth"] = {{"spearman", json_number(truth.spearman)},
+                   {"range", json_number(truth.range)},
+                   {"regret_1", json_number(truth.regret_1)},
+                   {"regret_3", json_number(truth.regret_3)}};
+  return json;
+}
+
+std::vector<Chart> selection_charts(const std::vector<PolicyEstimate>& estimates) {
+  auto sorted = estimates;
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  Chart by_rank{"Estimated value", "rank", "discounted return", {{"estimate", {}}}};
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    by_rank.series[0].points.push_back(
+        {static_cast<double>(i + 1), sorted[i].value, sorted[i].low, sorted[i].high});
+  }
+  if (!estimates.front().truth) return {by_rank};
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return *a.truth < *b.truth; });
+  Chart by_truth{
+      "Estimate and truth", "true return", "estimated discounted return", {{"estimate", {}}}};
+  for (const auto& each : sorted) {
+    by_truth.series[0].points.push_back({*each.truth, each.value, each.low, each.high});
+  }
+  return {by_rank, by_truth};
+}
+
+void write_into_runs(const std::vector<PolicyEstimate>& estimates, const Selection& selection) {
+  std::map<std::string, Json> runs;
+  for (const auto& estimate : estimates) {
+    const auto run = run_of(estimate.checkpoint);
+    if (run.empty()) continue;
+    auto& json = runs.try_emplace(run, facts_json(estimates, selection)).first->second;
+    json["policies"].push_back(policy_json(estimate));
+  }
+  for (const auto& [run, json] : runs) {
+    write_file_atomically(posix_file_system(), run + "/selection.json", json.dump(2) + "\n");
+  }
+}
+
+}  // namespace rl_training

@@ -1,0 +1,200 @@
+// Fitted Q evaluation: golden values, and tasks whose values are known.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "rl_training/data/dataset_builder.h"
+#include "rl_training/selection/fitted_q.h"
+#include "tests/support/memory_state.h"
+
+namespace rl_training {
+namespace {
+
+// Q = w0 + w1 s + w2 a, gamma 0.9, pi = tanh(0.5 s), rows (s, a, r, s', d):
+// (1, 0.5, 1, 2, 0) and (-1, -1, 0.5, 0, 1).
+TEST(FittedQ, GoldenTargetLossAndGradient) {
+  const auto doubles = torch::kFloat64;
+  const auto w = torch::tensor({0.1, 0.2, -0.3}, doubles).set_requires_grad(true);
+  const auto old = torch::tensor({0.0, 0.5, 0.25}, doubles);
+  const auto q = [](const torch::Tensor& p, const torch::Tensor& s, const torch::Tensor& a) {
+    return (p[0] + p[1] * s + p[2] * a).unsqueeze(0);
+  };
+  const auto s = torch::tensor({1.0, -1.0}, doubles), a = torch::tensor({0.5, -1.0}, doubles);
+  const auto next = torch::tensor({2.0, 0.0}, doubles);
+  const auto y =
+      fitted_q_target(torch::tensor({1.0, 0.5}, doubles), torch::tensor({0.9, 0.0}, doubles),
+                      q(old, next, (0.5 * next).tanh()), -1e9, 1e9);
+  EXPECT_NEAR(y[0].item<double>(), 2.071359, 1e-6);
+  EXPECT_NEAR(y[1].item<double>(), 0.5, 1e-12);
+  const auto loss = fitted_q_loss(q(w, s, a), y.unsqueeze(0));
+  EXPECT_NEAR(loss.item<double>(), 1.890810, 1e-6);
+  loss.backward();
+  const double expected[] = {-2.221359, -1.621359, -0.660679};
+  for (int i = 0; i < 3; ++i) EXPECT_NEAR(w.grad()[i].item<double>(), expected[i], 1e-6);
+}
+
+TEST(FittedQ, TargetIsTheMeanOfTheCriticsInsideTheBounds) {
+  const auto y = fitted_q_target(torch::tensor({1.0, 1.0, 1.0}), torch::tensor({0.5, 0.5, 0.0}),
+                                 torch::tensor({{2.0, 100.0, 100.0}, {4.0, 100.0, 100.0}}), -3, 9);
+  EXPECT_FLOAT_EQ(y[0].item<float>(), 2.5);
+  EXPECT_FLOAT_EQ(y[1].item<float>(), 9);
+  EXPECT_FLOAT_EQ(y[2].item<float>(), 1);
+}
+
+FittedQOptions small_fit(double gamma, int64_t updates) {
+  FittedQOptions options;
+  options.gamma = gamma;
+  options.updates = updates;
+  options.batch_size = 32;
+  options.critics = 2;
+  options.hidden_sizes = {32, 32};
+  options.learning_rate = 1e-3;
+  options.tau = 0.05;
+  return options;
+}
+
+// Walks 0 .. steps with the action 0.5; rewards 1, 2, ..., `steps`.
+TransitionDataset chain(int episodes, int steps, bool terminates, float reward_scale = 1) {
+  DatasetBuilder builder(1, 1);
+  for (int e = 0; e < episodes; ++e) {
+    builder.begin_episode(std::array{0.0f});
+    for (int t = 1; t <= steps; ++t) {
+      const bool last = t == steps;
+      builder.add(std::array{0.5f}, reward_scale * static_cast<float>(t),
+                  std::array{static_cast<float>(t)}, last && terminates, last && !terminates);
+    }
+  }
+  return std::move(builder).build();
+}
+
+torch::Tensor constant_actions(const TransitionDataset& data, float value) {
+  return torch::full({data.rows(), data.action_dim()}, value);
+}
+
+double value_at(const FittedQ& fit, int64_t candidate, float obs, float action) {
+  return fit.values(candidate, torch::tensor({{obs}}), torch::tensor({{action}}))
+      .mean()
+      .item<double>();
+}
+
+void run_fit(FittedQ& fit, int64_t updates) {
+  while (fit.updates_done() < updates) fit.update();
+}
+
+TEST(FittedQ, WithoutDiscountItIsRegressionOfTheReward) {
+  const auto data = chain(4, 4, true);
+  FittedQ fit(data, {constant_actions(data, 0.5f)}, small_fit(0.0, 1500), {});
+  run_fit(fit, 1500);
+  for (int t = 0; t < 4; ++t)
+    EXPECT_NEAR(value_at(fit, 0, static_cast<float>(t), 0.5f), t + 1, 0.1);
+}
+
+// The data's own policy in a deterministic chain: Q is the discounted return.
+TEST(FittedQ, OwnPolicyHasTheMonteCarloReturn) {
+  const auto data = chain(4, 4, true);
+  FittedQ fit(data, {constant_actions(data, 0.5f)}, small_fit(0.9, 4000), {});
+  run_fit(fit, 4000);
+  double expected = 0;
+  for (int t = 3; t >= 0; --t) {
+    expected = t + 1 + 0.9 * expected;
+    EXPECT_NEAR(value_at(fit, 0, static_cast<float>(t), 0.5f), expected, 0.15) << t;
+  }
+  const auto next = constant_actions(data, 0.5f);
+  EXPECT_LT(fit.td_error(0, data, next), 0.05);
+  EXPECT_GT(fit.td_error(0, chain(4, 4, true, 2), next), 1.0);
+}
+
+// Nothing ends and every reward is 1: 1 / (1 - gamma).
+TEST(FittedQ, TimeOutsAreNotTheEnd) {
+  DatasetBuilder builder(1, 1);
+  for (int e = 0; e < 20; ++e) {
+    builder.begin_episode(std::array{static_cast<float>(e)});
+    builder.add(std::array{0.0f}, 1.0f, std::array{static_cast<float>(e)}, false, true);
+  }
+  const auto data = std::move(builder).build();
+  FittedQ fit(data, {constant_actions(data, 0.0f)}, small_fit(0.99, 50), {});
+  run_fit(fit, 50);
+  EXPECT_NEAR(value_at(fit, 0, 3.0f, 0.0f), 100, 0.5);
+}
+
+// The action +1 earns 1 and -1 earns 0; the state does not matter.
+TEST(FittedQ, TellsABetterPolicyAndScalesWithTheReward) {
+  const auto make = [](float scale) {
+    DatasetBuilder builder(1, 1);
+    Rng rng(2);
+    for (int e = 0; e < 40; ++e) {
+      builder.begin_episode(std::array{0.0f});
+      for (int t = 0; t < 5; ++t) {
+        const float action = rng.uniform() < 0.5 ? -1.0f : 1.0f;
+        builder.add(std::array{action}, action > 0 ? scale : 0.0f,
+                    std::array{static_cast<float>(t)}, t == 4, false);
+      }
+    }
+    return std::move(builder).build();
+  };
+  const auto values = [&](float scale) {
+    const auto data = make(scale);
+    FittedQ fit(data, {constant_actions(data, 1), constant_actions(data, -1)}, small_fit(0.9, 2500),
+                {});
+    run_fit(fit, 2500);
+    return std::array{value_at(fit, 0, 0, 1), value_at(fit, 1, 0, -1)};
+  };
+  const auto plain = values(1);
+  // The two successors of the first observation look like it: values between 1 and 1 / (1 - 0.9).
+  EXPECT_GT(plain[0], 2.5);
+  EXPECT_LT(plain[1], 0.5);
+  const auto scaled = values(8);
+  EXPECT_NEAR(scaled[0], 8 * plain[0], 0.02 * 8 * plain[0]);
+  EXPECT_NEAR(scaled[1], 8 * plain[1], 0.3);
+}
+
+TEST(FittedQ, ChoicesHaveOneOutputEach) {
+  DatasetBuilder builder(Space::unbounded(1), Space::discrete(3));
+  Rng rng(4);
+  for (int e = 0; e < 200; ++e) {
+    builder.begin_episode(std::array{0.0f});
+    const auto choice = static_cast<int64_t>(rng.below(3));
+    builder.add(std::array{choice}, static_cast<float>(choice), std::array{1.0f}, true, false);
+  }
+  const auto data = std::move(builder).build();
+  FittedQ fit(data, {torch::zeros({data.rows()}, torch::kInt64)}, small_fit(0.9, 1500), {});
+  run_fit(fit, 1500);
+  for (int64_t choice = 0; choice < 3; ++choice) {
+    const auto q = fit.values(0, torch::zeros({1, 1}), torch::tensor({choice}, torch::kInt64));
+    EXPECT_NEAR(q.mean().item<double>(), static_cast<double>(choice), 0.05);
+  }
+}
+
+// An estimate does not depend on the other candidates, nor on the number of threads.
+TEST(FittedQ, CandidatesDoNotMixAndThreadsDoNotMatter) {
+  const auto data = chain(4, 4, true);
+  const auto good = constant_actions(data, 0.5f), other = constant_actions(data, -0.7f);
+  FittedQ alone(data, {other}, small_fit(0.9, 40), {});
+  ThreadPool pool(3);
+  Compute compute;
+  compute.pool = &pool;
+  FittedQ both(data, {good, other}, small_fit(0.9, 40), compute);
+  run_fit(alone, 40);
+  run_fit(both, 40);
+  EXPECT_EQ(value_at(alone, 0, 1.0f, 0.2f), value_at(both, 1, 1.0f, 0.2f));
+  EXPECT_NE(value_at(both, 0, 1.0f, 0.2f), value_at(both, 1, 1.0f, 0.2f));
+}
+
+TEST(FittedQ, StateIsAllThereIs) {
+  const auto data = chain(4, 4, true);
+  const auto next = constant_actions(data, 0.1f);
+  FittedQ whole(data, {next}, small_fit(0.9, 30), {});
+  FittedQ first(data, {next}, small_fit(0.9, 30), {});
+  run_fit(whole, 30);
+  run_fit(first, 13);
+  MemoryState state;
+  state.save(first);
+  FittedQ second(data, {next}, small_fit(0.9, 30), {});
+  state.restore(second);
+  EXPECT_EQ(second.updates_done(), 13);
+  run_fit(second, 30);
+  EXPECT_EQ(value_at(second, 0, 2.0f, 0.5f), value_at(whole, 0, 2.0f, 0.5f));
+}
+
+}  // namespace
+}  // namespace rl_training

@@ -1,0 +1,100 @@
+// Golden values worked out by hand or in double precision with torch.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "rl_training/selection/importance.h"
+#include "rl_training/selection/ranking.h"
+
+namespace rl_training {
+namespace {
+
+TEST(Ranking, RanksTheLargestFirstAndSharesTies) {
+  EXPECT_EQ(ranks_of(std::vector<double>{3, 9, 3, 1}), (std::vector<double>{2.5, 1, 2.5, 4}));
+  // What diverged comes last.
+  EXPECT_EQ(ranks_of(std::vector<double>{std::nan(""), 2, HUGE_VAL}),
+            (std::vector<double>{2.5, 1, 2.5}));
+}
+
+TEST(Ranking, GoldenCorrelationAndRegret) {
+  const std::vector<double> truth = {10, 40, 25, 50}, estimate = {12, 48, 30, 45};
+  EXPECT_NEAR(spearman_correlation(truth, estimate), 0.8, 1e-12);
+  EXPECT_EQ(regret_at_k(truth, estimate, 1), 10);
+  EXPECT_EQ(regret_at_k(truth, estimate, 2), 0);
+  EXPECT_EQ(regret_at_k(truth, estimate, 9), 0);
+  const std::vector<double> reversed = {4, 3, 2, 1}, ascending = {1, 2, 3, 4}, same = {5, 5, 5, 5};
+  EXPECT_NEAR(spearman_correlation(reversed, ascending), -1, 1e-12);
+  EXPECT_EQ(spearman_correlation(same, ascending), 0);
+}
+
+TEST(Ranking, IntervalHoldsEpisodesAndCritics) {
+  // Equal values: no doubt at all.
+  const auto sure = bootstrap_starts({{3, 3, 3}, {3, 3, 3}});
+  EXPECT_EQ(sure.low, 3);
+  EXPECT_EQ(sure.high, 3);
+  // Critics that differ: the interval reaches from one to the other.
+  const auto critics = bootstrap_starts({{1, 1, 1}, {2, 2, 2}});
+  EXPECT_EQ(critics.low, 1);
+  EXPECT_EQ(critics.high, 2);
+  // 100 episodes of 0 and 100 of 1: 0.5 +- 1.96 * 0.5 / sqrt(200) = 0.5 +- 0.0693
+  std::vector<double> coins(200, 0.0);
+  for (size_t i = 0; i < 100; ++i) coins[i] = 1;
+  const auto coin = bootstrap_starts({coins});
+  EXPECT_NEAR(coin.low, 0.4307, 0.012);
+  EXPECT_NEAR(coin.high, 0.5693, 0.012);
+}
+
+// pi(1) = 0.8, b = 0.5: ratios 1.6 and 0.4. Q_0 = (1, 2), Q_1 = (0.5, 1.5).
+std::vector<WeightedEpisode> golden_episodes() {
+  const double up = std::log(1.6), down = std::log(0.4);
+  return {{{up, 1, 2, 1.8}, {up, 2, 1.5, 1.3}}, {{down, 3, 1, 1.8}, {down, 1, 0.5, 1.3}}};
+}
+
+TEST(Importance, GoldenEstimates) {
+  const auto all = importance_estimates(golden_episodes(), 0.9);
+  EXPECT_NEAR(all.trajectory, 3.896, 1e-9);
+  EXPECT_NEAR(all.weighted_trajectory, 2.864706, 1e-6);
+  EXPECT_NEAR(all.per_decision, 3.776, 1e-9);
+  EXPECT_NEAR(all.weighted_per_decision, 3.147059, 1e-6);
+  EXPECT_NEAR(all.doubly_robust, 3.182, 1e-9);
+  EXPECT_NEAR(all.effective_episodes, 1.124514, 1e-6);
+  const auto episodes = golden_episodes();
+  EXPECT_NEAR(importance_estimates({episodes[0]}, 0.9).doubly_robust, 3.224, 1e-9);
+  EXPECT_NEAR(importance_estimates({episodes[1]}, 0.9).doubly_robust, 3.14, 1e-9);
+}
+
+TEST(Importance, LimitCases) {
+  auto episodes = golden_episodes();
+  for (auto& episode : episodes) {
+    for (auto& step : episode) step.q = step.v = 0;
+  }
+  const auto without_model = importance_estimates(episodes, 0.9);
+  EXPECT_NEAR(without_model.doubly_robust, without_model.per_decision, 1e-12);
+  for (auto& episode : episodes) {
+    for (auto& step : episode) step.log_ratio = 0;
+  }
+  const auto same_policy = importance_estimates(episodes, 0.9);
+  const double mean_return = ((1 + 0.9 * 2) + (3 + 0.9 * 1)) / 2;
+  EXPECT_NEAR(same_policy.per_decision, mean_return, 1e-12);
+  EXPECT_NEAR(same_policy.trajectory, mean_return, 1e-12);
+  EXPECT_NEAR(same_policy.weighted_per_decision, mean_return, 1e-12);
+  EXPECT_NEAR(same_policy.effective_episodes, 2, 1e-12);
+  // The exact model of a deterministic task: no variance, whatever the weights.
+  // Chain of two steps with rewards 1 and 2: Q = V = (1 + 0.9 * 2, 2).
+  for (const double ratio : {-1.0, 0.3, 2.0}) {
+    const WeightedEpisode chain = {{ratio, 1, 2.8, 2.8}, {ratio, 2, 2, 2}};
+    EXPECT_NEAR(importance_estimates({chain}, 0.9).doubly_robust, 2.8, 1e-12);
+  }
+  auto scaled = golden_episodes();
+  for (auto& episode : scaled) {
+    for (auto& step : episode) {
+      step.reward *= 7;
+      step.q *= 7;
+      step.v *= 7;
+    }
+  }
+  EXPECT_NEAR(importance_estimates(scaled, 0.9).doubly_robust, 7 * 3.182, 1e-9);
+}
+
+}  // namespace
+}  // namespace rl_training
