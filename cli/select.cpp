@@ -161,6 +161,7 @@ int run_select(const SelectArguments& arguments, const Invocation& call) {
                             : 0;
   const SingleThreadedTensors serial;
   Selection selection(arguments.runs, options, pool, print_note);
+  if (episodes > 0) selection.check_playable();
   const auto output = arguments.output.value_or("selection-" + selection.key().substr(0, 8));
   auto& files = posix_file_system();
   files.make_directories(output);
