@@ -20,7 +20,7 @@ struct Invocation {
   std::function<int()> run;  // returns the exit code
 };
 
-// Each describes one subcommand; main.cpp holds the table.
+// Each describes one subcommand; program.cpp holds the table.
 void add_train(CLI::App& program, Invocation& call);
 void add_resume(CLI::App& program, Invocation& call);
 void add_evaluate(CLI::App& program, Invocation& call);

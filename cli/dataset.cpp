@@ -24,6 +24,11 @@ std::string choices_text(const Histogram& histogram) {
   return fmt::format("{} choices: {} times", counts.size(), join(counts, ", "));
 }
 
+std::string dimension_name(const char* what, const std::vector<std::string>& names, size_t i) {
+  return i < names.size() ? fmt::format("{} {} {}", what, i, names[i])
+                          : fmt::format("{} {}", what, i);
+}
+
 void print_report(const DatasetReport& report) {
   std::vector<std::vector<std::string>> rows = {
       {"kind", report.kind},
@@ -39,12 +44,13 @@ void print_report(const DatasetReport& report) {
       {"reward", range_text(report.reward), bars(report.reward_histogram)}};
   for (size_t i = 0; i < report.actions.size(); ++i) {
     const auto& histogram = report.action_histograms[i];
-    rows.push_back({fmt::format("action {}", i),
+    rows.push_back({dimension_name("action", report.action_names, i),
                     report.choices > 0 ? choices_text(histogram) : range_text(report.actions[i]),
                     bars(histogram)});
   }
   for (size_t i = 0; i < report.obs.size(); ++i) {
-    rows.push_back({fmt::format("observation {}", i), range_text(report.obs[i])});
+    rows.push_back(
+        {dimension_name("observation", report.observation_names, i), range_text(report.obs[i])});
   }
   print(text_table(rows));
   // In a table of their own: they are longer than any number.
@@ -59,15 +65,17 @@ void print_report(const DatasetReport& report) {
 void add_inspect(CLI::App& parent, Invocation& call) {
   auto read = std::make_shared<ReadArguments>();
   auto path = std::make_shared<std::string>();
-  auto* command = add_command(
-      parent, call, "inspect", "Tell what a dataset holds and what looks wrong with it",
-      "  rl_training dataset inspect hopper_medium-v2.hdf5\n"
-      "  rl_training dataset inspect log.csv --csv-columns 'obs=x,v action=u reward=r' --json",
-      [read, path, &call] {
-        const auto report = inspect_dataset(read->kind, *path, read->options(true));
-        call.json ? print_json(report.to_json()) : print_report(report);
-        return 0;
-      });
+  auto* command =
+      add_command(parent, call, "inspect", "Tell what a dataset holds and what looks wrong with it",
+                  "  rl_training dataset inspect hopper_medium-v2.hdf5\n"
+                  "  rl_training dataset inspect log.csv --json --keys "
+                  "'obs=x,v action=u reward=r terminated=failed'\n"
+                  "  rl_training dataset inspect cube-single-play-v0.npz --keys ogbench",
+                  [read, path, &call] {
+                    const auto report = inspect_dataset(read->kind, *path, read->options(true));
+                    call.json ? print_json(report.to_json()) : print_report(report);
+                    return 0;
+                  });
   command->add_option("FILE", *path, "dataset file, or directory or id of a Minari dataset")
       ->required()
       ->type_name("");

@@ -122,7 +122,8 @@ void add_dataset_convert(CLI::App& parent, Invocation& call) {
   auto* command = add_command(
       parent, call, "convert", "Read a dataset in one format and write it in another",
       "  rl_training dataset convert hopper_medium-v2.hdf5 hopper.npz\n"
-      "  rl_training dataset convert log.csv log.hdf5 --csv-columns 'obs=x,v action=u reward=r'\n"
+      "  rl_training dataset convert log.csv log.hdf5 --keys "
+      "'obs=x,v action=u reward=r terminated=failed'\n"
       "  rl_training dataset convert log.npz pendulum-log-v0 --to minari --env Pendulum-v1",
       [read, path, write, &call] {
         write->chosen();  // before the work

@@ -11,9 +11,14 @@
 #include "rl_training/data/d3rlpy.h"
 #include "rl_training/data/d4rl.h"
 #include "rl_training/data/dataset_columns.h"
+#include "rl_training/data/foreign_format.h"
+#include "rl_training/data/gzip.h"
 #include "rl_training/data/hdf5_file.h"
+#include "rl_training/data/inspect.h"
+#include "rl_training/data/joined_files.h"
 #include "rl_training/data/minari.h"
 #include "rl_training/data/npz.h"
+#include "rl_training/data/robomimic.h"
 #include "rl_training/data/sandbox.h"
 #include "rl_training/data/sandbox_channel.h"
 #include "rl_training/util/error.h"
@@ -37,6 +42,7 @@ constexpr std::array kKinds = {
     Kind{"d4rl", read_d4rl_steps, TimeoutPolicy::drop, describe_plain_d4rl, read_plain_d4rl_steps},
     Kind{"minari", read_minari_steps, TimeoutPolicy::keep},
     Kind{"d3rlpy", read_d3rlpy_steps, TimeoutPolicy::keep},
+    Kind{"robomimic", read_robomimic_steps, TimeoutPolicy::keep},
     Kind{"npz", read_npz_steps, TimeoutPolicy::keep},
     Kind{"csv", read_csv_steps, TimeoutPolicy::keep},
 };
@@ -74,10 +80,7 @@ std::string detect_hdf5_kind(const std::string& path) {
     if (has("num_episodes") || has("episode_terminals")) return output.text("d3rlpy");
     if (has("episode_0")) return output.text("minari");
     const bool flat = has("observations") || has("actions") || has("rewards");
-    if (has("data") && has("mask") && !flat) {
-      throw Error(ErrorKind::data, {path, 0, "data"}, "robomimic files are not supported");
-    }
-    output.text("d4rl");
+    output.text(!flat && has("data") && file.is_group("data") ? "robomimic" : "d4rl");
   };
   return run_in_sandbox(path, SandboxLimits::for_file(path), look).text;
 }
@@ -117,10 +120,14 @@ DatasetFileSummary summary_from(const Json& json) {
   return summary;
 }
 
-FileTransitions make_file_transitions(const std::string& path, const DatasetReadOptions& options,
-                                      LoggedSteps steps, ArrayMemory& memory) {
+FileTransitions make_file_transitions(const std::string& kind, const std::string& path,
+                                      const DatasetReadOptions& options, LoggedSteps steps,
+                                      ArrayMemory& memory) {
   FileTransitions made;
   made.summary = summarize(steps);
+  if (options.find_warnings) {
+    made.summary.warnings = find_dataset_warnings(steps, kind, options);
+  }
   made.dataset = make_transitions(std::move(steps), *options.timeout_policy, memory);
   if (made.dataset.rows() == 0) {
     throw Error(ErrorKind::data, {path, 0, ""}, "no row has a successor, nothing to learn from");
@@ -147,6 +154,13 @@ FileTransitions take_over(const std::string& file, const SandboxResult& result) 
   return taken;
 }
 
+// The files of a directory that is read as one dataset; empty where `path` is no such directory.
+std::vector<std::string> files_of(const std::string& kind, const std::string& path) {
+  std::error_code code;
+  const bool joined = (kind == "npz" || kind == "csv") && std::filesystem::is_directory(path, code);
+  return joined ? files_to_join(path) : std::vector<std::string>();
+}
+
 Json describe_in_sandbox(const std::string& file, Json (*describe)(const std::string& path)) {
   const auto look = [&](SandboxOutput& output) {
     output.text(describe(file).dump(-1, ' ', false, Json::error_handler_t::replace));
@@ -156,15 +170,15 @@ Json describe_in_sandbox(const std::string& file, Json (*describe)(const std::st
 
 // Without a child: whatever such a file holds, it is numbers.
 template <class Read>
-FileTransitions read_plain_transitions(const std::string& path, int output,
+FileTransitions read_plain_transitions(const std::string& kind, const std::string& path, int output,
                                        const DatasetReadOptions& options, const Read& read) {
   if (output < 0) {
     HeapMemory memory;
-    return make_file_transitions(path, options, read(memory), memory);
+    return make_file_transitions(kind, path, options, read(memory), memory);
   }
   {
     SandboxSender memory(output);
-    hand_over(make_file_transitions(path, options, read(memory), memory), memory);
+    hand_over(make_file_transitions(kind, path, options, read(memory), memory), memory);
     memory.finish();
   }
   return take_over(path, receive_from_sandbox(output));
@@ -209,9 +223,14 @@ std::string detect_dataset_kind(const std::string& path) {
   if (!std::filesystem::is_regular_file(status)) {
     if (!find_minari_dataset(path).empty()) return "minari";
     if (std::filesystem::is_directory(status)) {
+      if (const auto foreign = foreign_format(path); !foreign.empty()) {
+        throw Error(ErrorKind::data, place, foreign);
+      }
+      const auto files = files_to_join(path);
+      if (!files.empty()) return files[0].ends_with(".npz") ? "npz" : "csv";
       throw Error(ErrorKind::data, place,
                   "a directory, but not a Minari dataset (expected "
-                  "data/main_data.hdf5 in it)");
+                  "data/main_data.hdf5 in it), and not of npz or of csv files");
     }
     throw Error(ErrorKind::data, place, "no such file, and no such Minari dataset");
   }
@@ -219,14 +238,22 @@ std::string detect_dataset_kind(const std::string& path) {
   if (!file) throw Error(ErrorKind::data, place, "cannot open");
   std::string first(4, '\0');
   file.read(first.data(), 4);
-  if (first.starts_with("PK")) return "npz";
+  const bool archive = first.starts_with("PK");
+  if (const auto foreign = foreign_format(path); !foreign.empty()) {
+    throw Error(ErrorKind::data, place, foreign);
+  }
+  if (archive) return "npz";
   const auto size = static_cast<int64_t>(std::filesystem::file_size(path, code));
   if (has_hdf5_signature(file, size)) return detect_hdf5_kind(path);
   // A name decides for files without a mark of their own, and for damaged ones.
   const auto extension = std::filesystem::path(path).extension().string();
-  if (extension == ".csv") return "csv";
+  if (extension == ".csv" || extension == ".tsv" || path.ends_with(".csv.gz")) return "csv";
   if (extension == ".npz") return "npz";
   if (extension == ".hdf5" || extension == ".h5") return "d4rl";
+  if (is_gzip(first)) {
+    throw Error(ErrorKind::data, place,
+                "a gzip file (expected one named .csv.gz; unpack others with gunzip first)");
+  }
   throw Error(ErrorKind::data, place,
               "cannot tell what kind of dataset this is (expected HDF5, npz, csv or a Minari "
               "directory)");
@@ -244,6 +271,12 @@ LoggedSteps read_logged_steps(const std::string& kind, const std::string& path,
                               const DatasetReadOptions& options) {
   const auto name = kind == "auto" ? detect_dataset_kind(path) : kind;
   const auto read = find_kind(name).read;
+  const auto parts = files_of(name, path);
+  if (!parts.empty()) {
+    std::vector<LoggedSteps> steps;
+    for (const auto& part : parts) steps.push_back(read_logged_steps(name, part, options));
+    return join_steps(steps);
+  }
   const auto file = dataset_data_file(name, path);
   return read_steps_in_sandbox(file,
                                [&](SandboxOutput& output) { return read(file, options, output); });
@@ -255,17 +288,22 @@ FileTransitions read_transitions(const std::string& kind, const std::string& pat
   const auto file = dataset_data_file(reader.name, path);
   DatasetReadOptions decided = options;
   decided.timeout_policy = timeout_policy_for(reader.name, options);
+  if (!files_of(reader.name, path).empty()) {
+    HeapMemory memory;
+    return make_file_transitions(path, decided, read_logged_steps(reader.name, path, decided),
+                                 memory);
+  }
   if (reader.describe_plain && options.keys.empty()) {
     const auto description = describe_in_sandbox(file, reader.describe_plain);
     if (!description.is_null()) {
-      return read_plain_transitions(path, output, decided, [&](ArrayMemory& memory) {
+      return read_plain_transitions(reader.name, path, output, decided, [&](ArrayMemory& memory) {
         return reader.read_plain(file, description, decided, memory);
       });
     }
   }
   const auto work = [&](SandboxOutput& memory) {
-    hand_over(make_file_transitions(path, decided, reader.read(file, decided, memory), memory),
-              memory);
+    auto steps = reader.read(file, decided, memory);
+    hand_over(make_file_transitions(reader.name, path, decided, std::move(steps), memory), memory);
   };
   return take_over(file, run_in_sandbox(file, SandboxLimits::for_file(file), work, output));
 }

@@ -21,7 +21,8 @@ struct DatasetFileSummary {
 
 DatasetFileSummary summarize(const LoggedSteps& steps);
 
-// The kinds of files that can be read: d4rl, minari, d3rlpy, npz, csv.
+// The kinds of files that can be read: d4rl, minari, d3rlpy, robomimic, npz, csv. The last two may
+// be directories of such files, each with whole episodes.
 std::vector<std::string> dataset_file_kinds();
 
 // Which of them `path` is, by its content. Neither: Error{data}.

@@ -31,8 +31,12 @@ std::string require_key(ArraySource& source, const Names& names) {
 
 [[noreturn]] void wrong_shape(ArraySource& source, const std::string& key,
                               const std::string& wanted) {
+  const auto shape = source.shape(key);
   throw Error(ErrorKind::data, source.place(key),
-              "wrong shape (expected " + wanted + ", got " + shape_text(source.shape(key)) + ")");
+              "wrong shape (expected " + wanted + ", got " + shape_text(shape) + ")" +
+                  (shape.size() > 2 ? "; images and other blocks are not read from files: encode "
+                                      "them to vectors, or flatten them"
+                                    : ""));
 }
 
 // dims < 0: any number of them.

@@ -24,6 +24,7 @@ struct DatasetReport {
   int64_t transitions_terminals = 0;
   std::string fingerprint;               // of the transitions
   std::vector<ValueRange> obs, actions;  // for each dimension, over the steps of the file
+  std::vector<std::string> observation_names, action_names;  // of the dimensions; empty: unknown
   ValueRange reward, episode_return, episode_length;
   Histogram reward_histogram, return_histogram, length_histogram;
   std::vector<Histogram> action_histograms;  // for each dimension; a bar for each choice
@@ -31,6 +32,10 @@ struct DatasetReport {
 
   Json to_json() const;
 };
+
+// The warnings alone, of steps that can become transitions.
+std::vector<DatasetWarning> find_dataset_warnings(const LoggedSteps& steps, const std::string& kind,
+                                                  const DatasetReadOptions& options);
 
 DatasetReport inspect_steps(const LoggedSteps& steps, const std::string& kind,
                             const DatasetReadOptions& options);

@@ -73,6 +73,40 @@ KeyMap KeyMap::parse(const ErrorPlace& place, const std::string& text) {
   return map;
 }
 
+void KeyMap::visit_options(OptionVisitor& options) {
+  options.text("layout", layout, "name of a known layout, which the others may correct");
+  const std::map<std::string, const char*> meanings = {
+      {"obs", "observations, with commas in between"},
+      {"action", "actions, with commas in between"},
+      {"reward", "rewards"},
+      {"terminated", "1 where the task itself ended; none: it never does"},
+      {"done", "1 at every end: taken for termination, with a warning"},
+      {"timeout", "1 where only the time was up"},
+      {"episode", "changes from one episode to the next"},
+      {"episode_end", "1 at the last row of an episode, whatever ended it"},
+      {"next_obs", "observations after the step, with commas in between"}};
+  for (const auto& role : roles()) {
+    std::string list = has(role) ? join(names.at(role), ",") : "";
+    options.text(role.c_str(), list, meanings.at(role));
+    names.erase(role);
+    if (!list.empty()) names[role] = split_outside_quotes(list, ',');
+  }
+}
+
+std::string KeyMap::text() const {
+  std::vector<std::string> words;
+  if (!layout.empty()) words.push_back(layout);
+  for (const auto& [role, list] : names) {
+    std::vector<std::string> quoted;
+    for (const auto& name : list) {
+      const bool blank = name.find(' ') != std::string::npos && !name.starts_with('"');
+      quoted.push_back(blank ? "\"" + name + "\"" : name);
+    }
+    words.push_back(role + "=" + join(quoted, ","));
+  }
+  return join(words, " ");
+}
+
 bool is_done_name(const std::string& name) {
   return name == "done" || name == "dones" || name == "is_done" || name == "Done";
 }

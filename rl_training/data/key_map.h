@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "rl_training/util/error.h"
+#include "rl_training/util/options.h"
 
 namespace rl_training {
 
@@ -28,6 +29,10 @@ struct KeyMap {
 
   std::string layout;                                     // "": none
   std::map<std::string, std::vector<std::string>> names;  // by role
+
+  // The keys of a config, where names stand with commas in between.
+  void visit_options(OptionVisitor& options);
+  std::string text() const;  // as `parse` reads it
 
   bool has(const std::string& role) const { return names.count(role) > 0; }
   // `terminated=none`.

@@ -35,9 +35,7 @@ std::vector<std::string> kind_names() {
   return names;
 }
 
-std::string fitted(const EnvSpec& env) {
-  return env.id == kNoEnvironment ? "the other data of this run" : env.id;
-}
+std::string fitted(const EnvSpec& env) { return env.id == kNoEnvironment ? "the policy" : env.id; }
 
 void check_fits(const TransitionDataset& dataset, const EnvSpec& env, const std::string& where) {
   const auto check = [&](const char* key, int64_t expected, int64_t got) {
@@ -67,7 +65,7 @@ DatasetReadOptions read_options(const DatasetOptions& options, const EnvSpec& en
   if (options.timeout_policy == "keep") read.timeout_policy = TimeoutPolicy::keep;
   read.episode_length = env.max_episode_steps;
   read.allow_nonfinite = options.allow_nonfinite;
-  read.keys = options.csv_columns;
+  read.keys = options.has_keys ? options.keys.text() : options.csv_columns;
   return read;
 }
 
@@ -90,9 +88,14 @@ class Loader {
         env_options_(context.env),
         cache_(cache_options(options, context.warn)) {}
 
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
   TransitionDataset load(const DatasetSource& source) {
     return load_with(source, [this](const std::string& kind, const std::string& path) {
-      return checked(cache_.load(kind, path, read_options(options_, env_)), path);
+      std::vector<DatasetWarning> found;
+      auto dataset = checked(cache_.load(kind, path, read_options(options_, env_), &found), path);
+      for (const auto& warning : found) warnings_.push_back(path + ": " + warning.text());
+      return dataset;
     });
   }
 
@@ -149,6 +152,7 @@ class Loader {
   const EnvSpec& env_;
   const EnvOptions& env_options_;
   DatasetCache cache_;
+  std::vector<std::string> warnings_;
 };
 
 std::vector<DatasetSource> sources_of(const DatasetOptions& options) {
@@ -227,7 +231,10 @@ void DatasetOptions::visit_options(OptionVisitor& options) {
   options.numbers("action_high", action_high, any_number(), "the same for the highest");
   options.choice("timeout_policy", timeout_policy, {"auto", "drop", "keep"},
                  "steps at which the time limit struck; auto drops them for d4rl files only");
-  options.text("csv_columns", csv_columns, "which column of a csv file is what");
+  options.group(
+      "dataset_keys", "names of arrays or columns in the file, or a known layout of arrays",
+      [this](OptionVisitor& inner) { keys.visit_options(inner); }, &has_keys, "layout");
+  options.text("csv_columns", csv_columns, "the same for a csv file in one line");
   options.flag("allow_nonfinite", allow_nonfinite, "let NaN and infinities in a file through");
   options.choice("dataset_cache", cache, {"auto", "off"},
                  "keep what was read from a large file, so that the next start is quick");
@@ -245,6 +252,10 @@ void DatasetOptions::check() const {
     throw Error(ErrorKind::config, {"", 0, "dataset_mix"},
                 "stands instead of dataset_path, dataset_id and dataset_size (give one or the "
                 "other)");
+  }
+  if (has_keys && !csv_columns.empty()) {
+    throw Error(ErrorKind::config, {"", 0, "csv_columns"},
+                "stands instead of dataset_keys (give one or the other)");
   }
   for (size_t i = 0; i < mix.size(); ++i) {
     mix[i].check("dataset_mix[" + std::to_string(i) + "].");
@@ -267,6 +278,7 @@ LoadedDataset load_dataset(const DatasetOptions& options, const std::string& env
     rows =
         mix_transition_datasets(parts, options.mix_size, static_cast<uint64_t>(options.mix_seed));
   }
+  loaded.warnings = loader.warnings();
   rows = keep_best_episodes(rows, options.top_fraction, context.gamma);  // by the raw rewards
   loaded.reward = resolve_reward_transform(options.reward, &rows);
   if (!loaded.reward.identity()) rows = transform_rewards(rows, loaded.reward);

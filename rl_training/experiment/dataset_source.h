@@ -2,6 +2,7 @@
 #include <functional>
 #include <optional>
 
+#include "rl_training/data/key_map.h"
 #include "rl_training/data/reward_transform.h"
 #include "rl_training/data/transition_dataset.h"
 #include "rl_training/envs/env_options.h"
@@ -39,6 +40,8 @@ struct DatasetOptions {
   std::vector<double> action_low, action_high;  // without an environment; one stands for all
   std::string timeout_policy = "auto";
   std::string csv_columns;
+  KeyMap keys;
+  bool has_keys = false;
   bool allow_nonfinite = false;
   std::string cache = "auto";
   RewardTransformSpec reward;
@@ -61,8 +64,9 @@ struct DatasetContext {
 
 struct LoadedDataset {
   TransitionDataset rows;
-  RewardTransform reward;  // that was applied
-  EnvSpec env;             // without an environment: what the data say
+  RewardTransform reward;                  // that was applied
+  EnvSpec env;                             // without an environment: what the data say
+  std::vector<std::string> warnings = {};  // of the data doctor, "FILE: code: message"
 };
 
 // Reads, makes or mixes the dataset; actions come out scaled to [-1, 1], rewards transformed as the

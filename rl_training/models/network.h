@@ -23,6 +23,7 @@ enum class Mode { train, eval };
 class Network {
  public:
   virtual ~Network() = default;
+  Network& operator=(const Network&) = delete;
 
   // A leaf whose grad() is set by a backward pass through `Use::train`.
   const torch::Tensor& parameters() const { return parameters_; }
@@ -32,13 +33,12 @@ class Network {
 
  protected:
   // `parameters` become a leaf.
-  Network(torch::Tensor parameters, const Compute& compute)
+  Network(const torch::Tensor& parameters, const Compute& compute)
       : parameters_(parameters.set_requires_grad(true)), pool_(compute.pool) {}
   // An independent copy.
   Network(const Network& other)
       : parameters_(other.parameters_.detach().clone().set_requires_grad(true)),
         pool_(other.pool_) {}
-  Network& operator=(const Network&) = delete;
 
   torch::Tensor parameters_;
   ThreadPool* pool_;

@@ -15,7 +15,7 @@ struct ErrorPlace {
 };
 
 // The one exception type of the library. Thrown where outside input comes in (config, data,
-// checkpoint, environment, files), caught in cli/main.cpp and printed as one line.
+// checkpoint, environment, files), caught in cli/program.cpp and printed as one line.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, ErrorPlace place, const std::string& message);

@@ -103,7 +103,7 @@ TEST_P(OptionContract, ItsPackagedConfigsAreValid) {
   }
 }
 
-TEST_P(OptionContract, HasConfigsToStartFrom) {
+TEST_P(OptionContract, HasAConfigToStartFrom) {
   int count = 0;
   for (const char* task : {"pendulum", "pendulum-random", "cartpole"}) {
     const auto name = info_.name + "/" + task;
@@ -122,7 +122,7 @@ TEST_P(OptionContract, HasConfigsToStartFrom) {
       }
     }
   }
-  EXPECT_EQ(count, default_config(info_.name).has_dataset() ? 2 : 1);
+  EXPECT_GE(count, 1);
 }
 
 TEST_P(OptionContract, HasAPageThatNamesItsOwnOptions) {

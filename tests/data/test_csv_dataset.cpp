@@ -1,7 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "rl_training/data/csv_dataset.h"
+#include "rl_training/data/d4rl.h"
+#include "rl_training/data/dataset_cache.h"
 #include "rl_training/data/dataset_file.h"
+#include "rl_training/data/inspect.h"
+#include "rl_training/data/mixing.h"
 #include "rl_training/util/error.h"
 #include "tests/support/temporary_directory.h"
 
@@ -89,6 +95,108 @@ TEST_F(CsvDatasetTest, NamesLineAndColumn) {
   EXPECT_NE(problem(head + "1,2,3,0\n", "obs=y*").find(":1: y0: no such column"),
             std::string::npos);
   EXPECT_NE(problem(head + "1,2,3,0\n", "reward=obs,action").find("one column"), std::string::npos);
+}
+
+std::vector<std::string> codes(const std::vector<DatasetWarning>& warnings) {
+  std::vector<std::string> found;
+  for (const auto& warning : warnings) found.push_back(warning.code);
+  return found;
+}
+
+TEST_F(CsvDatasetTest, DoneIsNeverSilentlyATermination) {
+  const std::string rows = "1,2,3,0,0\n1,2,3,1,1\n4,2,3,0,0\n4,2,3,1,0\n";
+  for (const auto& [header, map] : {std::pair{"obs,action,reward,done,timeout\n", ""},
+                                    {"obs,action,reward,dones,timeout\n", ""},
+                                    {"obs,action,reward,over,timeout\n", "done=over"},
+                                    {"obs,action,reward,done,timeout\n", "terminated=done"}}) {
+    DatasetReadOptions options;
+    options.keys = map;
+    DatasetFileSummary summary;
+    load_dataset_file("csv", write(header + rows), options, &summary);
+    EXPECT_EQ(codes(summary.warnings), std::vector<std::string>{"dones"}) << header << map;
+    EXPECT_EQ(summary.terminals, 1) << header << map;  // the other is a time-out
+    EXPECT_EQ(summary.timeouts, 1) << header << map;
+  }
+  DatasetReadOptions options;
+  DatasetFileSummary summary;
+  load_dataset_file("csv", write("obs,action,reward,done\n1,2,3,0\n1,2,3,1\n"), options, &summary);
+  ASSERT_EQ(summary.warnings.size(), 1u);
+  EXPECT_EQ(summary.warnings[0].message,
+            "`done` is taken for termination: time-outs among them cut the bootstrap wrongly");
+}
+
+TEST_F(CsvDatasetTest, EndsWithoutTerminations) {
+  const std::string text =
+      "obs,action,reward,run,last\n1,0,3,a,0\n2,0,3,a,1\n5,0,3,b,0\n6,0,3,b,0\n7,0,3,b,1\n";
+  EXPECT_NE(problem(text).find("or terminated=none where the task never ends by itself"),
+            std::string::npos);
+  for (const char* map : {"terminated=none episode=run", "terminated=none episode_end=last"}) {
+    DatasetReadOptions options;
+    options.keys = map;
+    DatasetFileSummary summary;
+    const auto data = load_dataset_file("csv", write(text), options, &summary);
+    EXPECT_EQ(summary.episodes, 2) << map;
+    EXPECT_EQ(summary.terminals, 0) << map;
+    ASSERT_EQ(data.rows(), 3) << map;  // the last steps have no successor
+    EXPECT_EQ(data.next_obs(0)[0], 2) << map;
+    EXPECT_EQ(data.next_obs(2)[0], 7) << map;
+  }
+}
+
+TEST_F(CsvDatasetTest, NamesOfColumnsAreKept) {
+  const std::string text =
+      "# units: s;rad;rad/s;Nm;;\nt;angle;angular speed;torque;reward;terminated\n"
+      "0;0,5;2;1;-1;False\n1;0,75;3;1;-1;True\n";
+  DatasetReadOptions options;
+  options.keys = "obs=angle,\"angular speed\" action=torque";
+  const auto data = load_dataset_file("csv", write(text), options);
+  const std::vector<std::string> names = {"angle [rad]", "angular speed [rad/s]"};
+  EXPECT_EQ(data.observation_names(), names);
+  EXPECT_EQ(data.action_names(), std::vector<std::string>{"torque [Nm]"});
+  EXPECT_EQ(data.obs(1)[0], 0.75f);
+  EXPECT_TRUE(data.terminated(1));
+  const auto report = inspect_dataset("csv", directory_ / "a.csv", options);
+  EXPECT_EQ(report.to_json().at("observation_names"), Json(names));
+  EXPECT_EQ(report.to_json().at("action_names"), Json({"torque [Nm]"}));
+  // Through copies, mixtures, the cache and our own files.
+  EXPECT_EQ(data.with_next_actions().observation_names(), names);
+  EXPECT_EQ(mix_transition_datasets(std::vector<DatasetPart>{{data, 1}, {data, 1}}, 0, 1)
+                .observation_names(),
+            names);
+  save_d4rl_dataset(data, directory_ / "a.hdf5");
+  EXPECT_EQ(load_dataset_file("auto", directory_ / "a.hdf5").observation_names(), names);
+  DatasetCacheOptions cache;
+  cache.directory = directory_ / "cache";
+  cache.minimum_bytes = cache.settle_milliseconds = 0;
+  for (int i = 0; i < 2; ++i) {
+    const auto cached = DatasetCache(cache).load("csv", directory_ / "a.csv", options);
+    EXPECT_EQ(cached.action_names(), std::vector<std::string>{"torque [Nm]"});
+  }
+}
+
+TEST_F(CsvDatasetTest, ADirectoryOfFilesIsOneDataset) {
+  const std::string head = "obs,action,reward,terminated\n";
+  std::filesystem::create_directory(directory_ / "logs");
+  write_all(directory_ / "logs/run10.csv", head + "7,0,1,0\n8,0,1,1\n");
+  write_all(directory_ / "logs/run9.csv", head + "1,0,1,0\n2,0,1,0\n3,0,1,0\n");
+  EXPECT_EQ(detect_dataset_kind(directory_ / "logs"), "csv");
+  DatasetFileSummary summary;
+  const auto data = load_dataset_file("auto", directory_ / "logs", {}, &summary);
+  EXPECT_EQ(summary.rows, 5);
+  EXPECT_EQ(summary.episodes, 2);
+  ASSERT_EQ(data.rows(), 4);  // the last step of run 9 has no successor
+  EXPECT_EQ(data.obs(0)[0], 1);
+  EXPECT_EQ(data.next_obs(1)[0], 3);
+  EXPECT_EQ(data.obs(2)[0], 7);
+  EXPECT_TRUE(data.terminated(3));
+  write_all(directory_ / "logs/run11.csv", "obs0,obs1,action,reward,terminated\n7,0,0,1,0\n");
+  try {
+    load_dataset_file("auto", directory_ / "logs");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("run11.csv: obs: has another width than in "),
+              std::string::npos);
+  }
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 const std::string kMalformed = std::string(SOURCE_DIR) + "/tests/data/fixtures/malformed/";
 
 // What becomes of reading one array.
-std::string problem(const std::string& name, const std::string& key) {
+std::string hdf5_problem(const std::string& name, const std::string& key) {
   const auto path = kMalformed + name;
   try {
     run_in_sandbox(path, SandboxLimits::for_file(path), [&](SandboxOutput&) {
@@ -30,17 +30,19 @@ std::string problem(const std::string& name, const std::string& key) {
 }
 
 TEST(Hdf5File, NeverLooksIntoOtherFiles) {
-  EXPECT_EQ(problem("ext.h5", "actions"), "data in external files are not read");
-  EXPECT_EQ(problem("link.h5", "rewards"), "is a link to another file, which is not read");
-  EXPECT_EQ(problem("virtual.h5", "rewards"), "virtual datasets are not read");
-  EXPECT_EQ(problem("external_link.hdf5", "observations"),
+  EXPECT_EQ(hdf5_problem("ext.h5", "actions"), "data in external files are not read");
+  EXPECT_EQ(hdf5_problem("link.h5", "rewards"), "is a link to another file, which is not read");
+  EXPECT_EQ(hdf5_problem("virtual.h5", "rewards"), "virtual datasets are not read");
+  EXPECT_EQ(hdf5_problem("external_link.hdf5", "observations"),
             "is a link to another file, which is not read");
 }
 
 TEST(Hdf5File, RefusesWhatIsTooLargeBeforeReadingIt) {
-  EXPECT_EQ(problem("bomb.h5", "rewards").find("shape (500000000,) does not fit the data"), 0u);
-  EXPECT_EQ(problem("huge_extent.hdf5", "observations").find("shape (1099511627776, 3) is larger"),
+  EXPECT_EQ(hdf5_problem("bomb.h5", "rewards").find("shape (500000000,) does not fit the data"),
             0u);
+  EXPECT_EQ(
+      hdf5_problem("huge_extent.hdf5", "observations").find("shape (1099511627776, 3) is larger"),
+      0u);
 }
 
 TEST(Hdf5File, ListsAndReads) {

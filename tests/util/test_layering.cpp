@@ -11,7 +11,7 @@ namespace {
 
 using Names = std::set<std::string>;
 
-// What each room may include besides itself.
+// What each module may include besides itself.
 const std::map<std::string, Names> kAllowed = {
     {"util", {}},
     {"data", {"util"}},
@@ -30,12 +30,12 @@ const std::map<std::string, Names> kAllowed = {
      {"api", "report", "deploy", "selection", "experiment", "runtime", "algorithms", "models",
       "render", "envs", "data", "util"}},
 };
-// Single headers open to a room that may not see the rest of theirs.
+// Single headers open to a module that may not see the rest of theirs.
 const std::map<std::string, Names> kAllowedHeaders = {
     {"algorithms", {"rl_training/data/batch.h"}},
 };
-const Names kRoomsWithoutTorch = {"util", "data", "envs", "render"};
-// The bridge: the data as torch sees it. Its own room may not include it.
+const Names kModulesWithoutTorch = {"util", "data", "envs", "render"};
+// The bridge: the data as torch sees it. Its own module may not include it.
 const std::string kTorchBridge = "rl_training/data/batch.h";
 
 bool starts_with_any(const std::string& text, std::initializer_list<const char*> prefixes) {
@@ -44,7 +44,7 @@ bool starts_with_any(const std::string& text, std::initializer_list<const char*>
 }
 
 // "rl_training/data/batch.h" -> "data"; the umbrella header belongs to api; else "".
-std::string room_of(const std::string& path) {
+std::string module_of(const std::string& path) {
   if (path.starts_with("cli/")) return "cli";
   const std::string root = "rl_training/";
   if (!path.starts_with(root)) return "";
@@ -69,22 +69,23 @@ std::string included_name(const std::string& line) {
 }
 
 std::vector<std::string> wrong_includes(const std::string& path, std::istream& source) {
-  const auto room = room_of(path);
-  if (!kAllowed.contains(room)) return {path + ": a room this check does not know"};
+  const auto module = module_of(path);
+  if (!kAllowed.contains(module)) return {path + ": a module this check does not know"};
   std::vector<std::string> problems;
   std::string line;
   for (int number = 1; std::getline(source, line); ++number) {
     const auto name = included_name(line);
     const auto where = path + ":" + std::to_string(number) + ": ";
-    const auto other = room_of(name);
-    const auto headers = kAllowedHeaders.find(room);
+    const auto other = module_of(name);
+    const auto headers = kAllowedHeaders.find(module);
     const bool header_allowed = headers != kAllowedHeaders.end() && headers->second.contains(name);
-    if (!other.empty() && other != room && !kAllowed.at(room).contains(other) && !header_allowed) {
-      problems.push_back(where + room + " must not include " + name);
+    if (!other.empty() && other != module && !kAllowed.at(module).contains(other) &&
+        !header_allowed) {
+      problems.push_back(where + module + " must not include " + name);
     }
-    if (kRoomsWithoutTorch.contains(room) && path != kTorchBridge &&
+    if (kModulesWithoutTorch.contains(module) && path != kTorchBridge &&
         (name == kTorchBridge || starts_with_any(name, {"torch/", "ATen/", "c10/"}))) {
-      problems.push_back(where + room + " must do without torch, includes " + name);
+      problems.push_back(where + module + " must do without torch, includes " + name);
     }
   }
   return problems;
