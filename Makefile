@@ -15,7 +15,7 @@ LINT_DIR := build/lint
 SOURCES = $(shell find rl_training cli tests examples bench fuzz -name '*.h' -o -name '*.cpp')
 
 .DEFAULT_GOAL := build
-.PHONY: help dependencies configure build demo results results-online test test-web reliability-signals bench bench-data bench-export bench-sac sanitize fuzz format lint install clean
+.PHONY: help dependencies configure build demo results results-online test test-web reliability bench bench-data bench-export bench-sac sanitize fuzz format lint install clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,9 +39,12 @@ test: configure ## build everything and run the tests
 	cmake --build --preset release -j $(JOBS)
 	ctest --preset release --output-on-failure -j2
 
-reliability-signals: configure ## stop training 500 times by signals, resume and compare (15 minutes)
-	cmake --build --preset release -j $(JOBS) --target test_crash
+reliability: configure ## attack the program: kills, signals, full disks, damaged files (1 hour)
+	cmake --build --preset release -j $(JOBS) --target rl_training_cli test_crash test_experiment
+	RL_TRAINING_KILLS=72 build/release/tests/test_crash --gtest_filter='*Kill*'
 	RL_TRAINING_SIGNALS=500 build/release/tests/test_crash --gtest_filter='*Signal*'
+	build/release/tests/test_experiment --gtest_filter='*Fault*:*Flipped*:*Truncation*:*Hostile*'
+	scripts/reliability.py $(PROGRAM)
 
 test-web: build ## open reports in chromium (installs it and playwright-core)
 	scripts/install_dependencies.sh web

@@ -73,6 +73,10 @@ Callbacks ProgressBar::callbacks() {
   callbacks.on_eval_end = [this](const TrainProgress& progress, const EvaluationResult& result) {
     on_evaluation(progress, result);
   };
+  callbacks.on_validation_end = [this](const TrainProgress& progress,
+                                       const ValidationMetrics& metrics) {
+    on_validation(progress, metrics);
+  };
   callbacks.on_train_end = [this](const TrainSummary&) { erase(); };
   return callbacks;
 }
@@ -112,9 +116,23 @@ void ProgressBar::on_step(const TrainProgress& progress, const Metrics* metrics)
 void ProgressBar::on_evaluation(const TrainProgress& progress, const EvaluationResult& result) {
   move_to(progress);
   state_.evaluations.push_back({progress.position, result.return_mean, result.return_std});
+  tell(evaluation_text(state_));
+}
+
+void ProgressBar::on_validation(const TrainProgress& progress, const ValidationMetrics& metrics) {
+  move_to(progress);
+  state_.validation.clear();
+  metrics.metrics([&](const std::string& name, const std::optional<double>& value) {
+    if (value) state_.validation.emplace_back(name.substr(name.find('_') + 1), *value);
+  });
+  tell(validation_text(state_));
+}
+
+// A line that stays.
+void ProgressBar::tell(const std::string& line) {
   told_tenths_ = tenths(state_) + 1;  // the next line without an evaluation is not due yet
   erase();
-  write_stderr(evaluation_text(state_) + "\n");
+  write_stderr(line + "\n");
   if (terminal_) draw();
 }
 

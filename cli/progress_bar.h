@@ -27,6 +27,8 @@ class ProgressBar {
  private:
   void on_step(const TrainProgress& progress, const Metrics* metrics);
   void on_evaluation(const TrainProgress& progress, const EvaluationResult& result);
+  void on_validation(const TrainProgress& progress, const ValidationMetrics& metrics);
+  void tell(const std::string& line);
   void move_to(const TrainProgress& progress);
   void draw();
   void erase();

@@ -77,6 +77,14 @@ std::string evaluation_line(const ProgressState& state, const TerminalText& term
   return line;
 }
 
+std::string validation_line(const ProgressState& state, size_t width) {
+  std::string line = "validation";
+  for (const auto& [name, value] : state.validation) {
+    add_part(line, name + " " + short_figure(value), width);
+  }
+  return line;
+}
+
 std::string step_text(const ProgressState& state) {
   const auto text = fmt::format("step {}/{}", state.position, state.length);
   return state.rate > 0 ? text + fmt::format("  {:.0f}/s", state.rate) : text;
@@ -119,7 +127,11 @@ std::vector<std::string> progress_lines(const ProgressState& state, const Termin
   std::vector<std::string> lines = {position_line(state, terminal)};
   const auto losses = losses_line(state, terminal.width);
   if (!losses.empty()) lines.push_back(losses);
-  if (!state.evaluations.empty()) lines.push_back(evaluation_line(state, terminal));
+  if (!state.evaluations.empty()) {
+    lines.push_back(evaluation_line(state, terminal));
+  } else if (!state.validation.empty()) {
+    lines.push_back(validation_line(state, terminal.width));
+  }
   return lines;
 }
 
@@ -127,6 +139,10 @@ std::string losses_text(const ProgressState& state) {
   const auto line = step_text(state);
   const auto losses = losses_line(state, 80 - std::min<size_t>(40, line.size()));
   return losses.empty() ? line : line + "  " + losses;
+}
+
+std::string validation_text(const ProgressState& state) {
+  return step_text(state) + "  " + validation_line(state, 120);
 }
 
 std::string evaluation_text(const ProgressState& state) {

@@ -18,6 +18,7 @@ struct ProgressState {
   double rate = 0;                                     // steps a second; 0: not known yet
   std::vector<std::pair<std::string, double>> losses;  // of the last update
   std::vector<Evaluation> evaluations;
+  std::vector<std::pair<std::string, double>> validation;  // the newest, without their prefix
 
   const Evaluation* best() const;  // null without one
 };
@@ -34,6 +35,8 @@ std::vector<std::string> progress_lines(const ProgressState& state, const Termin
 
 // "step 40/60  1834/s  eval return -231.4 +- 12.0  best" of an evaluation just made.
 std::string evaluation_text(const ProgressState& state);
+// "step 40/60  1834/s  validation td_error 0.024  action_error 0.310" on episodes held out.
+std::string validation_text(const ProgressState& state);
 // "step 40/60  1834/s  critic_loss 12.345" between evaluations.
 std::string losses_text(const ProgressState& state);
 

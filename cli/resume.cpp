@@ -8,6 +8,7 @@ namespace {
 struct ResumeArguments {
   std::string run;
   NumberArgument total_timesteps, online, threads;
+  std::optional<std::string> dataset_path, output_dir;
   bool quiet = false;
 };
 
@@ -22,6 +23,8 @@ int run_resume(const ResumeArguments& arguments, const Invocation& call) {
   if (arguments.threads.given()) {
     changes.threads = arguments.threads.read("--threads", kThreadRange);
   }
+  changes.dataset_path = arguments.dataset_path;
+  changes.output_dir = arguments.output_dir;
   const auto report = train_and_print(call, arguments.quiet, [&](RunContext context) {
     return Run::resume(arguments.run, changes, std::move(context));
   });
@@ -38,7 +41,8 @@ void add_resume(CLI::App& program, Invocation& call) {
       "  rl_training resume runs/td3_bc__Pendulum-v1__seed0__20250101-120000\n"
       "  rl_training resume RUN --total-timesteps 20000\n"
       "  rl_training resume RUN --online 10000\n"
-      "  rl_training resume RUN/checkpoints/best --total-timesteps 20000 --json",
+      "  rl_training resume RUN/checkpoints/best --total-timesteps 20000 --json\n"
+      "  rl_training resume RUN --dataset-path /data/log.npz --output-dir elsewhere",
       [arguments, &call] { return run_resume(*arguments, call); });
   add_run_argument(*command, arguments->run);
   command->add_option("--total-timesteps", arguments->total_timesteps.text, "a new end of the run")
@@ -47,6 +51,14 @@ void add_resume(CLI::App& program, Invocation& call) {
       ->add_option("--online", arguments->online.text,
                    "go on in the environment for so many steps, after the updates from data")
       ->type_name("N");
+  command
+      ->add_option("--dataset-path", arguments->dataset_path,
+                   "where the dataset is now; its content must be the same")
+      ->type_name("FILE");
+  command
+      ->add_option("--output-dir", arguments->output_dir,
+                   "go on in a new run directory below this one")
+      ->type_name("DIR");
   add_threads(*command, arguments->threads);
   command->add_flag("--quiet", arguments->quiet, "no progress on stderr");
 }

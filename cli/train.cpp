@@ -11,7 +11,8 @@ struct TrainArguments {
   std::vector<std::string> seeds;  // --seeds: the report is a list
   NumberArgument seed, total_timesteps, threads;
   std::optional<std::string> output_dir;
-  bool quiet = false;
+  std::string from;
+  bool quiet = false, strict_data = false;
 };
 
 // One config for each run, all checked before the first one starts.
@@ -40,7 +41,8 @@ int run_train(const TrainArguments& arguments, const Invocation& call) {
   Json reports = Json::array();
   for (const auto& config : configs) {
     reports.push_back(train_and_print(call, arguments.quiet, [&](RunContext context) {
-      return Run::start(config, std::move(context));
+      context.strict_data = arguments.strict_data;
+      return Run::start(config, std::move(context), arguments.from);
     }));
     if (call.signals->stop() != 0) break;
   }
@@ -56,7 +58,8 @@ void add_train(CLI::App& program, Invocation& call) {
       program, call, "train", "Train a policy as a config says, in a new run directory",
       "  rl_training train --config td3_bc/pendulum\n"
       "  rl_training train --config my.yaml --set batch_size=512 --set hidden_sizes=[64,64]\n"
-      "  rl_training train --config td3_bc/pendulum --seeds 1,2,3 --output-dir runs/seeds --json",
+      "  rl_training train --config td3_bc/pendulum --seeds 1,2,3 --output-dir runs/seeds --json\n"
+      "  rl_training train --config my.yaml --from RUN/checkpoints/best",
       [arguments, &call] { return run_train(*arguments, call); });
   arguments->config.add_to(*command, "--config");
   auto* seed =
@@ -74,7 +77,13 @@ void add_train(CLI::App& program, Invocation& call) {
       ->add_option("--total-timesteps", arguments->total_timesteps.text,
                    "gradient updates (offline) or environment steps (online)")
       ->type_name("N");
+  command
+      ->add_option("--from", arguments->from,
+                   "start with the networks and the normaliser of this run or checkpoint")
+      ->type_name("RUN|CHECKPOINT");
   add_threads(*command, arguments->threads);
+  command->add_flag("--strict-data", arguments->strict_data,
+                    "stop where `dataset inspect` would warn, with exit code 3");
   command->add_flag("--quiet", arguments->quiet, "no progress on stderr");
 }
 

@@ -109,6 +109,16 @@ void add_evaluations(const RunRecord& record, const std::string& last_checkpoint
   rows.push_back({"last evaluation", evaluation_row(record.evaluations.back(), record, name)});
 }
 
+// The last measurement on episodes held out.
+void add_validation(const Json& metrics, std::vector<std::vector<std::string>>& rows) {
+  ValidationMetrics{}.metrics([&](const std::string& name, const std::optional<double>&) {
+    if (!metrics.contains(name) || !metrics[name].is_number()) return;
+    auto title = name;
+    std::replace(title.begin(), title.end(), '_', ' ');
+    rows.push_back({title, fmt::format("{:.4g}", metrics[name].get<double>())});
+  });
+}
+
 std::string summary_text(const Json& report, const RunRecord& record) {
   const auto reason = report["stop_reason"].get<std::string>();
   const auto& data = report["dataset"];
@@ -129,6 +139,7 @@ std::string summary_text(const Json& report, const RunRecord& record) {
   const auto before = mean_and_std(report["metrics_before"], "eval_return_mean", "eval_return_std");
   if (before != "-") rows.push_back({"before training", before});
   add_evaluations(record, report["checkpoint"].get<std::string>(), rows);
+  add_validation(report["metrics"], rows);
   return text_table(rows);
 }
 

@@ -9,6 +9,12 @@ CriticLoss critic_loss(const CriticEnsemble& critics, const Batch& batch,
   return {squared_error(critics.values(batch.obs(), batch.actions()), target), target.mean()};
 }
 
+torch::Tensor least_value(const CriticEnsemble& critics, const torch::Tensor& obs,
+                          const torch::Tensor& actions) {
+  const torch::NoGradGuard no_grad;
+  return critics.distributions(obs, actions).mean(2).amin(0);
+}
+
 GaussianNetworks::GaussianNetworks(const GaussianActor::Options& actor_options,
                                    const CriticEnsemble::Options& critic_options,
                                    const AlgorithmContext& context, Rng& rng)

@@ -20,6 +20,10 @@ struct CriticLoss {
 CriticLoss critic_loss(const CriticEnsemble& critics, const Batch& batch,
                        const torch::Tensor& target);
 
+// The least of what the critics say, without gradient: [rows]. Of distributions the mean counts.
+torch::Tensor least_value(const CriticEnsemble& critics, const torch::Tensor& obs,
+                          const torch::Tensor& actions);
+
 // An actor that clones the data's actions by their weights.
 struct WeightedCloningLoss {
   torch::Tensor loss, advantage_mean, weight_mean;
@@ -58,6 +62,10 @@ class ActorCritic : public Algorithm {
         networks_(options, context, Rng(context.seed, "init"), design...),
         actor_optimizer_(networks_.actor.parameters(), options.actor_adam(), context.compute),
         critic_optimizer_(networks_.critics.network(), options.critic_adam(), context.compute) {}
+
+  torch::Tensor values(const torch::Tensor& obs, const torch::Tensor& actions) const override {
+    return least_value(networks_.critics, obs, actions);
+  }
 
   void visit_state(StateVisitor& state) override {
     networks_.visit_state(state);

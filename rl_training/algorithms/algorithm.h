@@ -39,6 +39,8 @@ class PolicyState {
   virtual void begin_episode(int64_t /*row*/) {}
   // The raw reward that the row's last action earned.
   virtual void observe_reward(int64_t /*row*/, double /*reward*/) {}
+  // The action that was taken in place of the one chosen, [action_dim] in [-1, 1].
+  virtual void observe_action(int64_t /*row*/, const torch::Tensor& /*action*/) {}
   virtual void visit_state(StateVisitor& /*state*/) {}
 };
 
@@ -105,6 +107,12 @@ class Algorithm {
   virtual std::unique_ptr<PolicyState> make_policy_state(int64_t /*rows*/) const {
     return std::make_unique<PolicyState>();
   }
+  // What it believes an action to be worth, Q(s, a): [rows], without gradient, for observations and
+  // actions as `act` takes and gives them. Undefined for an algorithm that learns no such values.
+  virtual torch::Tensor values(const torch::Tensor& /*obs*/,
+                               const torch::Tensor& /*actions*/) const {
+    return {};
+  }
   // Called when a phase other than the first begins, with the updates that are planned in it.
   virtual void begin_phase(const PhaseSpec& /*phase*/, int64_t /*planned_updates*/) {}
   virtual void visit_state(StateVisitor& state) = 0;
@@ -125,6 +133,7 @@ struct AlgorithmInfo {
   // Share of the dataset in each batch of an `online` phase; none: data and new rows in one buffer.
   std::optional<double> online_data_share = 0.5;
   std::vector<std::string> metrics;  // names that update() reports, in order
+  bool has_values = false;           // `Algorithm::values` is implemented; found out by itself
   std::function<std::unique_ptr<AlgorithmOptions>()> make_options = {};
   std::function<std::unique_ptr<Algorithm>(const AlgorithmOptions&, const AlgorithmContext&)> make =
       {};
@@ -140,6 +149,7 @@ AlgorithmInfo algorithm_info(AlgorithmInfo info) {
                  const AlgorithmContext& context) -> std::unique_ptr<Algorithm> {
     return std::make_unique<Class>(dynamic_cast<const Options&>(options), context);
   };
+  info.has_values = !std::is_same_v<decltype(&Class::values), decltype(&Algorithm::values)>;
   return info;
 }
 

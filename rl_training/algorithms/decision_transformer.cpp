@@ -97,6 +97,15 @@ class History final : public PolicyState {
     return_to_go_[static_cast<size_t>(row)] -= reward / options_.return_scale;
   }
 
+  // The step before the present one, for `take_actions` has counted on.
+  void observe_action(int64_t row, const torch::Tensor& action) override {
+    const int64_t time = time_[static_cast<size_t>(row)];
+    if (time == 0) return;
+    const int64_t at = std::min(time, options_.context_length) - 1;
+    std::copy_n(action.data_ptr<float>(), steps_.actions.size(2),
+                entry<float>(steps_.actions, row, at));
+  }
+
   // A further step of each row whose action is not known yet. obs: [rows, obs_dim], without gaps.
   void append(const torch::Tensor& obs) {
     const int64_t width = obs.size(1);

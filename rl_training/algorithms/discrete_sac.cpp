@@ -154,6 +154,12 @@ PolicyGraph::Value DiscreteSac::describe_policy(PolicyGraph& graph, PolicyGraph:
   return graph.argmax(networks_.actor.describe(graph, obs));
 }
 
+torch::Tensor DiscreteSac::values(const torch::Tensor& obs, const torch::Tensor& actions) const {
+  const torch::NoGradGuard no_grad;
+  const auto all = networks_.critics.forward(obs, {}, {}).amin(0);  // [rows, choices]
+  return all.gather(1, actions.reshape({-1, 1})).squeeze(1);
+}
+
 void DiscreteSac::visit_state(StateVisitor& state) {
   state.part("actor", networks_.actor);
   state.part("critics", networks_.critics);

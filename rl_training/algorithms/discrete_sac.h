@@ -63,6 +63,7 @@ class DiscreteSac final : public Algorithm {
   torch::Tensor log_density(const torch::Tensor& obs, const torch::Tensor& actions) const override {
     return networks_.log_probs(obs).gather(1, actions.unsqueeze(1)).squeeze(1);
   }
+  torch::Tensor values(const torch::Tensor& obs, const torch::Tensor& actions) const override;
   void visit_state(StateVisitor& state) override;
 
  private:

@@ -66,6 +66,9 @@ class Iql final : public Algorithm {
     if (options_.deterministic()) return {};
     return gaussian_log_prob(networks_.actor.head(obs), actions);
   }
+  torch::Tensor values(const torch::Tensor& obs, const torch::Tensor& actions) const override {
+    return least_value(networks_.critics, obs, actions);
+  }
   void visit_state(StateVisitor& state) override;
 
  private:

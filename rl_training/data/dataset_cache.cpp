@@ -140,6 +140,24 @@ TransitionDataset map_columns(const std::string& path, const Json& header) {
   return DatasetColumns::take_over(header.at("columns"), arrays);
 }
 
+Json write_warnings(const std::vector<DatasetWarning>& warnings) {
+  Json list = Json::array();
+  for (const auto& warning : warnings) {
+    list.push_back({warning.code, warning.message, warning.row.value_or(-1)});
+  }
+  return list;
+}
+
+std::vector<DatasetWarning> read_warnings(const Json& list) {
+  std::vector<DatasetWarning> warnings;
+  for (const auto& entry : list) {
+    const auto row = entry.at(2).get<int64_t>();
+    warnings.push_back({entry.at(0).get<std::string>(), entry.at(1).get<std::string>(),
+                        row < 0 ? std::nullopt : std::optional(row)});
+  }
+  return warnings;
+}
+
 // What processes that were killed left behind.
 void remove_leftovers(const std::string& directory) {
   auto& files = posix_file_system();
@@ -167,29 +185,44 @@ std::string DatasetCache::default_directory() {
 }
 
 TransitionDataset DatasetCache::load(const std::string& kind, const std::string& path,
-                                     const DatasetReadOptions& read) {
+                                     const DatasetReadOptions& read,
+                                     std::vector<DatasetWarning>* warnings) {
+  auto how = read;
+  how.find_warnings = warnings != nullptr;
   const auto sources = options_.directory.empty() ? Json() : identities(kind, path);
-  if (!sources.is_array() || sources.at(0).at("size").get<int64_t>() < options_.minimum_bytes) {
-    return load_dataset_file(kind, path, read);
+  const bool cached =
+      sources.is_array() && sources.at(0).at("size").get<int64_t>() >= options_.minimum_bytes;
+  if (cached) {
+    const auto name = entry_name(sources, kind, how);
+    if (auto dataset = open_entry(name, sources, warnings)) {
+      DatasetColumns::expect_random_access(*dataset);
+      return *std::move(dataset);
+    }
+    if (settled(sources, options_.settle_milliseconds)) {
+      if (auto made = make_entry(name, sources, kind, path, how)) {
+        DatasetColumns::expect_random_access(made->dataset);
+        if (warnings != nullptr) *warnings = std::move(made->summary.warnings);
+        return std::move(made->dataset);
+      }
+    }
   }
-  const auto name = entry_name(sources, kind, read);
-  auto dataset = open_entry(name, sources);
-  if (!dataset && settled(sources, options_.settle_milliseconds)) {
-    dataset = make_entry(name, sources, kind, path, read);
-  }
-  if (!dataset) return load_dataset_file(kind, path, read);
-  DatasetColumns::expect_random_access(*dataset);
-  return *std::move(dataset);
+  DatasetFileSummary summary;
+  auto dataset = load_dataset_file(kind, path, how, &summary);
+  if (warnings != nullptr) *warnings = std::move(summary.warnings);
+  return dataset;
 }
 
 std::optional<TransitionDataset> DatasetCache::open_entry(const std::string& name,
-                                                          const Json& sources) {
+                                                          const Json& sources,
+                                                          std::vector<DatasetWarning>* warnings) {
   const auto header_path = file(name + kHeader), data_path = file(name + kData);
   try {
     if (!posix_file_system().exists(header_path)) return std::nullopt;
     auto header = read_header(header_path);
     if (!header.is_object()) throw Error(ErrorKind::data, "its header is damaged");
     if (header.at("sources") != sources) return std::nullopt;  // the file has changed
+    // Made by somebody who did not ask for them.
+    if (warnings != nullptr && header.value("warnings", Json()).is_null()) return std::nullopt;
     const auto data = identity(data_path);
     if (data.is_null() || data.at("size") != header.at("data").at("size")) {
       throw Error(ErrorKind::data, "its data are not all there");
@@ -204,6 +237,7 @@ std::optional<TransitionDataset> DatasetCache::open_entry(const std::string& nam
       header["data"] = data;
       write_header(header_path, header);
     }
+    if (warnings != nullptr) *warnings = read_warnings(header.at("warnings"));
     return dataset;
   } catch (const std::exception& error) {
     options_.warn("dataset cache " + header_path + " is made anew: " + error.what());
@@ -211,11 +245,11 @@ std::optional<TransitionDataset> DatasetCache::open_entry(const std::string& nam
   }
 }
 
-std::optional<TransitionDataset> DatasetCache::make_entry(const std::string& name,
-                                                          const Json& sources,
-                                                          const std::string& kind,
-                                                          const std::string& path,
-                                                          const DatasetReadOptions& read) {
+std::optional<FileTransitions> DatasetCache::make_entry(const std::string& name,
+                                                        const Json& sources,
+                                                        const std::string& kind,
+                                                        const std::string& path,
+                                                        const DatasetReadOptions& read) {
   auto& files = posix_file_system();
   const auto temporary = file(name + kData + kTemporary + std::to_string(::getpid()));
   const auto give_up = [&](const std::string& reason) {
@@ -239,8 +273,9 @@ std::optional<TransitionDataset> DatasetCache::make_entry(const std::string& nam
             {"fingerprint", found.dataset.fingerprint()},
             {"sources", sources},
             {"columns", found.columns},
-            {"arrays", found.places}});
-    return std::move(found.dataset);
+            {"arrays", found.places},
+            {"warnings", read.find_warnings ? write_warnings(found.summary.warnings) : Json()}});
+    return found;
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::io) return give_up(error.what());
     std::error_code ignored;

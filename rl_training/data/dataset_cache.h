@@ -41,19 +41,21 @@ class DatasetCache {
   // any of them.
   static std::string default_directory();
 
-  // As load_dataset_file.
+  // As load_dataset_file. `warnings`, where given, become those of the data doctor.
   TransitionDataset load(const std::string& kind, const std::string& path,
-                         const DatasetReadOptions& read);
+                         const DatasetReadOptions& read,
+                         std::vector<DatasetWarning>* warnings = nullptr);
 
   std::vector<CachedDataset> list() const;
   // The number of bytes given back.
   int64_t clear();
 
  private:
-  std::optional<TransitionDataset> open_entry(const std::string& name, const Json& sources);
-  std::optional<TransitionDataset> make_entry(const std::string& name, const Json& sources,
-                                              const std::string& kind, const std::string& path,
-                                              const DatasetReadOptions& read);
+  std::optional<TransitionDataset> open_entry(const std::string& name, const Json& sources,
+                                              std::vector<DatasetWarning>* warnings);
+  std::optional<FileTransitions> make_entry(const std::string& name, const Json& sources,
+                                            const std::string& kind, const std::string& path,
+                                            const DatasetReadOptions& read);
   void commit(const std::string& name, const std::string& temporary, const Json& body);
   std::string file(const std::string& name) const { return options_.directory + "/" + name; }
 

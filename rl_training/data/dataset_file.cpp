@@ -14,6 +14,7 @@
 #include "rl_training/data/foreign_format.h"
 #include "rl_training/data/gzip.h"
 #include "rl_training/data/hdf5_file.h"
+#include "rl_training/data/inspect.h"
 #include "rl_training/data/joined_files.h"
 #include "rl_training/data/minari.h"
 #include "rl_training/data/npz.h"
@@ -119,10 +120,14 @@ DatasetFileSummary summary_from(const Json& json) {
   return summary;
 }
 
-FileTransitions make_file_transitions(const std::string& path, const DatasetReadOptions& options,
-                                      LoggedSteps steps, ArrayMemory& memory) {
+FileTransitions make_file_transitions(const std::string& kind, const std::string& path,
+                                      const DatasetReadOptions& options, LoggedSteps steps,
+                                      ArrayMemory& memory) {
   FileTransitions made;
   made.summary = summarize(steps);
+  if (options.find_warnings) {
+    made.summary.warnings = find_dataset_warnings(steps, kind, options);
+  }
   made.dataset = make_transitions(std::move(steps), *options.timeout_policy, memory);
   if (made.dataset.rows() == 0) {
     throw Error(ErrorKind::data, {path, 0, ""}, "no row has a successor, nothing to learn from");
@@ -165,15 +170,15 @@ Json describe_in_sandbox(const std::string& file, Json (*describe)(const std::st
 
 // Without a child: whatever such a file holds, it is numbers.
 template <class Read>
-FileTransitions read_plain_transitions(const std::string& path, int output,
+FileTransitions read_plain_transitions(const std::string& kind, const std::string& path, int output,
                                        const DatasetReadOptions& options, const Read& read) {
   if (output < 0) {
     HeapMemory memory;
-    return make_file_transitions(path, options, read(memory), memory);
+    return make_file_transitions(kind, path, options, read(memory), memory);
   }
   {
     SandboxSender memory(output);
-    hand_over(make_file_transitions(path, options, read(memory), memory), memory);
+    hand_over(make_file_transitions(kind, path, options, read(memory), memory), memory);
     memory.finish();
   }
   return take_over(path, receive_from_sandbox(output));
@@ -291,14 +296,14 @@ FileTransitions read_transitions(const std::string& kind, const std::string& pat
   if (reader.describe_plain && options.keys.empty()) {
     const auto description = describe_in_sandbox(file, reader.describe_plain);
     if (!description.is_null()) {
-      return read_plain_transitions(path, output, decided, [&](ArrayMemory& memory) {
+      return read_plain_transitions(reader.name, path, output, decided, [&](ArrayMemory& memory) {
         return reader.read_plain(file, description, decided, memory);
       });
     }
   }
   const auto work = [&](SandboxOutput& memory) {
-    hand_over(make_file_transitions(path, decided, reader.read(file, decided, memory), memory),
-              memory);
+    auto steps = reader.read(file, decided, memory);
+    hand_over(make_file_transitions(reader.name, path, decided, std::move(steps), memory), memory);
   };
   return take_over(file, run_in_sandbox(file, SandboxLimits::for_file(file), work, output));
 }

@@ -96,6 +96,21 @@ void add_step_histograms(const LoggedSteps& steps, DatasetReport& report) {
   }
 }
 
+// All but what needs the transitions.
+DatasetReport describe_steps(const LoggedSteps& steps, const std::string& kind,
+                             const DatasetReadOptions& options) {
+  DatasetReport report;
+  report.kind = kind;
+  report.file = summarize(steps);
+  report.timeout_policy = timeout_policy_for(kind, options);
+  report.choices = steps.categories;
+  report.obs = column_ranges(steps, steps.obs, steps.obs_dim);
+  report.actions = column_ranges(steps, steps.actions, steps.action_dim);
+  add_episode_facts(steps, report);
+  add_step_histograms(steps, report);
+  return report;
+}
+
 Json to_json(const Histogram& histogram) {
   return {{"low", json_number(histogram.low())},
           {"high", json_number(histogram.high())},
@@ -163,12 +178,16 @@ Json DatasetReport::to_json() const {
           {"warnings", found}};
 }
 
+std::vector<DatasetWarning> find_dataset_warnings(const LoggedSteps& steps, const std::string& kind,
+                                                  const DatasetReadOptions& options) {
+  auto report = describe_steps(steps, kind, options);
+  report.transitions = report.file.rows;
+  return check_dataset(steps, report, options);
+}
+
 DatasetReport inspect_steps(const LoggedSteps& steps, const std::string& kind,
                             const DatasetReadOptions& options) {
-  DatasetReport report;
-  report.kind = kind;
-  report.file = summarize(steps);
-  report.timeout_policy = timeout_policy_for(kind, options);
+  auto report = describe_steps(steps, kind, options);
   const auto data = make_transitions(steps, report.timeout_policy);
   report.transitions = data.rows();
   report.choices = steps.categories;
@@ -180,10 +199,6 @@ DatasetReport inspect_steps(const LoggedSteps& steps, const std::string& kind,
     report.transitions_terminals += data.terminated(row) ? 1 : 0;
   }
   report.fingerprint = data.fingerprint();
-  report.obs = column_ranges(steps, steps.obs, steps.obs_dim);
-  report.actions = column_ranges(steps, steps.actions, steps.action_dim);
-  add_episode_facts(steps, report);
-  add_step_histograms(steps, report);
   report.warnings = check_dataset(steps, report, options);
   return report;
 }

@@ -33,6 +33,10 @@ struct DatasetReport {
   Json to_json() const;
 };
 
+// The warnings alone, of steps that can become transitions.
+std::vector<DatasetWarning> find_dataset_warnings(const LoggedSteps& steps, const std::string& kind,
+                                                  const DatasetReadOptions& options);
+
 DatasetReport inspect_steps(const LoggedSteps& steps, const std::string& kind,
                             const DatasetReadOptions& options);
 // `kind` may be "auto".

@@ -177,6 +177,10 @@ Column<int64_t> as_choices(const Column<float>& actions, ArrayMemory& memory) {
 
 }  // namespace
 
+std::string DatasetWarning::text() const {
+  return code + ": " + message + (row ? " (row " + std::to_string(*row) + ")" : "");
+}
+
 LoggedSteps read_steps_in_sandbox(const std::string& path, const StepReader& reader) {
   const auto result =
       run_in_sandbox(path, SandboxLimits::for_file(path), [&](SandboxOutput& output) {

@@ -24,12 +24,15 @@ struct DatasetReadOptions {
   int64_t episode_length = 0;                   // time limit of files that mark none; 0: unknown
   bool allow_nonfinite = false;                 // let NaN and infinities through
   std::string keys;                             // names in the file, see key_map.h
+  bool find_warnings = false;                   // look for what seems wrong while reading
 };
 
 // Something a user should know about a dataset that nevertheless loads.
 struct DatasetWarning {
   std::string code, message;
   std::optional<int64_t> row;
+
+  std::string text() const;  // "code: message (row 7)"
 };
 
 // What a file says about each of its steps, before it becomes transitions.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -255,6 +256,12 @@ double TransitionDataset::mean_return() const {
   double sum = 0;
   for (int64_t episode = 0; episode < episodes_.size(); ++episode) sum += episode_return(episode);
   return episodes_.size() == 0 ? 0.0 : sum / static_cast<double>(episodes_.size());
+}
+
+double TransitionDataset::largest_reward() const {
+  float largest = 0;
+  for (int64_t row = 0; row < rows(); ++row) largest = std::max(largest, std::abs(reward(row)));
+  return largest;
 }
 
 }  // namespace rl_training

@@ -97,6 +97,8 @@ class TransitionDataset {
   // Sum over its rows of gamma^t reward.
   double episode_return(int64_t episode, double gamma = 1.0) const;
   double mean_return() const;
+  // The largest absolute value of a reward.
+  double largest_reward() const;
 
   // Where slot, reward and flags of a row are kept, for prefetching.
   const void* row_address(int64_t row) const { return rows_.data() + row; }

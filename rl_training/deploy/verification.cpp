@@ -99,7 +99,7 @@ Rows probe_observations(TrainedPolicy& policy, int64_t count,
                         const std::function<void(const std::string&)>& note) {
   if (policy.config().has_dataset()) {
     try {
-      const auto data = load_run_data(policy.config(), note);
+      const auto data = load_run_data(policy.config(), {.warn = note});
       return dataset_observations(*data.rows, count);
     } catch (const Error& error) {
       note(std::string("the dataset is not at hand, verifying on random observations (") +

@@ -111,9 +111,24 @@ void VectorEnv::step_all(const ChooseAction& choose_action) {
   }
 }
 
+// What a task returns goes into replay buffers and checkpoints: it has to be finite as float32.
+void VectorEnv::check_finite(const Slot& slot, double reward) const {
+  if (!std::isfinite(static_cast<float>(reward))) {
+    throw Error(ErrorKind::diverged, spec_.id + ": the reward of a step is not finite (got " +
+                                         std::to_string(reward) + ")");
+  }
+  for (size_t k = 0; k < slot.obs.size(); ++k) {
+    if (std::isfinite(static_cast<float>(slot.obs[k]))) continue;
+    throw Error(ErrorKind::diverged, spec_.id + ": observation " + std::to_string(k) +
+                                         " of a step is not finite (got " +
+                                         std::to_string(slot.obs[k]) + ")");
+  }
+}
+
 void VectorEnv::step_one(int64_t i) {
   Slot& slot = slots_[i];
   const StepResult result = slot.env->step(slot.action, slot.obs);
+  check_finite(slot, result.reward);
   rewards_[i] = result.reward;
   terminated_[i] = result.terminated ? 1 : 0;
   truncated_[i] = result.truncated ? 1 : 0;

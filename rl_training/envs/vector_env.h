@@ -62,6 +62,7 @@ class VectorEnv {
   template <class ChooseAction>
   void step_all(const ChooseAction& choose_action);
   void step_one(int64_t i);
+  void check_finite(const Slot& slot, double reward) const;
   void store_obs(const Slot& slot, int64_t i, std::vector<unsigned char>& out) const;
 
   std::vector<Slot> slots_;

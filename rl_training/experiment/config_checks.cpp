@@ -47,9 +47,15 @@ std::vector<std::string> fitting_algorithms(const EnvSpec& env) {
 }
 
 void check_early_stopping(const TrainConfig& config) {
+  if (!config.early_stopping.enabled) return;
   const auto names = metric_names(config);
   const auto& metric = config.early_stopping.metric;
-  if (std::find(names.begin(), names.end(), metric) != names.end()) return;
+  if (std::find(names.begin(), names.end(), metric) != names.end()) {
+    const bool error = metric == "validation_td_error" || metric == "validation_action_error";
+    if (!error || config.early_stopping.mode == EarlyStoppingOptions::Mode::min) return;
+    throw Error(ErrorKind::config, {"", 0, "early_stopping.mode"},
+                "a smaller error is better (expected min, got max)");
+  }
   throw Error(ErrorKind::config, {"", 0, "early_stopping.metric"},
               "no such metric: " + metric + " (expected one of " + join(names, ", ") +
                   did_you_mean(metric, names) + ")");
@@ -84,6 +90,12 @@ void check_request(const TrainConfig& config, const EnvSpec& env, bool collects)
   refuse("reward_shift", reward.shift.has_value());
   refuse("reward_clip_min", reward.clip_min.has_value());
   refuse("reward_clip_max", reward.clip_max.has_value());
+}
+
+void check_validation(const TrainConfig& config) {
+  if (!config.validation.used || config.has_dataset()) return;
+  throw Error(ErrorKind::config, {"", 0, "validation"},
+              config.algo + " learns from no dataset of which something could be held out");
 }
 
 // Presets that depend on the data are resolved once there is some.
@@ -181,6 +193,7 @@ void TrainConfig::validate() const {
     if (has_dataset()) dataset.check();
     check_early_stopping(*this);
   });
+  check_validation(*this);
   check_reward(*this);
 }
 

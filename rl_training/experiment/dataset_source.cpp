@@ -35,9 +35,7 @@ std::vector<std::string> kind_names() {
   return names;
 }
 
-std::string fitted(const EnvSpec& env) {
-  return env.id == kNoEnvironment ? "the other data of this run" : env.id;
-}
+std::string fitted(const EnvSpec& env) { return env.id == kNoEnvironment ? "the policy" : env.id; }
 
 void check_fits(const TransitionDataset& dataset, const EnvSpec& env, const std::string& where) {
   const auto check = [&](const char* key, int64_t expected, int64_t got) {
@@ -90,9 +88,14 @@ class Loader {
         env_options_(context.env),
         cache_(cache_options(options, context.warn)) {}
 
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
   TransitionDataset load(const DatasetSource& source) {
     return load_with(source, [this](const std::string& kind, const std::string& path) {
-      return checked(cache_.load(kind, path, read_options(options_, env_)), path);
+      std::vector<DatasetWarning> found;
+      auto dataset = checked(cache_.load(kind, path, read_options(options_, env_), &found), path);
+      for (const auto& warning : found) warnings_.push_back(path + ": " + warning.text());
+      return dataset;
     });
   }
 
@@ -149,6 +152,7 @@ class Loader {
   const EnvSpec& env_;
   const EnvOptions& env_options_;
   DatasetCache cache_;
+  std::vector<std::string> warnings_;
 };
 
 std::vector<DatasetSource> sources_of(const DatasetOptions& options) {
@@ -274,6 +278,7 @@ LoadedDataset load_dataset(const DatasetOptions& options, const std::string& env
     rows =
         mix_transition_datasets(parts, options.mix_size, static_cast<uint64_t>(options.mix_seed));
   }
+  loaded.warnings = loader.warnings();
   rows = keep_best_episodes(rows, options.top_fraction, context.gamma);  // by the raw rewards
   loaded.reward = resolve_reward_transform(options.reward, &rows);
   if (!loaded.reward.identity()) rows = transform_rewards(rows, loaded.reward);

@@ -64,8 +64,9 @@ struct DatasetContext {
 
 struct LoadedDataset {
   TransitionDataset rows;
-  RewardTransform reward;  // that was applied
-  EnvSpec env;             // without an environment: what the data say
+  RewardTransform reward;                  // that was applied
+  EnvSpec env;                             // without an environment: what the data say
+  std::vector<std::string> warnings = {};  // of the data doctor, "FILE: code: message"
 };
 
 // Reads, makes or mixes the dataset; actions come out scaled to [-1, 1], rewards transformed as the

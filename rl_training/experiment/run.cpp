@@ -1,5 +1,6 @@
 #include "rl_training/experiment/run.h"
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 
@@ -8,7 +9,9 @@
 #include "rl_training/experiment/state_archive.h"
 #include "rl_training/experiment/yaml_writer.h"
 #include "rl_training/models/kernels.h"
+#include "rl_training/runtime/health.h"
 #include "rl_training/util/file_system.h"
+#include "rl_training/util/text.h"
 
 namespace rl_training {
 namespace {
@@ -28,9 +31,17 @@ std::string utc_now() {
   return text;
 }
 
+bool is_evaluation_metric(const std::string& name) {
+  std::vector<std::string> names;
+  append_names<EvaluationMetrics>(names);
+  append_names<ValidationMetrics>(names);
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 }  // namespace
 
-Run::Run(const TrainConfig& config, RunData data, RunDirectory directory, RunContext context)
+Run::Run(const TrainConfig& config, RunData data, RunDirectory directory, RunContext context,
+         const Checkpoint* from)
     : context_(std::move(context)),
       directory_(std::move(directory)),
       policy_(config, data.env),
@@ -38,29 +49,38 @@ Run::Run(const TrainConfig& config, RunData data, RunDirectory directory, RunCon
       store_(context_.session.files(), directory_.file("checkpoints")),
       metric_log_(directory_.path(), metric_names(config)),
       timing_log_(directory_.path()) {
-  dataset_facts_.fingerprint = kNoDataset;
+  dataset_facts_.fingerprint = data_.fingerprint;
   if (const auto& rows = data_.rows) {
     dataset_facts_ = {rows->rows(),
                       static_cast<int64_t>(rows->episodes().size()),
                       rows->mean_return(),
-                      rows->fingerprint(),
+                      data_.fingerprint,
                       {}};
     if (!rows->obs_space().is_image()) {
       dataset_facts_.first_obs.assign(rows->obs(0), rows->obs(0) + rows->obs_dim());
     }
     if (config.dataset.normalize_observations) policy_.normalizer() = ObsNormalizer::fit(*rows);
   }
+  // Before the samplers, which normalise by what they were made with.
+  if (from != nullptr) warm_start_ = start_from(*from, policy_);
   phases_ = std::make_unique<RunPhases>(policy_, data_, context_.session.files(), context_.warn);
   if (config.eval_episodes > 0) {
     evaluator_ = std::make_unique<Evaluator>(config.env_id, config.eval_episodes,
                                              static_cast<uint64_t>(config.eval_seed),
                                              &policy_.pool(), config.env);
   }
+  if (data_.held_out != nullptr) {
+    const auto request = config.algorithm->request();
+    validator_ = std::make_unique<Validator>(
+        data_.held_out,
+        Validator::Options{.gamma = request.gamma, .remembers = request.window > 0});
+  }
   TrainerParts parts;
   parts.algorithm = &policy_.algorithm();
   parts.phases = phases_->phases();
   parts.batch = Batch(config.algorithm->request(), policy_.env().observation, policy_.env().action);
   parts.evaluator = evaluator_.get();
+  parts.validator = validator_.get();
   parts.normalizer = &policy_.normalizer();
   trainer_ = std::make_unique<Trainer>(std::move(parts), trainer_options());
 }
@@ -78,24 +98,87 @@ TrainerOptions Run::trainer_options() const {
   options.budget = plan_budget(config.budget, specs, epoch_rows, config.algorithm->batch_size);
   options.schedule = config.schedule;
   options.early_stopping = config.early_stopping;
+  if (config.early_stopping.enabled && is_evaluation_metric(config.early_stopping.metric)) {
+    options.best_metric = config.early_stopping.metric;
+    options.best_mode = config.early_stopping.mode;
+  }
   options.learning_rate = config.algorithm->learning_rate;
   options.dataset_size = dataset_facts_.rows;
+  // Rewards of an environment may be larger than those of the data.
+  if (data_.rows && collecting_phase(specs) == nullptr) {
+    options.value_limit =
+        plausible_value(data_.rows->largest_reward(), config.algorithm->request().gamma);
+  }
   options.eval_interval = config.eval_interval;
   options.log_interval = config.log_interval;
   options.checkpoint_interval = config.checkpoint_interval;
   return options;
 }
 
-std::unique_ptr<Run> Run::start(const TrainConfig& config, RunContext context) {
-  auto data = load_run_data(config, {.warn = context.warn});  // before anything is left on the disk
+namespace {
+
+void tell_warm_start(const WarmStart& start, const Space& theirs, const Space& ours,
+                     const std::function<void(const std::string&)>& warn) {
+  warn("from " + start.checkpoint + ": " + join(start.taken, ", ") +
+       (start.left.empty() ? "" : "; not taken, for other sizes or names: ") +
+       join(start.left, ", "));
+  if (theirs == ours) return;
+  warn("warning: the action bounds are not those of " + start.checkpoint +
+       ": its actions are scaled to the new ones");
+}
+
+void tell_data_warnings(const std::vector<std::string>& warnings, const RunContext& context) {
+  for (const auto& warning : warnings) context.warn("warning: " + warning);
+  if (warnings.empty() || !context.strict_data) return;
+  throw Error(ErrorKind::data, {"--strict-data", 0, ""},
+              "the dataset has " + std::to_string(warnings.size()) +
+                  (warnings.size() == 1 ? " warning" : " warnings") +
+                  " (expected none, got for example " + warnings.front() + ")");
+}
+
+}  // namespace
+
+std::unique_ptr<Run> Run::start(const TrainConfig& config, RunContext context,
+                                const std::string& from) {
+  std::optional<Checkpoint> source;
+  std::optional<EnvSpec> spaces;
+  if (!from.empty()) {
+    source = find_checkpoint(from, context.warn);
+    spaces = spaces_of(*source, config_of(*source, ConfigUse::acting));
+    spaces->id = config.env_id;
+    spaces->max_episode_steps = config.env.max_episode_steps.value_or(0);
+  }
+  // Bounds that nobody states are those that the networks were made for.
+  const bool same_bounds = !config.has_environment() && config.dataset.action_low.empty() &&
+                           config.dataset.action_high.empty();
+  // Before anything is left on the disk.
+  auto data = load_run_data(
+      config, {.warn = context.warn, .spaces = spaces && same_bounds ? &*spaces : nullptr});
+  tell_data_warnings(data.warnings, context);
+  const auto placed = with_absolute_paths(config);
   auto directory = RunDirectory::create(context.session.files(), config.output_dir, config.algo,
-                                        config.env_id, static_cast<uint64_t>(config.seed),
-                                        write_yaml(write_train_config(config)));
-  std::unique_ptr<Run> run(
-      new Run(config, std::move(data), std::move(directory), std::move(context)));
-  run->tensorboard_ = std::make_unique<TensorBoardLog>(run->directory_.file("tensorboard"), 0);
-  run->tensorboard_->write_text("config", write_yaml(write_train_config(config)));
-  run->write_metadata(0);
+                                        task_name(config), static_cast<uint64_t>(config.seed),
+                                        write_yaml(write_train_config(placed)));
+  const auto place = directory.path();
+  auto& files = context.session.files();
+  std::unique_ptr<Run> run;
+  try {
+    run.reset(new Run(placed, std::move(data), std::move(directory), std::move(context),
+                      source ? &*source : nullptr));
+    run->tensorboard_ = std::make_unique<TensorBoardLog>(run->directory_.file("tensorboard"), 0);
+    run->tensorboard_->write_text("config", write_yaml(write_train_config(placed)));
+    run->write_metadata(0);
+    if (run->warm_start_) {
+      tell_warm_start(*run->warm_start_, spaces->action, run->policy_.env().action,
+                      run->context_.warn);
+      // A run that is killed before its first checkpoint must not start from nothing.
+      run->save_checkpoint_of(0, /*best=*/false);
+    }
+  } catch (const Error&) {
+    run.reset();
+    files.remove_all(place);  // a run that never was
+    throw;
+  }
   return run;
 }
 
@@ -152,14 +235,22 @@ void Run::log(const Json& row) {
 
 // A full disk must not end hours of training at once: a failed checkpoint is tried again at the
 // next interval, and only several in a row stop the run.
-void Run::checkpoint(int64_t step, bool best) {
+void Run::save_or_warn(int64_t step, const std::function<void()>& save) {
   try {
-    save_checkpoint_of(step, best);
+    save();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::io || ++failed_saves_ >= kFailedSavesBeforeStop) throw;
     context_.warn("warning: checkpoint of step " + std::to_string(step) + " failed (" +
                   error.what() + "); training continues and tries again at the next interval");
   }
+}
+
+void Run::checkpoint(int64_t step, bool best) {
+  save_or_warn(step, [&] { save_checkpoint_of(step, best); });
+}
+
+void Run::phase_end(int64_t step, const std::string& phase) {
+  save_or_warn(step, [&] { save(directory_.file("checkpoints") + "/phase-" + phase); });
 }
 
 void Run::save_checkpoint_of(int64_t step, bool best) {
@@ -186,7 +277,17 @@ void Run::write_metadata(int64_t from_update) {
                          {"rows", dataset_facts_.rows},
                          {"episodes", dataset_facts_.episodes},
                          {"return_mean", json_number(dataset_facts_.mean_return)},
-                         {"fingerprint", dataset_facts_.fingerprint}};
+                         {"fingerprint", dataset_facts_.fingerprint},
+                         {"warnings", data_.warnings}};
+  if (data_.held_out != nullptr) {
+    metadata["validation"] = {{"rows", data_.held_out->rows()},
+                              {"episodes", data_.held_out_episodes}};
+  }
+  if (warm_start_) {
+    metadata["from"] = {{"checkpoint", absolute_path(warm_start_->checkpoint)},
+                        {"taken", warm_start_->taken},
+                        {"left", warm_start_->left}};
+  }
   if (!metadata["sessions"].is_array()) metadata["sessions"] = Json::array();
   metadata["sessions"].push_back({{"started", utc_now()},
                                   {"from_update", from_update},
@@ -196,7 +297,8 @@ void Run::write_metadata(int64_t from_update) {
                                   {"build", RL_TRAINING_BUILD_TYPE},
                                   {"threads", policy_.pool().size()},
                                   {"instruction_set", kernels().name}});
-  write_file_atomically(files, path, metadata.dump(2) + "\n");
+  write_file_atomically(files, path,
+                        metadata.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace rl_training

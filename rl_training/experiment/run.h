@@ -10,6 +10,7 @@
 #include "rl_training/experiment/tensorboard_log.h"
 #include "rl_training/experiment/train_config.h"
 #include "rl_training/experiment/trained_policy.h"
+#include "rl_training/experiment/warm_start.h"
 #include "rl_training/runtime/session.h"
 #include "rl_training/runtime/trainer.h"
 
@@ -20,11 +21,14 @@ struct RunContext {
   std::string command;  // for metadata.json
   std::function<void(const std::string&)> warn = [](const std::string&) {};
   const Session& session = guest_session();
+  bool strict_data = false;  // warnings of the data doctor are errors
 };
 
 struct ResumeChanges {
   std::optional<int64_t> total_timesteps, threads;
   std::optional<int64_t> online_timesteps = std::nullopt;  // adds or extends an online phase
+  std::optional<std::string> dataset_path = {};            // where the same data are now
+  std::optional<std::string> output_dir = {};              // goes on in a new run below it
 };
 
 struct RunResult {
@@ -39,13 +43,12 @@ struct DatasetFacts {
   std::vector<float> first_obs;  // empty where observations are images
 };
 
-// A run without a dataset has this in place of a fingerprint.
-inline constexpr char kNoDataset[] = "none";
-
 // One training run in its directory: dataset, policy, loop, logs and checkpoints put together.
 class Run final : private RunSink {
  public:
-  static std::unique_ptr<Run> start(const TrainConfig& config, RunContext context);
+  // `from`, a run or a checkpoint, gives the parameters to start with (warm_start.h).
+  static std::unique_ptr<Run> start(const TrainConfig& config, RunContext context,
+                                    const std::string& from = "");
   // Resumes from the newest good checkpoint of a run, or from one given checkpoint. A checkpoint
   // that is not the newest of its run is resumed in a new directory: nothing is overwritten.
   static std::unique_ptr<Run> resume(const std::string& run_or_checkpoint,
@@ -61,27 +64,33 @@ class Run final : private RunSink {
   TrainedPolicy& policy() { return policy_; }
 
  private:
-  Run(const TrainConfig& config, RunData data, RunDirectory directory, RunContext context);
+  Run(const TrainConfig& config, RunData data, RunDirectory directory, RunContext context,
+      const Checkpoint* from = nullptr);
   void load(const Checkpoint& checkpoint);
   void visit_state(StateVisitor& state);
   void check_online_phase(const ResumeChanges& changes) const;
   void continue_logs(bool has_logs);
   void inherit_best(const std::string& origin, int64_t step);
   void save_checkpoint_of(int64_t step, bool best);
+  void save_or_warn(int64_t step, const std::function<void()>& save);
   void write_metadata(int64_t from_update);
   Json facts() const;
   TrainerOptions trainer_options() const;
 
   void log(const Json& row) override;
   void checkpoint(int64_t step, bool best) override;
+  void warn(const std::string& line) override { context_.warn(line); }
+  void phase_end(int64_t step, const std::string& phase) override;
 
   RunContext context_;
   RunDirectory directory_;
   TrainedPolicy policy_;
   RunData data_;
   DatasetFacts dataset_facts_;
+  std::optional<WarmStart> warm_start_;
   std::unique_ptr<RunPhases> phases_;
   std::unique_ptr<Evaluator> evaluator_;
+  std::unique_ptr<Validator> validator_;
   std::unique_ptr<Trainer> trainer_;
   CheckpointStore store_;
   MetricLog metric_log_;

@@ -54,14 +54,24 @@ RunData load_run_data(const TrainConfig& config, const RunDataOptions& options) 
                               .spaces = options.spaces});
   data.env = std::move(loaded.env);
   data.reward = loaded.reward;
+  data.warnings = std::move(loaded.warnings);
   check_spaces(config, data.env);
   auto rows = std::move(loaded.rows);
   if (request.max_steps > 0) check_lengths(rows, request.max_steps);
+  data.fingerprint = rows.fingerprint();
+  if (config.validation.used) {
+    const auto split =
+        split_episodes(static_cast<int64_t>(rows.episodes().size()), config.validation);
+    data.held_out = std::make_shared<const TransitionDataset>(rows.with_episodes(split.held_out));
+    data.held_out_episodes = split.held_out;
+    rows = rows.with_episodes(split.training);
+  }
   if (request.has(BatchColumn::next_action)) rows = rows.with_next_actions();
   if (config.algorithm->needs_next_actions()) rows = with_known_next_actions(rows, options.warn);
   if (request.has(BatchColumn::return_to_go)) {
     rows = rows.with_returns_to_go(request.return_gamma);
   }
+  if (!config.validation.used) data.fingerprint = rows.fingerprint();
   data.rows = std::make_shared<const TransitionDataset>(std::move(rows));
   return data;
 }

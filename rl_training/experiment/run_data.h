@@ -7,12 +7,20 @@
 
 namespace rl_training {
 
+// A run without a dataset has this in place of a fingerprint.
+inline constexpr char kNoDataset[] = "none";
+
 // What a run learns from, and how its rewards were transformed; no rows for a run that learns from
 // the environment alone.
 struct RunData {
   EnvSpec env;  // the environment's, or what the data say
   std::shared_ptr<const TransitionDataset> rows;
   RewardTransform reward;
+  std::vector<std::string> warnings;     // of the data doctor
+  std::string fingerprint = kNoDataset;  // of all data, those held out included
+  // Of `validation`: no rows to learn from, but to measure on.
+  std::shared_ptr<const TransitionDataset> held_out;
+  std::vector<int64_t> held_out_episodes;  // their numbers in the dataset
 };
 
 struct RunDataOptions {

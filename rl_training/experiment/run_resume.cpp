@@ -46,7 +46,20 @@ void set_online_steps(TrainConfig& config, int64_t env_steps) {
   config.validate();
 }
 
+void set_dataset_path(TrainConfig& config, const std::string& path) {
+  const ErrorPlace place = {"--dataset-path", 0, ""};
+  auto& source = config.dataset.source;
+  if (!config.has_dataset() || !config.dataset.mix.empty() || source.kind == "random" ||
+      source.kind == "recipe") {
+    throw Error(ErrorKind::config, place, "this run does not learn from one dataset file");
+  }
+  source.path = absolute_path(path);
+  source.id.clear();
+}
+
 TrainConfig changed_config(TrainConfig config, const ResumeChanges& changes) {
+  if (changes.dataset_path) set_dataset_path(config, *changes.dataset_path);
+  if (changes.output_dir) config.output_dir = absolute_path(*changes.output_dir);
   if (changes.total_timesteps) config.total_timesteps = *changes.total_timesteps;
   if (changes.online_timesteps) set_online_steps(config, *changes.online_timesteps);
   if (changes.threads) config.threads = *changes.threads;
@@ -102,7 +115,8 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
                                  RunContext context) {
   auto& files = context.session.files();
   const auto given = without_slash(run_or_checkpoint);
-  const auto origin = find_origin(files, given);
+  auto origin = find_origin(files, given);
+  if (changes.output_dir) origin.in_place = false;
   std::optional<RunDirectory> directory;
   if (origin.in_place) {  // the lock comes first: a live run may be writing there
     directory = RunDirectory::open(files, origin.run);
@@ -125,13 +139,13 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
   if (checkpoint && !config.has_environment()) spaces = spaces_of(*checkpoint, config);
   auto data = load_run_data(config, {.warn = context.warn, .spaces = spaces ? &*spaces : nullptr});
   if (checkpoint) {
-    check_fingerprint(*checkpoint, data.rows ? data.rows->fingerprint() : kNoDataset);
+    check_fingerprint(*checkpoint, data.fingerprint);
   }
   const auto yaml = write_yaml(write_train_config(config));
   const bool has_logs =
       origin.in_place || (!origin.run.empty() && files.exists(origin.run + "/metrics.jsonl"));
   if (!directory) {
-    directory = RunDirectory::create(files, config.output_dir, config.algo, config.env_id,
+    directory = RunDirectory::create(files, config.output_dir, config.algo, task_name(config),
                                      static_cast<uint64_t>(config.seed), yaml);
   }
   const auto place = directory->path();
@@ -144,7 +158,7 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
     run->continue_logs(has_logs);
     if (checkpoint && !origin.in_place) run->inherit_best(origin.run, checkpoint->step);
     // A kill must bring back neither the old length nor the beginning.
-    if (checkpoint && (!origin.in_place || !same_length(config, before))) {
+    if (checkpoint && (!origin.in_place || !same_length(config, before) || changes.dataset_path)) {
       run->save_checkpoint_of(checkpoint->step, /*best=*/false);
     }
     write_file_atomically(files, place + "/config.yaml", yaml);

@@ -1,6 +1,7 @@
 #include "rl_training/experiment/train_config.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <sstream>
 #include <utility>
 
@@ -102,6 +103,10 @@ void TrainConfig::visit_top_options(OptionVisitor& options) {
   options.integer("checkpoint_interval", checkpoint_interval, at_least(1),
                   "updates between checkpoints");
   options.texts("tags", tags, "free words kept with the run");
+  options.group(
+      "validation", "episodes of the dataset that are held out, to measure the policy on",
+      [this](OptionVisitor& inner) { validation.visit_options(inner); }, &validation.used,
+      "fraction");
   if (algorithm != nullptr && collects_by_itself()) return;
   options.group(
       "online", "a phase in the environment after the updates on the dataset",
@@ -158,8 +163,11 @@ void TrainConfig::visit_algo_kwargs(OptionVisitor& options) {
 std::vector<std::string> metric_names(const TrainConfig& config) {
   std::vector<std::string> names;
   append_names<ProgressMetrics>(names);
-  append_names<EvaluationMetrics>(names);
-  const auto& metrics = find_algorithm(config.algo).metrics;
+  if (config.has_environment()) append_names<EvaluationMetrics>(names);
+  const auto& info = find_algorithm(config.algo);
+  const auto& metrics = info.metrics;
+  if (config.validation.used && info.has_values) append_names<ValidationMetrics>(names);
+  if (config.validation.used && !info.has_values) names.emplace_back("validation_action_error");
   names.insert(names.end(), metrics.begin(), metrics.end());
   for (auto& name : collecting_metric_names(config)) names.push_back(std::move(name));
   return names;
@@ -240,6 +248,30 @@ std::string config_hash(const TrainConfig& config) {
   json["algo_kwargs"].erase("dataset_path");  // the fingerprint tells the data
   if (config.online.used) json["online"].erase("total_timesteps");
   return sha256_hex(json.dump());
+}
+
+std::string absolute_path(const std::string& path) {
+  std::error_code code;
+  const auto full = std::filesystem::absolute(path, code);
+  return code ? path : full.lexically_normal().string();
+}
+
+std::string task_name(const TrainConfig& config) {
+  if (config.has_environment()) return config.env_id;
+  const auto& source = config.dataset.source;
+  if (!config.dataset.mix.empty()) return "mix";
+  return source.path.empty() ? source.id : std::filesystem::path(source.path).stem().string();
+}
+
+TrainConfig with_absolute_paths(TrainConfig config) {
+  const auto place = [](std::string& path) {
+    std::error_code code;
+    if (!path.empty() && std::filesystem::exists(path, code)) path = absolute_path(path);
+  };
+  place(config.dataset.source.path);
+  for (auto& part : config.dataset.mix) place(part.path);
+  config.output_dir = absolute_path(config.output_dir.empty() ? "." : config.output_dir);
+  return config;
 }
 
 ConfigNode load_config(const std::string& file_or_name) {

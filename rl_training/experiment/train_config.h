@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "rl_training/algorithms/registry.h"
+#include "rl_training/data/validation_split.h"
 #include "rl_training/envs/environment.h"
 #include "rl_training/experiment/dataset_source.h"
 #include "rl_training/runtime/budget.h"
@@ -45,6 +46,7 @@ struct TrainConfig {
   EnvOptions env;  // env_kwargs
 
   OnlineStage online;
+  ValidationOptions validation;
 
   // What the run does, in order: the algorithm's own phases, then that of `online`.
   std::vector<PhaseSpec> phases() const;
@@ -85,6 +87,14 @@ Json write_train_config(const TrainConfig& config);
 
 // SHA-256 of all that decides the numbers: threads, places and the length of the run are left out.
 std::string config_hash(const TrainConfig& config);
+
+// The same as seen from any directory: dataset and output paths in full. A dataset that is named
+// without a path keeps its name.
+TrainConfig with_absolute_paths(TrainConfig config);
+std::string absolute_path(const std::string& path);
+
+// What a run is about, for its directory: the environment, or else the name of the dataset.
+std::string task_name(const TrainConfig& config);
 
 // A file, or the name of a packaged config ("td3_bc/pendulum").
 ConfigNode load_config(const std::string& file_or_name);

@@ -136,6 +136,10 @@ void read_metadata(FileSystem& files, RunRecord& run) {
   const auto metadata = parse_untrusted_json(read_plain_file(files, path, kMostMetadataBytes));
   if (!metadata.is_object()) return;
   if (metadata.contains("dataset")) read_dataset(metadata["dataset"], run.dataset);
+  // A warm start decides as much as any key.
+  if (const auto from = metadata.find("from"); from != metadata.end() && from->is_object()) {
+    run.config.emplace_back("from", member_text(*from, "checkpoint"));
+  }
   if (metadata.contains("sessions")) read_sessions(metadata["sessions"], run);
 }
 

@@ -27,6 +27,7 @@ struct Callbacks {
   std::function<void(const TrainProgress&)> on_collect_end;  // online only, after each collection
   std::function<void(const TrainProgress&, const Metrics&)> on_update_end;
   std::function<void(const TrainProgress&, const EvaluationResult&)> on_eval_end;
+  std::function<void(const TrainProgress&, const ValidationMetrics&)> on_validation_end;
   std::function<void(const TrainSummary&)> on_train_end;
 };
 

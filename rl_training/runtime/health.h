@@ -24,4 +24,10 @@ std::string first_nonfinite(Part& part) {
   return check.first_bad();
 }
 
+// The largest absolute value that an action may have when no reward is larger: the discounted sum
+// of such rewards without end. Ten times that leaves space for entropy bonuses and early errors.
+inline double plausible_value(double largest_reward, double gamma) {
+  return 10.0 * largest_reward / (1.0 - gamma);
+}
+
 }  // namespace rl_training

@@ -41,6 +41,22 @@ struct EvaluationMetrics {
   }
 };
 
+// On episodes that are held out of training; those about values only of algorithms that learn some.
+struct ValidationMetrics {
+  std::optional<double> td_error;       // mean of d^2, d = r + gamma Q(s', pi(s')) - Q(s, a)
+  std::optional<double> action_error;   // mean of |pi(s) - a|^2, or share of other choices
+  std::optional<double> initial_value;  // mean of Q(s, pi(s)) where episodes begin
+  std::optional<double> advantage;      // mean of Q(s, pi(s)) - Q(s, a)
+
+  template <class Visit>
+  void metrics(Visit&& visit) const {
+    visit("validation_td_error", td_error);
+    visit("validation_action_error", action_error);
+    visit("validation_initial_value", initial_value);
+    visit("validation_advantage", advantage);
+  }
+};
+
 struct CollectMetrics {
   int64_t buffer_size = 0, episodes = 0;
   Json train_return_mean;  // null where no episode ended since the last row

@@ -1,5 +1,7 @@
 #include "rl_training/runtime/trainer.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "rl_training/runtime/health.h"
@@ -100,6 +102,12 @@ Metrics Trainer::update(size_t phase, Sampler& sampler, const Callbacks& callbac
   return metrics;
 }
 
+void Trainer::keep_phase_end(RunSink& sink) const {
+  const size_t index = current_phase();
+  if (index == 0 || parts_.phases[index]->step() > 0) return;
+  sink.phase_end(position(), parts_.phases[index - 1]->spec().name);
+}
+
 // Metrics of the last update that the phase made; none where it made none.
 Metrics Trainer::advance(const Callbacks& callbacks) {
   previous_position_ = position();
@@ -122,7 +130,7 @@ Metrics Trainer::advance(const Callbacks& callbacks) {
 
 // False when a signal cut it short.
 bool Trainer::evaluate_before_training(RunSink& sink, const Callbacks& callbacks) {
-  if (!evaluated_before_training_ && parts_.evaluator != nullptr) {
+  if (!evaluated_before_training_ && evaluates()) {
     Json row = make_row({}, lr_scale(current_phase()));
     if (!evaluate(row, callbacks)) return false;
     remember(row, sink);
@@ -138,6 +146,7 @@ void Trainer::remember(const Json& row, RunSink& sink) {
 
 void Trainer::log(Json& row, RunSink& sink) {
   add_phase_metrics(row);
+  warn_of_divergence(row, sink);
   const auto& metric = early_stopping_.options().metric;
   if (row.contains(metric) && row[metric].is_number()) {
     early_stopping_.observe(row[metric].get<double>(), position());
@@ -154,11 +163,11 @@ TrainSummary Trainer::run(RunSink& sink, const Callbacks& callbacks, StopRequest
   while (!stop && (!spent() || !waiting_row_.empty())) {
     const bool waited = !waiting_row_.empty();
     const double scale = lr_scale(current_phase());
+    if (!waited) keep_phase_end(sink);
     const Metrics metrics = waited ? Metrics() : advance(callbacks);
 
     bool best = false;
-    const bool evaluation_due =
-        waited || (parts_.evaluator != nullptr && due(options_.eval_interval));
+    const bool evaluation_due = waited || (evaluates() && due(options_.eval_interval));
     const bool log_due = due(options_.log_interval) || evaluation_due;
     const bool checkpoint_due = waited || due(options_.checkpoint_interval);
     if (log_due || checkpoint_due) {
@@ -234,15 +243,37 @@ void Trainer::check_health(const Json& row) const {
                   "and parameters: try a smaller learning_rate or check the rewards)");
 }
 
-// True when this is the best return so far; nothing when a signal cut it short.
+void Trainer::warn_of_divergence(const Json& row, RunSink& sink) {
+  const auto value = row.find("target_q_mean");
+  if (warned_of_divergence_ || options_.value_limit <= 0 || value == row.end()) return;
+  if (!value->is_number() || std::abs(value->get<double>()) <= options_.value_limit) return;
+  warned_of_divergence_ = true;
+  sink.warn(
+      fmt::format("warning: values diverge: target_q_mean is {:.3g} at update {}, the rewards of "
+                  "the data allow {:.3g} at most; try a smaller learning_rate or gamma, or an "
+                  "algorithm with a stronger penalty on actions outside the data (cql, iql)",
+                  value->get<double>(), update_, options_.value_limit / 10));
+}
+
+// True when no evaluation was better so far; nothing when a signal cut it short.
 std::optional<bool> Trainer::evaluate(Json& row, const Callbacks& callbacks) {
-  const auto result = parts_.evaluator->run(*parts_.algorithm, *parts_.normalizer, requests_);
-  if (result.cut_short) return std::nullopt;
-  add_to_row(row, result.as_metrics());
-  if (callbacks.on_eval_end) callbacks.on_eval_end(progress(), result);
-  if (position() == 0) return false;
-  const bool best = !has_best_ || result.return_mean > best_return_;
-  if (best) best_return_ = result.return_mean;
+  if (parts_.evaluator != nullptr) {
+    const auto result = parts_.evaluator->run(*parts_.algorithm, *parts_.normalizer, requests_);
+    if (result.cut_short) return std::nullopt;
+    add_to_row(row, result.as_metrics());
+    if (callbacks.on_eval_end) callbacks.on_eval_end(progress(), result);
+  }
+  if (parts_.validator != nullptr) {
+    const auto metrics = parts_.validator->run(*parts_.algorithm, *parts_.normalizer);
+    add_to_row(row, metrics);
+    if (callbacks.on_validation_end) callbacks.on_validation_end(progress(), metrics);
+  }
+  const auto found = row.find(options_.best_metric);
+  if (position() == 0 || found == row.end() || !found->is_number()) return false;
+  const double value = found->get<double>();
+  const bool largest = options_.best_mode == EarlyStoppingOptions::Mode::max;
+  const bool best = !has_best_ || (largest ? value > best_ : value < best_);
+  if (best) best_ = value;
   has_best_ = true;
   return best;
 }
@@ -252,7 +283,7 @@ void Trainer::visit_state(StateVisitor& state) {
   state.scalar("update_count", update_);
   state.scalar("evaluated_before_training", evaluated_before_training_);
   state.scalar("has_best", has_best_);
-  state.scalar("best_return", best_return_);
+  state.scalar("best", best_);
   state.text("waiting_row", waiting_row_);
   std::string last = last_.empty() ? "" : last_.dump();
   state.text("last_row", last);

@@ -9,6 +9,7 @@
 #include "rl_training/runtime/phase.h"
 #include "rl_training/runtime/schedule.h"
 #include "rl_training/runtime/stop_request.h"
+#include "rl_training/runtime/validator.h"
 
 namespace rl_training {
 
@@ -16,8 +17,13 @@ struct TrainerOptions {
   Budget budget;
   ScheduleSpec schedule;
   EarlyStoppingOptions early_stopping;
+  // What decides which checkpoint is the best.
+  std::string best_metric = "eval_return_mean";
+  EarlyStoppingOptions::Mode best_mode = EarlyStoppingOptions::Mode::max;
   double learning_rate = 0.0;  // reported beside lr_scale
   int64_t dataset_size = 0;
+  // Mean target values beyond it are warned about, see plausible_value; 0: never.
+  double value_limit = 0.0;
   // Counted as the phases are: in updates or in environment steps.
   int64_t eval_interval = 5000, log_interval = 100, checkpoint_interval = 5000;
 };
@@ -29,6 +35,9 @@ class RunSink {
   virtual void log(const Json& row) = 0;
   // Saves the state as it is after that step; `best` when no evaluation was better so far.
   virtual void checkpoint(int64_t step, bool best) = 0;
+  virtual void warn(const std::string& line) = 0;
+  // A phase other than the last is over; its end is to be kept.
+  virtual void phase_end(int64_t /*step*/, const std::string& /*phase*/) {}
 };
 
 // The parts that take turns in the loop. Not owned.
@@ -37,6 +46,7 @@ struct TrainerParts {
   std::vector<Phase*> phases;            // in order
   Batch batch;                           // memory that the samplers fill
   const Evaluator* evaluator = nullptr;  // null: no evaluation
+  const Validator* validator = nullptr;  // null: nothing is held out
   const ObsNormalizer* normalizer = nullptr;
 };
 
@@ -65,11 +75,14 @@ class Trainer {
   bool spent() const;
   bool due(int64_t interval) const;
   double lr_scale(size_t phase) const;
+  void keep_phase_end(RunSink& sink) const;
   Metrics advance(const Callbacks& callbacks);
   Metrics update(size_t phase, Sampler& sampler, const Callbacks& callbacks);
   void add_phase_metrics(Json& row);
   Json make_row(const Metrics& metrics, double lr_scale) const;
   void check_health(const Json& row) const;
+  void warn_of_divergence(const Json& row, RunSink& sink);
+  bool evaluates() const { return parts_.evaluator != nullptr || parts_.validator != nullptr; }
   std::optional<bool> evaluate(Json& row, const Callbacks& callbacks);
   bool evaluate_before_training(RunSink& sink, const Callbacks& callbacks);
   void remember(const Json& row, RunSink& sink);
@@ -82,9 +95,10 @@ class Trainer {
   StopRequests* requests_ = nullptr;  // of the present run(), may be null
   int64_t update_ = 0;
   int64_t previous_position_ = 0;
+  bool warned_of_divergence_ = false;  // once in a session
   bool evaluated_before_training_ = false;
   bool has_best_ = false;
-  double best_return_ = 0.0;
+  double best_ = 0.0;  // of options_.best_metric
   // A row whose evaluation a signal interrupted; the evaluation is repeated on resume.
   std::string waiting_row_;
   Json last_ = Json::object();  // a finished run that is resumed reports the same metrics

@@ -2,52 +2,12 @@
 
 #include <sstream>
 
+#include "tests/cli/page_blocks.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
 namespace rl_training {
 namespace {
-
-struct Block {
-  std::string name;  // of the file it shows, or "" for commands
-  std::string text;
-};
-
-// The fenced blocks below a heading of docs/datasets.md: files (```csv log.csv) and commands
-// (```sh).
-std::vector<Block> blocks_below(const std::string& heading) {
-  std::istringstream page(read_all(SOURCE_DIR "/docs/datasets.md"));
-  std::vector<Block> blocks;
-  bool here = false, open = false;
-  for (std::string line; std::getline(page, line);) {
-    if (line.starts_with("## ")) here = line == heading;
-    if (!here) continue;
-    if (line.starts_with("```")) {
-      open = !open;
-      const auto space = line.find(' ');
-      if (open) blocks.push_back({space == std::string::npos ? "" : line.substr(space + 1), ""});
-    } else if (open) {
-      blocks.back().text += line + "\n";
-    }
-  }
-  return blocks;
-}
-
-// The words of a command; '...' holds one together.
-std::vector<std::string> words_of(const std::string& line) {
-  std::vector<std::string> words(1);
-  bool quoted = false;
-  for (const char c : line) {
-    if (c == '\'') {
-      quoted = !quoted;
-    } else if (c == ' ' && !quoted) {
-      if (!words.back().empty()) words.emplace_back();
-    } else {
-      words.back() += c;
-    }
-  }
-  return words;
-}
 
 // What the page shows works as shown.
 TEST(DatasetsPage, TheWorkedExampleRuns) {
@@ -55,7 +15,7 @@ TEST(DatasetsPage, TheWorkedExampleRuns) {
   Program::Input input;
   input.working_directory = directory.path();
   int files = 0, commands = 0;
-  for (const auto& block : blocks_below("## Your own data, step by step")) {
+  for (const auto& block : blocks_below("datasets.md", "## Your own data, step by step")) {
     if (!block.name.empty()) {
       write_all(directory / block.name, block.text);
       ++files;

@@ -134,6 +134,28 @@ TEST_P(AlgorithmContract, TheNumberOfThreadsChangesNoBit) {
   }
 }
 
+// Values are those of the table line: one for each row, without gradient, and asking changes
+// nothing.
+TEST_P(AlgorithmContract, ValuesAreAskedWithoutATrace) {
+  const auto algorithm = make_small(info_);
+  Batches batches(info_);
+  train(*algorithm, batches, 5);
+  const auto before = hash(*algorithm);
+  const auto obs = some_obs(info_, 7);
+  const auto actions = act_once(*algorithm, obs);
+  const auto values = algorithm->values(obs, actions);
+  ASSERT_EQ(values.defined(), info_.has_values);
+  EXPECT_EQ(hash(*algorithm), before);
+  if (!info_.has_values) return;
+  EXPECT_EQ(values.sizes(), (std::vector<int64_t>{7}));
+  EXPECT_FALSE(values.requires_grad());
+  EXPECT_TRUE(values.isfinite().all().item<bool>());
+  EXPECT_TRUE(algorithm->values(obs, actions).equal(values));
+  // The last row's value is that of its own observation and action.
+  EXPECT_NEAR(algorithm->values(obs.slice(0, 6, 7), actions.slice(0, 6, 7)).item<double>(),
+              values[6].item<double>(), 1e-4);
+}
+
 TEST_P(AlgorithmContract, ReportsTheMetricsOfTheTable) {
   const auto algorithm = make_small(info_);
   Batches batches(info_);

@@ -31,24 +31,47 @@ const Training kTrainings[] = {
     {"Rebrac", "rebrac/pendulum-random", "250", {"dataset_size=2000"}},
 };
 
+// Further kinds of runs, for `make reliability`.
+const Training kMoreTrainings[] = {
+    {"Iql", "iql/pendulum-random", "300", {"dataset_size=2000"}},
+    {"Bcq", "bcq/pendulum-random", "200", {"dataset_size=2000"}},
+    {"Rlpd",
+     "rlpd/pendulum-random",
+     "260",
+     {"learning_starts=200", "dataset_size=2000", "num_critics=3", "gradient_updates_per_step=2"}},
+    {"Redq", "redq/pendulum", "260", {"learning_starts=220", "num_critics=3"}},
+    {"Tqc", "tqc/pendulum", "300", {"learning_starts=200"}},
+    {"CrossQ", "crossq/pendulum", "300", {"learning_starts=200"}},
+    {"DiscreteSac", "discrete_sac/cartpole", "400", {"learning_starts=200"}},
+    {"Goals", "sac/pointgoal-her", "400", {"learning_starts=200"}},
+    {"Sequences",
+     "decision_transformer/pendulum-random",
+     "60",
+     {"dataset_size=2000", "embed_dim=32", "context_length=10"}},
+};
+
 // "" is the best kernels that the processor has.
 struct Case {
   Training training;
   std::string kernels;
 };
 
-std::vector<Case> all_cases() {
-  std::vector<Case> cases;
-  for (const auto& training : kTrainings) {
-    for (const char* kernels : {"", "avx2"}) cases.push_back({training, kernels});
-  }
-  return cases;
-}
-
-// Signals over all cases; `make reliability-signals` asks for many.
+// Signals over all cases; `make reliability` asks for many, and for all kinds of runs.
 int signals_wanted() {
   const char* text = std::getenv("RL_TRAINING_SIGNALS");
   return text == nullptr ? 20 : std::atoi(text);
+}
+
+std::vector<Case> all_cases() {
+  std::vector<Training> trainings(std::begin(kTrainings), std::end(kTrainings));
+  if (std::getenv("RL_TRAINING_SIGNALS") != nullptr) {
+    trainings.insert(trainings.end(), std::begin(kMoreTrainings), std::end(kMoreTrainings));
+  }
+  std::vector<Case> cases;
+  for (const auto& training : trainings) {
+    for (const char* kernels : {"", "avx2"}) cases.push_back({training, kernels});
+  }
+  return cases;
 }
 
 std::vector<std::string> start_command(const Training& training, const std::string& output_dir) {

@@ -9,6 +9,7 @@
 #include "rl_training/data/d4rl.h"
 #include "rl_training/data/dataset_builder.h"
 #include "rl_training/data/dataset_cache.h"
+#include "rl_training/data/inspect.h"
 #include "rl_training/data/npz.h"
 #include "rl_training/data/sampler.h"
 #include "rl_training/util/error.h"
@@ -69,6 +70,29 @@ class DatasetCacheTest : public testing::Test {
   TemporaryDirectory directory_;
   std::vector<std::string> warnings_;
 };
+
+TEST_F(DatasetCacheTest, KeepsTheWarningsOfTheDataDoctor) {
+  const auto path = directory_ / "walk.hdf5";
+  DatasetBuilder builder(2, 1);
+  builder.begin_episode(std::array{0.0f, 1.0f});
+  for (int step = 0; step < 40; ++step) {
+    const float value = 0.1f * static_cast<float>(step % 7);
+    builder.add(std::array{value}, value, std::array{value, 1.0f}, false, step == 39);
+  }
+  save_d4rl_dataset(std::move(builder).build(), path);
+  const auto expected = inspect_dataset("d4rl", path).warnings;
+  ASSERT_FALSE(expected.empty());
+  load(path);  // an entry without them is no use to somebody who asks
+  for (int round = 0; round < 3; ++round) {
+    std::vector<DatasetWarning> found;
+    DatasetCache(options()).load("auto", path, {}, &found);
+    ASSERT_EQ(found.size(), expected.size()) << round;
+    for (size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i].text(), expected[i].text());
+  }
+  EXPECT_EQ(cached(".data").size(), 1u);
+  EXPECT_TRUE(warnings_.empty());
+  EXPECT_EQ((DatasetWarning{"jump", "far", 7}.text()), "jump: far (row 7)");
+}
 
 TEST_F(DatasetCacheTest, GivesTheSameBitsWithAndWithout) {
   const auto path = directory_ / "walk.npz";

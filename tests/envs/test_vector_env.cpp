@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "rl_training/data/csv_table.h"
 #include "rl_training/envs/registry.h"
@@ -126,6 +127,65 @@ TEST(VectorEnv, ThreadsDoNotChangeABitOfMany) {
   alone.reset();
   shared.reset();
   EXPECT_EQ(trace(shared, 20), trace(alone, 20));
+}
+
+// Pays and observes what the test says from its third step on.
+class Broken final : public Environment {
+ public:
+  Broken(double reward, double observation) : reward_(reward), observation_(observation) {
+    spec_.id = "Broken";
+    spec_.observation = Space::unbounded(2);
+    spec_.action = Space::box({-1}, {1});
+  }
+  const EnvSpec& spec() const override { return spec_; }
+  void reset(Rng&, std::span<double> obs) override { observe(obs); }
+  StepResult step(std::span<const double>, std::span<double> obs) override {
+    ++t_;
+    observe(obs);
+    return {t_ < 3 ? 0.0 : reward_, false, false};
+  }
+  std::vector<double> state() const override { return {}; }
+  void set_state(std::span<const double>) override {}
+  void observe(std::span<double> obs) const override {
+    obs[0] = 1;
+    obs[1] = t_ < 3 ? 0.0 : observation_;
+  }
+  void visit_state(StateVisitor& state) override { state.scalar("t", t_); }
+
+ private:
+  EnvSpec spec_;
+  double reward_, observation_;
+  int64_t t_ = 0;
+};
+
+TEST(VectorEnv, StopsWhereATaskReturnsWhatIsNotFinite) {
+  static double reward, observation;
+  register_environment(
+      {"Broken", "", [] { return std::make_unique<Broken>(reward, observation); }});
+  const double infinite = std::numeric_limits<double>::infinity();
+  struct Case {
+    double reward, observation;
+    const char* said;
+  };
+  for (const Case& broken : {Case{std::nan(""), 0, "Broken: the reward of a step is not finite"},
+                             Case{-infinite, 0, "Broken: the reward of a step is not finite"},
+                             Case{1e300, 0, "Broken: the reward of a step is not finite"},
+                             Case{0, std::nan(""), "Broken: observation 1 of a step is not finite"},
+                             Case{0, 1e39, "Broken: observation 1 of a step is not finite"}}) {
+    reward = broken.reward;
+    observation = broken.observation;
+    VectorEnv envs("Broken", 1, 0, "env", nullptr);
+    envs.reset();
+    envs.step(std::vector{0.0f});
+    envs.step(std::vector{0.0f});
+    try {
+      envs.step(std::vector{0.0f});
+      ADD_FAILURE() << "not stopped: " << broken.said;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::diverged);
+      EXPECT_TRUE(error.message().starts_with(broken.said)) << error.message();
+    }
+  }
 }
 
 TEST(VectorEnv, StreamsAreNamed) {

@@ -1,46 +1,18 @@
 #include <gtest/gtest.h>
 
-#include "rl_training/data/dataset_builder.h"
-#include "rl_training/data/npz.h"
 #include "rl_training/experiment/run.h"
-#include "rl_training/experiment/yaml_reader.h"
+#include "tests/experiment/logged_machine.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/support/tiny_config.h"
 
 namespace rl_training::test_no_environment {
 namespace {
-
-// Ten episodes of 20 steps with 2 observations and 2 actions in [-3, 1] and [0, 10], in the units
-// of the machine.
-std::string write_log(const std::string& path) {
-  const Space bounds = Space::box({-3, 0}, {1, 10});
-  DatasetBuilder builder(2, 2);
-  Rng rng(5, "log");
-  for (int episode = 0; episode < 10; ++episode) {
-    std::array<float, 2> obs = {static_cast<float>(rng.uniform()), 0};
-    builder.begin_episode(obs);
-    for (int step = 0; step < 20; ++step) {
-      // The extremes are in the data.
-      const float first = step == 0 ? -1.0f : step == 1 ? 1.0f : static_cast<float>(rng.uniform());
-      const float second = step == 2 ? -1.0f : step == 3 ? 1.0f : static_cast<float>(rng.uniform());
-      obs = {0.9f * obs[0] + 0.1f * first, second};
-      builder.add(std::array{first, second}, -obs[0] * obs[0], obs, false, step == 19);
-    }
-  }
-  save_npz_dataset(std::move(builder).build(), path, &bounds);
-  return path;
-}
 
 class NoEnvironment : public testing::Test {
  protected:
   TrainConfig config(const std::string& more = "", const std::string& algo = "td3_bc",
                      const std::string& top = "") const {
-    return read_train_config(read_yaml("algo: " + algo + "\ntotal_timesteps: 30\n" +
-                                           "log_interval: 10\ncheckpoint_interval: 10\n" + top +
-                                           "output_dir: " + (directory_ / "runs") +
-                                           "\nalgo_kwargs: {hidden_sizes: [8], batch_size: 16, "
-                                           "dataset_path: " +
-                                           log_ + more + "}\n",
-                                       "c.yaml"));
+    return machine_config(log_, directory_ / "runs", more, algo, top);
   }
   std::unique_ptr<rl_training::Run> start(const TrainConfig& config) {
     RunContext context;
@@ -57,7 +29,7 @@ class NoEnvironment : public testing::Test {
   }
 
   TemporaryDirectory directory_;
-  std::string log_ = write_log(directory_ / "log.npz");
+  std::string log_ = write_machine_log(directory_ / "log.npz");
   std::vector<std::string> warnings_;
 };
 
@@ -118,6 +90,43 @@ TEST_F(NoEnvironment, PolicyIsLoadedResumedAndAsksForNoEnvironment) {
             read_all(whole.checkpoint + "/tensors.safetensors"));
 }
 
+// Of a program of one's own, say, whose environment this one does not have.
+TEST_F(NoEnvironment, APolicyActsWhereItsEnvironmentIsNotKnown) {
+  auto config = tiny_config("td3_bc", directory_ / "runs", {"total_timesteps=5"});
+  const auto trained = start(config)->train();
+  auto checkpoint = load_checkpoint(posix_file_system(), trained.checkpoint);
+  checkpoint.manifest["config"]["env_id"] = "Somewhere-v9";
+  checkpoint.manifest["config"]["env_kwargs"]["gravity"] = 3;
+  const auto copy = directory_ / "copy";
+  copy_checkpoint(posix_file_system(), checkpoint, copy);
+  auto policy = load_policy(copy);
+  EXPECT_EQ(policy.env().action, Space::box({-2}, {2}));
+  EXPECT_EQ(policy.predict({{1, 0, 0}}), load_policy(trained.checkpoint).predict({{1, 0, 0}}));
+  EXPECT_NE(problem([&] { policy.evaluate(1, 0); }).find("unknown environment"), std::string::npos);
+}
+
+TEST_F(NoEnvironment, SpacesThatCannotBelongToACheckpointAreRefused) {
+  const auto trained = start(config())->train();
+  const auto refused = [&](const char* space, const Json& value) {
+    auto checkpoint = load_checkpoint(posix_file_system(), trained.checkpoint);
+    checkpoint.manifest["spaces"][space] = value;
+    copy_checkpoint(posix_file_system(), checkpoint, directory_ / "copy");
+    return problem([&] { load_policy(directory_ / "copy"); });
+  };
+  const auto path = directory_ / "copy";
+  EXPECT_EQ(refused("observation", {{"kind", "box"}, {"shape", {200000000}}}),
+            path + ": spaces.observation: does not fit the tensors of the checkpoint");
+  EXPECT_EQ(refused("observation", 3),
+            path + ": spaces.observation: not the description of a space");
+  EXPECT_EQ(refused("action", {{"kind", "box"}, {"shape", {2}}}),
+            path + ": spaces.action: has no bounds to scale actions to");
+  EXPECT_EQ(refused("action", {{"kind", "discrete"}, {"shape", Json::array()}, {"categories", 4}}),
+            path + ": spaces: not what td3_bc learns to act on");
+  // Of other sizes than the tensors.
+  EXPECT_NE(refused("observation", {{"kind", "box"}, {"shape", {3}}}).find("wrong array"),
+            std::string::npos);
+}
+
 TEST_F(NoEnvironment, KeysThatNeedOneAreRefused) {
   const auto refused = [&](const std::string& algo, const std::string& top,
                            const std::string& more = "") {
@@ -141,6 +150,12 @@ TEST_F(NoEnvironment, KeysThatNeedOneAreRefused) {
   EXPECT_TRUE(refused("td3_bc", "", ", dataset_kind: random")
                   .ends_with("random data are made in an environment (expected a file, or "
                              "env_id: ID)"));
+}
+
+TEST_F(NoEnvironment, EarlyStoppingCannotWatchReturns) {
+  EXPECT_TRUE(problem([&] { config(", early_stopping: {}"); })
+                  .starts_with("c.yaml:6: algo_kwargs.early_stopping.metric: no such metric: "
+                               "eval_return_mean (expected one of "));
 }
 
 TEST_F(NoEnvironment, KeysMustFitTheData) {

@@ -52,6 +52,7 @@ class PayingTask final : public Environment {
 class FakeAlgorithm final : public Algorithm {
  public:
   std::function<float(int64_t update)> loss = [](int64_t update) { return 1.0f / update; };
+  std::function<float(int64_t update)> target_q_mean;  // a further metric
   std::function<float(int64_t update)> action = [](int64_t) { return 0.5f; };
   std::function<void(int64_t update, float& parameter)> spoil;
   std::vector<double> lr_scales;
@@ -64,6 +65,7 @@ class FakeAlgorithm final : public Algorithm {
     Metrics metrics;
     metrics.set("loss", torch::tensor(loss(updates_)));
     metrics.set("late", updates_ < 3 ? torch::Tensor() : torch::tensor(2.0f));
+    if (target_q_mean) metrics.set("target_q_mean", torch::tensor(target_q_mean(updates_)));
     return metrics;
   }
   torch::Tensor act(const torch::Tensor& obs, PolicyState&, ActMode mode) override {
@@ -94,6 +96,7 @@ class RecordingSink final : public RunSink {
  public:
   std::vector<std::string> events;
   std::vector<Json> rows;
+  std::vector<std::string> warnings;
   std::function<void()> on_checkpoint;
 
   void log(const Json& row) override {
@@ -104,6 +107,7 @@ class RecordingSink final : public RunSink {
     events.push_back(fmt::format("checkpoint {}{}", update, best ? " best" : ""));
     if (on_checkpoint) on_checkpoint();
   }
+  void warn(const std::string& line) override { warnings.push_back(line); }
 };
 
 // A trainer over the fakes. Change algorithm and options first, then call run().

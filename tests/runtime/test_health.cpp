@@ -102,5 +102,31 @@ TEST(Health, ComesBeforeTheLastCheckpoint) {
   EXPECT_EQ(t.sink.events.back(), "checkpoint 6");
 }
 
+TEST(Health, AValueIsPlausibleUpToTenTimesTheSumOfTheLargestRewards) {
+  EXPECT_DOUBLE_EQ(plausible_value(2.0, 0.75), 80.0);
+}
+
+TEST(Health, ValuesBeyondWhatTheRewardsAllowAreWarnedAboutOnce) {
+  for (const float sign : {1.0f, -1.0f}) {
+    FakeTraining t(40);
+    t.options.log_interval = 5;
+    t.options.value_limit = 100;
+    t.algorithm.target_q_mean = [sign](int64_t update) { return sign * 10.0f * update; };
+    t.run();
+    ASSERT_EQ(t.sink.warnings.size(), 1u);  // 100 at update 10 is allowed, 150 is not
+    EXPECT_NE(t.sink.warnings[0].find("150 at update 15, the rewards of the data allow 10 at most"),
+              std::string::npos)
+        << t.sink.warnings[0];
+  }
+}
+
+TEST(Health, WithoutALimitNoValueIsTooLarge) {
+  FakeTraining t(10);
+  t.options.log_interval = 5;
+  t.algorithm.target_q_mean = [](int64_t) { return 1e30f; };
+  t.run();
+  EXPECT_EQ(t.sink.warnings, std::vector<std::string>());
+}
+
 }  // namespace
 }  // namespace rl_training::test_health

@@ -1,0 +1,38 @@
+#pragma once
+#include <memory>
+
+#include "rl_training/algorithms/algorithm.h"
+#include "rl_training/data/normalizer.h"
+#include "rl_training/data/transition_dataset.h"
+#include "rl_training/runtime/loop_metrics.h"
+
+namespace rl_training {
+
+// Measures a policy and its values on episodes that it does not learn from. Draws nothing and
+// changes nothing: the same state gives the same numbers.
+class Validator {
+ public:
+  struct Options {
+    double gamma = 0.99;
+    bool remembers = false;    // the policy looks back on its episode, which is played step by step
+    int64_t max_rows = 10000;  // of a larger dataset so many rows are used, evenly spread
+  };
+
+  Validator(std::shared_ptr<const TransitionDataset> held_out, const Options& options);
+
+  ValidationMetrics run(Algorithm& algorithm, const ObsNormalizer& normalizer) const;
+
+ private:
+  struct Sums;
+  void add_rows(Algorithm& algorithm, const ObsNormalizer& normalizer,
+                std::span<const int64_t> rows, Sums& sums) const;
+  double initial_value(Algorithm& algorithm, const ObsNormalizer& normalizer) const;
+  double action_error_in_episodes(Algorithm& algorithm, const ObsNormalizer& normalizer) const;
+
+  std::shared_ptr<const TransitionDataset> data_;
+  Options options_;
+  std::vector<int64_t> rows_;    // that are looked at
+  std::vector<int64_t> starts_;  // first rows of episodes
+};
+
+}  // namespace rl_training

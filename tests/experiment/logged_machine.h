@@ -1,0 +1,50 @@
+#pragma once
+#include <array>
+#include <string>
+
+#include "rl_training/data/dataset_builder.h"
+#include "rl_training/data/npz.h"
+#include "rl_training/experiment/train_config.h"
+#include "rl_training/experiment/yaml_reader.h"
+#include "rl_training/util/rng.h"
+
+namespace rl_training {
+
+// A log without an environment: ten episodes of 20 steps with 2 observations and 2 actions in
+// [-3, 1] and [0, 10], in the units of the machine. `seed` decides the numbers, not the bounds.
+inline std::string write_machine_log(const std::string& path, uint64_t seed = 5) {
+  const Space bounds = Space::box({-3, 0}, {1, 10});
+  DatasetBuilder builder(2, 2);
+  Rng rng(seed, "log");
+  for (int episode = 0; episode < 10; ++episode) {
+    std::array<float, 2> obs = {static_cast<float>(rng.uniform()), 0};
+    builder.begin_episode(obs);
+    for (int step = 0; step < 20; ++step) {
+      // The extremes are in the data.
+      const float first = step == 0 ? -1.0f : step == 1 ? 1.0f : static_cast<float>(rng.uniform());
+      const float second = step == 2 ? -1.0f : step == 3 ? 1.0f : static_cast<float>(rng.uniform());
+      obs = {0.9f * obs[0] + 0.1f * first, second};
+      builder.add(std::array{first, second}, -obs[0] * obs[0], obs, false, step == 19);
+    }
+  }
+  save_npz_dataset(std::move(builder).build(), path, &bounds);
+  return path;
+}
+
+// 30 updates of a small network on it; `kwargs` begin with a comma, `top` are lines.
+inline TrainConfig machine_config(const std::string& log, const std::string& output_dir,
+                                  const std::string& kwargs = "",
+                                  const std::string& algo = "td3_bc", const std::string& top = "") {
+  return read_train_config(
+      read_yaml("algo: " + algo +
+                    "\ntotal_timesteps: 30\nlog_interval: 10\n"
+                    "checkpoint_interval: 10\n" +
+                    top + "output_dir: " + output_dir + "\nalgo_kwargs: {" +
+                    (algo == "decision_transformer" ? "" : "hidden_sizes: [8], ") +
+                    "batch_size: 16, "
+                    "dataset_path: " +
+                    log + kwargs + "}\n",
+                "c.yaml"));
+}
+
+}  // namespace rl_training
