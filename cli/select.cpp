@@ -20,7 +20,7 @@ struct SelectArguments {
   std::optional<std::string> data, output;
   NumberArgument updates{"20000"}, batch_size{"256"}, critics{"3"}, seed{"0"}, threads;
   NumberArgument truth_episodes;
-  std::optional<double> gamma;
+  std::optional<double> gamma, tau;
 };
 
 SelectionOptions selection_options(const SelectArguments& arguments) {
@@ -34,6 +34,11 @@ SelectionOptions selection_options(const SelectArguments& arguments) {
   if (!(options.fit.gamma >= 0 && options.fit.gamma < 1)) {
     throw Error(ErrorKind::config, {"", 0, "--gamma"},
                 fmt::format("out of range (expected 0 <= gamma < 1, got {})", options.fit.gamma));
+  }
+  if (arguments.tau) options.fit.tau = *arguments.tau;
+  if (!(options.fit.tau > 0 && options.fit.tau <= 1)) {
+    throw Error(ErrorKind::config, {"", 0, "--tau"},
+                fmt::format("out of range (expected 0 < tau <= 1, got {})", options.fit.tau));
   }
   return options;
 }
@@ -161,6 +166,7 @@ int run_select(const SelectArguments& arguments, const Invocation& call) {
                             : 0;
   const SingleThreadedTensors serial;
   Selection selection(arguments.runs, options, pool, print_note);
+  if (episodes > 0) selection.check_playable();
   const auto output = arguments.output.value_or("selection-" + selection.key().substr(0, 8));
   auto& files = posix_file_system();
   files.make_directories(output);
@@ -215,6 +221,9 @@ void add_select(CLI::App& program, Invocation& call) {
   number("--batch-size", arguments->batch_size, "rows of an update");
   number("--critics", arguments->critics, "critics of each policy");
   number("--seed", arguments->seed, "seed of the fits");
+  command->add_option("--tau", arguments->tau, "rate at which target networks follow")
+      ->type_name("X")
+      ->default_str("0.05");
   command->add_option("--gamma", arguments->gamma, "discount of the estimated value")
       ->type_name("X")
       ->default_str("0.99");

@@ -16,8 +16,8 @@ declare -A policies=(
   # algorithm:seed:updates
   [pendulum]="td3_bc:0:50 td3_bc:1:200 td3_bc:0:500 td3_bc:1:2000 td3_bc:0:6000 bc:0:100 bc:1:2000
     iql:0:300 iql:0:3000 awac:0:200 awac:1:2000 crr:0:1000 rebrac:0:3000"
-  [hopper]="td3_bc:0:100 td3_bc:1:500 td3_bc:0:2000 td3_bc:1:5000 td3_bc:0:15000 bc:0:200 bc:1:3000
-    iql:0:1000 iql:1:8000 awac:0:300 awac:1:5000 rebrac:0:8000"
+  [hopper]="td3_bc:2:1 td3_bc:2:10 bc:2:20 td3_bc:0:100 td3_bc:1:500 td3_bc:0:2000 td3_bc:1:5000 td3_bc:0:15000 bc:0:200 bc:1:3000
+    iql:0:1000 iql:1:8000 awac:0:300 awac:1:5000"
 )
 
 for task in ${*:-pendulum}; do

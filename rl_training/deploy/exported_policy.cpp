@@ -33,7 +33,9 @@ ExportedPolicy export_policy(TrainedPolicy& policy, const std::string& name) {
   }
   ExportedPolicy result;
   result.name = name;
-  result.facts = {"algorithm: " + policy.config().algo, "task: " + policy.env().id,
+  result.facts = {"algorithm: " + policy.config().algo,
+                  "task: " + (policy.config().has_environment() ? policy.env().id
+                                                                : "data without an environment"),
                   std::string("program: rl_training ") + RL_TRAINING_VERSION};
   auto& graph = result.graph;
   auto input = graph.obs(obs.size());

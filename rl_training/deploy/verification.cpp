@@ -14,7 +14,7 @@ namespace {
 
 // Two scores nearer than this, relative to their size, are equal to float32 rounding.
 constexpr double kUndecided = 1e-5;
-constexpr size_t kExamples = 8;
+constexpr size_t kExamples = 8, kExamplePool = 50;
 
 using Rows = std::vector<std::vector<double>>;
 
@@ -62,10 +62,11 @@ double margin_of(std::vector<double> scores) {
   return scores[0] - scores[1];
 }
 
-// Rows for the test vectors: spread over the half of the observations where the choice is clearest.
+// Rows for the test vectors: of some observations the half where the choice is clearest.
 std::vector<size_t> example_rows(const PolicyGraph& graph, const Rows& obs) {
   std::vector<std::pair<double, size_t>> order;
-  for (size_t row = 0; row < obs.size(); ++row) {
+  const size_t step = 1 + obs.size() / kExamplePool;
+  for (size_t row = 0; row < obs.size(); row += step) {
     order.emplace_back(-margin_of(interpret_policy(graph, obs[row]).scores), row);
   }
   std::sort(order.begin(), order.end());
@@ -99,7 +100,7 @@ Rows probe_observations(TrainedPolicy& policy, int64_t count,
                         const std::function<void(const std::string&)>& note) {
   if (policy.config().has_dataset()) {
     try {
-      const auto data = load_run_data(policy.config(), note);
+      const auto data = load_run_data(policy.config(), {.warn = note, .spaces = &policy.env()});
       return dataset_observations(*data.rows, count);
     } catch (const Error& error) {
       note(std::string("the dataset is not at hand, verifying on random observations (") +

@@ -11,7 +11,8 @@ struct ChartPoint {
 
 struct ChartSeries {
   std::string name;
-  std::vector<ChartPoint> points;  // x ascends
+  std::vector<ChartPoint> points = {};  // x ascends
+  bool joined = true;                   // false: dots with bars in place of a line with a band
 };
 
 // Lines with bands over one axis each way, on white.

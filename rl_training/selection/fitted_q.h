@@ -29,7 +29,7 @@ struct FittedQOptions {
   double learning_rate = 3e-4;
   double weight_decay = 1e-5;
   double gamma = 0.99;
-  double tau = 0.005;
+  double tau = 0.05;
   uint64_t seed = 0;
 };
 

@@ -20,8 +20,9 @@ constexpr double kSmallestRatio = -6, kLargestRatio = 2;  // of log densities, f
 constexpr int kValueSamples = 10;
 
 // The rewards as they were logged: candidates may have been trained on transformed ones.
-TransitionDataset load_data(const TrainConfig& config, const std::optional<std::string>& file,
+TransitionDataset load_data(const TrainedPolicy& policy, const std::optional<std::string>& file,
                             const std::function<void(const std::string&)>& warn) {
+  const auto& config = policy.config();
   auto options = config.dataset;
   options.reward = {};
   options.top_fraction = 1;
@@ -34,7 +35,11 @@ TransitionDataset load_data(const TrainConfig& config, const std::optional<std::
     throw Error(ErrorKind::config, {"", 0, "--data"},
                 "the first run was not trained on data (expected --data FILE)");
   }
-  return load_transition_dataset(options, config.env_id, {.env = config.env, .warn = warn});
+  return load_transition_dataset(options, config.env_id,
+                                 {.env = config.env,
+                                  .warn = warn,
+                                  .discrete_actions = policy.env().action.is_discrete(),
+                                  .spaces = &policy.env()});
 }
 
 // Rows of the given episodes, `step` apart.
@@ -77,7 +82,7 @@ Selection::Selection(const std::vector<std::string>& runs, const SelectionOption
     candidates_.push_back({run, checkpoint.path, std::move(policy)});
   }
   check_spaces();
-  const auto all = load_data(candidates_.front().policy->config(), options.data, warn);
+  const auto all = load_data(*candidates_.front().policy, options.data, warn);
   fingerprint_ = all.fingerprint();
   split(all);
   const auto& fit = options.fit;
@@ -233,6 +238,10 @@ std::vector<PolicyEstimate> Selection::estimates() {
   const auto ranks = ranks_of(values);
   for (size_t k = 0; k < estimates.size(); ++k) estimates[k].rank = ranks[k];
   return estimates;
+}
+
+void Selection::check_playable() const {
+  for (const auto& candidate : candidates_) candidate.policy->make_own_environment("--truth");
 }
 
 double Selection::play(size_t candidate, int64_t episodes) {

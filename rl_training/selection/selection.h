@@ -49,7 +49,9 @@ class Selection {
 
   // In the order in which the runs were given.
   std::vector<PolicyEstimate> estimates();
-  // Plays episodes with each policy, one call for each.
+  // Error{config} where a policy has no environment to play in.
+  void check_playable() const;
+  // The mean return of episodes that the policy plays.
   double play(size_t candidate, int64_t episodes);
 
   void visit_state(StateVisitor& state) { state.part("fit", *fit_); }

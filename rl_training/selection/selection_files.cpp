@@ -74,7 +74,8 @@ std::vector<Chart> selection_charts(const std::vector<PolicyEstimate>& estimates
   auto sorted = estimates;
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.rank < b.rank; });
-  Chart by_rank{"Estimated value", "rank", "discounted return", {{"estimate", {}}}};
+  Chart by_rank{
+      "Estimated value", "rank", "discounted return", {{.name = "estimate", .joined = false}}};
   for (size_t i = 0; i < sorted.size(); ++i) {
     by_rank.series[0].points.push_back(
         {static_cast<double>(i + 1), sorted[i].value, sorted[i].low, sorted[i].high});
@@ -82,8 +83,10 @@ std::vector<Chart> selection_charts(const std::vector<PolicyEstimate>& estimates
   if (!estimates.front().truth) return {by_rank};
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return *a.truth < *b.truth; });
-  Chart by_truth{
-      "Estimate and truth", "true return", "estimated discounted return", {{"estimate", {}}}};
+  Chart by_truth{"Estimate and truth",
+                 "true return",
+                 "estimated discounted return",
+                 {{.name = "estimate", .joined = false}}};
   for (const auto& each : sorted) {
     by_truth.series[0].points.push_back({*each.truth, each.value, each.low, each.high});
   }

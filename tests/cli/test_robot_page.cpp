@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "tests/cli/page_blocks.h"
@@ -18,21 +19,25 @@ std::vector<std::string> runs_in(const std::string& directory) {
   return runs;
 }
 
-// docs/robot.md, command by command, up to three trained candidates.
+// docs/robot.md, command by command.
 class RobotPage : public testing::Test {
  protected:
   RobotPage() { input_.working_directory = directory_.path(); }
 
-  // RUN is the first candidate.
+  // RUN is the first candidate or, once they are ranked, the best one.
   ProgramResult run_line(const std::string& line) {
-    auto words = words_of(line);
+    const auto words = words_of(line);
     EXPECT_EQ(words.at(0), "rl_training") << line;
-    words.erase(words.begin());
     const auto runs = runs_in(directory_ / "candidates");
-    for (auto& word : words) {
-      if (word == "RUN") word = runs.at(0);
+    std::vector<std::string> arguments;
+    for (size_t i = 1; i < words.size(); ++i) {
+      if (words[i] == "candidates/*") {
+        arguments.insert(arguments.end(), runs.begin(), runs.end());
+      } else {
+        arguments.push_back(words[i] != "RUN" ? words[i] : best_.empty() ? runs.at(0) : best_);
+      }
     }
-    const auto result = run(words, input_);
+    const auto result = run(arguments, input_);
     EXPECT_EQ(result.exit_code, 0) << line << "\n" << result.err;
     return result;
   }
@@ -42,16 +47,24 @@ class RobotPage : public testing::Test {
       std::istringstream lines(block.name.empty() ? block.text : "");
       for (std::string line; std::getline(lines, line);) {
         if (line.starts_with("rl_training")) results_.push_back(run_line(line));
+        if (line.starts_with("cc ") || line.starts_with("./")) shell(line);
       }
     }
+  }
+  void shell(const std::string& line) {
+    const auto there = "cd '" + directory_.path() + "' && " + line;
+    EXPECT_EQ(std::system(there.c_str()), 0) << line;
+    ++shell_lines_;
   }
 
   TemporaryDirectory directory_;
   Program::Input input_;
   std::vector<ProgramResult> results_;
+  std::string best_;
+  int shell_lines_ = 0;
 };
 
-TEST_F(RobotPage, TrainsCandidatesFromACsvWithoutAnEnvironment) {
+TEST_F(RobotPage, FromACsvToAPolicyInC) {
   follow("## The log");
   fs::create_directories(directory_ / "archive");
   fs::copy(directory_ / "heater.csv", directory_ / "archive/heater.csv");
@@ -66,6 +79,29 @@ TEST_F(RobotPage, TrainsCandidatesFromACsvWithoutAnEnvironment) {
   EXPECT_EQ(runs_in(directory_ / "elsewhere").size(), 1u);
   const auto action = results_.back().json()["action"][0].get<double>();
   EXPECT_TRUE(action >= 0 && action <= 100) << action;
+
+  follow("## Choose a policy");
+  const auto chosen = Json::parse(read_all(directory_ / "selection/selection.json"));
+  ASSERT_EQ(chosen["policies"].size(), 4u);
+  for (const auto& policy : chosen["policies"]) {
+    if (policy["rank"] == 1.0) best_ = policy["run"].get<std::string>();
+  }
+  ASSERT_FALSE(best_.empty());
+  if (std::system("cc --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no cc";
+  follow("## Export it");
+  EXPECT_EQ(shell_lines_, 2);  // the compiler, and the loop with its self-test
+  // The header alone, and its answer beside that of `predict`: 1e-5 of half the range.
+  write_all(directory_ / "answer.c",
+            "#include \"policy.h\"\n#include <stdio.h>\n"
+            "int main(void) {\n"
+            "  const float obs[POLICY_OBS_DIM] = {31.0f, 0.5f};\n"
+            "  float action[POLICY_ACTION_DIM];\n"
+            "  policy_act(obs, action);\n"
+            "  return printf(\"%.9g\\n\", action[0]) < 0;\n}\n");
+  shell("cc -std=c99 -Wall -Werror -o answer answer.c -lm && ./answer > answer.txt");
+  const auto predicted = run({"predict", best_, "--obs", "[31.0, 0.5]"}, input_).json();
+  EXPECT_NEAR(std::stod(read_all(directory_ / "answer.txt")), predicted["action"][0].get<double>(),
+              50e-5);
 }
 
 TEST_F(RobotPage, WhatNeedsAnEnvironmentIsRefusedInOneLine) {

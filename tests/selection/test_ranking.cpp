@@ -63,6 +63,17 @@ TEST(Importance, GoldenEstimates) {
   EXPECT_NEAR(importance_estimates({episodes[1]}, 0.9).doubly_robust, 3.14, 1e-9);
 }
 
+// 2000 steps with ratios that a double cannot hold the product of.
+TEST(Importance, LongEpisodesDoNotUnderflow) {
+  std::vector<WeightedEpisode> episodes(3, WeightedEpisode(2000, WeightedStep{-6, 1, 0, 0}));
+  const auto equal = importance_estimates(episodes, 0.5);
+  EXPECT_NEAR(equal.effective_episodes, 3, 1e-9);
+  EXPECT_NEAR(equal.weighted_per_decision, 2, 1e-9);
+  EXPECT_NEAR(equal.weighted_trajectory, 2, 1e-9);
+  episodes[0].back().log_ratio = 2;
+  EXPECT_NEAR(importance_estimates(episodes, 0.5).effective_episodes, 1.0013, 1e-3);
+}
+
 TEST(Importance, LimitCases) {
   auto episodes = golden_episodes();
   for (auto& episode : episodes) {

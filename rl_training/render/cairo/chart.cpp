@@ -78,16 +78,22 @@ class ChartPainter {
     cairo_save(context_);
     cairo_rectangle(context_, kLeft, top_, kWidth - kLeft - kRight, kPlotHeight);
     cairo_clip(context_);
-    for (size_t i = 0; i < chart_.series.size(); ++i) band(chart_.series[i], i);
-    for (size_t i = 0; i < chart_.series.size(); ++i) line(chart_.series[i], i);
+    for (size_t i = 0; i < chart_.series.size(); ++i) {
+      if (chart_.series[i].joined) band(chart_.series[i], i);
+    }
+    for (size_t i = 0; i < chart_.series.size(); ++i) {
+      const auto& series = chart_.series[i];
+      series.joined ? line(series, i) : dots(series, i);
+    }
     cairo_restore(context_);
     legend();
   }
 
  private:
   void find_extents() {
-    bool first = true;
+    bool first = true, dotted = false;
     for (const auto& series : chart_.series) {
+      dotted = dotted || !series.joined;
       for (const auto& point : series.points) {
         if (first) x_ = {point.x, point.x}, y_ = {point.low, point.high};
         first = false;
@@ -95,7 +101,7 @@ class ChartPainter {
         y_ = {std::min(y_.low, point.low), std::max(y_.high, point.high)};
       }
     }
-    x_.widen(0);
+    x_.widen(dotted ? 0.03 : 0);
     y_.widen(0.04);
   }
   double x(double value) const {
@@ -159,6 +165,17 @@ class ChartPainter {
     cairo_close_path(context_);
     color(index, 0.18);
     cairo_fill(context_);
+  }
+  void dots(const ChartSeries& series, size_t index) {
+    color(index, 1);
+    cairo_set_line_width(context_, 1.8);
+    for (const auto& point : series.points) {
+      cairo_move_to(context_, x(point.x), y(point.low));
+      cairo_line_to(context_, x(point.x), y(point.high));
+      cairo_stroke(context_);
+      cairo_arc(context_, x(point.x), y(point.y), 3.5, 0, 2 * M_PI);
+      cairo_fill(context_);
+    }
   }
   void line(const ChartSeries& series, size_t index) {
     color(index, 1);
