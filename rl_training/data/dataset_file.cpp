@@ -290,8 +290,8 @@ FileTransitions read_transitions(const std::string& kind, const std::string& pat
   decided.timeout_policy = timeout_policy_for(reader.name, options);
   if (!files_of(reader.name, path).empty()) {
     HeapMemory memory;
-    return make_file_transitions(path, decided, read_logged_steps(reader.name, path, decided),
-                                 memory);
+    return make_file_transitions(reader.name, path, decided,
+                                 read_logged_steps(reader.name, path, decided), memory);
   }
   if (reader.describe_plain && options.keys.empty()) {
     const auto description = describe_in_sandbox(file, reader.describe_plain);
