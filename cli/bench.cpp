@@ -3,6 +3,7 @@
 
 #include "bench/turns.h"
 #include "cli/arguments.h"
+#include "cli/bench_checkpoints.h"
 #include "cli/bench_envs.h"
 #include "cli/output.h"
 #include "rl_training/algorithms/registry.h"
@@ -18,7 +19,7 @@ struct BenchArguments {
   std::string algo;  // a name or "all"; empty: TD3+BC beside its limits
   std::string peer;  // path of bench/eager.py
   NumberArgument rounds, updates;
-  bool envs = false;
+  bool envs = false, checkpoints = false;
   std::string env;  // one of them
 
   int64_t round_count() const { return rounds.given() ? rounds.read("rounds", at_least(1)) : 5; }
@@ -195,9 +196,12 @@ void add_bench(CLI::App& program, Invocation& call) {
                   "  rl_training bench --peer bench/eager.py --json\n"
                   "  rl_training bench --algo all --peer bench/eager.py\n"
                   "  rl_training bench --envs --rounds 9\n"
-                  "  rl_training bench --env Hopper-v4",
+                  "  rl_training bench --env Hopper-v4\n"
+                  "  rl_training bench --checkpoints --algo td3_bc",
                   [arguments, &call] {
-                    if (arguments->envs || !arguments->env.empty()) {
+                    if (arguments->checkpoints) {
+                      run_checkpoint_bench(arguments->algo, arguments->round_count(), call.json);
+                    } else if (arguments->envs || !arguments->env.empty()) {
                       run_env_bench(arguments->env, arguments->round_count(), call.json);
                     } else {
                       run_bench(*arguments, call.json);
@@ -206,6 +210,8 @@ void add_bench(CLI::App& program, Invocation& call) {
                   });
   command->add_flag("--envs", arguments->envs,
                     "steps a second of every environment, beside MuJoCo alone");
+  command->add_flag("--checkpoints", arguments->checkpoints,
+                    "time of a checkpoint, and its share of a run at the default interval");
   command->add_option("--env", arguments->env, "of this environment only")->type_name("ID");
   command->add_option("--algo", arguments->algo, "this algorithm (or all) at its default sizes")
       ->type_name("NAME");

@@ -16,6 +16,7 @@
 #include "rl_training/render/film.h"
 #include "rl_training/report/page_assets.h"
 #include "rl_training/util/file_system.h"
+#include "rl_training/util/scratch_directory.h"
 
 namespace rl_training {
 namespace {
@@ -48,26 +49,6 @@ Check check(const char* name, const Work& work) {
   }
 }
 
-class TemporaryDirectory {
- public:
-  TemporaryDirectory()
-      : path_((std::filesystem::temp_directory_path() / "rl_training_doctor_XXXXXX").string()) {
-    if (::mkdtemp(path_.data()) == nullptr) {
-      throw Error(ErrorKind::io, {path_, 0, ""}, std::strerror(errno));
-    }
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 void check_writable() {
   std::string name = "./.rl_training_doctor_XXXXXX";
   const int file = ::mkstemp(name.data());
@@ -96,7 +77,7 @@ std::string trained_bytes(const std::string& directory, int threads) {
 }
 
 void check_training() {
-  const TemporaryDirectory directory;
+  const ScratchDirectory directory;
   const auto once = trained_bytes(directory.path(), 1);
   if (trained_bytes(directory.path(), 2) != once) {
     throw Error(ErrorKind::internal, "two trainings from one seed, on 1 and 2 threads, differ");

@@ -15,6 +15,7 @@
 #include "rl_training/experiment/compare_runs.h"
 #include "rl_training/experiment/train_config.h"
 #include "rl_training/experiment/yaml_writer.h"
+#include "rl_training/util/scratch_directory.h"
 
 namespace rl_training {
 namespace {
@@ -48,27 +49,19 @@ TrainConfig short_config(const VerifyArguments& arguments) {
 class ProofDirectory {
  public:
   explicit ProofDirectory(const std::optional<std::string>& given) : keep(given.has_value()) {
+    path = given ? *given : scratch_.emplace().path();
+    if (!given) return;
     auto& files = posix_file_system();
-    path = given.value_or(
-        (std::filesystem::temp_directory_path() / "rl_training_verify_XXXXXX").string());
-    if (given) {
-      files.make_directories(path);
-      if (files.list_directory(path).empty()) return;
-      throw Error(ErrorKind::io, {path, 0, ""}, "is not empty (expected a new directory)");
-    }
-    if (::mkdtemp(path.data()) == nullptr) {
-      throw Error(ErrorKind::io, {path, 0, ""}, std::strerror(errno));
-    }
+    files.make_directories(path);
+    if (files.list_directory(path).empty()) return;
+    throw Error(ErrorKind::io, {path, 0, ""}, "is not empty (expected a new directory)");
   }
-  ~ProofDirectory() {
-    std::error_code ignored;
-    if (!keep) std::filesystem::remove_all(path, ignored);
-  }
-  ProofDirectory(const ProofDirectory&) = delete;
-  ProofDirectory& operator=(const ProofDirectory&) = delete;
 
   std::string path;
   bool keep;
+
+ private:
+  std::optional<ScratchDirectory> scratch_;
 };
 
 void require_success(ChildProcess& process, const std::string& what) {

@@ -12,34 +12,13 @@
 
 #include "rl_training/deploy/c_header.h"
 #include "rl_training/util/file_system.h"
+#include "rl_training/util/scratch_directory.h"
 #include "rl_training/util/text.h"
 
 extern char** environ;
 
 namespace rl_training {
 namespace {
-
-class ScratchDirectory {
- public:
-  ScratchDirectory() {
-    auto name = (std::filesystem::temp_directory_path() / "rl_training_export_XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) {
-      throw Error(ErrorKind::io, {name, 0, ""},
-                  std::string("cannot make: ") + std::strerror(errno));
-    }
-    path_ = name;
-  }
-  ~ScratchDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-  std::string file(const char* name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 // The exit code of a program of PATH, 128 + n after signal n; none where there is no such program.
 std::optional<int> run_tool(std::vector<std::string> arguments, const std::string& input,

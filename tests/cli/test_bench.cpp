@@ -38,5 +38,18 @@ TEST(Bench, HasNoPyTorchVersionOfOnlineAlgorithms) {
   EXPECT_NE(result.err.find("rlpd"), std::string::npos) << result.err;
 }
 
+TEST(Bench, MeasuresTheShareOfCheckpoints) {
+  const auto result = run({"bench", "--checkpoints", "--algo", "td3_bc", "--rounds", "1", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto& row = result.json()["results"].at(0);
+  EXPECT_EQ(row["algo"], "td3_bc");
+  EXPECT_EQ(row["interval"], 5000);
+  const double save = row["checkpoint_ms"].get<double>() / 1e3;
+  const double between = row["interval_seconds"].get<double>();
+  EXPECT_GT(save, 0);
+  EXPECT_GT(between, 0);
+  EXPECT_NEAR(row["overhead"].get<double>(), save / (save + between), 1e-9);
+}
+
 }  // namespace
 }  // namespace rl_training
