@@ -200,9 +200,10 @@ AlgorithmAdvice advise_algorithms(const DatasetReport& report, const std::string
   advice.choices = std::move(adviser).take();
   for (auto& choice : advice.choices) {
     choice.command = fmt::format(
-        "rl_training train --config {} --set env_id={} --set algo_kwargs.dataset_kind={} "
+        "rl_training train --config {} --set {} --set algo_kwargs.dataset_kind={} "
         "--set algo_kwargs.dataset_path={} --set algo_kwargs.timeout_policy=auto",
-        choice.config, env_id.empty() ? "none" : env_id, report.kind, shell_word(path));
+        choice.config, env_id.empty() ? "env_id=none --set eval_episodes=0" : "env_id=" + env_id,
+        report.kind, shell_word(path));
     if (!keys.empty()) {
       choice.command += " --set " + shell_word("algo_kwargs.dataset_keys=" + keys);
     }

@@ -122,12 +122,27 @@ TEST(Dataset, InspectEndsWithACommandThatTrains) {
   EXPECT_NE(shown.out.find(command), std::string::npos) << shown.out;
   EXPECT_NE(shown.out.find("observation 0 angle [rad]"), std::string::npos) << shown.out;
   const auto config = advice["algorithms"][0]["config"].get<std::string>();
-  const auto trained =
-      run({"train", "--config", config, "--set", "env_id=none", "--set",
-           "algo_kwargs.dataset_kind=csv", "--set", "algo_kwargs.dataset_path=log.csv", "--set",
-           "algo_kwargs.timeout_policy=auto", "--set", "algo_kwargs.dataset_keys=" + keys, "--set",
-           "total_timesteps=20", "--set", "algo_kwargs.hidden_sizes=[8]", "--json"},
-          input);
+  const auto trained = run({"train",
+                            "--config",
+                            config,
+                            "--set",
+                            "env_id=none",
+                            "--set",
+                            "eval_episodes=0",
+                            "--set",
+                            "algo_kwargs.dataset_kind=csv",
+                            "--set",
+                            "algo_kwargs.dataset_path=log.csv",
+                            "--set",
+                            "algo_kwargs.timeout_policy=auto",
+                            "--set",
+                            "algo_kwargs.dataset_keys=" + keys,
+                            "--set",
+                            "total_timesteps=20",
+                            "--set",
+                            "algo_kwargs.hidden_sizes=[8]",
+                            "--json"},
+                           input);
   EXPECT_EQ(trained.exit_code, 0) << trained.err;
   EXPECT_EQ(trained.json()["update_count"], 20);
 }

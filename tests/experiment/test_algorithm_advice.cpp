@@ -103,6 +103,7 @@ TEST(AlgorithmAdvice, NamesPackagedConfigsAndACommand) {
   EXPECT_EQ(advice.choices[0].config, "td3_bc/hopper-medium-v2");  // as many rows
   EXPECT_EQ(advice.choices[0].command,
             "rl_training train --config td3_bc/hopper-medium-v2 --set env_id=none "
+            "--set eval_episodes=0 "
             "--set algo_kwargs.dataset_kind=npz --set algo_kwargs.dataset_path='my log.npz' "
             "--set algo_kwargs.timeout_policy=auto "
             "--set 'algo_kwargs.dataset_keys=obs=a,b action=u'");
