@@ -6,6 +6,7 @@
 #include "rl_training/data/dataset_cache.h"
 #include "rl_training/data/inspect.h"
 #include "rl_training/envs/registry.h"
+#include "rl_training/experiment/algorithm_advice.h"
 #include "rl_training/util/text.h"
 
 namespace rl_training {
@@ -62,18 +63,39 @@ void print_report(const DatasetReport& report) {
   print("\n" + text_table(rows));
 }
 
+void print_advice(const AlgorithmAdvice& advice) {
+  if (advice.choices.empty()) return;
+  print("\nwhich algorithms fit\n");
+  for (const auto& finding : advice.findings) print("  " + finding + "\n");
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& choice : advice.choices) {
+    rows.push_back({choice.algo, choice.config, join(choice.reasons, "; ")});
+  }
+  print("\n" + text_table(rows, {"algorithm", "config to start from", "why"}));
+  print("\n  " + advice.choices[0].command + "\n");
+}
+
 void add_inspect(CLI::App& parent, Invocation& call) {
   auto read = std::make_shared<ReadArguments>();
   auto path = std::make_shared<std::string>();
   auto* command =
-      add_command(parent, call, "inspect", "Tell what a dataset holds and what looks wrong with it",
+      add_command(parent, call, "inspect",
+                  "Tell what a dataset holds, what looks wrong with it and which algorithms fit",
                   "  rl_training dataset inspect hopper_medium-v2.hdf5\n"
                   "  rl_training dataset inspect log.csv --json --keys "
                   "'obs=x,v action=u reward=r terminated=failed'\n"
                   "  rl_training dataset inspect cube-single-play-v0.npz --keys ogbench",
                   [read, path, &call] {
                     const auto report = inspect_dataset(read->kind, *path, read->options(true));
-                    call.json ? print_json(report.to_json()) : print_report(report);
+                    const auto advice = advise_algorithms(report, *path, read->keys, read->env_id);
+                    if (call.json) {
+                      Json json = report.to_json();
+                      json["advice"] = advice.to_json();
+                      print_json(json);
+                    } else {
+                      print_report(report);
+                      print_advice(advice);
+                    }
                     return 0;
                   });
   command->add_option("FILE", *path, "dataset file, or directory or id of a Minari dataset")

@@ -1,7 +1,14 @@
 // What must be done before anything else runs in the process: before main(), and before the
 // constructors of shared libraries.
+#include <cxxabi.h>
 #include <fcntl.h>
 #include <unistd.h>
+
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <string_view>
+#include <typeinfo>
 
 #include "cli/signal_thread.h"
 
@@ -17,8 +24,24 @@ void open_standard_streams() {
   }
 }
 
+// LibTorch's constructors allocate; a process with too little memory ends there, before main()
+// could catch what they throw.
+std::terminate_handler usual_end = nullptr;
+
+[[noreturn]] void end_without_memory() {
+  const auto* type = abi::__cxa_current_exception_type();
+  if (type != nullptr && *type == typeid(std::bad_alloc)) {
+    constexpr std::string_view kMessage = "error: out of memory\n";
+    static_cast<void>(!::write(STDERR_FILENO, kMessage.data(), kMessage.size()));
+    ::_exit(6);
+  }
+  usual_end();
+  std::abort();
+}
+
 void start_process() {
   open_standard_streams();
+  usual_end = std::set_terminate(end_without_memory);
   block_taken_signals();  // OpenBLAS starts its threads in a constructor
 }
 

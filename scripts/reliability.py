@@ -225,21 +225,24 @@ def write_npz(path, arrays):
 def attack_values(attack):
     """Rewards and observations that explode: stopped with exit 5 and finite checkpoints, or refused."""
     rows, kinds = 400, 0
+    config = attack.path("values.yaml")
+    with open(config, "w", encoding="ascii") as file:
+        file.write("algo: td3_bc\ntotal_timesteps: 300\nlog_interval: 10\nthreads: 1\nalgo_kwargs:\n"
+                   "  hidden_sizes: [16, 16]\n  batch_size: 32\n  normalize_observations: false\n"
+                   "  action_low: -1\n  action_high: 1\n")
     for column in ("rewards", "observations"):
         for value in (float("nan"), float("inf"), 1e38, -3e38):
             rng = random.Random(3)
             arrays = {name: ([rng.uniform(-1, 1) for _ in range(rows * columns)], columns)
-                      for name, columns in (("observations", 3), ("actions", 1), ("rewards", 1),
+                      for name, columns in (("observations", 3), ("actions", 2), ("rewards", 1),
                                             ("terminals", 1))}
             arrays["terminals"] = ([float(i % 50 == 49) for i in range(rows)], 1)
             for i in range(0, rows, 7):
                 arrays[column][0][i] = value
             path = attack.path(f"{column}-{kinds}.npz")
             write_npz(path, arrays)
-            result = attack.train(attack.path("runs"), "--set", "dataset_kind=npz", "--set",
-                                  f"dataset_path={path}", "--set", "dataset_size=none", "--set",
-                                  "log_interval=10", "--set", "normalize_observations=false",
-                                  steps=300)
+            result = attack.run("train", "--config", config, "--quiet", "--output-dir",
+                                attack.path("runs"), "--set", f"dataset_path={path}")
             kinds += 1
             if abs(value) < 3.4e38:
                 attack.expect_refusal(result, (5,), f"{column} of {value}")

@@ -9,6 +9,23 @@ namespace rl_training {
 // What BCQ and BEAR have in common: a model of the behaviour, and a policy that is the best of
 // several sampled actions.
 
+struct BatchConstrainedOptions : AlgorithmOptions {
+  int64_t n_action_samples = 10;
+  int64_t eval_action_samples = 100;
+  double lambda_min = 0.75;
+  std::optional<int64_t> latent_dim;  // twice the action dimension
+  double latent_clip = 0.5;
+  double vae_kl_weight = 0.5;
+  std::vector<int64_t> vae_hidden_sizes = {750, 750};
+  double vae_learning_rate = 1e-3;
+
+  void visit_options(OptionVisitor& options) override;
+};
+
+// The model of the behaviour, freshly initialised.
+ConditionalVae make_behavior_vae(const BatchConstrainedOptions& options,
+                                 const AlgorithmContext& context, Rng& rng);
+
 struct VaeLoss : ConditionalVae::Terms {
   template <class Visit>
   void metrics(Visit&& visit) const {

@@ -11,34 +11,14 @@ BcqOptions::BcqOptions() {
 }
 
 void BcqOptions::visit_options(OptionVisitor& options) {
-  AlgorithmOptions::visit_options(options);
+  BatchConstrainedOptions::visit_options(options);
+  options.renamed("num_action_samples", "n_action_samples");
   options.number("perturbation_scale", perturbation_scale, above(0),
                  "largest change of a proposed action, in action units of [-1, 1]");
-  options.renamed("num_action_samples", "n_action_samples");
-  options.integer("n_action_samples", n_action_samples, between(1, 1 << 14),
-                  "candidate actions for each next state in the critics' target");
-  options.integer("eval_action_samples", eval_action_samples, between(1, 1 << 14),
-                  "candidate actions for each observation when acting");
-  options.number("lambda_min", lambda_min, between(0, 1),
-                 "share of the smaller critic in the target, the rest is the larger one's");
-  options.integer("latent_dim", latent_dim, between(1, 1 << 14),
-                  "width of the behaviour model's latent; null: twice the action dimension");
-  options.number("latent_clip", latent_clip, above(0),
-                 "bound of the latents that actions are proposed from");
-  options.number("vae_kl_weight", vae_kl_weight, at_least(0),
-                 "weight of the KL term in the behaviour model's loss");
-  options.integers("vae_hidden_sizes", vae_hidden_sizes, between(1, 1 << 14),
-                   "widths of the hidden layers of the behaviour model");
-  options.number("vae_learning_rate", vae_learning_rate, above(0),
-                 "Adam step size of the behaviour model");
 }
 
 BcqNetworks::BcqNetworks(const BcqOptions& options, const AlgorithmContext& context, Rng rng)
-    : vae(context.obs_dim(), context.action_dim(),
-          {.latent_dim = options.latent_dim.value_or(0),
-           .hidden_sizes = options.vae_hidden_sizes,
-           .latent_clip = options.latent_clip},
-          rng, context.compute),
+    : vae(make_behavior_vae(options, context, rng)),
       actor(context.obs_dim(), context.action_dim(),
             {.hidden_sizes = options.hidden_sizes, .scale = options.perturbation_scale}, rng,
             context.compute),

@@ -4,17 +4,9 @@
 
 namespace rl_training {
 
-struct BcqOptions : AlgorithmOptions {
+struct BcqOptions : BatchConstrainedOptions {
   static constexpr const char* kName = "bcq";
   double perturbation_scale = 0.05;
-  int64_t n_action_samples = 10;
-  int64_t eval_action_samples = 100;
-  double lambda_min = 0.75;
-  std::optional<int64_t> latent_dim;  // twice the action dimension
-  double latent_clip = 0.5;
-  double vae_kl_weight = 0.5;
-  std::vector<int64_t> vae_hidden_sizes = {750, 750};
-  double vae_learning_rate = 1e-3;
 
   BcqOptions();
   void visit_options(OptionVisitor& options) override;

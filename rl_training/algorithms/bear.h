@@ -5,7 +5,7 @@
 
 namespace rl_training {
 
-struct BearOptions : AlgorithmOptions {
+struct BearOptions : BatchConstrainedOptions {
   static constexpr const char* kName = "bear";
   double actor_learning_rate = 1e-4;
   MmdKernel mmd_kernel = MmdKernel::laplacian;
@@ -16,15 +16,8 @@ struct BearOptions : AlgorithmOptions {
   double lagrange_learning_rate = 1e-3;
   double log_alpha_min = -5.0, log_alpha_max = 10.0;
   int64_t warmup_updates = 40000;
-  int64_t n_action_samples = 10;
-  int64_t eval_action_samples = 100;
-  double lambda_min = 0.75;
-  std::optional<int64_t> latent_dim;  // twice the action dimension
-  double latent_clip = 0.5;
-  double vae_kl_weight = 0.5;
-  std::vector<int64_t> vae_hidden_sizes = {750, 750};
-  double vae_learning_rate = 3e-4;
 
+  BearOptions() { vae_learning_rate = 3e-4; }
   void visit_options(OptionVisitor& options) override;
   AdamOptions actor_adam() const override { return {.learning_rate = actor_learning_rate}; }
   void check() const override;

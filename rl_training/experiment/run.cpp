@@ -7,11 +7,9 @@
 #include "build_info.h"
 #include "rl_training/experiment/session_end.h"
 #include "rl_training/experiment/state_archive.h"
-#include "rl_training/experiment/yaml_writer.h"
 #include "rl_training/models/kernels.h"
 #include "rl_training/runtime/health.h"
 #include "rl_training/util/file_system.h"
-#include "rl_training/util/text.h"
 
 namespace rl_training {
 namespace {
@@ -113,73 +111,6 @@ TrainerOptions Run::trainer_options() const {
   options.log_interval = config.log_interval;
   options.checkpoint_interval = config.checkpoint_interval;
   return options;
-}
-
-namespace {
-
-void tell_warm_start(const WarmStart& start, const Space& theirs, const Space& ours,
-                     const std::function<void(const std::string&)>& warn) {
-  warn("from " + start.checkpoint + ": " + join(start.taken, ", ") +
-       (start.left.empty() ? "" : "; not taken, for other sizes or names: ") +
-       join(start.left, ", "));
-  if (theirs == ours) return;
-  warn("warning: the action bounds are not those of " + start.checkpoint +
-       ": its actions are scaled to the new ones");
-}
-
-void tell_data_warnings(const std::vector<std::string>& warnings, const RunContext& context) {
-  for (const auto& warning : warnings) context.warn("warning: " + warning);
-  if (warnings.empty() || !context.strict_data) return;
-  throw Error(ErrorKind::data, {"--strict-data", 0, ""},
-              "the dataset has " + std::to_string(warnings.size()) +
-                  (warnings.size() == 1 ? " warning" : " warnings") +
-                  " (expected none, got for example " + warnings.front() + ")");
-}
-
-}  // namespace
-
-std::unique_ptr<Run> Run::start(const TrainConfig& config, RunContext context,
-                                const std::string& from) {
-  std::optional<Checkpoint> source;
-  std::optional<EnvSpec> spaces;
-  if (!from.empty()) {
-    source = find_checkpoint(from, context.warn);
-    spaces = spaces_of(*source, config_of(*source, ConfigUse::acting));
-    spaces->id = config.env_id;
-    spaces->max_episode_steps = config.env.max_episode_steps.value_or(0);
-  }
-  // Bounds that nobody states are those that the networks were made for.
-  const bool same_bounds = !config.has_environment() && config.dataset.action_low.empty() &&
-                           config.dataset.action_high.empty();
-  // Before anything is left on the disk.
-  auto data = load_run_data(
-      config, {.warn = context.warn, .spaces = spaces && same_bounds ? &*spaces : nullptr});
-  tell_data_warnings(data.warnings, context);
-  const auto placed = with_absolute_paths(config);
-  auto directory = RunDirectory::create(context.session.files(), config.output_dir, config.algo,
-                                        task_name(config), static_cast<uint64_t>(config.seed),
-                                        write_yaml(write_train_config(placed)));
-  const auto place = directory.path();
-  auto& files = context.session.files();
-  std::unique_ptr<Run> run;
-  try {
-    run.reset(new Run(placed, std::move(data), std::move(directory), std::move(context),
-                      source ? &*source : nullptr));
-    run->tensorboard_ = std::make_unique<TensorBoardLog>(run->directory_.file("tensorboard"), 0);
-    run->tensorboard_->write_text("config", write_yaml(write_train_config(placed)));
-    run->write_metadata(0);
-    if (run->warm_start_) {
-      tell_warm_start(*run->warm_start_, spaces->action, run->policy_.env().action,
-                      run->context_.warn);
-      // A run that is killed before its first checkpoint must not start from nothing.
-      run->save_checkpoint_of(0, /*best=*/false);
-    }
-  } catch (const Error&) {
-    run.reset();
-    files.remove_all(place);  // a run that never was
-    throw;
-  }
-  return run;
 }
 
 void Run::visit_state(StateVisitor& state) {

@@ -214,6 +214,24 @@ TEST(DecisionTransformerPolicy, ItsStateIsComplete) {
                            algorithm.act(obs_rows(9, 1), *other, ActMode::greedy)));
 }
 
+// Within the context and once it is full.
+TEST(DecisionTransformerPolicy, RemembersTheActionThatWasTakenInstead) {
+  DecisionTransformer algorithm(small_options(), small_context());
+  for (int i = 0; i < 20; ++i) algorithm.update(random_batch(1), 1.0);
+  for (const uint64_t steps : {1, 9}) {
+    const auto after = [&](bool told, float change) {
+      const auto state = algorithm.make_policy_state(1);
+      for (uint64_t t = 0; t < steps; ++t) {
+        const auto chosen = algorithm.act(obs_rows(t, 1), *state, ActMode::greedy);
+        if (told) state->observe_action(0, (chosen[0] + change).contiguous());
+      }
+      return algorithm.act(obs_rows(50, 1), *state, ActMode::greedy);
+    };
+    EXPECT_TRUE(torch::equal(after(true, 0.0f), after(false, 0.0f))) << steps;
+    EXPECT_FALSE(torch::equal(after(true, 0.5f), after(false, 0.0f))) << steps;
+  }
+}
+
 TEST(DecisionTransformerPolicy, EpisodesBeyondTheTableAreRefused) {
   DecisionTransformer algorithm(small_options(), small_context());
   const auto state = algorithm.make_policy_state(1);

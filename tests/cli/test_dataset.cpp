@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "rl_training/util/json.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -94,6 +95,56 @@ TEST(Dataset, InspectDrawsHistograms) {
   int64_t sum = 0;
   for (const auto& count : json["histograms"]["rewards"]["counts"]) sum += count.get<int64_t>();
   EXPECT_EQ(sum, 7);
+}
+
+// From a log as a spreadsheet writes it to a run, by the command that `inspect` ends with.
+TEST(Dataset, InspectEndsWithACommandThatTrains) {
+  const TemporaryDirectory directory;
+  std::string text = "# units: rad;Nm;;\nangle;torque;reward;failed\n";
+  for (int i = 0; i < 300; ++i) {
+    text += std::to_string(i % 7) + ",5;0," + std::to_string(i % 10) + ";" + std::to_string(i % 3) +
+            (i % 60 == 59 ? ";True\n" : ";False\n");
+  }
+  write_all(directory / "log.csv", text);
+  Program::Input input;
+  input.working_directory = directory.path();
+  const std::string keys = "obs=angle action=torque terminated=failed";
+  const auto report =
+      run({"dataset", "inspect", "log.csv", "--keys", keys, "--json"}, input).json();
+  EXPECT_EQ(report["observation_names"], Json({"angle [rad]"}));
+  EXPECT_EQ(report["action_names"], Json({"torque [Nm]"}));
+  EXPECT_EQ(report["transitions"], 300);
+  EXPECT_EQ(report["transitions_terminals"], 5);
+  const auto& advice = report["advice"];
+  ASSERT_FALSE(advice["algorithms"].empty());
+  const auto shown = run({"dataset", "inspect", "log.csv", "--keys", keys}, input);
+  const auto command = advice["algorithms"][0]["command"].get<std::string>();
+  EXPECT_NE(shown.out.find(command), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("observation 0 angle [rad]"), std::string::npos) << shown.out;
+  const auto config = advice["algorithms"][0]["config"].get<std::string>();
+  const auto trained = run({"train",
+                            "--config",
+                            config,
+                            "--set",
+                            "env_id=none",
+                            "--set",
+                            "eval_episodes=0",
+                            "--set",
+                            "algo_kwargs.dataset_kind=csv",
+                            "--set",
+                            "algo_kwargs.dataset_path=log.csv",
+                            "--set",
+                            "algo_kwargs.timeout_policy=auto",
+                            "--set",
+                            "algo_kwargs.dataset_keys=" + keys,
+                            "--set",
+                            "total_timesteps=20",
+                            "--set",
+                            "algo_kwargs.hidden_sizes=[8]",
+                            "--json"},
+                           input);
+  EXPECT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_EQ(trained.json()["update_count"], 20);
 }
 
 TEST(Dataset, ABadFileIsOneLineAndExitThree) {

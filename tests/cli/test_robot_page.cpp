@@ -114,7 +114,7 @@ TEST_F(RobotPage, WhatNeedsAnEnvironmentIsRefusedInOneLine) {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"evaluate", candidate},
         {"render", candidate, "--output", directory_ / "film.gif"},
-        {"dataset", "collect", directory_ / "more.npz", "--run", candidate},
+        {"dataset", "collect", directory_ / "more.npz", "--policy", candidate},
         {"resume", candidate, "--online", "10"},
         {"train", "--config", directory_ / "heater.yaml", "--set", "eval_episodes=3"}}) {
     const auto result = run(words, input_);

@@ -113,6 +113,14 @@ TEST_F(Validation, IsExactOnResumeAndChangesNothingInTraining) {
   }
 }
 
+TEST_F(Validation, EpisodesLongerThanAPolicyRemembersAreRefused) {
+  EXPECT_EQ(problem([&] {
+              train(config(", target_return: 0, max_episode_length: 19", "decision_transformer"));
+            }),
+            "algo_kwargs.max_episode_length: less than the longest episode of the dataset "
+            "(expected at least 20, got 19)");
+}
+
 TEST_F(Validation, StopsEarlyAndDecidesTheBest) {
   const auto result =
       train(config(", early_stopping: {metric: validation_action_error, mode: min, patience: 1, "

@@ -12,7 +12,7 @@ using Events = std::vector<std::string>;
 class LinearExample : public Algorithm {
  public:
   struct Ears : PolicyState {
-    explicit Ears(Events* events) : events(events) {}
+    explicit Ears(Events* heard) : events(heard) {}
     void begin_episode(int64_t) override { events->push_back("begin"); }
     void observe_reward(int64_t, double reward) override {
       events->push_back("reward " + std::to_string(static_cast<int>(reward)));

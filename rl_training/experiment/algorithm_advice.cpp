@@ -1,0 +1,214 @@
+#include "rl_training/experiment/algorithm_advice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "rl_training/algorithms/registry.h"
+#include "rl_training/experiment/packaged_configs.h"
+#include "rl_training/util/text.h"
+
+namespace rl_training {
+namespace {
+
+constexpr size_t kMostChoices = 4;
+constexpr int64_t kFewRows = 10'000, kManyRows = 200'000;
+constexpr int64_t kEpisodesToCompare = 5;      // fewer tell nothing about the spread of returns
+constexpr int64_t kEpisodesToCondition = 100;  // for a policy that is told the return to reach
+constexpr double kEvenReturns = 0.05, kMixedReturns = 0.2;   // deviation / |mean|
+constexpr double kNarrowActions = 0.45, kWideActions = 0.9;  // of the largest entropy
+constexpr double kSparseShare = 0.9;                         // of the steps in one bar
+
+// Entropy of a histogram in [0, 1]: 1 where all bars are equally high.
+double evenness(const Histogram& histogram) {
+  double total = 0, entropy = 0;
+  for (const int64_t count : histogram.counts()) total += static_cast<double>(count);
+  const auto bars = static_cast<double>(histogram.counts().size());
+  if (total == 0 || bars < 2) return 0;
+  for (const int64_t count : histogram.counts()) {
+    const double share = static_cast<double>(count) / total;
+    if (share > 0) entropy -= share * std::log(share);
+  }
+  return entropy / std::log(bars);
+}
+
+struct Figures {
+  int64_t rows = 0, episodes = 0;
+  double coverage = 0;        // mean evenness of the actions
+  double spread = 0;          // of the returns, as a share of their mean
+  double constant_share = 0;  // of the steps with nearly the same reward
+  bool no_rewards = false, sparse = false, comparable = false, discrete = false;
+
+  explicit Figures(const DatasetReport& report)
+      : rows(report.transitions), episodes(report.file.episodes), discrete(report.choices > 0) {
+    for (const auto& histogram : report.action_histograms) coverage += evenness(histogram);
+    if (!report.action_histograms.empty()) {
+      coverage /= static_cast<double>(report.action_histograms.size());
+    }
+    const auto& counts = report.reward_histogram.counts();
+    if (!counts.empty() && report.file.rows > 0) {
+      constant_share = static_cast<double>(*std::max_element(counts.begin(), counts.end())) /
+                       static_cast<double>(report.file.rows);
+    }
+    no_rewards = report.reward.max == report.reward.min;
+    sparse = !no_rewards && constant_share >= kSparseShare;
+    comparable = episodes >= kEpisodesToCompare;
+    spread = report.episode_return.std / std::max(std::abs(report.episode_return.mean), 1e-9);
+  }
+};
+
+std::vector<std::string> find_facts(const Figures& figures, const DatasetReport& report) {
+  std::vector<std::string> facts;
+  facts.push_back(fmt::format("{} transitions{}", figures.rows,
+                              figures.rows < kFewRows     ? ", which is little"
+                              : figures.rows >= kManyRows ? ", which is plenty"
+                                                          : ""));
+  facts.push_back(fmt::format("actions cover {:.0f} % of their range evenly{}",
+                              100 * figures.coverage,
+                              figures.coverage < kNarrowActions ? ": they are concentrated on a few"
+                              : figures.coverage > kWideActions ? ": nearly every one was tried"
+                                                                : ""));
+  if (figures.no_rewards) {
+    facts.emplace_back("all rewards are equal");
+  } else if (figures.sparse) {
+    facts.push_back(fmt::format("sparse rewards: {:.0f} % of the steps have nearly the same one",
+                                100 * figures.constant_share));
+  }
+  if (!figures.no_rewards && figures.comparable) {
+    facts.push_back(fmt::format("returns differ by {:.0f} % of their mean{}", 100 * figures.spread,
+                                figures.spread < kEvenReturns    ? ": one quality"
+                                : figures.spread > kMixedReturns ? ": mixed quality"
+                                                                 : ""));
+  }
+  facts.push_back(fmt::format("{} of {} episodes terminate, {} are cut by a time-out",
+                              report.file.terminals, report.file.episodes, report.file.timeouts));
+  return facts;
+}
+
+bool is_packaged(const std::string& name) {
+  const auto& configs = packaged_configs();
+  return std::any_of(configs.begin(), configs.end(),
+                     [&](const PackagedConfig& config) { return config.name == name; });
+}
+
+// The packaged config nearest in size; "" if the algorithm has none for data.
+std::string config_for(const std::string& algo, const Figures& figures) {
+  const bool many = figures.rows >= kManyRows;
+  for (const char* task : {many ? "hopper-medium-v2" : "pendulum-replay", "pendulum-random",
+                           "cartpole-medium", "hopper-medium-v2"}) {
+    if (is_packaged(algo + "/" + task)) return algo + "/" + task;
+  }
+  return "";
+}
+
+class Adviser {
+ public:
+  explicit Adviser(const Figures& figures) : figures_(figures) {}
+
+  void add(double score, const char* algo, const std::string& reason) {
+    const auto& all = algorithms();
+    const bool takes_it = std::any_of(all.begin(), all.end(), [&](const AlgorithmInfo& info) {
+      return info.name == algo && info.discrete_actions == figures_.discrete;
+    });
+    const auto config = config_for(algo, figures_);
+    if (!takes_it || config.empty()) return;
+    auto found = std::find_if(choices_.begin(), choices_.end(),
+                              [&](const auto& choice) { return choice.algo == algo; });
+    if (found == choices_.end()) {
+      AlgorithmAdvice::Choice choice;
+      choice.algo = algo;
+      choice.config = config;
+      found = choices_.insert(choices_.end(), std::move(choice));
+    }
+    found->score += score;
+    found->reasons.push_back(reason);
+  }
+
+  std::vector<AlgorithmAdvice::Choice> take() && {
+    std::stable_sort(choices_.begin(), choices_.end(),
+                     [](const auto& a, const auto& b) { return a.score > b.score; });
+    if (choices_.size() > kMostChoices) choices_.resize(kMostChoices);
+    return std::move(choices_);
+  }
+
+ private:
+  const Figures& figures_;
+  std::vector<AlgorithmAdvice::Choice> choices_;
+};
+
+void apply_rules(const Figures& figures, Adviser& advice) {
+  if (figures.discrete) {
+    advice.add(1, "discrete_sac", "choices, not vectors; set learn_from: data");
+  }
+  if (figures.no_rewards) {
+    advice.add(1, "bc", "without rewards only the actions themselves can be learnt");
+    return;
+  }
+  advice.add(2, "td3_bc", "the first to try: fast, and one number (bc_alpha) to tune");
+  if (figures.sparse) {
+    advice.add(3, "iql",
+               "sparse rewards travel along stored actions, values of others are never asked");
+    advice.add(1.5, "rebrac", "reaches sparse goals once its two penalties are tuned");
+  }
+  if (figures.comparable && figures.spread > kMixedReturns) {
+    advice.add(1.5, "iql", "weights the better actions of mixed data");
+    advice.add(1, "cql", "holds back values of actions that the better episodes did not take");
+    if (figures.episodes >= kEpisodesToCondition) {
+      advice.add(0.5, "decision_transformer", "episodes of many returns to condition on");
+    }
+  }
+  if (figures.comparable && figures.spread < kEvenReturns) {
+    advice.add(2.5, "bc", "episodes of one quality: imitation is hard to beat, and a yardstick");
+  }
+  if (figures.rows < kFewRows) {
+    advice.add(1.5, "bc", "few rows: a baseline that cannot overestimate anything");
+  }
+  if (figures.coverage < kNarrowActions) {
+    advice.add(1, "bcq", "concentrated actions: it only compares actions like those of the data");
+    advice.add(0.5, "iql", "concentrated actions: it never leaves them");
+  } else if (figures.coverage > kWideActions) {
+    advice.add(1.5, "cql", "nearly every action was tried, so its penalty binds where it should");
+    advice.add(1, "rebrac", "nearly every action was tried: weak penalties are enough");
+  }
+  if (figures.rows >= kManyRows) {
+    advice.add(1, "rebrac", "enough rows for its deeper critics; the strongest on D4RL when tuned");
+  }
+}
+
+}  // namespace
+
+Json AlgorithmAdvice::to_json() const {
+  Json list = Json::array();
+  for (const auto& choice : choices) {
+    list.push_back({{"algo", choice.algo},
+                    {"config", choice.config},
+                    {"reasons", choice.reasons},
+                    {"command", choice.command}});
+  }
+  return {{"findings", findings}, {"algorithms", list}};
+}
+
+AlgorithmAdvice advise_algorithms(const DatasetReport& report, const std::string& path,
+                                  const std::string& keys, const std::string& env_id) {
+  AlgorithmAdvice advice;
+  if (report.transitions == 0) return advice;
+  const Figures figures(report);
+  Adviser adviser(figures);
+  apply_rules(figures, adviser);
+  advice.findings = find_facts(figures, report);
+  advice.choices = std::move(adviser).take();
+  for (auto& choice : advice.choices) {
+    choice.command = fmt::format(
+        "rl_training train --config {} --set {} --set algo_kwargs.dataset_kind={} "
+        "--set algo_kwargs.dataset_path={} --set algo_kwargs.timeout_policy=auto",
+        choice.config, env_id.empty() ? "env_id=none --set eval_episodes=0" : "env_id=" + env_id,
+        report.kind, shell_word(path));
+    if (!keys.empty()) {
+      choice.command += " --set " + shell_word("algo_kwargs.dataset_keys=" + keys);
+    }
+  }
+  return advice;
+}
+
+}  // namespace rl_training
