@@ -27,7 +27,7 @@ for task in ${*:-pendulum}; do
     config=hopper-medium-v2
     more=(--set "dataset_path=$HOPPER_MEDIUM")
     # Returns differ by how long the hopper stays up, some hundred steps: a longer horizon.
-    fit=(--updates 4000 --critics 2 --tau 0.1 --gamma 0.995)
+    fit=(--updates 5000 --critics 1 --tau 0.1 --gamma 0.995)
   fi
   runs=()
   for policy in ${policies[$task]}; do
