@@ -11,7 +11,6 @@ cd "$(dirname "$0")/.."
 
 program=${PROGRAM:-build/release/rl_training}
 output=${OUTPUT:-runs/selection_results}
-updates=${UPDATES:-10000}
 declare -A policies=(
   # algorithm:seed:updates
   [pendulum]="td3_bc:0:50 td3_bc:1:200 td3_bc:0:500 td3_bc:1:2000 td3_bc:0:6000 bc:0:100 bc:1:2000
@@ -23,9 +22,12 @@ declare -A policies=(
 for task in ${*:-pendulum}; do
   config=pendulum
   more=()
+  fit=(--updates 10000 --tau 0.005)
   if [[ $task == hopper ]]; then
     config=hopper-medium-v2
     more=(--set "dataset_path=$HOPPER_MEDIUM")
+    # Returns differ by how long the hopper stays up, some hundred steps: a longer horizon.
+    fit=(--updates 5000 --critics 1 --tau 0.1 --gamma 0.995)
   fi
   runs=()
   for policy in ${policies[$task]}; do
@@ -40,5 +42,5 @@ for task in ${*:-pendulum}; do
     fi
     runs+=("$place"/*/)
   done
-  "$program" select "${runs[@]}" --updates "$updates" --truth 20 --output "$output/$task/selection"
+  "$program" select "${runs[@]}" "${fit[@]}" --truth 20 --output "$output/$task/selection"
 done

@@ -263,7 +263,8 @@ std::string head_comment(const ExportedPolicy& policy, int64_t stack_floats) {
       "Takes\n"
       " * about {} bytes of stack. {}_self_test() computes the test vectors at the end of this "
       "file\n"
-      " * and returns the largest error, {}; more than 1e-5 is a failure.\n */\n",
+      " * and returns the largest error: {}.\n"
+      " * More than 1e-5 is a failure.\n */\n",
       4 * stack_floats, name,
       graph.is_choice() ? "1 where a choice differs, else 0"
                         : "in units of the action, or of half its range where that is larger");

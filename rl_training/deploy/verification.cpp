@@ -101,7 +101,10 @@ Rows probe_observations(TrainedPolicy& policy, int64_t count,
   if (policy.config().has_dataset()) {
     try {
       const auto data = load_run_data(policy.config(), {.warn = note, .spaces = &policy.env()});
-      return dataset_observations(*data.rows, count);
+      auto rows = dataset_observations(*data.rows, std::min(count, data.rows->rows()));
+      const auto more = random_observations(policy, count - static_cast<int64_t>(rows.size()));
+      rows.insert(rows.end(), more.begin(), more.end());
+      return rows;
     } catch (const Error& error) {
       note(std::string("the dataset is not at hand, verifying on random observations (") +
            error.what() + ")");

@@ -17,8 +17,8 @@ struct Verification {
 
 constexpr double kLargestExportError = 1e-5;
 
-// Observations of the run's dataset, spread over it, or random ones where it is not at hand (`note`
-// says why).
+// Observations of the run's dataset, spread over it, and random ones where it has too few or is not
+// at hand (`note` says why).
 std::vector<std::vector<double>> probe_observations(
     TrainedPolicy& policy, int64_t count, const std::function<void(const std::string&)>& note);
 

@@ -104,14 +104,32 @@ TEST(FittedQ, OwnPolicyHasTheMonteCarloReturn) {
   EXPECT_GT(fit.td_error(0, chain(4, 4, true, 2), next), 1.0);
 }
 
-// Nothing ends and every reward is 1: 1 / (1 - gamma).
+// Every reward is 1. Steps that were cut go on for ever, 1 / (1 - gamma); the one far away ends.
 TEST(FittedQ, TimeOutsAreNotTheEnd) {
   DatasetBuilder builder(1, 1);
   for (int e = 0; e < 20; ++e) {
-    builder.begin_episode(std::array{static_cast<float>(e)});
-    builder.add(std::array{0.0f}, 1.0f, std::array{static_cast<float>(e)}, false, true);
+    const bool ends = e == 0;
+    const float place = ends ? -50.0f : static_cast<float>(e);
+    builder.begin_episode(std::array{place});
+    builder.add(std::array{0.0f}, 1.0f, std::array{place}, ends, !ends);
   }
   const auto data = std::move(builder).build();
+  FittedQ fit(data, {constant_actions(data, 0.0f)}, small_fit(0.9, 2500), {});
+  run_fit(fit, 2500);
+  EXPECT_NEAR(value_at(fit, 0, 10.0f, 0.0f), 10, 0.7);
+  EXPECT_NEAR(value_at(fit, 0, -50.0f, 0.0f), 1, 0.7);
+}
+
+// Nothing ends and every reward is 1: known at once, because the mean reward is taken out.
+TEST(FittedQ, ConstantRewardWithoutEnd) {
+  const auto data = [] {
+    DatasetBuilder builder(1, 1);
+    for (int e = 0; e < 20; ++e) {
+      builder.begin_episode(std::array{static_cast<float>(e)});
+      builder.add(std::array{0.0f}, 1.0f, std::array{static_cast<float>(e)}, false, true);
+    }
+    return std::move(builder).build();
+  }();
   FittedQ fit(data, {constant_actions(data, 0.0f)}, small_fit(0.99, 50), {});
   run_fit(fit, 50);
   EXPECT_NEAR(value_at(fit, 0, 3.0f, 0.0f), 100, 0.5);
