@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "rl_training/rl_training.h"
+#include "tests/experiment/logged_machine.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/tiny_config.h"
 
@@ -217,6 +218,20 @@ TEST(Agent, ObservationsMustFit) {
     EXPECT_EQ(error.kind(), ErrorKind::data);
     EXPECT_EQ(error.place().key, "obs");
   }
+}
+
+// The data decide what the policy sees and does.
+TEST(AgentWithoutEnvironment, PredictsOnceItHasLearnt) {
+  const TemporaryDirectory directory;
+  const auto log = write_machine_log(directory / "log.npz");
+  Agent agent(machine_config(log, directory / "runs"));
+  EXPECT_EQ(agent.config().algo, "td3_bc");
+  EXPECT_THROW(agent.predict({0.1, 0.2}), Error);
+  const auto result = agent.learn();
+  const auto action = agent.predict({0.1, 0.2});
+  ASSERT_EQ(action.size(), 2u);
+  EXPECT_EQ(Agent::load(result.run_dir).predict({0.1, 0.2}), action);
+  EXPECT_THROW(agent.evaluate(1), Error);
 }
 
 }  // namespace
