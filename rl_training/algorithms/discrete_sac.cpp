@@ -27,7 +27,8 @@ torch::Tensor values_of(const torch::Tensor& values, const torch::Tensor& choice
 }  // namespace
 
 void DiscreteSacOptions::visit_options(OptionVisitor& options) {
-  AlgorithmOptions::visit_options(options);
+  // Not those of SoftOptions: collecting is optional here.
+  AlgorithmOptions::visit_options(options);  // NOLINT(bugprone-parent-virtual-call)
   visit_temperature_options(options);
   options.number("cql_alpha", cql_alpha, at_least(0),
                  "weight of CQL's penalty on values of choices that the data did not make");
@@ -42,8 +43,9 @@ CollectOptions* DiscreteSacOptions::collect() {
 }
 
 std::vector<PhaseSpec> DiscreteSacOptions::phases(int64_t total_timesteps) const {
-  return learn_from == Source::environment ? SoftOptions::phases(total_timesteps)
-                                           : AlgorithmOptions::phases(total_timesteps);
+  return learn_from == Source::environment
+             ? SoftOptions::phases(total_timesteps)
+             : AlgorithmOptions::phases(total_timesteps);  // NOLINT(bugprone-parent-virtual-call)
 }
 
 DiscreteSacNetworks::DiscreteSacNetworks(const DiscreteSacOptions& options,

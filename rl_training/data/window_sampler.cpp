@@ -53,7 +53,7 @@ void fill_window(const TransitionDataset& data, const ObsNormalizer& normalizer,
 }  // namespace
 
 WindowSampler::WindowSampler(std::shared_ptr<const TransitionDataset> dataset,
-                             ObsNormalizer normalizer, BatchRequest request, Rng rng)
+                             ObsNormalizer normalizer, const BatchRequest& request, Rng rng)
     : dataset_(std::move(dataset)), normalizer_(std::move(normalizer)), rng_(rng) {
   using enum BatchColumn;
   check_columns(request, {obs, action, reward, terminated, return_to_go, timestep, mask},

@@ -13,7 +13,7 @@ namespace rl_training {
 class WindowSampler final : public Sampler {
  public:
   WindowSampler(std::shared_ptr<const TransitionDataset> dataset, ObsNormalizer normalizer,
-                BatchRequest request, Rng rng);
+                const BatchRequest& request, Rng rng);
 
   int64_t rows() const override { return dataset_->rows(); }
   void sample(const BatchView& batch) override;

@@ -121,9 +121,9 @@ struct Landing {
   double lapse_chance = 0.0;  // for each step: an engine at random
 
   void act(std::span<const double> obs, Rng& rng, std::span<float> choice) const {
-    enum Engine { kNone, kLeft, kMain, kRight, kEngines };
+    enum Engine { none, left, main, right, engines };
     if (rng.uniform() < lapse_chance) {
-      choice[0] = static_cast<float>(rng.below(kEngines));
+      choice[0] = static_cast<float>(rng.below(engines));
       return;
     }
     const bool stands = obs[6] > 0 || obs[7] > 0;
@@ -132,11 +132,11 @@ struct Landing {
     const double lift =
         (stands ? 0 : 0.5 * (hover * std::abs(obs[0]) - obs[1])) - brake_gain * obs[3];
     constexpr double kWorthIt = 0.05;
-    Engine engine = kNone;
+    Engine engine = none;
     if (lift > std::max(std::abs(turn), kWorthIt)) {
-      engine = kMain;
+      engine = main;
     } else if (std::abs(turn) > kWorthIt) {
-      engine = turn > 0 ? kLeft : kRight;
+      engine = turn > 0 ? left : right;
     }
     choice[0] = static_cast<float>(engine);
   }

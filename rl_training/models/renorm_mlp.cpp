@@ -26,7 +26,7 @@ torch::Tensor RenormMlp::initial_parameters(const RenormMlpSpec& spec, Rng& rng)
   int64_t size = 0;
   for (const Layer& layer : layers) size += layer.size();
   auto parameters = empty_floats({spec.members * size});
-  float* at = parameters.data_ptr<float>();
+  auto* at = parameters.data_ptr<float>();
   for (int64_t member = 0; member < spec.members; ++member) {
     for (const Layer& layer : layers) {
       at = std::fill_n(at, layer.inputs, 1.0f);

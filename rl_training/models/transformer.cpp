@@ -21,7 +21,7 @@ torch::Tensor drop_out(const torch::Tensor& x, double rate, Rng* rng) {
   if (rng == nullptr || dropped == 0) return x;
   const auto kept = static_cast<float>(kSteps / (kSteps - static_cast<double>(dropped)));
   auto mask = empty_floats(x.sizes());
-  float* values = mask.data_ptr<float>();
+  auto* values = mask.data_ptr<float>();
   uint64_t bits = 0;
   for (int64_t i = 0; i < mask.numel(); ++i, bits >>= 16) {
     if (i % 4 == 0) bits = rng->next();
@@ -48,6 +48,7 @@ class Transformer::Reader {
  public:
   Reader(const std::vector<Part>& parts, const torch::Tensor& parameters) : parts_(parts) {
     std::vector<int64_t> sizes;
+    sizes.reserve(parts.size());
     for (const Part& part : parts) sizes.push_back(part.size());
     // One node for all of them, so that their gradients are joined only once.
     values_ = parameters.split_with_sizes(sizes);
@@ -98,7 +99,7 @@ torch::Tensor Transformer::initial_parameters(const TransformerSpec& spec, Rng& 
   int64_t size = 0;
   for (const Part& part : parts) size += part.size();
   auto parameters = empty_floats({size});
-  float* at = parameters.data_ptr<float>();
+  auto* at = parameters.data_ptr<float>();
   for (const Part& part : parts) {
     for (int64_t i = 0; i < part.size(); ++i, ++at) {
       *at = part.start == Start::normal ? static_cast<float>(kWeightStd * rng.normal())

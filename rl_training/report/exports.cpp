@@ -168,6 +168,7 @@ std::string report_csv(const Report& report) {
     for (const auto& group : task.groups) {
       const auto json = group_json(task, group);
       std::vector<std::string> cells;
+      cells.reserve(header.size());
       for (const auto& column : columns) cells.push_back(printable(exact(json[column])));
       for (const auto& name : names) {
         cells.push_back(printable(exact(json["differing_keys"].value(name, Json()))));

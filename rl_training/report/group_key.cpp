@@ -27,14 +27,14 @@ bool length_counts(const RunRecord& run, const ReportOptions& options) {
 }
 
 bool decides(const RunRecord& run, const std::string& key, const ReportOptions& options) {
-  static const std::set<std::string> kNever = {
+  static const std::set<std::string> never = {
       "seed", "threads", "output_dir", "tags", "checkpoint_interval", "algo_kwargs.dataset_cache"};
-  static const std::set<std::string> kData = {"algo_kwargs.dataset_path"};
-  if (kNever.contains(key)) return false;
+  static const std::set<std::string> data = {"algo_kwargs.dataset_path"};
+  if (never.contains(key)) return false;
   if (is_length(key)) return length_counts(run, options);
   // Early stopping may look at a value that only rows of the log have.
   if (key == "log_interval") return run.value_of("early_stopping") != "null";
-  if (kData.contains(key)) return run.dataset.fingerprint.empty();
+  if (data.contains(key)) return run.dataset.fingerprint.empty();
   return true;
 }
 

@@ -41,7 +41,7 @@ TEST(Bench, HasNoPyTorchVersionOfOnlineAlgorithms) {
 TEST(Bench, MeasuresTheShareOfCheckpoints) {
   const auto result = run({"bench", "--checkpoints", "--algo", "td3_bc", "--rounds", "1", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  const auto& row = result.json()["results"].at(0);
+  const Json row = result.json()["results"].at(0);
   EXPECT_EQ(row["algo"], "td3_bc");
   EXPECT_EQ(row["interval"], 5000);
   const double save = row["checkpoint_ms"].get<double>() / 1e3;

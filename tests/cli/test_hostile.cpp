@@ -64,7 +64,7 @@ TEST_F(Hostile, NothingHidesBehindANul) {
 
 TEST_F(Hostile, ControlCharactersAreEscaped) {
   const auto file = directory_ / "data.csv";
-  write_all(file, std::string("obs_0,action_0,reward,terminal\n0,0,\0\x1b[2J,0\n", 45));
+  write_all(file, std::string("obs_0,action_0,reward,terminal\n0,0,\0\x1b[2J,0\n", 43));
   auto result = run({"dataset", "inspect", file});
   EXPECT_EQ(result.exit_code, 3) << result.err;
   EXPECT_TRUE(plain_line(result.err)) << result.err;

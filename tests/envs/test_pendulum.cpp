@@ -156,7 +156,7 @@ TEST_F(ReplayTest, SetsTheStateWhereAnEpisodeBegins) {
 TEST_F(ReplayTest, NamesFileAndLineOfAProblem) {
   EXPECT_EQ(problem(""), ": no recorded steps");
   EXPECT_EQ(problem("0,0,0,1,0,0,0,0,0\n0,0,,1,0,0,0,0,0\n"),
-            ":3: action0: missing or not finite (expected a number)");
+            ":3: action0: row 1 has no value (expected a number; no other row lacks it)");
   EXPECT_EQ(problem("0,0,0,1,0,0,0,2,0\n"), ":2: terminated: a flag is 0 or 1");
   path_ = directory_ / "t.csv";
   std::ofstream(path_) << "state0,action0\n";
