@@ -31,8 +31,9 @@ Keys keys_of(const std::string& kind) {
 }
 
 std::vector<std::string> kind_names() {
-  std::vector<std::string> names = {"random", "recipe", kMemoryKind, "auto"};
+  std::vector<std::string> names = {"random", "recipe", "auto"};
   for (const auto& name : dataset_file_kinds()) names.push_back(name);
+  names.emplace_back(kMemoryKind);
   return names;
 }
 
