@@ -4,6 +4,7 @@
 #include "cli/output.h"
 #include "rl_training/deploy/verification.h"
 #include "rl_training/util/file_system.h"
+#include "rl_training/util/text.h"
 
 namespace rl_training {
 namespace {
@@ -34,6 +35,11 @@ void check_name(const std::string& name) {
               "not a name in C (expected letters, digits and _, got " + name + ")");
 }
 
+void name_columns(ExportedPolicy& exported, const char* what,
+                  const std::vector<std::string>& names) {
+  if (!names.empty()) exported.facts.push_back(fmt::format("{}: {}", what, join(names, ", ")));
+}
+
 int run_export(const ExportArguments& arguments, const Invocation& call) {
   const auto format = read_format(arguments.format);
   check_name(arguments.name);
@@ -43,9 +49,11 @@ int run_export(const ExportArguments& arguments, const Invocation& call) {
   TrainedPolicy policy(checkpoint);
   auto exported = export_policy(policy, arguments.name);
   exported.facts.push_back("checkpoint: " + checkpoint.path);
+  const auto probes = find_probes(policy, kProbes, print_note);
+  name_columns(exported, "observation", probes.observation_names);
+  name_columns(exported, "action", probes.action_names);
   std::string text;
-  const auto verified = write_and_verify(
-      format, policy, probe_observations(policy, kProbes, print_note), exported, text);
+  const auto verified = write_and_verify(format, policy, probes.obs, exported, text);
   // Also where it is not a number.
   if (!(verified.max_abs_error <= kLargestExportError)) {
     throw Error(ErrorKind::internal,
