@@ -12,10 +12,10 @@ empty :=
 space := $(empty) $(empty)
 PROGRAM := build/release/rl_training
 LINT_DIR := build/lint
-SOURCES = $(shell find rl_training cli tests examples bench fuzz -name '*.h' -o -name '*.cpp')
+SOURCES = $(shell find rl_training cli python tests examples bench fuzz -name '*.h' -o -name '*.cpp')
 
 .DEFAULT_GOAL := build
-.PHONY: help dependencies configure build demo results results-online test test-web reliability bench bench-data bench-export bench-sac sanitize fuzz format lint install clean
+.PHONY: help dependencies configure build demo results results-online test test-web python python-test reliability bench bench-data bench-export bench-sac sanitize fuzz format lint install clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,15 @@ results-online: build ## train the online algorithms over 5 seeds; tables and pl
 test: configure ## build everything and run the tests
 	cmake --build --preset release -j $(JOBS)
 	ctest --preset release --output-on-failure -j2
+
+python: ## build the Python package build/python/rl_training
+	scripts/install_dependencies.sh python
+	cmake --preset release
+	cmake --build --preset release --target python -j $(JOBS)
+
+python-test: python ## run the tests of the Python package
+	cmake --build --preset release --target rl_training_cli -j $(JOBS)
+	ctest --preset release --output-on-failure -R '^python$$'
 
 reliability: configure ## attack the program: kills, signals, full disks, damaged files (1 hour)
 	cmake --build --preset release -j $(JOBS) --target rl_training_cli test_crash test_experiment

@@ -2,70 +2,33 @@
 
 #include "cli/arguments.h"
 #include "cli/output.h"
-#include "rl_training/deploy/verification.h"
-#include "rl_training/util/file_system.h"
-#include "rl_training/util/text.h"
+#include "rl_training/deploy/policy_file.h"
 
 namespace rl_training {
 namespace {
-
-constexpr int64_t kProbes = 1000;
 
 struct ExportArguments {
   std::string run, format, name = "policy";
   std::optional<std::string> output;
 };
 
-ExportFormat read_format(const std::string& text) {
-  if (text == "c") return ExportFormat::c;
-  if (text == "onnx") return ExportFormat::onnx;
-  throw Error(ErrorKind::config, {"", 0, "--format"},
-              "unknown format (expected c | onnx, got " + text + ")");
-}
-
-// It becomes the prefix of names in C.
-void check_name(const std::string& name) {
-  const bool good = !name.empty() && name.size() <= 64 &&
-                    std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
-                    std::all_of(name.begin(), name.end(), [](unsigned char c) {
-                      return c < 128 && (std::isalnum(c) != 0 || c == '_');
-                    });
-  if (good) return;
-  throw Error(ErrorKind::config, {"", 0, "--name"},
-              "not a name in C (expected letters, digits and _, got " + name + ")");
-}
-
-void name_columns(ExportedPolicy& exported, const char* what,
-                  const std::vector<std::string>& names) {
-  if (!names.empty()) exported.facts.push_back(fmt::format("{}: {}", what, join(names, ", ")));
-}
-
 int run_export(const ExportArguments& arguments, const Invocation& call) {
-  const auto format = read_format(arguments.format);
-  check_name(arguments.name);
-  const auto file =
-      arguments.output.value_or(arguments.name + (format == ExportFormat::c ? ".h" : ".onnx"));
+  PolicyFileOptions options;
+  options.format = read_export_format(arguments.format, "--format");
+  options.name = arguments.name;
+  options.name_key = "--name";
+  options.file = arguments.output.value_or(arguments.name +
+                                           (options.format == ExportFormat::c ? ".h" : ".onnx"));
+  options.note = print_note;
   const auto checkpoint = find_checkpoint(arguments.run, print_note);
+  options.checkpoint = checkpoint.path;
   TrainedPolicy policy(checkpoint);
-  auto exported = export_policy(policy, arguments.name);
-  exported.facts.push_back("checkpoint: " + checkpoint.path);
-  const auto probes = find_probes(policy, kProbes, print_note);
-  name_columns(exported, "observation", probes.observation_names);
-  name_columns(exported, "action", probes.action_names);
-  std::string text;
-  const auto verified = write_and_verify(format, policy, probes.obs, exported, text);
-  // Also where it is not a number.
-  if (!(verified.max_abs_error <= kLargestExportError)) {
-    throw Error(ErrorKind::internal,
-                fmt::format("{}: the exported policy differs from predict by {:.3g} (expected at "
-                            "most {:g}); nothing written",
-                            checkpoint.path, verified.max_abs_error, kLargestExportError));
-  }
-  write_file_atomically(posix_file_system(), file, text);
+  const auto written = write_policy_file(policy, options);
+  const auto& verified = written.verified;
   if (call.json) {
-    print_json({{"file", file},
+    print_json({{"file", options.file},
                 {"format", arguments.format},
-                {"bytes", text.size()},
+                {"bytes", written.bytes},
                 {"max_abs_error", json_number(verified.max_abs_error)},
                 {"observations", verified.observations},
                 {"undecided", verified.undecided},
@@ -74,7 +37,7 @@ int run_export(const ExportArguments& arguments, const Invocation& call) {
     return 0;
   }
   std::vector<std::vector<std::string>> rows = {
-      {"file", fmt::format("{} ({} bytes)", file, text.size())},
+      {"file", fmt::format("{} ({} bytes)", options.file, written.bytes)},
       {"largest error", fmt::format("{:.3g} against predict, {} observations",
                                     verified.max_abs_error, verified.observations)},
       {"verified", verified.method},

@@ -14,17 +14,23 @@ namespace rl_training {
 //   std::vector<double> action = agent.predict({1.0, 0.0, 0.0});
 class Agent {
  public:
-  // The config is checked as one that was read from a file.
-  explicit Agent(const TrainConfig& config);
+  using Warn = std::function<void(const std::string&)>;
+
+  // The config is checked as one that was read from a file. `warn` hears what a run warns of.
+  explicit Agent(const TrainConfig& config, Warn warn = {});
   // A packaged config by name, or a YAML file.
   static Agent from_config(const std::string& file_or_name);
 
   // A new agent trains in a new run directory below config().output_dir; one that was loaded or
   // resumed goes on exactly where that run or checkpoint stopped.
   // Signals of the program are handled in another thread meanwhile (runtime/signal_shield.h); a
-  // handler of yours can stop training through `requests`.
+  // handler of yours can stop training through `requests`. After an exception, of a callback or an
+  // environment for example, the agent is that of the run's last checkpoint.
   RunResult learn(const Callbacks& callbacks = {}, StopRequests* requests = nullptr);
-  EvaluationResult evaluate(int64_t episodes = 10, uint64_t seed = 0);
+  // How long the run is to be, counted from its beginning; a run that reached its end goes on.
+  void set_total_timesteps(int64_t total_timesteps);
+  EvaluationResult evaluate(int64_t episodes = 10, uint64_t seed = 0,
+                            const EvaluationPlace& place = {});
   // The greedy action for one raw observation, in the environment's units: for a policy that
   // remembers, the first of an episode.
   std::vector<double> predict(const std::vector<double>& obs);
@@ -33,26 +39,36 @@ class Agent {
 
   // The policy as a checkpoint directory of its own, loadable by `load` and `rl_training predict`.
   void save(const std::string& directory);
-  // A run directory or a checkpoint.
-  static Agent load(const std::string& run_or_checkpoint);
+  // A run directory or a checkpoint; `changes` are for a later learn().
+  static Agent load(const std::string& run_or_checkpoint, const ResumeChanges& changes = {},
+                    Warn warn = {});
   // The same, ready to learn further; `total_timesteps` > 0 sets a new end.
   static Agent resume(const std::string& run_or_checkpoint, int64_t total_timesteps = 0);
+  static Agent resume(const std::string& run_or_checkpoint, const ResumeChanges& changes,
+                      Warn warn = {});
+  // Ends the hold on the run directory, so that others may resume it. A later learn() goes on.
+  void close();
 
   const TrainConfig& config() const;
+  // "" before the first learn().
+  std::string run_dir() const { return run_ ? run_->path() : run_dir_; }
+  // Valid until the next learn().
+  TrainedPolicy& policy();
 
  protected:
   // Throws Error{config} when this agent is of another algorithm.
   void require_algorithm(const std::string& name) const;
 
  private:
-  explicit Agent(std::unique_ptr<Run> run);
-  explicit Agent(std::unique_ptr<TrainedPolicy> policy);
-  TrainedPolicy& policy();
+  Agent() = default;
+  void load_policy_if_needed();
 
-  TrainConfig config_;                     // of a new agent
-  std::unique_ptr<TrainedPolicy> policy_;  // before the first learn()
-  std::string loaded_from_;
-  std::unique_ptr<Run> run_;  // from then on
+  Warn warn_;
+  TrainConfig config_;                     // before the first learn()
+  std::unique_ptr<TrainedPolicy> policy_;  // while there is no run
+  std::string loaded_from_, run_dir_;
+  ResumeChanges changes_;     // for the next learn() of what was loaded
+  std::unique_ptr<Run> run_;  // from the first learn() on
 };
 
 }  // namespace rl_training

@@ -120,22 +120,6 @@ DatasetFileSummary summary_from(const Json& json) {
   return summary;
 }
 
-FileTransitions make_file_transitions(const std::string& kind, const std::string& path,
-                                      const DatasetReadOptions& options, LoggedSteps steps,
-                                      ArrayMemory& memory) {
-  FileTransitions made;
-  made.summary = summarize(steps);
-  if (options.find_warnings) {
-    made.summary.warnings = find_dataset_warnings(steps, kind, options);
-  }
-  made.dataset = make_transitions(std::move(steps), *options.timeout_policy, memory);
-  if (made.dataset.rows() == 0) {
-    throw Error(ErrorKind::data, {path, 0, ""}, "no row has a successor, nothing to learn from");
-  }
-  made.summary.dropped_rows = made.summary.rows - made.dataset.rows();
-  return made;
-}
-
 void hand_over(const FileTransitions& made, SandboxOutput& output) {
   const Json facts = {{"columns", DatasetColumns::hand_over(made.dataset, output)},
                       {"summary", to_json(made.summary)}};
@@ -185,6 +169,22 @@ FileTransitions read_plain_transitions(const std::string& kind, const std::strin
 }
 
 }  // namespace
+
+FileTransitions make_file_transitions(const std::string& kind, const std::string& path,
+                                      const DatasetReadOptions& options, LoggedSteps steps,
+                                      ArrayMemory& memory) {
+  FileTransitions made;
+  made.summary = summarize(steps);
+  if (options.find_warnings) {
+    made.summary.warnings = find_dataset_warnings(steps, kind, options);
+  }
+  made.dataset = make_transitions(std::move(steps), *options.timeout_policy, memory);
+  if (made.dataset.rows() == 0) {
+    throw Error(ErrorKind::data, {path, 0, ""}, "no row has a successor, nothing to learn from");
+  }
+  made.summary.dropped_rows = made.summary.rows - made.dataset.rows();
+  return made;
+}
 
 DatasetFileSummary summarize(const LoggedSteps& steps) {
   DatasetFileSummary summary;

@@ -46,6 +46,12 @@ struct FileTransitions {
   std::vector<std::pair<int64_t, int64_t>> places;
 };
 
+// Of steps that were read, by the timeout_policy of the options, which is decided. `kind` and
+// `path` are for messages.
+FileTransitions make_file_transitions(const std::string& kind, const std::string& path,
+                                      const DatasetReadOptions& options, LoggedSteps steps,
+                                      ArrayMemory& memory);
+
 // Reads a file and makes transitions of it. The empty file open as `output`, if any (-1: none),
 // then holds the arrays; a disk that is full is Error{io}. No transitions at all are Error{data}.
 FileTransitions read_transitions(const std::string& kind, const std::string& path,

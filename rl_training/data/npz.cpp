@@ -33,12 +33,17 @@ LoggedSteps read_npz_steps(const std::string& path, const DatasetReadOptions& op
                            SandboxOutput& output) {
   NpzReader file(path);
   forbid_opening_files();
+  return read_named_arrays(file, path, options, output);
+}
+
+LoggedSteps read_named_arrays(ArraySource& file, const std::string& path,
+                              const DatasetReadOptions& options, ArrayMemory& memory) {
   MappedArrays arrays(file);
   auto keys = npz_keys();
   auto map = KeyMap::parse({path, 0, ""}, options.keys);
   if (map.layout.empty() && map.names.empty()) map.layout = recognise_layout(file);
   const auto warnings = apply_key_map(map, arrays, keys);
-  auto steps = read_flat_steps(arrays, path, keys, options, output);
+  auto steps = read_flat_steps(arrays, path, keys, options, memory);
   steps.warnings.insert(steps.warnings.end(), warnings.begin(), warnings.end());
   return steps;
 }

@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 
+#include "rl_training/data/array_source.h"
 #include "rl_training/data/dataset_file.h"
 #include "rl_training/data/space.h"
 #include "rl_training/data/transition_dataset.h"
@@ -21,6 +22,10 @@ namespace rl_training {
 // Every problem is Error{data} with file, key and, where it is one, the row.
 LoggedSteps read_npz_steps(const std::string& path, const DatasetReadOptions& options,
                            SandboxOutput& output);
+
+// The same of arrays that are not in a file; `path` stands for it in messages.
+LoggedSteps read_named_arrays(ArraySource& file, const std::string& path,
+                              const DatasetReadOptions& options, ArrayMemory& memory);
 
 TransitionDataset load_npz_dataset(const std::string& path, const Space* bounds = nullptr,
                                    DatasetFileSummary* summary = nullptr);

@@ -17,6 +17,7 @@ struct EnvSpec {
   Space observation, action;
   int64_t max_episode_steps = 0;  // 0: no time limit
   std::string summary;
+  bool one_thread = false;  // copies of it take turns anyway: no threads are woken to step them
 };
 
 // `terminated` ends the task, `truncated` only the recording of it (time limit): values are

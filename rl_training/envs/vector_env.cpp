@@ -29,6 +29,7 @@ VectorEnv::VectorEnv(const std::string& id, int64_t count, uint64_t seed, std::s
                       {}});
   }
   spec_ = slots_.front().env->spec();
+  if (spec_.one_thread) pool_ = nullptr;
   for (Slot& slot : slots_) {
     if (!spec_.observation.is_image()) {
       slot.obs.resize(static_cast<size_t>(spec_.observation.size()));

@@ -153,7 +153,8 @@ void check_without_environment(const TrainConfig& config) {
   if (config.num_envs > 1) refuse("num_envs", "there is nothing to step");
   check_request(config, {}, /*collects=*/false);
   const auto& source = config.dataset.source;
-  if (config.dataset.mix.empty() && source.path.empty() && source.id.empty()) {
+  if (config.dataset.mix.empty() && source.path.empty() && source.id.empty() &&
+      source.kind != kMemoryKind) {
     throw Error(ErrorKind::config, {"", 0, "env_id"},
                 "missing (expected for example env_id: Pendulum-v1, or to learn from data alone "
                 "algo_kwargs.dataset_path: FILE)");

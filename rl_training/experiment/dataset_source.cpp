@@ -25,12 +25,13 @@ struct Keys {
 Keys keys_of(const std::string& kind) {
   if (kind == "random") return {.size = true, .seed = true};
   if (kind == "recipe") return {.id = true, .size = true, .seed = true};
+  if (kind == kMemoryKind) return {};
   if (kind == "minari") return {.path = true, .id = true};
   return {.path = true};
 }
 
 std::vector<std::string> kind_names() {
-  std::vector<std::string> names = {"random", "recipe", "auto"};
+  std::vector<std::string> names = {"random", "recipe", kMemoryKind, "auto"};
   for (const auto& name : dataset_file_kinds()) names.push_back(name);
   return names;
 }
@@ -91,6 +92,15 @@ class Loader {
   const std::vector<std::string>& warnings() const { return warnings_; }
 
   TransitionDataset load(const DatasetSource& source) {
+    if (source.kind == kMemoryKind) {
+      auto read = read_options(options_, env_);
+      read.find_warnings = true;
+      auto found = arrays_of(source).transitions(read);
+      for (const auto& warning : found.summary.warnings) {
+        warnings_.push_back("arrays: " + warning.text());
+      }
+      return checked(std::move(found.dataset), MemoryArrays::kFile);
+    }
     return load_with(source, [this](const std::string& kind, const std::string& path) {
       std::vector<DatasetWarning> found;
       auto dataset = checked(cache_.load(kind, path, read_options(options_, env_), &found), path);
@@ -103,6 +113,11 @@ class Loader {
   // choices.
   TransitionDataset load_raw(const DatasetSource& source, bool choices) {
     static const Space kAnyChoice = Space::discrete(ActionSpaceFinder::kMostChoices);
+    if (source.kind == kMemoryKind) {
+      auto read = read_options(options_, env_);
+      read.bounds = choices ? &kAnyChoice : nullptr;
+      return arrays_of(source).transitions(read).dataset;
+    }
     return load_with(source, [&](const std::string& kind, const std::string& path) {
       auto read = read_options(options_, env_);
       // Minari states how many there are.
@@ -113,6 +128,13 @@ class Loader {
   }
 
  private:
+  static const MemoryArrays& arrays_of(const DatasetSource& source) {
+    if (source.arrays) return *source.arrays;
+    throw Error(ErrorKind::config, {"", 0, "dataset_kind"},
+                "the data are arrays of the program that trains, which gives them when it starts "
+                "or resumes a run (expected a file here, as written by Dataset.save)");
+  }
+
   template <class LoadFile>
   TransitionDataset load_with(const DatasetSource& source, const LoadFile& load_file) {
     const auto seed = static_cast<uint64_t>(source.seed);

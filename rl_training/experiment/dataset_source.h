@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "rl_training/data/key_map.h"
+#include "rl_training/data/memory_arrays.h"
 #include "rl_training/data/reward_transform.h"
 #include "rl_training/data/transition_dataset.h"
 #include "rl_training/envs/env_options.h"
@@ -14,6 +15,9 @@ namespace rl_training {
 // `env_id` of a run that learns from data alone. It is neither evaluated nor can it collect.
 inline constexpr char kNoEnvironment[] = "none";
 
+// `dataset_kind` of arrays that the training program holds (memory_arrays.h).
+inline constexpr char kMemoryKind[] = "memory";
+
 // One source of transitions: `dataset_kind`, `dataset_path`, ... or an entry of `dataset_mix`.
 struct DatasetSource {
   std::string kind = "random";
@@ -22,6 +26,8 @@ struct DatasetSource {
   int64_t size = 0;
   int64_t seed = 0;
   double weight = 1;  // in a mixture
+  // Of kind `memory`: no key, given by the program that trains.
+  std::shared_ptr<const MemoryArrays> arrays = {};
 
   // Keys are `<prefix>kind`, `<prefix>path`, ...
   void visit_options(OptionVisitor& options, const std::string& prefix, bool in_mix);

@@ -130,6 +130,9 @@ RunResult Run::train(const Callbacks& callbacks, StopRequests* requests) {
   } catch (const Error& error) {
     record_session_end(context_.session.files(), metadata, error_kind_name(error.kind()));
     throw;
+  } catch (...) {  // of a callback or an environment
+    record_session_end(context_.session.files(), metadata, "exception");
+    throw;
   }
   // The last save has no next interval: it must succeed now, or the run has failed.
   if (failed_saves_ > 0) save_checkpoint_of(trainer_->position(), /*best=*/false);

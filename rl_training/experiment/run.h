@@ -29,6 +29,8 @@ struct ResumeChanges {
   std::optional<int64_t> online_timesteps = std::nullopt;  // adds or extends an online phase
   std::optional<std::string> dataset_path = {};            // where the same data are now
   std::optional<std::string> output_dir = {};              // goes on in a new run below it
+  // Those of a run on `dataset_kind: memory`, which no file holds.
+  std::shared_ptr<const MemoryArrays> arrays = {};
 };
 
 struct RunResult {

@@ -50,15 +50,25 @@ void set_dataset_path(TrainConfig& config, const std::string& path) {
   const ErrorPlace place = {"--dataset-path", 0, ""};
   auto& source = config.dataset.source;
   if (!config.has_dataset() || !config.dataset.mix.empty() || source.kind == "random" ||
-      source.kind == "recipe") {
+      source.kind == "recipe" || source.kind == kMemoryKind) {
     throw Error(ErrorKind::config, place, "this run does not learn from one dataset file");
   }
   source.path = absolute_path(path);
   source.id.clear();
 }
 
+void set_arrays(TrainConfig& config, std::shared_ptr<const MemoryArrays> arrays) {
+  auto& source = config.dataset.source;
+  if (!config.has_dataset() || !config.dataset.mix.empty() || source.kind != kMemoryKind) {
+    throw Error(ErrorKind::config, {"", 0, "dataset_kind"},
+                "this run does not learn from arrays in memory (expected no dataset)");
+  }
+  source.arrays = std::move(arrays);
+}
+
 TrainConfig changed_config(TrainConfig config, const ResumeChanges& changes) {
   if (changes.dataset_path) set_dataset_path(config, *changes.dataset_path);
+  if (changes.arrays) set_arrays(config, changes.arrays);
   if (changes.output_dir) config.output_dir = absolute_path(*changes.output_dir);
   if (changes.total_timesteps) config.total_timesteps = *changes.total_timesteps;
   if (changes.online_timesteps) set_online_steps(config, *changes.online_timesteps);

@@ -260,6 +260,7 @@ std::string task_name(const TrainConfig& config) {
   if (config.has_environment()) return config.env_id;
   const auto& source = config.dataset.source;
   if (!config.dataset.mix.empty()) return "mix";
+  if (source.kind == kMemoryKind) return kMemoryKind;
   return source.path.empty() ? source.id : std::filesystem::path(source.path).stem().string();
 }
 

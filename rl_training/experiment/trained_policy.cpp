@@ -79,23 +79,32 @@ std::unique_ptr<Environment> TrainedPolicy::make_own_environment(const std::stri
                     " needs an environment, and this run was trained without one (expected a "
                     "run whose config has env_id)");
   }
-  auto environment = make_environment(config_.env_id, config_.env);
+  return make_fitting_environment(config_.env_id, config_.env);
+}
+
+std::unique_ptr<Environment> TrainedPolicy::make_fitting_environment(
+    const std::string& id, const EnvOptions& options) const {
+  auto environment = make_environment(id, options);
   const auto& spec = environment->spec();
   if (spec.observation.shape == env_.observation.shape && spec.action.shape == env_.action.shape &&
       spec.action.categories == env_.action.categories) {
     return environment;
   }
   throw Error(ErrorKind::checkpoint, {checkpoint_, 0, "spaces"},
-              "the policy was trained for another " + config_.env_id + " (expected " +
-                  env_.observation.text() + " and " + env_.action.text() + ", got " +
-                  spec.observation.text() + " and " + spec.action.text() + ")");
+              "the policy was trained for another " + id + " (expected " + env_.observation.text() +
+                  " and " + env_.action.text() + ", got " + spec.observation.text() + " and " +
+                  spec.action.text() + ")");
 }
 
-EvaluationResult TrainedPolicy::evaluate(int64_t episodes, uint64_t seed) {
-  make_own_environment("an evaluation");
+EvaluationResult TrainedPolicy::evaluate(int64_t episodes, uint64_t seed,
+                                         const EvaluationPlace& place) {
+  const bool own = place.env_id.empty() || place.env_id == config_.env_id;
+  const auto& id = own ? config_.env_id : place.env_id;
+  const auto options = own ? config_.env : EnvOptions();
+  own ? make_own_environment("an evaluation") : make_fitting_environment(id, options);
   const SingleThreadedTensors serial;
-  return Evaluator(config_.env_id, episodes, seed, pool_.get(), config_.env)
-      .run(*algorithm_, normalizer_);
+  return Evaluator(id, episodes, seed, pool_.get(), options)
+      .run(*algorithm_, normalizer_, place.requests);
 }
 
 std::vector<std::vector<double>> TrainedPolicy::predict(

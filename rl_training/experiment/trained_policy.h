@@ -9,6 +9,12 @@
 
 namespace rl_training {
 
+// Where a policy is evaluated, if not in the environment of its config.
+struct EvaluationPlace {
+  std::string env_id = {};                 // "": the config's
+  const StopRequests* requests = nullptr;  // cut an evaluation short
+};
+
 // A policy with all it needs to act: networks, observation scaling and action bounds.
 class TrainedPolicy {
  public:
@@ -31,7 +37,7 @@ class TrainedPolicy {
   ObsNormalizer& normalizer() { return normalizer_; }
   ThreadPool& pool() const { return *pool_; }
 
-  EvaluationResult evaluate(int64_t episodes, uint64_t seed);
+  EvaluationResult evaluate(int64_t episodes, uint64_t seed, const EvaluationPlace& place = {});
   // Greedy actions in the environment's units for rows of raw observations, each the first of an
   // episode.
   std::vector<std::vector<double>> predict(const std::vector<std::vector<double>>& obs);
@@ -46,6 +52,8 @@ class TrainedPolicy {
 
  private:
   TrainedPolicy(const Checkpoint& checkpoint, const TrainConfig& config);
+  std::unique_ptr<Environment> make_fitting_environment(const std::string& id,
+                                                        const EnvOptions& options) const;
 
   TrainConfig config_;
   EnvSpec env_;

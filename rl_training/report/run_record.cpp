@@ -208,9 +208,9 @@ bool lock_is_held(const std::string& path) {
 
 RunState state_of(const RunRecord& run) {
   static const std::set<std::string> kEnds = {"total_timesteps", "max_updates", "max_epochs",
-                                              "early_stopping"};
-  static const std::set<std::string> kFailures = {"diverged", "internal", "io",
-                                                  "data",     "config",   "checkpoint"};
+                                              "early_stopping", "callback"};
+  static const std::set<std::string> kFailures = {"diverged", "internal",   "io",       "data",
+                                                  "config",   "checkpoint", "exception"};
   if (lock_is_held(run.path + "/LOCK")) return RunState::running;
   if (kEnds.contains(run.stop_reason)) return RunState::finished;
   if (kFailures.contains(run.stop_reason)) return RunState::failed;

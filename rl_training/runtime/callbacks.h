@@ -16,18 +16,22 @@ struct TrainProgress {
 
 struct TrainSummary {
   int64_t update_count = 0, global_step = 0;
-  std::string stop_reason;  // total_timesteps, max_updates, max_epochs, early_stopping, signal, ...
+  // total_timesteps, max_updates, max_epochs, early_stopping, signal, callback, ...
+  std::string stop_reason;
   Json metrics = Json::object();  // the last value of each
 };
 
-// Hooks of a caller into the loop. Each may be empty. They see training, they do not steer it:
-// what they draw or compute cannot change the run.
+// Hooks of a caller into the loop. Each may be empty. They see training and cannot change what it
+// computes; `on_row` may end it.
 struct Callbacks {
   std::function<void(const TrainProgress&)> on_train_start;
   std::function<void(const TrainProgress&)> on_collect_end;  // online only, after each collection
   std::function<void(const TrainProgress&, const Metrics&)> on_update_end;
   std::function<void(const TrainProgress&, const EvaluationResult&)> on_eval_end;
   std::function<void(const TrainProgress&, const ValidationMetrics&)> on_validation_end;
+  // Each row of metrics, once it is logged. False ends training with a checkpoint, from which it
+  // can be resumed.
+  std::function<bool(const TrainProgress&, const Json& row)> on_row;
   std::function<void(const TrainSummary&)> on_train_end;
 };
 

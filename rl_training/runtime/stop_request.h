@@ -8,13 +8,16 @@ namespace rl_training {
 // may a signal handler.
 class StopRequests {
  public:
+  virtual ~StopRequests() = default;
+
   // Ends training with a checkpoint. The first request counts; `signal` is not 0.
   void request_stop(int signal) {
     int none = 0;
     stop_.compare_exchange_strong(none, signal);
   }
-  // The signal for which training is to stop, or 0.
-  int stop() const { return stop_.load(); }
+  // The signal for which training is to stop, or 0. A host whose signals have to be asked for (as
+  // Python's) does so here: only the thread that trains calls it.
+  virtual int stop() const { return stop_.load(); }
 
   // One more checkpoint; training continues.
   void request_checkpoint() { checkpoint_.store(true); }

@@ -133,31 +133,33 @@ bool Trainer::evaluate_before_training(RunSink& sink, const Callbacks& callbacks
   if (!evaluated_before_training_ && evaluates()) {
     Json row = make_row({}, lr_scale(current_phase()));
     if (!evaluate(row, callbacks)) return false;
-    remember(row, sink);
+    remember(row, sink, callbacks);
   }
   evaluated_before_training_ = true;
   return true;
 }
 
-void Trainer::remember(const Json& row, RunSink& sink) {
+void Trainer::remember(const Json& row, RunSink& sink, const Callbacks& callbacks) {
   last_.update(row);
   sink.log(row);
+  if (callbacks.on_row && !callbacks.on_row(progress(), row)) ended_by_callback_ = true;
 }
 
-void Trainer::log(Json& row, RunSink& sink) {
+void Trainer::log(Json& row, RunSink& sink, const Callbacks& callbacks) {
   add_phase_metrics(row);
   warn_of_divergence(row, sink);
   const auto& metric = early_stopping_.options().metric;
   if (row.contains(metric) && row[metric].is_number()) {
     early_stopping_.observe(row[metric].get<double>(), position());
   }
-  remember(row, sink);
+  remember(row, sink, callbacks);
 }
 
 TrainSummary Trainer::run(RunSink& sink, const Callbacks& callbacks, StopRequests* requests) {
   requests_ = requests;
+  ended_by_callback_ = false;
   if (callbacks.on_train_start) callbacks.on_train_start(progress());
-  bool stop = !evaluate_before_training(sink, callbacks);
+  bool stop = !evaluate_before_training(sink, callbacks) || ended_by_callback_;
   if (stop) sink.checkpoint(position(), /*best=*/false);
 
   while (!stop && (!spent() || !waiting_row_.empty())) {
@@ -179,9 +181,9 @@ TrainSummary Trainer::run(RunSink& sink, const Callbacks& callbacks, StopRequest
         if (!result) waiting_row_ = row.dump();
         best = result.value_or(false);
       }
-      if (log_due && waiting_row_.empty()) log(row, sink);
+      if (log_due && waiting_row_.empty()) log(row, sink, callbacks);
     }
-    stop = requests_ != nullptr && requests_->stop() != 0;
+    stop = ended_by_callback_ || (requests_ != nullptr && requests_->stop() != 0);
     const bool save_now = stop || (requests_ != nullptr && requests_->take_checkpoint());
     if (save_now && !log_due && !checkpoint_due) check_health(make_row(metrics, scale));
     if (checkpoint_due || best || save_now || early_stopping_.stopped()) {
@@ -190,7 +192,8 @@ TrainSummary Trainer::run(RunSink& sink, const Callbacks& callbacks, StopRequest
   }
   TrainSummary summary;
   const bool all_updates = update_ >= options_.budget.updates;
-  summary.stop_reason = stop                        ? "signal"
+  summary.stop_reason = ended_by_callback_          ? "callback"
+                        : stop                      ? "signal"
                         : early_stopping_.stopped() ? "early_stopping"
                         : all_updates               ? options_.budget.reason
                                                     : "total_timesteps";

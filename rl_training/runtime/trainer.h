@@ -85,8 +85,8 @@ class Trainer {
   bool evaluates() const { return parts_.evaluator != nullptr || parts_.validator != nullptr; }
   std::optional<bool> evaluate(Json& row, const Callbacks& callbacks);
   bool evaluate_before_training(RunSink& sink, const Callbacks& callbacks);
-  void remember(const Json& row, RunSink& sink);
-  void log(Json& row, RunSink& sink);
+  void remember(const Json& row, RunSink& sink, const Callbacks& callbacks);
+  void log(Json& row, RunSink& sink, const Callbacks& callbacks);
 
   TrainerParts parts_;
   TrainerOptions options_;
@@ -95,6 +95,7 @@ class Trainer {
   StopRequests* requests_ = nullptr;  // of the present run(), may be null
   int64_t update_ = 0;
   int64_t previous_position_ = 0;
+  bool ended_by_callback_ = false;     // in the present run()
   bool warned_of_divergence_ = false;  // once in a session
   bool evaluated_before_training_ = false;
   bool has_best_ = false;

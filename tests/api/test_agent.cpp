@@ -209,6 +209,95 @@ TEST(Agent, AHandlerOfTheProgramStopsItFromAnotherThread) {
   EXPECT_EQ(result.checkpoint, result.run_dir + "/checkpoints/step-000000009");
 }
 
+TEST(Agent, LearnsOnToANewEndAndAfterAnException) {
+  const TemporaryDirectory directory;
+  auto straight = small_agent(directory / "straight");
+  straight.learn();
+  auto agent = small_agent(directory / "pieces");
+  agent.set_total_timesteps(30);
+  EXPECT_EQ(agent.learn().summary.update_count, 30);
+  const auto run_dir = agent.run_dir();
+  agent.set_total_timesteps(60);
+  Callbacks failing;
+  failing.on_update_end = [](const TrainProgress& progress, const Metrics&) {
+    if (progress.update_count == 50) throw std::runtime_error("of the program");
+  };
+  EXPECT_THROW(agent.learn(failing), std::runtime_error);
+  auto last_good = Agent::load(run_dir + "/checkpoints/step-000000049");
+  EXPECT_EQ(actions_of(agent), actions_of(last_good));
+  EXPECT_EQ(agent.learn().summary.update_count, 60);
+  EXPECT_EQ(agent.run_dir(), run_dir);
+  EXPECT_EQ(actions_of(agent), actions_of(straight));
+  agent.close();
+  EXPECT_EQ(agent.run_dir(), run_dir);
+  EXPECT_NO_THROW(Agent::resume(run_dir));  // the lock is gone
+}
+
+TEST(Agent, IsEvaluatedElsewhere) {
+  const TemporaryDirectory directory;
+  auto agent = small_agent(directory / "runs");
+  const auto own = agent.evaluate(2, 5);
+  EXPECT_EQ(agent.evaluate(2, 5, {"Pendulum-v1", nullptr}).returns, own.returns);
+  try {
+    agent.evaluate(2, 5, {"MountainCarContinuous-v0", nullptr});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::checkpoint);
+    EXPECT_EQ(error.place().key, "spaces");
+  }
+  StopRequests requests;
+  requests.request_stop(SIGINT);
+  EXPECT_TRUE(agent.evaluate(2, 5, {"", &requests}).cut_short);
+}
+
+std::shared_ptr<MemoryArrays> some_arrays(float reward) {
+  std::vector<float> obs, actions, rewards;
+  std::vector<uint8_t> terminals, timeouts;
+  for (int row = 0; row < 40; ++row) {
+    obs.insert(obs.end(), {0.1f * row, 1.0f - row});
+    actions.push_back(row % 2 == 0 ? -3.0f : 3.0f);
+    rewards.push_back(reward);
+    terminals.push_back(0);
+    timeouts.push_back(row % 10 == 9);
+  }
+  auto arrays = std::make_shared<MemoryArrays>();
+  arrays->add("observations", {40, 2}, Column<float>(obs));
+  arrays->add("actions", {40, 1}, Column<float>(actions));
+  arrays->add("rewards", {40}, Column<float>(rewards));
+  arrays->add("terminals", {40}, Column<uint8_t>(terminals));
+  arrays->add("timeouts", {40}, Column<uint8_t>(timeouts));
+  return arrays;
+}
+
+TEST(Agent, LearnsFromArraysThatNoFileHolds) {
+  const TemporaryDirectory directory;
+  auto config = small_agent(directory / "runs").config();
+  config.env_id = kNoEnvironment;
+  config.eval_episodes = 0;
+  config.dataset.source = {};
+  config.dataset.source.kind = kMemoryKind;
+  config.dataset.source.arrays = some_arrays(1);
+  config.total_timesteps = 20;
+  Agent agent(config);
+  const auto run_dir = agent.learn().run_dir;
+  EXPECT_NEAR(std::abs(agent.predict({0.5, 0.5}).at(0)), 1.5, 1.5);  // bounds of the data
+  agent.close();
+  const auto message_of = [&](std::shared_ptr<MemoryArrays> arrays) {
+    ResumeChanges changes;
+    changes.arrays = std::move(arrays);
+    try {
+      Agent::resume(run_dir, changes);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_NE(message_of(nullptr).find("arrays of the program that trains"), std::string::npos);
+  EXPECT_NE(message_of(some_arrays(2)).find("not the one this run was trained on"),
+            std::string::npos);
+  EXPECT_EQ(message_of(some_arrays(1)), "no error");
+}
+
 TEST(Agent, ObservationsMustFit) {
   auto agent = Agent::from_config("td3_bc/pendulum-random");
   try {

@@ -152,6 +152,35 @@ TEST(Trainer, ARequestToStopEndsItWithACheckpoint) {
   EXPECT_EQ(t.trainer->run(t.sink, {}).update_count, 100);  // without requests nothing stops it
 }
 
+TEST(Trainer, ACallbackSeesRowsAndMayEndIt) {
+  FakeTraining t(100);
+  t.options.log_interval = 4;
+  Events seen;
+  t.callbacks.on_row = [&](const TrainProgress& progress, const Json& row) {
+    EXPECT_EQ(row["loss"].get<float>(), 1.0f / progress.update_count);
+    seen.push_back(fmt::format("row {}", row["update_count"].get<int64_t>()));
+    return progress.update_count < 8;
+  };
+  const auto summary = t.run();
+  EXPECT_EQ(seen, (Events{"row 4", "row 8"}));
+  EXPECT_EQ(summary.stop_reason, "callback");
+  EXPECT_EQ(summary.update_count, 8);
+  EXPECT_EQ(t.sink.events, (Events{"log 4", "log 8", "checkpoint 8"}));
+  const auto rest = t.trainer->run(t.sink, {});  // goes on without it
+  EXPECT_EQ(rest.stop_reason, "total_timesteps");
+  EXPECT_EQ(rest.update_count, 100);
+}
+
+TEST(Trainer, ACallbackMayEndItBeforeTheFirstUpdate) {
+  FakeTraining t(10);
+  t.evaluate_every(5);
+  t.callbacks.on_row = [](const TrainProgress&, const Json&) { return false; };
+  const auto summary = t.run();
+  EXPECT_EQ(summary.update_count, 0);
+  EXPECT_EQ(summary.stop_reason, "callback");
+  EXPECT_EQ(t.sink.events, (Events{"log 0", "checkpoint 0"}));
+}
+
 TEST(Trainer, ARequestedCheckpointDoesNotEndIt) {
   FakeTraining t(10);
   t.options.log_interval = 4;

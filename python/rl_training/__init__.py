@@ -1,0 +1,25 @@
+"""Reinforcement learning from logged data, from environments, or from both.
+
+    import rl_training
+
+    dataset = rl_training.Dataset.open("log.npz")
+    agent = rl_training.TD3BC(dataset, learning_rate=3e-4).learn(total_timesteps=10_000)
+    action = agent.predict(observation)
+
+There is one class for each algorithm; ``help(rl_training.TD3BC)`` lists its options.
+"""
+
+from . import _agent
+from ._agent import Agent, Progress, algorithms, load, make, report, resume, select
+from ._dataset import Dataset
+from ._envs import Environment, environments, register_gymnasium
+from ._errors import CheckpointError, ConfigError, DataError, DivergedError, Error, IoError
+
+globals().update({cls.__name__: cls for cls in _agent.CLASSES.values()})
+register_gymnasium()
+
+__all__ = [
+    "Agent", "CheckpointError", "ConfigError", "DataError", "Dataset", "DivergedError",
+    "Environment", "Error", "IoError", "Progress", "algorithms", "environments", "load", "make",
+    "register_gymnasium", "report", "resume", "select",
+] + [cls.__name__ for cls in _agent.CLASSES.values()]

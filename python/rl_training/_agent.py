@@ -1,0 +1,303 @@
+"""Agents: made with options, trained in run directories, asked for actions."""
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import threading
+from typing import NamedTuple
+
+import numpy as np
+
+from . import _core
+from ._dataset import Dataset
+from ._envs import Environment, environment_id
+from ._errors import ConfigError, DataError
+from ._options import docstring, merge, to_json, warn
+
+
+class Progress(NamedTuple):
+    """What a callback is given at each row of metrics."""
+
+    position: int  # updates (offline) or environment steps (online)
+    length: int  # of the run, in the same unit
+    metrics: dict  # the row: name to value, None where there is none
+
+
+@contextlib.contextmanager
+def _interrupts():
+    """Requests to stop. Ctrl-C asks for the end of training instead of breaking into it."""
+    requests = _core.StopRequests()
+    mine = (threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+
+    def handler(signum, frame):
+        if requests.requested():  # a second one does not wait
+            raise KeyboardInterrupt
+        requests.request_stop(signum)
+
+    if mine:
+        signal.signal(signal.SIGINT, handler)
+    try:
+        yield requests
+    finally:
+        if mine:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+    if requests.requested():
+        raise KeyboardInterrupt
+
+
+def _show_progress(progress):
+    width = 30
+    done = int(width * progress.position / max(progress.length, 1))
+    shown = [f"{name} {progress.metrics[name]:.4g}"
+             for name in ("eval_return_mean", "critic_loss", "actor_loss")
+             if progress.metrics.get(name) is not None]
+    sys.stderr.write(f"\r[{'#' * done}{'.' * (width - done)}] {progress.position}/"
+                     f"{progress.length} {'  '.join(shown)}\x1b[K")
+    sys.stderr.flush()
+
+
+class Agent:
+    """What the classes of all algorithms share. Use those, :func:`make` or :func:`load`."""
+
+    algo = None  # name of the algorithm, in the subclasses
+    _reads_data = True
+
+    def __init__(self, dataset=None, env=None, **options):
+        if self.algo is None:
+            raise TypeError("use the class of an algorithm, or rl_training.make")
+        # SAC(env): what learns in environments alone takes one first.
+        if env is None and not self._reads_data and not isinstance(dataset, (Dataset, dict)):
+            dataset, env = None, dataset
+        self._build({"algo": self.algo}, dataset, env, options)
+
+    def _build(self, config, dataset, env, options):
+        dataset = Dataset._of(dataset)
+        if env is not None:
+            config = {**config, "env_id": environment_id(env)}
+            if isinstance(env, Environment) and env.env_kwargs:
+                config["env_kwargs"] = env.env_kwargs
+        if dataset is not None:
+            config = merge(config, dataset._config)
+        arrays = dataset._arrays if dataset is not None else None
+        self._set(_core.Agent(to_json(merge(config, options)), arrays, warn))
+
+    def _set(self, core):
+        self._core = core
+        self.result = None
+
+    @classmethod
+    def _wrap(cls, core):
+        found = core.algo()
+        if cls.algo is None:
+            cls = _class_of(found)
+        elif found != cls.algo:
+            raise ConfigError(f"another algorithm (expected {cls.algo}, got {found})", key="algo")
+        self = object.__new__(cls)
+        self._set(core)
+        return self
+
+    @classmethod
+    def from_config(cls, file_or_name, dataset=None, env=None, **options):
+        """From a YAML file or a packaged config ("td3_bc/pendulum"), changed by the options."""
+        config = _core.read_config_file(os.fspath(file_or_name))
+        if cls.algo is None:
+            cls = _class_of(config["algo"])
+        elif config["algo"] != cls.algo:
+            raise ConfigError(f"another algorithm (expected {cls.algo}, got {config['algo']})",
+                              key="algo")
+        self = object.__new__(cls)
+        self._build(config, dataset, env, options)
+        return self
+
+    def learn(self, total_timesteps=None, callback=None, progress_bar=False):
+        """Trains in a run directory below ``output_dir`` and returns the agent.
+
+        ``total_timesteps`` is the length of the whole run, in updates (offline) or environment
+        steps (online); calling again with a larger one goes on. ``callback``, a function or a list
+        of them, gets a :class:`Progress` at each row of metrics; returning False ends training.
+        Ctrl-C ends it with a checkpoint and raises KeyboardInterrupt. After an exception of a
+        callback or an environment the run can be resumed. ``result`` says how training ended.
+        """
+        callbacks = list(callback) if isinstance(callback, (list, tuple)) else [callback]
+        callbacks = [each for each in callbacks if each is not None]
+        if progress_bar:
+            callbacks.append(_show_progress)
+
+        def on_row(position, length, row):
+            answers = [each(Progress(position, length, row)) for each in callbacks]
+            return all(answer is None or bool(answer) for answer in answers)
+
+        if total_timesteps is not None:
+            self._core.set_total_timesteps(int(total_timesteps))
+        try:
+            with _interrupts() as requests:
+                self.result = self._core.learn(requests, on_row if callbacks else None)
+        finally:
+            if progress_bar:
+                sys.stderr.write("\n")
+        return self
+
+    def predict(self, obs):
+        """The greedy action for one observation, or actions for rows of them.
+
+        Actions are in the environment's units: float32, or int64 for choices. For a policy that
+        remembers, each observation is the first of an episode.
+        """
+        obs = np.asarray(obs)
+        shape = tuple(self._core.obs_shape())
+        if obs.shape == shape:
+            return self._core.predict(obs.reshape(1, -1))[0]
+        if obs.shape[1:] != shape:
+            raise DataError(f"does not fit the policy (expected shape {shape} or (rows, *{shape}), "
+                            f"got {obs.shape})", key="obs")
+        return self._core.predict(obs.reshape(len(obs), -1))
+
+    def evaluate(self, env=None, n_episodes=10, seed=0):
+        """Plays whole episodes with the greedy policy; a dict with return_mean and others."""
+        env_id = environment_id(env) or ""
+        with _interrupts() as requests:
+            return self._core.evaluate(requests, int(n_episodes), int(seed), env_id)
+
+    def save(self, path):
+        """The agent as a checkpoint directory, for :meth:`load`, :meth:`resume` and the program."""
+        self._core.save(os.fspath(path))
+
+    @classmethod
+    def load(cls, path, dataset=None, env=None):
+        """The policy of a run (its newest checkpoint) or of a checkpoint.
+
+        A later :meth:`learn` goes on training; what is no file, arrays and environments written in
+        Python, must be given again for that.
+        """
+        environment_id(env)
+        return cls._wrap(_core.Agent.load(os.fspath(path), _arrays_of(dataset), warn))
+
+    @classmethod
+    def resume(cls, path, dataset=None, env=None, total_timesteps=None, online_timesteps=None,
+               output_dir=None):
+        """A run or checkpoint, ready to train on, exactly as if it had not stopped.
+
+        Arrays and environments written in Python must be given again; the arrays are checked.
+        ``online_timesteps`` adds environment steps after the updates of an offline algorithm.
+        """
+        environment_id(env)
+        output_dir = None if output_dir is None else os.fspath(output_dir)
+        return cls._wrap(_core.Agent.resume(os.fspath(path), total_timesteps, _arrays_of(dataset),
+                                            output_dir, online_timesteps, warn))
+
+    def export(self, path, format=None, name="policy"):
+        """Writes the policy as a C header (``c``) or an ONNX model (``onnx``), verified."""
+        path = os.fspath(path)
+        if format is None:
+            format = "onnx" if path.endswith(".onnx") else "c"
+        return self._core.export(path, format, name, warn)
+
+    def close(self):
+        """Lets go of the run directory, so that another process or agent may resume the run.
+
+        The agent is then that of the newest checkpoint; learn() goes on, save() keeps the policy.
+        """
+        self._core.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    @property
+    def run_dir(self):
+        """The run directory; None before the first learn()."""
+        return self._core.run_dir() or None
+
+    @property
+    def config(self):
+        """Every option with its value, as config.yaml has them."""
+        return self._core.config()
+
+    @property
+    def metrics(self):
+        """The rows of metrics so far: name to array, NaN where a row has no value."""
+        if self.run_dir is None:
+            return {}
+        with open(os.path.join(self.run_dir, "metrics.jsonl"), encoding="utf-8") as file:
+            rows = [json.loads(line) for line in file]
+        names = {name: None for row in rows for name in row}
+        columns = {}
+        for name in names:
+            values = [row.get(name) for row in rows]
+            whole = all(isinstance(value, int) for value in values)
+            columns[name] = np.array([np.nan if value is None else value for value in values],
+                                     dtype=np.int64 if whole else np.float64)
+        return columns
+
+    def __repr__(self):
+        return f"{type(self).__name__}(env={self._core.env_id()!r}, run_dir={self.run_dir!r})"
+
+
+def _arrays_of(dataset):
+    dataset = Dataset._of(dataset)
+    return dataset._arrays if dataset is not None else None
+
+
+_NAMES = {"td3_bc": "TD3BC", "crossq": "CrossQ", "discrete_sac": "DiscreteSAC",
+          "rebrac": "ReBRAC", "decision_transformer": "DT"}
+
+
+def _make_class(info):
+    name = _NAMES.get(info["name"], info["name"].upper())
+    return type(name, (Agent,), {"algo": info["name"], "_reads_data": info["reads_data"],
+                                 "__doc__": docstring(info), "__module__": "rl_training"})
+
+
+CLASSES = {info["name"]: _make_class(info) for info in _core.algorithm_table()}
+
+
+def _class_of(algo):
+    if algo not in CLASSES:
+        _core.algorithm_options(algo)  # raises, with the nearest name
+    return CLASSES[algo]
+
+
+def algorithms():
+    """Names of the algorithms."""
+    return list(CLASSES)
+
+
+def make(algo, dataset=None, env=None, **options):
+    """An agent by the name of its algorithm: ``make("td3_bc", dataset, learning_rate=1e-3)``."""
+    return _class_of(algo)(dataset, env, **options)
+
+
+def load(path, dataset=None, env=None):
+    """The policy of a run or checkpoint of any algorithm, see :meth:`Agent.load`."""
+    return Agent.load(path, dataset, env)
+
+
+def resume(path, dataset=None, env=None, **changes):
+    """A run or checkpoint of any algorithm, ready to train on, see :meth:`Agent.resume`."""
+    return Agent.resume(path, dataset, env, **changes)
+
+
+def select(runs, data=None, **options):
+    """Ranks the policies of runs or checkpoints on logged data, without an environment.
+
+    Fitted Q evaluation, see docs/selection.md. ``data`` is a file; None takes that of the first
+    run. Options: updates, batch_size, critics, hidden_sizes, gamma, tau, seed. Returns a dict with
+    ``policies``, best estimates first in ``rank``.
+    """
+    if data is not None:
+        options["data"] = data
+    with _interrupts() as requests:
+        return _core.select(requests, [os.fspath(run) for run in runs], to_json(options), warn)
+
+
+def report(paths="runs", output=None):
+    """Runs side by side, seeds together, as a dict; ``output`` also writes an HTML page."""
+    if isinstance(paths, (str, os.PathLike)):
+        paths = [paths]
+    return _core.report([os.fspath(path) for path in paths],
+                        "" if output is None else os.fspath(output), warn)

@@ -1,0 +1,139 @@
+"""Environments: those of the library for Python, and those of Python for the library."""
+
+import copy
+import re
+
+import numpy as np
+
+from . import _core
+from ._errors import ConfigError
+from ._options import to_json
+
+try:
+    import gymnasium
+    from gymnasium.spaces import Box, Discrete
+
+    _Base = gymnasium.Env
+except ImportError:
+    gymnasium = None
+    _Base = object
+
+    class Box:
+        """A box of numbers, as Gymnasium's."""
+
+        def __init__(self, low, high, shape=None, dtype=np.float32):
+            self.dtype = np.dtype(dtype)
+            self.low = np.broadcast_to(np.asarray(low, dtype), shape or np.shape(low)).copy()
+            self.high = np.broadcast_to(np.asarray(high, dtype), self.low.shape).copy()
+            self.shape = self.low.shape
+            self._random = np.random.default_rng()
+
+        def seed(self, seed=None):
+            self._random = np.random.default_rng(seed)
+
+        def sample(self):
+            return self._random.uniform(self.low, self.high).astype(self.dtype)
+
+        def contains(self, value):
+            value = np.asarray(value)
+            return value.shape == self.shape and bool(
+                np.all(value >= self.low) and np.all(value <= self.high))
+
+    class Discrete:
+        """A choice, as Gymnasium's."""
+
+        def __init__(self, n):
+            self.n = int(n)
+            self.shape = ()
+            self.dtype = np.dtype(np.int64)
+            self._random = np.random.default_rng()
+
+        def seed(self, seed=None):
+            self._random = np.random.default_rng(seed)
+
+        def sample(self):
+            return self._random.integers(self.n)
+
+        def contains(self, value):
+            return 0 <= int(value) < self.n
+
+
+class Environment(_Base):
+    """A task of the library with Gymnasium's interface: ``Environment("Hopper-v4")``.
+
+    Keyword arguments are those of ``env_kwargs``. Observations are float32. A seed gives the same
+    first observation as Gymnasium's task of that name.
+    """
+
+    metadata = {"render_modes": []}
+    render_mode = None
+
+    def __init__(self, id, render_mode=None, **env_kwargs):
+        self._task = _core.NativeEnvironment(id, to_json(env_kwargs))
+        self.env_kwargs = env_kwargs
+        facts = self._task.spec()
+        self.id = facts["id"]
+        self.max_episode_steps = facts["max_episode_steps"] or None
+        size = facts["obs_dim"]
+        self.observation_space = Box(-np.inf, np.inf, (size,), np.float32)
+        if facts["choices"]:
+            self.action_space = Discrete(facts["choices"])
+        else:
+            self.action_space = Box(np.array(facts["action_low"], np.float32),
+                                    np.array(facts["action_high"], np.float32), dtype=np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        if gymnasium is not None:
+            super().reset(seed=seed)
+        return self._task.reset(seed), {}
+
+    def step(self, action):
+        return (*self._task.step(action), {})
+
+    def close(self):
+        pass
+
+
+def environments():
+    """Ids of the environments that can be used."""
+    return _core.environment_ids()
+
+
+def register_gymnasium():
+    """Makes the tasks known to Gymnasium as ``rl_training/ID``; done at import."""
+    if gymnasium is None:
+        return
+    for name in _core.environment_ids():
+        full = f"rl_training/{name}"
+        if full not in gymnasium.registry:
+            gymnasium.register(full, entry_point="rl_training._envs:Environment",
+                               kwargs={"id": name})
+
+
+def _name_of(env):
+    name = getattr(env, "__name__", None) or type(env).__name__
+    return "python-" + (re.sub(r"[^A-Za-z0-9_.]+", "", name) or "env")
+
+
+def environment_id(env):
+    """The id of what users pass as ``env``: an id, an instance, or what makes one."""
+    if env is None or isinstance(env, str):
+        known = env is None or env in _core.environment_ids()
+        if known or gymnasium is None or env not in gymnasium.registry:
+            return env
+        name = re.sub(r"[^A-Za-z0-9_.-]+", "-", env)
+        _core.add_python_environment(f"gymnasium-{name}", lambda: gymnasium.make(env))
+        return f"gymnasium-{name}"
+    if isinstance(env, Environment):
+        return env.id
+    if hasattr(env, "num_envs") and hasattr(env, "single_action_space"):
+        raise ConfigError("a vector of environments (expected one environment or what makes one, "
+                          "and num_envs=N)", key="env")
+    is_instance = hasattr(env, "step") and not isinstance(env, type)
+    if not is_instance and not callable(env):
+        raise ConfigError("no environment (expected an id, an object with reset and step, or what "
+                          f"makes one, got {type(env).__name__})", key="env")
+    name = _name_of(env)
+    # Evaluations play several episodes at once: each needs a copy of its own.
+    _core.add_python_environment(name, (lambda: copy.deepcopy(env)) if is_instance else env)
+    return name

@@ -1,0 +1,44 @@
+"""Exceptions of the package."""
+
+
+class Error(Exception):
+    """Any error of the library.
+
+    ``file``, ``line`` and ``key`` say where the problem sits; each is None where it does not apply.
+    """
+
+    def __init__(self, message, file=None, line=None, key=None):
+        super().__init__(message)
+        self.file = file
+        self.line = line
+        self.key = key
+
+
+class ConfigError(Error, ValueError):
+    """A keyword argument, an option of a config or an environment is wrong."""
+
+
+class DataError(Error, ValueError):
+    """A dataset or an array is wrong."""
+
+
+class CheckpointError(Error):
+    """A checkpoint is damaged or does not fit."""
+
+
+class DivergedError(Error, ArithmeticError):
+    """A loss or a network is no longer finite; the last good checkpoint is kept."""
+
+
+class IoError(Error, OSError):
+    """A file cannot be read or written."""
+
+
+BY_KIND = {
+    "config": ConfigError,
+    "data": DataError,
+    "checkpoint": CheckpointError,
+    "diverged": DivergedError,
+    "io": IoError,
+    "internal": Error,
+}

@@ -1,0 +1,113 @@
+// Environments of Python for the library, and those of the library for Python.
+#include <pybind11/stl.h>
+
+#include <map>
+#include <random>
+
+#include "python/src/convert.h"
+#include "python/src/python_environment.h"
+#include "rl_training/envs/registry.h"
+#include "rl_training/util/error.h"
+
+namespace rl_training {
+namespace {
+
+// Makers by id. Never destroyed: the interpreter is gone when statics are.
+std::map<std::string, py::object>& makers() {
+  static auto* const all = new std::map<std::string, py::object>();
+  return *all;
+}
+
+// A later maker of the same id takes the place of the earlier one.
+void add_python_environment(const std::string& id, py::object make) {
+  const bool is_new = makers().count(id) == 0;
+  if (is_new) {
+    register_environment({id, "an environment written in Python", [id] {
+                            const py::gil_scoped_acquire gil;
+                            return std::make_unique<PythonEnvironment>(id, makers().at(id)());
+                          }});
+  }
+  makers()[id] = std::move(make);
+}
+
+// A task of the library, stepped from Python.
+class NativeEnvironment {
+ public:
+  NativeEnvironment(const std::string& id, const std::string& options)
+      : task_(make_task(id, options)), rng_(std::random_device{}()) {
+    if (spec().observation.is_image()) {
+      throw Error(ErrorKind::config, {"", 0, "env_id"}, id + " observes images");
+    }
+    obs_.resize(static_cast<size_t>(spec().observation.size()));
+  }
+
+  const EnvSpec& spec() const { return task_->spec(); }
+
+  py::array reset(std::optional<uint64_t> seed) {
+    if (seed) rng_ = Rng(*seed);
+    task_->reset(rng_, obs_);
+    return observation();
+  }
+
+  py::tuple step(const py::array_t<double, py::array::c_style | py::array::forcecast>& action) {
+    const auto& space = spec().action;
+    if (action.size() != space.size()) {
+      throw Error(ErrorKind::data, {spec().id, 0, "action"},
+                  "not of the action space (expected " + space.text() + ", got " +
+                      std::to_string(action.size()) + " numbers)");
+    }
+    if (space.is_discrete() && !space.contains_choice(action.data()[0])) {
+      throw Error(ErrorKind::data, {spec().id, 0, "action"},
+                  "no such choice (expected 0 to " + std::to_string(space.categories - 1) + ")");
+    }
+    const auto result = task_->step({action.data(), static_cast<size_t>(action.size())}, obs_);
+    return py::make_tuple(observation(), result.reward, result.terminated, result.truncated);
+  }
+
+ private:
+  static std::unique_ptr<Environment> make_task(const std::string& id, const std::string& options) {
+    EnvOptions read;
+    const auto map = ConfigNode::from_json(parse_arguments(options), "");
+    OptionReader reader(map, "");
+    if (find_environment(id) != nullptr) {
+      read.visit_options(reader, id);
+      reader.finish({}, id);
+    }
+    return make_environment(id, read);
+  }
+  py::array observation() const {
+    py::array_t<float> array(static_cast<py::ssize_t>(obs_.size()));
+    std::transform(obs_.begin(), obs_.end(), array.mutable_data(),
+                   [](double value) { return static_cast<float>(value); });
+    return array;
+  }
+
+  std::unique_ptr<Environment> task_;
+  Rng rng_;
+  std::vector<double> obs_;
+};
+
+}  // namespace
+
+void bind_environments(py::module_& module) {
+  module.def("add_python_environment", &add_python_environment);
+  py::class_<NativeEnvironment>(module, "NativeEnvironment")
+      .def(py::init<const std::string&, const std::string&>())
+      .def("spec",
+           [](const NativeEnvironment& self) {
+             const auto& spec = self.spec();
+             py::dict facts;
+             facts["id"] = spec.id;
+             facts["summary"] = spec.summary;
+             facts["obs_dim"] = spec.observation.size();
+             facts["choices"] = spec.action.categories;
+             facts["action_low"] = spec.action.low;
+             facts["action_high"] = spec.action.high;
+             facts["max_episode_steps"] = spec.max_episode_steps;
+             return facts;
+           })
+      .def("reset", &NativeEnvironment::reset)
+      .def("step", &NativeEnvironment::step);
+}
+
+}  // namespace rl_training

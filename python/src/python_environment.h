@@ -1,0 +1,51 @@
+#pragma once
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include "rl_training/envs/environment.h"
+
+namespace rl_training {
+
+namespace py = pybind11;
+
+// An object with Gymnasium's interface as a task: `reset(seed=...)`, `step(action)`,
+// `observation_space` and `action_space`, where a Box is what has low, high and shape, and a
+// Discrete what has n. Values of any shape are laid out flat.
+//
+// Its state is the seed of the episode and the actions since: loading it plays them again. That is
+// exact for tasks whose episodes follow from the seed and the actions, and nothing of a checkpoint
+// is ever run as code.
+class PythonEnvironment final : public Environment {
+ public:
+  PythonEnvironment(const std::string& id, py::object task);
+  ~PythonEnvironment() override;
+  PythonEnvironment(const PythonEnvironment&) = delete;
+  PythonEnvironment& operator=(const PythonEnvironment&) = delete;
+
+  const EnvSpec& spec() const override { return spec_; }
+  void reset(Rng& rng, std::span<double> obs) override;
+  StepResult step(std::span<const double> action, std::span<double> obs) override;
+  std::vector<double> state() const override;
+  void set_state(std::span<const double> state) override;
+  void observe(std::span<double> obs) const override;
+  void visit_state(StateVisitor& state) override;
+
+ private:
+  // These have the GIL.
+  void reset_task(std::span<double> obs);
+  StepResult step_task(std::span<const double> action, std::span<double> obs);
+  py::object make_action(std::span<const double> action) const;
+  void read_observation(const py::handle& value, std::span<double> obs);
+  void play_again();
+
+  EnvSpec spec_;
+  py::object task_, reset_, step_;
+  std::vector<py::ssize_t> action_shape_;
+  bool double_actions_ = false;
+  std::vector<double> last_obs_;
+  // The episode so far; seed -1: none has begun.
+  int64_t seed_ = -1;
+  std::vector<double> actions_;
+};
+
+}  // namespace rl_training

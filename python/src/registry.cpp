@@ -1,0 +1,70 @@
+// What there is: algorithms with their options, environments.
+#include "rl_training/envs/registry.h"
+
+#include <pybind11/stl.h>
+
+#include "python/src/convert.h"
+#include "rl_training/experiment/train_config.h"
+
+namespace rl_training {
+namespace {
+
+py::list rows_of(const std::vector<OptionRow>& options) {
+  py::list rows;
+  for (const auto& option : options) {
+    rows.append(py::make_tuple(option.key, option.type, option.default_value, option.range,
+                               option.meaning));
+  }
+  return rows;
+}
+
+py::list algorithm_table() {
+  py::list list;
+  for (const auto& info : algorithms()) {
+    py::dict entry;
+    entry["name"] = info.name;
+    entry["title"] = info.title;
+    entry["paper"] = info.paper;
+    entry["discrete_actions"] = info.discrete_actions;
+    entry["collects"] = default_config(info.name).collects_by_itself();
+    entry["reads_data"] = default_config(info.name).has_dataset();
+    entry["metrics"] = info.metrics;
+    list.append(entry);
+  }
+  return list;
+}
+
+py::list algorithm_options(const std::string& name) {
+  auto config = default_config(name);
+  return rows_of(list_options([&](OptionVisitor& options) { config.visit_algo_kwargs(options); }));
+}
+
+py::list run_options() {
+  TrainConfig config;
+  return rows_of(list_options([&](OptionVisitor& options) { config.visit_top_options(options); }));
+}
+
+// A packaged config by name or a YAML file, with every key.
+py::object read_config_file(const std::string& file_or_name) {
+  return to_python(write_train_config(read_train_config(load_config(file_or_name))));
+}
+
+py::list environment_ids() {
+  py::list ids;
+  for (const auto& info : environments()) {
+    if (info.unavailable.empty()) ids.append(info.id);
+  }
+  return ids;
+}
+
+}  // namespace
+
+void bind_registry(py::module_& module) {
+  module.def("algorithm_table", algorithm_table);
+  module.def("algorithm_options", algorithm_options);
+  module.def("run_options", run_options);
+  module.def("read_config_file", read_config_file);
+  module.def("environment_ids", environment_ids);
+}
+
+}  // namespace rl_training

@@ -1,0 +1,41 @@
+#pragma once
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "rl_training/data/array_source.h"
+#include "rl_training/data/column.h"
+#include "rl_training/data/dataset_file.h"
+
+namespace rl_training {
+
+// A dataset that a program holds as named arrays, read as the arrays of an npz file are: the same
+// names, checks and messages. Nothing changes after building.
+class MemoryArrays {
+ public:
+  // In place of the path in messages.
+  static constexpr char kFile[] = "arrays";
+
+  using Values = std::variant<Column<float>, Column<double>, Column<int64_t>, Column<int32_t>,
+                              Column<uint8_t>>;
+  // Elements in C order; the column keeps its memory alive. `shape` fits the number of elements.
+  void add(const std::string& key, std::vector<int64_t> shape, Values values);
+
+  // Error{data} naming the array and the row.
+  LoggedSteps steps(const DatasetReadOptions& options) const;
+  FileTransitions transitions(const DatasetReadOptions& options) const;
+
+ private:
+  struct Array {
+    std::vector<int64_t> shape;
+    Values values;
+  };
+  class Source;
+
+  LoggedSteps read(const DatasetReadOptions& options, ArrayMemory& memory) const;
+
+  std::map<std::string, Array> arrays_;
+};
+
+}  // namespace rl_training

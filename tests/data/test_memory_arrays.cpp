@@ -1,0 +1,74 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "rl_training/data/memory_arrays.h"
+#include "rl_training/data/npz.h"
+#include "rl_training/util/error.h"
+#include "tests/data/small_dataset.h"
+#include "tests/support/temporary_directory.h"
+
+namespace rl_training {
+namespace {
+
+// small_dataset() as a program would hold it, numbers of type T.
+template <class T>
+MemoryArrays small_arrays() {
+  MemoryArrays arrays;
+  arrays.add("observations", {5, 2}, Column<T>({100, 0, 100, 1, 100, 2, 200, 0, 200, 1}));
+  arrays.add("next_observations", {5, 2}, Column<T>({100, 1, 100, 2, 100, 3, 200, 1, 200, 2}));
+  arrays.add("actions", {5, 1}, Column<T>({T(0.0f), T(0.1f), T(0.2f), T(0.3f), T(0.4f)}));
+  arrays.add("rewards", {5}, Column<int64_t>({1, 2, 3, 4, 5}));
+  arrays.add("terminals", {5}, Column<uint8_t>({0, 0, 1, 0, 0}));
+  arrays.add("timeouts", {5}, Column<int32_t>({0, 0, 0, 0, 1}));
+  return arrays;
+}
+
+TEST(MemoryArrays, AreTheDatasetOfAFileWithTheSameArrays) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "small.npz";
+  save_npz_dataset(small_dataset(), path);
+  DatasetFileSummary summary;
+  const auto file = load_npz_dataset(path, nullptr, &summary);
+  for (const auto& arrays : {small_arrays<float>(), small_arrays<double>()}) {
+    const auto found = arrays.transitions({});
+    EXPECT_EQ(found.dataset.fingerprint(), file.fingerprint());
+    EXPECT_EQ(found.dataset.rows(), 5);
+    EXPECT_EQ(found.summary.terminals, summary.terminals);
+    EXPECT_EQ(found.summary.reward_sum, 15);
+    EXPECT_EQ(arrays.steps({}).slots(), 5);
+  }
+}
+
+TEST(MemoryArrays, ActionsAreScaledFromTheirUnits) {
+  const Space bounds = Space::box({-0.4}, {0.4});
+  DatasetReadOptions options;
+  options.bounds = &bounds;
+  const auto found = small_arrays<float>().transitions(options);
+  EXPECT_FLOAT_EQ(found.dataset.action(1)[0], 0.25f);
+  EXPECT_FLOAT_EQ(found.dataset.action(4)[0], 1.0f);
+}
+
+TEST(MemoryArrays, WrongValuesAreNamed) {
+  const auto message_of = [](const MemoryArrays& arrays) {
+    try {
+      arrays.transitions({});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::data);
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  auto arrays = small_arrays<float>();
+  arrays.add("rewards", {5}, Column<double>({1, 2, NAN, 4, 5}));
+  EXPECT_EQ(message_of(arrays), "arrays: rewards: row 2, column 0 is not a finite float (got nan)");
+  arrays = small_arrays<float>();
+  arrays.add("terminals", {5}, Column<int64_t>({0, 0, 0, 2, 0}));
+  EXPECT_EQ(message_of(arrays), "arrays: terminals: row 3 is not a flag (expected 0 or 1, got 2)");
+  arrays = small_arrays<float>();
+  arrays.add("rewards", {4}, Column<double>({1, 2, 3, 4}));
+  EXPECT_NE(message_of(arrays).find("arrays: rewards: "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace rl_training
