@@ -106,8 +106,7 @@ TransitionDataset collect(const CollectArguments& arguments, Space& bounds) {
     return random_dataset(arguments.env_id, size, seed);
   }
   auto policy = load_policy(arguments.run, {.warn = print_note});
-  const auto env = arguments.env_id.empty() ? policy.make_own_environment("dataset collect")
-                                            : make_environment(arguments.env_id);
+  const auto env = environment_for(policy, arguments.env_id, "dataset collect");
   bounds = env->spec().action;
   return collect_dataset(*env, greedy_policy(policy), size, Rng(seed, "collect"));
 }

@@ -1,5 +1,7 @@
 #include "cli/greedy_policy.h"
 
+#include "rl_training/envs/registry.h"
+
 namespace rl_training {
 
 Policy greedy_policy(TrainedPolicy& trained) {
@@ -15,6 +17,23 @@ Policy greedy_policy(TrainedPolicy& trained) {
   policy.begin_episode = [episode] { episode->begin(); };
   policy.observe_reward = [episode](double reward) { episode->observe_reward(reward); };
   return policy;
+}
+
+std::unique_ptr<Environment> environment_for(const TrainedPolicy& trained,
+                                             const std::string& env_id,
+                                             const std::string& purpose) {
+  if (env_id.empty()) return trained.make_own_environment(purpose);
+  auto environment = make_environment(env_id);
+  const auto& spec = environment->spec();
+  const auto& own = trained.env();
+  if (spec.observation.shape == own.observation.shape && spec.action.shape == own.action.shape &&
+      spec.action.categories == own.action.categories) {
+    return environment;
+  }
+  throw Error(ErrorKind::config, {"", 0, "--env"},
+              "the policy does not fit " + env_id + " (expected " + own.observation.text() +
+                  " and " + own.action.text() + ", got " + spec.observation.text() + " and " +
+                  spec.action.text() + ")");
 }
 
 }  // namespace rl_training

@@ -43,8 +43,7 @@ FilmReport render(const RenderArguments& arguments) {
   auto policy = load_policy(arguments.run, {.warn = print_note});
   if (!arguments.seed.given()) seed = policy.config().seed;
   film.seed = static_cast<uint64_t>(seed);
-  const auto env = arguments.env_id.empty() ? policy.make_own_environment("render")
-                                            : make_environment(arguments.env_id);
+  const auto env = environment_for(policy, arguments.env_id, "render");
   return film_episodes(*env, greedy_policy(policy), film, arguments.output);
 }
 

@@ -7,6 +7,7 @@
 
 #include "rl_training/util/error.h"
 #include "rl_training/util/file_system.h"
+#include "rl_training/util/text.h"
 
 namespace rl_training {
 namespace {
@@ -25,6 +26,11 @@ void check_c_name(const std::string& name, const std::string& key) {
               "not a name in C (expected letters, digits and _, got " + name + ")");
 }
 
+void name_columns(ExportedPolicy& exported, const char* what,
+                  const std::vector<std::string>& names) {
+  if (!names.empty()) exported.facts.push_back(fmt::format("{}: {}", what, join(names, ", ")));
+}
+
 }  // namespace
 
 ExportFormat read_export_format(const std::string& text, const std::string& key) {
@@ -38,10 +44,12 @@ PolicyFile write_policy_file(TrainedPolicy& policy, const PolicyFileOptions& opt
   check_c_name(options.name, options.name_key);
   auto exported = export_policy(policy, options.name);
   if (!options.checkpoint.empty()) exported.facts.push_back("checkpoint: " + options.checkpoint);
+  const auto probes = find_probes(policy, kProbes, options.note);
+  name_columns(exported, "observation", probes.observation_names);
+  name_columns(exported, "action", probes.action_names);
   std::string text;
   PolicyFile written;
-  written.verified = write_and_verify(
-      options.format, policy, probe_observations(policy, kProbes, options.note), exported, text);
+  written.verified = write_and_verify(options.format, policy, probes.obs, exported, text);
   // Also where it is not a number.
   if (!(written.verified.max_abs_error <= kLargestExportError)) {
     throw Error(ErrorKind::internal,

@@ -96,21 +96,21 @@ double nearest_equally_good(const ExportedPolicy& exported, const std::vector<do
 
 }  // namespace
 
-Rows probe_observations(TrainedPolicy& policy, int64_t count,
-                        const std::function<void(const std::string&)>& note) {
+Probes find_probes(TrainedPolicy& policy, int64_t count,
+                   const std::function<void(const std::string&)>& note) {
   if (policy.config().has_dataset()) {
     try {
       const auto data = load_run_data(policy.config(), {.warn = note, .spaces = &policy.env()});
       auto rows = dataset_observations(*data.rows, std::min(count, data.rows->rows()));
       const auto more = random_observations(policy, count - static_cast<int64_t>(rows.size()));
       rows.insert(rows.end(), more.begin(), more.end());
-      return rows;
+      return {rows, data.rows->observation_names(), data.rows->action_names()};
     } catch (const Error& error) {
       note(std::string("the dataset is not at hand, verifying on random observations (") +
            error.what() + ")");
     }
   }
-  return random_observations(policy, count);
+  return {random_observations(policy, count), {}, {}};
 }
 
 Verification write_and_verify(ExportFormat format, TrainedPolicy& policy, const Rows& obs,

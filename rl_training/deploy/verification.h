@@ -17,10 +17,16 @@ struct Verification {
 
 constexpr double kLargestExportError = 1e-5;
 
+// Where a policy is compared, and what the dataset calls its columns; empty: unknown.
+struct Probes {
+  std::vector<std::vector<double>> obs;
+  std::vector<std::string> observation_names, action_names;
+};
+
 // Observations of the run's dataset, spread over it, and random ones where it has too few or is not
 // at hand (`note` says why).
-std::vector<std::vector<double>> probe_observations(
-    TrainedPolicy& policy, int64_t count, const std::function<void(const std::string&)>& note);
+Probes find_probes(TrainedPolicy& policy, int64_t count,
+                   const std::function<void(const std::string&)>& note);
 
 // Puts test vectors into `exported`, writes it and computes the written file at `obs` against
 // `policy.predict`. `text` becomes what is to be written.

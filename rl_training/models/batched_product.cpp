@@ -70,17 +70,17 @@ class BatchedProductNode : public autograd::Node {
       kernels().relu_backward(g.data_ptr<float>(), y_.data_ptr<float>(), g.numel());
     }
     const auto& [a, b, bias, transpose_b, relu] = work_;
-    constexpr auto nothing = Product::Then::nothing;
+    constexpr auto kNothing = Product::Then::nothing;
     if (task_should_compute_output(0)) {
       result[0] = empty_floats({g.size(0), g.size(1), a.size(2)});
-      multiply_all(g, false, b, !transpose_b, result[0], nothing, {}, pool_);
+      multiply_all(g, false, b, !transpose_b, result[0], kNothing, {}, pool_);
     }
     if (task_should_compute_output(1)) {
       result[1] = empty_floats(b.sizes());
       if (transpose_b) {
-        multiply_all(g, true, a, false, result[1], nothing, {}, pool_);
+        multiply_all(g, true, a, false, result[1], kNothing, {}, pool_);
       } else {
-        multiply_all(a, true, g, false, result[1], nothing, {}, pool_);
+        multiply_all(a, true, g, false, result[1], kNothing, {}, pool_);
       }
     }
     if (bias.defined() && task_should_compute_output(2)) {

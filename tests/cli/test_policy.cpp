@@ -65,6 +65,19 @@ TEST_F(Policy, EvaluateReportsRawReturns) {
   EXPECT_NE(other.json()["return_mean"], report["return_mean"]);
 }
 
+TEST_F(Policy, IsPlayedOnlyInATaskThatItFits) {
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"render", run_dir_, "--env", "RL-PointGoal1D-v0", "--output",
+                                 *directory_ / "film.gif"},
+        {"dataset", "collect", *directory_ / "data.npz", "--policy", run_dir_, "--env",
+         "CartPole-v1"}}) {
+    const auto result = run(command);
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_TRUE(result.one_error_line()) << result.err;
+    EXPECT_NE(result.err.find("--env: the policy does not fit "), std::string::npos) << result.err;
+  }
+}
+
 TEST_F(Policy, PredictAnswersOneObservationOrManyAlike) {
   const auto one = run({"predict", run_dir_, "--obs", "[0.6, -0.8, 1.5]"});
   ASSERT_EQ(one.exit_code, 0) << one.err;

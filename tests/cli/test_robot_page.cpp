@@ -90,6 +90,9 @@ TEST_F(RobotPage, FromACsvToAPolicyInC) {
   if (std::system("cc --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no cc";
   follow("## Export it");
   EXPECT_EQ(shell_lines_, 2);  // the compiler, and the loop with its self-test
+  const auto header = read_all(directory_ / "policy.h");
+  EXPECT_NE(header.find("observation: temp, rate\n"), std::string::npos);
+  EXPECT_NE(header.find("action: power\n"), std::string::npos);
   // The header alone, and its answer beside that of `predict`: 1e-5 of half the range.
   write_all(directory_ / "answer.c",
             "#include \"policy.h\"\n#include <stdio.h>\n"
