@@ -189,8 +189,8 @@ TEST_P(Kill, AResumedRunEqualsOneThatWasNeverKilled) {
     while (!complete && kills < wanted) {
       Program program(next_command(task, output_dir));
       ++sessions;
-      // Well below a whole run, so that most runs are killed several times; some at once.
-      const double delay = kills % 5 == 0 ? rng.uniform(0, 0.1) : rng.uniform(0, 0.4);
+      // Before the end of most runs, so that they are killed several times; some while they start.
+      const double delay = kills % 5 == 0 ? rng.uniform(0, 0.3) : rng.uniform(0.2, 1.0);
       if (kill_after(program, delay * straight_time.count())) {
         ++kills;
       } else {
