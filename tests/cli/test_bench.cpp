@@ -39,7 +39,8 @@ TEST(Bench, HasNoPyTorchVersionOfOnlineAlgorithms) {
 }
 
 TEST(Bench, MeasuresTheShareOfCheckpoints) {
-  const auto result = run({"bench", "--checkpoints", "--algo", "td3_bc", "--rounds", "1", "--json"});
+  const auto result =
+      run({"bench", "--checkpoints", "--algo", "td3_bc", "--rounds", "1", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const Json row = result.json()["results"].at(0);
   EXPECT_EQ(row["algo"], "td3_bc");
