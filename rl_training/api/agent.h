@@ -22,12 +22,12 @@ class Agent {
   static Agent from_config(const std::string& file_or_name);
 
   // A new agent trains in a new run directory below config().output_dir; one that was loaded or
-  // resumed goes on exactly where that run or checkpoint stopped.
+  // resumed continues exactly where that run or checkpoint stopped.
   // Signals of the program are handled in another thread meanwhile (runtime/signal_shield.h); a
   // handler of yours can stop training through `requests`. After an exception, of a callback or an
   // environment for example, the agent is that of the run's last checkpoint.
   RunResult learn(const Callbacks& callbacks = {}, StopRequests* requests = nullptr);
-  // How long the run is to be, counted from its beginning; a run that reached its end goes on.
+  // How long the run is to be, counted from its beginning; a run that reached its end is extended.
   void set_total_timesteps(int64_t total_timesteps);
   EvaluationResult evaluate(int64_t episodes = 10, uint64_t seed = 0,
                             const EvaluationPlace& place = {});
@@ -46,7 +46,7 @@ class Agent {
   static Agent resume(const std::string& run_or_checkpoint, int64_t total_timesteps = 0);
   static Agent resume(const std::string& run_or_checkpoint, const ResumeChanges& changes,
                       Warn warn = {});
-  // Ends the hold on the run directory, so that others may resume it. A later learn() goes on.
+  // Ends the hold on the run directory, so that others may resume it. A later learn() resumes it.
   void close();
 
   const TrainConfig& config() const;

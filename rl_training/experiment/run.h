@@ -28,7 +28,7 @@ struct ResumeChanges {
   std::optional<int64_t> total_timesteps, threads;
   std::optional<int64_t> online_timesteps = std::nullopt;  // adds or extends an online phase
   std::optional<std::string> dataset_path = {};            // where the same data are now
-  std::optional<std::string> output_dir = {};              // goes on in a new run below it
+  std::optional<std::string> output_dir = {};              // resumes in a new run below it
   // Those of a run on `dataset_kind: memory`, which no file holds.
   std::shared_ptr<const MemoryArrays> arrays = {};
 };

@@ -37,7 +37,7 @@ std::unique_ptr<Run> Run::start(const TrainConfig& config, RunContext context,
     spaces->id = config.env_id;
     spaces->max_episode_steps = config.env.max_episode_steps.value_or(0);
   }
-  // Bounds that nobody states are those that the networks were made for.
+  // Bounds that the config does not state are those that the networks were made for.
   const bool same_bounds = !config.has_environment() && config.dataset.action_low.empty() &&
                            config.dataset.action_high.empty();
   // Before anything is left on the disk.

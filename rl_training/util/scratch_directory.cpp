@@ -11,7 +11,7 @@ namespace rl_training {
 
 ScratchDirectory::ScratchDirectory(const std::string& parent) {
   const auto place = parent.empty() ? std::filesystem::temp_directory_path().string() : parent;
-  path_ = place + "/rl_training_XXXXXX";
+  path_ = place + "/rl_training_XXXXXX";  // mkdtemp replaces the Xs
   if (::mkdtemp(path_.data()) == nullptr) {
     throw Error(ErrorKind::io, {path_, 0, ""}, std::string("cannot make: ") + std::strerror(errno));
   }

@@ -166,7 +166,7 @@ TEST(Trainer, ACallbackSeesRowsAndMayEndIt) {
   EXPECT_EQ(summary.stop_reason, "callback");
   EXPECT_EQ(summary.update_count, 8);
   EXPECT_EQ(t.sink.events, (Events{"log 4", "log 8", "checkpoint 8"}));
-  const auto rest = t.trainer->run(t.sink, {});  // goes on without it
+  const auto rest = t.trainer->run(t.sink, {});  // resumes without it
   EXPECT_EQ(rest.stop_reason, "total_timesteps");
   EXPECT_EQ(rest.update_count, 100);
 }
