@@ -15,7 +15,7 @@ LINT_DIR := build/lint
 SOURCES = $(shell find rl_training cli python tests examples bench fuzz -name '*.h' -o -name '*.cpp')
 
 .DEFAULT_GOAL := build
-.PHONY: help dependencies configure build demo results results-online test test-web python python-test reliability bench bench-data bench-export bench-sac sanitize fuzz format lint install clean
+.PHONY: help dependencies configure build demo results results-online test test-web python python-test reliability bench bench-data bench-export bench-sac sanitize fuzz format lint install uninstall reference package tarball test-package clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,7 +30,7 @@ build: configure ## build the program build/release/rl_training
 	cmake --build --preset release --target rl_training_cli -j $(JOBS)
 
 demo: build ## train, evaluate and predict on a small task
-	scripts/demo.sh
+	PROGRAM=$(PROGRAM) scripts/demo.sh
 
 results-online: build ## train the online algorithms over 5 seeds; tables and plots
 	JOBS=$(JOBS) scripts/online_results.sh
@@ -114,6 +114,29 @@ lint: ## check formatting and run clang-tidy (20 minutes)
 
 install: build ## install program, library and headers under PREFIX
 	cmake --install build/release --prefix $(PREFIX)
+
+uninstall: ## remove what `make install` has installed last
+	xargs -r -d '\n' rm -fv < build/release/install_manifest.txt
+
+reference: build ## write docs/reference/ from the tables of the program
+	mkdir -p docs/reference
+	$(PROGRAM) reference commands --output docs/reference/commands.md
+	$(PROGRAM) reference configuration --output docs/reference/configuration.md
+
+package: ## make Debian packages in build/package
+	scripts/install_dependencies.sh package python
+	cmake --preset release -B build/package -DCMAKE_INSTALL_PREFIX=/usr -DRL_TRAINING_TESTS=OFF \
+	  -DRL_TRAINING_PYTHON_DIR=$(CURDIR)/build/package/python \
+	  -DRL_TRAINING_PYTHON_INSTALL_DIR=lib/python3/dist-packages/rl_training
+	cmake --build build/package -j $(JOBS)
+	cd build/package && cpack
+
+tarball: package ## pack the program with the libraries it needs, for systems without them
+	scripts/make_tarball.sh build/package
+
+test-package: package ## install the packages in a clean Debian 12 and run the demo there (root)
+	scripts/install_dependencies.sh chroot
+	scripts/test_package.sh build/package
 
 clean: ## remove everything that was built
 	rm -rf build
