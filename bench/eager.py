@@ -437,6 +437,109 @@ class Iql(TwinCriticLearner):
         move_target(self.critic, self.critic_target)
 
 
+# --- discrete actions: `sizes.action` choices, actions are their numbers
+
+
+class DoubleQLearner:
+    """One value for each choice, and a target network."""
+
+    def __init__(self, sizes):
+        self.critic = mlp(sizes.obs, sizes.hidden, sizes.action)
+        self.critic_target = copy.deepcopy(self.critic)
+        self.optimizer = adam(self.critic, 3e-4)
+
+    def next_choices(self, batch):
+        return self.critic(batch.next_obs).argmax(1, keepdim=True)
+
+    def td_loss(self, batch):
+        with torch.no_grad():
+            best = self.next_choices(batch)
+            next_value = self.critic_target(batch.next_obs).gather(1, best).squeeze(1)
+            target = batch.reward + GAMMA * batch.not_done * next_value
+        values = self.critic(batch.obs)
+        chosen = values.gather(1, batch.action.unsqueeze(1)).squeeze(1)
+        return F.huber_loss(chosen, target), values, chosen
+
+    def update(self, batch):
+        step(self.optimizer, self.loss(batch))
+        move_target(self.critic, self.critic_target)
+
+
+class Dqn(DoubleQLearner):
+    def loss(self, batch):
+        return self.td_loss(batch)[0]
+
+
+class DiscreteCql(DoubleQLearner):
+    def loss(self, batch):
+        loss, values, chosen = self.td_loss(batch)
+        return loss + (values.logsumexp(1) - chosen).mean()
+
+
+def imitation_loss(logits, action):
+    return F.cross_entropy(logits, action) + 0.01 * logits.square().mean()
+
+
+class DiscreteBcq(DoubleQLearner):
+    def __init__(self, sizes):
+        super().__init__(sizes)
+        self.imitation = mlp(sizes.obs, sizes.hidden, sizes.action)
+        both = nn.ModuleList([self.critic, self.imitation])
+        self.optimizer = adam(both, 3e-4)
+
+    def next_choices(self, batch):
+        logits = self.imitation(batch.next_obs)
+        unlikely = logits - logits.amax(1, keepdim=True) <= math.log(0.3)
+        values = self.critic(batch.next_obs).masked_fill(unlikely, -math.inf)
+        return values.argmax(1, keepdim=True)
+
+    def loss(self, batch):
+        return self.td_loss(batch)[0] + imitation_loss(self.imitation(batch.obs), batch.action)
+
+
+class DiscreteBc:
+    def __init__(self, sizes):
+        self.actor = mlp(sizes.obs, sizes.hidden, sizes.action)
+        self.optimizer = adam(self.actor, 3e-4)
+
+    def update(self, batch):
+        step(self.optimizer, imitation_loss(self.actor(batch.obs), batch.action))
+
+
+# --- on-policy: one minibatch of a rollout
+
+
+def tower(inputs, hidden, outputs):
+    layers = []
+    for width in hidden:
+        layers += [nn.Linear(inputs, width), nn.Tanh()]
+        inputs = width
+    return nn.Sequential(*layers, nn.Linear(inputs, outputs))
+
+
+class Ppo:
+    def __init__(self, sizes):
+        self.actor = tower(sizes.obs, sizes.hidden, sizes.action)
+        self.critic = tower(sizes.obs, sizes.hidden, 1)
+        self.log_std = nn.Parameter(torch.zeros(sizes.action))
+        self.parameters = [*self.actor.parameters(), *self.critic.parameters(), self.log_std]
+        self.optimizer = torch.optim.Adam(self.parameters, lr=3e-4, eps=1e-5)
+
+    def update(self, batch):
+        obs = batch.obs.clamp(-10, 10)
+        policy = torch.distributions.Normal(self.actor(obs), self.log_std.exp())
+        ratio = (policy.log_prob(batch.action).sum(1) - batch.log_prob).exp()
+        advantage = (batch.advantage - batch.advantage.mean()) / (batch.advantage.std() + 1e-8)
+        objective = torch.min(advantage * ratio, advantage * ratio.clamp(0.8, 1.2)).mean()
+        returns = batch.advantage + batch.value
+        value_loss = F.mse_loss(self.critic(obs).squeeze(1), returns)
+        loss = -objective + 0.5 * value_loss - 0.0 * policy.entropy().sum(1).mean()
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.parameters, 0.5)
+        self.optimizer.step()
+
+
 ALGORITHMS = {
     "td3_bc": Td3Bc,
     "rebrac": Rebrac,
@@ -447,7 +550,13 @@ ALGORITHMS = {
     "bc": Bc,
     "awac": Awac,
     "iql": Iql,
+    "dqn": Dqn,
+    "discrete_cql": DiscreteCql,
+    "discrete_bcq": DiscreteBcq,
+    "discrete_bc": DiscreteBc,
+    "ppo": Ppo,
 }
+CHOICES = ("dqn", "discrete_cql", "discrete_bcq", "discrete_bc")
 
 
 # --- measuring
@@ -474,10 +583,39 @@ class Dataset:
         )
 
 
+class ChoiceDataset(Dataset):
+    def __init__(self, rows, sizes):
+        super().__init__(rows, sizes)
+        self.columns = self.columns._replace(action=torch.randint(0, sizes.action, (rows,)))
+
+
+class Rollout:
+    """2048 rows, used in minibatches of a shuffled order."""
+
+    Minibatch = namedtuple("Minibatch", "obs action log_prob value advantage")
+
+    def __init__(self, _rows, sizes):
+        self.rows, self.order = 2048, None
+        self.columns = self.Minibatch(
+            obs=torch.randn(self.rows, sizes.obs),
+            action=torch.randn(self.rows, sizes.action),
+            log_prob=torch.randn(self.rows) - sizes.action,
+            value=torch.randn(self.rows),
+            advantage=torch.randn(self.rows),
+        )
+
+    def sample(self, batch_size, _next_actions):
+        if self.order is None or len(self.order) < batch_size:
+            self.order = torch.randperm(self.rows)
+        index, self.order = self.order[:batch_size], self.order[batch_size:]
+        return self.Minibatch(*(column[index] for column in self.columns))
+
+
 class Measurement:
     def __init__(self, args):
         sizes = Sizes(args.obs, args.action, args.hidden)
-        self.dataset = Dataset(args.rows, sizes)
+        data = Rollout if args.algo == "ppo" else ChoiceDataset if args.algo in CHOICES else Dataset
+        self.dataset = data(args.rows, sizes)
         self.agent = ALGORITHMS[args.algo](sizes)
         self.batch_size = args.batch
         self.next_actions = args.algo == "rebrac"

@@ -244,6 +244,7 @@ def _arrays_of(dataset):
 
 
 _NAMES = {"td3_bc": "TD3BC", "crossq": "CrossQ", "discrete_sac": "DiscreteSAC",
+          "discrete_bc": "DiscreteBC", "discrete_bcq": "DiscreteBCQ", "discrete_cql": "DiscreteCQL",
           "rebrac": "ReBRAC", "decision_transformer": "DT"}
 
 

@@ -8,8 +8,13 @@
 #include "rl_training/algorithms/crr.h"
 #include "rl_training/algorithms/ddpg.h"
 #include "rl_training/algorithms/decision_transformer.h"
+#include "rl_training/algorithms/discrete_bc.h"
+#include "rl_training/algorithms/discrete_bcq.h"
+#include "rl_training/algorithms/discrete_cql.h"
 #include "rl_training/algorithms/discrete_sac.h"
+#include "rl_training/algorithms/dqn.h"
 #include "rl_training/algorithms/iql.h"
+#include "rl_training/algorithms/ppo.h"
 #include "rl_training/algorithms/rebrac.h"
 #include "rl_training/algorithms/redq.h"
 #include "rl_training/algorithms/rlpd.h"
@@ -17,6 +22,7 @@
 #include "rl_training/algorithms/td3.h"
 #include "rl_training/algorithms/td3_bc.h"
 #include "rl_training/algorithms/tqc.h"
+#include "rl_training/algorithms/trpo.h"
 #include "rl_training/api/agent.h"
 
 namespace rl_training {
@@ -61,6 +67,12 @@ using REDQ = AgentOf<RedqOptions>;
 using TQC = AgentOf<TqcOptions>;
 using CrossQ = AgentOf<CrossqOptions>;
 using DiscreteSAC = AgentOf<DiscreteSacOptions>;
+using DiscreteBC = AgentOf<DiscreteBcOptions>;
+using DiscreteBCQ = AgentOf<DiscreteBcqOptions>;
+using DiscreteCQL = AgentOf<DiscreteCqlOptions>;
+using DQN = AgentOf<DqnOptions>;
+using PPO = AgentOf<PpoOptions>;
+using TRPO = AgentOf<TrpoOptions>;
 using RLPD = AgentOf<RlpdOptions>;
 using BCQ = AgentOf<BcqOptions>;
 using BEAR = AgentOf<BearOptions>;

@@ -21,12 +21,17 @@ enum class BatchColumn {
   return_to_go,
   timestep,
   mask,
+  // Of rollouts, as the policy that collected them saw it.
+  log_prob,   // of the action
+  value,      // V(obs)
+  advantage,  // by GAE
 };
-inline constexpr std::size_t kBatchColumns = 11;
+inline constexpr std::size_t kBatchColumns = 14;
 inline constexpr std::array<const char*, kBatchColumns> kBatchColumnNames = {
     "obs",          "action",   "reward",      "next_obs",
     "terminated",   "discount", "next_action", "next_action_valid",
-    "return_to_go", "timestep", "mask"};
+    "return_to_go", "timestep", "mask",        "log_prob",
+    "value",        "advantage"};
 
 constexpr const char* column_name(BatchColumn column) {
   return kBatchColumnNames[static_cast<size_t>(column)];
@@ -57,7 +62,8 @@ struct BatchView {
   int64_t obs_bytes = 0, action_bytes = 0;  // of one entry
   unsigned char *obs = nullptr, *next_obs = nullptr, *action = nullptr, *next_action = nullptr;
   float *reward = nullptr, *terminated = nullptr, *discount = nullptr, *next_action_valid = nullptr,
-        *return_to_go = nullptr, *mask = nullptr;
+        *return_to_go = nullptr, *mask = nullptr, *log_prob = nullptr, *value = nullptr,
+        *advantage = nullptr;
   int64_t* timestep = nullptr;
 
   // `count` rows from `first_row` on.

@@ -46,12 +46,13 @@ RunData load_run_data(const TrainConfig& config, const RunDataOptions& options) 
     return data;
   }
   const auto request = config.algorithm->request();
-  auto loaded = load_dataset(config.dataset, config.env_id,
-                             {.env = config.env,
-                              .warn = options.warn,
-                              .gamma = config.algorithm->gamma,
-                              .discrete_actions = find_algorithm(config.algo).discrete_actions,
-                              .spaces = options.spaces});
+  auto loaded =
+      load_dataset(config.dataset, config.env_id,
+                   {.env = config.env,
+                    .warn = options.warn,
+                    .gamma = config.algorithm->gamma,
+                    .discrete_actions = find_algorithm(config.algo).actions == ActionKind::choices,
+                    .spaces = options.spaces});
   data.env = std::move(loaded.env);
   data.reward = loaded.reward;
   data.warnings = std::move(loaded.warnings);

@@ -144,9 +144,11 @@ std::vector<PhaseSpec> TrainConfig::phases() const {
                       .data_share = online.offline_batch_ratio});
   }
   for (auto& phase : phases) {
-    // All environments step together, so the last step may end a little later.
+    // All environments step together, and a rollout is used as a whole, so the last step may end a
+    // little later.
     if (phase.collects()) {
-      phase.length = (phase.length + num_envs - 1) / num_envs * num_envs;
+      const int64_t unit = phase.rolls_out() ? phase.rollout.steps : num_envs;
+      if (unit > 0) phase.length = (phase.length + unit - 1) / unit * unit;
     }
   }
   return phases;
