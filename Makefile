@@ -15,7 +15,7 @@ LINT_DIR := build/lint
 SOURCES = $(shell find rl_training cli python tests examples bench fuzz -name '*.h' -o -name '*.cpp')
 
 .DEFAULT_GOAL := build
-.PHONY: help dependencies configure build demo results results-online test test-web python python-test reliability bench bench-data bench-export bench-sac sanitize fuzz format lint install uninstall reference package tarball test-package clean
+.PHONY: help dependencies configure build demo results results-online test test-web python python-test reliability bench bench-data bench-export bench-sac sanitize fuzz format lint install uninstall reference package tarball test-package results-next clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ demo: build ## train, evaluate and predict on a small task
 
 results-online: build ## train the online algorithms over 5 seeds; tables and plots
 	JOBS=$(JOBS) scripts/online_results.sh
+
+results-next: build ## train the follow-on algorithms over 5 seeds; table in docs/results.md
+	JOBS=$(JOBS) scripts/next_results.sh
 
 test: configure ## build everything and run the tests
 	cmake --build --preset release -j $(JOBS)
