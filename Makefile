@@ -15,7 +15,7 @@ LINT_DIR := build/lint
 SOURCES = $(shell find rl_training cli python tests examples bench fuzz -name '*.h' -o -name '*.cpp')
 
 .DEFAULT_GOAL := build
-.PHONY: help dependencies configure build demo results results-online test test-web python python-test reliability bench bench-data bench-export bench-sac sanitize fuzz format lint install uninstall reference package tarball test-package results-next clean
+.PHONY: help dependencies configure build demo results results-online test test-web python python-test reliability bench bench-data bench-export bench-sac sanitize fuzz format lint install uninstall reference package tarball test-package results-next results-full clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,6 +83,10 @@ bench-data: configure ## measure opening a dataset of a million rows beside h5py
 
 results: build ## train all algorithms, several seeds each, and write docs/results.md (hours)
 	JOBS=$(JOBS) scripts/results.sh
+
+results-full: build ## train with the published settings and lengths on full medium sets (days)
+	scripts/make_medium_sets.sh
+	JOBS=$(JOBS) scripts/full_results.sh
 
 sanitize: dependencies ## run the tests under address, undefined-behaviour and thread sanitizers
 	cmake --preset asan

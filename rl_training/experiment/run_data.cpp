@@ -56,6 +56,7 @@ RunData load_run_data(const TrainConfig& config, const RunDataOptions& options) 
   data.env = std::move(loaded.env);
   data.reward = loaded.reward;
   data.warnings = std::move(loaded.warnings);
+  data.reference = loaded.reference;
   check_spaces(config, data.env);
   auto rows = std::move(loaded.rows);
   if (request.max_steps > 0) check_lengths(rows, request.max_steps);
