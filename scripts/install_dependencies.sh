@@ -26,7 +26,7 @@ for group in "$@"; do
       command -v npm >/dev/null || packages+=(npm)
       ;;
     python) packages+=(pybind11-dev python3-dev python3-numpy python3-pytest) ;;
-    dev) packages+=(clang-format clang-tidy clang libclang-rt-14-dev) ;;
+    dev) packages+=(clang-format clang-tidy clang libclang-rt-14-dev llvm) ;;
     *)
       echo "usage: $0 [bench] [dev] [python] [web]" >&2
       exit 2
