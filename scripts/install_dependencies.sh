@@ -29,7 +29,7 @@ for group in "$@"; do
     python) packages+=(pybind11-dev python3-dev python3-numpy python3-pytest) ;;
     package) packages+=(dpkg-dev file) ;;
     chroot) packages+=(debootstrap) ;;
-    dev) packages+=(clang-format clang-tidy clang libclang-rt-14-dev) ;;
+    dev) packages+=(clang-format clang-tidy clang libclang-rt-14-dev llvm) ;;
     *)
       echo "usage: $0 [bench] [chroot] [dev] [package] [python] [web]" >&2
       exit 2
