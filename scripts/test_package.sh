@@ -8,16 +8,17 @@ set -euo pipefail
 
 packages=$(cd "${1:?usage: $0 DIRECTORY}" && pwd)
 chroot=${CHROOT:-build/chroot}
-sources=$(find /etc/apt/sources.list /etc/apt/sources.list.d -type f 2>/dev/null)
+sources=$(find /etc/apt/ -name '*.list' -o -name '*.sources')
 # shellcheck disable=SC2086
-mirror=${MIRROR:-$(sed -nE 's/^(URIs: *|deb (\[[^]]*\] )?)(https?:[^ ]+).*/\3/p' $sources | head -n 1)}
+mirror=${MIRROR:-$(sed -nE 's,^(URIs: *|deb (\[[^]]*\] )?)(https?:[^ ]*/debian/?)( .*|$),\3,p' $sources | head -n 1)}
 
 if [[ ! -e $chroot/bin/sh ]]; then
   debootstrap --variant=minbase bookworm "$chroot" "$mirror" >&2
 fi
 # The settings by which this system reaches its mirror.
-cp -r /etc/apt/. "$chroot/etc/apt/"
-cp /etc/resolv.conf "$chroot/etc/" 2>/dev/null || true
+cp -r /etc/apt/apt.conf.d "$chroot/etc/apt/"
+cp /etc/resolv.conf "$chroot/etc/"
+echo "deb $mirror bookworm main" > "$chroot/etc/apt/sources.list"
 mkdir -p "$chroot/packages"
 rm -f "$chroot"/packages/*
 cp "$packages"/*.deb "$chroot/packages/"

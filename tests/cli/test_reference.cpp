@@ -38,8 +38,9 @@ TEST(Reference, EachCommandHasAManPage) {
 
 // What bash offers for the last of the words.
 std::string completed(const std::string& words, int last) {
+  static const std::string script = run({"completion", "bash"}).out;
   const TemporaryDirectory directory;
-  write_all(directory / "script", run({"completion", "bash"}).out);
+  write_all(directory / "script", script);
   const auto command = "bash -c '. " + (directory / "script") + "; COMP_WORDS=(rl_training " +
                        words + "); COMP_CWORD=" + std::to_string(last) +
                        "; _rl_training; echo \"${COMPREPLY[*]}\"' > " + (directory / "answer");
@@ -51,7 +52,7 @@ TEST(Completion, BashKnowsCommandsOptionsAndNames) {
   EXPECT_EQ(completed("verify", 1), "verify-resume\n");
   EXPECT_EQ(completed("dataset insp", 2), "inspect\n");
   EXPECT_EQ(completed("train --conf", 2), "--config\n");
-  EXPECT_EQ(completed("train --config td3_bc/pendulum-r", 3), "td3_bc/pendulum-replay\n");
+  EXPECT_EQ(completed("train --config td3_bc/pendulum-rep", 3), "td3_bc/pendulum-replay\n");
   EXPECT_EQ(completed("algorithms decision", 2), "decision_transformer\n");
   EXPECT_EQ(completed("envs Pend", 2), "Pendulum-v1\n");
   EXPECT_EQ(completed("dataset --conf", 2), "\n");
