@@ -83,7 +83,7 @@ std::unique_ptr<Sampler> random_sampler(const BenchWork& work) {
   const auto request = work.options->request();
   if (request.has(BatchColumn::advantage)) return std::make_unique<RandomRollout>(work);
   auto rows = random_transitions(work, 100000);
-  if (request.has(BatchColumn::return_to_go)) rows = rows.with_returns_to_go(request.return_gamma);
+  if (request.has(BatchColumn::return_to_go)) rows = rows.with_returns_to_go(request.returns);
   auto data = std::make_shared<TransitionDataset>(std::move(rows));
   const ObsNormalizer normalizer(work.obs_dim);
   if (request.window > 0) {

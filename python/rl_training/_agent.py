@@ -245,7 +245,7 @@ def _arrays_of(dataset):
 
 _NAMES = {"td3_bc": "TD3BC", "crossq": "CrossQ", "discrete_sac": "DiscreteSAC",
           "discrete_bc": "DiscreteBC", "discrete_bcq": "DiscreteBCQ", "discrete_cql": "DiscreteCQL",
-          "rebrac": "ReBRAC", "decision_transformer": "DT"}
+          "rebrac": "ReBRAC", "decision_transformer": "DT", "sac_n": "SACN", "cal_ql": "CalQL"}
 
 
 def _make_class(info):

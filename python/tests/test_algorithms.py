@@ -94,7 +94,8 @@ def test_bits_equal_those_of_the_program(algo, tmp_path, program):
 
 def test_classes_have_the_names_of_the_library():
     for name in ("TD3BC", "SAC", "TD3", "DDPG", "REDQ", "TQC", "CrossQ", "DiscreteSAC", "RLPD",
-                 "BCQ", "BEAR", "ReBRAC", "CQL", "IQL", "AWAC", "CRR", "BC", "DT"):
+                 "BCQ", "BEAR", "ReBRAC", "CQL", "IQL", "AWAC", "CRR", "BC", "DT",
+                 "SACN", "EDAC", "XQL", "CalQL", "FQL"):
         assert issubclass(getattr(rl_training, name), rl_training.Agent), name
     assert "policy_noise" in rl_training.TD3BC.__doc__
     assert "total_timesteps" in rl_training.TD3BC.__doc__

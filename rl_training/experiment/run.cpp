@@ -65,7 +65,7 @@ Run::Run(const TrainConfig& config, RunData data, RunDirectory directory, RunCon
   if (config.eval_episodes > 0) {
     evaluator_ = std::make_unique<Evaluator>(config.env_id, config.eval_episodes,
                                              static_cast<uint64_t>(config.eval_seed),
-                                             &policy_.pool(), config.env);
+                                             &policy_.pool(), config.env, data_.reference);
   }
   if (data_.held_out != nullptr) {
     const auto request = config.algorithm->request();

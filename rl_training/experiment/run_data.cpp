@@ -56,6 +56,7 @@ RunData load_run_data(const TrainConfig& config, const RunDataOptions& options) 
   data.env = std::move(loaded.env);
   data.reward = loaded.reward;
   data.warnings = std::move(loaded.warnings);
+  data.reference = loaded.reference;
   check_spaces(config, data.env);
   auto rows = std::move(loaded.rows);
   if (request.max_steps > 0) check_lengths(rows, request.max_steps);
@@ -70,7 +71,7 @@ RunData load_run_data(const TrainConfig& config, const RunDataOptions& options) 
   if (request.has(BatchColumn::next_action)) rows = rows.with_next_actions();
   if (config.algorithm->needs_next_actions()) rows = with_known_next_actions(rows, options.warn);
   if (request.has(BatchColumn::return_to_go)) {
-    rows = rows.with_returns_to_go(request.return_gamma);
+    rows = rows.with_returns_to_go(request.returns);
   }
   if (!config.validation.used) data.fingerprint = rows.fingerprint();
   data.rows = std::make_shared<const TransitionDataset>(std::move(rows));

@@ -19,6 +19,11 @@ std::unique_ptr<Sampler> dataset_sampler(const TrainConfig& config, const RunDat
   return std::make_unique<UniformSampler>(data.rows, normalizer, request, rng);
 }
 
+std::optional<ReturnRule> kept_returns(const BatchRequest& request) {
+  if (!request.has(BatchColumn::return_to_go)) return {};
+  return request.returns;
+}
+
 void warn_without_updates(const PhaseSpec& phase,
                           const std::function<void(const std::string&)>& warn) {
   if (planned_updates(phase) > 0) return;
@@ -35,7 +40,7 @@ void warn_without_updates(const PhaseSpec& phase,
 RunPhases::Replay::Replay(const TrainConfig& config, const PhaseSpec& phase, TrainedPolicy& policy,
                           Sampler* dataset, const RewardTransform& reward, FileSystem& file_system)
     : buffer(phase.collect.buffer_capacity, policy.env().observation, policy.env().action,
-             config.num_envs),
+             config.num_envs, kept_returns(config.algorithm->request())),
       files(buffer, file_system) {
   const auto seed = static_cast<uint64_t>(config.seed);
   const auto request = config.algorithm->request();

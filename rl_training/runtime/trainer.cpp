@@ -193,8 +193,10 @@ TrainSummary Trainer::run(RunSink& sink, const Callbacks& callbacks, StopRequest
   }
   TrainSummary summary;
   const bool all_updates = update_ >= options_.budget.updates;
+  // A request that came after the last update found nothing left to stop.
+  const bool complete = spent() && waiting_row_.empty();
   summary.stop_reason = ended_by_callback_          ? "callback"
-                        : stop                      ? "signal"
+                        : stop && !complete         ? "signal"
                         : early_stopping_.stopped() ? "early_stopping"
                         : all_updates               ? options_.budget.reason
                                                     : "total_timesteps";

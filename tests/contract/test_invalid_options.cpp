@@ -109,6 +109,23 @@ const std::vector<InvalidOption>& own_table() {
       {"iql", "beta=-1"},
       {"iql", "max_weight=0"},
 
+      {"sac_n", "num_critics=1"},
+      {"edac", "num_critics=1"},
+      {"edac", "eta=-1"},
+
+      {"xql", "gumbel_temperature=0"},
+      {"xql", "gumbel_clip=0"},
+      {"xql", "value_action_noise=-0.1"},
+
+      {"cal_ql", "num_critics=1"},
+      {"cal_ql", "online_cql_alpha=-1"},
+      {"cal_ql", {"num_critics=2", "num_min_critics=3"}, "num_min_critics"},
+      {"cal_ql", {"gamma=1", "failure_reward=-1"}, "failure_reward"},
+
+      {"fql", "flow_steps=0"},
+      {"fql", "actor_bc_weight=-1"},
+      {"fql", "target_q=max"},
+
       {"bc", "policy=uniform"},
       {"bc", "dataset_top_fraction=0"},
       {"bc", "dataset_top_fraction=1.1"},
