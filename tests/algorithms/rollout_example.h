@@ -9,8 +9,8 @@ inline Batch rollout_batch(const Space& action, const std::vector<float>& obs,
                            const std::vector<float>& advantages) {
   BatchRequest request;
   request.rows = static_cast<int64_t>(obs.size());
-  using enum BatchColumn;
-  request.columns = {BatchColumn::obs, BatchColumn::action, log_prob, value, advantage};
+  request.columns = {BatchColumn::obs, BatchColumn::action, BatchColumn::log_prob,
+                     BatchColumn::value, BatchColumn::advantage};
   Batch batch(request, Space::unbounded(1), action);
   set_values(batch.obs().view({-1}), obs);
   set_values(batch.advantages(), advantages);
