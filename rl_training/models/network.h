@@ -50,7 +50,7 @@ struct Pass {
   Mode mode = Mode::eval;
   int64_t members = 0;            // above 0: only the first members of an ensemble
   torch::IntArrayRef shape = {};  // of the result, where it is not [members, rows, outputs]
-  // Gradients of this pass can be differentiated again (EDAC, TRPO). Slower: the pass is made of
+  // Gradients of this pass can be differentiated again (TRPO). Slower: the pass is made of
   // torch operators.
   bool twice_differentiable = false;
 };

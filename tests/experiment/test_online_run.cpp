@@ -289,11 +289,10 @@ TEST_F(OnlineRunTest, CalibrationInPiecesEqualsTheWhole) {
                              "gradient_updates_per_step: 3"}) {
     SCOPED_TRACE(online);
     expect_pieces_equal_the_whole(
-        config(
-            "cal_ql",
-            {"env_id=RL-PointGoal2D-v0", "dataset_kind=random", "total_timesteps=20", "num_envs=2",
-             "failure_reward=-1", "online_cql_alpha=0", "actor_once_per_block=true",
-             std::string("online={total_timesteps: 160, buffer_capacity: 120, ") + online + "}"}),
+        config("cal_ql", {"env_id=RL-PointGoal2D-v0", "total_timesteps=20", "num_envs=2",
+                          "failure_reward=-1", "online_cql_alpha=0", "actor_once_per_block=true",
+                          std::string("online={total_timesteps: 160, buffer_capacity: 120, ") +
+                              online + "}"}),
         {11, 22, 124, 131, 150, 171});
   }
 }
