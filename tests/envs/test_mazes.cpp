@@ -1,10 +1,12 @@
 // Mazes against recordings of Gymnasium-Robotics' classes, and what else their rules say.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <filesystem>
 
+#include "rl_training/data/dataset_file.h"
 #include "rl_training/envs/maze_controller.h"
 #include "rl_training/envs/maze_tasks.h"
 #include "rl_training/envs/recipes.h"
@@ -185,6 +187,30 @@ TEST_F(Mazes, D4rlHidesTheGoalAndEndsAntsThere) {
   EXPECT_NEAR(small[0], 1.2, 0.01);
   pushed({0, 1});
   EXPECT_GT(small[1], 2);
+}
+
+// Single steps from the states of genuine data, which an older MuJoCo recorded: near, not equal.
+// Another torque or solver setting is ten times as far off.
+TEST_F(Mazes, StepsAreNearThoseOfD4rlsAnt) {
+  const auto path = std::string(SHARED_DIR) + "/fixtures/real/d4rl_slices/antmaze-umaze-v0.hdf5";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no recording at " << path;
+  const auto data = load_dataset_file("d4rl", path);
+  const auto env = make_environment("antmaze-umaze-v2");
+  std::vector<double> obs(29), differences;
+  for (int64_t row = 0; row < 200; ++row) {
+    std::vector<double> state = {0, 8};  // the goal, then what is observed
+    state.insert(state.end(), data.obs(row), data.obs(row) + 29);
+    env->set_state(state);
+    env->step(std::vector<double>(data.action(row), data.action(row) + 8), obs);
+    double largest = 0;
+    for (size_t i = 0; i < 15; ++i) {
+      largest = std::max(largest, std::abs(obs[i] - data.next_obs(row)[i]));
+    }
+    differences.push_back(largest);
+  }
+  std::sort(differences.begin(), differences.end());
+  EXPECT_LT(differences[100], 4e-4);
+  EXPECT_LT(differences.back(), 0.02);
 }
 
 // Without noise the controller arrives from everywhere; the recipe's episodes are worse than that.
