@@ -17,7 +17,7 @@ LINT_DIR := build/lint
 SOURCES = $(shell find rl_training cli python tests examples bench fuzz -name '*.h' -o -name '*.cpp')
 
 .DEFAULT_GOAL := build
-.PHONY: help dependencies configure build demo results results-online test test-web python python-test reliability bench bench-data bench-export bench-sac sanitize fuzz fuzz-coverage format lint install clean
+.PHONY: help dependencies configure build demo results results-online test test-web python python-test reliability bench bench-data bench-export bench-sac sanitize fuzz format lint install uninstall reference package tarball test-package results-next results-full fuzz-coverage clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,10 +32,13 @@ build: configure ## build the program build/release/rl_training
 	cmake --build --preset release --target rl_training_cli -j $(JOBS)
 
 demo: build ## train, evaluate and predict on a small task
-	scripts/demo.sh
+	PROGRAM=$(PROGRAM) scripts/demo.sh
 
 results-online: build ## train the online algorithms over 5 seeds; tables and plots
 	JOBS=$(JOBS) scripts/online_results.sh
+
+results-next: build ## train the follow-on algorithms over 5 seeds; table in docs/results.md
+	JOBS=$(JOBS) scripts/next_results.sh
 
 test: configure ## build everything and run the tests
 	cmake --build --preset release -j $(JOBS)
@@ -84,6 +87,10 @@ bench-data: configure ## measure opening a dataset of a million rows beside h5py
 results: build ## train all algorithms, several seeds each, and write docs/results.md (hours)
 	JOBS=$(JOBS) scripts/results.sh
 
+results-full: build ## train with the published settings and lengths on full medium sets (days)
+	scripts/make_medium_sets.sh
+	JOBS=$(JOBS) scripts/full_results.sh
+
 sanitize: dependencies ## run the tests under address, undefined-behaviour and thread sanitizers
 	cmake --preset asan
 	cmake --build --preset asan -j $(JOBS)
@@ -124,6 +131,29 @@ lint: ## check formatting and run clang-tidy (20 minutes)
 
 install: build ## install program, library and headers under PREFIX
 	cmake --install build/release --prefix $(PREFIX)
+
+uninstall: ## remove what `make install` has installed last
+	xargs -r -d '\n' rm -fv < build/release/install_manifest.txt
+
+reference: build ## write docs/reference/ from the tables of the program
+	mkdir -p docs/reference
+	$(PROGRAM) reference commands --output docs/reference/commands.md
+	$(PROGRAM) reference configuration --output docs/reference/configuration.md
+
+package: ## make Debian packages in build/package
+	scripts/install_dependencies.sh package python
+	cmake --preset release -B build/package -DCMAKE_INSTALL_PREFIX=/usr -DRL_TRAINING_TESTS=OFF \
+	  -DRL_TRAINING_PYTHON_DIR=$(CURDIR)/build/package/python \
+	  -DRL_TRAINING_PYTHON_INSTALL_DIR=lib/python3/dist-packages/rl_training
+	cmake --build build/package -j $(JOBS)
+	cd build/package && cpack
+
+tarball: package ## pack the program with the libraries it needs, for systems without them
+	scripts/make_tarball.sh build/package
+
+test-package: package ## install the packages in a clean Debian 12 and run the demo there (root)
+	scripts/install_dependencies.sh chroot
+	scripts/test_package.sh build/package
 
 clean: ## remove everything that was built
 	rm -rf build
