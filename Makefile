@@ -53,7 +53,7 @@ python-test: python ## run the tests of the Python package
 	cmake --build --preset release --target rl_training_cli -j $(JOBS)
 	ctest --preset release --output-on-failure -R '^python$$'
 
-reliability: configure ## attack the program: kills, signals, full disks, damaged files (1 hour)
+reliability: configure ## attack the program: kills, signals, full disks, damaged files (2 hours)
 	cmake --build --preset release -j $(JOBS) --target rl_training_cli test_crash test_experiment test_api
 	RL_TRAINING_KILLS=72 build/release/tests/test_crash --gtest_filter='*Kill*'
 	RL_TRAINING_SIGNALS=500 build/release/tests/test_crash --gtest_filter='*Signal*'

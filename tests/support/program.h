@@ -53,7 +53,7 @@ class Program {
 ProgramResult run(const std::vector<std::string>& arguments);
 ProgramResult run(const std::vector<std::string>& arguments, const Program::Input& input);
 
-// Asks `condition` again and again until it holds; false after a minute.
+// Asks `condition` again and again until it holds; false after five minutes.
 bool becomes_true(const std::function<bool()>& condition);
 
 }  // namespace rl_training
