@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/dataset_arguments.h"
 #include "cli/greedy_policy.h"
 #include "cli/output.h"
@@ -95,12 +97,36 @@ TransitionDataset mix(const MixArguments& arguments, ReadArguments& read) {
 struct CollectArguments {
   std::string env_id, run;
   NumberArgument size{"10000"}, seed{"0"};
+  double noise = 0;
 };
+
+// The policy with noise on its actions, so that the data tell of actions beside its own.
+Policy with_noise(Policy policy, const Space& space, double noise) {
+  if (noise == 0) return policy;
+  policy.act = [act = policy.act, space, noise](std::span<const double> obs, Rng& rng,
+                                                std::span<float> action) {
+    act(obs, rng, action);
+    if (space.is_discrete()) {
+      if (rng.uniform() < noise) {
+        action[0] = static_cast<float>(rng.below(static_cast<uint64_t>(space.categories)));
+      }
+      return;
+    }
+    for (float& value : action) {
+      value = std::clamp(value + static_cast<float>(noise * rng.normal()), -1.0f, 1.0f);
+    }
+  };
+  return policy;
+}
 
 // The dataset, and in `bounds` those of its environment.
 TransitionDataset collect(const CollectArguments& arguments, Space& bounds) {
   const auto size = arguments.size.read("--size", between(1, 1e9));
   const auto seed = static_cast<uint64_t>(arguments.seed.read("--seed", at_least(0)));
+  if (!(arguments.noise >= 0 && arguments.noise <= 1)) {
+    throw Error(ErrorKind::config, {"", 0, "--noise"},
+                fmt::format("out of range (expected 0 <= noise <= 1, got {})", arguments.noise));
+  }
   if (arguments.run.empty()) {
     bounds = make_environment(arguments.env_id)->spec().action;
     return random_dataset(arguments.env_id, size, seed);
@@ -108,7 +134,8 @@ TransitionDataset collect(const CollectArguments& arguments, Space& bounds) {
   auto policy = load_policy(arguments.run, {.warn = print_note});
   const auto env = environment_for(policy, arguments.env_id, "dataset collect");
   bounds = env->spec().action;
-  return collect_dataset(*env, greedy_policy(policy), size, Rng(seed, "collect"));
+  return collect_dataset(*env, with_noise(greedy_policy(policy), bounds, arguments.noise), size,
+                         Rng(seed, "collect"));
 }
 
 }  // namespace
@@ -173,11 +200,16 @@ void add_dataset_collect(CLI::App& parent, Invocation& call) {
   auto* command = add_command(
       parent, call, "collect", "Record transitions of a random or a trained policy",
       "  rl_training dataset collect random.npz --env Hopper-v4 --size 100000\n"
-      "  rl_training dataset collect expert.hdf5 --policy RUN --size 20000",
+      "  rl_training dataset collect expert.hdf5 --policy RUN --size 20000\n"
+      "  rl_training dataset collect medium.hdf5 --policy RUN/checkpoints/step-000005000 --noise "
+      "0.1",
       [arguments, write, &call] {
         if (arguments->env_id.empty() && arguments->run.empty()) {
           throw Error(ErrorKind::config, {"", 0, "--env"},
                       "missing (expected --env ID for random actions, or --policy RUN)");
+        }
+        if (arguments->run.empty() && arguments->noise != 0) {
+          throw Error(ErrorKind::config, {"", 0, "--noise"}, "needs --policy RUN");
         }
         write->chosen();
         Space bounds;
@@ -190,6 +222,12 @@ void add_dataset_collect(CLI::App& parent, Invocation& call) {
   command
       ->add_option("--policy", arguments->run, "run or checkpoint; without it actions are random")
       ->type_name("RUN");
+  command
+      ->add_option("--noise", arguments->noise,
+                   "deviation of noise on the policy's actions, of half their range; for choices, "
+                   "the share of random ones")
+      ->type_name("X")
+      ->default_str("0");
   command->add_option("--size", arguments->size.text, "rows to record")->type_name("N");
   command->add_option("--seed", arguments->seed.text, "seed of resets and actions")->type_name("N");
 }
