@@ -36,9 +36,9 @@ struct FittedQOptions {
 // One fit for each candidate policy, in two parts. The first fits the value of the data's own
 // policy, whose successor actions are in the data: nothing is extrapolated, and one fit serves all.
 // The second starts every candidate there and fits what its own actions change; the data's own
-// policy is fitted on, so that it can be compared with them. Estimates differ by the policies alone,
-// and an estimate does not depend on the other candidates. Their critics are one ensemble: members
-// [candidate][critic].
+// policy is fitted on, so that it can be compared with them. Estimates differ by the policies
+// alone, and an estimate does not depend on the other candidates. Their critics are one ensemble:
+// members [candidate][critic].
 class FittedQ {
  public:
   // `next_actions`: for each candidate its action at every row's successor, in the dtype of the
