@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "cli/dataset_arguments.h"
@@ -99,6 +100,7 @@ TransitionDataset mix(const MixArguments& arguments, ReadArguments& read) {
 struct CollectArguments {
   std::string env_id, policy, recipe;
   NumberArgument size{"10000"}, seed{"0"};
+  double noise = 0;
 };
 
 // A note every few seconds for long recordings.
@@ -131,16 +133,42 @@ TransitionDataset collect_behaviour(const std::string& path, Environment& env, i
   return collect_dataset(env, Policy(act), size, Rng(seed, "collect"), tell_progress(size));
 }
 
+// The policy with noise on its actions, so that the data tell of actions beside its own.
+Policy with_noise(Policy policy, const Space& space, double noise) {
+  if (noise == 0) return policy;
+  policy.act = [act = policy.act, space, noise](std::span<const double> obs, Rng& rng,
+                                                std::span<float> action) {
+    act(obs, rng, action);
+    if (space.is_discrete()) {
+      if (rng.uniform() < noise) {
+        action[0] = static_cast<float>(rng.below(static_cast<uint64_t>(space.categories)));
+      }
+      return;
+    }
+    for (float& value : action) {
+      value = std::clamp(value + static_cast<float>(noise * rng.normal()), -1.0f, 1.0f);
+    }
+  };
+  return policy;
+}
+
 // The dataset, and in `bounds` those of its environment.
 TransitionDataset collect(const CollectArguments& arguments, Space& bounds) {
   const auto size = arguments.size.read("--size", between(1, 1e9));
   const auto seed = static_cast<uint64_t>(arguments.seed.read("--seed", at_least(0)));
+  const std::string& path = arguments.policy;
+  const bool recorded = path.ends_with(".hdf5") || path.ends_with(".h5");
+  if (arguments.noise != 0 && (path.empty() || recorded)) {
+    throw Error(ErrorKind::config, {"", 0, "--noise"}, "needs --policy RUN");
+  }
+  if (!(arguments.noise >= 0 && arguments.noise <= 1)) {
+    throw Error(ErrorKind::config, {"", 0, "--noise"},
+                fmt::format("out of range (expected 0 <= noise <= 1, got {})", arguments.noise));
+  }
   if (!arguments.recipe.empty()) {
     bounds = make_environment(find_recipe(arguments.recipe).env_id)->spec().action;
     return recipe_dataset(arguments.recipe, size, seed);
   }
-  const std::string& path = arguments.policy;
-  const bool recorded = path.ends_with(".hdf5") || path.ends_with(".h5");
   if (arguments.env_id.empty() && (path.empty() || recorded)) {
     throw Error(ErrorKind::config, {"", 0, "--env"},
                 "missing (expected --env ID for random actions or a D4RL file's policy, "
@@ -155,8 +183,8 @@ TransitionDataset collect(const CollectArguments& arguments, Space& bounds) {
   auto policy = load_policy(path, {.warn = print_note});
   const auto env = environment_for(policy, arguments.env_id, "dataset collect");
   bounds = env->spec().action;
-  return collect_dataset(*env, greedy_policy(policy), size, Rng(seed, "collect"),
-                         tell_progress(size));
+  return collect_dataset(*env, with_noise(greedy_policy(policy), bounds, arguments.noise), size,
+                         Rng(seed, "collect"), tell_progress(size));
 }
 
 }  // namespace
@@ -222,6 +250,8 @@ void add_dataset_collect(CLI::App& parent, Invocation& call) {
       parent, call, "collect", "Record transitions of a random, a trained or a recorded policy",
       "  rl_training dataset collect random.npz --env Hopper-v4 --size 100000\n"
       "  rl_training dataset collect expert.hdf5 --policy RUN --size 20000\n"
+      "  rl_training dataset collect near.hdf5 --policy RUN/checkpoints/step-000005000 --noise "
+      "0.1\n"
       "  rl_training dataset collect medium.hdf5 --policy hopper_medium-v2.hdf5 --env Hopper-v4 "
       "--size 1000000\n"
       "  rl_training dataset collect maze.hdf5 --recipe pointmaze/umaze --size 100000",
@@ -244,6 +274,12 @@ void add_dataset_collect(CLI::App& parent, Invocation& call) {
       ->excludes(env)
       ->excludes(policy)
       ->type_name("ID");
+  command
+      ->add_option("--noise", arguments->noise,
+                   "deviation of noise on the policy's actions, of half their range; for choices, "
+                   "the share of random ones")
+      ->type_name("X")
+      ->default_str("0");
   command->add_option("--size", arguments->size.text, "rows to record")->type_name("N");
   command->add_option("--seed", arguments->seed.text, "seed of resets and actions")->type_name("N");
 }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cmath>
 
 #include "cli/arguments.h"
 #include "cli/output.h"
@@ -18,7 +19,7 @@ constexpr int64_t kSaveEvery = 1000;  // updates
 struct SelectArguments {
   std::vector<std::string> runs;
   std::optional<std::string> data, output;
-  NumberArgument updates{"20000"}, batch_size{"256"}, critics{"3"}, seed{"0"}, threads;
+  NumberArgument updates{"10000"}, batch_size{"256"}, critics{"3"}, seed{"0"}, threads;
   NumberArgument truth_episodes;
   std::optional<double> gamma, tau;
 };
@@ -30,10 +31,10 @@ SelectionOptions selection_options(const SelectArguments& arguments) {
   options.fit.batch_size = arguments.batch_size.read("--batch-size", between(1, 65536));
   options.fit.critics = arguments.critics.read("--critics", between(1, 100));
   options.fit.seed = static_cast<uint64_t>(arguments.seed.read("--seed", at_least(0)));
-  if (arguments.gamma) options.fit.gamma = *arguments.gamma;
-  if (!(options.fit.gamma >= 0 && options.fit.gamma < 1)) {
+  options.gamma = arguments.gamma;
+  if (options.gamma && !(*options.gamma >= 0 && *options.gamma < 1)) {
     throw Error(ErrorKind::config, {"", 0, "--gamma"},
-                fmt::format("out of range (expected 0 <= gamma < 1, got {})", options.fit.gamma));
+                fmt::format("out of range (expected 0 <= gamma < 1, got {})", *options.gamma));
   }
   if (arguments.tau) options.fit.tau = *arguments.tau;
   if (!(options.fit.tau > 0 && options.fit.tau <= 1)) {
@@ -47,25 +48,25 @@ SelectionOptions selection_options(const SelectArguments& arguments) {
 class SelectProgress {
  public:
   explicit SelectProgress(const Selection& selection)
-      : selection_(selection), first_(selection.updates_done()), told_(twentieth()) {}
+      : selection_(selection), first_(selection.share_done()), told_(twentieth()) {}
 
   void show() {
     if (twentieth() == told_) return;
     told_ = twentieth();
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - started_;
-    const double rate =
-        static_cast<double>(selection_.updates_done() - first_) / std::max(1e-9, passed.count());
-    const auto left = static_cast<double>(selection_.updates() - selection_.updates_done()) / rate;
-    print_note(fmt::format("{:3} %  {}/{} updates  {:.0f}/s  {:.0f} s left", 5 * told_,
-                           selection_.updates_done(), selection_.updates(), rate, left));
+    const double share = selection_.share_done();
+    print_note(fmt::format("{:3} %  {}/{} updates  {:.0f} s left", 5 * told_,
+                           selection_.updates_done(), selection_.updates(),
+                           passed.count() * (1 - share) / (share - first_)));
   }
 
  private:
-  int64_t twentieth() const { return 20 * selection_.updates_done() / selection_.updates(); }
+  int64_t twentieth() const { return std::llround(std::floor(20 * selection_.share_done())); }
 
   const Selection& selection_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
-  int64_t first_, told_;
+  double first_;  // share that an earlier call has done
+  int64_t told_;
 };
 
 // Goes on from what an earlier call with the same policies, data and options has left.
@@ -138,10 +139,15 @@ std::string importance_table(const std::vector<PolicyEstimate>& estimates) {
          text_table(rows, {"effective episodes", "per decision", "doubly robust", "policy"}) + "\n";
 }
 
-void print_selection(const std::vector<PolicyEstimate>& estimates, const std::string& output) {
+void print_selection(const std::vector<PolicyEstimate>& estimates, const Selection& selection,
+                     const std::string& output) {
   print(estimates_table(estimates) + importance_table(estimates));
-  std::string summary = fmt::format("{} of the other {} policies cannot be told from the best.\n",
-                                    overlap_with_best(estimates), estimates.size() - 1);
+  const auto own = selection.own_estimate();
+  std::string summary = fmt::format(
+      "The data's own policy: {:.4g} [{:.4g}, {:.4g}], gamma {:.4g}.\n"
+      "{} of the other {} policies cannot be told from the best.\n",
+      own.value, own.low, own.high, selection.fit_options().gamma, overlap_with_best(estimates),
+      estimates.size() - 1);
   if (estimates.front().truth) {
     const auto truth = compare_with_truth(estimates);
     summary += fmt::format(
@@ -191,7 +197,7 @@ int run_select(const SelectArguments& arguments, const Invocation& call) {
   if (call.json) {
     print_json(json);
   } else {
-    print_selection(estimates, output);
+    print_selection(estimates, selection, output);
   }
   return 0;
 }
@@ -217,16 +223,17 @@ void add_select(CLI::App& program, Invocation& call) {
         ->type_name("N")
         ->default_str(argument.text.value_or(""));
   };
-  number("--updates", arguments->updates, "updates of each fit");
+  number("--updates", arguments->updates, "updates of each of the two parts");
   number("--batch-size", arguments->batch_size, "rows of an update");
   number("--critics", arguments->critics, "critics of each policy");
   number("--seed", arguments->seed, "seed of the fits");
   command->add_option("--tau", arguments->tau, "rate at which target networks follow")
       ->type_name("X")
       ->default_str("0.05");
-  command->add_option("--gamma", arguments->gamma, "discount of the estimated value")
-      ->type_name("X")
-      ->default_str("0.99");
+  command
+      ->add_option("--gamma", arguments->gamma,
+                   "discount (by the length of the data's episodes, 0.99 to 0.998)")
+      ->type_name("X");
   command
       ->add_option("--truth", arguments->truth_episodes.text,
                    "episodes to play with each policy and to compare with")

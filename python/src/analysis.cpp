@@ -28,7 +28,7 @@ SelectionOptions selection_options(const std::string& text) {
   reader.integer("batch_size", options.fit.batch_size, between(1, 65536), "");
   reader.integer("critics", options.fit.critics, between(1, 100), "");
   reader.integers("hidden_sizes", options.fit.hidden_sizes, between(1, 1 << 14), "");
-  reader.number("gamma", options.fit.gamma, {.low = 0.0, .high = 1.0, .high_open = true}, "");
+  reader.number("gamma", options.gamma, {.low = 0.0, .high = 1.0, .high_open = true}, "");
   reader.number("tau", options.fit.tau, above_up_to(0, 1), "");
   reader.integer("seed", seed, at_least(0), "");
   reader.text("data", data, "");

@@ -14,7 +14,7 @@ namespace rl_training {
 namespace {
 
 // Points of all curves of a chart together, and the least and most for one of them.
-constexpr size_t kChartPoints = 24000, kLeastPoints = 50, kMostPoints = 300;
+constexpr size_t kChartPoints = 8000, kLeastPoints = 50, kMostPoints = 300;
 constexpr size_t kMetricPoints = 60000, kLeastMetricPoints = 20, kMostMetricPoints = 120;
 
 size_t share_of(size_t total, size_t count, size_t least, size_t most) {
@@ -61,7 +61,7 @@ std::string series_json(size_t group, const std::vector<BandPoint>& curve, bool 
   return text + "}";
 }
 
-// A run at the steps of its group's curve.
+// Values of a run at the steps of its group's curve, whose x it shares.
 std::string run_series_json(size_t group, const RunRecord& run, bool online,
                             const std::vector<BandPoint>& curve) {
   std::map<int64_t, double> values;
@@ -72,8 +72,7 @@ std::string run_series_json(size_t group, const RunRecord& run, bool online,
     const auto found = values.find(point.step);
     return found == values.end() ? std::string("null") : short_number(found->second);
   };
-  return fmt::format("{{\"group\":{},\"seed\":{},\"x\":{},\"y\":{}}}", group, run.seed,
-                     json_list(curve, [](const BandPoint& p) { return std::to_string(p.step); }),
+  return fmt::format("{{\"group\":{},\"seed\":{},\"y\":{}}}", group, run.seed,
                      json_list(curve, value_at));
 }
 

@@ -86,7 +86,10 @@ void add_validation_columns(const ReportTask& task, Table& table, bool beside_re
   for (const auto& name : validation_names_of(task)) {
     const auto title = printable(validation_title(name));
     add_column(task, table, beside_returns ? "validation " + title : title,
-               beside_returns ? 30 : 70, true,
+               beside_returns            ? 30
+               : name.ends_with("error") ? 75
+                                         : 70,
+               true,
                [&](const RunGroup& group) { return value_or_dash(mean_last_value(group, name)); });
   }
 }
@@ -118,7 +121,9 @@ std::string commits_text(const RunGroup& group) {
 
 // Explains the columns that `tables` shows.
 std::string legend_text(const Report& report, const std::string& tables) {
-  const auto shows = [&](const char* title) { return tables.find(title) != std::string::npos; };
+  const auto shows = [&](std::string_view title) {
+    return tables.find(title) != std::string::npos;
+  };
   std::string text;
   if (shows("IQM")) {
     text += fmt::format(
@@ -129,8 +134,8 @@ std::string legend_text(const Report& report, const std::string& tables) {
     text += "best wins: probability that a run of the first row is better. ";
   }
   for (const auto& task : report.tasks) {
-    const auto names = validation_names_of(task);
-    if (!names.empty() && shows(validation_title(names.front()).c_str())) {
+    for (const auto& name : validation_names_of(task)) {
+      if (!shows(validation_title(name))) continue;
       return text + "Errors and values on held-out data: last ones, mean over seeds.";
     }
   }

@@ -10,18 +10,20 @@ constexpr double kStdFloor = 1e-5;
 constexpr double kHeadScale = 0.173;
 constexpr int64_t kValueRows = 4096;
 
-MlpSpec spec_of(const TransitionDataset& data, int64_t candidates, const FittedQOptions& options) {
+MlpSpec spec_of(const TransitionDataset& data, int64_t policies, const FittedQOptions& options) {
   const bool discrete = data.action_space().is_discrete();
   MlpSpec spec;
   spec.inputs = data.obs_dim() + (discrete ? 0 : data.action_dim());
   spec.outputs = discrete ? data.action_space().categories : 1;
   spec.hidden_sizes = options.hidden_sizes;
+  // Bounds what the critics say about actions far from the data (arXiv:2302.02948, section 4.2).
+  spec.layer_norm = LayerNorm::before_activation;
   spec.hidden_init.bias = LayerInit::Bias::constant;
   spec.output_init.weight = LayerInit::Weight::uniform;
   spec.output_init.weight_scale =
       kHeadScale / std::sqrt(static_cast<double>(options.hidden_sizes.back()));
   spec.output_init.bias = LayerInit::Bias::constant;
-  spec.members = candidates * options.critics;
+  spec.members = policies * options.critics;
   return spec;
 }
 
@@ -56,6 +58,17 @@ torch::Tensor actions_of(const TransitionDataset& data) {
   return tensor;
 }
 
+torch::Tensor next_actions_of(const TransitionDataset& data) {
+  std::vector<int64_t> source(static_cast<size_t>(data.rows()));
+  for (const Episode& episode : data.episodes()) {
+    const int64_t last = episode.first_row + episode.rows - 1;
+    for (int64_t row = episode.first_row; row <= last; ++row) {
+      source[static_cast<size_t>(row)] = std::min(row + 1, last);
+    }
+  }
+  return actions_of(data).index_select(0, torch::tensor(source, torch::kInt64));
+}
+
 torch::Tensor fitted_q_target(const torch::Tensor& rewards, const torch::Tensor& discount,
                               const torch::Tensor& next_values, double low, double high) {
   const torch::NoGradGuard no_grad;
@@ -71,7 +84,6 @@ FittedQ::FittedQ(const TransitionDataset& data, std::vector<torch::Tensor> next_
     : options_(options),
       discrete_(data.action_space().is_discrete()),
       rng_(options.seed, "selection/batches"),
-      next_actions_(std::move(next_actions)),
       behavior_(data, options.seed, compute),
       indices_(torch::empty({options.batch_size}, torch::kInt64)) {
   obs_ = observations_of(data);
@@ -82,7 +94,12 @@ FittedQ::FittedQ(const TransitionDataset& data, std::vector<torch::Tensor> next_
   obs_ = normalised(obs_);
   next_obs_ = normalised(next_observations_of(data));
   actions_ = actions_of(data);
+  read_rewards(data);
+  own_ = make_critics(data, {next_actions_of(data)}, compute);
+  candidates_ = make_critics(data, std::move(next_actions), compute);
+}
 
+void FittedQ::read_rewards(const TransitionDataset& data) {
   auto rewards = torch::empty({data.rows()}, torch::kFloat64);
   discount_ = torch::empty({data.rows()});
   bool terminates = false;
@@ -90,7 +107,7 @@ FittedQ::FittedQ(const TransitionDataset& data, std::vector<torch::Tensor> next_
     rewards.data_ptr<double>()[row] = data.reward(row);
     terminates = terminates || data.terminated(row);
     discount_.data_ptr<float>()[row] =
-        data.terminated(row) ? 0.0f : static_cast<float>(options.gamma);
+        data.terminated(row) ? 0.0f : static_cast<float>(options_.gamma);
   }
   // Shifting the reward changes every value alike only where no episode ends.
   reward_shift_ = terminates ? 0.0 : rewards.mean().item<double>();
@@ -99,23 +116,37 @@ FittedQ::FittedQ(const TransitionDataset& data, std::vector<torch::Tensor> next_
   rewards = (rewards - reward_shift_) / reward_scale_;
   rewards_ = rewards.to(torch::kFloat32);
   const double smallest = rewards.min().item<double>(), largest = rewards.max().item<double>();
-  low_ = std::min(smallest, smallest / (1 - options.gamma));
-  high_ = std::max(largest, largest / (1 - options.gamma));
-
-  Rng init(options.seed, "selection/init");
-  critics_ = std::make_unique<Mlp>(spec_of(data, candidates(), options), init, compute);
-  use_same_start();
-  targets_ = std::make_unique<Mlp>(*critics_);
-  optimizer_ = std::make_unique<Adam>(
-      *critics_,
-      AdamOptions{.learning_rate = options.learning_rate, .weight_decay = options.weight_decay},
-      compute);
+  low_ = std::min(smallest, smallest / (1 - options_.gamma));
+  high_ = std::max(largest, largest / (1 - options_.gamma));
 }
 
-void FittedQ::use_same_start() {
+FittedQ::Critics FittedQ::make_critics(const TransitionDataset& data,
+                                       std::vector<torch::Tensor> next_actions,
+                                       const Compute& compute) const {
+  Rng init(options_.seed, "selection/init");
+  Critics critics;
+  const auto policies = static_cast<int64_t>(next_actions.size());
+  critics.online = std::make_unique<Mlp>(spec_of(data, policies, options_), init, compute);
+  critics.target = std::make_unique<Mlp>(*critics.online);
+  critics.optimizer = std::make_unique<Adam>(
+      *critics.online,
+      AdamOptions{.learning_rate = options_.learning_rate, .weight_decay = options_.weight_decay},
+      compute);
+  critics.next_actions = std::move(next_actions);
+  return critics;
+}
+
+// Every candidate starts with the values of the data's own policy.
+void FittedQ::start_candidates() {
   const torch::NoGradGuard no_grad;
-  auto all = critics_->parameters().detach().view({candidates(), -1});
-  for (int64_t i = 1; i < candidates(); ++i) all[i].copy_(all[0]);
+  const auto copy = [&](const Mlp& from, const Mlp& to) {
+    to.parameters()
+        .detach()
+        .view({candidates(), -1})
+        .copy_(from.parameters().detach().view({1, -1}));
+  };
+  copy(*own_.online, *candidates_.online);
+  copy(*own_.target, *candidates_.target);
 }
 
 torch::Tensor FittedQ::normalised(const torch::Tensor& obs) const { return (obs - mean_) / std_; }
@@ -128,12 +159,12 @@ torch::Tensor FittedQ::chosen(const torch::Tensor& outputs, const torch::Tensor&
   return picked.squeeze(-1) / (1 - options_.gamma);
 }
 
-torch::Tensor FittedQ::target_values(int64_t candidate, const torch::Tensor& obs,
-                                     const torch::Tensor& actions) const {
+torch::Tensor FittedQ::target_values(const Critics& critics, int64_t policy,
+                                     const torch::Tensor& obs, const torch::Tensor& actions) const {
   std::vector<torch::Tensor> outputs;
   for (int64_t i = 0; i < options_.critics; ++i) {
-    outputs.push_back(targets_->forward_member(candidate * options_.critics + i, obs,
-                                               discrete_ ? torch::Tensor() : actions));
+    outputs.push_back(critics.target->forward_member(policy * options_.critics + i, obs,
+                                                     discrete_ ? torch::Tensor() : actions));
   }
   return chosen(torch::stack(outputs), actions);
 }
@@ -142,31 +173,53 @@ void FittedQ::update() {
   rng_.fill_below({indices_.data_ptr<int64_t>(), static_cast<size_t>(indices_.numel())},
                   static_cast<uint64_t>(obs_.size(0)));
   const auto pick = [&](const torch::Tensor& column) { return column.index_select(0, indices_); };
-  const auto next_obs = pick(next_obs_), rewards = pick(rewards_), discount = pick(discount_);
-  std::vector<torch::Tensor> targets;
-  for (int64_t k = 0; k < candidates(); ++k) {
-    const auto next = target_values(k, next_obs, pick(next_actions_[k]));
-    targets.push_back(fitted_q_target(rewards, discount, next, low_, high_)
-                          .expand({options_.critics, indices_.numel()}));
-  }
-  const auto actions = pick(actions_);
-  const auto obs = pick(obs_);
-  const auto outputs = critics_->forward(obs, discrete_ ? torch::Tensor() : actions, Pass{});
-  minimize(fitted_q_loss(chosen(outputs, actions), torch::cat(targets)), *optimizer_, 1.0);
-  targets_->polyak_from(*critics_, options_.tau);
-  behavior_.update(obs, actions);
+  const Batch batch{pick(obs_), pick(next_obs_), pick(actions_), pick(rewards_), pick(discount_)};
+  if (updates_ == options_.updates) start_candidates();
+  fit(own_, batch);
+  if (updates_ >= options_.updates) fit(candidates_, batch);
+  behavior_.update(batch.obs, batch.actions);
   ++updates_;
 }
 
-torch::Tensor FittedQ::values(int64_t candidate, const torch::Tensor& obs,
+void FittedQ::fit(Critics& critics, const Batch& batch) {
+  std::vector<torch::Tensor> targets;
+  for (size_t k = 0; k < critics.next_actions.size(); ++k) {
+    const auto next = target_values(critics, static_cast<int64_t>(k), batch.next_obs,
+                                    critics.next_actions[k].index_select(0, indices_));
+    targets.push_back(fitted_q_target(batch.rewards, batch.discount, next, low_, high_)
+                          .expand({options_.critics, indices_.numel()}));
+  }
+  const auto outputs =
+      critics.online->forward(batch.obs, discrete_ ? torch::Tensor() : batch.actions, Pass{});
+  minimize(fitted_q_loss(chosen(outputs, batch.actions), torch::cat(targets)), *critics.optimizer,
+           1.0);
+  critics.target->polyak_from(*critics.online, options_.tau);
+}
+
+double FittedQ::share_done() const {
+  const int64_t second = std::max<int64_t>(0, updates_ - options_.updates);
+  return static_cast<double>(updates_ + second * candidates()) /
+         static_cast<double>(updates_total() + options_.updates * candidates());
+}
+
+torch::Tensor FittedQ::values(const Critics& critics, int64_t policy, const torch::Tensor& obs,
                               const torch::Tensor& actions) const {
   const torch::NoGradGuard no_grad;
   std::vector<torch::Tensor> parts;
   const auto obs_parts = obs.split(kValueRows), action_parts = actions.split(kValueRows);
   for (size_t i = 0; i < obs_parts.size(); ++i) {
-    parts.push_back(target_values(candidate, normalised(obs_parts[i]), action_parts[i]));
+    parts.push_back(target_values(critics, policy, normalised(obs_parts[i]), action_parts[i]));
   }
   return torch::cat(parts, 1) * reward_scale_ + reward_shift_ / (1 - options_.gamma);
+}
+
+torch::Tensor FittedQ::values(int64_t candidate, const torch::Tensor& obs,
+                              const torch::Tensor& actions) const {
+  return values(candidates_, candidate, obs, actions);
+}
+
+torch::Tensor FittedQ::own_values(const torch::Tensor& obs, const torch::Tensor& actions) const {
+  return values(own_, 0, obs, actions);
 }
 
 double FittedQ::td_error(int64_t candidate, const TransitionDataset& data,
@@ -183,10 +236,15 @@ double FittedQ::td_error(int64_t candidate, const TransitionDataset& data,
   return sum / static_cast<double>(data.rows());
 }
 
+void FittedQ::Critics::visit_state(StateVisitor& state) {
+  state.part("critics", *online);
+  state.part("targets", *target);
+  state.part("optimizer", *optimizer);
+}
+
 void FittedQ::visit_state(StateVisitor& state) {
-  state.part("critics", *critics_);
-  state.part("targets", *targets_);
-  state.part("optimizer", *optimizer_);
+  state.part("own", own_);
+  state.part("candidates", candidates_);
   state.part("behavior", behavior_);
   state.part("rng", rng_);
   state.scalar("updates", updates_);

@@ -22,7 +22,7 @@ torch::Tensor fitted_q_target(const torch::Tensor& rewards, const torch::Tensor&
 torch::Tensor fitted_q_loss(const torch::Tensor& values, const torch::Tensor& targets);
 
 struct FittedQOptions {
-  int64_t updates = 20000;
+  int64_t updates = 10000;  // of each of the two parts
   int64_t batch_size = 256;
   int64_t critics = 3;  // for each candidate; their targets are the mean of all
   std::vector<int64_t> hidden_sizes = {256, 256};
@@ -33,9 +33,12 @@ struct FittedQOptions {
   uint64_t seed = 0;
 };
 
-// One fit for each candidate policy. All share initial parameters and batches, so that estimates
-// differ by the policies alone, and an estimate does not depend on the other candidates. Their
-// critics are one ensemble: members [candidate][critic].
+// One fit for each candidate policy, in two parts. The first fits the value of the data's own
+// policy, whose successor actions are in the data: nothing is extrapolated, and one fit serves all.
+// The second starts every candidate there and fits what its own actions change; the data's own
+// policy is fitted on, so that it can be compared with them. Estimates differ by the policies
+// alone, and an estimate does not depend on the other candidates. Their critics are one ensemble:
+// members [candidate][critic].
 class FittedQ {
  public:
   // `next_actions`: for each candidate its action at every row's successor, in the dtype of the
@@ -45,11 +48,16 @@ class FittedQ {
 
   void update();
   int64_t updates_done() const { return updates_; }
-  int64_t candidates() const { return static_cast<int64_t>(next_actions_.size()); }
+  int64_t updates_total() const { return 2 * options_.updates; }
+  // By cost: an update of the second part is also one of each candidate.
+  double share_done() const;
+  int64_t candidates() const { return static_cast<int64_t>(candidates_.next_actions.size()); }
 
   // Values of the target critics at raw observations, in the data's reward: [critics, rows].
   torch::Tensor values(int64_t candidate, const torch::Tensor& obs,
                        const torch::Tensor& actions) const;
+  // The same of the data's own policy.
+  torch::Tensor own_values(const torch::Tensor& obs, const torch::Tensor& actions) const;
   // The mean squared TD error of a candidate on other data, in the square of the reward.
   double td_error(int64_t candidate, const TransitionDataset& data,
                   const torch::Tensor& next_actions) const;
@@ -62,12 +70,28 @@ class FittedQ {
   void visit_state(StateVisitor& state);
 
  private:
+  // Critics of one or more policies, members [policy][critic].
+  struct Critics {
+    std::unique_ptr<Mlp> online, target;
+    std::unique_ptr<Adam> optimizer;
+    std::vector<torch::Tensor> next_actions;  // of each policy
+    void visit_state(StateVisitor& state);
+  };
+  Critics make_critics(const TransitionDataset& data, std::vector<torch::Tensor> next_actions,
+                       const Compute& compute) const;
+  void read_rewards(const TransitionDataset& data);
+  struct Batch {
+    torch::Tensor obs, next_obs, actions, rewards, discount;
+  };
+  void fit(Critics& critics, const Batch& batch);
+  void start_candidates();
   torch::Tensor normalised(const torch::Tensor& obs) const;
-  // [critics, rows] of the candidate's target critics, in the scaled reward.
-  torch::Tensor target_values(int64_t candidate, const torch::Tensor& obs,
+  // [critics, rows] of the policy's target critics, in the scaled reward.
+  torch::Tensor target_values(const Critics& critics, int64_t policy, const torch::Tensor& obs,
                               const torch::Tensor& actions) const;
+  torch::Tensor values(const Critics& critics, int64_t policy, const torch::Tensor& obs,
+                       const torch::Tensor& actions) const;
   torch::Tensor chosen(const torch::Tensor& outputs, const torch::Tensor& actions) const;
-  void use_same_start();
 
   FittedQOptions options_;
   bool discrete_;
@@ -75,11 +99,9 @@ class FittedQ {
   // The data: observations normalised by the mean and the standard deviation, at least 1e-5.
   torch::Tensor mean_, std_;
   torch::Tensor obs_, next_obs_, actions_, rewards_, discount_;
-  std::vector<torch::Tensor> next_actions_;
   double reward_shift_ = 0, reward_scale_ = 1;  // r' = (r - shift) / scale
   double low_ = 0, high_ = 0;                   // of values in the scaled reward
-  std::unique_ptr<Mlp> critics_, targets_;
-  std::unique_ptr<Adam> optimizer_;
+  Critics own_, candidates_;
   BehaviorModel behavior_;
   int64_t updates_ = 0;
   torch::Tensor indices_;
@@ -89,5 +111,7 @@ class FittedQ {
 torch::Tensor observations_of(const TransitionDataset& data);
 torch::Tensor next_observations_of(const TransitionDataset& data);
 torch::Tensor actions_of(const TransitionDataset& data);
+// For each row the action of the next one of its episode; at the last row, the row's own.
+torch::Tensor next_actions_of(const TransitionDataset& data);
 
 }  // namespace rl_training

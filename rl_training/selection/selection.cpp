@@ -18,6 +18,7 @@ constexpr double kGoodEpisodes = 0.75;
 constexpr int64_t kImportanceRows = 20000;
 constexpr double kSmallestRatio = -6, kLargestRatio = 2;  // of log densities, for each step
 constexpr int kValueSamples = 10;
+constexpr double kShortestHorizon = 100, kLongestHorizon = 500;  // steps
 
 // The rewards as they were logged: candidates may have been trained on transformed ones.
 TransitionDataset load_data(const TrainedPolicy& policy, const std::optional<std::string>& file,
@@ -69,6 +70,34 @@ std::vector<int64_t> good_episodes(const TransitionDataset& data) {
   return good;
 }
 
+// Returns that differ by when an episode ends are told apart only by values that reach there. The
+// length is the mean over rows, not over episodes: many short ones do not hide the long ones.
+double gamma_of(const TransitionDataset& data) {
+  double squares = 0;
+  for (const Episode& episode : data.episodes()) {
+    squares += static_cast<double>(episode.rows) * static_cast<double>(episode.rows);
+  }
+  const double length = squares / static_cast<double>(data.rows());
+  return 1 - 1 / std::clamp(length, kShortestHorizon, kLongestHorizon);
+}
+
+// [critics, starts] as lists for each critic.
+std::vector<std::vector<double>> by_critic(const torch::Tensor& values) {
+  const auto doubles = values.to(torch::kFloat64).contiguous();
+  std::vector<std::vector<double>> lists;
+  for (int64_t i = 0; i < doubles.size(0); ++i) {
+    const double* row = doubles.data_ptr<double>() + i * doubles.size(1);
+    lists.emplace_back(row, row + doubles.size(1));
+  }
+  return lists;
+}
+
+torch::Tensor episode_starts(const TransitionDataset& data) {
+  std::vector<int64_t> rows;
+  for (const Episode& episode : data.episodes()) rows.push_back(episode.first_row);
+  return torch::tensor(rows, torch::kInt64);
+}
+
 }  // namespace
 
 Selection::Selection(const std::vector<std::string>& runs, const SelectionOptions& options,
@@ -85,7 +114,8 @@ Selection::Selection(const std::vector<std::string>& runs, const SelectionOption
   const auto all = load_data(*candidates_.front().policy, options.data, warn);
   fingerprint_ = all.fingerprint();
   split(all);
-  const auto& fit = options.fit;
+  options_.fit.gamma = options.gamma.value_or(gamma_of(all));
+  const auto& fit = options_.fit;
   const Json settings = {fingerprint_, options.held_out, fit.updates,       fit.batch_size,
                          fit.critics,  fit.hidden_sizes, fit.learning_rate, fit.weight_decay,
                          fit.gamma,    fit.tau,          fit.seed};
@@ -194,13 +224,10 @@ std::optional<ImportanceEstimates> Selection::importance(size_t candidate) {
 }
 
 std::vector<PolicyEstimate> Selection::estimates() {
-  std::vector<int64_t> starts, all;
-  for (size_t i = 0; i < data_->episodes().size(); ++i) {
-    starts.push_back(data_->episodes()[i].first_row);
-    all.push_back(static_cast<int64_t>(i));
-  }
+  std::vector<int64_t> all(data_->episodes().size());
+  std::iota(all.begin(), all.end(), int64_t{0});
   const auto obs = observations_of(*data_), actions = actions_of(*data_);
-  const auto start_obs = obs.index_select(0, torch::tensor(starts, torch::kInt64));
+  const auto start_obs = obs.index_select(0, episode_starts(*data_));
   const int64_t step = 1 + data_->rows() / kOpcRows;
   const auto all_rows = row_numbers(*data_, all, step);
   const auto good_rows = row_numbers(*data_, good_episodes(*data_), step);
@@ -215,18 +242,12 @@ std::vector<PolicyEstimate> Selection::estimates() {
           .mean()
           .item<double>();
     };
-    const auto at_starts =
-        fit_->values(candidate, start_obs, act(k, start_obs)).to(torch::kFloat64).contiguous();
-    std::vector<std::vector<double>> by_critic;
-    for (int64_t i = 0; i < at_starts.size(0); ++i) {
-      const double* row = at_starts.data_ptr<double>() + i * at_starts.size(1);
-      by_critic.emplace_back(row, row + at_starts.size(1));
-    }
+    const auto at_starts = fit_->values(candidate, start_obs, act(k, start_obs));
     PolicyEstimate estimate;
     estimate.run = candidates_[k].run;
     estimate.checkpoint = candidates_[k].checkpoint;
-    estimate.value = at_starts.mean().item<double>();
-    const auto interval = bootstrap_starts(by_critic);
+    estimate.value = at_starts.to(torch::kFloat64).mean().item<double>();
+    const auto interval = bootstrap_starts(by_critic(at_starts));
     estimate.low = interval.low;
     estimate.high = interval.high;
     estimate.soft_opc = mean_value(good_rows) - mean_value(all_rows);
@@ -238,6 +259,14 @@ std::vector<PolicyEstimate> Selection::estimates() {
   const auto ranks = ranks_of(values);
   for (size_t k = 0; k < estimates.size(); ++k) estimates[k].rank = ranks[k];
   return estimates;
+}
+
+OwnEstimate Selection::own_estimate() const {
+  const auto starts = episode_starts(*data_);
+  const auto values = fit_->own_values(observations_of(*data_).index_select(0, starts),
+                                       actions_of(*data_).index_select(0, starts));
+  const auto interval = bootstrap_starts(by_critic(values));
+  return {values.to(torch::kFloat64).mean().item<double>(), interval.low, interval.high};
 }
 
 void Selection::check_playable() const {

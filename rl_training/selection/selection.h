@@ -13,6 +13,9 @@ namespace rl_training {
 
 struct SelectionOptions {
   FittedQOptions fit;
+  // None: the horizon 1 / (1 - gamma) is the length of the episode that a row of the data is in, on
+  // average, and 100 to 500 steps.
+  std::optional<double> gamma;
   std::optional<std::string> data;  // a file; none: what the first run was trained on
   double held_out = 0.1;            // share of the episodes that the TD error is computed on
 };
@@ -31,6 +34,11 @@ struct PolicyEstimate {
   std::optional<double> truth;  // mean return in the environment
 };
 
+// The discounted return of the data's own policy.
+struct OwnEstimate {
+  double value = 0, low = 0, high = 0;
+};
+
 // Ranks policies without an environment: the fits, and what is read from them.
 class Selection {
  public:
@@ -42,13 +50,15 @@ class Selection {
   const std::string& key() const { return key_; }
   const std::string& fingerprint() const { return fingerprint_; }
   int64_t updates_done() const { return fit_->updates_done(); }
-  int64_t updates() const { return options_.fit.updates; }
-  double gamma() const { return options_.fit.gamma; }
+  int64_t updates() const { return fit_->updates_total(); }
+  double share_done() const { return fit_->share_done(); }
+  const FittedQOptions& fit_options() const { return options_.fit; }
   void advance() { fit_->update(); }
   bool finished() const { return updates_done() >= updates(); }
 
   // In the order in which the runs were given.
   std::vector<PolicyEstimate> estimates();
+  OwnEstimate own_estimate() const;
   // Error{config} where a policy has no environment to play in.
   void check_playable() const;
   // The mean return of episodes that the policy plays.

@@ -30,11 +30,18 @@ Json policy_json(const PolicyEstimate& estimate) {
   return json;
 }
 
+Json own_json(const OwnEstimate& own) {
+  return {{"value", json_number(own.value)},
+          {"low", json_number(own.low)},
+          {"high", json_number(own.high)}};
+}
+
 Json facts_json(const std::vector<PolicyEstimate>& estimates, const Selection& selection) {
   return {{"candidates", estimates.size()},
           {"dataset_fingerprint", selection.fingerprint()},
-          {"gamma", selection.gamma()},
-          {"updates", selection.updates_done()}};
+          {"gamma", selection.fit_options().gamma},
+          {"updates", selection.fit_options().updates},
+          {"data_policy", own_json(selection.own_estimate())}};
 }
 
 // RUN of RUN/checkpoints/step-...; "" for a checkpoint that lies elsewhere.

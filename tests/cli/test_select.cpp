@@ -68,6 +68,10 @@ TEST_F(Selected, RanksEveryRunAndLeavesFiles) {
   }
   EXPECT_EQ(ranks, (std::set<double>{1, 2, 3}));
   EXPECT_TRUE(json["truth"]["spearman"].is_number());
+  const auto& own_policy = json["data_policy"];
+  EXPECT_LE(own_policy["low"].get<double>(), own_policy["value"].get<double>());
+  EXPECT_GE(own_policy["high"].get<double>(), own_policy["value"].get<double>());
+  EXPECT_EQ(json["updates"], 30);
   EXPECT_EQ(Json::parse(read_all(file("all/selection.json"))), json);
   EXPECT_NE(read_all(file("all/selection.svg")).find("<svg"), std::string::npos);
   const auto own = Json::parse(read_all(runs_[1] + "/selection.json"));
@@ -115,11 +119,34 @@ TEST_F(Selected, RepeatsAFinishedSelectionFromItsState) {
   const auto first = run(command("again")), second = run(command("again"));
   ASSERT_EQ(second.exit_code, 0) << second.err;
   EXPECT_EQ(first.json(), second.json());
-  EXPECT_NE(second.err.find("continuing at update 30 of 30"), std::string::npos) << second.err;
+  EXPECT_NE(second.err.find("continuing at update 60 of 60"), std::string::npos) << second.err;
   const auto other = run(command("again", {"--seed", "5"}));
   EXPECT_EQ(other.exit_code, 4);
   EXPECT_TRUE(other.one_error_line()) << other.err;
   EXPECT_NE(other.err.find("holds another selection"), std::string::npos);
+}
+
+// Noise makes data that differ from the policy's own; the same seed gives the same data.
+TEST_F(Selected, CollectsWithNoise) {
+  const auto collect = [&](const char* noise) {
+    return run({"dataset", "collect", file("noisy.npz"), "--policy", runs_[0], "--size", "300",
+                "--noise", noise, "--json"});
+  };
+  const auto fingerprint = [&](const char* noise) {
+    const auto result = collect(noise);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.json()["fingerprint"].get<std::string>();
+  };
+  const auto own = fingerprint("0"), noisy = fingerprint("0.2");
+  EXPECT_NE(own, noisy);
+  EXPECT_EQ(noisy, fingerprint("0.2"));
+  const auto wrong = collect("1.5");
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_TRUE(wrong.one_error_line()) << wrong.err;
+  const auto lonely =
+      run({"dataset", "collect", file("noisy.npz"), "--env", "Pendulum-v1", "--noise", "0.1"});
+  EXPECT_EQ(lonely.exit_code, 2);
+  EXPECT_TRUE(lonely.one_error_line()) << lonely.err;
 }
 
 TEST_F(Selected, TakesAFileAndRefusesOneThatDoesNotFit) {

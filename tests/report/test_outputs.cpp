@@ -77,6 +77,7 @@ TEST(ReportText, ValidationStandsWhereReturnsAreMissing) {
             std::string::npos)
       << text;
   EXPECT_EQ(text.find("IQM"), std::string::npos) << text;
+  EXPECT_NE(text.find("on held-out data"), std::string::npos) << text;
   EXPECT_EQ(report_json(report)["groups"][0]["validation"], (Json{{"validation_td_error", 2.5}}));
   EXPECT_NE(report_csv(report).find("dataset_return,validation_td_error,finished"),
             std::string::npos);

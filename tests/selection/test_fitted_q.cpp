@@ -77,14 +77,15 @@ double value_at(const FittedQ& fit, int64_t candidate, float obs, float action) 
       .item<double>();
 }
 
-void run_fit(FittedQ& fit, int64_t updates) {
-  while (fit.updates_done() < updates) fit.update();
+// Both parts.
+void run_fit(FittedQ& fit) {
+  while (fit.updates_done() < fit.updates_total()) fit.update();
 }
 
 TEST(FittedQ, WithoutDiscountItIsRegressionOfTheReward) {
   const auto data = chain(4, 4, true);
-  FittedQ fit(data, {constant_actions(data, 0.5f)}, small_fit(0.0, 1500), {});
-  run_fit(fit, 1500);
+  FittedQ fit(data, {constant_actions(data, 0.5f)}, small_fit(0.0, 800), {});
+  run_fit(fit);
   for (int t = 0; t < 4; ++t)
     EXPECT_NEAR(value_at(fit, 0, static_cast<float>(t), 0.5f), t + 1, 0.1);
 }
@@ -92,8 +93,8 @@ TEST(FittedQ, WithoutDiscountItIsRegressionOfTheReward) {
 // The data's own policy in a deterministic chain: Q is the discounted return.
 TEST(FittedQ, OwnPolicyHasTheMonteCarloReturn) {
   const auto data = chain(4, 4, true);
-  FittedQ fit(data, {constant_actions(data, 0.5f)}, small_fit(0.9, 4000), {});
-  run_fit(fit, 4000);
+  FittedQ fit(data, {constant_actions(data, 0.5f)}, small_fit(0.9, 2000), {});
+  run_fit(fit);
   double expected = 0;
   for (int t = 3; t >= 0; --t) {
     expected = t + 1 + 0.9 * expected;
@@ -102,6 +103,50 @@ TEST(FittedQ, OwnPolicyHasTheMonteCarloReturn) {
   const auto next = constant_actions(data, 0.5f);
   EXPECT_LT(fit.td_error(0, data, next), 0.05);
   EXPECT_GT(fit.td_error(0, chain(4, 4, true, 2), next), 1.0);
+}
+
+// The first part knows the data's own policy alone; the second starts every candidate from there.
+TEST(FittedQ, CandidatesStartFromTheValuesOfTheData) {
+  const auto data = chain(4, 4, true);
+  EXPECT_TRUE(next_actions_of(data).equal(constant_actions(data, 0.5f)));
+  const auto other = constant_actions(data, -0.7f);
+  FittedQ fit(data, {other, constant_actions(data, 0.5f)}, small_fit(0.9, 2000), {});
+  EXPECT_EQ(fit.share_done(), 0);
+  while (fit.updates_done() < 2000) fit.update();
+  EXPECT_DOUBLE_EQ(fit.share_done(), 1.0 / 4);
+  const auto own = [&] {
+    return fit.own_values(torch::zeros({1, 1}), torch::full({1, 1}, 0.5f)).mean().item<double>();
+  };
+  const double expected = 1 + 0.9 * (2 + 0.9 * (3 + 0.9 * 4));
+  EXPECT_NEAR(own(), expected, 0.15);
+  fit.update();
+  EXPECT_NEAR(value_at(fit, 0, 0.0f, 0.5f), own(), 0.1);
+  EXPECT_NEAR(value_at(fit, 1, 0.0f, 0.5f), own(), 0.1);
+  // A candidate that acts as the data did stays there.
+  run_fit(fit);
+  EXPECT_DOUBLE_EQ(fit.share_done(), 1);
+  EXPECT_NEAR(own(), expected, 0.1);
+  EXPECT_NEAR(value_at(fit, 1, 0.0f, 0.5f), own(), 0.1);
+}
+
+// Without layer normalisation values grow with the distance, here a thousandfold.
+TEST(FittedQ, ValuesFarFromTheDataAreBounded) {
+  const auto data = chain(4, 4, true);
+  FittedQ fit(data, {constant_actions(data, 0.5f)}, small_fit(0.9, 100), {});
+  run_fit(fit);
+  const double far = value_at(fit, 0, 1e4f, 0.5f);
+  EXPECT_NEAR(value_at(fit, 0, 1e7f, 0.5f), far, 0.01 * std::abs(far));
+}
+
+TEST(FittedQ, NextActionsStayInsideTheEpisode) {
+  DatasetBuilder builder(1, 1);
+  for (const float first : {0.1f, 0.5f}) {
+    builder.begin_episode(std::array{0.0f});
+    builder.add(std::array{first}, 0, std::array{1.0f}, false, false);
+    builder.add(std::array{first + 0.1f}, 0, std::array{2.0f}, false, true);
+  }
+  const auto data = std::move(builder).build();
+  EXPECT_TRUE(next_actions_of(data).equal(torch::tensor({{0.2f}, {0.2f}, {0.6f}, {0.6f}})));
 }
 
 // Every reward is 1. Steps that were cut go on for ever, 1 / (1 - gamma); the one far away ends.
@@ -114,8 +159,8 @@ TEST(FittedQ, TimeOutsAreNotTheEnd) {
     builder.add(std::array{0.0f}, 1.0f, std::array{place}, ends, !ends);
   }
   const auto data = std::move(builder).build();
-  FittedQ fit(data, {constant_actions(data, 0.0f)}, small_fit(0.9, 2500), {});
-  run_fit(fit, 2500);
+  FittedQ fit(data, {constant_actions(data, 0.0f)}, small_fit(0.9, 1300), {});
+  run_fit(fit);
   EXPECT_NEAR(value_at(fit, 0, 10.0f, 0.0f), 10, 0.7);
   EXPECT_NEAR(value_at(fit, 0, -50.0f, 0.0f), 1, 0.7);
 }
@@ -131,7 +176,7 @@ TEST(FittedQ, ConstantRewardWithoutEnd) {
     return std::move(builder).build();
   }();
   FittedQ fit(data, {constant_actions(data, 0.0f)}, small_fit(0.99, 50), {});
-  run_fit(fit, 50);
+  run_fit(fit);
   EXPECT_NEAR(value_at(fit, 0, 3.0f, 0.0f), 100, 0.5);
 }
 
@@ -152,9 +197,9 @@ TEST(FittedQ, TellsABetterPolicyAndScalesWithTheReward) {
   };
   const auto values = [&](float scale) {
     const auto data = make(scale);
-    FittedQ fit(data, {constant_actions(data, 1), constant_actions(data, -1)}, small_fit(0.9, 2500),
+    FittedQ fit(data, {constant_actions(data, 1), constant_actions(data, -1)}, small_fit(0.9, 1300),
                 {});
-    run_fit(fit, 2500);
+    run_fit(fit);
     return std::array{value_at(fit, 0, 0, 1), value_at(fit, 1, 0, -1)};
   };
   const auto plain = values(1);
@@ -175,8 +220,8 @@ TEST(FittedQ, ChoicesHaveOneOutputEach) {
     builder.add(std::array{choice}, static_cast<float>(choice), std::array{1.0f}, true, false);
   }
   const auto data = std::move(builder).build();
-  FittedQ fit(data, {torch::zeros({data.rows()}, torch::kInt64)}, small_fit(0.9, 1500), {});
-  run_fit(fit, 1500);
+  FittedQ fit(data, {torch::zeros({data.rows()}, torch::kInt64)}, small_fit(0.9, 800), {});
+  run_fit(fit);
   for (int64_t choice = 0; choice < 3; ++choice) {
     const auto q = fit.values(0, torch::zeros({1, 1}), torch::tensor({choice}, torch::kInt64));
     EXPECT_NEAR(q.mean().item<double>(), static_cast<double>(choice), 0.05);
@@ -192,8 +237,8 @@ TEST(FittedQ, CandidatesDoNotMixAndThreadsDoNotMatter) {
   Compute compute;
   compute.pool = &pool;
   FittedQ both(data, {good, other}, small_fit(0.9, 40), compute);
-  run_fit(alone, 40);
-  run_fit(both, 40);
+  run_fit(alone);
+  run_fit(both);
   EXPECT_EQ(value_at(alone, 0, 1.0f, 0.2f), value_at(both, 1, 1.0f, 0.2f));
   EXPECT_NE(value_at(both, 0, 1.0f, 0.2f), value_at(both, 1, 1.0f, 0.2f));
 }
@@ -202,16 +247,18 @@ TEST(FittedQ, StateIsAllThereIs) {
   const auto data = chain(4, 4, true);
   const auto next = constant_actions(data, 0.1f);
   FittedQ whole(data, {next}, small_fit(0.9, 30), {});
-  FittedQ first(data, {next}, small_fit(0.9, 30), {});
-  run_fit(whole, 30);
-  run_fit(first, 13);
-  MemoryState state;
-  state.save(first);
-  FittedQ second(data, {next}, small_fit(0.9, 30), {});
-  state.restore(second);
-  EXPECT_EQ(second.updates_done(), 13);
-  run_fit(second, 30);
-  EXPECT_EQ(value_at(second, 0, 2.0f, 0.5f), value_at(whole, 0, 2.0f, 0.5f));
+  run_fit(whole);
+  for (const int64_t stop : {13, 30, 41}) {  // in the first part, between the two, in the second
+    FittedQ first(data, {next}, small_fit(0.9, 30), {}),
+        second(data, {next}, small_fit(0.9, 30), {});
+    while (first.updates_done() < stop) first.update();
+    MemoryState state;
+    state.save(first);
+    state.restore(second);
+    EXPECT_EQ(second.updates_done(), stop);
+    run_fit(second);
+    EXPECT_EQ(value_at(second, 0, 2.0f, 0.5f), value_at(whole, 0, 2.0f, 0.5f)) << stop;
+  }
 }
 
 }  // namespace

@@ -198,7 +198,8 @@
       const chart = new Chart(curves, {
         x: clock.clock, y: "return", hint: "Drag to zoom, double-click to see all; hover for values." });
       const groups = clock.series.map((one) => ({ ...one, label: task.groups[one.group], color: colorOf(one.group) }));
-      const runs = clock.runs.map((one) => ({ ...one, label: task.groups[one.group] + " seed " + one.seed, color: colorOf(one.group) }));
+      const stepsOf = new Map(groups.map((one) => [one.group, one.x]));
+      const runs = clock.runs.map((one) => ({ ...one, x: stepsOf.get(one.group), label: task.groups[one.group] + " seed " + one.seed, color: colorOf(one.group) }));
       let drawn = "";
       const draw = () => {
         const single = seeds.checked;
