@@ -1,14 +1,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "cli/dataset_arguments.h"
 #include "cli/greedy_policy.h"
 #include "cli/output.h"
+#include "rl_training/data/behaviour_policy.h"
 #include "rl_training/data/d4rl.h"
 #include "rl_training/data/minari_writer.h"
 #include "rl_training/data/mixing.h"
 #include "rl_training/data/npz.h"
+#include "rl_training/envs/recipes.h"
 #include "rl_training/envs/registry.h"
 #include "rl_training/envs/rollout.h"
 #include "rl_training/experiment/trained_policy.h"
@@ -95,7 +98,7 @@ TransitionDataset mix(const MixArguments& arguments, ReadArguments& read) {
 }
 
 struct CollectArguments {
-  std::string env_id, run;
+  std::string env_id, policy, recipe;
   NumberArgument size{"10000"}, seed{"0"};
   double noise = 0;
 };
@@ -119,6 +122,36 @@ Policy with_noise(Policy policy, const Space& space, double noise) {
   return policy;
 }
 
+// A note every few seconds for long recordings.
+std::function<void(int64_t rows)> tell_progress(int64_t size) {
+  using Clock = std::chrono::steady_clock;
+  return [size, last = Clock::now()](int64_t rows) mutable {
+    const auto now = Clock::now();
+    if (now - last < std::chrono::seconds(5) || rows >= size) return;
+    last = now;
+    print_note(fmt::format("{} of {} rows", rows, size));
+  };
+}
+
+// The policy that recorded the D4RL file `path`.
+TransitionDataset collect_behaviour(const std::string& path, Environment& env, int64_t size,
+                                    uint64_t seed) {
+  auto policy = BehaviourPolicy::read(path);
+  const EnvSpec& spec = env.spec();
+  if (spec.observation.size() != policy.obs_dim() || spec.action.is_discrete() ||
+      spec.action.size() != policy.action_dim()) {
+    throw Error(ErrorKind::config, {"", 0, "--env"},
+                fmt::format("the policy of {} does not fit {} (expected observations of {} and "
+                            "actions of {} numbers, got {} and {})",
+                            path, spec.id, policy.obs_dim(), policy.action_dim(),
+                            spec.observation.text(), spec.action.text()));
+  }
+  const auto act = [&](std::span<const double> obs, Rng& rng, std::span<float> action) {
+    policy.act(obs, rng, action);
+  };
+  return collect_dataset(env, Policy(act), size, Rng(seed, "collect"), tell_progress(size));
+}
+
 // The dataset, and in `bounds` those of its environment.
 TransitionDataset collect(const CollectArguments& arguments, Space& bounds) {
   const auto size = arguments.size.read("--size", between(1, 1e9));
@@ -127,15 +160,28 @@ TransitionDataset collect(const CollectArguments& arguments, Space& bounds) {
     throw Error(ErrorKind::config, {"", 0, "--noise"},
                 fmt::format("out of range (expected 0 <= noise <= 1, got {})", arguments.noise));
   }
-  if (arguments.run.empty()) {
-    bounds = make_environment(arguments.env_id)->spec().action;
-    return random_dataset(arguments.env_id, size, seed);
+  if (!arguments.recipe.empty()) {
+    bounds = make_environment(find_recipe(arguments.recipe).env_id)->spec().action;
+    return recipe_dataset(arguments.recipe, size, seed);
   }
-  auto policy = load_policy(arguments.run, {.warn = print_note});
+  const std::string& path = arguments.policy;
+  const bool recorded = path.ends_with(".hdf5") || path.ends_with(".h5");
+  if (arguments.env_id.empty() && (path.empty() || recorded)) {
+    throw Error(ErrorKind::config, {"", 0, "--env"},
+                "missing (expected --env ID for random actions or a D4RL file's policy, "
+                "--policy RUN, or --recipe ID)");
+  }
+  if (path.empty() || recorded) {
+    const auto env = make_environment(arguments.env_id);
+    bounds = env->spec().action;
+    if (recorded) return collect_behaviour(path, *env, size, seed);
+    return random_dataset(arguments.env_id, size, seed, {}, tell_progress(size));
+  }
+  auto policy = load_policy(path, {.warn = print_note});
   const auto env = environment_for(policy, arguments.env_id, "dataset collect");
   bounds = env->spec().action;
   return collect_dataset(*env, with_noise(greedy_policy(policy), bounds, arguments.noise), size,
-                         Rng(seed, "collect"));
+                         Rng(seed, "collect"), tell_progress(size));
 }
 
 }  // namespace
@@ -198,17 +244,18 @@ void add_dataset_collect(CLI::App& parent, Invocation& call) {
   auto arguments = std::make_shared<CollectArguments>();
   auto write = std::make_shared<WriteArguments>();
   auto* command = add_command(
-      parent, call, "collect", "Record transitions of a random or a trained policy",
+      parent, call, "collect", "Record transitions of a random, a trained or a recorded policy",
       "  rl_training dataset collect random.npz --env Hopper-v4 --size 100000\n"
       "  rl_training dataset collect expert.hdf5 --policy RUN --size 20000\n"
-      "  rl_training dataset collect medium.hdf5 --policy RUN/checkpoints/step-000005000 --noise "
-      "0.1",
+      "  rl_training dataset collect noisy.hdf5 --policy RUN/checkpoints/step-000005000 --noise "
+      "0.1\n"
+      "  rl_training dataset collect medium.hdf5 --policy hopper_medium-v2.hdf5 --env Hopper-v4 "
+      "--size 1000000\n"
+      "  rl_training dataset collect maze.hdf5 --recipe pointmaze/umaze --size 100000",
       [arguments, write, &call] {
-        if (arguments->env_id.empty() && arguments->run.empty()) {
-          throw Error(ErrorKind::config, {"", 0, "--env"},
-                      "missing (expected --env ID for random actions, or --policy RUN)");
-        }
-        if (arguments->run.empty() && arguments->noise != 0) {
+        const bool run = !arguments->policy.empty() && !arguments->policy.ends_with(".hdf5") &&
+                         !arguments->policy.ends_with(".h5");
+        if (arguments->noise != 0 && !run) {
           throw Error(ErrorKind::config, {"", 0, "--noise"}, "needs --policy RUN");
         }
         write->chosen();
@@ -218,10 +265,17 @@ void add_dataset_collect(CLI::App& parent, Invocation& call) {
         return 0;
       });
   write->add_to(*command);
-  command->add_option("--env", arguments->env_id, "environment to act in")->type_name("ID");
-  command
-      ->add_option("--policy", arguments->run, "run or checkpoint; without it actions are random")
-      ->type_name("RUN");
+  auto* env = command->add_option("--env", arguments->env_id, "environment to act in");
+  env->type_name("ID");
+  auto* policy =
+      command->add_option("--policy", arguments->policy,
+                          "run, checkpoint, or D4RL file (.hdf5) that carries its behaviour "
+                          "policy; without it actions are random");
+  policy->type_name("RUN|FILE");
+  command->add_option("--recipe", arguments->recipe, "scripted controller (`envs ID` lists them)")
+      ->excludes(env)
+      ->excludes(policy)
+      ->type_name("ID");
   command
       ->add_option("--noise", arguments->noise,
                    "deviation of noise on the policy's actions, of half their range; for choices, "
