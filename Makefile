@@ -15,7 +15,7 @@ LINT_DIR := build/lint
 SOURCES = $(shell find rl_training cli python tests examples bench fuzz -name '*.h' -o -name '*.cpp')
 
 .DEFAULT_GOAL := build
-.PHONY: help dependencies configure build demo results results-online test test-web python python-test reliability bench bench-data bench-export bench-sac sanitize fuzz format lint install clean
+.PHONY: help dependencies configure build demo results results-online test test-web python python-test test-ecosystem bench-python reliability bench bench-data bench-export bench-sac sanitize fuzz format lint install clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,15 @@ python: ## build the Python package build/python/rl_training
 python-test: python ## run the tests of the Python package
 	cmake --build --preset release --target rl_training_cli -j $(JOBS)
 	ctest --preset release --output-on-failure -R '^python$$'
+
+test-ecosystem: python ## test beside Gymnasium, Minari, TensorBoard, ONNX Runtime, Optuna and PyTorch 2 of PyPI
+	cmake --build --preset release --target rl_training_cli -j $(JOBS)
+	tests/ecosystem/run.sh $(CURDIR)/build/python $(CURDIR)/$(PROGRAM) $(CURDIR)/build/ecosystem
+
+bench-python: python ## time learn beside the program, and a step of a Python environment
+	cmake --build --preset release --target rl_training_cli -j $(JOBS)
+	PYTHONPATH=build/python /usr/bin/python3 bench/python/learn_speed.py $(PROGRAM)
+	PYTHONPATH=build/python /usr/bin/python3 bench/python/step_cost.py
 
 reliability: configure ## attack the program: kills, signals, full disks, damaged files (1 hour)
 	cmake --build --preset release -j $(JOBS) --target rl_training_cli test_crash test_experiment
@@ -112,7 +121,9 @@ lint: ## check formatting and run clang-tidy (20 minutes)
 	run-clang-tidy -p $(LINT_DIR) -j $(JOBS) -quiet -extra-arg=-Wno-unknown-warning-option \
 	  -extra-arg=-include$(CURDIR)/cmake/clang_tidy.h '$(TIDY_FILES).*\.dir/Unity/'
 
-install: build ## install program, library and headers under PREFIX
+install: build ## install program, library, headers and, where Python is there, its package under PREFIX
+	if grep -q '^build python: phony' build/release/build.ninja; then \
+	  cmake --build --preset release --target python -j $(JOBS); fi
 	cmake --install build/release --prefix $(PREFIX)
 
 clean: ## remove everything that was built

@@ -26,6 +26,12 @@ class ReplayBuffer {
   void add(const void* obs, const void* action, float reward, const void* next_obs, bool terminated,
            bool truncated);
 
+  // A row that is no transition, for a step that only began an episode: rows stay in turn, and no
+  // sampler draws it.
+  void add_gap(const void* obs, const void* action);
+  bool is_gap(int64_t row) const { return (tail(row).flags & kGap) != 0; }
+  int64_t gaps() const { return gaps_; }  // among the rows that are there
+
   int64_t capacity() const { return capacity_; }
   int64_t total() const { return total_; }  // rows ever added
   int64_t first() const { return std::max<int64_t>(0, total_ - capacity_); }
@@ -52,7 +58,8 @@ class ReplayBuffer {
   bool truncated(int64_t row) const { return (tail(row).flags & kTruncated) != 0; }
   // The row of the next step of the same episode; -1 where the episode ends or has no more rows.
   int64_t following(int64_t row) const {
-    return tail(row).flags == 0 && row + streams_ < total_ ? row + streams_ : -1;
+    const int64_t next = row + streams_;
+    return tail(row).flags == 0 && next < total_ && !is_gap(next) ? next : -1;
   }
   // First row (number, maybe no longer there) and last row of the row's episode; -1 where the
   // episode has not ended.
@@ -81,7 +88,7 @@ class ReplayBuffer {
   void visit_state(StateVisitor& state);
 
  private:
-  static constexpr int32_t kTerminated = 1, kTruncated = 2;
+  static constexpr int32_t kTerminated = 1, kTruncated = 2, kGap = 4;
   struct Episode {
     int64_t begin = 0, end = -1;
   };
@@ -109,6 +116,7 @@ class ReplayBuffer {
     return tail;
   }
   unsigned char* next_record();
+  void add(const void* obs, const void* action, const void* next_obs, const Tail& tail);
   void put_frames(unsigned char* record, const unsigned char* obs, const unsigned char* next_obs);
   void drop_unused_frames();
   void note_episode();
@@ -118,7 +126,7 @@ class ReplayBuffer {
   int64_t streams_;
   int64_t place_width_;                  // bytes of an observation or of a frame number
   int64_t action_at_, tail_at_, width_;  // of a record [obs | next_obs | action | tail]
-  int64_t total_ = 0, last_end_ = -1;
+  int64_t total_ = 0, last_end_ = -1, gaps_ = 0;
   int64_t oldest_ = 0;  // rows before it never were here: they were gone when it was restored
   std::vector<unsigned char> records_;  // grows to capacity
   std::vector<Episode> episodes_;       // of each record

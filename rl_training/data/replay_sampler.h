@@ -13,6 +13,7 @@ class ReplaySampler final : public Sampler {
                 Rng rng);
 
   int64_t rows() const override { return buffer_.rows(); }
+  bool ready() const override { return buffer_.rows() > buffer_.gaps(); }
   void sample(const BatchView& batch) override;
   void visit_state(StateVisitor& state) override { state.part("rng", rng_); }
 
