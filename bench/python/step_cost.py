@@ -10,6 +10,7 @@ of each, which is the least disturbed one.
 import sys
 import tempfile
 import time
+import warnings
 
 import numpy as np
 
@@ -58,6 +59,7 @@ def learn_time(steps, directory):
 
 
 def main():
+    warnings.simplefilter("ignore")  # that nothing will be learnt
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     own = min(own_time(steps) for _ in range(5)) / steps
     with tempfile.TemporaryDirectory() as directory:

@@ -94,6 +94,11 @@ class Environment(_Base):
         pass
 
 
+def make_task(task, **kwargs):
+    """What Gymnasium calls; its functions have arguments named ``id`` of their own."""
+    return Environment(task, **kwargs)
+
+
 def environments():
     """Ids of the environments that can be used."""
     return _core.environment_ids()
@@ -106,8 +111,8 @@ def register_gymnasium():
     for name in _core.environment_ids():
         full = f"rl_training/{name}"
         if full not in gymnasium.registry:
-            gymnasium.register(full, entry_point="rl_training._envs:Environment",
-                               kwargs={"id": name})
+            gymnasium.register(full, entry_point="rl_training._envs:make_task",
+                               kwargs={"task": name})
 
 
 def _name_of(env, kind):

@@ -81,7 +81,9 @@ struct Reading {
   DatasetReadOptions options() const {
     static const Space kAnyChoice = Space::discrete(ActionSpaceFinder::kMostChoices);
     DatasetReadOptions read;
-    if (discrete) read.bounds = &kAnyChoice;
+    // Minari states how many choices there are.
+    const bool stated = !arrays && (kind == "auto" ? detect_dataset_kind(path) : kind) == "minari";
+    if (discrete && !stated) read.bounds = &kAnyChoice;
     if (timeout_policy == "drop") read.timeout_policy = TimeoutPolicy::drop;
     if (timeout_policy == "keep") read.timeout_policy = TimeoutPolicy::keep;
     read.keys = keys;

@@ -220,9 +220,13 @@ def test_memory_of_many_agents_stays_flat(options):
 
 
 TORCH = """
-import sys
+import concurrent.futures, sys
 {imports}
-threads, grad = torch.get_num_threads(), torch.is_grad_enabled()
+def seen():  # here, and in a thread that starts now
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        return torch.get_num_threads(), pool.submit(torch.get_num_threads).result()
+torch.set_num_threads(3)
+threads, grad = seen(), torch.is_grad_enabled()
 state = torch.get_rng_state()
 a = torch.rand(300, 300, generator=torch.Generator().manual_seed(1))
 before = a @ a
@@ -230,7 +234,7 @@ agent = rl_training.TD3BC(env="Pendulum-v1", dataset_kind="random",
     dataset_size=200, hidden_sizes=[16], batch_size=16, eval_episodes=1, output_dir=sys.argv[1])
 agent.learn(20)
 agent.predict([0.0, 0.0, 0.0])
-assert torch.get_num_threads() == threads, (torch.get_num_threads(), threads)
+assert seen() == threads == (3, 3), (seen(), threads)
 assert torch.is_grad_enabled() == grad and torch.equal(torch.get_rng_state(), state)
 assert torch.equal(a @ a, before)
 """
