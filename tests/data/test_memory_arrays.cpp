@@ -65,7 +65,7 @@ TEST(MemoryArrays, FloatsAreUsedWhereTheyLie) {
 TEST(MemoryArrays, ATerminalRowWithoutASuccessorStandsForItself) {
   MemoryArrays plain;
   plain.add("observations", {3, 1}, Column<float>({1, 2, 3}));
-  plain.add("actions", {3, 1}, Column<float>({0, 0, 0}));
+  plain.add("actions", {3, 1}, Column<float>({0.5f, 0, 0}));
   plain.add("rewards", {3}, Column<float>({1, 1, 1}));
   plain.add("terminals", {3}, Column<uint8_t>({0, 1, 0}));
   const auto rows = plain.transitions({}).dataset;

@@ -20,7 +20,7 @@ install() {
 }
 
 if install venv -r "$here/requirements.txt"; then
-  PYTHONPATH=$package "$work/venv/bin/python" -m pytest -q -p no:cacheprovider \
+  PYTHONPATH=$package "$work/venv/bin/python" -m pytest -q --disable-warnings -p no:cacheprovider \
     "$here" "$root/python/tests/test_gymnasium.py" "$root/python/tests/test_docs.py"
 else
   echo "SKIPPED: the packages of tests/ecosystem/requirements.txt cannot be installed"
@@ -34,7 +34,7 @@ elif install torch torch numpy pybind11 pytest; then
     -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=8 -DRL_TRAINING_TESTS=OFF \
     -DPython_EXECUTABLE="$work/torch/bin/python" -DRL_TRAINING_TORCH="$torch"
   cmake --build "$root/build/torch2" --target python -j "$(nproc)"
-  PYTHONPATH=$root/build/torch2/python "$work/torch/bin/python" -m pytest -q -p no:cacheprovider \
+  PYTHONPATH=$root/build/torch2/python "$work/torch/bin/python" -m pytest -q --disable-warnings -p no:cacheprovider \
     "$root/python/tests/test_algorithms.py" "$root/python/tests/test_dataset.py" \
     "$root/python/tests/test_training.py" -k 'not bits_equal'
 else
