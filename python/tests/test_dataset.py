@@ -1,10 +1,8 @@
-import os
-
 import numpy as np
 import pytest
 
 import rl_training
-from conftest import make_arrays
+from conftest import make_arrays, resident
 from rl_training import Dataset
 
 
@@ -48,10 +46,6 @@ def test_float32_arrays_are_used_where_they_are(arrays):
 
 
 def test_memory_is_not_needed_twice():
-    def resident():
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
     rows, width = 30_000, 512
     observations = np.ones((rows, width), np.float32)  # 61 MB
     terminals = np.arange(rows) % 100 == 99

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import rl_training
-from conftest import Point
+from conftest import Point, resident
 
 SLOW = 10_000_000  # more updates than any test waits for
 
@@ -202,10 +202,6 @@ def test_export(tiny, tmp_path):
 
 
 def test_memory_of_many_agents_stays_flat(options):
-    def resident():
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
     def cycle():
         with rl_training.TD3BC(**options) as agent:
             agent.learn(2)
