@@ -47,7 +47,7 @@ int run_train(const TrainArguments& arguments, const Invocation& call) {
     if (call.signals->stop() != 0) break;
   }
   if (call.json) print_json(arguments.seeds.empty() ? reports[0] : Json{{"runs", reports}});
-  return training_exit_code(call);
+  return training_exit_code(call, reports, configs.size());
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ def test_what_is_learnt_from_are_the_transitions_that_were_made(mode, tiny):
     agent.learn(80)
     rows = replayed(agent.run_dir)
     assert len(rows) == 80 and np.array_equal(rows["obs"][:, 0], np.tile([0, 1], 40))
-    gaps = rows["flags"] == 4
+    gaps = rows["flags"] == 8
     real = rows[~gaps]
     obs, following = real["obs"], real["next_obs"]
     np.testing.assert_array_equal(following[:, :2], obs[:, :2])  # inside one episode
@@ -130,7 +130,7 @@ def test_a_resumed_run_begins_new_episodes(mode, tiny):
     with pytest.warns(RuntimeWarning, match="begin|new episodes"):
         resumed = rl_training.resume(run_dir, env=make, total_timesteps=80).learn()
     rows = replayed(run_dir)
-    np.testing.assert_array_equal(rows["flags"][44:46], [4, 4])
+    np.testing.assert_array_equal(rows["flags"][44:46], [8, 8])
     (seed,) = made[-1].seeds
     np.testing.assert_array_equal(rows["obs"][46:48, 1], [seed % 1000 + 1] * 2)
     np.testing.assert_array_equal(rows["obs"][46:48, 2], [0, 0])
