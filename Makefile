@@ -17,7 +17,7 @@ LINT_DIR := build/lint
 SOURCES = $(shell find rl_training cli python tests examples bench fuzz -name '*.h' -o -name '*.cpp')
 
 .DEFAULT_GOAL := build
-.PHONY: help dependencies configure build demo results results-online test test-web python python-test reliability bench bench-data bench-export bench-sac sanitize fuzz format lint install uninstall reference package tarball test-package results-next results-full fuzz-coverage clean
+.PHONY: help dependencies configure build demo results results-online test test-web python python-test test-ecosystem bench-python reliability bench bench-data bench-export bench-sac sanitize fuzz format lint install uninstall reference package tarball test-package results-next results-full fuzz-coverage clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,15 @@ python: ## build the Python package build/python/rl_training
 python-test: python ## run the tests of the Python package
 	cmake --build --preset release --target rl_training_cli -j $(JOBS)
 	ctest --preset release --output-on-failure -R '^python$$'
+
+test-ecosystem: python ## test beside Gymnasium, Minari, TensorBoard, ONNX Runtime, Optuna and PyTorch 2 of PyPI
+	cmake --build --preset release --target rl_training_cli -j $(JOBS)
+	tests/ecosystem/run.sh $(CURDIR)/build/python $(CURDIR)/$(PROGRAM) $(CURDIR)/build/ecosystem
+
+bench-python: python ## time learn beside the program, and a step of a Python environment
+	cmake --build --preset release --target rl_training_cli -j $(JOBS)
+	PYTHONPATH=build/python /usr/bin/python3 bench/python/learn_speed.py $(PROGRAM)
+	PYTHONPATH=build/python /usr/bin/python3 bench/python/step_cost.py
 
 reliability: configure ## attack the program: kills, signals, full disks, damaged files (2 hours)
 	cmake --build --preset release -j $(JOBS) --target rl_training_cli test_crash test_experiment test_api
@@ -129,7 +138,9 @@ lint: ## check formatting and run clang-tidy (20 minutes)
 	run-clang-tidy -p $(LINT_DIR) -j $(JOBS) -quiet -extra-arg=-Wno-unknown-warning-option \
 	  -extra-arg=-include$(CURDIR)/cmake/clang_tidy.h '$(TIDY_FILES).*\.dir/Unity/'
 
-install: build ## install program, library and headers under PREFIX
+install: build ## install program, library, headers and, where Python is there, its package under PREFIX
+	if grep -q '^build python: phony' build/release/build.ninja; then \
+	  cmake --build --preset release --target python -j $(JOBS); fi
 	cmake --install build/release --prefix $(PREFIX)
 
 uninstall: ## remove what `make install` has installed last

@@ -2,6 +2,9 @@
 # libraries, which every command would load. Where the loader's own check (`ldd -u`) says that they
 # are not used, the program finds empty libraries of these names first.
 function(use_empty_libraries target)
+  if(NOT TARGET torch_cpu)
+    return()
+  endif()
   get_target_property(configuration torch_cpu IMPORTED_CONFIGURATIONS)
   get_target_property(torch torch_cpu IMPORTED_LOCATION_${configuration})
   find_program(LDD ldd)

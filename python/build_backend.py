@@ -34,21 +34,36 @@ def _tag():
     return f"{version}-{version}-{platform}"
 
 
-def _build(directory):
-    build = ROOT / "build" / "wheel"
-    subprocess.run(
-        ["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+def _run(*command, check=True):
+    """In the repository, with the interpreter's own packages, which pip hides from builds."""
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.run(command, cwd=ROOT, env=env, check=check).returncode == 0
+
+
+def _shares_build():
+    """Whether `make python` builds for this very interpreter, with the same pybind11."""
+    return (os.path.realpath(sys.executable) == os.path.realpath("/usr/bin/python3")
+            and not _run(sys.executable, "-c", "import importlib.util, sys; "
+                         "sys.exit(importlib.util.find_spec('pybind11') is None)", check=False))
+
+
+def _build():
+    jobs = str(os.cpu_count())
+    if _shares_build():
+        _run("cmake", "--preset", "release")
+        _run("cmake", "--build", "--preset", "release", "--target", "python", "-j", jobs)
+        return ROOT / "build" / "python" / NAME
+    build, directory = ROOT / "build" / "wheel", ROOT / "build" / "wheel-package"
+    _run("cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
          "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=8", "-DRL_TRAINING_TESTS=OFF",
-         f"-DPython_EXECUTABLE={sys.executable}", f"-DRL_TRAINING_PYTHON_DIR={directory}"],
-        check=True)
+         f"-DPython_EXECUTABLE={sys.executable}", f"-DRL_TRAINING_PYTHON_DIR={directory}")
     # Without pybind11 there is no such target; CMake's own words tell what is missing.
-    subprocess.run(["cmake", "--build", build, "--target", "python", "-j", str(os.cpu_count())],
-                   check=True)
+    _run("cmake", "--build", build, "--target", "python", "-j", jobs)
     return directory / NAME
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    package = _build(ROOT / "build" / "wheel-package")
+    package = _build()
     info = f"{NAME}-{_version()}.dist-info"
     files = {f"{NAME}/{path.name}": path.read_bytes() for path in sorted(package.iterdir())
              if path.suffix in {".py", ".pyi", ".typed", ".so"} or path.name == "py.typed"}

@@ -9,6 +9,16 @@
 There is one class for each algorithm; ``help(rl_training.TD3BC)`` lists its options.
 """
 
+import numpy
+
+from . import _core
+
+if int(numpy.__version__.split(".")[0]) >= 2 and _core.pybind11_version < (2, 12):
+    raise ImportError(
+        f"rl_training was built with pybind11 {'.'.join(map(str, _core.pybind11_version))}, which "
+        f"does not know NumPy {numpy.__version__} (expected NumPy below 2, or a build with pybind11 "
+        "2.12 or newer: pip install pybind11, then build again)")
+
 from . import _agent
 from ._agent import Agent, Progress, algorithms, load, make, report, resume, select
 from ._dataset import Dataset

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -12,7 +13,7 @@ import numpy as np
 
 from . import _core
 from ._dataset import Dataset
-from ._envs import Environment, environment_id
+from ._envs import environment_config
 from ._errors import ConfigError, DataError
 from ._options import docstring, merge, to_json, warn
 
@@ -75,10 +76,7 @@ class Agent:
 
     def _build(self, config, dataset, env, options):
         dataset = Dataset._of(dataset)
-        if env is not None:
-            config = {**config, "env_id": environment_id(env)}
-            if isinstance(env, Environment) and env.env_kwargs:
-                config["env_kwargs"] = env.env_kwargs
+        config = {**config, **environment_config(env)}
         if dataset is not None:
             config = merge(config, dataset._config)
         arrays = dataset._arrays if dataset is not None else None
@@ -157,7 +155,7 @@ class Agent:
 
     def evaluate(self, env=None, n_episodes=10, seed=0):
         """Plays whole episodes with the greedy policy; a dict with return_mean and others."""
-        env_id = environment_id(env) or ""
+        env_id = environment_config(env).get("env_id", "")
         with _interrupts() as requests:
             return self._core.evaluate(requests, int(n_episodes), int(seed), env_id)
 
@@ -172,7 +170,7 @@ class Agent:
         A later :meth:`learn` goes on training; what is no file, arrays and environments written in
         Python, must be given again for that.
         """
-        environment_id(env)
+        environment_config(env)
         return cls._wrap(_core.Agent.load(os.fspath(path), _arrays_of(dataset), warn))
 
     @classmethod
@@ -183,7 +181,7 @@ class Agent:
         Arrays and environments written in Python must be given again; the arrays are checked.
         ``online_timesteps`` adds environment steps after the updates of an offline algorithm.
         """
-        environment_id(env)
+        environment_config(env)
         output_dir = None if output_dir is None else os.fspath(output_dir)
         return cls._wrap(_core.Agent.resume(os.fspath(path), total_timesteps, _arrays_of(dataset),
                                             output_dir, online_timesteps, warn))
@@ -243,13 +241,10 @@ def _arrays_of(dataset):
     return dataset._arrays if dataset is not None else None
 
 
-_NAMES = {"td3_bc": "TD3BC", "crossq": "CrossQ", "discrete_sac": "DiscreteSAC",
-          "discrete_bc": "DiscreteBC", "discrete_bcq": "DiscreteBCQ", "discrete_cql": "DiscreteCQL",
-          "rebrac": "ReBRAC", "decision_transformer": "DT", "sac_n": "SACN", "cal_ql": "CalQL"}
-
-
 def _make_class(info):
-    name = _NAMES.get(info["name"], info["name"].upper())
+    # "TD3+BC: TD3 with a behaviour-cloning term" is TD3BC.
+    name = re.sub(r"\W", "", info["title"].split(":")[0])
+    name = {"DecisionTransformer": "DT"}.get(name, name)
     return type(name, (Agent,), {"algo": info["name"], "_reads_data": info["reads_data"],
                                  "__doc__": docstring(info), "__module__": "rl_training"})
 

@@ -94,6 +94,11 @@ class Environment(_Base):
         pass
 
 
+def make_task(task, **kwargs):
+    """What Gymnasium calls; its functions have arguments named ``id`` of their own."""
+    return Environment(task, **kwargs)
+
+
 def environments():
     """Ids of the environments that can be used."""
     return _core.environment_ids()
@@ -106,34 +111,48 @@ def register_gymnasium():
     for name in _core.environment_ids():
         full = f"rl_training/{name}"
         if full not in gymnasium.registry:
-            gymnasium.register(full, entry_point="rl_training._envs:Environment",
-                               kwargs={"id": name})
+            gymnasium.register(full, entry_point="rl_training._envs:make_task",
+                               kwargs={"task": name})
 
 
-def _name_of(env):
+def _name_of(env, kind):
     name = getattr(env, "__name__", None) or type(env).__name__
-    return "python-" + (re.sub(r"[^A-Za-z0-9_.]+", "", name) or "env")
+    return kind + (re.sub(r"[^A-Za-z0-9_.]+", "", name) or "env")
 
 
-def environment_id(env):
-    """The id of what users pass as ``env``: an id, an instance, or what makes one."""
-    if env is None or isinstance(env, str):
-        known = env is None or env in _core.environment_ids()
+def _copier(env):
+    """What makes copies of an instance: evaluations play in environments of their own."""
+
+    def copied():
+        try:
+            return copy.deepcopy(env)
+        except Exception as error:
+            raise ConfigError(f"cannot be copied (expected a function that makes one, got a "
+                              f"{type(env).__name__}: {error})", key="env") from error
+
+    return copied
+
+
+def environment_config(env):
+    """The keys of a config for what users pass as ``env``: an id, an instance, or its maker."""
+    if env is None:
+        return {}
+    if isinstance(env, str):
+        known = env in _core.environment_ids()
         if known or gymnasium is None or env not in gymnasium.registry:
-            return env
-        name = re.sub(r"[^A-Za-z0-9_.-]+", "-", env)
-        _core.add_python_environment(f"gymnasium-{name}", lambda: gymnasium.make(env))
-        return f"gymnasium-{name}"
+            return {"env_id": env}
+        name = "gymnasium-" + re.sub(r"[^A-Za-z0-9_.-]+", "-", env)
+        _core.add_python_environment(name, lambda: gymnasium.make(env), None, False)
+        return {"env_id": name}
     if isinstance(env, Environment):
-        return env.id
-    if hasattr(env, "num_envs") and hasattr(env, "single_action_space"):
-        raise ConfigError("a vector of environments (expected one environment or what makes one, "
-                          "and num_envs=N)", key="env")
+        return {"env_id": env.id, **({"env_kwargs": env.env_kwargs} if env.env_kwargs else {})}
     is_instance = hasattr(env, "step") and not isinstance(env, type)
     if not is_instance and not callable(env):
         raise ConfigError("no environment (expected an id, an object with reset and step, or what "
                           f"makes one, got {type(env).__name__})", key="env")
-    name = _name_of(env)
-    # Evaluations play several episodes at once: each needs a copy of its own.
-    _core.add_python_environment(name, (lambda: copy.deepcopy(env)) if is_instance else env)
-    return name
+    make = _copier(env) if is_instance else env
+    first = make()
+    is_vector = hasattr(first, "num_envs") and hasattr(first, "single_action_space")
+    name = _name_of(env, "python-vector-" if is_vector else "python-")
+    count = _core.add_python_environment(name, make, first, is_vector)
+    return {"env_id": name, **({"num_envs": count} if is_vector else {})}

@@ -29,10 +29,11 @@ class LoadedTransitions {
 
 // A read-only array on memory that the dataset keeps; copies of a dataset share it.
 py::array view(const TransitionDataset& dataset, const py::dtype& dtype,
-               const std::vector<int64_t>& shape, const void* data) {
+               const std::vector<int64_t>& shape, const std::vector<int64_t>& strides,
+               const void* data) {
   auto* keeper = new TransitionDataset(dataset);
   const py::capsule owner(keeper, [](void* kept) { delete static_cast<TransitionDataset*>(kept); });
-  py::array array(dtype, shape, data, owner);
+  py::array array(dtype, shape, strides, data, owner);
   array.attr("setflags")(py::arg("write") = false);
   return array;
 }
@@ -49,7 +50,7 @@ py::array LoadedTransitions::vectors(Address address, const Space& space) const 
   for (int64_t row = 1; row < count && side_by_side; ++row) {
     side_by_side = (rows_.*address)(row) == first + row * width;
   }
-  if (side_by_side) return view(rows_, dtype, shape, first);
+  if (side_by_side) return view(rows_, dtype, shape, {}, first);
   py::array array(dtype, shape);
   auto* target = static_cast<unsigned char*>(array.mutable_data());
   for (int64_t row = 0; row < count; ++row) {
@@ -58,27 +59,17 @@ py::array LoadedTransitions::vectors(Address address, const Space& space) const 
   return array;
 }
 
-template <class T, class Get>
-py::array scalars(int64_t count, const Get& get) {
-  py::array_t<T> array(count);
-  T* values = array.mutable_data();
-  for (int64_t row = 0; row < count; ++row) values[row] = get(row);
-  return array;
-}
-
 py::array LoadedTransitions::column(const std::string& name) const {
   using Rows = TransitionDataset;
+  const auto of_rows = [&](const py::dtype& dtype, const void* first) {
+    return view(rows_, dtype, {size()}, {Rows::kRowBytes}, first);
+  };
   if (name == "observations") return vectors(&Rows::obs_bytes, rows_.obs_space());
   if (name == "next_observations") return vectors(&Rows::next_obs_bytes, rows_.obs_space());
   if (name == "actions") return vectors(&Rows::action_bytes, rows_.action_space());
-  if (name == "rewards")
-    return scalars<float>(size(), [&](int64_t row) { return rows_.reward(row); });
-  if (name == "terminals") {
-    return scalars<bool>(size(), [&](int64_t row) { return rows_.terminated(row); });
-  }
-  if (name == "timeouts") {
-    return scalars<bool>(size(), [&](int64_t row) { return rows_.truncated(row); });
-  }
+  if (name == "rewards") return of_rows(py::dtype::of<float>(), rows_.rewards());
+  if (name == "terminals") return of_rows(py::dtype::of<bool>(), rows_.terminated_flags());
+  if (name == "timeouts") return of_rows(py::dtype::of<bool>(), rows_.truncated_flags());
   throw py::key_error(name);
 }
 
@@ -90,7 +81,9 @@ struct Reading {
   DatasetReadOptions options() const {
     static const Space kAnyChoice = Space::discrete(ActionSpaceFinder::kMostChoices);
     DatasetReadOptions read;
-    if (discrete) read.bounds = &kAnyChoice;
+    // Minari states how many choices there are.
+    const bool stated = !arrays && (kind == "auto" ? detect_dataset_kind(path) : kind) == "minari";
+    if (discrete && !stated) read.bounds = &kAnyChoice;
     if (timeout_policy == "drop") read.timeout_policy = TimeoutPolicy::drop;
     if (timeout_policy == "keep") read.timeout_policy = TimeoutPolicy::keep;
     read.keys = keys;

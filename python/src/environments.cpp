@@ -3,31 +3,73 @@
 
 #include <map>
 #include <random>
+#include <utility>
 
 #include "python/src/convert.h"
 #include "python/src/python_environment.h"
+#include "python/src/python_vector.h"
 #include "rl_training/envs/registry.h"
 #include "rl_training/util/error.h"
 
 namespace rl_training {
 namespace {
 
-// Makers by id. Never destroyed: the interpreter is gone when statics are.
-std::map<std::string, py::object>& makers() {
-  static auto* const all = new std::map<std::string, py::object>();
+// What makes the objects of an id. The first one was made to see what it is.
+struct Maker {
+  py::object make, first;
+  EnvSpec spec;            // of members, for vectors
+  int64_t group_size = 0;  // the same
+
+  py::object next() { return first ? std::exchange(first, py::object()) : make(); }
+};
+
+// By id. Never destroyed: the interpreter is gone when statics are.
+std::map<std::string, Maker>& makers() {
+  static auto* const all = new std::map<std::string, Maker>();
   return *all;
 }
 
-// A later maker of the same id takes the place of the earlier one.
-void add_python_environment(const std::string& id, py::object make) {
-  const bool is_new = makers().count(id) == 0;
-  if (is_new) {
-    register_environment({id, "an environment written in Python", [id] {
-                            const py::gil_scoped_acquire gil;
-                            return std::make_unique<PythonEnvironment>(id, makers().at(id)());
-                          }});
+EnvInfo single_info(const std::string& id) {
+  return {id, "an environment written in Python", [id] {
+            const py::gil_scoped_acquire gil;
+            return std::make_unique<PythonEnvironment>(id, makers().at(id).next());
+          }};
+}
+
+EnvInfo vector_info(const std::string& id) {
+  EnvInfo info = {id, "a vector of environments written in Python", [id] {
+                    return std::make_unique<PythonVectorMember>(makers().at(id).spec, nullptr, 0);
+                  }};
+  info.group = EnvGroup{
+      [id] { return makers().at(id).group_size; },
+      [id] {
+        const py::gil_scoped_acquire gil;
+        const auto vector = std::make_shared<PythonVector>(id, makers().at(id).next());
+        std::vector<std::unique_ptr<Environment>> members;
+        for (int64_t i = 0; i < vector->count(); ++i) {
+          members.push_back(std::make_unique<PythonVectorMember>(vector->spec(), vector, i));
+        }
+        return members;
+      }};
+  return info;
+}
+
+// A later maker of the same id takes the place of the earlier one. For vectors: how many
+// environments there are; else 0.
+int64_t add_python_environment(const std::string& id, py::object make, py::object first,
+                               bool is_vector) {
+  Maker maker{std::move(make), first.is_none() ? py::object() : std::move(first), {}, 0};
+  if (is_vector) {
+    const PythonVector vector(id, maker.first);
+    maker.spec = vector.spec();
+    maker.group_size = vector.count();
   }
-  makers()[id] = std::move(make);
+  const int64_t count = maker.group_size;
+  if (makers().count(id) == 0) {
+    register_environment(is_vector ? vector_info(id) : single_info(id));
+  }
+  makers()[id] = std::move(maker);
+  return count;
 }
 
 // A task of the library, stepped from Python.

@@ -1,16 +1,11 @@
 #pragma once
-#include <pybind11/numpy.h>
-#include <pybind11/pybind11.h>
-
+#include "python/src/spaces.h"
 #include "rl_training/envs/environment.h"
 
 namespace rl_training {
 
-namespace py = pybind11;
-
 // An object with Gymnasium's interface as a task: `reset(seed=...)`, `step(action)`,
-// `observation_space` and `action_space`, where a Box is what has low, high and shape, and a
-// Discrete what has n. Values of any shape are laid out flat.
+// `observation_space` and `action_space`.
 //
 // Its state is the seed of the episode and the actions since: loading it plays them again. That is
 // exact for tasks whose episodes follow from the seed and the actions, and nothing of a checkpoint
@@ -35,13 +30,12 @@ class PythonEnvironment final : public Environment {
   void reset_task(std::span<double> obs);
   StepResult step_task(std::span<const double> action, std::span<double> obs);
   py::object make_action(std::span<const double> action) const;
-  void read_observation(const py::handle& value, std::span<double> obs);
+  void take_observation(const py::handle& value, std::span<double> obs);
   void play_again();
 
   EnvSpec spec_;
   py::object task_, reset_, step_;
-  std::vector<py::ssize_t> action_shape_;
-  bool double_actions_ = false;
+  ActionLayout layout_;
   std::vector<double> last_obs_;
   // The episode so far; seed -1: none has begun.
   int64_t seed_ = -1;

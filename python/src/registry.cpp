@@ -60,6 +60,7 @@ py::list environment_ids() {
 }  // namespace
 
 void bind_registry(py::module_& module) {
+  module.attr("pybind11_version") = py::make_tuple(PYBIND11_VERSION_MAJOR, PYBIND11_VERSION_MINOR);
   module.def("algorithm_table", algorithm_table);
   module.def("algorithm_options", algorithm_options);
   module.def("run_options", run_options);

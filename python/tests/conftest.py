@@ -44,6 +44,12 @@ def make_arrays(rows=400, episode=50, seed=0):
             for name, values in columns.items()}
 
 
+def resident():
+    """Bytes of memory that the process holds."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
 @pytest.fixture
 def arrays():
     return make_arrays()

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import rl_training
-from conftest import make_arrays
+from conftest import make_arrays, resident
 from rl_training import Dataset
 
 
@@ -28,17 +28,56 @@ def test_to_numpy_gives_back_what_went_in(arrays, dtype):
         np.testing.assert_array_equal(out[name], expected, err_msg=name)
 
 
+def test_float32_arrays_are_used_where_they_are(arrays):
+    dataset = Dataset.from_arrays(**arrays)
+    out = dataset.to_numpy()
+    for name in ("observations", "actions"):
+        assert np.shares_memory(out[name], arrays[name]), name
+        assert out[name].ctypes.data == arrays[name].ctypes.data
+        assert not out[name].flags.writeable and arrays[name].flags.writeable
+    # The ends of episodes are not in `observations`; all else is.
+    np.testing.assert_array_equal(out["next_observations"], arrays["next_observations"])
+    assert np.shares_memory(out["rewards"], dataset.to_numpy()["rewards"])
+    expected = {name: array.copy() for name, array in arrays.items()}
+    del dataset
+    arrays.clear()
+    for name, array in expected.items():  # the views keep the memory alive
+        np.testing.assert_array_equal(out[name], array, err_msg=name)
+
+
+def test_memory_is_not_needed_twice():
+    rows, width = 30_000, 512
+    observations = np.ones((rows, width), np.float32)  # 61 MB
+    terminals = np.arange(rows) % 100 == 99
+    before = resident()
+    dataset = Dataset.from_arrays(observations, np.zeros((rows, 1), np.float32),
+                                  np.zeros(rows, np.float32), terminals)
+    assert len(dataset) == rows and len(dataset.episodes()) == rows // 100
+    out = dataset.to_numpy()["observations"]
+    assert resident() - before < 0.2 * observations.nbytes
+    assert out.ctypes.data == observations.ctypes.data
+
+
+def test_other_arrays_are_copied(arrays):
+    wide = np.repeat(arrays["observations"], 2, axis=1)
+    strided = Dataset.from_arrays(**dict(arrays, observations=wide[:, ::2])).to_numpy()
+    assert not np.shares_memory(strided["observations"], wide)
+    np.testing.assert_array_equal(strided["observations"], arrays["observations"])
+    assert Dataset.from_arrays(**arrays).fingerprint == Dataset.from_arrays(
+        **{name: array.astype(np.float64) for name, array in arrays.items()}).fingerprint
+
+
 def test_to_numpy_is_a_view_where_rows_lie_side_by_side():
     arrays = make_arrays(rows=50, episode=50)
-    dataset = Dataset.from_arrays(**arrays)
+    dataset = Dataset.from_arrays(**{name: array.astype(np.float64) if array.dtype == np.float32
+                                     else array for name, array in arrays.items()})
     first, second = dataset.to_numpy(), dataset.to_numpy()
     obs, following = first["observations"], first["next_observations"]
-    assert np.shares_memory(obs, second["observations"])
+    for name, column in first.items():
+        assert np.shares_memory(column, second[name]) and not column.flags.writeable, name
     assert np.shares_memory(obs[1:], following[:-1])
-    assert not obs.flags.writeable
-    expected = arrays["observations"].copy()
     del dataset, second
-    np.testing.assert_array_equal(obs, expected)  # the view keeps the memory alive
+    np.testing.assert_array_equal(obs, arrays["observations"])  # the view keeps the memory alive
 
 
 def test_choices(tmp_path):

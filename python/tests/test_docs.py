@@ -1,10 +1,13 @@
 """The tour of docs/python.md and the examples, as they stand."""
 
+import ast
 import pathlib
 import re
 import runpy
 
 import pytest
+
+import rl_training
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -24,9 +27,14 @@ def test_the_tour(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("name, budget, shown", [
     ("offline_from_arrays", 40, "held-out TD error"),
     ("own_environment", 120, "RLPD:"),
-    ("offline_to_online", 40, "policy.h"),
+    ("offline_to_online", 40, "return"),
+    ("own_callback", 60, "best return"),
+    ("select_and_export", 40, "policy.onnx"),
+    ("gymnasium_online", 120, "return"),
 ])
 def test_example(name, budget, shown, tmp_path, monkeypatch, capsys):
+    if name == "gymnasium_online":
+        pytest.importorskip("gymnasium")
     monkeypatch.chdir(tmp_path)
     path = str(ROOT / f"examples/python/{name}.py")
     monkeypatch.setattr("sys.argv", [path, str(budget)])
@@ -34,9 +42,26 @@ def test_example(name, budget, shown, tmp_path, monkeypatch, capsys):
     assert shown in capsys.readouterr().out
 
 
-def test_every_class_is_listed_in_the_stubs():
-    import rl_training
+def test_every_example_is_run():
+    names = {path.stem for path in (ROOT / "examples/python").glob("*.py")}
+    assert names == {parameters[0] for parameters in test_example.pytestmark[0].args[1]}
 
-    stubs = (ROOT / "python/rl_training/__init__.pyi").read_text()
+
+def test_everything_public_is_in_the_stubs():
+    package = pathlib.Path(rl_training.__file__).parent
+    stubs = [ast.parse((package / name).read_text()) for name in ("__init__.pyi", "_classes.pyi")]
+    listed = {node.name: node for tree in stubs for node in tree.body
+              if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    assert set(rl_training.__all__) == {name for name in listed if not name.startswith("_")}
     for name in rl_training.__all__:
-        assert re.search(rf"\b{name}\b", stubs), name
+        members = {node.name for node in listed[name].body if isinstance(node, ast.FunctionDef)}
+        members |= {node.target.id for node in listed[name].body if isinstance(node, ast.AnnAssign)}
+        if isinstance(listed[name], ast.ClassDef) and not name.endswith("Error"):
+            public = {member for member in vars(getattr(rl_training, name))
+                      if not member.startswith("_") and member not in ("count", "index", "metadata",
+                                                                      "render_mode", "algo")}
+            assert public <= members, name
+    (init,) = listed["TD3BC"].body
+    arguments = {each.arg: ast.unparse(each.annotation) for each in init.args.kwonlyargs}
+    assert arguments["learning_rate"] == "float" and arguments["batch_size"] == "int"
+    assert arguments["total_timesteps"] == "int" and arguments["hidden_sizes"] == "List[int]"

@@ -39,7 +39,7 @@ def test_their_tasks_train(tiny):
     assert 0 < agent.evaluate(n_episodes=2)["length_mean"] <= 500
 
 
-def test_vectors_of_environments_are_refused(tiny):
-    vector = gymnasium.make_vec("CartPole-v1", num_envs=2)
-    with pytest.raises(rl_training.ConfigError, match="num_envs=N"):
-        rl_training.DiscreteSAC(env=vector, **tiny)
+def test_their_vectors_train(tiny):
+    agent = rl_training.DiscreteSAC(env=gymnasium.make_vec("CartPole-v1", num_envs=2), **tiny,
+                                    **COLLECT).learn(120)
+    assert agent.config["num_envs"] == 2 and agent.result["global_step"] == 120

@@ -1,10 +1,12 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "rl_training/data/column.h"
 #include "rl_training/util/error.h"
 
 namespace rl_training {
@@ -31,6 +33,10 @@ class ArraySource {
   // Into memory for exactly so many. `look` sees every block.
   virtual void read_into(const std::string& key, std::span<float> out,
                          const BlockUser<float>& look);
+
+  // The array itself, where it lies in memory as float32 and stays there as long as the column
+  // lives.
+  virtual std::optional<Column<float>> lend(const std::string& /*key*/) { return std::nullopt; }
 
   virtual ErrorPlace place(const std::string& key) const = 0;
 };

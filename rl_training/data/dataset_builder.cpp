@@ -114,7 +114,7 @@ SlotDatasetBuilder::SlotDatasetBuilder(Space obs_space, Space action_space,
 }
 
 void SlotDatasetBuilder::add(int64_t slot, float reward, bool terminated, bool truncated) {
-  expect(slot >= 0 && (slot + 2) * obs_width_ <= obs_.size(), "add: there is no next slot");
+  expect(slot >= 0 && (slot + 1) * obs_width_ <= obs_.size(), "add: there is no such slot");
   expect(!open_ || last_row().slot + 1 == slot, "add: slots of an episode follow each other");
   expect(row_count_ < rows_.size, "add: more rows than slots");
   if (open_) {
@@ -124,12 +124,18 @@ void SlotDatasetBuilder::add(int64_t slot, float reward, bool terminated, bool t
   }
   auto& row = rows_.data[row_count_++];
   row.slot = slot;
+  row.own_successor = 0;
   row.reward = reward;
   row.terminated = terminated ? 1 : 0;
   row.truncated = truncated ? 1 : 0;
   row.next_action_valid = 0;
   ++episodes_.back().rows;
   open_ = !terminated && !truncated;
+}
+
+void SlotDatasetBuilder::give_successor(SpaceValue next_obs) {
+  append(successors_, next_obs);
+  last_row().own_successor = static_cast<int64_t>(successors_.size()) / obs_width_;
 }
 
 void SlotDatasetBuilder::end_episode(bool next_action_known) {
@@ -144,9 +150,15 @@ void SlotDatasetBuilder::give_next_actions(SpaceValue next_actions, std::vector<
 }
 
 TransitionDataset SlotDatasetBuilder::build() && {
+  for (const auto& episode : episodes_) {
+    const auto& last = rows_.data[episode.first_row + episode.rows - 1];
+    expect(last.own_successor != 0 || (last.slot + 2) * obs_width_ <= obs_.size(),
+           "build: a step has no successor");
+  }
   TransitionDataset::mark_last_rows(rows_.first(row_count_), episodes_);
   TransitionDataset dataset(obs_space_, action_space_, std::move(obs_), std::move(actions_),
                             rows_.column(row_count_), Column<Episode>(std::move(episodes_)));
+  dataset.successors_ = Column<unsigned char>(std::move(successors_));
   if (next_actions_given_) {
     dataset.give_next_actions(std::move(next_actions_), next_action_valid_);
   }

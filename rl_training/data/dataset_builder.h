@@ -78,6 +78,9 @@ class SlotDatasetBuilder {
 
   // A step from this slot to the next one; inside an episode the slots must follow each other.
   void add(int64_t slot, float reward, bool terminated, bool truncated);
+  // The successor of the last step, where it is not in the next slot; at most kMostSuccessors.
+  static constexpr int64_t kMostSuccessors = (int64_t{1} << 24) - 1;
+  void give_successor(SpaceValue next_obs);
   // Ends the episode; `next_action_known`: the next slot's action followed the last step.
   void end_episode(bool next_action_known);
   void give_next_actions(SpaceValue next_actions, std::vector<uint8_t> valid);
@@ -91,7 +94,7 @@ class SlotDatasetBuilder {
   int64_t obs_width_, action_width_;
   bool open_ = false;
   Column<unsigned char> obs_, actions_;
-  std::vector<unsigned char> next_actions_;
+  std::vector<unsigned char> successors_, next_actions_;
   ColumnBuffer<TransitionDataset::Row> rows_;  // as many as there are slots, more than enough
   int64_t row_count_ = 0;
   std::vector<Episode> episodes_;

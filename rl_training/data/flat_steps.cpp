@@ -181,6 +181,31 @@ int64_t slots_to_reserve(const std::vector<uint8_t>& marks, const DatasetReadOpt
   return slots + 1;
 }
 
+void check_block(ArraySource& source, const std::string& key, const DatasetReadOptions& options,
+                 int64_t columns, int64_t first_row, std::span<const float> values) {
+  if (!options.allow_nonfinite) check_finite(source.place(key), values, columns, first_row);
+}
+
+// Where they lie, if the source lends them; else into memory with `capacity` slots.
+void read_observations(ArraySource& source, const FlatLayout& layout,
+                       const DatasetReadOptions& options, int64_t capacity, ArrayMemory& memory,
+                       LoggedSteps& steps) {
+  const auto check = [&](int64_t first_row, std::span<const float> values) {
+    check_block(source, layout.obs, options, layout.obs_dim, first_row, values);
+  };
+  if (const auto lent = source.lend(layout.obs)) {
+    check(0, lent->span());
+    steps.obs = *lent;
+    steps.in_place = true;
+    return;
+  }
+  const int64_t count = layout.rows * layout.obs_dim;
+  steps.capacity = capacity;
+  steps.obs_buffer = ColumnBuffer<float>(memory, capacity * layout.obs_dim);
+  source.read_into(layout.obs, steps.obs_buffer.first(count), check);
+  steps.obs = steps.obs_buffer.column(count);
+}
+
 }  // namespace
 
 void check_finite(const ErrorPlace& place, std::span<const float> values, int64_t columns,
@@ -230,7 +255,7 @@ void read_actions(ArraySource& source, const std::string& key, int64_t dims,
                   const DatasetReadOptions& options, std::span<float> out) {
   if (!options.bounds) {
     source.read_into(key, out, [&](int64_t first_row, std::span<const float> values) {
-      if (!options.allow_nonfinite) check_finite(source.place(key), values, dims, first_row);
+      check_block(source, key, options, dims, first_row, values);
     });
     return;
   }
@@ -275,25 +300,24 @@ LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const 
   add_implied_ends(source, layout, options, marks);
   steps.rewards = read_rewards(source, layout, options);
 
-  const int64_t obs_count = layout.rows * layout.obs_dim;
-  steps.capacity = slots_to_reserve(marks, options);
-  steps.obs_buffer = ColumnBuffer<float>(memory, steps.capacity * layout.obs_dim);
-  const auto obs = steps.obs_buffer.first(obs_count);
-  source.read_into(layout.obs, obs, [&](int64_t first_row, std::span<const float> values) {
-    if (options.allow_nonfinite) return;
-    check_finite(source.place(layout.obs), values, layout.obs_dim, first_row);
-  });
-  steps.obs = steps.obs_buffer.column(obs_count);
+  read_observations(source, layout, options, slots_to_reserve(marks, options), memory, steps);
   if (layout.next_obs) {
-    steps.successors = Column<float>(
-        find_successors(source, layout, options, obs, keys.trust_equal_successors, marks));
+    steps.successors = Column<float>(find_successors(source, layout, options, steps.obs.span(),
+                                                     keys.trust_equal_successors, marks));
   }
 
   const int64_t action_count = layout.rows * layout.action_dim;
-  steps.action_buffer = ColumnBuffer<float>(memory, steps.capacity * layout.action_dim);
-  read_actions(source, layout.actions, layout.action_dim, options,
-               steps.action_buffer.first(action_count));
-  steps.actions = steps.action_buffer.column(action_count);
+  const auto lent_actions = options.bounds ? std::nullopt : source.lend(layout.actions);
+  if (steps.in_place && lent_actions) {
+    check_block(source, layout.actions, options, layout.action_dim, 0, lent_actions->span());
+    steps.actions = *lent_actions;
+  } else {
+    steps.action_buffer =
+        ColumnBuffer<float>(memory, std::max(steps.capacity, layout.rows) * layout.action_dim);
+    read_actions(source, layout.actions, layout.action_dim, options,
+                 steps.action_buffer.first(action_count));
+    steps.actions = steps.action_buffer.column(action_count);
+  }
   if (layout.next_actions) {
     if (layout.next_valid) {
       add_marks(source, layout.next_valid, LoggedSteps::kNextActionValid, marks);

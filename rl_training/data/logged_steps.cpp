@@ -80,18 +80,29 @@ int64_t count_extra_slots(const LoggedSteps& steps, TimeoutPolicy policy) {
   return extra;
 }
 
+std::span<const float> row_of(const Column<float>& rows, int64_t row, int64_t width) {
+  return rows.span().subspan(static_cast<size_t>(row * width), static_cast<size_t>(width));
+}
+
 // Tells a builder the usable rows, and where episodes end without one.
-template <class Builder, class After>
-void give_rows(const LoggedSteps& steps, TimeoutPolicy policy, Builder& builder,
+template <class After>
+void give_rows(const LoggedSteps& steps, TimeoutPolicy policy, SlotDatasetBuilder& builder,
                const After& after) {
+  int64_t own_successors = 0;
   for (int64_t slot = 0; slot < steps.slots(); ++slot) {
     if (steps.is(slot, LoggedSteps::kObservationOnly)) continue;
-    if (successor_of(steps, slot, policy) == Successor::none) {
+    const auto found = successor_of(steps, slot, policy);
+    const int64_t own = own_successors;
+    if (steps.is(slot, LoggedSteps::kOwnSuccessor)) ++own_successors;
+    if (found == Successor::none) {
       builder.end_episode(true);
       continue;
     }
     builder.add(slot, static_cast<float>(steps.rewards[slot]),
                 steps.is(slot, LoggedSteps::kTerminal), steps.is(slot, LoggedSteps::kTimeout));
+    if (found == Successor::own)
+      builder.give_successor(row_of(steps.successors, own, steps.obs_dim));
+    if (found == Successor::itself) builder.give_successor(row_of(steps.obs, slot, steps.obs_dim));
     if (steps.ends(slot)) builder.end_episode(false);
     after(slot);
   }
@@ -226,7 +237,9 @@ LoggedSteps read_steps_in_sandbox(const std::string& path, const StepReader& rea
 }
 
 TransitionDataset make_transitions(LoggedSteps steps, TimeoutPolicy policy, ArrayMemory& memory) {
-  Expansion(steps, policy, memory).run();
+  const bool stays =
+      steps.in_place && count_extra_slots(steps, policy) <= SlotDatasetBuilder::kMostSuccessors;
+  if (!stays) Expansion(steps, policy, memory).run();
   const bool discrete = steps.categories > 0;
   SlotDatasetBuilder builder(
       Space::unbounded(steps.obs_dim),

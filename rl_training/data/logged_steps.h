@@ -59,6 +59,7 @@ struct LoggedSteps {
   // Memory of obs and actions that may still be written, for `capacity` slots; 0: none.
   ColumnBuffer<float> obs_buffer, action_buffer;
   int64_t capacity = 0;
+  bool in_place = false;  // obs lie in the caller's memory: they stay there
   bool has_timeouts = false, has_next_observations = false;
   // A file of ours: `drop` leaves out the time-outs without a last observation alone, for all other
   // successors are known.
@@ -86,7 +87,8 @@ LoggedSteps read_steps_in_sandbox(const std::string& path, const StepReader& rea
 // The usable rows under a policy. The row before a dropped one keeps the dropped row's action as
 // its next action. Observations and actions are shared with `steps`; where rows need successors of
 // their own, slots for them are put in between, in the same memory if it has room, else in
-// `memory`, which also takes the rows. The steps are not to be used afterwards.
+// `memory`, which also takes the rows. Observations that are `in_place` are not moved: successors
+// that lie elsewhere are kept beside them. The steps are not to be used afterwards.
 TransitionDataset make_transitions(LoggedSteps steps, TimeoutPolicy policy, ArrayMemory& memory);
 
 // The same, leaving the steps as they are.

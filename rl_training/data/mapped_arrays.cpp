@@ -76,6 +76,10 @@ void MappedArrays::read_into(const std::string& key, std::span<float> out,
                           : file_.read_into(key, out, look);
 }
 
+std::optional<Column<float>> MappedArrays::lend(const std::string& key) {
+  return derived_.count(key) > 0 ? std::nullopt : file_.lend(key);
+}
+
 ErrorPlace MappedArrays::place(const std::string& key) const {
   const auto found = derived_.find(key);
   return file_.place(found == derived_.end() ? key : found->second.shown);

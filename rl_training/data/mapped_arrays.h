@@ -35,6 +35,7 @@ class MappedArrays final : public ArraySource {
   void read_blocks(const std::string& key, const BlockUser<double>& use) override;
   void read_into(const std::string& key, std::span<float> out,
                  const BlockUser<float>& look) override;
+  std::optional<Column<float>> lend(const std::string& key) override;
   ErrorPlace place(const std::string& key) const override;
 
  private:

@@ -18,7 +18,7 @@ DatasetReadOptions with_policy(DatasetReadOptions options) {
 }  // namespace
 
 // The arrays as the readers of files see them. Blocks are the arrays themselves where the type is
-// the one asked for, so nothing is copied on the way.
+// the one asked for, and float32 arrays are lent, so nothing is copied on the way.
 class MemoryArrays::Source final : public ArraySource {
  public:
   explicit Source(const std::map<std::string, Array>& arrays) : arrays_(arrays) {}
@@ -44,6 +44,10 @@ class MemoryArrays::Source final : public ArraySource {
         },
         arrays_.at(key).values);
     look(0, out);
+  }
+  std::optional<Column<float>> lend(const std::string& key) override {
+    const auto* floats = std::get_if<Column<float>>(&arrays_.at(key).values);
+    return floats != nullptr ? std::optional(*floats) : std::nullopt;
   }
   ErrorPlace place(const std::string& key) const override { return {kFile, 0, key}; }
 

@@ -25,12 +25,25 @@ unsigned char* ReplayBuffer::next_record() {
   if (total_ < capacity_) {
     records_.resize(static_cast<size_t>((total_ + 1) * width_));
     episodes_.emplace_back();
+  } else if (is_gap(total_ - capacity_)) {
+    --gaps_;
   }
   return records_.data() + place(total_) * width_;
 }
 
 void ReplayBuffer::add(const void* obs, const void* action, float reward, const void* next_obs,
                        bool terminated, bool truncated) {
+  Tail tail{reward, (terminated ? kTerminated : 0) + (truncated ? kTruncated : 0)};
+  if (tail.flags != 0 && episode_failed(reward)) tail.flags |= kFailed;
+  add(obs, action, next_obs, tail);
+}
+
+void ReplayBuffer::add_gap(const void* obs, const void* action) {
+  add(obs, action, obs, {0.0f, kGap});
+}
+
+void ReplayBuffer::add(const void* obs, const void* action, const void* next_obs,
+                       const Tail& tail) {
   const auto bytes = [](const void* data) { return static_cast<const unsigned char*>(data); };
   unsigned char* out = next_record();
   if (obs_space_.is_image()) {
@@ -40,8 +53,6 @@ void ReplayBuffer::add(const void* obs, const void* action, float reward, const 
     copy_entry(bytes(next_obs), place_width_, out + place_width_);
   }
   copy_entry(bytes(action), tail_at_ - action_at_, out + action_at_);
-  Tail tail{reward, (terminated ? kTerminated : 0) + (truncated ? kTruncated : 0)};
-  if (tail.flags != 0 && episode_failed(reward)) tail.flags |= kFailed;
   std::memcpy(out + tail_at_, &tail, sizeof tail);
   note_episode();
   if (obs_space_.is_image()) drop_unused_frames();
@@ -94,6 +105,7 @@ void ReplayBuffer::note_returns(int64_t first_row, int64_t last_row) {
 // episode ends, all its rows learn where.
 void ReplayBuffer::note_episode() {
   const int64_t row = total_++;
+  if (is_gap(row)) ++gaps_;
   const int64_t before = row - streams_;
   const bool inside = before >= std::max(first(), oldest_) && tail(before).flags == 0;
   auto& episode = episodes_[place(row)];

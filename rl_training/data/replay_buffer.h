@@ -29,6 +29,12 @@ class ReplayBuffer {
   void add(const void* obs, const void* action, float reward, const void* next_obs, bool terminated,
            bool truncated);
 
+  // A row that is no transition, for a step that only began an episode: rows stay in turn, and no
+  // sampler draws it.
+  void add_gap(const void* obs, const void* action);
+  bool is_gap(int64_t row) const { return (tail(row).flags & kGap) != 0; }
+  int64_t gaps() const { return gaps_; }  // among the rows that are there
+
   int64_t capacity() const { return capacity_; }
   int64_t total() const { return total_; }  // rows ever added
   int64_t first() const { return std::max<int64_t>(0, total_ - capacity_); }
@@ -55,7 +61,8 @@ class ReplayBuffer {
   bool truncated(int64_t row) const { return (tail(row).flags & kTruncated) != 0; }
   // The row of the next step of the same episode; -1 where the episode ends or has no more rows.
   int64_t following(int64_t row) const {
-    return tail(row).flags == 0 && row + streams_ < total_ ? row + streams_ : -1;
+    const int64_t next = row + streams_;
+    return tail(row).flags == 0 && next < total_ && !is_gap(next) ? next : -1;
   }
   // First row (number, maybe no longer there) and last row of the row's episode; -1 where the
   // episode has not ended.
@@ -87,8 +94,8 @@ class ReplayBuffer {
   void visit_state(StateVisitor& state);
 
  private:
-  // The last one only beside one of the others: every reward of the episode was the failure's.
-  static constexpr int32_t kTerminated = 1, kTruncated = 2, kFailed = 4;
+  // kFailed only beside one of the others: every reward of the episode was the failure's.
+  static constexpr int32_t kTerminated = 1, kTruncated = 2, kFailed = 4, kGap = 8;
   struct Episode {
     int64_t begin = 0, end = -1;
   };
@@ -116,6 +123,7 @@ class ReplayBuffer {
     return tail;
   }
   unsigned char* next_record();
+  void add(const void* obs, const void* action, const void* next_obs, const Tail& tail);
   void put_frames(unsigned char* record, const unsigned char* obs, const unsigned char* next_obs);
   void drop_unused_frames();
   bool episode_failed(float last_reward) const;
@@ -127,7 +135,7 @@ class ReplayBuffer {
   int64_t streams_;
   int64_t place_width_;                  // bytes of an observation or of a frame number
   int64_t action_at_, tail_at_, width_;  // of a record [obs | next_obs | action | tail]
-  int64_t total_ = 0, last_end_ = -1;
+  int64_t total_ = 0, last_end_ = -1, gaps_ = 0;
   int64_t oldest_ = 0;  // rows before it never were here: they were gone when it was restored
   std::vector<unsigned char> records_;  // grows to capacity
   std::vector<Episode> episodes_;       // of each record

@@ -44,6 +44,13 @@ void ReplaySampler::sample(const BatchView& batch) {
   rng_.fill_below(indices_, static_cast<uint64_t>(buffer_.rows()));
   if (whole_episodes_) redraw_unfinished();
   const int64_t first = buffer_.first(), bytes = buffer_.record_bytes();
+  if (buffer_.gaps() > 0) {
+    for (auto& index : indices_) {
+      while (buffer_.is_gap(first + index)) {
+        index = static_cast<int64_t>(rng_.below(static_cast<uint64_t>(buffer_.rows())));
+      }
+    }
+  }
   for (int64_t i = -kAhead; i < batch.rows; ++i) {
     if (i + kAhead < batch.rows) {
       const unsigned char* next = buffer_.record_address(first + indices_[i + kAhead]);

@@ -16,6 +16,7 @@ class ReplaySampler final : public Sampler {
   int64_t rows() const override {
     return whole_episodes_ && !buffer_.has_finished_episode() ? 0 : buffer_.rows();
   }
+  bool ready() const override { return rows() > buffer_.gaps(); }
   void sample(const BatchView& batch) override;
   void visit_state(StateVisitor& state) override { state.part("rng", rng_); }
 

@@ -166,7 +166,9 @@ TransitionDataset TransitionDataset::where_next_action_is_known() const {
 std::string TransitionDataset::hash_obs() const {
   ContentHash hash;
   for (const Episode& episode : episodes_.span()) {
-    hash.add(obs_bytes(episode.first_row), static_cast<size_t>((episode.rows + 1) * obs_width_));
+    const int64_t last = episode.first_row + episode.rows - 1;
+    hash.add(obs_bytes(episode.first_row), static_cast<size_t>(episode.rows * obs_width_));
+    hash.add(next_obs_bytes(last), static_cast<size_t>(obs_width_));
   }
   return hash.hex();
 }

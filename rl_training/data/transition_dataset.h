@@ -18,7 +18,9 @@ struct Episode {
 
 // Logged transitions. A slot holds one observation and the action taken there. An episode of T
 // steps fills T + 1 slots side by side, so the successor of a row is the observation of the next
-// slot and never a copy. Nothing changes after building; copies share the columns.
+// slot and never a copy. Where observations lie in memory of the caller's, in which there is no
+// room between episodes, successors of last rows are kept beside it. Nothing changes after
+// building; copies share the columns.
 //
 // Observations and actions are stored in the dtype of their space: float32 vectors, int64 choices,
 // uint8 images. Box actions are scaled to [-1, 1].
@@ -42,7 +44,11 @@ class TransitionDataset {
   const unsigned char* obs_bytes(int64_t row) const {
     return obs_.data() + rows_[row].slot * obs_width_;
   }
-  const unsigned char* next_obs_bytes(int64_t row) const { return obs_bytes(row) + obs_width_; }
+  const unsigned char* next_obs_bytes(int64_t row) const {
+    const uint64_t own = rows_[row].own_successor;
+    return own == 0 ? obs_bytes(row) + obs_width_
+                    : successors_.data() + static_cast<int64_t>(own - 1) * obs_width_;
+  }
   const unsigned char* action_bytes(int64_t row) const {
     return actions_.data() + rows_[row].slot * action_width_;
   }
@@ -103,6 +109,11 @@ class TransitionDataset {
 
   // Where slot, reward and flags of a row are kept, for prefetching.
   const void* row_address(int64_t row) const { return rows_.data() + row; }
+  // The values of row 0; those of the next row lie `kRowBytes` on. Flags are 0 or 1.
+  static constexpr int64_t kRowBytes = 16;
+  const float* rewards() const { return &rows_.data()->reward; }
+  const uint8_t* terminated_flags() const { return &rows_.data()->terminated; }
+  const uint8_t* truncated_flags() const { return &rows_.data()->truncated; }
 
  private:
   friend class DatasetBuilder;
@@ -111,11 +122,14 @@ class TransitionDataset {
 
   // All that a random access needs besides the vectors, in a quarter of a cache line.
   struct Row {
-    int64_t slot = 0;
+    int64_t slot : 40 = 0;
+    // 0: the next slot holds the successor; else its place in `successors_`, from 1.
+    uint64_t own_successor : 24 = 0;
     float reward = 0;
     uint8_t terminated = 0, truncated = 0, next_action_valid = 0;
     uint8_t last = 0;  // of its episode
   };
+  static_assert(sizeof(Row) == kRowBytes);
   enum class NextActions { none, derived, given };
   struct PartHashes {
     std::string obs, actions, rewards;
@@ -147,7 +161,7 @@ class TransitionDataset {
   std::vector<std::string> observation_names_, action_names_;
   Space obs_space_ = Space::unbounded(0), action_space_ = Space::unbounded(0);
   int64_t obs_width_ = 0, action_width_ = 0;  // bytes of one entry
-  Bytes obs_, actions_, next_actions_, no_action_;
+  Bytes obs_, successors_, actions_, next_actions_, no_action_;
   Column<float> returns_to_go_;
   Column<Row> rows_;
   Column<Episode> episodes_;

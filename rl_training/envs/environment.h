@@ -17,7 +17,8 @@ struct EnvSpec {
   Space observation, action;
   int64_t max_episode_steps = 0;  // 0: no time limit
   std::string summary;
-  bool one_thread = false;  // copies of it take turns anyway: no threads are woken to step them
+  bool one_thread = false;      // copies of it take turns anyway: no threads are woken to step them
+  bool steps_together = false;  // copies are stepped as one: they `prepare` before any steps
 };
 
 // `terminated` ends the task, `truncated` only the recording of it (time limit): values are
@@ -25,6 +26,8 @@ struct EnvSpec {
 struct StepResult {
   double reward = 0;
   bool terminated = false, truncated = false;
+  // The call only began the next episode: the action had no effect, there is no transition.
+  bool restarted = false;
 };
 
 // What hindsight relabelling needs to know of a task that observes its goal.
@@ -73,6 +76,8 @@ class Environment {
   // `action` is in the environment's units, and what it does out of bounds is the environment's
   // own business; a choice is one entry that holds its number.
   virtual StepResult step(std::span<const double> action, std::span<double> obs) = 0;
+  // The action of the coming step, for tasks that `steps_together`.
+  virtual void prepare(std::span<const double> /*action*/) {}
 
   // The simulation's inner state, to start a replay anywhere. Setting it starts an episode.
   virtual std::vector<double> state() const = 0;

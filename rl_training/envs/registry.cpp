@@ -143,6 +143,33 @@ std::unique_ptr<Environment> make_environment(const std::string& id, const EnvOp
   return std::make_unique<TimeLimit>(std::move(task), limit);
 }
 
+int64_t group_size(const std::string& id) {
+  const EnvInfo* info = find_environment(id);
+  return info != nullptr && info->group ? info->group->size() : 0;
+}
+
+std::vector<std::unique_ptr<Environment>> make_environments(const std::string& id, int64_t count,
+                                                            const EnvOptions& options) {
+  const int64_t together = group_size(id);
+  if (together == 0) {
+    std::vector<std::unique_ptr<Environment>> copies;
+    for (int64_t i = 0; i < count; ++i) copies.push_back(make_environment(id, options));
+    return copies;
+  }
+  if (count != together) {
+    throw Error(ErrorKind::config, {"", 0, "num_envs"},
+                "not the number of environments in `" + id + "` (expected " +
+                    std::to_string(together) + ", got " + std::to_string(count) + ")");
+  }
+  if (options.max_episode_steps) {
+    throw Error(ErrorKind::config, {"", 0, "env_kwargs.max_episode_steps"},
+                "`" + id + "` is a vector of environments, which end their episodes themselves");
+  }
+  auto copies = find_environment(id)->group->make();
+  for (auto& copy : copies) set_task_options(*copy, options.task);
+  return copies;
+}
+
 void set_task_options(Environment& task, const Json& values) {
   if (values.empty()) return;
   const auto map = ConfigNode::from_json(values, "");

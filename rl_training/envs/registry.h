@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,10 +10,17 @@
 
 namespace rl_training {
 
+// Copies that are stepped as one and exist only all together.
+struct EnvGroup {
+  std::function<int64_t()> size;
+  std::function<std::vector<std::unique_ptr<Environment>>()> make;  // with their own time limits
+};
+
 struct EnvInfo {
   std::string id, summary;
   std::function<std::unique_ptr<Environment>()> make;  // the bare task, without its time limit
-  std::string unavailable = {};  // why it cannot be made in this build; empty: it can
+  std::string unavailable = {};        // why it cannot be made in this build; empty: it can
+  std::optional<EnvGroup> group = {};  // where there is one, `make` gives what has a spec alone
 };
 
 // All known environments: ours first, then those added by `register_environment`.
@@ -29,6 +37,12 @@ const EnvInfo* find_environment(const std::string& id);
 // does not have, or a bad value: Error{config} at `env_kwargs`.
 std::unique_ptr<Environment> make_environment(const std::string& id,
                                               const EnvOptions& options = {});
+
+// How many copies exist together; 0: as many as are asked for.
+int64_t group_size(const std::string& id);
+// `count` copies. Error{config} at `num_envs` where they exist together in another number.
+std::vector<std::unique_ptr<Environment>> make_environments(const std::string& id, int64_t count,
+                                                            const EnvOptions& options = {});
 
 // Gives a bare task the values of its own keys.
 void set_task_options(Environment& task, const Json& values);

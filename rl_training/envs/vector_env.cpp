@@ -22,11 +22,10 @@ VectorEnv::VectorEnv(const std::string& id, int64_t count, uint64_t seed, std::s
                      ThreadPool* pool, const EnvOptions& options)
     : pool_(pool) {
   if (count < 1) throw Error(ErrorKind::internal, "a vector of environments needs at least one");
-  for (int64_t i = 0; i < count; ++i) {
-    slots_.push_back({make_environment(id, options),
-                      Rng(seed, std::string(purpose) + "/" + std::to_string(i)),
-                      {},
-                      {}});
+  auto copies = make_environments(id, count, options);
+  for (size_t i = 0; i < copies.size(); ++i) {
+    slots_.push_back(
+        {std::move(copies[i]), Rng(seed, std::string(purpose) + "/" + std::to_string(i)), {}, {}});
   }
   spec_ = slots_.front().env->spec();
   if (spec_.one_thread) pool_ = nullptr;
@@ -42,6 +41,7 @@ VectorEnv::VectorEnv(const std::string& id, int64_t count, uint64_t seed, std::s
   rewards_.resize(static_cast<size_t>(count));
   terminated_.resize(rewards_.size());
   truncated_.resize(rewards_.size());
+  restarted_.resize(rewards_.size());
 }
 
 void VectorEnv::reset() {
@@ -54,7 +54,7 @@ void VectorEnv::reset_one(int64_t i) {
   store_obs(slot, i, obs_);
   store_obs(slot, i, final_obs_);
   rewards_[i] = 0;
-  terminated_[i] = truncated_[i] = 0;
+  terminated_[i] = truncated_[i] = restarted_[i] = 0;
 }
 
 void VectorEnv::step(std::span<const float> actions_unit) {
@@ -90,6 +90,14 @@ void VectorEnv::step(std::span<const int64_t> choices) {
 
 template <class ChooseAction>
 void VectorEnv::step_all(const ChooseAction& choose_action) {
+  if (spec_.steps_together) {
+    for (int64_t i = 0; i < count(); ++i) {
+      choose_action(i);
+      slots_[i].env->prepare(slots_[i].action);
+    }
+    for (int64_t i = 0; i < count(); ++i) step_one(i);
+    return;
+  }
   const auto step_copies = [&](int64_t first, int64_t end) {
     for (int64_t i = first; i < end; ++i) {
       choose_action(i);
@@ -133,6 +141,7 @@ void VectorEnv::step_one(int64_t i) {
   rewards_[i] = result.reward;
   terminated_[i] = result.terminated ? 1 : 0;
   truncated_[i] = result.truncated ? 1 : 0;
+  restarted_[i] = result.restarted ? 1 : 0;
   store_obs(slot, i, final_obs_);
   if (result.terminated || result.truncated) slot.env->reset(slot.rng, slot.obs);
   store_obs(slot, i, obs_);

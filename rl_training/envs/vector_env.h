@@ -43,6 +43,8 @@ class VectorEnv {
   std::span<const double> rewards() const { return rewards_; }
   std::span<const uint8_t> terminated() const { return terminated_; }
   std::span<const uint8_t> truncated() const { return truncated_; }
+  // Copies for which the step was no transition but the beginning of an episode.
+  std::span<const uint8_t> restarted() const { return restarted_; }
 
   void visit_state(StateVisitor& state);
 
@@ -73,7 +75,7 @@ class VectorEnv {
   int64_t obs_bytes_;
   std::vector<unsigned char> obs_, final_obs_;
   std::vector<double> rewards_;
-  std::vector<uint8_t> terminated_, truncated_;
+  std::vector<uint8_t> terminated_, truncated_, restarted_;
 };
 
 }  // namespace rl_training

@@ -51,6 +51,12 @@ void Collector::step() {
   std::copy_n(envs_.obs_of(0), acted_on_.size(), acted_on_.data());
   step_with(envs_, actions);
   for (int64_t i = 0; i < envs_.count(); ++i) {
+    if (envs_.restarted()[i] != 0) {
+      buffer_.add_gap(envs_.obs_of(i), action + i * action_bytes);
+      policy_state_->begin_episode(i);
+      returns_[i] = 0;
+      continue;
+    }
     const bool terminated = envs_.terminated()[i] != 0, truncated = envs_.truncated()[i] != 0;
     const double reward = envs_.rewards()[i];
     buffer_.add(acted_on_.data() + i * obs_bytes, action + i * action_bytes,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rl_training/envs/registry.h"
 #include "rl_training/runtime/acting.h"
 
 namespace rl_training {
@@ -34,17 +35,23 @@ Evaluator::Evaluator(std::string env_id, int64_t episodes, uint64_t seed, Thread
 
 EvaluationResult Evaluator::run(Algorithm& algorithm, const ObsNormalizer& normalizer,
                                 const StopRequests* requests) const {
-  VectorEnv envs(env_id_, episodes_, seed_, "eval", pool_, options_);
+  const int64_t together = group_size(env_id_), rows = together > 0 ? together : episodes_;
+  VectorEnv envs(env_id_, rows, seed_, "eval", pool_, options_);
   const GoalTask* goals = envs.goal_task();
   auto obs = obs_buffer(envs);
-  const auto policy = algorithm.make_policy_state(episodes_);
+  const auto policy = algorithm.make_policy_state(rows);
   EvaluationResult result;
   result.returns.assign(episodes_, 0.0);
   result.lengths.assign(episodes_, 0);
-  std::vector<bool> done(episodes_, false);
+  // Fixed shares: were the episodes those that end first, short ones would count too often.
+  std::vector<int64_t> episode(rows), end(rows);
+  for (int64_t i = 0; i < rows; ++i) {
+    episode[i] = i == 0 ? 0 : end[i - 1];
+    end[i] = episode[i] + (episodes_ + i) / rows;
+  }
   int64_t left = episodes_, reached = 0;
   envs.reset();
-  for (int64_t i = 0; i < episodes_; ++i) policy->begin_episode(i);
+  for (int64_t i = 0; i < rows; ++i) policy->begin_episode(i);
   while (left > 0) {
     if (requests != nullptr && requests->stop() != 0) {
       result.cut_short = true;
@@ -52,20 +59,21 @@ EvaluationResult Evaluator::run(Algorithm& algorithm, const ObsNormalizer& norma
     }
     normalized_obs(envs, normalizer, obs);
     step_with(envs, algorithm.act(obs, *policy, ActMode::greedy).contiguous());
-    for (int64_t i = 0; i < episodes_; ++i) {
-      if (done[i]) continue;
+    for (int64_t i = 0; i < rows; ++i) {
+      if (envs.restarted()[i] != 0) policy->begin_episode(i);
+      // A row that has played its share plays on beside the others.
+      if (envs.restarted()[i] != 0 || episode[i] == end[i]) continue;
       policy->observe_reward(i, envs.rewards()[i]);
-      result.returns[i] += envs.rewards()[i];
-      ++result.lengths[i];
-      if (envs.terminated()[i] != 0 || envs.truncated()[i] != 0) {
-        done[i] = true;
-        policy->begin_episode(i);  // the row plays on beside the others, in a further episode
-        if (goals != nullptr) {
-          const auto* last = reinterpret_cast<const float*>(envs.final_obs_of(i));
-          reached += reached_goal(*goals, last) ? 1 : 0;
-        }
-        --left;
+      result.returns[episode[i]] += envs.rewards()[i];
+      ++result.lengths[episode[i]];
+      if (envs.terminated()[i] == 0 && envs.truncated()[i] == 0) continue;
+      policy->begin_episode(i);
+      if (goals != nullptr) {
+        const auto* last = reinterpret_cast<const float*>(envs.final_obs_of(i));
+        reached += reached_goal(*goals, last) ? 1 : 0;
       }
+      ++episode[i];
+      --left;
     }
   }
   summarise(result);

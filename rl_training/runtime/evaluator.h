@@ -25,8 +25,9 @@ struct EvaluationResult {
   }
 };
 
-// Plays whole episodes with the greedy policy, all at once as one batch. It has a stream of its
-// own that starts anew each time: evaluations are comparable and leave training untouched.
+// Plays whole episodes with the greedy policy, all at once as one batch; where environments exist
+// in a given number, each plays its share of the episodes. It has a stream of its own that starts
+// anew each time: evaluations are comparable and leave training untouched.
 class Evaluator {
  public:
   Evaluator(std::string env_id, int64_t episodes, uint64_t seed, ThreadPool* pool,

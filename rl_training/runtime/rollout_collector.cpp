@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "rl_training/runtime/acting.h"
+#include "rl_training/util/error.h"
 
 namespace rl_training {
 namespace {
@@ -33,7 +34,14 @@ RolloutCollector::RolloutCollector(VectorEnv envs, RolloutBuffer& buffer,
       later_obs_(obs_buffer(envs_)),
       rewards_(discounted_.size()),
       ended_(discounted_.size()),
-      episodes_(envs_.count()) {}
+      episodes_(envs_.count()) {
+  // Steps that only begin an episode have no place in a rollout.
+  if (!envs_.spec().steps_together) return;
+  throw Error(ErrorKind::config, {"", 0, "env_id"},
+              envs_.spec().id +
+                  ": rollouts are not collected in vectors of environments (expected one "
+                  "environment, and num_envs)");
+}
 
 // Observations that are to be acted on enter the statistics, then all are seen through them.
 void RolloutCollector::observe() {

@@ -40,6 +40,40 @@ TEST(MemoryArrays, AreTheDatasetOfAFileWithTheSameArrays) {
   }
 }
 
+TEST(MemoryArrays, FloatsAreUsedWhereTheyLie) {
+  const Column<float> obs({100, 0, 100, 1, 100, 2, 200, 0, 200, 1});
+  const Column<float> actions({0.0f, 0.1f, 0.2f, 0.3f, 0.4f});
+  auto arrays = small_arrays<float>();
+  arrays.add("observations", {5, 2}, obs);
+  arrays.add("actions", {5, 1}, actions);
+  const auto lent = arrays.transitions({}).dataset,
+             copied = small_arrays<double>().transitions({}).dataset;
+  ASSERT_EQ(lent.rows(), 5);
+  for (int64_t row = 0; row < 5; ++row) {
+    EXPECT_EQ(lent.obs(row), obs.data() + 2 * row);
+    EXPECT_EQ(lent.action(row), actions.data() + row);
+    for (int64_t k = 0; k < 2; ++k) EXPECT_EQ(lent.next_obs(row)[k], copied.next_obs(row)[k]);
+  }
+  EXPECT_EQ(lent.next_obs(0), obs.data() + 2);
+  EXPECT_EQ(lent.next_obs(2)[1], 3);  // not in the array: row 3 is another episode's
+  EXPECT_EQ(lent.next_obs(4)[1], 2);
+  const std::vector<int64_t> second = {1};
+  EXPECT_EQ(lent.with_episodes(second).next_obs(1)[0], 200);
+  EXPECT_EQ(lent.with_episodes(second).fingerprint(), copied.with_episodes(second).fingerprint());
+}
+
+TEST(MemoryArrays, ATerminalRowWithoutASuccessorStandsForItself) {
+  MemoryArrays plain;
+  plain.add("observations", {3, 1}, Column<float>({1, 2, 3}));
+  plain.add("actions", {3, 1}, Column<float>({0.5f, 0, 0}));
+  plain.add("rewards", {3}, Column<float>({1, 1, 1}));
+  plain.add("terminals", {3}, Column<uint8_t>({0, 1, 0}));
+  const auto rows = plain.transitions({}).dataset;
+  ASSERT_EQ(rows.rows(), 2);  // what followed the last row is not known
+  EXPECT_EQ(rows.next_obs(0)[0], 2);
+  EXPECT_EQ(rows.next_obs(1)[0], 2);
+}
+
 TEST(MemoryArrays, ActionsAreScaledFromTheirUnits) {
   const Space bounds = Space::box({-0.4}, {0.4});
   DatasetReadOptions options;

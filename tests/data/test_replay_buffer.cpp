@@ -110,6 +110,42 @@ TEST(ReplaySampler, DrawsEveryRowThatIsThereAndNoOther) {
   }
 }
 
+// Row 2 began an episode and is no transition; capacity 6 lets it go at row 8.
+TEST(ReplayBuffer, GapsAreNeitherDrawnNorSpanned) {
+  ReplayBuffer buffer(6, kObs, kAction);
+  const float nothing[2] = {-1, -1};
+  fill(buffer, 2);
+  buffer.add_gap(nothing, nothing);
+  EXPECT_EQ(buffer.gaps(), 1);
+  fill(buffer, 3);
+  EXPECT_EQ(buffer.following(0), 1);
+  EXPECT_EQ(buffer.following(1), -1);
+  EXPECT_EQ(buffer.following(3), 4);
+  const ObsNormalizer normalizer(2);
+  ReplaySampler sampler(buffer, normalizer, transitions(3), Rng(1));
+  BatchMemory batch(200);
+  sampler.sample(batch.view());
+  std::vector<int> seen(6);
+  for (int64_t i = 0; i < 200; ++i) ++seen.at(static_cast<size_t>(batch.actions[i]));
+  EXPECT_EQ(seen[2], 0);
+  for (const size_t row : {0, 1, 3, 4, 5}) EXPECT_GT(seen[row], 15);
+  buffer.gather(0, normalizer, transitions(3), batch.view(), 0);
+  EXPECT_EQ(batch.rewards[0], 0 + 0.5f * 10);  // two steps, then the gap
+  EXPECT_EQ(batch.discount[0], 0.25f);
+
+  ReplayBuffer again(6, kObs, kAction);
+  again.restore(0, buffer.encode(0, 6));
+  EXPECT_EQ(again.gaps(), 1);
+  fill(again, 2);
+  EXPECT_EQ(again.gaps(), 1);
+  fill(again, 1);
+  EXPECT_EQ(again.gaps(), 0);
+
+  ReplayBuffer empty(6, kObs, kAction);
+  empty.add_gap(nothing, nothing);
+  EXPECT_FALSE(ReplaySampler(empty, normalizer, transitions(), Rng(1)).ready());
+}
+
 // Rewards 10 n; stream 0 has rows 0 2 4 | 6 8, stream 1 has 1 3 5 7 | 9; row 4 terminates, row 7 is
 // cut. Gamma 0.5.
 TEST(ReplayBuffer, SpansSeveralStepsOfOneEnvironment) {

@@ -266,13 +266,21 @@ TEST(SlotDatasetBuilder, EqualsTheCopyingOne) {
 
   SlotDatasetBuilder misused(Space::unbounded(1), Space::unit_box(1), obs.bytes(), actions.bytes(),
                              memory);
-  EXPECT_THROW(misused.add(6, 0, false, false), Error);  // no slot after it
+  EXPECT_THROW(misused.add(7, 0, false, false), Error);
   EXPECT_THROW(misused.add(-1, 0, false, false), Error);
   misused.add(0, 0, false, false);
   EXPECT_THROW(misused.add(2, 0, false, false), Error);  // leaves one out
   EXPECT_THROW(SlotDatasetBuilder(Space::unbounded(2), Space::unit_box(1), obs.bytes(),
                                   actions.bytes(), memory),
                Error);
+
+  SlotDatasetBuilder at_the_end(Space::unbounded(1), Space::unit_box(1), obs.bytes(),
+                                actions.bytes(), memory);
+  at_the_end.add(6, 0, false, false);  // no slot after it
+  auto with_successor = at_the_end;
+  EXPECT_THROW(std::move(at_the_end).build(), Error);
+  with_successor.give_successor(std::array{7.0f});
+  EXPECT_EQ(std::move(with_successor).build().next_obs(0)[0], 7);
 }
 
 TEST(DatasetBuilder, RefusesMisuse) {

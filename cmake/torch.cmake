@@ -1,0 +1,23 @@
+# LibTorch: the system's, or that of a Python package `torch` (2.6 or newer), for a Python module
+# that shares it with `import torch`. The package's own CMake files would ask for a CUDA toolkit
+# where it was built with one; its libraries need none to be linked.
+set(RL_TRAINING_TORCH "" CACHE PATH
+  "Directory of a Python package torch to build against in place of the system's LibTorch")
+
+if(NOT RL_TRAINING_TORCH)
+  find_package(Torch REQUIRED)
+  return()
+endif()
+
+set(config ${RL_TRAINING_TORCH}/share/cmake/Torch/TorchConfig.cmake)
+if(NOT EXISTS ${config})
+  message(FATAL_ERROR "RL_TRAINING_TORCH: no Python package torch in ${RL_TRAINING_TORCH}")
+endif()
+file(READ ${config} config_text)
+if(config_text MATCHES "_GLIBCXX_USE_CXX11_ABI=0")
+  message(FATAL_ERROR "RL_TRAINING_TORCH: built for the old ABI of std::string (expected torch 2.6 or newer)")
+endif()
+set(TORCH_INCLUDE_DIRS ${RL_TRAINING_TORCH}/include
+  ${RL_TRAINING_TORCH}/include/torch/csrc/api/include)
+set(TORCH_LIBRARIES ${RL_TRAINING_TORCH}/lib/libtorch_cpu.so ${RL_TRAINING_TORCH}/lib/libc10.so)
+message(STATUS "LibTorch: ${RL_TRAINING_TORCH}")

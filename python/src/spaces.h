@@ -1,0 +1,35 @@
+#pragma once
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include "rl_training/data/space.h"
+
+namespace rl_training {
+
+namespace py = pybind11;
+
+using DoubleArray = py::array_t<double, py::array::c_style | py::array::forcecast>;
+
+// Spaces in the manner of Gymnasium: a Box is what has low, high and shape, a Discrete what has n.
+// Values of any shape are laid out flat. What is neither is Error{config} at `id`.
+Space read_observation_space(const std::string& id, const py::handle& space);
+Space read_action_space(const std::string& id, const py::handle& space);
+
+// How actions are handed to a task.
+struct ActionLayout {
+  ActionLayout() = default;
+  ActionLayout(const Space& space, const py::handle& given);
+
+  bool discrete = false, doubles = false;
+  std::vector<py::ssize_t> shape;  // of one action; empty for a choice
+};
+
+std::string type_name(const py::handle& object);
+[[noreturn]] void refuse(const std::string& id, const char* key, const std::string& message);
+// Error{config} where an object lacks one of the attributes of an environment.
+void require_attributes(const std::string& id, const py::handle& task,
+                        std::initializer_list<const char*> names);
+// The observation that a task gave: `out.size()` numbers, of any float type and shape.
+void read_observation(const std::string& id, const py::handle& value, std::span<double> out);
+
+}  // namespace rl_training
