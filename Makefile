@@ -2,8 +2,10 @@
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+FUZZ_RUNS ?= -1
+FUZZ_TARGETS ?= checkpoint config csv hdf5 json npz safetensors
 # Thread sanitizer sees races only in code compiled with it, which LibTorch is not.
-TSAN_MODULES ?= util data envs
+TSAN_MODULES ?= util data envs signals
 
 # Which groups of files clang-tidy reads: `make lint TIDY_FILES=rl_training_base` leaves out LibTorch's.
 TIDY_FILES ?= rl_training
@@ -15,7 +17,7 @@ LINT_DIR := build/lint
 SOURCES = $(shell find rl_training cli python tests examples bench fuzz -name '*.h' -o -name '*.cpp')
 
 .DEFAULT_GOAL := build
-.PHONY: help dependencies configure build demo results results-online test test-slurm test-web python python-test reliability bench bench-data bench-export bench-sac sanitize fuzz format lint install clean
+.PHONY: help dependencies configure build demo results results-online test test-slurm test-web python python-test reliability bench bench-data bench-export bench-sac sanitize fuzz format lint install uninstall reference package tarball test-package results-next results-full fuzz-coverage clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,10 +32,13 @@ build: configure ## build the program build/release/rl_training
 	cmake --build --preset release --target rl_training_cli -j $(JOBS)
 
 demo: build ## train, evaluate and predict on a small task
-	scripts/demo.sh
+	PROGRAM=$(PROGRAM) scripts/demo.sh
 
 results-online: build ## train the online algorithms over 5 seeds; tables and plots
 	JOBS=$(JOBS) scripts/online_results.sh
+
+results-next: build ## train the follow-on algorithms over 5 seeds; table in docs/results.md
+	JOBS=$(JOBS) scripts/next_results.sh
 
 test: configure ## build everything and run the tests
 	cmake --build --preset release -j $(JOBS)
@@ -49,10 +54,11 @@ python-test: python ## run the tests of the Python package
 	ctest --preset release --output-on-failure -R '^python$$'
 
 reliability: configure ## attack the program: kills, signals, full disks, damaged files (1 hour)
-	cmake --build --preset release -j $(JOBS) --target rl_training_cli test_crash test_experiment
+	cmake --build --preset release -j $(JOBS) --target rl_training_cli test_crash test_experiment test_api
 	RL_TRAINING_KILLS=72 build/release/tests/test_crash --gtest_filter='*Kill*'
 	RL_TRAINING_SIGNALS=500 build/release/tests/test_crash --gtest_filter='*Signal*'
 	build/release/tests/test_experiment --gtest_filter='*Fault*:*Flipped*:*Truncation*:*Hostile*'
+	build/release/tests/test_api --gtest_filter='Leaks.*'
 	scripts/reliability.py $(PROGRAM)
 
 test-slurm: build ## a sweep on a real Slurm of its own: kills, pre-emption, same bits
@@ -85,6 +91,10 @@ bench-data: configure ## measure opening a dataset of a million rows beside h5py
 results: build ## train all algorithms, several seeds each, and write docs/results.md (hours)
 	JOBS=$(JOBS) scripts/results.sh
 
+results-full: build ## train with the published settings and lengths on full medium sets (days)
+	scripts/make_medium_sets.sh
+	JOBS=$(JOBS) scripts/full_results.sh
+
 sanitize: dependencies ## run the tests under address, undefined-behaviour and thread sanitizers
 	cmake --preset asan
 	cmake --build --preset asan -j $(JOBS)
@@ -93,15 +103,22 @@ sanitize: dependencies ## run the tests under address, undefined-behaviour and t
 	cmake --build --preset tsan -j $(JOBS) --target $(addprefix test_,$(TSAN_MODULES))
 	ctest --preset tsan --output-on-failure -R '^($(subst $(space),|,$(TSAN_MODULES)))$$'
 
+# Each until FUZZ_SECONDS are over or FUZZ_RUNS inputs were tried; only the targets in FUZZ_TARGETS.
 fuzz: ## run each fuzz target for FUZZ_SECONDS
 	scripts/install_dependencies.sh dev
 	cmake --preset fuzz
 	cmake --build --preset fuzz -j $(JOBS)
-	@set -e; for program in $$(find build/fuzz -type f -executable -name 'fuzz_*'); do \
-	  name=$$(basename $$program); \
-	  mkdir -p build/fuzz/corpus/$$name fuzz/corpus/$$name; \
-	  $$program -max_total_time=$(FUZZ_SECONDS) build/fuzz/corpus/$$name fuzz/corpus/$$name; \
+	@set -e; for name in $(FUZZ_TARGETS); do \
+	  mkdir -p build/fuzz/corpus/fuzz_$$name; \
+	  build/fuzz/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -runs=$(FUZZ_RUNS) -print_final_stats=1 \
+	    build/fuzz/corpus/fuzz_$$name fuzz/corpus/fuzz_$$name; \
 	done
+
+fuzz-coverage: ## lines of the parsers that the corpora reach, after make fuzz
+	scripts/install_dependencies.sh dev
+	cmake --preset fuzz-coverage
+	cmake --build --preset fuzz-coverage -j $(JOBS)
+	fuzz/coverage.sh build/fuzz-coverage build/fuzz/corpus
 
 format: ## format all sources in place
 	scripts/install_dependencies.sh dev
@@ -118,6 +135,29 @@ lint: ## check formatting and run clang-tidy (20 minutes)
 
 install: build ## install program, library and headers under PREFIX
 	cmake --install build/release --prefix $(PREFIX)
+
+uninstall: ## remove what `make install` has installed last
+	xargs -r -d '\n' rm -fv < build/release/install_manifest.txt
+
+reference: build ## write docs/reference/ from the tables of the program
+	mkdir -p docs/reference
+	$(PROGRAM) reference commands --output docs/reference/commands.md
+	$(PROGRAM) reference configuration --output docs/reference/configuration.md
+
+package: ## make Debian packages in build/package
+	scripts/install_dependencies.sh package python
+	cmake --preset release -B build/package -DCMAKE_INSTALL_PREFIX=/usr -DRL_TRAINING_TESTS=OFF \
+	  -DRL_TRAINING_PYTHON_DIR=$(CURDIR)/build/package/python \
+	  -DRL_TRAINING_PYTHON_INSTALL_DIR=lib/python3/dist-packages/rl_training
+	cmake --build build/package -j $(JOBS)
+	cd build/package && cpack
+
+tarball: package ## pack the program with the libraries it needs, for systems without them
+	scripts/make_tarball.sh build/package
+
+test-package: package ## install the packages in a clean Debian 12 and run the demo there (root)
+	scripts/install_dependencies.sh chroot
+	scripts/test_package.sh build/package
 
 clean: ## remove everything that was built
 	rm -rf build

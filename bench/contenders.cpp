@@ -7,6 +7,7 @@
 
 #include "rl_training/algorithms/registry.h"
 #include "rl_training/data/dataset_builder.h"
+#include "rl_training/data/rollout_buffer.h"
 #include "rl_training/data/window_sampler.h"
 #include "rl_training/models/kernels.h"
 #include "rl_training/models/product.h"
@@ -20,9 +21,11 @@ double now() {
 }
 
 TransitionDataset random_transitions(const BenchWork& work, int64_t rows) {
-  DatasetBuilder builder(work.obs_dim, work.action_dim);
+  const auto space = work.action();
+  DatasetBuilder builder(Space::unbounded(work.obs_dim), space);
   Rng rng(1);
   std::vector<float> obs(work.obs_dim), action(work.action_dim);
+  std::vector<int64_t> choice(1);
   for (int64_t row = 0; row < rows; ++row) {
     if (!builder.episode_open()) {
       rng.fill_normal(obs);
@@ -30,15 +33,57 @@ TransitionDataset random_transitions(const BenchWork& work, int64_t rows) {
     }
     rng.fill_normal(obs);
     rng.fill_uniform(action, -1, 1);
-    builder.add(action, static_cast<float>(rng.normal()), obs, false, row % 1000 == 999);
+    rng.fill_below(choice, static_cast<uint64_t>(work.action_dim));
+    builder.add(space.is_discrete() ? SpaceValue(choice) : SpaceValue(action),
+                static_cast<float>(rng.normal()), obs, false, row % 1000 == 999);
   }
   return std::move(builder).build().with_next_actions();
 }
 
+// Minibatches of a rollout that is filled once, pass after pass.
+class RandomRollout final : public Sampler {
+ public:
+  explicit RandomRollout(const BenchWork& work)
+      : buffer_(Space::unbounded(work.obs_dim), work.action(), kRows, 1),
+        sampler_(buffer_, work.options->request(), Rng(2)) {
+    Rng rng(1);
+    std::vector<float> obs(work.obs_dim), action(work.action_dim);
+    while (!buffer_.full()) {
+      rng.fill_normal(obs);
+      rng.fill_normal(action);
+      const auto log_prob = static_cast<float>(rng.normal() - static_cast<double>(action.size()));
+      const auto value = static_cast<float>(rng.normal());
+      const auto reward = static_cast<float>(rng.normal());
+      const uint8_t ended = 0;
+      buffer_.add({obs.data(), action.data(), &log_prob, &value, &reward, &ended});
+    }
+    const float last = 0;
+    buffer_.finish({&last, 1}, 0.99, 0.95);
+  }
+
+  int64_t rows() const override { return kRows; }
+  void sample(const BatchView& batch) override {
+    if (left_ < batch.rows) {
+      sampler_.shuffle();
+      left_ = kRows;
+    }
+    left_ -= batch.rows;
+    sampler_.sample(batch);
+  }
+  void visit_state(StateVisitor& state) override { sampler_.visit_state(state); }
+
+ private:
+  static constexpr int64_t kRows = 2048;
+  RolloutBuffer buffer_;
+  RolloutSampler sampler_;
+  int64_t left_ = 0;
+};
+
 std::unique_ptr<Sampler> random_sampler(const BenchWork& work) {
   const auto request = work.options->request();
+  if (request.has(BatchColumn::advantage)) return std::make_unique<RandomRollout>(work);
   auto rows = random_transitions(work, 100000);
-  if (request.has(BatchColumn::return_to_go)) rows = rows.with_returns_to_go(request.return_gamma);
+  if (request.has(BatchColumn::return_to_go)) rows = rows.with_returns_to_go(request.returns);
   auto data = std::make_shared<TransitionDataset>(std::move(rows));
   const ObsNormalizer normalizer(work.obs_dim);
   if (request.window > 0) {
@@ -52,11 +97,10 @@ class Ours final : public Contender {
   Ours(const BenchWork& work, int threads)
       : pool_(threads),
         sampler_(random_sampler(work)),
-        batch_(work.options->request(), Space::unbounded(work.obs_dim),
-               Space::unit_box(work.action_dim)) {
+        batch_(work.options->request(), Space::unbounded(work.obs_dim), work.action()) {
     AlgorithmContext context;
     context.obs = Space::unbounded(work.obs_dim);
-    context.action = Space::unit_box(work.action_dim);
+    context.action = work.action();
     context.compute.pool = &pool_;
     algorithm_ = find_algorithm(work.algo).make(*work.options, context);
   }
@@ -178,6 +222,11 @@ double Td3BcProducts::flops() const {
 
 BenchWork::BenchWork(const std::string& name)
     : algo(name), options(find_algorithm(name).make_options()) {}
+
+Space BenchWork::action() const {
+  const bool choices = find_algorithm(algo).actions == ActionKind::choices;
+  return choices ? Space::discrete(action_dim) : Space::unit_box(action_dim);
+}
 
 std::string BenchWork::name() const {
   std::vector<std::string> widths;

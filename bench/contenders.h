@@ -16,6 +16,7 @@ struct BenchWork {
   std::string algo;
   int64_t obs_dim = 17, action_dim = 6;
   std::shared_ptr<AlgorithmOptions> options;
+  Space action() const;      // vectors, or as many choices
   std::string name() const;  // "td3_bc update, hidden 256-256, batch 256, obs 17, action 6"
 };
 

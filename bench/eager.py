@@ -257,6 +257,10 @@ class Cql(TwinCriticLearner):
         chance = torch.full((rows, n), -dims * math.log(2.0))
         return [(uniform, chance), (next_action, next_density), (action, density)]
 
+    def next_value(self, batch):
+        next_action = self.actor.sample(batch.next_obs)[0]
+        return self.critic_target.minimum(batch.next_obs, next_action)
+
     def conservative(self, q, batch, candidates, data_q):
         obs = batch.obs.unsqueeze(1).expand(-1, self.samples, -1)
         values = [
@@ -267,9 +271,7 @@ class Cql(TwinCriticLearner):
     def update(self, batch):
         with torch.no_grad():
             candidates = self.candidates(batch)
-            next_action = self.actor.sample(batch.next_obs)[0]
-            next_value = self.critic_target.minimum(batch.next_obs, next_action)
-            target = batch.reward + GAMMA * batch.not_done * next_value
+            target = batch.reward + GAMMA * batch.not_done * self.next_value(batch)
 
         action, log_prob, _ = self.actor.sample(batch.obs)
         alpha = self.log_alpha.exp().detach()
@@ -437,6 +439,282 @@ class Iql(TwinCriticLearner):
         move_target(self.critic, self.critic_target)
 
 
+class Ensemble(nn.Module):
+    """N critics as batched products, with inputs [N, rows, ...]; values [N, rows]."""
+
+    def __init__(self, sizes, count):
+        super().__init__()
+        widths = [sizes.obs + sizes.action, *sizes.hidden, 1]
+        shapes = list(zip(widths, widths[1:]))
+        self.weights = nn.ParameterList(
+            [nn.Parameter((torch.rand(count, i, o) * 2 - 1) / math.sqrt(i)) for i, o in shapes]
+        )
+        self.biases = nn.ParameterList([nn.Parameter(torch.zeros(count, 1, o)) for _, o in shapes])
+        self.count = count
+
+    def forward(self, obs, action):
+        shape = (self.count, -1, -1)
+        action = action if action.dim() == 3 else action.unsqueeze(0).expand(shape)
+        x = torch.cat([obs.unsqueeze(0).expand(shape), action], -1)
+        for i, (weight, bias) in enumerate(zip(self.weights, self.biases)):
+            x = torch.baddbmm(bias, x, weight)
+            if i + 1 < len(self.weights):
+                x = torch.relu(x)
+        return x.squeeze(-1)
+
+
+class SacN:
+    critics = 10
+
+    def __init__(self, sizes):
+        self.actor = SquashedGaussianActor(sizes, log_std_min=-5.0)
+        self.actor_optimizer = adam(self.actor, 3e-4)
+        self.critic = Ensemble(sizes, self.critics)
+        self.critic_target = copy.deepcopy(self.critic)
+        self.critic_optimizer = adam(self.critic, 3e-4)
+        self.log_alpha = nn.Parameter(torch.zeros(()))
+        self.alpha_optimizer = torch.optim.Adam([self.log_alpha], lr=3e-4)
+
+    def more_loss(self, batch):
+        return 0.0
+
+    def update(self, batch):
+        action, log_prob, _ = self.actor.sample(batch.obs)
+        surplus = (log_prob - batch.action.shape[1]).detach().mean()
+        step(self.alpha_optimizer, -self.log_alpha * surplus)
+        alpha = self.log_alpha.exp().detach()
+        q = self.critic(batch.obs, action).min(0)[0]
+        step(self.actor_optimizer, (alpha * log_prob - q).mean())
+        with torch.no_grad():
+            next_action, next_log_prob, _ = self.actor.sample(batch.next_obs)
+            next_q = self.critic_target(batch.next_obs, next_action).min(0)[0]
+            target = batch.reward + GAMMA * batch.not_done * (next_q - alpha * next_log_prob)
+        loss = (self.critic(batch.obs, batch.action) - target).pow(2).mean(1).sum()
+        step(self.critic_optimizer, loss + self.more_loss(batch))
+        move_target(self.critic, self.critic_target)
+
+
+class Edac(SacN):
+    def more_loss(self, batch):
+        action = batch.action.repeat(self.critics, 1, 1).requires_grad_(True)
+        q = self.critic(batch.obs, action)
+        (slope,) = torch.autograd.grad(q.sum(), action, create_graph=True)
+        unit = slope / (slope.norm(p=2, dim=2, keepdim=True) + 1e-10)
+        unit = unit.transpose(0, 1)
+        alike = torch.einsum("bik,bjk->bij", unit, unit)
+        alike = (1 - torch.eye(self.critics)) * alike
+        return alike.sum((1, 2)).mean() / (self.critics - 1)
+
+
+class Xql(TwinCriticLearner):
+    def __init__(self, sizes):
+        super().__init__(sizes, 3e-4)
+        layers, inputs = [], sizes.obs
+        for width in sizes.hidden:
+            layers += [nn.Linear(inputs, width), nn.LayerNorm(width, eps=1e-6), nn.ReLU()]
+            inputs = width
+        self.value = nn.Sequential(*layers, nn.Linear(inputs, 1))
+        self.value_optimizer = adam(self.value, 3e-4)
+        self.actor = GaussianActor(sizes, -5.0, tanh_mean=True)
+        self.actor_optimizer = adam(self.actor, 3e-4)
+
+    def update(self, batch):
+        with torch.no_grad():
+            target_q = self.critic_target.minimum(batch.obs, batch.action)
+        z = ((target_q - self.value(batch.obs).squeeze(-1)) / 2.0).clamp(max=7.0)
+        largest = z.max().detach().clamp(min=-1.0)
+        loss = torch.exp(z - largest) - z * torch.exp(-largest) - torch.exp(-largest)
+        step(self.value_optimizer, loss.mean())
+        with torch.no_grad():
+            weight = (3.0 * (target_q - self.value(batch.obs).squeeze(-1))).exp().clamp(max=100.0)
+        step(self.actor_optimizer, -(weight * self.actor.log_prob(batch.obs, batch.action)).mean())
+        with torch.no_grad():
+            next_value = self.value(batch.next_obs).squeeze(-1)
+            target = batch.reward + GAMMA * batch.not_done * next_value
+        q1, q2 = self.critic(batch.obs, batch.action)
+        huber = F.huber_loss(q1, target, delta=20.0) + F.huber_loss(q2, target, delta=20.0)
+        step(self.critic_optimizer, huber)
+        move_target(self.critic, self.critic_target)
+
+
+class CalQl(Cql):
+    weight = 5.0
+
+    def __init__(self, sizes):
+        super().__init__(sizes)
+        critic_sizes = sizes._replace(hidden=[256, 256, 256, 256])
+        TwinCriticLearner.__init__(self, critic_sizes, 3e-4)
+
+    def conservative(self, q, batch, candidates, data_q):
+        obs = batch.obs.unsqueeze(1).expand(-1, self.samples, -1)
+        bound = batch.reward.unsqueeze(1)  # stands in for the returns
+        values = []
+        for i, (action, density) in enumerate(candidates):
+            value = q(torch.cat([obs, action], -1)).squeeze(-1)
+            values.append((value if i == 0 else torch.maximum(value, bound)) - density)
+        return (torch.logsumexp(torch.cat(values, 1), 1) - data_q).mean()
+
+    def next_value(self, batch):
+        next_action = self.actor.sample(batch.next_obs, self.samples)[0]
+        next_obs = batch.next_obs.unsqueeze(1).expand(-1, self.samples, -1)
+        return self.critic_target.minimum(next_obs, next_action).max(1)[0]
+
+
+def gelu_mlp(inputs, hidden, outputs, layer_norm=False):
+    layers = []
+    for width in hidden:
+        layers += [nn.Linear(inputs, width), nn.GELU(approximate="tanh")]
+        if layer_norm:
+            layers.append(nn.LayerNorm(width, eps=1e-6))
+        inputs = width
+    return nn.Sequential(*layers, nn.Linear(inputs, outputs))
+
+
+class Fql:
+    steps = 10
+
+    def __init__(self, sizes):
+        both = sizes.obs + sizes.action
+        self.actor = gelu_mlp(both, sizes.hidden, sizes.action)
+        self.flow = gelu_mlp(both + 1, sizes.hidden, sizes.action)
+        self.critic = TwinCritic(sizes)
+        self.critic.q1 = gelu_mlp(both, sizes.hidden, 1, layer_norm=True)
+        self.critic.q2 = gelu_mlp(both, sizes.hidden, 1, layer_norm=True)
+        self.critic_target = copy.deepcopy(self.critic)
+        networks = (self.actor, self.flow, self.critic)
+        self.optimizer = torch.optim.Adam([p for n in networks for p in n.parameters()], lr=3e-4)
+
+    def act(self, obs, noise):
+        return self.actor(torch.cat([obs, noise], 1))
+
+    def update(self, batch):
+        noise = torch.randn_like(batch.action)
+        with torch.no_grad():
+            next_action = self.act(batch.next_obs, torch.randn_like(noise)).clamp(-1, 1)
+            q1, q2 = self.critic_target(batch.next_obs, next_action)
+            target = batch.reward + GAMMA * batch.not_done * (q1 + q2) / 2
+            x = noise
+            for i in range(self.steps):
+                time = torch.full((len(x), 1), i / self.steps)
+                x = x + self.flow(torch.cat([batch.obs, x, time], 1)) / self.steps
+            x = x.clamp(-1, 1)
+        start, time = torch.randn_like(noise), torch.rand(len(noise), 1)
+        way = batch.action - start
+        velocity = self.flow(torch.cat([batch.obs, start + time * way, time], 1))
+        action = self.act(batch.obs, noise)
+        for parameter in self.critic.parameters():
+            parameter.requires_grad_(False)
+        q1, q2 = self.critic(batch.obs, action.clamp(-1, 1))
+        for parameter in self.critic.parameters():
+            parameter.requires_grad_(True)
+        loss = twin_loss(self.critic, batch, target) / 2 + F.mse_loss(velocity, way)
+        step(self.optimizer, loss + 10.0 * F.mse_loss(action, x) - ((q1 + q2) / 2).mean())
+        move_target(self.critic, self.critic_target)
+
+
+# --- discrete actions: `sizes.action` choices, actions are their numbers
+
+
+class DoubleQLearner:
+    """One value for each choice, and a target network."""
+
+    def __init__(self, sizes):
+        self.critic = mlp(sizes.obs, sizes.hidden, sizes.action)
+        self.critic_target = copy.deepcopy(self.critic)
+        self.optimizer = adam(self.critic, 3e-4)
+
+    def next_choices(self, batch):
+        return self.critic(batch.next_obs).argmax(1, keepdim=True)
+
+    def td_loss(self, batch):
+        with torch.no_grad():
+            best = self.next_choices(batch)
+            next_value = self.critic_target(batch.next_obs).gather(1, best).squeeze(1)
+            target = batch.reward + GAMMA * batch.not_done * next_value
+        values = self.critic(batch.obs)
+        chosen = values.gather(1, batch.action.unsqueeze(1)).squeeze(1)
+        return F.huber_loss(chosen, target), values, chosen
+
+    def update(self, batch):
+        step(self.optimizer, self.loss(batch))
+        move_target(self.critic, self.critic_target)
+
+
+class Dqn(DoubleQLearner):
+    def loss(self, batch):
+        return self.td_loss(batch)[0]
+
+
+class DiscreteCql(DoubleQLearner):
+    def loss(self, batch):
+        loss, values, chosen = self.td_loss(batch)
+        return loss + (values.logsumexp(1) - chosen).mean()
+
+
+def imitation_loss(logits, action):
+    return F.cross_entropy(logits, action) + 0.01 * logits.square().mean()
+
+
+class DiscreteBcq(DoubleQLearner):
+    def __init__(self, sizes):
+        super().__init__(sizes)
+        self.imitation = mlp(sizes.obs, sizes.hidden, sizes.action)
+        both = nn.ModuleList([self.critic, self.imitation])
+        self.optimizer = adam(both, 3e-4)
+
+    def next_choices(self, batch):
+        logits = self.imitation(batch.next_obs)
+        unlikely = logits - logits.amax(1, keepdim=True) <= math.log(0.3)
+        values = self.critic(batch.next_obs).masked_fill(unlikely, -math.inf)
+        return values.argmax(1, keepdim=True)
+
+    def loss(self, batch):
+        return self.td_loss(batch)[0] + imitation_loss(self.imitation(batch.obs), batch.action)
+
+
+class DiscreteBc:
+    def __init__(self, sizes):
+        self.actor = mlp(sizes.obs, sizes.hidden, sizes.action)
+        self.optimizer = adam(self.actor, 3e-4)
+
+    def update(self, batch):
+        step(self.optimizer, imitation_loss(self.actor(batch.obs), batch.action))
+
+
+# --- on-policy: one minibatch of a rollout
+
+
+def tower(inputs, hidden, outputs):
+    layers = []
+    for width in hidden:
+        layers += [nn.Linear(inputs, width), nn.Tanh()]
+        inputs = width
+    return nn.Sequential(*layers, nn.Linear(inputs, outputs))
+
+
+class Ppo:
+    def __init__(self, sizes):
+        self.actor = tower(sizes.obs, sizes.hidden, sizes.action)
+        self.critic = tower(sizes.obs, sizes.hidden, 1)
+        self.log_std = nn.Parameter(torch.zeros(sizes.action))
+        self.parameters = [*self.actor.parameters(), *self.critic.parameters(), self.log_std]
+        self.optimizer = torch.optim.Adam(self.parameters, lr=3e-4, eps=1e-5)
+
+    def update(self, batch):
+        obs = batch.obs.clamp(-10, 10)
+        policy = torch.distributions.Normal(self.actor(obs), self.log_std.exp())
+        ratio = (policy.log_prob(batch.action).sum(1) - batch.log_prob).exp()
+        advantage = (batch.advantage - batch.advantage.mean()) / (batch.advantage.std() + 1e-8)
+        objective = torch.min(advantage * ratio, advantage * ratio.clamp(0.8, 1.2)).mean()
+        returns = batch.advantage + batch.value
+        value_loss = F.mse_loss(self.critic(obs).squeeze(1), returns)
+        loss = -objective + 0.5 * value_loss - 0.0 * policy.entropy().sum(1).mean()
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.parameters, 0.5)
+        self.optimizer.step()
+
+
 ALGORITHMS = {
     "td3_bc": Td3Bc,
     "rebrac": Rebrac,
@@ -447,7 +725,18 @@ ALGORITHMS = {
     "bc": Bc,
     "awac": Awac,
     "iql": Iql,
+    "sac_n": SacN,
+    "edac": Edac,
+    "xql": Xql,
+    "cal_ql": CalQl,
+    "fql": Fql,
+    "dqn": Dqn,
+    "discrete_cql": DiscreteCql,
+    "discrete_bcq": DiscreteBcq,
+    "discrete_bc": DiscreteBc,
+    "ppo": Ppo,
 }
+CHOICES = ("dqn", "discrete_cql", "discrete_bcq", "discrete_bc")
 
 
 # --- measuring
@@ -474,10 +763,39 @@ class Dataset:
         )
 
 
+class ChoiceDataset(Dataset):
+    def __init__(self, rows, sizes):
+        super().__init__(rows, sizes)
+        self.columns = self.columns._replace(action=torch.randint(0, sizes.action, (rows,)))
+
+
+class Rollout:
+    """2048 rows, used in minibatches of a shuffled order."""
+
+    Minibatch = namedtuple("Minibatch", "obs action log_prob value advantage")
+
+    def __init__(self, _rows, sizes):
+        self.rows, self.order = 2048, None
+        self.columns = self.Minibatch(
+            obs=torch.randn(self.rows, sizes.obs),
+            action=torch.randn(self.rows, sizes.action),
+            log_prob=torch.randn(self.rows) - sizes.action,
+            value=torch.randn(self.rows),
+            advantage=torch.randn(self.rows),
+        )
+
+    def sample(self, batch_size, _next_actions):
+        if self.order is None or len(self.order) < batch_size:
+            self.order = torch.randperm(self.rows)
+        index, self.order = self.order[:batch_size], self.order[batch_size:]
+        return self.Minibatch(*(column[index] for column in self.columns))
+
+
 class Measurement:
     def __init__(self, args):
         sizes = Sizes(args.obs, args.action, args.hidden)
-        self.dataset = Dataset(args.rows, sizes)
+        data = Rollout if args.algo == "ppo" else ChoiceDataset if args.algo in CHOICES else Dataset
+        self.dataset = data(args.rows, sizes)
         self.agent = ALGORITHMS[args.algo](sizes)
         self.batch_size = args.batch
         self.next_actions = args.algo == "rebrac"

@@ -101,10 +101,12 @@ void print_results(const Json& results, double fma_gflops) {
               {"results", results}});
 }
 
-// The peer has the algorithms that learn from data alone, from single transitions.
+// The peer has the algorithms that learn from data alone, from single transitions, and two others.
 bool peer_has(const AlgorithmInfo& info) {
+  if (info.name == "dqn" || info.name == "ppo") return true;
   const auto options = info.make_options();
-  return options->collect() == nullptr && options->request().window == 0;
+  return options->phases(1).front().source == PhaseSpec::Source::data &&
+         options->collect() == nullptr && options->request().window == 0;
 }
 
 // Which to measure; refused before the first is.
@@ -115,7 +117,7 @@ std::vector<std::string> names_of(const BenchArguments& arguments) {
       throw Error(
           ErrorKind::config, {"", 0, "--peer"},
           "there is no PyTorch version of it (expected an offline algorithm that learns from "
-          "transitions, got " +
+          "transitions, dqn or ppo, got " +
               arguments.algo + ")");
     }
     return {find_algorithm(arguments.algo).name};

@@ -39,5 +39,7 @@ void add_verify_resume(CLI::App& program, Invocation& call);
 void add_doctor(CLI::App& program, Invocation& call);
 void add_render(CLI::App& program, Invocation& call);
 void add_bench(CLI::App& program, Invocation& call);
+void add_completion(CLI::App& program, Invocation& call);
+void add_reference(CLI::App& program, Invocation& call);
 
 }  // namespace rl_training

@@ -1,12 +1,16 @@
 #include <fmt/format.h>
 
+#include <chrono>
+
 #include "cli/dataset_arguments.h"
 #include "cli/greedy_policy.h"
 #include "cli/output.h"
+#include "rl_training/data/behaviour_policy.h"
 #include "rl_training/data/d4rl.h"
 #include "rl_training/data/minari_writer.h"
 #include "rl_training/data/mixing.h"
 #include "rl_training/data/npz.h"
+#include "rl_training/envs/recipes.h"
 #include "rl_training/envs/registry.h"
 #include "rl_training/envs/rollout.h"
 #include "rl_training/experiment/trained_policy.h"
@@ -93,22 +97,66 @@ TransitionDataset mix(const MixArguments& arguments, ReadArguments& read) {
 }
 
 struct CollectArguments {
-  std::string env_id, run;
+  std::string env_id, policy, recipe;
   NumberArgument size{"10000"}, seed{"0"};
 };
+
+// A note every few seconds for long recordings.
+std::function<void(int64_t rows)> tell_progress(int64_t size) {
+  using Clock = std::chrono::steady_clock;
+  return [size, last = Clock::now()](int64_t rows) mutable {
+    const auto now = Clock::now();
+    if (now - last < std::chrono::seconds(5) || rows >= size) return;
+    last = now;
+    print_note(fmt::format("{} of {} rows", rows, size));
+  };
+}
+
+// The policy that recorded the D4RL file `path`.
+TransitionDataset collect_behaviour(const std::string& path, Environment& env, int64_t size,
+                                    uint64_t seed) {
+  auto policy = BehaviourPolicy::read(path);
+  const EnvSpec& spec = env.spec();
+  if (spec.observation.size() != policy.obs_dim() || spec.action.is_discrete() ||
+      spec.action.size() != policy.action_dim()) {
+    throw Error(ErrorKind::config, {"", 0, "--env"},
+                fmt::format("the policy of {} does not fit {} (expected observations of {} and "
+                            "actions of {} numbers, got {} and {})",
+                            path, spec.id, policy.obs_dim(), policy.action_dim(),
+                            spec.observation.text(), spec.action.text()));
+  }
+  const auto act = [&](std::span<const double> obs, Rng& rng, std::span<float> action) {
+    policy.act(obs, rng, action);
+  };
+  return collect_dataset(env, Policy(act), size, Rng(seed, "collect"), tell_progress(size));
+}
 
 // The dataset, and in `bounds` those of its environment.
 TransitionDataset collect(const CollectArguments& arguments, Space& bounds) {
   const auto size = arguments.size.read("--size", between(1, 1e9));
   const auto seed = static_cast<uint64_t>(arguments.seed.read("--seed", at_least(0)));
-  if (arguments.run.empty()) {
-    bounds = make_environment(arguments.env_id)->spec().action;
-    return random_dataset(arguments.env_id, size, seed);
+  if (!arguments.recipe.empty()) {
+    bounds = make_environment(find_recipe(arguments.recipe).env_id)->spec().action;
+    return recipe_dataset(arguments.recipe, size, seed);
   }
-  auto policy = load_policy(arguments.run, {.warn = print_note});
+  const std::string& path = arguments.policy;
+  const bool recorded = path.ends_with(".hdf5") || path.ends_with(".h5");
+  if (arguments.env_id.empty() && (path.empty() || recorded)) {
+    throw Error(ErrorKind::config, {"", 0, "--env"},
+                "missing (expected --env ID for random actions or a D4RL file's policy, "
+                "--policy RUN, or --recipe ID)");
+  }
+  if (path.empty() || recorded) {
+    const auto env = make_environment(arguments.env_id);
+    bounds = env->spec().action;
+    if (recorded) return collect_behaviour(path, *env, size, seed);
+    return random_dataset(arguments.env_id, size, seed, {}, tell_progress(size));
+  }
+  auto policy = load_policy(path, {.warn = print_note});
   const auto env = environment_for(policy, arguments.env_id, "dataset collect");
   bounds = env->spec().action;
-  return collect_dataset(*env, greedy_policy(policy), size, Rng(seed, "collect"));
+  return collect_dataset(*env, greedy_policy(policy), size, Rng(seed, "collect"),
+                         tell_progress(size));
 }
 
 }  // namespace
@@ -171,14 +219,13 @@ void add_dataset_collect(CLI::App& parent, Invocation& call) {
   auto arguments = std::make_shared<CollectArguments>();
   auto write = std::make_shared<WriteArguments>();
   auto* command = add_command(
-      parent, call, "collect", "Record transitions of a random or a trained policy",
+      parent, call, "collect", "Record transitions of a random, a trained or a recorded policy",
       "  rl_training dataset collect random.npz --env Hopper-v4 --size 100000\n"
-      "  rl_training dataset collect expert.hdf5 --policy RUN --size 20000",
+      "  rl_training dataset collect expert.hdf5 --policy RUN --size 20000\n"
+      "  rl_training dataset collect medium.hdf5 --policy hopper_medium-v2.hdf5 --env Hopper-v4 "
+      "--size 1000000\n"
+      "  rl_training dataset collect maze.hdf5 --recipe pointmaze/umaze --size 100000",
       [arguments, write, &call] {
-        if (arguments->env_id.empty() && arguments->run.empty()) {
-          throw Error(ErrorKind::config, {"", 0, "--env"},
-                      "missing (expected --env ID for random actions, or --policy RUN)");
-        }
         write->chosen();
         Space bounds;
         const auto dataset = collect(*arguments, bounds);
@@ -186,10 +233,17 @@ void add_dataset_collect(CLI::App& parent, Invocation& call) {
         return 0;
       });
   write->add_to(*command);
-  command->add_option("--env", arguments->env_id, "environment to act in")->type_name("ID");
-  command
-      ->add_option("--policy", arguments->run, "run or checkpoint; without it actions are random")
-      ->type_name("RUN");
+  auto* env = command->add_option("--env", arguments->env_id, "environment to act in");
+  env->type_name("ID");
+  auto* policy =
+      command->add_option("--policy", arguments->policy,
+                          "run, checkpoint, or D4RL file (.hdf5) that carries its behaviour "
+                          "policy; without it actions are random");
+  policy->type_name("RUN|FILE");
+  command->add_option("--recipe", arguments->recipe, "scripted controller (`envs ID` lists them)")
+      ->excludes(env)
+      ->excludes(policy)
+      ->type_name("ID");
   command->add_option("--size", arguments->size.text, "rows to record")->type_name("N");
   command->add_option("--seed", arguments->seed.text, "seed of resets and actions")->type_name("N");
 }

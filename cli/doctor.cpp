@@ -3,18 +3,18 @@
 #include <torch/version.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 
 #include "build_info.h"
 #include "cli/arguments.h"
+#include "cli/machine_advice.h"
 #include "cli/output.h"
-#include "rl_training/data/call_filter.h"
+#include "rl_training/data/dataset_cache.h"
 #include "rl_training/experiment/packaged_configs.h"
 #include "rl_training/experiment/run.h"
 #include "rl_training/models/kernels.h"
-#include "rl_training/render/film.h"
-#include "rl_training/report/page_assets.h"
 #include "rl_training/util/file_system.h"
 #include "rl_training/util/scratch_directory.h"
 
@@ -84,49 +84,70 @@ void check_training() {
   }
 }
 
-int run_doctor(bool json) {
+Json build_facts() {
   const double free_gib =
       static_cast<double>(posix_file_system().free_space(".")) / (1024.0 * 1024 * 1024);
-  const std::vector<Check> checks = {check("working directory can be written", check_writable),
-                                     check("packaged configs are right", check_packaged_configs),
-                                     check("training repeats bit for bit", check_training)};
-  bool ok = true;
-  Json list = Json::array();
-  for (const auto& result : checks) {
-    ok = ok && result.problem.empty();
-    list.push_back({{"name", result.name},
-                    {"ok", result.problem.empty()},
-                    {"problem", result.problem.empty() ? Json() : Json(result.problem)}});
-  }
-  const Json facts = {{"version", RL_TRAINING_VERSION},
-                      {"commit", RL_TRAINING_COMMIT},
-                      {"build_type", RL_TRAINING_BUILD_TYPE},
-                      {"compiler", compiler()},
-                      {"cores", available_cores()},
-                      {"instruction_set", kernels().name},
-                      {"torch", TORCH_VERSION},
-                      {"onednn", dnnl_version_text()},
-                      {"readers_filtered", readers_are_filtered()},
-                      {"drawing", film_unavailable().empty()},
-                      {"interactive_curves", !chart_script().empty()},
-                      {"free_disk_gib", free_gib}};
-  if (json) {
-    Json report = {{"ok", ok}};
-    report.update(facts);
-    report["checks"] = list;
-    print_json(report);
-    return ok ? 0 : 1;
-  }
+  return {{"version", RL_TRAINING_VERSION},
+          {"commit", RL_TRAINING_COMMIT},
+          {"build_type", RL_TRAINING_BUILD_TYPE},
+          {"compiler", compiler()},
+          {"cores", available_cores()},
+          {"instruction_set", kernels().name},
+          {"torch", TORCH_VERSION},
+          {"onednn", dnnl_version_text()},
+          {"dataset_cache", DatasetCache::default_directory()},
+          {"free_disk_gib", free_gib}};
+}
+
+void print_diagnosis(const Json& facts, const std::vector<OptionalPart>& parts,
+                     const std::vector<std::string>& advice, const std::vector<Check>& checks) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& [name, value] : facts.items()) {
     rows.push_back({name, value.is_string()         ? value.get<std::string>()
                           : value.is_number_float() ? fmt::format("{:.1f}", value.get<double>())
                                                     : value.dump()});
   }
+  for (const auto& part : parts) {
+    rows.push_back({part.name, part.present ? "present (" + part.serves + ")"
+                                            : "missing (" + part.serves + "): install " +
+                                                  part.install + " and build again"});
+  }
   for (const auto& result : checks) {
     rows.push_back({result.name, result.problem.empty() ? "ok" : "WRONG: " + result.problem});
   }
   print(text_table(rows));
+  for (const auto& sentence : advice) print("note: " + sentence + "\n");
+}
+
+int run_doctor(bool json) {
+  const std::vector<Check> checks = {check("working directory can be written", check_writable),
+                                     check("packaged configs are right", check_packaged_configs),
+                                     check("training repeats bit for bit", check_training)};
+  const bool ok = std::all_of(checks.begin(), checks.end(),
+                              [](const Check& result) { return result.problem.empty(); });
+  const auto parts = optional_parts();
+  const auto advice = machine_advice();
+  if (!json) {
+    print_diagnosis(build_facts(), parts, advice, checks);
+    return ok ? 0 : 1;
+  }
+  Json report = {{"ok", ok}};
+  report.update(build_facts());
+  report["parts"] = report["checks"] = Json::array();
+  for (const auto& part : parts) {
+    report["parts"].push_back({{"name", part.name},
+                               {"serves", part.serves},
+                               {"present", part.present},
+                               {"install", part.install}});
+  }
+  for (const auto& result : checks) {
+    report["checks"].push_back(
+        {{"name", result.name},
+         {"ok", result.problem.empty()},
+         {"problem", result.problem.empty() ? Json() : Json(result.problem)}});
+  }
+  report["advice"] = advice;
+  print_json(report);
   return ok ? 0 : 1;
 }
 

@@ -6,12 +6,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <limits>
 
 #include "cli/arguments.h"
+#include "cli/observation_line.h"
 #include "cli/output.h"
 #include "rl_training/experiment/trained_policy.h"
-#include "rl_training/util/text.h"
 
 namespace rl_training {
 namespace {
@@ -23,74 +22,26 @@ struct PredictArguments {
   std::optional<std::string> obs, input;
 };
 
-[[noreturn]] void fail(const ErrorPlace& place, const std::string& message) {
-  throw Error(ErrorKind::data, place, message);
-}
-
-// One line: an array of numbers, or {"obs": array, "reward": number} with the reward of the step
-// before.
-struct PredictLine {
-  Json obs;
-  std::optional<double> reward;
-};
-
-PredictLine read_line(const std::string& text, const ErrorPlace& place) {
-  PredictLine line;
-  line.obs = parse_untrusted_json(text);
-  if (!line.obs.is_object()) return line;
-  const Json object = std::move(line.obs);
-  for (const auto& [key, value] : object.items()) {
-    if (key == "reward" && value.is_number() && std::isfinite(value.get<double>())) {
-      line.reward = value.get<double>();
-    } else if (key != "obs") {
-      fail(place, "not a step (expected {\"obs\": [...], \"reward\": number}, got " +
-                      shortened(text, 60) + ")");
-    }
-  }
-  line.obs = object.value("obs", Json());
-  return line;
-}
-
-std::vector<double> read_obs(const Json& json, const std::string& text, const EnvSpec& env,
-                             const ErrorPlace& place) {
-  if (!json.is_array()) {
-    fail(place, "not a JSON array of numbers (expected " + std::to_string(env.observation.size()) +
-                    " numbers such as [0.1, -0.2], got " + shortened(text, 60) + ")");
-  }
-  std::vector<double> obs;
-  for (const auto& item : json) {
-    // Networks compute in single precision: a larger number would become infinite.
-    if (!item.is_number() || std::abs(item.get<double>()) > std::numeric_limits<float>::max()) {
-      fail(place, "not an observation (expected finite numbers, got " +
-                      shortened(item.dump(-1, ' ', false, Json::error_handler_t::replace), 60) +
-                      ")");
-    }
-    obs.push_back(item.get<double>());
-  }
-  if (static_cast<int64_t>(obs.size()) != env.observation.size()) {
-    fail(place, "does not fit the policy (expected " + std::to_string(env.observation.size()) +
-                    " numbers, got " + std::to_string(obs.size()) + ")");
-  }
-  return obs;
-}
-
 // Answers lines as the steps of one episode.
 class Answers {
  public:
   explicit Answers(TrainedPolicy& policy) : env_(policy.env()), episode_(policy) {}
 
   void answer(const std::string& text, const ErrorPlace& place) {
-    const auto line = read_line(text, place);
-    const auto obs = read_obs(line.obs, text, env_, place);
+    const auto line = read_observation_line(text, env_.observation.size(), place);
     if (line.reward) {
-      if (first_)
-        fail(place, "a reward without a step before it (expected none on the first line)");
+      if (first_) {
+        throw Error(ErrorKind::data, place,
+                    "a reward without a step before it (expected none on the first line)");
+      }
       episode_.observe_reward(*line.reward);
     }
     first_ = false;
-    const auto action = episode_.act(obs);
+    const auto action = episode_.act(line.obs);
     for (const double value : action) {
-      if (!std::isfinite(value)) fail(place, "the policy's action is not finite");
+      if (!std::isfinite(value)) {
+        throw Error(ErrorKind::data, place, "the policy's action is not finite");
+      }
     }
     // A choice is printed as the integer that it is.
     Json printed = action;
@@ -109,7 +60,9 @@ void answer_lines(Answers& answers, std::istream& input, const std::string& name
   std::vector<char> line(kLongestLine);
   for (int number = 1; input.getline(line.data(), kLongestLine) || input.gcount() > 0; ++number) {
     const ErrorPlace place{name, number, ""};
-    if (input.fail() && !input.eof()) fail(place, "line too long (expected less than 1 MiB)");
+    if (input.fail() && !input.eof()) {
+      throw Error(ErrorKind::data, place, "line too long (expected less than 1 MiB)");
+    }
     const auto length = input.gcount() - (input.eof() ? 0 : 1);  // without the end of the line
     const std::string text(line.data(), static_cast<size_t>(length));
     if (text.find_first_not_of(" \t\r") != std::string::npos) answers.answer(text, place);

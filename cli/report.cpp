@@ -25,7 +25,7 @@ constexpr int kPausesBetweenLooks = 10;
 constexpr int64_t kFilmWidth = 320;
 
 struct ReportArguments {
-  std::vector<std::string> runs, by, filters;
+  std::vector<std::string> runs, by, filters, metrics;
   std::string format, output, plot;
   bool last = false, best = false, watch = false, episode = false;
   NumberArgument at;
@@ -47,6 +47,9 @@ void check_report_arguments(const ReportArguments& arguments) {
     throw Error(ErrorKind::config, {arguments.output, 0, "--output"},
                 "unknown kind of report (expected a name that ends in .html; text, markdown, csv "
                 "and json go to stdout with --format)");
+  }
+  if (!arguments.metrics.empty() && arguments.plot.empty()) {
+    throw Error(ErrorKind::config, {"", 0, "--metric"}, "needs --plot FILE");
   }
   if (arguments.output.empty() && (arguments.watch || arguments.episode)) {
     throw Error(ErrorKind::config, {"", 0, arguments.watch ? "--watch" : "--episode"},
@@ -140,7 +143,7 @@ int run_report(const ReportArguments& arguments, const Invocation& call) {
   const auto report =
       arguments.watch ? watch(arguments, call) : read_report(arguments, /*quiet=*/false);
   if (page && !arguments.watch) write_page(report, arguments, call.program, /*reload=*/false);
-  if (!arguments.plot.empty()) write_plot(report, arguments.plot);
+  if (!arguments.plot.empty()) write_plot(report, arguments.plot, arguments.metrics);
   if (call.json) {
     print_report(report, "json");
   } else if (!arguments.format.empty()) {
@@ -177,6 +180,11 @@ void add_report(CLI::App& program, Invocation& call) {
                     "with an episode of the best run, where the task can be drawn");
   command->add_option("--plot", arguments->plot, "learning curves as a picture")
       ->type_name("FILE.svg|png");
+  command
+      ->add_option("--metric", arguments->metrics,
+                   "draw this metric instead of returns and validation; may be given several times")
+      ->allow_extra_args(false)
+      ->type_name("NAME");
   command->add_option("--format", arguments->format, "what is printed: text, markdown, csv or json")
       ->check(CLI::IsMember({"text", "markdown", "csv", "json"}))
       ->type_name("NAME");

@@ -29,7 +29,7 @@ int run_resume(const ResumeArguments& arguments, const Invocation& call) {
     return Run::resume(arguments.run, changes, std::move(context));
   });
   if (call.json) print_json(report);
-  return training_exit_code(call);
+  return training_exit_code(call, Json::array({report}), 1);
 }
 
 }  // namespace

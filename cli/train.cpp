@@ -73,7 +73,7 @@ int train_in_sequence(const TrainArguments& arguments, const std::vector<TrainCo
     if (call.signals->stop() != 0) break;
   }
   if (call.json) print_json(arguments.seeds.empty() ? reports[0] : Json{{"runs", reports}});
-  return training_exit_code(call);
+  return training_exit_code(call, reports, configs.size());
 }
 
 // The call that trains one of the seeds in a process of its own.

@@ -211,9 +211,9 @@ Json train_and_print(const Invocation& call, const TrainingOptions& options, con
   return report;
 }
 
-int training_exit_code(const Invocation& call) {
-  const int signal = call.signals->stop();
-  return signal == 0 ? 0 : 128 + signal;
+int training_exit_code(const Invocation& call, const Json& reports, size_t runs) {
+  const bool complete = reports.size() == runs && reports.back()["stop_reason"] != "signal";
+  return complete ? 0 : 128 + call.signals->stop();
 }
 
 }  // namespace rl_training

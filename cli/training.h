@@ -24,7 +24,8 @@ Json train_and_print(const Invocation& call, const TrainingOptions& options, con
 // The report of a run that was trained before.
 Json report_of(const RunRecord& record);
 
-// 0, or 128 + signal when one asked training to stop.
-int training_exit_code(const Invocation& call);
+// 0 when all `runs` have their report and reached their end, else 128 + the signal that stopped
+// them. A signal that came after the last update of the last run changes nothing.
+int training_exit_code(const Invocation& call, const Json& reports, size_t runs);
 
 }  // namespace rl_training

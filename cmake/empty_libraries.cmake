@@ -23,7 +23,7 @@ function(use_empty_libraries target)
     target_link_options(${name} PRIVATE -nostdlib)
     add_dependencies(${target} ${name})
   endforeach()
-  install(TARGETS ${unused} DESTINATION ${CMAKE_INSTALL_LIBDIR}/rl_training)
+  install(TARGETS ${unused} DESTINATION ${CMAKE_INSTALL_LIBDIR}/rl_training COMPONENT program)
   # An RPATH counts for what libraries ask for, a RUNPATH only for what the program itself does.
   target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
   set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH ON

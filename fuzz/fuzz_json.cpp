@@ -2,15 +2,18 @@
 #include <cstdlib>
 #include <string>
 
-#include "rl_training/util/error.h"
+#include "cli/observation_line.h"
 #include "rl_training/util/json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rl_training;
+  const std::string line(reinterpret_cast<const char*>(data), size);
   try {
-    const Json value = parse_untrusted_json({reinterpret_cast<const char*>(data), size});
+    const Json value = parse_untrusted_json(line);
     const auto text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
     if (parse_untrusted_json(text).type() != value.type()) std::abort();
+    const auto step = read_observation_line(line, 2, {"stdin", 1, ""});
+    if (step.obs.size() != 2) std::abort();
   } catch (const Error&) {
   }
   return 0;

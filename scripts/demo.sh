@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Trains a small policy, then evaluates it and asks it for an action from what is on disk.
+# PROGRAM: the program to use, by default rl_training of the PATH. The run stays in runs/demo.
 set -euo pipefail
-cd "$(dirname "$0")/.."
 
-program=build/release/rl_training
+program=${PROGRAM:-rl_training}
 output_dir=runs/demo
 episodes=20
 

@@ -3,7 +3,7 @@
 how often it failed. Ends with 1 if anything failed. Needs the Python standard library only; what this
 machine cannot do is skipped, and said.
 
-  scripts/reliability.py PROGRAM [--count N] [--only NAME]
+  scripts/reliability.py PROGRAM [--count N] [--minutes M] [--only NAME]
 """
 import argparse
 import array
@@ -19,6 +19,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 
 SHORT = ["--config", "td3_bc/pendulum-random", "--quiet", "--threads", "1", "--set", "dataset_size=500",
@@ -29,8 +30,9 @@ ERROR_LINE = re.compile(r"^(rl_training: )?error: .+$")
 class Attack:
     """What the attacks share: the program, a directory of their own, and the count of failures."""
 
-    def __init__(self, program, directory, count):
-        self.program, self.directory, self.count = os.path.abspath(program), directory, count
+    def __init__(self, program, directory, count, minutes):
+        self.program, self.directory = os.path.abspath(program), directory
+        self.count, self.minutes = count, minutes
         self.rng = random.Random(7)
         self.failures = []
 
@@ -251,8 +253,47 @@ def attack_values(attack):
     return f"{kinds} kinds of rewards and observations that are not finite or explode"
 
 
+def files_of(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def resident_kib(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return int(next(line for line in file if line.startswith("VmRSS")).split()[1])
+
+
+def attack_soak(attack):
+    """A long online run: memory, open files and disk stay as they are once the buffer is full."""
+    runs = attack.path("runs")
+    with open(attack.path("stderr"), "w", encoding="utf-8") as stderr:
+        child = subprocess.Popen(
+            [attack.program, "train", "--config", "sac/pendulum", "--output-dir", runs, "--quiet",
+             "--threads", "1", "--total-timesteps", "1000000000", "--set", "hidden_sizes=[32,32]",
+             "--set", "batch_size=32", "--set", "buffer_capacity=2000", "--set", "learning_starts=100",
+             "--set", "eval_episodes=1", "--set", "eval_interval=1000", "--set", "log_interval=100",
+             "--set", "checkpoint_interval=500"], stdout=subprocess.DEVNULL, stderr=stderr)
+    samples, seconds = [], 60 * attack.minutes
+    begin = time.monotonic()
+    while time.monotonic() - begin < seconds and child.poll() is None:
+        time.sleep(seconds / 60)
+        names = [name for _, folders, _ in os.walk(runs) for name in folders if name.startswith("step-")]
+        samples.append((resident_kib(child.pid), files_of(child.pid), len(names)))
+    child.send_signal(signal.SIGTERM)
+    attack.expect(child.wait() == 143, f"exit {child.returncode}")
+    warm, end = samples[len(samples) // 3:][0], samples[-1]
+    growth = (end[0] - warm[0]) / warm[0]
+    attack.expect(growth < 0.01, f"memory grew from {warm[0]} to {end[0]} KiB")
+    attack.expect(max(files for _, files, _ in samples) <= warm[1] + 2, "open files grew")
+    attack.expect(max(checkpoints for _, _, checkpoints in samples) <= 4, "checkpoints pile up")
+    with open(os.path.join(runs, os.listdir(runs)[0], "metrics.jsonl"), encoding="utf-8") as file:
+        steps = json.loads(file.readlines()[-1])["global_step"]
+    return (f"{attack.minutes:g} minutes of SAC, {steps} steps, memory {100 * growth:+.2f} % after the "
+            f"first third")
+
+
 ATTACKS = {"inputs": attack_inputs, "starts": attack_starts, "cache": attack_cache,
-           "memory": attack_memory, "disk": attack_disk, "values": attack_values}
+           "memory": attack_memory, "disk": attack_disk, "values": attack_values,
+           "soak": attack_soak}
 
 
 def main():
@@ -260,6 +301,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", metavar="PROGRAM")
     parser.add_argument("--count", type=int, default=250, help="mutated inputs of each kind")
+    parser.add_argument("--minutes", type=float, default=10, help="length of the long run (soak)")
     parser.add_argument("--only", choices=list(ATTACKS))
     options = parser.parse_args()
     failed = 0
@@ -267,7 +309,7 @@ def main():
         if options.only not in (None, name):
             continue
         with tempfile.TemporaryDirectory() as directory:
-            attack = Attack(options.program, directory, options.count)
+            attack = Attack(options.program, directory, options.count, options.minutes)
             did = function(attack)
         print(f"{name:8} {did}: {len(attack.failures)} failures", flush=True)
         for failure in attack.failures[:10]:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Trains the packaged algorithms on Pendulum (recipe and replay file) and on Hopper, several seeds
 # each, and writes their tables into docs/results.md. Runs that are there are not done again: a
-# finished one is kept, an unfinished one goes on where it was. Stop it at any time, start it again.
+# finished one is kept, an unfinished one is resumed. Stop it at any time, start it again.
 #
 #   JOBS             training processes at a time, one thread each (all cores)
 #   PENDULUM_REPLAY  file of the replay task, D4RL layout; without it that task is left out
@@ -29,28 +29,14 @@ file_of() { # task -> its dataset file, "" for the recipe
   esac
 }
 
-# One run: nothing to do, go on, or start. A signal ends with 255, at which xargs starts no more.
+source scripts/train_or_resume.sh
+
 run_job() { # algo task seed updates
-  local algo=$1 task=$2 seed=$3 updates=$4
-  local directory=$RESULTS_DIR/$task/$algo name="$1/$2 seed $3" data run code=0
+  local algo=$1 task=$2 seed=$3 updates=$4 data options=()
   data=$(file_of "$task")
-  mkdir -p "$directory"
-  run=$(find "$directory" -maxdepth 1 -type d -name "*__seed${seed}__*" ! -name '.*' | sort | tail -n 1)
-  local command=(train --config "$algo/$task" --seed "$seed" --output-dir "$directory")
-  [[ -z $data ]] || command+=(--set "dataset_path=$data")
-  if [[ -n $run ]]; then
-    if [[ -d $run/checkpoints/step-$(printf %09d "$updates") ]]; then
-      echo "kept    $name"
-      return
-    fi
-    command=(resume "$run")
-  fi
-  echo "${command[0]}  $name"
-  "$program" "${command[@]}" --total-timesteps "$updates" --threads 1 --quiet \
-    >>"$directory/seed$seed.log" 2>&1 || code=$?
-  [[ $code -eq 0 ]] || echo "FAILED  $name: exit code $code, see $directory/seed$seed.log" >&2
-  [[ $code -lt 128 ]] || exit 255
-  return "$code"
+  [[ -z $data ]] || options=(--set "dataset_path=$data")
+  train_or_resume "$RESULTS_DIR/$task/$algo" "$algo/$task seed $seed" "$seed" "$updates" \
+    "$algo/$task" "${options[@]}"
 }
 
 if [[ ${1:-} == --job ]]; then
@@ -81,16 +67,10 @@ list_jobs() { # task updates "seeds" algo...
   done
 }
 
-# Replaces what stands on the page between the markers of a task.
 write_table() { # task
   [[ -d $RESULTS_DIR/$1 ]] || return 0
   "$program" report "$RESULTS_DIR/$1" --format markdown >"$RESULTS_DIR/$1.md"
-  awk -v begin="<!-- begin $1 -->" -v end="<!-- end $1 -->" -v table="$RESULTS_DIR/$1.md" '
-    $0 == end { inside = 0 }
-    !inside { print }
-    $0 == begin { inside = 1; while ((getline line < table) > 0) print line }
-  ' "$page" >"$RESULTS_DIR/page.md"
-  cp "$RESULTS_DIR/page.md" "$page"
+  write_between_markers "$page" "$1" "$RESULTS_DIR/$1.md"
 }
 
 mkdir -p "$RESULTS_DIR"
@@ -109,5 +89,5 @@ code=0
 xargs -r -P "$jobs" -L 1 "scripts/results.sh" --job <"$RESULTS_DIR/jobs.txt" || code=$?
 for task in pendulum pendulum-replay hopper-medium-v2; do write_table "$task"; done
 echo "tables: $page"
-[[ $code -eq 0 ]] || echo "some runs did not finish; start again to go on" >&2
+[[ $code -eq 0 ]] || echo "some runs did not finish; start again to resume" >&2
 exit "$code"

@@ -244,7 +244,8 @@ def _arrays_of(dataset):
 
 
 _NAMES = {"td3_bc": "TD3BC", "crossq": "CrossQ", "discrete_sac": "DiscreteSAC",
-          "rebrac": "ReBRAC", "decision_transformer": "DT"}
+          "discrete_bc": "DiscreteBC", "discrete_bcq": "DiscreteBCQ", "discrete_cql": "DiscreteCQL",
+          "rebrac": "ReBRAC", "decision_transformer": "DT", "sac_n": "SACN", "cal_ql": "CalQL"}
 
 
 def _make_class(info):

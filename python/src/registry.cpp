@@ -25,7 +25,7 @@ py::list algorithm_table() {
     entry["name"] = info.name;
     entry["title"] = info.title;
     entry["paper"] = info.paper;
-    entry["discrete_actions"] = info.discrete_actions;
+    entry["discrete_actions"] = info.actions == ActionKind::choices;
     entry["collects"] = default_config(info.name).collects_by_itself();
     entry["reads_data"] = default_config(info.name).has_dataset();
     entry["metrics"] = info.metrics;

@@ -16,6 +16,8 @@ EXTRA = {
     "crossq": dict(critic_hidden_sizes=[16, 16]),
     "bcq": dict(vae_hidden_sizes=[16, 16]),
     "bear": dict(vae_hidden_sizes=[16, 16]),
+    "ppo": dict(rollout_steps=40, batch_size=20),
+    "trpo": dict(rollout_steps=40),
     "rlpd": dict(offline_pretrain_updates=20, num_critics=3),
 }
 LEFT_OUT = {"decision_transformer": {"hidden_sizes"}}
@@ -27,7 +29,7 @@ def options_of(algo, output_dir):
     for name in LEFT_OUT.get(algo, ()):
         options.pop(name)
     info = next(each for each in rl_training._core.algorithm_table() if each["name"] == algo)
-    if info["collects"]:
+    if info["collects"] and algo not in ("ppo", "trpo"):
         options.update(COLLECTING)
     if info["reads_data"]:
         options.update(dataset_kind="random", dataset_size=300)
@@ -43,12 +45,13 @@ def test_learn_predict_save_load_resume(algo, tmp_path):
     assert metrics["update_count"][-1] == straight.result["update_count"] > 0
     assert len({len(column) for column in metrics.values()}) == 1
 
-    size = 4 if algo == "discrete_sac" else 3
+    discrete = algo.startswith("discrete_") or algo == "dqn"
+    size = 4 if discrete else 3
     rows = np.linspace(-1, 1, 5 * size, dtype=np.float32).reshape(5, size)
     actions = straight.predict(rows)
     for row, action in zip(rows, actions):
         np.testing.assert_array_equal(straight.predict(row), action)
-    if algo == "discrete_sac":
+    if discrete:
         assert actions.dtype == np.int64 and set(actions) <= {0, 1}
     else:
         assert actions.shape == (5, 1) and actions.dtype == np.float32
@@ -91,7 +94,8 @@ def test_bits_equal_those_of_the_program(algo, tmp_path, program):
 
 def test_classes_have_the_names_of_the_library():
     for name in ("TD3BC", "SAC", "TD3", "DDPG", "REDQ", "TQC", "CrossQ", "DiscreteSAC", "RLPD",
-                 "BCQ", "BEAR", "ReBRAC", "CQL", "IQL", "AWAC", "CRR", "BC", "DT"):
+                 "BCQ", "BEAR", "ReBRAC", "CQL", "IQL", "AWAC", "CRR", "BC", "DT",
+                 "SACN", "EDAC", "XQL", "CalQL", "FQL"):
         assert issubclass(getattr(rl_training, name), rl_training.Agent), name
     assert "policy_noise" in rl_training.TD3BC.__doc__
     assert "total_timesteps" in rl_training.TD3BC.__doc__

@@ -1,5 +1,7 @@
 #include "rl_training/algorithms/actor_critic.h"
 
+#include <numeric>
+
 #include "rl_training/models/losses.h"
 
 namespace rl_training {
@@ -13,6 +15,28 @@ torch::Tensor least_value(const CriticEnsemble& critics, const torch::Tensor& ob
                           const torch::Tensor& actions) {
   const torch::NoGradGuard no_grad;
   return critics.distributions(obs, actions).mean(2).amin(0);
+}
+
+torch::Tensor member_values(const CriticEnsemble& critics, const torch::Tensor& obs,
+                            const torch::Tensor& actions, const std::vector<int64_t>& members) {
+  if (static_cast<int64_t>(members.size()) == critics.network().members()) {
+    return critics.values(obs, actions);
+  }
+  std::vector<torch::Tensor> values;
+  for (const int64_t member : members) {
+    values.push_back(critics.network().forward_member(member, obs, actions).squeeze(1));
+  }
+  return torch::stack(values);
+}
+
+// The first places of a shuffle.
+void draw_members(Rng& rng, int64_t count, int64_t wanted, std::vector<int64_t>& members) {
+  const auto all = static_cast<size_t>(count), places = static_cast<size_t>(wanted);
+  members.resize(all);
+  std::iota(members.begin(), members.end(), 0);
+  if (places == all) return;
+  for (size_t i = 0; i < places; ++i) std::swap(members[i], members[i + rng.below(all - i)]);
+  members.resize(places);
 }
 
 GaussianNetworks::GaussianNetworks(const GaussianActor::Options& actor_options,

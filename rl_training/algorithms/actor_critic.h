@@ -24,6 +24,13 @@ CriticLoss critic_loss(const CriticEnsemble& critics, const Batch& batch,
 torch::Tensor least_value(const CriticEnsemble& critics, const torch::Tensor& obs,
                           const torch::Tensor& actions);
 
+// Values of the chosen members, [chosen, rows], without gradient unless all are chosen, in order:
+// then in one pass.
+torch::Tensor member_values(const CriticEnsemble& critics, const torch::Tensor& obs,
+                            const torch::Tensor& actions, const std::vector<int64_t>& members);
+// `wanted` of `count` members without replacement; nothing is drawn where all are wanted.
+void draw_members(Rng& rng, int64_t count, int64_t wanted, std::vector<int64_t>& members);
+
 // An actor that clones the data's actions by their weights.
 struct WeightedCloningLoss {
   torch::Tensor loss, advantage_mean, weight_mean;

@@ -122,13 +122,16 @@ class Algorithm {
 torch::Tensor act_once(Algorithm& algorithm, const torch::Tensor& obs,
                        ActMode mode = ActMode::greedy);
 
+// What an algorithm can learn to do.
+enum class ActionKind { vectors, choices, either };
+
 // One line of the table in registry.cpp, or of a program's own call of `register_algorithm`.
 struct AlgorithmInfo {
   std::string name;
   std::string title;
   std::string paper;  // arXiv id
   // What it learns to do and from what.
-  bool discrete_actions = false;    // choices in place of vectors in [-1, 1]
+  ActionKind actions = ActionKind::vectors;
   bool image_observations = false;  // images in place of vectors
   // Share of the dataset in each batch of an `online` phase; none: data and new rows in one buffer.
   std::optional<double> online_data_share = 0.5;

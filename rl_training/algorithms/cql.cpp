@@ -8,29 +8,30 @@
 namespace rl_training {
 namespace {
 
-LayerInit narrow_head() {
-  return {LayerInit::Weight::xavier_uniform, 0.01, LayerInit::Bias::fan_in_uniform, 0.0};
-}
+constexpr double kHeadGain = 0.01;
 
 GaussianActor::Options actor_options(const CqlOptions& options) {
   GaussianActor::Options result;
   result.hidden_sizes = options.hidden_sizes;
   result.learn_std_scale = true;
-  result.output_init = narrow_head();
+  result.layer_norm = options.layer_norm ? LayerNorm::before_activation : LayerNorm::none;
+  result.layer_norm_eps = 1e-6;
+  if (options.orthogonal_actor) result.hidden_init = orthogonal_layer(std::sqrt(2.0));
+  result.output_init =
+      options.orthogonal_actor ? orthogonal_layer(kHeadGain) : xavier_layer(kHeadGain);
   return result;
 }
 
 CriticEnsemble::Options critic_options(const CqlOptions& options) {
   CriticEnsemble::Options result;
-  result.hidden_sizes = options.hidden_sizes;
-  result.output_init = narrow_head();
-  if (options.orthogonal_init) {
-    const auto orthogonal = [](double gain) -> LayerInit {
-      return {LayerInit::Weight::orthogonal, gain, LayerInit::Bias::constant, 0.0};
-    };
-    result.hidden_init = orthogonal(std::sqrt(2.0));
-    result.output_init = orthogonal(0.01);
-  }
+  result.count = options.num_critics;
+  result.hidden_sizes =
+      options.critic_hidden_sizes.empty() ? options.hidden_sizes : options.critic_hidden_sizes;
+  result.layer_norm = options.layer_norm ? LayerNorm::before_activation : LayerNorm::none;
+  result.layer_norm_eps = 1e-6;
+  if (options.orthogonal_init) result.hidden_init = orthogonal_layer(std::sqrt(2.0));
+  result.output_init =
+      options.orthogonal_init ? orthogonal_layer(kHeadGain) : xavier_layer(kHeadGain);
   return result;
 }
 
@@ -79,8 +80,11 @@ CqlCandidates cql_candidates(const CqlNetworks& networks, const Batch& batch,
                              const CqlNoise& noise) {
   const torch::NoGradGuard no_grad;
   const int64_t rows = batch.obs().size(0), actions = batch.actions().size(1);
-  const int64_t n = noise.now.size(0) / rows;
   const auto next_head = networks.actor.head(batch.next_obs());
+  if (!noise.now.defined()) {
+    return {gaussian_sample(next_head, noise.target).actions, batch.actions(), {}};
+  }
+  const int64_t n = noise.now.size(0) / rows;
   const auto next = gaussian_sample(next_head, noise.next);
   const auto now = networks.actor.sample(batch.obs(), noise.now);
   const auto in_rows = [&](const torch::Tensor& x) { return x.view({rows, -1, actions}); };
@@ -106,39 +110,73 @@ SoftPolicyLoss cql_actor_loss(const CqlNetworks& networks, const Batch& batch,
   return {alpha * log_prob - q.mean(), -log_prob};
 }
 
+namespace {
+
+// The best of the actions at each s', by the smallest of the critics that count: [rows].
+torch::Tensor cql_target(const CqlNetworks& networks, const Batch& batch,
+                         const torch::Tensor& actions, const std::vector<int64_t>& members) {
+  const torch::NoGradGuard no_grad;
+  const int64_t rows = batch.obs().size(0), each = actions.size(0) / rows;
+  const auto next_obs = each == 1 ? batch.next_obs() : repeat_rows(batch.next_obs(), each);
+  const auto& critics = networks.critics_target;
+  const auto next_q = minimum(members.empty() ? critics.values(next_obs, actions)
+                                              : member_values(critics, next_obs, actions, members));
+  return td_target(batch.rewards(), batch.discount(), next_q.view({rows, each}).amax(1));
+}
+
+// Values [members, rows, 3 n] with those of the policy's actions, the last 2 n, raised to the
+// reference, and the share of them that were below it.
+std::pair<torch::Tensor, torch::Tensor> bounded_values(const torch::Tensor& values,
+                                                       const torch::Tensor& reference) {
+  if (!reference.defined()) return {values, scalar(0)};
+  const int64_t n = values.size(2) / 3;
+  const auto policy = values.narrow(2, n, 2 * n);
+  const auto bound = reference.view({1, -1, 1});
+  const auto rate = (without_graph(policy) < bound).to(torch::kFloat).mean();
+  return {torch::cat({values.narrow(2, 0, n), torch::maximum(policy, bound)}, 2), rate};
+}
+
+torch::Tensor log_sum_exp(const torch::Tensor& values, const CqlOptions& options) {
+  const double t = options.cql_temperature;
+  return t * torch::logsumexp(t == 1.0 ? values : values / t, 2);
+}
+
+torch::Tensor clipped_diff(const torch::Tensor& diff, const CqlOptions& options) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (!options.clip_diff_min && !options.clip_diff_max) return diff;
+  return diff.clamp(options.clip_diff_min.value_or(-kInfinity),
+                    options.clip_diff_max.value_or(kInfinity));
+}
+
+}  // namespace
+
 // y = r + gamma (1 - d) min_i Q'_i(s', b'), b' ~ pi(s');  D_i = T log sum_c exp((Q_i(s, c) - log
 // p(c)) / T) - Q_i(s, a);  L = sum_i mean (Q_i(s, a) - y)^2 + w cql_alpha (mean clip(D_i) - gap)
+// with Cal-QL's reference R, Q_i(s, c) of the policy's c is max(Q_i(s, c), R)
 CqlCriticLoss cql_critic_loss(const CqlNetworks& networks, const Batch& batch,
                               const CqlCandidates& candidates, const torch::Tensor& multiplier,
-                              const CqlOptions& options) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const int64_t rows = batch.obs().size(0), sampled = candidates.log_density.size(1);
-  torch::Tensor target;
-  {
-    const torch::NoGradGuard no_grad;
-    const int64_t each = candidates.target_actions.size(0) / rows;
-    const auto next_obs = each == 1 ? batch.next_obs() : repeat_rows(batch.next_obs(), each);
-    const auto next_q =
-        minimum(networks.critics_target.values(next_obs, candidates.target_actions));
-    target = td_target(batch.rewards(), batch.discount(), next_q.view({rows, each}).amax(1));
+                              const CqlOptions& options, const CqlVariant& variant) {
+  const int64_t rows = batch.obs().size(0);
+  const auto target = cql_target(networks, batch, candidates.target_actions, variant.members);
+  if (!candidates.log_density.defined()) {
+    const auto data_q = networks.critics.values(batch.obs(), batch.actions());
+    const auto loss = squared_error(data_q, target);
+    return {loss, loss, scalar(0), target.mean(), data_q.detach().mean(), scalar(0)};
   }
+  const int64_t sampled = candidates.log_density.size(1);
   // One pass through the critics for the data's actions and all sampled ones.
   const auto q = networks.critics.values(repeat_rows(batch.obs(), 1 + sampled), candidates.actions)
                      .view({-1, rows, 1 + sampled});
   const auto data_q = q.select(2, 0);
-  const double t = options.cql_temperature;
-  const auto weighted = q.narrow(2, 1, sampled) - candidates.log_density;
-  auto diff = t * torch::logsumexp(t == 1.0 ? weighted : weighted / t, 2) - data_q;
-  if (options.clip_diff_min || options.clip_diff_max) {
-    diff = diff.clamp(options.clip_diff_min.value_or(-kInfinity),
-                      options.clip_diff_max.value_or(kInfinity));
-  }
+  const auto [values, bound_rate] = bounded_values(q.narrow(2, 1, sampled), variant.reference);
+  const auto diff =
+      clipped_diff(log_sum_exp(values - candidates.log_density, options) - data_q, options);
   const auto td_loss = squared_error(data_q, target);
   const auto diff_mean = diff.mean();
   const auto members = static_cast<double>(q.size(0));
-  const auto loss = td_loss + multiplier * (options.cql_alpha * members) *
+  const auto loss = td_loss + multiplier * (variant.weight.value_or(options.cql_alpha) * members) *
                                   (diff_mean - options.lagrange_gap.value_or(0.0));
-  return {loss, td_loss, diff_mean, target.mean(), data_q.detach().mean()};
+  return {loss, td_loss, diff_mean, target.mean(), data_q.detach().mean(), bound_rate};
 }
 
 Cql::Cql(const CqlOptions& options, const AlgorithmContext& context)
@@ -150,11 +188,12 @@ Cql::Cql(const CqlOptions& options, const AlgorithmContext& context)
                    .log_max = std::log(1e6)},
                   context.compute) {}
 
-CqlNoise Cql::draw_noise(int64_t rows) {
+CqlNoise Cql::draw_noise(int64_t rows, bool with_candidates) {
   const int64_t actions = networks_.actor.action_dim(), n = options_.n_action_samples;
   CqlNoise noise;
   noise.target =
       target_noise_.normal(rng_, {options_.max_target_backup ? rows * n : rows, actions});
+  if (!with_candidates) return noise;
   noise.now = now_noise_.normal(rng_, {rows * n, actions});
   noise.next = next_noise_.normal(rng_, {rows * n, actions});
   noise.uniform = uniform_noise_.uniform(rng_, {rows * n, actions}, -1.0, 1.0);
@@ -163,22 +202,42 @@ CqlNoise Cql::draw_noise(int64_t rows) {
 
 // All parts look at the networks as they were before the update: candidates come first, then the
 // actor's step against the old critics, then the critics'.
-Metrics Cql::update(const Batch& batch, double lr_scale) {
-  const auto candidates = cql_candidates(networks_, batch, draw_noise(batch.rows()));
-  const auto actor = cql_actor_loss(
-      networks_, batch, actor_noise_.normal(rng_, batch.actions().sizes()), temperature_.value());
-  minimize(actor.loss, actor_optimizer_, lr_scale);
-  const auto alpha = temperature_.update(actor.entropy).alpha;
-
+CqlCriticLoss Cql::step(const Batch& batch, double lr_scale, const torch::Tensor& reference) {
+  const bool changed = online_ && options_.online_cql_alpha;
+  const double weight = changed ? *options_.online_cql_alpha : options_.cql_alpha;
+  const bool conservative = !changed || weight > 0;
   const auto multiplier = multiplier_.value();
-  const auto critic = cql_critic_loss(networks_, batch, candidates, multiplier, options_);
+  CqlVariant variant{.reference = reference, .weight = weight};
+  if (options_.num_min_critics) {
+    draw_members(rng_, options_.num_critics, *options_.num_min_critics, variant.members);
+  }
+  const auto candidates = cql_candidates(networks_, batch, draw_noise(batch.rows(), conservative));
+  if (++updates_ % actor_interval_ == 0) {
+    const auto actor = cql_actor_loss(
+        networks_, batch, actor_noise_.normal(rng_, batch.actions().sizes()), temperature_.value());
+    minimize(actor.loss, actor_optimizer_, lr_scale);
+    policy_loss_.hold(actor, CqlScalars{temperature_.update(actor.entropy).alpha, multiplier});
+  }
+  const auto critic = cql_critic_loss(networks_, batch, candidates, multiplier, options_, variant);
   minimize(critic.loss, critic_optimizer_, lr_scale);
-  if (options_.lagrange_gap) {  // ascends: it grows while the term is above the gap
-    multiplier_.descend(multiplier * options_.cql_alpha *
+  if (options_.lagrange_gap && conservative) {  // ascends: it grows while the term is above the gap
+    multiplier_.descend(multiplier * weight *
                         (*options_.lagrange_gap - without_graph(critic.diff)));
   }
   networks_.move_target(options_.tau);
-  return metrics_of(critic, actor, CqlScalars{alpha, multiplier});
+  return critic;
+}
+
+Metrics Cql::update(const Batch& batch, double lr_scale) {
+  const auto critic = step(batch, lr_scale, {});
+  return metrics_of(critic, policy_loss_);
+}
+
+void Cql::begin_phase(const PhaseSpec& phase, int64_t /*planned_updates*/) {
+  online_ = phase.collects();
+  if (!options_.actor_once_per_block) return;
+  actor_interval_ = online_ ? phase.collect.gradient_updates_per_step : 1;
+  updates_ = 0;
 }
 
 torch::Tensor Cql::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
@@ -189,6 +248,11 @@ void Cql::visit_state(StateVisitor& state) {
   ActorCritic::visit_state(state);
   state.part("alpha", temperature_);
   state.part("lagrange_multiplier", multiplier_);
+  if (!phases_differ()) return;
+  state.scalar("online", online_);
+  state.scalar("actor_interval", actor_interval_);
+  state.scalar("updates", updates_);
+  state.part("actor_metrics", policy_loss_);
 }
 
 AlgorithmInfo cql_info() {

@@ -18,6 +18,15 @@ struct CqlOptions : AlgorithmOptions, TemperatureOptions {
   bool max_target_backup = false;
   bool orthogonal_init = true;
 
+  // What Cal-QL alone has keys for.
+  std::vector<int64_t> critic_hidden_sizes;  // empty: hidden_sizes
+  int64_t num_critics = 2;
+  std::optional<int64_t> num_min_critics;  // drawn for each target; none: all
+  bool layer_norm = false;
+  bool orthogonal_actor = false;
+  std::optional<double> online_cql_alpha;  // in a phase that collects; none: cql_alpha
+  bool actor_once_per_block = false;       // there, after each block of critic updates
+
   void visit_options(OptionVisitor& options) override;
   AdamOptions actor_adam() const override {
     return {.learning_rate = actor_learning_rate.value_or(learning_rate)};
@@ -57,6 +66,7 @@ SoftPolicyLoss cql_actor_loss(const CqlNetworks& networks, const Batch& batch,
 
 struct CqlCriticLoss {
   torch::Tensor loss, td_loss, diff, target_q_mean, data_q_mean;
+  torch::Tensor bound_rate;  // share of the policy's actions below their reference value
 
   template <class Visit>
   void metrics(Visit&& visit) const {
@@ -67,10 +77,18 @@ struct CqlCriticLoss {
     visit("data_q_mean", data_q_mean);
   }
 };
-// `multiplier` is the Lagrange multiplier, 1 without one.
+// What Cal-QL changes in it.
+struct CqlVariant {
+  // [rows]; the policy's actions count as worth at least this in D. Undefined: as they are.
+  torch::Tensor reference = {};
+  std::vector<int64_t> members = {};  // target critics that count; empty: all
+  std::optional<double> weight = {};  // in place of cql_alpha
+};
+// `multiplier` is the Lagrange multiplier, 1 without one. Candidates without `log_density` leave
+// the conservative term out.
 CqlCriticLoss cql_critic_loss(const CqlNetworks& networks, const Batch& batch,
                               const CqlCandidates& candidates, const torch::Tensor& multiplier,
-                              const CqlOptions& options);
+                              const CqlOptions& options, const CqlVariant& variant = {});
 
 // The learnt scalars: the temperature that an update ends with, the multiplier that its critic loss
 // used.
@@ -86,7 +104,7 @@ struct CqlScalars {
 
 // CQL (arXiv:2006.04779): SAC whose critics are pushed down on actions of the policy and up on
 // those of the data; the form CQL(H) with importance sampling.
-class Cql final : public ActorCritic<CqlOptions, CqlNetworks> {
+class Cql : public ActorCritic<CqlOptions, CqlNetworks> {
  public:
   Cql(const CqlOptions& options, const AlgorithmContext& context);
 
@@ -98,14 +116,25 @@ class Cql final : public ActorCritic<CqlOptions, CqlNetworks> {
   torch::Tensor log_density(const torch::Tensor& obs, const torch::Tensor& actions) const override {
     return gaussian_log_prob(networks_.actor.head(obs), actions);
   }
+  void begin_phase(const PhaseSpec& phase, int64_t planned_updates) override;
   void visit_state(StateVisitor& state) override;
 
+ protected:
+  // One update; `reference` as in CqlVariant.
+  CqlCriticLoss step(const Batch& batch, double lr_scale, const torch::Tensor& reference);
+  const Held<SoftPolicyLoss, CqlScalars>& policy_loss() const { return policy_loss_; }
+
  private:
-  CqlNoise draw_noise(int64_t rows);
+  CqlNoise draw_noise(int64_t rows, bool with_candidates);
+  bool phases_differ() const { return options_.online_cql_alpha || options_.actor_once_per_block; }
 
   Temperature temperature_;
   LogScalar multiplier_;  // at rest without lagrange_gap
   NoiseBuffer actor_noise_, target_noise_, now_noise_, next_noise_, uniform_noise_;
+  Held<SoftPolicyLoss, CqlScalars> policy_loss_;
+  // Of the present phase.
+  bool online_ = false;
+  int64_t actor_interval_ = 1, updates_ = 0;
 };
 
 AlgorithmInfo cql_info();

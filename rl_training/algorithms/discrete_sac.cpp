@@ -8,22 +8,6 @@ namespace {
 constexpr double kEntropyShare = 0.98;  // of that of uniform choices: the paper's target
 constexpr int64_t kTwins = 2;
 
-MlpSpec choice_spec(const DiscreteSacOptions& options, const AlgorithmContext& context,
-                    int64_t members) {
-  MlpSpec spec;
-  spec.inputs = context.obs_dim();
-  spec.outputs = context.action.categories;
-  spec.hidden_sizes = options.hidden_sizes;
-  spec.members = members;
-  return spec;
-}
-
-// What the members say of the choices that were made: [members, rows, choices] -> [members, rows]
-torch::Tensor values_of(const torch::Tensor& values, const torch::Tensor& choices) {
-  const auto index = choices.view({1, -1, 1}).expand({values.size(0), -1, 1});
-  return values.gather(2, index).squeeze(2);
-}
-
 }  // namespace
 
 void DiscreteSacOptions::visit_options(OptionVisitor& options) {
@@ -64,13 +48,6 @@ torch::Tensor discrete_soft_value(const torch::Tensor& log_probs, const torch::T
   return (log_probs.exp() * (values.amin(0) - alpha * log_probs)).sum(1);
 }
 
-// The first choice whose cumulated probability exceeds the draw. Rounding may leave the last sum a
-// little below 1, hence the bound.
-torch::Tensor draw_choices(const torch::Tensor& log_probs, const torch::Tensor& uniform) {
-  const auto passed = log_probs.exp().cumsum(1).le(uniform).sum(1);
-  return passed.clamp_max(log_probs.size(1) - 1);
-}
-
 // y = r + gamma (1 - d) V'(s');  L = sum_i mean huber(Q_i(s, a) - y)
 //   + cql_alpha sum_i mean (log sum_b exp Q_i(s, b) - Q_i(s, a))
 DiscreteSacCriticLoss discrete_sac_critic_loss(const DiscreteSacNetworks& networks,
@@ -90,14 +67,11 @@ DiscreteSacCriticLoss discrete_sac_critic_loss(const DiscreteSacNetworks& networ
   DiscreteSacCriticLoss result;
   result.loss = torch::huber_loss(chosen, target.expand_as(chosen)) * members;
   result.target_q_mean = target.mean();
-  const auto difference = [&](const torch::Tensor& all, const torch::Tensor& taken) {
-    return (all.logsumexp(2) - taken).mean();
-  };
   if (cql_alpha > 0) {
-    result.cql_diff = difference(values, chosen);
+    result.cql_diff = conservative_difference(values, chosen);
     result.loss = result.loss + cql_alpha * members * result.cql_diff;
   } else {
-    result.cql_diff = difference(values.detach(), chosen.detach());
+    result.cql_diff = conservative_difference(values.detach(), chosen.detach());
   }
   return result;
 }
@@ -159,7 +133,7 @@ PolicyGraph::Value DiscreteSac::describe_policy(PolicyGraph& graph, PolicyGraph:
 torch::Tensor DiscreteSac::values(const torch::Tensor& obs, const torch::Tensor& actions) const {
   const torch::NoGradGuard no_grad;
   const auto all = networks_.critics.forward(obs, {}, {}).amin(0);  // [rows, choices]
-  return all.gather(1, actions.reshape({-1, 1})).squeeze(1);
+  return values_of(all, actions);
 }
 
 void DiscreteSac::visit_state(StateVisitor& state) {
@@ -177,7 +151,7 @@ AlgorithmInfo discrete_sac_info() {
       {.name = DiscreteSacOptions::kName,
        .title = "Discrete SAC: soft actor-critic for discrete actions",
        .paper = "arXiv:1910.07207",
-       .discrete_actions = true,
+       .actions = ActionKind::choices,
        .metrics = metric_names_of<DiscreteSacCriticLoss, SoftPolicyLoss, TemperatureLoss>()});
 }
 

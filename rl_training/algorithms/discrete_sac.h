@@ -1,6 +1,6 @@
 #pragma once
+#include "rl_training/algorithms/discrete_q.h"
 #include "rl_training/algorithms/soft_actor_critic.h"
-#include "rl_training/models/mlp.h"
 
 namespace rl_training {
 
@@ -41,9 +41,6 @@ struct DiscreteSacCriticLoss {
 torch::Tensor discrete_soft_value(const torch::Tensor& log_probs, const torch::Tensor& values,
                                   const torch::Tensor& alpha);
 
-// A choice for each row, by uniform draws [rows, 1] in [0, 1): [rows, choices] -> [rows] (int64)
-torch::Tensor draw_choices(const torch::Tensor& log_probs, const torch::Tensor& uniform);
-
 DiscreteSacCriticLoss discrete_sac_critic_loss(const DiscreteSacNetworks& networks,
                                                const Batch& batch, const torch::Tensor& alpha,
                                                double cql_alpha);
@@ -61,7 +58,7 @@ class DiscreteSac final : public Algorithm {
   torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
   PolicyGraph::Value describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const override;
   torch::Tensor log_density(const torch::Tensor& obs, const torch::Tensor& actions) const override {
-    return networks_.log_probs(obs).gather(1, actions.unsqueeze(1)).squeeze(1);
+    return values_of(networks_.log_probs(obs), actions);
   }
   torch::Tensor values(const torch::Tensor& obs, const torch::Tensor& actions) const override;
   void visit_state(StateVisitor& state) override;

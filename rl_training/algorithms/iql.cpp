@@ -7,14 +7,10 @@
 namespace rl_training {
 namespace {
 
-// As in the authors' code: orthogonal weights with gain sqrt(2) and zero biases in every layer.
-LayerInit orthogonal() {
-  return {.weight = LayerInit::Weight::orthogonal,
-          .weight_scale = std::sqrt(2.0),
-          .bias = LayerInit::Bias::constant};
-}
+// As in the authors' code, in every layer.
+LayerInit orthogonal() { return orthogonal_layer(std::sqrt(2.0)); }
 
-GaussianActor::Options actor_options(const IqlOptions& options) {
+GaussianActor::Options actor_options(const ImplicitOptions& options) {
   GaussianActor::Options result;
   result.hidden_sizes = options.hidden_sizes;
   result.squash = false;
@@ -27,24 +23,30 @@ GaussianActor::Options actor_options(const IqlOptions& options) {
   return result;
 }
 
-MlpSpec value_spec(const IqlOptions& options, int64_t obs_dim) {
+MlpSpec value_spec(const ImplicitOptions& options, int64_t obs_dim, LayerNorm norm) {
   MlpSpec spec;
   spec.inputs = obs_dim;
   spec.outputs = 1;
   spec.hidden_sizes = options.hidden_sizes;
+  spec.layer_norm = norm;
+  spec.layer_norm_eps = 1e-6;
   spec.hidden_init = spec.output_init = orthogonal();
   return spec;
 }
 
 }  // namespace
 
+void ImplicitOptions::visit_weight_options(OptionVisitor& options) {
+  options.number("beta", beta, at_least(0),
+                 "inverse temperature of the advantage weights; 0 clones all actions alike");
+  options.number("max_weight", max_weight, above(0), "largest weight of a row");
+}
+
 void IqlOptions::visit_options(OptionVisitor& options) {
   AlgorithmOptions::visit_options(options);
   options.number("expectile", expectile, strictly_between(0, 1),
                  "which expectile of Q the value is: 0.5 the mean, towards 1 the best of the data");
-  options.number("beta", beta, at_least(0),
-                 "inverse temperature of the advantage weights; 0 clones all actions alike");
-  options.number("max_weight", max_weight, above(0), "largest weight of a row");
+  visit_weight_options(options);
   options.choice("policy", policy,
                  {{"gaussian", Policy::gaussian}, {"deterministic", Policy::deterministic}},
                  "weighted likelihood of a Gaussian, or weighted squared distance");
@@ -53,9 +55,10 @@ void IqlOptions::visit_options(OptionVisitor& options) {
   log_std.visit_options(options);
 }
 
-IqlNetworks::IqlNetworks(const IqlOptions& options, const AlgorithmContext& context, Rng rng)
+IqlNetworks::IqlNetworks(const ImplicitOptions& options, const AlgorithmContext& context, Rng rng,
+                         LayerNorm value_norm)
     : actor(context.obs_dim(), context.action_dim(), actor_options(options), rng, context.compute),
-      value(value_spec(options, context.obs_dim()), rng, context.compute),
+      value(value_spec(options, context.obs_dim(), value_norm), rng, context.compute),
       critics(context.obs_dim(), context.action_dim(),
               {.hidden_sizes = options.hidden_sizes,
                .hidden_init = orthogonal(),
@@ -85,7 +88,7 @@ IqlValueLoss iql_value_loss(const IqlNetworks& networks, const Batch& batch,
 // w = min(exp(beta (min_i Q'_i(s, a) - V(s))), cap) (no gradient);  L = -mean w log pi(a | s),
 // or mean w |pi(s) - a|^2 for a deterministic policy
 WeightedCloningLoss iql_actor_loss(const IqlNetworks& networks, const Batch& batch,
-                                   const torch::Tensor& target_q, const IqlOptions& options) {
+                                   const torch::Tensor& target_q, const ImplicitOptions& options) {
   torch::Tensor advantage, weights;
   {
     const torch::NoGradGuard no_grad;
@@ -98,37 +101,38 @@ WeightedCloningLoss iql_actor_loss(const IqlNetworks& networks, const Batch& bat
   return {weighted_cloning(weights, fit), advantage.mean(), weights.mean()};
 }
 
-// y = r + gamma (1 - d) V(s');  L = sum_i mean (Q_i(s, a) - y)^2
-CriticLoss iql_critic_loss(const IqlNetworks& networks, const Batch& batch) {
-  torch::Tensor target;
-  {
-    const torch::NoGradGuard no_grad;
-    target = td_target(batch.rewards(), batch.discount(), networks.values(batch.next_obs()));
-  }
-  return critic_loss(networks.critics, batch, target);
+torch::Tensor iql_target(const IqlNetworks& networks, const Batch& batch) {
+  const torch::NoGradGuard no_grad;
+  return td_target(batch.rewards(), batch.discount(), networks.values(batch.next_obs()));
 }
 
-Iql::Iql(const IqlOptions& options, const AlgorithmContext& context)
+// y = r + gamma (1 - d) V(s');  L = sum_i mean (Q_i(s, a) - y)^2
+CriticLoss iql_critic_loss(const IqlNetworks& networks, const Batch& batch) {
+  return critic_loss(networks.critics, batch, iql_target(networks, batch));
+}
+
+ImplicitQ::ImplicitQ(const ImplicitOptions& options, const AlgorithmContext& context,
+                     LayerNorm value_norm)
     : options_(options),
       explorer_(context.seed),
-      networks_(options, context, Rng(context.seed, "init")),
+      networks_(options, context, Rng(context.seed, "init"), value_norm),
       actor_optimizer_(networks_.actor.parameters(), options.actor_adam(), context.compute),
       value_optimizer_(networks_.value, options.critic_adam(), context.compute),
       critic_optimizer_(networks_.critics.network(), options.critic_adam(), context.compute) {}
 
-Metrics Iql::update(const Batch& batch, double lr_scale) {
+Metrics ImplicitQ::update(const Batch& batch, double lr_scale) {
   const auto target_q = iql_target_q(networks_, batch);
-  const auto value = iql_value_loss(networks_, batch, target_q, options_);
+  const auto value = value_loss(batch, target_q);
   minimize(value.loss, value_optimizer_, 1.0);
   const auto actor = iql_actor_loss(networks_, batch, target_q, options_);
   minimize(actor.loss, actor_optimizer_, lr_scale);
-  const auto critic = iql_critic_loss(networks_, batch);
+  const auto critic = critic_loss(batch);
   minimize(critic.loss, critic_optimizer_, 1.0);
   networks_.critics_target.network().polyak_from(networks_.critics.network(), options_.tau);
   return metrics_of(value, actor, critic);
 }
 
-torch::Tensor Iql::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
+torch::Tensor ImplicitQ::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
   if (options_.deterministic() && mode == ActMode::explore) {
     return explorer_.around(explorer_.act(networks_.actor, obs, ActMode::greedy),
                             options_.exploration_noise);
@@ -136,12 +140,16 @@ torch::Tensor Iql::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode
   return explorer_.act(networks_.actor, obs, mode);
 }
 
-void Iql::visit_state(StateVisitor& state) {
+void ImplicitQ::visit_state(StateVisitor& state) {
   networks_.visit_state(state);
   state.part("actor_optimizer", actor_optimizer_);
   state.part("value_optimizer", value_optimizer_);
   state.part("critic_optimizer", critic_optimizer_);
   explorer_.visit_state(state);
+}
+
+std::vector<std::string> implicit_metrics() {
+  return metric_names_of<IqlValueLoss, WeightedCloningLoss, CriticLoss>();
 }
 
 AlgorithmInfo iql_info() {
@@ -150,7 +158,7 @@ AlgorithmInfo iql_info() {
        .title = "IQL: implicit Q-learning, values without out-of-data actions",
        .paper = "arXiv:2110.06169",
        .online_data_share = std::nullopt,
-       .metrics = metric_names_of<IqlValueLoss, WeightedCloningLoss, CriticLoss>()});
+       .metrics = implicit_metrics()});
 }
 
 }  // namespace rl_training

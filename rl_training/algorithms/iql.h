@@ -4,23 +4,34 @@
 
 namespace rl_training {
 
-struct IqlOptions : AlgorithmOptions {
-  static constexpr const char* kName = "iql";
+// What IQL and XQL share: values learnt at the data's actions, and an actor that clones those by
+// their advantage.
+struct ImplicitOptions : AlgorithmOptions {
   enum class Policy { gaussian, deterministic };
-  double expectile = 0.7;
   double beta = 3.0;
   double max_weight = 100.0;
   Policy policy = Policy::gaussian;
-  double exploration_noise = 0.03;
+  double exploration_noise = 0.03;  // of a deterministic policy
   LogStdBounds log_std;
 
-  void visit_options(OptionVisitor& options) override;
   void check() const override { log_std.check(); }
   bool deterministic() const { return policy == Policy::deterministic; }
+
+ protected:
+  void visit_weight_options(OptionVisitor& options);
+};
+
+struct IqlOptions : ImplicitOptions {
+  static constexpr const char* kName = "iql";
+  double expectile = 0.7;
+
+  void visit_options(OptionVisitor& options) override;
 };
 
 struct IqlNetworks {
-  IqlNetworks(const IqlOptions& options, const AlgorithmContext& context, Rng rng);
+  // `value_norm` in the hidden layers of the value.
+  IqlNetworks(const ImplicitOptions& options, const AlgorithmContext& context, Rng rng,
+              LayerNorm value_norm = LayerNorm::none);
   // V(s), [rows].
   torch::Tensor values(const torch::Tensor& obs) const { return value.forward(obs).view({-1}); }
   void visit_state(StateVisitor& state);
@@ -47,14 +58,17 @@ IqlValueLoss iql_value_loss(const IqlNetworks& networks, const Batch& batch,
                             const torch::Tensor& target_q, const IqlOptions& options);
 // `target_q` as above.
 WeightedCloningLoss iql_actor_loss(const IqlNetworks& networks, const Batch& batch,
-                                   const torch::Tensor& target_q, const IqlOptions& options);
+                                   const torch::Tensor& target_q, const ImplicitOptions& options);
+// r + gamma (1 - d) V(s') without gradient, [rows].
+torch::Tensor iql_target(const IqlNetworks& networks, const Batch& batch);
 CriticLoss iql_critic_loss(const IqlNetworks& networks, const Batch& batch);
 
-// IQL (arXiv:2110.06169): values by expectile regression on the data alone, then cloning weighted
-// by the advantage.
-class Iql final : public Algorithm {
+// Value, actor, critics: one step each, then the targets. How values and critics regress is the
+// algorithm's own.
+class ImplicitQ : public Algorithm {
  public:
-  Iql(const IqlOptions& options, const AlgorithmContext& context);
+  ImplicitQ(const ImplicitOptions& options, const AlgorithmContext& context,
+            LayerNorm value_norm = LayerNorm::none);
 
   // The schedule is for the actor; value and critics keep their rate.
   Metrics update(const Batch& batch, double lr_scale) override;
@@ -71,11 +85,36 @@ class Iql final : public Algorithm {
   }
   void visit_state(StateVisitor& state) override;
 
+ protected:
+  virtual IqlValueLoss value_loss(const Batch& batch, const torch::Tensor& target_q) = 0;
+  virtual CriticLoss critic_loss(const Batch& batch) = 0;
+  const IqlNetworks& networks() const { return networks_; }
+
  private:
-  IqlOptions options_;
+  ImplicitOptions options_;
   Explorer explorer_;
   IqlNetworks networks_;
   Adam actor_optimizer_, value_optimizer_, critic_optimizer_;
+};
+
+// Names of the metrics of both, in order.
+std::vector<std::string> implicit_metrics();
+
+// IQL (arXiv:2110.06169): values by expectile regression on the data alone, then cloning weighted
+// by the advantage.
+class Iql final : public ImplicitQ {
+ public:
+  Iql(const IqlOptions& options, const AlgorithmContext& context)
+      : ImplicitQ(options, context), options_(options) {}
+
+ protected:
+  IqlValueLoss value_loss(const Batch& batch, const torch::Tensor& target_q) override {
+    return iql_value_loss(networks(), batch, target_q, options_);
+  }
+  CriticLoss critic_loss(const Batch& batch) override { return iql_critic_loss(networks(), batch); }
+
+ private:
+  IqlOptions options_;
 };
 
 AlgorithmInfo iql_info();

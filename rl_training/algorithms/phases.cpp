@@ -46,6 +46,31 @@ std::vector<PhaseSpec> replay_phases(const CollectOptions& collect, int64_t tota
            .collect = collect}};
 }
 
+void RolloutOptions::visit_options(OptionVisitor& options) {
+  options.integer("rollout_steps", steps, between(2, 1 << 24),
+                  "environment steps of a rollout, all environments together");
+  options.number("gae_lambda", gae_lambda, between(0, 1),
+                 "how far advantages look ahead: 0 one step, 1 to the end of the rollout");
+  options.flag("normalize_observations", normalize_observations,
+               "running mean and variance of observations, frozen in evaluations");
+  options.flag("normalize_rewards", normalize_rewards,
+               "rewards divided by the running deviation of discounted returns");
+}
+
+void RolloutOptions::check(int64_t num_envs) const {
+  if (steps % num_envs == 0) return;
+  throw Error(ErrorKind::config, {"", 0, "rollout_steps"},
+              "not a multiple of num_envs (expected a multiple of " + std::to_string(num_envs) +
+                  ", got " + std::to_string(steps) + ")");
+}
+
+std::vector<PhaseSpec> rollout_phases(const RolloutOptions& rollout, int64_t total_timesteps) {
+  return {{.name = "on_policy",
+           .source = PhaseSpec::Source::rollout,
+           .length = total_timesteps,
+           .rollout = rollout}};
+}
+
 bool read_data(const std::vector<PhaseSpec>& phases) {
   return std::any_of(phases.begin(), phases.end(),
                      [](const PhaseSpec& phase) { return phase.reads_data(); });

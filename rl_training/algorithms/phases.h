@@ -30,6 +30,22 @@ struct CollectOptions {
   void check(int64_t batch_size, int64_t num_envs) const;
 };
 
+// How an on-policy algorithm collects: stretches of experience that are used a few times and then
+// dropped.
+struct RolloutOptions {
+  int64_t steps = 2048;      // of all environments together
+  int64_t epochs = 10;       // passes over a rollout
+  int64_t minibatches = 32;  // updates of a pass
+  double gae_lambda = 0.95;
+  bool normalize_observations = true, normalize_rewards = true;
+
+  // Without `epochs` and `minibatches`, which the algorithm decides.
+  void visit_options(OptionVisitor& options);
+  // Rules between keys: Error{config} naming the key.
+  void check(int64_t num_envs) const;
+  int64_t updates() const { return epochs * minibatches; }  // after each rollout, at most
+};
+
 // One stretch of training: where its batches come from, what its length is counted in, and which
 // learning rates it uses. A run is a list of these; docs/architecture.md has the whole picture.
 struct PhaseSpec {
@@ -37,6 +53,7 @@ struct PhaseSpec {
     data,     // the dataset alone; the length is in updates
     replay,   // what was collected; the length is in environment steps
     mixture,  // both; the length is in environment steps
+    rollout,  // what the present policy has just collected; the length is in environment steps
   };
   // Whose length the learning-rate schedule spans: that of the run or of the phase; or the rate
   // that the run begins with, unchanged.
@@ -48,17 +65,22 @@ struct PhaseSpec {
   Schedule schedule = Schedule::run;
 
   // Of phases that collect.
-  CollectOptions collect = {};
+  CollectOptions collect = {};            // into a replay buffer
+  RolloutOptions rollout = {};            // into a rollout
   std::optional<double> data_share = {};  // of a mixture; none: by the number of rows of each
   int64_t warmup_steps = 0;     // environment steps before the first update, beside learning_starts
   int64_t min_buffer_size = 0;  // rows that must be there before the first update
 
-  bool reads_data() const { return source != Source::replay; }
+  bool reads_data() const { return source == Source::data || source == Source::mixture; }
   bool collects() const { return source != Source::data; }
+  bool rolls_out() const { return source == Source::rollout; }
 };
 
 // The phases of a run that learns from what it collects alone.
 std::vector<PhaseSpec> replay_phases(const CollectOptions& collect, int64_t total_timesteps);
+
+// The phases of an on-policy run.
+std::vector<PhaseSpec> rollout_phases(const RolloutOptions& rollout, int64_t total_timesteps);
 
 bool read_data(const std::vector<PhaseSpec>& phases);
 // The first phase that collects; null: none does.

@@ -5,15 +5,6 @@
 namespace rl_training {
 namespace {
 
-// Hidden layers: weights by fan-in, biases 0.1. Heads: everything in a narrow interval.
-LayerInit hidden_init() {
-  return {LayerInit::Weight::fan_in_uniform, 1.0, LayerInit::Bias::constant, 0.1};
-}
-
-LayerInit head_init(double bound) {
-  return {LayerInit::Weight::uniform, bound, LayerInit::Bias::uniform, bound};
-}
-
 // sum_j (x_j - y_j)^2 of each row.
 torch::Tensor squared_distance(const torch::Tensor& x, const torch::Tensor& y) {
   return (x - y).square().sum(1);
@@ -67,13 +58,13 @@ bool RebracOptions::needs_next_actions() const {
 RebracNetworks::RebracNetworks(const RebracOptions& options, const AlgorithmContext& context,
                                Rng rng)
     : DeterministicNetworks({.hidden_sizes = options.hidden_sizes,
-                             .hidden_init = hidden_init(),
-                             .output_init = head_init(1e-3)},
+                             .hidden_init = fan_in_layer(),
+                             .output_init = narrow_layer(1e-3)},
                             {.hidden_sizes = options.hidden_sizes,
                              .layer_norm = LayerNorm::after_activation,
                              .layer_norm_eps = 1e-6,
-                             .hidden_init = hidden_init(),
-                             .output_init = head_init(3e-3)},
+                             .hidden_init = fan_in_layer(),
+                             .output_init = narrow_layer(3e-3)},
                             context, rng) {}
 
 // y = r + gamma (1 - d) (min_i Q'_i(s', b) - beta_2 |b - a'|^2), b = clip(pi'(s') + clip(sigma e,

@@ -33,7 +33,7 @@ SoftDesign RedqOptions::design(int64_t action_dim) const {
   design.critic_loss_scale = 1.0;
   design.actor_interval = environment.gradient_updates_per_step;
   design.temperature = goal(-static_cast<double>(action_dim));
-  design.init = {.weight = LayerInit::Weight::xavier_uniform, .bias = LayerInit::Bias::constant};
+  design.init = xavier_layer();
   return design;
 }
 

@@ -4,20 +4,31 @@
 #include "rl_training/algorithms/bc.h"
 #include "rl_training/algorithms/bcq.h"
 #include "rl_training/algorithms/bear.h"
+#include "rl_training/algorithms/cal_ql.h"
 #include "rl_training/algorithms/cql.h"
 #include "rl_training/algorithms/crossq.h"
 #include "rl_training/algorithms/crr.h"
 #include "rl_training/algorithms/ddpg.h"
 #include "rl_training/algorithms/decision_transformer.h"
+#include "rl_training/algorithms/discrete_bc.h"
+#include "rl_training/algorithms/discrete_bcq.h"
+#include "rl_training/algorithms/discrete_cql.h"
 #include "rl_training/algorithms/discrete_sac.h"
+#include "rl_training/algorithms/dqn.h"
+#include "rl_training/algorithms/edac.h"
+#include "rl_training/algorithms/fql.h"
 #include "rl_training/algorithms/iql.h"
+#include "rl_training/algorithms/ppo.h"
 #include "rl_training/algorithms/rebrac.h"
 #include "rl_training/algorithms/redq.h"
 #include "rl_training/algorithms/rlpd.h"
 #include "rl_training/algorithms/sac.h"
+#include "rl_training/algorithms/sac_n.h"
 #include "rl_training/algorithms/td3.h"
 #include "rl_training/algorithms/td3_bc.h"
 #include "rl_training/algorithms/tqc.h"
+#include "rl_training/algorithms/trpo.h"
+#include "rl_training/algorithms/xql.h"
 #include "rl_training/util/text.h"
 
 namespace rl_training {
@@ -28,12 +39,13 @@ std::vector<AlgorithmInfo>& algorithm_table() {
   static std::vector<AlgorithmInfo> table = {
       // from data
       td3_bc_info(), rebrac_info(), crr_info(), bcq_info(), bear_info(), bc_info(), awac_info(),
-      iql_info(), cql_info(), decision_transformer_info(),
+      iql_info(), cql_info(), decision_transformer_info(), sac_n_info(), edac_info(), xql_info(),
+      cal_ql_info(), fql_info(), discrete_bc_info(), discrete_bcq_info(), discrete_cql_info(),
       // from data and the environment
       rlpd_info(),
       // from the environment
       sac_info(), td3_info(), ddpg_info(), redq_info(), tqc_info(), crossq_info(),
-      discrete_sac_info()};
+      discrete_sac_info(), dqn_info(), ppo_info(), trpo_info()};
   return table;
 }
 
@@ -51,7 +63,8 @@ void register_algorithm(AlgorithmInfo info) {
 }
 
 bool fits(const AlgorithmInfo& info, const Space& obs, const Space& action) {
-  return info.discrete_actions == action.is_discrete() && info.image_observations == obs.is_image();
+  const auto other = action.is_discrete() ? ActionKind::vectors : ActionKind::choices;
+  return info.actions != other && info.image_observations == obs.is_image();
 }
 
 const AlgorithmInfo& find_algorithm(const std::string& name) {

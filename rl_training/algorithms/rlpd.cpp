@@ -51,7 +51,7 @@ SoftDesign RlpdOptions::design(int64_t action_dim) const {
   design.temperature = goal(-0.5 * static_cast<double>(action_dim));
   design.temperature.scaled_loss = true;
   design.layer_norm = critic_layer_norm ? LayerNorm::before_activation : LayerNorm::none;
-  design.init = {.weight = LayerInit::Weight::xavier_uniform, .bias = LayerInit::Bias::constant};
+  design.init = xavier_layer();
   return design;
 }
 

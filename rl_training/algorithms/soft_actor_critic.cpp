@@ -1,48 +1,34 @@
 #include "rl_training/algorithms/soft_actor_critic.h"
 
-#include <numeric>
-
 namespace rl_training {
 
-void SoftOptions::visit_options(OptionVisitor& options) {
+void SoftLearnerOptions::visit_options(OptionVisitor& options) {
   AlgorithmOptions::visit_options(options);
   visit_temperature_options(options);
+}
+
+void SoftOptions::visit_options(OptionVisitor& options) {
+  SoftLearnerOptions::visit_options(options);
   environment.visit_options(options);
 }
 
-SoftNetworks::SoftNetworks(const SoftOptions& options, const AlgorithmContext& context, Rng rng,
-                           const SoftDesign& design)
+SoftNetworks::SoftNetworks(const SoftLearnerOptions& options, const AlgorithmContext& context,
+                           Rng rng, const SoftDesign& design)
     : GaussianNetworks({.hidden_sizes = options.hidden_sizes,
+                        .log_std_min = design.log_std_min,
                         .hidden_init = design.init,
-                        .output_init = design.init},
+                        .output_init = design.actor_head.value_or(design.init)},
                        {.count = design.critics,
                         .hidden_sizes = options.hidden_sizes,
                         .layer_norm = design.layer_norm,
                         .layer_norm_eps = 1e-6,
                         .hidden_init = design.init,
-                        .output_init = design.init},
+                        .output_init = design.critic_head.value_or(design.init)},
                        context, rng) {}
 
 std::vector<std::string> soft_metrics() {
   return metric_names_of<CriticLoss, SoftPolicyLoss, TemperatureLoss>();
 }
-
-namespace {
-
-// Values of the chosen members, [chosen, rows]; in one pass where all are chosen.
-torch::Tensor target_values(const CriticEnsemble& critics, const torch::Tensor& obs,
-                            const torch::Tensor& actions, const std::vector<int64_t>& members) {
-  if (static_cast<int64_t>(members.size()) == critics.network().members()) {
-    return critics.values(obs, actions);
-  }
-  std::vector<torch::Tensor> values;
-  for (const int64_t member : members) {
-    values.push_back(critics.network().forward_member(member, obs, actions).squeeze(1));
-  }
-  return torch::stack(values);
-}
-
-}  // namespace
 
 // a' ~ pi(s');  y = r + gamma (1 - d) (min_{i in M} Q'_i(s', a') - alpha log pi(a'|s'));
 // L = c sum_i mean (Q_i(s, a) - y)^2
@@ -55,7 +41,7 @@ CriticLoss soft_critic_loss(const SoftNetworks& networks, const Batch& batch,
     const auto next = networks.actor.sample(batch.next_obs(), noise);
     target = soft_td_target(
         batch.rewards(), batch.discount(),
-        target_values(networks.critics_target, batch.next_obs(), next.actions, members),
+        member_values(networks.critics_target, batch.next_obs(), next.actions, members),
         design.backup_entropy ? next.log_prob : torch::Tensor(), alpha);
   }
   return {squared_error(networks.critics.values(batch.obs(), batch.actions()), target.values,
@@ -65,50 +51,56 @@ CriticLoss soft_critic_loss(const SoftNetworks& networks, const Batch& batch,
 
 // a ~ pi(s), reparameterised;  L = mean (alpha log pi(a|s) - min or mean_i Q_i(s, a))
 SoftPolicyLoss soft_policy_loss(const SoftNetworks& networks, const Batch& batch,
-                                const torch::Tensor& noise, const torch::Tensor& alpha,
+                                const GaussianSample& sample, const torch::Tensor& alpha,
                                 const SoftDesign& design) {
-  const auto sample = networks.actor.sample(batch.obs(), noise);
   const auto q = networks.critics.values(batch.obs(), sample.actions, Use::frozen);
   const auto [loss, entropy] = soft_actor_loss(sample.log_prob, q, alpha, design.actor_reduce);
   return {loss, entropy};
 }
 
-SoftActorCritic::SoftActorCritic(const SoftOptions& options, const SoftDesign& design,
+SoftPolicyLoss soft_policy_loss(const SoftNetworks& networks, const Batch& batch,
+                                const torch::Tensor& noise, const torch::Tensor& alpha,
+                                const SoftDesign& design) {
+  return soft_policy_loss(networks, batch, networks.actor.sample(batch.obs(), noise), alpha,
+                          design);
+}
+
+SoftActorCritic::SoftActorCritic(const SoftLearnerOptions& options, const SoftDesign& design,
                                  const AlgorithmContext& context)
     : ActorCritic(options, context, design),
       design_(design),
-      temperature_(options, design.temperature, options.learning_rate, context.compute),
-      members_(static_cast<size_t>(design.critics)) {
-  std::iota(members_.begin(), members_.end(), 0);
+      temperature_(options, design.temperature, options.learning_rate, context.compute) {}
+
+CriticLoss SoftActorCritic::loss_of_critics(const Batch& batch) {
+  draw_members(rng_, design_.critics, design_.target_critics, members_);
+  return soft_critic_loss(networks_, batch, next_noise_.normal(rng_, batch.actions().sizes()),
+                          members_, temperature_.value(), design_);
 }
 
-// The first `target_critics` places of a shuffle; nothing is drawn where all are wanted.
-const std::vector<int64_t>& SoftActorCritic::draw_members() {
-  const auto count = static_cast<size_t>(design_.critics);
-  const auto wanted = static_cast<size_t>(design_.target_critics);
-  if (wanted == count) return members_;
-  members_.resize(count);
-  std::iota(members_.begin(), members_.end(), 0);
-  for (size_t i = 0; i < wanted; ++i) std::swap(members_[i], members_[i + rng_.below(count - i)]);
-  members_.resize(wanted);
-  return members_;
+void SoftActorCritic::step_critics(const torch::Tensor& loss, double lr_scale) {
+  minimize(loss, critic_optimizer_, lr_scale);
+  networks_.move_target(options_.tau);
+}
+
+void SoftActorCritic::step_policy(const Batch& batch, double lr_scale) {
+  const auto sample =
+      networks_.actor.sample(batch.obs(), noise_.normal(rng_, batch.actions().sizes()));
+  TemperatureLoss temperature;
+  if (design_.policy_first) {
+    temperature = temperature_.update(-without_graph(sample.log_prob).mean());
+  }
+  const auto actor = soft_policy_loss(networks_, batch, sample, temperature_.value(), design_);
+  minimize(actor.loss, actor_optimizer_, lr_scale);
+  if (!design_.policy_first) temperature = temperature_.update(actor.entropy);
+  actor_loss_.hold(actor, temperature);
 }
 
 Metrics SoftActorCritic::update(const Batch& batch, double lr_scale) {
-  ++updates_;
-  const auto& alpha = temperature_.value();
-  const auto& members = draw_members();
-  const auto critic = soft_critic_loss(
-      networks_, batch, next_noise_.normal(rng_, batch.actions().sizes()), members, alpha, design_);
-  minimize(critic.loss, critic_optimizer_, lr_scale);
-  networks_.move_target(options_.tau);
-
-  if (updates_ % design_.actor_interval == 0) {
-    const auto actor = soft_policy_loss(
-        networks_, batch, noise_.normal(rng_, batch.actions().sizes()), alpha, design_);
-    minimize(actor.loss, actor_optimizer_, lr_scale);
-    actor_loss_.hold(actor, temperature_.update(actor.entropy));
-  }
+  const bool with_policy = ++updates_ % design_.actor_interval == 0;
+  if (with_policy && design_.policy_first) step_policy(batch, lr_scale);
+  const auto critic = loss_of_critics(batch);
+  step_critics(critic.loss, lr_scale);
+  if (with_policy && !design_.policy_first) step_policy(batch, lr_scale);
   return metrics_of(critic, actor_loss_);
 }
 

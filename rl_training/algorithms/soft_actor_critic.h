@@ -6,7 +6,13 @@
 namespace rl_training {
 
 // The keys that SAC and its relatives share.
-struct SoftOptions : AlgorithmOptions, TemperatureOptions {
+struct SoftLearnerOptions : AlgorithmOptions, TemperatureOptions {
+  void visit_options(OptionVisitor& options) override;
+  void check() const override { check_temperature(); }
+};
+
+// And those of the ones that learn from an environment.
+struct SoftOptions : SoftLearnerOptions {
   CollectOptions environment;
 
   CollectOptions* collect() override { return &environment; }
@@ -14,27 +20,31 @@ struct SoftOptions : AlgorithmOptions, TemperatureOptions {
     return replay_phases(environment, total_timesteps);
   }
   void visit_options(OptionVisitor& options) override;
-  void check() const override { check_temperature(); }
 };
 
-// What makes SAC, REDQ and RLPD three algorithms.
+// What makes SAC, REDQ, RLPD, SAC-N and EDAC different algorithms.
 struct SoftDesign {
   int64_t critics = 2, target_critics = 2;  // members, and those drawn for each target
   Reduce actor_reduce = Reduce::minimum;    // of all members, in the actor's loss
   bool backup_entropy = true;
   double critic_loss_scale = 0.5;  // of sum_i mean (Q_i - y)^2
   int64_t actor_interval = 1;      // critic updates for each update of actor and temperature
+  // Temperature, actor, then the critics against the new policy; otherwise the critics come first
+  // and the temperature last.
+  bool policy_first = false;
   TemperatureGoal temperature = {};
+  double log_std_min = -20.0;
   LayerNorm layer_norm = LayerNorm::none;
   LayerInit init = {};
+  std::optional<LayerInit> actor_head, critic_head;  // none: as `init`
 };
 
 struct SoftNetworks : GaussianNetworks {
-  SoftNetworks(const SoftOptions& options, const AlgorithmContext& context, Rng rng,
+  SoftNetworks(const SoftLearnerOptions& options, const AlgorithmContext& context, Rng rng,
                const SoftDesign& design);
 };
 
-// Names of the metrics of all three, in order.
+// Names of the metrics of all but EDAC, in order.
 std::vector<std::string> soft_metrics();
 
 // `noise` is standard normal [rows, action_dim]; `members` are the target critics whose smallest
@@ -42,15 +52,19 @@ std::vector<std::string> soft_metrics();
 CriticLoss soft_critic_loss(const SoftNetworks& networks, const Batch& batch,
                             const torch::Tensor& noise, const std::vector<int64_t>& members,
                             const torch::Tensor& alpha, const SoftDesign& design);
-// `noise` as above.
+// `sample` is one of the actor for each row.
+SoftPolicyLoss soft_policy_loss(const SoftNetworks& networks, const Batch& batch,
+                                const GaussianSample& sample, const torch::Tensor& alpha,
+                                const SoftDesign& design);
+// The same with a sample of this `noise`, as above.
 SoftPolicyLoss soft_policy_loss(const SoftNetworks& networks, const Batch& batch,
                                 const torch::Tensor& noise, const torch::Tensor& alpha,
                                 const SoftDesign& design);
 
 // Soft actor-critic (arXiv:1812.05905) with an ensemble of critics.
-class SoftActorCritic : public ActorCritic<SoftOptions, SoftNetworks> {
+class SoftActorCritic : public ActorCritic<SoftLearnerOptions, SoftNetworks> {
  public:
-  SoftActorCritic(const SoftOptions& options, const SoftDesign& design,
+  SoftActorCritic(const SoftLearnerOptions& options, const SoftDesign& design,
                   const AlgorithmContext& context);
 
   Metrics update(const Batch& batch, double lr_scale) override;
@@ -65,13 +79,18 @@ class SoftActorCritic : public ActorCritic<SoftOptions, SoftNetworks> {
   void begin_phase(const PhaseSpec&, int64_t) override { updates_ = 0; }
   void visit_state(StateVisitor& state) override;
 
- private:
-  const std::vector<int64_t>& draw_members();
+ protected:
+  // What an update is made of; each draws its own noise.
+  CriticLoss loss_of_critics(const Batch& batch);
+  void step_critics(const torch::Tensor& loss, double lr_scale);  // and their targets
+  void step_policy(const Batch& batch, double lr_scale);          // actor and temperature
+  const Held<SoftPolicyLoss, TemperatureLoss>& policy_loss() const { return actor_loss_; }
 
+ private:
   SoftDesign design_;
   Temperature temperature_;
   NoiseBuffer next_noise_, noise_;
-  std::vector<int64_t> members_;
+  std::vector<int64_t> members_;  // of the present update's target
   Held<SoftPolicyLoss, TemperatureLoss> actor_loss_;
   int64_t updates_ = 0;
 };

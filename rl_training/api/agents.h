@@ -3,20 +3,31 @@
 #include "rl_training/algorithms/bc.h"
 #include "rl_training/algorithms/bcq.h"
 #include "rl_training/algorithms/bear.h"
+#include "rl_training/algorithms/cal_ql.h"
 #include "rl_training/algorithms/cql.h"
 #include "rl_training/algorithms/crossq.h"
 #include "rl_training/algorithms/crr.h"
 #include "rl_training/algorithms/ddpg.h"
 #include "rl_training/algorithms/decision_transformer.h"
+#include "rl_training/algorithms/discrete_bc.h"
+#include "rl_training/algorithms/discrete_bcq.h"
+#include "rl_training/algorithms/discrete_cql.h"
 #include "rl_training/algorithms/discrete_sac.h"
+#include "rl_training/algorithms/dqn.h"
+#include "rl_training/algorithms/edac.h"
+#include "rl_training/algorithms/fql.h"
 #include "rl_training/algorithms/iql.h"
+#include "rl_training/algorithms/ppo.h"
 #include "rl_training/algorithms/rebrac.h"
 #include "rl_training/algorithms/redq.h"
 #include "rl_training/algorithms/rlpd.h"
 #include "rl_training/algorithms/sac.h"
+#include "rl_training/algorithms/sac_n.h"
 #include "rl_training/algorithms/td3.h"
 #include "rl_training/algorithms/td3_bc.h"
 #include "rl_training/algorithms/tqc.h"
+#include "rl_training/algorithms/trpo.h"
+#include "rl_training/algorithms/xql.h"
 #include "rl_training/api/agent.h"
 
 namespace rl_training {
@@ -61,6 +72,12 @@ using REDQ = AgentOf<RedqOptions>;
 using TQC = AgentOf<TqcOptions>;
 using CrossQ = AgentOf<CrossqOptions>;
 using DiscreteSAC = AgentOf<DiscreteSacOptions>;
+using DiscreteBC = AgentOf<DiscreteBcOptions>;
+using DiscreteBCQ = AgentOf<DiscreteBcqOptions>;
+using DiscreteCQL = AgentOf<DiscreteCqlOptions>;
+using DQN = AgentOf<DqnOptions>;
+using PPO = AgentOf<PpoOptions>;
+using TRPO = AgentOf<TrpoOptions>;
 using RLPD = AgentOf<RlpdOptions>;
 using BCQ = AgentOf<BcqOptions>;
 using BEAR = AgentOf<BearOptions>;
@@ -71,5 +88,10 @@ using AWAC = AgentOf<AwacOptions>;
 using CRR = AgentOf<CrrOptions>;
 using BC = AgentOf<BcOptions>;
 using DT = AgentOf<DecisionTransformerOptions>;
+using SACN = AgentOf<SacNOptions>;
+using EDAC = AgentOf<EdacOptions>;
+using XQL = AgentOf<XqlOptions>;
+using CalQL = AgentOf<CalQlOptions>;
+using FQL = AgentOf<FqlOptions>;
 
 }  // namespace rl_training

@@ -33,6 +33,9 @@ class Batch {
   const torch::Tensor& returns_to_go() const { return column(BatchColumn::return_to_go); }
   const torch::Tensor& timesteps() const { return column(BatchColumn::timestep); }  // int64
   const torch::Tensor& mask() const { return column(BatchColumn::mask); }           // 0 or 1
+  const torch::Tensor& log_probs() const { return column(BatchColumn::log_prob); }
+  const torch::Tensor& values() const { return column(BatchColumn::value); }
+  const torch::Tensor& advantages() const { return column(BatchColumn::advantage); }
 
   const torch::Tensor& column(BatchColumn which) const {
     const auto& tensor = columns_[static_cast<size_t>(which)];
@@ -104,6 +107,9 @@ inline BatchView Batch::view() const {
   at(BatchColumn::return_to_go, view.return_to_go);
   at(BatchColumn::timestep, view.timestep);
   at(BatchColumn::mask, view.mask);
+  at(BatchColumn::log_prob, view.log_prob);
+  at(BatchColumn::value, view.value);
+  at(BatchColumn::advantage, view.advantage);
   return view;
 }
 

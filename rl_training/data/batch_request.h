@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace rl_training {
@@ -21,16 +22,43 @@ enum class BatchColumn {
   return_to_go,
   timestep,
   mask,
+  // Of rollouts, as the policy that collected them saw it.
+  log_prob,   // of the action
+  value,      // V(obs)
+  advantage,  // by GAE
 };
-inline constexpr std::size_t kBatchColumns = 11;
+inline constexpr std::size_t kBatchColumns = 14;
 inline constexpr std::array<const char*, kBatchColumns> kBatchColumnNames = {
     "obs",          "action",   "reward",      "next_obs",
     "terminated",   "discount", "next_action", "next_action_valid",
-    "return_to_go", "timestep", "mask"};
+    "return_to_go", "timestep", "mask",        "log_prob",
+    "value",        "advantage"};
 
 constexpr const char* column_name(BatchColumn column) {
   return kBatchColumnNames[static_cast<size_t>(column)];
 }
+
+// How the returns to go of an episode are summed up.
+struct ReturnRule {
+  double gamma = 1.0;
+  // An episode in which every reward is this one has failed, and counts as if it went on like that
+  // for ever: each of its rows has failure_reward / (1 - gamma). None: there is no such rule.
+  std::optional<double> failure_reward = {};
+
+  bool is_failure(float reward) const {
+    return failure_reward && reward == static_cast<float>(*failure_reward);
+  }
+  // `reward(k)` and `write(k, value)` are of step k of `steps`. Nothing is bootstrapped after the
+  // last step.
+  template <class Reward, class Write>
+  void sum_up(int64_t steps, bool failed, const Reward& reward, const Write& write) const {
+    double sum = failed ? *failure_reward / (1.0 - gamma) : 0.0;
+    for (int64_t k = steps - 1; k >= 0; --k) {
+      if (!failed) sum = reward(k) + gamma * sum;
+      write(k, static_cast<float>(sum));
+    }
+  }
+};
 
 // What an algorithm asks for. A sampler fills exactly these columns or refuses to be made.
 struct BatchRequest {
@@ -38,11 +66,11 @@ struct BatchRequest {
   std::vector<BatchColumn> columns = {BatchColumn::obs, BatchColumn::action, BatchColumn::reward,
                                       BatchColumn::next_obs, BatchColumn::discount};
   double gamma = 0.99;
-  int64_t n_step = 1;         // steps that a transition spans, fewer where its episode ends
-  double return_gamma = 1.0;  // discount inside return_to_go
-  int64_t window = 0;         // above 0: each row is a piece of an episode with this many steps
-  int64_t max_steps = 0;      // above 0: no episode may have more (key max_episode_length)
-  bool raw_rewards = false;   // the config may not transform rewards
+  int64_t n_step = 1;        // steps that a transition spans, fewer where its episode ends
+  ReturnRule returns = {};   // behind return_to_go
+  int64_t window = 0;        // above 0: each row is a piece of an episode with this many steps
+  int64_t max_steps = 0;     // above 0: no episode may have more (key max_episode_length)
+  bool raw_rewards = false;  // the config may not transform rewards
 
   bool has(BatchColumn column) const {
     return std::find(columns.begin(), columns.end(), column) != columns.end();
@@ -57,7 +85,8 @@ struct BatchView {
   int64_t obs_bytes = 0, action_bytes = 0;  // of one entry
   unsigned char *obs = nullptr, *next_obs = nullptr, *action = nullptr, *next_action = nullptr;
   float *reward = nullptr, *terminated = nullptr, *discount = nullptr, *next_action_valid = nullptr,
-        *return_to_go = nullptr, *mask = nullptr;
+        *return_to_go = nullptr, *mask = nullptr, *log_prob = nullptr, *value = nullptr,
+        *advantage = nullptr;
   int64_t* timestep = nullptr;
 
   // `count` rows from `first_row` on.

@@ -29,7 +29,8 @@ bool is_dataset_directory(const fs::path& path) {
 struct Metadata {
   std::string file;  // where it came from
   std::optional<int64_t> episodes, steps;
-  std::optional<std::string> observation_space, action_space;  // JSON
+  std::optional<std::string> observation_space, action_space, env_spec;  // JSON
+  std::optional<double> ref_min_score, ref_max_score;
 };
 
 // From 0.5 on the facts are in metadata.json, spaces as JSON inside a string.
@@ -48,15 +49,23 @@ Metadata parse_metadata(const std::string& file) {
     if (found == json.end() || !found->is_number_integer()) return std::nullopt;
     return found->get<int64_t>();
   };
-  const auto space = [&](const char* key) -> std::optional<std::string> {
+  const auto score = [&](const char* key) -> std::optional<double> {
+    const auto found = json.find(key);
+    if (found == json.end() || !found->is_number()) return std::nullopt;
+    return found->get<double>();
+  };
+  const auto text = [&](const char* key) -> std::optional<std::string> {
     const auto found = json.find(key);
     if (found == json.end() || found->is_null()) return std::nullopt;
     return found->is_string() ? found->get<std::string>() : found->dump();
   };
   metadata.episodes = number("total_episodes");
   metadata.steps = number("total_steps");
-  metadata.observation_space = space("observation_space");
-  metadata.action_space = space("action_space");
+  metadata.observation_space = text("observation_space");
+  metadata.action_space = text("action_space");
+  metadata.env_spec = text("env_spec");
+  metadata.ref_min_score = score("ref_min_score");
+  metadata.ref_max_score = score("ref_max_score");
   const auto format = json.find("data_format");
   if (format != json.end() && format->is_string() && *format != "hdf5") {
     throw Error(ErrorKind::data, {file, 0, "data_format"},
@@ -74,6 +83,7 @@ Metadata read_attributes(Hdf5File& file, const std::string& path) {
   metadata.steps = file.integer_attribute("total_steps");
   metadata.observation_space = file.text_attribute("observation_space");
   metadata.action_space = file.text_attribute("action_space");
+  metadata.env_spec = file.text_attribute("env_spec");
   return metadata;
 }
 
@@ -347,16 +357,53 @@ std::string minari_data_file(const std::string& path_or_id) {
   return directory + "/data/main_data.hdf5";
 }
 
-LoggedSteps read_minari_steps(const std::string& path, const DatasetReadOptions& options,
-                              SandboxOutput&) {
+namespace {
+
+// The facts beside the data file, or where there are none those in it.
+Metadata read_metadata(const std::string& path, std::optional<Hdf5File>& file) {
   const auto metadata_path = (fs::path(path).parent_path() / "metadata.json").string();
   const bool has_metadata = posix_file_system().exists(metadata_path);
   Metadata metadata;
   if (has_metadata) metadata = parse_metadata(metadata_path);
-  Hdf5File file(path);
+  file.emplace(path);
   forbid_opening_files();
-  if (!has_metadata) metadata = read_attributes(file, path);
-  return MinariReader(file, std::move(metadata), options).read();
+  return has_metadata ? metadata : read_attributes(*file, path);
+}
+
+}  // namespace
+
+MinariTask read_minari_task(const std::string& data_file) {
+  const auto look = [&](SandboxOutput& output) {
+    std::optional<Hdf5File> file;
+    const auto metadata = read_metadata(data_file, file);
+    Json facts = {{"env_id", ""}};
+    if (metadata.env_spec) {
+      const Json spec = parse_untrusted_json(*metadata.env_spec);
+      if (spec.is_object() && spec.contains("id") && spec.at("id").is_string()) {
+        facts["env_id"] = shortened(printable(spec.at("id").get<std::string>()), 100);
+      }
+    }
+    if (metadata.ref_min_score && metadata.ref_max_score) {
+      facts["scores"] = {*metadata.ref_min_score, *metadata.ref_max_score};
+    }
+    output.text(facts.dump());
+  };
+  const auto sent = run_in_sandbox(data_file, SandboxLimits::for_file(data_file), look);
+  const Json facts = facts_of_reader(sent.text, data_file);
+  MinariTask task;
+  task.env_id = facts.at("env_id").get<std::string>();
+  if (facts.contains("scores")) {
+    task.ref_min_score = facts.at("scores").at(0).get<double>();
+    task.ref_max_score = facts.at("scores").at(1).get<double>();
+  }
+  return task;
+}
+
+LoggedSteps read_minari_steps(const std::string& path, const DatasetReadOptions& options,
+                              SandboxOutput&) {
+  std::optional<Hdf5File> file;
+  auto metadata = read_metadata(path, file);
+  return MinariReader(*file, std::move(metadata), options).read();
 }
 
 }  // namespace rl_training

@@ -49,6 +49,14 @@ ObsNormalizer ObsNormalizer::fit(const TransitionDataset& dataset) {
   return result;
 }
 
+void ObsNormalizer::set(std::span<const double> mean, std::span<const double> scale) {
+  for (size_t i = 0; i < mean_.size(); ++i) {
+    mean_[i] = static_cast<float>(mean[i]);
+    scale_[i] = static_cast<float>(scale[i]);
+  }
+  identity_ = false;
+}
+
 void ObsNormalizer::visit_state(StateVisitor& state) {
   const std::array<int64_t, 1> shape = {static_cast<int64_t>(mean_.size())};
   state.scalar("identity", identity_);

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "rl_training/data/transition_dataset.h"
@@ -8,13 +9,13 @@
 
 namespace rl_training {
 
-// (obs - mean) / (std + 1e-3) for each entry of a float vector, or no change at all. Images are
-// never changed.
+// (obs - mean) / scale for each entry of a float vector, or no change at all. Images are never
+// changed.
 class ObsNormalizer {
  public:
   explicit ObsNormalizer(const Space& obs);  // identity
   explicit ObsNormalizer(int64_t obs_dim) : ObsNormalizer(Space::unbounded(obs_dim)) {}
-  // Statistics of the rows' observations; successors are not counted.
+  // Statistics of the rows' observations, successors not counted; scale is std + 1e-3.
   static ObsNormalizer fit(const TransitionDataset& dataset);
 
   // One observation; `in` and `out` may be the same.
@@ -28,12 +29,14 @@ class ObsNormalizer {
     const float* scale = scale_.data();
     for (size_t i = 0; i < dims; ++i) out[i] = (in[i] - mean[i]) / scale[i];
   }
+  // (obs - mean) / scale from now on.
+  void set(std::span<const double> mean, std::span<const double> scale);
   // Error{internal} where observations of that space do not fit.
   void check(const Space& obs) const;
 
   bool identity() const { return identity_; }
   const std::vector<float>& mean() const { return mean_; }
-  const std::vector<float>& scale() const { return scale_; }  // std + 1e-3
+  const std::vector<float>& scale() const { return scale_; }
 
   void visit_state(StateVisitor& state);
 

@@ -5,7 +5,8 @@
 
 namespace rl_training {
 
-ReplayBuffer::ReplayBuffer(int64_t capacity, const Space& obs, const Space& action, int64_t streams)
+ReplayBuffer::ReplayBuffer(int64_t capacity, const Space& obs, const Space& action, int64_t streams,
+                           const std::optional<ReturnRule>& returns)
     : capacity_(capacity),
       obs_space_(obs),
       action_space_(action),
@@ -14,6 +15,7 @@ ReplayBuffer::ReplayBuffer(int64_t capacity, const Space& obs, const Space& acti
       action_at_(2 * place_width_),
       tail_at_(action_at_ + action.bytes()),
       width_(tail_at_ + static_cast<int64_t>(sizeof(Tail))),
+      return_rule_(returns),
       frames_(obs.bytes()) {
   if (capacity < streams) throw Error(ErrorKind::internal, "a buffer smaller than one step");
 }
@@ -38,7 +40,8 @@ void ReplayBuffer::add(const void* obs, const void* action, float reward, const 
     copy_entry(bytes(next_obs), place_width_, out + place_width_);
   }
   copy_entry(bytes(action), tail_at_ - action_at_, out + action_at_);
-  const Tail tail{reward, (terminated ? kTerminated : 0) + (truncated ? kTruncated : 0)};
+  Tail tail{reward, (terminated ? kTerminated : 0) + (truncated ? kTruncated : 0)};
+  if (tail.flags != 0 && episode_failed(reward)) tail.flags |= kFailed;
   std::memcpy(out + tail_at_, &tail, sizeof tail);
   note_episode();
   if (obs_space_.is_image()) drop_unused_frames();
@@ -67,6 +70,26 @@ void ReplayBuffer::drop_unused_frames() {
   frames_.drop_before(needed);
 }
 
+// Kept with the last row: rows that later give way to others cannot be asked again on a resume.
+bool ReplayBuffer::episode_failed(float last_reward) const {
+  if (!return_rule_ || !return_rule_->is_failure(last_reward)) return false;
+  for (int64_t row = total_ - streams_; row >= std::max(total_ + 1 - capacity_, oldest_);
+       row -= streams_) {
+    if (tail(row).flags != 0) break;
+    if (!return_rule_->is_failure(tail(row).reward)) return false;
+  }
+  return true;
+}
+
+void ReplayBuffer::note_returns(int64_t first_row, int64_t last_row) {
+  returns_.resize(episodes_.size());
+  return_rule_->sum_up((last_row - first_row) / streams_ + 1, (tail(last_row).flags & kFailed) != 0,
+                       [&](int64_t step) { return tail(first_row + step * streams_).reward; },
+                       [&](int64_t step, float value) {
+                         returns_[static_cast<size_t>(place(first_row + step * streams_))] = value;
+                       });
+}
+
 // The newest record belongs to the episode of the stream's row before it, or begins one; when an
 // episode ends, all its rows learn where.
 void ReplayBuffer::note_episode() {
@@ -78,9 +101,12 @@ void ReplayBuffer::note_episode() {
   episode.end = -1;
   if (tail(row).flags == 0) return;
   last_end_ = row;
+  int64_t oldest = row;
   for (int64_t i = row; i >= std::max(episode.begin, first()); i -= streams_) {
     episodes_[place(i)].end = row;
+    oldest = i;
   }
+  if (return_rule_) note_returns(oldest, row);
 }
 
 void ReplayBuffer::gather(int64_t row, const ObsNormalizer& normalizer, const BatchRequest& request,
@@ -109,6 +135,7 @@ void ReplayBuffer::gather(int64_t row, const ObsNormalizer& normalizer, const Ba
   if (batch.reward) batch.reward[i] = reward;
   if (batch.discount) batch.discount[i] = discount;
   if (batch.terminated) batch.terminated[i] = (end.flags & kTerminated) != 0 ? 1.0f : 0.0f;
+  if (batch.return_to_go) batch.return_to_go[i] = return_to_go(row);
   if (!batch.next_action && !batch.next_action_valid) return;
   // The stream's next row holds what was done next, once it is there.
   const int64_t next = following(last);

@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,9 @@ namespace rl_training {
 // observation of the stream's next row.
 class ReplayBuffer {
  public:
-  ReplayBuffer(int64_t capacity, const Space& obs, const Space& action, int64_t streams = 1);
+  // With `returns` the rows of finished episodes know their return to go.
+  ReplayBuffer(int64_t capacity, const Space& obs, const Space& action, int64_t streams = 1,
+               const std::optional<ReturnRule>& returns = {});
 
   // One transition in the dtypes of the spaces; box actions are scaled to [-1, 1], rewards are as
   // learnt from.
@@ -60,6 +63,9 @@ class ReplayBuffer {
   int64_t episode_end(int64_t row) const { return episodes_[place(row)].end; }
   // Whether any row of a finished episode is there.
   bool has_finished_episode() const { return last_end_ >= first(); }
+  bool keeps_returns() const { return return_rule_.has_value(); }
+  // Of a row whose episode has ended. Rewards of rows that are no longer there do not count.
+  float return_to_go(int64_t row) const { return returns_[static_cast<size_t>(place(row))]; }
 
   // Copies the transition of a row, of up to `n_step` steps, into place i of a batch; observations
   // are normalised.
@@ -81,7 +87,8 @@ class ReplayBuffer {
   void visit_state(StateVisitor& state);
 
  private:
-  static constexpr int32_t kTerminated = 1, kTruncated = 2;
+  // The last one only beside one of the others: every reward of the episode was the failure's.
+  static constexpr int32_t kTerminated = 1, kTruncated = 2, kFailed = 4;
   struct Episode {
     int64_t begin = 0, end = -1;
   };
@@ -111,7 +118,9 @@ class ReplayBuffer {
   unsigned char* next_record();
   void put_frames(unsigned char* record, const unsigned char* obs, const unsigned char* next_obs);
   void drop_unused_frames();
+  bool episode_failed(float last_reward) const;
   void note_episode();
+  void note_returns(int64_t first_row, int64_t last_row);
 
   int64_t capacity_;
   Space obs_space_, action_space_;
@@ -122,7 +131,9 @@ class ReplayBuffer {
   int64_t oldest_ = 0;  // rows before it never were here: they were gone when it was restored
   std::vector<unsigned char> records_;  // grows to capacity
   std::vector<Episode> episodes_;       // of each record
-  FrameStore frames_;                   // of images
+  std::optional<ReturnRule> return_rule_;
+  std::vector<float> returns_;  // of each record; empty without a rule
+  FrameStore frames_;           // of images
 };
 
 }  // namespace rl_training

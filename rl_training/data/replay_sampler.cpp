@@ -4,26 +4,45 @@
 #include <cmath>
 #include <utility>
 
+#include "rl_training/util/error.h"
+
 namespace rl_training {
 
 void check_replay_columns(const BatchRequest& request) {
   using enum BatchColumn;
-  check_columns(
-      request,
-      {obs, action, reward, next_obs, terminated, discount, next_action, next_action_valid},
-      "a replay buffer");
+  check_columns(request,
+                {obs, action, reward, next_obs, terminated, discount, next_action,
+                 next_action_valid, return_to_go},
+                "a replay buffer");
 }
 
 ReplaySampler::ReplaySampler(const ReplayBuffer& buffer, const ObsNormalizer& normalizer,
                              BatchRequest request, Rng rng)
-    : buffer_(buffer), normalizer_(normalizer), request_(std::move(request)), rng_(rng) {
+    : buffer_(buffer),
+      normalizer_(normalizer),
+      request_(std::move(request)),
+      whole_episodes_(request_.has(BatchColumn::return_to_go)),
+      rng_(rng) {
   check_replay_columns(request_);
+  if (!whole_episodes_ || buffer.keeps_returns()) return;
+  throw Error(ErrorKind::internal, {"", 0, column_name(BatchColumn::return_to_go)},
+              "the replay buffer keeps no returns");
+}
+
+// At most the last episode of each environment is unfinished, so few draws are in vain.
+void ReplaySampler::redraw_unfinished() {
+  for (int64_t& index : indices_) {
+    while (buffer_.episode_end(buffer_.first() + index) < 0) {
+      index = static_cast<int64_t>(rng_.below(static_cast<uint64_t>(buffer_.rows())));
+    }
+  }
 }
 
 void ReplaySampler::sample(const BatchView& batch) {
   constexpr int64_t kAhead = 8, kCacheLine = 64;
   indices_.resize(static_cast<size_t>(batch.rows));
   rng_.fill_below(indices_, static_cast<uint64_t>(buffer_.rows()));
+  if (whole_episodes_) redraw_unfinished();
   const int64_t first = buffer_.first(), bytes = buffer_.record_bytes();
   for (int64_t i = -kAhead; i < batch.rows; ++i) {
     if (i + kAhead < batch.rows) {

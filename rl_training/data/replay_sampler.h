@@ -6,20 +6,26 @@
 
 namespace rl_training {
 
-// Rows drawn uniformly with replacement from what the buffer holds.
+// Rows drawn uniformly with replacement from what the buffer holds; with returns to go, from
+// finished episodes.
 class ReplaySampler final : public Sampler {
  public:
   ReplaySampler(const ReplayBuffer& buffer, const ObsNormalizer& normalizer, BatchRequest request,
                 Rng rng);
 
-  int64_t rows() const override { return buffer_.rows(); }
+  int64_t rows() const override {
+    return whole_episodes_ && !buffer_.has_finished_episode() ? 0 : buffer_.rows();
+  }
   void sample(const BatchView& batch) override;
   void visit_state(StateVisitor& state) override { state.part("rng", rng_); }
 
  private:
+  void redraw_unfinished();
+
   const ReplayBuffer& buffer_;
   const ObsNormalizer& normalizer_;
   BatchRequest request_;
+  bool whole_episodes_;
   Rng rng_;
   std::vector<int64_t> indices_;
 };

@@ -24,6 +24,9 @@ BatchView BatchView::part(int64_t first_row, int64_t count) const {
   view.next_action_valid = moved(next_action_valid, 1);
   view.return_to_go = moved(return_to_go, 1);
   view.mask = moved(mask, 1);
+  view.log_prob = moved(log_prob, 1);
+  view.value = moved(value, 1);
+  view.advantage = moved(advantage, 1);
   view.timestep = moved(timestep, 1);
   return view;
 }

@@ -59,7 +59,7 @@ Json space_to_json(const Space& space) {
 }
 
 Space space_from_json(const Json& json, const std::string& key) {
-  const auto fail = [&] [[noreturn]] () {
+  const auto fail = [&]() {
     throw Error(ErrorKind::checkpoint, {"", 0, key}, "not the description of a space");
   };
   if (!json.is_object() || !json.contains("kind") || !json.contains("shape") ||

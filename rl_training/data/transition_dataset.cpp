@@ -71,14 +71,15 @@ TransitionDataset TransitionDataset::with_rewards(std::span<const float> rewards
   return result;
 }
 
-TransitionDataset TransitionDataset::with_returns_to_go(double gamma) const {
+TransitionDataset TransitionDataset::with_returns_to_go(const ReturnRule& rule) const {
   std::vector<float> returns(static_cast<size_t>(rows()));
   for (const Episode& episode : episodes_.span()) {
-    double sum = 0;
-    for (int64_t row = episode.first_row + episode.rows - 1; row >= episode.first_row; --row) {
-      sum = reward(row) + gamma * sum;
-      returns[static_cast<size_t>(row)] = static_cast<float>(sum);
-    }
+    const auto reward_of = [&](int64_t step) { return reward(episode.first_row + step); };
+    bool failed = rule.failure_reward.has_value();
+    for (int64_t i = 0; i < episode.rows && failed; ++i) failed = rule.is_failure(reward_of(i));
+    rule.sum_up(episode.rows, failed, reward_of, [&](int64_t step, float value) {
+      returns[static_cast<size_t>(episode.first_row + step)] = value;
+    });
   }
   TransitionDataset result = *this;
   result.returns_to_go_ = Column<float>(std::move(returns));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "rl_training/data/batch_request.h"
 #include "rl_training/data/column.h"
 #include "rl_training/data/space.h"
 
@@ -86,7 +87,7 @@ class TransitionDataset {
   // Adds for each row the discounted sum of the rewards from it to the end of its episode. Nothing
   // is bootstrapped: where an episode was cut (time-out, dropped row, end of the file) the sum
   // stops there, as it does at a termination. It follows from the data, so the fingerprint stays.
-  TransitionDataset with_returns_to_go(double gamma) const;
+  TransitionDataset with_returns_to_go(const ReturnRule& rule) const;
   bool has_returns_to_go() const { return returns_to_go_.size() > 0; }
   float return_to_go(int64_t row) const { return returns_to_go_[row]; }
 

@@ -119,7 +119,7 @@ TrajectoryWindows sample_trajectory_windows(const TransitionDataset& dataset, in
   view.terminated = windows.terminated.data();
   view.mask = windows.mask.data();
   view.timestep = windows.timesteps.data();
-  const auto with_returns = dataset.with_returns_to_go(1.0);
+  const auto with_returns = dataset.with_returns_to_go({.gamma = 1.0});
   const ObsNormalizer unchanged(dataset.obs_space());
   for (int64_t i = 0; i < count; ++i) {
     fill_window(with_returns, unchanged, windows.first_rows[static_cast<size_t>(i)], view, i);

@@ -150,6 +150,8 @@ class ActWriter {
       }
       case Op::layer_norm:
         return write_layer_norm(node, number, x);
+      case Op::likely:
+        return write_likely(node, number, x);
       case Op::argmax: {
         line("int choice = 0;");
         const int64_t width = graph_.node(node.inputs[0]).width;
@@ -162,6 +164,17 @@ class ActWriter {
       default:
         return write_elementwise(node, number, x);
     }
+  }
+
+  std::string write_likely(const Node& node, size_t number, const std::string& x) {
+    const auto& logits = names_[node.inputs[1]];
+    const auto largest = fmt::format("largest{}", number);
+    const auto y = local(number, node.width);
+    line(fmt::format("float {} = {}[0];", largest, logits));
+    loop(node.width, fmt::format("if ({0}[i] > {1}) {1} = {0}[i];", logits, largest));
+    loop(node.width, fmt::format("{}[i] = {}[i] - {} > {} ? {}[i] : {};", y, logits, largest,
+                                 c_number(node.eps), x, c_number(PolicyGraph::kUnlikely)));
+    return y;
   }
 
   std::string write_layer_norm(const Node& node, size_t number, const std::string& x) {

@@ -39,6 +39,8 @@ class Interpreter {
         return layer_norm(node);
       case Op::concat:
         return concat(node);
+      case Op::likely:
+        return likely(node);
       case Op::best:
         return best(node);
       case Op::argmax:
@@ -120,6 +122,16 @@ class Interpreter {
         const auto begin = values_[part].begin() + row * width;
         y.insert(y.end(), begin, begin + width);
       }
+    }
+    return y;
+  }
+
+  std::vector<double> likely(const Node& node) const {
+    auto y = input(node, 0);
+    const auto& logits = input(node, 1);
+    const double largest = *std::max_element(logits.begin(), logits.end());
+    for (size_t j = 0; j < y.size(); ++j) {
+      if (logits[j] - largest <= node.eps) y[j] = PolicyGraph::kUnlikely;
     }
     return y;
   }

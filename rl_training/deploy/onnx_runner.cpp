@@ -66,6 +66,8 @@ class OnnxRunner {
     if (op == "Max") return torch::maximum(x, y);
     if (op == "Min") return torch::minimum(x, y);
     if (op == "MatMul") return torch::matmul(x, y);
+    if (op == "Greater") return x > y;
+    if (op == "Where") return torch::where(x, y, input(node, 2));
     throw Error(ErrorKind::data, "ONNX: unknown operator " + op);
   }
 

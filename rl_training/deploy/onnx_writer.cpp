@@ -122,6 +122,8 @@ class OnnxWriter {
                     {emit("Unsqueeze", {x, integers("axis", {1})}, between("row")),
                      integers("shape", {1, node.rows, 1})},
                     name_);
+      case Op::likely:
+        return write_likely(node, x);
       case Op::best:
         return write_best(node, x);
       default:  // argmax
@@ -150,6 +152,22 @@ class OnnxWriter {
     const auto bias = vector("bias", node.b);
     if (node.rows == 1) return emit("Gemm", {x, weight, bias}, name_);
     return emit("Add", {emit("MatMul", {x, weight}, between("product")), bias}, name_);
+  }
+
+  std::string write_likely(const Node& node, const std::string& x) {
+    const auto& logits = names_[node.inputs[1]];
+    emit("ArgMax", {logits}, between("index"));
+    attribute("axis", int64_t{1});
+    attribute("keepdims", int64_t{1});
+    emit("GatherElements", {logits, between("index")}, between("largest"));
+    attribute("axis", int64_t{1});
+    emit("Sub", {logits, between("largest")}, between("below"));
+    emit("Greater", {between("below"), vector("share", {static_cast<float>(node.eps)})},
+         between("likely"));
+    return emit(
+        "Where",
+        {between("likely"), x, vector("unlikely", {static_cast<float>(PolicyGraph::kUnlikely)})},
+        name_);
   }
 
   std::string write_best(const Node& node, const std::string& x) {

@@ -42,6 +42,10 @@ class GoalTask {
   // failures.
   virtual bool compute_terminated(std::span<const double> achieved,
                                   std::span<const double> desired) const = 0;
+  // Whether that goal is reached; a task may go on there.
+  virtual bool reached(std::span<const double> achieved, std::span<const double> desired) const {
+    return compute_terminated(achieved, desired);
+  }
 };
 
 // Whether what that observation has achieved is what it wants.
@@ -49,7 +53,7 @@ inline bool reached_goal(const GoalTask& task, const float* obs) {
   const auto goal_at = [&](int64_t place) {
     return std::vector<double>(obs + place, obs + place + task.goal_dim());
   };
-  return task.compute_terminated(goal_at(task.achieved_goal_at()), goal_at(task.desired_goal_at()));
+  return task.reached(goal_at(task.achieved_goal_at()), goal_at(task.desired_goal_at()));
 }
 
 // One simulated task.

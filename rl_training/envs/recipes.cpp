@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "rl_training/data/dataset_builder.h"
+#include "rl_training/envs/maze_controller.h"
 #include "rl_training/envs/registry.h"
 #include "rl_training/envs/rollout.h"
 #include "rl_training/util/error.h"
@@ -154,6 +155,45 @@ Policy medium_landing(Rng& rng) {
   };
 }
 
+// Pushes the ball towards its goal with noise, and strays to other cells at times.
+struct MazeWalk {
+  MazeController controller;
+  std::vector<MazeCell> cells;
+  double noise = 0.0;
+  double stray_chance = 0.0;  // for each step: head for a cell at random ...
+  int64_t stray_steps = 0;    // ... this long
+  int64_t stray_left = 0;
+
+  void act(std::span<const double> obs, Rng& rng, std::span<float> action_unit) {
+    if (stray_left == 0 && rng.uniform() < stray_chance) {
+      stray_left = stray_steps;
+      controller.set_detour(cells[rng.below(cells.size())]);
+    } else if (stray_left > 0 && --stray_left == 0) {
+      controller.set_detour(std::nullopt);
+    }
+    const Point push = controller.push(obs);
+    for (const size_t axis : {0, 1}) {
+      const double value = (axis == 0 ? push.x : push.y) + noise * rng.normal();
+      action_unit[axis] = static_cast<float>(std::clamp(value, -1.0, 1.0));
+    }
+  }
+};
+
+Policy maze_walk(const std::string& id, Rng& rng) {
+  const MazeTask& task = maze_task(id);
+  MazeWalk walk{MazeController(task, rng.uniform(2.0, 10.0), rng.uniform(0.5, 1.5)),
+                task.map.cells(".")};
+  walk.noise = rng.uniform(0.2, 0.8);
+  walk.stray_chance = rng.uniform(0.0, 0.02);
+  walk.stray_steps = 50 + static_cast<int64_t>(rng.below(100));
+  return [walk](std::span<const double> obs, Rng& steps, std::span<float> action) mutable {
+    walk.act(obs, steps, action);
+  };
+}
+
+Policy umaze_walk(Rng& rng) { return maze_walk("PointMaze_UMaze-v3", rng); }
+Policy medium_maze_walk(Rng& rng) { return maze_walk("PointMaze_Medium-v3", rng); }
+
 using MakeEpisode = Policy (*)(Rng& rng);
 
 // The episodes of a dataset use the makers in turn.
@@ -178,6 +218,12 @@ const std::vector<Recipe>& recipe_table() {
       {{"lunarlander/medium", "LunarLander-v3",
         "a flawed landing controller, different each episode", 40'000},
        {medium_landing}},
+      {{"pointmaze/umaze", "PointMaze_UMaze-v3",
+        "a waypoint controller with noise that strays at times", 40'000},
+       {umaze_walk}},
+      {{"pointmaze/medium", "PointMaze_Medium-v3",
+        "a waypoint controller with noise that strays at times", 50'000},
+       {medium_maze_walk}},
   };
   return entries;
 }

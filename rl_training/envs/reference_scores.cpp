@@ -80,8 +80,10 @@ std::optional<ReferenceScores> reference_scores(const std::string& task_id) {
   return std::nullopt;
 }
 
-std::optional<double> normalized_score(const std::string& task_id, double episode_return) {
-  const auto scores = reference_scores(task_id);
+std::optional<double> normalized_score(const std::string& task_id, double episode_return,
+                                       const std::optional<ReferenceScores>& others) {
+  const auto own = reference_scores(task_id);
+  const auto& scores = own ? own : others;
   if (!scores) return std::nullopt;
   return 100 * (episode_return - scores->random) / (scores->expert - scores->random);
 }

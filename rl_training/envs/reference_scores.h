@@ -14,6 +14,8 @@ struct ReferenceScores {
 std::optional<ReferenceScores> reference_scores(const std::string& task_id);
 
 // 0 for the random policy, 100 for the expert; nothing where there are no reference scores.
-std::optional<double> normalized_score(const std::string& task_id, double episode_return);
+// `others` serve tasks that D4RL has none for.
+std::optional<double> normalized_score(const std::string& task_id, double episode_return,
+                                       const std::optional<ReferenceScores>& others = {});
 
 }  // namespace rl_training

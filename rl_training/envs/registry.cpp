@@ -5,7 +5,9 @@
 #include "rl_training/envs/acrobot.h"
 #include "rl_training/envs/box2d/lunar_lander.h"
 #include "rl_training/envs/cart_pole.h"
+#include "rl_training/envs/maze_tasks.h"
 #include "rl_training/envs/mountain_car.h"
+#include "rl_training/envs/mujoco/maze_env.h"
 #include "rl_training/envs/mujoco/mujoco_env.h"
 #include "rl_training/envs/pendulum.h"
 #include "rl_training/envs/point_goal.h"
@@ -22,13 +24,48 @@ EnvInfo listed(Arguments... arguments) {
   return {spec.id, spec.summary, [=] { return std::make_unique<Task>(arguments...); }};
 }
 
-EnvInfo mujoco(const char* id, const char* summary) {
+#ifndef RL_TRAINING_MUJOCO
+constexpr const char* kNoMujoco =
+    "this build has no MuJoCo: install libmujoco-dev 2.2 and configure again";
+#endif
+
+EnvInfo mujoco(const std::string& id, const std::string& summary) {
 #ifdef RL_TRAINING_MUJOCO
   return {id, summary, mujoco_maker(id, summary)};
 #else
-  return {id, summary, nullptr,
-          "this build has no MuJoCo: install libmujoco-dev 2.2 and configure again"};
+  return {id, summary, nullptr, kNoMujoco};
 #endif
+}
+
+EnvInfo maze(const MazeTask& task) {
+#ifdef RL_TRAINING_MUJOCO
+  return {task.id, task.summary, maze_maker(task)};
+#else
+  return {task.id, task.summary, nullptr, kNoMujoco};
+#endif
+}
+
+// Each by the rules of v4 and of v5.
+void add_mujoco(std::vector<EnvInfo>& entries) {
+  const std::pair<std::string, std::string> tasks[] = {
+      {"InvertedPendulum", "balance a pole on a cart"},
+      {"InvertedDoublePendulum", "balance two linked poles on a cart"},
+      {"Reacher", "reach a random target with a two-link arm"},
+      {"Pusher", "push an object to a goal with a seven-joint arm"},
+      {"Swimmer", "swim forward with three links in a viscous fluid"},
+      {"Hopper", "hop forward on one leg"},
+      {"Walker2d", "walk forward on two legs in a plane"},
+      {"HalfCheetah", "run forward in a plane"},
+      {"Ant", "run forward on four legs"},
+      {"Humanoid", "run forward on two legs"},
+      {"HumanoidStandup", "stand up from lying on the back"}};
+  for (const char* version : {"-v4", "-v5"}) {
+    for (const auto& [name, summary] : tasks) entries.push_back(mujoco(name + version, summary));
+  }
+  entries.push_back(
+      mujoco("Ant-v4-contact", "Ant-v4 that observes contact forces and pays for them"));
+  entries.push_back(
+      mujoco("Ant-v4-d4rl", "Ant-v4 with the 84 zeros that D4RL's datasets observe as contacts"));
 }
 
 EnvInfo lunar_lander(LanderEngines engines) {
@@ -44,8 +81,8 @@ EnvInfo lunar_lander(LanderEngines engines) {
 #endif
 }
 
-std::vector<EnvInfo>& registered() {
-  static std::vector<EnvInfo> entries = {
+std::vector<EnvInfo> built_in() {
+  std::vector<EnvInfo> entries = {
       listed<Pendulum>(),
       listed<CartPole>(),
       listed<MountainCar>(),
@@ -56,19 +93,14 @@ std::vector<EnvInfo>& registered() {
       listed<PointGoal>(3),
       lunar_lander(LanderEngines::continuous),
       lunar_lander(LanderEngines::discrete),
-      mujoco("InvertedPendulum-v4", "balance a pole on a cart"),
-      mujoco("InvertedDoublePendulum-v4", "balance two linked poles on a cart"),
-      mujoco("Reacher-v4", "reach a random target with a two-link arm"),
-      mujoco("Pusher-v4", "push an object to a goal with a seven-joint arm"),
-      mujoco("Swimmer-v4", "swim forward with three links in a viscous fluid"),
-      mujoco("Hopper-v4", "hop forward on one leg"),
-      mujoco("Walker2d-v4", "walk forward on two legs in a plane"),
-      mujoco("HalfCheetah-v4", "run forward in a plane"),
-      mujoco("Ant-v4", "run forward on four legs"),
-      mujoco("Ant-v4-contact", "Ant-v4 that observes contact forces and pays for them"),
-      mujoco("Ant-v4-d4rl", "Ant-v4 with the 84 zeros that D4RL's datasets observe as contacts"),
-      mujoco("Humanoid-v4", "run forward on two legs"),
   };
+  add_mujoco(entries);
+  for (const MazeTask& task : maze_tasks()) entries.push_back(maze(task));
+  return entries;
+}
+
+std::vector<EnvInfo>& registered() {
+  static std::vector<EnvInfo> entries = built_in();
   return entries;
 }
 

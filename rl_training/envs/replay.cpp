@@ -47,7 +47,7 @@ int64_t required(const CsvTable& table, const char* name) {
 ReplayColumns find_columns(const CsvTable& table, const Environment& env) {
   return {columns_of(table, {"state", "goal", "qpos", "qvel"}, env.state().size()),
           columns_of(table, {"action"}, static_cast<size_t>(env.spec().action.size())),
-          columns_of(table, {"obs", "observation", "desired_goal"},
+          columns_of(table, {"achieved", "desired", "obs", "observation", "desired_goal"},
                      static_cast<size_t>(env.spec().observation.size())),
           required(table, "reward"),
           required(table, "terminated"),

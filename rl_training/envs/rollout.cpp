@@ -90,10 +90,12 @@ DatasetBuilder builder_for(const EnvSpec& spec) {
           spec.action.is_discrete() ? spec.action : Space::unit_box(spec.action.size())};
 }
 
-TransitionDataset collect_dataset(Environment& env, const Policy& policy, int64_t steps, Rng rng) {
+TransitionDataset collect_dataset(Environment& env, const Policy& policy, int64_t steps, Rng rng,
+                                  const std::function<void(int64_t rows)>& look) {
   DatasetBuilder builder = builder_for(env.spec());
   while (builder.rows() < steps) {
     collect_episode(env, policy, steps - builder.rows(), rng, builder);
+    if (look) look(builder.rows());
   }
   return std::move(builder).build().with_next_actions();
 }
@@ -115,13 +117,14 @@ void zero_policy(std::span<const double> /*obs*/, Rng& /*rng*/, std::span<float>
 }
 
 TransitionDataset random_dataset(const std::string& env_id, int64_t size, uint64_t seed,
-                                 const EnvOptions& options) {
+                                 const EnvOptions& options,
+                                 const std::function<void(int64_t rows)>& look) {
   const auto env = make_environment(env_id, options);
   if (size < 1) {
     throw Error(ErrorKind::config, {"", 0, "dataset_size"},
                 "out of range (expected >= 1, got " + std::to_string(size) + ")");
   }
-  return collect_dataset(*env, random_policy(env->spec().action), size, Rng(seed, "dataset"));
+  return collect_dataset(*env, random_policy(env->spec().action), size, Rng(seed, "dataset"), look);
 }
 
 }  // namespace rl_training

@@ -46,13 +46,16 @@ void collect_episode(Environment& env, const Policy& policy, int64_t max_steps, 
                      DatasetBuilder& builder);
 
 // Whole episodes until there are `steps` rows; the last one is cut there. Resets and policy draw
-// from `rng`. Next actions are filled in.
-TransitionDataset collect_dataset(Environment& env, const Policy& policy, int64_t steps, Rng rng);
+// from `rng`. Next actions are filled in. `look`, where given, sees the rows there are after each
+// episode.
+TransitionDataset collect_dataset(Environment& env, const Policy& policy, int64_t steps, Rng rng,
+                                  const std::function<void(int64_t rows)>& look = {});
 
 // Uniform actions, and the middle of the bounds or the first choice.
 Policy random_policy(const Space& action);
 void zero_policy(std::span<const double> obs, Rng& rng, std::span<float> action_unit);
 TransitionDataset random_dataset(const std::string& env_id, int64_t size, uint64_t seed,
-                                 const EnvOptions& options = {});
+                                 const EnvOptions& options = {},
+                                 const std::function<void(int64_t rows)>& look = {});
 
 }  // namespace rl_training

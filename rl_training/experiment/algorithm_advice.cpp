@@ -109,7 +109,8 @@ class Adviser {
   void add(double score, const char* algo, const std::string& reason) {
     const auto& all = algorithms();
     const bool takes_it = std::any_of(all.begin(), all.end(), [&](const AlgorithmInfo& info) {
-      return info.name == algo && info.discrete_actions == figures_.discrete;
+      return info.name == algo &&
+             info.actions == (figures_.discrete ? ActionKind::choices : ActionKind::vectors);
     });
     const auto config = config_for(algo, figures_);
     if (!takes_it || config.empty()) return;
@@ -139,7 +140,14 @@ class Adviser {
 
 void apply_rules(const Figures& figures, Adviser& advice) {
   if (figures.discrete) {
+    advice.add(2, "discrete_cql", "choices, not vectors: one penalty (cql_alpha) to tune");
     advice.add(1, "discrete_sac", "choices, not vectors; set learn_from: data");
+    advice.add(figures.no_rewards ? 3 : 0.5, "discrete_bc",
+               "imitation of the choices, a yardstick");
+    if (figures.coverage < kNarrowActions) {
+      advice.add(1.5, "discrete_bcq",
+                 "concentrated choices: it only compares those that the data make likely");
+    }
   }
   if (figures.no_rewards) {
     advice.add(1, "bc", "without rewards only the actions themselves can be learnt");

@@ -1,6 +1,7 @@
 // Rules of a config beyond the range of each key.
 #include <algorithm>
 
+#include "rl_training/data/rollout_buffer.h"
 #include "rl_training/envs/registry.h"
 #include "rl_training/experiment/train_config.h"
 #include "rl_training/runtime/hindsight.h"
@@ -19,6 +20,14 @@ void check_below(const std::string& map, const Check& check) {
     place.key = map + "." + place.key;
     throw Error(error.kind(), place, error.message());
   }
+}
+
+void check_rollout(const TrainConfig& config, const PhaseSpec& phase) {
+  phase.rollout.check(config.num_envs);
+  check_rollout_columns(config.algorithm->request());
+  if (phase.min_buffer_size == 0) return;
+  throw Error(ErrorKind::config, {"", 0, "min_buffer_size"},
+              config.algo + " learns from whole rollouts (expected none: rollout_steps decides)");
 }
 
 void check_collecting(const TrainConfig& config, const PhaseSpec& phase, const EnvSpec& env,
@@ -127,6 +136,10 @@ void check_environment(const TrainConfig& config) {
   check_request(config, environment->spec(), collecting_phase(all) != nullptr);
   const auto* phase = collecting_phase(all);
   if (phase == nullptr) return;
+  if (phase->rolls_out()) {
+    check_below("algo_kwargs", [&] { check_rollout(config, *phase); });
+    return;
+  }
   const auto request = config.algorithm->request();
   check_below(config.online.used ? "online" : "algo_kwargs", [&] {
     check_collecting(config, *phase, environment->spec(), environment->goal_task() != nullptr);

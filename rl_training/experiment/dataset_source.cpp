@@ -6,6 +6,7 @@
 #include "rl_training/data/best_episodes.h"
 #include "rl_training/data/dataset_cache.h"
 #include "rl_training/data/dataset_file.h"
+#include "rl_training/data/minari.h"
 #include "rl_training/data/mixing.h"
 #include "rl_training/envs/recipes.h"
 #include "rl_training/envs/registry.h"
@@ -91,6 +92,7 @@ class Loader {
         cache_(cache_options(options, context.warn)) {}
 
   const std::vector<std::string>& warnings() const { return warnings_; }
+  const std::optional<ReferenceScores>& reference() const { return reference_; }
 
   TransitionDataset load(const DatasetSource& source) {
     if (source.kind == kMemoryKind) {
@@ -106,6 +108,8 @@ class Loader {
       std::vector<DatasetWarning> found;
       auto dataset = checked(cache_.load(kind, path, read_options(options_, env_), &found), path);
       for (const auto& warning : found) warnings_.push_back(path + ": " + warning.text());
+      const auto name = kind == "auto" ? detect_dataset_kind(path) : kind;
+      if (name == "minari") look_at_task(path);
       return dataset;
     });
   }
@@ -134,6 +138,17 @@ class Loader {
     throw Error(ErrorKind::config, {"", 0, "dataset_kind"},
                 "the data are arrays of the program that trains, which gives them when it starts "
                 "or resumes a run (expected a file here, as written by Dataset.save)");
+  }
+
+  void look_at_task(const std::string& path) {
+    const auto task = read_minari_task(minari_data_file(path));
+    if (!task.env_id.empty() && env_.id != kNoEnvironment && task.env_id != env_.id) {
+      warnings_.push_back(path + ": env_spec: recorded in " + task.env_id +
+                          ", and the config's env_id is " + env_.id);
+    }
+    if (task.ref_min_score && !reference_) {
+      reference_ = ReferenceScores{*task.ref_min_score, *task.ref_max_score};
+    }
   }
 
   template <class LoadFile>
@@ -180,6 +195,7 @@ class Loader {
   const EnvOptions& env_options_;
   DatasetCache cache_;
   std::vector<std::string> warnings_;
+  std::optional<ReferenceScores> reference_;
 };
 
 std::vector<DatasetSource> sources_of(const DatasetOptions& options) {
@@ -306,6 +322,7 @@ LoadedDataset load_dataset(const DatasetOptions& options, const std::string& env
         mix_transition_datasets(parts, options.mix_size, static_cast<uint64_t>(options.mix_seed));
   }
   loaded.warnings = loader.warnings();
+  loaded.reference = loader.reference();
   rows = keep_best_episodes(rows, options.top_fraction, context.gamma);  // by the raw rewards
   loaded.reward = resolve_reward_transform(options.reward, &rows);
   if (!loaded.reward.identity()) rows = transform_rewards(rows, loaded.reward);

@@ -8,6 +8,7 @@
 #include "rl_training/data/transition_dataset.h"
 #include "rl_training/envs/env_options.h"
 #include "rl_training/envs/environment.h"
+#include "rl_training/envs/reference_scores.h"
 #include "rl_training/util/options.h"
 
 namespace rl_training {
@@ -70,9 +71,10 @@ struct DatasetContext {
 
 struct LoadedDataset {
   TransitionDataset rows;
-  RewardTransform reward;                  // that was applied
-  EnvSpec env;                             // without an environment: what the data say
-  std::vector<std::string> warnings = {};  // of the data doctor, "FILE: code: message"
+  RewardTransform reward;                         // that was applied
+  EnvSpec env;                                    // without an environment: what the data say
+  std::vector<std::string> warnings = {};         // of the data doctor, "FILE: code: message"
+  std::optional<ReferenceScores> reference = {};  // that a Minari dataset states
 };
 
 // Reads, makes or mixes the dataset; actions come out scaled to [-1, 1], rewards transformed as the

@@ -65,7 +65,7 @@ Run::Run(const TrainConfig& config, RunData data, RunDirectory directory, RunCon
   if (config.eval_episodes > 0) {
     evaluator_ = std::make_unique<Evaluator>(config.env_id, config.eval_episodes,
                                              static_cast<uint64_t>(config.eval_seed),
-                                             &policy_.pool(), config.env);
+                                             &policy_.pool(), config.env, data_.reference);
   }
   if (data_.held_out != nullptr) {
     const auto request = config.algorithm->request();
@@ -89,11 +89,12 @@ TrainerOptions Run::trainer_options() const {
   const auto specs = config.phases();
   int64_t epoch_rows = dataset_facts_.rows;
   if (config.collects_by_itself()) {
-    epoch_rows = collecting_phase(specs)->collect.buffer_capacity;
+    const auto* phase = collecting_phase(specs);
+    epoch_rows = phase->rolls_out() ? phase->rollout.steps : phase->collect.buffer_capacity;
   } else {
     check_dataset_size(config.budget, dataset_facts_.rows);
   }
-  options.budget = plan_budget(config.budget, specs, epoch_rows, config.algorithm->batch_size);
+  options.budget = plan_budget(config.budget, specs, epoch_rows, config.algorithm->request().rows);
   options.schedule = config.schedule;
   options.early_stopping = config.early_stopping;
   if (config.early_stopping.enabled && is_evaluation_metric(config.early_stopping.metric)) {
@@ -107,8 +108,13 @@ TrainerOptions Run::trainer_options() const {
     options.value_limit =
         plausible_value(data_.rows->largest_reward(), config.algorithm->request().gamma);
   }
-  options.eval_interval = config.eval_interval;
-  options.log_interval = config.log_interval;
+  // The policy changes at the end of a rollout only, and only then there are losses to report.
+  const auto rounded = [&](int64_t interval) {
+    const int64_t unit = specs.front().rolls_out() ? specs.front().rollout.steps : 1;
+    return (interval + unit - 1) / unit * unit;
+  };
+  options.eval_interval = rounded(config.eval_interval);
+  options.log_interval = rounded(config.log_interval);
   options.checkpoint_interval = config.checkpoint_interval;
   return options;
 }

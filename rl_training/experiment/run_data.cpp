@@ -46,15 +46,17 @@ RunData load_run_data(const TrainConfig& config, const RunDataOptions& options) 
     return data;
   }
   const auto request = config.algorithm->request();
-  auto loaded = load_dataset(config.dataset, config.env_id,
-                             {.env = config.env,
-                              .warn = options.warn,
-                              .gamma = config.algorithm->gamma,
-                              .discrete_actions = find_algorithm(config.algo).discrete_actions,
-                              .spaces = options.spaces});
+  auto loaded =
+      load_dataset(config.dataset, config.env_id,
+                   {.env = config.env,
+                    .warn = options.warn,
+                    .gamma = config.algorithm->gamma,
+                    .discrete_actions = find_algorithm(config.algo).actions == ActionKind::choices,
+                    .spaces = options.spaces});
   data.env = std::move(loaded.env);
   data.reward = loaded.reward;
   data.warnings = std::move(loaded.warnings);
+  data.reference = loaded.reference;
   check_spaces(config, data.env);
   auto rows = std::move(loaded.rows);
   if (request.max_steps > 0) check_lengths(rows, request.max_steps);
@@ -69,7 +71,7 @@ RunData load_run_data(const TrainConfig& config, const RunDataOptions& options) 
   if (request.has(BatchColumn::next_action)) rows = rows.with_next_actions();
   if (config.algorithm->needs_next_actions()) rows = with_known_next_actions(rows, options.warn);
   if (request.has(BatchColumn::return_to_go)) {
-    rows = rows.with_returns_to_go(request.return_gamma);
+    rows = rows.with_returns_to_go(request.returns);
   }
   if (!config.validation.used) data.fingerprint = rows.fingerprint();
   data.rows = std::make_shared<const TransitionDataset>(std::move(rows));

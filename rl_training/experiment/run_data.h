@@ -16,8 +16,9 @@ struct RunData {
   EnvSpec env;  // the environment's, or what the data say
   std::shared_ptr<const TransitionDataset> rows;
   RewardTransform reward;
-  std::vector<std::string> warnings;     // of the data doctor
-  std::string fingerprint = kNoDataset;  // of all data, those held out included
+  std::vector<std::string> warnings;         // of the data doctor
+  std::optional<ReferenceScores> reference;  // that the data state
+  std::string fingerprint = kNoDataset;      // of all data, those held out included
   // Of `validation`: no rows to learn from, but to measure on.
   std::shared_ptr<const TransitionDataset> held_out;
   std::vector<int64_t> held_out_episodes;  // their numbers in the dataset

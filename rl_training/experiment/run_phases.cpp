@@ -19,6 +19,11 @@ std::unique_ptr<Sampler> dataset_sampler(const TrainConfig& config, const RunDat
   return std::make_unique<UniformSampler>(data.rows, normalizer, request, rng);
 }
 
+std::optional<ReturnRule> kept_returns(const BatchRequest& request) {
+  if (!request.has(BatchColumn::return_to_go)) return {};
+  return request.returns;
+}
+
 void warn_without_updates(const PhaseSpec& phase,
                           const std::function<void(const std::string&)>& warn) {
   if (planned_updates(phase) > 0) return;
@@ -35,7 +40,7 @@ void warn_without_updates(const PhaseSpec& phase,
 RunPhases::Replay::Replay(const TrainConfig& config, const PhaseSpec& phase, TrainedPolicy& policy,
                           Sampler* dataset, const RewardTransform& reward, FileSystem& file_system)
     : buffer(phase.collect.buffer_capacity, policy.env().observation, policy.env().action,
-             config.num_envs),
+             config.num_envs, kept_returns(config.algorithm->request())),
       files(buffer, file_system) {
   const auto seed = static_cast<uint64_t>(config.seed);
   const auto request = config.algorithm->request();
@@ -66,6 +71,24 @@ void RunPhases::Replay::visit_state(StateVisitor& state) {
   state.part("collector", *collector);
 }
 
+RunPhases::Rollout::Rollout(const TrainConfig& config, const PhaseSpec& phase,
+                            TrainedPolicy& policy, const RewardTransform& reward)
+    : algorithm(dynamic_cast<OnPolicyAlgorithm&>(policy.algorithm())),
+      buffer(policy.env().observation, policy.env().action, phase.rollout.steps / config.num_envs,
+             config.num_envs),
+      sampler(buffer, config.algorithm->request(),
+              Rng(static_cast<uint64_t>(config.seed), "rollout")),
+      collector(VectorEnv(config.env_id, config.num_envs, static_cast<uint64_t>(config.seed), "env",
+                          &policy.pool(), config.env),
+                buffer, algorithm, policy.normalizer(),
+                {.rollout = phase.rollout, .gamma = config.algorithm->gamma, .reward = reward}) {}
+
+void RunPhases::Rollout::visit_state(StateVisitor& state) {
+  state.part("buffer", buffer);
+  state.part("sampler", sampler);
+  state.part("collector", collector);
+}
+
 RunPhases::RunPhases(TrainedPolicy& policy, const RunData& data, FileSystem& files,
                      const std::function<void(const std::string&)>& warn) {
   const auto& config = policy.config();
@@ -73,6 +96,13 @@ RunPhases::RunPhases(TrainedPolicy& policy, const RunData& data, FileSystem& fil
   for (const auto& spec : config.phases()) {
     if (!spec.collects()) {
       phases_.push_back(std::make_unique<DataPhase>(spec, *dataset_));
+      continue;
+    }
+    if (spec.rolls_out()) {
+      rollout_ =
+          std::make_unique<Rollout>(config, spec, policy, collected_reward(config, data, warn));
+      phases_.push_back(std::make_unique<RolloutPhase>(spec, rollout_->collector, rollout_->sampler,
+                                                       rollout_->algorithm));
       continue;
     }
     warn_without_updates(spec, warn);
@@ -95,10 +125,10 @@ void RunPhases::visit_state(StateVisitor& state) {
   if (dataset_ != nullptr) state.part("sampler", *dataset_);
   auto saved = static_cast<int64_t>(phases_.size());
   state.scalar("phases", saved);
-  bool collects = replay_ != nullptr;
+  bool collects = replay_ != nullptr || rollout_ != nullptr;
   state.scalar("collects", collects);
   if (saved < 1 || saved > static_cast<int64_t>(phases_.size()) ||
-      (collects && replay_ == nullptr)) {
+      (collects && replay_ == nullptr && rollout_ == nullptr)) {
     throw Error(ErrorKind::checkpoint, {"", 0, "phases"},
                 "more phases than the config has (expected 1 to " + std::to_string(phases_.size()) +
                     ", got " + std::to_string(saved) + ")");
@@ -106,7 +136,8 @@ void RunPhases::visit_state(StateVisitor& state) {
   for (int64_t i = 0; i < saved; ++i) {
     state.part("phase" + std::to_string(i), *phases_[static_cast<size_t>(i)]);
   }
-  if (collects) state.part("online", *replay_);
+  if (collects && replay_ != nullptr) state.part("online", *replay_);
+  if (collects && rollout_ != nullptr) state.part("online", *rollout_);
 }
 
 void RunPhases::load_rows(const Checkpoint& checkpoint) {

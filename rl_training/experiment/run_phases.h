@@ -27,7 +27,7 @@ class RunPhases {
   void saved_in(const std::string& directory);
 
  private:
-  // What a collecting phase works with.
+  // What a phase that collects into a replay buffer works with.
   struct Replay {
     Replay(const TrainConfig& config, const PhaseSpec& phase, TrainedPolicy& policy,
            Sampler* dataset, const RewardTransform& reward, FileSystem& files);
@@ -42,8 +42,22 @@ class RunPhases {
     ReplayFiles files;
   };
 
+  // What a phase of rollouts works with.
+  struct Rollout {
+    Rollout(const TrainConfig& config, const PhaseSpec& phase, TrainedPolicy& policy,
+            const RewardTransform& reward);
+    void visit_state(StateVisitor& state);
+
+    OnPolicyAlgorithm& algorithm;
+    RolloutBuffer buffer;
+    RolloutSampler sampler;
+    RolloutCollector collector;
+  };
+
   std::unique_ptr<Sampler> dataset_;
-  std::unique_ptr<Replay> replay_;  // null: no phase collects
+  // Null: no phase collects in this way.
+  std::unique_ptr<Replay> replay_;
+  std::unique_ptr<Rollout> rollout_;
   std::vector<std::unique_ptr<Phase>> phases_;
 };
 

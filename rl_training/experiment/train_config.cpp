@@ -119,6 +119,8 @@ void OnlineStage::visit_options(OptionVisitor& options) {
   collect.visit_options(options);
   options.number("offline_batch_ratio", offline_batch_ratio, between(0, 1),
                  "share of the dataset in every minibatch; none draws from all rows alike");
+  options.integer("warmup_steps", warmup_steps, at_least(0),
+                  "environment steps of the policy before the first update");
 }
 
 bool TrainConfig::collects_by_itself() const {
@@ -141,12 +143,15 @@ std::vector<PhaseSpec> TrainConfig::phases() const {
                       .length = online.total_timesteps,
                       .schedule = PhaseSpec::Schedule::constant,
                       .collect = online.collect,
-                      .data_share = online.offline_batch_ratio});
+                      .data_share = online.offline_batch_ratio,
+                      .warmup_steps = online.warmup_steps});
   }
   for (auto& phase : phases) {
-    // All environments step together, so the last step may end a little later.
+    // All environments step together, and a rollout is used as a whole, so the last step may end a
+    // little later.
     if (phase.collects()) {
-      phase.length = (phase.length + num_envs - 1) / num_envs * num_envs;
+      const int64_t unit = phase.rolls_out() ? phase.rollout.steps : num_envs;
+      if (unit > 0) phase.length = (phase.length + unit - 1) / unit * unit;
     }
   }
   return phases;

@@ -18,6 +18,7 @@ struct OnlineStage {
   int64_t total_timesteps = 10000;  // environment steps
   CollectOptions collect{.learning_starts = 0};
   std::optional<double> offline_batch_ratio = 0.5;  // none: by the number of rows of each source
+  int64_t warmup_steps = 0;                         // environment steps before the first update
 
   void visit_options(OptionVisitor& options);
 };

@@ -8,6 +8,7 @@ MlpSpec critic_spec(int64_t obs_dim, int64_t action_dim, const CriticEnsemble::O
   spec.inputs = obs_dim + action_dim;
   spec.outputs = options.outputs;
   spec.hidden_sizes = options.hidden_sizes;
+  spec.activation = options.activation;
   spec.layer_norm = options.layer_norm;
   spec.layer_norm_eps = options.layer_norm_eps;
   spec.hidden_init = options.hidden_init;

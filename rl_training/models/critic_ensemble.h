@@ -10,6 +10,7 @@ class CriticEnsemble {
     int64_t count = 2;
     int64_t outputs = 1;  // more: a distribution in place of a value
     std::vector<int64_t> hidden_sizes = {256, 256};
+    Activation activation = Activation::relu;
     LayerNorm layer_norm = LayerNorm::none;
     double layer_norm_eps = 1e-5;
     LayerInit hidden_init = {}, output_init = {};

@@ -64,6 +64,18 @@ void tanh(float* y, int64_t count) {
   apply(y, count, y, [](float value) { return tanhf(value); });
 }
 
+// With t = tanh(c): slope = (1 + t) / 2 + x (1 - t^2) c' / 2.
+void gelu(float* y, int64_t count, float* slope) {
+  constexpr float kScale = 0.797884561f, kCubic = 0.044715f;
+  apply(y, count, slope, [](float x) { return tanhf(kScale * (x + kCubic * x * x * x)); });
+  for (int64_t i = 0; i < count; ++i) {
+    const float x = y[i], t = slope[i];
+    const float inner = kScale * (1.0f + 3.0f * kCubic * x * x);
+    y[i] = 0.5f * x * (1.0f + t);
+    slope[i] = 0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * inner;
+  }
+}
+
 void exp(const float* x, int64_t count, float* y) {
   apply(x, count, y, [](float value) { return expf(value); });
 }
@@ -83,6 +95,10 @@ void relu_backward(float* delta, const float* activation, int64_t count) {
 
 void tanh_backward(float* delta, const float* activation, int64_t count) {
   for (int64_t i = 0; i < count; ++i) delta[i] *= 1.0f - activation[i] * activation[i];
+}
+
+void multiply_by(float* delta, const float* factor, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) delta[i] *= factor[i];
 }
 
 // out[j] += sum_i d[i] x[i, j], or without d sum_i x[i, j]: columns whose sums stay in registers.
@@ -208,10 +224,12 @@ const Kernels kKernels = {KERNEL_TEXT(KERNEL_SET),
                           add_bias_relu,
                           relu,
                           tanh,
+                          gelu,
                           exp,
                           log_tanh_slope,
                           relu_backward,
                           tanh_backward,
+                          multiply_by,
                           add_columns,
                           layer_norm,
                           layer_norm_backward,

@@ -173,6 +173,17 @@ torch::Tensor expectile_loss(const torch::Tensor& difference, double expectile) 
   return torch::dot(weights, difference.square()) / static_cast<double>(difference.numel());
 }
 
+torch::Tensor gumbel_loss(const torch::Tensor& difference, double temperature, double clip) {
+  const auto z = (difference / temperature).clamp_max(clip);
+  const auto largest = without_graph(z).max().clamp_min(-1.0);
+  return ((z - largest).exp() - (z + 1.0) * (-largest).exp()).mean();
+}
+
+torch::Tensor huber_error(const torch::Tensor& values, const torch::Tensor& target, double delta) {
+  return torch::huber_loss(values, target.expand_as(values), torch::Reduction::Mean, delta) *
+         static_cast<double>(values.size(0));
+}
+
 torch::Tensor exp_weights(const torch::Tensor& exponent, double cap) {
   const torch::NoGradGuard no_grad;
   return exponent.clamp_max(std::log(cap)).exp_();

@@ -55,6 +55,14 @@ SoftActorLoss soft_actor_loss(const torch::Tensor& log_prob, const torch::Tensor
 // square, more leans towards the largest differences.
 torch::Tensor expectile_loss(const torch::Tensor& difference, double expectile);
 
+// Gumbel regression with z = min(difference / temperature, clip), [rows]: mean over rows of
+// exp(z) - z - 1, scaled by exp(-m) with m = max(max z, -1) (no gradient), so that nothing
+// overflows. A value with the smallest loss is temperature log mean exp(Q / temperature).
+torch::Tensor gumbel_loss(const torch::Tensor& difference, double temperature, double clip);
+
+// As squared_error, with Huber's loss: x^2 / 2 up to |x| = delta, linear beyond.
+torch::Tensor huber_error(const torch::Tensor& values, const torch::Tensor& target, double delta);
+
 // min(exp(exponent), cap) without gradient. The exponent is what is cut, so nothing overflows.
 torch::Tensor exp_weights(const torch::Tensor& exponent, double cap);
 

@@ -46,10 +46,12 @@ void MlpKernel::reserve_activations(int64_t rows, MlpWorkspace& workspace) const
     workspace.before_norm.resize(hidden);
     workspace.mean.resize(hidden);
     workspace.inverse_std.resize(hidden);
+    workspace.slope.resize(hidden);
   }
   for (size_t i = 0; i < hidden; ++i) {
     const int64_t count = rows * layout_.layers[i].outputs;
     workspace.activation[i].reserve(count);
+    if (spec_.activation == Activation::gelu) workspace.slope[i].reserve(count);
     if (spec_.layer_norm == LayerNorm::none) continue;
     workspace.before_norm[i].reserve(count);
     workspace.mean[i].reserve(rows);
@@ -141,6 +143,9 @@ void MlpKernel::activate(size_t index, const float* member, int64_t offset_rows,
   float* out = workspace.activation[index].data() + offset;
   const auto apply_activation = [&](float* values) {
     if (spec_.activation == Activation::tanh) return k.tanh(values, count * width);
+    if (spec_.activation == Activation::gelu) {
+      return k.gelu(values, count * width, workspace.slope[index].data() + offset);
+    }
     if (!relu_after_product()) k.relu(values, count * width);
   };
   const auto normalise = [&](const float* values) {

@@ -174,9 +174,12 @@ void MlpKernel::activate_backward(size_t index, const float* member, const Chunk
   const int64_t offset = chunk.offset * width;
   float* delta = workspace.delta[index].data() + chunk.delta * width;
   // relu goes with the product above or with LayerNorm
-  const auto undo_tanh = [&](const float* activation) {
-    if (spec_.activation == Activation::tanh)
+  const auto undo_activation = [&](const float* activation) {
+    if (spec_.activation == Activation::tanh) {
       k.tanh_backward(delta, activation, chunk.count * width);
+    } else if (spec_.activation == Activation::gelu) {
+      k.multiply_by(delta, workspace.slope[index].data() + offset, chunk.count * width);
+    }
   };
   const float* before = workspace.before_norm[index].data() + offset;
   const auto undo_norm = [&](const float* keep) {
@@ -188,15 +191,15 @@ void MlpKernel::activate_backward(size_t index, const float* member, const Chunk
   };
   switch (spec_.layer_norm) {
     case LayerNorm::none:
-      undo_tanh(workspace.activation[index].data() + offset);
+      undo_activation(workspace.activation[index].data() + offset);
       break;
     case LayerNorm::before_activation:
-      undo_tanh(workspace.activation[index].data() + offset);
+      undo_activation(workspace.activation[index].data() + offset);
       undo_norm(nullptr);
       break;
     case LayerNorm::after_activation:
       undo_norm(spec_.activation == Activation::relu ? before : nullptr);
-      undo_tanh(before);
+      undo_activation(before);
       break;
   }
 }

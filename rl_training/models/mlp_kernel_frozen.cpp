@@ -46,6 +46,7 @@ const std::vector<int64_t>& MlpKernel::gather_rows(const Chunk& chunk,
     if (spec_.layer_norm != LayerNorm::after_activation) {
       gather(workspace.activation[i], chunk.offset, width);
     }
+    if (spec_.activation == Activation::gelu) gather(workspace.slope[i], chunk.offset, width);
     if (spec_.layer_norm == LayerNorm::none) continue;
     gather(workspace.before_norm[i], chunk.offset, width);
     gather(workspace.mean[i], chunk.offset, 1);

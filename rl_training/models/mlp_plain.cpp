@@ -9,6 +9,8 @@ torch::Tensor apply_activation(Activation activation, const torch::Tensor& x) {
       return torch::relu(x);
     case Activation::tanh:
       return torch::tanh(x);
+    case Activation::gelu:
+      return torch::gelu(x, "tanh");
     case Activation::none:
       break;
   }
@@ -22,6 +24,12 @@ PolicyGraph::Value apply_activation(Activation activation, PolicyGraph& graph,
       return graph.relu(x);
     case Activation::tanh:
       return graph.tanh(x);
+    case Activation::gelu: {
+      constexpr double kScale = 0.7978845608028654;  // sqrt(2 / pi)
+      const auto cubic = graph.scale(graph.multiply(x, x), kScale * 0.044715, kScale);
+      const auto tanh = graph.tanh(graph.multiply(x, cubic));
+      return graph.multiply(x, graph.scale(tanh, 0.5, 0.5));
+    }
     case Activation::none:
       break;
   }

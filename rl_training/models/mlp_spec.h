@@ -7,7 +7,8 @@
 
 namespace rl_training {
 
-enum class Activation { none, relu, tanh };
+// `gelu` is x Phi(x) in its tanh form.
+enum class Activation { none, relu, tanh, gelu };
 enum class LayerNorm { none, before_activation, after_activation };
 
 // How the parameters of a layer are drawn. Fan-in is always the layer's own input width.
@@ -20,12 +21,29 @@ struct LayerInit {
   double bias_scale = 0.0;  // bound of `uniform`, value of `constant`
 };
 
+// Orthogonal weights with zero biases: IQL, CQL's critics.
+constexpr LayerInit orthogonal_layer(double gain) {
+  return {LayerInit::Weight::orthogonal, gain, LayerInit::Bias::constant, 0.0};
+}
+// Xavier weights with zero biases: RLPD, REDQ, FQL, CQL's heads.
+constexpr LayerInit xavier_layer(double gain = 1.0) {
+  return {LayerInit::Weight::xavier_uniform, gain, LayerInit::Bias::constant, 0.0};
+}
+// Hidden layers of ReBRAC, SAC-N and EDAC: weights by fan-in, biases 0.1.
+constexpr LayerInit fan_in_layer() {
+  return {LayerInit::Weight::fan_in_uniform, 1.0, LayerInit::Bias::constant, 0.1};
+}
+// Their heads: everything in a narrow interval.
+constexpr LayerInit narrow_layer(double bound) {
+  return {LayerInit::Weight::uniform, bound, LayerInit::Bias::uniform, bound};
+}
+
 struct MlpSpec {
   int64_t inputs = 0, outputs = 0;
   std::vector<int64_t> hidden_sizes = {256, 256};
   Activation activation = Activation::relu;
-  Activation output_activation = Activation::none;
-  LayerNorm layer_norm = LayerNorm::none;  // in every hidden block
+  Activation output_activation = Activation::none;  // not gelu
+  LayerNorm layer_norm = LayerNorm::none;           // in every hidden block
   double layer_norm_eps = 1e-5;
   LayerInit hidden_init = {}, output_init = {};
   int64_t members = 1;  // independent networks of this shape in one buffer

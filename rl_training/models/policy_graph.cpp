@@ -115,6 +115,14 @@ PolicyGraph::Value PolicyGraph::repeat(Value x, int64_t rows) {
   return value;
 }
 
+PolicyGraph::Value PolicyGraph::likely(Value x, Value logits, double log_share) {
+  TORCH_CHECK(node(x).rows == 1 && node(x).width == node(logits).width, "one logit for each value");
+  const auto value = like(x, Op::likely);
+  nodes_.back().inputs.push_back(logits);
+  nodes_.back().eps = log_share;
+  return value;
+}
+
 PolicyGraph::Value PolicyGraph::best(Value rows, Value scores) {
   const auto value = like(rows, Op::best);
   nodes_.back().inputs.push_back(scores);

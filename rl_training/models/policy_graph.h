@@ -26,6 +26,7 @@ class PolicyGraph {
     concat,    // (x, y)
     slice,     // x[first .. first + width)
     repeat,    // x for each of the rows
+    likely,    // x where y exceeds its largest entry plus eps, kUnlikely elsewhere
     best,      // of the rows of x the first where y [rows, 1] is largest
     argmax,    // the first index of the largest entry
   };
@@ -35,9 +36,11 @@ class PolicyGraph {
     int64_t width = 0;
     int64_t rows = 1;
     std::vector<float> a = {}, b = {};  // constants
-    double eps = 0;                     // layer_norm
+    double eps = 0;                     // layer_norm, likely
     int64_t first = 0;                  // slice
   };
+
+  static constexpr double kUnlikely = -1e30;  // in place of -infinity, which C99 need not have
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const Node& node(Value value) const { return nodes_[static_cast<size_t>(value)]; }
@@ -63,6 +66,8 @@ class PolicyGraph {
   Value concat(Value x, Value y);
   Value slice(Value x, int64_t first, int64_t width);
   Value repeat(Value x, int64_t rows);
+  // A choice is likely when its logit in `logits` is within `log_share` < 0 of the largest one.
+  Value likely(Value x, Value logits, double log_share);
   Value best(Value rows, Value scores);
   Value argmax(Value x);
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "rl_training/report/profile.h"
+#include "rl_training/report/task_metrics.h"
 #include "rl_training/util/json.h"
 #include "rl_training/util/text.h"
 
@@ -155,16 +155,6 @@ std::vector<bool> clocks_of(const ReportTask& task) {
   if (offline) clocks.push_back(false);
   if (online) clocks.push_back(true);
   return clocks;
-}
-
-std::vector<std::string> metric_names_of(const ReportTask& task) {
-  std::set<std::string> names;
-  for (const auto& group : task.groups) {
-    for (const auto& run : group.runs) {
-      for (const auto& [name, points] : run.metrics) names.insert(name);
-    }
-  }
-  return {names.begin(), names.end()};
 }
 
 std::string chart_data_json(const Report& report) {

@@ -10,9 +10,6 @@ namespace rl_training {
 // and metrics of all tasks, thinned so that hundreds of runs stay a few megabytes.
 std::string chart_data_json(const Report& report);
 
-// Metrics that runs of the task have, sorted.
-std::vector<std::string> metric_names_of(const ReportTask& task);
-
 // The clocks on which the groups of a task have evaluations: false updates, true environment steps.
 std::vector<bool> clocks_of(const ReportTask& task);
 const char* clock_name(bool online);

@@ -5,6 +5,7 @@
 
 #include "rl_training/report/profile.h"
 #include "rl_training/report/tables.h"
+#include "rl_training/report/task_metrics.h"
 #include "rl_training/util/text.h"
 
 namespace rl_training {
@@ -68,6 +69,10 @@ Json group_json(const ReportTask& task, const RunGroup& group) {
     return value ? number_or_null(task.normalized(*value)) : Json();
   };
   Json keys = Json::object(), last = Json::object(), runs = Json::array();
+  Json validation = Json::object();
+  for (const auto& name : validation_names_of(task)) {
+    validation[name] = number_or_null(mean_last_value(group, name));
+  }
   for (const auto& [key, value] : group.differing_keys) keys[key] = value;
   for (size_t i = 0; i < group.runs.size(); ++i) {
     last[std::to_string(group.runs[i].seed)] = number_or_null(last_of(group.runs[i]));
@@ -95,6 +100,7 @@ Json group_json(const ReportTask& task, const RunGroup& group) {
       {"best_wins_high", group.best_wins_interval ? Json(group.best_wins_interval->high) : Json()},
       {"dataset_return", number_or_null(task.dataset.return_mean)},
       {"last_by_seed", last},
+      {"validation", validation},
       {"runs", runs}};
 }
 
@@ -150,14 +156,16 @@ std::string report_csv(const Report& report) {
                                             "best_wins_low",
                                             "best_wins_high",
                                             "dataset_return"};
-  std::set<std::string> names;
+  std::set<std::string> names, validations;
   for (const auto& task : report.tasks) {
+    for (const auto& name : validation_names_of(task)) validations.insert(name);
     for (const auto& group : task.groups) {
       for (const auto& [key, value] : group.differing_keys) names.insert(key);
     }
   }
   auto header = columns;
   for (const auto& name : names) header.push_back(printable(name));
+  for (const auto& name : validations) header.push_back(printable(name));
   for (const auto state :
        {RunState::finished, RunState::running, RunState::unfinished, RunState::failed}) {
     header.emplace_back(run_state_name(state));
@@ -172,6 +180,9 @@ std::string report_csv(const Report& report) {
       for (const auto& column : columns) cells.push_back(printable(exact(json[column])));
       for (const auto& name : names) {
         cells.push_back(printable(exact(json["differing_keys"].value(name, Json()))));
+      }
+      for (const auto& name : validations) {
+        cells.push_back(exact(json["validation"].value(name, Json())));
       }
       for (const auto state :
            {RunState::finished, RunState::running, RunState::unfinished, RunState::failed}) {

@@ -6,6 +6,7 @@
 #include "rl_training/report/html.h"
 #include "rl_training/report/html_parts.h"
 #include "rl_training/report/tables.h"
+#include "rl_training/report/task_metrics.h"
 
 namespace rl_training {
 namespace {
@@ -81,15 +82,16 @@ Table page_table(const ReportTask& task) {
 std::string score_table_html(const ReportTask& task) {
   const auto table = page_table(task);
   const auto range = range_of(task);
+  const bool bars = has_evaluations(task);
   std::string html = "<div class=\"scroll\"><table class=\"sortable scores\"><thead><tr>";
   for (size_t i = 0; i < table.size(); ++i) {
     html += fmt::format("<th{}>{}</th>", table[i].number ? " class=\"number\"" : "",
                         html_escaped(table[i].title));
-    if (i == 0) html += "<th>runs and interval</th>";
+    if (i == 0 && bars) html += "<th>runs and interval</th>";
   }
   html += "</tr></thead><tbody>\n";
   for (size_t row = 0; row < task.groups.size(); ++row) {
-    html += row == 0 && task.groups.size() > 1 ? "<tr class=\"best\">" : "<tr>";
+    html += row == 0 && bars && task.groups.size() > 1 ? "<tr class=\"best\">" : "<tr>";
     for (size_t i = 0; i < table.size(); ++i) {
       const auto& text = table[i].cells[row];
       if (table[i].number) {
@@ -97,7 +99,7 @@ std::string score_table_html(const ReportTask& task) {
       } else {
         html += cell_html((i == 0 ? swatch(row) : "") + html_escaped(text));
       }
-      if (i == 0) html += cell_html(bar_html(row, task.groups[row], range));
+      if (i == 0 && bars) html += cell_html(bar_html(row, task.groups[row], range));
     }
     html += "</tr>\n";
   }

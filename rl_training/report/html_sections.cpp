@@ -9,6 +9,7 @@
 #include "rl_training/report/page_assets.h"
 #include "rl_training/report/plot.h"
 #include "rl_training/report/tables.h"
+#include "rl_training/report/task_metrics.h"
 
 namespace rl_training {
 namespace {
@@ -25,15 +26,21 @@ std::string notes_html(const std::vector<std::string>& lines) {
   return html + "</ul></div>\n";
 }
 
+std::string picture_html(const Chart& chart) {
+  if (chart.series.empty()) return "";
+  return "<div class=\"pictures\"><img alt=\"" + html_escaped(chart.y_label) +
+         "\" src=\"data:image/svg+xml;base64," + base64(encode_chart_svg(chart)) + "\"></div>";
+}
+
 // Where the script cannot draw, the curves are pictures.
 std::string curve_pictures(const ReportTask& task) {
   std::string html;
   for (const bool online : clocks_of(task)) {
     if (!chart_unavailable().empty()) break;
-    const auto svg = encode_chart_svg(learning_curve_chart(task, online));
-    html +=
-        "<div class=\"pictures\"><img alt=\"learning curves\" src=\"data:image/svg+xml;base64," +
-        base64(svg) + "\"></div>";
+    html += picture_html(learning_curve_chart(task, online));
+    for (const auto& name : validation_names_of(task)) {
+      html += picture_html(metric_chart(task, name, online));
+    }
   }
   return html +
          "<p class=\"soft\">Curves are still pictures: this program was built without "
@@ -42,11 +49,18 @@ std::string curve_pictures(const ReportTask& task) {
 
 std::string charts_html(const ReportTask& task) {
   if (chart_script().empty()) return curve_pictures(task);
-  return "<h3>Learning curves</h3><div class=\"tools\"><button type=\"button\" class=\"all\">"
-         "All / none</button><label><input type=\"checkbox\" class=\"seeds\"> single runs"
-         "</label></div><div class=\"legend\"></div><div class=\"curves\"></div>\n"
-         "<h3>Performance profile</h3><p class=\"soft\">Share of a group's runs above a return: "
-         "the higher the line, the better.</p><div class=\"profile\"></div>\n";
+  const bool played = has_evaluations(task);
+  std::string html = played ? "<h3>Learning curves</h3>" : "<h3>Curves</h3>";
+  html +=
+      "<div class=\"tools\"><button type=\"button\" class=\"all\">All / none</button><label><input "
+      "type=\"checkbox\" class=\"seeds\"> single runs</label></div><div class=\"legend\"></div>\n";
+  if (played) {
+    html +=
+        "<div class=\"curves\"></div>\n<h3>Performance profile</h3><p class=\"soft\">Share of a "
+        "group's runs above a return: the higher the line, the better.</p><div "
+        "class=\"profile\"></div>\n";
+  }
+  return html;
 }
 
 std::string metrics_html(const ReportTask& task) {
@@ -59,17 +73,7 @@ std::string metrics_html(const ReportTask& task) {
   return html + "</select></div><div class=\"metric\"></div></details>\n";
 }
 
-std::optional<double> mean_metric(const RunGroup& group, const std::string& name) {
-  std::vector<double> values;
-  for (const auto& run : group.runs) {
-    for (const auto& [metric, value] : run.last_metrics) {
-      if (metric == name) values.push_back(value);
-    }
-  }
-  return values.empty() ? std::nullopt : std::optional(mean_of(values));
-}
-
-std::string metric_table(const ReportTask& task, const std::vector<std::string>& names) {
+std::string metric_table(const ReportTask& task, const std::set<std::string>& names) {
   std::vector<Heading> titles = {{"group", false}};
   for (const auto& name : names) titles.push_back({name});
   std::string html =
@@ -77,7 +81,7 @@ std::string metric_table(const ReportTask& task, const std::vector<std::string>&
   for (size_t i = 0; i < task.groups.size(); ++i) {
     html += "<tr>" + cell_html(swatch(i) + html_escaped(task.groups[i].label()));
     for (const auto& name : names) {
-      const auto value = mean_metric(task.groups[i], name);
+      const auto value = mean_last_value(task.groups[i], name);
       html += number_cell(value ? figure_text(*value) : "-", value);
     }
     html += "</tr>\n";
@@ -85,18 +89,12 @@ std::string metric_table(const ReportTask& task, const std::vector<std::string>&
   return html + "</tbody></table></div>\n";
 }
 
-// Estimates that need no environment: values on held-out data and of policy selection.
-std::string estimates_html(const ReportTask& task) {
-  std::vector<std::string> names;
-  for (const auto& name : metric_names_of(task)) {
-    for (const char* prefix : {"validation", "fqe", "soft_opc", "selection"}) {
-      if (name.starts_with(prefix)) names.push_back(name);
-    }
-  }
-  if (names.empty()) return "";
-  return "<h3>Estimates from held-out data</h3><p class=\"soft\">Last values, mean over "
-         "seeds.</p>" +
-         metric_table(task, names);
+// Curves of what was measured on held-out data; their last values are in the first table.
+std::string validation_html(const ReportTask& task) {
+  if (validation_names_of(task).empty() || chart_script().empty()) return "";
+  return "<h3>Validation on held-out data</h3><p class=\"soft\">Mean over seeds; bands reach from "
+         "the "
+         "smallest to the largest.</p><div class=\"validation\"></div>\n";
 }
 
 std::string last_values_html(const ReportTask& task) {
@@ -133,7 +131,7 @@ std::string task_html(const ReportTask& task, size_t index, const PageOptions& o
   return fmt::format("<section class=\"card\" id=\"task{}\"><h2>{}</h2>\n", index,
                      html_escaped(task.name())) +
          dataset_html(task.dataset) + score_table_html(task) + charts_html(task) +
-         film_html(options, index) + estimates_html(task) + metrics_html(task) +
+         film_html(options, index) + validation_html(task) + metrics_html(task) +
          last_values_html(task) + timing_html(task) + runs_html(task, options.program) +
          configs_html(task) + "</section>\n";
 }
@@ -152,11 +150,14 @@ std::string overview_html(const Report& report) {
       "<ul class=\"facts\"><li>runs <b>{}</b></li><li>groups <b>{}</b></li><li>not finished "
       "<b>{}</b></li><li>failed <b>{}</b></li></ul>",
       runs, groups, open, failed);
-  html += fmt::format(
-      "<p class=\"soft\">Returns of the {}. Runs of a group differ in their seed "
-      "alone. IQM: interquartile mean over seeds, with its 95 % bootstrap interval. "
-      "best wins: probability that a run of the first row is better.</p>",
-      choice_name(report.choice));
+  html += "<p class=\"soft\">Runs of a group differ in their seed alone.";
+  if (std::any_of(report.tasks.begin(), report.tasks.end(), has_evaluations)) {
+    html += fmt::format(
+        " Returns of the {}. IQM: interquartile mean over seeds, with its 95 % bootstrap interval. "
+        "best wins: probability that a run of the first row is better.",
+        choice_name(report.choice));
+  }
+  html += "</p>";
   if (report.tasks.size() > 1) {
     html += "<ul class=\"facts\">";
     for (size_t i = 0; i < report.tasks.size(); ++i) {

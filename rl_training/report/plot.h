@@ -7,9 +7,18 @@ namespace rl_training {
 // Learning curves of all groups of a task on one clock, with their intervals as bands.
 Chart learning_curve_chart(const ReportTask& task, bool online);
 
-// Writes the learning curves of a report for a paper: one panel below the other for each task and
-// clock; `path` ends in .svg or .png. Error{config} for another ending or where this build cannot
-// draw.
-void write_plot(const Report& report, const std::string& path);
+// A metric of all groups of a task: the mean over runs, with a band from the smallest to the
+// largest.
+Chart metric_chart(const ReportTask& task, const std::string& metric, bool online);
+
+// One chart for each task and clock: the returns of evaluations and what was measured on held-out
+// data or, where `metrics` names any, those. Error{config} for a metric that no run has.
+std::vector<Chart> report_charts(const Report& report,
+                                 const std::vector<std::string>& metrics = {});
+
+// Writes these charts for a paper, one below the other; `path` ends in .svg or .png. Error{config}
+// for another ending, where there is nothing to draw, or where this build cannot draw.
+void write_plot(const Report& report, const std::string& path,
+                const std::vector<std::string>& metrics = {});
 
 }  // namespace rl_training

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <sstream>
 
 #include "rl_training/util/text.h"
@@ -42,17 +41,6 @@ std::vector<std::string> row_of(const Table& table, size_t row) {
   return cells;
 }
 
-std::string state_text(const RunGroup& group) {
-  std::vector<std::string> parts;
-  for (const auto state : {RunState::running, RunState::unfinished, RunState::failed}) {
-    if (const auto n = group.count(state)) {
-      parts.push_back(fmt::format("{} {}", n, run_state_name(state)));
-    }
-  }
-  if (const auto n = group.resumed()) parts.push_back(fmt::format("{} resumed", n));
-  return join(parts, ", ");
-}
-
 // Keys with their names, or the state, of one row.
 std::string told_below(const Table& table, int keep, size_t row) {
   std::string text;
@@ -61,75 +49,6 @@ std::string told_below(const Table& table, int keep, size_t row) {
     text += (keep == TableColumn::kKey ? column.title + "=" : "") + column.cells[row] + "  ";
   }
   return text;
-}
-
-std::string markdown_cell(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (std::string_view("|\\`*_<>[]").find(c) != std::string_view::npos) out += '\\';
-    out += c;
-  }
-  return out;
-}
-
-bool same_everywhere(const std::vector<std::string>& cells) {
-  return std::all_of(cells.begin(), cells.end(),
-                     [&](const std::string& cell) { return cell == cells.front(); });
-}
-
-void add_key_columns(const ReportTask& task, Table& table) {
-  std::vector<std::string> names;
-  for (const auto& group : task.groups) {
-    for (const auto& [key, value] : group.differing_keys) {
-      if (std::find(names.begin(), names.end(), key) == names.end()) names.push_back(key);
-    }
-  }
-  for (const auto& name : names) {
-    TableColumn column{printable(name), {}, false, TableColumn::kKey};
-    for (const auto& group : task.groups) {
-      const auto found = std::find_if(group.differing_keys.begin(), group.differing_keys.end(),
-                                      [&](const KeyValue& pair) { return pair.first == name; });
-      column.cells.push_back(found == group.differing_keys.end() ? "" : printable(found->second));
-    }
-    table.push_back(std::move(column));
-  }
-}
-
-template <class Cell>
-void add_column(const ReportTask& task, Table& table, const std::string& title, int keep,
-                bool number, const Cell& cell) {
-  TableColumn column{title, {}, number, keep};
-  for (const auto& group : task.groups) column.cells.push_back(cell(group));
-  table.push_back(std::move(column));
-}
-
-std::string value_or_dash(const std::optional<double>& value) {
-  return value ? figure_text(*value) : "-";
-}
-
-std::string seed_values(const RunGroup& group) {
-  std::vector<std::string> parts;
-  for (size_t i = 0; i < group.runs.size(); ++i) {
-    parts.push_back(fmt::format("{}: {}", group.runs[i].seed, value_or_dash(group.values[i])));
-  }
-  return join(parts, ", ");
-}
-
-// Estimates of `select`, by seed where there are several.
-std::string estimates_text(const RunGroup& group) {
-  std::vector<std::string> parts;
-  for (const auto& run : group.runs) {
-    if (!run.estimate) continue;
-    parts.push_back(fmt::format("{} (rank {:g} of {})", figure_text(run.estimate->value),
-                                run.estimate->rank, run.estimate->candidates));
-  }
-  return join(parts, ", ");
-}
-
-std::string commits_text(const RunGroup& group) {
-  std::set<std::string> commits;
-  for (const auto& run : group.runs) commits.insert(printable(run.commit));
-  return join({commits.begin(), commits.end()}, ", ");
 }
 
 }  // namespace
@@ -144,76 +63,6 @@ std::string figure_text(double value) {
 std::string interval_text(const std::optional<ConfidenceInterval>& interval) {
   if (!interval) return "-";
   return fmt::format("[{}, {}]", figure_text(interval->low), figure_text(interval->high));
-}
-
-std::string steps_text(const RunGroup& group) {
-  const auto slowest = [&](int64_t RunRecord::*field) {
-    int64_t least = group.runs.front().*field;
-    for (const auto& run : group.runs) least = std::min(least, run.*field);
-    return least;
-  };
-  const auto& first = group.runs.front();
-  const bool online = group.runs.front().has_online;
-  const int64_t done = slowest(online ? &RunRecord::env_steps : &RunRecord::updates);
-  const int64_t planned = online ? first.planned_env_steps : first.planned_updates;
-  const auto text = done >= planned ? std::to_string(done) : fmt::format("{} of {}", done, planned);
-  return online && first.planned_updates > 0 ? fmt::format("{}+{}", first.planned_updates, text)
-                                             : text;
-}
-
-std::string clock_title(const ReportTask& task) {
-  bool offline = false, online = false;
-  for (const auto& group : task.groups) {
-    const auto& run = group.runs.front();
-    online = online || run.has_online;
-    offline = offline || !run.has_online || run.planned_updates > 0;
-  }
-  return offline && online ? "updates+env steps" : online ? "env steps" : "updates";
-}
-
-std::string dataset_text(const RunDataset& dataset) {
-  if (dataset.rows == 0) return "";
-  auto text = fmt::format("{} rows in {} episodes", dataset.rows, dataset.episodes);
-  if (dataset.return_mean)
-    text += fmt::format(", mean return {}", figure_text(*dataset.return_mean));
-  return text;
-}
-
-Table group_table(const ReportTask& task) {
-  Table table;
-  add_column(task, table, "algo", TableColumn::kAlways, false,
-             [](const RunGroup& group) { return printable(group.algo); });
-  add_key_columns(task, table);
-  add_column(task, table, "seeds", TableColumn::kAlways, true,
-             [](const RunGroup& group) { return std::to_string(group.known_values().size()); });
-  add_column(task, table, clock_title(task), 80, true, steps_text);
-  add_column(task, table, "IQM", TableColumn::kAlways, true, [](const RunGroup& group) {
-    return group.figures ? figure_text(group.figures->iqm) : "-";
-  });
-  add_column(task, table, "95 % interval", TableColumn::kAlways, true, [](const RunGroup& group) {
-    return group.figures ? interval_text(group.figures->interval) : "-";
-  });
-  add_column(task, table, "mean", 70, true, [](const RunGroup& group) {
-    return group.figures ? figure_text(group.figures->mean) : "-";
-  });
-  add_column(task, table, "median", 40, true, [](const RunGroup& group) {
-    return group.figures ? figure_text(group.figures->median) : "-";
-  });
-  if (task.normalized(0)) {
-    add_column(task, table, "score", 75, true, [&](const RunGroup& group) {
-      return group.figures ? value_or_dash(task.normalized(group.figures->iqm)) : "-";
-    });
-  }
-  if (task.groups.size() > 1) {
-    add_column(task, table, "best wins", 60, true, [](const RunGroup& group) {
-      return group.best_wins ? fmt::format("{:.2f}", *group.best_wins) : "";
-    });
-  }
-  add_column(task, table, "estimate", 50, false, estimates_text);
-  if (same_everywhere(table.back().cells) && table.back().cells.front().empty()) table.pop_back();
-  add_column(task, table, "state", TableColumn::kState, false, state_text);
-  if (same_everywhere(table.back().cells) && table.back().cells.front().empty()) table.pop_back();
-  return table;
 }
 
 size_t table_width(const Table& table) {
@@ -269,6 +118,15 @@ std::string wrapped_text(const std::string& words, size_t width, const std::stri
   return line.empty() ? text : text + indent + line + "\n";
 }
 
+std::string markdown_cell(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (std::string_view("|\\`*_<>[]").find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
 std::string markdown_table(const Table& table, bool bold_stars) {
   std::string header = "|", rule = "|", text;
   for (const auto& column : table) {
@@ -303,34 +161,6 @@ std::string csv_line(const std::vector<std::string>& cells) {
   std::string line;
   for (size_t i = 0; i < quoted.size(); ++i) line += (i > 0 ? "," : "") + quoted[i];
   return line + "\n";
-}
-
-std::string report_text(const Report& report, size_t width) {
-  std::string text;
-  for (const auto& task : report.tasks) {
-    text += (text.empty() ? "" : "\n") + printable(task.name()) + "\n";
-    if (const auto data = dataset_text(task.dataset); !data.empty()) text += "data: " + data + "\n";
-    text += "\n" + fit_table(group_table(task), width);
-  }
-  const auto legend = fmt::format(
-      "Returns of the {}: interquartile mean (IQM) over seeds with its 95 % bootstrap "
-      "interval. best wins: probability that a run of the first row is better.",
-      choice_name(report.choice));
-  return text + "\n" + wrapped_text(legend, width);
-}
-
-std::string report_markdown(const Report& report) {
-  std::string text;
-  for (const auto& task : report.tasks) {
-    auto table = group_table(task);
-    add_column(task, table, choice_name(report.choice) + " by seed", 0, false, seed_values);
-    add_column(task, table, "commit", 0, false, commits_text);
-    const auto data = dataset_text(task.dataset);
-    text += fmt::format("{}**{}**{}\n\n{}", text.empty() ? "" : "\n",
-                        markdown_cell(printable(task.name())), data.empty() ? "" : ": " + data,
-                        markdown_table(table));
-  }
-  return text;
 }
 
 }  // namespace rl_training

@@ -36,6 +36,8 @@ std::string dataset_text(const RunDataset& dataset);
 std::string fit_table(Table table, size_t width, const std::vector<std::string>& extra_lines = {});
 // Words in lines of at most `width` characters, each after `indent`.
 std::string wrapped_text(const std::string& words, size_t width, const std::string& indent = "");
+// Text that a Markdown table does not read as anything else.
+std::string markdown_cell(const std::string& text);
 // With `bold_stars` a cell that ends in "*" is bold instead.
 std::string markdown_table(const Table& table, bool bold_stars = false);
 size_t table_width(const Table& table);

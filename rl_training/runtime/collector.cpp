@@ -15,7 +15,7 @@ Collector::Collector(VectorEnv envs, ReplayBuffer& buffer, Algorithm& algorithm,
       policy_state_(algorithm.make_policy_state(envs_.count())),
       obs_(obs_buffer(envs_)),
       acted_on_(static_cast<size_t>(envs_.count() * envs_.spec().observation.bytes())),
-      returns_(static_cast<size_t>(envs_.count())) {
+      episodes_(envs_.count()) {
   const Space& action = envs_.spec().action;
   random_actions_ = action.is_discrete() ? torch::empty({envs_.count()}, torch::kLong)
                                          : torch::empty({envs_.count(), action.size()});
@@ -57,35 +57,18 @@ void Collector::step() {
                 static_cast<float>(options_.reward.apply(reward)), envs_.final_obs_of(i),
                 terminated, truncated);
     policy_state_->observe_reward(i, reward);
-    returns_[i] += reward;
-    if (!terminated && !truncated) continue;
-    policy_state_->begin_episode(i);
-    ended_return_sum_ += returns_[i];
-    returns_[i] = 0;
-    ++ended_;
-    ++episodes_;
+    episodes_.add(i, reward, terminated || truncated);
+    if (terminated || truncated) policy_state_->begin_episode(i);
   }
   steps_ += envs_.count();
 }
 
-std::optional<double> Collector::take_mean_return() {
-  if (ended_ == 0) return std::nullopt;
-  const double mean = ended_return_sum_ / static_cast<double>(ended_);
-  ended_return_sum_ = 0;
-  ended_ = 0;
-  return mean;
-}
-
 void Collector::visit_state(StateVisitor& state) {
-  const std::array<int64_t, 1> shape = {envs_.count()};
   state.scalar("started", started_);
   if (started_) state.part("envs", envs_);
   state.part("rng", rng_);
   state.part("policy", *policy_state_);
-  state.array("returns", DType::f64, shape, returns_.data());
-  state.scalar("ended_return_sum", ended_return_sum_);
-  state.scalar("ended", ended_);
-  state.scalar("episodes", episodes_);
+  episodes_.visit_state(state);
   state.scalar("steps", steps_);
 }
 

@@ -3,6 +3,7 @@
 #include "rl_training/data/replay_buffer.h"
 #include "rl_training/data/reward_transform.h"
 #include "rl_training/envs/vector_env.h"
+#include "rl_training/runtime/episode_log.h"
 
 namespace rl_training {
 
@@ -23,9 +24,7 @@ class Collector {
   int64_t steps() const { return steps_; }  // of all environments together
   const ReplayBuffer& buffer() const { return buffer_; }
 
-  // Raw returns of the episodes that ended since the last call; nothing when none did.
-  std::optional<double> take_mean_return();
-  int64_t episodes() const { return episodes_; }
+  EpisodeLog& episodes() { return episodes_; }  // with raw rewards
 
   void visit_state(StateVisitor& state);
 
@@ -42,9 +41,8 @@ class Collector {
   std::unique_ptr<PolicyState> policy_state_;
   torch::Tensor obs_, random_actions_;
   std::vector<unsigned char> acted_on_;  // raw observations before the step
-  std::vector<double> returns_;          // of the episodes that have not ended
-  double ended_return_sum_ = 0;
-  int64_t ended_ = 0, episodes_ = 0, steps_ = 0;
+  EpisodeLog episodes_;
+  int64_t steps_ = 0;
   bool started_ = false;
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rl_training/envs/reference_scores.h"
 #include "rl_training/runtime/acting.h"
 
 namespace rl_training {
@@ -25,12 +24,13 @@ void summarise(EvaluationResult& result) {
 }  // namespace
 
 Evaluator::Evaluator(std::string env_id, int64_t episodes, uint64_t seed, ThreadPool* pool,
-                     EnvOptions options)
+                     EnvOptions options, std::optional<ReferenceScores> reference)
     : env_id_(std::move(env_id)),
       episodes_(episodes),
       seed_(seed),
       pool_(pool),
-      options_(std::move(options)) {}
+      options_(std::move(options)),
+      reference_(reference) {}
 
 EvaluationResult Evaluator::run(Algorithm& algorithm, const ObsNormalizer& normalizer,
                                 const StopRequests* requests) const {
@@ -60,7 +60,7 @@ EvaluationResult Evaluator::run(Algorithm& algorithm, const ObsNormalizer& norma
       if (envs.terminated()[i] != 0 || envs.truncated()[i] != 0) {
         done[i] = true;
         policy->begin_episode(i);  // the row plays on beside the others, in a further episode
-        if (envs.terminated()[i] != 0 && goals != nullptr) {
+        if (goals != nullptr) {
           const auto* last = reinterpret_cast<const float*>(envs.final_obs_of(i));
           reached += reached_goal(*goals, last) ? 1 : 0;
         }
@@ -72,7 +72,7 @@ EvaluationResult Evaluator::run(Algorithm& algorithm, const ObsNormalizer& norma
   if (goals != nullptr) {
     result.success_rate = static_cast<double>(reached) / static_cast<double>(episodes_);
   }
-  result.normalized_score = normalized_score(env_id_, result.return_mean);
+  result.normalized_score = normalized_score(env_id_, result.return_mean, reference_);
   return result;
 }
 

@@ -5,6 +5,7 @@
 
 #include "rl_training/algorithms/algorithm.h"
 #include "rl_training/data/normalizer.h"
+#include "rl_training/envs/reference_scores.h"
 #include "rl_training/envs/vector_env.h"
 #include "rl_training/runtime/loop_metrics.h"
 #include "rl_training/runtime/stop_request.h"
@@ -29,7 +30,7 @@ struct EvaluationResult {
 class Evaluator {
  public:
   Evaluator(std::string env_id, int64_t episodes, uint64_t seed, ThreadPool* pool,
-            EnvOptions options = {});
+            EnvOptions options = {}, std::optional<ReferenceScores> reference = {});
 
   // A request to stop is looked for after each step; an evaluation that is cut short leaves no
   // trace.
@@ -42,6 +43,7 @@ class Evaluator {
   uint64_t seed_;
   ThreadPool* pool_;
   EnvOptions options_;
+  std::optional<ReferenceScores> reference_;  // of a task that D4RL has none for
 };
 
 }  // namespace rl_training

@@ -25,6 +25,11 @@ HindsightSampler::HindsightSampler(const ReplayBuffer& buffer, const ObsNormaliz
 }
 
 void check_hindsight(const BatchRequest& request) {
+  if (request.has(BatchColumn::return_to_go)) {
+    throw Error(ErrorKind::config, {"", 0, "her"},
+                "hindsight changes the rewards of single rows, and the algorithm learns from the "
+                "returns of whole episodes (expected no her)");
+  }
   if (request.n_step == 1) return;
   throw Error(ErrorKind::config, {"", 0, "n_step"},
               "hindsight relabels single steps (expected n_step: 1 with her, got " +

@@ -6,8 +6,8 @@
 
 namespace rl_training {
 
-// Error{config} where a batch spans several steps: rewards of a relabelled goal are not defined
-// beyond the first.
+// Error{config} where a batch spans several steps or holds returns: rewards of a relabelled goal
+// are not defined beyond the first step.
 void check_hindsight(const BatchRequest& request);
 
 // Hindsight experience replay (arXiv:1707.01495): in a share k / (k + 1) of each batch the wanted

@@ -4,6 +4,7 @@
 #include "rl_training/algorithms/algorithm.h"
 #include "rl_training/data/replay_sampler.h"
 #include "rl_training/runtime/collector.h"
+#include "rl_training/runtime/rollout_collector.h"
 
 namespace rl_training {
 
@@ -47,6 +48,8 @@ class Phase {
   bool finished() const { return step() >= spec_.length; }
   // One update; or one step of the environments and the updates that are due after it.
   virtual void advance(const LoopHooks& loop) = 0;
+  // The update that the learning-rate schedule is at, after `updates` of the run.
+  virtual int64_t scheduled_update(int64_t updates) const { return updates; }
   // Environment steps made in this phase.
   virtual int64_t env_steps() const { return 0; }
   // Adds its metrics to a row.
@@ -93,6 +96,32 @@ class OnlinePhase final : public Phase {
   Sampler& sampler_;
   const MixtureSampler* mixture_;
   UpdateRhythm rhythm_;
+};
+
+// Rollouts of the present policy; after each of them a few passes of updates over it. Those belong
+// to the step that fills the rollout: a checkpoint is written in the middle of a rollout or before
+// one, never between its updates.
+class RolloutPhase final : public Phase {
+ public:
+  RolloutPhase(PhaseSpec spec, RolloutCollector& collector, RolloutSampler& sampler,
+               const OnPolicyAlgorithm& algorithm);
+
+  int64_t step() const override { return collector_.steps(); }
+  int64_t env_steps() const override { return collector_.steps(); }
+  void advance(const LoopHooks& loop) override;
+  // That of its rollout's first update: all updates of a rollout have one learning rate.
+  int64_t scheduled_update(int64_t updates) const override;
+  void report(Json& row, const RowContext& context) override;
+  // The owner of the collector visits that.
+  void visit_state(StateVisitor& /*state*/) override {}
+
+ private:
+  void use_rollout(const LoopHooks& loop);
+
+  RolloutCollector& collector_;
+  RolloutSampler& sampler_;
+  const OnPolicyAlgorithm& algorithm_;
+  bool updating_ = false;  // within `advance`
 };
 
 }  // namespace rl_training

@@ -82,16 +82,17 @@ bool Trainer::due(int64_t interval) const {
 
 double Trainer::lr_scale(size_t phase_index) const {
   const PhaseSpec& phase = parts_.phases[phase_index]->spec();
+  const int64_t update = parts_.phases[phase_index]->scheduled_update(update_);
   switch (phase.schedule) {
     case PhaseSpec::Schedule::run:
-      return resolve_schedule_value(options_.schedule, update_, options_.budget.updates);
+      return resolve_schedule_value(options_.schedule, update, options_.budget.updates);
     case PhaseSpec::Schedule::phase:
-      return resolve_schedule_value(options_.schedule, update_,
+      return resolve_schedule_value(options_.schedule, update,
                                     std::min(phase.length, options_.budget.updates));
     case PhaseSpec::Schedule::constant:
       break;
   }
-  return resolve_schedule_value(constant_, update_, 0);
+  return resolve_schedule_value(constant_, update, 0);
 }
 
 Metrics Trainer::update(size_t phase, Sampler& sampler, const Callbacks& callbacks) {
@@ -192,8 +193,10 @@ TrainSummary Trainer::run(RunSink& sink, const Callbacks& callbacks, StopRequest
   }
   TrainSummary summary;
   const bool all_updates = update_ >= options_.budget.updates;
+  // A request that came after the last update found nothing left to stop.
+  const bool complete = spent() && waiting_row_.empty();
   summary.stop_reason = ended_by_callback_          ? "callback"
-                        : stop                      ? "signal"
+                        : stop && !complete         ? "signal"
                         : early_stopping_.stopped() ? "early_stopping"
                         : all_updates               ? options_.budget.reason
                                                     : "total_timesteps";

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace rl_training {
@@ -128,6 +129,23 @@ uint64_t Rng::below(uint64_t bound) {
     }
   }
   return static_cast<uint64_t>(product >> 64);
+}
+
+uint32_t BoundedIntegers::half() {
+  if (kept_) return *std::exchange(kept_, std::nullopt);
+  const uint64_t word = rng_.next();
+  kept_ = static_cast<uint32_t>(word >> 32);
+  return static_cast<uint32_t>(word);
+}
+
+uint32_t BoundedIntegers::below(uint32_t bound) {
+  if (bound == 1) return 0;
+  uint64_t product = uint64_t{half()} * bound;
+  if (static_cast<uint32_t>(product) < bound) {
+    const uint32_t threshold = (0 - bound) % bound;
+    while (static_cast<uint32_t>(product) < threshold) product = uint64_t{half()} * bound;
+  }
+  return static_cast<uint32_t>(product >> 32);
 }
 
 double Rng::normal() {

@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -55,6 +56,22 @@ class Rng {
 
   std::array<uint64_t, 2> state_{};      // high, low word of the 128-bit state
   std::array<uint64_t, 2> increment_{};  // high, low word of the (odd) increment
+};
+
+// Whole numbers as NumPy's Generator.integers draws them below 2^32: from halves of a word, of
+// which the second is kept for the next number, whatever else is drawn in between.
+class BoundedIntegers {
+ public:
+  explicit BoundedIntegers(Rng& rng) : rng_(rng) {}
+
+  // Uniform in [0, bound) without bias; nothing is drawn for a bound of 1.
+  uint32_t below(uint32_t bound);
+
+ private:
+  uint32_t half();
+
+  Rng& rng_;
+  std::optional<uint32_t> kept_;
 };
 
 }  // namespace rl_training

@@ -18,7 +18,7 @@ struct SoftExample {
   torch::Tensor noise = torch::tensor({{0.0f}, {1.0f}});
   torch::Tensor alpha = torch::full({}, 0.5f);
 
-  SoftExample(SoftOptions options, const SoftDesign& design)
+  SoftExample(SoftLearnerOptions options, const SoftDesign& design)
       : networks(linear(options), linear_context(), Rng(0), design) {
     set_values(networks.actor.parameters()[0], {0, 0, 0, 0});
     set_parameters(networks.critics_target.network(), kTargetCritics);
@@ -26,7 +26,7 @@ struct SoftExample {
     set_terminated(batch, {0, 0});
   }
 
-  static SoftOptions& linear(SoftOptions& options) {
+  static SoftLearnerOptions& linear(SoftLearnerOptions& options) {
     options.hidden_sizes.clear();
     return options;
   }

@@ -85,7 +85,7 @@ TEST(DecisionTransformer, AsksForWindowsOfRawReturns) {
   const auto request = small_options().request();
   EXPECT_EQ(request.window, 4);
   EXPECT_EQ(request.max_steps, 12);
-  EXPECT_EQ(request.return_gamma, 1.0);
+  EXPECT_EQ(request.returns.gamma, 1.0);
   EXPECT_TRUE(request.raw_rewards);
 }
 

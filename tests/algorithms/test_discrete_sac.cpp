@@ -4,18 +4,12 @@
 
 #include "rl_training/algorithms/discrete_sac.h"
 #include "rl_training/util/error.h"
+#include "tests/algorithms/discrete_example.h"
 #include "tests/support/memory_state.h"
 #include "tests/support/metric_values.h"
 
 namespace rl_training::test_discrete_sac {
 namespace {
-
-AlgorithmContext context_of(int64_t choices) {
-  AlgorithmContext context;
-  context.obs = Space::unbounded(1);
-  context.action = Space::discrete(choices);
-  return context;
-}
 
 DiscreteSacOptions linear_options() {
   DiscreteSacOptions options;
@@ -23,44 +17,12 @@ DiscreteSacOptions linear_options() {
   return options;
 }
 
-// Observations are 0, so that a network without hidden layers gives its biases.
-Batch rows_of(const std::vector<int64_t>& choices, int64_t categories, float reward = 1,
-              float discount = 0.99f) {
-  BatchRequest request;
-  request.rows = static_cast<int64_t>(choices.size());
-  Batch batch(request, Space::unbounded(1), Space::discrete(categories));
-  batch.actions().copy_(torch::tensor(choices));
-  batch.rewards().fill_(reward);
-  batch.discount().fill_(discount);
-  return batch;
-}
-
-// One bias for each choice, member by member; all weights are 0.
-void set_biases(const Mlp& network, const std::vector<std::vector<float>>& biases) {
-  const torch::NoGradGuard no_grad;
-  auto members = network.parameters().view({network.members(), -1});
-  members.zero_();
-  for (size_t m = 0; m < biases.size(); ++m) {
-    const auto choices = static_cast<int64_t>(biases[m].size());
-    members[static_cast<int64_t>(m)].narrow(0, choices, choices).copy_(torch::tensor(biases[m]));
-  }
-}
-
-// The gradient at the biases of a member.
-torch::Tensor bias_gradient(const Mlp& network, int64_t member) {
-  const int64_t choices = network.outputs();
-  return network.parameters().grad().view({network.members(), -1})[member].narrow(0, choices,
-                                                                                  choices);
-}
-
-double number_of(const torch::Tensor& value) { return value.item<double>(); }
-
 constexpr double kPi[] = {0.665241, 0.244728, 0.090031};  // softmax(1, 0, -1)
 constexpr double kValue = 1.366192, kTarget = 2.352530, kEntropy = 0.832396;
 
 // Policy by logits (1, 0, -1), smallest target values (1, 2, 0.5), alpha 0.2.
 struct Example {
-  Example() : networks(linear_options(), context_of(3), Rng(0)) {
+  Example() : networks(linear_options(), choice_context(3), Rng(0)) {
     set_biases(networks.actor, {{1, 0, -1}});
     set_biases(networks.critics, {{0.5f, 1, 2}, {2, 3, 5}});
     set_biases(networks.critics_target, {{1, 2.5f, 0.5f}, {1.5f, 2, 0.9f}});
@@ -165,7 +127,7 @@ TEST(DiscreteSacLimits, WithoutTemperatureASurePolicyBootstrapsFromItsChoice) {
 }
 
 TEST(DiscreteSacLimits, OneChoiceHasNoEntropy) {
-  DiscreteSacNetworks networks(linear_options(), context_of(1), Rng(0));
+  DiscreteSacNetworks networks(linear_options(), choice_context(1), Rng(0));
   set_biases(networks.critics_target, {{3}, {2}});
   const auto batch = rows_of({0, 0}, 1);
   const auto alpha = torch::tensor(5.0f);
@@ -193,12 +155,12 @@ TEST(DiscreteSac, DrawsByProbability) {
 
 TEST(DiscreteSac, ActsWithChoices) {
   DiscreteSacOptions options;
-  DiscreteSac algorithm(options, context_of(3));
+  DiscreteSac algorithm(options, choice_context(3));
   const auto obs = torch::linspace(-3, 3, 400).view({400, 1});
   const auto greedy = act_once(algorithm, obs);
   EXPECT_EQ(greedy.scalar_type(), torch::kLong);
   EXPECT_EQ(greedy.sizes(), torch::IntArrayRef({400}));
-  const DiscreteSacNetworks same(options, context_of(3), Rng(0, "init"));
+  const DiscreteSacNetworks same(options, choice_context(3), Rng(0, "init"));
   EXPECT_TRUE(torch::equal(greedy, same.actor.forward(obs).squeeze(0).argmax(1)));
   const auto drawn = act_once(algorithm, obs, ActMode::explore);
   for (int64_t a = 0; a < 3; ++a) EXPECT_GT(drawn.eq(a).sum().item<int64_t>(), 60) << a;
@@ -209,7 +171,7 @@ TEST(DiscreteSac, ActsWithChoices) {
 TEST(DiscreteSac, TargetsFollowEveryUpdate) {
   auto options = linear_options();
   options.tau = 0.25;
-  DiscreteSac algorithm(options, context_of(2));
+  DiscreteSac algorithm(options, choice_context(2));
   const auto values = [&](const char* prefix) {
     MemoryState state;
     state.save(algorithm);
@@ -236,7 +198,7 @@ TEST(DiscreteSac, LearnsWhichChoicePays) {
   options.hidden_sizes = {16};
   options.learning_rate = 0.01;
   options.alpha = "0.05";
-  DiscreteSac algorithm(options, context_of(3));
+  DiscreteSac algorithm(options, choice_context(3));
   const auto batch = rows_of({0, 1, 2}, 3, 0, 0);
   batch.rewards().copy_(torch::tensor({0.0f, 1.0f, 0.5f}));
   Metrics metrics;
@@ -252,10 +214,10 @@ TEST(DiscreteSac, LearnsWhichChoicePays) {
 TEST(DiscreteSac, TheTemperatureAimsAtItsEntropy) {
   auto options = linear_options();
   options.target_entropy = 0.1;
-  DiscreteSac low(options, context_of(2));
+  DiscreteSac low(options, choice_context(2));
   EXPECT_LT(metric(low.update(rows_of({0, 1}, 2), 1.0), "alpha"), 1);
   options.target_entropy = 0.7;
-  DiscreteSac high(options, context_of(2));
+  DiscreteSac high(options, choice_context(2));
   EXPECT_GT(metric(high.update(rows_of({0, 1}, 2), 1.0), "alpha"), 1);
 }
 

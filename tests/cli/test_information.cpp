@@ -89,6 +89,16 @@ TEST(Information, ReplayComparesWithARecording) {
   EXPECT_TRUE(missing.one_error_line()) << missing.err;
 }
 
+TEST(Information, DoctorNamesWhatSlowsTrainingDown) {
+  ::setenv("OMP_NUM_THREADS", "7", 1);
+  ::setenv("RL_TRAINING_KERNELS", "baseline", 1);
+  const auto advice = run({"doctor", "--json"}).json()["advice"].dump();
+  ::unsetenv("OMP_NUM_THREADS");
+  ::unsetenv("RL_TRAINING_KERNELS");
+  EXPECT_NE(advice.find("OMP_NUM_THREADS=7"), std::string::npos) << advice;
+  EXPECT_NE(advice.find("baseline"), std::string::npos) << advice;
+}
+
 TEST(Information, DoctorFindsThisBuildInOrder) {
   const TemporaryDirectory directory;
   Program::Input input;
@@ -103,6 +113,8 @@ TEST(Information, DoctorFindsThisBuildInOrder) {
   }
   EXPECT_GE(json["cores"].get<int>(), 1);
   EXPECT_EQ(json["checks"].size(), 3u);
+  ASSERT_GE(json["parts"].size(), 5u);
+  for (const auto& part : json["parts"]) EXPECT_FALSE(part["install"].get<std::string>().empty());
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }
 

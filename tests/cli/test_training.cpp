@@ -3,7 +3,10 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <sstream>
 
 #include "tests/cli/tiny_training.h"
 #include "tests/support/program.h"
@@ -223,6 +226,67 @@ TEST(Training, InterruptSavesToo) {
   wait_for_rows(program, directory / "runs");
   program.send(SIGINT);
   expect_stopped(program.wait(), SIGINT);
+}
+
+// Whether the kernel has not handed the signal over yet.
+bool signal_waits(pid_t pid, int signal) {
+  std::istringstream status(read_all("/proc/" + std::to_string(pid) + "/status"));
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with("ShdPnd:")) continue;
+    return (std::stoull(line.substr(8), nullptr, 16) >> (signal - 1) & 1) != 0;
+  }
+  return false;
+}
+
+// A pipe that takes nothing more: a program that prints to it waits.
+class FullPipe {
+ public:
+  explicit FullPipe(const std::string& path) : path_(path) {
+    EXPECT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    end_ = ::open(path.c_str(), O_RDWR | O_NONBLOCK);
+    const std::vector<char> page(4096);
+    while (::write(end_, page.data(), page.size()) > 0) {
+    }
+  }
+  ~FullPipe() { ::close(end_); }
+  const std::string& path() const { return path_; }
+  void empty() const {
+    std::vector<char> page(4096);
+    while (::read(end_, page.data(), page.size()) > 0) {
+    }
+  }
+
+ private:
+  std::string path_;
+  int end_ = -1;
+};
+
+// The runs are complete while their report waits to be printed.
+TEST(Training, ASignalAfterTheLastUpdateIsNoFailure) {
+  const TemporaryDirectory directory;
+  for (const int runs : {1, 2}) {  // the second of several, too
+    const FullPipe out(directory / ("out" + std::to_string(runs)));
+    const auto output_dir = directory / ("runs" + std::to_string(runs));
+    Program::Input input;
+    input.stdout_file = out.path();
+    Program program(tiny_training(output_dir, {"--seeds", runs == 1 ? "1" : "1,2"}), input);
+    const auto ended_runs = [&] {
+      int count = 0;
+      if (!fs::exists(output_dir)) return 0;
+      for (const auto& entry : fs::directory_iterator(output_dir)) {
+        const auto metadata = read_all((entry.path() / "metadata.json").string());
+        count += metadata.find("\"stop_reason\": \"total_timesteps\"") != std::string::npos ? 1 : 0;
+      }
+      return count;
+    };
+    ASSERT_TRUE(becomes_true([&] { return program.ended() || ended_runs() == runs; }));
+    ASSERT_FALSE(program.ended());
+    program.send(SIGTERM);
+    ASSERT_TRUE(becomes_true([&] { return !signal_waits(program.pid(), SIGTERM); }));
+    out.empty();
+    const auto result = program.wait();
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+  }
 }
 
 // What a batch system sends as a warning, and what a closed terminal does.

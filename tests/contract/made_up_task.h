@@ -15,7 +15,7 @@ inline Space obs_space(const AlgorithmInfo& info) {
 }
 
 inline Space action_space(const AlgorithmInfo& info) {
-  return info.discrete_actions ? Space::discrete(3) : Space::unit_box(2);
+  return info.actions == ActionKind::choices ? Space::discrete(3) : Space::unit_box(2);
 }
 
 // Those of its starter config, which has what is required, with networks of this width.
@@ -122,6 +122,9 @@ class Batches {
         break;
       case BatchColumn::reward:
       case BatchColumn::return_to_go:
+      case BatchColumn::log_prob:
+      case BatchColumn::value:
+      case BatchColumn::advantage:
         rng_.fill_normal(floats(tensor));
         break;
     }

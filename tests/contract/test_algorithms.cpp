@@ -26,10 +26,10 @@ std::string hash(Algorithm& algorithm) { return hash_state(visit(algorithm)); }
 class AlgorithmContract : public testing::TestWithParam<std::string> {
  protected:
   const SingleThreadedTensors single_threaded_;
-  const AlgorithmInfo& info_ = find_algorithm(GetParam());
+  const AlgorithmInfo info_ = info_of_case(GetParam());
 };
 
-INSTANTIATE_TEST_SUITE_P(All, AlgorithmContract, testing::ValuesIn(algorithm_names()),
+INSTANTIATE_TEST_SUITE_P(All, AlgorithmContract, testing::ValuesIn(algorithm_cases()),
                          name_of_test);
 
 TEST_P(AlgorithmContract, TheSeedDecidesEveryBit) {

@@ -109,6 +109,23 @@ const std::vector<InvalidOption>& own_table() {
       {"iql", "beta=-1"},
       {"iql", "max_weight=0"},
 
+      {"sac_n", "num_critics=1"},
+      {"edac", "num_critics=1"},
+      {"edac", "eta=-1"},
+
+      {"xql", "gumbel_temperature=0"},
+      {"xql", "gumbel_clip=0"},
+      {"xql", "value_action_noise=-0.1"},
+
+      {"cal_ql", "num_critics=1"},
+      {"cal_ql", "online_cql_alpha=-1"},
+      {"cal_ql", {"num_critics=2", "num_min_critics=3"}, "num_min_critics"},
+      {"cal_ql", {"gamma=1", "failure_reward=-1"}, "failure_reward"},
+
+      {"fql", "flow_steps=0"},
+      {"fql", "actor_bc_weight=-1"},
+      {"fql", "target_q=max"},
+
       {"bc", "policy=uniform"},
       {"bc", "dataset_top_fraction=0"},
       {"bc", "dataset_top_fraction=1.1"},
@@ -156,6 +173,34 @@ const std::vector<InvalidOption>& own_table() {
       {"crossq", "renorm_d_max=-1"},
       {"crossq", "renorm_warmup_steps=-1"},
       {"crossq", "critic_hidden_sizes=[]"},
+
+      {"dqn", "epsilon_start=1.1"},
+      {"dqn", "epsilon_end=-0.1"},
+      {"dqn", "epsilon_steps=-1"},
+      {"dqn", {"buffer_capacity=10", "batch_size=256"}, "buffer_capacity"},
+
+      {"discrete_bc", "logit_penalty=-1"},
+      {"discrete_bcq", "bcq_threshold=0"},
+      {"discrete_bcq", "bcq_threshold=1"},
+      {"discrete_bcq", "epsilon=1.1"},
+      {"discrete_cql", "cql_alpha=-1"},
+
+      {"ppo", "clip_range=0"},
+      {"ppo", "gae_lambda=1.1"},
+      {"ppo", "target_kl=0"},
+      {"ppo", "epochs=0"},
+      {"ppo", "rollout_steps=1"},
+      {"ppo", {"batch_size=96"}, "batch_size"},
+      {"ppo", {"batch_size=1"}, "batch_size"},
+      {"ppo", {"num_envs=3"}, "rollout_steps"},
+      {"ppo", "min_buffer_size=10"},
+      {"ppo", "learning_starts=10"},
+
+      {"trpo", "target_kl=0"},
+      {"trpo", "damping=-0.1"},
+      {"trpo", "cg_iterations=0"},
+      {"trpo", "line_search_decay=1"},
+      {"trpo", {"num_envs=3"}, "rollout_steps"},
 
       {"decision_transformer", "target_return=null"},
       {"decision_transformer", "return_scale=0"},

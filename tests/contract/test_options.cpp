@@ -105,7 +105,7 @@ TEST_P(OptionContract, ItsPackagedConfigsAreValid) {
 
 TEST_P(OptionContract, HasAConfigToStartFrom) {
   int count = 0;
-  for (const char* task : {"pendulum", "pendulum-random", "cartpole"}) {
+  for (const char* task : {"pendulum", "pendulum-random", "cartpole", "cartpole-medium"}) {
     const auto name = info_.name + "/" + task;
     const auto& all = packaged_configs();
     if (std::none_of(all.begin(), all.end(), [&](const auto& each) { return each.name == name; })) {

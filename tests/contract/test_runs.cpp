@@ -38,11 +38,14 @@ Callbacks abandon_at(int64_t position) {
   callbacks.on_update_end = [position](const TrainProgress& progress, const Metrics&) {
     if (progress.position >= position) throw Abandoned{};
   };
+  callbacks.on_collect_end = [position](const TrainProgress& progress) {
+    if (progress.position >= position) throw Abandoned{};
+  };
   return callbacks;
 }
 
-// Abandons the run at random updates, also before its first checkpoint, and resumes each time in a
-// fresh object with another number of threads.
+// Abandons the run at random updates and steps, also before its first checkpoint, and resumes each
+// time in a fresh object with another number of threads.
 RunResult train_in_pieces(const TrainConfig& config, Rng& rng) {
   const int64_t threads[] = {1, 2, 8};
   std::string path;
@@ -80,7 +83,11 @@ TEST_P(RunContract, ThreadsChangeNoByte) {
     const bool sequences = defaults.algorithm->request().window > 0;
     std::vector<std::string> more = {"batch_size=300", threads,
                                      sequences ? "embed_dim=64" : "hidden_sizes=[64,64]"};
-    if (defaults.collects_by_itself()) {
+    if (defaults.phases().front().rolls_out()) {
+      more.front() = "batch_size=60";
+      more.emplace_back("rollout_steps=60");
+      more.emplace_back("num_envs=3");
+    } else if (defaults.collects_by_itself()) {
       more.emplace_back("buffer_capacity=300");
       more.emplace_back("num_envs=3");
     }

@@ -181,9 +181,9 @@ TEST_P(Signals, NoneChangesABit) {
           << session.messages();
       report = result.json();
       ASSERT_TRUE(fs::exists(report["checkpoint"].get<std::string>())) << report.dump();
+      EXPECT_EQ(report["stop_reason"], complete ? "total_timesteps" : "signal");
       if (complete) break;
       ++stopped;
-      EXPECT_EQ(report["stop_reason"], "signal");
       command = {"resume", report["run_dir"], "--json"};
     }
     ASSERT_TRUE(tensors_of(report["checkpoint"]) == expected_tensors);

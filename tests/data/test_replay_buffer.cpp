@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "rl_training/data/replay_sampler.h"
 #include "rl_training/util/error.h"
 #include "tests/data/batch_memory.h"
@@ -199,11 +201,95 @@ TEST(ReplayBuffer, StoresEachFrameOnce) {
   EXPECT_THROW(again.restore(again.total(), std::string(3, '\1')), Error);
 }
 
-TEST(ReplaySampler, RefusesColumnsOfWholeEpisodes) {
+TEST(ReplaySampler, RefusesReturnsThatTheBufferDoesNotKeep) {
   ReplayBuffer buffer(4, kObs, kAction);
   const ObsNormalizer normalizer(2);
   EXPECT_THROW(ReplaySampler(buffer, normalizer, with_columns({BatchColumn::return_to_go}), Rng(1)),
                Error);
+}
+
+// Streams 0 2 4 | 6 8 and 1 3 5 7 | 9 with rewards of ten times the row.
+ReplayBuffer with_returns(int64_t capacity = 100) {
+  return ReplayBuffer(capacity, kObs, kAction, /*streams=*/2, ReturnRule{.gamma = 0.5});
+}
+
+TEST(ReplayBuffer, RowsOfFinishedEpisodesHaveReturns) {
+  auto buffer = with_returns();
+  fill(buffer, 10, {4, 7});
+  const std::pair<int64_t, float> expected[] = {{4, 40}, {2, 40},    {0, 20},    {7, 70},
+                                                {5, 85}, {3, 72.5f}, {1, 46.25f}};
+  for (const auto& [row, value] : expected) EXPECT_EQ(buffer.return_to_go(row), value) << row;
+}
+
+TEST(ReplayBuffer, ReturnsComeBackWithTheirRows) {
+  auto buffer = with_returns(8), again = with_returns(8);
+  fill(buffer, 14, {4, 7, 10, 13});
+  again.restore(6, buffer.encode(6, 8));
+  for (int64_t row = 6; row < 14; ++row) {
+    ASSERT_EQ(again.episode_end(row), buffer.episode_end(row));
+    if (row == 12) continue;  // its episode goes on
+    EXPECT_EQ(again.return_to_go(row), buffer.return_to_go(row)) << row;
+  }
+}
+
+// Rewards of one stream, whose episode ends with the last.
+std::vector<float> returns_of(const std::vector<float>& rewards, int64_t capacity = 100) {
+  ReplayBuffer buffer(capacity, kObs, kAction, 1, ReturnRule{.gamma = 0.99, .failure_reward = -5});
+  const float obs[2] = {0, 0}, action = 0;
+  for (size_t i = 0; i < rewards.size(); ++i) {
+    buffer.add(obs, &action, rewards[i], obs, false, i + 1 == rewards.size());
+  }
+  ReplayBuffer again(capacity, kObs, kAction, 1, ReturnRule{.gamma = 0.99, .failure_reward = -5});
+  again.restore(buffer.first(), buffer.encode(buffer.first(), buffer.rows()));
+  std::vector<float> returns;
+  for (int64_t row = buffer.first(); row < buffer.total(); ++row) {
+    returns.push_back(buffer.return_to_go(row));
+    EXPECT_EQ(again.return_to_go(row), returns.back()) << row;
+  }
+  return returns;
+}
+
+TEST(ReplayBuffer, AFailedEpisodeFailsForEver) {
+  const auto reached = returns_of({-5, -5, 5});
+  EXPECT_FLOAT_EQ(reached[0], -5.0495f);
+  EXPECT_FLOAT_EQ(reached[1], -0.05f);
+  EXPECT_FLOAT_EQ(reached[2], 5);
+  for (const float value : returns_of({-5, -5, -5})) EXPECT_NEAR(value, -500, 1e-3);
+}
+
+// The first step succeeded, and when the buffer is restored only the others are left to tell.
+TEST(ReplayBuffer, WhetherAnEpisodeFailedIsKept) {
+  ReplayBuffer buffer(3, kObs, kAction, 1, ReturnRule{.gamma = 0.5, .failure_reward = -1});
+  ReplayBuffer again = buffer;
+  const float obs[2] = {0, 0}, action = 0;
+  const float rewards[] = {0, -1, -1, 7};
+  for (int i = 0; i < 4; ++i) buffer.add(obs, &action, rewards[i], obs, false, i >= 2);
+  again.restore(1, buffer.encode(1, 3));
+  EXPECT_EQ(buffer.return_to_go(1), -1.5f);
+  EXPECT_EQ(again.return_to_go(1), -1.5f);
+}
+
+TEST(ReplaySampler, DrawsFinishedEpisodesWhereReturnsAreWanted) {
+  auto buffer = with_returns();
+  const ObsNormalizer normalizer(2);
+  ReplaySampler sampler(buffer, normalizer, with_columns({BatchColumn::return_to_go}), Rng(1));
+  fill(buffer, 4);
+  EXPECT_FALSE(sampler.ready());
+  fill(buffer, 6, {4, 7});
+  ASSERT_TRUE(sampler.ready());
+  BatchMemory batch(200);
+  std::vector<float> returns(200);
+  auto view = batch.view();
+  view.return_to_go = returns.data();
+  sampler.sample(view);
+  std::set<int64_t> seen;
+  for (size_t i = 0; i < 200; ++i) {
+    const auto row = static_cast<int64_t>(batch.obs[2 * i]);
+    seen.insert(row);
+    EXPECT_GE(buffer.episode_end(row), 0);
+    EXPECT_EQ(returns[i], buffer.return_to_go(row));
+  }
+  EXPECT_EQ(seen.size(), 7);
 }
 
 TEST(MixtureSampler, HoldsTheRatioInEveryMinibatch) {

@@ -199,7 +199,8 @@ TEST(ObsNormalizer, StateCarriesOver) {
 }
 
 TEST(UniformSampler, GivesReturnsWhereTheyWereComputed) {
-  auto data = std::make_shared<const TransitionDataset>(small_dataset().with_returns_to_go(0.5));
+  auto data =
+      std::make_shared<const TransitionDataset>(small_dataset().with_returns_to_go({.gamma = 0.5}));
   UniformSampler sampler(data, ObsNormalizer(2), with_columns({BatchColumn::return_to_go}), Rng(3));
   BatchMemory batch(64);
   std::vector<float> returns(64);

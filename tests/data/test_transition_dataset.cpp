@@ -174,9 +174,20 @@ TEST(TransitionDataset, FingerprintKnowsWhereEpisodesEnd) {
   EXPECT_NE(cut_after(1), cut_after(2));
 }
 
+// Rewards 1 2 3 | 4 5 become -1 -1 1 | -1 -1: the second episode fails for ever.
+TEST(TransitionDataset, AFailedEpisodeHasTheReturnOfFailingForEver) {
+  const std::vector<float> rewards = {-1, -1, 1, -1, -1};
+  const auto data = small_dataset().with_rewards(rewards).with_returns_to_go(
+      {.gamma = 0.9, .failure_reward = -1});
+  EXPECT_FLOAT_EQ(data.return_to_go(2), 1);
+  EXPECT_FLOAT_EQ(data.return_to_go(0), -1 + 0.9f * (-1 + 0.9f));
+  EXPECT_FLOAT_EQ(data.return_to_go(3), -10);
+  EXPECT_FLOAT_EQ(data.return_to_go(4), -10);
+}
+
 // A termination and a time-out end the sum alike; nothing is bootstrapped.
 TEST(TransitionDataset, MonteCarloReturnsStayInTheEpisode) {
-  const auto data = small_dataset().with_returns_to_go(0.9);
+  const auto data = small_dataset().with_returns_to_go({.gamma = 0.9});
   EXPECT_FLOAT_EQ(data.return_to_go(2), 3);
   EXPECT_FLOAT_EQ(data.return_to_go(1), 2 + 0.9f * 3);
   EXPECT_FLOAT_EQ(data.return_to_go(0), 1 + 0.9f * (2 + 0.9f * 3));

@@ -11,6 +11,13 @@
 
 namespace rl_training {
 
+// The defaults, and these keys of the task itself.
+inline EnvOptions task_options(const Json& keys) {
+  EnvOptions options;
+  options.task = keys;
+  return options;
+}
+
 // Recordings <name>_traj<k>.csv: some here, more of them beside the repository.
 inline std::vector<std::string> recordings(const std::string& name) {
   std::vector<std::string> paths;
@@ -24,13 +31,15 @@ inline std::vector<std::string> recordings(const std::string& name) {
   return paths;
 }
 
-// The largest difference of seeded resets from Gymnasium's, in states and the recorded part of
-// observations.
-inline double seeded_reset_difference(const std::string& env_id, const std::string& name) {
+// The largest difference of seeded resets from Gymnasium's, in states and, if wanted, the recorded
+// part of observations.
+inline double seeded_reset_difference(const std::string& env_id, const std::string& name,
+                                      bool observations = true) {
   const CsvTable table(std::string(SOURCE_DIR) + "/tests/envs/fixtures/seeded_reset_" + name +
                        ".csv");
   std::vector<int64_t> columns;
-  for (const char* group : {"state", "qpos", "qvel", "obs"}) {
+  for (const std::string group : {"state", "qpos", "qvel", "obs"}) {
+    if (group == "obs" && !observations) continue;
     const auto found = table.find_numbered(group);
     columns.insert(columns.end(), found.begin(), found.end());
   }

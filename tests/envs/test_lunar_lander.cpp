@@ -6,6 +6,7 @@
 #include "rl_training/envs/registry.h"
 #include "rl_training/envs/vector_env.h"
 #include "rl_training/util/error.h"
+#include "tests/envs/recordings.h"
 #include "tests/support/memory_state.h"
 
 namespace rl_training {
@@ -55,6 +56,40 @@ TEST_F(LunarLanderTest, StartsAtTheTopMiddleWithAPush) {
   Rng same(3);
   const auto state = env->state();
   for (size_t i = 0; i < 12; ++i) EXPECT_EQ(state[18 + i], same.uniform(0, 400.0 / 30 / 2));
+}
+
+TEST_F(LunarLanderTest, WindPushesUntilALegIsDown) {
+  const auto fall = [](const Json& options) {
+    const auto env = make_environment(kId, task_options(options));
+    std::vector<double> obs(8);
+    Rng rng(3);
+    env->reset(rng, obs);
+    for (int step = 0; step < 40; ++step) env->step(std::vector<double>{0, 0}, obs);
+    return obs;
+  };
+  const auto calm = fall(Json::object());
+  EXPECT_EQ(fall({{"wind_power", 20}}), calm);  // not switched on
+  const auto windy = fall({{"enable_wind", true}});
+  EXPECT_NE(windy[2], calm[2]);
+  EXPECT_NE(windy[4], calm[4]);
+  const auto breeze = fall({{"enable_wind", true}, {"wind_power", 7.5}});
+  EXPECT_NEAR(breeze[2] - calm[2], (windy[2] - calm[2]) / 2, 0.05 * std::abs(windy[2] - calm[2]));
+  EXPECT_EQ(fall({{"enable_wind", true}, {"wind_power", 0}, {"turbulence_power", 0}}), calm);
+  EXPECT_GT(fall({{"gravity", -5}})[1], calm[1]);
+  EXPECT_THROW(fall({{"gravity", 1}}), Error);
+  // The same wind after a saved state is restored.
+  const auto env = make_environment(kId, task_options({{"enable_wind", true}}));
+  const auto other = make_environment(kId, task_options({{"enable_wind", true}}));
+  std::vector<double> a(8), b(8);
+  Rng rng(5);
+  env->reset(rng, a);
+  for (int step = 0; step < 10; ++step) env->step(std::vector<double>{0, 0}, a);
+  MemoryState state;
+  state.save(*env);
+  state.restore(*other);
+  env->step(std::vector<double>{0, 0}, a);
+  other->step(std::vector<double>{0, 0}, b);
+  EXPECT_EQ(a, b);
 }
 
 // The reward is the change of the shaping, which the observations tell, less the fuel.

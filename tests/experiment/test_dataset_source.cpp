@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
 
 #include "rl_training/data/minari_writer.h"
 #include "rl_training/data/npz.h"
@@ -111,6 +112,37 @@ TEST(DatasetSource, JoinsSeveralMinariDatasets) {
     return data.mean_return() * static_cast<double>(data.episodes().size());
   };
   EXPECT_NEAR(sum(both), sum(first) + sum(second), 1e-6 * std::abs(sum(both)));
+}
+
+TEST(DatasetSource, AMinariDatasetNamesItsTaskAndScores) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "pendulum-v0";
+  save_minari_dataset(recipe_dataset("pendulum/medium", 400, 0), path);
+  DatasetOptions options;
+  options.source.kind = "minari";
+  options.source.path = path;
+  options.actions = "unit";
+  const auto silent = load_dataset(options, "Pendulum-v1");
+  EXPECT_FALSE(silent.reference);
+  const auto file = path + "/data/metadata.json";
+  auto metadata = Json::parse(read_all(file));
+  metadata["env_spec"] = R"({"id": "Pendulum-v0", "kwargs": {}})";
+  metadata["ref_min_score"] = -1200.5;
+  metadata["ref_max_score"] = -150;
+  std::ofstream(file) << metadata.dump();
+  const auto loaded = load_dataset(options, "Pendulum-v1");
+  ASSERT_TRUE(loaded.reference);
+  EXPECT_EQ(loaded.reference->random, -1200.5);
+  EXPECT_EQ(loaded.reference->expert, -150);
+  ASSERT_EQ(loaded.warnings.size(), silent.warnings.size() + 1);
+  EXPECT_EQ(loaded.warnings.back(),
+            path + ": env_spec: recorded in Pendulum-v0, and the config's env_id is Pendulum-v1");
+  EXPECT_DOUBLE_EQ(*normalized_score("Pendulum-v1", -675.25, loaded.reference), 50);
+  EXPECT_FALSE(normalized_score("Pendulum-v1", -675.25));
+  EXPECT_NEAR(*normalized_score("Hopper-v4", 3234.3, loaded.reference), 100, 1e-9);
+  metadata["env_spec"] = R"({"id": "Pendulum-v1"})";
+  std::ofstream(file) << metadata.dump();
+  EXPECT_EQ(load_dataset(options, "Pendulum-v1").warnings.size(), silent.warnings.size());
 }
 
 TEST(DatasetSource, RefusesDataOfAnotherTask) {

@@ -281,11 +281,30 @@ TEST_F(OnlineRunTest, HindsightInPiecesEqualsTheWhole) {
   }
 }
 
+// Returns of whole episodes: updates wait for the first end of one, and rows of the buffer's window
+// that came back know theirs. WSRL's settings: no data, a warm-up, blocks of critic updates.
+TEST_F(OnlineRunTest, CalibrationInPiecesEqualsTheWhole) {
+  for (const char* online : {"offline_batch_ratio: 0.5",
+                             "offline_batch_ratio: 0, warmup_steps: 90, "
+                             "gradient_updates_per_step: 3"}) {
+    SCOPED_TRACE(online);
+    expect_pieces_equal_the_whole(
+        config(
+            "cal_ql",
+            {"env_id=RL-PointGoal2D-v0", "dataset_kind=random", "total_timesteps=20", "num_envs=2",
+             "failure_reward=-1", "online_cql_alpha=0", "actor_once_per_block=true",
+             std::string("online={total_timesteps: 160, buffer_capacity: 120, ") + online + "}"}),
+        {11, 22, 124, 131, 150, 171});
+  }
+}
+
 // Every algorithm that comes from data, left in its offline part, at its end and online.
 TEST_F(OnlineRunTest, FineTuningOfEachInPiecesEqualsTheWhole) {
   for (const auto& info : algorithms()) {
     const auto defaults = default_config(info.name);
-    if (defaults.collects_by_itself() || defaults.algorithm->request().window > 0) continue;
+    const auto request = defaults.algorithm->request();
+    if (defaults.collects_by_itself() || request.window > 0) continue;
+    if (request.has(BatchColumn::return_to_go)) continue;  // these few steps end no episode
     SCOPED_TRACE(info.name);
     expect_pieces_equal_the_whole(
         config(info.name, {"total_timesteps=20", "learning_rate_schedule=cosine",
@@ -425,6 +444,8 @@ TEST_F(OnlineRunTest, NoUpdateBeforeTheWarmUp) {
   EXPECT_EQ(train(made).summary.update_count, 2 * (60 - 24));
   made = config("sac", {"learning_starts=10", "min_buffer_size=31"});
   EXPECT_EQ(train(made).summary.update_count, 2 * (60 - 30));
+  made = config("td3_bc", {"online={total_timesteps: 40, warmup_steps: 25}"});
+  EXPECT_EQ(train(made).summary.update_count, 60 + (40 - 24));
 }
 
 }  // namespace

@@ -79,6 +79,10 @@ void compare(const Kernels& ours, const Kernels& plain, int64_t rows, int64_t co
     k.log_tanh_slope(v.data(), rows * columns, e.data());
     k.tanh(v.data(), rows * columns);
   });
+  both([&](const Kernels& k, Values& v, Values& e) {
+    k.gelu(v.data(), rows * columns, e.data());
+    k.multiply_by(v.data(), other.data(), rows * columns);
+  });
   both([&](const Kernels& k, Values& v, Values& e) { k.exp(v.data(), rows * columns, e.data()); });
   both([&](const Kernels& k, Values& v, Values& e) {
     k.add_weighted_columns(column.data(), v.data(), rows, columns, e.data());
@@ -175,6 +179,21 @@ TEST(Kernels, FunctionsAreRightToAFewUnits) {
     kernels().exp(&x[i], 1, &alone_exp);
     EXPECT_EQ(alone, tanh[i]);
     EXPECT_EQ(alone_exp, exp[i]);
+  }
+}
+
+// The tanh form: 0.841192 at 1, where x Phi(x) is 0.841345.
+TEST(Kernels, GeluAndItsSlopeAreRight) {
+  const double c = std::sqrt(2 / 3.14159265358979), k = 0.044715;
+  std::vector<float> x = {1.0f};
+  for (float value = -12.0f; value <= 12.0f; value += 0.31f) x.push_back(value);
+  std::vector<float> y = x, slope(x.size());
+  kernels().gelu(y.data(), static_cast<int64_t>(x.size()), slope.data());
+  EXPECT_NEAR(y[0], 0.841192, 1e-6);
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double u = x[i], t = std::tanh(c * (u + k * u * u * u));
+    EXPECT_NEAR(y[i], u * (1 + t) / 2, 1e-6 * (1 + std::abs(u)));
+    EXPECT_NEAR(slope[i], (1 + t) / 2 + u * (1 - t * t) * c * (1 + 3 * k * u * u) / 2, 2e-6);
   }
 }
 

@@ -37,6 +37,17 @@ std::vector<Case> cases() {
     s.activation = Activation::tanh;
     s.output_activation = Activation::tanh;
   });
+  add("gelu", 257, 3, [](MlpSpec& s) { s.activation = Activation::gelu; });
+  add("gelu_norm_after_ensemble", 300, 3, [](MlpSpec& s) {
+    s.activation = Activation::gelu;
+    s.layer_norm = LayerNorm::after_activation;
+    s.members = 2;
+    s.outputs = 1;
+  });
+  add("gelu_norm_before", 70, 0, [](MlpSpec& s) {
+    s.activation = Activation::gelu;
+    s.layer_norm = LayerNorm::before_activation;
+  });
   add("relu_output", 70, 0, [](MlpSpec& s) { s.output_activation = Activation::relu; });
   add("critic", 256, 3, [](MlpSpec& s) {
     s.outputs = 1;

@@ -62,6 +62,30 @@ TEST(ReportText, KeysThatDoNotFitAreBelowTheirRow) {
       << text;
 }
 
+// Runs that never played are told apart by what was measured on held-out data.
+TEST(ReportText, ValidationStandsWhereReturnsAreMissing) {
+  const TemporaryDirectory directory;
+  for (int seed = 0; seed < 2; ++seed) {
+    write_run(directory / fmt::format("a{}", seed),
+              {.env_id = "none", .seed = seed, .validations = {9, 4, 2.0 + seed}});
+  }
+  const auto report = report_of(directory.path());
+  const auto text = report_text(report, 80);
+  EXPECT_NE(text.find("algo  seeds  updates  td error\n"
+                      "----  -----  -------  --------\n"
+                      "bcq       2       20      2.50\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("IQM"), std::string::npos) << text;
+  EXPECT_EQ(report_json(report)["groups"][0]["validation"], (Json{{"validation_td_error", 2.5}}));
+  EXPECT_NE(report_csv(report).find("dataset_return,validation_td_error,finished"),
+            std::string::npos);
+  EXPECT_NE(report_csv(report).find(",-617.0,2.5,"), std::string::npos);
+  const auto page = report_html(report, {});
+  EXPECT_NE(page.find("Validation on held-out data"), std::string::npos);
+  EXPECT_EQ(page.find("Learning curves</h3>"), std::string::npos);
+}
+
 TEST(ReportJson, HoldsTheContract) {
   const TemporaryDirectory directory;
   write_two_algorithms(directory);
@@ -172,6 +196,35 @@ TEST(Plot, WritesSvgAndPng) {
   EXPECT_THROW(write_plot(report, directory / "curves.pdf"), Error);
   EXPECT_EQ(chart_ticks(-1310, 20, 5), (std::vector<double>{-1000, -500, 0}));
   EXPECT_EQ(chart_ticks(0, 1, 5).size(), 6u);
+}
+
+// Returns, beside them what was measured on held-out data, or the metrics that were asked for.
+TEST(Plot, HasAPanelForEachCurve) {
+  const TemporaryDirectory directory;
+  write_two_algorithms(directory);
+  const auto panels = [&](const std::vector<std::string>& metrics = {}) {
+    std::vector<std::string> labels;
+    for (const auto& chart : report_charts(report_of(directory.path()), metrics)) {
+      labels.push_back(chart.y_label);
+    }
+    return labels;
+  };
+  using Labels = std::vector<std::string>;
+  EXPECT_EQ(panels(), Labels{"return"});
+  EXPECT_EQ(panels({"critic_loss"}), Labels{"critic_loss"});
+  EXPECT_THROW(panels({"actor_loss"}), Error);
+  for (int seed = 0; seed < 2; ++seed) {
+    write_run(directory / fmt::format("v{}", seed),
+              {.algo = "iql", .seed = seed, .returns = {-9, -8}, .validations = {3, 2.0 + seed}});
+  }
+  EXPECT_EQ(panels(), (Labels{"return", "validation_td_error"}));
+  const auto charts = report_charts(report_of(directory.path()));
+  ASSERT_EQ(charts[1].series.size(), 1u);
+  const auto& last = charts[1].series[0].points.back();
+  EXPECT_EQ(last.x, 10);
+  EXPECT_EQ(last.y, 2.5);
+  EXPECT_EQ(last.low, 2);
+  EXPECT_EQ(last.high, 3);
 }
 
 TEST(Leaderboard, BestIsMarkedAndOverlappingIntervalsToo) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -13,7 +14,8 @@ namespace rl_training {
 struct WrittenRun {
   std::string algo = "bcq", env_id = "Pendulum-v1";
   int64_t seed = 0;
-  std::vector<double> returns = {};  // evaluations at steps 0, 10, 20, ...
+  std::vector<double> returns = {};      // evaluations at steps 0, 10, 20, ...
+  std::vector<double> validations = {};  // TD errors at the same steps
   int64_t length = 20;
   std::string more_config = "";  // lines of algo_kwargs
   std::string fingerprint = "f00d", dataset_id = "pendulum/medium";
@@ -22,13 +24,15 @@ struct WrittenRun {
   Json dataset_warnings = Json::array();
 };
 
-inline std::string rows_of(const std::vector<double>& returns) {
+inline std::string rows_of(const std::vector<double>& returns,
+                           const std::vector<double>& validations = {}) {
   std::string rows;
-  for (size_t i = 0; i < returns.size(); ++i) {
-    const Json row = {{"global_step", 10 * i},
-                      {"update_count", 10 * i},
-                      {"critic_loss", 1.0 / static_cast<double>(i + 1)},
-                      {"eval_return_mean", returns[i]}};
+  for (size_t i = 0; i < std::max(returns.size(), validations.size()); ++i) {
+    Json row = {{"global_step", 10 * i},
+                {"update_count", 10 * i},
+                {"critic_loss", 1.0 / static_cast<double>(i + 1)}};
+    if (i < returns.size()) row["eval_return_mean"] = returns[i];
+    if (i < validations.size()) row["validation_td_error"] = validations[i];
     rows += row.dump() + "\n";
   }
   return rows;
@@ -56,7 +60,7 @@ inline void write_run(const std::string& path, const WrittenRun& run) {
                            {"warnings", run.dataset_warnings}}},
                          {"sessions", sessions}};
   write_all(path + "/metadata.json", metadata.dump());
-  write_all(path + "/metrics.jsonl", rows_of(run.returns));
+  write_all(path + "/metrics.jsonl", rows_of(run.returns, run.validations));
 }
 
 inline Report report_of(const std::string& path, const ReportOptions& options = {}) {

@@ -46,13 +46,13 @@ TEST(Collector, StoresWhatTheStepLedToAlsoAtATimeLimit) {
 TEST(Collector, StoresTransformedRewardsAndReportsRawReturns) {
   Fixture f;
   f.step(3);
-  EXPECT_EQ(f.collector->take_mean_return(), std::nullopt);
+  EXPECT_EQ(f.collector->episodes().take_mean_return(), std::nullopt);
   f.step(1);
-  EXPECT_EQ(f.collector->take_mean_return(), 1 + 2 + 3 + 4);
-  EXPECT_EQ(f.collector->take_mean_return(), std::nullopt);
+  EXPECT_EQ(f.collector->episodes().take_mean_return(), 1 + 2 + 3 + 4);
+  EXPECT_EQ(f.collector->episodes().take_mean_return(), std::nullopt);
   f.step(7);  // the rest of an odd episode and an even one
-  EXPECT_EQ(f.collector->take_mean_return(), (6 + 10) / 2.0);
-  EXPECT_EQ(f.collector->episodes(), 3);
+  EXPECT_EQ(f.collector->episodes().take_mean_return(), (6 + 10) / 2.0);
+  EXPECT_EQ(f.collector->episodes().count(), 3);
   for (int64_t row = 0; row < 4; ++row) {
     EXPECT_EQ(f.buffer.reward(row), static_cast<float>(2 * (row + 1) + 1));
   }
@@ -98,8 +98,8 @@ TEST(Collector, EveryEnvironmentCounts) {
   Fixture f(7, /*envs=*/3);
   f.step(4);
   EXPECT_EQ(f.collector->steps(), 12);
-  EXPECT_EQ(f.collector->episodes(), 3);
-  EXPECT_EQ(f.collector->take_mean_return(), 10);
+  EXPECT_EQ(f.collector->episodes().count(), 3);
+  EXPECT_EQ(f.collector->episodes().take_mean_return(), 10);
   for (int64_t row = 0; row < 12; ++row) {
     EXPECT_EQ(f.buffer.obs(row)[0], static_cast<float>(row / 3)) << row;
     EXPECT_EQ(f.buffer.action(row)[0] == 0.25f, row >= 9) << row;  // whole steps are random
@@ -117,8 +117,9 @@ TEST(Collector, GoesOnWhereItWasSaved) {
   state.restore(second);
   second.step(17);
   EXPECT_EQ(second.buffer.encode(0, 30), straight.buffer.encode(0, 30));
-  EXPECT_EQ(second.collector->take_mean_return(), straight.collector->take_mean_return());
-  EXPECT_EQ(second.collector->episodes(), straight.collector->episodes());
+  EXPECT_EQ(second.collector->episodes().take_mean_return(),
+            straight.collector->episodes().take_mean_return());
+  EXPECT_EQ(second.collector->episodes().count(), straight.collector->episodes().count());
 }
 
 }  // namespace

@@ -152,6 +152,19 @@ TEST(Trainer, ARequestToStopEndsItWithACheckpoint) {
   EXPECT_EQ(t.trainer->run(t.sink, {}).update_count, 100);  // without requests nothing stops it
 }
 
+// Nothing is left to do: the run is complete, and resuming it would change nothing.
+TEST(Trainer, ARequestAfterTheLastUpdateStopsNothing) {
+  for (const int64_t at : {9, 10}) {
+    FakeTraining t(10);
+    t.callbacks.on_update_end = [&](const TrainProgress& progress, const Metrics&) {
+      if (progress.update_count == at) t.requests.request_stop(SIGTERM);
+    };
+    const auto summary = t.run();
+    EXPECT_EQ(summary.stop_reason, at == 10 ? "total_timesteps" : "signal");
+    EXPECT_EQ(summary.update_count, at);
+  }
+}
+
 TEST(Trainer, ACallbackSeesRowsAndMayEndIt) {
   FakeTraining t(100);
   t.options.log_interval = 4;

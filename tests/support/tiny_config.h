@@ -9,7 +9,7 @@ namespace rl_training {
 
 // The packaged config that is cheapest to start: made-up data, or a small task.
 inline std::string starter_config(const std::string& algo) {
-  for (const char* task : {"/pendulum-random", "/pendulum", "/cartpole"}) {
+  for (const char* task : {"/pendulum-random", "/pendulum", "/cartpole", "/cartpole-medium"}) {
     for (const auto& packaged : packaged_configs()) {
       if (packaged.name == algo + task) return packaged.name;
     }
@@ -37,7 +37,13 @@ inline TrainConfig tiny_config(const std::string& algo, const std::string& outpu
   }
   const auto config = default_config(algo);
   if (config.has_dataset()) set_config_value(root, "dataset_size=600");
-  if (config.collects_by_itself()) {
+  const auto phases = config.phases();
+  if (phases.front().rolls_out()) {
+    // Checkpoints fall in the middle of rollouts, and before the first update.
+    set_config_value(root, "rollout_steps=20");
+    set_config_value(root, "num_envs=2");
+    set_config_value(root, "batch_size=4");
+  } else if (config.collects_by_itself()) {
     // The buffer is full before the end, and training begins after the first checkpoint.
     set_config_value(root, "learning_starts=10");
     set_config_value(root, "buffer_capacity=40");

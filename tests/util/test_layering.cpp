@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -145,6 +146,25 @@ TEST(Layering, TheCheckAcceptsRightArrows) {
       wrong_includes("rl_training/util/a.cpp", "// #include \"rl_training/api/a.h\"\n").empty());
 }
 
+// What would run code of a file or start a shell.
+bool has_forbidden_call(const std::string& text) {
+  for (const std::string call : {"torch::load(", "torch::jit", "popen(", "system("}) {
+    for (auto at = text.find(call); at != std::string::npos; at = text.find(call, at + 1)) {
+      const char before = at == 0 ? ' ' : text[at - 1];
+      if (!std::isalnum(static_cast<unsigned char>(before)) && before != '_') return true;
+    }
+  }
+  return false;
+}
+
+TEST(Layering, TheCheckSeesForbiddenCalls) {
+  for (const char* text :
+       {"torch::load(x)", "x = ::system(y);", " popen(z", "auto m = torch::jit::load(f)"}) {
+    EXPECT_TRUE(has_forbidden_call(text)) << text;
+  }
+  EXPECT_FALSE(has_forbidden_call("posix_file_system(), load(x)"));
+}
+
 TEST(Layering, ArrowsPointTheRightWay) {
   namespace fs = std::filesystem;
   const fs::path root = SOURCE_DIR;
@@ -157,6 +177,9 @@ TEST(Layering, ArrowsPointTheRightWay) {
       ASSERT_TRUE(source) << entry.path();
       const auto path = fs::relative(entry.path(), root).generic_string();
       for (const auto& problem : wrong_includes(path, source)) ADD_FAILURE() << problem;
+      source.clear();
+      source.seekg(0);
+      EXPECT_FALSE(has_forbidden_call({std::istreambuf_iterator<char>(source), {}})) << path;
       ++files;
     }
   }

@@ -242,5 +242,21 @@ TEST(Rng, FillUniformStaysBelowHigh) {
   EXPECT_LT(std::abs(sum), 4 * std::sqrt(static_cast<double>(values.size()) / 3));
 }
 
+// Printed by NumPy 1.24.2: integers(0, n) and uniforms of one default_rng(7) in turn.
+TEST(BoundedIntegers, AreNumpys) {
+  Rng rng(7);
+  BoundedIntegers integers(rng);
+  EXPECT_EQ(integers.below(7), 6u);
+  EXPECT_EQ(integers.below(7), 4u);
+  EXPECT_EQ(rng.uniform(-0.25, 0.25), 0.19860690048478774);
+  EXPECT_EQ(integers.below(3), 1u);
+  EXPECT_EQ(integers.below(1), 0u);  // draws nothing
+  // Of the second half of the word before, and with rejections.
+  for (const uint32_t expected : {2327057070u, 2500953064u, 675621569u, 166594732u}) {
+    EXPECT_EQ(integers.below(3'000'000'000u), expected);
+  }
+  EXPECT_EQ(rng.uniform(), 0.8735534453962619);
+}
+
 }  // namespace
 }  // namespace rl_training

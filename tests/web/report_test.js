@@ -12,7 +12,8 @@ const kMostSeconds = 2; // for 200 runs of 1,000 evaluations
 const check_times = process.env.WEB_TEST_TIMES === "1";
 
 // A run directory with `points` evaluations, every 10 updates.
-function writeRun(directory, { algo = "td3_bc", seed = 0, rate = 0.001, points = 20, level = 0 }) {
+// `validated`: with errors on held-out data; `played`: with returns.
+function writeRun(directory, { algo = "td3_bc", seed = 0, rate = 0.001, points = 20, level = 0, validated = false, played = true }) {
   fs.mkdirSync(path.join(directory, "checkpoints", "best"), { recursive: true });
   fs.writeFileSync(path.join(directory, "config.yaml"),
     `algo: ${JSON.stringify(algo)}\nenv_id: Pendulum-v1\nseed: ${seed}\ntotal_timesteps: ${10 * (points - 1)}\n` +
@@ -22,8 +23,10 @@ function writeRun(directory, { algo = "td3_bc", seed = 0, rate = 0.001, points =
     sessions: [{ started: "2025-01-01T00:00:00Z", commit: "abc1234" }] }));
   const rows = [];
   for (let i = 0; i < points; ++i) {
-    rows.push(JSON.stringify({ global_step: 10 * i, update_count: 10 * i, critic_loss: 1 / (i + 1),
-      eval_return_mean: level - 1000 * Math.exp(-i / 5) + 5 * seed }));
+    const row = { global_step: 10 * i, update_count: 10 * i, critic_loss: 1 / (i + 1) };
+    if (played) row.eval_return_mean = level - 1000 * Math.exp(-i / 5) + 5 * seed;
+    if (validated) Object.assign(row, { validation_td_error: 4 / (i + 1) + seed, validation_advantage: i - 3 });
+    rows.push(JSON.stringify(row));
   }
   fs.writeFileSync(path.join(directory, "metrics.jsonl"), rows.join("\n") + "\n");
 }
@@ -59,8 +62,14 @@ async function open(browser, file, options = {}) {
   return page;
 }
 
-// How many pixels of a chart are coloured: lines and bands, not the grey grid.
-const inked = (page, chart = ".curves canvas") => page.$eval(chart, (canvas) => {
+// How many pixels of a chart are coloured: lines and bands, not the grey grid. Charts are drawn when
+// they come near the screen.
+async function inked(page, chart = ".curves canvas") {
+  await page.locator(chart.split(" ")[0]).first().scrollIntoViewIfNeeded();
+  await page.waitForSelector(chart);
+  return page.$eval(chart, countInk);
+}
+const countInk = (canvas) => {
   const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
   let count = 0;
   for (let i = 0; i < pixels.length; i += 4) {
@@ -68,7 +77,7 @@ const inked = (page, chart = ".curves canvas") => page.$eval(chart, (canvas) => 
     if (pixels[i + 3] > 20 && Math.max(red, green, blue) - Math.min(red, green, blue) > 40) ++count;
   }
   return count;
-});
+};
 
 async function done(page) {
   assert.deepStrictEqual(page.problems, []);
@@ -108,6 +117,7 @@ const tests = {
     const directory = fresh("hover");
     [0, 1].forEach((seed) => writeRun(path.join(directory, "run" + seed), { seed }));
     const page = await open(browser, report(directory));
+    await page.waitForSelector(".curves canvas");
     const box = await page.locator(".curves .chart").boundingBox();
     const readout = page.locator(".curves .readout");
     assert.match(await readout.textContent(), /Drag to zoom/);
@@ -133,6 +143,27 @@ const tests = {
     await page.locator("details.metrics summary").click();
     await page.waitForSelector(".metric canvas");
     assert.ok(await inked(page, ".metric canvas") > 300);
+    await done(page);
+  },
+
+  async "validation has curves, also of runs that never played"(browser) {
+    const directory = fresh("validation");
+    [0, 1].forEach((seed) => writeRun(path.join(directory, "run" + seed), { seed, validated: true, played: false }));
+    const page = await open(browser, report(directory));
+    assert.strictEqual(await page.locator(".curves").count(), 0);
+    assert.strictEqual(await page.locator(".validation .chart").count(), 2);
+    const all = await inked(page, ".validation .chart:has(canvas) canvas");
+    assert.ok(all > 300, `only ${all} pixels`);
+    const box = await page.locator(".validation .chart").nth(1).boundingBox();
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    const text = await page.locator(".validation .readout").nth(1).textContent();
+    // Seeds 0 and 1 are 1 apart.
+    const found = text.match(/^updates (\d+)\s+td3_bc ([\d.]+) \[([\d.]+), ([\d.]+)\]/);
+    assert.ok(found, text);
+    assert.ok(Math.abs(Number(found[2]) - 4 / (Number(found[1]) / 10 + 1) - 0.5) < 0.01, text);
+    assert.ok(Math.abs(Number(found[4]) - Number(found[3]) - 1) < 0.02, text);
+    await page.locator(".legend button").click();
+    assert.strictEqual(await inked(page, ".validation .chart:has(canvas) canvas"), 0);
     await done(page);
   },
 
@@ -183,10 +214,13 @@ const tests = {
     console.log(`     ${(fs.statSync(file).size / 1e6).toFixed(1)} MB`);
     const started = Date.now();
     const page = await open(browser, file);
+    const opened = (Date.now() - started) / 1000;
+    await page.locator(".curves").scrollIntoViewIfNeeded(); // below a table of 40 rows
+    await page.waitForSelector(".curves canvas");
     await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
     const seconds = (Date.now() - started) / 1000;
     assert.ok(await inked(page) > 5000);
-    console.log(`     open and drawn after ${seconds.toFixed(2)} s`);
+    console.log(`     open after ${opened.toFixed(2)} s, curves scrolled to and drawn after ${seconds.toFixed(2)} s`);
     if (check_times) assert.ok(seconds < kMostSeconds, `${seconds} s`);
     assert.strictEqual(await page.locator(".legend button").count(), 40);
     await done(page);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace rl_training {
 namespace {
@@ -13,6 +14,7 @@ constexpr double kSideEngineUp = 14 / kScale, kSideEngineAway = 12 / kScale;
 constexpr double kLegAway = 20 / kScale;
 constexpr float kLegTorque = 40;
 constexpr double kFirstPush = 1000;
+constexpr int kLargestPhase = 9999;  // of the wind
 constexpr uint16 kGroundBit = 1, kHullBit = 0x10, kLegBit = 0x20;
 
 b2Vec2 vec(double x, double y) { return {static_cast<float>(x), static_cast<float>(y)}; }
@@ -44,7 +46,13 @@ LanderStart random_lander_start(Rng& rng) {
   return start;
 }
 
-LanderWorld::LanderWorld(const LanderStart& start) : world_({0, -10}), rng_(start.seed) {
+LanderWorld::LanderWorld(const LanderStart& start, const LanderOptions& options)
+    : options_(options), world_(vec(0, options.gravity)), rng_(start.seed) {
+  if (options_.enable_wind) {
+    for (double* phase : {&wind_phase_, &turbulence_phase_}) {
+      *phase = static_cast<double>(rng_.below(2 * kLargestPhase)) - kLargestPhase;
+    }
+  }
   world_.SetContactListener(this);
   auto heights = start.heights;
   constexpr int kMiddle = kLanderPoints / 2;
@@ -134,7 +142,20 @@ void LanderWorld::on_contact(b2Contact& contact, bool begins) {
   }
 }
 
+// A force and a torque that change slowly and never repeat, until a leg is down.
+void LanderWorld::blow() {
+  if (!options_.enable_wind || touches_[0] || touches_[1]) return;
+  const auto strength = [](double& phase) {
+    const double now = phase++;
+    return std::tanh(std::sin(0.02 * now) + std::sin(std::numbers::pi * 0.01 * now));
+  };
+  bodies_[0]->ApplyForceToCenter(vec(strength(wind_phase_) * options_.wind_power, 0), true);
+  bodies_[0]->ApplyTorque(
+      static_cast<float>(strength(turbulence_phase_) * options_.turbulence_power), true);
+}
+
 void LanderWorld::step(std::span<const double> engines) {
+  blow();
   const double main = std::clamp(engines[0], -1.0, 1.0);
   const double side = std::clamp(engines[1], -1.0, 1.0);
   b2Body& hull = *bodies_[0];

@@ -31,10 +31,17 @@ struct LanderStart {
 };
 LanderStart random_lander_start(Rng& rng);
 
+// The arguments of Gymnasium's constructor.
+struct LanderOptions {
+  double gravity = -10;
+  bool enable_wind = false;
+  double wind_power = 15, turbulence_power = 1.5;  // largest force and torque of the wind
+};
+
 // The simulated world of one episode.
 class LanderWorld final : public b2ContactListener {
  public:
-  explicit LanderWorld(const LanderStart& start);
+  LanderWorld(const LanderStart& start, const LanderOptions& options);
 
   // Fires main and side engine, and advances by a fiftieth of a second.
   void step(std::span<const double> engines);
@@ -57,9 +64,12 @@ class LanderWorld final : public b2ContactListener {
   void add_leg(int side, const BodyPose& pose);
   b2Body* add_body(const BodyPose& pose);
   void on_contact(b2Contact& contact, bool begins);
+  void blow();
 
+  LanderOptions options_;
   b2World world_;
   Rng rng_;
+  double wind_phase_ = 0, turbulence_phase_ = 0;  // in steps
   std::array<double, kLanderPoints> terrain_{};
   std::array<b2Body*, 3> bodies_{};  // owned by the world
   std::array<bool, 2> touches_{};

@@ -50,6 +50,13 @@ class LunarLander final : public Environment {
   LunarLander(LanderEngines engines, const char* summary);
 
   const EnvSpec& spec() const override { return spec_; }
+  void visit_options(OptionVisitor& options) override {
+    options.number("gravity", options_.gravity, between(-12, 0), "in m/s^2, upward");
+    options.flag("enable_wind", options_.enable_wind, "wind pushes and turns the craft in the air");
+    options.number("wind_power", options_.wind_power, between(0, 20), "largest force of the wind");
+    options.number("turbulence_power", options_.turbulence_power, between(0, 2),
+                   "largest torque of the wind");
+  }
   void reset(Rng& rng, std::span<double> obs) override;
   StepResult step(std::span<const double> action, std::span<double> obs) override;
   std::vector<double> state() const override;
@@ -68,6 +75,7 @@ class LunarLander final : public Environment {
   static double shaping(const Numbers& now);
 
   EnvSpec spec_;
+  LanderOptions options_;
   Episode episode_;
   std::unique_ptr<LanderWorld> world_;
   std::optional<double> last_shaping_;
@@ -88,7 +96,7 @@ LunarLander::LunarLander(LanderEngines engines, const char* summary) {
 
 void LunarLander::begin(Episode episode) {
   episode_ = std::move(episode);
-  world_ = std::make_unique<LanderWorld>(episode_.start);
+  world_ = std::make_unique<LanderWorld>(episode_.start, options_);
   last_shaping_.reset();
   if (episode_.placed) last_shaping_ = shaping(numbers());
 }

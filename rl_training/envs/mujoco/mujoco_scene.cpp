@@ -3,7 +3,7 @@
 #include <numeric>
 #include <vector>
 
-#include "rl_training/envs/mujoco/mujoco_task.h"
+#include "rl_training/envs/mujoco/simulation.h"
 
 namespace rl_training {
 namespace {

@@ -4,24 +4,26 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
-#include "rl_training/envs/scene.h"
+#include "rl_training/envs/mujoco/simulation.h"
 #include "rl_training/util/options.h"
 #include "rl_training/util/rng.h"
 
 namespace rl_training {
 
-// Appends to an observation.
+// Appends to an observation, or only counts where there is none to write to.
 class ObsWriter {
  public:
-  explicit ObsWriter(std::span<double> out) : left_(out) {}
+  explicit ObsWriter(double* out = nullptr) : out_(out) {}
 
   void value(double number) {
-    left_[0] = number;
-    left_ = left_.subspan(1);
+    if (out_) out_[count_] = number;
+    ++count_;
   }
   void values(const mjtNum* data, int64_t count) {
     for (int64_t i = 0; i < count; ++i) value(data[i]);
@@ -32,10 +34,11 @@ class ObsWriter {
   void zeros(int64_t count) {
     for (int64_t i = 0; i < count; ++i) value(0);
   }
-  size_t left() const { return left_.size(); }
+  int64_t count() const { return count_; }
 
  private:
-  std::span<double> left_;
+  double* out_;
+  int64_t count_ = 0;
 };
 
 // Spread around the model's initial state: uniform in +-scale, or normal.
@@ -44,23 +47,44 @@ struct ResetNoise {
   bool normal = false;
 };
 
-// The arguments of Gymnasium's v4 constructors with the values of one task.
+constexpr Interval kUnbounded = {-std::numeric_limits<double>::infinity(),
+                                 std::numeric_limits<double>::infinity()};
+
+// The arguments of Gymnasium's constructors with the values of one task.
 struct MujocoOptions {
+  int version = 4;  // of the rules: 4 or 5
   double forward_reward_weight = 1, ctrl_cost_weight = 0, healthy_reward = 0;
+  double dist_reward_weight = 1, near_reward_weight = 0.5;
   double contact_cost_weight = 5e-4;
   bool terminate_when_unhealthy = true;
   bool exclude_current_positions = true;  // of the root, where the task hides any
-  bool use_contact_forces = false;        // in observation and cost
+  bool use_contact_forces = false;        // in the cost and, if they are included, in observations
+  bool include_cinert = true, include_cvel = true, include_qfrc_actuator = true;
+  bool include_cfrc_ext = true;
   Interval healthy_z_range = {}, healthy_angle_range = {}, healthy_state_range = {};
-  Interval contact_force_range = {-1, 1};
+  Interval contact_force_range = {-1, 1}, contact_cost_range = kUnbounded;
   ResetNoise position_noise = {}, velocity_noise = {};
 };
 
-// Which of them `env_kwargs` may change: those that the v4 class of the task takes.
-constexpr unsigned kForwardReward = 1, kCtrlCost = 2;
-constexpr unsigned kHealthy = 4;  // reward, end, range of heights
-constexpr unsigned kHealthyAngle = 8, kHealthyState = 16;
-constexpr unsigned kContact = 32, kNoiseAndPositions = 64;
+// Which of them `env_kwargs` may change: those that the class of the task takes.
+enum MujocoKeys : unsigned {
+  kForwardReward = 1 << 0,
+  kCtrlCost = 1 << 1,
+  kHealthy = 1 << 2,  // reward, end, range of heights
+  kHealthyAngle = 1 << 3,
+  kHealthyState = 1 << 4,
+  kNoise = 1 << 5,
+  kPositions = 1 << 6,
+  kUseContacts = 1 << 7,  // Ant-v4: the switch
+  kContactCost = 1 << 8,  // Ant: weight, bounds of the forces
+  kIncludeForces = 1 << 9,
+  kIncludeBodies = 1 << 10,  // Humanoid: inertia, velocities, actuator forces
+  kCappedCost = 1 << 11,     // Humanoid-v5: weight, bounds of the cost
+  kImpactCost = 1 << 12,     // the same under HumanoidStandup's names
+  kHealthyReward = 1 << 13,  // alone
+  kReachRewards = 1 << 14,   // distance and control
+  kNearReward = 1 << 15,
+};
 void visit_mujoco_options(OptionVisitor& visitor, unsigned keys, MujocoOptions& options);
 
 // A few numbers a reward needs from before and after the step.
@@ -75,6 +99,8 @@ struct StepView {
   double seconds;  // of simulated time in the step
   bool fell;
 
+  // v4 rates distances before the step, v5 after it.
+  const Measures& rated() const { return options.version == 4 ? before : after; }
   double speed() const { return (after[0] - before[0]) / seconds; }
   double squared_action() const {
     double sum = 0;
@@ -83,24 +109,22 @@ struct StepView {
   }
 };
 
-// The part of the world that a drawing shows.
-struct MujocoView {
-  bool from_above = false;  // else from the side: x to the right, z upward
-  bool follows = false;     // the x (and from above the y) of the first body
-  Point low = {}, high = {};
+// Text of a model that a task replaces, wherever it occurs.
+struct ModelEdit {
+  const char* from;
+  const char* to;
 };
 
 // The rules of one task. What they read of mjData is what the last mj_step left there: positions
 // of bodies and sites, contact and constraint forces lag behind qpos and qvel by an integrator
-// stage. That is how v4 is defined; nothing may be brought up to date.
+// stage. That is how these tasks are defined; nothing may be brought up to date.
 struct MujocoTask {
-  const char* id;
+  std::string id;
   const char* model;  // models/<model>.xml
+  std::span<const ModelEdit> edits = {};
   MujocoView view;
   int frame_skip;
   int64_t max_episode_steps;
-  int64_t obs_dim;           // as in v4 by default, without contact forces
-  int hidden_positions = 0;  // of the root, left out of the observation
   MujocoOptions options = {};
   unsigned keys = 0;
   void (*observe)(const mjModel&, const mjData&, const MujocoOptions&, ObsWriter&);
@@ -110,23 +134,17 @@ struct MujocoTask {
   void (*place)(Rng&, std::span<double> positions) = nullptr;                   // draws of its own
   int resting = 0;           // last velocities: start at 0
   bool body_forces = false;  // reads cfrc_ext and the like in any case
-
-  int64_t obs_dim_with(const MujocoOptions& changed, const mjModel& model_used) const {
-    return obs_dim + (changed.exclude_current_positions ? 0 : hidden_positions) +
-           (changed.use_contact_forces ? 6 * model_used.nbody : 0);
-  }
 };
-
-// The bodies of a simulation as they are placed now.
-Scene mujoco_scene(const mjModel& model, const mjData& data, const MujocoView& view);
-// Bodies take a few colours in turn, so that neighbours differ.
-Color mujoco_body_color(int body);
 
 // Null if there is no such task.
 const MujocoTask* find_mujoco_task(std::string_view id);
 
-// The compiled model of a task. Error{internal} where MuJoCo refuses it.
+// The compiled model of a task.
 std::shared_ptr<const mjModel> load_mujoco_model(const MujocoTask& task);
+
+// The text of models/<name>.xml with all edits made. Error{internal} where there is none of the
+// name, or an edit finds nothing.
+std::string edited_mujoco_model(std::string_view name, std::span<const ModelEdit> edits);
 
 // The text of models/<name>.xml, embedded at build time; empty if there is none.
 std::string_view mujoco_model_text(std::string_view name);

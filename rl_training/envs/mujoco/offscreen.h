@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "rl_training/envs/mujoco/mujoco_task.h"
+#include "rl_training/envs/mujoco/simulation.h"
 
 namespace rl_training {
 

@@ -143,11 +143,33 @@
   const colors = ["#3b7dd8", "#d9762b", "#2f9e62", "#c2459a", "#8a63d2", "#b39b1d", "#1fa3b3", "#d2504a", "#7a8694", "#9a6b3f"];
   const colorOf = (index) => colors[index % colors.length];
 
+  // A chart is drawn when its place comes near the screen, or for the printer. A long page opens as
+  // fast as a short one.
+  const waiting = new Map();
+  const drawNow = (box) => {
+    const draw = waiting.get(box);
+    waiting.delete(box);
+    observer.unobserve(box);
+    if (draw) draw();
+  };
+  const observer = new IntersectionObserver((entries) => {
+    entries.filter((entry) => entry.isIntersecting).forEach((entry) => drawNow(entry.target));
+  }, { rootMargin: "300px" });
+  const whenSeen = (box, draw) => {
+    waiting.set(box, draw);
+    observer.observe(box);
+  };
+  window.addEventListener("beforeprint", () => Array.from(waiting.keys()).forEach(drawNow));
+
   // Charts of a task share one legend.
   const addTask = (task, place) => {
     const visible = task.groups.map(() => true);
     const drawers = [];
     const legend = place.querySelector(".legend");
+    const addDrawer = (chart, draw) => whenSeen(chart.box, () => {
+      drawers.push(draw);
+      draw();
+    });
     const toggle = (index, button) => {
       visible[index] = !visible[index];
       button.setAttribute("aria-pressed", String(visible[index]));
@@ -170,8 +192,10 @@
     });
 
     const seeds = place.querySelector(".seeds");
+    const curves = place.querySelector(".curves");
     task.curves.forEach((clock) => {
-      const chart = new Chart(place.querySelector(".curves"), {
+      if (clock.series.length === 0) return;
+      const chart = new Chart(curves, {
         x: clock.clock, y: "return", hint: "Drag to zoom, double-click to see all; hover for values." });
       const groups = clock.series.map((one) => ({ ...one, label: task.groups[one.group], color: colorOf(one.group) }));
       const runs = clock.runs.map((one) => ({ ...one, label: task.groups[one.group] + " seed " + one.seed, color: colorOf(one.group) }));
@@ -188,9 +212,9 @@
         chart.options.thin = single;
         chart.draw(series, !single, shown);
       };
-      drawers.push(draw);
-      draw();
+      addDrawer(chart, draw);
     });
+    if (curves === null) seeds.parentElement.remove();
     seeds.addEventListener("change", () => drawers.forEach((draw) => draw()));
 
     if (task.profile) {
@@ -202,9 +226,25 @@
         if (chart.graph) chart.graph.updateOptions({ visibility: shown });
         else chart.draw(series, false, shown);
       };
-      drawers.push(draw);
-      draw();
+      addDrawer(chart, draw);
     }
+
+    const seriesOf = (clock, metric) => (clock.values[metric] || []).map((one) => ({
+      ...one, label: task.groups[one.group], color: colorOf(one.group) }));
+    const validation = place.querySelector(".validation");
+    task.metrics.forEach((clock) => {
+      if (validation === null) return;
+      Object.keys(clock.values).filter((metric) => metric.startsWith("validation_")).forEach((metric) => {
+        const chart = new Chart(validation, { x: clock.clock, y: metric.slice("validation_".length).replaceAll("_", " "), low: true });
+        const series = seriesOf(clock, metric);
+        const draw = () => {
+          const shown = series.map((one) => visible[one.group]);
+          if (chart.graph) chart.graph.updateOptions({ visibility: shown });
+          else chart.draw(series, true, shown);
+        };
+        addDrawer(chart, draw);
+      });
+    });
 
     const details = place.querySelector("details.metrics");
     if (details === null) return;
@@ -217,8 +257,7 @@
           x: clock.clock, y: "", low: true, hint: "Mean over seeds; the band is from the smallest to the largest." }));
       }
       task.metrics.forEach((clock, index) => {
-        const series = (clock.values[select.value] || []).map((one) => ({
-          ...one, label: task.groups[one.group], color: colorOf(one.group) }));
+        const series = seriesOf(clock, select.value);
         metricCharts[index].draw(series, true, series.map((one) => visible[one.group]));
       });
     };

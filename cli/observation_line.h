@@ -1,0 +1,22 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rl_training/util/error.h"
+
+namespace rl_training {
+
+// One line of input for a policy.
+struct ObservationLine {
+  std::vector<double> obs;
+  std::optional<double> reward;  // of the step before
+};
+
+// Reads an array of `size` numbers, or {"obs": array, "reward": number}. Anything else is
+// Error{data} at `place`.
+ObservationLine read_observation_line(const std::string& text, int64_t size,
+                                      const ErrorPlace& place);
+
+}  // namespace rl_training

@@ -1,0 +1,43 @@
+#pragma once
+#include "rl_training/algorithms/discrete_q.h"
+
+namespace rl_training {
+
+struct DqnOptions : AlgorithmOptions {
+  static constexpr const char* kName = "dqn";
+  bool double_q = true;
+  double epsilon_start = 1.0, epsilon_end = 0.05;
+  int64_t epsilon_steps = 10000;
+  CollectOptions environment{.learning_starts = 1000};
+
+  CollectOptions* collect() override { return &environment; }
+  std::vector<PhaseSpec> phases(int64_t total_timesteps) const override {
+    return replay_phases(environment, total_timesteps);
+  }
+  void visit_options(OptionVisitor& options) override;
+  // After that many exploring steps.
+  double epsilon(int64_t step) const;
+};
+
+CriticLoss dqn_loss(const DiscreteQNetworks& networks, const Batch& batch, bool double_q);
+
+// Deep Q-learning with a target network (Nature 518), by default with Double DQN's target
+// (arXiv:1509.06461).
+class Dqn final : public DiscreteQ {
+ public:
+  Dqn(const DqnOptions& options, const AlgorithmContext& context);
+
+  Metrics update(const Batch& batch, double lr_scale) override;
+  void visit_state(StateVisitor& state) override;
+
+ private:
+  double next_epsilon(int64_t rows) override;
+
+  DqnOptions options_;
+  Adam optimizer_;
+  int64_t explored_ = 0;  // environment steps with the epsilon-greedy policy
+};
+
+AlgorithmInfo dqn_info();
+
+}  // namespace rl_training

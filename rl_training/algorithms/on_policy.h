@@ -1,0 +1,97 @@
+#pragma once
+#include "rl_training/algorithms/algorithm.h"
+#include "rl_training/models/gaussian.h"
+#include "rl_training/models/mlp.h"
+
+namespace rl_training {
+
+// What PPO and TRPO share: a policy and a value function with a network each, and how they act in
+// rollouts. Actions are vectors (a normal distribution with one free deviation for each) or
+// choices.
+
+struct OnPolicyOptions : AlgorithmOptions {
+  OnPolicyOptions() {
+    hidden_sizes = {64, 64};
+    batch_size = 64;
+  }
+  RolloutOptions rollout;
+  double initial_log_std = 0.0;
+
+  BatchRequest request() const override;
+  std::vector<PhaseSpec> phases(int64_t total_timesteps) const override {
+    return rollout_phases(rollout, total_timesteps);
+  }
+
+ protected:
+  // Those of rollouts and networks.
+  void visit_on_policy_options(OptionVisitor& options);
+};
+
+// What the policy says at each observation.
+struct ActionDistribution {
+  GaussianHead head;        // of vectors
+  torch::Tensor log_probs;  // of choices, [rows, choices]; undefined for vectors
+
+  bool discrete() const { return log_probs.defined(); }
+  torch::Tensor log_std() const;                               // of vectors, [A]
+  torch::Tensor log_prob(const torch::Tensor& actions) const;  // [rows]
+  torch::Tensor entropy() const;                               // mean over rows
+  // mean KL(this || other), differentiable twice where `this` is.
+  torch::Tensor kl_from(const ActionDistribution& other) const;
+  ActionDistribution detached() const;
+};
+
+struct OnPolicyNetworks {
+  OnPolicyNetworks(const OnPolicyOptions& options, const AlgorithmContext& context, Rng rng);
+
+  ActionDistribution distribution(const torch::Tensor& obs,
+                                  bool twice_differentiable = false) const;
+  torch::Tensor values(const torch::Tensor& obs) const;  // V(s), [rows]
+  std::vector<torch::Tensor> policy_parameters() const;
+  // Normalised observations are clipped to +-10.
+  torch::Tensor seen(const torch::Tensor& obs) const;
+  void visit_state(StateVisitor& state);
+
+  bool clips_observations;
+  Mlp actor;
+  torch::Tensor log_std;  // [A]; undefined for choices
+  Mlp critic;
+};
+
+// (A - mean) / (std + 1e-8), with the unbiased standard deviation.
+torch::Tensor standardized(const torch::Tensor& advantages);
+
+// What a rollout stores of one step of all environments.
+struct RolloutActions {
+  torch::Tensor actions;    // as drawn: vectors are not clipped to [-1, 1]
+  torch::Tensor log_probs;  // [rows]
+  torch::Tensor values;     // V(s), [rows]
+};
+
+class OnPolicyAlgorithm : public Algorithm {
+ public:
+  OnPolicyAlgorithm(const OnPolicyOptions& options, const AlgorithmContext& context);
+
+  // Exploring actions, with what updates need to know of them.
+  RolloutActions roll(const torch::Tensor& obs);
+  torch::Tensor state_values(const torch::Tensor& obs) const;
+  // Whether the latest update found that the rollout is used up: the rest of its minibatches is
+  // left out. An update sets it anew.
+  virtual bool rollout_used_up() const { return false; }
+
+  torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
+  PolicyGraph::Value describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const override;
+  torch::Tensor log_density(const torch::Tensor& obs, const torch::Tensor& actions) const override;
+  void visit_state(StateVisitor& state) override;
+
+ protected:
+  OnPolicyNetworks networks_;
+
+ private:
+  torch::Tensor draw(const ActionDistribution& distribution);
+
+  Rng explore_rng_;
+  NoiseBuffer noise_;
+};
+
+}  // namespace rl_training

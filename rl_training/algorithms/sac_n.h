@@ -1,0 +1,27 @@
+#pragma once
+#include "rl_training/algorithms/soft_actor_critic.h"
+
+namespace rl_training {
+
+// Defaults are those of the authors for D4RL's halfcheetah sets; the number of critics differs from
+// task to task, see docs/algorithms/sac_n.md.
+struct SacNOptions : SoftLearnerOptions {
+  static constexpr const char* kName = "sac_n";
+  int64_t num_critics = 10;
+
+  SacNOptions() { hidden_sizes = {256, 256, 256}; }
+  void visit_options(OptionVisitor& options) override;
+  SoftDesign design(int64_t action_dim) const;
+};
+
+// SAC-N (arXiv:2110.01548): SAC on data alone, kept from overestimating by the smallest of many
+// critics.
+class SacN final : public SoftActorCritic {
+ public:
+  SacN(const SacNOptions& options, const AlgorithmContext& context)
+      : SoftActorCritic(options, options.design(context.action_dim()), context) {}
+};
+
+AlgorithmInfo sac_n_info();
+
+}  // namespace rl_training

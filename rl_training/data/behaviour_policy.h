@@ -1,0 +1,43 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rl_training/util/rng.h"
+
+namespace rl_training {
+
+// The policy that recorded a D4RL file, where the file carries it in `metadata/policy`: hidden
+// layers fc0, fc1, ..., then last_fc for the mean and last_fc_log_std for the logarithm of the
+// standard deviation of a Gaussian, which tanh squashes into (-1, 1).
+class BehaviourPolicy {
+ public:
+  // Read in a sandbox. Error{data} with file and key where there is no such policy, or another
+  // kind of it.
+  static BehaviourPolicy read(const std::string& path);
+
+  int64_t obs_dim() const { return hidden_.front().in; }
+  int64_t action_dim() const { return mean_.out; }
+
+  // Mean and standard deviation before tanh.
+  void distribution(std::span<const double> obs, std::span<float> mean, std::span<float> std);
+  // A sampled action in (-1, 1).
+  void act(std::span<const double> obs, Rng& rng, std::span<float> action);
+
+ private:
+  struct Layer {
+    int64_t in = 0, out = 0;
+    std::vector<float> weight;  // [in][out], so that sums over inputs run along outputs
+    std::vector<float> bias;
+
+    void apply(std::span<const float> input, std::span<float> output) const;
+  };
+
+  std::vector<Layer> hidden_;
+  Layer mean_, log_std_;
+  bool relu_ = true;                        // else tanh
+  std::vector<float> values_, next_, std_;  // of the present pass
+};
+
+}  // namespace rl_training

@@ -1,0 +1,82 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rl_training/data/batch_request.h"
+#include "rl_training/data/sampler.h"
+#include "rl_training/data/space.h"
+#include "rl_training/util/state.h"
+
+namespace rl_training {
+
+// Generalised advantage estimation (arXiv:1506.02438) over T steps of E environments, step by step:
+// all spans but `last_values` [E] are [T * E]. `ended` is 1 where the episode ended with that step;
+// a step that a time limit cut has gamma V(final observation) in its reward already.
+struct GaeInput {
+  std::span<const float> rewards, values;
+  std::span<const uint8_t> ended;
+  std::span<const float> last_values;  // V of the observations after the last step
+  double gamma = 0.99, lambda = 0.95;
+};
+void generalized_advantages(const GaeInput& input, std::span<float> advantages);
+
+// What the present policy did in T steps of E environments: used a few times, then dropped.
+// Observations are kept as the policy saw them, normalised; actions as it drew them, before they
+// were clipped to their bounds.
+class RolloutBuffer {
+ public:
+  // One step of all environments, each array with E entries.
+  struct Step {
+    const void *obs, *actions;
+    const float *log_probs, *values, *rewards;
+    const uint8_t* ended;
+  };
+
+  RolloutBuffer(const Space& obs, const Space& action, int64_t steps, int64_t envs);
+
+  int64_t capacity() const { return steps_ * envs_; }
+  int64_t rows() const { return filled_ * envs_; }
+  bool full() const { return filled_ == steps_; }
+  void add(const Step& step);
+  // Computes the advantages of a full buffer.
+  void finish(std::span<const float> last_values, double gamma, double lambda);
+  void clear() { filled_ = 0; }
+
+  // Copies a row into place i of a batch.
+  void gather(int64_t row, const BatchView& batch, int64_t i) const;
+
+  // The steps so far. Advantages are not among them: they are used before the next step is made.
+  void visit_state(StateVisitor& state);
+
+ private:
+  int64_t steps_, envs_, filled_ = 0;
+  Space obs_space_, action_space_;
+  std::vector<unsigned char> obs_, actions_;
+  std::vector<float> log_probs_, values_, rewards_, advantages_;
+  std::vector<uint8_t> ended_;
+};
+
+// Error{config} for a column that no rollout has.
+void check_rollout_columns(const BatchRequest& request);
+
+// Minibatches of a full rollout: every row once between two calls of `shuffle`.
+class RolloutSampler final : public Sampler {
+ public:
+  RolloutSampler(const RolloutBuffer& buffer, const BatchRequest& request, Rng rng);
+
+  int64_t rows() const override { return buffer_.rows(); }
+  // Begins a pass over the rows in a new order.
+  void shuffle();
+  void sample(const BatchView& batch) override;
+  // The random stream: a pass is over before anything is saved.
+  void visit_state(StateVisitor& state) override { state.part("rng", rng_); }
+
+ private:
+  const RolloutBuffer& buffer_;
+  Rng rng_;
+  std::vector<int64_t> order_;
+  size_t next_ = 0;
+};
+
+}  // namespace rl_training

@@ -1,0 +1,32 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rl_training/util/state.h"
+
+namespace rl_training {
+
+// Mean and variance of each entry over all rows seen so far, in memory of a fixed size.
+class RunningStatistics {
+ public:
+  explicit RunningStatistics(int64_t width);
+  // Begins with known values, which weigh as much as `count` rows.
+  RunningStatistics(std::span<const float> mean, std::span<const float> deviation, double count);
+
+  // Rows [count, width], all at once.
+  void add(std::span<const float> rows);
+  std::span<const double> mean() const { return mean_; }
+  // sqrt(variance + 1e-8) of each entry, valid until the next call of `add`.
+  std::span<const double> deviation() const { return deviation_; }
+
+  void visit_state(StateVisitor& state);
+
+ private:
+  void update_deviation();
+
+  double count_ = 1e-4;  // of rows; keeps the first ones from dividing by 0
+  std::vector<double> mean_, variance_, deviation_;
+};
+
+}  // namespace rl_training

@@ -1,0 +1,68 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rl_training/envs/scene.h"
+
+namespace rl_training {
+
+struct MazeCell {
+  int64_t row = 0, column = 0;
+};
+
+// Cells of a maze, row 0 first: # wall, . free, and free cells that are marked: r for resets, g for
+// goals, c for both.
+class MazeMap {
+ public:
+  explicit MazeMap(const std::string& rows);  // separated by spaces
+
+  void mark(char letter, const std::vector<MazeCell>& cells);
+  int64_t rows() const { return static_cast<int64_t>(rows_.size()); }
+  int64_t columns() const { return static_cast<int64_t>(rows_.front().size()); }
+  // Cells with one of the letters, letter by letter, each row by row.
+  std::vector<MazeCell> cells(const std::string& letters) const;
+  // Where goals and resets may be: the marked cells, all free ones where nothing is marked, and the
+  // plain free ones where only the other is.
+  std::vector<MazeCell> goals() const { return marked_or_free("gc"); }
+  std::vector<MazeCell> resets() const { return marked_or_free("rc"); }
+
+ private:
+  std::vector<MazeCell> marked_or_free(const std::string& letters) const;
+
+  std::vector<std::string> rows_;
+};
+
+enum class MazeBody { point, ant };
+enum class MazeRules { gymnasium, d4rl };
+
+struct MazeTask {
+  std::string id = {}, summary = {};
+  MazeBody body = MazeBody::point;
+  MazeRules rules = MazeRules::gymnasium;
+  int version = 0;
+  bool dense = false;  // reward exp(-distance), else 1 at the goal and 0 elsewhere
+  MazeMap map;
+  int64_t max_episode_steps = 0;
+
+  bool is_ant() const { return body == MazeBody::ant; }
+  bool is_d4rl() const { return rules == MazeRules::d4rl; }
+  double scale() const { return is_ant() ? 4 : 1; }  // edge of a cell
+  // From the goal, both in the coordinates of the body.
+  double goal_radius() const { return is_d4rl() ? 0.5 : 0.45; }
+  // The middle of a cell in the coordinates of the body.
+  Point center(MazeCell cell) const;
+  // The cell at a point, by Gymnasium-Robotics' coordinates.
+  MazeCell cell_at(Point point) const;
+  // What a drawing adds to coordinates of the body.
+  double drawing_offset() const { return is_d4rl() && !is_ant() ? 1.2 : 0; }
+  // The middle of a wall in the world.
+  Point wall(MazeCell cell) const;
+};
+
+// PointMaze and AntMaze of Gymnasium-Robotics, maze2d and antmaze of D4RL.
+const std::vector<MazeTask>& maze_tasks();
+// Of an id that is there.
+const MazeTask& maze_task(const std::string& id);
+
+}  // namespace rl_training

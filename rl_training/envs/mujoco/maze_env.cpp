@@ -1,0 +1,254 @@
+#include "rl_training/envs/mujoco/maze_env.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "rl_training/envs/mujoco/mujoco_task.h"
+
+namespace rl_training {
+namespace {
+
+constexpr double kMaxPointSpeed = 5;
+constexpr double kCellSpread = 0.25;  // of places and goals around the middle of a cell, in cells
+constexpr int kAntFrames = 5;
+
+// Room for an ant in a corner of boxes.
+constexpr ModelEdit kRoom = {"<size njmax=\"150\"/>", "<size njmax=\"1500\" nconmax=\"300\"/>"};
+constexpr ModelEdit kAntEdits[] = {kRoom};
+constexpr ModelEdit kD4rlAntEdits[] = {
+    kRoom,
+    {"timestep=\"0.01\"", "timestep=\"0.02\""},
+    {"friction=\"1 0.5 0.5\" margin=\"0.01\"/>",
+     "friction=\"1 0.5 0.5\" margin=\"0.01\" solref=\"0.02 1\" solimp=\"0.8 0.8 0.01\"/>"},
+    {"gear=\"150\"", "gear=\"30\""}};
+constexpr ModelEdit kD4rlPointEdits[] = {
+    {"<body name=\"point\" pos=\"0 0 0\">", "<body name=\"point\" pos=\"1.2 1.2 0\">"}};
+
+std::span<const ModelEdit> edits_of(const MazeTask& task) {
+  if (task.is_ant()) return task.is_d4rl() ? std::span<const ModelEdit>(kD4rlAntEdits) : kAntEdits;
+  return task.is_d4rl() ? std::span<const ModelEdit>(kD4rlPointEdits)
+                        : std::span<const ModelEdit>();
+}
+
+// One box for each wall, row by row: their order decides the last bits of contacts.
+std::string maze_model(const MazeTask& task) {
+  struct Boxes {
+    double z, half_height;
+    int contype;
+  };
+  const bool d4rl_point = task.is_d4rl() && !task.is_ant();
+  const Boxes boxes =
+      task.is_ant() ? Boxes{1, 1, 1} : Boxes{d4rl_point ? 0 : 0.2, 0.2, d4rl_point ? 2 : 1};
+  std::string walls;
+  for (const MazeCell& cell : task.map.cells("#")) {
+    const Point at = task.wall(cell);
+    walls += fmt::format(
+        "  <geom type=\"box\" pos=\"{} {} {}\" size=\"{} {} {}\" contype=\"{}\" "
+        "conaffinity=\"1\"/>\n",
+        at.x, at.y, boxes.z, task.scale() / 2, task.scale() / 2, boxes.half_height, boxes.contype);
+  }
+  std::string text = edited_mujoco_model(task.is_ant() ? "ant" : "point", edits_of(task));
+  return text.insert(text.find("</worldbody>"), walls);
+}
+
+MujocoView view_of(const MazeTask& task) {
+  const Point first = task.wall({0, 0}),
+              last = task.wall({task.map.rows() - 1, task.map.columns() - 1});
+  const double half = task.scale() / 2;
+  return {true,
+          false,
+          {std::min(first.x, last.x) - half, std::min(first.y, last.y) - half},
+          {std::max(first.x, last.x) + half, std::max(first.y, last.y) + half}};
+}
+
+double plane_distance(std::span<const double> a, std::span<const double> b) {
+  const double x = a[0] - b[0], y = a[1] - b[1];
+  return std::sqrt(x * x + y * y);
+}
+
+// Observes the goal reached, the goal wanted, then the body, as Minari flattens Gymnasium's
+// dictionary; D4RL's tasks observe the body alone.
+class MazeEnv final : public Environment, public GoalTask {
+ public:
+  MazeEnv(const MazeTask& task, SharedModel model)
+      : task_(task), simulation_(std::move(model), task.id), view_(view_of(task)) {
+    spec_.id = task_.id;
+    spec_.summary = task_.summary;
+    spec_.action = simulation_.action_space();
+    spec_.max_episode_steps = task_.max_episode_steps;
+    ObsWriter counter;
+    write(counter);
+    spec_.observation = Space::unbounded(counter.count());
+  }
+
+  const EnvSpec& spec() const override { return spec_; }
+  void visit_options(OptionVisitor& options) override {
+    if (task_.is_d4rl()) return;
+    options.flag("continuing_task", continuing_, "episodes go on at the goal");
+  }
+  void reset(Rng& rng, std::span<double> obs) override;
+  StepResult step(std::span<const double> action, std::span<double> obs) override;
+  // The goal, positions, velocities.
+  std::vector<double> state() const override;
+  void set_state(std::span<const double> state) override;
+  void observe(std::span<double> obs) const override {
+    ObsWriter out(obs.data());
+    write(out);
+  }
+  void visit_state(StateVisitor& state) override {
+    const std::array<int64_t, 1> two = {2};
+    state.array("goal", DType::f64, two, goal_.data());
+    simulation_.visit_state(state, observes_forces());
+  }
+  Scene scene() const override;
+
+  const GoalTask* goal_task() const override { return task_.is_d4rl() ? nullptr : this; }
+  int64_t goal_dim() const override { return 2; }
+  int64_t achieved_goal_at() const override { return 0; }
+  int64_t desired_goal_at() const override { return 2; }
+  double compute_reward(std::span<const double> achieved,
+                        std::span<const double> desired) const override {
+    if (task_.dense) return std::exp(-plane_distance(achieved, desired));
+    return reached(achieved, desired) ? 1 : 0;
+  }
+  bool compute_terminated(std::span<const double> achieved,
+                          std::span<const double> desired) const override {
+    return !continuing_ && reached(achieved, desired);
+  }
+  bool reached(std::span<const double> achieved, std::span<const double> desired) const override {
+    return plane_distance(achieved, desired) <= task_.goal_radius();
+  }
+
+ private:
+  std::span<const double> position() const { return {simulation_.data().qpos, 2}; }
+  bool observes_forces() const { return task_.version == 5; }
+  void write(ObsWriter& out) const;
+  std::vector<double> draw_gymnasium(Rng& rng);
+  std::vector<double> draw_d4rl(Rng& rng);
+
+  const MazeTask& task_;
+  Simulation simulation_;
+  MujocoView view_;
+  EnvSpec spec_;
+  bool continuing_ = !(task_.is_d4rl() && task_.is_ant());
+  std::array<double, 2> goal_ = {};
+};
+
+void MazeEnv::write(ObsWriter& out) const {
+  const mjModel& model = simulation_.model();
+  const mjData& data = simulation_.data();
+  const bool ant = task_.is_ant();
+  if (!task_.is_d4rl()) {
+    out.values(data.qpos, 2);
+    out.values(goal_.data(), 2);
+  }
+  const int hidden = ant && !task_.is_d4rl() ? 2 : 0;  // the place is the goal reached
+  out.values(data.qpos + hidden, model.nq - hidden);
+  out.values(data.qvel, model.nv);
+  if (observes_forces()) {
+    out.clipped(data.cfrc_ext + 6, int64_t{6} * (model.nbody - 1), {-1, 1});
+  }
+}
+
+// Goal, then a place that is not at it: the first positions and velocities.
+std::vector<double> MazeEnv::draw_gymnasium(Rng& rng) {
+  const auto goals = task_.map.goals(), resets = task_.map.resets();
+  BoundedIntegers integers(rng);
+  const auto spread = [&](double middle) {
+    return middle + rng.uniform(-kCellSpread, kCellSpread) * task_.scale();
+  };
+  const auto cell_of = [&](const std::vector<MazeCell>& cells) {
+    return task_.center(cells[integers.below(static_cast<uint32_t>(cells.size()))]);
+  };
+  const Point goal = cell_of(goals);
+  goal_[0] = spread(goal.x);
+  goal_[1] = spread(goal.y);
+  Point start;
+  do {
+    start = cell_of(resets);
+  } while (plane_distance(std::array{start.x, start.y}, goal_) <= 0.5 * task_.scale());
+  const mjModel& model = simulation_.model();
+  std::vector<double> state(model.qpos0, model.qpos0 + model.nq);
+  state[0] = spread(start.x);
+  state[1] = spread(start.y);
+  state.resize(state.size() + static_cast<size_t>(model.nv));
+  return state;
+}
+
+std::vector<double> MazeEnv::draw_d4rl(Rng& rng) {
+  const mjModel& model = simulation_.model();
+  std::vector<double> state(model.qpos0, model.qpos0 + model.nq);
+  const Point goal = task_.center(task_.map.goals().front());
+  goal_ = {goal.x, goal.y};
+  if (task_.is_ant()) {
+    for (double& value : goal_) {
+      value = std::max(value + rng.uniform() + rng.uniform(0, 0.5), 0.0);
+    }
+  } else {
+    const auto cells = task_.map.cells(".g");
+    const Point start = task_.center(cells[rng.below(cells.size())]);
+    state[0] = start.x;
+    state[1] = start.y;
+  }
+  for (double& value : state) value += rng.uniform(-0.1, 0.1);
+  for (int i = 0; i < model.nv; ++i) state.push_back(0.1 * rng.normal());
+  return state;
+}
+
+void MazeEnv::reset(Rng& rng, std::span<double> obs) {
+  simulation_.set_state(task_.is_d4rl() ? draw_d4rl(rng) : draw_gymnasium(rng));
+  observe(obs);
+}
+
+StepResult MazeEnv::step(std::span<const double> action, std::span<double> obs) {
+  bool good = false;
+  if (task_.is_ant()) {
+    good = simulation_.step(action, kAntFrames, observes_forces());
+  } else {
+    mjData& data = simulation_.data();
+    const std::array pushes = {std::clamp(action[0], -1.0, 1.0), std::clamp(action[1], -1.0, 1.0)};
+    for (int i = 0; i < 2; ++i) {
+      data.qvel[i] = std::clamp(data.qvel[i], -kMaxPointSpeed, kMaxPointSpeed);
+    }
+    // Part of the task: with the old controls it sets where the solver starts.
+    mj_forward(&simulation_.model(), &data);
+    good = simulation_.step(pushes, 1, false);
+  }
+  observe(obs);
+  if (!good) return {0, true, false};
+  return {compute_reward(position(), goal_), compute_terminated(position(), goal_), false};
+}
+
+std::vector<double> MazeEnv::state() const {
+  std::vector<double> all(goal_.begin(), goal_.end());
+  const auto rest = simulation_.state();
+  all.insert(all.end(), rest.begin(), rest.end());
+  return all;
+}
+
+void MazeEnv::set_state(std::span<const double> state) {
+  if (state.size() < goal_.size()) return simulation_.set_state(state);  // says what is wrong
+  simulation_.set_state(state.subspan(goal_.size()));
+  std::copy_n(state.begin(), goal_.size(), goal_.begin());
+}
+
+Scene MazeEnv::scene() const {
+  Scene scene = simulation_.scene(view_);
+  const double offset = task_.drawing_offset();
+  scene.shapes.insert(
+      scene.shapes.begin(),
+      {{{goal_[0] + offset, goal_[1] + offset}}, {0.35, 0.68, 0.42}, 2 * task_.goal_radius()});
+  return scene;
+}
+
+}  // namespace
+
+std::function<std::unique_ptr<Environment>()> maze_maker(const MazeTask& task) {
+  auto model = compiled_once([&task] { return compile_mujoco_model(task.id, maze_model(task)); });
+  return [&task, model = std::move(model)] { return std::make_unique<MazeEnv>(task, model()); };
+}
+
+}  // namespace rl_training

@@ -1,0 +1,76 @@
+#pragma once
+#include <mujoco/mujoco.h>
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rl_training/data/space.h"
+#include "rl_training/envs/scene.h"
+#include "rl_training/util/state.h"
+
+namespace rl_training {
+
+class Offscreen;
+
+// The part of the world that a drawing shows.
+struct MujocoView {
+  bool from_above = false;  // else from the side: x to the right, z upward
+  bool follows = false;     // the x (and from above the y) of the first body
+  Point low = {}, high = {};
+};
+
+// The bodies of a simulation as they are placed now.
+Scene mujoco_scene(const mjModel& model, const mjData& data, const MujocoView& view);
+// Bodies take a few colours in turn, so that neighbours differ.
+Color mujoco_body_color(int body);
+
+using SharedModel = std::shared_ptr<const mjModel>;
+
+// Compiles a model. Error{internal} where MuJoCo refuses it.
+SharedModel compile_mujoco_model(const std::string& name, const std::string& text);
+
+// Compiles at the first call, on whichever thread, and gives the same model ever after.
+std::function<SharedModel()> compiled_once(std::function<SharedModel()> compile);
+
+// A model and its data: what all tasks on MuJoCo do with them.
+class Simulation {
+ public:
+  // `name` is for messages.
+  Simulation(SharedModel model, std::string name);
+  ~Simulation();
+
+  const mjModel& model() const { return *model_; }
+  const mjData& data() const { return *data_; }
+  mjData& data() { return *data_; }
+  // The bounds of the motors, in float32 as Gymnasium's.
+  Space action_space() const;
+
+  // `frames` steps with these controls; then, where wanted, the forces on bodies. False where
+  // numbers were not finite or huge: MuJoCo has then reset itself.
+  bool step(std::span<const double> controls, int frames, bool body_forces);
+
+  // Positions, then velocities. Setting them clears all else.
+  std::vector<double> state() const;
+  void set_state(std::span<const double> state);
+  void visit_state(StateVisitor& state, bool body_forces);
+
+  Scene scene(const MujocoView& view) const;
+  // Empty where the renderer's library is not installed.
+  Photo photo(int width, int height, const MujocoView& view) const;
+
+ private:
+  struct FreeData {
+    void operator()(mjData* data) const { mj_deleteData(data); }
+  };
+
+  SharedModel model_;
+  std::string name_;
+  std::unique_ptr<mjData, FreeData> data_;
+  mutable std::unique_ptr<Offscreen> renderer_;  // made for the first photograph
+};
+
+}  // namespace rl_training

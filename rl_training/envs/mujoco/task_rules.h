@@ -1,0 +1,63 @@
+#pragma once
+#include "rl_training/envs/mujoco/mujoco_task.h"
+
+namespace rl_training {
+
+// The parts of which the table of tasks is made.
+
+// --- what is measured before and after a step
+Measures measure_nothing(const mjModel& model, const mjData& data);
+Measures root_x(const mjModel& model, const mjData& data);
+Measures torso_x(const mjModel& model, const mjData& data);
+Measures center_of_mass_x(const mjModel& model, const mjData& data);
+Measures reacher_distance(const mjModel& model, const mjData& data);
+Measures pusher_distances(const mjModel& model, const mjData& data);
+
+// --- observations
+// Positions without the first `kHidden`, and velocities.
+template <int kHidden>
+void observe_state(const mjModel& model, const mjData& data, const MujocoOptions& options,
+                   ObsWriter& out) {
+  const int hidden = options.exclude_current_positions ? kHidden : 0;
+  out.values(data.qpos + hidden, model.nq - hidden);
+  out.values(data.qvel, model.nv);
+}
+// Of Hopper and Walker2d.
+void observe_walker(const mjModel& model, const mjData& data, const MujocoOptions& options,
+                    ObsWriter& out);
+void observe_double_pendulum(const mjModel& model, const mjData& data, const MujocoOptions& options,
+                             ObsWriter& out);
+void observe_reacher(const mjModel& model, const mjData& data, const MujocoOptions& options,
+                     ObsWriter& out);
+void observe_pusher(const mjModel& model, const mjData& data, const MujocoOptions& options,
+                    ObsWriter& out);
+void observe_ant(const mjModel& model, const mjData& data, const MujocoOptions& options,
+                 ObsWriter& out);
+// D4RL recorded with a MuJoCo binding that left the contact forces at zero.
+void observe_ant_d4rl(const mjModel& model, const mjData& data, const MujocoOptions& options,
+                      ObsWriter& out);
+void observe_humanoid(const mjModel& model, const mjData& data, const MujocoOptions& options,
+                      ObsWriter& out);
+
+// --- rewards
+double pendulum_reward(const StepView& step);
+double double_pendulum_reward(const StepView& step);
+double reacher_reward(const StepView& step);
+double pusher_reward(const StepView& step);
+// Of all tasks that move forward.
+double locomotion_reward(const StepView& step);
+double standup_reward(const StepView& step);
+
+// --- ends
+bool pendulum_fell(const mjModel& model, const mjData& data, const MujocoOptions& options);
+bool double_pendulum_fell(const mjModel& model, const mjData& data, const MujocoOptions& options);
+bool walker_fell(const mjModel& model, const mjData& data, const MujocoOptions& options);
+bool hopper_fell(const mjModel& model, const mjData& data, const MujocoOptions& options);
+bool ant_fell(const mjModel& model, const mjData& data, const MujocoOptions& options);
+bool humanoid_fell(const mjModel& model, const mjData& data, const MujocoOptions& options);
+
+// --- draws of their own at a reset
+void place_reacher_target(Rng& rng, std::span<double> positions);
+void place_pusher_object(Rng& rng, std::span<double> positions);
+
+}  // namespace rl_training

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Makes hopper, walker2d and halfcheetah medium sets of full size: rolls the behaviour policies that
+# D4RL's medium-v2 files carry, in the v4 tasks, and prints their returns beside D4RL's. A slice of
+# a file is enough, as long as it has `metadata/policy`. Sets that are there are not made again.
+#
+#   D4RL_FILES   directory of hopper_medium-v2.hdf5, walker2d_medium-v2.hdf5, halfcheetah_medium-v2.hdf5
+#   MEDIUM_DIR   where the sets go (runs/medium)
+#   MEDIUM_ROWS  rows of each set (1000000)
+#   PROGRAM      another build of the program (build/release/rl_training)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+program=${PROGRAM:-build/release/rl_training}
+files=${D4RL_FILES:-../shared/fixtures/real/d4rl_slices}
+directory=${MEDIUM_DIR:-runs/medium}
+rows=${MEDIUM_ROWS:-1000000}
+mkdir -p "$directory"
+
+make_set() { # file environment D4RL's mean return
+  local source=$files/$1_medium-v2.hdf5 set=$directory/$1-medium.hdf5
+  if [[ ! -f $source ]]; then
+    echo "SKIPPED $1: no file $source" >&2
+    return
+  fi
+  [[ -f $set ]] || "$program" dataset collect "$set" --policy "$source" --env "$2" --size "$rows" --seed 0 >&2
+  "$program" dataset inspect "$set" --json | python3 -c '
+import json, sys
+name, published = sys.argv[1:]
+report = json.load(sys.stdin)
+spread, length = report["returns"], report["lengths"]
+figures = [spread["mean"], spread["std"], spread["min"], spread["max"], length["mean"]]
+print("| {} | {} | {} | {} | {} |".format(name, report["rows"], report["episodes"],
+      " | ".join("%.0f" % figure for figure in figures), published))' "$1" "$3"
+}
+
+echo "| set | rows | episodes | mean return | standard deviation | least | greatest | mean length | D4RL's mean return |"
+echo "|---|---|---|---|---|---|---|---|---|"
+make_set hopper Hopper-v4 1422
+make_set walker2d Walker2d-v4 2852
+make_set halfcheetah HalfCheetah-v4 4770

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Packs the program with every library it loads, except the C library: unpack it on any Linux of the
+# same or a newer glibc and run bin/rl_training.
+#   scripts/make_tarball.sh BUILD_DIRECTORY
+set -euo pipefail
+
+build=$(cd "${1:?usage: $0 BUILD_DIRECTORY}" && pwd)
+name=rl_training-$(uname -m)
+tree=$build/tarball/$name
+rm -rf "$build/tarball"
+DESTDIR=$build/tarball/root cmake --install "$build" --component program --strip >/dev/null
+mv "$build/tarball/root/usr" "$tree"
+
+# The program's RPATH names this directory first, also for what the libraries themselves load.
+libraries=$(dirname "$(find "$tree/lib" -name 'libopencv*' -o -name 'libav*' | head -n 1)")
+[[ -d $libraries ]] || libraries=$tree/lib/$(uname -m)-linux-gnu/rl_training
+mkdir -p "$libraries"
+ldd "$tree/bin/rl_training" | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}' |
+  while read -r soname path; do
+    case "$soname" in
+      libc.so.* | libm.so.* | libpthread.so.* | libdl.so.* | librt.so.* | ld-linux*) continue ;;
+    esac
+    [[ -e $libraries/$soname ]] || cp -L "$path" "$libraries/$soname"
+  done
+tar -C "$build/tarball" -cJf "$build/$name.tar.xz" "$name"
+ls -lh "$build/$name.tar.xz"

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Installs the Debian packages of a directory in a clean Debian 12 and uses them there: the demo of the
+# program, its man page, completion, the Python module. As root; the system is made once and kept.
+#   scripts/test_package.sh DIRECTORY
+#   CHROOT  where the clean system is kept (build/chroot)
+#   MIRROR  Debian mirror (the first one of this system's own sources)
+set -euo pipefail
+
+packages=$(cd "${1:?usage: $0 DIRECTORY}" && pwd)
+chroot=${CHROOT:-build/chroot}
+sources=$(find /etc/apt/sources.list /etc/apt/sources.list.d -type f 2>/dev/null)
+# shellcheck disable=SC2086
+mirror=${MIRROR:-$(sed -nE 's/^(URIs: *|deb (\[[^]]*\] )?)(https?:[^ ]+).*/\3/p' $sources | head -n 1)}
+
+if [[ ! -e $chroot/bin/sh ]]; then
+  debootstrap --variant=minbase bookworm "$chroot" "$mirror" >&2
+fi
+# The settings by which this system reaches its mirror.
+cp -r /etc/apt/. "$chroot/etc/apt/"
+cp /etc/resolv.conf "$chroot/etc/" 2>/dev/null || true
+mkdir -p "$chroot/packages"
+rm -f "$chroot"/packages/*
+cp "$packages"/*.deb "$chroot/packages/"
+
+inside() { chroot "$chroot" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"; }
+mounted() { mountpoint -q "$chroot/proc"; }
+mounted || mount -t proc proc "$chroot/proc"
+trap 'umount "$chroot/proc"' EXIT
+
+inside apt-get update -q
+inside env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
+  --reinstall --allow-downgrades /packages/rl-training_*.deb /packages/python3-rl-training_*.deb
+
+inside sh -ec '
+  cd "$(mktemp -d)"
+  rl_training --version
+  sh -c "time rl_training --help" | head -n 3
+  bash /usr/share/doc/rl_training/demo.sh
+  rl_training report runs/demo
+  python3 -c "import rl_training; print(len(rl_training.algorithms()), \"algorithms\")"
+  test -s /usr/share/man/man1/rl_training-train.1.gz -o -s /usr/share/man/man1/rl_training-train.1
+  bash -n /usr/share/bash-completion/completions/rl_training
+'
+echo "packages: ok"

@@ -1,0 +1,105 @@
+#include "rl_training/algorithms/dqn.h"
+#include "tests/algorithms/discrete_example.h"
+
+namespace rl_training::test_dqn {
+namespace {
+
+DqnOptions linear_options() {
+  DqnOptions options;
+  options.hidden_sizes = {};
+  return options;
+}
+
+// Q = (2, 1, 4) and target values (1, 3, 2) at every observation, reward 0.5, gamma 0.9.
+struct Example {
+  Example() : networks(linear_options(), choice_context(3), Rng(0)) {
+    set_biases(networks.critics, {{2, 1, 4}});
+    set_biases(networks.critics_target, {{1, 3, 2}});
+  }
+  DiscreteQNetworks networks;
+  Batch batch = rows_of({1}, 3, 0.5f, 0.9f);
+};
+
+TEST(DqnLoss, TargetsByHand) {
+  const Example f;
+  EXPECT_NEAR(number_of(dqn_loss(f.networks, f.batch, false).target_q_mean), 3.2, 1e-6);
+  EXPECT_NEAR(number_of(dqn_loss(f.networks, f.batch, true).target_q_mean), 2.3, 1e-6);
+}
+
+// Q(s, a) = 1: huber(2.2) = 1.7 with DQN's target, huber(1.3) = 0.8 with Double DQN's.
+TEST(DqnLoss, HuberAndItsGradientByHand) {
+  const Example f;
+  EXPECT_NEAR(number_of(dqn_loss(f.networks, f.batch, false).loss), 1.7, 1e-6);
+  const auto loss = dqn_loss(f.networks, f.batch, true);
+  EXPECT_NEAR(number_of(loss.loss), 0.8, 1e-6);
+  loss.loss.backward();
+  EXPECT_TRUE(
+      torch::allclose(bias_gradient(f.networks.critics, 0), torch::tensor({0.0f, -1.0f, 0.0f})));
+  EXPECT_FALSE(f.networks.critics_target.parameters().grad().defined());
+}
+
+TEST(DqnLoss, DoubleWithEqualNetworksIsDqn) {
+  Example f;
+  set_biases(f.networks.critics_target, {{2, 1, 4}});
+  EXPECT_EQ(number_of(dqn_loss(f.networks, f.batch, true).loss),
+            number_of(dqn_loss(f.networks, f.batch, false).loss));
+}
+
+TEST(DqnLoss, TerminationEndsTheValue) {
+  const Example f;
+  const auto batch = rows_of({1, 2}, 3, 0.5f, 0.9f);
+  batch.discount().copy_(torch::tensor({0.0f, 0.9f}));
+  EXPECT_NEAR(number_of(dqn_loss(f.networks, batch, true).target_q_mean), (0.5 + 2.3) / 2, 1e-6);
+}
+
+TEST(DqnOptions, EpsilonFallsLinearlyAndStays) {
+  DqnOptions options;
+  options.epsilon_start = 0.9;
+  options.epsilon_end = 0.1;
+  options.epsilon_steps = 80;
+  EXPECT_DOUBLE_EQ(options.epsilon(0), 0.9);
+  EXPECT_DOUBLE_EQ(options.epsilon(20), 0.7);
+  EXPECT_DOUBLE_EQ(options.epsilon(80), 0.1);
+  EXPECT_DOUBLE_EQ(options.epsilon(1000), 0.1);
+  options.epsilon_steps = 0;
+  EXPECT_DOUBLE_EQ(options.epsilon(0), 0.1);
+}
+
+// The counter moves by the rows of each exploring step, and only by those.
+TEST(Dqn, ExploresByItsSchedule) {
+  auto options = linear_options();
+  options.epsilon_start = 1.0;
+  options.epsilon_end = 0.0;
+  options.epsilon_steps = 1000;
+  Dqn dqn(options, choice_context(4));
+  const auto obs = torch::zeros({1000, 1});
+  const auto greedy = act_once(dqn, obs);
+  const auto first = act_once(dqn, obs, ActMode::explore);
+  const double kept = first.eq(greedy).to(torch::kFloat).mean().item<double>();
+  EXPECT_NEAR(kept, 0.25, 0.06);  // every row is random at first
+  EXPECT_TRUE(torch::equal(act_once(dqn, obs), greedy));
+  EXPECT_TRUE(torch::equal(act_once(dqn, obs, ActMode::explore), greedy));  // and none at the end
+}
+
+TEST(Dqn, TheTargetFollowsByTau) {
+  auto options = linear_options();
+  options.tau = 0.25;
+  options.learning_rate = 0.1;
+  Dqn dqn(options, choice_context(2));
+  const auto batch = rows_of({0}, 2, 1, 0);
+  const auto before = dqn.values(torch::zeros({1, 1}), torch::tensor({int64_t{0}}));
+  dqn.update(batch, 1.0);
+  const auto after = dqn.values(torch::zeros({1, 1}), torch::tensor({int64_t{0}}));
+  EXPECT_NEAR(number_of(after - before), 0.1, 1e-5);  // Adam's first step is the learning rate
+  // y = discount * Q'(s', argmax): with one choice ahead of the other by far, the target network's.
+  const auto next = rows_of({1}, 2, 0, 1);
+  const auto metrics = dqn.update(next, 0.0);
+  const double expected = number_of(before) + 0.25 * 0.1;
+  const double other = dqn.values(torch::zeros({1, 1}), torch::tensor({int64_t{1}})).item<double>();
+  if (number_of(after) > other) {
+    EXPECT_NEAR(number_of(metrics.values()[1].second), expected, 1e-5);
+  }
+}
+
+}  // namespace
+}  // namespace rl_training::test_dqn
