@@ -17,7 +17,7 @@ LINT_DIR := build/lint
 SOURCES = $(shell find rl_training cli python tests examples bench fuzz -name '*.h' -o -name '*.cpp')
 
 .DEFAULT_GOAL := build
-.PHONY: help dependencies configure build demo results results-online test test-web python python-test test-ecosystem bench-python reliability bench bench-data bench-export bench-sac sanitize fuzz format lint install uninstall reference package tarball test-package results-next results-full fuzz-coverage clean
+.PHONY: help dependencies configure build demo results results-online test test-web python python-test test-ecosystem bench-python reliability bench bench-data bench-export bench-sac sanitize fuzz format lint install uninstall reference package tarball test-package results-next results-full fuzz-coverage test-slurm clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,10 @@ reliability: configure ## attack the program: kills, signals, full disks, damage
 	build/release/tests/test_experiment --gtest_filter='*Fault*:*Flipped*:*Truncation*:*Hostile*'
 	build/release/tests/test_api --gtest_filter='Leaks.*'
 	scripts/reliability.py $(PROGRAM)
+
+test-slurm: build ## a sweep on a real Slurm of its own: kills, pre-emption, same bits
+	scripts/install_dependencies.sh slurm || true
+	tests/slurm/test_slurm.py $(PROGRAM) || test $$? = 77
 
 test-web: build ## open reports in chromium (installs it and playwright-core)
 	scripts/install_dependencies.sh web

@@ -22,6 +22,7 @@ struct Invocation {
 
 // Each describes one subcommand; program.cpp holds the table.
 void add_train(CLI::App& program, Invocation& call);
+void add_sweep(CLI::App& program, Invocation& call);
 void add_resume(CLI::App& program, Invocation& call);
 void add_evaluate(CLI::App& program, Invocation& call);
 void add_predict(CLI::App& program, Invocation& call);

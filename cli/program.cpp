@@ -14,10 +14,10 @@ namespace {
 
 using AddCommand = void (*)(CLI::App&, Invocation&);
 constexpr AddCommand kCommands[] = {
-    add_train,  add_resume, add_evaluate,    add_predict,    add_select,
-    add_export, add_report, add_leaderboard, add_algorithms, add_envs,
-    add_config, add_env,    add_dataset,     add_render,     add_verify_resume,
-    add_doctor, add_bench,  add_completion,  add_reference,
+    add_train,         add_sweep,  add_resume, add_evaluate,    add_predict,
+    add_select,        add_export, add_report, add_leaderboard, add_algorithms,
+    add_envs,          add_config, add_env,    add_dataset,     add_render,
+    add_verify_resume, add_doctor, add_bench,  add_completion,  add_reference,
 };
 
 void describe(CLI::App& app, Invocation& call) {

@@ -1,11 +1,6 @@
 #include "cli/progress_bar.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 
 #include "rl_training/util/text.h"
 
@@ -14,44 +9,13 @@ namespace {
 
 constexpr auto kRedrawInterval = std::chrono::milliseconds(100);
 
-size_t terminal_width() {
-  winsize size{};
-  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
-bool takes_escapes() {
-  const char* const kind = std::getenv("TERM");
-  return ::isatty(STDERR_FILENO) == 1 && kind != nullptr && std::string(kind) != "dumb";
-}
-
-bool takes_unicode() {
-  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const char* const value = std::getenv(name);
-    if (value == nullptr || *value == '\0') continue;
-    const std::string text = value;
-    return text.find("UTF-8") != std::string::npos || text.find("utf8") != std::string::npos;
-  }
-  return false;
-}
-
-void write_stderr(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stderr);
-  std::fflush(stderr);
-}
-
 int64_t tenths(const ProgressState& state) {
   return 10 * state.position / std::max<int64_t>(1, state.length);
 }
 
 }  // namespace
 
-ProgressBar::ProgressBar(bool quiet)
-    : quiet_(quiet),
-      terminal_(takes_escapes()),
-      unicode_(takes_unicode()),
-      started_(Clock::now()) {}
-
-ProgressBar::~ProgressBar() { erase(); }
+ProgressBar::ProgressBar(bool quiet) : quiet_(quiet), started_(Clock::now()) {}
 
 void ProgressBar::start_with(std::vector<ProgressState::Evaluation> evaluations) {
   state_.evaluations = std::move(evaluations);
@@ -77,14 +41,11 @@ Callbacks ProgressBar::callbacks() {
                                        const ValidationMetrics& metrics) {
     on_validation(progress, metrics);
   };
-  callbacks.on_train_end = [this](const TrainSummary&) { erase(); };
+  callbacks.on_train_end = [this](const TrainSummary&) { view_.erase(); };
   return callbacks;
 }
 
-void ProgressBar::note(const std::string& line) {
-  erase();
-  write_stderr(printable(line) + "\n");
-}
+void ProgressBar::note(const std::string& line) { view_.add_line(printable(line)); }
 
 void ProgressBar::move_to(const TrainProgress& progress) {
   state_.position = progress.position;
@@ -95,10 +56,11 @@ void ProgressBar::move_to(const TrainProgress& progress) {
 }
 
 void ProgressBar::on_step(const TrainProgress& progress, const Metrics* metrics) {
-  const bool tenth =
-      !terminal_ && 10 * progress.position / std::max<int64_t>(1, progress.length) > told_tenths_;
+  const bool tenth = !view_.is_terminal() &&
+                     10 * progress.position / std::max<int64_t>(1, progress.length) > told_tenths_;
   const auto now = Clock::now();
-  const bool redraw = terminal_ && (drawn_lines_ == 0 || now - last_draw_ >= kRedrawInterval);
+  const bool redraw =
+      view_.is_terminal() && (!view_.drawn() || now - last_draw_ >= kRedrawInterval);
   if (!tenth && !redraw) return;
   last_draw_ = now;
   move_to(progress);
@@ -108,9 +70,9 @@ void ProgressBar::on_step(const TrainProgress& progress, const Metrics* metrics)
       if (value.defined()) state_.losses.emplace_back(name, value.item<double>());
     }
   }
-  if (terminal_) return draw();
+  if (view_.is_terminal()) return draw();
   told_tenths_ = tenths(state_);
-  write_stderr(losses_text(state_) + "\n");
+  view_.add_line(losses_text(state_));
 }
 
 void ProgressBar::on_evaluation(const TrainProgress& progress, const EvaluationResult& result) {
@@ -131,26 +93,10 @@ void ProgressBar::on_validation(const TrainProgress& progress, const ValidationM
 // A line that stays.
 void ProgressBar::tell(const std::string& line) {
   told_tenths_ = tenths(state_) + 1;  // the next line without an evaluation is not due yet
-  erase();
-  write_stderr(line + "\n");
-  if (terminal_) draw();
+  view_.add_line(line);
+  if (view_.is_terminal()) draw();
 }
 
-void ProgressBar::draw() {
-  std::string text;
-  const auto lines = progress_lines(state_, {terminal_width(), unicode_});
-  for (const auto& line : lines) text += (text.empty() ? "" : "\n") + line + "\x1b[K";
-  erase();
-  write_stderr(text);
-  drawn_lines_ = lines.size();
-}
-
-void ProgressBar::erase() {
-  if (drawn_lines_ == 0) return;
-  std::string text = "\r";
-  for (size_t i = 1; i < drawn_lines_; ++i) text += "\x1b[A";
-  write_stderr(text + "\x1b[J");
-  drawn_lines_ = 0;
-}
+void ProgressBar::draw() { view_.draw(progress_lines(state_, view_.text())); }
 
 }  // namespace rl_training

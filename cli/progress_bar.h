@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cli/progress_text.h"
+#include "cli/terminal_view.h"
 #include "rl_training/runtime/callbacks.h"
 
 namespace rl_training {
@@ -13,7 +14,6 @@ namespace rl_training {
 class ProgressBar {
  public:
   explicit ProgressBar(bool quiet);
-  ~ProgressBar();  // leaves no view behind
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
@@ -31,11 +31,10 @@ class ProgressBar {
   void tell(const std::string& line);
   void move_to(const TrainProgress& progress);
   void draw();
-  void erase();
 
   using Clock = std::chrono::steady_clock;
-  bool quiet_, terminal_, unicode_;
-  size_t drawn_lines_ = 0;
+  bool quiet_;
+  TerminalView view_;
   Clock::time_point started_, last_draw_;
   int64_t first_position_ = 0;
   int64_t told_tenths_ = 0;  // of the run, in lines

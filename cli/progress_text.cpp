@@ -10,7 +10,7 @@
 namespace rl_training {
 namespace {
 
-constexpr size_t kBarWidth = 20, kSparkWidth = 24;
+constexpr size_t kBarWidth = 20, kNarrowBarWidth = 10, kSparkWidth = 24;
 
 std::string short_figure(double value) {
   const double size = std::abs(value);
@@ -19,10 +19,10 @@ std::string short_figure(double value) {
                                                   : fmt::format("{:.3f}", value);
 }
 
-std::string bar(double part, bool unicode) {
-  const auto filled = static_cast<size_t>(std::clamp(part, 0.0, 1.0) * kBarWidth);
+std::string bar(double part, size_t width, bool unicode) {
+  const auto filled = static_cast<size_t>(std::clamp(part, 0.0, 1.0) * static_cast<double>(width));
   std::string text;
-  for (size_t i = 0; i < kBarWidth; ++i) {
+  for (size_t i = 0; i < width; ++i) {
     if (unicode) text += i < filled ? "█" : "░";
     if (!unicode) text += i < filled ? '#' : '-';
   }
@@ -37,12 +37,12 @@ bool add_part(std::string& line, const std::string& part, size_t width) {
   return true;
 }
 
-std::string position_line(const ProgressState& state, const TerminalText& terminal) {
+void add_position(std::string& line, const ProgressState& state, size_t bar_width,
+                  const TerminalText& terminal) {
   const auto total = static_cast<double>(std::max<int64_t>(1, state.length));
   const double part = static_cast<double>(state.position) / total;
-  std::string line;
   add_part(line, fmt::format("{:3.0f}%", 100 * part), terminal.width);
-  add_part(line, bar(part, terminal.unicode), terminal.width);
+  add_part(line, bar(part, bar_width, terminal.unicode), terminal.width);
   add_part(line, fmt::format("{}/{}", state.position, state.length), terminal.width);
   if (state.rate > 0) {
     add_part(line, fmt::format("{:.0f}/s", state.rate), terminal.width);
@@ -50,6 +50,11 @@ std::string position_line(const ProgressState& state, const TerminalText& termin
              duration_text((total - static_cast<double>(state.position)) / state.rate) + " left",
              terminal.width);
   }
+}
+
+std::string position_line(const ProgressState& state, const TerminalText& terminal) {
+  std::string line;
+  add_position(line, state, kBarWidth, terminal);
   return line;
 }
 
@@ -133,6 +138,17 @@ std::vector<std::string> progress_lines(const ProgressState& state, const Termin
     lines.push_back(validation_line(state, terminal.width));
   }
   return lines;
+}
+
+std::string run_line(const std::string& name, size_t name_width, const ProgressState& state,
+                     const TerminalText& terminal) {
+  std::string line = shortened(printable(name), name_width);
+  line.resize(std::max(line.size(), name_width), ' ');
+  add_position(line, state, kNarrowBarWidth, terminal);
+  if (!state.evaluations.empty()) {
+    add_part(line, "eval " + short_figure(state.evaluations.back().mean), terminal.width);
+  }
+  return line;
 }
 
 std::string losses_text(const ProgressState& state) {

@@ -33,6 +33,11 @@ struct TerminalText {
 // since a wrapped line could not be erased.
 std::vector<std::string> progress_lines(const ProgressState& state, const TerminalText& terminal);
 
+// One of several runs: "seed 3   42%  ####------  420/1000  310/s  0:02 left  eval -231.4", as much
+// of it as is shorter than the terminal is wide.
+std::string run_line(const std::string& name, size_t name_width, const ProgressState& state,
+                     const TerminalText& terminal);
+
 // "step 40/60  1834/s  eval return -231.4 +- 12.0  best" of an evaluation just made.
 std::string evaluation_text(const ProgressState& state);
 // "step 40/60  1834/s  validation td_error 0.024  action_error 0.310" on episodes held out.

@@ -25,7 +25,7 @@ int run_resume(const ResumeArguments& arguments, const Invocation& call) {
   }
   changes.dataset_path = arguments.dataset_path;
   changes.output_dir = arguments.output_dir;
-  const auto report = train_and_print(call, arguments.quiet, [&](RunContext context) {
+  const auto report = train_and_print(call, {.quiet = arguments.quiet}, [&](RunContext context) {
     return Run::resume(arguments.run, changes, std::move(context));
   });
   if (call.json) print_json(report);

@@ -1,18 +1,20 @@
 #include "cli/arguments.h"
+#include "cli/many_runs.h"
 #include "cli/output.h"
 #include "cli/signal_thread.h"
 #include "cli/training.h"
+#include "rl_training/sweep/seeds.h"
 
 namespace rl_training {
 namespace {
 
 struct TrainArguments {
   ConfigArguments config;
-  std::vector<std::string> seeds;  // --seeds: the report is a list
-  NumberArgument seed, total_timesteps, threads;
+  std::string seeds;  // --seeds: the report is a list
+  NumberArgument seed, total_timesteps, threads, jobs, pause_at;
   std::optional<std::string> output_dir;
   std::string from;
-  bool quiet = false, strict_data = false;
+  bool quiet = false, strict_data = false, continues = false;
 };
 
 // One config for each run, all checked before the first one starts.
@@ -29,25 +31,104 @@ std::vector<TrainConfig> read_configs(const TrainArguments& arguments) {
   if (arguments.output_dir) set("output_dir", Json(*arguments.output_dir).dump(), "--output-dir");
   if (arguments.seeds.empty()) return {read_train_config(root)};
   std::vector<TrainConfig> configs;
-  for (const auto& seed : arguments.seeds) {
-    set("seed", seed, "--seeds");
+  for (const auto seed : parse_seeds(arguments.seeds, "--seeds")) {
+    set("seed", std::to_string(seed), "--seeds");
     configs.push_back(read_train_config(root));
   }
   return configs;
 }
 
-int run_train(const TrainArguments& arguments, const Invocation& call) {
-  const auto configs = read_configs(arguments);
+// Starts the run, or resumes the one of this config that is there.
+std::unique_ptr<Run> start_or_continue(const PlannedRun& run, const RunStatus& status,
+                                       RunContext context) {
+  if (status.path.empty()) return Run::start(run.config, std::move(context), run.from);
+  ResumeChanges changes;
+  changes.threads = run.config.threads;
+  return Run::resume(status.path, changes, std::move(context));
+}
+
+Json train_one(const TrainArguments& arguments, const TrainConfig& config, const Invocation& call) {
+  TrainingOptions options{.quiet = arguments.quiet};
+  if (arguments.pause_at.given()) {
+    options.pause_at = arguments.pause_at.read("--pause-at", at_least(1));
+  }
+  const PlannedRun run{"", config, arguments.from, {}};
+  RunStatus status;
+  if (arguments.continues) status = status_of(posix_file_system(), run, options.pause_at);
+  if (status.state == RunStatus::State::done) {
+    if (!arguments.quiet) print_note("the run is done: " + status.path);
+    return report_of(*status.record);
+  }
+  return train_and_print(call, options, [&](RunContext context) {
+    context.strict_data = arguments.strict_data;
+    return start_or_continue(run, status, std::move(context));
+  });
+}
+
+int train_in_sequence(const TrainArguments& arguments, const std::vector<TrainConfig>& configs,
+                      const Invocation& call) {
   Json reports = Json::array();
   for (const auto& config : configs) {
-    reports.push_back(train_and_print(call, arguments.quiet, [&](RunContext context) {
-      context.strict_data = arguments.strict_data;
-      return Run::start(config, std::move(context), arguments.from);
-    }));
+    reports.push_back(train_one(arguments, config, call));
     if (call.signals->stop() != 0) break;
   }
   if (call.json) print_json(arguments.seeds.empty() ? reports[0] : Json{{"runs", reports}});
   return training_exit_code(call, reports, configs.size());
+}
+
+// The call that trains one of the seeds in a process of its own.
+std::vector<std::string> child_arguments(const TrainArguments& arguments, const TrainConfig& config,
+                                         size_t threads) {
+  std::vector<std::string> words = {"train", "--config", arguments.config.config};
+  for (const auto& assignment : arguments.config.assignments) {
+    words.insert(words.end(), {"--set", assignment});
+  }
+  if (arguments.total_timesteps.given()) {
+    words.insert(words.end(), {"--total-timesteps", *arguments.total_timesteps.text});
+  }
+  words.insert(words.end(), {"--seed", std::to_string(config.seed), "--output-dir",
+                             config.output_dir, "--threads", std::to_string(threads)});
+  if (!arguments.from.empty()) words.insert(words.end(), {"--from", arguments.from});
+  if (arguments.strict_data) words.emplace_back("--strict-data");
+  words.insert(words.end(), {"--continue", "--quiet", "--json"});
+  return words;
+}
+
+int train_side_by_side(const TrainArguments& arguments, const std::vector<TrainConfig>& configs,
+                       const Invocation& call) {
+  ManyRunsOptions options;
+  options.quiet = arguments.quiet;
+  if (arguments.pause_at.given()) {
+    options.pause_at = arguments.pause_at.read("--pause-at", at_least(1));
+  }
+  // Many runs use cores best one by one.
+  if (arguments.threads.given()) {
+    options.jobs.threads =
+        static_cast<size_t>(arguments.threads.read("--threads", between(1, 1024)));
+  }
+  options.jobs.jobs =
+      job_count(arguments.jobs.read("--jobs", between(0, 1024)), options.jobs.threads);
+  std::vector<PlannedRun> runs;
+  for (const auto& config : configs) {
+    runs.push_back({"seed " + std::to_string(config.seed), config, arguments.from,
+                    child_arguments(arguments, config, options.jobs.threads)});
+  }
+  const auto result = train_many(call, runs, options);
+  if (call.json) {
+    print_json({{"runs", result.reports}});
+  } else {
+    print_runs_report(result.reports);
+  }
+  return result.exit_code;
+}
+
+int run_train(const TrainArguments& arguments, const Invocation& call) {
+  if (arguments.jobs.given() && arguments.seeds.empty()) {
+    throw Error(ErrorKind::config, {"", 0, "--jobs"}, "needs --seeds (expected for example 0-9)");
+  }
+  const auto configs = read_configs(arguments);
+  return arguments.jobs.given() ? train_side_by_side(arguments, configs, call)
+                                : train_in_sequence(arguments, configs, call);
 }
 
 }  // namespace
@@ -59,16 +140,28 @@ void add_train(CLI::App& program, Invocation& call) {
       "  rl_training train --config td3_bc/pendulum\n"
       "  rl_training train --config my.yaml --set batch_size=512 --set hidden_sizes=[64,64]\n"
       "  rl_training train --config td3_bc/pendulum --seeds 1,2,3 --output-dir runs/seeds --json\n"
+      "  rl_training train --config td3_bc/pendulum --seeds 0-9 --jobs 4\n"
       "  rl_training train --config my.yaml --from RUN/checkpoints/best",
       [arguments, &call] { return run_train(*arguments, call); });
   arguments->config.add_to(*command, "--config");
   auto* seed =
       command->add_option("--seed", arguments->seed.text, "seed of the run")->type_name("N");
-  command->add_option("--seeds", arguments->seeds, "several seeds, trained one after the other")
-      ->delimiter(',')
-      ->allow_extra_args(false)
+  command
+      ->add_option("--seeds", arguments->seeds,
+                   "several seeds, trained one after the other or, with --jobs, side by side")
       ->excludes(seed)
-      ->type_name("N,N,...");
+      ->type_name("0-9|0,1,...");
+  command
+      ->add_option("--jobs", arguments->jobs.text,
+                   "seeds to train at a time, each in a process with one thread (or --threads); 0 "
+                   "takes all cores. Runs that were begun are continued")
+      ->type_name("N");
+  command->add_flag("--continue", arguments->continues,
+                    "continue the run of this config in the output directory, where there is one");
+  command
+      ->add_option("--pause-at", arguments->pause_at.text,
+                   "end at the first row of metrics from this step on, to be resumed later")
+      ->type_name("STEP");
   command
       ->add_option("--output-dir", arguments->output_dir,
                    "directory in which the run directory is made")

@@ -10,6 +10,7 @@
 #include "cli/progress_bar.h"
 #include "cli/signal_thread.h"
 #include "rl_training/envs/registry.h"
+#include "rl_training/experiment/session_end.h"
 #include "rl_training/report/run_record.h"
 #include "rl_training/util/text.h"
 
@@ -59,7 +60,7 @@ std::string example_obs(const TrainConfig& config, const DatasetFacts& dataset) 
 std::string how_to_go_on(const std::string& resume, const Json& report, const TrainConfig& config) {
   const auto reason = report["stop_reason"].get<std::string>();
   const auto steps = report["global_step"].get<int64_t>();
-  if (reason == "signal") return "  " + resume + "\n";
+  if (reason == "signal" || reason == "paused") return "  " + resume + "\n";
   if (reason != "total_timesteps") return "";
   if (config.online.used) return fmt::format("  {} --online {}\n", resume, 2 * steps);
   return fmt::format("  {} --total-timesteps {}\n", resume, steps + config.total_timesteps);
@@ -153,8 +154,29 @@ std::vector<ProgressState::Evaluation> evaluations_so_far(const std::string& run
 
 }  // namespace
 
-Json train_and_print(const Invocation& call, bool quiet, const MakeRun& make) {
+Json report_of(const RunRecord& record) {
+  Json metrics = Json::object();
+  for (const auto& [name, value] : record.last_metrics) metrics[name] = value;
+  const auto checkpoint =
+      record.checkpoints.empty() ? "" : record.path + "/checkpoints/" + record.checkpoints.back();
+  return {
+      {"run_dir", record.path},
+      {"checkpoint", checkpoint},
+      {"update_count", record.updates},
+      {"global_step", record.has_online ? record.env_steps : record.updates},
+      {"stop_reason", record.stop_reason},
+      {"metrics", metrics},
+      {"metrics_before", metrics_before(record.path)},
+      {"dataset",
+       {{"rows", record.dataset.rows},
+        {"episodes", record.dataset.episodes},
+        {"return_mean", record.dataset.return_mean ? Json(*record.dataset.return_mean) : Json()}}},
+      {"seconds", record.seconds}};
+}
+
+Json train_and_print(const Invocation& call, const TrainingOptions& options, const MakeRun& make) {
   auto& requests = call.signals->begin_training();
+  const bool quiet = options.quiet;
   ProgressBar bar(quiet);
   RunContext context;
   context.command = call.command_line;
@@ -164,9 +186,19 @@ Json train_and_print(const Invocation& call, bool quiet, const MakeRun& make) {
   bar.start_with(evaluations_so_far(run->path()));
 
   const auto started = std::chrono::steady_clock::now();
-  const auto result = run->train(bar.callbacks(), &requests);
+  auto callbacks = bar.callbacks();
+  if (options.pause_at) {
+    callbacks.on_row = [&](const TrainProgress& progress, const Json&) {
+      return progress.position < *options.pause_at || progress.position >= progress.length;
+    };
+  }
+  auto result = run->train(callbacks, &requests);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started;
 
+  if (result.summary.stop_reason == "callback") {
+    result.summary.stop_reason = "paused";
+    record_session_end(posix_file_system(), result.run_dir + "/metadata.json", "paused");
+  }
   auto report = report_of(result, run->dataset(), seconds.count());
   if (result.summary.stop_reason == "signal") {
     bar.note(

@@ -4,15 +4,25 @@
 
 #include "cli/commands.h"
 #include "rl_training/experiment/run.h"
+#include "rl_training/report/run_record.h"
 #include "rl_training/util/json.h"
 
 namespace rl_training {
 
 using MakeRun = std::function<std::unique_ptr<Run>(RunContext)>;
 
+struct TrainingOptions {
+  bool quiet = false;
+  // Ends at the first row at or after this position, with a checkpoint: `stop_reason` is `paused`.
+  std::optional<int64_t> pause_at = std::nullopt;
+};
+
 // What `train` and `resume` do with one run: trains it with progress on stderr and prints a
 // summary (not with --json). Returns the JSON report.
-Json train_and_print(const Invocation& call, bool quiet, const MakeRun& make);
+Json train_and_print(const Invocation& call, const TrainingOptions& options, const MakeRun& make);
+
+// The report of a run that was trained before.
+Json report_of(const RunRecord& record);
 
 // 0 when all `runs` have their report and reached their end, else 128 + the signal that stopped
 // them. A signal that came after the last update of the last run changes nothing.

@@ -9,12 +9,12 @@
 #include <filesystem>
 
 #include "cli/arguments.h"
-#include "cli/child_process.h"
 #include "cli/output.h"
 #include "rl_training/experiment/checkpoint_store.h"
 #include "rl_training/experiment/compare_runs.h"
 #include "rl_training/experiment/train_config.h"
 #include "rl_training/experiment/yaml_writer.h"
+#include "rl_training/sweep/child_process.h"
 #include "rl_training/util/scratch_directory.h"
 
 namespace rl_training {
@@ -93,7 +93,7 @@ int64_t train_and_kill(const std::vector<std::string>& arguments, const std::str
                        const std::string& log, int64_t step) {
   ChildProcess process(arguments, log);
   while (!process.ended() && newest_step(run_in(output_dir)) < step) ::poll(nullptr, 0, 1);
-  process.kill();
+  process.send(SIGKILL);
   if (process.wait() != 128 + SIGKILL) {
     require_success(process, "train");
     throw Error(ErrorKind::config, {"--total-timesteps", 0, ""},

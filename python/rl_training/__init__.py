@@ -24,12 +24,13 @@ from ._agent import Agent, Progress, algorithms, load, make, report, resume, sel
 from ._dataset import Dataset
 from ._envs import Environment, environments, register_gymnasium
 from ._errors import CheckpointError, ConfigError, DataError, DivergedError, Error, IoError
+from ._sweep import Sweep, Trial
 
 globals().update({cls.__name__: cls for cls in _agent.CLASSES.values()})
 register_gymnasium()
 
 __all__ = [
     "Agent", "CheckpointError", "ConfigError", "DataError", "Dataset", "DivergedError",
-    "Environment", "Error", "IoError", "Progress", "algorithms", "environments", "load", "make",
-    "register_gymnasium", "report", "resume", "select",
+    "Environment", "Error", "IoError", "Progress", "Sweep", "Trial", "algorithms", "environments",
+    "load", "make", "register_gymnasium", "report", "resume", "select",
 ] + [cls.__name__ for cls in _agent.CLASSES.values()]

@@ -67,6 +67,26 @@ class Environment:
     def step(self, action: Any) -> Tuple[np.ndarray, float, bool, bool, Dict[str, Any]]: ...
     def close(self) -> None: ...
 
+class Trial:
+    number: int
+    label: str
+    config: Dict[str, Any]
+    seeds: List[int]
+    pause_at: Optional[int]
+    metric: str
+    runs: List[str]
+    def train(self, progress_bar: bool = ...) -> Optional[float]: ...
+
+class Sweep:
+    trials: List[Trial]
+    def __init__(self, sweep: Union[_Path, Dict[str, Any]]) -> None: ...
+    def ask(self, settings: Optional[Dict[str, Any]] = ...) -> Optional[Trial]: ...
+    def tell(self, trial: Trial, value: Optional[float]) -> None: ...
+    @property
+    def best(self) -> Optional[Trial]: ...
+    @property
+    def output_dir(self) -> str: ...
+
 class Error(Exception):
     file: Optional[str]
     line: Optional[int]

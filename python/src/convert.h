@@ -24,5 +24,6 @@ void bind_datasets(py::module_& module);
 void bind_environments(py::module_& module);
 void bind_agents(py::module_& module);
 void bind_analysis(py::module_& module);
+void bind_sweeps(py::module_& module);
 
 }  // namespace rl_training

@@ -8,4 +8,5 @@ PYBIND11_MODULE(_core, module) {
   rl_training::bind_environments(module);
   rl_training::bind_agents(module);
   rl_training::bind_analysis(module);
+  rl_training::bind_sweeps(module);
 }

@@ -1,6 +1,8 @@
 #include "rl_training/data/dataset_cache.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kHeader = ".json";
 constexpr const char* kData = ".data";
+constexpr const char* kLock = ".lock";
 constexpr const char* kTemporary = ".tmp-";
 constexpr size_t kDigestDigits = 64;
 
@@ -158,6 +161,40 @@ std::vector<DatasetWarning> read_warnings(const Json& list) {
   return warnings;
 }
 
+// The file that this code is in: a program, or a library inside one. "" where that is not plain.
+std::string own_file() {
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<const void*>(&own_file), &info) == 0) return "";
+  const fs::path named = info.dli_fname;  // of a program as it was called
+  std::error_code code;
+  if (named.is_absolute()) return fs::canonical(named, code).string();
+  const auto program = fs::read_symlink("/proc/self/exe", code);
+  return program.filename() == named.filename() ? program.string() : "";
+}
+
+// Of one entry, for the one process that makes it. Where there are no locks two may do the same
+// work, each for itself. The file goes with it: a process that waited for it finds the entry made.
+class EntryLock {
+ public:
+  explicit EntryLock(std::string path) : path_(std::move(path)) {
+    std::error_code ignored;
+    fs::create_directories(fs::path(path_).parent_path(), ignored);
+    file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file_ >= 0) static_cast<void>(::flock(file_, LOCK_EX));
+  }
+  ~EntryLock() {
+    if (file_ < 0) return;
+    ::unlink(path_.c_str());
+    ::close(file_);
+  }
+  EntryLock(const EntryLock&) = delete;
+  EntryLock& operator=(const EntryLock&) = delete;
+
+ private:
+  std::string path_;
+  int file_ = -1;
+};
+
 // What processes that were killed left behind.
 void remove_leftovers(const std::string& directory) {
   auto& files = posix_file_system();
@@ -194,11 +231,17 @@ TransitionDataset DatasetCache::load(const std::string& kind, const std::string&
       sources.is_array() && sources.at(0).at("size").get<int64_t>() >= options_.minimum_bytes;
   if (cached) {
     const auto name = entry_name(sources, kind, how);
-    if (auto dataset = open_entry(name, sources, warnings)) {
+    const bool can_be_made = settled(sources, options_.settle_milliseconds);
+    if (auto dataset = open_entry(name, sources, warnings, /*again=*/can_be_made)) {
       DatasetColumns::expect_random_access(*dataset);
       return *std::move(dataset);
     }
-    if (settled(sources, options_.settle_milliseconds)) {
+    if (can_be_made) {
+      const EntryLock held(file(name + kLock));
+      if (auto dataset = open_entry(name, sources, warnings)) {  // another process has made it
+        DatasetColumns::expect_random_access(*dataset);
+        return *std::move(dataset);
+      }
       if (auto made = make_entry(name, sources, kind, path, how)) {
         DatasetColumns::expect_random_access(made->dataset);
         if (warnings != nullptr) *warnings = std::move(made->summary.warnings);
@@ -212,9 +255,65 @@ TransitionDataset DatasetCache::load(const std::string& kind, const std::string&
   return dataset;
 }
 
+TransitionDataset DatasetCache::made(const Json& what,
+                                     const std::function<TransitionDataset()>& make) {
+  const auto program = options_.directory.empty() ? "" : own_file();
+  const Json sources = Json::array({program.empty() ? Json() : identity(program)});
+  if (sources.at(0).is_null()) return make();
+  const Json key = {{"layout", DatasetColumns::kLayout}, {"program", program}, {"made", what}};
+  const auto name = sha256_hex(key.dump()).substr(0, 32);
+  if (auto dataset = open_entry(name, sources, nullptr, /*again=*/true)) {
+    return *std::move(dataset);
+  }
+  const EntryLock held(file(name + kLock));
+  if (auto dataset = open_entry(name, sources, nullptr)) return *std::move(dataset);
+  auto dataset = make();
+  if (auto kept = keep(name, sources, what, dataset)) dataset = *std::move(kept);
+  return dataset;
+}
+
+// As it is in the file then; nothing where it is too small or cannot be written.
+std::optional<TransitionDataset> DatasetCache::keep(const std::string& name, const Json& sources,
+                                                    const Json& what,
+                                                    const TransitionDataset& dataset) {
+  const int64_t row_bytes = dataset.obs_space().bytes() + dataset.action_space().bytes();
+  if (dataset.rows() * row_bytes < options_.minimum_bytes) return std::nullopt;
+  const auto temporary = file(name + kData + kTemporary + std::to_string(::getpid()));
+  try {
+    remove_leftovers(options_.directory);
+    const Descriptor output(open_file(temporary, O_RDWR | O_CREAT | O_TRUNC));
+    Json columns;
+    {
+      SandboxSender sender(output.get());
+      columns = DatasetColumns::hand_over(dataset, sender);
+      sender.finish();
+    }
+    const auto written = receive_from_sandbox(output.get());
+    Json places = Json::array();
+    for (size_t i = 0; i < written.arrays.size(); ++i) {
+      places.push_back({written.offsets[i], written.arrays[i].size()});
+    }
+    commit(name, temporary,
+           {{"kind", what.value("kind", "made")},
+            {"rows", dataset.rows()},
+            {"fingerprint", dataset.fingerprint()},
+            {"sources", sources},
+            {"columns", columns},
+            {"arrays", places},
+            {"warnings", Json()}});
+    return DatasetColumns::take_over(columns, written.arrays);
+  } catch (const Error& error) {
+    options_.warn(std::string("no dataset cache: ") + error.what());
+    std::error_code ignored;
+    fs::remove(temporary, ignored);
+    return std::nullopt;
+  }
+}
+
 std::optional<TransitionDataset> DatasetCache::open_entry(const std::string& name,
                                                           const Json& sources,
-                                                          std::vector<DatasetWarning>* warnings) {
+                                                          std::vector<DatasetWarning>* warnings,
+                                                          bool again) {
   const auto header_path = file(name + kHeader), data_path = file(name + kData);
   try {
     if (!posix_file_system().exists(header_path)) return std::nullopt;
@@ -240,7 +339,7 @@ std::optional<TransitionDataset> DatasetCache::open_entry(const std::string& nam
     if (warnings != nullptr) *warnings = read_warnings(header.at("warnings"));
     return dataset;
   } catch (const std::exception& error) {
-    options_.warn("dataset cache " + header_path + " is made anew: " + error.what());
+    if (!again) options_.warn("dataset cache " + header_path + " is made anew: " + error.what());
     return std::nullopt;
   }
 }
@@ -315,7 +414,8 @@ int64_t DatasetCache::clear() {
   int64_t bytes = 0;
   if (options_.directory.empty()) return bytes;
   for (const auto& name : files.list_directory(options_.directory)) {
-    const bool ours = name.find(kData) != std::string::npos || name.ends_with(kHeader);
+    const bool ours =
+        name.find(kData) != std::string::npos || name.ends_with(kHeader) || name.ends_with(kLock);
     if (!ours || name.size() < 32) continue;
     bytes += static_cast<int64_t>(files.file_size(file(name)));
     files.remove_all(file(name));

@@ -32,7 +32,8 @@ struct CachedDataset {
 // - its data file is the one the header speaks of (size, inode, time of change) and was written or
 //   checked since the machine started. Otherwise all of it is read once and compared with the
 //   hashes in the header: a crash may have lost what was not yet on the disk.
-// Anything else is made anew. What cannot be written is a warning; the dataset loads all the same.
+// Anything else is made anew, by one process at a time: others wait for it and share what it made.
+// What cannot be written is a warning; the dataset loads all the same.
 class DatasetCache {
  public:
   explicit DatasetCache(DatasetCacheOptions options) : options_(std::move(options)) {}
@@ -46,16 +47,24 @@ class DatasetCache {
                          const DatasetReadOptions& read,
                          std::vector<DatasetWarning>* warnings = nullptr);
 
+  // A dataset that is made by code of this library, kept in the same way; `what` is all else that
+  // it depends on. The file of that code counts as the one it was read from.
+  TransitionDataset made(const Json& what, const std::function<TransitionDataset()>& make);
+
   std::vector<CachedDataset> list() const;
   // The number of bytes given back.
   int64_t clear();
 
  private:
+  // An entry that cannot be used is told, unless it will be looked at `again`.
   std::optional<TransitionDataset> open_entry(const std::string& name, const Json& sources,
-                                              std::vector<DatasetWarning>* warnings);
+                                              std::vector<DatasetWarning>* warnings,
+                                              bool again = false);
   std::optional<FileTransitions> make_entry(const std::string& name, const Json& sources,
                                             const std::string& kind, const std::string& path,
                                             const DatasetReadOptions& read);
+  std::optional<TransitionDataset> keep(const std::string& name, const Json& sources,
+                                        const Json& what, const TransitionDataset& dataset);
   void commit(const std::string& name, const std::string& temporary, const Json& body);
   std::string file(const std::string& name) const { return options_.directory + "/" + name; }
 

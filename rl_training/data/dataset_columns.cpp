@@ -22,6 +22,13 @@ void give(SandboxOutput& output, const Column<T>& column) {
   output.array(column.data(), column.size() * static_cast<int64_t>(sizeof(T)));
 }
 
+void will_need(const void* data, int64_t bytes) {
+  static const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<size_t>(data) / page * page;
+  const auto last = reinterpret_cast<size_t>(data) + static_cast<size_t>(bytes);
+  ::madvise(reinterpret_cast<void*>(first), last - first, MADV_WILLNEED);
+}
+
 template <class T>
 Column<T> take(const Column<unsigned char>& bytes) {
   if (bytes.size() % static_cast<int64_t>(sizeof(T)) != 0) does_not_fit();
@@ -75,21 +82,43 @@ TransitionDataset DatasetColumns::take_over(const Json& facts,
   return dataset;
 }
 
+bool DatasetColumns::may_exceed_memory(const TransitionDataset& dataset) {
+  const auto row = static_cast<int64_t>(sizeof(TransitionDataset::Row));
+  const int64_t bytes = dataset.obs_.size() + dataset.actions_.size() + dataset.rows() * row +
+                        dataset.next_actions_.size();
+  return bytes >= memory_limit() / 2;
+}
+
 void DatasetColumns::expect_random_access(const TransitionDataset& dataset) {
+  if (!may_exceed_memory(dataset)) return;
   const auto bytes_of = [](const auto& column) { return std::as_bytes(column.span()); };
   const std::array columns = {bytes_of(dataset.obs_), bytes_of(dataset.actions_),
                               bytes_of(dataset.rows_), bytes_of(dataset.next_actions_)};
-  size_t total = 0;
-  for (const auto& column : columns) total += column.size();
-  if (total < static_cast<size_t>(memory_limit()) / 2) return;
-  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   for (const auto& column : columns) {
     // Whole pages inside, so that nothing else is meant.
+    const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
     const auto address = reinterpret_cast<size_t>(column.data());
     const size_t before = (page - address % page) % page;
     if (column.size() < before + page) continue;
     auto* start = const_cast<std::byte*>(column.data()) + before;
     ::madvise(start, (column.size() - before) / page * page, MADV_RANDOM);
+  }
+}
+
+void DatasetColumns::read_ahead_places(const TransitionDataset& dataset,
+                                       std::span<const int64_t> rows) {
+  for (const auto row : rows) {
+    will_need(dataset.row_address(row), int64_t{sizeof(TransitionDataset::Row)});
+  }
+}
+
+void DatasetColumns::read_ahead(const TransitionDataset& dataset, std::span<const int64_t> rows) {
+  for (const auto row : rows) {
+    will_need(dataset.obs_bytes(row), 2 * dataset.obs_width_);
+    will_need(dataset.action_bytes(row), 2 * dataset.action_width_);
+    if (dataset.next_actions_.size() > 0) {
+      will_need(dataset.next_actions_.data() + row * dataset.action_width_, dataset.action_width_);
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <span>
 #include <vector>
 
 #include "rl_training/data/sandbox.h"
@@ -24,6 +25,12 @@ class DatasetColumns {
   // system then reads the pages that are touched and not their neighbours, which would push out
   // others: some fifty times as many rows a second.
   static void expect_random_access(const TransitionDataset& dataset);
+  // Whether it may not stay in memory.
+  static bool may_exceed_memory(const TransitionDataset& dataset);
+  // Lets the system read the pages of rows, many at the same time, before they are touched one by
+  // one: first what tells where a row is, and some time later its observations and actions.
+  static void read_ahead_places(const TransitionDataset& dataset, std::span<const int64_t> rows);
+  static void read_ahead(const TransitionDataset& dataset, std::span<const int64_t> rows);
 
   // Whether what the arrays hold is what was handed over, all of it read again.
   static bool is_intact(const TransitionDataset& dataset);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "rl_training/data/dataset_columns.h"
 #include "rl_training/util/error.h"
 
 namespace rl_training {
@@ -45,6 +46,7 @@ UniformSampler::UniformSampler(std::shared_ptr<const TransitionDataset> dataset,
       normalizer_(std::move(normalizer)),
       request_(std::move(request)),
       gamma_(static_cast<float>(request_.gamma)),
+      reads_ahead_(DatasetColumns::may_exceed_memory(*dataset_)),
       rng_(rng) {
   using enum BatchColumn;
   check_columns(request_,
@@ -67,6 +69,18 @@ void UniformSampler::sample(const BatchView& batch) {
   indices_.resize(static_cast<size_t>(batch.rows));
   rng_.fill_below(indices_, static_cast<uint64_t>(dataset_->rows()));
   prefetch_and_gather(batch);
+  if (reads_ahead_) read_ahead(batch.rows);
+}
+
+// While this batch is computed with, the disk reads the rows of the next one and the places of the
+// rows after that. Both are drawn again when their time comes: what is saved is the stream alone.
+void UniformSampler::read_ahead(int64_t rows) {
+  Rng later = rng_;
+  later_indices_.resize(static_cast<size_t>(rows));
+  later.fill_below(later_indices_, static_cast<uint64_t>(dataset_->rows()));
+  DatasetColumns::read_ahead(*dataset_, later_indices_);
+  later.fill_below(later_indices_, static_cast<uint64_t>(dataset_->rows()));
+  DatasetColumns::read_ahead_places(*dataset_, later_indices_);
 }
 
 // The rows lie anywhere in memory: each is asked for some time before it is touched, first the

@@ -40,6 +40,7 @@ class UniformSampler final : public Sampler {
   void visit_state(StateVisitor& state) override { state.part("rng", rng_); }
 
  private:
+  void read_ahead(int64_t rows);
   void prefetch_and_gather(const BatchView& batch) const;
   void gather_row(const BatchView& batch, int64_t i) const;
 
@@ -47,8 +48,9 @@ class UniformSampler final : public Sampler {
   ObsNormalizer normalizer_;
   BatchRequest request_;
   float gamma_;
+  bool reads_ahead_;  // rows may be on disk
   Rng rng_;
-  std::vector<int64_t> indices_;
+  std::vector<int64_t> indices_, later_indices_;
 };
 
 }  // namespace rl_training

@@ -159,7 +159,11 @@ class Loader {
       return random_dataset(env_.id, rows, seed, env_options_);
     }
     if (source.kind == "recipe") {
-      return checked(recipe_dataset(source.id, source.size, seed), source.id);
+      const Json what = {
+          {"kind", source.kind}, {"id", source.id}, {"size", source.size}, {"seed", source.seed}};
+      return checked(
+          cache_.made(what, [&] { return recipe_dataset(source.id, source.size, seed); }),
+          source.id);
     }
     if (!source.path.empty()) return load_file(source.kind, source.path);
     const auto ids = ids_of(source.id);

@@ -135,11 +135,15 @@ std::string claim_name(FileSystem& files, const std::string& temporary, const st
 
 }  // namespace
 
+std::string run_name(const std::string& algo, const std::string& task, uint64_t seed) {
+  return fmt::format("{}__{}__seed{}__", path_part(algo), path_part(task), seed);
+}
+
 RunDirectory RunDirectory::create(FileSystem& files, const std::string& output_dir,
                                   const std::string& algo, const std::string& env_id, uint64_t seed,
                                   const std::string& config_yaml) {
-  const std::string name = fmt::format("{}__{}__seed{}__{:%Y%m%d-%H%M%S}", path_part(algo),
-                                       path_part(env_id), seed, fmt::gmtime(std::time(nullptr)));
+  const std::string name = fmt::format("{}{:%Y%m%d-%H%M%S}", run_name(algo, env_id, seed),
+                                       fmt::gmtime(std::time(nullptr)));
   const std::string parent = output_dir.empty() ? "." : output_dir;
   // The thread's id, so that two threads of one process do not share a temporary directory.
   const std::string temporary = fmt::format("{}/{}{}-{}", parent, kTemporaryRun, name, ::gettid());

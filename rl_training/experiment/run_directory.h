@@ -6,6 +6,9 @@
 
 namespace rl_training {
 
+// "<algo>__<task>__seed<seed>__", what names of run directories begin with.
+std::string run_name(const std::string& algo, const std::string& task, uint64_t seed);
+
 // The directory of one run, held by one process at a time: an flock on its file LOCK (pid, host,
 // start time) lasts as long as this object and ends with the process, however that ends.
 class RunDirectory {

@@ -295,13 +295,9 @@ ConfigNode load_config(const std::string& file_or_name) {
   return read_yaml(files.read_file(file_or_name), file_or_name);
 }
 
-void set_config_value(ConfigNode& root, const std::string& assignment, const std::string& origin) {
-  const auto equals = assignment.find('=');
-  if (equals == std::string::npos || equals == 0) {
-    throw Error(ErrorKind::config, {origin, 0, ""},
-                "not an assignment (expected key=value, got " + assignment + ")");
-  }
-  std::string path = assignment.substr(0, equals);
+void set_config_key(ConfigNode& root, const std::string& key, ConfigNode value,
+                    const std::string& origin) {
+  std::string path = key;
   const auto top = top_keys();
   const auto first = path.substr(0, path.find('.'));
   if (std::find(top.begin(), top.end(), first) == top.end()) path = "algo_kwargs." + path;
@@ -316,11 +312,21 @@ void set_config_value(ConfigNode& root, const std::string& assignment, const std
     }
     map = map->find(name);
     if (map->kind != ConfigNode::Kind::map) {
-      throw Error(ErrorKind::config, {origin, 0, assignment.substr(0, equals)},
+      throw Error(ErrorKind::config, {origin, 0, key},
                   "`" + name + "` is " + map->kind_name() + ", not a map of keys");
     }
   }
-  map->set(path, read_yaml_value(assignment.substr(equals + 1), origin));
+  map->set(path, std::move(value));
+}
+
+void set_config_value(ConfigNode& root, const std::string& assignment, const std::string& origin) {
+  const auto equals = assignment.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw Error(ErrorKind::config, {origin, 0, ""},
+                "not an assignment (expected key=value, got " + assignment + ")");
+  }
+  set_config_key(root, assignment.substr(0, equals),
+                 read_yaml_value(assignment.substr(equals + 1), origin), origin);
 }
 
 }  // namespace rl_training

@@ -100,8 +100,11 @@ std::string task_name(const TrainConfig& config);
 // A file, or the name of a packaged config ("td3_bc/pendulum").
 ConfigNode load_config(const std::string& file_or_name);
 
-// `--set key=value`. The key may be dotted; one that is not a top-level key is looked for in
-// algo_kwargs, so `batch_size=64` is enough. `origin` stands for the file in error messages.
+// The key may be dotted; one that is not a top-level key is looked for in algo_kwargs, so
+// `batch_size` is enough. `origin` stands for the file in error messages.
+void set_config_key(ConfigNode& root, const std::string& key, ConfigNode value,
+                    const std::string& origin);
+// `--set key=value`.
 void set_config_value(ConfigNode& root, const std::string& assignment,
                       const std::string& origin = "--set");
 

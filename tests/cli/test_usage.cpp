@@ -37,7 +37,7 @@ struct Mistake {
 
 TEST(Usage, MistakesAreOneLineAndExitTwo) {
   const std::vector<Mistake> mistakes = {
-      {{}, "a subcommand is missing (expected train | resume"},
+      {{}, "a subcommand is missing (expected train | sweep | resume"},
       {{"config"}, "a subcommand is missing (expected check | show | list)"},
       {{"trian"}, "bench; did you mean `train`?)"},
       {{"train", "--confg", "x"}, "did you mean `--config`?"},
@@ -45,7 +45,7 @@ TEST(Usage, MistakesAreOneLineAndExitTwo) {
       {{"train", "--config", "td3_bc/pendulm"}, "(nearest: td3_bc/pendulum, "},
       {{"train", "--config", "td3_bc/pendulum", "--seed", "1", "--seeds", "1,2"}, "--seed"},
       {{"train", "--config", "td3_bc/pendulum", "--seed", ""}, "seed: not a whole number"},
-      {{"train", "--config", "td3_bc/pendulum", "--seeds", "1,-2"}, "seed: out of range"},
+      {{"train", "--config", "td3_bc/pendulum", "--seeds", "1,-2"}, "--seeds: not a seed"},
       {{"config", "check", "td3_bc/pendulum", "--set", "batch_sise=3"},
        "algo_kwargs.batch_sise: unknown key (did you mean `batch_size`?)"},
       {{"evaluate", "x", "--episodes", "0"}, "--episodes: out of range (expected a whole number"},

@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -70,6 +71,65 @@ class DatasetCacheTest : public testing::Test {
   TemporaryDirectory directory_;
   std::vector<std::string> warnings_;
 };
+
+TEST_F(DatasetCacheTest, WhatIsMadeIsMadeOnceAndShared) {
+  int made = 0;
+  const auto get = [&](int seed, int64_t minimum_bytes = 0) {
+    auto how = options();
+    how.minimum_bytes = minimum_bytes;
+    return DatasetCache(how).made({{"kind", "walk"}, {"seed", seed}}, [&] {
+      ++made;
+      return walk(seed);
+    });
+  };
+  const auto expected = walk(1);
+  for (int round = 0; round < 3; ++round) {
+    const auto found = get(1);
+    EXPECT_EQ(made, 1);
+    EXPECT_EQ(found.fingerprint(), expected.fingerprint());
+    for (int64_t row = 0; row < expected.rows(); ++row) {
+      ASSERT_EQ(found.obs(row)[2], expected.obs(row)[2]);
+      ASSERT_EQ(found.next_obs(row)[0], expected.next_obs(row)[0]);
+      ASSERT_EQ(found.reward(row), expected.reward(row));
+    }
+  }
+  EXPECT_NE(get(2).fingerprint(), expected.fingerprint());
+  EXPECT_EQ(made, 2);
+  EXPECT_EQ(DatasetCache(options()).list().size(), 2U);
+  get(3, 1 << 20);  // too small to be kept
+  get(3, 1 << 20);
+  EXPECT_EQ(made, 4);
+  change_byte(cached(".json")[0], 5);
+  get(1);
+  get(2);
+  EXPECT_EQ(made, 5);
+  EXPECT_EQ(warnings_.size(), 1U);
+}
+
+TEST_F(DatasetCacheTest, ProcessesWaitForTheOneThatMakesAnEntry) {
+  const auto what = Json{{"kind", "walk"}};
+  const auto log = directory_ / "log";
+  std::vector<pid_t> children;
+  for (int i = 0; i < 4; ++i) {
+    const pid_t child = ::fork();
+    if (child != 0) {
+      children.push_back(child);
+      continue;
+    }
+    const auto dataset = DatasetCache(options()).made(what, [&] {
+      const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+      static_cast<void>(!::write(file, "x", 1));
+      return walk(1);
+    });
+    ::_exit(dataset.rows() == walk(1).rows() ? 0 : 1);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(read_all(log), "x");
+}
 
 TEST_F(DatasetCacheTest, KeepsTheWarningsOfTheDataDoctor) {
   const auto path = directory_ / "walk.hdf5";

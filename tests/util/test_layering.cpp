@@ -26,10 +26,12 @@ const std::map<std::string, Names> kAllowed = {
      {"experiment", "runtime", "algorithms", "models", "render", "envs", "data", "util"}},
     {"deploy", {"experiment", "runtime", "algorithms", "models", "envs", "data", "util"}},
     {"report", {"experiment", "runtime", "algorithms", "models", "render", "envs", "data", "util"}},
+    {"sweep",
+     {"report", "experiment", "runtime", "algorithms", "models", "render", "envs", "data", "util"}},
     {"api", {"report", "experiment", "runtime", "algorithms", "models", "envs", "data", "util"}},
     {"cli",
-     {"api", "report", "deploy", "selection", "experiment", "runtime", "algorithms", "models",
-      "render", "envs", "data", "util"}},
+     {"api", "sweep", "report", "deploy", "selection", "experiment", "runtime", "algorithms",
+      "models", "render", "envs", "data", "util"}},
 };
 // Single headers open to a module that may not see the rest of theirs.
 const std::map<std::string, Names> kAllowedHeaders = {

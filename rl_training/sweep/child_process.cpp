@@ -1,13 +1,14 @@
-#include "cli/child_process.h"
+#include "rl_training/sweep/child_process.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <sstream>
 
 #include "rl_training/util/error.h"
@@ -17,8 +18,14 @@ namespace rl_training {
 namespace {
 
 // Only what is safe between fork and exec of a process with threads.
-[[noreturn]] void become(char* const* argv, int output) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+[[noreturn]] void become(char* const* argv, int output, const ChildOptions& options,
+                         const cpu_set_t* cores) {
+  ::prctl(PR_SET_PDEATHSIG, options.parent_death);
+  if (options.own_group) ::setpgid(0, 0);
+  // Until it trains, a request for a checkpoint is no reason to end.
+  ::signal(SIGUSR1, SIG_IGN);
+  // Slower where this fails, and as right.
+  if (cores != nullptr) static_cast<void>(::sched_setaffinity(0, sizeof(*cores), cores));
   const int null = ::open("/dev/null", O_RDONLY);
   if (::dup2(null, 0) < 0 || ::dup2(output, 1) < 0 || ::dup2(output, 2) < 0) ::_exit(1);
   sigset_t none;
@@ -30,7 +37,8 @@ namespace {
 
 }  // namespace
 
-ChildProcess::ChildProcess(std::vector<std::string> arguments, std::string output_file)
+ChildProcess::ChildProcess(std::vector<std::string> arguments, std::string output_file,
+                           const ChildOptions& options)
     : output_file_(std::move(output_file)) {
   const int output =
       ::open(output_file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
@@ -39,8 +47,11 @@ ChildProcess::ChildProcess(std::vector<std::string> arguments, std::string outpu
   std::vector<char*> argv;
   for (auto& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  for (const int core : options.cores) CPU_SET(core, &cores);
   pid_ = ::fork();
-  if (pid_ == 0) become(argv.data(), output);
+  if (pid_ == 0) become(argv.data(), output, options, options.cores.empty() ? nullptr : &cores);
   const int code = errno;
   ::close(output);
   if (pid_ < 0) {
@@ -50,7 +61,7 @@ ChildProcess::ChildProcess(std::vector<std::string> arguments, std::string outpu
 
 ChildProcess::~ChildProcess() {
   if (ended()) return;
-  kill();
+  send(SIGKILL);
   wait();
 }
 
@@ -59,19 +70,25 @@ bool ChildProcess::ended() {
   return ended_;
 }
 
-void ChildProcess::kill() { ::kill(pid_, SIGKILL); }
+void ChildProcess::send(int signal) const {
+  if (!ended_) ::kill(pid_, signal);
+}
 
 int ChildProcess::wait() {
   while (!ended_) ended_ = ::waitpid(pid_, &status_, 0) == pid_;
   return WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_);
 }
 
+std::string ChildProcess::output() const { return posix_file_system().read_file(output_file_); }
+
 std::string ChildProcess::error_line() const {
-  std::istringstream lines(posix_file_system().read_file(output_file_));
+  std::istringstream lines(output());
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("error: ")) return line.substr(7);
   }
   return "";
 }
+
+std::string program_file() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
 }  // namespace rl_training

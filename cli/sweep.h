@@ -1,0 +1,14 @@
+#pragma once
+#include "cli/commands.h"
+#include "rl_training/sweep/sweep_directory.h"
+
+namespace rl_training {
+
+// Submits what is left of a sweep to Slurm, with its state's options; prints the trials where
+// nothing is. `by_hand`: a user asks, so attempts count anew.
+int submit_sweep(SweepDirectory& sweep, const Invocation& call, bool by_hand);
+
+// status, cancel and what jobs on Slurm call.
+void add_sweep_subcommands(CLI::App& sweep, Invocation& call);
+
+}  // namespace rl_training

@@ -1,0 +1,86 @@
+"""Sweeps as ask and tell: this package draws the points or another optimiser does."""
+
+import os
+
+from . import _core
+from ._agent import Agent, make
+from ._errors import ConfigError
+from ._options import to_json
+
+
+class Trial:
+    """A point of a sweep: a config, to be trained with each seed as far as ``pause_at``."""
+
+    def __init__(self, facts):
+        self.number = facts["number"]
+        self.label = facts["label"]  # "learning_rate=0.001 bc_alpha=2"
+        self.config = facts["config"]
+        self.seeds = facts["seeds"]
+        self.pause_at = facts["pause_at"]  # None: to the end of the run
+        self.metric = facts["metric"]
+        self.runs = []  # directories, once trained
+
+    def train(self, progress_bar=False):
+        """Trains or continues the run of each seed; the mean of the metric's last values."""
+        if self.metric == "selection":
+            raise ConfigError("no metric of a run (expected rl_training.select on the runs)",
+                              key="metric")
+        values = []
+        self.runs = []
+        for seed in self.seeds:
+            with self._agent(seed) as agent:
+                agent.learn(callback=self._goes_on, progress_bar=progress_bar)
+                self.runs.append(agent.run_dir)
+                values.append(agent.result["metrics"].get(self.metric))
+        return None if None in values else sum(values) / len(values)
+
+    def _agent(self, seed):
+        config = {**self.config, "seed": seed}
+        run = _core.find_run(to_json(config))
+        return Agent.resume(run) if run else make(config.pop("algo"), **config)
+
+    def _goes_on(self, progress):
+        return (self.pause_at is None or progress.position < self.pause_at
+                or progress.position >= progress.length)
+
+    def __repr__(self):
+        return f"Trial({self.number}, {self.label})"
+
+
+class Sweep:
+    """A sweep (docs/sweeps.md) from a YAML file or a dict, whose trials this process trains.
+
+    With ``grid`` or ``random``, :meth:`ask` gives its points; without them, or beside them, points
+    of another optimiser are asked for by their settings.
+    """
+
+    def __init__(self, sweep):
+        if isinstance(sweep, dict):
+            self._core = _core.Sweep("", to_json(sweep))
+        else:
+            self._core = _core.Sweep(os.fspath(sweep), "")
+        self.trials = []
+
+    def ask(self, settings=None):
+        """The next trial, or None; with settings, ``{"learning_rate": 1e-3}``, a trial of those."""
+        facts = self._core.ask("" if settings is None else to_json(settings))
+        if facts is None:
+            return None
+        trial = Trial(facts)
+        self.trials.append(trial)
+        return trial
+
+    def tell(self, trial, value):
+        """The value of a trial that was asked for; None where it failed."""
+        self._core.tell(trial.number, None if value is None else float(value))
+
+    @property
+    def best(self):
+        """The best trial so far; None before a value was told."""
+        number = self._core.best()
+        return next((trial for trial in reversed(self.trials) if trial.number == number), None)
+
+    @property
+    def output_dir(self):
+        """Where the runs are, for :func:`report`."""
+        return self._core.directory()

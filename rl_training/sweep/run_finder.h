@@ -1,0 +1,39 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "rl_training/experiment/train_config.h"
+#include "rl_training/util/file_system.h"
+
+namespace rl_training {
+
+// The newest run of this config, seed and length in its output_dir, or "". Threads and tags may
+// differ. `from` is the run or checkpoint that it started from, "" for none.
+std::string find_run(FileSystem& files, const TrainConfig& config, const std::string& from = "");
+
+// The place of a run in its phases that a row of metrics tells.
+int64_t position_in(const Json& row, const TrainConfig& config);
+// Where it ends.
+int64_t length_of(const TrainConfig& config);
+
+// Rows of a run as they are written, each read once.
+class MetricTail {
+ public:
+  explicit MetricTail(std::string run_dir) : path_(std::move(run_dir) + "/metrics.jsonl") {}
+
+  // Takes in the rows that are complete by now.
+  void update();
+  const Json& last_row() const { return last_; }  // null before the first
+  std::optional<double> newest(const std::string& metric) const;
+
+ private:
+  std::string path_;
+  int64_t offset_ = 0;
+  Json last_, newest_ = Json::object();
+};
+
+// The last value of a metric in the rows up to a position; nothing where there is none.
+std::optional<double> metric_at(const std::string& run_dir, const std::string& metric,
+                                int64_t position, const TrainConfig& config);
+
+}  // namespace rl_training

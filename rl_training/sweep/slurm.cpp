@@ -1,0 +1,167 @@
+#include "rl_training/sweep/slurm.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <sstream>
+
+#include "rl_training/sweep/child_process.h"
+#include "rl_training/util/text.h"
+
+namespace rl_training {
+namespace {
+
+constexpr int kSecondsBeforeTimeLimit = 60;
+
+// What one of Slurm's commands prints. Error{io} where it fails or is not there.
+std::string run_command(const std::vector<std::string>& words, bool may_fail = false) {
+  std::string line;
+  for (const auto& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
+  FILE* pipe = ::popen((line + " 2>&1").c_str(), "re");
+  if (pipe == nullptr) throw Error(ErrorKind::io, "cannot start " + words.front());
+  std::string output;
+  char buffer[4096];
+  for (size_t count; (count = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0;) {
+    output.append(buffer, count);
+  }
+  const int status = ::pclose(pipe);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return output;
+  if (may_fail) return "";
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
+    throw Error(ErrorKind::io, {words.front(), 0, ""},
+                "no such command (expected Slurm's sbatch, squeue and scancel)");
+  }
+  output = output.substr(0, output.find('\n'));
+  throw Error(ErrorKind::io, {words.front(), 0, ""}, output.empty() ? "failed" : output);
+}
+
+std::string logs_of(const SweepDirectory& sweep) { return sweep.path() + "/slurm"; }
+
+std::string name_of(const SweepDirectory& sweep) {
+  return sweep.path().substr(sweep.path().rfind('/') + 1);
+}
+
+std::string header(const SweepDirectory& sweep, const SlurmOptions& options,
+                   const std::string& log) {
+  auto text = fmt::format(
+      "#!/bin/sh\n"
+      "#SBATCH --job-name={}\n"
+      "#SBATCH --output={}/{}\n"
+      "#SBATCH --open-mode=append\n"
+      "#SBATCH --ntasks=1\n"
+      "#SBATCH --requeue\n",
+      name_of(sweep), logs_of(sweep), log);
+  if (!options.partition.empty()) text += "#SBATCH --partition=" + options.partition + "\n";
+  if (!options.time.empty()) text += "#SBATCH --time=" + options.time + "\n";
+  return text;
+}
+
+std::string submit_script(FileSystem& files, const SweepDirectory& sweep, const std::string& name,
+                          const std::string& text, const std::vector<std::string>& more) {
+  const auto path = logs_of(sweep) + "/" + name;
+  files.make_directories(logs_of(sweep));
+  files.write_file(path, text);
+  std::vector<std::string> words = {"sbatch", "--parsable"};
+  words.insert(words.end(), more.begin(), more.end());
+  words.push_back(path);
+  const auto output = run_command(words);
+  // "17" or, on one of several clusters, "17;name".
+  const auto job = output.substr(0, output.find_first_of(";\n"));
+  const bool number = !job.empty() && job.find_first_not_of("0123456789") == std::string::npos;
+  if (!number)
+    throw Error(ErrorKind::io, {"sbatch", 0, ""}, "expected a job number, got " + output);
+  return job;
+}
+
+}  // namespace
+
+SlurmPlan plan_submission(SweepDirectory& sweep, FileSystem& files, const RoundValues& values) {
+  for (;;) {
+    auto round = sweep.present_round();
+    SlurmPlan plan;
+    for (const size_t number : sweep.runs_of(round.trials)) {
+      const auto status = status_of(files, sweep.run(number, 1), round.pause_at);
+      if (status.state == RunStatus::State::done) continue;
+      const auto [found, first] = sweep.slurm().attempts.try_emplace(number);
+      auto& attempt = found->second;
+      if (!first && status.position > attempt.position) attempt.count = 0;
+      attempt.position = status.position;
+      if (attempt.count > sweep.retries()) {
+        plan.given_up.push_back(number);
+      } else {
+        ++attempt.count;
+        plan.runs.push_back(number);
+      }
+    }
+    if (!plan.runs.empty() || !round.pause_at) return plan;
+    round.values = values(round);
+    sweep.finish_round(round);
+  }
+}
+
+std::string number_ranges(const std::vector<size_t>& numbers) {
+  std::string text;
+  for (size_t i = 0; i < numbers.size();) {
+    size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    text += (text.empty() ? "" : ",") + std::to_string(numbers[i]);
+    if (last > i) text += "-" + std::to_string(numbers[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+std::string array_script(const SweepDirectory& sweep, const std::vector<size_t>& runs,
+                         const std::string& program, const SlurmOptions& options) {
+  auto text = header(sweep, options, "run-%a.log");
+  text += "#SBATCH --array=" + number_ranges(runs) +
+          (options.array_limit > 0 ? "%" + std::to_string(options.array_limit) : "") + "\n" +
+          fmt::format("#SBATCH --cpus-per-task={}\n", options.threads);
+  // The end of the time, or a pre-emption, is told in time for a checkpoint; the job that follows
+  // submits what a time limit has left.
+  text += fmt::format("#SBATCH --signal=B:TERM@{}\n", kSecondsBeforeTimeLimit);
+  // exec: signals for the script reach the program. Pre-emption ends it with a checkpoint, and
+  // Slurm starts the task again, which then resumes.
+  return text + fmt::format("exec {} sweep task {} \"$SLURM_ARRAY_TASK_ID\"\n", shell_word(program),
+                            shell_word(sweep.path()));
+}
+
+std::string follow_up_script(const SweepDirectory& sweep, const std::string& program,
+                             const SlurmOptions& options) {
+  return header(sweep, options, "follow_up.log") +
+         fmt::format("exec {} sweep advance {}\n", shell_word(program), shell_word(sweep.path()));
+}
+
+void submit(SweepDirectory& sweep, FileSystem& files, const std::vector<size_t>& runs) {
+  const auto program = program_file();
+  auto& slurm = sweep.slurm();
+  slurm.array = submit_script(files, sweep, "array.sh",
+                              array_script(sweep, runs, program, slurm.options), {});
+  sweep.save();  // so that it can be cancelled, whatever happens next
+  slurm.follow_up =
+      submit_script(files, sweep, "follow_up.sh", follow_up_script(sweep, program, slurm.options),
+                    {"--dependency=afterany:" + slurm.array});
+  sweep.save();
+}
+
+std::map<size_t, std::string> queued_tasks(const std::string& job) {
+  std::map<size_t, std::string> tasks;
+  if (job.empty()) return tasks;
+  // A job that is over is not known any more, which is an error to squeue.
+  std::istringstream lines(run_command({"squeue", "-h", "-r", "-j", job, "-o", "%K %T"}, true));
+  for (std::string task, state; lines >> task >> state;) {
+    const bool number = task.find_first_not_of("0123456789") == std::string::npos;
+    tasks[number ? std::stoul(task) : kWholeJob] = state;
+  }
+  return tasks;
+}
+
+void cancel_jobs(const std::vector<std::string>& jobs) {
+  std::vector<std::string> words = {"scancel"};
+  words.insert(words.end(), jobs.begin(), jobs.end());
+  run_command(words);
+}
+
+}  // namespace rl_training

@@ -1,0 +1,98 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rl_training/sweep/planned_run.h"
+#include "rl_training/sweep/sweep_spec.h"
+
+namespace rl_training {
+
+// What jobs on Slurm are submitted with.
+struct SlurmOptions {
+  std::string partition, time;  // "": the cluster's defaults
+  int64_t array_limit = 0;      // tasks at a time; 0: as many as the cluster allows
+  int64_t threads = 1;          // of each run
+};
+
+// Jobs of a sweep on Slurm.
+struct SlurmState {
+  std::string array, follow_up;  // the last that were submitted, "" for none
+  SlurmOptions options;
+  struct Attempt {
+    int64_t count = 0, position = 0;  // without progress since this position
+  };
+  std::map<size_t, Attempt> attempts;  // by number of the run
+};
+
+// A sweep on disk: sweep.json, and below trial-000/, trial-001/, ... a config trial.yaml and the
+// runs of each trial. It can be continued, looked at and cancelled from its directory alone.
+class SweepDirectory {
+ public:
+  // Makes it, or opens the one of this sweep that is there. Trials and seeds may have been added
+  // (not with halving); another change is Error{config}.
+  static SweepDirectory create(FileSystem& files, const SweepSpec& spec,
+                               const std::vector<Trial>& trials);
+  static SweepDirectory open(FileSystem& files, const std::string& path);
+  // As `create` would make it, and nothing on disk.
+  static SweepDirectory planned(const SweepSpec& spec, const std::vector<Trial>& trials);
+
+  const std::string& path() const { return path_; }
+  size_t trial_count() const { return trials_.size(); }
+  size_t run_count() const { return trials_.size() * seeds_.size(); }
+  const std::vector<int64_t>& seeds() const { return seeds_; }
+  const std::string& trial_label(size_t trial) const { return trials_[trial].label; }
+  const Json& trial_settings(size_t trial) const { return trials_[trial].settings; }
+  const std::string& metric() const { return metric_; }
+  MetricMode mode() const { return rules_.mode; }
+  int64_t selection_updates() const { return selection_updates_; }
+  int64_t retries() const { return retries_; }
+
+  // Run `trial * seeds + place of the seed`, as `train` is to be called for it.
+  PlannedRun run(size_t number, size_t threads) const;
+  std::vector<size_t> runs_of(const std::vector<size_t>& trials) const;
+
+  // The round that is under way. The last one trains to the end of the runs.
+  SweepRound present_round() const { return next_round(rules_, rounds_); }
+  // Those that paused. Their values are kept, since the runs move on.
+  const std::vector<SweepRound>& past_rounds() const { return rounds_; }
+  // Of a round that pauses, with its values.
+  void finish_round(SweepRound round);
+
+  SlurmState& slurm() { return slurm_; }
+  void save();
+
+ private:
+  struct StoredTrial {
+    std::string label, config_hash;
+    Json settings;
+  };
+
+  SweepDirectory(FileSystem& files, std::string path) : files_(&files), path_(std::move(path)) {}
+  std::string file() const { return path_ + "/sweep.json"; }
+  std::string trial_directory(size_t trial) const;
+  void define(const SweepSpec& spec, const std::vector<Trial>& trials);
+  void load();
+  Json definition() const;
+
+  FileSystem* files_;
+  std::string path_;
+  std::vector<StoredTrial> trials_;
+  std::vector<int64_t> seeds_;
+  std::string metric_;
+  RoundRules rules_;
+  int64_t selection_updates_ = 0, retries_ = 0;
+  std::vector<SweepRound> rounds_;
+  SlurmState slurm_;
+};
+
+// The value of one run at a position: the metric's last one up to there.
+std::optional<double> run_value(FileSystem& files, const PlannedRun& run, const std::string& metric,
+                                std::optional<int64_t> pause_at);
+
+// Means over the seeds of each trial, from values of its runs in order. A trial whose runs are not
+// all known has none.
+TrialValues trial_values(const TrialValues& runs, size_t seeds);
+
+}  // namespace rl_training

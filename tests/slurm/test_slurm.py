@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""A sweep on a real Slurm, with one run killed and some pre-empted: same bits as single runs.
+
+Usage: test_slurm.py PROGRAM. Starts munged, slurmctld and two virtual nodes with a configuration of
+its own, and stops them again. Exit code 77: Slurm is missing.
+"""
+import glob
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+CONFIG = """
+ClusterName=test
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={port}
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=cred_expire=5
+SlurmctldParameters=preempt_send_user_signal
+StateSaveLocation={dir}/state
+SlurmctldPidFile={dir}/slurmctld.pid
+SlurmctldLogFile={dir}/log/slurmctld.log
+SlurmdSpoolDir={dir}/spool/%n
+SlurmdPidFile={dir}/slurmd.%n.pid
+SlurmdLogFile={dir}/log/slurmd.%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SchedulerParameters=sched_interval=2,batch_sched_delay=0,bf_interval=2
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+ReturnToService=2
+MpiDefault=none
+KillWait=5
+NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={port1} CPUs=2 CoresPerSocket=2 RealMemory=2000
+NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={port2} CPUs=2 CoresPerSocket=2 RealMemory=2000
+PartitionName=main Nodes=n1,n2 Default=YES PriorityTier=1 PreemptMode=REQUEUE GraceTime=20
+PartitionName=high Nodes=n1,n2 PriorityTier=10 PreemptMode=OFF
+"""
+
+SWEEP = """
+config: td3_bc/pendulum-random
+set: {{hidden_sizes: [64, 64], dataset_size: 2000, eval_episodes: 2, eval_interval: 500,
+       log_interval: 100, checkpoint_interval: 200}}
+total_timesteps: {updates}
+grid: {{learning_rate: [1e-4, 3e-4, 1e-3, 3e-3]}}
+seeds: 0-1
+output_dir: {dir}/sweep
+"""
+UPDATES = int(os.environ.get("SLURM_TEST_UPDATES", "6000"))
+WAIT_SECONDS = 600
+
+
+def wait_for(what, condition):
+    end = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < end:
+        if condition():
+            return
+        time.sleep(0.2)
+    raise SystemExit(f"FAILED: {what} did not happen within {WAIT_SECONDS} s")
+
+
+def text_of(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for each in sockets:
+        each.bind(("127.0.0.1", 0))
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+class Cluster:
+    """munged where none runs, slurmctld and two slurmd, until the end of the `with`."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.processes = []
+
+    def start(self, *command):
+        self.processes.append(subprocess.Popen(command, stdout=subprocess.DEVNULL,
+                                               stderr=subprocess.DEVNULL))
+
+    def __enter__(self):
+        for name in ("state", "spool", "log"):
+            os.makedirs(f"{self.directory}/{name}")
+        ports = free_ports(3)
+        path = f"{self.directory}/slurm.conf"
+        with open(path, "w") as file:
+            file.write(CONFIG.format(dir=self.directory, host=socket.gethostname(), port=ports[0],
+                                     port1=ports[1], port2=ports[2]))
+        os.environ["SLURM_CONF"] = path
+        if subprocess.run(["munge", "-n"], capture_output=True).returncode != 0:
+            os.makedirs("/run/munge", exist_ok=True)
+            shutil.chown("/run/munge", "munge")
+            self.start("su", "-s", "/bin/sh", "munge", "-c", "exec /usr/sbin/munged --foreground")
+            wait_for("munged", lambda: subprocess.run(["munge", "-n"],
+                                                      capture_output=True).returncode == 0)
+        self.start("slurmctld", "-D", "-f", path)
+        for node in ("n1", "n2"):
+            self.start("slurmd", "-D", "-f", path, "-N", node)
+        wait_for("two idle nodes",
+                 lambda: subprocess.run(["sinfo", "-h", "-p", "main", "-o", "%T %D"],
+                                        capture_output=True, text=True).stdout.strip() == "idle 2")
+        return self
+
+    def __exit__(self, *_):
+        for process in reversed(self.processes):
+            process.send_signal(signal.SIGTERM)
+        for process in self.processes:
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def status(program, sweep):
+    return json.loads(text_of(program, "sweep", "status", sweep, "--json"))
+
+
+def run_of(sweep, trial, seed):
+    found = glob.glob(f"{sweep}/trial-{trial:03}/td3_bc__Pendulum-v1__seed{seed}__*")
+    return found[0] if found else None
+
+
+def checkpoints_of(run):
+    return sorted(glob.glob(f"{run}/checkpoints/step-*")) if run else []
+
+
+def pid_of(sweep, trial, seed):
+    """Of the process that trains this run."""
+    words = [f"{sweep}/trial-{trial:03}/trial.yaml", "--seed", str(seed)]
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            command = open(path).read().split("\0")
+        except OSError:
+            continue
+        if "train" in command[1:2] and words[0] in command and command[command.index(
+                "--seed") + 1] == words[2]:
+            return int(path.split("/")[2])
+    return None
+
+
+def sessions_of(run):
+    with open(f"{run}/metadata.json") as file:
+        return json.load(file)["sessions"]
+
+
+def compare(program, directory, sweep):
+    for trial in range(4):
+        for seed in range(2):
+            run = run_of(sweep, trial, seed)
+            report = json.loads(text_of(program, "train", "--config",
+                                        f"{sweep}/trial-{trial:03}/trial.yaml", "--seed", str(seed),
+                                        "--threads", "1", "--output-dir", f"{directory}/single",
+                                        "--quiet", "--json"))
+            last = os.path.basename(report["checkpoint"])
+            for name in (f"checkpoints/{last}/tensors.safetensors", "metrics.jsonl"):
+                with open(f"{run}/{name}", "rb") as one, open(f"{report['run_dir']}/{name}",
+                                                             "rb") as other:
+                    if one.read() != other.read():
+                        raise SystemExit(f"FAILED: {run}/{name} differs from the single run")
+
+
+def main():
+    program = os.path.abspath(sys.argv[1])
+    missing = [name for name in ("slurmctld", "slurmd", "sbatch", "munge") if not shutil.which(name)]
+    if missing or os.geteuid() != 0:
+        print(f"SKIPPED: {', '.join(missing) + ' missing' if missing else 'needs root'}"
+              " (Debian: slurm-wlm, munge)")
+        return 77
+    directory = tempfile.mkdtemp(prefix="rl_training_slurm_", dir="/var/tmp")
+    sweep = f"{directory}/sweep"
+    try:
+        with Cluster(directory):
+            with open(f"{directory}/sweep.yaml", "w") as file:
+                file.write(SWEEP.format(dir=directory, updates=UPDATES))
+            submitted = json.loads(text_of(program, "sweep", f"{directory}/sweep.yaml", "--slurm",
+                                           "--partition", "main", "--json"))
+            assert submitted["runs"] == 8, submitted
+            print(f"array {submitted['array']} submitted")
+
+            # Pre-empted: a job of a higher partition takes the node of run 0.
+            wait_for("a checkpoint of run 0", lambda: checkpoints_of(run_of(sweep, 0, 0)))
+            node = text_of("squeue", "-h", "-r", "-j", f"{submitted['array']}_0", "-o", "%N").strip()
+            text_of("sbatch", "-p", "high", "-w", node, "--exclusive", "-o", "/dev/null", "--wrap",
+                    "sleep 2")
+            print(f"node {node} taken by another job")
+
+            # Killed, once it has something to lose.
+            wait_for("a checkpoint of run 6", lambda: checkpoints_of(run_of(sweep, 3, 0)))
+            os.kill(pid_of(sweep, 3, 0), signal.SIGKILL)
+            print("run 6 killed")
+
+            wait_for("the end of all runs",
+                     lambda: status(program, sweep)["states"].get("done", 0) == 8)
+            wait_for("the end of the jobs", lambda: not status(program, sweep)["jobs"])
+            ends = [session.get("stop_reason") for trial in range(4) for seed in range(2)
+                    for session in sessions_of(run_of(sweep, trial, seed))]
+            print(f"sessions ended by: {ends}")
+            killed = sessions_of(run_of(sweep, 3, 0))
+            assert len(killed) >= 2 and "stop_reason" not in killed[0], killed
+            preempted = sessions_of(run_of(sweep, 0, 0))
+            assert preempted[0]["stop_reason"] == "signal" and len(preempted) >= 2, preempted
+            log = open(f"{sweep}/slurm/follow_up.log").read()
+            assert "8 runs" not in log and "2 of 2 done" in log, log
+        compare(program, directory, sweep)
+        print("8 runs, one killed and some pre-empted: bits equal to single runs")
+        return 0
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
