@@ -15,7 +15,7 @@ LINT_DIR := build/lint
 SOURCES = $(shell find rl_training cli python tests examples bench fuzz -name '*.h' -o -name '*.cpp')
 
 .DEFAULT_GOAL := build
-.PHONY: help dependencies configure build demo results results-online test test-web python python-test reliability bench bench-data bench-export bench-sac sanitize fuzz format lint install clean
+.PHONY: help dependencies configure build demo results results-online test test-processes test-web python python-test reliability bench bench-data bench-processes bench-export bench-sac sanitize fuzz format lint install clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,14 @@ reliability: configure ## attack the program: kills, signals, full disks, damage
 	RL_TRAINING_SIGNALS=500 build/release/tests/test_crash --gtest_filter='*Signal*'
 	build/release/tests/test_experiment --gtest_filter='*Fault*:*Flipped*:*Truncation*:*Hostile*'
 	scripts/reliability.py $(PROGRAM)
+
+test-processes: configure ## one run on 2 and 4 processes and on 2 hosts: bits, kills, a cut link
+	cmake --build --preset release -j $(JOBS) --target rl_training_cli test_processes
+	RL_TRAINING_PROCESS_TESTS=all build/release/tests/test_processes
+	scripts/test_two_hosts.sh $(CURDIR)/$(PROGRAM)
+
+bench-processes: build ## rows a second of two processes beside one, and what both learn
+	bench/processes.sh $(PROGRAM)
 
 test-web: build ## open reports in chromium (installs it and playwright-core)
 	scripts/install_dependencies.sh web

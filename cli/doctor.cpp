@@ -13,6 +13,7 @@
 #include "rl_training/experiment/packaged_configs.h"
 #include "rl_training/experiment/run.h"
 #include "rl_training/models/kernels.h"
+#include "rl_training/parallel/join.h"
 #include "rl_training/render/film.h"
 #include "rl_training/report/page_assets.h"
 #include "rl_training/util/file_system.h"
@@ -109,6 +110,7 @@ int run_doctor(bool json) {
                       {"readers_filtered", readers_are_filtered()},
                       {"drawing", film_unavailable().empty()},
                       {"interactive_curves", !chart_script().empty()},
+                      {"several_processes", processes_available()},
                       {"free_disk_gib", free_gib}};
   if (json) {
     Json report = {{"ok", ok}};

@@ -153,11 +153,13 @@ std::vector<ProgressState::Evaluation> evaluations_so_far(const std::string& run
 
 }  // namespace
 
-Json train_and_print(const Invocation& call, bool quiet, const MakeRun& make) {
+Json train_and_print(const Invocation& call, bool quiet, const MakeRun& make,
+                     ProcessGroup* processes) {
   auto& requests = call.signals->begin_training();
   ProgressBar bar(quiet);
   RunContext context;
   context.command = call.command_line;
+  context.processes = processes;
   context.warn = [&bar](const std::string& line) { bar.note(line); };
   const auto run = make(std::move(context));
   if (!quiet) bar.note("run directory: " + run->path());
@@ -169,8 +171,9 @@ Json train_and_print(const Invocation& call, bool quiet, const MakeRun& make) {
 
   auto report = report_of(result, run->dataset(), seconds.count());
   if (result.summary.stop_reason == "signal") {
+    report["signal"] = result.summary.signal;
     bar.note(
-        fmt::format("stopped by signal {}; saved {}", call.signals->stop(), result.checkpoint));
+        fmt::format("stopped by signal {}; saved {}", result.summary.signal, result.checkpoint));
   }
   if (!call.json) {
     const auto record = read_run(posix_file_system(), result.run_dir);
@@ -179,8 +182,16 @@ Json train_and_print(const Invocation& call, bool quiet, const MakeRun& make) {
   return report;
 }
 
-int training_exit_code(const Invocation& call) {
-  const int signal = call.signals->stop();
+int train_as_helper(const Invocation& call, const MakeWorker& make, ProcessGroup& processes) {
+  auto& requests = call.signals->begin_training();
+  RunContext context;
+  context.processes = &processes;
+  const auto summary = make(std::move(context))->train(&requests);
+  return summary.signal == 0 ? 0 : 128 + summary.signal;
+}
+
+int training_exit_code(const Invocation& call, const Json& report) {
+  const int signal = call.signals->stop() != 0 ? call.signals->stop() : report.value("signal", 0);
   return signal == 0 ? 0 : 128 + signal;
 }
 

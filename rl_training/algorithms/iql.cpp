@@ -110,7 +110,7 @@ CriticLoss iql_critic_loss(const IqlNetworks& networks, const Batch& batch) {
 
 Iql::Iql(const IqlOptions& options, const AlgorithmContext& context)
     : options_(options),
-      explorer_(context.seed),
+      explorer_(context.own_seed()),
       networks_(options, context, Rng(context.seed, "init")),
       actor_optimizer_(networks_.actor.parameters(), options.actor_adam(), context.compute),
       value_optimizer_(networks_.value, options.critic_adam(), context.compute),

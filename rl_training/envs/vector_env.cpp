@@ -19,12 +19,12 @@ constexpr int64_t kCopiesOneByOne = 64;
 }  // namespace
 
 VectorEnv::VectorEnv(const std::string& id, int64_t count, uint64_t seed, std::string_view purpose,
-                     ThreadPool* pool, const EnvOptions& options)
+                     ThreadPool* pool, const EnvOptions& options, int64_t first)
     : pool_(pool) {
   if (count < 1) throw Error(ErrorKind::internal, "a vector of environments needs at least one");
   for (int64_t i = 0; i < count; ++i) {
     slots_.push_back({make_environment(id, options),
-                      Rng(seed, std::string(purpose) + "/" + std::to_string(i)),
+                      Rng(seed, std::string(purpose) + "/" + std::to_string(first + i)),
                       {},
                       {}});
   }

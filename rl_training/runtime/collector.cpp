@@ -1,5 +1,7 @@
 #include "rl_training/runtime/collector.h"
 
+#include <utility>
+
 #include "rl_training/runtime/acting.h"
 
 namespace rl_training {
@@ -60,21 +62,15 @@ void Collector::step() {
     returns_[i] += reward;
     if (!terminated && !truncated) continue;
     policy_state_->begin_episode(i);
-    ended_return_sum_ += returns_[i];
+    ended_.return_sum += returns_[i];
     returns_[i] = 0;
-    ++ended_;
+    ++ended_.episodes;
     ++episodes_;
   }
-  steps_ += envs_.count();
+  steps_ += envs_.count() * options_.processes;
 }
 
-std::optional<double> Collector::take_mean_return() {
-  if (ended_ == 0) return std::nullopt;
-  const double mean = ended_return_sum_ / static_cast<double>(ended_);
-  ended_return_sum_ = 0;
-  ended_ = 0;
-  return mean;
-}
+Collector::Ended Collector::take_ended() { return std::exchange(ended_, {}); }
 
 void Collector::visit_state(StateVisitor& state) {
   const std::array<int64_t, 1> shape = {envs_.count()};
@@ -83,8 +79,8 @@ void Collector::visit_state(StateVisitor& state) {
   state.part("rng", rng_);
   state.part("policy", *policy_state_);
   state.array("returns", DType::f64, shape, returns_.data());
-  state.scalar("ended_return_sum", ended_return_sum_);
-  state.scalar("ended", ended_);
+  state.scalar("ended_return_sum", ended_.return_sum);
+  state.scalar("ended", ended_.episodes);
   state.scalar("episodes", episodes_);
   state.scalar("steps", steps_);
 }

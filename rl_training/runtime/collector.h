@@ -12,7 +12,8 @@ class Collector {
  public:
   struct Options {
     int64_t learning_starts = 0;  // environment steps with random actions
-    RewardTransform reward;
+    RewardTransform reward = {};
+    int64_t processes = 1;  // that step as many environments of their own at the same time
   };
 
   Collector(VectorEnv envs, ReplayBuffer& buffer, Algorithm& algorithm,
@@ -20,11 +21,15 @@ class Collector {
 
   // One step of every environment.
   void step();
-  int64_t steps() const { return steps_; }  // of all environments together
+  int64_t steps() const { return steps_; }  // of all environments in all processes
   const ReplayBuffer& buffer() const { return buffer_; }
 
-  // Raw returns of the episodes that ended since the last call; nothing when none did.
-  std::optional<double> take_mean_return();
+  // The episodes that ended since the last call, with their raw returns.
+  struct Ended {
+    double return_sum = 0;
+    int64_t episodes = 0;
+  };
+  Ended take_ended();
   int64_t episodes() const { return episodes_; }
 
   void visit_state(StateVisitor& state);
@@ -43,8 +48,8 @@ class Collector {
   torch::Tensor obs_, random_actions_;
   std::vector<unsigned char> acted_on_;  // raw observations before the step
   std::vector<double> returns_;          // of the episodes that have not ended
-  double ended_return_sum_ = 0;
-  int64_t ended_ = 0, episodes_ = 0, steps_ = 0;
+  Ended ended_;
+  int64_t episodes_ = 0, steps_ = 0;
   bool started_ = false;
 };
 

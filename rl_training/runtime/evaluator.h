@@ -8,6 +8,7 @@
 #include "rl_training/envs/vector_env.h"
 #include "rl_training/runtime/loop_metrics.h"
 #include "rl_training/runtime/stop_request.h"
+#include "rl_training/util/process_group.h"
 
 namespace rl_training {
 
@@ -28,8 +29,9 @@ struct EvaluationResult {
 // own that starts anew each time: evaluations are comparable and leave training untouched.
 class Evaluator {
  public:
+  // Several `processes` share the episodes and know the results of all.
   Evaluator(std::string env_id, int64_t episodes, uint64_t seed, ThreadPool* pool,
-            EnvOptions options = {});
+            EnvOptions options = {}, ProcessGroup* processes = nullptr);
 
   // A request to stop is looked for after each step; an evaluation that is cut short leaves no
   // trace.
@@ -37,11 +39,16 @@ class Evaluator {
                        const StopRequests* requests = nullptr) const;
 
  private:
+  struct Episodes;
+  void play(Algorithm& algorithm, const ObsNormalizer& normalizer, const StopRequests* requests,
+            int64_t first, Episodes& episodes) const;
+
   std::string env_id_;
   int64_t episodes_;
   uint64_t seed_;
   ThreadPool* pool_;
   EnvOptions options_;
+  ProcessGroup* processes_;
 };
 
 }  // namespace rl_training

@@ -1,6 +1,7 @@
 #include "rl_training/runtime/phase.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "rl_training/runtime/loop_metrics.h"
 
@@ -34,22 +35,28 @@ void OnlinePhase::advance(const LoopHooks& loop) {
   const int64_t before = rhythm_.updates_until(collector_.steps());
   collector_.step();
   loop.collected();
-  if (!sampler_.ready()) return;
   const int64_t due = rhythm_.updates_until(collector_.steps()) - before;
+  if (due == 0 || !loop.all(sampler_.ready())) return;
   for (int64_t i = 0; i < due; ++i) loop.update(sampler_);
 }
 
 void OnlinePhase::report(Json& row, const RowContext& context) {
-  const auto mean = collector_.take_mean_return();
-  add_to_row(row, CollectMetrics{.buffer_size = collector_.buffer().rows(),
-                                 .episodes = collector_.episodes(),
-                                 .train_return_mean = mean ? json_number(*mean) : Json()});
+  const auto ended = collector_.take_ended();
+  int64_t from_data = context.batch_rows;
+  if (mixture_ != nullptr && context.begun) from_data = mixture_->first_rows(from_data);
+  const auto sums = sum_over(
+      context.processes,
+      {static_cast<double>(collector_.buffer().rows()), static_cast<double>(collector_.episodes()),
+       ended.return_sum, static_cast<double>(ended.episodes), static_cast<double>(from_data)});
+  add_to_row(row, CollectMetrics{
+                      .buffer_size = std::llround(sums[0]),
+                      .episodes = std::llround(sums[1]),
+                      .train_return_mean = sums[3] > 0 ? json_number(sums[2] / sums[3]) : Json()});
   if (mixture_ == nullptr) return;
-  const int64_t from_data =
-      context.begun ? mixture_->first_rows(context.batch_rows) : context.batch_rows;
+  const int64_t rows = context.batch_rows * process_count(context.processes);
   add_to_row(row, MixtureMetrics{.pretrain_updates_done = context.data_updates,
-                                 .offline_batch_size = from_data,
-                                 .online_batch_size = context.batch_rows - from_data});
+                                 .offline_batch_size = std::llround(sums[4]),
+                                 .online_batch_size = rows - std::llround(sums[4])});
 }
 
 }  // namespace rl_training
