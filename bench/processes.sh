@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Two processes that train one run beside one process with half the batch, in turns: rows a second of
-# ReBRAC and CQL with 1024 rows a process, the median of ROUNDS (3) turns. Then what TD3+BC learns on
-# Pendulum from batches of 4096, by one process and by two (SEEDS, "0 1 2").
+# ReBRAC and CQL (three layers of 256) with 1024 rows a process, the median of ROUNDS (3) turns. Then
+# what TD3+BC (64-64) learns on Pendulum from batches of 4096, by one process and by two (SEEDS,
+# "0 1 2").
 #
 #   bench/processes.sh [PROGRAM]
 set -euo pipefail
@@ -14,13 +15,13 @@ field() { sed -n "s/.*\"$1\":\(-\{0,1\}[0-9.]*\).*/\1/p"; }
 middle() { sort -n | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }'; }
 # algorithm, updates, batch, further arguments
 rows_a_second() {
-  "$program" train --config "$1/halfcheetah-medium-v2" --quiet --json --output-dir "$directory/runs" \
-    --threads 1 --set "total_timesteps=$2" --set "batch_size=$3" --set dataset_kind=random \
+  "$program" train --config "$1/pendulum-random" --quiet --json --output-dir "$directory/runs" \
+    --threads 1 --set "total_timesteps=$2" --set "batch_size=$3" --set 'hidden_sizes=[256,256,256]' \
     --set dataset_size=20000 --set eval_episodes=0 --set log_interval="$2" "${@:4}" |
     field seconds | awk -v rows="$(($2 * $3))" '{ print rows / $1 }'
 }
 
-for work in "rebrac ${REBRAC_UPDATES:-60}" "cql ${CQL_UPDATES:-8}"; do
+for work in "rebrac ${REBRAC_UPDATES:-120}" "cql ${CQL_UPDATES:-10}"; do
   read -r algo updates <<<"$work"
   for ((round = 0; round < rounds; ++round)); do
     rows_a_second "$algo" "$updates" 1024 >>"$directory/$algo-1"
@@ -30,13 +31,13 @@ for work in "rebrac ${REBRAC_UPDATES:-60}" "cql ${CQL_UPDATES:-8}"; do
     awk '{ printf "%s: one process %.0f rows/s, two %.0f, ratio %.2f\n", $1, $2, $3, $3 / $2 }'
 done
 
-for seed in ${SEEDS:-0 1 2}; do
+for seed in ${SEEDS-0 1 2}; do
   for processes in 1 2; do
     "$program" train --config td3_bc/pendulum --quiet --json --output-dir "$directory/runs" \
-      --threads 1 --seed "$seed" --set batch_size=4096 \
+      --threads 1 --seed "$seed" --set batch_size=4096 --set 'hidden_sizes=[64,64]' \
       --set "total_timesteps=${TD3_BC_UPDATES:-2000}" --processes $processes \
       --set eval_interval=100000 >"$directory/result.json"
     echo "td3_bc, batch 4096, seed $seed, $processes process(es): return" \
-      "$(field eval_return_mean <"$directory/result.json")"
+      "$(sed 's/"metrics_before".*//' "$directory/result.json" | field eval_return_mean)"
   done
 done

@@ -7,7 +7,7 @@
 #   scripts/test_two_hosts.sh [PROGRAM]
 set -euo pipefail
 program=${1:-build/release/rl_training}
-timeout=5
+timeout=${PROCESS_TIMEOUT:-10}
 if ! command -v ip >/dev/null || ! ip netns add rl_probe_$$ 2>/dev/null; then
   echo "SKIPPED: two hosts need root and network namespaces (ip netns)"
   exit 0

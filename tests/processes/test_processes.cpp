@@ -130,9 +130,9 @@ std::vector<pid_t> children_of(pid_t parent) {
 class Processes : public testing::Test {
  protected:
   void SetUp() override {
-    if (!run({"doctor", "--json"}).json()["several_processes"].get<bool>()) {
-      GTEST_SKIP() << "built without Gloo";
-    }
+    static const bool available =
+        run({"doctor", "--json"}).json()["several_processes"].get<bool>();
+    if (!available) GTEST_SKIP() << "built without Gloo";
   }
 
   // A run that nothing interrupts.
@@ -217,7 +217,6 @@ TEST_F(Processes, WhatCannotBeSharedIsRefused) {
 // One process is what it was before there were several.
 TEST_F(Processes, OneIsTheSameAsNone) {
   auto alone = train_command(kOffline, directory_ / "alone", "1");
-  alone.resize(alone.size());
   const auto one = train(kOffline, "one", "1");
   alone.erase(std::find(alone.begin(), alone.end(), "--processes"),
               std::find(alone.begin(), alone.end(), "--processes") + 2);
@@ -278,7 +277,7 @@ TEST_F(MoreProcesses, FourRepeatAndResumeExactly) {
 TEST_F(MoreProcesses, ARunKilledManyTimesEndsWithTheSameBytes) {
   const Task task = {"Killed",
                      "sac/pendulum",
-                     "3000",
+                     "1000",
                      {"learning_starts=200", "buffer_capacity=1000", "hidden_sizes=[32,32]"}};
   const auto straight = train(task, "straight", "2");
   Rng rng(5, "kills");
