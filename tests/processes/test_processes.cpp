@@ -130,8 +130,7 @@ std::vector<pid_t> children_of(pid_t parent) {
 class Processes : public testing::Test {
  protected:
   void SetUp() override {
-    static const bool available =
-        run({"doctor", "--json"}).json()["several_processes"].get<bool>();
+    static const bool available = run({"doctor", "--json"}).json()["several_processes"].get<bool>();
     if (!available) GTEST_SKIP() << "built without Gloo";
   }
 
