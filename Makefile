@@ -17,7 +17,7 @@ LINT_DIR := build/lint
 SOURCES = $(shell find rl_training cli python tests examples bench fuzz -name '*.h' -o -name '*.cpp')
 
 .DEFAULT_GOAL := build
-.PHONY: help dependencies configure build demo results results-online test test-web python python-test test-ecosystem bench-python reliability bench bench-data bench-export bench-sac sanitize fuzz format lint install uninstall reference package tarball test-package results-next results-full fuzz-coverage test-slurm clean
+.PHONY: help dependencies configure build demo results results-online test test-web python python-test test-ecosystem bench-python reliability bench bench-data bench-export bench-sac sanitize fuzz format lint install uninstall reference package tarball test-package results-next results-full fuzz-coverage test-slurm test-processes bench-processes clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -73,6 +73,13 @@ reliability: configure ## attack the program: kills, signals, full disks, damage
 test-slurm: build ## a sweep on a real Slurm of its own: kills, pre-emption, same bits
 	scripts/install_dependencies.sh slurm || true
 	tests/slurm/test_slurm.py $(PROGRAM) || test $$? = 77
+test-processes: configure ## one run on 2 and 4 processes and on 2 hosts: bits, kills, a cut link
+	cmake --build --preset release -j $(JOBS) --target rl_training_cli test_processes
+	RL_TRAINING_PROCESS_TESTS=all build/release/tests/test_processes
+	scripts/test_two_hosts.sh $(CURDIR)/$(PROGRAM)
+
+bench-processes: build ## rows a second of two processes beside one, and what both learn
+	bench/processes.sh $(PROGRAM)
 
 test-web: build ## open reports in chromium (installs it and playwright-core)
 	scripts/install_dependencies.sh web

@@ -94,14 +94,14 @@ std::unique_ptr<Sampler> random_sampler(const BenchWork& work) {
 
 class Ours final : public Contender {
  public:
-  Ours(const BenchWork& work, int threads)
+  Ours(const BenchWork& work, int threads, ProcessGroup* processes)
       : pool_(threads),
         sampler_(random_sampler(work)),
         batch_(work.options->request(), Space::unbounded(work.obs_dim), work.action()) {
     AlgorithmContext context;
     context.obs = Space::unbounded(work.obs_dim);
     context.action = work.action();
-    context.compute.pool = &pool_;
+    context.compute = {.pool = &pool_, .processes = processes};
     algorithm_ = find_algorithm(work.algo).make(*work.options, context);
   }
 
@@ -235,8 +235,8 @@ std::string BenchWork::name() const {
                      options->batch_size, obs_dim, action_dim);
 }
 
-std::unique_ptr<Contender> make_ours(const BenchWork& work, int threads) {
-  return std::make_unique<Ours>(work, threads);
+std::unique_ptr<Contender> make_ours(const BenchWork& work, int threads, ProcessGroup* processes) {
+  return std::make_unique<Ours>(work, threads, processes);
 }
 
 std::unique_ptr<Contender> make_products_only(const Td3BcProducts& size, int threads) {

@@ -33,8 +33,9 @@ class Contender {
   virtual double seconds_for(int64_t updates) = 0;
 };
 
-// Our algorithm on sampled batches, as the trainer calls it.
-std::unique_ptr<Contender> make_ours(const BenchWork& work, int threads);
+// Our algorithm on sampled batches, as the trainer calls it; one of several processes, or null.
+std::unique_ptr<Contender> make_ours(const BenchWork& work, int threads,
+                                     ProcessGroup* processes = nullptr);
 // The matrix products of the update and nothing else, on every thread at once: `updates` are done
 // in all.
 std::unique_ptr<Contender> make_products_only(const Td3BcProducts& size, int threads);

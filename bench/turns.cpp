@@ -16,6 +16,12 @@ void take_turns(std::vector<Entry>& entries, int64_t rounds, int64_t work,
   }
 }
 
+double seconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];

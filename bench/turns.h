@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@ struct Entry {
 // first.
 void take_turns(std::vector<Entry>& entries, int64_t rounds, int64_t work,
                 std::chrono::milliseconds pause);
+
+double seconds_of(const std::function<void()>& work);
 
 double median(std::vector<double> values);
 

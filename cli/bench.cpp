@@ -5,6 +5,7 @@
 #include "cli/arguments.h"
 #include "cli/bench_checkpoints.h"
 #include "cli/bench_envs.h"
+#include "cli/bench_scaling.h"
 #include "cli/output.h"
 #include "rl_training/algorithms/registry.h"
 #include "rl_training/models/kernels.h"
@@ -19,9 +20,21 @@ struct BenchArguments {
   std::string algo;  // a name or "all"; empty: TD3+BC beside its limits
   std::string peer;  // path of bench/eager.py
   NumberArgument rounds, updates;
-  bool envs = false, checkpoints = false;
+  NumberArgument latency_us, bandwidth_mbit;  // of a network other than this machine's
+  bool envs = false, checkpoints = false, scaling_model = false;
   std::string env;  // one of them
 
+  NetworkFigures network() const {
+    NetworkFigures figures;
+    if (latency_us.given()) {
+      figures.latency_us = static_cast<double>(latency_us.read("--latency-us", at_least(1)));
+    }
+    if (bandwidth_mbit.given()) {
+      figures.bandwidth_mbit =
+          static_cast<double>(bandwidth_mbit.read("--bandwidth-mbit", at_least(1)));
+    }
+    return figures;
+  }
   int64_t round_count() const { return rounds.given() ? rounds.read("rounds", at_least(1)) : 5; }
   int64_t update_count(int64_t by_default) const {
     return updates.given() ? updates.read("updates", at_least(1)) : by_default;
@@ -199,9 +212,14 @@ void add_bench(CLI::App& program, Invocation& call) {
                   "  rl_training bench --algo all --peer bench/eager.py\n"
                   "  rl_training bench --envs --rounds 9\n"
                   "  rl_training bench --env Hopper-v4\n"
-                  "  rl_training bench --checkpoints --algo td3_bc",
+                  "  rl_training bench --checkpoints --algo td3_bc\n"
+                  "  rl_training bench --scaling-model --algo rebrac\n"
+                  "  rl_training bench --scaling-model --latency-us 30 --bandwidth-mbit 10000",
                   [arguments, &call] {
-                    if (arguments->checkpoints) {
+                    if (arguments->scaling_model) {
+                      run_scaling_model(arguments->algo, arguments->round_count(),
+                                        arguments->network(), call.json);
+                    } else if (arguments->checkpoints) {
                       run_checkpoint_bench(arguments->algo, arguments->round_count(), call.json);
                     } else if (arguments->envs || !arguments->env.empty()) {
                       run_env_bench(arguments->env, arguments->round_count(), call.json);
@@ -214,6 +232,16 @@ void add_bench(CLI::App& program, Invocation& call) {
                     "steps a second of every environment, beside MuJoCo alone");
   command->add_flag("--checkpoints", arguments->checkpoints,
                     "time of a checkpoint, and its share of a run at the default interval");
+  command->add_flag("--scaling-model", arguments->scaling_model,
+                    "what several processes for one run, and many runs, would gain");
+  command
+      ->add_option("--latency-us", arguments->latency_us.text,
+                   "for the model: microseconds of a message, in place of this machine's")
+      ->type_name("N");
+  command
+      ->add_option("--bandwidth-mbit", arguments->bandwidth_mbit.text,
+                   "for the model: megabits a second, in place of this machine's")
+      ->type_name("N");
   command->add_option("--env", arguments->env, "of this environment only")->type_name("ID");
   command->add_option("--algo", arguments->algo, "this algorithm (or all) at its default sizes")
       ->type_name("NAME");

@@ -14,12 +14,6 @@
 namespace rl_training {
 namespace {
 
-double seconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 // The packaged config of its small task, with the networks that the algorithm has by default.
 TrainConfig config_to_measure(const std::string& algo, const std::string& output_dir) {
   std::string name;

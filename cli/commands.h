@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -13,8 +14,9 @@ class SignalThread;
 // One call of the program. The subcommand that was named leaves its work in `run`, and main() does
 // it once everything is parsed.
 struct Invocation {
-  std::string program;       // as typed: what printed commands begin with
-  std::string command_line;  // as typed, for metadata.json
+  std::string program;                 // as typed: what printed commands begin with
+  std::string command_line;            // as typed, for metadata.json
+  std::vector<std::string> arguments;  // behind the program's name
   bool json = false;
   SignalThread* signals = nullptr;
   std::function<int()> run;  // returns the exit code

@@ -10,6 +10,7 @@
 #include "rl_training/data/dataset_cache.h"
 #include "rl_training/envs/registry.h"
 #include "rl_training/models/kernels.h"
+#include "rl_training/parallel/join.h"
 #include "rl_training/render/film.h"
 #include "rl_training/report/page_assets.h"
 #include "rl_training/util/file_system.h"
@@ -53,6 +54,7 @@ std::vector<OptionalPart> optional_parts() {
       {"Cairo and giflib", "render, report --plot", film_unavailable().empty(),
        "libcairo2-dev libgif-dev"},
       {"dygraphs", "interactive curves of reports", !chart_script().empty(), "libjs-dygraphs"},
+      {"Gloo", "one run on several processes", processes_available(), "libgloo-dev"},
       {"seccomp filter", "readers of foreign files without system calls", readers_are_filtered(),
        "libseccomp-dev, and a kernel with seccomp"},
   };

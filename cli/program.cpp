@@ -57,6 +57,7 @@ int run_program(int argc, char** argv) {
   call.program = argc > 0 ? argv[0] : "rl_training";
   for (int i = 0; i < argc; ++i) {
     call.command_line += (i > 0 ? " " : "") + shell_word(argv[i]);
+    if (i > 0) call.arguments.emplace_back(argv[i]);
     call.json = call.json || std::string(argv[i]) == "--json";  // also when parsing fails
   }
   const Session session(Session::Process::owner);

@@ -1,5 +1,6 @@
 #include "cli/arguments.h"
 #include "cli/output.h"
+#include "cli/process_team.h"
 #include "cli/training.h"
 
 namespace rl_training {
@@ -9,6 +10,7 @@ struct ResumeArguments {
   std::string run;
   NumberArgument total_timesteps, online, threads;
   std::optional<std::string> dataset_path, output_dir;
+  ProcessArguments processes;
   bool quiet = false;
 };
 
@@ -25,11 +27,16 @@ int run_resume(const ResumeArguments& arguments, const Invocation& call) {
   }
   changes.dataset_path = arguments.dataset_path;
   changes.output_dir = arguments.output_dir;
-  const auto report = train_and_print(call, {.quiet = arguments.quiet}, [&](RunContext context) {
-    return Run::resume(arguments.run, changes, std::move(context));
+  ProcessTeam team(arguments.processes, call);
+  return team.run([&] {
+    if (team.is_helper()) return train_as_helper(call, RunWorker::resume, *team.group());
+    const TrainingOptions options{.quiet = arguments.quiet, .processes = team.group()};
+    const auto report = train_and_print(call, options, [&](RunContext context) {
+      return Run::resume(arguments.run, changes, std::move(context));
+    });
+    if (call.json) print_json(report);
+    return training_exit_code(call, Json::array({report}), 1);
   });
-  if (call.json) print_json(report);
-  return training_exit_code(call, Json::array({report}), 1);
 }
 
 }  // namespace
@@ -42,7 +49,8 @@ void add_resume(CLI::App& program, Invocation& call) {
       "  rl_training resume RUN --total-timesteps 20000\n"
       "  rl_training resume RUN --online 10000\n"
       "  rl_training resume RUN/checkpoints/best --total-timesteps 20000 --json\n"
-      "  rl_training resume RUN --dataset-path /data/log.npz --output-dir elsewhere",
+      "  rl_training resume RUN --dataset-path /data/log.npz --output-dir elsewhere\n"
+      "  rl_training resume RUN --processes 4",
       [arguments, &call] { return run_resume(*arguments, call); });
   add_run_argument(*command, arguments->run);
   command->add_option("--total-timesteps", arguments->total_timesteps.text, "a new end of the run")
@@ -60,6 +68,7 @@ void add_resume(CLI::App& program, Invocation& call) {
                    "go on in a new run directory below this one")
       ->type_name("DIR");
   add_threads(*command, arguments->threads);
+  arguments->processes.add_to(*command);
   command->add_flag("--quiet", arguments->quiet, "no progress on stderr");
 }
 

@@ -1,6 +1,7 @@
 #include "cli/arguments.h"
 #include "cli/many_runs.h"
 #include "cli/output.h"
+#include "cli/process_team.h"
 #include "cli/signal_thread.h"
 #include "cli/training.h"
 #include "rl_training/sweep/seeds.h"
@@ -14,6 +15,7 @@ struct TrainArguments {
   NumberArgument seed, total_timesteps, threads, jobs, pause_at;
   std::optional<std::string> output_dir;
   std::string from;
+  ProcessArguments processes;
   bool quiet = false, strict_data = false, continues = false;
 };
 
@@ -62,6 +64,26 @@ Json train_one(const TrainArguments& arguments, const TrainConfig& config, const
   return train_and_print(call, options, [&](RunContext context) {
     context.strict_data = arguments.strict_data;
     return start_or_continue(run, status, std::move(context));
+  });
+}
+
+int train_together(const TrainArguments& arguments, const TrainConfig& config,
+                   const Invocation& call) {
+  ProcessTeam team(arguments.processes, call);
+  return team.run([&] {
+    if (team.is_helper()) {
+      const auto make = [&](RunContext context) {
+        return RunWorker::start(config, std::move(context), arguments.from);
+      };
+      return train_as_helper(call, make, *team.group());
+    }
+    const TrainingOptions options{.quiet = arguments.quiet, .processes = team.group()};
+    const auto report = train_and_print(call, options, [&](RunContext context) {
+      context.strict_data = arguments.strict_data;
+      return Run::start(config, std::move(context), arguments.from);
+    });
+    if (call.json) print_json(report);
+    return training_exit_code(call, Json::array({report}), 1);
   });
 }
 
@@ -127,6 +149,7 @@ int run_train(const TrainArguments& arguments, const Invocation& call) {
     throw Error(ErrorKind::config, {"", 0, "--jobs"}, "needs --seeds (expected for example 0-9)");
   }
   const auto configs = read_configs(arguments);
+  if (arguments.processes.given()) return train_together(arguments, configs.front(), call);
   return arguments.jobs.given() ? train_side_by_side(arguments, configs, call)
                                 : train_in_sequence(arguments, configs, call);
 }
@@ -141,27 +164,32 @@ void add_train(CLI::App& program, Invocation& call) {
       "  rl_training train --config my.yaml --set batch_size=512 --set hidden_sizes=[64,64]\n"
       "  rl_training train --config td3_bc/pendulum --seeds 1,2,3 --output-dir runs/seeds --json\n"
       "  rl_training train --config td3_bc/pendulum --seeds 0-9 --jobs 4\n"
-      "  rl_training train --config my.yaml --from RUN/checkpoints/best",
+      "  rl_training train --config my.yaml --from RUN/checkpoints/best\n"
+      "  rl_training train --config my.yaml --processes 4\n"
+      "  srun -n 8 rl_training train --config my.yaml --processes env --master node1:29500",
       [arguments, &call] { return run_train(*arguments, call); });
   arguments->config.add_to(*command, "--config");
   auto* seed =
       command->add_option("--seed", arguments->seed.text, "seed of the run")->type_name("N");
-  command
-      ->add_option("--seeds", arguments->seeds,
-                   "several seeds, trained one after the other or, with --jobs, side by side")
-      ->excludes(seed)
-      ->type_name("0-9|0,1,...");
+  auto* seeds =
+      command
+          ->add_option("--seeds", arguments->seeds,
+                       "several seeds, trained one after the other or, with --jobs, side by side")
+          ->excludes(seed)
+          ->type_name("0-9|0,1,...");
   command
       ->add_option("--jobs", arguments->jobs.text,
                    "seeds to train at a time, each in a process with one thread (or --threads); 0 "
                    "takes all cores. Runs that were begun are continued")
       ->type_name("N");
-  command->add_flag("--continue", arguments->continues,
-                    "continue the run of this config in the output directory, where there is one");
-  command
-      ->add_option("--pause-at", arguments->pause_at.text,
-                   "end at the first row of metrics from this step on, to be resumed later")
-      ->type_name("STEP");
+  auto* continues = command->add_flag(
+      "--continue", arguments->continues,
+      "continue the run of this config in the output directory, where there is one");
+  auto* pause =
+      command
+          ->add_option("--pause-at", arguments->pause_at.text,
+                       "end at the first row of metrics from this step on, to be resumed later")
+          ->type_name("STEP");
   command
       ->add_option("--output-dir", arguments->output_dir,
                    "directory in which the run directory is made")
@@ -175,6 +203,8 @@ void add_train(CLI::App& program, Invocation& call) {
                    "start with the networks and the normaliser of this run or checkpoint")
       ->type_name("RUN|CHECKPOINT");
   add_threads(*command, arguments->threads);
+  arguments->processes.add_to(*command);
+  command->get_option("--processes")->excludes(seeds)->excludes(continues)->excludes(pause);
   command->add_flag("--strict-data", arguments->strict_data,
                     "stop where `dataset inspect` would warn, with exit code 3");
   command->add_flag("--quiet", arguments->quiet, "no progress on stderr");

@@ -180,6 +180,7 @@ Json train_and_print(const Invocation& call, const TrainingOptions& options, con
   ProgressBar bar(quiet);
   RunContext context;
   context.command = call.command_line;
+  context.processes = options.processes;
   context.warn = [&bar](const std::string& line) { bar.note(line); };
   const auto run = make(std::move(context));
   if (!quiet) bar.note("run directory: " + run->path());
@@ -201,8 +202,9 @@ Json train_and_print(const Invocation& call, const TrainingOptions& options, con
   }
   auto report = report_of(result, run->dataset(), seconds.count());
   if (result.summary.stop_reason == "signal") {
+    report["signal"] = result.summary.signal;
     bar.note(
-        fmt::format("stopped by signal {}; saved {}", call.signals->stop(), result.checkpoint));
+        fmt::format("stopped by signal {}; saved {}", result.summary.signal, result.checkpoint));
   }
   if (!call.json) {
     const auto record = read_run(posix_file_system(), result.run_dir);
@@ -211,9 +213,19 @@ Json train_and_print(const Invocation& call, const TrainingOptions& options, con
   return report;
 }
 
+int train_as_helper(const Invocation& call, const MakeWorker& make, ProcessGroup& processes) {
+  auto& requests = call.signals->begin_training();
+  RunContext context;
+  context.processes = &processes;
+  const auto summary = make(std::move(context))->train(&requests);
+  return summary.signal == 0 ? 0 : 128 + summary.signal;
+}
+
 int training_exit_code(const Invocation& call, const Json& reports, size_t runs) {
   const bool complete = reports.size() == runs && reports.back()["stop_reason"] != "signal";
-  return complete ? 0 : 128 + call.signals->stop();
+  if (complete) return 0;
+  const int signal = call.signals->stop();
+  return 128 + (signal != 0 ? signal : reports.back().value("signal", 0));
 }
 
 }  // namespace rl_training

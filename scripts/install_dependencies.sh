@@ -15,7 +15,7 @@ packages=(
   libprotobuf-dev protobuf-compiler
   zlib1g-dev libdeflate-dev libzip-dev libssl-dev libxxhash-dev libseccomp-dev
   libhdf5-dev libmujoco-dev libbox2d-dev libcairo2-dev libgif-dev libosmesa6
-  libjs-dygraphs
+  libjs-dygraphs libgloo-dev
   libgtest-dev
 )
 for group in "$@"; do

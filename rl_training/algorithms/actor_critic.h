@@ -64,8 +64,8 @@ class ActorCritic : public Algorithm {
   template <class... Design>
   ActorCritic(const Options& options, const AlgorithmContext& context, const Design&... design)
       : options_(options),
-        rng_(context.seed, "policy"),
-        explorer_(context.seed),
+        rng_(context.own_seed(), "policy"),
+        explorer_(context.own_seed()),
         networks_(options, context, Rng(context.seed, "init"), design...),
         actor_optimizer_(networks_.actor.parameters(), options.actor_adam(), context.compute),
         critic_optimizer_(networks_.critics.network(), options.critic_adam(), context.compute) {}

@@ -79,8 +79,11 @@ struct AlgorithmOptions {
 // What an algorithm is built from.
 struct AlgorithmContext {
   Space obs, action;
-  uint64_t seed = 0;  // each algorithm makes its named streams from it
+  uint64_t seed = 0;  // each algorithm makes its named streams from it: initial parameters, ...
   Compute compute;
+
+  // ... and this is for noise, which differs between the processes that train one run.
+  uint64_t own_seed() const { return seed_of_process(seed, process_rank(compute.processes)); }
 
   int64_t obs_dim() const { return obs.size(); }
   int64_t action_dim() const { return action.size(); }

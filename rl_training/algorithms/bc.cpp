@@ -48,7 +48,7 @@ BcLoss bc_loss(const BcNetworks& networks, const Batch& batch, const BcOptions& 
 
 Bc::Bc(const BcOptions& options, const AlgorithmContext& context)
     : options_(options),
-      explorer_(context.seed),
+      explorer_(context.own_seed()),
       networks_(options, context, Rng(context.seed, "init")),
       optimizer_(networks_.actor.parameters(), options.actor_adam(), context.compute) {}
 

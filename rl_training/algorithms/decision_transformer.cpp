@@ -212,7 +212,7 @@ DecisionTransformer::DecisionTransformer(const DecisionTransformerOptions& optio
     : options_(options),
       obs_dim_(context.obs_dim()),
       action_dim_(context.action_dim()),
-      dropout_rng_(context.seed, "dropout"),
+      dropout_rng_(context.own_seed(), "dropout"),
       network_(make_network(options, context)),
       optimizer_(network_,
                  {.learning_rate = options.learning_rate,

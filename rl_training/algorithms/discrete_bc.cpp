@@ -33,7 +33,7 @@ ImitationLoss imitation_loss(const torch::Tensor& logits, const torch::Tensor& c
 
 DiscreteBc::DiscreteBc(const DiscreteBcOptions& options, const AlgorithmContext& context)
     : options_(options),
-      explore_rng_(context.seed, "explore/policy"),
+      explore_rng_(context.own_seed(), "explore/policy"),
       actor_(make_actor(options, context)),
       optimizer_(actor_, options.actor_adam(), context.compute) {}
 

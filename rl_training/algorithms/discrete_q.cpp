@@ -76,7 +76,7 @@ torch::Tensor EpsilonGreedy::explore(const torch::Tensor& greedy, int64_t choice
 }
 
 DiscreteQ::DiscreteQ(const AlgorithmOptions& options, const AlgorithmContext& context)
-    : networks_(options, context, Rng(context.seed, "init")), explorer_(context.seed) {}
+    : networks_(options, context, Rng(context.seed, "init")), explorer_(context.own_seed()) {}
 
 torch::Tensor DiscreteQ::greedy(const torch::Tensor& obs) const {
   return choice_values(networks_.critics, obs).argmax(1);

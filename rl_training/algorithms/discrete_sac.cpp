@@ -100,7 +100,7 @@ TemperatureGoal discrete_sac_goal(const DiscreteSacOptions& options, int64_t cho
 
 DiscreteSac::DiscreteSac(const DiscreteSacOptions& options, const AlgorithmContext& context)
     : options_(options),
-      explore_rng_(context.seed, "explore/policy"),
+      explore_rng_(context.own_seed(), "explore/policy"),
       networks_(options, context, Rng(context.seed, "init")),
       actor_optimizer_(networks_.actor, {.learning_rate = options.learning_rate}, context.compute),
       critic_optimizer_(networks_.critics, {.learning_rate = options.learning_rate},

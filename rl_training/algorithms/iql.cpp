@@ -114,7 +114,7 @@ CriticLoss iql_critic_loss(const IqlNetworks& networks, const Batch& batch) {
 ImplicitQ::ImplicitQ(const ImplicitOptions& options, const AlgorithmContext& context,
                      LayerNorm value_norm)
     : options_(options),
-      explorer_(context.seed),
+      explorer_(context.own_seed()),
       networks_(options, context, Rng(context.seed, "init"), value_norm),
       actor_optimizer_(networks_.actor.parameters(), options.actor_adam(), context.compute),
       value_optimizer_(networks_.value, options.critic_adam(), context.compute),

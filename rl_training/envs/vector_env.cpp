@@ -19,13 +19,14 @@ constexpr int64_t kCopiesOneByOne = 64;
 }  // namespace
 
 VectorEnv::VectorEnv(const std::string& id, int64_t count, uint64_t seed, std::string_view purpose,
-                     ThreadPool* pool, const EnvOptions& options)
+                     ThreadPool* pool, const EnvOptions& options, int64_t first)
     : pool_(pool) {
   if (count < 1) throw Error(ErrorKind::internal, "a vector of environments needs at least one");
   auto copies = make_environments(id, count, options);
   for (size_t i = 0; i < copies.size(); ++i) {
+    const auto number = std::to_string(first + static_cast<int64_t>(i));
     slots_.push_back(
-        {std::move(copies[i]), Rng(seed, std::string(purpose) + "/" + std::to_string(i)), {}, {}});
+        {std::move(copies[i]), Rng(seed, std::string(purpose) + "/" + number), {}, {}});
   }
   spec_ = slots_.front().env->spec();
   if (spec_.one_thread) pool_ = nullptr;

@@ -17,9 +17,9 @@ namespace rl_training {
 // copies takes less time than waking a thread, the pool is left alone.
 class VectorEnv {
  public:
-  // Streams are named "<purpose>/<i>"; `pool` may be null.
+  // Streams are named "<purpose>/<first + i>"; `pool` may be null.
   VectorEnv(const std::string& id, int64_t count, uint64_t seed, std::string_view purpose,
-            ThreadPool* pool, const EnvOptions& options = {});
+            ThreadPool* pool, const EnvOptions& options = {}, int64_t first = 0);
 
   int64_t count() const { return static_cast<int64_t>(slots_.size()); }
   const EnvSpec& spec() const { return spec_; }

@@ -13,27 +13,35 @@ namespace {
 
 // With this many files the rows are written again as one.
 constexpr size_t kMaxSegments = 500;
-constexpr std::string_view kPrefix = "replay-", kSuffix = ".rows";
-
-std::string segment_name(int64_t first) {
-  return fmt::format("{}{:012}{}", kPrefix, first, kSuffix);
-}
+constexpr std::string_view kPrefix = "replay-", kOtherPrefix = "replay", kSuffix = ".rows";
 
 // The number of the first row, from the name of the file.
-int64_t first_row(const std::string& name) {
+int64_t first_row(const std::string& name, const std::string& prefix) {
   int64_t first = -1;
-  if (name.starts_with(kPrefix) && name.ends_with(kSuffix)) {
-    std::from_chars(name.data() + kPrefix.size(), name.data() + name.size() - kSuffix.size(),
-                    first);
+  if (name.starts_with(prefix) && name.ends_with(kSuffix)) {
+    std::from_chars(name.data() + prefix.size(), name.data() + name.size() - kSuffix.size(), first);
   }
   return first;
 }
 
 }  // namespace
 
+ReplayFiles::ReplayFiles(ReplayBuffer& buffer, FileSystem& files, int process)
+    : buffer_(buffer),
+      files_(files),
+      prefix_(process == 0 ? std::string(kPrefix) : fmt::format("{}{}-", kOtherPrefix, process)) {}
+
+int ReplayFiles::process_of(const std::string& name) {
+  int process = 0;
+  if (name.starts_with(kOtherPrefix)) {
+    std::from_chars(name.data() + kOtherPrefix.size(), name.data() + name.size(), process);
+  }
+  return std::max(0, process);
+}
+
 void ReplayFiles::load(const Checkpoint& checkpoint) {
   for (const auto& file : checkpoint.files) {
-    const int64_t first = first_row(file.name);
+    const int64_t first = first_row(file.name, prefix_);
     if (first < 0) {
       throw Error(ErrorKind::checkpoint, {file.existing, 0, ""}, "not a file of replay rows");
     }
@@ -62,8 +70,8 @@ std::vector<CheckpointFile> ReplayFiles::checkpoint_files() {
   if (saved < buffer_.total()) {
     const auto bytes =
         std::make_shared<const std::string>(buffer_.encode(saved, buffer_.total() - saved));
-    CheckpointFile file{segment_name(saved), bytes->size(), sha256_hex(*bytes), "",
-                        [bytes] { return *bytes; }};
+    CheckpointFile file{fmt::format("{}{:012}{}", prefix_, saved, kSuffix), bytes->size(),
+                        sha256_hex(*bytes), "", [bytes] { return *bytes; }};
     pending_.push_back({saved, buffer_.total() - saved, std::move(file)});
   }
   std::vector<CheckpointFile> files;

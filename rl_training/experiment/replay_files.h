@@ -10,7 +10,10 @@ namespace rl_training {
 // one file with the rows since the one before and links the others.
 class ReplayFiles {
  public:
-  ReplayFiles(ReplayBuffer& buffer, FileSystem& files) : buffer_(buffer), files_(files) {}
+  // `process` is the rank of the process whose rows these are: its files have names of their own.
+  ReplayFiles(ReplayBuffer& buffer, FileSystem& files, int process = 0);
+  // Whose rows a file holds; 0 also where it is no file of rows.
+  static int process_of(const std::string& name);
 
   // Puts the rows of a checkpoint into the buffer.
   void load(const Checkpoint& checkpoint);
@@ -26,6 +29,7 @@ class ReplayFiles {
 
   ReplayBuffer& buffer_;
   FileSystem& files_;
+  std::string prefix_;
   std::vector<Segment> segments_, pending_;
 };
 

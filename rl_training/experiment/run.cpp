@@ -1,14 +1,12 @@
 #include "rl_training/experiment/run.h"
 
-#include <algorithm>
 #include <chrono>
 #include <ctime>
 
 #include "build_info.h"
+#include "rl_training/experiment/run_shares.h"
 #include "rl_training/experiment/session_end.h"
-#include "rl_training/experiment/state_archive.h"
 #include "rl_training/models/kernels.h"
-#include "rl_training/runtime/health.h"
 #include "rl_training/util/file_system.h"
 
 namespace rl_training {
@@ -29,100 +27,19 @@ std::string utc_now() {
   return text;
 }
 
-bool is_evaluation_metric(const std::string& name) {
-  std::vector<std::string> names;
-  append_names<EvaluationMetrics>(names);
-  append_names<ValidationMetrics>(names);
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 }  // namespace
 
 Run::Run(const TrainConfig& config, RunData data, RunDirectory directory, RunContext context,
          const Checkpoint* from)
     : context_(std::move(context)),
       directory_(std::move(directory)),
-      policy_(config, data.env),
-      data_(std::move(data)),
+      parts_(config, std::move(data), context_, from),
       store_(context_.session.files(), directory_.file("checkpoints")),
       metric_log_(directory_.path(), metric_names(config)),
-      timing_log_(directory_.path()) {
-  dataset_facts_.fingerprint = data_.fingerprint;
-  if (const auto& rows = data_.rows) {
-    dataset_facts_ = {rows->rows(),
-                      static_cast<int64_t>(rows->episodes().size()),
-                      rows->mean_return(),
-                      data_.fingerprint,
-                      {}};
-    if (!rows->obs_space().is_image()) {
-      dataset_facts_.first_obs.assign(rows->obs(0), rows->obs(0) + rows->obs_dim());
-    }
-    if (config.dataset.normalize_observations) policy_.normalizer() = ObsNormalizer::fit(*rows);
-  }
-  // Before the samplers, which normalise by what they were made with.
-  if (from != nullptr) warm_start_ = start_from(*from, policy_);
-  phases_ = std::make_unique<RunPhases>(policy_, data_, context_.session.files(), context_.warn);
-  if (config.eval_episodes > 0) {
-    evaluator_ = std::make_unique<Evaluator>(config.env_id, config.eval_episodes,
-                                             static_cast<uint64_t>(config.eval_seed),
-                                             &policy_.pool(), config.env, data_.reference);
-  }
-  if (data_.held_out != nullptr) {
-    const auto request = config.algorithm->request();
-    validator_ = std::make_unique<Validator>(
-        data_.held_out,
-        Validator::Options{.gamma = request.gamma, .remembers = request.window > 0});
-  }
-  TrainerParts parts;
-  parts.algorithm = &policy_.algorithm();
-  parts.phases = phases_->phases();
-  parts.batch = Batch(config.algorithm->request(), policy_.env().observation, policy_.env().action);
-  parts.evaluator = evaluator_.get();
-  parts.validator = validator_.get();
-  parts.normalizer = &policy_.normalizer();
-  trainer_ = std::make_unique<Trainer>(std::move(parts), trainer_options());
-}
-
-TrainerOptions Run::trainer_options() const {
-  const auto& config = policy_.config();
-  TrainerOptions options;
-  const auto specs = config.phases();
-  int64_t epoch_rows = dataset_facts_.rows;
-  if (config.collects_by_itself()) {
-    const auto* phase = collecting_phase(specs);
-    epoch_rows = phase->rolls_out() ? phase->rollout.steps : phase->collect.buffer_capacity;
-  } else {
-    check_dataset_size(config.budget, dataset_facts_.rows);
-  }
-  options.budget = plan_budget(config.budget, specs, epoch_rows, config.algorithm->request().rows);
-  options.schedule = config.schedule;
-  options.early_stopping = config.early_stopping;
-  if (config.early_stopping.enabled && is_evaluation_metric(config.early_stopping.metric)) {
-    options.best_metric = config.early_stopping.metric;
-    options.best_mode = config.early_stopping.mode;
-  }
-  options.learning_rate = config.algorithm->learning_rate;
-  options.dataset_size = dataset_facts_.rows;
-  // Rewards of an environment may be larger than those of the data.
-  if (data_.rows && collecting_phase(specs) == nullptr) {
-    options.value_limit =
-        plausible_value(data_.rows->largest_reward(), config.algorithm->request().gamma);
-  }
-  // The policy changes at the end of a rollout only, and only then there are losses to report.
-  const auto rounded = [&](int64_t interval) {
-    const int64_t unit = specs.front().rolls_out() ? specs.front().rollout.steps : 1;
-    return (interval + unit - 1) / unit * unit;
-  };
-  options.eval_interval = rounded(config.eval_interval);
-  options.log_interval = rounded(config.log_interval);
-  options.checkpoint_interval = config.checkpoint_interval;
-  return options;
-}
+      timing_log_(directory_.path()) {}
 
 void Run::visit_state(StateVisitor& state) {
-  policy_.visit_state(state);
-  phases_->visit_state(state);
-  state.part("trainer", *trainer_);
+  parts_.visit_state(state);
   state.part("metric_log", metric_log_);
 }
 
@@ -132,7 +49,7 @@ RunResult Run::train(const Callbacks& callbacks, StopRequests* requests) {
   RunResult result;
   const auto metadata = directory_.file("metadata.json");
   try {
-    result.summary = trainer_->run(*this, callbacks, requests);
+    result.summary = parts_.trainer->run(*this, callbacks, requests);
   } catch (const Error& error) {
     record_session_end(context_.session.files(), metadata, error_kind_name(error.kind()));
     throw;
@@ -141,7 +58,7 @@ RunResult Run::train(const Callbacks& callbacks, StopRequests* requests) {
     throw;
   }
   // The last save has no next interval: it must succeed now, or the run has failed.
-  if (failed_saves_ > 0) save_checkpoint_of(trainer_->position(), /*best=*/false);
+  if (failed_saves_ > 0) save_checkpoint_of(parts_.trainer->position(), /*best=*/false);
   result.run_dir = directory_.path();
   result.checkpoint = last_checkpoint_;
   record_session_end(context_.session.files(), metadata, result.summary.stop_reason);
@@ -149,14 +66,37 @@ RunResult Run::train(const Callbacks& callbacks, StopRequests* requests) {
 }
 
 Json Run::facts() const {
-  return checkpoint_facts(policy_.config(), policy_.env(), policy_.pool().size(),
-                          dataset_facts_.fingerprint);
+  auto facts = checkpoint_facts(parts_.policy.config(), parts_.policy.env(),
+                                parts_.policy.pool().size(), parts_.dataset.fingerprint);
+  if (context_.processes != nullptr) facts["processes"] = context_.processes->size();
+  return facts;
+}
+
+// The state of all processes.
+Run::Content Run::content() {
+  Content content = {save_state([this](StateVisitor& state) { visit_state(state); }),
+                     parts_.phases->checkpoint_files()};
+  for (size_t rank = 1; rank < shares_.size(); ++rank) {
+    add_share(static_cast<int>(rank), shares_[rank], content.entries, content.files);
+  }
+  return content;
 }
 
 void Run::save(const std::string& directory) {
-  save_checkpoint(context_.session.files(), directory, trainer_->position(),
-                  save_state([this](StateVisitor& state) { visit_state(state); }), facts(),
-                  phases_->checkpoint_files());
+  const auto [entries, files] = content();
+  save_checkpoint(context_.session.files(), directory, parts_.trainer->position(), entries, facts(),
+                  files);
+}
+
+// The other processes send their shares (RunWorker::send_share) and hear where they were saved; ""
+// for nowhere.
+void Run::save_with_others(const std::function<void()>& save) {
+  if (context_.processes == nullptr) return save();
+  shares_ = context_.processes->collect("");
+  saved_in_.clear();
+  save();
+  context_.processes->exchange(saved_in_);
+  if (!saved_in_.empty()) shares_.clear();  // otherwise the end of training tries again
 }
 
 void Run::log(const Json& row) {
@@ -168,7 +108,7 @@ void Run::log(const Json& row) {
   timing_log_.write(update, now, rate);
   auto scalars = row;
   scalars["updates_per_second"] = rate;
-  tensorboard_->write(trainer_->position(), scalars);
+  tensorboard_->write(parts_.trainer->position(), scalars);
   timed_update_ = update;
   timed_at_ = now;
 }
@@ -186,17 +126,19 @@ void Run::save_or_warn(int64_t step, const std::function<void()>& save) {
 }
 
 void Run::checkpoint(int64_t step, bool best) {
-  save_or_warn(step, [&] { save_checkpoint_of(step, best); });
+  save_with_others([&] { save_or_warn(step, [&] { save_checkpoint_of(step, best); }); });
 }
 
 void Run::phase_end(int64_t step, const std::string& phase) {
-  save_or_warn(step, [&] { save(directory_.file("checkpoints") + "/phase-" + phase); });
+  save_with_others([&] {
+    save_or_warn(step, [&] { save(directory_.file("checkpoints") + "/phase-" + phase); });
+  });
 }
 
 void Run::save_checkpoint_of(int64_t step, bool best) {
-  const auto entries = save_state([this](StateVisitor& state) { visit_state(state); });
-  last_checkpoint_ = store_.save(step, entries, facts(), best, phases_->checkpoint_files());
-  phases_->saved_in(last_checkpoint_);
+  const auto [entries, files] = content();
+  last_checkpoint_ = saved_in_ = store_.save(step, entries, facts(), best, files);
+  parts_.phases->saved_in(last_checkpoint_);
   tensorboard_->flush();
   failed_saves_ = 0;
 }
@@ -214,19 +156,19 @@ void Run::write_metadata(int64_t from_update) {
   metadata["seed"] = config().seed;
   metadata["config_hash"] = config_hash(config());
   metadata["dataset"] = {{"kind", config().dataset.source.kind},
-                         {"rows", dataset_facts_.rows},
-                         {"episodes", dataset_facts_.episodes},
-                         {"return_mean", json_number(dataset_facts_.mean_return)},
-                         {"fingerprint", dataset_facts_.fingerprint},
-                         {"warnings", data_.warnings}};
-  if (data_.held_out != nullptr) {
-    metadata["validation"] = {{"rows", data_.held_out->rows()},
-                              {"episodes", data_.held_out_episodes}};
+                         {"rows", parts_.dataset.rows},
+                         {"episodes", parts_.dataset.episodes},
+                         {"return_mean", json_number(parts_.dataset.mean_return)},
+                         {"fingerprint", parts_.dataset.fingerprint},
+                         {"warnings", parts_.data.warnings}};
+  if (parts_.data.held_out != nullptr) {
+    metadata["validation"] = {{"rows", parts_.data.held_out->rows()},
+                              {"episodes", parts_.data.held_out_episodes}};
   }
-  if (warm_start_) {
-    metadata["from"] = {{"checkpoint", absolute_path(warm_start_->checkpoint)},
-                        {"taken", warm_start_->taken},
-                        {"left", warm_start_->left}};
+  if (parts_.warm_start) {
+    metadata["from"] = {{"checkpoint", absolute_path(parts_.warm_start->checkpoint)},
+                        {"taken", parts_.warm_start->taken},
+                        {"left", parts_.warm_start->left}};
   }
   if (!metadata["sessions"].is_array()) metadata["sessions"] = Json::array();
   metadata["sessions"].push_back({{"started", utc_now()},
@@ -235,7 +177,8 @@ void Run::write_metadata(int64_t from_update) {
                                   {"version", RL_TRAINING_VERSION},
                                   {"commit", RL_TRAINING_COMMIT},
                                   {"build", RL_TRAINING_BUILD_TYPE},
-                                  {"threads", policy_.pool().size()},
+                                  {"threads", parts_.policy.pool().size()},
+                                  {"processes", process_count(context_.processes)},
                                   {"instruction_set", kernels().name}});
   write_file_atomically(files, path,
                         metadata.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");

@@ -4,25 +4,11 @@
 
 #include "rl_training/experiment/checkpoint_store.h"
 #include "rl_training/experiment/metric_log.h"
-#include "rl_training/experiment/run_data.h"
 #include "rl_training/experiment/run_directory.h"
-#include "rl_training/experiment/run_phases.h"
+#include "rl_training/experiment/run_parts.h"
 #include "rl_training/experiment/tensorboard_log.h"
-#include "rl_training/experiment/train_config.h"
-#include "rl_training/experiment/trained_policy.h"
-#include "rl_training/experiment/warm_start.h"
-#include "rl_training/runtime/session.h"
-#include "rl_training/runtime/trainer.h"
 
 namespace rl_training {
-
-// What surrounds a run without being part of it.
-struct RunContext {
-  std::string command;  // for metadata.json
-  std::function<void(const std::string&)> warn = [](const std::string&) {};
-  const Session& session = guest_session();
-  bool strict_data = false;  // warnings of the data doctor are errors
-};
 
 struct ResumeChanges {
   std::optional<int64_t> total_timesteps, threads;
@@ -38,14 +24,8 @@ struct RunResult {
   TrainSummary summary;
 };
 
-struct DatasetFacts {
-  int64_t rows = 0, episodes = 0;
-  double mean_return = 0;
-  std::string fingerprint;
-  std::vector<float> first_obs;  // empty where observations are images
-};
-
-// One training run in its directory: dataset, policy, loop, logs and checkpoints put together.
+// One training run in its directory: dataset, policy, loop, logs and checkpoints put together. Of
+// several processes that train it, this is process 0; the others have a RunWorker.
 class Run final : private RunSink {
  public:
   // `from`, a run or a checkpoint, gives the parameters to start with (warm_start.h).
@@ -57,18 +37,23 @@ class Run final : private RunSink {
                                      const ResumeChanges& changes, RunContext context);
 
   RunResult train(const Callbacks& callbacks = {}, StopRequests* requests = nullptr);
-  // The present state as a checkpoint directory outside the run.
+  // The present state as a checkpoint directory outside the run, of a run that trains alone.
   void save(const std::string& directory);
 
-  const TrainConfig& config() const { return policy_.config(); }
+  const TrainConfig& config() const { return parts_.policy.config(); }
   const std::string& path() const { return directory_.path(); }
-  const DatasetFacts& dataset() const { return dataset_facts_; }
-  TrainedPolicy& policy() { return policy_; }
+  const DatasetFacts& dataset() const { return parts_.dataset; }
+  TrainedPolicy& policy() { return parts_.policy; }
 
  private:
   Run(const TrainConfig& config, RunData data, RunDirectory directory, RunContext context,
       const Checkpoint* from = nullptr);
-  void load(const Checkpoint& checkpoint);
+  struct Content {
+    std::vector<ArchiveEntry> entries;
+    std::vector<CheckpointFile> files;
+  };
+  Content content();
+  void save_with_others(const std::function<void()>& save);
   void visit_state(StateVisitor& state);
   void check_online_phase(const ResumeChanges& changes) const;
   void continue_logs(bool has_logs);
@@ -77,7 +62,6 @@ class Run final : private RunSink {
   void save_or_warn(int64_t step, const std::function<void()>& save);
   void write_metadata(int64_t from_update);
   Json facts() const;
-  TrainerOptions trainer_options() const;
 
   void log(const Json& row) override;
   void checkpoint(int64_t step, bool best) override;
@@ -86,20 +70,15 @@ class Run final : private RunSink {
 
   RunContext context_;
   RunDirectory directory_;
-  TrainedPolicy policy_;
-  RunData data_;
-  DatasetFacts dataset_facts_;
-  std::optional<WarmStart> warm_start_;
-  std::unique_ptr<RunPhases> phases_;
-  std::unique_ptr<Evaluator> evaluator_;
-  std::unique_ptr<Validator> validator_;
-  std::unique_ptr<Trainer> trainer_;
+  RunParts parts_;
   CheckpointStore store_;
   MetricLog metric_log_;
   TimingLog timing_log_;
   std::unique_ptr<TensorBoardLog> tensorboard_;
   std::string last_checkpoint_;
-  int failed_saves_ = 0;  // in a row
+  std::vector<std::string> shares_;  // of the other processes in the present state
+  std::string saved_in_;             // the checkpoint that has them
+  int failed_saves_ = 0;             // in a row
   int64_t timed_update_ = 0;
   double timed_at_ = 0;
 };

@@ -9,10 +9,26 @@
 namespace rl_training {
 namespace {
 
+uint64_t own_seed(const TrainConfig& config, const ProcessGroup* processes) {
+  return seed_of_process(static_cast<uint64_t>(config.seed), process_rank(processes));
+}
+
+// Rows of the buffer of each process.
+int64_t share_of_buffer(const TrainConfig& config, const PhaseSpec& phase,
+                        const ProcessGroup* processes) {
+  const int64_t share = phase.collect.buffer_capacity / process_count(processes);
+  if (share >= config.num_envs) return share;
+  throw Error(ErrorKind::config, {"", 0, "buffer_capacity"},
+              "too small to be shared by " + std::to_string(process_count(processes)) +
+                  " processes (expected at least num_envs rows for each, got " +
+                  std::to_string(share) + ")");
+}
+
 std::unique_ptr<Sampler> dataset_sampler(const TrainConfig& config, const RunData& data,
-                                         const ObsNormalizer& normalizer) {
-  const auto request = config.algorithm->request();
-  const Rng rng(static_cast<uint64_t>(config.seed), "data");
+                                         const ObsNormalizer& normalizer,
+                                         const ProcessGroup* processes) {
+  const auto request = share_of_batch(config, processes);
+  const Rng rng(own_seed(config, processes), "data");
   if (request.window > 0) {
     return std::make_unique<WindowSampler>(data.rows, normalizer, request, rng);
   }
@@ -37,13 +53,27 @@ void warn_without_updates(const PhaseSpec& phase,
 
 }  // namespace
 
+BatchRequest share_of_batch(const TrainConfig& config, const ProcessGroup* processes) {
+  auto request = config.algorithm->request();
+  const int64_t count = process_count(processes);
+  if (count > 1 && (request.rows % count != 0 || request.rows < 2 * count)) {
+    throw Error(ErrorKind::config, {"", 0, "batch_size"},
+                std::to_string(count) + " processes cannot share it (expected a multiple of " +
+                    std::to_string(count) + ", at least 2 rows for each, got " +
+                    std::to_string(request.rows) + ")");
+  }
+  request.rows /= count;
+  return request;
+}
+
 RunPhases::Replay::Replay(const TrainConfig& config, const PhaseSpec& phase, TrainedPolicy& policy,
-                          Sampler* dataset, const RewardTransform& reward, FileSystem& file_system)
-    : buffer(phase.collect.buffer_capacity, policy.env().observation, policy.env().action,
-             config.num_envs, kept_returns(config.algorithm->request())),
-      files(buffer, file_system) {
-  const auto seed = static_cast<uint64_t>(config.seed);
-  const auto request = config.algorithm->request();
+                          Sampler* dataset, const RewardTransform& reward, FileSystem& file_system,
+                          ProcessGroup* processes)
+    : buffer(share_of_buffer(config, phase, processes), policy.env().observation,
+             policy.env().action, config.num_envs, kept_returns(config.algorithm->request())),
+      files(buffer, file_system, process_rank(processes)) {
+  const auto seed = own_seed(config, processes);
+  const auto request = share_of_batch(config, processes);
   if (phase.collect.her.used) {
     goal_env = make_environment(config.env_id, config.env);
     sampler = std::make_unique<HindsightSampler>(buffer, policy.normalizer(), request,
@@ -60,7 +90,9 @@ RunPhases::Replay::Replay(const TrainConfig& config, const PhaseSpec& phase, Tra
   collector = std::make_unique<Collector>(
       VectorEnv(config.env_id, config.num_envs, seed, "env", &policy.pool(), config.env), buffer,
       policy.algorithm(), policy.normalizer(),
-      Collector::Options{.learning_starts = phase.collect.learning_starts, .reward = reward},
+      Collector::Options{.learning_starts = phase.collect.learning_starts,
+                         .reward = reward,
+                         .processes = process_count(processes)},
       Rng(seed, "explore"));
 }
 
@@ -90,15 +122,22 @@ void RunPhases::Rollout::visit_state(StateVisitor& state) {
 }
 
 RunPhases::RunPhases(TrainedPolicy& policy, const RunData& data, FileSystem& files,
-                     const std::function<void(const std::string&)>& warn) {
+                     ProcessGroup* processes, const std::function<void(const std::string&)>& warn) {
   const auto& config = policy.config();
-  if (data.rows != nullptr) dataset_ = dataset_sampler(config, data, policy.normalizer());
+  if (data.rows != nullptr) {
+    dataset_ = dataset_sampler(config, data, policy.normalizer(), processes);
+  }
   for (const auto& spec : config.phases()) {
     if (!spec.collects()) {
       phases_.push_back(std::make_unique<DataPhase>(spec, *dataset_));
       continue;
     }
     if (spec.rolls_out()) {
+      if (process_count(processes) > 1) {
+        throw Error(ErrorKind::config, {"", 0, "algo"},
+                    "several processes cannot share rollouts (expected one, got " +
+                        std::to_string(process_count(processes)) + "); see num_envs");
+      }
       rollout_ =
           std::make_unique<Rollout>(config, spec, policy, collected_reward(config, data, warn));
       phases_.push_back(std::make_unique<RolloutPhase>(spec, rollout_->collector, rollout_->sampler,
@@ -107,7 +146,7 @@ RunPhases::RunPhases(TrainedPolicy& policy, const RunData& data, FileSystem& fil
     }
     warn_without_updates(spec, warn);
     replay_ = std::make_unique<Replay>(config, spec, policy, dataset_.get(),
-                                       collected_reward(config, data, warn), files);
+                                       collected_reward(config, data, warn), files, processes);
     phases_.push_back(std::make_unique<OnlinePhase>(spec, *replay_->collector, replay_->source(),
                                                     replay_->mixture.get()));
   }

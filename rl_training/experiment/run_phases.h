@@ -10,12 +10,15 @@
 
 namespace rl_training {
 
+// The share of one process in the batches of a run. Error{config} where they cannot be shared.
+BatchRequest share_of_batch(const TrainConfig& config, const ProcessGroup* processes);
+
 // The phases of a run and what they work with: the sampler of its dataset and, where a phase
 // collects, replay buffer, environments and samplers.
 class RunPhases {
  public:
   // `warn` hears of settings that will not do what they seem to.
-  RunPhases(TrainedPolicy& policy, const RunData& data, FileSystem& files,
+  RunPhases(TrainedPolicy& policy, const RunData& data, FileSystem& files, ProcessGroup* processes,
             const std::function<void(const std::string&)>& warn);
 
   std::vector<Phase*> phases() const;
@@ -30,7 +33,8 @@ class RunPhases {
   // What a phase that collects into a replay buffer works with.
   struct Replay {
     Replay(const TrainConfig& config, const PhaseSpec& phase, TrainedPolicy& policy,
-           Sampler* dataset, const RewardTransform& reward, FileSystem& files);
+           Sampler* dataset, const RewardTransform& reward, FileSystem& files,
+           ProcessGroup* processes);
     Sampler& source() { return mixture != nullptr ? *mixture : *sampler; }
     void visit_state(StateVisitor& state);
 

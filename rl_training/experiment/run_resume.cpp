@@ -3,7 +3,7 @@
 
 #include "rl_training/experiment/run.h"
 #include "rl_training/experiment/run_file.h"
-#include "rl_training/experiment/state_archive.h"
+#include "rl_training/experiment/run_shares.h"
 #include "rl_training/experiment/yaml_reader.h"
 #include "rl_training/experiment/yaml_writer.h"
 #include "rl_training/util/file_system.h"
@@ -143,7 +143,19 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
                           ? config_of(*checkpoint)
                           : read_train_config(read_yaml(files.read_file(config_file), config_file));
   const auto config = changed_config(before, changes);
-  if (checkpoint) check_new_length(*checkpoint, before, config);
+  if (checkpoint) {
+    check_process_count(*checkpoint, process_count(context.processes));
+    check_new_length(*checkpoint, before, config);
+  }
+  // A kill must bring back neither the old length nor the beginning.
+  const bool save_now =
+      checkpoint && (!origin.in_place || !same_length(config, before) || changes.dataset_path);
+  if (context.processes != nullptr) {
+    const Json orders = {{"config", write_train_config(config)},
+                         {"checkpoint", checkpoint ? absolute_path(checkpoint->path) : ""},
+                         {"save", save_now}};
+    context.processes->exchange(orders.dump());
+  }
 
   std::optional<EnvSpec> spaces;
   if (checkpoint && !config.has_environment()) spaces = spaces_of(*checkpoint, config);
@@ -163,13 +175,15 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
   try {
     if (has_logs && !origin.in_place) copy_logs(files, origin.run, place);
     run.reset(new Run(config, std::move(data), std::move(*directory), std::move(context)));
-    if (checkpoint) run->load(*checkpoint);
+    if (checkpoint) {
+      run->parts_.load(*checkpoint, [&](StateVisitor& state) { run->visit_state(state); });
+      run->last_checkpoint_ = checkpoint->path;
+    }
     run->check_online_phase(changes);
     run->continue_logs(has_logs);
     if (checkpoint && !origin.in_place) run->inherit_best(origin.run, checkpoint->step);
-    // A kill must bring back neither the old length nor the beginning.
-    if (checkpoint && (!origin.in_place || !same_length(config, before) || changes.dataset_path)) {
-      run->save_checkpoint_of(checkpoint->step, /*best=*/false);
+    if (save_now) {
+      run->save_with_others([&] { run->save_checkpoint_of(checkpoint->step, /*best=*/false); });
     }
     write_file_atomically(files, place + "/config.yaml", yaml);
   } catch (const Error&) {
@@ -183,15 +197,15 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
 void Run::continue_logs(bool has_logs) {
   if (!has_logs) metric_log_.start_empty();
   metric_log_.restore();
-  const int64_t from = trainer_->position();
-  timed_update_ = trainer_->update_count();
+  const int64_t from = parts_.trainer->position();
+  timed_update_ = parts_.trainer->update_count();
   tensorboard_ = std::make_unique<TensorBoardLog>(directory_.file("tensorboard"), from);
   write_metadata(from);
 }
 
 // A run that another limit ended has nothing left to do in its environment.
 void Run::check_online_phase(const ResumeChanges& changes) const {
-  const auto ended_by = trainer_->ended_by();
+  const auto ended_by = parts_.trainer->ended_by();
   if (!changes.online_timesteps || ended_by.empty()) return;
   throw Error(ErrorKind::config, {"--online", 0, ""},
               ended_by +
@@ -213,19 +227,6 @@ void Run::inherit_best(const std::string& origin, int64_t step) {
     context_.warn("warning: the best checkpoint was not taken over (" + std::string(error.what()) +
                   ")");
   }
-}
-
-void Run::load(const Checkpoint& checkpoint) {
-  phases_->load_rows(checkpoint);
-  load_state(checkpoint.entries, checkpoint.path,
-             [this](StateVisitor& state) { visit_state(state); });
-  if (trainer_->position() != checkpoint.step) {
-    throw Error(ErrorKind::checkpoint, {checkpoint.path, 0, "step"},
-                "does not fit the counters of the state (expected " +
-                    std::to_string(trainer_->position()) + ", got " +
-                    std::to_string(checkpoint.step) + ")");
-  }
-  last_checkpoint_ = checkpoint.path;
 }
 
 }  // namespace rl_training

@@ -29,21 +29,9 @@ void tell_data_warnings(const std::vector<std::string>& warnings, const RunConte
 
 std::unique_ptr<Run> Run::start(const TrainConfig& config, RunContext context,
                                 const std::string& from) {
-  std::optional<Checkpoint> source;
-  std::optional<EnvSpec> spaces;
-  if (!from.empty()) {
-    source = find_checkpoint(from, context.warn);
-    spaces = spaces_of(*source, config_of(*source, ConfigUse::acting));
-    spaces->id = config.env_id;
-    spaces->max_episode_steps = config.env.max_episode_steps.value_or(0);
-  }
-  // Bounds that the config does not state are those that the networks were made for.
-  const bool same_bounds = !config.has_environment() && config.dataset.action_low.empty() &&
-                           config.dataset.action_high.empty();
   // Before anything is left on the disk.
-  auto data = load_run_data(
-      config, {.warn = context.warn, .spaces = spaces && same_bounds ? &*spaces : nullptr});
-  tell_data_warnings(data.warnings, context);
+  auto beginning = load_beginning(config, context, from);
+  tell_data_warnings(beginning.data.warnings, context);
   const auto placed = with_absolute_paths(config);
   auto directory = RunDirectory::create(context.session.files(), config.output_dir, config.algo,
                                         task_name(config), static_cast<uint64_t>(config.seed),
@@ -52,16 +40,16 @@ std::unique_ptr<Run> Run::start(const TrainConfig& config, RunContext context,
   auto& files = context.session.files();
   std::unique_ptr<Run> run;
   try {
-    run.reset(new Run(placed, std::move(data), std::move(directory), std::move(context),
-                      source ? &*source : nullptr));
+    run.reset(new Run(placed, std::move(beginning.data), std::move(directory), std::move(context),
+                      beginning.from ? &*beginning.from : nullptr));
     run->tensorboard_ = std::make_unique<TensorBoardLog>(run->directory_.file("tensorboard"), 0);
     run->tensorboard_->write_text("config", write_yaml(write_train_config(placed)));
     run->write_metadata(0);
-    if (run->warm_start_) {
-      tell_warm_start(*run->warm_start_, spaces->action, run->policy_.env().action,
-                      run->context_.warn);
+    if (run->parts_.warm_start) {
+      tell_warm_start(*run->parts_.warm_start, beginning.from_spaces->action,
+                      run->parts_.policy.env().action, run->context_.warn);
       // A run that is killed before its first checkpoint must not start from nothing.
-      run->save_checkpoint_of(0, /*best=*/false);
+      run->save_with_others([&] { run->save_checkpoint_of(0, /*best=*/false); });
     }
   } catch (const Error&) {
     run.reset();

@@ -46,7 +46,7 @@ void check_bounds(const Checkpoint& checkpoint, const Space& action) {
 TrainedPolicy::TrainedPolicy(TrainConfig config)
     : TrainedPolicy(config, spec_of_environment(config)) {}
 
-TrainedPolicy::TrainedPolicy(TrainConfig config, EnvSpec env)
+TrainedPolicy::TrainedPolicy(TrainConfig config, EnvSpec env, ProcessGroup* processes)
     : config_(std::move(config)),
       env_(std::move(env)),
       pool_(std::make_unique<ThreadPool>(config_.threads > 0 ? static_cast<int>(config_.threads)
@@ -57,7 +57,7 @@ TrainedPolicy::TrainedPolicy(TrainConfig config, EnvSpec env)
   context.obs = env_.observation;
   context.action = env_.action;
   context.seed = static_cast<uint64_t>(config_.seed);
-  context.compute.pool = pool_.get();
+  context.compute = {.pool = pool_.get(), .processes = processes};
   algorithm_ = find_algorithm(config_.algo).make(*config_.algorithm, context);
 }
 

@@ -20,8 +20,8 @@ class TrainedPolicy {
  public:
   // Freshly initialised from the config's seed, for its environment.
   explicit TrainedPolicy(TrainConfig config);
-  // The same for the spaces of `env`.
-  TrainedPolicy(TrainConfig config, EnvSpec env);
+  // The same for the spaces of `env`; in training one process of several, or null.
+  TrainedPolicy(TrainConfig config, EnvSpec env, ProcessGroup* processes = nullptr);
   // As it was saved. No environment is needed: the checkpoint holds spaces and bounds.
   explicit TrainedPolicy(const Checkpoint& checkpoint);
 

@@ -11,7 +11,7 @@ Adam::Adam(const Network& network, const AdamOptions& options, const Compute& co
     : Adam(std::vector<torch::Tensor>{network.parameters()}, options, compute) {}
 
 Adam::Adam(std::vector<torch::Tensor> leaves, const AdamOptions& options, const Compute& compute)
-    : options_(options), pool_(compute.pool) {
+    : options_(options), pool_(compute.pool), processes_(compute.processes) {
   for (auto& leaf : leaves) {
     leaves_.push_back({leaf, torch::zeros_like(leaf.detach()), torch::zeros_like(leaf.detach())});
   }
@@ -24,6 +24,17 @@ void Adam::step(double lr_scale) {
   const double bias2 = 1.0 - std::pow(options_.beta2, static_cast<double>(steps_));
   if (options_.max_gradient_norm > 0) clip_gradients();
   for (auto& leaf : leaves_) step_leaf(leaf, options_.learning_rate * lr_scale, bias1, bias2);
+}
+
+void Adam::average_gradients() {
+  if (processes_ == nullptr) return;
+  gradients_.clear();
+  for (const auto& leaf : leaves_) {
+    const auto& gradient = leaf.parameters.grad();
+    TORCH_CHECK(gradient.defined() && gradient.is_contiguous(), "no gradient to average");
+    gradients_.emplace_back(gradient.data_ptr<float>(), static_cast<size_t>(gradient.numel()));
+  }
+  processes_->average(gradients_);
 }
 
 // As torch.nn.utils.clip_grad_norm_.
@@ -71,7 +82,10 @@ void Adam::visit_state(StateVisitor& state) {
   state.scalar("steps", steps_);
 }
 
-void apply_gradients(Adam& optimizer, double lr_scale) { optimizer.step(lr_scale); }
+void apply_gradients(Adam& optimizer, double lr_scale) {
+  optimizer.average_gradients();
+  optimizer.step(lr_scale);
+}
 
 void minimize(const torch::Tensor& loss, Adam& optimizer, double lr_scale) {
   run_backward(loss);

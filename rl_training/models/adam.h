@@ -1,4 +1,5 @@
 #pragma once
+#include <span>
 #include <vector>
 
 #include "rl_training/models/network.h"
@@ -20,6 +21,8 @@ class Adam {
   Adam(const Network& network, const AdamOptions& options, const Compute& compute);
   Adam(std::vector<torch::Tensor> leaves, const AdamOptions& options, const Compute& compute);
 
+  // Replaces each gradient by its mean over the processes of the run, where there are several.
+  void average_gradients();
   // Uses and then clears the gradient of each leaf. `lr_scale` multiplies the learning rate.
   void step(double lr_scale = 1.0);
   // The length of the gradient of the latest step before it was scaled; known with
@@ -37,12 +40,14 @@ class Adam {
   std::vector<Leaf> leaves_;
   AdamOptions options_;
   ThreadPool* pool_;
+  ProcessGroup* processes_;
+  std::vector<std::span<float>> gradients_;  // reused from step to step
   int64_t steps_ = 0;
   double gradient_norm_ = 0;
 };
 
 // One step along the gradients that lie at the optimiser's leaves. Every gradient of every
-// algorithm passes through here: the place where several processes would average them.
+// algorithm passes through here: the one place where several processes average them.
 void apply_gradients(Adam& optimizer, double lr_scale);
 
 // Backward pass and one step: what each loss of each algorithm does.

@@ -1,13 +1,15 @@
 #pragma once
 #include <torch/types.h>
 
+#include "rl_training/util/process_group.h"
 #include "rl_training/util/thread_pool.h"
 
 namespace rl_training {
 
 // Who does the work of networks.
 struct Compute {
-  ThreadPool* pool = nullptr;  // null: the calling thread alone
+  ThreadPool* pool = nullptr;         // null: the calling thread alone
+  ProcessGroup* processes = nullptr;  // null: this process alone
 };
 
 // While one lives, LibTorch's operators and oneDNN's products use the calling thread alone. ATen

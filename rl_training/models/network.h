@@ -34,14 +34,18 @@ class Network {
  protected:
   // `parameters` become a leaf.
   Network(const torch::Tensor& parameters, const Compute& compute)
-      : parameters_(parameters.set_requires_grad(true)), pool_(compute.pool) {}
+      : parameters_(parameters.set_requires_grad(true)),
+        pool_(compute.pool),
+        processes_(compute.processes) {}
   // An independent copy.
   Network(const Network& other)
       : parameters_(other.parameters_.detach().clone().set_requires_grad(true)),
-        pool_(other.pool_) {}
+        pool_(other.pool_),
+        processes_(other.processes_) {}
 
   torch::Tensor parameters_;
   ThreadPool* pool_;
+  ProcessGroup* processes_;
 };
 
 // How a feed-forward network is passed through.

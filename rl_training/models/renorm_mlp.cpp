@@ -1,7 +1,9 @@
 #include "rl_training/models/renorm_mlp.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 
 #include "rl_training/models/batched_product.h"
 
@@ -104,8 +106,20 @@ torch::Tensor RenormMlp::forward_members(int64_t first, int64_t count, const tor
                               pool_);
     }
   }
-  if (pass.mode == Mode::train) ++statistics_->passes;
+  if (pass.mode == Mode::train) {
+    ++statistics_->passes;
+    average_statistics();
+  }
   return pass.shape.empty() ? value : value.view(pass.shape);
+}
+
+// Each process moved the running statistics by those of its share of the batch.
+void RenormMlp::average_statistics() const {
+  if (processes_ == nullptr) return;
+  const auto values = [](const torch::Tensor& tensor) {
+    return std::span<float>(tensor.data_ptr<float>(), static_cast<size_t>(tensor.numel()));
+  };
+  processes_->average(std::array{values(statistics_->mean), values(statistics_->var)});
 }
 
 torch::Tensor RenormMlp::forward(const torch::Tensor& x, const torch::Tensor& side,

@@ -58,6 +58,7 @@ class RenormMlp final : public FeedForward {
   static torch::Tensor initial_parameters(const RenormMlpSpec& spec, Rng& rng);
   torch::Tensor forward_members(int64_t first, int64_t count, const torch::Tensor& x,
                                 const torch::Tensor& side, const Pass& pass) const;
+  void average_statistics() const;
 
   RenormMlpSpec spec_;
   std::vector<Layer> layers_;

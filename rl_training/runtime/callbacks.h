@@ -18,6 +18,7 @@ struct TrainSummary {
   int64_t update_count = 0, global_step = 0;
   // total_timesteps, max_updates, max_epochs, early_stopping, signal, callback, ...
   std::string stop_reason;
+  int signal = 0;                 // that stopped it, in whichever process it came
   Json metrics = Json::object();  // the last value of each
 };
 

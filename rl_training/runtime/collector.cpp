@@ -1,5 +1,7 @@
 #include "rl_training/runtime/collector.h"
 
+#include <utility>
+
 #include "rl_training/runtime/acting.h"
 
 namespace rl_training {
@@ -54,7 +56,7 @@ void Collector::step() {
     if (envs_.restarted()[i] != 0) {
       buffer_.add_gap(envs_.obs_of(i), action + i * action_bytes);
       policy_state_->begin_episode(i);
-      returns_[i] = 0;
+      episodes_.restart(i);
       continue;
     }
     const bool terminated = envs_.terminated()[i] != 0, truncated = envs_.truncated()[i] != 0;
@@ -66,7 +68,7 @@ void Collector::step() {
     episodes_.add(i, reward, terminated || truncated);
     if (terminated || truncated) policy_state_->begin_episode(i);
   }
-  steps_ += envs_.count();
+  steps_ += envs_.count() * options_.processes;
 }
 
 void Collector::visit_state(StateVisitor& state) {

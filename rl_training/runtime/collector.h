@@ -13,7 +13,8 @@ class Collector {
  public:
   struct Options {
     int64_t learning_starts = 0;  // environment steps with random actions
-    RewardTransform reward;
+    RewardTransform reward = {};
+    int64_t processes = 1;  // that step as many environments of their own at the same time
   };
 
   Collector(VectorEnv envs, ReplayBuffer& buffer, Algorithm& algorithm,
@@ -21,7 +22,7 @@ class Collector {
 
   // One step of every environment.
   void step();
-  int64_t steps() const { return steps_; }  // of all environments together
+  int64_t steps() const { return steps_; }  // of all environments in all processes
   const ReplayBuffer& buffer() const { return buffer_; }
 
   EpisodeLog& episodes() { return episodes_; }  // with raw rewards

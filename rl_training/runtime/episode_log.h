@@ -1,6 +1,6 @@
 #pragma once
 #include <array>
-#include <optional>
+#include <utility>
 #include <vector>
 
 #include "rl_training/util/state.h"
@@ -16,34 +16,34 @@ class EpisodeLog {
     auto& sum = returns_[static_cast<size_t>(env)];
     sum += raw_reward;
     if (!ended) return;
-    ended_return_sum_ += sum;
+    ended_.return_sum += sum;
     sum = 0;
-    ++ended_;
+    ++ended_.episodes;
     ++episodes_;
   }
 
   int64_t count() const { return episodes_; }
-  // Of the episodes that ended since the last call; nothing when none did.
-  std::optional<double> take_mean_return() {
-    if (ended_ == 0) return std::nullopt;
-    const double mean = ended_return_sum_ / static_cast<double>(ended_);
-    ended_return_sum_ = 0;
-    ended_ = 0;
-    return mean;
-  }
+  // An episode that was left without an end does not count.
+  void restart(int64_t env) { returns_[static_cast<size_t>(env)] = 0; }
+  struct Ended {
+    double return_sum = 0;
+    int64_t episodes = 0;
+  };
+  // The episodes that ended since the last call.
+  Ended take_ended() { return std::exchange(ended_, {}); }
 
   void visit_state(StateVisitor& state) {
     const std::array<int64_t, 1> shape = {static_cast<int64_t>(returns_.size())};
     state.array("returns", DType::f64, shape, returns_.data());
-    state.scalar("ended_return_sum", ended_return_sum_);
-    state.scalar("ended", ended_);
+    state.scalar("ended_return_sum", ended_.return_sum);
+    state.scalar("ended", ended_.episodes);
     state.scalar("episodes", episodes_);
   }
 
  private:
   std::vector<double> returns_;  // of the episodes that have not ended
-  double ended_return_sum_ = 0;
-  int64_t ended_ = 0, episodes_ = 0;
+  Ended ended_;
+  int64_t episodes_ = 0;
 };
 
 }  // namespace rl_training

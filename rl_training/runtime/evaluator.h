@@ -9,6 +9,7 @@
 #include "rl_training/envs/vector_env.h"
 #include "rl_training/runtime/loop_metrics.h"
 #include "rl_training/runtime/stop_request.h"
+#include "rl_training/util/process_group.h"
 
 namespace rl_training {
 
@@ -30,8 +31,10 @@ struct EvaluationResult {
 // anew each time: evaluations are comparable and leave training untouched.
 class Evaluator {
  public:
+  // Several `processes` share the episodes and know the results of all.
   Evaluator(std::string env_id, int64_t episodes, uint64_t seed, ThreadPool* pool,
-            EnvOptions options = {}, std::optional<ReferenceScores> reference = {});
+            EnvOptions options = {}, std::optional<ReferenceScores> reference = {},
+            ProcessGroup* processes = nullptr);
 
   // A request to stop is looked for after each step; an evaluation that is cut short leaves no
   // trace.
@@ -39,12 +42,17 @@ class Evaluator {
                        const StopRequests* requests = nullptr) const;
 
  private:
+  struct Episodes;
+  void play(Algorithm& algorithm, const ObsNormalizer& normalizer, const StopRequests* requests,
+            int64_t first, Episodes& episodes) const;
+
   std::string env_id_;
   int64_t episodes_;
   uint64_t seed_;
   ThreadPool* pool_;
   EnvOptions options_;
   std::optional<ReferenceScores> reference_;  // of a task that D4RL has none for
+  ProcessGroup* processes_;
 };
 
 }  // namespace rl_training

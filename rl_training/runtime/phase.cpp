@@ -1,6 +1,7 @@
 #include "rl_training/runtime/phase.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "rl_training/runtime/loop_metrics.h"
 
@@ -25,11 +26,18 @@ int64_t planned_updates(const PhaseSpec& phase) {
 
 namespace {
 
-void add_collected(Json& row, int64_t rows, EpisodeLog& episodes) {
-  const auto mean = episodes.take_mean_return();
-  add_to_row(row, CollectMetrics{.buffer_size = rows,
-                                 .episodes = episodes.count(),
-                                 .train_return_mean = mean ? json_number(*mean) : Json()});
+// Rows, episodes, and of those that ended since the last call the sum of returns and the number.
+std::vector<double> take_collected(int64_t rows, EpisodeLog& episodes) {
+  const auto ended = episodes.take_ended();
+  return {static_cast<double>(rows), static_cast<double>(episodes.count()), ended.return_sum,
+          static_cast<double>(ended.episodes)};
+}
+
+void add_collected(Json& row, const std::vector<double>& values) {
+  const auto mean = values[3] > 0 ? json_number(values[2] / values[3]) : Json();
+  add_to_row(row, CollectMetrics{.buffer_size = std::llround(values[0]),
+                                 .episodes = std::llround(values[1]),
+                                 .train_return_mean = mean});
 }
 
 }  // namespace
@@ -46,19 +54,23 @@ void OnlinePhase::advance(const LoopHooks& loop) {
   const int64_t before = rhythm_.updates_until(collector_.steps());
   collector_.step();
   loop.collected();
-  if (!sampler_.ready()) return;
   const int64_t due = rhythm_.updates_until(collector_.steps()) - before;
+  if (due == 0 || !loop.all(sampler_.ready())) return;
   for (int64_t i = 0; i < due; ++i) loop.update(sampler_);
 }
 
 void OnlinePhase::report(Json& row, const RowContext& context) {
-  add_collected(row, collector_.buffer().rows(), collector_.episodes());
+  int64_t from_data = context.batch_rows;
+  if (mixture_ != nullptr && context.begun) from_data = mixture_->first_rows(from_data);
+  auto values = take_collected(collector_.buffer().rows(), collector_.episodes());
+  values.push_back(static_cast<double>(from_data));
+  const auto sums = sum_over(context.processes, values);
+  add_collected(row, sums);
   if (mixture_ == nullptr) return;
-  const int64_t from_data =
-      context.begun ? mixture_->first_rows(context.batch_rows) : context.batch_rows;
+  const int64_t rows = context.batch_rows * process_count(context.processes);
   add_to_row(row, MixtureMetrics{.pretrain_updates_done = context.data_updates,
-                                 .offline_batch_size = from_data,
-                                 .online_batch_size = context.batch_rows - from_data});
+                                 .offline_batch_size = std::llround(sums[4]),
+                                 .online_batch_size = rows - std::llround(sums[4])});
 }
 
 RolloutPhase::RolloutPhase(PhaseSpec spec, RolloutCollector& collector, RolloutSampler& sampler,
@@ -93,7 +105,7 @@ void RolloutPhase::use_rollout(const LoopHooks& loop) {
 }
 
 void RolloutPhase::report(Json& row, const RowContext& /*context*/) {
-  add_collected(row, collector_.buffer().rows(), collector_.episodes());
+  add_collected(row, take_collected(collector_.buffer().rows(), collector_.episodes()));
 }
 
 }  // namespace rl_training

@@ -27,13 +27,16 @@ struct LoopHooks {
   // One update on a batch of that sampler, unless the run's budget of updates is spent.
   std::function<void(Sampler& sampler)> update;
   std::function<void()> collected;  // after a step of the environments
+  // Whether something holds in every process of the run.
+  std::function<bool(bool here)> all = [](bool here) { return here; };
 };
 
 // What a phase needs to know of the run for its part of a row of metrics.
 struct RowContext {
-  int64_t batch_rows = 0;    // of a minibatch
+  int64_t batch_rows = 0;    // of a minibatch, those of this process
   int64_t data_updates = 0;  // made in phases on the dataset alone
   bool begun = false;        // whether all phases before this one are finished
+  ProcessGroup* processes = nullptr;
 };
 
 // One stretch of training as the loop runs it. Not owned: samplers and collector.

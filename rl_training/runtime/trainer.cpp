@@ -119,6 +119,9 @@ Metrics Trainer::advance(const Callbacks& callbacks) {
   }
   Metrics metrics;
   LoopHooks loop;
+  loop.all = [&](bool here) {
+    return sum_over(parts_.processes, {here ? 0.0 : 1.0}).front() == 0.0;
+  };
   loop.update = [&](Sampler& sampler) {
     if (update_ < options_.budget.updates) metrics = update(index, sampler, callbacks);
   };
@@ -159,11 +162,15 @@ void Trainer::log(Json& row, RunSink& sink, const Callbacks& callbacks) {
 TrainSummary Trainer::run(RunSink& sink, const Callbacks& callbacks, StopRequests* requests) {
   requests_ = requests;
   ended_by_callback_ = false;
+  AgreedRequests agreed(requests, parts_.processes);
   if (callbacks.on_train_start) callbacks.on_train_start(progress());
-  bool stop = !evaluate_before_training(sink, callbacks) || ended_by_callback_;
-  if (stop) sink.checkpoint(position(), /*best=*/false);
+  const bool evaluated = evaluate_before_training(sink, callbacks);
+  LoopRequests asked = agreed.look(ended_by_callback_, /*fresh=*/true);
+  bool stop = !evaluated || asked.end;
+  if (stop || asked.checkpoint) sink.checkpoint(position(), /*best=*/false);
 
   while (!stop && (!spent() || !waiting_row_.empty())) {
+    agreed.tell(ended_by_callback_);
     const bool waited = !waiting_row_.empty();
     const double scale = lr_scale(current_phase());
     if (!waited) keep_phase_end(sink);
@@ -184,8 +191,9 @@ TrainSummary Trainer::run(RunSink& sink, const Callbacks& callbacks, StopRequest
       }
       if (log_due && waiting_row_.empty()) log(row, sink, callbacks);
     }
-    stop = ended_by_callback_ || (requests_ != nullptr && requests_->stop() != 0);
-    const bool save_now = stop || (requests_ != nullptr && requests_->take_checkpoint());
+    asked = agreed.look(ended_by_callback_, /*fresh=*/evaluation_due);
+    stop = asked.end || asked.signal != 0;
+    const bool save_now = stop || asked.checkpoint;
     if (save_now && !log_due && !checkpoint_due) check_health(make_row(metrics, scale));
     if (checkpoint_due || best || save_now || early_stopping_.stopped()) {
       sink.checkpoint(position(), best);
@@ -194,12 +202,13 @@ TrainSummary Trainer::run(RunSink& sink, const Callbacks& callbacks, StopRequest
   TrainSummary summary;
   const bool all_updates = update_ >= options_.budget.updates;
   // A request that came after the last update found nothing left to stop.
-  const bool complete = spent() && waiting_row_.empty();
-  summary.stop_reason = ended_by_callback_          ? "callback"
-                        : stop && !complete         ? "signal"
+  const bool stopped = stop && !(spent() && waiting_row_.empty());
+  summary.stop_reason = asked.end                   ? "callback"
+                        : stopped                   ? "signal"
                         : early_stopping_.stopped() ? "early_stopping"
                         : all_updates               ? options_.budget.reason
                                                     : "total_timesteps";
+  summary.signal = stopped && !asked.end ? asked.signal : 0;
   summary.update_count = update_;
   summary.global_step = global_step();
   summary.metrics = last_;
@@ -215,8 +224,15 @@ Json Trainer::make_row(const Metrics& metrics, double lr_scale) const {
                                   .learning_rate = options_.learning_rate * lr_scale,
                                   .lr_scale = lr_scale,
                                   .dataset_size = options_.dataset_size});
+  // Which values there are depends on counters alone: they are the same in all processes.
+  std::vector<double> values;
   for (const auto& [name, value] : metrics.values()) {
-    row[name] = value.defined() ? Json(value.item<double>()) : Json(nullptr);
+    if (value.defined()) values.push_back(value.item<double>());
+  }
+  values = sum_over(parts_.processes, std::move(values));
+  auto next = values.begin();
+  for (const auto& [name, value] : metrics.values()) {
+    row[name] = value.defined() ? Json(*next++ / process_count(parts_.processes)) : Json(nullptr);
   }
   return row;
 }
@@ -224,6 +240,7 @@ Json Trainer::make_row(const Metrics& metrics, double lr_scale) const {
 void Trainer::add_phase_metrics(Json& row) {
   RowContext context;
   context.batch_rows = parts_.batch.rows();
+  context.processes = parts_.processes;
   context.begun = true;
   for (const Phase* phase : parts_.phases) {
     if (!phase->spec().collects()) context.data_updates += phase->step();

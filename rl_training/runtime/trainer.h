@@ -2,13 +2,13 @@
 #include <memory>
 
 #include "rl_training/data/batch.h"
+#include "rl_training/runtime/agreed_requests.h"
 #include "rl_training/runtime/budget.h"
 #include "rl_training/runtime/callbacks.h"
 #include "rl_training/runtime/early_stopping.h"
 #include "rl_training/runtime/evaluator.h"
 #include "rl_training/runtime/phase.h"
 #include "rl_training/runtime/schedule.h"
-#include "rl_training/runtime/stop_request.h"
 #include "rl_training/runtime/validator.h"
 
 namespace rl_training {
@@ -48,6 +48,7 @@ struct TrainerParts {
   const Evaluator* evaluator = nullptr;  // null: no evaluation
   const Validator* validator = nullptr;  // null: nothing is held out
   const ObsNormalizer* normalizer = nullptr;
+  ProcessGroup* processes = nullptr;  // null: this process trains alone
 };
 
 // The one training loop: it runs the phases one after the other, and logs, evaluates, writes
@@ -92,7 +93,7 @@ class Trainer {
   TrainerOptions options_;
   ScheduleSpec constant_;  // the schedule without its shape
   EarlyStopping early_stopping_;
-  StopRequests* requests_ = nullptr;  // of the present run(), may be null
+  const StopRequests* requests_ = nullptr;  // of the present run(), may be null
   int64_t update_ = 0;
   int64_t previous_position_ = 0;
   bool ended_by_callback_ = false;     // in the present run()

@@ -4,6 +4,7 @@
 
 #include "rl_training/models/adam.h"
 #include "rl_training/models/mlp.h"
+#include "tests/support/fake_group.h"
 
 namespace rl_training::test_adam {
 namespace {
@@ -75,6 +76,31 @@ TEST(Adam, MinimisesAQuadratic) {
     minimize(error, adam, 1.0);
   }
   EXPECT_LT(loss, 1e-4);
+}
+
+// The gradients of all leaves travel as one message, and what comes back is what the step uses.
+TEST(Adam, StepsAlongTheMeanGradientOfTheProcesses) {
+  const auto leaf = [](std::vector<float> values) {
+    return torch::tensor(values).set_requires_grad(true);
+  };
+  const std::vector<float> theirs = {4, -2, 8};
+  FakeGroup group(2);
+  group.mean = [&](size_t at, float mine) { return (mine + theirs[at]) / 2; };
+  std::vector<torch::Tensor> shared = {leaf({1, 2}), leaf({3})};
+  std::vector<torch::Tensor> alone = {leaf({1, 2}), leaf({3})};
+  const AdamOptions options = {.learning_rate = 0.1, .max_gradient_norm = 1.0};
+  Adam averaging(shared, options, {.processes = &group}), plain(alone, options, {});
+  for (int step = 0; step < 3; ++step) {
+    shared[0].mutable_grad() = torch::tensor({2.0f, 6.0f});
+    shared[1].mutable_grad() = torch::tensor({0.0f});
+    alone[0].mutable_grad() = torch::tensor({3.0f, 2.0f});
+    alone[1].mutable_grad() = torch::tensor({4.0f});
+    apply_gradients(averaging, 1.0);
+    apply_gradients(plain, 1.0);
+  }
+  EXPECT_EQ(group.messages, (std::vector<size_t>{3, 3, 3}));
+  for (size_t i = 0; i < 2; ++i) EXPECT_TRUE(torch::equal(shared[i], alone[i]));
+  EXPECT_EQ(averaging.gradient_norm(), plain.gradient_norm());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "rl_training/models/backward.h"
 #include "rl_training/models/renorm_mlp.h"
+#include "tests/support/fake_group.h"
 #include "tests/support/memory_state.h"
 
 namespace rl_training::test_renorm_mlp {
@@ -221,6 +222,29 @@ TEST(RenormMlp, TheNumberOfThreadsChangesNoBit) {
     EXPECT_TRUE(torch::equal(network.running_var(), first));
     EXPECT_TRUE(torch::equal(network.parameters().grad(), first_gradient));
   }
+}
+
+// Each process moves them by its own rows; afterwards all have the same.
+TEST(RenormMlp, AveragesRunningStatisticsOverProcesses) {
+  FakeGroup group(2);
+  group.mean = [](size_t at, float mine) { return mine + static_cast<float>(at); };
+  RenormMlpSpec spec;
+  spec.inputs = 2;
+  spec.outputs = 1;
+  spec.hidden_sizes = {3};
+  Rng rng(1), same(1);
+  const RenormMlp network(spec, rng, {.processes = &group}), alone(spec, same, {});
+  const auto x = normal(2, {8, 2});
+  network.forward(x, {}, {.mode = Mode::eval});
+  EXPECT_TRUE(group.messages.empty());
+  network.forward(x, {}, {.mode = Mode::train});
+  alone.forward(x, {}, {.mode = Mode::train});
+  EXPECT_EQ(group.messages, std::vector<size_t>{2 * 5});  // mean and variance of 2 + 3 features
+  const auto order = torch::arange(10, torch::kFloat);
+  EXPECT_TRUE(torch::equal(network.running_mean().view(-1),
+                           alone.running_mean().view(-1) + order.narrow(0, 0, 5)));
+  EXPECT_TRUE(torch::equal(network.running_var().view(-1),
+                           alone.running_var().view(-1) + order.narrow(0, 5, 5)));
 }
 
 }  // namespace

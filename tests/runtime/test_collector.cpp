@@ -46,12 +46,16 @@ TEST(Collector, StoresWhatTheStepLedToAlsoAtATimeLimit) {
 TEST(Collector, StoresTransformedRewardsAndReportsRawReturns) {
   Fixture f;
   f.step(3);
-  EXPECT_EQ(f.collector->episodes().take_mean_return(), std::nullopt);
+  EXPECT_EQ(f.collector->episodes().take_ended().episodes, 0);
   f.step(1);
-  EXPECT_EQ(f.collector->episodes().take_mean_return(), 1 + 2 + 3 + 4);
-  EXPECT_EQ(f.collector->episodes().take_mean_return(), std::nullopt);
+  const auto first = f.collector->episodes().take_ended();
+  EXPECT_EQ(first.return_sum, 1 + 2 + 3 + 4);
+  EXPECT_EQ(first.episodes, 1);
+  EXPECT_EQ(f.collector->episodes().take_ended().episodes, 0);
   f.step(7);  // the rest of an odd episode and an even one
-  EXPECT_EQ(f.collector->episodes().take_mean_return(), (6 + 10) / 2.0);
+  const auto later = f.collector->episodes().take_ended();
+  EXPECT_EQ(later.return_sum, 6 + 10);
+  EXPECT_EQ(later.episodes, 2);
   EXPECT_EQ(f.collector->episodes().count(), 3);
   for (int64_t row = 0; row < 4; ++row) {
     EXPECT_EQ(f.buffer.reward(row), static_cast<float>(2 * (row + 1) + 1));
@@ -99,7 +103,7 @@ TEST(Collector, EveryEnvironmentCounts) {
   f.step(4);
   EXPECT_EQ(f.collector->steps(), 12);
   EXPECT_EQ(f.collector->episodes().count(), 3);
-  EXPECT_EQ(f.collector->episodes().take_mean_return(), 10);
+  EXPECT_EQ(f.collector->episodes().take_ended().return_sum, 3 * 10);
   for (int64_t row = 0; row < 12; ++row) {
     EXPECT_EQ(f.buffer.obs(row)[0], static_cast<float>(row / 3)) << row;
     EXPECT_EQ(f.buffer.action(row)[0] == 0.25f, row >= 9) << row;  // whole steps are random
@@ -117,8 +121,8 @@ TEST(Collector, GoesOnWhereItWasSaved) {
   state.restore(second);
   second.step(17);
   EXPECT_EQ(second.buffer.encode(0, 30), straight.buffer.encode(0, 30));
-  EXPECT_EQ(second.collector->episodes().take_mean_return(),
-            straight.collector->episodes().take_mean_return());
+  EXPECT_EQ(second.collector->episodes().take_ended().return_sum,
+            straight.collector->episodes().take_ended().return_sum);
   EXPECT_EQ(second.collector->episodes().count(), straight.collector->episodes().count());
 }
 

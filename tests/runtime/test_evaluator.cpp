@@ -4,6 +4,7 @@
 #include "rl_training/data/dataset_builder.h"
 #include "rl_training/envs/pendulum.h"
 #include "tests/runtime/fakes.h"
+#include "tests/support/process_threads.h"
 
 namespace rl_training::test_evaluator {
 namespace {
@@ -89,6 +90,37 @@ TEST(Evaluator, NormalisesObservations) {
   const Evaluator evaluator("Pendulum-v1", 2, 0, nullptr);
   EXPECT_NE(evaluator.run(*policy, normalizer).returns,
             evaluator.run(*policy, ObsNormalizer(3)).returns);
+}
+
+// Three processes play the episodes that one would play; with two episodes one of them plays none.
+TEST(Evaluator, ProcessesShareTheEpisodes) {
+  const auto alone = small_policy();
+  for (const int64_t episodes : {7, 2}) {
+    const auto all = Evaluator("Pendulum-v1", episodes, 3, nullptr).run(*alone, ObsNormalizer(3));
+    in_processes(3, [&](ProcessGroup& group) {
+      const auto policy = small_policy();
+      const auto result =
+          Evaluator("Pendulum-v1", episodes, 3, nullptr, {}, &group).run(*policy, ObsNormalizer(3));
+      ASSERT_EQ(result.returns.size(), all.returns.size());
+      for (size_t i = 0; i < all.returns.size(); ++i) {
+        // The number of rows may change the last bits of an action.
+        EXPECT_NEAR(result.returns[i], all.returns[i], 1e-2);
+      }
+      EXPECT_NEAR(result.return_mean, all.return_mean, 1e-2);
+      EXPECT_EQ(result.lengths, all.lengths);
+    });
+  }
+}
+
+TEST(Evaluator, ARequestToStopInOneProcessCutsItShortInAll) {
+  PayingTask::add_to_table();
+  in_processes(2, [&](ProcessGroup& group) {
+    StopRequests requests;
+    if (group.rank() == 1) requests.request_stop(15);
+    FakeAlgorithm algorithm;
+    const Evaluator evaluator(PayingTask::kId, 4, 0, nullptr, {}, &group);
+    EXPECT_TRUE(evaluator.run(algorithm, ObsNormalizer(1), &requests).cut_short);
+  });
 }
 
 }  // namespace

@@ -112,7 +112,9 @@ TEST(RolloutCollector, BootstrapsPastATimeLimitAndNotPastTheEnd) {
         << i;
   }
   EXPECT_EQ(f.collector->steps(), 8);
-  EXPECT_EQ(f.collector->episodes().take_mean_return(), (10 + 6) / 2.0);  // raw rewards
+  const auto ended = f.collector->episodes().take_ended();
+  EXPECT_EQ(ended.return_sum, 10 + 6);  // raw rewards
+  EXPECT_EQ(ended.episodes, 2);
   EXPECT_TRUE(f.normalizer.identity());
 }
 

@@ -19,6 +19,7 @@ const std::map<std::string, Names> kAllowed = {
     {"envs", {"data", "util"}},
     {"render", {"envs", "data", "util"}},
     {"models", {"util"}},
+    {"parallel", {"util"}},
     {"algorithms", {"models", "util"}},
     {"runtime", {"algorithms", "models", "envs", "data", "util"}},
     {"experiment", {"runtime", "algorithms", "models", "envs", "data", "util"}},
@@ -30,14 +31,14 @@ const std::map<std::string, Names> kAllowed = {
      {"report", "experiment", "runtime", "algorithms", "models", "render", "envs", "data", "util"}},
     {"api", {"report", "experiment", "runtime", "algorithms", "models", "envs", "data", "util"}},
     {"cli",
-     {"api", "sweep", "report", "deploy", "selection", "experiment", "runtime", "algorithms",
-      "models", "render", "envs", "data", "util"}},
+     {"api", "sweep", "parallel", "report", "deploy", "selection", "experiment", "runtime",
+      "algorithms", "models", "render", "envs", "data", "util"}},
 };
 // Single headers open to a module that may not see the rest of theirs.
 const std::map<std::string, Names> kAllowedHeaders = {
     {"algorithms", {"rl_training/data/batch.h"}},
 };
-const Names kModulesWithoutTorch = {"util", "data", "envs", "render"};
+const Names kModulesWithoutTorch = {"util", "data", "envs", "render", "parallel"};
 // The bridge: the data as torch sees it. Its own module may not include it.
 const std::string kTorchBridge = "rl_training/data/batch.h";
 

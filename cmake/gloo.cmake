@@ -1,0 +1,15 @@
+# Several processes for one run, where Gloo is installed; without it `--processes` is refused and
+# `doctor` says so.
+find_library(GLOO_LIBRARY gloo)
+find_path(GLOO_INCLUDE_DIR gloo/rendezvous/context.h)
+if(GLOO_LIBRARY AND GLOO_INCLUDE_DIR)
+  message(STATUS "Gloo: ${GLOO_LIBRARY}")
+  target_sources(rl_training_base PRIVATE rl_training/parallel/gloo_group.cpp)
+  target_include_directories(rl_training_base SYSTEM PRIVATE ${GLOO_INCLUDE_DIR})
+  get_filename_component(GLOO_LIBRARY_DIR ${GLOO_LIBRARY} DIRECTORY)
+  target_link_directories(rl_training_base PUBLIC $<BUILD_INTERFACE:${GLOO_LIBRARY_DIR}>)
+  target_link_libraries(rl_training_base PRIVATE gloo)
+else()
+  message(STATUS "Gloo not found: one process for each run (Debian: libgloo-dev)")
+  target_sources(rl_training_base PRIVATE rl_training/parallel/no_group.cpp)
+endif()

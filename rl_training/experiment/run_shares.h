@@ -1,0 +1,28 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "rl_training/experiment/checkpoint_store.h"
+#include "rl_training/util/process_group.h"
+
+namespace rl_training {
+
+// Checkpoints of a run that several processes train together. Process 0 writes them. What the
+// others have of their own (random streams, environments, rows of replay buffers) they send to it;
+// it is stored under names that begin with "process<rank>.". Parameters, optimisers and running
+// statistics are the same in all of them, which is checked each time.
+
+// The message of a process other than the first.
+std::string pack_share(const std::vector<ArchiveEntry>& entries,
+                       const std::vector<CheckpointFile>& files);
+// Adds it to what process 0 saves. Error{internal} where the parameters differ.
+void add_share(int rank, const std::string& packed, std::vector<ArchiveEntry>& entries,
+               std::vector<CheckpointFile>& files);
+
+// What a process loads of a checkpoint: its own arrays and files, and those that all have.
+Checkpoint share_of(const Checkpoint& checkpoint, int rank);
+
+// Error{config} where a checkpoint was made by another number of processes.
+void check_process_count(const Checkpoint& checkpoint, int processes);
+
+}  // namespace rl_training

@@ -1,0 +1,243 @@
+// The processes of a run over TCP, by Gloo. Compiled where libgloo-dev is installed.
+#include <gloo/allgather.h>
+#include <gloo/alltoall.h>
+#include <gloo/rendezvous/context.h>
+#include <gloo/transport/tcp/device.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "rl_training/parallel/join.h"
+#include "rl_training/util/error.h"
+
+namespace rl_training {
+namespace {
+
+// From this many processes on, each forms the sum of its part of the values and hands that to the
+// others, which moves less data than every value to every process.
+constexpr int kProcessesForParts = 4;
+constexpr size_t kValuesForParts = 4096;
+// What fits into the one message of an exchange.
+constexpr size_t kInlineText = 240;
+
+class Store final : public gloo::rendezvous::Store {
+ public:
+  explicit Store(Rendezvous& rendezvous) : rendezvous_(rendezvous) {}
+  void set(const std::string& key, const std::vector<char>& data) override {
+    rendezvous_.set(key, {data.begin(), data.end()});
+  }
+  std::vector<char> get(const std::string& key) override {
+    const auto value = rendezvous_.get(key);
+    return {value.begin(), value.end()};
+  }
+  void wait(const std::vector<std::string>& keys) override {
+    for (const auto& key : keys) rendezvous_.get(key);
+  }
+
+ private:
+  Rendezvous& rendezvous_;
+};
+
+// "[./gloo/transport/tcp/pair.cc:598] Connection closed by peer [127.0.0.1]:4711" without the file.
+std::string reason_of(const std::exception& error) {
+  std::string text = error.what();
+  const auto end = text.find("] ");
+  if (text.starts_with('[') && end != std::string::npos) text = text.substr(end + 2);
+  return text.substr(0, text.find('\n'));
+}
+
+class GlooGroup final : public ProcessGroup {
+ public:
+  GlooGroup(const ProcessPlace& place, Rendezvous& rendezvous)
+      : ProcessGroup(place.rank, place.size),
+        timeout_(place.timeout),
+        context_(std::make_shared<gloo::rendezvous::Context>(place.rank, place.size)) {
+    guarded([&] {
+      context_->setTimeout(timeout_);
+      gloo::transport::tcp::attr attributes;
+      const auto& own = place.interface;
+      if (own.empty()) {
+        attributes.hostname = rendezvous.local_address();
+      } else if (own.find_first_of(".:") == std::string::npos) {
+        attributes.iface = own;
+      } else {
+        attributes.hostname = own;
+      }
+      auto device = gloo::transport::tcp::CreateDevice(attributes);
+      Store store(rendezvous);
+      context_->connectFullMesh(store, device);
+    });
+  }
+
+  void average(std::span<const std::span<float>> parts) override {
+    size_t count = 0;
+    for (const auto& part : parts) count += part.size();
+    values_.resize(count);
+    float* at = values_.data();
+    for (const auto& part : parts) at = std::copy(part.begin(), part.end(), at);
+    if (size_ < kProcessesForParts || count < kValuesForParts) {
+      average_whole();
+    } else {
+      average_by_parts();
+    }
+    const float* from = values_.data();
+    for (const auto& part : parts) {
+      std::copy_n(from, part.size(), part.begin());
+      from += part.size();
+    }
+    ++operations_;
+  }
+
+  std::vector<std::string> exchange(const std::string& mine) override {
+    struct Frame {
+      uint64_t size;
+      int32_t word, unused;
+      char text[kInlineText];
+    };
+    Frame frame = {mine.size(), word_, 0, {}};
+    if (mine.size() <= kInlineText) std::memcpy(frame.text, mine.data(), mine.size());
+    std::vector<Frame> frames(static_cast<size_t>(size_));
+    all_gather(&frame, sizeof(Frame), frames.data());
+    size_t longest = 0;
+    for (size_t i = 0; i < frames.size(); ++i) {
+      words_[i] = frames[i].word;
+      longest = std::max(longest, static_cast<size_t>(frames[i].size));
+    }
+    std::vector<std::string> texts;
+    if (longest <= kInlineText) {
+      for (const auto& each : frames) texts.emplace_back(each.text, each.size);
+    } else {
+      std::string padded = mine;
+      padded.resize(longest);
+      std::string all(longest * frames.size(), '\0');
+      all_gather(padded.data(), longest, all.data());
+      for (size_t i = 0; i < frames.size(); ++i) {
+        texts.push_back(all.substr(i * longest, frames[i].size));
+      }
+    }
+    ++operations_;
+    return texts;
+  }
+
+  std::vector<std::string> collect(const std::string& mine) override {
+    const auto sizes = exchange(std::to_string(mine.size()));
+    const auto slot = static_cast<uint64_t>(context_->nextSlot());
+    std::vector<std::string> texts;
+    guarded([&] {
+      if (rank_ > 0) {
+        if (mine.empty()) return;
+        const auto buffer =
+            context_->createUnboundBuffer(const_cast<char*>(mine.data()), mine.size());
+        buffer->send(0, slot);
+        buffer->waitSend(timeout_);
+        return;
+      }
+      texts.push_back(mine);
+      for (int rank = 1; rank < size_; ++rank) {
+        std::string text(std::stoull(sizes[static_cast<size_t>(rank)]), '\0');
+        if (!text.empty()) {
+          const auto buffer = context_->createUnboundBuffer(text.data(), text.size());
+          buffer->recv(rank, slot);
+          buffer->waitRecv(timeout_);
+        }
+        texts.push_back(std::move(text));
+      }
+    });
+    return texts;
+  }
+
+ private:
+  // Every process receives all values of all others.
+  void average_whole() {
+    const size_t count = values_.size(), stride = count + 1;
+    sent_.resize(stride);
+    std::copy(values_.begin(), values_.end(), sent_.begin());
+    std::memcpy(sent_.data() + count, &word_, sizeof(word_));
+    received_.resize(stride * static_cast<size_t>(size_));
+    all_gather(sent_.data(), stride * sizeof(float), received_.data());
+    mean_of_rows(stride, count, values_.data());
+  }
+
+  void average_by_parts() {
+    const auto processes = static_cast<size_t>(size_);
+    const size_t part = (values_.size() + processes - 1) / processes, stride = part + 1;
+    values_.resize(part * processes, 0.0f);
+    sent_.resize(stride * processes);
+    received_.resize(stride * processes);
+    for (size_t i = 0; i < processes; ++i) {
+      std::copy_n(values_.data() + i * part, part, sent_.data() + i * stride);
+      std::memcpy(sent_.data() + i * stride + part, &word_, sizeof(word_));
+    }
+    guarded([&] {
+      gloo::AlltoallOptions options(context_);
+      options.setInput(sent_.data(), sent_.size());
+      options.setOutput(received_.data(), received_.size());
+      options.setTag(static_cast<uint32_t>(context_->nextSlot()));
+      gloo::alltoall(options);
+    });
+    mean_of_rows(stride, part, sent_.data());
+    all_gather(sent_.data(), part * sizeof(float), values_.data());
+  }
+
+  // Of what each process sent: `count` values and its word.
+  void mean_of_rows(size_t stride, size_t count, float* out) {
+    const float share = 1.0f / static_cast<float>(size_);
+    std::copy_n(received_.data(), count, out);
+    for (size_t k = 0; k < static_cast<size_t>(size_); ++k) {
+      const float* row = received_.data() + k * stride;
+      std::memcpy(&words_[k], row + count, sizeof(int32_t));
+      if (k == 0) continue;
+      for (size_t i = 0; i < count; ++i) out[i] += row[i];
+    }
+    for (size_t i = 0; i < count; ++i) out[i] *= share;
+  }
+
+  void all_gather(void* mine, size_t bytes, void* all) {
+    guarded([&] {
+      gloo::AllgatherOptions options(context_);
+      options.setInput(static_cast<char*>(mine), bytes);
+      options.setOutput(static_cast<char*>(all), bytes * static_cast<size_t>(size_));
+      options.setTag(static_cast<uint32_t>(context_->nextSlot()));
+      gloo::allgather(options);
+    });
+  }
+
+  template <class Work>
+  void guarded(const Work& work) {
+    try {
+      work();
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception& error) {
+      throw Error(ErrorKind::io, {"process " + std::to_string(rank_), 0, ""},
+                  "lost another process of this run (" + reason_of(error) +
+                      "); the last checkpoint is kept, from which the same number of processes can "
+                      "resume");
+    }
+  }
+
+  Milliseconds timeout_;
+  std::shared_ptr<gloo::rendezvous::Context> context_;
+  std::vector<float> values_, sent_, received_;  // reused from call to call
+};
+
+}  // namespace
+
+std::unique_ptr<ProcessGroup> join_processes(const ProcessPlace& place,
+                                             std::unique_ptr<RendezvousServer> server) {
+  if (place.size == 1) return nullptr;
+  std::unique_ptr<Rendezvous> rendezvous = std::move(server);
+  if (rendezvous == nullptr && place.rank == 0) {
+    rendezvous = std::make_unique<RendezvousServer>(place.master, place.port, place.timeout);
+  } else if (rendezvous == nullptr) {
+    rendezvous = std::make_unique<RendezvousClient>(place.master, place.port, place.timeout);
+  }
+  auto group = std::make_unique<GlooGroup>(place, *rendezvous);
+  // Process 0 keeps what the others still look up until all are connected.
+  group->exchange("");
+  return group;
+}
+
+bool processes_available() { return true; }
+
+}  // namespace rl_training

@@ -1,0 +1,69 @@
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace rl_training {
+
+// Where the processes of a run find each other before they are connected: texts by key, kept by
+// process 0. Each waits for what it asks for, up to the time-out; then Error{io}.
+class Rendezvous {
+ public:
+  virtual ~Rendezvous() = default;
+  virtual void set(const std::string& key, const std::string& value) = 0;
+  virtual std::string get(const std::string& key) = 0;
+  // The address of this machine at which the others reach it.
+  virtual std::string local_address() const = 0;
+};
+
+using Milliseconds = std::chrono::milliseconds;
+
+// Process 0. Listens at this one address, never at all of the machine: Error{config} for 0.0.0.0
+// and the like. Nothing but the network keeps others from connecting.
+class RendezvousServer final : public Rendezvous {
+ public:
+  // Port 0 takes a free one.
+  RendezvousServer(const std::string& address, int port, Milliseconds timeout);
+  ~RendezvousServer() override;
+
+  int port() const { return port_; }
+  void set(const std::string& key, const std::string& value) override;
+  std::string get(const std::string& key) override;
+  std::string local_address() const override { return address_; }
+
+ private:
+  void accept_all();
+  void serve(int connection);
+
+  Milliseconds timeout_;
+  std::string address_;
+  int listener_ = -1, port_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, std::string> values_;
+  bool ending_ = false;
+  std::vector<int> connections_;
+  std::vector<std::thread> threads_;  // one for each connection; the first one accepts them
+};
+
+// Any other process. Process 0 may start later, within the time-out.
+class RendezvousClient final : public Rendezvous {
+ public:
+  RendezvousClient(const std::string& address, int port, Milliseconds timeout);
+  ~RendezvousClient() override;
+
+  void set(const std::string& key, const std::string& value) override;
+  std::string get(const std::string& key) override;
+  std::string local_address() const override;
+
+ private:
+  std::string place_;  // for messages
+  int connection_ = -1;
+};
+
+}  // namespace rl_training

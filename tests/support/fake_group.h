@@ -1,0 +1,44 @@
+#pragma once
+#include <functional>
+
+#include "rl_training/util/process_group.h"
+
+namespace rl_training {
+
+// A group of which a test plays the other processes.
+class FakeGroup final : public ProcessGroup {
+ public:
+  explicit FakeGroup(int size, int rank = 0) : ProcessGroup(rank, size) {}
+
+  // What averages become, by the number of the value in its message.
+  std::function<float(size_t at, float mine)> mean = [](size_t, float mine) { return mine; };
+  std::vector<size_t> messages;        // values in each average
+  std::vector<int32_t> others_say;     // words of all but this process, by rank
+  std::vector<std::string> exchanged;  // texts of this process
+
+  void average(std::span<const std::span<float>> parts) override {
+    size_t at = 0;
+    for (const auto& part : parts) {
+      for (float& value : part) value = mean(at++, value);
+    }
+    messages.push_back(at);
+    end_operation();
+  }
+  std::vector<std::string> exchange(const std::string& mine) override {
+    exchanged.push_back(mine);
+    end_operation();
+    return std::vector<std::string>(static_cast<size_t>(size_), mine);
+  }
+  std::vector<std::string> collect(const std::string& mine) override { return exchange(mine); }
+
+ private:
+  void end_operation() {
+    ++operations_;
+    for (size_t i = 0, other = 0; i < words_.size(); ++i) {
+      const bool mine = static_cast<int>(i) == rank_;
+      words_[i] = mine ? word_ : other < others_say.size() ? others_say[other++] : 0;
+    }
+  }
+};
+
+}  // namespace rl_training
