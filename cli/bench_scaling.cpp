@@ -8,9 +8,9 @@
 
 #include "bench/scaling_model.h"
 #include "bench/turns.h"
-#include "cli/child_process.h"
 #include "cli/output.h"
 #include "rl_training/parallel/join.h"
+#include "rl_training/sweep/child_process.h"
 #include "rl_training/util/scratch_directory.h"
 
 namespace rl_training {

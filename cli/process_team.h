@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/arguments.h"
-#include "cli/child_process.h"
+#include "rl_training/sweep/child_process.h"
 #include "rl_training/util/process_group.h"
 #include "rl_training/util/scratch_directory.h"
 
