@@ -7,6 +7,8 @@
 #include <array>
 #include <cmath>
 
+#include "rl_training/models/backward_node.h"
+
 namespace rl_training {
 namespace {
 
@@ -185,9 +187,8 @@ torch::Tensor batch_renorm(const BatchRenorm& work, const RenormOptions& options
   const bool wanted =
       work.x.requires_grad() || work.gain.requires_grad() || work.shift.requires_grad();
   if (!wanted || !torch::GradMode::is_enabled()) return y;
-  auto node = std::shared_ptr<BatchRenormNode>(
-      new BatchRenormNode(x, without_graph(work.gain), std::move(norms), pool),
-      autograd::deleteNode);
+  auto node =
+      make_backward_node<BatchRenormNode>(x, without_graph(work.gain), std::move(norms), pool);
   node->set_next_edges(autograd::collect_next_edges(work.x, work.gain, work.shift));
   autograd::set_history(y, node);
   return y;

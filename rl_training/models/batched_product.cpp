@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "rl_training/models/backward_node.h"
 #include "rl_training/models/kernels.h"
 #include "rl_training/models/product.h"
 
@@ -122,8 +123,7 @@ torch::Tensor batched_product(const BatchedProduct& work, ThreadPool* pool) {
   const bool wanted =
       a.requires_grad() || b.requires_grad() || (bias.defined() && bias.requires_grad());
   if (!wanted || !torch::GradMode::is_enabled()) return y;
-  auto node = std::shared_ptr<BatchedProductNode>(new BatchedProductNode(std::move(plain), pool),
-                                                  autograd::deleteNode);
+  auto node = make_backward_node<BatchedProductNode>(std::move(plain), pool);
   node->set_next_edges(autograd::collect_next_edges(a, b, bias));
   if (work.relu) node->keep_output(y);
   autograd::set_history(y, node);

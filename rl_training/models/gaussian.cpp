@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "rl_training/models/backward_node.h"
 #include "rl_training/models/compute.h"
 #include "rl_training/models/float_buffer.h"
 #include "rl_training/models/kernels.h"
@@ -91,9 +92,8 @@ bool wants_gradient(const GaussianHead& head) {
 
 // Ties tensors to a backward node whose edges lead to the head.
 template <class Node, class... Args>
-std::shared_ptr<Node> make_node(const GaussianHead& head, Args&&... args) {
-  auto node =
-      std::shared_ptr<Node>(new Node(head, std::forward<Args>(args)...), autograd::deleteNode);
+auto make_node(const GaussianHead& head, Args&&... args) {
+  auto node = make_backward_node<Node>(head, std::forward<Args>(args)...);
   node->set_next_edges(head.free_log_std.defined()
                            ? autograd::collect_next_edges(head.output, head.free_log_std)
                            : autograd::collect_next_edges(head.output));

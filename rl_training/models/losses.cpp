@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rl_training/models/backward_node.h"
 #include "rl_training/models/compute.h"
 #include "rl_training/models/kernels.h"
 #include "rl_training/models/tensor_memory.h"
@@ -39,8 +40,7 @@ torch::Tensor with_gradients(double value, autograd::variable_list inputs,
   if (!wanted || !torch::GradMode::is_enabled()) return scalar(value);
   auto result = empty_floats({});
   *result.data_ptr<float>() = static_cast<float>(value);
-  const auto node = std::shared_ptr<KnownGradients>(new KnownGradients(std::move(gradients)),
-                                                    autograd::deleteNode);
+  const auto node = make_backward_node<KnownGradients>(std::move(gradients));
   node->set_next_edges(autograd::collect_next_edges(inputs));
   autograd::set_history(result, node);
   return result;

@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "rl_training/models/backward_node.h"
 #include "rl_training/models/kernels.h"
 #include "rl_training/models/tensor_memory.h"
 
@@ -185,11 +186,9 @@ torch::Tensor Mlp::forward(const torch::Tensor& x, const torch::Tensor& side,
   shared_->kernel.forward(parameters_.data_ptr<float>(), input, rows, members,
                           goes_back ? workspace.get() : nullptr, y.data_ptr<float>());
   if (goes_back) {
-    auto node =
-        std::shared_ptr<MlpNode>(new MlpNode(shared_, parameters_, pass.use,
-                                             x.requires_grad() ? without_graph(plain_x) : plain_x,
-                                             side_columns, std::move(workspace)),
-                                 autograd::deleteNode);
+    auto node = make_backward_node<MlpNode>(shared_, parameters_, pass.use,
+                                            x.requires_grad() ? without_graph(plain_x) : plain_x,
+                                            side_columns, std::move(workspace));
     node->set_next_edges(side.defined() ? autograd::collect_next_edges(x, side)
                                         : autograd::collect_next_edges(x));
     if (spec().output_activation != Activation::none) node->keep_output(y);

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "rl_training/models/backward_node.h"
 #include "rl_training/models/compute.h"
 #include "rl_training/models/float_buffer.h"
 #include "rl_training/models/kernels.h"
@@ -98,8 +99,7 @@ torch::Tensor maximum_mean_discrepancy(const torch::Tensor& x, const torch::Tens
                y_gradient.data_ptr<float>() + at_y);
   }
   if (torch::GradMode::is_enabled() && (x.requires_grad() || y.requires_grad())) {
-    const auto node =
-        std::shared_ptr<MmdNode>(new MmdNode(x_gradient, y_gradient), autograd::deleteNode);
+    const auto node = make_backward_node<MmdNode>(x_gradient, y_gradient);
     node->set_next_edges(autograd::collect_next_edges(x, y));
     autograd::set_history(value, node);
   }
