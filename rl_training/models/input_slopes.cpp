@@ -3,6 +3,7 @@
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/utils.h>
 
+#include "rl_training/models/backward_node.h"
 #include "rl_training/models/kernels.h"
 #include "rl_training/models/product.h"
 
@@ -206,8 +207,8 @@ torch::Tensor InputSlopes::at(const CriticEnsemble& critics, const torch::Tensor
     shared_->forward(parameters.data_ptr<float>(), member, columns, *pass,
                      slopes.data_ptr<float>() + member * rows * columns);
   });
-  const auto node = std::shared_ptr<InputSlopesNode>(
-      new InputSlopesNode(shared_, parameters, columns, std::move(pass)), autograd::deleteNode);
+  const auto node =
+      make_backward_node<InputSlopesNode>(shared_, parameters, columns, std::move(pass));
   autograd::set_history(slopes, node);
   return slopes;
 }

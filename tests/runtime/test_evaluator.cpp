@@ -99,8 +99,8 @@ TEST(Evaluator, ProcessesShareTheEpisodes) {
     const auto all = Evaluator("Pendulum-v1", episodes, 3, nullptr).run(*alone, ObsNormalizer(3));
     in_processes(3, [&](ProcessGroup& group) {
       const auto policy = small_policy();
-      const auto result =
-          Evaluator("Pendulum-v1", episodes, 3, nullptr, {}, &group).run(*policy, ObsNormalizer(3));
+      const auto result = Evaluator("Pendulum-v1", episodes, 3, nullptr, {}, {}, &group)
+                              .run(*policy, ObsNormalizer(3));
       ASSERT_EQ(result.returns.size(), all.returns.size());
       for (size_t i = 0; i < all.returns.size(); ++i) {
         // The number of rows may change the last bits of an action.
@@ -118,7 +118,7 @@ TEST(Evaluator, ARequestToStopInOneProcessCutsItShortInAll) {
     StopRequests requests;
     if (group.rank() == 1) requests.request_stop(15);
     FakeAlgorithm algorithm;
-    const Evaluator evaluator(PayingTask::kId, 4, 0, nullptr, {}, &group);
+    const Evaluator evaluator(PayingTask::kId, 4, 0, nullptr, {}, {}, &group);
     EXPECT_TRUE(evaluator.run(algorithm, ObsNormalizer(1), &requests).cut_short);
   });
 }
