@@ -18,7 +18,7 @@ namespace rl_training {
 namespace {
 
 constexpr size_t kLongestName = 24;
-constexpr auto kRedrawInterval = std::chrono::milliseconds(500);
+constexpr auto kViewInterval = std::chrono::milliseconds(500);
 using Clock = std::chrono::steady_clock;
 
 // One view of all runs: a line that stays for each that ended, and below it those that run.
@@ -51,7 +51,7 @@ class ManyRunsView {
   }
 
   void tick() {
-    if (quiet_ || !view_.is_terminal() || Clock::now() - last_draw_ < kRedrawInterval) return;
+    if (quiet_ || !view_.is_terminal() || Clock::now() - last_draw_ < kViewInterval) return;
     last_draw_ = Clock::now();
     const auto text = view_.text();
     std::vector<std::string> lines;

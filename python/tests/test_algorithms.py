@@ -14,7 +14,7 @@ from conftest import TINY
 # Options that make runs of a second; an algorithm takes those that it knows.
 SMALL = dict(
     hidden_sizes=[16, 16], critic_hidden_sizes=[16, 16], vae_hidden_sizes=[16, 16],
-    num_critics=3, batch_size=8, offline_pretrain_updates=20, learning_starts=10,
+    num_critics=3, batch_size=10, offline_pretrain_updates=20, learning_starts=10,
     buffer_capacity=1000, target_return=-100.0, context_length=4, embed_dim=16, num_layers=1,
     num_heads=2, max_episode_length=200, rollout_steps=20)
 INFO = {each["name"]: each for each in rl_training._core.algorithm_table()}

@@ -137,9 +137,11 @@ torch::Tensor Fql::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode
 }
 
 PolicyGraph::Value Fql::describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const {
-  const int64_t actions = networks_.actor.action_dim();
+  // Zeros in the shape of the observations: a product with zeros, as formats differ in constants.
+  const auto actions = static_cast<size_t>(networks_.actor.action_dim());
+  const auto width = static_cast<size_t>(graph.node(obs).width);
   const auto noise =
-      graph.constant(1, actions, std::vector<float>(static_cast<size_t>(actions), 0.0f));
+      graph.dense(obs, std::vector<float>(width * actions), std::vector<float>(actions));
   const auto output = networks_.actor.network().describe(graph, graph.concat(obs, noise));
   return graph.clamp(output, -1.0, 1.0);
 }

@@ -1,55 +1,15 @@
 #include "rl_training/deploy/c_compiler.h"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <csignal>
-#include <cstring>
 #include <filesystem>
 
 #include "rl_training/deploy/c_header.h"
 #include "rl_training/util/file_system.h"
+#include "rl_training/util/run_tool.h"
 #include "rl_training/util/scratch_directory.h"
 #include "rl_training/util/text.h"
 
-extern char** environ;
-
 namespace rl_training {
 namespace {
-
-// The exit code of a program of PATH, 128 + n after signal n; none where there is no such program.
-std::optional<int> run_tool(std::vector<std::string> arguments, const std::string& input,
-                            const std::string& output, const std::string& messages) {
-  std::vector<char*> argv;
-  for (auto& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, 0, input.c_str(), O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&files, 1, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_addopen(&files, 2, messages.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);  // ours are blocked for a thread of their own
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  pid_t pid = 0;
-  const int failed = ::posix_spawnp(&pid, argv[0], &files, &attributes, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&files);
-  posix_spawnattr_destroy(&attributes);
-  if (failed == ENOENT) return std::nullopt;
-  if (failed != 0) {
-    throw Error(ErrorKind::io, arguments[0] + ": cannot start: " + std::strerror(failed));
-  }
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
 
 // The line that matters of what a compiler says.
 std::string first_error(const std::string& messages) {

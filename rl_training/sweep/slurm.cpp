@@ -1,13 +1,14 @@
 #include "rl_training/sweep/slurm.h"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <sstream>
 
 #include "rl_training/sweep/child_process.h"
+#include "rl_training/util/file_system.h"
+#include "rl_training/util/run_tool.h"
+#include "rl_training/util/scratch_directory.h"
 #include "rl_training/util/text.h"
 
 namespace rl_training {
@@ -17,24 +18,18 @@ constexpr int kSecondsBeforeTimeLimit = 60;
 
 // What one of Slurm's commands prints. Error{io} where it fails or is not there.
 std::string run_command(const std::vector<std::string>& words, bool may_fail = false) {
-  std::string line;
-  for (const auto& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
-  FILE* pipe = ::popen((line + " 2>&1").c_str(), "re");
-  if (pipe == nullptr) throw Error(ErrorKind::io, "cannot start " + words.front());
-  std::string output;
-  char buffer[4096];
-  for (size_t count; (count = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0;) {
-    output.append(buffer, count);
-  }
-  const int status = ::pclose(pipe);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return output;
+  const ScratchDirectory scratch;
+  const auto printed = scratch.path() + "/output", said = scratch.path() + "/messages";
+  const auto code = run_tool(words, "/dev/null", printed, said);
+  if (code == 0) return posix_file_system().read_file(printed);
   if (may_fail) return "";
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
+  if (!code) {
     throw Error(ErrorKind::io, {words.front(), 0, ""},
                 "no such command (expected Slurm's sbatch, squeue and scancel)");
   }
-  output = output.substr(0, output.find('\n'));
-  throw Error(ErrorKind::io, {words.front(), 0, ""}, output.empty() ? "failed" : output);
+  auto message = posix_file_system().read_file(said);
+  message = message.substr(0, message.find('\n'));
+  throw Error(ErrorKind::io, {words.front(), 0, ""}, message.empty() ? "failed" : message);
 }
 
 std::string logs_of(const SweepDirectory& sweep) { return sweep.path() + "/slurm"; }

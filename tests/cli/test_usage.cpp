@@ -39,7 +39,7 @@ TEST(Usage, MistakesAreOneLineAndExitTwo) {
   const std::vector<Mistake> mistakes = {
       {{}, "a subcommand is missing (expected train | sweep | resume"},
       {{"config"}, "a subcommand is missing (expected check | show | list)"},
-      {{"trian"}, "bench; did you mean `train`?)"},
+      {{"trian"}, "reference; did you mean `train`?)"},
       {{"train", "--confg", "x"}, "did you mean `--config`?"},
       {{"envs", "Pendulum-v1", "more"}, "unexpected argument more"},
       {{"train", "--config", "td3_bc/pendulm"}, "(nearest: td3_bc/pendulum, "},

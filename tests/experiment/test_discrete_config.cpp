@@ -23,9 +23,10 @@ std::string problem(const std::string& text) {
 }
 
 TEST(DiscreteConfig, AlgorithmAndActionsMustFit) {
-  EXPECT_EQ(problem("algo: cql\nenv_id: CartPole-v1\n"),
-            "c.yaml:1: algo: CartPole-v1 has discrete actions and observes vectors (expected "
-            "discrete_sac, got cql)");
+  EXPECT_EQ(
+      problem("algo: cql\nenv_id: CartPole-v1\n"),
+      "c.yaml:1: algo: CartPole-v1 has discrete actions and observes vectors (expected "
+      "discrete_bc | discrete_bcq | discrete_cql | discrete_sac | dqn | ppo | trpo, got cql)");
   const auto text = problem("algo: discrete_sac\nenv_id: Pendulum-v1\n");
   EXPECT_TRUE(text.starts_with("c.yaml:1: algo: Pendulum-v1 has continuous actions")) << text;
   EXPECT_TRUE(text.ends_with("got discrete_sac)")) << text;

@@ -161,7 +161,7 @@ TEST(PackagedConfigs, LocomotionHasThePublishedNumbers) {
   for (const auto& [task, entropy, drop] : tasks) {
     const std::string end = "/" + std::string(task);
     EXPECT_EQ(value_of("redq" + end, "target_entropy"), entropy) << task;
-    EXPECT_EQ(value_of("redq" + end, "alpha"), "auto:0.2") << task;
+    EXPECT_EQ(value_of("redq" + end, "alpha"), "auto") << task;
     EXPECT_EQ(value_of("tqc" + end, "drop_per_critic"), drop) << task;
     EXPECT_EQ(value_of("tqc" + end, "num_quantiles"), 25) << task;
     EXPECT_EQ(value_of("tqc" + end, "hidden_sizes"), (std::vector<int>{512, 512, 512})) << task;

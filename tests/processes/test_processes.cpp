@@ -131,7 +131,8 @@ class Processes : public testing::Test {
  protected:
   void SetUp() override {
     static const bool available = [] {
-      for (const auto& part : run({"doctor", "--json"}).json()["parts"]) {
+      const auto report = run({"doctor", "--json"}).json();
+      for (const auto& part : report["parts"]) {
         if (part["name"] == "Gloo") return part["present"].get<bool>();
       }
       return false;
@@ -251,7 +252,7 @@ TEST_P(EveryTask, RepeatsAndResumesExactly) {
   EXPECT_TRUE(read_all(stopped + last) == read_all(once + last));
 }
 INSTANTIATE_TEST_SUITE_P(Tasks, EveryTask, testing::ValuesIn(kTasks),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& task) { return std::string(task.param.name); });
 
 class MoreProcesses : public Processes {
  protected:
