@@ -26,6 +26,16 @@ fql/pendulum -617
 cal_ql/pendulum-online -617
 cal_ql/pendulum-wsrl -617
 fql/pendulum-online -617
+discrete_bc/cartpole-medium 161
+discrete_bcq/cartpole-medium 161
+discrete_cql/cartpole-medium 161
+dqn/cartpole 475
+dqn/lunarlander 200
+ppo/cartpole 475
+ppo/pendulum -250
+ppo/halfcheetah 1500
+trpo/cartpole 475
+trpo/pendulum -250
 "
 
 # One run: started, resumed, or left alone when it is complete.
