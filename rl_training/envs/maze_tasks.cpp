@@ -1,5 +1,7 @@
 #include "rl_training/envs/maze_tasks.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <sstream>
@@ -52,8 +54,8 @@ const std::vector<Layout>& layouts() {
 }
 
 std::string gymnasium_summary(const MazeTask& task, const std::string& name) {
-  return std::string(task.is_ant() ? "walk an ant" : "push a ball") + " to a goal in maze " + name +
-         (task.dense ? ", dense reward" : "");
+  return fmt::format("{} to a goal in maze {}{}", task.is_ant() ? "walk an ant" : "push a ball",
+                     name, task.dense ? ", dense reward" : "");
 }
 
 // A layout, and its variants with fixed reset (G) or goals and resets in the same cells (GR).
