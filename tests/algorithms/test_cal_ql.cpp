@@ -142,7 +142,7 @@ TEST(CalQl, OnlineTheActorCanWaitForTheEndOfABlock) {
   for (int i = 1; i <= 8; ++i) EXPECT_EQ(moves(i), i % 4 == 0) << i;
 }
 
-// The block goes on where it was saved.
+// The block resumes where it was saved.
 TEST(CalQl, ResumesInsideABlock) {
   auto options = small_options();
   options.actor_once_per_block = true;
