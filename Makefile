@@ -166,7 +166,7 @@ package: ## make Debian packages in build/package
 	scripts/install_dependencies.sh package python
 	cmake --preset release -B build/package -DCMAKE_INSTALL_PREFIX=/usr -DRL_TRAINING_TESTS=OFF \
 	  -DRL_TRAINING_PYTHON_DIR=$(CURDIR)/build/package/python \
-	  -DRL_TRAINING_PYTHON_INSTALL_DIR=lib/python3/dist-packages/rl_training
+	  -DRL_TRAINING_PYTHON_INSTALL_DIR:STRING=lib/python3/dist-packages/rl_training
 	cmake --build build/package -j $(JOBS)
 	cd build/package && cpack
 

@@ -29,8 +29,8 @@ mounted || mount -t proc proc "$chroot/proc"
 trap 'umount "$chroot/proc"' EXIT
 
 inside apt-get update -q
-inside env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
-  --reinstall --allow-downgrades /packages/rl-training_*.deb /packages/python3-rl-training_*.deb
+inside sh -c 'DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
+  --reinstall --allow-downgrades /packages/rl-training_*.deb /packages/python3-rl-training_*.deb'
 
 inside sh -ec '
   cd "$(mktemp -d)"
