@@ -28,7 +28,7 @@ import time
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2]
-LINKED = ("scripts", "examples", "tests", "bench", "configs", "cmake", "CMakePresets.json")
+LINKED = ("scripts", "examples", "tests", "bench", "configs")
 TIMEOUT = 300  # seconds for a block
 
 FENCE = re.compile(r"^```(\S*) ?(.*)$")
@@ -118,7 +118,7 @@ class PageTest:
     def call(self, line, kind, command):
         """A command in the page's directory; variables it sets are there for the next one."""
         state = self.directory / ".exported"
-        script = f"set -ea\n[ ! -e {state} ] || . {state}\n{command}\nexport -p > {state}\n"
+        script = f"set -ea\n[ ! -e {state} ] || . {state}\n{command}\nstatus=$?\nexport -p > {state}\nexit $status\n"
         start = time.monotonic()
         try:
             done = subprocess.run(["bash", "-o", "pipefail", "-c", script], cwd=self.directory, env=self.environment,
