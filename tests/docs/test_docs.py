@@ -21,6 +21,7 @@ import argparse
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -120,12 +121,15 @@ class PageTest:
         state = self.directory / ".exported"
         script = f"set -ea\n[ ! -e {state} ] || . {state}\n{command}\nstatus=$?\nexport -p > {state}\nexit $status\n"
         start = time.monotonic()
+        process = subprocess.Popen(["bash", "-o", "pipefail", "-c", script], cwd=self.directory, env=self.environment,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   text=True, errors="replace", start_new_session=True)
         try:
-            done = subprocess.run(["bash", "-o", "pipefail", "-c", script], cwd=self.directory, env=self.environment,
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                  text=True, errors="replace", timeout=TIMEOUT)
-            code, output = done.returncode, done.stdout
+            output, _ = process.communicate(timeout=TIMEOUT)
+            code = process.returncode
         except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
             code, output = "none", f"no end after {TIMEOUT} s"
         seconds = time.monotonic() - start
         if code == 0:
