@@ -74,7 +74,7 @@ reliability: configure ## attack the program: kills, signals, full disks, damage
 	build/release/tests/test_api --gtest_filter='Leaks.*'
 	scripts/reliability.py $(PROGRAM)
 
-test-slurm: build ## a sweep on a real Slurm of its own: kills, pre-emption, same bits
+test-slurm: build ## a sweep on a private Slurm: kills, pre-emption, same bits
 	scripts/install_dependencies.sh slurm || true
 	tests/slurm/test_slurm.py $(PROGRAM) || test $$? = 77
 test-processes: configure ## one run on 2 and 4 processes and on 2 hosts: bits, kills, a cut link

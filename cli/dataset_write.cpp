@@ -133,7 +133,7 @@ TransitionDataset collect_behaviour(const std::string& path, Environment& env, i
   return collect_dataset(env, Policy(act), size, Rng(seed, "collect"), tell_progress(size));
 }
 
-// The policy with noise on its actions, so that the data tell of actions beside its own.
+// The policy with noise on its actions, so that the data covers more actions.
 Policy with_noise(Policy policy, const Space& space, double noise) {
   if (noise == 0) return policy;
   policy.act = [act = policy.act, space, noise](std::span<const double> obs, Rng& rng,

@@ -18,7 +18,7 @@ namespace {
 constexpr int kMaxLocalProcesses = 256;
 constexpr char kLoopback[] = "127.0.0.1";
 
-// Processes of one machine share its cores: each gets its part, or one core where there are fewer.
+// Processes of one machine share its cores: each gets its part, or one core if there are fewer.
 void pin_to_share(int rank, int size) {
   cpu_set_t all, mine;
   if (::sched_getaffinity(0, sizeof(all), &all) != 0) return;
@@ -170,7 +170,7 @@ int ProcessTeam::run(const std::function<int()>& work) {
   return code;
 }
 
-// A process that ended by itself, not because it lost the others, is why the others ended.
+// The process that failed first, not one that only lost the others, is the cause.
 void ProcessTeam::find_reason() {
   group_.reset();  // ends those that still wait
   constexpr int kPatienceMs = 2000;

@@ -57,7 +57,7 @@ void add_resume(CLI::App& program, Invocation& call) {
       ->type_name("N");
   command
       ->add_option("--online", arguments->online.text,
-                   "go on in the environment for so many steps, after the updates from data")
+                   "continue in the environment for N steps, after the updates on data")
       ->type_name("N");
   command
       ->add_option("--dataset-path", arguments->dataset_path,
@@ -65,7 +65,7 @@ void add_resume(CLI::App& program, Invocation& call) {
       ->type_name("FILE");
   command
       ->add_option("--output-dir", arguments->output_dir,
-                   "go on in a new run directory below this one")
+                   "continue in a new run directory below this one")
       ->type_name("DIR");
   add_threads(*command, arguments->threads);
   arguments->processes.add_to(*command);

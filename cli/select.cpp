@@ -145,7 +145,7 @@ void print_selection(const std::vector<PolicyEstimate>& estimates, const Selecti
   const auto own = selection.own_estimate();
   std::string summary = fmt::format(
       "The data's own policy: {:.4g} [{:.4g}, {:.4g}], gamma {:.4g}.\n"
-      "{} of the other {} policies cannot be told from the best.\n",
+      "{} of the other {} policies cannot be distinguished from the best.\n",
       own.value, own.low, own.high, selection.fit_options().gamma, overlap_with_best(estimates),
       estimates.size() - 1);
   if (estimates.front().truth) {

@@ -98,7 +98,7 @@ int train_in_sequence(const TrainArguments& arguments, const std::vector<TrainCo
   return training_exit_code(call, reports, configs.size());
 }
 
-// The call that trains one of the seeds in a process of its own.
+// The call that trains one of the seeds in a separate process.
 std::vector<std::string> child_arguments(const TrainArguments& arguments, const TrainConfig& config,
                                          size_t threads) {
   std::vector<std::string> words = {"train", "--config", arguments.config.config};

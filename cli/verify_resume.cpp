@@ -87,7 +87,7 @@ int64_t newest_step(const std::string& run) {
   return steps.empty() ? -1 : steps.back().step;
 }
 
-// Trains in a process of its own and ends it with SIGKILL once a checkpoint of that step is there.
+// Trains in a separate process and kills it with SIGKILL once a checkpoint of that step exists.
 // Returns the step of the newest checkpoint that it left.
 int64_t train_and_kill(const std::vector<std::string>& arguments, const std::string& output_dir,
                        const std::string& log, int64_t step) {

@@ -37,7 +37,7 @@ class Agent {
   // An episode played step by step, for policies that remember. Valid until the next learn().
   PolicyEpisode episode() { return PolicyEpisode(policy()); }
 
-  // The policy as a checkpoint directory of its own, loadable by `load` and `rl_training predict`.
+  // The policy as a separate checkpoint directory, loadable by `load` and `rl_training predict`.
   void save(const std::string& directory);
   // A run directory or a checkpoint; `changes` are for a later learn().
   static Agent load(const std::string& run_or_checkpoint, const ResumeChanges& changes = {},

@@ -23,7 +23,7 @@ std::vector<std::string> array_layouts();
 std::string recognise_layout(ArraySource& file);
 
 // Lets `keys` and `arrays` say what the map says; the rest of `keys` stays. A layout or an array
-// that is not there is Error{data}.
+// that is missing is Error{data}.
 std::vector<DatasetWarning> apply_key_map(const KeyMap& map, MappedArrays& arrays, FlatKeys& keys);
 
 }  // namespace rl_training

@@ -41,7 +41,7 @@ constexpr const char* column_name(BatchColumn column) {
 // How the returns to go of an episode are summed up.
 struct ReturnRule {
   double gamma = 1.0;
-  // An episode in which every reward is this one has failed, and counts as if it went on like that
+  // An episode with only this reward has failed, and counts as if it continued like that
   // for ever: each of its rows has failure_reward / (1 - gamma). None: there is no such rule.
   std::optional<double> failure_reward = {};
 

@@ -13,7 +13,7 @@ namespace rl_training {
 // standard deviation of a Gaussian, which tanh squashes into (-1, 1).
 class BehaviourPolicy {
  public:
-  // Read in a sandbox. Error{data} with file and key where there is no such policy, or another
+  // Read in a sandbox. Error{data} with file and key if there is no such policy, or another
   // kind of it.
   static BehaviourPolicy read(const std::string& path);
 

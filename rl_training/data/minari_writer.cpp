@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The layout's own version. A release of Minari reads files of its own version and of older ones.
+// The layout's own version. A release of Minari reads files of its version and of older ones.
 constexpr const char* kMinariVersion = "0.5.0";
 
 // The arrays of one episode, its rewards as doubles like Minari's.
@@ -29,7 +29,7 @@ struct EpisodeArrays {
   std::vector<int64_t> choices;  // in place of actions
   std::vector<double> rewards;
   std::vector<uint8_t> terminations, truncations;
-  // Empty where the order of the rows tells them all.
+  // Empty if the order of the rows determines them.
   std::vector<float> next_actions;
   std::vector<int64_t> next_choices;
   std::vector<uint8_t> next_action_valid;
@@ -97,7 +97,7 @@ std::vector<char> hdf5_bytes(const TransitionDataset& given, const Space* bounds
     file.add(group + "/rewards", std::array{episode.rows}, std::span<const double>(arrays.rewards));
     file.add_flags(group + "/terminations", arrays.terminations);
     file.add_flags(group + "/truncations", arrays.truncations);
-    // Minari reads the arrays it knows and no others, so these are for us alone.
+    // Minari ignores unknown arrays; only our reader uses these.
     if (dataset.has_next_actions()) {
       add_actions(group + "/next_actions", episode.rows, arrays.next_actions, arrays.next_choices);
       file.add_flags(group + "/next_action_valid", arrays.next_action_valid);

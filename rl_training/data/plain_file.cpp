@@ -29,7 +29,7 @@ int64_t item_bytes(PlainArray::Item item) {
   return 0;
 }
 
-// What tells a file from another one and from itself after a change.
+// Identifies a file and its version.
 Json marks_of(const struct stat& info) {
   return {static_cast<uint64_t>(info.st_dev), static_cast<uint64_t>(info.st_ino),
           static_cast<int64_t>(info.st_size), static_cast<int64_t>(info.st_mtim.tv_sec),

@@ -23,8 +23,8 @@ struct PlainArray {
 
 using PlainArrays = std::map<std::string, PlainArray>;
 
-// Reads arrays by their place in a file alone, on several threads. Whoever parses the format (in a
-// sandbox) only tells the places, and is not believed: nothing outside the file can be read.
+// Reads arrays by their place in a file alone, on several threads. The parser of the format (in a
+// sandbox) only reports positions, and is not trusted: nothing outside the file can be read.
 class PlainFile final : public ArraySource {
  public:
   // By which the file as it is now is known again.

@@ -20,7 +20,7 @@ namespace rl_training {
 // observation of the stream's next row.
 class ReplayBuffer {
  public:
-  // With `returns` the rows of finished episodes know their return to go.
+  // With `returns`, rows of finished episodes have a return-to-go.
   ReplayBuffer(int64_t capacity, const Space& obs, const Space& action, int64_t streams = 1,
                const std::optional<ReturnRule>& returns = {});
 
@@ -90,7 +90,7 @@ class ReplayBuffer {
   // Whether every row of the window came back.
   bool complete() const { return oldest_ <= first(); }
 
-  // Only the number of rows: their content is kept in files of its own that never change.
+  // Only the number of rows: their content is in separate files that never change.
   void visit_state(StateVisitor& state);
 
  private:

@@ -12,7 +12,7 @@ namespace rl_training {
 //   `states` stands in for them.
 // - A demonstration ends at its first `dones`, which is taken for termination with a warning; later
 //   steps are left out. One without any ends by a time-out.
-// - Rewards that are not there are zero, with a warning.
+// - Missing rewards are zero, with a warning.
 LoggedSteps read_robomimic_steps(const std::string& path, const DatasetReadOptions& options,
                                  SandboxOutput& output);
 

@@ -32,7 +32,7 @@ ExportedPolicy export_policy(TrainedPolicy& policy, const std::string& name);
 struct InterpretedPolicy {
   std::vector<double> action;
   // Of a policy that chooses the largest of several scores: these, relative to the size of the
-  // largest; empty where nothing is chosen.
+  // largest; empty if nothing is chosen.
   std::vector<double> scores;
 };
 // With `choice` that one is taken, whatever the scores are.

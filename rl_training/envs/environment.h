@@ -30,7 +30,7 @@ struct StepResult {
   bool restarted = false;
 };
 
-// What hindsight relabelling needs to know of a task that observes its goal.
+// What hindsight relabelling needs from a task that observes its goal.
 class GoalTask {
  public:
   virtual ~GoalTask() = default;
@@ -45,7 +45,7 @@ class GoalTask {
   // failures.
   virtual bool compute_terminated(std::span<const double> achieved,
                                   std::span<const double> desired) const = 0;
-  // Whether that goal is reached; a task may go on there.
+  // Whether that goal is reached; a task may continue there.
   virtual bool reached(std::span<const double> achieved, std::span<const double> desired) const {
     return compute_terminated(achieved, desired);
   }

@@ -20,7 +20,7 @@ struct EnvInfo {
   std::string id, summary;
   std::function<std::unique_ptr<Environment>()> make;  // the bare task, without its time limit
   std::string unavailable = {};        // why it cannot be made in this build; empty: it can
-  std::optional<EnvGroup> group = {};  // where there is one, `make` gives what has a spec alone
+  std::optional<EnvGroup> group = {};  // if there is one, `make` gives what has a spec alone
 };
 
 // All known environments: ours first, then those added by `register_environment`.

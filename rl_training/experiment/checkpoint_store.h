@@ -18,7 +18,7 @@ struct CheckpointInfo {
 };
 
 // A further file of a checkpoint, one that never changes: linked from an earlier checkpoint where
-// that is possible, so that it takes no room of its own, and written otherwise.
+// that is possible, so that it takes no extra space, and written otherwise.
 struct CheckpointFile {
   std::string name;
   uint64_t size = 0;

@@ -250,7 +250,7 @@ Json write_train_config(const TrainConfig& config) {
 std::string config_hash(const TrainConfig& config) {
   Json json = write_train_config(config);
   for (const char* key : {"threads", "output_dir", "tags", "total_timesteps"}) json.erase(key);
-  json["algo_kwargs"].erase("dataset_path");  // the fingerprint tells the data
+  json["algo_kwargs"].erase("dataset_path");  // the fingerprint identifies the data
   if (config.online.used) json["online"].erase("total_timesteps");
   return sha256_hex(json.dump());
 }

@@ -25,7 +25,7 @@ class SingleThreadedTensors {
 
  private:
   int before_;            // threads of this thread's parallel regions
-  int process_wide_ = 0;  // what to restore where LibTorch has an OpenMP of its own; 0: nothing
+  int process_wide_ = 0;  // what to restore if LibTorch has its own OpenMP; 0: nothing
 };
 
 // An uninitialised float32 tensor on the CPU, by the short way: torch::empty asks the dispatcher.

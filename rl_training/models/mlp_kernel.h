@@ -18,7 +18,7 @@ struct MlpWorkspace {
   FloatBuffer joined_input;             // [rows, inputs] when two inputs stand side by side
   std::vector<FloatBuffer> activation;  // output of each hidden block [members, rows, width]
   std::vector<FloatBuffer> before_norm, mean, inverse_std;  // LayerNorm only
-  std::vector<FloatBuffer> slope;  // of gelu, which its output does not tell
+  std::vector<FloatBuffer> slope;  // of gelu, not recoverable from its output
   std::vector<FloatBuffer> delta;  // gradient at each layer's product [members, rows, width], or
                                    // of one chunk for each group of them
   std::vector<FloatBuffer> norm_sums;  // gain and shift gradients [members, chunks, 2 * width]

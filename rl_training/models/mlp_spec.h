@@ -54,7 +54,7 @@ struct LayerLayout {
   int64_t inputs = 0, outputs = 0;
   int64_t weight = 0;             // [inputs, outputs]
   int64_t bias = 0;               // [outputs]
-  int64_t gain = -1, shift = -1;  // LayerNorm, [outputs] each; -1 where there is none
+  int64_t gain = -1, shift = -1;  // LayerNorm, [outputs] each; -1 if there is none
 };
 
 struct MlpLayout {

@@ -116,7 +116,7 @@ torch::Tensor maximum_mean_discrepancy_plain(const torch::Tensor& x, const torch
       (kernel == MmdKernel::laplacian ? difference.abs() : difference.square()).sum(3);
   const auto weights = torch::cat({torch::full({n}, 1.0 / static_cast<double>(n), x.options()),
                                    torch::full({m}, -1.0 / static_cast<double>(m), x.options())});
-  // A sum rather than products with w: BLAS would bring threads of its own.
+  // A sum rather than products with w: BLAS would start its own threads.
   const auto pairs = weights.unsqueeze(1) * weights;
   const auto squared = ((distance * (-0.5 / sigma)).exp() * pairs).sum({1, 2});
   return (squared.clamp_min(0.0) + kEpsilon).sqrt();

@@ -53,7 +53,7 @@ struct Pass {
   Use use = Use::train;
   Mode mode = Mode::eval;
   int64_t members = 0;            // above 0: only the first members of an ensemble
-  torch::IntArrayRef shape = {};  // of the result, where it is not [members, rows, outputs]
+  torch::IntArrayRef shape = {};  // of the result, if it is not [members, rows, outputs]
   // Gradients of this pass can be differentiated again (TRPO). Slower: the pass is made of
   // torch operators.
   bool twice_differentiable = false;

@@ -48,7 +48,7 @@ class SpinLock {
   std::atomic_flag& busy_;
 };
 
-// Blocks that nobody uses, by the power of two they hold. One list for all threads: a tensor may
+// Unused blocks, by the power of two they hold. One list for all threads: a tensor may
 // end on another thread than it began.
 class Blocks {
  public:
@@ -131,7 +131,7 @@ bool is_free(const torch::Tensor& tensor) {
          tensor.storage().use_count() == 1;
 }
 
-// As it was made: whoever had it may have given it another shape or a graph.
+// As it was created: its last user may have given it another shape or a graph.
 bool is_plain(const torch::Tensor& tensor, torch::IntArrayRef shape) {
   return tensor.defined() && tensor.sizes() == shape && tensor.is_contiguous() &&
          tensor.unsafeGetTensorImpl()->autograd_meta() == nullptr;

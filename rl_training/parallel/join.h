@@ -19,12 +19,12 @@ struct ProcessPlace {
 };
 
 // Rank and size as torchrun (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT), OpenMPI
-// (OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE) or Slurm (SLURM_PROCID, SLURM_NTASKS) tell them.
+// (OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE) or Slurm (SLURM_PROCID, SLURM_NTASKS).
 // `master`, HOST:PORT, stands in for MASTER_ADDR and MASTER_PORT, which only torchrun sets.
 // Error{config} naming what is missing or wrong.
 ProcessPlace place_from_environment(const std::string& master);
 
-// Connects the processes of a run. A null pointer where there is only one. `server` is process 0's,
+// Connects the processes of a run. A null pointer if there is only one. `server` is process 0's,
 // where it listens already; otherwise one is made.
 std::unique_ptr<ProcessGroup> join_processes(const ProcessPlace& place,
                                              std::unique_ptr<RendezvousServer> server = nullptr);

@@ -50,7 +50,7 @@ struct RunGroup {
   size_t count(RunState state) const;
   size_t resumed() const;
   bool online() const;  // whether the chosen values are on the clock of environment steps
-  // "algo key=value ...": enough to tell it from the others of its task.
+  // "algo key=value ...": enough to identify it within its task.
   std::string label() const;
 };
 

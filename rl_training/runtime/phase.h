@@ -31,7 +31,7 @@ struct LoopHooks {
   std::function<bool(bool here)> all = [](bool here) { return here; };
 };
 
-// What a phase needs to know of the run for its part of a row of metrics.
+// What a phase needs from the run for its part of a row of metrics.
 struct RowContext {
   int64_t batch_rows = 0;    // of a minibatch, those of this process
   int64_t data_updates = 0;  // made in phases on the dataset alone

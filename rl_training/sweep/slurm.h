@@ -31,7 +31,7 @@ std::string follow_up_script(const SweepDirectory& sweep, const std::string& pro
 // sweep's state, which is saved. Error{io} with what sbatch said.
 void submit(SweepDirectory& sweep, FileSystem& files, const std::vector<size_t>& runs);
 
-// States of the tasks of an array that Slurm still knows, by number of the run; "" stands for the
+// States of the tasks of an array that Slurm still lists, by number of the run; "" stands for the
 // job itself under kWholeJob.
 inline constexpr size_t kWholeJob = static_cast<size_t>(-1);
 std::map<size_t, std::string> queued_tasks(const std::string& job);

@@ -30,7 +30,7 @@ Color mujoco_body_color(int body);
 
 using SharedModel = std::shared_ptr<const mjModel>;
 
-// Compiles a model. Error{internal} where MuJoCo refuses it.
+// Compiles a model. Error{internal} if MuJoCo refuses it.
 SharedModel compile_mujoco_model(const std::string& name, const std::string& text);
 
 // Compiles at the first call, on whichever thread, and gives the same model ever after.
@@ -59,7 +59,7 @@ class Simulation {
   void visit_state(StateVisitor& state, bool body_forces);
 
   Scene scene(const MujocoView& view) const;
-  // Empty where the renderer's library is not installed.
+  // Empty if the renderer's library is not installed.
   Photo photo(int width, int height, const MujocoView& view) const;
 
  private:

@@ -248,7 +248,7 @@ std::vector<MujocoTask> all_tasks() {
     if (!entry.v5_edits.empty()) v5.edits = entry.v5_edits;
     tasks.push_back(std::move(v5));
   }
-  // Forms of Ant-v4 that are tasks of their own.
+  // Variants of Ant-v4 that are separate tasks.
   MujocoTask contacts = ant();
   contacts.id = "Ant-v4-contact";
   contacts.options.use_contact_forces = true;
