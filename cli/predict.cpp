@@ -107,7 +107,7 @@ void add_predict(CLI::App& program, Invocation& call) {
       [arguments] { return run_predict(*arguments); });
   add_run_argument(*command, arguments->run);
   auto* obs = command->add_option("--obs", arguments->obs, "one observation")->type_name("ARRAY");
-  command->add_option("--input", arguments->input, "file with one observation a line")
+  command->add_option("--input", arguments->input, "file with one observation per line")
       ->excludes(obs)
       ->type_name("FILE");
 }

@@ -92,11 +92,11 @@ void ProcessArguments::add_to(CLI::App& command) {
       .add_option("--processes", processes,
                   "train with several processes that share each batch: a number starts as many on "
                   "this machine; env takes rank and size from torchrun, OpenMPI or Slurm; "
-                  "RANK/SIZE says them")
+                  "RANK/SIZE states them")
       ->type_name("K|env|RANK/SIZE");
   command
       .add_option("--master", master,
-                  "where process 0 listens, if MASTER_ADDR and MASTER_PORT do not say it")
+                  "address of process 0, unless MASTER_ADDR and MASTER_PORT are set")
       ->type_name("HOST:PORT");
   command
       .add_option("--interface", interface,
@@ -105,7 +105,7 @@ void ProcessArguments::add_to(CLI::App& command) {
       ->type_name("NAME|ADDRESS");
   command
       .add_option("--process-timeout", timeout.text,
-                  "seconds after which a process that does not answer ends the run (300)")
+                  "seconds after which a silent process ends the run (300)")
       ->type_name("SECONDS");
 }
 

@@ -18,7 +18,7 @@ namespace rl_training {
 // | obs, action, next_obs | numbers; several arrays or columns are laid side by side |
 // | reward | one number a row |
 // | terminated | 1 where the task itself ended; `none`: it never does |
-// | timeout | 1 where only the time was up |
+// | timeout | 1 where only the time limit was reached |
 // | done | 1 at every end, whatever the reason: taken for termination, with a warning |
 // | episode_end | 1 at the last row of an episode, which says nothing about termination |
 // | episode | changes from one episode to the next |

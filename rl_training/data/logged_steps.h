@@ -22,7 +22,7 @@ struct DatasetReadOptions {
   const Space* bounds = nullptr;
   std::optional<TimeoutPolicy> timeout_policy;  // absent: drop for d4rl, keep for the others
   int64_t episode_length = 0;                   // time limit of files that mark none; 0: unknown
-  bool allow_nonfinite = false;                 // let NaN and infinities through
+  bool allow_nonfinite = false;                 // accept NaN and infinity
   std::string keys;                             // names in the file, see key_map.h
   bool find_warnings = false;                   // look for what seems wrong while reading
 };
