@@ -49,7 +49,7 @@ void add_peer(std::vector<Entry>& entries, const BenchWork& work, const BenchArg
        fmt::format("eager PyTorch ({} torch, {} BLAS threads)", torch_threads, blas_threads)});
 }
 
-// What a measurement says of our entry and of the peers among those from `first_peer` on.
+// The result for our entry and for the peers from `first_peer` on.
 Json result_of(const BenchWork& work, int threads, const std::vector<Entry>& entries,
                size_t first_peer) {
   Json result = {{"name", work.name()},  {"threads", threads},   {"ours", median(entries[0].rates)},

@@ -72,7 +72,7 @@ ProcessPlace place_by_hand(const ProcessArguments& arguments, size_t slash) {
   return place;
 }
 
-// The arguments of this call for the processes beside this one: which they are is to be added.
+// The arguments of this call for the other processes, without their rank.
 std::vector<std::string> arguments_of_others(const std::vector<std::string>& arguments) {
   std::vector<std::string> kept;
   for (size_t i = 0; i < arguments.size(); ++i) {

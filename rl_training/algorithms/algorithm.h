@@ -110,7 +110,7 @@ class Algorithm {
   virtual std::unique_ptr<PolicyState> make_policy_state(int64_t /*rows*/) const {
     return std::make_unique<PolicyState>();
   }
-  // What it believes an action to be worth, Q(s, a): [rows], without gradient, for observations and
+  // Its estimate Q(s, a) of an action's value: [rows], without gradient, for observations and
   // actions as `act` takes and gives them. Undefined for an algorithm that learns no such values.
   virtual torch::Tensor values(const torch::Tensor& /*obs*/,
                                const torch::Tensor& /*actions*/) const {

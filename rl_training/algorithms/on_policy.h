@@ -27,7 +27,7 @@ struct OnPolicyOptions : AlgorithmOptions {
   void visit_on_policy_options(OptionVisitor& options);
 };
 
-// What the policy says at each observation.
+// The policy's output at each observation.
 struct ActionDistribution {
   GaussianHead head;        // of vectors
   torch::Tensor log_probs;  // of choices, [rows, choices]; undefined for vectors

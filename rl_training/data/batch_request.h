@@ -60,7 +60,7 @@ struct ReturnRule {
   }
 };
 
-// What an algorithm asks for. A sampler fills exactly these columns or refuses to be made.
+// What an algorithm requests. A sampler fills exactly these columns or its constructor throws.
 struct BatchRequest {
   int64_t rows = 0;
   std::vector<BatchColumn> columns = {BatchColumn::obs, BatchColumn::action, BatchColumn::reward,

@@ -107,7 +107,7 @@ BehaviourPolicy BehaviourPolicy::read(const std::string& path) {
   const Json facts = facts_of_reader(sent.text, path);
   BehaviourPolicy policy;
   policy.relu_ = facts.at("relu").get<bool>();
-  // What a reader says may be its file's doing: checked again here.
+  // A compromised reader may report anything: checked again here.
   const size_t hidden = facts.at("layers").size() - 2;
   size_t next = 0;
   for (const auto& shape : facts.at("layers")) {

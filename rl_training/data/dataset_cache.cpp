@@ -320,7 +320,7 @@ std::optional<TransitionDataset> DatasetCache::open_entry(const std::string& nam
     auto header = read_header(header_path);
     if (!header.is_object()) throw Error(ErrorKind::data, "its header is damaged");
     if (header.at("sources") != sources) return std::nullopt;  // the file has changed
-    // Made by somebody who did not ask for them.
+    // Built by a caller that did not request them.
     if (warnings != nullptr && header.value("warnings", Json()).is_null()) return std::nullopt;
     const auto data = identity(data_path);
     if (data.is_null() || data.at("size") != header.at("data").at("size")) {

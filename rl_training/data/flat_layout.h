@@ -20,8 +20,8 @@ struct FlatKeys {
   Names last_observations;  // marks rows that hold the last observation of an episode and no step
   Names next_actions, next_action_valid;
   bool never_terminates = false;  // then no terminals are needed
-  // Whether a last step's next observation is believed even where it equals the first observation
-  // of the following episode. Some writers put that there for want of the true one.
+  // Whether a last step's next observation is trusted even if it equals the first observation
+  // of the following episode. Some writers store that in place of the true one.
   bool trust_equal_successors = true;
   bool true_successors = false;  // see LoggedSteps
 

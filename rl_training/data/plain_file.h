@@ -13,7 +13,7 @@
 
 namespace rl_training {
 
-// Numbers that lie in a file as they lie in memory, one after the other.
+// Values stored in a file as in memory, contiguously.
 struct PlainArray {
   enum class Item { int8, uint8, float32, float64 };
   Item item = Item::float32;

@@ -173,7 +173,7 @@ void append_bytes(std::string& bytes, const unsigned char* data, int64_t count) 
 
 }  // namespace
 
-// Vectors: records as they are. Images: one byte that says whether the observation follows, the
+// Vectors: records as they are. Images: one byte that states whether the observation follows, the
 // observation if it is not the successor of a row before it in these bytes, the successor, and
 // the rest of the record.
 std::string ReplayBuffer::encode(int64_t row, int64_t count) const {

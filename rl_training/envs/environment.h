@@ -36,7 +36,7 @@ class GoalTask {
   virtual ~GoalTask() = default;
 
   virtual int64_t goal_dim() const = 0;
-  // Where `goal_dim` entries of the observation hold the goal reached and the goal wanted.
+  // Where `goal_dim` entries of the observation hold the achieved goal and the desired goal.
   virtual int64_t achieved_goal_at() const = 0;
   virtual int64_t desired_goal_at() const = 0;
   virtual double compute_reward(std::span<const double> achieved,
@@ -51,7 +51,7 @@ class GoalTask {
   }
 };
 
-// Whether what that observation has achieved is what it wants.
+// Whether the observation's achieved goal is its desired goal.
 inline bool reached_goal(const GoalTask& task, const float* obs) {
   const auto goal_at = [&](int64_t place) {
     return std::vector<double>(obs + place, obs + place + task.goal_dim());

@@ -10,7 +10,7 @@ struct ReplayReport {
   int64_t flag_mismatches = 0;
 };
 
-// Steps an environment with recorded actions and compares what it says with the recording.
+// Steps an environment with recorded actions and compares the results with the recording.
 // The CSV has columns action0.., reward, terminated and, if it likes, truncated and traj; the
 // state before the step as state0.. (or state and goal, or qpos0.. and qvel0..); and the
 // observation after it as obs0.. (or observation and desired_goal). The state is set where an

@@ -11,7 +11,7 @@ namespace rl_training {
 // throws Error{io}.
 int open_run_file(const std::string& path);
 
-// Throws Error{checkpoint} if a link stands in the place of a file or directory of a run.
+// Throws Error{checkpoint} if a file or directory of a run was replaced by a link.
 void refuse_links(const std::string& run_directory);
 
 }  // namespace rl_training

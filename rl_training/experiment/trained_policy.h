@@ -83,7 +83,7 @@ class PolicyEpisode {
   std::unique_ptr<PolicyState> state_;
 };
 
-// What a checkpoint says of itself beside its tensors.
+// What a checkpoint records besides its tensors.
 Json checkpoint_facts(const TrainConfig& config, const EnvSpec& env, int threads,
                       const std::string& fingerprint);
 

@@ -26,7 +26,7 @@ constexpr size_t kAlignment = 64;
 constexpr size_t kSmallest = 64, kLargest = size_t{1} << 20;  // larger ones are not kept
 constexpr size_t kKeptBytes = size_t{4} << 20;                // of each size, at most
 
-// What stands before the memory that is handed out.
+// The header before each allocated block.
 struct alignas(kAlignment) Block {
   Block* next;
   size_t size;
@@ -125,7 +125,7 @@ struct Handed {
   size_t next = 0;
 };
 
-// Neither the tensor nor a view of it is held by anyone else.
+// Neither the tensor nor a view of it is referenced elsewhere.
 bool is_free(const torch::Tensor& tensor) {
   return tensor.use_count() == 1 && tensor.weak_use_count() == 1 &&
          tensor.storage().use_count() == 1;

@@ -3,7 +3,7 @@
 
 namespace rl_training {
 
-// Files that travel inside the program and stand in every HTML report.
+// Files embedded in the program and in every HTML report.
 std::string_view page_style();
 std::string_view page_script();
 // dygraphs; "" if it was not installed when the program was built.

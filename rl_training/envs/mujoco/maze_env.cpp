@@ -69,7 +69,7 @@ double plane_distance(std::span<const double> a, std::span<const double> b) {
   return std::sqrt(x * x + y * y);
 }
 
-// Observes the goal reached, the goal wanted, then the body, as Minari flattens Gymnasium's
+// Observes the achieved goal, the desired goal, then the body, as Minari flattens Gymnasium's
 // dictionary; D4RL's tasks observe the body alone.
 class MazeEnv final : public Environment, public GoalTask {
  public:
