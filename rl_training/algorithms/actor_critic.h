@@ -4,7 +4,7 @@
 
 namespace rl_training {
 
-// What algorithms with an actor and critics have in common. Their losses are their own.
+// What algorithms with an actor and critics share, except their losses.
 
 // Critics that regress onto a target.
 struct CriticLoss {

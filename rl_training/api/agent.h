@@ -6,7 +6,7 @@
 
 namespace rl_training {
 
-// A learner as a C++ program holds it: made from a config, trained in a run directory, asked for
+// An agent for C++ programs: created from a config, trained in a run directory, asked for
 // actions, saved and loaded.
 //
 //   auto agent = rl_training::TD3BC::from_config("td3_bc/pendulum");
@@ -46,7 +46,7 @@ class Agent {
   static Agent resume(const std::string& run_or_checkpoint, int64_t total_timesteps = 0);
   static Agent resume(const std::string& run_or_checkpoint, const ResumeChanges& changes,
                       Warn warn = {});
-  // Ends the hold on the run directory, so that others may resume it. A later learn() resumes it.
+  // Releases the run directory, so that others may resume the run. A later learn() resumes it.
   void close();
 
   const TrainConfig& config() const;

@@ -68,7 +68,7 @@ struct BatchRequest {
   double gamma = 0.99;
   int64_t n_step = 1;        // steps that a transition spans, fewer where its episode ends
   ReturnRule returns = {};   // behind return_to_go
-  int64_t window = 0;        // above 0: each row is a piece of an episode with this many steps
+  int64_t window = 0;        // above 0: each row is a segment of an episode with this many steps
   int64_t max_steps = 0;     // above 0: no episode may have more (key max_episode_length)
   bool raw_rewards = false;  // the config may not transform rewards
 

@@ -30,7 +30,7 @@ std::string read_choice(Hdf5File& file, const std::string& name,
                   shortened(printable(text), 40) + "`)");
 }
 
-// Hands over weight and bias and returns {outputs, inputs}; `inputs` 0 takes any number.
+// Reads weight and bias and returns {outputs, inputs}; `inputs` 0 accepts any number.
 Json send_layer(Hdf5File& file, const std::string& name, int64_t inputs, SandboxOutput& output) {
   const std::string weight = kGroup + name + "/weight", bias = kGroup + name + "/bias";
   for (const auto& key : {weight, bias}) {

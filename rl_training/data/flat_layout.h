@@ -8,7 +8,7 @@
 
 namespace rl_training {
 
-// Names under which a file may store each thing, all arrays having one entry for each step.
+// Names under which a file may store each array, all with one entry per step.
 // Required are observations, actions, rewards and terminals.
 struct FlatKeys {
   using Names = std::vector<std::string>;

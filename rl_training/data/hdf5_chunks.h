@@ -18,7 +18,7 @@ class ChunkReader {
   static std::optional<ChunkReader> open(hid_t dataset, const std::vector<int64_t>& shape,
                                          int64_t file_size);
 
-  // The largest number of rows up to `most` that cuts no chunk; one row of chunks at least.
+  // The largest number of rows up to `most` without splitting a chunk; at least one row of chunks.
   int64_t whole_chunk_rows(int64_t most) const {
     return most < chunk_rows_ ? chunk_rows_ : most / chunk_rows_ * chunk_rows_;
   }

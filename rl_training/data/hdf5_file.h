@@ -59,7 +59,7 @@ class Hdf5File final : public ArraySource {
   struct Array;
 
   [[noreturn]] void fail(const std::string& key, const std::string& message) const;
-  // Fails on links that are not hard; false when the path leads nowhere.
+  // Fails on soft and external links; false if the path does not exist.
   bool check_links(const std::string& key);
   Id open_array(const std::string& key, bool numeric, std::vector<int64_t>& shape);
   Array open_for_reading(const std::string& key, int64_t element_bytes);

@@ -85,7 +85,7 @@ class TransitionDataset {
   // Only the rows whose next action is known, or not needed because the task ended there. An
   // episode that loses an inner row becomes two.
   TransitionDataset where_next_action_is_known() const;
-  // One for each row, in place of the rewards; returns computed before are gone.
+  // One per row, replacing the rewards; returns computed before are discarded.
   TransitionDataset with_rewards(std::span<const float> rewards) const;
   // These episodes alone, in the given order; the columns are shared.
   TransitionDataset with_episodes(std::span<const int64_t> episodes) const;

@@ -3,7 +3,7 @@
 
 namespace rl_training {
 
-// A run directory may come from somebody else, and a link in it may name any file. What is opened
+// A run directory may be untrusted, and a link in it may name any file. What is opened
 // here is a file of the directory itself.
 
 // Opens for reading and writing, creates where nothing is there; returns the descriptor. A link, a

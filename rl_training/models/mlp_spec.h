@@ -33,7 +33,7 @@ constexpr LayerInit xavier_layer(double gain = 1.0) {
 constexpr LayerInit fan_in_layer() {
   return {LayerInit::Weight::fan_in_uniform, 1.0, LayerInit::Bias::constant, 0.1};
 }
-// Their heads: everything in a narrow interval.
+// For their output layers: uniform in a narrow interval.
 constexpr LayerInit narrow_layer(double bound) {
   return {LayerInit::Weight::uniform, bound, LayerInit::Bias::uniform, bound};
 }

@@ -18,7 +18,7 @@ namespace autograd = torch::autograd;
 constexpr double kEpsilon = 1e-6;  // under the root
 constexpr int64_t kRowsAtOnce = 16;
 
-// Every row's value has gradients by that row's samples alone, found on the way.
+// A row's value depends only on that row's samples; gradients are computed in the forward pass.
 class MmdNode : public autograd::Node {
  public:
   MmdNode(torch::Tensor x_gradient, torch::Tensor y_gradient)

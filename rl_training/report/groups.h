@@ -8,7 +8,7 @@
 
 namespace rl_training {
 
-// Which evaluation of a run counts. `best` is chosen after the fact and flatters.
+// Which evaluation of a run counts. `best` is selected after the fact, hence optimistic.
 struct EvaluationChoice {
   enum class Pick { last, best, at } pick = Pick::last;
   int64_t step = 0;  // of `at`: the last evaluation up to it, of runs that got there

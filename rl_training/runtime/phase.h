@@ -83,7 +83,7 @@ class DataPhase final : public Phase {
 // Environment steps, and updates on what was collected or on a mixture with the dataset.
 class OnlinePhase final : public Phase {
  public:
-  // `mixture` is `sampler` where that draws from both sources, else null.
+  // `mixture` equals `sampler` if that draws from both sources, otherwise null.
   OnlinePhase(PhaseSpec spec, Collector& collector, Sampler& sampler,
               const MixtureSampler* mixture);
 
