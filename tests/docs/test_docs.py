@@ -177,7 +177,7 @@ class PageTest:
 
 
 def make_fixture(directory, environment):
-    """What pages take for granted: RUN, RUN_A ... RUN_C, runs/, my.yaml, log.npz and a D4RL file."""
+    """What pages take for granted: RUN, RUN_A ... RUN_C, runs/, my.yaml, log.npz and FILE (D4RL)."""
     directory.mkdir()
     for name in LINKED:
         (directory / name).symlink_to(SOURCE / name)
@@ -187,6 +187,7 @@ def make_fixture(directory, environment):
       cp -r "$1" RUN; cp -r "$1" RUN_A; cp -r "$2" RUN_B; cp -r "$3" RUN_C
       rl_training config show td3_bc/pendulum > my.yaml
       rl_training dataset collect log.npz --env Pendulum-v1 --size 2000
+      rl_training dataset collect FILE --to d4rl --env Pendulum-v1 --size 2000
     """
     done = subprocess.run(["bash", "-ec", script], cwd=directory, env=environment, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True)
