@@ -85,7 +85,7 @@ void PythonEnvironment::take_observation(const py::handle& value, std::span<doub
 }
 
 std::vector<double> PythonEnvironment::state() const {
-  refuse(spec_.id, "env", "an environment written in Python does not tell its inner state");
+  refuse(spec_.id, "env", "an environment written in Python does not expose its internal state");
 }
 
 void PythonEnvironment::set_state(std::span<const double> /*state*/) { (void)state(); }

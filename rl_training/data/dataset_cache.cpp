@@ -136,7 +136,7 @@ TransitionDataset map_columns(const std::string& path, const Json& header) {
   for (const auto& array : header.at("arrays")) {
     const auto offset = array.at(0).get<int64_t>(), bytes = array.at(1).get<int64_t>();
     if (offset < 0 || bytes < 0 || offset > size || bytes > size - offset) {
-      throw Error(ErrorKind::data, "an array lies outside the file");
+      throw Error(ErrorKind::data, "an array extends beyond the file");
     }
     arrays.push_back(all.part(offset, bytes));
   }

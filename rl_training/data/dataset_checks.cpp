@@ -74,8 +74,8 @@ class Checks {
     }
     if (!file.has_timeouts && file.timeouts == 0) {
       add("missing_timeouts",
-          "the file does not mark time-outs: an episode cut by the time limit cannot be told from "
-          "one that goes on (episode_length tells the limit)");
+          "the file does not mark time-outs: an episode cut by the time limit looks like "
+          "one that continues (episode_length states the limit)");
     }
     const int64_t last = steps_.slots() - 1;
     const uint8_t flags = LoggedSteps::kTerminal | LoggedSteps::kTimeout;

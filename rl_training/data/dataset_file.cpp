@@ -255,7 +255,7 @@ std::string detect_dataset_kind(const std::string& path) {
                 "a gzip file (expected one named .csv.gz; unpack others with gunzip first)");
   }
   throw Error(ErrorKind::data, place,
-              "cannot tell what kind of dataset this is (expected HDF5, npz, csv or a Minari "
+              "unknown kind of dataset (expected HDF5, npz, csv or a Minari "
               "directory)");
 }
 

@@ -169,7 +169,7 @@ void save_minari_dataset(const TransitionDataset& dataset, const std::string& di
                 "not an id of a Minari dataset (expected a name that ends in -v0, -v1, ...)");
   }
   auto& files = posix_file_system();
-  if (files.exists(path)) throw Error(ErrorKind::io, {path, 0, ""}, "is there already");
+  if (files.exists(path)) throw Error(ErrorKind::io, {path, 0, ""}, "already exists");
   const auto limits = SandboxLimits::for_writing(
       dataset.rows() * 8 * (dataset.obs_dim() + dataset.action_dim() + 2) +
       static_cast<int64_t>(dataset.episodes().size()) * 32768);

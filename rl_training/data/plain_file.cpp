@@ -101,7 +101,7 @@ PlainFile::PlainFile(const std::string& path, const Json& description, ArrayMemo
     PlainArray found{static_cast<PlainArray::Item>(item), array.at(1).get<std::vector<int64_t>>(),
                      array.at(2).get<int64_t>()};
     if (!lies_inside(found, info.st_size)) {
-      throw Error(ErrorKind::data, place(key), "lies outside the file");
+      throw Error(ErrorKind::data, place(key), "extends beyond the file");
     }
     arrays_.emplace(key, std::move(found));
   }

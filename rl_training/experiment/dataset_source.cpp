@@ -294,12 +294,12 @@ void DatasetOptions::check() const {
     source.check("dataset_");
   } else if (!source.path.empty() || !source.id.empty() || source.size > 0) {
     throw Error(ErrorKind::config, {"", 0, "dataset_mix"},
-                "stands instead of dataset_path, dataset_id and dataset_size (give one or the "
+                "excludes dataset_path, dataset_id and dataset_size (give one or the "
                 "other)");
   }
   if (has_keys && !csv_columns.empty()) {
     throw Error(ErrorKind::config, {"", 0, "csv_columns"},
-                "stands instead of dataset_keys (give one or the other)");
+                "excludes dataset_keys (give one or the other)");
   }
   for (size_t i = 0; i < mix.size(); ++i) {
     mix[i].check("dataset_mix[" + std::to_string(i) + "].");
