@@ -188,7 +188,7 @@ void Bear::visit_state(StateVisitor& state) {
 AlgorithmInfo bear_info() {
   return algorithm_info<Bear, BearOptions>(
       {.name = BearOptions::kName,
-       .title = "BEAR: an actor held within a distance of the behaviour's samples",
+       .title = "BEAR: an actor constrained to a distance from the behaviour policy",
        .paper = "arXiv:1906.00949",
        .metrics = metric_names_of<VaeLoss, CandidateCriticLoss, BearActorLoss>()});
 }

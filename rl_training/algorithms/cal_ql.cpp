@@ -55,7 +55,7 @@ Metrics CalQl::update(const Batch& batch, double lr_scale) {
 AlgorithmInfo cal_ql_info() {
   return algorithm_info<CalQl, CalQlOptions>(
       {.name = CalQlOptions::kName,
-       .title = "Cal-QL: CQL calibrated by the data's returns, for learning on online",
+       .title = "Cal-QL: CQL calibrated by the data's returns, for online fine-tuning",
        .paper = "arXiv:2303.05479",
        .metrics = metric_names_of<CqlCriticLoss, SoftPolicyLoss, CqlScalars, CalQlBound>()});
 }

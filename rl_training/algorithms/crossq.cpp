@@ -152,7 +152,7 @@ void Crossq::visit_state(StateVisitor& state) {
 AlgorithmInfo crossq_info() {
   return algorithm_info<Crossq, CrossqOptions>(
       {.name = CrossqOptions::kName,
-       .title = "CrossQ: batch renormalisation in place of target networks",
+       .title = "CrossQ: batch renormalisation instead of target networks",
        .paper = "arXiv:1902.05605",
        .metrics = soft_metrics()});
 }

@@ -258,7 +258,7 @@ void DecisionTransformer::visit_state(StateVisitor& state) {
 AlgorithmInfo decision_transformer_info() {
   return algorithm_info<DecisionTransformer, DecisionTransformerOptions>(
       {.name = DecisionTransformerOptions::kName,
-       .title = "Decision Transformer: cloning of episodes by the return that they reach",
+       .title = "Decision Transformer: a return-conditioned sequence model",
        .paper = "arXiv:2106.01345",
        .metrics = metric_names_of<DecisionTransformerLoss>()});
 }
