@@ -17,7 +17,7 @@ void print_error(const Error& error, bool json);
 // False when something printed did not get through (a full disk).
 bool stdout_is_good();
 
-// Rows in aligned columns; `header`, where not empty, comes first with a rule below it.
+// Rows in aligned columns; `header`, if not empty, comes first with a rule below it.
 std::string text_table(const std::vector<std::vector<std::string>>& rows,
                        const std::vector<std::string>& header = {});
 

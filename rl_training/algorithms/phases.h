@@ -53,7 +53,7 @@ struct PhaseSpec {
     data,     // the dataset alone; the length is in updates
     replay,   // what was collected; the length is in environment steps
     mixture,  // both; the length is in environment steps
-    rollout,  // what the present policy has just collected; the length is in environment steps
+    rollout,  // what the current policy has just collected; the length is in environment steps
   };
   // Whose length the learning-rate schedule spans: that of the run or of the phase; or the rate
   // that the run begins with, unchanged.

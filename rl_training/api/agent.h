@@ -34,7 +34,7 @@ class Agent {
   // The greedy action for one raw observation, in the environment's units: for a policy that
   // remembers, the first of an episode.
   std::vector<double> predict(const std::vector<double>& obs);
-  // An episode played step by step, for policies that remember. Valid until the next learn().
+  // An episode played step by step, for policies with memory. Valid until the next learn().
   PolicyEpisode episode() { return PolicyEpisode(policy()); }
 
   // The policy as a separate checkpoint directory, loadable by `load` and `rl_training predict`.

@@ -33,7 +33,7 @@ struct EpisodeArrays {
   std::vector<float> next_actions;
   std::vector<int64_t> next_choices;
   std::vector<uint8_t> next_action_valid;
-  bool unflagged_end = false;  // Minari has no word for it: the last step becomes truncated
+  bool unflagged_end = false;  // Minari has no notation for it: the last step becomes truncated
 
   EpisodeArrays(const TransitionDataset& dataset, const Episode& episode, const Space* bounds) {
     const auto count = static_cast<size_t>((episode.rows + 1) * dataset.obs_dim());

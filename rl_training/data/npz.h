@@ -9,7 +9,7 @@
 namespace rl_training {
 
 // Reads the arrays observations (or obs), actions, rewards, terminals (terminations, or else
-// dones) and, if there, timeouts (truncations), next_observations (next_obs), next_actions,
+// dones) and, if present, timeouts (truncations), next_observations (next_obs), next_actions,
 // next_action_valid, episode_starts.
 // - `dones` counts as termination except where a time-out is marked too.
 // - Episodes end at a flag, before an episode start, and where next_observations is not the

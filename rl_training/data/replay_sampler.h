@@ -31,7 +31,7 @@ class ReplaySampler final : public Sampler {
   std::vector<int64_t> indices_;
 };
 
-// Error{config} naming the column where a replay buffer cannot fill such batches.
+// Error{config} naming the column if a replay buffer cannot fill such batches.
 void check_replay_columns(const BatchRequest& request);
 
 // Each minibatch holds round(ratio * rows) rows of the first sampler, then rows of the second; with

@@ -25,7 +25,7 @@ struct ExportedPolicy {
   std::vector<PolicyExample> examples;  // go into the file as its test vectors
 };
 
-// Error{config} with the reason where the policy is no function of one observation.
+// Error{config} with the reason if the policy is no function of one observation.
 ExportedPolicy export_policy(TrainedPolicy& policy, const std::string& name);
 
 // The graph computed in double precision.

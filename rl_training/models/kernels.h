@@ -70,7 +70,7 @@ struct Kernels {
   double (*fma_loop)(int64_t rounds);
 };
 
-// RL_TRAINING_KERNELS=baseline|avx2|avx512 asks for a narrower set, for instance to get the bits of
+// RL_TRAINING_KERNELS=baseline|avx2|avx512 selects a narrower set, for instance to get the bits of
 // another machine; Error{config} if this processor lacks it.
 const Kernels& kernels();
 

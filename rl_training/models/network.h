@@ -15,7 +15,7 @@ namespace rl_training {
 enum class Use { train, frozen };
 
 // Whether a pass uses statistics of its batch and draws dropout masks (train), or what was learnt
-// about them (eval). Networks without either do not care.
+// about them (eval). Networks without either ignore it.
 enum class Mode { train, eval };
 
 // A function with learnable parameters, all of them in one flat tensor: one leaf to optimise, to

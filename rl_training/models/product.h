@@ -23,7 +23,7 @@ struct Product {
 
 void multiply(const Product& work);
 
-// So many floats of memory are needed by Kernels::multiply_small.
+// Number of floats of memory needed by Kernels::multiply_small.
 constexpr int64_t kSmallScratch = int64_t{64} * (128 + 48);
 
 }  // namespace rl_training

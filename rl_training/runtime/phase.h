@@ -101,7 +101,7 @@ class OnlinePhase final : public Phase {
   UpdateRhythm rhythm_;
 };
 
-// Rollouts of the present policy; after each of them a few passes of updates over it. Those belong
+// Rollouts of the current policy; after each of them a few passes of updates over it. Those belong
 // to the step that fills the rollout: a checkpoint is written in the middle of a rollout or before
 // one, never between its updates.
 class RolloutPhase final : public Phase {

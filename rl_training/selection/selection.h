@@ -26,7 +26,7 @@ struct PolicyEstimate {
   std::string checkpoint;  // the directory that was read
   double value = 0;        // mean over the starts of episodes
   double low = 0, high = 0;
-  double rank = 0;      // from 1, the largest value first
+  double rank = 0;      // from 1, largest value first
   double soft_opc = 0;  // mean Q(s, a) of the best quarter of episodes less that of all
   double td_error = 0;  // root of the mean square, on held-out episodes
   // Of the policy that draws its actions; none if it has no density.

@@ -7,7 +7,7 @@
 
 namespace rl_training {
 
-// What is to be submitted for the present round of a sweep: the runs that are not done and have
+// What is to be submitted for the current round of a sweep: the runs that are not done and have
 // attempts left. Rounds that are complete are finished on the way, with values of `value_runs`.
 // `given_up` are runs that are not done and have none left. Counts an attempt for each run to
 // submit; the caller saves the sweep.
