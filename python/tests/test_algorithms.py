@@ -68,7 +68,7 @@ def test_learn_predict_save_load_resume(algo, tmp_path):
     assert type(loaded) is type(straight)
     np.testing.assert_array_equal(loaded.predict(rows), actions)
 
-    # A shorter run that goes on to the same length comes to the same numbers.
+    # A shorter run that continues to the same length gives the same values.
     agent = rl_training.make(algo, **options_of(algo, tmp_path / "resumed"), seed=3).learn(40)
     run_dir = agent.run_dir
     agent.close()

@@ -108,7 +108,7 @@ void give_rows(const LoggedSteps& steps, TimeoutPolicy policy, SlotDatasetBuilde
   }
 }
 
-// Puts a slot with the successor after each row that needs one of its own. Moving from the end, a
+// Puts a slot with the successor after each row that needs one. Moving from the end, a
 // slot never overwrites one that is still to be moved.
 class Expansion {
  public:

@@ -71,7 +71,7 @@ void ReplayBuffer::put_frames(unsigned char* record, const unsigned char* obs,
   std::memcpy(record + place_width_, &to, sizeof to);
 }
 
-// A row's frames are older than those of later rows of its own stream, but not of all others.
+// A row's frames are older than those of later rows of the same stream, but not of all others.
 void ReplayBuffer::drop_unused_frames() {
   if (total_ <= capacity_) return;
   int64_t needed = frame_number(record(first()));
@@ -173,8 +173,8 @@ void append_bytes(std::string& bytes, const unsigned char* data, int64_t count) 
 
 }  // namespace
 
-// Vectors: records as they are. Images: one byte that says whether the observation follows, the
-// observation where it is not the successor of a row before it in these bytes, the successor, and
+// Vectors: records as they are. Images: one byte that states whether the observation follows, the
+// observation if it is not the successor of a row before it in these bytes, the successor, and
 // the rest of the record.
 std::string ReplayBuffer::encode(int64_t row, int64_t count) const {
   std::string bytes;

@@ -20,7 +20,7 @@ namespace rl_training {
 // observation of the stream's next row.
 class ReplayBuffer {
  public:
-  // With `returns` the rows of finished episodes know their return to go.
+  // With `returns`, rows of finished episodes have a return-to-go.
   ReplayBuffer(int64_t capacity, const Space& obs, const Space& action, int64_t streams = 1,
                const std::optional<ReturnRule>& returns = {});
 
@@ -59,12 +59,12 @@ class ReplayBuffer {
   float reward(int64_t row) const { return tail(row).reward; }
   bool terminated(int64_t row) const { return (tail(row).flags & kTerminated) != 0; }
   bool truncated(int64_t row) const { return (tail(row).flags & kTruncated) != 0; }
-  // The row of the next step of the same episode; -1 where the episode ends or has no more rows.
+  // The row of the next step of the same episode; -1 if the episode ends or has no more rows.
   int64_t following(int64_t row) const {
     const int64_t next = row + streams_;
     return tail(row).flags == 0 && next < total_ && !is_gap(next) ? next : -1;
   }
-  // First row (number, maybe no longer there) and last row of the row's episode; -1 where the
+  // First row (number, maybe no longer there) and last row of the row's episode; -1 if the
   // episode has not ended.
   int64_t episode_begin(int64_t row) const { return episodes_[place(row)].begin; }
   int64_t episode_end(int64_t row) const { return episodes_[place(row)].end; }
@@ -90,7 +90,7 @@ class ReplayBuffer {
   // Whether every row of the window came back.
   bool complete() const { return oldest_ <= first(); }
 
-  // Only the number of rows: their content is kept in files of its own that never change.
+  // Only the number of rows: their content is in separate files that never change.
   void visit_state(StateVisitor& state);
 
  private:

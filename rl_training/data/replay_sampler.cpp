@@ -29,7 +29,7 @@ ReplaySampler::ReplaySampler(const ReplayBuffer& buffer, const ObsNormalizer& no
               "the replay buffer keeps no returns");
 }
 
-// At most the last episode of each environment is unfinished, so few draws are in vain.
+// At most the last episode of each environment is unfinished, so few draws are rejected.
 void ReplaySampler::redraw_unfinished() {
   for (int64_t& index : indices_) {
     while (buffer_.episode_end(buffer_.first() + index) < 0) {

@@ -31,12 +31,12 @@ class ReplaySampler final : public Sampler {
   std::vector<int64_t> indices_;
 };
 
-// Error{config} naming the column where a replay buffer cannot fill such batches.
+// Error{config} naming the column if a replay buffer cannot fill such batches.
 void check_replay_columns(const BatchRequest& request);
 
 // Each minibatch holds round(ratio * rows) rows of the first sampler, then rows of the second; with
 // a ratio strictly between 0 and 1 at least one of each. Without a ratio every row of the two is as
-// likely as any other, as if they lay in one buffer.
+// likely as any other, as if they were in one buffer.
 class MixtureSampler final : public Sampler {
  public:
   MixtureSampler(Sampler& first, Sampler& second, std::optional<double> ratio, Rng rng)

@@ -83,7 +83,7 @@ void UniformSampler::read_ahead(int64_t rows) {
   DatasetColumns::read_ahead_places(*dataset_, later_indices_);
 }
 
-// The rows lie anywhere in memory: each is asked for some time before it is touched, first the
+// The rows are scattered in memory: each is prefetched some time before it is used, first the
 // row, then, once that tells where they are, its observations and actions.
 void UniformSampler::prefetch_and_gather(const BatchView& batch) const {
   constexpr int64_t kRowAhead = 16, kObsAhead = 8, kCacheLine = 64;

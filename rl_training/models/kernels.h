@@ -64,14 +64,14 @@ struct Kernels {
   void (*adam)(float* p, float* m, float* v, const float* g, int64_t count, const AdamStep& step);
   // target += tau * (source - target)
   void (*polyak)(float* target, const float* source, int64_t count, float tau);
-  // A product within the limits of product.h; null where this set has none of its own.
+  // A product within the limits of product.h; null if this set has none.
   void (*multiply_small)(const Product& work, float* scratch);
   // Fused multiply-adds that wait for nothing, for `bench`; returns their number of operations.
   double (*fma_loop)(int64_t rounds);
 };
 
-// RL_TRAINING_KERNELS=baseline|avx2|avx512 asks for a narrower set, for instance to get the bits of
-// another machine; Error{config} where this processor has it not.
+// RL_TRAINING_KERNELS=baseline|avx2|avx512 selects a narrower set, for instance to get the bits of
+// another machine; Error{config} if this processor lacks it.
 const Kernels& kernels();
 
 // Those that this processor has, the widest first, the portable one last; then null.

@@ -38,7 +38,7 @@ int64_t MlpKernel::chunks_of(int64_t rows) const {
   return (rows + chunk_rows() - 1) / chunk_rows();
 }
 
-// Room for what the hidden blocks put out in so many rows.
+// Memory for the outputs of the hidden blocks over `rows` rows.
 void MlpKernel::reserve_activations(int64_t rows, MlpWorkspace& workspace) const {
   const size_t hidden = layout_.layers.size() - 1;
   if (workspace.activation.size() < hidden) {

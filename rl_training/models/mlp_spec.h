@@ -33,7 +33,7 @@ constexpr LayerInit xavier_layer(double gain = 1.0) {
 constexpr LayerInit fan_in_layer() {
   return {LayerInit::Weight::fan_in_uniform, 1.0, LayerInit::Bias::constant, 0.1};
 }
-// Their heads: everything in a narrow interval.
+// For their output layers: uniform in a narrow interval.
 constexpr LayerInit narrow_layer(double bound) {
   return {LayerInit::Weight::uniform, bound, LayerInit::Bias::uniform, bound};
 }
@@ -54,7 +54,7 @@ struct LayerLayout {
   int64_t inputs = 0, outputs = 0;
   int64_t weight = 0;             // [inputs, outputs]
   int64_t bias = 0;               // [outputs]
-  int64_t gain = -1, shift = -1;  // LayerNorm, [outputs] each; -1 where there is none
+  int64_t gain = -1, shift = -1;  // LayerNorm, [outputs] each; -1 if there is none
 };
 
 struct MlpLayout {

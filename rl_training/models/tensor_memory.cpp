@@ -26,7 +26,7 @@ constexpr size_t kAlignment = 64;
 constexpr size_t kSmallest = 64, kLargest = size_t{1} << 20;  // larger ones are not kept
 constexpr size_t kKeptBytes = size_t{4} << 20;                // of each size, at most
 
-// What stands before the memory that is handed out.
+// The header before each allocated block.
 struct alignas(kAlignment) Block {
   Block* next;
   size_t size;
@@ -48,7 +48,7 @@ class SpinLock {
   std::atomic_flag& busy_;
 };
 
-// Blocks that nobody uses, by the power of two they hold. One list for all threads: a tensor may
+// Unused blocks, by the power of two they hold. One list for all threads: a tensor may
 // end on another thread than it began.
 class Blocks {
  public:
@@ -125,13 +125,13 @@ struct Handed {
   size_t next = 0;
 };
 
-// Neither the tensor nor a view of it is held by anyone else.
+// Neither the tensor nor a view of it is referenced elsewhere.
 bool is_free(const torch::Tensor& tensor) {
   return tensor.use_count() == 1 && tensor.weak_use_count() == 1 &&
          tensor.storage().use_count() == 1;
 }
 
-// As it was made: whoever had it may have given it another shape or a graph.
+// As it was created: its last user may have given it another shape or a graph.
 bool is_plain(const torch::Tensor& tensor, torch::IntArrayRef shape) {
   return tensor.defined() && tensor.sizes() == shape && tensor.is_contiguous() &&
          tensor.unsafeGetTensorImpl()->autograd_meta() == nullptr;

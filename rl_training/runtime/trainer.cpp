@@ -109,7 +109,7 @@ void Trainer::keep_phase_end(RunSink& sink) const {
   sink.phase_end(position(), parts_.phases[index - 1]->spec().name);
 }
 
-// Metrics of the last update that the phase made; none where it made none.
+// Metrics of the last update that the phase made; none if it made none.
 Metrics Trainer::advance(const Callbacks& callbacks) {
   previous_position_ = position();
   const size_t index = current_phase();

@@ -202,7 +202,7 @@ void fill_frames(ReplayBuffer& buffer, int64_t rows) {
   for (int64_t i = 0; i < rows; ++i) {
     const auto n = static_cast<int>(buffer.total());
     const float action = 0;
-    // Two streams; an episode of stream n % 2 ends every sixth row, and the next one begins anew.
+    // Two streams; an episode of stream n % 2 ends every sixth row, and the next one begins again.
     buffer.add(frame(n).data(), &action, static_cast<float>(n), frame(n + 2).data(), n % 6 == 5,
                false);
   }

@@ -1,4 +1,4 @@
-// Runs that learn from their environment: what checkpoints hold of them, and going on.
+// Runs that learn from their environment: what their checkpoints hold, and resuming.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -164,7 +164,7 @@ TEST_F(OnlineRunTest, RowsThatAreNotThereAreMissed) {
   }
 }
 
-// Somebody takes the earlier checkpoints away while training goes on: all rows are in memory, too.
+// Earlier checkpoints are removed during training: all rows are also in memory.
 TEST_F(OnlineRunTest, RowsAreWrittenAnewWhenTheirFilesAreGone) {
   const auto made = config("sac", {"buffer_capacity=1000"});
   const auto expected = read_all(train(made).checkpoint + "/tensors.safetensors");
