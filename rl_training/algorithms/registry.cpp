@@ -15,6 +15,7 @@
 #include "rl_training/algorithms/discrete_cql.h"
 #include "rl_training/algorithms/discrete_sac.h"
 #include "rl_training/algorithms/dqn.h"
+#include "rl_training/algorithms/drq_v2.h"
 #include "rl_training/algorithms/edac.h"
 #include "rl_training/algorithms/fql.h"
 #include "rl_training/algorithms/iql.h"
@@ -45,7 +46,8 @@ std::vector<AlgorithmInfo>& algorithm_table() {
       rlpd_info(),
       // from the environment
       sac_info(), td3_info(), ddpg_info(), redq_info(), tqc_info(), crossq_info(),
-      discrete_sac_info(), dqn_info(), ppo_info(), trpo_info()};
+      discrete_sac_info(), dqn_info(), ppo_info(), trpo_info(),
+      drq_v2_info()};
   return table;
 }
 

@@ -14,6 +14,7 @@
 #include "rl_training/algorithms/discrete_cql.h"
 #include "rl_training/algorithms/discrete_sac.h"
 #include "rl_training/algorithms/dqn.h"
+#include "rl_training/algorithms/drq_v2.h"
 #include "rl_training/algorithms/edac.h"
 #include "rl_training/algorithms/fql.h"
 #include "rl_training/algorithms/iql.h"
@@ -78,6 +79,7 @@ using DiscreteCQL = AgentOf<DiscreteCqlOptions>;
 using DQN = AgentOf<DqnOptions>;
 using PPO = AgentOf<PpoOptions>;
 using TRPO = AgentOf<TrpoOptions>;
+using DrQv2 = AgentOf<DrqV2Options>;
 using RLPD = AgentOf<RlpdOptions>;
 using BCQ = AgentOf<BcqOptions>;
 using BEAR = AgentOf<BearOptions>;
