@@ -26,6 +26,7 @@
 #include "rl_training/algorithms/sac_n.h"
 #include "rl_training/algorithms/td3.h"
 #include "rl_training/algorithms/td3_bc.h"
+#include "rl_training/algorithms/td7.h"
 #include "rl_training/algorithms/tqc.h"
 #include "rl_training/algorithms/trpo.h"
 #include "rl_training/algorithms/xql.h"
@@ -95,5 +96,6 @@ using EDAC = AgentOf<EdacOptions>;
 using XQL = AgentOf<XqlOptions>;
 using CalQL = AgentOf<CalQlOptions>;
 using FQL = AgentOf<FqlOptions>;
+using TD7 = AgentOf<Td7Options>;
 
 }  // namespace rl_training

@@ -39,7 +39,8 @@ Pixels::Pixels(std::unique_ptr<Environment> inner, const PixelOptions& options)
                 "has no drawing (its class does not override scene())");
   refuse_unless(!photo || !inner_->photo(size, size).rgb.empty(), spec_, ".renderer",
                 "has no photograph here (expected a MuJoCo task and libosmesa6, or drawing)");
-  spec_.observation = Space::image(3 * options.frame_stack, options.size, options.size, options.frame_stack);
+  spec_.observation =
+      Space::image(3 * options.frame_stack, options.size, options.size, options.frame_stack);
   spec_.max_episode_steps =
       (spec_.max_episode_steps + options.action_repeat - 1) / options.action_repeat;
   spec_.one_thread = spec_.one_thread || photo;  // a GL context belongs to one thread
