@@ -119,7 +119,8 @@ bool peer_has(const AlgorithmInfo& info) {
   if (info.name == "dqn" || info.name == "ppo") return true;
   const auto options = info.make_options();
   return options->phases(1).front().source == PhaseSpec::Source::data &&
-         options->collect() == nullptr && options->request().window == 0;
+         options->collect() == nullptr && options->request().window == 0 &&
+         !options->request().priorities.used;
 }
 
 // Which to measure; refused before the first is.
@@ -133,10 +134,17 @@ std::vector<std::string> names_of(const BenchArguments& arguments) {
           "transitions, dqn or ppo, got " +
               arguments.algo + ")");
     }
+    if (find_algorithm(arguments.algo).image_observations) {
+      throw Error(
+          ErrorKind::config, {"", 0, "--algo"},
+          "updates are measured on vectors (expected an algorithm that observes them, got " +
+              arguments.algo + ")");
+    }
     return {find_algorithm(arguments.algo).name};
   }
   std::vector<std::string> names;
   for (const auto& info : algorithms()) {
+    if (info.image_observations) continue;
     if (!with_peer || peer_has(info)) names.push_back(info.name);
   }
   return names;

@@ -16,7 +16,7 @@ SMALL = dict(
     hidden_sizes=[16, 16], critic_hidden_sizes=[16, 16], vae_hidden_sizes=[16, 16],
     num_critics=3, batch_size=10, offline_pretrain_updates=20, learning_starts=10,
     buffer_capacity=1000, target_return=-100.0, context_length=4, embed_dim=16, num_layers=1,
-    num_heads=2, max_episode_length=200, rollout_steps=20)
+    num_heads=2, max_episode_length=200, rollout_steps=20, encoder_channels=4)
 INFO = {each["name"]: each for each in rl_training._core.algorithm_table()}
 
 
@@ -28,6 +28,8 @@ def options_of(algo, output_dir):
     if info["reads_data"]:
         options.update(dataset_kind="random", dataset_size=300)
     options["env"] = "CartPole-v1" if info["discrete_actions"] else "Pendulum-v1"
+    if info["image_observations"]:
+        options["env_kwargs"] = dict(wrappers=dict(pixels=dict(size=16)))
     return dict(options, output_dir=str(output_dir), log_interval=10, checkpoint_interval=20)
 
 
@@ -52,8 +54,11 @@ def test_learn_predict_save_load_resume(algo, tmp_path):
     assert len({len(column) for column in metrics.values()}) == 1
 
     discrete = INFO[algo]["discrete_actions"]
-    size = 4 if discrete else 3
-    rows = np.linspace(-1, 1, 5 * size, dtype=np.float32).reshape(5, size)
+    if INFO[algo]["image_observations"]:
+        rows = np.arange(5 * 9 * 16 * 16).reshape(5, 9, 16, 16).astype(np.uint8)
+    else:
+        size = 4 if discrete else 3
+        rows = np.linspace(-1, 1, 5 * size, dtype=np.float32).reshape(5, size)
     actions = straight.predict(rows)
     for row, action in zip(rows, actions):
         np.testing.assert_array_equal(straight.predict(row), action)

@@ -95,6 +95,13 @@ class Algorithm {
 
   // One gradient update. `lr_scale` multiplies the learning rates that follow the schedule.
   virtual Metrics update(const Batch& batch, double lr_scale) = 0;
+  // Of the rows of the latest batch, [rows], for one that requests priorities; else undefined.
+  virtual torch::Tensor priorities() const { return {}; }
+  // An episode that was collected has ended, with this raw return.
+  virtual void episode_collected(double /*episode_return*/) {}
+  // After each step of a phase that collects: how many updates are made, `due` having come due with
+  // it. One that puts updates off remembers how many.
+  virtual int64_t updates_now(int64_t due) { return due; }
   // Observations [rows, ...] (normalised as in training) -> actions [rows, action_dim] in [-1, 1],
   // or choices [rows] (int64). `state` was made by this algorithm for as many rows.
   virtual torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) = 0;

@@ -18,9 +18,7 @@ void DqnOptions::visit_options(OptionVisitor& options) {
 }
 
 double DqnOptions::epsilon(int64_t step) const {
-  if (step >= epsilon_steps) return epsilon_end;
-  const double progress = static_cast<double>(step) / static_cast<double>(epsilon_steps);
-  return epsilon_start + (epsilon_end - epsilon_start) * progress;
+  return linear_change(epsilon_start, epsilon_end, epsilon_steps, step);
 }
 
 // y = r + gamma (1 - d) Q'(s', argmax_a Q(s', a)), or max_a Q'(s', a)

@@ -60,14 +60,22 @@ struct ReturnRule {
   }
 };
 
+// Rows drawn in proportion to priorities, which the algorithm gives those of a batch after its
+// update. Every `reset_interval` updates the largest one is looked up anew.
+struct PriorityRule {
+  bool used = false;
+  int64_t reset_interval = 1;
+};
+
 // What an algorithm requests. A sampler fills exactly these columns or its constructor throws.
 struct BatchRequest {
   int64_t rows = 0;
   std::vector<BatchColumn> columns = {BatchColumn::obs, BatchColumn::action, BatchColumn::reward,
                                       BatchColumn::next_obs, BatchColumn::discount};
   double gamma = 0.99;
-  int64_t n_step = 1;        // steps that a transition spans, fewer where its episode ends
-  ReturnRule returns = {};   // behind return_to_go
+  int64_t n_step = 1;       // steps that a transition spans, fewer where its episode ends
+  ReturnRule returns = {};  // behind return_to_go
+  PriorityRule priorities = {};
   int64_t window = 0;        // above 0: each row is a segment of an episode with this many steps
   int64_t max_steps = 0;     // above 0: no episode may have more (key max_episode_length)
   bool raw_rewards = false;  // the config may not transform rewards

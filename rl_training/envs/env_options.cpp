@@ -33,6 +33,9 @@ void EnvOptions::visit_options(OptionVisitor& options, const std::string& env_id
     wrappers.group(
         "reward", "transform of the rewards collected online; evaluations stay raw",
         [&](OptionVisitor& inner) { visit_reward(inner, reward); }, nullptr, "preset");
+    wrappers.group(
+        "pixels", "observe pictures of the task in place of its own observations",
+        [&](OptionVisitor& inner) { pixels.visit_options(inner); }, &pixels.used, "size");
   });
   // An environment that cannot be made is reported where `env_id` is read.
   const EnvInfo* info = find_environment(env_id);

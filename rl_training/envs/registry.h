@@ -32,9 +32,9 @@ void register_environment(EnvInfo info);
 // Null if there is none of that name.
 const EnvInfo* find_environment(const std::string& id);
 
-// The environment with its time limit, or that of `options`; their reward transform is the
-// collector's business. Unknown or unavailable id: Error{config} at `env_id`; a key that the task
-// does not have, or a bad value: Error{config} at `env_kwargs`.
+// The environment with its time limit, or that of `options`, and their pixels; their reward
+// transform is the collector's business. Unknown or unavailable id: Error{config} at `env_id`; a
+// key that the task does not have, or a bad value: Error{config} at `env_kwargs`.
 std::unique_ptr<Environment> make_environment(const std::string& id,
                                               const EnvOptions& options = {});
 

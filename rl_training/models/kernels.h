@@ -25,6 +25,8 @@ struct Kernels {
   void (*tanh)(float* y, int64_t count);
   // y = x (1 + tanh(c)) / 2 with c = sqrt(2 / pi) (x + 0.044715 x^3), in place; slope = dy / dx
   void (*gelu)(float* y, int64_t count, float* slope);
+  // y = x where positive, else exp(x) - 1, in place
+  void (*elu)(float* y, int64_t count);
   void (*exp)(const float* x, int64_t count, float* y);
   // out = log |d tanh(u) / du|, exact where log(1 - tanh(u)^2) has long lost its digits
   void (*log_tanh_slope)(const float* u, int64_t count, float* out);
@@ -32,6 +34,8 @@ struct Kernels {
   void (*relu_backward)(float* delta, const float* activation, int64_t count);
   // delta *= 1 - activation^2
   void (*tanh_backward)(float* delta, const float* activation, int64_t count);
+  // delta *= (activation > 0 ? 1 : activation + 1)
+  void (*elu_backward)(float* delta, const float* activation, int64_t count);
   // delta *= factor
   void (*multiply_by)(float* delta, const float* factor, int64_t count);
   // out[j] += sum_i delta[i, j]

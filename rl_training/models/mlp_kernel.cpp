@@ -143,6 +143,7 @@ void MlpKernel::activate(size_t index, const float* member, int64_t offset_rows,
   float* out = workspace.activation[index].data() + offset;
   const auto apply_activation = [&](float* values) {
     if (spec_.activation == Activation::tanh) return k.tanh(values, count * width);
+    if (spec_.activation == Activation::elu) return k.elu(values, count * width);
     if (spec_.activation == Activation::gelu) {
       return k.gelu(values, count * width, workspace.slope[index].data() + offset);
     }

@@ -7,8 +7,8 @@
 
 namespace rl_training {
 
-// `gelu` is x Phi(x) in its tanh form.
-enum class Activation { none, relu, tanh, gelu };
+// `gelu` is x Phi(x) in its tanh form; `elu` is x where positive, else exp(x) - 1.
+enum class Activation { none, relu, tanh, gelu, elu };
 enum class LayerNorm { none, before_activation, after_activation };
 
 // How the parameters of a layer are drawn. Fan-in is always the layer's own input width.
@@ -42,7 +42,7 @@ struct MlpSpec {
   int64_t inputs = 0, outputs = 0;
   std::vector<int64_t> hidden_sizes = {256, 256};
   Activation activation = Activation::relu;
-  Activation output_activation = Activation::none;  // not gelu
+  Activation output_activation = Activation::none;  // not gelu, elu
   LayerNorm layer_norm = LayerNorm::none;           // in every hidden block
   double layer_norm_eps = 1e-5;
   LayerInit hidden_init = {}, output_init = {};

@@ -29,6 +29,8 @@ class Network {
   const torch::Tensor& parameters() const { return parameters_; }
   // this += tau * (other - this). Statistics that are not parameters stay as they are.
   void polyak_from(const Network& other, double tau);
+  // The same parameters as the other, to the last bit.
+  void copy_from(const Network& other);
   virtual void visit_state(StateVisitor& state) = 0;
 
  protected:

@@ -24,6 +24,7 @@ class Collector {
   void step();
   int64_t steps() const { return steps_; }  // of all environments in all processes
   const ReplayBuffer& buffer() const { return buffer_; }
+  Algorithm& algorithm() const { return algorithm_; }
 
   EpisodeLog& episodes() { return episodes_; }  // with raw rewards
 

@@ -30,6 +30,11 @@ void check_hindsight(const BatchRequest& request) {
                 "hindsight changes the rewards of single rows, and the algorithm learns from the "
                 "returns of whole episodes (expected no her)");
   }
+  if (request.priorities.used) {
+    throw Error(
+        ErrorKind::config, {"", 0, "her"},
+        "hindsight draws rows uniformly, and the algorithm by priorities (expected no her)");
+  }
   if (request.n_step == 1) return;
   throw Error(ErrorKind::config, {"", 0, "n_step"},
               "hindsight relabels single steps (expected n_step: 1 with her, got " +

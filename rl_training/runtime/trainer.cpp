@@ -98,6 +98,9 @@ double Trainer::lr_scale(size_t phase_index) const {
 Metrics Trainer::update(size_t phase, Sampler& sampler, const Callbacks& callbacks) {
   sampler.sample(parts_.batch.view());
   auto metrics = parts_.algorithm->update(parts_.batch, lr_scale(phase));
+  if (const auto priorities = parts_.algorithm->priorities(); priorities.defined()) {
+    sampler.set_priorities({priorities.data_ptr<float>(), static_cast<size_t>(priorities.numel())});
+  }
   ++update_;
   if (callbacks.on_update_end) callbacks.on_update_end(progress(), metrics);
   return metrics;
