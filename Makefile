@@ -77,6 +77,7 @@ test-processes: configure ## one run on 2 and 4 processes and on 2 hosts: bits, 
 	cmake --build --preset release -j $(JOBS) --target rl_training_cli test_processes
 	RL_TRAINING_PROCESS_TESTS=all build/release/tests/test_processes
 	scripts/test_two_hosts.sh $(CURDIR)/$(PROGRAM)
+	scripts/test_launchers.sh $(PROGRAM)
 
 bench-processes: build ## rows a second of two processes beside one, and what both learn
 	bench/processes.sh $(PROGRAM)

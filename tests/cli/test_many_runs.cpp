@@ -77,13 +77,15 @@ TEST(ManyRuns, StopWithCheckpointsAndContinue) {
   program.send(SIGTERM);
   const auto stopped = program.wait();
   EXPECT_EQ(stopped.exit_code, 128 + SIGTERM) << stopped.err;
-  for (const auto& report : stopped.json()["runs"]) EXPECT_EQ(report["stop_reason"], "signal");
+  const auto stopped_runs = stopped.json()["runs"];
+  ASSERT_EQ(stopped_runs.size(), 2u);
+  for (const auto& report : stopped_runs) EXPECT_EQ(report["stop_reason"], "signal");
 
   const auto result = run(together);
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const auto runs = result.json()["runs"];
   for (size_t i = 0; i < 2; ++i) {
-    EXPECT_EQ(runs[i]["run_dir"], stopped.json()["runs"][i]["run_dir"]);
+    EXPECT_EQ(runs[i]["run_dir"], stopped_runs[i]["run_dir"]);
     EXPECT_EQ(runs[i]["update_count"], 3000);
   }
   const auto alone =

@@ -76,6 +76,23 @@ TEST(Sweep, HalvingTrainsTheBestToTheEndOnly) {
   EXPECT_EQ(run({"sweep", file, "--quiet", "--json"}).json()["trials"], trials);
 }
 
+TEST(Sweep, TheSelectionEstimateCanBeTheMetric) {
+  const TemporaryDirectory directory;
+  const auto file = sweep_file(directory,
+                               "grid: {learning_rate: [1e-4, 1e-2]}\nmetric: selection\n"
+                               "selection_updates: 5\n");
+  const auto result = run({"sweep", file, "--jobs", "2", "--quiet", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto trials = result.json()["trials"];
+  ASSERT_EQ(trials.size(), 2U);
+  EXPECT_GT(trials[0]["value"], trials[1]["value"]);
+  for (const auto& trial : trials) {
+    const auto estimates =
+        Json::parse(read_all(trial["runs"][0].get<std::string>() + "/selection.json"));
+    EXPECT_EQ(estimates["policies"][0]["value"], trial["value"]) << estimates.dump(1);
+  }
+}
+
 TEST(Sweep, SlurmScriptsAreShownAndMissingCommandsNamed) {
   const TemporaryDirectory directory;
   const auto file = sweep_file(directory, "grid: {learning_rate: [1e-4, 1e-2]}\n");

@@ -179,9 +179,15 @@ class Variables {
   }
 
  private:
-  static constexpr const char* kAll[] = {
-      "RANK",         "WORLD_SIZE",   "MASTER_ADDR",          "MASTER_PORT",
-      "SLURM_PROCID", "SLURM_NTASKS", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"};
+  static constexpr const char* kAll[] = {"RANK",
+                                         "WORLD_SIZE",
+                                         "MASTER_ADDR",
+                                         "MASTER_PORT",
+                                         "SLURM_PROCID",
+                                         "SLURM_NTASKS",
+                                         "OMPI_COMM_WORLD_RANK",
+                                         "OMPI_COMM_WORLD_SIZE",
+                                         "TORCHELASTIC_USE_AGENT_STORE"};
 };
 
 void expect_place(const ProcessPlace& place, int rank, int size, const char* master, int port) {
@@ -199,6 +205,9 @@ TEST(Environment, TorchrunSlurmAndOpenMpi) {
                                    {"MASTER_PORT", "29500"},
                                    {"SLURM_PROCID", "0"}});
     expect_place(place_from_environment(""), 3, 8, "node1", 29500);
+    expect_place(place_from_environment("node2:4711"), 3, 8, "node2", 4711);
+    ::setenv("TORCHELASTIC_USE_AGENT_STORE", "True", 1);
+    expect_place(place_from_environment(""), 3, 8, "node1", 29501);
     expect_place(place_from_environment("node2:4711"), 3, 8, "node2", 4711);
   }
   {

@@ -24,7 +24,7 @@ class PayingTask final : public Environment {
     static_cast<void>(added);
   }
 
-  PayingTask() {
+  explicit PayingTask(int64_t length = 3) : length_(length) {
     spec_.id = kId;
     spec_.observation = Space::box({-1}, {1});
     spec_.action = Space::box({-10}, {10});
@@ -36,7 +36,7 @@ class PayingTask final : public Environment {
   }
   StepResult step(std::span<const double> action, std::span<double> obs) override {
     obs[0] = 0;
-    return {action[0], ++steps_ == 3, false};
+    return {action[0], ++steps_ == length_, false};
   }
   std::vector<double> state() const override { return {}; }
   void set_state(std::span<const double>) override { steps_ = 0; }
@@ -45,7 +45,7 @@ class PayingTask final : public Environment {
 
  private:
   EnvSpec spec_;
-  int64_t steps_ = 0;
+  int64_t length_, steps_ = 0;
 };
 
 // Its one parameter grows by lr_scale with each update; the rest is as the test says.

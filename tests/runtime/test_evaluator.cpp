@@ -31,6 +31,28 @@ TEST(Evaluator, SumsRawRewardsOverWholeEpisodes) {
   EXPECT_EQ(result.length_mean, 3.0);
 }
 
+// Three copies that exist together, with episodes of one, two and three steps: seven episodes are
+// shared out before they begin, so the short ones do not count more often.
+TEST(Evaluator, CopiesThatExistTogetherPlayFixedShares) {
+  EnvInfo info{"PayingTogether-v0", "", [] { return std::make_unique<PayingTask>(); }};
+  info.group = EnvGroup{[] { return int64_t{3}; },
+                        [] {
+                          std::vector<std::unique_ptr<Environment>> copies;
+                          for (const int64_t length : {1, 2, 3}) {
+                            copies.push_back(std::make_unique<PayingTask>(length));
+                          }
+                          return copies;
+                        }};
+  register_environment(info);
+  FakeAlgorithm algorithm;
+  algorithm.action = [](int64_t) { return 0.1f; };
+  const auto result = Evaluator(info.id, 7, 0, nullptr).run(algorithm, ObsNormalizer(1));
+  EXPECT_EQ(result.lengths, (std::vector<int64_t>{1, 1, 2, 2, 3, 3, 3}));
+  ASSERT_EQ(result.returns.size(), 7u);
+  EXPECT_NEAR(result.returns[3], 2, 1e-6);
+  EXPECT_NEAR(result.return_mean, 15.0 / 7, 1e-6);
+}
+
 TEST(Evaluator, MeanAndStdAreOverEpisodes) {
   const auto policy = small_policy();
   const auto result = Evaluator("Pendulum-v1", 5, 3, nullptr).run(*policy, ObsNormalizer(3));

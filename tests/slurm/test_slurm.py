@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A sweep on a real Slurm, with one run killed and some pre-empted: same bits as single runs.
+"""Sweeps on a real Slurm: runs killed, pre-empted, cancelled, halved and at their time limit.
 
-Usage: test_slurm.py PROGRAM. Starts munged, slurmctld and two virtual nodes with a configuration of
+Usage: test_slurm.py PROGRAM [PART...], all parts by default. Starts munged, slurmctld and two virtual nodes with a configuration of
 its own, and stops them again. Exit code 77: Slurm is missing.
 """
 import glob
@@ -55,8 +55,28 @@ grid: {{learning_rate: [1e-4, 3e-4, 1e-3, 3e-3]}}
 seeds: 0-1
 output_dir: {dir}/sweep
 """
+HALVING = """
+config: td3_bc/pendulum-random
+set: {{hidden_sizes: [64, 64], dataset_size: 2000, eval_episodes: 2, eval_interval: 100,
+       log_interval: 100}}
+total_timesteps: 400
+grid: {{learning_rate: [1e-4, 3e-4, 1e-3, 3e-3]}}
+halving: {{min_timesteps: 100, factor: 2}}
+output_dir: {dir}/halving
+"""
+LONG = """
+config: td3_bc/pendulum-random
+set: {{dataset_size: 2000, eval_episodes: 0, checkpoint_interval: 500}}
+total_timesteps: {updates}
+grid: {{learning_rate: [3e-4]}}
+metric: critic_loss
+mode: min
+output_dir: {dir}/{name}
+"""
+# Longer than a run may take before the signal: one minute before the limit of two.
+LONG_UPDATES = int(os.environ.get("SLURM_TEST_LONG_UPDATES", "60000"))
 UPDATES = int(os.environ.get("SLURM_TEST_UPDATES", "6000"))
-WAIT_SECONDS = 600
+WAIT_SECONDS = 1800
 
 
 def wait_for(what, condition):
@@ -69,7 +89,7 @@ def wait_for(what, condition):
 
 
 def text_of(*command):
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def free_ports(count):
@@ -158,20 +178,119 @@ def sessions_of(run):
         return json.load(file)["sessions"]
 
 
-def compare(program, directory, sweep):
+def compare(program, directory, sweep, trial, seed):
+    run = run_of(sweep, trial, seed)
+    report = json.loads(text_of(program, "train", "--config",
+                                f"{sweep}/trial-{trial:03}/trial.yaml", "--seed", str(seed),
+                                "--threads", "1", "--output-dir", f"{directory}/single",
+                                "--quiet", "--json"))
+    last = os.path.basename(report["checkpoint"])
+    for name in (f"checkpoints/{last}/tensors.safetensors", "metrics.jsonl"):
+        with open(f"{run}/{name}", "rb") as one, open(f"{report['run_dir']}/{name}", "rb") as other:
+            if one.read() != other.read():
+                raise SystemExit(f"FAILED: {run}/{name} differs from the single run")
+
+
+def submit(program, directory, name, text, *options):
+    with open(f"{directory}/{name}.yaml", "w") as file:
+        file.write(text)
+    return json.loads(text_of(program, "sweep", f"{directory}/{name}.yaml", "--slurm",
+                              "--partition", "main", "--json", *options))
+
+
+def wait_for_end(program, sweep, runs):
+    wait_for(f"the end of {sweep}",
+             lambda: status(program, sweep)["states"].get("done", 0) == runs)
+    wait_for("the end of the jobs", lambda: not status(program, sweep)["jobs"])
+
+
+def kills_and_preemption(program, directory):
+    sweep = f"{directory}/sweep"
+    submitted = submit(program, directory, "sweep", SWEEP.format(dir=directory, updates=UPDATES))
+    assert submitted["runs"] == 8, submitted
+    print(f"array {submitted['array']} submitted")
+
+    # Pre-empted: a job of a higher partition takes the node of run 0.
+    wait_for("a checkpoint of run 0", lambda: checkpoints_of(run_of(sweep, 0, 0)))
+    node = text_of("squeue", "-h", "-r", "-j", f"{submitted['array']}_0", "-o", "%N").strip()
+    text_of("sbatch", "-p", "high", "-w", node, "--exclusive", "-o", "/dev/null", "--wrap",
+            "sleep 2")
+    print(f"node {node} taken by another job")
+
+    # Killed, once it has something to lose.
+    wait_for("a checkpoint of run 6", lambda: checkpoints_of(run_of(sweep, 3, 0)))
+    os.kill(pid_of(sweep, 3, 0), signal.SIGKILL)
+    print("run 6 killed")
+
+    wait_for_end(program, sweep, 8)
+    ends = [session.get("stop_reason") for trial in range(4) for seed in range(2)
+            for session in sessions_of(run_of(sweep, trial, seed))]
+    print(f"sessions ended by: {ends}")
+    killed = sessions_of(run_of(sweep, 3, 0))
+    assert len(killed) >= 2 and "stop_reason" not in killed[0], killed
+    preempted = sessions_of(run_of(sweep, 0, 0))
+    assert preempted[0]["stop_reason"] == "signal" and len(preempted) >= 2, preempted
+    log = open(f"{sweep}/slurm/follow_up.log").read()
+    assert "8 runs" not in log and "2 of 2 done" in log, log
     for trial in range(4):
         for seed in range(2):
-            run = run_of(sweep, trial, seed)
-            report = json.loads(text_of(program, "train", "--config",
-                                        f"{sweep}/trial-{trial:03}/trial.yaml", "--seed", str(seed),
-                                        "--threads", "1", "--output-dir", f"{directory}/single",
-                                        "--quiet", "--json"))
-            last = os.path.basename(report["checkpoint"])
-            for name in (f"checkpoints/{last}/tensors.safetensors", "metrics.jsonl"):
-                with open(f"{run}/{name}", "rb") as one, open(f"{report['run_dir']}/{name}",
-                                                             "rb") as other:
-                    if one.read() != other.read():
-                        raise SystemExit(f"FAILED: {run}/{name} differs from the single run")
+            compare(program, directory, sweep, trial, seed)
+    print("8 runs, one killed and some pre-empted: bits equal to single runs")
+
+
+def halving(program, directory):
+    """Rounds end at 100, 200 and 400 updates with 4, 2 and 1 trials."""
+    sweep = f"{directory}/halving"
+    submit(program, directory, "halving", HALVING.format(dir=directory))
+    wait_for("the last round", lambda: status(program, sweep)["states"].get("done", 0) == 1)
+    wait_for("the end of the jobs", lambda: not status(program, sweep)["jobs"])
+    at = {run["name"]: run["position"] for run in status(program, sweep)["runs"]}
+    assert sorted(at.values()) == [100, 100, 200, 400], at
+    winner = [index for index in range(4)
+              if any(c.endswith("400") for c in checkpoints_of(run_of(sweep, index, 0)))]
+    assert len(winner) == 1, at
+    compare(program, directory, sweep, winner[0], 0)
+    print(f"halving: trial {winner[0]} reached the end with the bits of a single run")
+
+
+def cancelling(program, directory):
+    sweep = f"{directory}/cancelled"
+    text = LONG.format(dir=directory, name="cancelled", updates=3000)
+    submit(program, directory, "cancelled", text)
+    wait_for("a checkpoint", lambda: checkpoints_of(run_of(sweep, 0, 0)))
+    text_of(program, "sweep", "cancel", sweep)
+    wait_for("the end of the jobs", lambda: not status(program, sweep)["jobs"])
+    wait_for("the end of the run", lambda: pid_of(sweep, 0, 0) is None)
+    stopped = status(program, sweep)["runs"][0]
+    assert stopped["state"] != "done" and 0 < stopped["position"] < 3000, stopped
+    submit(program, directory, "cancelled", text)
+    wait_for_end(program, sweep, 1)
+    compare(program, directory, sweep, 0, 0)
+    print(f"cancelled at update {stopped['position']}, submitted again: bits equal to a single run")
+
+
+def time_limit(program, directory):
+    sweep = f"{directory}/limited"
+    submit(program, directory, "limited",
+           LONG.format(dir=directory, name="limited", updates=LONG_UPDATES), "--time", "2")
+    wait_for_end(program, sweep, 1)
+    sessions = sessions_of(run_of(sweep, 0, 0))
+    assert len(sessions) >= 2 and sessions[0]["stop_reason"] == "signal", sessions
+    print(f"time limit: {len(sessions)} jobs of two minutes finished the run")
+
+
+def several_processes(program, directory):
+    """One run on two processes that srun starts, beside `--processes 2`."""
+    run = (program, "train", "--config", "td3_bc/pendulum-random", "--set", "total_timesteps=200",
+           "--set", "dataset_size=2000", "--set", "eval_episodes=0", "--quiet")
+    port = free_ports(1)[0]
+    text_of("srun", "-p", "main", "-n", "2", "-N", "2", *run, "--output-dir", f"{directory}/srun",
+            "--processes", "env", "--master", f"127.0.0.1:{port}")
+    text_of(*run, "--output-dir", f"{directory}/own", "--processes", "2")
+    tensors = [open(glob.glob(f"{directory}/{name}/*/checkpoints/step-000000200/"
+                              "tensors.safetensors")[0], "rb").read() for name in ("srun", "own")]
+    assert tensors[0] == tensors[1], "srun: other tensors than --processes 2"
+    print("srun: two processes, the tensors of --processes 2")
 
 
 def main():
@@ -182,42 +301,11 @@ def main():
               " (Debian: slurm-wlm, munge)")
         return 77
     directory = tempfile.mkdtemp(prefix="rl_training_slurm_", dir="/var/tmp")
-    sweep = f"{directory}/sweep"
     try:
         with Cluster(directory):
-            with open(f"{directory}/sweep.yaml", "w") as file:
-                file.write(SWEEP.format(dir=directory, updates=UPDATES))
-            submitted = json.loads(text_of(program, "sweep", f"{directory}/sweep.yaml", "--slurm",
-                                           "--partition", "main", "--json"))
-            assert submitted["runs"] == 8, submitted
-            print(f"array {submitted['array']} submitted")
-
-            # Pre-empted: a job of a higher partition takes the node of run 0.
-            wait_for("a checkpoint of run 0", lambda: checkpoints_of(run_of(sweep, 0, 0)))
-            node = text_of("squeue", "-h", "-r", "-j", f"{submitted['array']}_0", "-o", "%N").strip()
-            text_of("sbatch", "-p", "high", "-w", node, "--exclusive", "-o", "/dev/null", "--wrap",
-                    "sleep 2")
-            print(f"node {node} taken by another job")
-
-            # Killed, once it has something to lose.
-            wait_for("a checkpoint of run 6", lambda: checkpoints_of(run_of(sweep, 3, 0)))
-            os.kill(pid_of(sweep, 3, 0), signal.SIGKILL)
-            print("run 6 killed")
-
-            wait_for("the end of all runs",
-                     lambda: status(program, sweep)["states"].get("done", 0) == 8)
-            wait_for("the end of the jobs", lambda: not status(program, sweep)["jobs"])
-            ends = [session.get("stop_reason") for trial in range(4) for seed in range(2)
-                    for session in sessions_of(run_of(sweep, trial, seed))]
-            print(f"sessions ended by: {ends}")
-            killed = sessions_of(run_of(sweep, 3, 0))
-            assert len(killed) >= 2 and "stop_reason" not in killed[0], killed
-            preempted = sessions_of(run_of(sweep, 0, 0))
-            assert preempted[0]["stop_reason"] == "signal" and len(preempted) >= 2, preempted
-            log = open(f"{sweep}/slurm/follow_up.log").read()
-            assert "8 runs" not in log and "2 of 2 done" in log, log
-        compare(program, directory, sweep)
-        print("8 runs, one killed and some pre-empted: bits equal to single runs")
+            for part in (kills_and_preemption, halving, cancelling, several_processes, time_limit):
+                if part.__name__ in sys.argv[2:] or len(sys.argv) == 2:
+                    part(program, directory)
         return 0
     finally:
         shutil.rmtree(directory, ignore_errors=True)

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# One run on two processes that mpirun and torchrun start has the bits of `--processes 2`. A launcher
+# that is missing is skipped (Debian: openmpi-bin). torchrun is one of PyTorch 2: Debian's 1.13 fails
+# with Python 3.11 before it starts anything.
+#
+#   [TORCHRUN=VENV/bin/torchrun] scripts/test_launchers.sh PROGRAM
+set -euo pipefail
+
+program=$(realpath "$1")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+run=("$program" train --config td3_bc/pendulum --seed 3 --set total_timesteps=200
+  --set eval_episodes=0 --quiet)
+port=$((20000 + RANDOM % 20000))
+
+tensors() { sha256sum "$work/$1"/*/checkpoints/step-000000200/tensors.safetensors | cut -d' ' -f1; }
+
+"${run[@]}" --processes 2 --output-dir "$work/own" >/dev/null
+check() { # name command...
+  local name=$1
+  shift
+  if ! command -v "$1" >/dev/null; then
+    echo "SKIPPED: $name is missing"
+    return
+  fi
+  "$@" --output-dir "$work/$name" >/dev/null
+  if [[ $(tensors "$name") != $(tensors own) ]]; then
+    echo "FAILED: $name: other tensors than --processes 2"
+    exit 1
+  fi
+  echo "$name: two processes, the tensors of --processes 2"
+}
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+check mpirun mpirun -n 2 --oversubscribe --bind-to none "${run[@]}" --processes env \
+  --master "127.0.0.1:$port"
+check torchrun "${TORCHRUN:-torchrun-of-pytorch-2}" --no_python --nnodes 1 --nproc_per_node 2 --master_addr 127.0.0.1 \
+  --master_port "$((port + 1))" "${run[@]}" --processes env
