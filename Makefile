@@ -17,7 +17,7 @@ LINT_DIR := build/lint
 SOURCES = $(shell find rl_training cli python tests examples bench fuzz -name '*.h' -o -name '*.cpp')
 
 .DEFAULT_GOAL := build
-.PHONY: help dependencies configure build demo results results-online test test-docs test-web python python-test test-ecosystem bench-python reliability bench bench-data bench-export bench-sac sanitize fuzz format lint install uninstall reference package tarball test-package results-next results-full fuzz-coverage test-slurm test-processes bench-processes clean
+.PHONY: help dependencies configure build demo results results-online test test-docs test-web python python-test test-ecosystem bench-python reliability bench bench-data bench-export bench-sac bench-check sanitize fuzz format lint install uninstall reference package tarball test-package results-next results-full fuzz-coverage test-slurm test-processes bench-processes clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -96,6 +96,11 @@ test-web: build ## open reports in chromium (installs it and playwright-core)
 bench: build ## measure updates per second beside eager PyTorch
 	scripts/install_dependencies.sh bench
 	$(PROGRAM) bench --peer bench/eager.py
+
+bench-check: configure ## count instructions of updates (valgrind), compare with bench/counts/expected.json; ACCEPT=1 takes them
+	scripts/install_dependencies.sh valgrind
+	cmake --build --preset release --target update_counts -j $(JOBS)
+	bench/counts/check.py build/release/libexec/update_counts bench/counts/expected.json $(if $(ACCEPT),--accept)
 
 bench-sac: build ## time a whole small online run on one core
 	bench/sac_run.sh $(PROGRAM)

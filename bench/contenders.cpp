@@ -102,7 +102,7 @@ class Ours final : public Contender {
     context.obs = Space::unbounded(work.obs_dim);
     context.action = work.action();
     context.compute = {.pool = &pool_, .processes = processes};
-    algorithm_ = find_algorithm(work.algo).make(*work.options, context);
+    algorithm_ = make_algorithm(work.algo, *work.options, context);
   }
 
   double seconds_for(int64_t updates) override {

@@ -7,14 +7,12 @@
 #include "cli/bench_envs.h"
 #include "cli/bench_scaling.h"
 #include "cli/output.h"
+#include "cli/tensor_commands.h"
 #include "rl_training/algorithms/registry.h"
 #include "rl_training/models/kernels.h"
 #include "rl_training/util/thread_pool.h"
 
 namespace rl_training {
-namespace {
-
-constexpr std::chrono::milliseconds kPause(200);
 
 struct BenchArguments {
   std::string algo;  // a name or "all"; empty: TD3+BC beside its limits
@@ -40,6 +38,10 @@ struct BenchArguments {
     return updates.given() ? updates.read("updates", at_least(1)) : by_default;
   }
 };
+
+namespace {
+
+constexpr std::chrono::milliseconds kPause(200);
 
 void add_peer(std::vector<Entry>& entries, const BenchWork& work, const BenchArguments& arguments,
               int torch_threads, int blas_threads) {
@@ -196,7 +198,7 @@ void bench_limits(const BenchArguments& arguments, bool json) {
                           "FMA limit", "PyTorch setting"}));
 }
 
-void run_bench(const BenchArguments& arguments, bool json) {
+void bench_updates(const BenchArguments& arguments, bool json) {
   if (!arguments.peer.empty() && access(arguments.peer.c_str(), R_OK) != 0) {
     throw Error(ErrorKind::io, {arguments.peer, 0, "--peer"}, "no such file");
   }
@@ -208,6 +210,19 @@ void run_bench(const BenchArguments& arguments, bool json) {
 }
 
 }  // namespace
+
+int run_bench(const BenchArguments& arguments, const Invocation& call) {
+  if (arguments.scaling_model) {
+    run_scaling_model(arguments.algo, arguments.round_count(), arguments.network(), call.json);
+  } else if (arguments.checkpoints) {
+    run_checkpoint_bench(arguments.algo, arguments.round_count(), call.json);
+  } else if (arguments.envs || !arguments.env.empty()) {
+    run_env_bench(arguments.env, arguments.round_count(), call.json);
+  } else {
+    bench_updates(arguments, call.json);
+  }
+  return 0;
+}
 
 void add_bench(CLI::App& program, Invocation& call) {
   auto arguments = std::make_shared<BenchArguments>();
@@ -223,19 +238,7 @@ void add_bench(CLI::App& program, Invocation& call) {
                   "  rl_training bench --checkpoints --algo td3_bc\n"
                   "  rl_training bench --scaling-model --algo rebrac\n"
                   "  rl_training bench --scaling-model --latency-us 30 --bandwidth-mbit 10000",
-                  [arguments, &call] {
-                    if (arguments->scaling_model) {
-                      run_scaling_model(arguments->algo, arguments->round_count(),
-                                        arguments->network(), call.json);
-                    } else if (arguments->checkpoints) {
-                      run_checkpoint_bench(arguments->algo, arguments->round_count(), call.json);
-                    } else if (arguments->envs || !arguments->env.empty()) {
-                      run_env_bench(arguments->env, arguments->round_count(), call.json);
-                    } else {
-                      run_bench(*arguments, call.json);
-                    }
-                    return 0;
-                  });
+                  [arguments, &call] { return tensor_commands(call).bench(*arguments, call); });
   command->add_flag("--envs", arguments->envs,
                     "steps per second of every environment, beside MuJoCo alone");
   command->add_flag("--checkpoints", arguments->checkpoints,

@@ -10,6 +10,7 @@ class App;
 namespace rl_training {
 
 class SignalThread;
+struct TensorCommands;
 
 // One call of the program. The subcommand that was named leaves its work in `run`, and main() does
 // it once everything is parsed.
@@ -19,7 +20,8 @@ struct Invocation {
   std::vector<std::string> arguments;  // behind the program's name
   bool json = false;
   SignalThread* signals = nullptr;
-  std::function<int()> run;  // returns the exit code
+  const TensorCommands* tensors = nullptr;  // null: see `tensor_commands`
+  std::function<int()> run;                 // returns the exit code
 };
 
 // Each describes one subcommand; program.cpp holds the table.

@@ -6,6 +6,7 @@
 #include "cli/dataset_arguments.h"
 #include "cli/greedy_policy.h"
 #include "cli/output.h"
+#include "cli/tensor_commands.h"
 #include "rl_training/data/behaviour_policy.h"
 #include "rl_training/data/d4rl.h"
 #include "rl_training/data/minari_writer.h"
@@ -17,6 +18,16 @@
 #include "rl_training/experiment/trained_policy.h"
 
 namespace rl_training {
+
+struct CollectArguments {
+  std::string env_id, policy, recipe;
+  NumberArgument size{"10000"}, seed{"0"};
+  double noise = 0;
+
+  int64_t row_count() const { return size.read("--size", between(1, 1e9)); }
+  uint64_t seed_value() const { return static_cast<uint64_t>(seed.read("--seed", at_least(0))); }
+};
+
 namespace {
 
 // Where a dataset goes.
@@ -97,12 +108,6 @@ TransitionDataset mix(const MixArguments& arguments, ReadArguments& read) {
   return mix_transition_datasets(parts, size, seed);
 }
 
-struct CollectArguments {
-  std::string env_id, policy, recipe;
-  NumberArgument size{"10000"}, seed{"0"};
-  double noise = 0;
-};
-
 // A note every few seconds for long recordings.
 std::function<void(int64_t rows)> tell_progress(int64_t size) {
   using Clock = std::chrono::steady_clock;
@@ -153,9 +158,10 @@ Policy with_noise(Policy policy, const Space& space, double noise) {
 }
 
 // The dataset, and in `bounds` those of its environment.
-TransitionDataset collect(const CollectArguments& arguments, Space& bounds) {
-  const auto size = arguments.size.read("--size", between(1, 1e9));
-  const auto seed = static_cast<uint64_t>(arguments.seed.read("--seed", at_least(0)));
+TransitionDataset collect(const CollectArguments& arguments, Space& bounds,
+                          const Invocation& call) {
+  const auto size = arguments.row_count();
+  const auto seed = arguments.seed_value();
   const std::string& path = arguments.policy;
   const bool recorded = path.ends_with(".hdf5") || path.ends_with(".h5");
   if (arguments.noise != 0 && (path.empty() || recorded)) {
@@ -180,14 +186,19 @@ TransitionDataset collect(const CollectArguments& arguments, Space& bounds) {
     if (recorded) return collect_behaviour(path, *env, size, seed);
     return random_dataset(arguments.env_id, size, seed, {}, tell_progress(size));
   }
-  auto policy = load_policy(path, {.warn = print_note});
-  const auto env = environment_for(policy, arguments.env_id, "dataset collect");
-  bounds = env->spec().action;
-  return collect_dataset(*env, with_noise(greedy_policy(policy), bounds, arguments.noise), size,
-                         Rng(seed, "collect"), tell_progress(size));
+  return tensor_commands(call).collect(arguments, bounds);
 }
 
 }  // namespace
+
+TransitionDataset collect_with_run(const CollectArguments& arguments, Space& bounds) {
+  auto policy = load_policy(arguments.policy, {.warn = print_note});
+  const auto env = environment_for(policy, arguments.env_id, "dataset collect");
+  bounds = env->spec().action;
+  return collect_dataset(*env, with_noise(greedy_policy(policy), bounds, arguments.noise),
+                         arguments.row_count(), Rng(arguments.seed_value(), "collect"),
+                         tell_progress(arguments.row_count()));
+}
 
 void add_dataset_convert(CLI::App& parent, Invocation& call) {
   auto read = std::make_shared<ReadArguments>();
@@ -258,7 +269,7 @@ void add_dataset_collect(CLI::App& parent, Invocation& call) {
       [arguments, write, &call] {
         write->chosen();
         Space bounds;
-        const auto dataset = collect(*arguments, bounds);
+        const auto dataset = collect(*arguments, bounds, call);
         write->save(dataset, &bounds, true, call);
         return 0;
       });

@@ -11,6 +11,7 @@
 #include "cli/arguments.h"
 #include "cli/machine_advice.h"
 #include "cli/output.h"
+#include "cli/tensor_commands.h"
 #include "rl_training/data/dataset_cache.h"
 #include "rl_training/experiment/packaged_configs.h"
 #include "rl_training/experiment/run.h"
@@ -119,7 +120,10 @@ void print_diagnosis(const Json& facts, const std::vector<OptionalPart>& parts,
   for (const auto& sentence : advice) print("note: " + sentence + "\n");
 }
 
-int run_doctor(bool json) {
+}  // namespace
+
+int run_doctor(const Invocation& call) {
+  const bool json = call.json;
   const std::vector<Check> checks = {check("working directory can be written", check_writable),
                                      check("packaged configs are right", check_packaged_configs),
                                      check("training repeats bit for bit", check_training)};
@@ -151,13 +155,11 @@ int run_doctor(bool json) {
   return ok ? 0 : 1;
 }
 
-}  // namespace
-
 void add_doctor(CLI::App& program, Invocation& call) {
   add_command(program, call, "doctor",
               "Describe this build and machine, and check that training works here",
               "  rl_training doctor\n  rl_training doctor --json",
-              [&call] { return run_doctor(call.json); });
+              [&call] { return tensor_commands(call).doctor(call); });
 }
 
 }  // namespace rl_training

@@ -2,10 +2,10 @@
 
 #include "cli/arguments.h"
 #include "cli/output.h"
+#include "cli/tensor_commands.h"
 #include "rl_training/experiment/trained_policy.h"
 
 namespace rl_training {
-namespace {
 
 struct EvaluateArguments {
   std::string run;
@@ -55,15 +55,13 @@ int run_evaluate(const EvaluateArguments& arguments, const Invocation& call) {
   return 0;
 }
 
-}  // namespace
-
 void add_evaluate(CLI::App& program, Invocation& call) {
   auto arguments = std::make_shared<EvaluateArguments>();
-  auto* command = add_command(program, call, "evaluate",
-                              "Play whole episodes with a trained policy and report raw returns",
-                              "  rl_training evaluate RUN --episodes 100\n"
-                              "  rl_training evaluate RUN/checkpoints/best --seed 7 --json",
-                              [arguments, &call] { return run_evaluate(*arguments, call); });
+  auto* command = add_command(
+      program, call, "evaluate", "Play whole episodes with a trained policy and report raw returns",
+      "  rl_training evaluate RUN --episodes 100\n"
+      "  rl_training evaluate RUN/checkpoints/best --seed 7 --json",
+      [arguments, &call] { return tensor_commands(call).evaluate(*arguments, call); });
   add_run_argument(*command, arguments->run);
   command->add_option("--episodes", arguments->episodes.text, "episodes to play")
       ->type_name("N")

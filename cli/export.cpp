@@ -2,10 +2,10 @@
 
 #include "cli/arguments.h"
 #include "cli/output.h"
+#include "cli/tensor_commands.h"
 #include "rl_training/deploy/policy_file.h"
 
 namespace rl_training {
-namespace {
 
 struct ExportArguments {
   std::string run, format, name = "policy";
@@ -51,8 +51,6 @@ int run_export(const ExportArguments& arguments, const Invocation& call) {
   return 0;
 }
 
-}  // namespace
-
 void add_export(CLI::App& program, Invocation& call) {
   auto arguments = std::make_shared<ExportArguments>();
   auto* command = add_command(
@@ -61,7 +59,7 @@ void add_export(CLI::App& program, Invocation& call) {
       "and action scaling inside; the file is verified against `predict` first",
       "  rl_training export RUN --format c --output policy.h\n"
       "  rl_training export RUN/checkpoints/best --format onnx --output policy.onnx",
-      [arguments, &call] { return run_export(*arguments, call); });
+      [arguments, &call] { return tensor_commands(call).export_policy(*arguments, call); });
   add_run_argument(*command, arguments->run);
   command->add_option("--format", arguments->format, "c (a header) or onnx")
       ->required()

@@ -10,17 +10,19 @@
 #include "cli/arguments.h"
 #include "cli/observation_line.h"
 #include "cli/output.h"
+#include "cli/tensor_commands.h"
 #include "rl_training/experiment/trained_policy.h"
 
 namespace rl_training {
-namespace {
-
-constexpr std::streamsize kLongestLine = 1 << 20;
 
 struct PredictArguments {
   std::string run;
   std::optional<std::string> obs, input;
 };
+
+namespace {
+
+constexpr std::streamsize kLongestLine = 1 << 20;
 
 // Answers lines as the steps of one episode.
 class Answers {
@@ -70,7 +72,9 @@ void answer_lines(Answers& answers, std::istream& input, const std::string& name
   if (input.bad()) throw Error(ErrorKind::io, {name, 0, ""}, "cannot read");
 }
 
-int run_predict(const PredictArguments& arguments) {
+}  // namespace
+
+int run_predict(const PredictArguments& arguments, const Invocation& /*call*/) {
   // One row at a time is no work to share.
   auto policy = load_policy(arguments.run, {.warn = print_note, .threads = 1});
   Answers answers(policy);
@@ -92,8 +96,6 @@ int run_predict(const PredictArguments& arguments) {
   return 0;
 }
 
-}  // namespace
-
 void add_predict(CLI::App& program, Invocation& call) {
   auto arguments = std::make_shared<PredictArguments>();
   auto* command = add_command(
@@ -104,7 +106,7 @@ void add_predict(CLI::App& program, Invocation& call) {
       "  rl_training predict RUN --obs '[1.0, 0.0, 0.0]'\n"
       "  rl_training predict RUN/checkpoints/best --input observations.jsonl\n"
       "  sensor | rl_training predict RUN | motor",
-      [arguments] { return run_predict(*arguments); });
+      [arguments, &call] { return tensor_commands(call).predict(*arguments, call); });
   add_run_argument(*command, arguments->run);
   auto* obs = command->add_option("--obs", arguments->obs, "one observation")->type_name("ARRAY");
   command->add_option("--input", arguments->input, "file with one observation per line")

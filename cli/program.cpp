@@ -1,12 +1,10 @@
-#include "rl_training/program.h"
-
 #include <algorithm>
 
 #include "build_info.h"
 #include "cli/arguments.h"
 #include "cli/output.h"
 #include "cli/signal_thread.h"
-#include "rl_training/runtime/session.h"
+#include "cli/tensor_commands.h"
 #include "rl_training/util/text.h"
 
 namespace rl_training {
@@ -50,17 +48,17 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 }  // namespace
 
-int run_program(int argc, char** argv) {
+int run_commands(int argc, char** argv, const TensorCommands* tensors) {
   SignalThread signals;
   Invocation call;
   call.signals = &signals;
+  call.tensors = tensors;
   call.program = argc > 0 ? argv[0] : "rl_training";
   for (int i = 0; i < argc; ++i) {
     call.command_line += (i > 0 ? " " : "") + shell_word(argv[i]);
     if (i > 0) call.arguments.emplace_back(argv[i]);
     call.json = call.json || std::string(argv[i]) == "--json";  // also when parsing fails
   }
-  const Session session(Session::Process::owner);
   CLI::App app(
       "Trains reinforcement-learning agents from logged data, from environments, or from both.",
       "rl_training");

@@ -3,17 +3,19 @@
 #include "cli/arguments.h"
 #include "cli/greedy_policy.h"
 #include "cli/output.h"
+#include "cli/tensor_commands.h"
 #include "rl_training/envs/registry.h"
 #include "rl_training/render/film.h"
 
 namespace rl_training {
-namespace {
 
 struct RenderArguments {
   std::string run, policy, env_id, output;
   NumberArgument episodes{"1"}, seed, every, width{"480"};
   bool plain = false;
 };
+
+namespace {
 
 void check_arguments(const RenderArguments& arguments) {
   if (arguments.run.empty() == arguments.policy.empty()) {
@@ -69,6 +71,11 @@ void print_report(const FilmReport& report, const std::string& path, bool json) 
 
 }  // namespace
 
+int run_render(const RenderArguments& arguments, const Invocation& call) {
+  print_report(render(arguments), arguments.output, call.json);
+  return 0;
+}
+
 void add_render(CLI::App& program, Invocation& call) {
   auto arguments = std::make_shared<RenderArguments>();
   auto* command = add_command(
@@ -76,10 +83,7 @@ void add_render(CLI::App& program, Invocation& call) {
       "  rl_training render RUN --output episode.gif\n"
       "  rl_training render RUN/checkpoints/best --output episode.png --seed 7\n"
       "  rl_training render --policy random --env Hopper-v4 --output random.gif --every 2",
-      [arguments, &call] {
-        print_report(render(*arguments), arguments->output, call.json);
-        return 0;
-      });
+      [arguments, &call] { return tensor_commands(call).render(*arguments, call); });
   command->add_option("RUN", arguments->run, "run directory or checkpoint whose policy acts")
       ->type_name("RUN|CHECKPOINT");
   command->add_option("--policy", arguments->policy, "instead of a run: random or zero actions")

@@ -9,6 +9,7 @@
 #include "cli/greedy_policy.h"
 #include "cli/output.h"
 #include "cli/signal_thread.h"
+#include "cli/tensor_commands.h"
 #include "rl_training/envs/registry.h"
 #include "rl_training/render/film.h"
 #include "rl_training/report/html.h"
@@ -57,41 +58,15 @@ void check_report_arguments(const ReportArguments& arguments) {
   }
 }
 
-// An episode of the best run of a task, from its best checkpoint. A task without a drawing or a run
-// without checkpoints has none, which is said and no error.
-std::optional<std::string> film_of(const ReportTask& task) {
-  const auto& group = task.groups.front();
-  const RunRecord* best = nullptr;
-  std::optional<double> value;
-  for (size_t i = 0; i < group.runs.size(); ++i) {
-    if (!group.values[i] || (value && *group.values[i] <= *value)) continue;
-    value = group.values[i];
-    best = &group.runs[i];
-  }
-  if (best == nullptr || best->checkpoints.empty()) return std::nullopt;
-  try {
-    auto policy =
-        load_policy(best->path + "/checkpoints/" + best->checkpoints.front(), {.warn = print_note});
-    FilmOptions film;
-    film.seed = static_cast<uint64_t>(policy.config().seed);
-    film.width = kFilmWidth;
-    const auto env = policy.make_own_environment("an episode");
-    return film_gif(*env, greedy_policy(policy), film);
-  } catch (const Error& error) {
-    print_note(fmt::format("warning: no episode of {}: {}", printable(task.name()), error.what()));
-    return std::nullopt;
-  }
-}
-
-void write_page(const Report& report, const ReportArguments& arguments, const std::string& program,
+void write_page(const Report& report, const ReportArguments& arguments, const Invocation& call,
                 bool reload) {
   PageOptions page;
-  page.program = program;
+  page.program = call.program;
   page.made_at = fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::time(nullptr)));
   page.reload_seconds = reload ? kReloadSeconds : 0;
   // A page that is about to be written again does without: an episode takes seconds.
   for (size_t i = 0; arguments.episode && !reload && i < report.tasks.size(); ++i) {
-    if (auto film = film_of(report.tasks[i])) page.films[i] = std::move(*film);
+    if (auto film = tensor_commands(call).film(report.tasks[i])) page.films[i] = std::move(*film);
   }
   write_file_atomically(posix_file_system(), arguments.output, report_html(report, page));
 }
@@ -128,7 +103,7 @@ Report watch(const ReportArguments& arguments, const Invocation& call) {
   for (bool first = true;; first = false) {
     auto report = read_report(arguments, /*quiet=*/!first);
     const bool again = any_running(report) && requests.stop() == 0;
-    write_page(report, arguments, call.program, /*reload=*/again);
+    write_page(report, arguments, call, /*reload=*/again);
     if (!again) return report;
     if (first) print_note("writing " + arguments.output + " again while runs are trained");
     for (int i = 0; i < kPausesBetweenLooks && requests.stop() == 0; ++i) {
@@ -139,10 +114,11 @@ Report watch(const ReportArguments& arguments, const Invocation& call) {
 
 int run_report(const ReportArguments& arguments, const Invocation& call) {
   check_report_arguments(arguments);
+  if (arguments.episode) tensor_commands(call);  // before anything is printed
   const bool page = !arguments.output.empty();
   const auto report =
       arguments.watch ? watch(arguments, call) : read_report(arguments, /*quiet=*/false);
-  if (page && !arguments.watch) write_page(report, arguments, call.program, /*reload=*/false);
+  if (page && !arguments.watch) write_page(report, arguments, call, /*reload=*/false);
   if (!arguments.plot.empty()) write_plot(report, arguments.plot, arguments.metrics);
   if (call.json) {
     print_report(report, "json");
@@ -158,6 +134,32 @@ int run_report(const ReportArguments& arguments, const Invocation& call) {
 }
 
 }  // namespace
+
+// An episode of the best run of a task, from its best checkpoint. A task without a drawing or a run
+// without checkpoints has none, which is said and no error.
+std::optional<std::string> film_of(const ReportTask& task) {
+  const auto& group = task.groups.front();
+  const RunRecord* best = nullptr;
+  std::optional<double> value;
+  for (size_t i = 0; i < group.runs.size(); ++i) {
+    if (!group.values[i] || (value && *group.values[i] <= *value)) continue;
+    value = group.values[i];
+    best = &group.runs[i];
+  }
+  if (best == nullptr || best->checkpoints.empty()) return std::nullopt;
+  try {
+    auto policy =
+        load_policy(best->path + "/checkpoints/" + best->checkpoints.front(), {.warn = print_note});
+    FilmOptions film;
+    film.seed = static_cast<uint64_t>(policy.config().seed);
+    film.width = kFilmWidth;
+    const auto env = policy.make_own_environment("an episode");
+    return film_gif(*env, greedy_policy(policy), film);
+  } catch (const Error& error) {
+    print_note(fmt::format("warning: no episode of {}: {}", printable(task.name()), error.what()));
+    return std::nullopt;
+  }
+}
 
 void add_report(CLI::App& program, Invocation& call) {
   auto arguments = std::make_shared<ReportArguments>();

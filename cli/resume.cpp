@@ -1,10 +1,10 @@
 #include "cli/arguments.h"
 #include "cli/output.h"
 #include "cli/process_team.h"
+#include "cli/tensor_commands.h"
 #include "cli/training.h"
 
 namespace rl_training {
-namespace {
 
 struct ResumeArguments {
   std::string run;
@@ -39,8 +39,6 @@ int run_resume(const ResumeArguments& arguments, const Invocation& call) {
   });
 }
 
-}  // namespace
-
 void add_resume(CLI::App& program, Invocation& call) {
   auto arguments = std::make_shared<ResumeArguments>();
   auto* command = add_command(
@@ -51,7 +49,7 @@ void add_resume(CLI::App& program, Invocation& call) {
       "  rl_training resume RUN/checkpoints/best --total-timesteps 20000 --json\n"
       "  rl_training resume RUN --dataset-path /data/log.npz --output-dir elsewhere\n"
       "  rl_training resume RUN --processes 4",
-      [arguments, &call] { return run_resume(*arguments, call); });
+      [arguments, &call] { return tensor_commands(call).resume(*arguments, call); });
   add_run_argument(*command, arguments->run);
   command->add_option("--total-timesteps", arguments->total_timesteps.text, "new length of the run")
       ->type_name("N");

@@ -6,15 +6,13 @@
 #include "cli/arguments.h"
 #include "cli/output.h"
 #include "cli/signal_thread.h"
+#include "cli/tensor_commands.h"
 #include "rl_training/experiment/state_archive.h"
 #include "rl_training/models/compute.h"
 #include "rl_training/selection/selection_files.h"
 #include "rl_training/util/text.h"
 
 namespace rl_training {
-namespace {
-
-constexpr int64_t kSaveEvery = 1000;  // updates
 
 struct SelectArguments {
   std::vector<std::string> runs;
@@ -23,6 +21,10 @@ struct SelectArguments {
   NumberArgument truth_episodes;
   std::optional<double> gamma, tau;
 };
+
+namespace {
+
+constexpr int64_t kSaveEvery = 1000;  // updates
 
 SelectionOptions selection_options(const SelectArguments& arguments) {
   SelectionOptions options;
@@ -162,6 +164,8 @@ void print_selection(const std::vector<PolicyEstimate>& estimates, const Selecti
   print(summary);
 }
 
+}  // namespace
+
 int run_select(const SelectArguments& arguments, const Invocation& call) {
   auto options = selection_options(arguments);
   const auto threads =
@@ -202,8 +206,6 @@ int run_select(const SelectArguments& arguments, const Invocation& call) {
   return 0;
 }
 
-}  // namespace
-
 void add_select(CLI::App& program, Invocation& call) {
   auto arguments = std::make_shared<SelectArguments>();
   auto* command = add_command(
@@ -213,7 +215,7 @@ void add_select(CLI::App& program, Invocation& call) {
       "  rl_training select RUN_A RUN_B RUN_C\n"
       "  rl_training select RUN/checkpoints/* --data held_out.hdf5 --json\n"
       "  rl_training select runs/* --truth 20",
-      [arguments, &call] { return run_select(*arguments, call); });
+      [arguments, &call] { return tensor_commands(call).select(*arguments, call); });
   command->add_option("RUN", arguments->runs, "run or checkpoint directories")->required();
   command
       ->add_option("--data", arguments->data, "file to evaluate on (the dataset of the first run)")

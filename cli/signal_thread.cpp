@@ -40,7 +40,10 @@ SignalThread::SignalThread() {
   thread_ = std::thread([this] { take_signals(); });
 }
 
-SignalThread::~SignalThread() {
+SignalThread::~SignalThread() { end(); }
+
+void SignalThread::end() {
+  if (!thread_.joinable()) return;
   ending_ = true;
   pthread_kill(thread_.native_handle(), SIGUSR1);
   thread_.join();
@@ -55,7 +58,8 @@ void SignalThread::take_signals() {
   const sigset_t set = taken_signals();
   while (!ending_) {
     int signal = 0;
-    if (sigwait(&set, &signal) == 0 && !ending_) take(signal);
+    const bool taken = sigwait(&set, &signal) == 0;
+    if (taken && !(ending_ && signal == SIGUSR1)) take(signal);  // that one is from end()
   }
 }
 

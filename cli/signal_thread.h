@@ -26,6 +26,8 @@ class SignalThread {
   SignalThread(const SignalThread&) = delete;
   SignalThread& operator=(const SignalThread&) = delete;
 
+  // Ends the thread: signals stay blocked and wait for the next one that takes them.
+  void end();
   // Signals become requests.
   StopRequests& begin_training();
   // The signal that asked training to stop, or 0.

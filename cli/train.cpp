@@ -3,11 +3,11 @@
 #include "cli/output.h"
 #include "cli/process_team.h"
 #include "cli/signal_thread.h"
+#include "cli/tensor_commands.h"
 #include "cli/training.h"
 #include "rl_training/sweep/seeds.h"
 
 namespace rl_training {
-namespace {
 
 struct TrainArguments {
   ConfigArguments config;
@@ -18,6 +18,8 @@ struct TrainArguments {
   ProcessArguments processes;
   bool quiet = false, strict_data = false, continues = false;
 };
+
+namespace {
 
 // One config for each run, all checked before the first one starts.
 std::vector<TrainConfig> read_configs(const TrainArguments& arguments) {
@@ -144,6 +146,8 @@ int train_side_by_side(const TrainArguments& arguments, const std::vector<TrainC
   return result.exit_code;
 }
 
+}  // namespace
+
 int run_train(const TrainArguments& arguments, const Invocation& call) {
   if (arguments.jobs.given() && arguments.seeds.empty()) {
     throw Error(ErrorKind::config, {"", 0, "--jobs"}, "needs --seeds (expected for example 0-9)");
@@ -153,8 +157,6 @@ int run_train(const TrainArguments& arguments, const Invocation& call) {
   return arguments.jobs.given() ? train_side_by_side(arguments, configs, call)
                                 : train_in_sequence(arguments, configs, call);
 }
-
-}  // namespace
 
 void add_train(CLI::App& program, Invocation& call) {
   auto arguments = std::make_shared<TrainArguments>();
@@ -167,7 +169,7 @@ void add_train(CLI::App& program, Invocation& call) {
       "  rl_training train --config my.yaml --from RUN/checkpoints/best\n"
       "  rl_training train --config my.yaml --processes 4\n"
       "  srun -n 8 rl_training train --config my.yaml --processes env --master node1:29500",
-      [arguments, &call] { return run_train(*arguments, call); });
+      [arguments, &call] { return tensor_commands(call).train(*arguments, call); });
   arguments->config.add_to(*command, "--config");
   auto* seed =
       command->add_option("--seed", arguments->seed.text, "seed of the run")->type_name("N");

@@ -22,12 +22,15 @@ execute_process(COMMAND git -C ${CMAKE_CURRENT_SOURCE_DIR} describe --always --d
 if(NOT GIT_COMMIT)
   set(GIT_COMMIT unknown)
 endif()
+file(RELATIVE_PATH LIBEXEC_FROM_BIN ${CMAKE_INSTALL_FULL_BINDIR}
+  ${CMAKE_INSTALL_FULL_LIBEXECDIR}/rl_training)
 configure_file(cmake/build_info.h.in ${GENERATED_DIR}/build_info.h @ONLY)
 
 protobuf_generate_cpp(PROTO_SOURCES PROTO_HEADERS rl_training/experiment/tensorboard_event.proto
   rl_training/deploy/onnx_model.proto)
-list(APPEND GENERATED_SOURCES ${PROTO_SOURCES} ${PROTO_HEADERS})
-# Generated sources use the same names for what is theirs alone.
-set_source_files_properties(${PROTO_SOURCES} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON
-  SKIP_PRECOMPILE_HEADERS ON)
+# Apart from the library, because they register themselves at every start. Generated sources use the
+# same names for what is theirs alone.
+add_library(rl_training_messages STATIC ${PROTO_SOURCES} ${PROTO_HEADERS})
+set_target_properties(rl_training_messages PROPERTIES UNITY_BUILD OFF)
+target_link_libraries(rl_training_messages PUBLIC protobuf::libprotobuf)
 include(cmake/report_page.cmake)

@@ -2,8 +2,9 @@
 # rl_training::program with the command line.
 set_target_properties(rl_training_base PROPERTIES EXPORT_NAME base)
 set_target_properties(rl_training_program PROPERTIES EXPORT_NAME program)
-install(TARGETS rl_training rl_training_base rl_training_program EXPORT rl_training_targets
-  COMPONENT development)
+set_target_properties(rl_training_messages PROPERTIES EXPORT_NAME messages)
+install(TARGETS rl_training rl_training_base rl_training_messages rl_training_program
+  EXPORT rl_training_targets COMPONENT development)
 install(DIRECTORY rl_training/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rl_training
   COMPONENT development
   FILES_MATCHING PATTERN "*.h")

@@ -11,16 +11,16 @@ rm -rf "$build/tarball"
 DESTDIR=$build/tarball/root cmake --install "$build" --component program --strip >/dev/null
 mv "$build/tarball/root/usr" "$tree"
 
-# The program's RPATH names this directory first, also for what the libraries themselves load.
-libraries=$(dirname "$(find "$tree/lib" -name 'libopencv*' -o -name 'libav*' | head -n 1)")
-[[ -d $libraries ]] || libraries=$tree/lib/$(uname -m)-linux-gnu/rl_training
+# The RPATH of both executables names this directory, also for what the libraries themselves load.
+libraries=$tree/libexec/rl_training/libraries
 mkdir -p "$libraries"
-ldd "$tree/bin/rl_training" | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}' |
+ldd "$tree/bin/rl_training" "$tree/libexec/rl_training/rl_training" |
+  awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}' | sort -u |
   while read -r soname path; do
     case "$soname" in
       libc.so.* | libm.so.* | libpthread.so.* | libdl.so.* | librt.so.* | ld-linux*) continue ;;
     esac
-    [[ -e $libraries/$soname ]] || cp -L "$path" "$libraries/$soname"
+    [[ $path == "$tree"/* || -e $libraries/$soname ]] || cp -L "$path" "$libraries/$soname"
   done
 tar -C "$build/tarball" -cJf "$build/$name.tar.xz" "$name"
 ls -lh "$build/$name.tar.xz"

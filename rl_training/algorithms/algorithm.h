@@ -132,6 +132,9 @@ class Algorithm {
 torch::Tensor act_once(Algorithm& algorithm, const torch::Tensor& obs,
                        ActMode mode = ActMode::greedy);
 
+using AlgorithmMaker = std::unique_ptr<Algorithm> (*)(const AlgorithmOptions&,
+                                                      const AlgorithmContext&);
+
 // What an algorithm can learn to do.
 enum class ActionKind { vectors, choices, either };
 
@@ -148,22 +151,27 @@ struct AlgorithmInfo {
   std::vector<std::string> metrics;  // names that update() reports, in order
   bool has_values = false;           // `Algorithm::values` is implemented; detected automatically
   std::function<std::unique_ptr<AlgorithmOptions>()> make_options = {};
-  std::function<std::unique_ptr<Algorithm>(const AlgorithmOptions&, const AlgorithmContext&)> make =
-      {};
 };
 
-// Fills the two makers of a table line for a class constructed from (Options, AlgorithmContext).
+// With the class behind it as a type alone: whoever lists algorithms and reads their options links
+// nothing of the class, and so does without LibTorch.
 template <class Class, class Options>
-AlgorithmInfo algorithm_info(AlgorithmInfo info) {
+struct AlgorithmInfoOf : AlgorithmInfo {};
+
+// Completes the line of a class constructed from (Options, AlgorithmContext).
+template <class Class, class Options>
+AlgorithmInfoOf<Class, Options> algorithm_info(AlgorithmInfo info) {
   info.make_options = []() -> std::unique_ptr<AlgorithmOptions> {
     return std::make_unique<Options>();
   };
-  info.make = [](const AlgorithmOptions& options,
-                 const AlgorithmContext& context) -> std::unique_ptr<Algorithm> {
-    return std::make_unique<Class>(dynamic_cast<const Options&>(options), context);
-  };
   info.has_values = !std::is_same_v<decltype(&Class::values), decltype(&Algorithm::values)>;
-  return info;
+  return {std::move(info)};
+}
+
+template <class Class, class Options>
+std::unique_ptr<Algorithm> make_from_options(const AlgorithmOptions& options,
+                                             const AlgorithmContext& context) {
+  return std::make_unique<Class>(dynamic_cast<const Options&>(options), context);
 }
 
 }  // namespace rl_training

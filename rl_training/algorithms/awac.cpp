@@ -88,7 +88,7 @@ torch::Tensor Awac::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMod
   return explorer_.act(networks_.actor, obs, mode);
 }
 
-AlgorithmInfo awac_info() {
+AlgorithmInfoOf<Awac, AwacOptions> awac_info() {
   return algorithm_info<Awac, AwacOptions>(
       {.name = AwacOptions::kName,
        .title = "AWAC: actor-critic with advantage-weighted cloning",

@@ -49,6 +49,6 @@ class Awac final : public ActorCritic<AwacOptions, AwacNetworks> {
   NoiseBuffer noise_;
 };
 
-AlgorithmInfo awac_info();
+AlgorithmInfoOf<Awac, AwacOptions> awac_info();
 
 }  // namespace rl_training

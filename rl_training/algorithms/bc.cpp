@@ -68,7 +68,7 @@ void Bc::visit_state(StateVisitor& state) {
   explorer_.visit_state(state);
 }
 
-AlgorithmInfo bc_info() {
+AlgorithmInfoOf<Bc, BcOptions> bc_info() {
   return algorithm_info<Bc, BcOptions>({.name = BcOptions::kName,
                                         .title = "BC: behaviour cloning",
                                         .paper = "",

@@ -57,6 +57,6 @@ class Bc final : public Algorithm {
   Adam optimizer_;
 };
 
-AlgorithmInfo bc_info();
+AlgorithmInfoOf<Bc, BcOptions> bc_info();
 
 }  // namespace rl_training

@@ -125,7 +125,7 @@ void Bcq::visit_state(StateVisitor& state) {
   state.part("vae_optimizer", vae_optimizer_);
 }
 
-AlgorithmInfo bcq_info() {
+AlgorithmInfoOf<Bcq, BcqOptions> bcq_info() {
   return algorithm_info<Bcq, BcqOptions>(
       {.name = BcqOptions::kName,
        .title = "BCQ: batch-constrained Q-learning over proposed actions",

@@ -64,6 +64,6 @@ class Bcq final : public ActorCritic<BcqOptions, BcqNetworks> {
   NoiseBuffer encoder_noise_, next_latent_noise_, latent_noise_;
 };
 
-AlgorithmInfo bcq_info();
+AlgorithmInfoOf<Bcq, BcqOptions> bcq_info();
 
 }  // namespace rl_training

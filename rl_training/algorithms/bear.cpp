@@ -185,7 +185,7 @@ void Bear::visit_state(StateVisitor& state) {
   state.scalar("updates", updates_);
 }
 
-AlgorithmInfo bear_info() {
+AlgorithmInfoOf<Bear, BearOptions> bear_info() {
   return algorithm_info<Bear, BearOptions>(
       {.name = BearOptions::kName,
        .title = "BEAR: an actor constrained to a distance from the behaviour policy",

@@ -88,6 +88,6 @@ class Bear final : public ActorCritic<BearOptions, BearNetworks> {
   int64_t updates_ = 0;
 };
 
-AlgorithmInfo bear_info();
+AlgorithmInfoOf<Bear, BearOptions> bear_info();
 
 }  // namespace rl_training

@@ -52,7 +52,7 @@ Metrics CalQl::update(const Batch& batch, double lr_scale) {
   return metrics_of(critic, policy_loss(), CalQlBound{critic.bound_rate});
 }
 
-AlgorithmInfo cal_ql_info() {
+AlgorithmInfoOf<CalQl, CalQlOptions> cal_ql_info() {
   return algorithm_info<CalQl, CalQlOptions>(
       {.name = CalQlOptions::kName,
        .title = "Cal-QL: CQL calibrated by the data's returns, for online fine-tuning",

@@ -32,6 +32,6 @@ class CalQl final : public Cql {
   Metrics update(const Batch& batch, double lr_scale) override;
 };
 
-AlgorithmInfo cal_ql_info();
+AlgorithmInfoOf<CalQl, CalQlOptions> cal_ql_info();
 
 }  // namespace rl_training

@@ -256,7 +256,7 @@ void Cql::visit_state(StateVisitor& state) {
   state.part("actor_metrics", policy_loss_);
 }
 
-AlgorithmInfo cql_info() {
+AlgorithmInfoOf<Cql, CqlOptions> cql_info() {
   return algorithm_info<Cql, CqlOptions>(
       {.name = CqlOptions::kName,
        .title = "CQL: SAC with conservative critics",

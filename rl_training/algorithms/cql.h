@@ -137,6 +137,6 @@ class Cql : public ActorCritic<CqlOptions, CqlNetworks> {
   int64_t actor_interval_ = 1, updates_ = 0;
 };
 
-AlgorithmInfo cql_info();
+AlgorithmInfoOf<Cql, CqlOptions> cql_info();
 
 }  // namespace rl_training

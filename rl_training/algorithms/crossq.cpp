@@ -149,7 +149,7 @@ void Crossq::visit_state(StateVisitor& state) {
   state.scalar("updates", updates_);
 }
 
-AlgorithmInfo crossq_info() {
+AlgorithmInfoOf<Crossq, CrossqOptions> crossq_info() {
   return algorithm_info<Crossq, CrossqOptions>(
       {.name = CrossqOptions::kName,
        .title = "CrossQ: batch renormalisation instead of target networks",

@@ -59,6 +59,6 @@ class Crossq final : public ActorCritic<CrossqOptions, CrossqNetworks> {
   int64_t updates_ = 0;
 };
 
-AlgorithmInfo crossq_info();
+AlgorithmInfoOf<Crossq, CrossqOptions> crossq_info();
 
 }  // namespace rl_training

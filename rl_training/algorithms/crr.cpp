@@ -167,7 +167,7 @@ torch::Tensor Crr::act_critic_weighted(const torch::Tensor& obs, ActMode mode) {
   return candidates.index_select(0, torch::arange(0, rows * n, n) + chosen);
 }
 
-AlgorithmInfo crr_info() {
+AlgorithmInfoOf<Crr, CrrOptions> crr_info() {
   return algorithm_info<Crr, CrrOptions>({.name = CrrOptions::kName,
                                           .title = "CRR: critic-regularized regression",
                                           .paper = "arXiv:2006.15134",

@@ -83,6 +83,6 @@ class Crr final : public ActorCritic<CrrOptions, CrrNetworks> {
   NoiseBuffer noise_, candidate_noise_, uniform_;
 };
 
-AlgorithmInfo crr_info();
+AlgorithmInfoOf<Crr, CrrOptions> crr_info();
 
 }  // namespace rl_training

@@ -25,7 +25,7 @@ void DdpgOptions::visit_options(OptionVisitor& options) {
 Ddpg::Ddpg(const DdpgOptions& options, const AlgorithmContext& context)
     : Td3(without_refinements(options), context, /*critic_count=*/int64_t{1}) {}
 
-AlgorithmInfo ddpg_info() {
+AlgorithmInfoOf<Ddpg, DdpgOptions> ddpg_info() {
   return algorithm_info<Ddpg, DdpgOptions>(
       {.name = DdpgOptions::kName,
        .title = "DDPG: deep deterministic policy gradient",

@@ -21,6 +21,6 @@ class Ddpg final : public Td3 {
   Ddpg(const DdpgOptions& options, const AlgorithmContext& context);
 };
 
-AlgorithmInfo ddpg_info();
+AlgorithmInfoOf<Ddpg, DdpgOptions> ddpg_info();
 
 }  // namespace rl_training

@@ -255,7 +255,7 @@ void DecisionTransformer::visit_state(StateVisitor& state) {
   state.part("dropout_rng", dropout_rng_);
 }
 
-AlgorithmInfo decision_transformer_info() {
+AlgorithmInfoOf<DecisionTransformer, DecisionTransformerOptions> decision_transformer_info() {
   return algorithm_info<DecisionTransformer, DecisionTransformerOptions>(
       {.name = DecisionTransformerOptions::kName,
        .title = "Decision Transformer: a return-conditioned sequence model",

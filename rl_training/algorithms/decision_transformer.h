@@ -62,6 +62,6 @@ class DecisionTransformer final : public Algorithm {
   Adam optimizer_;
 };
 
-AlgorithmInfo decision_transformer_info();
+AlgorithmInfoOf<DecisionTransformer, DecisionTransformerOptions> decision_transformer_info();
 
 }  // namespace rl_training

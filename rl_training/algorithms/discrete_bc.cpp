@@ -70,7 +70,7 @@ void DiscreteBc::visit_state(StateVisitor& state) {
   state.part("explore_rng", explore_rng_);
 }
 
-AlgorithmInfo discrete_bc_info() {
+AlgorithmInfoOf<DiscreteBc, DiscreteBcOptions> discrete_bc_info() {
   return algorithm_info<DiscreteBc, DiscreteBcOptions>(
       {.name = DiscreteBcOptions::kName,
        .title = "Discrete BC: behaviour cloning of discrete actions",

@@ -46,6 +46,6 @@ class DiscreteBc final : public Algorithm {
   NoiseBuffer explore_noise_;
 };
 
-AlgorithmInfo discrete_bc_info();
+AlgorithmInfoOf<DiscreteBc, DiscreteBcOptions> discrete_bc_info();
 
 }  // namespace rl_training

@@ -81,7 +81,7 @@ void DiscreteBcq::visit_state(StateVisitor& state) {
   state.part("optimizer", optimizer_);
 }
 
-AlgorithmInfo discrete_bcq_info() {
+AlgorithmInfoOf<DiscreteBcq, DiscreteBcqOptions> discrete_bcq_info() {
   return algorithm_info<DiscreteBcq, DiscreteBcqOptions>(
       {.name = DiscreteBcqOptions::kName,
        .title = "Discrete BCQ: batch-constrained Q-learning for discrete actions",

@@ -51,6 +51,6 @@ class DiscreteBcq final : public DiscreteQ {
   Adam optimizer_;
 };
 
-AlgorithmInfo discrete_bcq_info();
+AlgorithmInfoOf<DiscreteBcq, DiscreteBcqOptions> discrete_bcq_info();
 
 }  // namespace rl_training

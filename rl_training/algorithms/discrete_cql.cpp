@@ -39,7 +39,7 @@ void DiscreteCql::visit_state(StateVisitor& state) {
   state.part("critic_optimizer", optimizer_);
 }
 
-AlgorithmInfo discrete_cql_info() {
+AlgorithmInfoOf<DiscreteCql, DiscreteCqlOptions> discrete_cql_info() {
   return algorithm_info<DiscreteCql, DiscreteCqlOptions>(
       {.name = DiscreteCqlOptions::kName,
        .title = "Discrete CQL: conservative Q-learning for discrete actions",

@@ -41,6 +41,6 @@ class DiscreteCql final : public DiscreteQ {
   Adam optimizer_;
 };
 
-AlgorithmInfo discrete_cql_info();
+AlgorithmInfoOf<DiscreteCql, DiscreteCqlOptions> discrete_cql_info();
 
 }  // namespace rl_training

@@ -146,7 +146,7 @@ void DiscreteSac::visit_state(StateVisitor& state) {
   state.part("explore_rng", explore_rng_);
 }
 
-AlgorithmInfo discrete_sac_info() {
+AlgorithmInfoOf<DiscreteSac, DiscreteSacOptions> discrete_sac_info() {
   return algorithm_info<DiscreteSac, DiscreteSacOptions>(
       {.name = DiscreteSacOptions::kName,
        .title = "Discrete SAC: soft actor-critic for discrete actions",

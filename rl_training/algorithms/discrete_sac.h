@@ -72,6 +72,6 @@ class DiscreteSac final : public Algorithm {
   NoiseBuffer explore_noise_;
 };
 
-AlgorithmInfo discrete_sac_info();
+AlgorithmInfoOf<DiscreteSac, DiscreteSacOptions> discrete_sac_info();
 
 }  // namespace rl_training

@@ -56,7 +56,7 @@ void Dqn::visit_state(StateVisitor& state) {
   state.scalar("explored", explored_);
 }
 
-AlgorithmInfo dqn_info() {
+AlgorithmInfoOf<Dqn, DqnOptions> dqn_info() {
   return algorithm_info<Dqn, DqnOptions>({.name = DqnOptions::kName,
                                           .title = "DQN: deep Q-learning for discrete actions",
                                           .paper = "arXiv:1509.06461",

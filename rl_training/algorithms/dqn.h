@@ -38,6 +38,6 @@ class Dqn final : public DiscreteQ {
   int64_t explored_ = 0;  // environment steps with the epsilon-greedy policy
 };
 
-AlgorithmInfo dqn_info();
+AlgorithmInfoOf<Dqn, DqnOptions> dqn_info();
 
 }  // namespace rl_training

@@ -195,7 +195,7 @@ void DrqV2::visit_state(StateVisitor& state) {
   state.scalar("explored", explored_);
 }
 
-AlgorithmInfo drq_v2_info() {
+AlgorithmInfoOf<DrqV2, DrqV2Options> drq_v2_info() {
   return algorithm_info<DrqV2, DrqV2Options>(
       {.name = DrqV2Options::kName,
        .title = "DrQ-v2: continuous control from pixels, with randomly shifted images",

@@ -123,6 +123,6 @@ class DrqV2 final : public Algorithm {
   int64_t explored_ = 0;  // environment steps with the policy's own actions
 };
 
-AlgorithmInfo drq_v2_info();
+AlgorithmInfoOf<DrqV2, DrqV2Options> drq_v2_info();
 
 }  // namespace rl_training

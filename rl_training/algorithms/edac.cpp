@@ -26,7 +26,7 @@ Metrics Edac::update(const Batch& batch, double lr_scale) {
   return metrics_of(critic, diversity, policy_loss());
 }
 
-AlgorithmInfo edac_info() {
+AlgorithmInfoOf<Edac, EdacOptions> edac_info() {
   return algorithm_info<Edac, EdacOptions>(
       {.name = EdacOptions::kName,
        .title = "EDAC: SAC-N with diversified critics",

@@ -42,6 +42,6 @@ class Edac final : public SoftActorCritic {
   InputSlopes slopes_;
 };
 
-AlgorithmInfo edac_info();
+AlgorithmInfoOf<Edac, EdacOptions> edac_info();
 
 }  // namespace rl_training

@@ -151,7 +151,7 @@ void Fql::visit_state(StateVisitor& state) {
   state.part("flow_optimizer", flow_optimizer_);
 }
 
-AlgorithmInfo fql_info() {
+AlgorithmInfoOf<Fql, FqlOptions> fql_info() {
   return algorithm_info<Fql, FqlOptions>(
       {.name = FqlOptions::kName,
        .title = "FQL: flow Q-learning, a one-step policy distilled from a flow",

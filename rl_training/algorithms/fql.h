@@ -103,6 +103,6 @@ class Fql final : public ActorCritic<FqlOptions, FqlNetworks> {
   NoiseBuffer target_noise_, actor_noise_, flow_noise_, time_, explore_noise_;
 };
 
-AlgorithmInfo fql_info();
+AlgorithmInfoOf<Fql, FqlOptions> fql_info();
 
 }  // namespace rl_training

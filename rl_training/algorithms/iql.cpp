@@ -152,7 +152,7 @@ std::vector<std::string> implicit_metrics() {
   return metric_names_of<IqlValueLoss, WeightedCloningLoss, CriticLoss>();
 }
 
-AlgorithmInfo iql_info() {
+AlgorithmInfoOf<Iql, IqlOptions> iql_info() {
   return algorithm_info<Iql, IqlOptions>(
       {.name = IqlOptions::kName,
        .title = "IQL: implicit Q-learning, values without out-of-data actions",

@@ -117,6 +117,6 @@ class Iql final : public ImplicitQ {
   IqlOptions options_;
 };
 
-AlgorithmInfo iql_info();
+AlgorithmInfoOf<Iql, IqlOptions> iql_info();
 
 }  // namespace rl_training

@@ -1,8 +1,10 @@
 #pragma once
 #include <torch/types.h>
 
+#include <cstddef>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -47,10 +49,14 @@ Metrics metrics_of(const Losses&... losses) {
 template <class... Losses>
 std::vector<std::string> metric_names_of() {
   std::vector<std::string> names;
-  const auto append = [&](const auto& loss) {
-    loss.metrics([&](const char* name, const torch::Tensor&) { names.emplace_back(name); });
+  const auto append = [&]<class Loss>(std::type_identity<Loss>) {
+    // The list is walked without a loss: a tensor, even an undefined one, takes LibTorch, and names
+    // must be known without it. No field is read.
+    alignas(Loss) static constexpr std::byte kNoLoss[sizeof(Loss)]{};
+    reinterpret_cast<const Loss*>(kNoLoss)->metrics(
+        [&](const char* name, const torch::Tensor&) { names.emplace_back(name); });
   };
-  (append(Losses{}), ...);
+  (append(std::type_identity<Losses>()), ...);
   return names;
 }
 

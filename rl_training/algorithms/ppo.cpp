@@ -106,7 +106,7 @@ void Ppo::visit_state(StateVisitor& state) {
   state.part("optimizer", optimizer_);
 }
 
-AlgorithmInfo ppo_info() {
+AlgorithmInfoOf<Ppo, PpoOptions> ppo_info() {
   return algorithm_info<Ppo, PpoOptions>({.name = PpoOptions::kName,
                                           .title = "PPO: proximal policy optimisation",
                                           .paper = "arXiv:1707.06347",

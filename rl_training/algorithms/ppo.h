@@ -60,6 +60,6 @@ class Ppo final : public OnPolicyAlgorithm {
   bool used_up_ = false;  // of the latest update; nothing is saved before the next rollout
 };
 
-AlgorithmInfo ppo_info();
+AlgorithmInfoOf<Ppo, PpoOptions> ppo_info();
 
 }  // namespace rl_training

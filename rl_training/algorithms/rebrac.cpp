@@ -149,7 +149,7 @@ void Rebrac::visit_state(StateVisitor& state) {
   state.scalar("online_length", online_length_);
 }
 
-AlgorithmInfo rebrac_info() {
+AlgorithmInfoOf<Rebrac, RebracOptions> rebrac_info() {
   return algorithm_info<Rebrac, RebracOptions>(
       {.name = RebracOptions::kName,
        .title = "ReBRAC: TD3+BC with cloning penalties in actor and critics",

@@ -93,6 +93,6 @@ class Rebrac final : public DelayedActorCritic<RebracOptions, RebracNetworks, Re
   int64_t online_start_ = 0, online_length_ = 0;
 };
 
-AlgorithmInfo rebrac_info();
+AlgorithmInfoOf<Rebrac, RebracOptions> rebrac_info();
 
 }  // namespace rl_training

@@ -37,7 +37,7 @@ SoftDesign RedqOptions::design(int64_t action_dim) const {
   return design;
 }
 
-AlgorithmInfo redq_info() {
+AlgorithmInfoOf<Redq, RedqOptions> redq_info() {
   return algorithm_info<Redq, RedqOptions>({.name = RedqOptions::kName,
                                             .title = "REDQ: randomised ensembled double Q-learning",
                                             .paper = "arXiv:2101.05982",

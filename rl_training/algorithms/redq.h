@@ -24,6 +24,6 @@ class Redq final : public SoftActorCritic {
 // Error{config} naming num_min_critics if more are drawn than there are.
 void check_critic_counts(int64_t num_critics, int64_t num_min_critics);
 
-AlgorithmInfo redq_info();
+AlgorithmInfoOf<Redq, RedqOptions> redq_info();
 
 }  // namespace rl_training

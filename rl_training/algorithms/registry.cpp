@@ -1,5 +1,8 @@
 #include "rl_training/algorithms/registry.h"
 
+#include <map>
+#include <tuple>
+
 #include "rl_training/algorithms/awac.h"
 #include "rl_training/algorithms/bc.h"
 #include "rl_training/algorithms/bcq.h"
@@ -37,18 +40,33 @@ namespace rl_training {
 
 namespace {
 
+// The class that the type of each function names is used by `make_algorithm` alone.
+constexpr auto kTable = std::make_tuple(
+    // from data
+    td3_bc_info, rebrac_info, crr_info, bcq_info, bear_info, bc_info, awac_info, iql_info, cql_info,
+    decision_transformer_info, sac_n_info, edac_info, xql_info, cal_ql_info, fql_info, td7_info,
+    discrete_bc_info, discrete_bcq_info, discrete_cql_info,
+    // from data and the environment
+    rlpd_info,
+    // from the environment
+    sac_info, td3_info, ddpg_info, redq_info, tqc_info, crossq_info, discrete_sac_info, dqn_info,
+    ppo_info, trpo_info, drq_v2_info);
+
 std::vector<AlgorithmInfo>& algorithm_table() {
-  static std::vector<AlgorithmInfo> table = {
-      // from data
-      td3_bc_info(), rebrac_info(), crr_info(), bcq_info(), bear_info(), bc_info(), awac_info(),
-      iql_info(), cql_info(), decision_transformer_info(), sac_n_info(), edac_info(), xql_info(),
-      cal_ql_info(), fql_info(), td7_info(), discrete_bc_info(), discrete_bcq_info(),
-      discrete_cql_info(),
-      // from data and the environment
-      rlpd_info(),
-      // from the environment
-      sac_info(), td3_info(), ddpg_info(), redq_info(), tqc_info(), crossq_info(),
-      discrete_sac_info(), dqn_info(), ppo_info(), trpo_info(), drq_v2_info()};
+  static std::vector<AlgorithmInfo> table =
+      std::apply([](auto... info) { return std::vector<AlgorithmInfo>{info()...}; }, kTable);
+  return table;
+}
+
+template <class Class, class Options>
+std::pair<const std::string, AlgorithmMaker> maker_of(AlgorithmInfoOf<Class, Options> (*)()) {
+  return {Options::kName, make_from_options<Class, Options>};
+}
+
+std::map<std::string, AlgorithmMaker>& maker_table() {
+  static auto table = std::apply(
+      [](auto... info) { return std::map<std::string, AlgorithmMaker>{maker_of(info)...}; },
+      kTable);
   return table;
 }
 
@@ -56,13 +74,19 @@ std::vector<AlgorithmInfo>& algorithm_table() {
 
 const std::vector<AlgorithmInfo>& algorithms() { return algorithm_table(); }
 
-void register_algorithm(AlgorithmInfo info) {
+void register_algorithm(AlgorithmInfo info, AlgorithmMaker make) {
   for (const auto& known : algorithms()) {
     if (known.name != info.name) continue;
     throw Error(ErrorKind::config, {"", 0, "algo"},
                 "an algorithm of this name is registered already (got `" + info.name + "`)");
   }
+  maker_table().emplace(info.name, make);
   algorithm_table().push_back(std::move(info));
+}
+
+std::unique_ptr<Algorithm> make_algorithm(const std::string& name, const AlgorithmOptions& options,
+                                          const AlgorithmContext& context) {
+  return maker_table().at(find_algorithm(name).name)(options, context);
 }
 
 bool fits(const AlgorithmInfo& info, const Space& obs, const Space& action) {

@@ -69,7 +69,7 @@ JointLoss<CriticLoss, SoftPolicyLoss, TemperatureLoss> rlpd_loss(
   return {{critic, actor, temperature}, critic.loss + actor.loss};
 }
 
-AlgorithmInfo rlpd_info() {
+AlgorithmInfoOf<Rlpd, RlpdOptions> rlpd_info() {
   return algorithm_info<Rlpd, RlpdOptions>({.name = RlpdOptions::kName,
                                             .title = "RLPD: reinforcement learning with prior data",
                                             .paper = "arXiv:2302.02948",

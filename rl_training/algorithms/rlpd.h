@@ -35,6 +35,6 @@ JointLoss<CriticLoss, SoftPolicyLoss, TemperatureLoss> rlpd_loss(
     const SoftNetworks& networks, const Batch& batch, const torch::Tensor& noise,
     const std::vector<int64_t>& members, const torch::Tensor& alpha, const RlpdOptions& options);
 
-AlgorithmInfo rlpd_info();
+AlgorithmInfoOf<Rlpd, RlpdOptions> rlpd_info();
 
 }  // namespace rl_training

@@ -10,7 +10,7 @@ SoftDesign SacOptions::design(int64_t action_dim) const {
   return design;
 }
 
-AlgorithmInfo sac_info() {
+AlgorithmInfoOf<Sac, SacOptions> sac_info() {
   return algorithm_info<Sac, SacOptions>({.name = SacOptions::kName,
                                           .title = "SAC: soft actor-critic",
                                           .paper = "arXiv:1812.05905",

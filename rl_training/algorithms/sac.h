@@ -16,6 +16,6 @@ class Sac final : public SoftActorCritic {
       : SoftActorCritic(options, options.design(context.action_dim()), context) {}
 };
 
-AlgorithmInfo sac_info();
+AlgorithmInfoOf<Sac, SacOptions> sac_info();
 
 }  // namespace rl_training

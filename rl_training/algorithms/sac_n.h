@@ -22,6 +22,6 @@ class SacN final : public SoftActorCritic {
       : SoftActorCritic(options, options.design(context.action_dim()), context) {}
 };
 
-AlgorithmInfo sac_n_info();
+AlgorithmInfoOf<SacN, SacNOptions> sac_n_info();
 
 }  // namespace rl_training

@@ -92,7 +92,7 @@ Metrics Td3::update(const Batch& batch, double lr_scale) {
   return metrics_of(critic, actor_loss_);
 }
 
-AlgorithmInfo td3_info() {
+AlgorithmInfoOf<Td3, Td3Options> td3_info() {
   return algorithm_info<Td3, Td3Options>(
       {.name = Td3Options::kName,
        .title = "TD3: twin delayed deterministic policy gradient",

@@ -94,6 +94,6 @@ class Td3 : public DelayedActorCritic<Td3Options, Td3Networks, Td3ActorLoss> {
   Metrics update(const Batch& batch, double lr_scale) override;
 };
 
-AlgorithmInfo td3_info();
+AlgorithmInfoOf<Td3, Td3Options> td3_info();
 
 }  // namespace rl_training

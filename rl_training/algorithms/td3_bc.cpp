@@ -43,7 +43,7 @@ Metrics Td3Bc::update(const Batch& batch, double lr_scale) {
   return metrics_of(critic, actor_loss_);
 }
 
-AlgorithmInfo td3_bc_info() {
+AlgorithmInfoOf<Td3Bc, Td3BcOptions> td3_bc_info() {
   return algorithm_info<Td3Bc, Td3BcOptions>(
       {.name = Td3BcOptions::kName,
        .title = "TD3+BC: TD3 with a behaviour-cloning term",

@@ -36,6 +36,6 @@ class Td3Bc final : public DelayedActorCritic<Td3BcOptions, Td3Networks, Td3BcAc
   Metrics update(const Batch& batch, double lr_scale) override;
 };
 
-AlgorithmInfo td3_bc_info();
+AlgorithmInfoOf<Td3Bc, Td3BcOptions> td3_bc_info();
 
 }  // namespace rl_training

@@ -381,7 +381,7 @@ void Td7::visit_state(StateVisitor& state) {
   state.scalar("best_lowest_return", best_lowest_return_);
 }
 
-AlgorithmInfo td7_info() {
+AlgorithmInfoOf<Td7, Td7Options> td7_info() {
   return algorithm_info<Td7, Td7Options>(
       {.name = Td7Options::kName,
        .title = "TD7: TD3 with learnt embeddings and prioritised rows",

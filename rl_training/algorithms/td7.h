@@ -171,6 +171,6 @@ class Td7 final : public Algorithm {
   double lowest_return_, best_lowest_return_;
 };
 
-AlgorithmInfo td7_info();
+AlgorithmInfoOf<Td7, Td7Options> td7_info();
 
 }  // namespace rl_training

@@ -83,7 +83,7 @@ void Tqc::visit_state(StateVisitor& state) {
   state.part("alpha", temperature_);
 }
 
-AlgorithmInfo tqc_info() {
+AlgorithmInfoOf<Tqc, TqcOptions> tqc_info() {
   return algorithm_info<Tqc, TqcOptions>({.name = TqcOptions::kName,
                                           .title = "TQC: truncated quantile critics",
                                           .paper = "arXiv:2005.04269",

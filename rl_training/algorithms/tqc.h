@@ -47,6 +47,6 @@ class Tqc final : public ActorCritic<TqcOptions, TqcNetworks> {
   NoiseBuffer next_noise_, noise_;
 };
 
-AlgorithmInfo tqc_info();
+AlgorithmInfoOf<Tqc, TqcOptions> tqc_info();
 
 }  // namespace rl_training

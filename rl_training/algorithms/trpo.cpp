@@ -160,7 +160,7 @@ void Trpo::visit_state(StateVisitor& state) {
   state.part("optimizer", optimizer_);
 }
 
-AlgorithmInfo trpo_info() {
+AlgorithmInfoOf<Trpo, TrpoOptions> trpo_info() {
   return algorithm_info<Trpo, TrpoOptions>(
       {.name = TrpoOptions::kName,
        .title = "TRPO: trust region policy optimisation",

@@ -87,6 +87,6 @@ class Trpo final : public OnPolicyAlgorithm {
   Adam optimizer_;
 };
 
-AlgorithmInfo trpo_info();
+AlgorithmInfoOf<Trpo, TrpoOptions> trpo_info();
 
 }  // namespace rl_training

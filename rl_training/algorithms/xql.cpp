@@ -56,7 +56,7 @@ void Xql::visit_state(StateVisitor& state) {
   state.part("policy_rng", rng_);
 }
 
-AlgorithmInfo xql_info() {
+AlgorithmInfoOf<Xql, XqlOptions> xql_info() {
   return algorithm_info<Xql, XqlOptions>(
       {.name = XqlOptions::kName,
        .title = "XQL: extreme Q-learning, a soft maximum over the data's actions",

@@ -40,6 +40,6 @@ class Xql final : public ImplicitQ {
   NoiseBuffer noise_;
 };
 
-AlgorithmInfo xql_info();
+AlgorithmInfoOf<Xql, XqlOptions> xql_info();
 
 }  // namespace rl_training

@@ -167,9 +167,9 @@ std::string own_file() {
   if (::dladdr(reinterpret_cast<const void*>(&own_file), &info) == 0) return "";
   const fs::path named = info.dli_fname;  // of a program as it was called
   std::error_code code;
-  if (named.is_absolute()) return fs::canonical(named, code).string();
   const auto program = fs::read_symlink("/proc/self/exe", code);
-  return program.filename() == named.filename() ? program.string() : "";
+  if (program.filename() == named.filename()) return program.string();
+  return named.is_absolute() ? fs::canonical(named, code).string() : "";
 }
 
 // Of one entry, for the one process that makes it. If there are no locks two may do the same

@@ -91,7 +91,7 @@ TrainedPolicy::TrainedPolicy(TrainConfig config, EnvSpec env, ProcessGroup* proc
   context.action = env_.action;
   context.seed = static_cast<uint64_t>(config_.seed);
   context.compute = {.pool = pool_.get(), .processes = processes};
-  algorithm_ = find_algorithm(config_.algo).make(*config_.algorithm, context);
+  algorithm_ = make_algorithm(config_.algo, *config_.algorithm, context);
 }
 
 TrainedPolicy::TrainedPolicy(const Checkpoint& checkpoint)

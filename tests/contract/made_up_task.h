@@ -47,7 +47,7 @@ inline std::unique_ptr<Algorithm> make_small(const AlgorithmInfo& info, uint64_t
   context.action = action_space(info);
   context.seed = seed;
   context.compute.pool = pool;
-  return info.make(*small_options(info, width), context);
+  return make_algorithm(info.name, *small_options(info, width), context);
 }
 
 // Values of a space, whatever its dtype: [rows, ...].

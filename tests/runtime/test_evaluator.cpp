@@ -16,7 +16,7 @@ std::unique_ptr<Algorithm> small_policy() {
   AlgorithmContext context;
   context.obs = Space::unbounded(3);
   context.action = Space::unit_box(1);
-  return info.make(*options, context);
+  return make_algorithm(info.name, *options, context);
 }
 
 TEST(Evaluator, SumsRawRewardsOverWholeEpisodes) {

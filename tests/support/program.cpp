@@ -45,14 +45,14 @@ Program::Program(std::vector<std::string> arguments, const Input& input) {
   if (!input.working_directory.empty()) {
     posix_spawn_file_actions_addchdir_np(&actions, input.working_directory.c_str());
   }
-  arguments.insert(arguments.begin(), RL_TRAINING_PROGRAM);
+  const auto program = input.program.empty() ? RL_TRAINING_PROGRAM : input.program;
+  arguments.insert(arguments.begin(), program);
   std::vector<char*> argv;
   for (auto& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
-  const int failed =
-      posix_spawn(&pid_, RL_TRAINING_PROGRAM, &actions, nullptr, argv.data(), environ);
+  const int failed = posix_spawn(&pid_, program.c_str(), &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) throw std::runtime_error("cannot start " RL_TRAINING_PROGRAM);
+  if (failed != 0) throw std::runtime_error("cannot start " + program);
 }
 
 Program::~Program() {

@@ -29,6 +29,7 @@ class Program {
     std::string stderr_file = "";  // for example a terminal
     std::string stdout_file = "";
     std::string working_directory;
+    std::string program = "";  // in place of the one that was built
   };
 
   explicit Program(std::vector<std::string> arguments);
