@@ -18,7 +18,7 @@ ldd "$tree/bin/rl_training" "$tree/libexec/rl_training/rl_training" |
   awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}' | sort -u |
   while read -r soname path; do
     case "$soname" in
-      libc.so.* | libm.so.* | libpthread.so.* | libdl.so.* | librt.so.* | ld-linux*) continue ;;
+      libc.so.* | libm.so.* | libpthread.so.* | libdl.so.* | librt.so.* | libmvec.so.* | libresolv.so.* | ld-linux*) continue ;;
     esac
     [[ $path == "$tree"/* || -e $libraries/$soname ]] || cp -L "$path" "$libraries/$soname"
   done
