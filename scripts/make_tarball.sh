@@ -22,5 +22,5 @@ ldd "$tree/bin/rl_training" | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}' |
     esac
     [[ -e $libraries/$soname ]] || cp -L "$path" "$libraries/$soname"
   done
-tar -C "$build/tarball" -cJf "$build/$name.tar.xz" "$name"
+XZ_OPT="-3 -T0" tar -C "$build/tarball" -cJf "$build/$name.tar.xz" "$name"
 ls -lh "$build/$name.tar.xz"
