@@ -19,9 +19,10 @@ install() {
   "$venv/bin/python" -m pip install -q --disable-pip-version-check "$@"
 }
 
+failed=0
 if install venv -r "$here/requirements.txt"; then
   PYTHONPATH=$package "$work/venv/bin/python" -m pytest -q --disable-warnings -p no:cacheprovider \
-    "$here" "$root/python/tests/test_gymnasium.py" "$root/python/tests/test_docs.py"
+    "$here" "$root/python/tests/test_gymnasium.py" "$root/python/tests/test_docs.py" || failed=1
 else
   echo "SKIPPED: the packages of tests/ecosystem/requirements.txt cannot be installed"
 fi
@@ -36,7 +37,8 @@ elif install torch torch numpy pybind11 pytest; then
   cmake --build "$root/build/torch2" --target python -j "$(nproc)"
   PYTHONPATH=$root/build/torch2/python "$work/torch/bin/python" -m pytest -q --disable-warnings -p no:cacheprovider \
     "$root/python/tests/test_algorithms.py" "$root/python/tests/test_dataset.py" \
-    "$root/python/tests/test_training.py" -k 'not bits_equal'
+    "$root/python/tests/test_training.py" -k 'not bits_equal' || failed=1
 else
   echo "SKIPPED: PyTorch 2 cannot be installed"
 fi
+exit $failed

@@ -34,8 +34,11 @@ def test_their_tasks_train(name, algo, tiny):
 
 
 def test_their_ids_are_found(tiny):
-    agent = rl_training.SAC("Swimmer-v5", **dict(tiny, eval_episodes=0), **COLLECT).learn(60)
-    assert agent.config["env_id"] == "gymnasium-Swimmer-v5"
+    # One that we do not have: ours would be taken first.
+    gymnasium.register("FurtherSwimmer-v0", "gymnasium.envs.mujoco.swimmer_v5:SwimmerEnv",
+                       max_episode_steps=1000)
+    agent = rl_training.SAC("FurtherSwimmer-v0", **dict(tiny, eval_episodes=0), **COLLECT).learn(60)
+    assert agent.config["env_id"] == "gymnasium-FurtherSwimmer-v0"
 
 
 def make_vector(name, kind, mode=None):
