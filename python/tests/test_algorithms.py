@@ -61,7 +61,9 @@ def test_learn_predict_save_load_resume(algo, tmp_path):
         rows = np.linspace(-1, 1, 5 * size, dtype=np.float32).reshape(5, size)
     actions = straight.predict(rows)
     for row, action in zip(rows, actions):
-        np.testing.assert_array_equal(straight.predict(row), action)
+        # Convolutions of one image and of many may differ in the last bit.
+        np.testing.assert_allclose(straight.predict(row), action,
+                                   rtol=1e-5 if INFO[algo]["image_observations"] else 0)
     if discrete:
         assert actions.dtype == np.int64 and set(actions) <= {0, 1}
     else:

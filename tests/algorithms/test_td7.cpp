@@ -13,8 +13,9 @@ Td7Options small_options() {
 }
 
 TEST(Td7, AverageL1NormByHand) {
-  EXPECT_TRUE(torch::allclose(average_l1_norm(torch::tensor({{1.0f, -2.0f, 3.0f}, {0, 0, 0}})),
-                              torch::tensor({{0.5f, -1.0f, 1.5f}, {0, 0, 0}})));
+  EXPECT_TRUE(
+      torch::allclose(average_l1_norm(torch::tensor({{1.0f, -2.0f, 3.0f}, {0.0f, 0.0f, 0.0f}})),
+                      torch::tensor({{0.5f, -1.0f, 1.5f}, {0.0f, 0.0f, 0.0f}})));
 }
 
 // |Q - y| = (0.5, 2) and (0.2, 0.1).
