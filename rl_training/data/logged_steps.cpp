@@ -60,7 +60,7 @@ Successor successor_of(const LoggedSteps& steps, int64_t slot, TimeoutPolicy pol
   }
   if (continues || !steps.ends(slot)) return Successor::next_slot;
   if (steps.is(slot, LoggedSteps::kOwnSuccessor)) return Successor::own;
-  // Termination masks the successor, so anything stands in for it.
+  // Termination masks the successor, so any value will do.
   return steps.is(slot, LoggedSteps::kTerminal) ? Successor::itself : Successor::none;
 }
 

@@ -60,7 +60,7 @@ class MlpKernel {
     int64_t offset = 0;            // place of the first row in arrays [members, rows]
     int64_t delta = 0;             // and in the workspace's delta
   };
-  // Columns of a layer's weight gradient: one piece of work.
+  // Columns of a layer's weight gradient: one unit of work.
   struct Block {
     size_t layer;
     int64_t first, count;
