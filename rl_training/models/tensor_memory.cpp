@@ -1,6 +1,7 @@
 #include "rl_training/models/tensor_memory.h"
 
 #include <c10/core/CPUAllocator.h>
+#include <torch/version.h>
 
 #include <algorithm>
 #include <array>
@@ -109,11 +110,21 @@ void give_back(void* memory) {
 
 class KeepingAllocator final : public c10::Allocator {
  public:
-  c10::DataPtr allocate(size_t bytes) const override {
+#if TORCH_VERSION_MAJOR >= 2
+  c10::DataPtr allocate(size_t bytes) override { return take(bytes); }
+  void copy_data(void* to, const void* from, size_t bytes) const override {
+    default_copy_data(to, from, bytes);
+  }
+#else
+  c10::DataPtr allocate(size_t bytes) const override { return take(bytes); }
+#endif
+  c10::DeleterFnPtr raw_deleter() const override { return &give_back; }
+
+ private:
+  static c10::DataPtr take(size_t bytes) {
     void* memory = bytes == 0 ? nullptr : blocks().take(bytes) + 1;
     return {memory, memory, &give_back, c10::Device(c10::DeviceType::CPU)};
   }
-  c10::DeleterFnPtr raw_deleter() const override { return &give_back; }
 };
 
 // Tensors of one shape that were handed out, oldest first from `next` on.
