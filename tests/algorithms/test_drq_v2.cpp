@@ -108,12 +108,13 @@ TEST(RandomShift, MovesImagesAndRepeatsTheirEdge) {
 
 // mu = 0.9 and noise 0.4: 0.9 + 0.3, inside the bounds; the gradient passes as if nothing was cut.
 TEST(TruncatedNormal, ByHand) {
-  const auto mean = torch::tensor({0.9f, 0.2f}).set_requires_grad(true);
-  const auto actions = truncated_normal(mean, torch::tensor({0.4f, -0.1f}), 0.3);
+  const auto mean = torch::tensor({0.9f, 0.2f, -0.1f}).set_requires_grad(true);
+  const auto actions = truncated_normal(mean, torch::tensor({0.4f, -0.1f, 0.5f}), 0.3);
   EXPECT_FLOAT_EQ(actions[0].item<float>(), 0.999999f);
   EXPECT_FLOAT_EQ(actions[1].item<float>(), 0.1f);
+  EXPECT_FLOAT_EQ(actions[2].item<float>(), 0.2f);
   actions.sum().backward();
-  EXPECT_TRUE(torch::equal(mean.grad(), torch::ones({2})));
+  EXPECT_TRUE(torch::equal(mean.grad(), torch::ones({3})));
 }
 
 TEST(DrqV2Options, TheNoiseFallsLinearly) {
