@@ -23,7 +23,7 @@ void move_leaves(const std::vector<torch::Tensor>& leaves, const std::vector<tor
   const torch::NoGradGuard no_grad;
   int64_t first = 0;
   for (size_t i = 0; i < leaves.size(); ++i) {
-    auto leaf = leaves[i];
+    const auto& leaf = leaves[i];
     leaf.copy_(start[i] + scale * step.narrow(0, first, leaf.numel()));
     first += leaf.numel();
   }
@@ -99,6 +99,7 @@ TrustRegionStep trust_region_step(const OnPolicyNetworks& networks, const Batch&
   const auto advantages = standardized(batch.advantages());
   const auto leaves = networks.policy_parameters();
   std::vector<torch::Tensor> start;
+  start.reserve(leaves.size());
   for (const auto& leaf : leaves) start.push_back(leaf.detach().clone());
   const auto before = networks.distribution(batch.obs(), /*twice_differentiable=*/true);
   const auto old = before.detached();

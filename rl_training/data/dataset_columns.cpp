@@ -24,9 +24,9 @@ void give(SandboxOutput& output, const Column<T>& column) {
 
 void will_need(const void* data, int64_t bytes) {
   static const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-  const auto first = reinterpret_cast<size_t>(data) / page * page;
-  const auto last = reinterpret_cast<size_t>(data) + static_cast<size_t>(bytes);
-  ::madvise(reinterpret_cast<void*>(first), last - first, MADV_WILLNEED);
+  const size_t before = reinterpret_cast<size_t>(data) % page;  // madvise() takes whole pages
+  auto* first = const_cast<char*>(static_cast<const char*>(data)) - before;
+  ::madvise(first, before + static_cast<size_t>(bytes), MADV_WILLNEED);
 }
 
 template <class T>

@@ -274,6 +274,7 @@ LoggedSteps read_logged_steps(const std::string& kind, const std::string& path,
   const auto parts = files_of(name, path);
   if (!parts.empty()) {
     std::vector<LoggedSteps> steps;
+    steps.reserve(parts.size());
     for (const auto& part : parts) steps.push_back(read_logged_steps(name, part, options));
     return join_steps(steps);
   }

@@ -74,14 +74,14 @@ class ActWriter {
   }
 
   std::string constant_array(const char* what, size_t number, const std::vector<float>& values) {
-    const auto name = fmt::format("{}_{}{}", prefix_, what, number);
+    auto name = fmt::format("{}_{}{}", prefix_, what, number);
     constants += c_array(name, values);
     return name;
   }
 
   std::string local(size_t number, int64_t width, const char* start = "") {
     stack_floats += width;
-    const auto name = fmt::format("v{}", number);
+    auto name = fmt::format("v{}", number);
     line(fmt::format("float {}[{}]{};", name, width, start));
     return name;
   }
@@ -120,7 +120,7 @@ class ActWriter {
 
   // The name of the result.
   std::string write_node(const Node& node, size_t number) {
-    const auto x = node.inputs.empty() ? "obs" : names_[node.inputs[0]];
+    auto x = node.inputs.empty() ? "obs" : names_[node.inputs[0]];
     switch (node.op) {
       case Op::obs:
         return "obs";
@@ -135,14 +135,14 @@ class ActWriter {
       case Op::dense: {
         const auto weight = constant_array("weight", number, node.a);
         const auto bias = constant_array("bias", number, node.b);
-        const auto y = local(number, node.width);
+        auto y = local(number, node.width);
         line(fmt::format("{}_dense({}, {}, {}, {}, {}, {});", prefix_, x, weight, bias,
                          graph_.node(node.inputs[0]).width, node.width, y));
         return y;
       }
       case Op::concat: {
         const int64_t first = graph_.node(node.inputs[0]).width;
-        const auto y = local(number, node.width);
+        auto y = local(number, node.width);
         loop(first, fmt::format("{}[i] = {}[i];", y, x));
         loop(node.width - first,
              fmt::format("{}[{} + i] = {}[i];", y, first, names_[node.inputs[1]]));
@@ -169,7 +169,7 @@ class ActWriter {
   std::string write_likely(const Node& node, size_t number, const std::string& x) {
     const auto& logits = names_[node.inputs[1]];
     const auto largest = fmt::format("largest{}", number);
-    const auto y = local(number, node.width);
+    auto y = local(number, node.width);
     line(fmt::format("float {} = {}[0];", largest, logits));
     loop(node.width, fmt::format("if ({0}[i] > {1}) {1} = {0}[i];", logits, largest));
     loop(node.width, fmt::format("{}[i] = {}[i] - {} > {} ? {}[i] : {};", y, logits, largest,
@@ -180,7 +180,7 @@ class ActWriter {
   std::string write_layer_norm(const Node& node, size_t number, const std::string& x) {
     const auto gain = constant_array("gain", number, node.a);
     const auto shift = constant_array("shift", number, node.b);
-    const auto y = target(node, number);
+    auto y = target(node, number);
     line(fmt::format("{}_layer_norm({}, {}, {}, {}, {}, {});", prefix_, x, gain, shift,
                      c_number(node.eps), node.width, y));
     return y;
@@ -222,7 +222,7 @@ class ActWriter {
       default:  // multiply
         value = fmt::format("{}[i] * {}[i]", x, names_[node.inputs[1]]);
     }
-    const auto y = target(node, number);
+    auto y = target(node, number);
     loop(node.width, fmt::format("{}[i] = {};", y, value));
     return y;
   }

@@ -26,8 +26,8 @@ class Interpreter {
  private:
   // Observations are float32 everywhere.
   static std::vector<double> rounded(const std::vector<double>& obs) {
-    std::vector<double> result;
-    for (const double value : obs) result.push_back(static_cast<float>(value));
+    std::vector<double> result(obs);
+    for (double& value : result) value = static_cast<float>(value);
     return result;
   }
 

@@ -73,7 +73,7 @@ int64_t whole_number(const std::string& text) {
 std::string dataset_name(const RunRecord& run) {
   const auto mix = run.value_of("dataset_mix");
   if (mix.size() > 2) return "mix";
-  const auto id = run.value_of("dataset_id"), path = run.value_of("dataset_path");
+  auto id = run.value_of("dataset_id"), path = run.value_of("dataset_path");
   if (!id.empty() && id != "null") return id;
   if (!path.empty() && path != "null") return std::filesystem::path(path).filename().string();
   return run.value_of("dataset_kind");
@@ -207,13 +207,13 @@ bool lock_is_held(const std::string& path) {
 }
 
 RunState state_of(const RunRecord& run) {
-  static const std::set<std::string> kEnds = {"total_timesteps", "max_updates", "max_epochs",
-                                              "early_stopping", "callback"};
-  static const std::set<std::string> kFailures = {"diverged", "internal",   "io",       "data",
-                                                  "config",   "checkpoint", "exception"};
+  static const std::set<std::string> ends = {"total_timesteps", "max_updates", "max_epochs",
+                                             "early_stopping", "callback"};
+  static const std::set<std::string> failures = {"diverged", "internal",   "io",       "data",
+                                                 "config",   "checkpoint", "exception"};
   if (lock_is_held(run.path + "/LOCK")) return RunState::running;
-  if (kEnds.contains(run.stop_reason)) return RunState::finished;
-  if (kFailures.contains(run.stop_reason)) return RunState::failed;
+  if (ends.contains(run.stop_reason)) return RunState::finished;
+  if (failures.contains(run.stop_reason)) return RunState::failed;
   const bool updates_done = run.has_online || run.updates >= run.planned_updates;
   const bool steps_done = run.env_steps >= run.planned_env_steps;
   return updates_done && steps_done && run.updates + run.env_steps > 0 ? RunState::finished
