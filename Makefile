@@ -17,7 +17,7 @@ LINT_DIR := build/lint
 SOURCES = $(shell find rl_training cli python tests examples bench fuzz -name '*.h' -o -name '*.cpp')
 
 .DEFAULT_GOAL := build
-.PHONY: help dependencies configure build demo results results-online test test-web python python-test test-ecosystem bench-python reliability bench bench-data bench-export bench-sac bench-check sanitize fuzz format lint install uninstall reference package tarball test-package results-next results-full fuzz-coverage test-slurm test-processes bench-processes clean
+.PHONY: help dependencies configure build demo results results-online test test-docs test-web python python-test test-ecosystem bench-python reliability bench bench-data bench-export bench-sac bench-check sanitize fuzz format lint install uninstall reference package tarball test-package results-next results-full fuzz-coverage test-slurm test-processes bench-processes clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,10 @@ results-next: build ## train the follow-on algorithms over 5 seeds; table in doc
 test: configure ## build everything and run the tests
 	cmake --build --preset release -j $(JOBS)
 	ctest --preset release --output-on-failure -j2
+
+# Trainings are shortened to DOCS_STEPS updates; Python blocks run where `make python` has built the package.
+test-docs: build ## run the commands of README.md and docs/
+	tests/docs/test_docs.py $(PROGRAM)
 
 python: ## build the Python package build/python/rl_training
 	scripts/install_dependencies.sh python
@@ -70,7 +74,7 @@ reliability: configure ## attack the program: kills, signals, full disks, damage
 	build/release/tests/test_api --gtest_filter='Leaks.*'
 	scripts/reliability.py $(PROGRAM)
 
-test-slurm: build ## a sweep on a real Slurm of its own: kills, pre-emption, same bits
+test-slurm: build ## a sweep on a private Slurm: kills, pre-emption, same bits
 	scripts/install_dependencies.sh slurm || true
 	tests/slurm/test_slurm.py $(PROGRAM) || test $$? = 77
 test-processes: configure ## one run on 2 and 4 processes and on 2 hosts: bits, kills, a cut link

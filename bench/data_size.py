@@ -35,7 +35,7 @@ def arguments():
 
 
 class MemoryGroup:
-    """A memory cgroup of our own with a limit."""
+    """A private memory cgroup with a limit."""
 
     def __init__(self, limit):
         first = "/sys/fs/cgroup/memory" if os.path.isdir("/sys/fs/cgroup/memory") else "/sys/fs/cgroup"

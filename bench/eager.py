@@ -79,7 +79,7 @@ class SquashedGaussianActor(nn.Module):
         return mean, log_std.clamp(*self.bounds)
 
     def sample(self, obs, count=0):
-        """Actions, log densities, unbounded actions; with `count` a dimension of so many more."""
+        """Actions, log densities, unbounded actions; with `count` an additional dimension of that size."""
         mean, log_std = self.head(obs)
         if count > 0:
             mean = mean.unsqueeze(1).expand(-1, count, -1)

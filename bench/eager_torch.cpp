@@ -31,7 +31,7 @@ std::string openblas_core() {
                          : "OPENBLAS_VERBOSE=0";
 }
 
-// Python in a process of its own that answers "run U" with the seconds taken.
+// Python in a separate process that answers "run U" with the seconds taken.
 class EagerTorch final : public Contender {
  public:
   EagerTorch(const BenchWork& work, const std::string& script, int torch_threads, int blas_threads)

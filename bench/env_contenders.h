@@ -29,7 +29,7 @@ std::unique_ptr<Contender> make_env_steps(const StepScript& script);
 // MuJoCo's own functions for the same motion and nothing around them. CPU time. Null for tasks
 // without MuJoCo.
 std::unique_ptr<Contender> make_raw_mujoco_steps(const StepScript& script);
-// VectorEnv::step on so many threads; `work` counts the steps of all copies. Wall time.
+// VectorEnv::step on `threads` threads; `work` counts the steps of all copies. Wall time.
 std::unique_ptr<Contender> make_vector_steps(const std::string& env_id, int64_t copies,
                                              int threads);
 

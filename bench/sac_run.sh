@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Times a whole small online run: SAC on Pendulum, 10,000 steps, batch 100, 64-64, an update a step,
-# on one core. For each instruction set: the core's FMA limit, found anew before each of ROUNDS (9)
+# on one core. For each instruction set: the core's FMA limit, measured before each of ROUNDS (9)
 # turns, highest and (median); the training itself and the whole process with its start, fastest and
 # (median); and what the whole process would take on a core with a limit of 100 GFLOP/s: the fastest
 # turn by the highest limit, the median by the median.

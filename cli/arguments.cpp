@@ -52,8 +52,7 @@ void ConfigArguments::add_to(CLI::App& command, const std::string& name) {
       ->required()
       ->type_name("FILE|PACKAGED");
   command
-      .add_option("--set", assignments,
-                  "change a key, for example batch_size=64; may be given several times")
+      .add_option("--set", assignments, "change a key, for example batch_size=64; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
 }
@@ -73,7 +72,7 @@ int64_t NumberArgument::read(const char* name, const Range& range) const {
 }
 
 void add_run_argument(CLI::App& command, std::string& path) {
-  command.add_option("RUN", path, "run directory (its newest good checkpoint) or one checkpoint")
+  command.add_option("RUN", path, "run directory (its newest valid checkpoint) or one checkpoint")
       ->required()
       ->type_name("RUN|CHECKPOINT");
 }
@@ -81,7 +80,7 @@ void add_run_argument(CLI::App& command, std::string& path) {
 void add_threads(CLI::App& command, NumberArgument& threads) {
   command
       .add_option("--threads", threads.text,
-                  "threads to use; 0 takes all cores. Results do not depend on it")
+                  "number of threads; 0 uses all cores. Results do not depend on it")
       ->type_name("N");
 }
 

@@ -51,7 +51,7 @@ void add_peer(std::vector<Entry>& entries, const BenchWork& work, const BenchArg
        fmt::format("eager PyTorch ({} torch, {} BLAS threads)", torch_threads, blas_threads)});
 }
 
-// What a measurement says of our entry and of the peers among those from `first_peer` on.
+// The result for our entry and for the peers from `first_peer` on.
 Json result_of(const BenchWork& work, int threads, const std::vector<Entry>& entries,
                size_t first_peer) {
   Json result = {{"name", work.name()},  {"threads", threads},   {"ours", median(entries[0].rates)},
@@ -121,7 +121,8 @@ bool peer_has(const AlgorithmInfo& info) {
   if (info.name == "dqn" || info.name == "ppo") return true;
   const auto options = info.make_options();
   return options->phases(1).front().source == PhaseSpec::Source::data &&
-         options->collect() == nullptr && options->request().window == 0;
+         options->collect() == nullptr && options->request().window == 0 &&
+         !options->request().priorities.used;
 }
 
 // Which to measure; refused before the first is.
@@ -135,10 +136,17 @@ std::vector<std::string> names_of(const BenchArguments& arguments) {
           "transitions, dqn or ppo, got " +
               arguments.algo + ")");
     }
+    if (find_algorithm(arguments.algo).image_observations) {
+      throw Error(
+          ErrorKind::config, {"", 0, "--algo"},
+          "updates are measured on vectors (expected an algorithm that observes them, got " +
+              arguments.algo + ")");
+    }
     return {find_algorithm(arguments.algo).name};
   }
   std::vector<std::string> names;
   for (const auto& info : algorithms()) {
+    if (info.image_observations) continue;
     if (!with_peer || peer_has(info)) names.push_back(info.name);
   }
   return names;
@@ -232,29 +240,29 @@ void add_bench(CLI::App& program, Invocation& call) {
                   "  rl_training bench --scaling-model --latency-us 30 --bandwidth-mbit 10000",
                   [arguments, &call] { return tensor_commands(call).bench(*arguments, call); });
   command->add_flag("--envs", arguments->envs,
-                    "steps a second of every environment, beside MuJoCo alone");
+                    "steps per second of every environment, beside MuJoCo alone");
   command->add_flag("--checkpoints", arguments->checkpoints,
                     "time of a checkpoint, and its share of a run at the default interval");
   command->add_flag("--scaling-model", arguments->scaling_model,
-                    "what several processes for one run, and many runs, would gain");
+                    "predict the gain of several processes for one run, and of many runs");
   command
       ->add_option("--latency-us", arguments->latency_us.text,
-                   "for the model: microseconds of a message, in place of this machine's")
+                   "for the model: latency of a message in microseconds (default: measured)")
       ->type_name("N");
   command
       ->add_option("--bandwidth-mbit", arguments->bandwidth_mbit.text,
-                   "for the model: megabits a second, in place of this machine's")
+                   "for the model: bandwidth in megabits per second (default: measured)")
       ->type_name("N");
-  command->add_option("--env", arguments->env, "of this environment only")->type_name("ID");
+  command->add_option("--env", arguments->env, "this environment only")->type_name("ID");
   command->add_option("--algo", arguments->algo, "this algorithm (or all) at its default sizes")
       ->type_name("NAME");
   command
       ->add_option("--peer", arguments->peer,
                    "script of the eager PyTorch version (offline algorithms)")
       ->type_name("FILE");
-  command->add_option("--rounds", arguments->rounds.text, "rounds in which contenders take turns")
+  command->add_option("--rounds", arguments->rounds.text, "rounds of alternating measurements")
       ->type_name("N");
-  command->add_option("--updates", arguments->updates.text, "updates in a turn")->type_name("N");
+  command->add_option("--updates", arguments->updates.text, "updates per turn")->type_name("N");
 }
 
 }  // namespace rl_training

@@ -40,7 +40,7 @@ int64_t turn_length(const std::string& id) {
   return std::clamp<int64_t>(static_cast<int64_t>(kTurnSeconds / each), 64, 1000000);
 }
 
-// A power of two, so many that a step of all is enough work to share.
+// A power of two, large enough that a step of all copies is worth sharing between threads.
 int64_t vector_copies(double rate) {
   int64_t copies = kFewestCopies;
   while (copies < kMostCopies && static_cast<double>(copies) < kVectorStepSeconds * rate) {

@@ -24,7 +24,7 @@ std::vector<std::string> steps(const std::vector<CommandEntry>& commands) {
   return patterns;
 }
 
-// Names that the program knows, by what stands before or above them.
+// Completable names, by the word before them or the command above them.
 struct KnownNames {
   std::string configs, algorithms, environments;
 

@@ -54,7 +54,7 @@ void add_config(CLI::App& program, Invocation& call) {
                                 [=, &call] { return work(*arguments, call.json); });
     arguments->add_to(*command, "CONFIG");
   };
-  add("check", "Say whether a config is right, or what is wrong with it",
+  add("check", "Validate a config",
       "  rl_training config check my.yaml\n"
       "  rl_training config check td3_bc/pendulum --set gamma=0.9",
       check_config);
@@ -62,8 +62,8 @@ void add_config(CLI::App& program, Invocation& call) {
       "  rl_training config show td3_bc/pendulum > my.yaml\n"
       "  rl_training config show my.yaml --set seed=3 --json",
       show_config);
-  add_command(*group, call, "list", "Names of the packaged configs",
-              "  rl_training config list --json", [&call] { return list_configs(call.json); });
+  add_command(*group, call, "list", "List the packaged configs", "  rl_training config list --json",
+              [&call] { return list_configs(call.json); });
 }
 
 }  // namespace rl_training

@@ -54,7 +54,7 @@ void print_report(const DatasetReport& report) {
         {dimension_name("observation", report.observation_names, i), range_text(report.obs[i])});
   }
   print(text_table(rows));
-  // In a table of their own: they are longer than any number.
+  // In a separate table: they are longer than any number.
   rows = {{"fingerprint", report.fingerprint}};
   for (const auto& warning : report.warnings) {
     rows.push_back({"warning " + warning.code,
@@ -80,7 +80,7 @@ void add_inspect(CLI::App& parent, Invocation& call) {
   auto path = std::make_shared<std::string>();
   auto* command =
       add_command(parent, call, "inspect",
-                  "Tell what a dataset holds, what looks wrong with it and which algorithms fit",
+                  "Show what a dataset contains, possible problems, and which algorithms fit",
                   "  rl_training dataset inspect hopper_medium-v2.hdf5\n"
                   "  rl_training dataset inspect log.csv --json --keys "
                   "'obs=x,v action=u reward=r terminated=failed'\n"
@@ -101,7 +101,7 @@ void add_inspect(CLI::App& parent, Invocation& call) {
   command->add_option("FILE", *path, "dataset file, or directory or id of a Minari dataset")
       ->required()
       ->type_name("");
-  read->add_to(*command, "environment whose bounds the actions are scaled by");
+  read->add_to(*command, "environment that supplies the action bounds");
 }
 
 std::string megabytes(int64_t bytes) {
@@ -111,7 +111,7 @@ std::string megabytes(int64_t bytes) {
 void add_cache(CLI::App& parent, Invocation& call) {
   auto clear = std::make_shared<bool>(false);
   auto* command = add_command(
-      parent, call, "cache", "List what is kept of datasets that were read, or remove it",
+      parent, call, "cache", "List or clear the dataset cache",
       "  rl_training dataset cache\n"
       "  rl_training dataset cache --clear",
       [clear, &call] {
@@ -142,7 +142,7 @@ void add_cache(CLI::App& parent, Invocation& call) {
         }
         return 0;
       });
-  command->add_flag("--clear", *clear, "remove all of it");
+  command->add_flag("--clear", *clear, "remove all entries");
 }
 
 }  // namespace
@@ -162,7 +162,7 @@ void ReadArguments::add_to(CLI::App& command, const char* env_meaning) {
           "--keys,--csv-columns", keys,
           "names in the file, 'obs=a,b action=c ...', or a layout: " + join(array_layouts(), ", "))
       ->type_name("MAP");
-  command.add_flag("--allow-nonfinite", allow_nonfinite, "let NaN and infinities through");
+  command.add_flag("--allow-nonfinite", allow_nonfinite, "accept NaN and infinity");
 }
 
 DatasetReadOptions ReadArguments::options(bool scale) {
@@ -182,7 +182,11 @@ DatasetReadOptions ReadArguments::options(bool scale) {
 }
 
 void add_dataset(CLI::App& program, Invocation& call) {
-  auto* group = program.add_subcommand("dataset", "Look at, convert, mix and record datasets");
+  auto* group = program.add_subcommand("dataset", "Inspect, convert, mix and record datasets");
+  group->footer(
+      "Examples:\n  rl_training dataset inspect log.csv\n"
+      "  rl_training dataset convert hopper_medium-v2.hdf5 hopper.npz\n"
+      "  rl_training dataset collect random.npz --env Hopper-v4 --size 100000");
   add_inspect(*group, call);
   add_dataset_convert(*group, call);
   add_dataset_mix(*group, call);

@@ -138,7 +138,7 @@ TransitionDataset collect_behaviour(const std::string& path, Environment& env, i
   return collect_dataset(env, Policy(act), size, Rng(seed, "collect"), tell_progress(size));
 }
 
-// The policy with noise on its actions, so that the data tell of actions beside its own.
+// The policy with noise on its actions, so that the data covers more actions.
 Policy with_noise(Policy policy, const Space& space, double noise) {
   if (noise == 0) return policy;
   policy.act = [act = policy.act, space, noise](std::span<const double> obs, Rng& rng,
@@ -245,7 +245,7 @@ void add_dataset_mix(CLI::App& parent, Invocation& call) {
       ->type_name("");
   command
       ->add_option("--weights", arguments->weights,
-                   "share of each dataset; without them all rows of each")
+                   "share of each dataset; default: all rows of each")
       ->delimiter(',')
       ->type_name("W,W,...");
   command->add_option("--size", arguments->size.text, "rows to draw; 0: as many as all have")
@@ -276,10 +276,9 @@ void add_dataset_collect(CLI::App& parent, Invocation& call) {
   write->add_to(*command);
   auto* env = command->add_option("--env", arguments->env_id, "environment to act in");
   env->type_name("ID");
-  auto* policy =
-      command->add_option("--policy", arguments->policy,
-                          "run, checkpoint, or D4RL file (.hdf5) that carries its behaviour "
-                          "policy; without it actions are random");
+  auto* policy = command->add_option(
+      "--policy", arguments->policy,
+      "run, checkpoint, or D4RL file (.hdf5) with its behaviour policy; default: random actions");
   policy->type_name("RUN|FILE");
   command->add_option("--recipe", arguments->recipe, "scripted controller (`envs ID` lists them)")
       ->excludes(env)
@@ -287,8 +286,8 @@ void add_dataset_collect(CLI::App& parent, Invocation& call) {
       ->type_name("ID");
   command
       ->add_option("--noise", arguments->noise,
-                   "deviation of noise on the policy's actions, of half their range; for choices, "
-                   "the share of random ones")
+                   "standard deviation of noise on the policy's actions, as a share of half their "
+                   "range; for discrete actions, the probability of a random one")
       ->type_name("X")
       ->default_str("0");
   command->add_option("--size", arguments->size.text, "rows to record")->type_name("N");

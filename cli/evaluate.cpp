@@ -70,7 +70,7 @@ void add_evaluate(CLI::App& program, Invocation& call) {
       ->type_name("N");
   command
       ->add_option("--target-return", arguments->target_return,
-                   "return to aim at in place of the config's, for policies that are told one")
+                   "return to aim at instead of the config's, for return-conditioned policies")
       ->type_name("X");
   add_threads(*command, arguments->threads);
 }

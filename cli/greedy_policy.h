@@ -7,7 +7,7 @@ namespace rl_training {
 // A trained policy in the form that environments are played with. `trained` must outlive it.
 Policy greedy_policy(TrainedPolicy& trained);
 
-// The environment of --env, or that of the run where it is "". Error{config} where the policy does
+// The environment of --env, or that of the run where it is "". Error{config} if the policy does
 // not fit it; `purpose` is what needs one.
 std::unique_ptr<Environment> environment_for(const TrainedPolicy& trained,
                                              const std::string& env_id, const std::string& purpose);

@@ -48,7 +48,7 @@ int run_leaderboard(const LeaderboardArguments& arguments, const Invocation& cal
 void add_leaderboard(CLI::App& program, Invocation& call) {
   auto arguments = std::make_shared<LeaderboardArguments>();
   auto* command = add_command(program, call, "leaderboard",
-                              "Algorithms against tasks, with intervals over seeds",
+                              "Tabulate algorithms by task, with intervals over seeds",
                               "  rl_training leaderboard runs\n"
                               "  rl_training leaderboard runs --output leaderboard.html\n"
                               "  rl_training leaderboard runs --format markdown",
@@ -57,16 +57,15 @@ void add_leaderboard(CLI::App& program, Invocation& call) {
       ->required()
       ->type_name("");
   command->add_option("--output", arguments->output, "one HTML file")->type_name("FILE.html");
-  command->add_option("--format", arguments->format, "what is printed: text, markdown or json")
+  command->add_option("--format", arguments->format, "output format: text, markdown or json")
       ->check(CLI::IsMember({"text", "markdown", "json"}))
       ->type_name("NAME");
-  command
-      ->add_option("--filter", arguments->filters,
-                   "only runs with this value; may be given several times")
+  command->add_option("--filter", arguments->filters, "only runs with this value; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
-  auto* best = command->add_flag("--best", arguments->best,
-                                 "compare best evaluations: chosen after the fact, they flatter");
+  auto* best =
+      command->add_flag("--best", arguments->best,
+                        "compare best evaluations (selected after the fact, so optimistic)");
   command->add_option("--at", arguments->at.text, "compare evaluations at this step")
       ->excludes(best)
       ->type_name("STEP");

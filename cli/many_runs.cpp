@@ -146,7 +146,7 @@ Json failure(const std::string& name, const JobResult& result) {
 }
 
 int exit_code_of(const JobResult& result) {
-  // Killed from outside, by the system for want of memory say: none of our codes.
+  // Killed from outside, for example when memory ran out: none of our exit codes.
   return result.exit_code > 128 ? 1 : std::max(0, result.exit_code);
 }
 

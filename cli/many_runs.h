@@ -14,7 +14,7 @@ struct ManyRunsOptions {
   std::optional<int64_t> pause_at;
 };
 
-// Trains runs in processes of their own, with one view of all on stderr; those that are done are
+// Trains runs in separate processes, with one view of all on stderr; those that are done are
 // skipped, others continued. The reports are those of `train`, in order; a run that failed has
 // {name, exit_code, error} instead, one that was never started {name, exit_code: null}.
 struct ManyRunsResult {
@@ -24,7 +24,7 @@ struct ManyRunsResult {
 ManyRunsResult train_many(const Invocation& call, const std::vector<PlannedRun>& runs,
                           const ManyRunsOptions& options);
 
-// The runs of such reports side by side, on stdout; nothing where none was trained.
+// The runs of such reports side by side, on stdout; nothing if none was trained.
 void print_runs_report(const std::vector<Json>& reports);
 
 // --jobs as it was given: 0 takes all cores.

@@ -17,14 +17,14 @@ void print_error(const Error& error, bool json);
 // False when something printed did not get through (a full disk).
 bool stdout_is_good();
 
-// Rows in aligned columns; `header`, where not empty, comes first with a rule below it.
+// Rows in aligned columns; `header`, if not empty, comes first with a rule below it.
 std::string text_table(const std::vector<std::vector<std::string>>& rows,
                        const std::vector<std::string>& header = {});
 
-// Columns of the terminal that stdout is, 80 where it is none.
+// Width of the terminal on stdout in columns; 80 if stdout is no terminal.
 size_t text_width();
 
-// "-231.4 +- 12.0"; a value that is not there is "-".
+// "-231.4 +- 12.0"; a missing value is "-".
 std::string mean_and_std(const Json& metrics, const std::string& mean, const std::string& std_dev);
 
 }  // namespace rl_training

@@ -101,7 +101,7 @@ void add_predict(CLI::App& program, Invocation& call) {
   auto* command = add_command(
       program, call, "predict",
       "Print {\"action\":[...]} for observations: JSON arrays, one a line on stdin or in a file.\n"
-      "The lines are the steps of one episode; {\"obs\":[...],\"reward\":r} also hands over the\n"
+      "The lines are the steps of one episode; {\"obs\":[...],\"reward\":r} also supplies the\n"
       "reward of the step before, to policies that remember",
       "  rl_training predict RUN --obs '[1.0, 0.0, 0.0]'\n"
       "  rl_training predict RUN/checkpoints/best --input observations.jsonl\n"
@@ -109,7 +109,7 @@ void add_predict(CLI::App& program, Invocation& call) {
       [arguments, &call] { return tensor_commands(call).predict(*arguments, call); });
   add_run_argument(*command, arguments->run);
   auto* obs = command->add_option("--obs", arguments->obs, "one observation")->type_name("ARRAY");
-  command->add_option("--input", arguments->input, "file with one observation a line")
+  command->add_option("--input", arguments->input, "file with one observation per line")
       ->excludes(obs)
       ->type_name("FILE");
 }

@@ -18,7 +18,7 @@ namespace {
 constexpr int kMaxLocalProcesses = 256;
 constexpr char kLoopback[] = "127.0.0.1";
 
-// Processes of one machine share its cores: each gets its part, or one core where there are fewer.
+// Processes of one machine share its cores: each gets its part, or one core if there are fewer.
 void pin_to_share(int rank, int size) {
   cpu_set_t all, mine;
   if (::sched_getaffinity(0, sizeof(all), &all) != 0) return;
@@ -72,7 +72,7 @@ ProcessPlace place_by_hand(const ProcessArguments& arguments, size_t slash) {
   return place;
 }
 
-// The arguments of this call for the processes beside this one: which they are is to be added.
+// The arguments of this call for the other processes, without their rank.
 std::vector<std::string> arguments_of_others(const std::vector<std::string>& arguments) {
   std::vector<std::string> kept;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -92,11 +92,11 @@ void ProcessArguments::add_to(CLI::App& command) {
       .add_option("--processes", processes,
                   "train with several processes that share each batch: a number starts as many on "
                   "this machine; env takes rank and size from torchrun, OpenMPI or Slurm; "
-                  "RANK/SIZE says them")
+                  "RANK/SIZE states them")
       ->type_name("K|env|RANK/SIZE");
   command
       .add_option("--master", master,
-                  "where process 0 listens, if MASTER_ADDR and MASTER_PORT do not say it")
+                  "address of process 0, unless MASTER_ADDR and MASTER_PORT are set")
       ->type_name("HOST:PORT");
   command
       .add_option("--interface", interface,
@@ -105,7 +105,7 @@ void ProcessArguments::add_to(CLI::App& command) {
       ->type_name("NAME|ADDRESS");
   command
       .add_option("--process-timeout", timeout.text,
-                  "seconds after which a process that does not answer ends the run (300)")
+                  "seconds after which a silent process ends the run (300)")
       ->type_name("SECONDS");
 }
 
@@ -170,7 +170,7 @@ int ProcessTeam::run(const std::function<int()>& work) {
   return code;
 }
 
-// A process that ended by itself, not because it lost the others, is why the others ended.
+// The process that failed first, not one that only lost the others, is the cause.
 void ProcessTeam::find_reason() {
   group_.reset();  // ends those that still wait
   constexpr int kPatienceMs = 2000;

@@ -28,7 +28,7 @@ void describe(CLI::App& app, Invocation& call) {
       "  rl_training predict RUN --obs '[1.0, 0.0, 0.0]'\n"
       "  rl_training SUBCOMMAND --help\n"
       "Exit codes: 0 ok, 1 internal, 2 usage or config, 3 data, 4 checkpoint, 5 diverged,\n"
-      "6 input or output, 130 and 143 stopped by a signal after a final checkpoint.");
+      "6 I/O, 130 and 143 stopped by a signal after a final checkpoint.");
   for (const auto add : kCommands) add(app, call);
 }
 

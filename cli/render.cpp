@@ -79,8 +79,7 @@ int run_render(const RenderArguments& arguments, const Invocation& call) {
 void add_render(CLI::App& program, Invocation& call) {
   auto arguments = std::make_shared<RenderArguments>();
   auto* command = add_command(
-      program, call, "render",
-      "Draw episodes of a policy as an animated GIF or a strip of pictures",
+      program, call, "render", "Draw episodes of a policy as an animated GIF or a strip of frames",
       "  rl_training render RUN --output episode.gif\n"
       "  rl_training render RUN/checkpoints/best --output episode.png --seed 7\n"
       "  rl_training render --policy random --env Hopper-v4 --output random.gif --every 2",
@@ -90,22 +89,26 @@ void add_render(CLI::App& program, Invocation& call) {
   command->add_option("--policy", arguments->policy, "instead of a run: random or zero actions")
       ->check(CLI::IsMember({"random", "zero"}))
       ->type_name("random|zero");
-  command->add_option("--env", arguments->env_id, "environment (of a run: its own)")
+  command->add_option("--env", arguments->env_id, "environment (default: that of the run)")
       ->type_name("ID");
   command
-      ->add_option("--output", arguments->output, "picture to write: .gif moves, .png is a strip")
+      ->add_option("--output", arguments->output,
+                   "file to write: .gif is animated, .png is a strip of frames")
       ->required()
       ->type_name("FILE");
   command->add_option("--episodes", arguments->episodes.text, "episodes (1)")->type_name("N");
-  command->add_option("--seed", arguments->seed.text, "seed (of a run: that of its config; else 0)")
+  command
+      ->add_option("--seed", arguments->seed.text,
+                   "seed (default: the config's for a run, otherwise 0)")
       ->type_name("N");
   command
-      ->add_option("--every", arguments->every.text,
-                   "steps between pictures (GIF: at most 250 pictures an episode, PNG: 8)")
+      ->add_option(
+          "--every", arguments->every.text,
+          "steps between frames (default: at most 250 frames per episode in a GIF, 8 in a PNG)")
       ->type_name("K");
   command->add_flag("--plain", arguments->plain,
-                    "outlines also where MuJoCo's own renderer could be used (libosmesa6)");
-  command->add_option("--width", arguments->width.text, "pixels of a picture (480)")
+                    "outlines even if MuJoCo's renderer (libosmesa6) is available");
+  command->add_option("--width", arguments->width.text, "width of a frame in pixels (480)")
       ->type_name("N");
 }
 

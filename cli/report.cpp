@@ -177,32 +177,31 @@ void add_report(CLI::App& program, Invocation& call) {
       ->add_option("--output", arguments->output,
                    "one HTML file with curves, tables, configs and commands")
       ->type_name("FILE.html");
-  command->add_flag("--watch", arguments->watch, "write it again while runs are trained");
+  command->add_flag("--watch", arguments->watch, "rewrite it while runs are training");
   command->add_flag("--episode", arguments->episode,
-                    "with an episode of the best run, where the task can be drawn");
+                    "add an episode of the best run, if the task can be drawn");
   command->add_option("--plot", arguments->plot, "learning curves as a picture")
       ->type_name("FILE.svg|png");
   command
       ->add_option("--metric", arguments->metrics,
-                   "draw this metric instead of returns and validation; may be given several times")
+                   "draw this metric instead of returns and validation; may be repeated")
       ->allow_extra_args(false)
       ->type_name("NAME");
-  command->add_option("--format", arguments->format, "what is printed: text, markdown, csv or json")
+  command->add_option("--format", arguments->format, "output format: text, markdown, csv or json")
       ->check(CLI::IsMember({"text", "markdown", "csv", "json"}))
       ->type_name("NAME");
   command
       ->add_option("--by", arguments->by,
-                   "group by this key instead of all that differ; may be given several times")
+                   "group by this key instead of all that differ; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY");
-  command
-      ->add_option("--filter", arguments->filters,
-                   "only runs with this value; may be given several times")
+  command->add_option("--filter", arguments->filters, "only runs with this value; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
   auto* last = command->add_flag("--last", arguments->last, "compare last evaluations (default)");
-  auto* best = command->add_flag("--best", arguments->best,
-                                 "compare best evaluations: chosen after the fact, they flatter");
+  auto* best =
+      command->add_flag("--best", arguments->best,
+                        "compare best evaluations (selected after the fact, so optimistic)");
   auto* at = command->add_option("--at", arguments->at.text, "compare evaluations at this step")
                  ->type_name("STEP");
   best->excludes(last);

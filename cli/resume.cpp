@@ -42,7 +42,7 @@ int run_resume(const ResumeArguments& arguments, const Invocation& call) {
 void add_resume(CLI::App& program, Invocation& call) {
   auto arguments = std::make_shared<ResumeArguments>();
   auto* command = add_command(
-      program, call, "resume", "Go on with a run exactly where its newest good checkpoint is",
+      program, call, "resume", "Continue a run exactly from its newest valid checkpoint",
       "  rl_training resume runs/td3_bc__Pendulum-v1__seed0__20250101-120000\n"
       "  rl_training resume RUN --total-timesteps 20000\n"
       "  rl_training resume RUN --online 10000\n"
@@ -51,19 +51,19 @@ void add_resume(CLI::App& program, Invocation& call) {
       "  rl_training resume RUN --processes 4",
       [arguments, &call] { return tensor_commands(call).resume(*arguments, call); });
   add_run_argument(*command, arguments->run);
-  command->add_option("--total-timesteps", arguments->total_timesteps.text, "a new end of the run")
+  command->add_option("--total-timesteps", arguments->total_timesteps.text, "new length of the run")
       ->type_name("N");
   command
       ->add_option("--online", arguments->online.text,
-                   "go on in the environment for so many steps, after the updates from data")
+                   "continue in the environment for N steps, after the updates on data")
       ->type_name("N");
   command
       ->add_option("--dataset-path", arguments->dataset_path,
-                   "where the dataset is now; its content must be the same")
+                   "new location of the dataset; its content must be the same")
       ->type_name("FILE");
   command
       ->add_option("--output-dir", arguments->output_dir,
-                   "go on in a new run directory below this one")
+                   "continue in a new run directory below this one")
       ->type_name("DIR");
   add_threads(*command, arguments->threads);
   arguments->processes.add_to(*command);

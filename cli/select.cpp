@@ -147,7 +147,7 @@ void print_selection(const std::vector<PolicyEstimate>& estimates, const Selecti
   const auto own = selection.own_estimate();
   std::string summary = fmt::format(
       "The data's own policy: {:.4g} [{:.4g}, {:.4g}], gamma {:.4g}.\n"
-      "{} of the other {} policies cannot be told from the best.\n",
+      "{} of the other {} policies cannot be distinguished from the best.\n",
       own.value, own.low, own.high, selection.fit_options().gamma, overlap_with_best(estimates),
       estimates.size() - 1);
   if (estimates.front().truth) {
@@ -225,9 +225,9 @@ void add_select(CLI::App& program, Invocation& call) {
         ->type_name("N")
         ->default_str(argument.text.value_or(""));
   };
-  number("--updates", arguments->updates, "updates of each of the two parts");
-  number("--batch-size", arguments->batch_size, "rows of an update");
-  number("--critics", arguments->critics, "critics of each policy");
+  number("--updates", arguments->updates, "updates for each of the two parts");
+  number("--batch-size", arguments->batch_size, "rows per update");
+  number("--critics", arguments->critics, "critics per policy");
   number("--seed", arguments->seed, "seed of the fits");
   command->add_option("--tau", arguments->tau, "rate at which target networks follow")
       ->type_name("X")
@@ -238,7 +238,7 @@ void add_select(CLI::App& program, Invocation& call) {
       ->type_name("X");
   command
       ->add_option("--truth", arguments->truth_episodes.text,
-                   "episodes to play with each policy and to compare with")
+                   "episodes to play with each policy, for comparison")
       ->type_name("N");
   command
       ->add_option("--output", arguments->output,

@@ -131,7 +131,7 @@ void add_sweep(CLI::App& program, Invocation& call) {
       "  rl_training sweep sweep.yaml --slurm --partition short --time 4:00:00 --array-limit 50\n"
       "  rl_training sweep status runs/sweep\n"
       "  rl_training sweep cancel runs/sweep\n"
-      "A call of the same sweep again continues its runs. The file: docs/sweeps.md.",
+      "Repeating the command continues the sweep. Sweep files: docs/sweeps.md.",
       [] { return 0; });
   // The subcommands leave their own work.
   command->callback([command, arguments, &call] {
@@ -140,21 +140,19 @@ void add_sweep(CLI::App& program, Invocation& call) {
   });
   command->add_option("FILE", arguments->file, "YAML file of the sweep")->type_name("");
   command
-      ->add_option("--jobs", arguments->jobs.text,
-                   "runs at a time; 0 (the default) takes all cores")
+      ->add_option("--jobs", arguments->jobs.text, "runs at a time; 0 (the default) uses all cores")
       ->type_name("N");
-  command->add_option("--threads", arguments->threads.text, "threads of each run (1)")
-      ->type_name("N");
+  command->add_option("--threads", arguments->threads.text, "threads per run (1)")->type_name("N");
   command
       ->add_option("--output-dir", arguments->output_dir,
-                   "directory of the sweep, in place of the file's")
+                   "directory of the sweep, overriding the file")
       ->type_name("DIR");
-  command->add_flag("--dry-run", arguments->dry_run, "print the runs and train none");
+  command->add_flag("--dry-run", arguments->dry_run, "print the runs without training");
   command->add_flag("--slurm", arguments->slurm, "submit the runs to Slurm as a job array");
   command->add_option("--partition", arguments->partition, "of Slurm")->type_name("NAME");
-  command->add_option("--time", arguments->time, "limit of Slurm for each task")
+  command->add_option("--time", arguments->time, "Slurm's time limit for each task")
       ->type_name("HH:MM:SS");
-  command->add_option("--array-limit", arguments->array_limit.text, "tasks of Slurm at a time")
+  command->add_option("--array-limit", arguments->array_limit.text, "Slurm tasks at a time")
       ->type_name("N");
   command->add_flag("--quiet", arguments->quiet, "no progress on stderr");
   add_sweep_subcommands(*command, call);

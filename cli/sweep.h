@@ -4,8 +4,8 @@
 
 namespace rl_training {
 
-// Submits what is left of a sweep to Slurm, with its state's options; prints the trials where
-// nothing is. `by_hand`: a user asks, so attempts count anew.
+// Submits the rest of a sweep to Slurm, with its state's options; prints the trials where
+// nothing is. `by_hand`: called by a user, so attempts are counted from zero.
 int submit_sweep(SweepDirectory& sweep, const Invocation& call, bool by_hand);
 
 // status, cancel and what jobs on Slurm call.

@@ -194,15 +194,15 @@ void add_sweep_subcommands(CLI::App& sweep, Invocation& call) {
         ->type_name("");
     return std::pair(command, place);
   };
-  add("status", "Show how far the runs of a sweep are", "  rl_training sweep status runs/sweep",
+  add("status", "Show the progress of the runs of a sweep", "  rl_training sweep status runs/sweep",
       [&call](const SweepPlace& place) { return run_status(place, call); });
   add("cancel", "Cancel the jobs of a sweep on Slurm", "  rl_training sweep cancel runs/sweep",
       [&call](const SweepPlace& place) { return run_cancel(place, call); });
-  const auto [task, place] = add("task", "Train one run, as the job array calls it",
+  const auto [task, place] = add("task", "Train one run (called by the job array)",
                                  "  rl_training sweep task runs/sweep 3", run_task);
   task->add_option("RUN", place->run.text, "number of the run")->required()->type_name("N");
   const auto [advance, ignored] =
-      add("advance", "Submit what is left, as the job after an array calls it",
+      add("advance", "Submit the remaining runs (called by the job after an array)",
           "  rl_training sweep advance runs/sweep",
           [&call](const SweepPlace& given) { return run_advance(given, call); });
   for (auto* inner : {task, advance}) inner->group("");  // for scripts, not for people

@@ -100,7 +100,7 @@ int train_in_sequence(const TrainArguments& arguments, const std::vector<TrainCo
   return training_exit_code(call, reports, configs.size());
 }
 
-// The call that trains one of the seeds in a process of its own.
+// The call that trains one of the seeds in a separate process.
 std::vector<std::string> child_arguments(const TrainArguments& arguments, const TrainConfig& config,
                                          size_t threads) {
   std::vector<std::string> words = {"train", "--config", arguments.config.config};
@@ -161,7 +161,7 @@ int run_train(const TrainArguments& arguments, const Invocation& call) {
 void add_train(CLI::App& program, Invocation& call) {
   auto arguments = std::make_shared<TrainArguments>();
   auto* command = add_command(
-      program, call, "train", "Train a policy as a config says, in a new run directory",
+      program, call, "train", "Train a policy from a config, in a new run directory",
       "  rl_training train --config td3_bc/pendulum\n"
       "  rl_training train --config my.yaml --set batch_size=512 --set hidden_sizes=[64,64]\n"
       "  rl_training train --config td3_bc/pendulum --seeds 1,2,3 --output-dir runs/seeds --json\n"
@@ -173,28 +173,28 @@ void add_train(CLI::App& program, Invocation& call) {
   arguments->config.add_to(*command, "--config");
   auto* seed =
       command->add_option("--seed", arguments->seed.text, "seed of the run")->type_name("N");
-  auto* seeds =
-      command
-          ->add_option("--seeds", arguments->seeds,
-                       "several seeds, trained one after the other or, with --jobs, side by side")
-          ->excludes(seed)
-          ->type_name("0-9|0,1,...");
+  auto* seeds = command
+                    ->add_option("--seeds", arguments->seeds,
+                                 "several seeds, trained in sequence or, with --jobs, in parallel")
+                    ->excludes(seed)
+                    ->type_name("0-9|0,1,...");
   command
       ->add_option("--jobs", arguments->jobs.text,
                    "seeds to train at a time, each in a process with one thread (or --threads); 0 "
-                   "takes all cores. Runs that were begun are continued")
+                   "uses all cores. Existing runs are continued")
       ->type_name("N");
-  auto* continues = command->add_flag(
-      "--continue", arguments->continues,
-      "continue the run of this config in the output directory, where there is one");
+  auto* continues =
+      command->add_flag("--continue", arguments->continues,
+                        "continue the run of this config in the output directory, if there is one");
   auto* pause =
       command
-          ->add_option("--pause-at", arguments->pause_at.text,
-                       "end at the first row of metrics from this step on, to be resumed later")
+          ->add_option(
+              "--pause-at", arguments->pause_at.text,
+              "stop at the first row of metrics at or after this step, to be resumed later")
           ->type_name("STEP");
   command
       ->add_option("--output-dir", arguments->output_dir,
-                   "directory in which the run directory is made")
+                   "directory in which the run directory is created")
       ->type_name("DIR");
   command
       ->add_option("--total-timesteps", arguments->total_timesteps.text,
@@ -208,7 +208,7 @@ void add_train(CLI::App& program, Invocation& call) {
   arguments->processes.add_to(*command);
   command->get_option("--processes")->excludes(seeds)->excludes(continues)->excludes(pause);
   command->add_flag("--strict-data", arguments->strict_data,
-                    "stop where `dataset inspect` would warn, with exit code 3");
+                    "stop with exit code 3 if `dataset inspect` would warn");
   command->add_flag("--quiet", arguments->quiet, "no progress on stderr");
 }
 

@@ -56,7 +56,7 @@ std::string example_obs(const TrainConfig& config, const DatasetFacts& dataset) 
   return "[" + text + "]";
 }
 
-// The command that goes on with the run; none where a limit other than its length has ended it.
+// The command that continues the run; none if a limit other than its length ended it.
 std::string how_to_go_on(const std::string& resume, const Json& report, const TrainConfig& config) {
   const auto reason = report["stop_reason"].get<std::string>();
   const auto steps = report["global_step"].get<int64_t>();

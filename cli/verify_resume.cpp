@@ -87,7 +87,7 @@ int64_t newest_step(const std::string& run) {
   return steps.empty() ? -1 : steps.back().step;
 }
 
-// Trains in a process of its own and ends it with SIGKILL once a checkpoint of that step is there.
+// Trains in a separate process and kills it with SIGKILL once a checkpoint of that step exists.
 // Returns the step of the newest checkpoint that it left.
 int64_t train_and_kill(const std::vector<std::string>& arguments, const std::string& output_dir,
                        const std::string& log, int64_t step) {
@@ -163,20 +163,20 @@ int run_verify(const VerifyArguments& arguments, const Invocation& call) {
 
 void add_verify_resume(CLI::App& program, Invocation& call) {
   auto arguments = std::make_shared<VerifyArguments>();
-  auto* command =
-      add_command(program, call, "verify-resume",
-                  "Prove that a run of this config, killed and resumed, equals one that was not",
-                  "  rl_training verify-resume td3_bc/pendulum\n"
-                  "  rl_training verify-resume my.yaml --total-timesteps 20000 --output-dir proof",
-                  [arguments, &call] { return run_verify(*arguments, call); });
+  auto* command = add_command(
+      program, call, "verify-resume",
+      "Check that a run of this config, killed and resumed, equals an uninterrupted one",
+      "  rl_training verify-resume td3_bc/pendulum\n"
+      "  rl_training verify-resume my.yaml --total-timesteps 20000 --output-dir proof",
+      [arguments, &call] { return run_verify(*arguments, call); });
   arguments->config.add_to(*command, "CONFIG");
   command
       ->add_option("--total-timesteps", arguments->total_timesteps.text,
-                   "length of the runs (2000, or the config's where that is less)")
+                   "length of the runs (2000, or the config's if smaller)")
       ->type_name("N");
   command
       ->add_option("--output-dir", arguments->output_dir,
-                   "a new directory in which the runs are kept; otherwise they are removed")
+                   "a new directory for the runs; otherwise they are removed")
       ->type_name("DIR");
   add_threads(*command, arguments->threads);
 }

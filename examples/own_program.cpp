@@ -1,4 +1,4 @@
-// A program with an environment and an algorithm of its own and the whole command line for them:
+// A program with its own environment and algorithm and the whole command line for them:
 //   own_program train --config cart.yaml      (algo: linear_bc, env_id: Cart-v0)
 //   own_program evaluate RUN, resume RUN, predict RUN, render RUN, dataset collect, report ...
 #include <cmath>

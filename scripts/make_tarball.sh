@@ -22,5 +22,5 @@ ldd "$tree/bin/rl_training" "$tree/libexec/rl_training/rl_training" |
     esac
     [[ $path == "$tree"/* || -e $libraries/$soname ]] || cp -L "$path" "$libraries/$soname"
   done
-tar -C "$build/tarball" -cJf "$build/$name.tar.xz" "$name"
+XZ_OPT="-3 -T0" tar -C "$build/tarball" -cJf "$build/$name.tar.xz" "$name"
 ls -lh "$build/$name.tar.xz"

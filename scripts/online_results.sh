@@ -36,7 +36,7 @@ changes_of() {
   esac
 }
 
-# One run: started, gone on with, or left alone when it is complete.
+# One run: started, resumed, or left alone if it is complete.
 train_one() {
   local config=$1 seed=$2 place changes length=$steps
   [[ $config == */hopper ]] && length=${steps:-50000}

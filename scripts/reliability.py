@@ -28,7 +28,7 @@ ERROR_LINE = re.compile(r"^(rl_training: )?error: .+$")
 
 
 class Attack:
-    """What the attacks share: the program, a directory of their own, and the count of failures."""
+    """What the attacks share: the program, a private directory, and the count of failures."""
 
     def __init__(self, program, directory, count, minutes):
         self.program, self.directory = os.path.abspath(program), directory

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One run on two hosts: network namespaces joined by a link, one process in each, told rank and size
+# One run on two hosts: network namespaces joined by a link, one process in each, given rank and size
 # as torchrun would. Bits repeat and equal those of two processes of one host, a stopped run resumes
 # exactly, every socket is bound to the given address, and a link that is cut ends both processes
 # within the time-out with the last checkpoint intact. Needs root and iproute2; skipped without.

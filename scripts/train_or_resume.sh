@@ -1,6 +1,6 @@
 # Sourced by the scripts that make tables of results. Needs $program.
 
-# One run in a directory of its own: nothing to do, resume, or start. A run that was killed before
+# One run in its own directory: nothing to do, resume, or start. A run that was killed before
 # its first checkpoint starts again. A signal ends with 255, at which xargs starts no more.
 train_or_resume() { # directory name seed updates config [option...]
   local directory=$1 name=$2 seed=$3 updates=$4 config=$5 run code=0

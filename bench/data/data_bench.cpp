@@ -1,4 +1,4 @@
-// Opens datasets for bench/data/compare.py, in a process of its own so that time and memory are
+// Opens datasets for bench/data/compare.py, in a separate process so that time and memory are
 // those of opening alone.
 //   data_bench make FILE.hdf5 [ROWS]     a file like D4RL's: 17 observations, 6 actions
 //   data_bench open FILE [CACHE_DIR]     reads it, or maps it from a cache

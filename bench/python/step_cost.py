@@ -24,7 +24,7 @@ class Space:
 
 
 class Hold:
-    """17 observations and 6 actions, as HalfCheetah has; hardly any work of its own."""
+    """17 observations and 6 actions, as HalfCheetah has; hardly any computation."""
 
     observation_space = Space([-np.inf] * 17, [np.inf] * 17)
     action_space = Space([-1] * 6, [1] * 6)

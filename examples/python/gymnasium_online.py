@@ -15,7 +15,7 @@ def main():
     options = dict(hidden_sizes=[64, 64], learning_starts=min(1000, steps // 2), eval_episodes=5,
                    eval_interval=max(1, steps // 4), log_interval=max(1, steps // 10))
 
-    # An id of Gymnasium's that the library has no task of its own for.
+    # An id of Gymnasium's that the library does not implement.
     agent = rl_training.SAC("MountainCarContinuous-v0", **options)
     agent.learn(steps, progress_bar=True)
     print("MountainCarContinuous-v0: return", agent.evaluate(n_episodes=5)["return_mean"])

@@ -114,7 +114,7 @@ class Agent:
         """Trains in a run directory below ``output_dir`` and returns the agent.
 
         ``total_timesteps`` is the length of the whole run, in updates (offline) or environment
-        steps (online); calling again with a larger one goes on. ``callback``, a function or a list
+        steps (online); calling again with a larger one continues. ``callback``, a function or a list
         of them, gets a :class:`Progress` at each row of metrics; returning False ends training.
         Ctrl-C ends it with a checkpoint and raises KeyboardInterrupt. After an exception of a
         callback or an environment the run can be resumed. ``result`` says how training ended.
@@ -167,7 +167,7 @@ class Agent:
     def load(cls, path, dataset=None, env=None):
         """The policy of a run (its newest checkpoint) or of a checkpoint.
 
-        A later :meth:`learn` goes on training; what is no file, arrays and environments written in
+        A later :meth:`learn` continues training; what is no file, arrays and environments written in
         Python, must be given again for that.
         """
         environment_config(env)
@@ -196,7 +196,7 @@ class Agent:
     def close(self):
         """Lets go of the run directory, so that another process or agent may resume the run.
 
-        The agent is then that of the newest checkpoint; learn() goes on, save() keeps the policy.
+        The agent is then that of the newest checkpoint; learn() continues, save() keeps the policy.
         """
         self._core.close()
 

@@ -129,7 +129,7 @@ class Dataset:
         return self._rows().fingerprint()
 
     def inspect(self):
-        """What ``rl_training dataset inspect --json`` tells, as a dict."""
+        """What ``rl_training dataset inspect --json`` prints, as a dict."""
         if self._reading is None:
             raise DataError("a mixture is made when training begins; inspect its parts")
         return self._reading.inspect()

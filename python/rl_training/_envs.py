@@ -121,7 +121,7 @@ def _name_of(env, kind):
 
 
 def _copier(env):
-    """What makes copies of an instance: evaluations play in environments of their own."""
+    """What makes copies of an instance: evaluations play in separate environments."""
 
     def copied():
         try:

@@ -76,7 +76,7 @@ class Sweep:
 
     @property
     def best(self):
-        """The best trial so far; None before a value was told."""
+        """The best trial so far; None before a value was reported."""
         number = self._core.best()
         return next((trial for trial in reversed(self.trials) if trial.number == number), None)
 

@@ -32,7 +32,7 @@ ResumeChanges changes_of(std::optional<int64_t> total_timesteps,
   return changes;
 }
 
-// `on_row(position, length, row)`: None or something true goes on.
+// `on_row(position, length, row)`: None or a true value continues.
 py::object learn(Agent& agent, PythonStopRequests& requests, const py::object& on_row) {
   Callbacks callbacks;
   if (!on_row.is_none()) {

@@ -78,7 +78,9 @@ class NativeEnvironment {
   NativeEnvironment(const std::string& id, const std::string& options)
       : task_(make_task(id, options)), rng_(std::random_device{}()) {
     if (spec().observation.is_image()) {
-      throw Error(ErrorKind::config, {"", 0, "env_id"}, id + " observes images");
+      throw Error(ErrorKind::config, {"", 0, "env_id"},
+                  id + " observes images, which Python does not step (expected a task without "
+                       "wrappers.pixels)");
     }
     obs_.resize(static_cast<size_t>(spec().observation.size()));
   }

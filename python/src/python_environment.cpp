@@ -85,7 +85,7 @@ void PythonEnvironment::take_observation(const py::handle& value, std::span<doub
 }
 
 std::vector<double> PythonEnvironment::state() const {
-  refuse(spec_.id, "env", "an environment written in Python does not tell its inner state");
+  refuse(spec_.id, "env", "an environment written in Python does not expose its internal state");
 }
 
 void PythonEnvironment::set_state(std::span<const double> /*state*/) { (void)state(); }
@@ -128,7 +128,7 @@ void PythonEnvironment::play_again() {
   if (obs == expected) return;
   const std::string message =
       spec_.id +
-      ": the episode came out differently when it was played again: the run goes on, but not "
+      ": the episode differed when it was replayed: the run continues, but not "
       "exactly as it would have (expected episodes that follow from reset(seed=...) and actions)";
   if (PyErr_WarnEx(PyExc_RuntimeWarning, message.c_str(), 1) != 0) throw py::error_already_set();
 }

@@ -17,7 +17,7 @@ Autoreset autoreset_of(const std::string& id, const py::handle& task) {
   if (text == "SameStep" || text == "SAME_STEP") return Autoreset::same_step;
   if (text == "Disabled" || text == "DISABLED") return Autoreset::disabled;
   refuse(id, "env",
-         "does not tell when its episodes begin (expected metadata[\"autoreset_mode\"] NextStep, "
+         "does not state when its episodes begin (expected metadata[\"autoreset_mode\"] NextStep, "
          "SameStep or Disabled, got " +
              text + ")");
 }
@@ -208,7 +208,7 @@ void PythonVectorMember::observe(std::span<double> obs) const {
 }
 
 std::vector<double> PythonVectorMember::state() const {
-  refuse(spec_.id, "env", "an environment written in Python does not tell its inner state");
+  refuse(spec_.id, "env", "an environment written in Python does not expose its internal state");
 }
 
 void PythonVectorMember::set_state(std::span<const double> /*state*/) { (void)state(); }

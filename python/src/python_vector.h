@@ -15,7 +15,7 @@ enum class Autoreset { next_step, same_step, disabled };
 // state is loaded begins new episodes at the next step.
 class PythonVector {
  public:
-  // Under the GIL, like all that follows but the destructor.
+  // Requires the GIL, like all that follows except the destructor.
   PythonVector(const std::string& id, py::object task);
   ~PythonVector();
   PythonVector(const PythonVector&) = delete;

@@ -26,6 +26,7 @@ py::list algorithm_table() {
     entry["title"] = info.title;
     entry["paper"] = info.paper;
     entry["discrete_actions"] = info.actions == ActionKind::choices;
+    entry["image_observations"] = info.image_observations;
     entry["collects"] = default_config(info.name).collects_by_itself();
     entry["reads_data"] = default_config(info.name).has_dataset();
     entry["metrics"] = info.metrics;

@@ -26,7 +26,7 @@ struct ActionLayout {
 
 std::string type_name(const py::handle& object);
 [[noreturn]] void refuse(const std::string& id, const char* key, const std::string& message);
-// Error{config} where an object lacks one of the attributes of an environment.
+// Error{config} if an object lacks one of the attributes of an environment.
 void require_attributes(const std::string& id, const py::handle& task,
                         std::initializer_list<const char*> names);
 // The observation that a task gave: `out.size()` numbers, of any float type and shape.

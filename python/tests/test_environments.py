@@ -57,7 +57,7 @@ def test_an_episode_that_cannot_be_played_again_is_told(tiny):
     agent = rl_training.SAC(env=Forgetful, **tiny, **COLLECT).learn(30)
     run_dir = agent.run_dir
     agent.close()
-    with pytest.warns(RuntimeWarning, match="came out differently"):
+    with pytest.warns(RuntimeWarning, match="differed when it was replayed"):
         rl_training.resume(run_dir, env=Forgetful, total_timesteps=60).learn()
 
 

@@ -4,7 +4,7 @@
 
 namespace rl_training {
 
-// What algorithms with an actor and critics have in common. Their losses are their own.
+// What algorithms with an actor and critics share, except their losses.
 
 // Critics that regress onto a target.
 struct CriticLoss {
@@ -20,7 +20,7 @@ struct CriticLoss {
 CriticLoss critic_loss(const CriticEnsemble& critics, const Batch& batch,
                        const torch::Tensor& target);
 
-// The least of what the critics say, without gradient: [rows]. Of distributions the mean counts.
+// The minimum over critics, without gradient: [rows]. Distributions count by their mean.
 torch::Tensor least_value(const CriticEnsemble& critics, const torch::Tensor& obs,
                           const torch::Tensor& actions);
 
@@ -28,7 +28,7 @@ torch::Tensor least_value(const CriticEnsemble& critics, const torch::Tensor& ob
 // then in one pass.
 torch::Tensor member_values(const CriticEnsemble& critics, const torch::Tensor& obs,
                             const torch::Tensor& actions, const std::vector<int64_t>& members);
-// `wanted` of `count` members without replacement; nothing is drawn where all are wanted.
+// `wanted` of `count` members without replacement; draws nothing if all are wanted.
 void draw_members(Rng& rng, int64_t count, int64_t wanted, std::vector<int64_t>& members);
 
 // An actor that clones the data's actions by their weights.

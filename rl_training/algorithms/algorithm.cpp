@@ -23,18 +23,18 @@ const torch::Tensor& NoiseBuffer::uniform(Rng& rng, torch::IntArrayRef shape, do
 }
 
 void AlgorithmOptions::visit_supervised_options(OptionVisitor& options) {
-  options.integer("batch_size", batch_size, between(1, 1 << 20), "rows of a minibatch");
+  options.integer("batch_size", batch_size, between(1, 1 << 20), "rows per minibatch");
   options.integers("hidden_sizes", hidden_sizes, between(1, 1 << 14),
                    "widths of the hidden layers");
   options.number("learning_rate", learning_rate, above(0), "Adam step size");
-  options.number("gamma", gamma, between(0, 1), "discount of future rewards");
+  options.number("gamma", gamma, between(0, 1), "discount factor");
 }
 
 void AlgorithmOptions::visit_options(OptionVisitor& options) {
   visit_supervised_options(options);
-  options.number("tau", tau, above_up_to(0, 1), "share of the online networks in a target update");
+  options.number("tau", tau, above_up_to(0, 1), "weight of the online networks in a target update");
   options.integer("n_step", n_step, between(1, 1000),
-                  "steps of reward before a target bootstraps, fewer where an episode ends");
+                  "rewards summed before a target bootstraps, fewer at the end of an episode");
 }
 
 std::vector<PhaseSpec> AlgorithmOptions::phases(int64_t total_timesteps) const {

@@ -95,14 +95,21 @@ class Algorithm {
 
   // One gradient update. `lr_scale` multiplies the learning rates that follow the schedule.
   virtual Metrics update(const Batch& batch, double lr_scale) = 0;
+  // Of the rows of the latest batch, [rows], for one that requests priorities; else undefined.
+  virtual torch::Tensor priorities() const { return {}; }
+  // An episode that was collected has ended, with this raw return.
+  virtual void episode_collected(double /*episode_return*/) {}
+  // After each step of a phase that collects: how many updates are made, `due` having come due with
+  // it. One that puts updates off remembers how many.
+  virtual int64_t updates_now(int64_t due) { return due; }
   // Observations [rows, ...] (normalised as in training) -> actions [rows, action_dim] in [-1, 1],
   // or choices [rows] (int64). `state` was made by this algorithm for as many rows.
   virtual torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) = 0;
   // The greedy policy from a normalised observation to its action in [-1, 1] or its choice, for
-  // export. Error{config} with the reason where it is no such function.
+  // export. Error{config} with the reason if it is no such function.
   virtual PolicyGraph::Value describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const;
   // Log density [rows] of given actions, or log probability of choices, under the policy that
-  // ActMode::explore draws from; undefined where that has no density.
+  // ActMode::explore draws from; undefined if that has no density.
   virtual torch::Tensor log_density(const torch::Tensor& /*obs*/,
                                     const torch::Tensor& /*actions*/) const {
     return {};
@@ -110,7 +117,7 @@ class Algorithm {
   virtual std::unique_ptr<PolicyState> make_policy_state(int64_t /*rows*/) const {
     return std::make_unique<PolicyState>();
   }
-  // What it believes an action to be worth, Q(s, a): [rows], without gradient, for observations and
+  // Its estimate Q(s, a) of an action's value: [rows], without gradient, for observations and
   // actions as `act` takes and gives them. Undefined for an algorithm that learns no such values.
   virtual torch::Tensor values(const torch::Tensor& /*obs*/,
                                const torch::Tensor& /*actions*/) const {
@@ -142,7 +149,7 @@ struct AlgorithmInfo {
   // Share of the dataset in each batch of an `online` phase; none: data and new rows in one buffer.
   std::optional<double> online_data_share = 0.5;
   std::vector<std::string> metrics;  // names that update() reports, in order
-  bool has_values = false;           // `Algorithm::values` is implemented; found out by itself
+  bool has_values = false;           // `Algorithm::values` is implemented; detected automatically
   std::function<std::unique_ptr<AlgorithmOptions>()> make_options = {};
 };
 

@@ -20,7 +20,7 @@ GaussianActor::Options actor_options(const AwacOptions& options) {
 void AwacOptions::visit_options(OptionVisitor& options) {
   AlgorithmOptions::visit_options(options);
   options.number("awac_lambda", awac_lambda, above(0),
-                 "temperature of the advantage weights; larger clones all actions alike");
+                 "temperature of the advantage weights; larger weights all actions more equally");
   options.number("max_weight", max_weight, above(0),
                  "largest weight of a row, for weight_normalization: clip");
   options.renamed("weight_normalisation", "weight_normalization");

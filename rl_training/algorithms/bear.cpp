@@ -24,7 +24,7 @@ void BearOptions::visit_options(OptionVisitor& options) {
                  "kernel of the distance between policy and behaviour");
   options.number("mmd_sigma", mmd_sigma, above(0), "width of the kernel, exp(-distance / 2 sigma)");
   options.number("mmd_threshold", mmd_threshold, at_least(0),
-                 "distance that the policy may keep from the behaviour");
+                 "largest allowed distance between policy and behaviour");
   options.renamed("num_mmd_action_samples", "n_mmd_samples");
   options.integer("n_mmd_samples", n_mmd_samples, between(1, 1 << 10),
                   "samples of policy and behaviour for each distance");
@@ -188,7 +188,7 @@ void Bear::visit_state(StateVisitor& state) {
 AlgorithmInfoOf<Bear, BearOptions> bear_info() {
   return algorithm_info<Bear, BearOptions>(
       {.name = BearOptions::kName,
-       .title = "BEAR: an actor held within a distance of the behaviour's samples",
+       .title = "BEAR: an actor constrained to a distance from the behaviour policy",
        .paper = "arXiv:1906.00949",
        .metrics = metric_names_of<VaeLoss, CandidateCriticLoss, BearActorLoss>()});
 }

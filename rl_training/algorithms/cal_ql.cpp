@@ -17,8 +17,8 @@ CalQlOptions::CalQlOptions() {
 void CalQlOptions::visit_options(OptionVisitor& options) {
   CqlOptions::visit_options(options);
   options.number("failure_reward", failure_reward, any_number(),
-                 "reward of a step without success in a sparse task: an episode of nothing else "
-                 "counts as failing for ever; null: returns are summed up as they are");
+                 "reward of a step without success in a sparse task: an episode with only this "
+                 "reward counts as failing forever; null: plain sums");
   options.integers("critic_hidden_sizes", critic_hidden_sizes, between(1, 1 << 14),
                    "widths of the critics' hidden layers");
   options.integer("num_critics", num_critics, between(2, 1000), "critics in the ensemble");
@@ -26,7 +26,7 @@ void CalQlOptions::visit_options(OptionVisitor& options) {
                   "critics drawn for each target, whose smallest value counts; null: all");
   options.flag("layer_norm", layer_norm, "LayerNorm in actor and critics");
   options.number("online_cql_alpha", online_cql_alpha, at_least(0),
-                 "cql_alpha in a phase that collects, 0 leaves the term out; null: cql_alpha");
+                 "cql_alpha in a phase that collects, 0 disables the term; null: cql_alpha");
   options.flag("actor_once_per_block", actor_once_per_block,
                "in a phase that collects, one update of actor and temperature after each block of "
                "gradient_updates_per_step critic updates");
@@ -55,7 +55,7 @@ Metrics CalQl::update(const Batch& batch, double lr_scale) {
 AlgorithmInfoOf<CalQl, CalQlOptions> cal_ql_info() {
   return algorithm_info<CalQl, CalQlOptions>(
       {.name = CalQlOptions::kName,
-       .title = "Cal-QL: CQL calibrated by the data's returns, for learning on online",
+       .title = "Cal-QL: CQL calibrated by the data's returns, for online fine-tuning",
        .paper = "arXiv:2303.05479",
        .metrics = metric_names_of<CqlCriticLoss, SoftPolicyLoss, CqlScalars, CalQlBound>()});
 }

@@ -42,9 +42,9 @@ CqlOptions::CqlOptions() { hidden_sizes = {256, 256, 256}; }
 void CqlOptions::visit_options(OptionVisitor& options) {
   AlgorithmOptions::visit_options(options);
   options.number("actor_learning_rate", actor_learning_rate, above(0),
-                 "Adam step size of actor and temperature; learning_rate where it is null");
+                 "Adam step size of actor and temperature; null: learning_rate");
   options.number("critic_learning_rate", critic_learning_rate, above(0),
-                 "Adam step size of the critics; learning_rate where it is null");
+                 "Adam step size of the critics; null: learning_rate");
   options.number("cql_alpha", cql_alpha, at_least(0),
                  "weight of the conservative term in the critics' loss");
   options.renamed("n_actions", "n_action_samples");
@@ -56,8 +56,9 @@ void CqlOptions::visit_options(OptionVisitor& options) {
                  "lower bound of each row's conservative term; null: none");
   options.number("clip_diff_max", clip_diff_max, any_number(),
                  "upper bound of each row's conservative term; null: none");
-  options.number("lagrange_gap", lagrange_gap, any_number(),
-                 "wanted size of the conservative term, kept by a learnt multiplier; null: none");
+  options.number(
+      "lagrange_gap", lagrange_gap, any_number(),
+      "target size of the conservative term, enforced by a learnt multiplier; null: none");
   options.flag("max_target_backup", max_target_backup,
                "target from the best of n_action_samples next actions instead of one");
   visit_temperature_options(options);

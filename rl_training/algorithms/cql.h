@@ -18,7 +18,7 @@ struct CqlOptions : AlgorithmOptions, TemperatureOptions {
   bool max_target_backup = false;
   bool orthogonal_init = true;
 
-  // What Cal-QL alone has keys for.
+  // Settings whose keys only Cal-QL has.
   std::vector<int64_t> critic_hidden_sizes;  // empty: hidden_sizes
   int64_t num_critics = 2;
   std::optional<int64_t> num_min_critics;  // drawn for each target; none: all

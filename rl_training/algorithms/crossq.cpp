@@ -9,17 +9,17 @@ CrossqOptions::CrossqOptions() { learning_rate = 1e-3; }
 void CrossqOptions::visit_options(OptionVisitor& options) {
   visit_supervised_options(options);
   options.integer("n_step", n_step, between(1, 1000),
-                  "steps of reward before a target bootstraps, fewer where an episode ends");
+                  "rewards summed before a target bootstraps, fewer at the end of an episode");
   visit_temperature_options(options);
   environment.visit_options(options);
   options.integers("critic_hidden_sizes", critic_hidden_sizes, between(1, 1 << 14),
                    "widths of the critics' hidden layers");
   options.integer("policy_delay", policy_delay, at_least(1),
-                  "critic updates for each update of actor and temperature");
+                  "critic updates per update of actor and temperature");
   options.number("adam_beta1", adam_beta1, {.low = 0.0, .high = 1.0, .high_open = true},
                  "first moment's decay in the Adam of actor and critics");
   options.number("renorm_momentum", renorm.momentum, strictly_between(0, 1),
-                 "share that running statistics keep in an update");
+                 "weight of the old running statistics in an update");
   options.number("renorm_r_max", renorm.r_max, at_least(1),
                  "bound of the ratio of batch and running standard deviation");
   options.number("renorm_d_max", renorm.d_max, at_least(0),
@@ -152,7 +152,7 @@ void Crossq::visit_state(StateVisitor& state) {
 AlgorithmInfoOf<Crossq, CrossqOptions> crossq_info() {
   return algorithm_info<Crossq, CrossqOptions>(
       {.name = CrossqOptions::kName,
-       .title = "CrossQ: batch renormalisation in place of target networks",
+       .title = "CrossQ: batch renormalisation instead of target networks",
        .paper = "arXiv:1902.05605",
        .metrics = soft_metrics()});
 }

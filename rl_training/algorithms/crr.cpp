@@ -148,7 +148,7 @@ PolicyGraph::Value Crr::describe_policy(PolicyGraph& graph, PolicyGraph::Value o
 }
 
 // Greedy: the same draws for every row of every call, so that the policy is a function of the
-// observation alone. Exploring: draws of its own for each row.
+// observation alone. Exploring: separate draws for each row.
 torch::Tensor Crr::act_critic_weighted(const torch::Tensor& obs, ActMode mode) {
   const torch::NoGradGuard no_grad;
   const int64_t rows = obs.size(0), n = options_.n_action_samples;

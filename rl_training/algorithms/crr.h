@@ -28,7 +28,7 @@ struct CrrNetworks : GaussianNetworks {
   void visit_state(StateVisitor& state);
 };
 
-// Q(s, a) [rows] less the mean or largest of the candidates' Q [rows, n], without gradient.
+// Q(s, a) [rows] minus the mean or largest of the candidates' Q [rows, n], without gradient.
 torch::Tensor crr_advantage(const torch::Tensor& q, const torch::Tensor& candidate_q,
                             const CrrOptions& options);
 // Weights of the rows by their advantages, [rows] -> [rows], without gradient.

@@ -15,13 +15,13 @@ DecisionTransformerOptions::DecisionTransformerOptions() {
 
 void DecisionTransformerOptions::visit_options(OptionVisitor& options) {
   const Range share = {.low = 0.0, .high = 1.0, .high_open = true};
-  options.integer("batch_size", batch_size, between(1, 1 << 20), "pieces of episodes in a batch");
+  options.integer("batch_size", batch_size, between(1, 1 << 20), "segments of episodes per batch");
   options.number("learning_rate", learning_rate, above(0), "AdamW step size");
   options.number("target_return", target_return, any_number(),
-                 "return of an episode that the policy aims at; must be given");
+                 "return of an episode that the policy aims at; required");
   options.number("return_scale", return_scale, above(0), "divides returns before the network");
   options.integer("context_length", context_length, between(1, 4096),
-                  "steps of a piece, and steps that the policy remembers");
+                  "steps of a segment, and of the policy's memory");
   options.integer("max_episode_length", max_episode_length, between(1, 1 << 20),
                   "steps of the longest episode: the size of the table of timesteps");
   options.integer("embed_dim", embed_dim, between(1, 1 << 14), "width of a token");
@@ -30,7 +30,7 @@ void DecisionTransformerOptions::visit_options(OptionVisitor& options) {
   options.number("dropout", dropout, share, "share of activations dropped while training");
   options.number("weight_decay", weight_decay, at_least(0), "decoupled decay of all parameters");
   options.number("gradient_clip_norm", gradient_clip_norm, above(0),
-                 "length that gradients are scaled down to");
+                 "norm that gradients are clipped to");
 }
 
 BatchRequest DecisionTransformerOptions::request() const {
@@ -258,7 +258,7 @@ void DecisionTransformer::visit_state(StateVisitor& state) {
 AlgorithmInfoOf<DecisionTransformer, DecisionTransformerOptions> decision_transformer_info() {
   return algorithm_info<DecisionTransformer, DecisionTransformerOptions>(
       {.name = DecisionTransformerOptions::kName,
-       .title = "Decision Transformer: cloning of episodes by the return that they reach",
+       .title = "Decision Transformer: a return-conditioned sequence model",
        .paper = "arXiv:2106.01345",
        .metrics = metric_names_of<DecisionTransformerLoss>()});
 }

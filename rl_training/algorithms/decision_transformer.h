@@ -42,7 +42,7 @@ DecisionTransformerLoss decision_transformer_loss(const Transformer& network, co
                                                   double return_scale, Rng* dropout);
 
 // Decision Transformer (arXiv:2106.01345): cloning of whole episodes by a sequence model that is
-// told how much return is still to come. Its policy remembers the last `context_length` steps.
+// given the return still to come. Its policy remembers the last `context_length` steps.
 class DecisionTransformer final : public Algorithm {
  public:
   DecisionTransformer(const DecisionTransformerOptions& options, const AlgorithmContext& context);

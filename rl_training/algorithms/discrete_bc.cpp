@@ -13,7 +13,7 @@ Mlp make_actor(const DiscreteBcOptions& options, const AlgorithmContext& context
 void DiscreteBcOptions::visit_options(OptionVisitor& options) {
   visit_supervised_options(options);
   options.number("logit_penalty", logit_penalty, at_least(0),
-                 "weight of the mean squared logit, which keeps the policy from certainty");
+                 "weight of the mean squared logit, which keeps the policy stochastic");
 }
 
 BatchRequest DiscreteBcOptions::request() const {

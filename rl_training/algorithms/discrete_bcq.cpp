@@ -6,7 +6,7 @@
 namespace rl_training {
 namespace {
 
-// Drawn from a stream of its own, so that it does not start as a copy of the critic.
+// Drawn from a separate stream, so that it does not start as a copy of the critic.
 Mlp make_imitation(const DiscreteBcqOptions& options, const AlgorithmContext& context) {
   Rng rng(context.seed, "init/imitation");
   return Mlp(choice_spec(options, context), rng, context.compute);

@@ -5,7 +5,7 @@ namespace rl_training {
 void DiscreteCqlOptions::visit_options(OptionVisitor& options) {
   AlgorithmOptions::visit_options(options);
   options.number("cql_alpha", cql_alpha, at_least(0),
-                 "weight of the penalty on values of choices that the data did not make");
+                 "weight of the penalty on the values of choices absent from the data");
   options.number("epsilon", epsilon, between(0, 1),
                  "share of random choices while collecting, in a phase of `online`");
 }

@@ -36,7 +36,7 @@ struct DiscreteTdLoss {
   CriticLoss critic;
   torch::Tensor values, chosen;
 };
-// `next_choices` [rows] are the choices at s' that the target network judges.
+// `next_choices` [rows] are the choices at s' that the target network evaluates.
 DiscreteTdLoss discrete_td_loss(const DiscreteQNetworks& networks, const Batch& batch,
                                 const torch::Tensor& next_choices);
 // argmax_a Q(s', a) of the network that is trained, without gradient: [rows].

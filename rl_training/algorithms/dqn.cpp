@@ -7,8 +7,8 @@ namespace rl_training {
 void DqnOptions::visit_options(OptionVisitor& options) {
   AlgorithmOptions::visit_options(options);
   options.flag("double_q", double_q,
-               "the trained network picks the next choice, the target network judges it; false: "
-               "the target network does both");
+               "the trained network selects the next choice and the target network evaluates it; "
+               "false: the target network does both");
   options.number("epsilon_start", epsilon_start, between(0, 1),
                  "share of random choices at the first step after learning_starts");
   options.number("epsilon_end", epsilon_end, between(0, 1), "share of random choices at the end");
@@ -18,9 +18,7 @@ void DqnOptions::visit_options(OptionVisitor& options) {
 }
 
 double DqnOptions::epsilon(int64_t step) const {
-  if (step >= epsilon_steps) return epsilon_end;
-  const double progress = static_cast<double>(step) / static_cast<double>(epsilon_steps);
-  return epsilon_start + (epsilon_end - epsilon_start) * progress;
+  return linear_change(epsilon_start, epsilon_end, epsilon_steps, step);
 }
 
 // y = r + gamma (1 - d) Q'(s', argmax_a Q(s', a)), or max_a Q'(s', a)

@@ -21,7 +21,7 @@ struct EdacDiversity {
     visit("diversity_loss", loss);
   }
 };
-// How alike the critics' slopes in the action are, at the data's actions: 0 where they are
+// How similar the critics' gradients by the action are, at the data's actions: 0 where they are
 // orthogonal, the number of critics where all point the same way. `slopes` are of their shape.
 EdacDiversity edac_diversity(const CriticEnsemble& critics, const InputSlopes& slopes,
                              const Batch& batch);

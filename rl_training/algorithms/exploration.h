@@ -5,6 +5,12 @@
 
 namespace rl_training {
 
+// From `start` at step 0 to `end` at `steps` and after.
+inline double linear_change(double start, double end, int64_t steps, int64_t step) {
+  if (step >= steps) return end;
+  return start + (end - start) * (static_cast<double>(step) / static_cast<double>(steps));
+}
+
 // Turns a policy into actions inside [-1, 1], without gradients. Noise comes from the stream
 // "explore/policy" and is drawn for ActMode::explore alone.
 class Explorer {

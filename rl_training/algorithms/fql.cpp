@@ -21,7 +21,7 @@ void FqlOptions::visit_options(OptionVisitor& options) {
                  "weight of the distance to the flow's action in the actor's loss");
   options.flag("normalize_q", normalize_q, "divide Q in the actor's loss by its mean size");
   options.choice("target_q", target_q, {{"mean", Reduce::mean}, {"min", Reduce::minimum}},
-                 "what of the target critics counts: their mean or the smallest");
+                 "which target value is used: the mean or the minimum of the critics");
   options.integer("flow_steps", flow_steps, between(1, 1000), "Euler steps of the flow");
 }
 

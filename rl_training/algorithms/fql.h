@@ -86,8 +86,8 @@ struct FqlActorLoss {
 FqlActorLoss fql_actor_loss(const FqlNetworks& networks, const Batch& batch,
                             const torch::Tensor& noise, const FqlOptions& options);
 
-// FQL (arXiv:2502.02538): a flow learns the data's policy; a policy of one pass is distilled from
-// it and climbs Q.
+// FQL (arXiv:2502.02538): a flow learns the data's policy; a one-step policy is distilled from
+// it and maximises Q.
 class Fql final : public ActorCritic<FqlOptions, FqlNetworks> {
  public:
   Fql(const FqlOptions& options, const AlgorithmContext& context);

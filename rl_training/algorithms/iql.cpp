@@ -38,7 +38,7 @@ MlpSpec value_spec(const ImplicitOptions& options, int64_t obs_dim, LayerNorm no
 
 void ImplicitOptions::visit_weight_options(OptionVisitor& options) {
   options.number("beta", beta, at_least(0),
-                 "inverse temperature of the advantage weights; 0 clones all actions alike");
+                 "inverse temperature of the advantage weights; 0 weights all actions equally");
   options.number("max_weight", max_weight, above(0), "largest weight of a row");
 }
 

@@ -36,8 +36,9 @@ MlpSpec tower_spec(const OnPolicyOptions& options, int64_t inputs, int64_t outpu
 void OnPolicyOptions::visit_on_policy_options(OptionVisitor& options) {
   visit_supervised_options(options);
   rollout.visit_options(options);
-  options.number("initial_log_std", initial_log_std, between(-20, 2),
-                 "logarithm of the policy's deviation at the start; of no use for choices");
+  options.number(
+      "initial_log_std", initial_log_std, between(-20, 2),
+      "initial logarithm of the policy's standard deviation; unused for discrete actions");
 }
 
 BatchRequest OnPolicyOptions::request() const {

@@ -27,7 +27,7 @@ struct OnPolicyOptions : AlgorithmOptions {
   void visit_on_policy_options(OptionVisitor& options);
 };
 
-// What the policy says at each observation.
+// The policy's output at each observation.
 struct ActionDistribution {
   GaussianHead head;        // of vectors
   torch::Tensor log_probs;  // of choices, [rows, choices]; undefined for vectors
@@ -72,11 +72,11 @@ class OnPolicyAlgorithm : public Algorithm {
  public:
   OnPolicyAlgorithm(const OnPolicyOptions& options, const AlgorithmContext& context);
 
-  // Exploring actions, with what updates need to know of them.
+  // Exploring actions, with the values that updates need.
   RolloutActions roll(const torch::Tensor& obs);
   torch::Tensor state_values(const torch::Tensor& obs) const;
   // Whether the latest update found that the rollout is used up: the rest of its minibatches is
-  // left out. An update sets it anew.
+  // skipped. Each update sets it.
   virtual bool rollout_used_up() const { return false; }
 
   torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;

@@ -11,18 +11,18 @@ void HindsightOptions::visit_options(OptionVisitor& options) {
       "strategy", strategy,
       {{"future", Strategy::future}, {"final", Strategy::final}, {"episode", Strategy::episode}},
       "where goals come from: a later step of the episode, its last, or any of it");
-  options.integer("k", k, between(0, 1000000), "relabelled rows for each row as it was");
+  options.integer("k", k, between(0, 1000000), "relabelled rows per original row");
 }
 
 void CollectOptions::visit_options(OptionVisitor& options) {
   options.integer("buffer_capacity", buffer_capacity, at_least(1),
-                  "newest transitions that are kept");
+                  "transitions to keep; the oldest are dropped");
   options.integer("learning_starts", learning_starts, at_least(0),
                   "environment steps with uniformly random actions before the first update");
   options.integer("train_frequency", train_frequency, at_least(1),
-                  "environment steps from one block of updates to the next");
+                  "environment steps between blocks of updates");
   options.integer("gradient_updates_per_step", gradient_updates_per_step, at_least(1),
-                  "updates in such a block");
+                  "updates per block");
   options.group(
       "her", "hindsight experience replay, for tasks that observe their goal",
       [this](OptionVisitor& inner) { her.visit_options(inner); }, &her.used, "strategy");

@@ -12,7 +12,7 @@ struct HindsightOptions {
   enum class Strategy { future, final, episode };
   bool used = false;
   Strategy strategy = Strategy::future;
-  int64_t k = 4;  // relabelled rows for each row as it was
+  int64_t k = 4;  // relabelled rows per original row
 
   void visit_options(OptionVisitor& options);
 };
@@ -53,7 +53,7 @@ struct PhaseSpec {
     data,     // the dataset alone; the length is in updates
     replay,   // what was collected; the length is in environment steps
     mixture,  // both; the length is in environment steps
-    rollout,  // what the present policy has just collected; the length is in environment steps
+    rollout,  // what the current policy has just collected; the length is in environment steps
   };
   // Whose length the learning-rate schedule spans: that of the run or of the phase; or the rate
   // that the run begins with, unchanged.
@@ -69,7 +69,7 @@ struct PhaseSpec {
   RolloutOptions rollout = {};            // into a rollout
   std::optional<double> data_share = {};  // of a mixture; none: by the number of rows of each
   int64_t warmup_steps = 0;     // environment steps before the first update, beside learning_starts
-  int64_t min_buffer_size = 0;  // rows that must be there before the first update
+  int64_t min_buffer_size = 0;  // rows required before the first update
 
   bool reads_data() const { return source == Source::data || source == Source::mixture; }
   bool collects() const { return source != Source::data; }

@@ -20,15 +20,16 @@ void PpoOptions::visit_options(OptionVisitor& options) {
   visit_on_policy_options(options);
   options.integer("epochs", epochs, between(1, 10000), "passes over a rollout");
   options.number("clip_range", clip_range, above(0),
-                 "how far the probability ratio may leave 1 and still be rewarded");
+                 "largest deviation of the probability ratio from 1 that is rewarded");
   options.number("value_clip_range", value_clip_range, above(0),
-                 "how far a value may move in the use of a rollout; none does not clip");
+                 "largest change of a value during one rollout; none does not clip");
   options.number("value_weight", value_weight, at_least(0), "weight of the value loss");
   options.number("entropy_weight", entropy_weight, at_least(0), "weight of the entropy bonus");
   options.number("max_gradient_norm", max_gradient_norm, above(0),
-                 "a longer gradient of all parameters together is scaled down to this length");
-  options.number("target_kl", target_kl, above(0),
-                 "a policy that moved 1.5 times as far ends the use of its rollout; none never");
+                 "norm that the gradient of all parameters is clipped to");
+  options.number(
+      "target_kl", target_kl, above(0),
+      "stop using a rollout once the KL divergence exceeds 1.5 times this; none never stops");
 }
 
 void PpoOptions::check() const {

@@ -22,9 +22,9 @@ RebracOptions::RebracOptions() {
 void RebracOptions::visit_options(OptionVisitor& options) {
   AlgorithmOptions::visit_options(options);
   options.number("actor_learning_rate", actor_learning_rate, above(0),
-                 "Adam step size of the actor; learning_rate where it is left out");
+                 "Adam step size of the actor; default: learning_rate");
   options.number("critic_learning_rate", critic_learning_rate, above(0),
-                 "Adam step size of the critics; learning_rate where it is left out");
+                 "Adam step size of the critics; default: learning_rate");
   options.number("actor_bc_weight", actor_bc_weight, above(0),
                  "weight of the cloning term in the actor's loss");
   options.number("critic_bc_weight", critic_bc_weight, at_least(0),
@@ -34,12 +34,12 @@ void RebracOptions::visit_options(OptionVisitor& options) {
   options.number("actor_q_weight", actor_q_weight, above(0), "weight of Q in the actor's loss");
   options.flag("normalize_q", normalize_q, "divide Q in the actor's loss by its mean size");
   visit_delayed_options(options);
-  options.choice("next_action_fallback", next_action_fallback,
-                 {{"none", NextActionFallback::none},
-                  {"zero_penalty", NextActionFallback::zero_penalty},
-                  {"current_action", NextActionFallback::current_action}},
-                 "rows without a next action: left out, used without penalty, or the row's own "
-                 "action in its place");
+  options.choice(
+      "next_action_fallback", next_action_fallback,
+      {{"none", NextActionFallback::none},
+       {"zero_penalty", NextActionFallback::zero_penalty},
+       {"current_action", NextActionFallback::current_action}},
+      "rows without a next action: dropped, used without penalty, or with the row's own action");
 }
 
 BatchRequest RebracOptions::request() const {

@@ -62,7 +62,7 @@ struct RebracActorLoss {
     visit("actor_q_mean", q_mean);
   }
 };
-// `bc_weight` takes the place of the option actor_bc_weight.
+// `bc_weight` replaces the option actor_bc_weight.
 RebracActorLoss rebrac_actor_loss(const RebracNetworks& networks, const Batch& batch,
                                   double bc_weight, const RebracOptions& options);
 

@@ -18,6 +18,7 @@
 #include "rl_training/algorithms/discrete_cql.h"
 #include "rl_training/algorithms/discrete_sac.h"
 #include "rl_training/algorithms/dqn.h"
+#include "rl_training/algorithms/drq_v2.h"
 #include "rl_training/algorithms/edac.h"
 #include "rl_training/algorithms/fql.h"
 #include "rl_training/algorithms/iql.h"
@@ -29,6 +30,7 @@
 #include "rl_training/algorithms/sac_n.h"
 #include "rl_training/algorithms/td3.h"
 #include "rl_training/algorithms/td3_bc.h"
+#include "rl_training/algorithms/td7.h"
 #include "rl_training/algorithms/tqc.h"
 #include "rl_training/algorithms/trpo.h"
 #include "rl_training/algorithms/xql.h"
@@ -42,13 +44,13 @@ namespace {
 constexpr auto kTable = std::make_tuple(
     // from data
     td3_bc_info, rebrac_info, crr_info, bcq_info, bear_info, bc_info, awac_info, iql_info, cql_info,
-    decision_transformer_info, sac_n_info, edac_info, xql_info, cal_ql_info, fql_info,
+    decision_transformer_info, sac_n_info, edac_info, xql_info, cal_ql_info, fql_info, td7_info,
     discrete_bc_info, discrete_bcq_info, discrete_cql_info,
     // from data and the environment
     rlpd_info,
     // from the environment
     sac_info, td3_info, ddpg_info, redq_info, tqc_info, crossq_info, discrete_sac_info, dqn_info,
-    ppo_info, trpo_info);
+    ppo_info, trpo_info, drq_v2_info);
 
 std::vector<AlgorithmInfo>& algorithm_table() {
   static std::vector<AlgorithmInfo> table =

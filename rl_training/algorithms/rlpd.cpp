@@ -18,7 +18,7 @@ void RlpdOptions::visit_options(OptionVisitor& options) {
   options.flag("critic_layer_norm", critic_layer_norm, "LayerNorm in the critics");
   options.flag("backup_entropy", backup_entropy, "entropy of the next action in the target");
   options.choice("actor_q", actor_q, {{"mean", Reduce::mean}, {"min", Reduce::minimum}},
-                 "what of the critics the actor climbs: their mean or the smallest");
+                 "which value the actor maximises: the mean or the minimum of the critics");
 }
 
 std::vector<PhaseSpec> RlpdOptions::phases(int64_t total_timesteps) const {

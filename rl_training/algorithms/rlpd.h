@@ -21,7 +21,7 @@ struct RlpdOptions : SoftOptions {
 };
 
 // RLPD (arXiv:2302.02948): SAC with prior data in every minibatch, an ensemble of critics with
-// LayerNorm, random subsets in the target and many updates a step.
+// LayerNorm, random subsets in the target and many updates per step.
 class Rlpd final : public SoftActorCritic {
  public:
   Rlpd(const RlpdOptions& options, const AlgorithmContext& context)

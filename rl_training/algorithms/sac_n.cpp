@@ -25,7 +25,7 @@ SoftDesign SacNOptions::design(int64_t action_dim) const {
 
 AlgorithmInfoOf<SacN, SacNOptions> sac_n_info() {
   return algorithm_info<SacN, SacNOptions>({.name = SacNOptions::kName,
-                                            .title = "SAC-N: SAC with the smallest of N critics",
+                                            .title = "SAC-N: SAC with the minimum of N critics",
                                             .paper = "arXiv:2110.01548",
                                             .metrics = soft_metrics()});
 }

@@ -28,7 +28,7 @@ struct SoftDesign {
   Reduce actor_reduce = Reduce::minimum;    // of all members, in the actor's loss
   bool backup_entropy = true;
   double critic_loss_scale = 0.5;  // of sum_i mean (Q_i - y)^2
-  int64_t actor_interval = 1;      // critic updates for each update of actor and temperature
+  int64_t actor_interval = 1;      // critic updates per update of actor and temperature
   // Temperature, actor, then the critics against the new policy; otherwise the critics come first
   // and the temperature last.
   bool policy_first = false;

@@ -9,7 +9,7 @@ void DelayedActorOptions::visit_delayed_options(OptionVisitor& options) {
                  "standard deviation of the target policy's noise, in action units of [-1, 1]");
   options.number("noise_clip", noise_clip, at_least(0), "bound of that noise");
   options.integer("policy_delay", policy_delay, at_least(1),
-                  "critic updates for each actor and target update");
+                  "critic updates per actor and target update");
   options.number("exploration_noise", exploration_noise, at_least(0),
                  "standard deviation of the noise on collected actions");
 }

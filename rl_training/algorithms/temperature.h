@@ -24,7 +24,7 @@ struct TemperatureOptions {
   void check_temperature() const;
 
   bool automatic_alpha() const { return alpha.starts_with("auto"); }
-  double first_alpha() const;  // Error{config} where `alpha` is none of the three
+  double first_alpha() const;  // Error{config} if `alpha` is none of the three
   TemperatureGoal goal(double default_entropy) const {
     return {.learnt = automatic_alpha(), .entropy = target_entropy.value_or(default_entropy)};
   }
@@ -43,7 +43,7 @@ struct SoftPolicyLoss {
 
 struct TemperatureLoss {
   torch::Tensor loss;
-  torch::Tensor gradient;  // of the loss by log alpha; undefined where alpha is fixed
+  torch::Tensor gradient;  // of the loss by log alpha; undefined if alpha is fixed
   torch::Tensor alpha;     // an update reports the temperature that it ends with
 
   template <class Visit>

@@ -7,7 +7,7 @@ void TqcOptions::visit_options(OptionVisitor& options) {
   options.integer("num_critics", num_critics, at_least(1), "critics in the ensemble");
   options.integer("num_quantiles", num_quantiles, at_least(1), "quantiles of each critic");
   options.integer("drop_per_critic", drop_per_critic, at_least(0),
-                  "highest pooled target quantiles left out, for each critic");
+                  "highest pooled target quantiles dropped per critic");
 }
 
 void TqcOptions::check() const {

@@ -33,15 +33,14 @@ void move_leaves(const std::vector<torch::Tensor>& leaves, const std::vector<tor
 
 void TrpoOptions::visit_options(OptionVisitor& options) {
   visit_on_policy_options(options);
-  options.number("target_kl", target_kl, above(0),
-                 "how far a step may move the policy: mean KL divergence");
+  options.number("target_kl", target_kl, above(0), "largest mean KL divergence of a policy step");
   options.number("damping", damping, at_least(0), "added to the Fisher matrix, times the identity");
   options.integer("cg_iterations", cg_iterations, between(1, 1000),
                   "iterations of conjugate gradients");
   options.integer("line_search_steps", line_search_steps, between(1, 1000),
-                  "shorter steps that are tried before the policy is left as it was");
+                  "shorter steps tried before the policy is left unchanged");
   options.number("line_search_decay", line_search_decay, strictly_between(0, 1),
-                 "length of each such step, as a share of the one before");
+                 "length of each such step relative to the previous one");
   options.integer("critic_epochs", critic_epochs, between(1, 10000),
                   "passes of the value function over a rollout");
 }

@@ -6,7 +6,7 @@
 
 namespace rl_training {
 
-// A learner as a C++ program holds it: made from a config, trained in a run directory, asked for
+// An agent for C++ programs: created from a config, trained in a run directory, asked for
 // actions, saved and loaded.
 //
 //   auto agent = rl_training::TD3BC::from_config("td3_bc/pendulum");
@@ -34,10 +34,10 @@ class Agent {
   // The greedy action for one raw observation, in the environment's units: for a policy that
   // remembers, the first of an episode.
   std::vector<double> predict(const std::vector<double>& obs);
-  // An episode played step by step, for policies that remember. Valid until the next learn().
+  // An episode played step by step, for policies with memory. Valid until the next learn().
   PolicyEpisode episode() { return PolicyEpisode(policy()); }
 
-  // The policy as a checkpoint directory of its own, loadable by `load` and `rl_training predict`.
+  // The policy as a separate checkpoint directory, loadable by `load` and `rl_training predict`.
   void save(const std::string& directory);
   // A run directory or a checkpoint; `changes` are for a later learn().
   static Agent load(const std::string& run_or_checkpoint, const ResumeChanges& changes = {},
@@ -46,7 +46,7 @@ class Agent {
   static Agent resume(const std::string& run_or_checkpoint, int64_t total_timesteps = 0);
   static Agent resume(const std::string& run_or_checkpoint, const ResumeChanges& changes,
                       Warn warn = {});
-  // Ends the hold on the run directory, so that others may resume it. A later learn() resumes it.
+  // Releases the run directory, so that others may resume the run. A later learn() resumes it.
   void close();
 
   const TrainConfig& config() const;

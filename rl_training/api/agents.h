@@ -14,6 +14,7 @@
 #include "rl_training/algorithms/discrete_cql.h"
 #include "rl_training/algorithms/discrete_sac.h"
 #include "rl_training/algorithms/dqn.h"
+#include "rl_training/algorithms/drq_v2.h"
 #include "rl_training/algorithms/edac.h"
 #include "rl_training/algorithms/fql.h"
 #include "rl_training/algorithms/iql.h"
@@ -25,6 +26,7 @@
 #include "rl_training/algorithms/sac_n.h"
 #include "rl_training/algorithms/td3.h"
 #include "rl_training/algorithms/td3_bc.h"
+#include "rl_training/algorithms/td7.h"
 #include "rl_training/algorithms/tqc.h"
 #include "rl_training/algorithms/trpo.h"
 #include "rl_training/algorithms/xql.h"
@@ -78,6 +80,7 @@ using DiscreteCQL = AgentOf<DiscreteCqlOptions>;
 using DQN = AgentOf<DqnOptions>;
 using PPO = AgentOf<PpoOptions>;
 using TRPO = AgentOf<TrpoOptions>;
+using DrQv2 = AgentOf<DrqV2Options>;
 using RLPD = AgentOf<RlpdOptions>;
 using BCQ = AgentOf<BcqOptions>;
 using BEAR = AgentOf<BearOptions>;
@@ -93,5 +96,6 @@ using EDAC = AgentOf<EdacOptions>;
 using XQL = AgentOf<XqlOptions>;
 using CalQL = AgentOf<CalQlOptions>;
 using FQL = AgentOf<FqlOptions>;
+using TD7 = AgentOf<Td7Options>;
 
 }  // namespace rl_training

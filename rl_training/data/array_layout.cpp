@@ -33,7 +33,7 @@ int64_t rows_of(MappedArrays& arrays, const std::string& name) {
   throw Error(ErrorKind::data, arrays.place(name), "wrong shape (expected rows, got a number)");
 }
 
-// A vector of as many numbers as `rows`, computed from all elements of `name`.
+// A vector of `rows` values, computed from all elements of `name`.
 template <class Compute>
 void derive_vector(MappedArrays& arrays, const char* key, const std::string& name, int64_t rows,
                    const Compute& compute) {
@@ -225,7 +225,7 @@ void apply_imitation(MappedArrays& arrays, FlatKeys& keys, Warnings& warnings) {
 struct Layout {
   const char* name;
   void (*apply)(MappedArrays& arrays, FlatKeys& keys, Warnings& warnings);
-  // Arrays that tell it from others: all of the first, none of the second, one of the third.
+  // Arrays that identify it: all of the first, none of the second, one of the third.
   std::vector<std::string> all, none, any;
 };
 

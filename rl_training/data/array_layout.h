@@ -22,8 +22,8 @@ std::vector<std::string> array_layouts();
 // The one whose arrays these are beyond doubt; "" if none.
 std::string recognise_layout(ArraySource& file);
 
-// Lets `keys` and `arrays` say what the map says; the rest of `keys` stays. A layout or an array
-// that is not there is Error{data}.
+// Applies the map to `keys` and `arrays`; the rest of `keys` is unchanged. A layout or an array
+// that is missing is Error{data}.
 std::vector<DatasetWarning> apply_key_map(const KeyMap& map, MappedArrays& arrays, FlatKeys& keys);
 
 }  // namespace rl_training

@@ -30,7 +30,7 @@ class ArraySource {
   using BlockUser = std::function<void(int64_t first_row, std::span<const T> values)>;
   virtual void read_blocks(const std::string& key, const BlockUser<float>& use);
   virtual void read_blocks(const std::string& key, const BlockUser<double>& use);
-  // Into memory for exactly so many. `look` sees every block.
+  // Into memory for exactly that many values. `look` sees every block.
   virtual void read_into(const std::string& key, std::span<float> out,
                          const BlockUser<float>& look);
 

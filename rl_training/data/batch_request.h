@@ -41,7 +41,7 @@ constexpr const char* column_name(BatchColumn column) {
 // How the returns to go of an episode are summed up.
 struct ReturnRule {
   double gamma = 1.0;
-  // An episode in which every reward is this one has failed, and counts as if it went on like that
+  // An episode with only this reward has failed, and counts as if it continued like that
   // for ever: each of its rows has failure_reward / (1 - gamma). None: there is no such rule.
   std::optional<double> failure_reward = {};
 
@@ -60,15 +60,23 @@ struct ReturnRule {
   }
 };
 
-// What an algorithm asks for. A sampler fills exactly these columns or refuses to be made.
+// Rows drawn in proportion to priorities, which the algorithm gives those of a batch after its
+// update. Every `reset_interval` updates the largest one is looked up anew.
+struct PriorityRule {
+  bool used = false;
+  int64_t reset_interval = 1;
+};
+
+// What an algorithm requests. A sampler fills exactly these columns or its constructor throws.
 struct BatchRequest {
   int64_t rows = 0;
   std::vector<BatchColumn> columns = {BatchColumn::obs, BatchColumn::action, BatchColumn::reward,
                                       BatchColumn::next_obs, BatchColumn::discount};
   double gamma = 0.99;
-  int64_t n_step = 1;        // steps that a transition spans, fewer where its episode ends
-  ReturnRule returns = {};   // behind return_to_go
-  int64_t window = 0;        // above 0: each row is a piece of an episode with this many steps
+  int64_t n_step = 1;       // steps that a transition spans, fewer where its episode ends
+  ReturnRule returns = {};  // behind return_to_go
+  PriorityRule priorities = {};
+  int64_t window = 0;        // above 0: each row is a segment of an episode with this many steps
   int64_t max_steps = 0;     // above 0: no episode may have more (key max_episode_length)
   bool raw_rewards = false;  // the config may not transform rewards
 

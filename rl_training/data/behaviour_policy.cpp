@@ -30,7 +30,7 @@ std::string read_choice(Hdf5File& file, const std::string& name,
                   shortened(printable(text), 40) + "`)");
 }
 
-// Hands over weight and bias and returns {outputs, inputs}; `inputs` 0 takes any number.
+// Reads weight and bias and returns {outputs, inputs}; `inputs` 0 accepts any number.
 Json send_layer(Hdf5File& file, const std::string& name, int64_t inputs, SandboxOutput& output) {
   const std::string weight = kGroup + name + "/weight", bias = kGroup + name + "/bias";
   for (const auto& key : {weight, bias}) {
@@ -107,7 +107,7 @@ BehaviourPolicy BehaviourPolicy::read(const std::string& path) {
   const Json facts = facts_of_reader(sent.text, path);
   BehaviourPolicy policy;
   policy.relu_ = facts.at("relu").get<bool>();
-  // What a reader says may be its file's doing: checked again here.
+  // A compromised reader may report anything: checked again here.
   const size_t hidden = facts.at("layers").size() - 2;
   size_t next = 0;
   for (const auto& shape : facts.at("layers")) {

@@ -8,12 +8,12 @@
 
 namespace rl_training {
 
-// The policy that recorded a D4RL file, where the file carries it in `metadata/policy`: hidden
+// The policy that recorded a D4RL file, if the file contains it in `metadata/policy`: hidden
 // layers fc0, fc1, ..., then last_fc for the mean and last_fc_log_std for the logarithm of the
 // standard deviation of a Gaussian, which tanh squashes into (-1, 1).
 class BehaviourPolicy {
  public:
-  // Read in a sandbox. Error{data} with file and key where there is no such policy, or another
+  // Read in a sandbox. Error{data} with file and key if there is no such policy, or another
   // kind of it.
   static BehaviourPolicy read(const std::string& path);
 

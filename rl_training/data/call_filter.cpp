@@ -23,7 +23,7 @@ namespace {
 
 using Filter = std::unique_ptr<void, decltype(&seccomp_release)>;
 
-// A call that this architecture or library does not know cannot be made either: failures to add it
+// A call unknown to this architecture or library cannot be made: failures to add it
 // only make the filter narrower.
 void allow(const Filter& filter, std::initializer_list<int> calls) {
   for (const int call : calls) seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, call, 0);

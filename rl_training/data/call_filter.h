@@ -2,7 +2,7 @@
 
 namespace rl_training {
 
-// Which system calls a process that reads a file of others has left. Everything else fails with
+// Which system calls a process that reads an untrusted file has left. Everything else fails with
 // EPERM, also after the file has taken the process over: no sockets, no other program, no signals
 // to others, no file that is written, created or removed by its name.
 enum class CallFilter {

@@ -171,7 +171,7 @@ CsvColumns CsvColumns::find(const CsvTable& table, const KeyMap& map) {
   require(!columns.action.empty(), "action");
   require(columns.reward >= 0, "reward");
   require(columns.terminated >= 0 || columns.done >= 0 || map.never_terminates(), "terminated",
-          ", or terminated=none where the task never ends by itself");
+          ", or terminated=none if the task never terminates");
   if (!columns.next_obs.empty() && columns.next_obs.size() != columns.obs.size()) {
     throw Error(ErrorKind::data, {table.path(), 1, "next_obs"},
                 "as many columns as obs are expected");

@@ -19,7 +19,7 @@ struct CsvColumns {
   static CsvColumns find(const CsvTable& table, const KeyMap& map);
 };
 
-// One step a row, in order. An episode ends at a flag and where the column `episode` changes.
+// One step per row, in order. An episode ends at a flag and where the column `episode` changes.
 LoggedSteps read_csv_steps(const std::string& path, const DatasetReadOptions& options,
                            SandboxOutput& output);
 

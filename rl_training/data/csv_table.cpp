@@ -58,7 +58,7 @@ std::string_view without_unit(std::string_view name) {
   return trimmed(name.substr(0, unit_start(name)));
 }
 
-// A NaN that tells texts apart: its low bits are a hash of the text.
+// A NaN that distinguishes texts: its low bits are a hash of the text.
 double text_value(std::string_view text) {
   constexpr uint64_t kPayload = (uint64_t{1} << 51) - 1;
   const uint64_t hash = (std::hash<std::string_view>{}(text)&kPayload) | 1;

@@ -78,7 +78,7 @@ class SlotDatasetBuilder {
 
   // A step from this slot to the next one; inside an episode the slots must follow each other.
   void add(int64_t slot, float reward, bool terminated, bool truncated);
-  // The successor of the last step, where it is not in the next slot; at most kMostSuccessors.
+  // The successor of the last step, if it is not in the next slot; at most kMostSuccessors.
   static constexpr int64_t kMostSuccessors = (int64_t{1} << 24) - 1;
   void give_successor(SpaceValue next_obs);
   // Ends the episode; `next_action_known`: the next slot's action followed the last step.

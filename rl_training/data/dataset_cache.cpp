@@ -33,7 +33,7 @@ constexpr size_t kDigestDigits = 64;
 
 int64_t nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
 
-// What tells a file from another one and from itself after a change. Null: no such file.
+// Identifies a file and its version. Null: no such file.
 Json identity(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return {};
@@ -45,7 +45,7 @@ Json identity(const std::string& path) {
           {"changed", nanoseconds(info.st_ctim)}};
 }
 
-// The files that a dataset is read from, or nothing where that cannot be told.
+// The files that a dataset is read from, or nothing if they are unknown.
 Json identities(const std::string& kind, const std::string& path) {
   std::error_code code;
   std::vector<std::string> files = {path};
@@ -106,7 +106,7 @@ std::string boot_id() {
   }
 }
 
-// The header without its digest; null where it is damaged.
+// The header without its digest; null if it is damaged.
 Json read_header(const std::string& path) {
   auto& files = posix_file_system();
   if (!files.exists(path)) return {};
@@ -136,7 +136,7 @@ TransitionDataset map_columns(const std::string& path, const Json& header) {
   for (const auto& array : header.at("arrays")) {
     const auto offset = array.at(0).get<int64_t>(), bytes = array.at(1).get<int64_t>();
     if (offset < 0 || bytes < 0 || offset > size || bytes > size - offset) {
-      throw Error(ErrorKind::data, "an array lies outside the file");
+      throw Error(ErrorKind::data, "an array extends beyond the file");
     }
     arrays.push_back(all.part(offset, bytes));
   }
@@ -161,7 +161,7 @@ std::vector<DatasetWarning> read_warnings(const Json& list) {
   return warnings;
 }
 
-// The file that this code is in: a program, or a library inside one. "" where that is not plain.
+// The file that this code is in: a program, or a library inside one. "" if that is not plain.
 std::string own_file() {
   Dl_info info{};
   if (::dladdr(reinterpret_cast<const void*>(&own_file), &info) == 0) return "";
@@ -172,7 +172,7 @@ std::string own_file() {
   return named.is_absolute() ? fs::canonical(named, code).string() : "";
 }
 
-// Of one entry, for the one process that makes it. Where there are no locks two may do the same
+// Of one entry, for the one process that makes it. If there are no locks two may do the same
 // work, each for itself. The file goes with it: a process that waited for it finds the entry made.
 class EntryLock {
  public:
@@ -272,7 +272,7 @@ TransitionDataset DatasetCache::made(const Json& what,
   return dataset;
 }
 
-// As it is in the file then; nothing where it is too small or cannot be written.
+// As it is in the file then; nothing if it is too small or cannot be written.
 std::optional<TransitionDataset> DatasetCache::keep(const std::string& name, const Json& sources,
                                                     const Json& what,
                                                     const TransitionDataset& dataset) {
@@ -320,7 +320,7 @@ std::optional<TransitionDataset> DatasetCache::open_entry(const std::string& nam
     auto header = read_header(header_path);
     if (!header.is_object()) throw Error(ErrorKind::data, "its header is damaged");
     if (header.at("sources") != sources) return std::nullopt;  // the file has changed
-    // Made by somebody who did not ask for them.
+    // Built by a caller that did not request them.
     if (warnings != nullptr && header.value("warnings", Json()).is_null()) return std::nullopt;
     const auto data = identity(data_path);
     if (data.is_null() || data.at("size") != header.at("data").at("size")) {
@@ -339,7 +339,7 @@ std::optional<TransitionDataset> DatasetCache::open_entry(const std::string& nam
     if (warnings != nullptr) *warnings = read_warnings(header.at("warnings"));
     return dataset;
   } catch (const std::exception& error) {
-    if (!again) options_.warn("dataset cache " + header_path + " is made anew: " + error.what());
+    if (!again) options_.warn("dataset cache " + header_path + " is rebuilt: " + error.what());
     return std::nullopt;
   }
 }

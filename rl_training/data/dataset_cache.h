@@ -12,7 +12,7 @@ namespace rl_training {
 
 struct DatasetCacheOptions {
   std::string directory;              // "": no cache
-  int64_t minimum_bytes = 1 << 20;    // smaller files are read anew as quickly
+  int64_t minimum_bytes = 1 << 20;    // reading smaller files again is as fast
   int64_t settle_milliseconds = 100;  // a file changed later than this ago is not cached yet
   std::function<void(const std::string&)> warn = [](const std::string&) {};
 };
@@ -32,7 +32,7 @@ struct CachedDataset {
 // - its data file is the one the header speaks of (size, inode, time of change) and was written or
 //   checked since the machine started. Otherwise all of it is read once and compared with the
 //   hashes in the header: a crash may have lost what was not yet on the disk.
-// Anything else is made anew, by one process at a time: others wait for it and share what it made.
+// Otherwise the entry is rebuilt, by one process at a time; others wait and share the result.
 // What cannot be written is a warning; the dataset loads all the same.
 class DatasetCache {
  public:
@@ -56,7 +56,7 @@ class DatasetCache {
   int64_t clear();
 
  private:
-  // An entry that cannot be used is told, unless it will be looked at `again`.
+  // Warns about an unusable entry, unless the caller will look at it `again`.
   std::optional<TransitionDataset> open_entry(const std::string& name, const Json& sources,
                                               std::vector<DatasetWarning>* warnings,
                                               bool again = false);

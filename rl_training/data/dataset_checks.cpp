@@ -16,7 +16,7 @@ namespace {
 // Limits beyond which a number is worth a look.
 constexpr double kSaturatedShare = 0.5;  // of the actions in one dimension at a bound
 constexpr double kJumpFactor = 30;       // times the usual step
-constexpr double kJumpDeviations = 3;    // and at least so many deviations
+constexpr double kJumpDeviations = 3;    // and at least this many deviations
 constexpr double kHugeValue = 1e6;
 constexpr double kLargeReward = 100, kSmallReward = 1e-3;  // of the mean absolute reward
 constexpr int64_t kEqualLengths = 5;  // episodes that all terminate at the same step
@@ -74,8 +74,8 @@ class Checks {
     }
     if (!file.has_timeouts && file.timeouts == 0) {
       add("missing_timeouts",
-          "the file does not mark time-outs: an episode cut by the time limit cannot be told from "
-          "one that goes on (episode_length tells the limit)");
+          "the file does not mark time-outs: an episode cut by the time limit looks like "
+          "one that continues (episode_length states the limit)");
     }
     const int64_t last = steps_.slots() - 1;
     const uint8_t flags = LoggedSteps::kTerminal | LoggedSteps::kTimeout;

@@ -7,7 +7,7 @@
 namespace rl_training {
 
 // What looks wrong in data that loads: each finding once, with the number of cases and the first
-// row. `report` has the numbers that inspect_steps computed.
+// row. `report` has the values that inspect_steps computed.
 std::vector<DatasetWarning> check_dataset(const LoggedSteps& steps, const DatasetReport& report,
                                           const DatasetReadOptions& options);
 

@@ -138,7 +138,7 @@ FileTransitions take_over(const std::string& file, const SandboxResult& result) 
   return taken;
 }
 
-// The files of a directory that is read as one dataset; empty where `path` is no such directory.
+// The files of a directory that is read as one dataset; empty if `path` is no such directory.
 std::vector<std::string> files_of(const std::string& kind, const std::string& path) {
   std::error_code code;
   const bool joined = (kind == "npz" || kind == "csv") && std::filesystem::is_directory(path, code);
@@ -152,7 +152,7 @@ Json describe_in_sandbox(const std::string& file, Json (*describe)(const std::st
   return facts_of_reader(run_in_sandbox(file, SandboxLimits::for_file(file), look).text, file);
 }
 
-// Without a child: whatever such a file holds, it is numbers.
+// Without a child process: such a file contains only plain numbers.
 template <class Read>
 FileTransitions read_plain_transitions(const std::string& kind, const std::string& path, int output,
                                        const DatasetReadOptions& options, const Read& read) {
@@ -245,7 +245,7 @@ std::string detect_dataset_kind(const std::string& path) {
   if (archive) return "npz";
   const auto size = static_cast<int64_t>(std::filesystem::file_size(path, code));
   if (has_hdf5_signature(file, size)) return detect_hdf5_kind(path);
-  // A name decides for files without a mark of their own, and for damaged ones.
+  // The name decides for files without a magic number, and for damaged ones.
   const auto extension = std::filesystem::path(path).extension().string();
   if (extension == ".csv" || extension == ".tsv" || path.ends_with(".csv.gz")) return "csv";
   if (extension == ".npz") return "npz";
@@ -255,7 +255,7 @@ std::string detect_dataset_kind(const std::string& path) {
                 "a gzip file (expected one named .csv.gz; unpack others with gunzip first)");
   }
   throw Error(ErrorKind::data, place,
-              "cannot tell what kind of dataset this is (expected HDF5, npz, csv or a Minari "
+              "unknown kind of dataset (expected HDF5, npz, csv or a Minari "
               "directory)");
 }
 

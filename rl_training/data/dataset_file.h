@@ -28,7 +28,7 @@ std::vector<std::string> dataset_file_kinds();
 // Which of them `path` is, by its content. Neither: Error{data}.
 std::string detect_dataset_kind(const std::string& path);
 
-// What the options say, or what suits the kind.
+// What the options state, or the default of the kind.
 TimeoutPolicy timeout_policy_for(const std::string& kind, const DatasetReadOptions& options);
 
 // The steps of a file; `kind` may be "auto". Every problem is Error{data} with file, key and row.

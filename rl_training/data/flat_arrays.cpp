@@ -79,7 +79,7 @@ void FlatArrays::append_last_observation(const TransitionDataset& dataset, const
   ++rows;
   append_values(obs, dataset.next_obs(last_row), obs_dim);
   append_values(next_obs, dataset.next_obs(last_row), obs_dim);
-  // The action that followed, where it is known; zeros otherwise.
+  // The action that followed, if it is known; zeros otherwise.
   if (discrete) {
     choices.push_back(dataset.next_choice(last_row));
   } else {

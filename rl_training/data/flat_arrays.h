@@ -9,9 +9,9 @@
 
 namespace rl_training {
 
-// How flat arrays tell where episodes end.
+// How flat arrays mark the ends of episodes.
 // - flags: by terminals, timeouts and, where an episode just stops, episode_starts.
-// - last_observations: the last observation of an episode is a row of its own with reward 0, and
+// - last_observations: the last observation of an episode is an extra row with reward 0, and
 //   `timeouts` marks those rows and no others. So every successor is the following observation,
 //   and a reader that leaves out rows with timeouts, as D4RL's q-learning conversion does, gets
 //   every transition and no false one. After a terminal row, whose successor is masked, such a row
@@ -25,9 +25,9 @@ struct FlatArrays {
   std::vector<float> obs, next_obs, actions, rewards;
   std::vector<uint8_t> terminals, timeouts;
   std::vector<uint8_t> truncations;  // last_observations only
-  // Empty unless an episode ends without a flag: it could not be told from the next one otherwise.
+  // Empty unless an episode ends without a flag: otherwise it would merge with the next one.
   std::vector<uint8_t> episode_starts;
-  // Empty where the dataset has none and the order of the rows tells them all.
+  // Empty if the dataset has none and the order of the rows determines them.
   std::vector<float> next_actions;
   std::vector<uint8_t> next_action_valid;  // also of `next_choices`
   std::vector<int64_t> choices, next_choices;

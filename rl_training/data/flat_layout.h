@@ -8,7 +8,7 @@
 
 namespace rl_training {
 
-// Names under which a file may store each thing, all arrays having one entry for each step.
+// Names under which a file may store each array, all with one entry per step.
 // Required are observations, actions, rewards and terminals.
 struct FlatKeys {
   using Names = std::vector<std::string>;
@@ -20,8 +20,8 @@ struct FlatKeys {
   Names last_observations;  // marks rows that hold the last observation of an episode and no step
   Names next_actions, next_action_valid;
   bool never_terminates = false;  // then no terminals are needed
-  // Whether a last step's next observation is believed even where it equals the first observation
-  // of the following episode. Some writers put that there for want of the true one.
+  // Whether a last step's next observation is trusted even if it equals the first observation
+  // of the following episode. Some writers store that in place of the true one.
   bool trust_equal_successors = true;
   bool true_successors = false;  // see LoggedSteps
 

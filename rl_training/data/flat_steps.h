@@ -21,11 +21,11 @@ void check_finite(const ErrorPlace& place, std::span<const double> values, int64
                   int64_t first_row = 0);
 std::vector<uint8_t> to_flags(const ErrorPlace& place, std::span<const double> values,
                               int64_t first_row = 0);
-// Numbers of choices between so many.
+// Indices of discrete choices, below `count`.
 void check_choices(const ErrorPlace& place, std::span<const double> values, int64_t categories,
                    int64_t first_row = 0);
 void check_action_dim(const ErrorPlace& place, const DatasetReadOptions& options, int64_t dims);
-// Actions of `dims` columns: numbers of choices, or scaled to [-1, 1], if the options tell the
+// Actions of `dims` columns: numbers of choices, or scaled to [-1, 1], if the options state the
 // choices or the bounds.
 void read_actions(ArraySource& source, const std::string& key, int64_t dims,
                   const DatasetReadOptions& options, std::span<float> out);

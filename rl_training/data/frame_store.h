@@ -19,6 +19,7 @@ class FrameStore {
   // Frees every frame before `number`.
   void drop_before(int64_t number);
 
+  int64_t frame_bytes() const { return frame_bytes_; }
   int64_t size() const { return static_cast<int64_t>(frames_.size()); }
 
  private:

@@ -9,7 +9,7 @@
 
 #include "rl_training/data/plain_file.h"
 
-// For hdf5_*.cpp only: nobody else sees libhdf5's header.
+// For hdf5_*.cpp only: no other file includes libhdf5's header.
 namespace rl_training {
 
 // Closes a HDF5 object with the function that fits its kind.

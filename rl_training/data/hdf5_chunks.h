@@ -7,18 +7,18 @@
 
 #include "rl_training/util/thread_pool.h"
 
-// For hdf5_*.cpp only: nobody else sees libhdf5's header.
+// For hdf5_*.cpp only: no other file includes libhdf5's header.
 namespace rl_training {
 
 // Unpacks the chunks of an array on several threads, which libhdf5 does on one. Only for the usual
 // case: floats or doubles of this machine, rank 1 or 2, deflate with or without shuffle.
 class ChunkReader {
  public:
-  // Nothing where the array is of another kind.
+  // Nothing if the array is of another kind.
   static std::optional<ChunkReader> open(hid_t dataset, const std::vector<int64_t>& shape,
                                          int64_t file_size);
 
-  // The largest number of rows up to `most` that cuts no chunk; one row of chunks at least.
+  // The largest number of rows up to `most` without splitting a chunk; at least one row of chunks.
   int64_t whole_chunk_rows(int64_t most) const {
     return most < chunk_rows_ ? chunk_rows_ : most / chunk_rows_ * chunk_rows_;
   }

@@ -37,18 +37,18 @@ class Hdf5File final : public ArraySource {
   std::vector<std::string> names(const std::string& group);
 
   std::vector<int64_t> shape(const std::string& key) override;
-  // Each call reads the data anew.
+  // Each call reads the data again.
   std::vector<float> read_floats(const std::string& key) override;
   std::vector<double> read_doubles(const std::string& key) override;
   void read_into(const std::string& key, std::span<float> out,
                  const BlockUser<float>& look) override;
   void read_blocks(const std::string& key, const BlockUser<float>& use) override;
   void read_blocks(const std::string& key, const BlockUser<double>& use) override;
-  // Where the numbers lie, if they are stored as they are in memory; nothing otherwise.
+  // The position of the values, if they are stored as in memory; nothing otherwise.
   std::optional<PlainArray> plain_array(const std::string& key);
   // The only element of a text.
   std::string read_text(const std::string& key);
-  // Of the root; nothing where there is none of the name.
+  // Of the root; nothing if there is none of the name.
   std::optional<std::string> text_attribute(const std::string& name);
   std::optional<int64_t> integer_attribute(const std::string& name);
 
@@ -59,7 +59,7 @@ class Hdf5File final : public ArraySource {
   struct Array;
 
   [[noreturn]] void fail(const std::string& key, const std::string& message) const;
-  // Fails on links that are not hard; false when the path leads nowhere.
+  // Fails on soft and external links; false if the path does not exist.
   bool check_links(const std::string& key);
   Id open_array(const std::string& key, bool numeric, std::vector<int64_t>& shape);
   Array open_for_reading(const std::string& key, int64_t element_bytes);

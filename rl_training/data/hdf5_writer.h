@@ -6,7 +6,7 @@
 
 namespace rl_training {
 
-// Compressed in small chunks, or in one chunk as it is with rows that others may append to.
+// Compressed in small chunks, or as one uncompressed chunk to which others may append rows.
 enum class Hdf5Storage { compressed, extendable };
 
 // Makes a HDF5 file in memory without time stamps, so equal arrays make equal files. Keys are as in

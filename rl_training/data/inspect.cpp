@@ -9,7 +9,7 @@
 namespace rl_training {
 namespace {
 
-// Mean and variance value by value (Welford), which does not overflow on large ones.
+// Running mean and variance (Welford), which does not overflow on large values.
 class RangeCounter {
  public:
   void add(double value) {

@@ -13,13 +13,13 @@ struct ValueRange {
   double min = 0, max = 0, mean = 0, std = 0;
 };
 
-// What `rl_training dataset inspect` tells about a file.
+// What `rl_training dataset inspect` reports about a file.
 struct DatasetReport {
   std::string kind;
   DatasetFileSummary file;
   TimeoutPolicy timeout_policy = TimeoutPolicy::drop;
   int64_t transitions = 0;  // usable rows under the policy
-  int64_t choices = 0;      // above 0: actions are numbers of choices
+  int64_t choices = 0;      // above 0: actions are indices of choices
   double transitions_reward_sum = 0;
   int64_t transitions_terminals = 0;
   std::string fingerprint;               // of the transitions

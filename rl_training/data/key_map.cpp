@@ -74,17 +74,17 @@ KeyMap KeyMap::parse(const ErrorPlace& place, const std::string& text) {
 }
 
 void KeyMap::visit_options(OptionVisitor& options) {
-  options.text("layout", layout, "name of a known layout, which the others may correct");
+  options.text("layout", layout, "name of a known layout, which the other keys may override");
   const std::map<std::string, const char*> meanings = {
-      {"obs", "observations, with commas in between"},
-      {"action", "actions, with commas in between"},
+      {"obs", "observations, comma-separated"},
+      {"action", "actions, comma-separated"},
       {"reward", "rewards"},
       {"terminated", "1 where the task itself ended; none: it never does"},
-      {"done", "1 at every end: taken for termination, with a warning"},
-      {"timeout", "1 where only the time was up"},
+      {"done", "1 at every end: treated as termination, with a warning"},
+      {"timeout", "1 where only the time limit was reached"},
       {"episode", "changes from one episode to the next"},
       {"episode_end", "1 at the last row of an episode, whatever ended it"},
-      {"next_obs", "observations after the step, with commas in between"}};
+      {"next_obs", "observations after the step, comma-separated"}};
   for (const auto& role : roles()) {
     std::string list = has(role) ? join(names.at(role), ",") : "";
     options.text(role.c_str(), list, meanings.at(role));

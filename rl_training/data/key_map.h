@@ -9,16 +9,16 @@
 namespace rl_training {
 
 // Under which names a file stores what: `role=name,name role=name ...`, for the arrays of npz and
-// HDF5 files and the columns of csv files alike. Names with blanks stand in quotes.
+// HDF5 files and the columns of csv files alike. Names with blanks are quoted.
 //   obs=qpos,qvel action=ctrl reward=r terminated=failed timeout=cut
 // A word without `=` is the name of a known layout of arrays (array_layout.h), which the rest of
 // the map may correct.
 //
 // | role | holds |
-// | obs, action, next_obs | numbers; several arrays or columns are laid side by side |
+// | obs, action, next_obs | numbers; several arrays or columns are concatenated |
 // | reward | one number a row |
 // | terminated | 1 where the task itself ended; `none`: it never does |
-// | timeout | 1 where only the time was up |
+// | timeout | 1 where only the time limit was reached |
 // | done | 1 at every end, whatever the reason: taken for termination, with a warning |
 // | episode_end | 1 at the last row of an episode, which says nothing about termination |
 // | episode | changes from one episode to the next |

@@ -60,7 +60,7 @@ Successor successor_of(const LoggedSteps& steps, int64_t slot, TimeoutPolicy pol
   }
   if (continues || !steps.ends(slot)) return Successor::next_slot;
   if (steps.is(slot, LoggedSteps::kOwnSuccessor)) return Successor::own;
-  // Termination masks the successor, so anything stands in for it.
+  // Termination masks the successor, so any value will do.
   return steps.is(slot, LoggedSteps::kTerminal) ? Successor::itself : Successor::none;
 }
 
@@ -108,7 +108,7 @@ void give_rows(const LoggedSteps& steps, TimeoutPolicy policy, SlotDatasetBuilde
   }
 }
 
-// Puts a slot with the successor after each row that needs one of its own. Moving from the end, a
+// Puts a slot with the successor after each row that needs one. Moving from the end, a
 // slot never overwrites one that is still to be moved.
 class Expansion {
  public:

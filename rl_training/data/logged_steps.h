@@ -22,7 +22,7 @@ struct DatasetReadOptions {
   const Space* bounds = nullptr;
   std::optional<TimeoutPolicy> timeout_policy;  // absent: drop for d4rl, keep for the others
   int64_t episode_length = 0;                   // time limit of files that mark none; 0: unknown
-  bool allow_nonfinite = false;                 // let NaN and infinities through
+  bool allow_nonfinite = false;                 // accept NaN and infinity
   std::string keys;                             // names in the file, see key_map.h
   bool find_warnings = false;                   // look for what seems wrong while reading
 };
@@ -86,7 +86,7 @@ LoggedSteps read_steps_in_sandbox(const std::string& path, const StepReader& rea
 
 // The usable rows under a policy. The row before a dropped one keeps the dropped row's action as
 // its next action. Observations and actions are shared with `steps`; where rows need successors of
-// their own, slots for them are put in between, in the same memory if it has room, else in
+// their own, slots for them are put in between, in the same memory if it fits, otherwise in
 // `memory`, which also takes the rows. Observations that are `in_place` are not moved: successors
 // that lie elsewhere are kept beside them. The steps are not to be used afterwards.
 TransitionDataset make_transitions(LoggedSteps steps, TimeoutPolicy policy, ArrayMemory& memory);

@@ -87,7 +87,7 @@ Metadata read_attributes(Hdf5File& file, const std::string& path) {
   return metadata;
 }
 
-// Without a space the data tell the parts. Gymnasium sorts the keys of a Dict, as we do here.
+// Without a space, the data defines the parts. Gymnasium sorts the keys of a Dict, as we do here.
 void list_leaves(Hdf5File& file, const std::string& root, const std::string& path, int depth,
                  std::vector<SpaceLeaf>& leaves) {
   if (!file.is_group(root + path) || depth > 32) {
@@ -359,7 +359,7 @@ std::string minari_data_file(const std::string& path_or_id) {
 
 namespace {
 
-// The facts beside the data file, or where there are none those in it.
+// The metadata next to the data file, or, if missing, in it.
 Metadata read_metadata(const std::string& path, std::optional<Hdf5File>& file) {
   const auto metadata_path = (fs::path(path).parent_path() / "metadata.json").string();
   const bool has_metadata = posix_file_system().exists(metadata_path);

@@ -10,12 +10,12 @@ namespace rl_training {
 // $MINARI_DATASETS_PATH (~/.minari/datasets). Neither: "".
 std::string find_minari_dataset(const std::string& path_or_id);
 
-// The file with the data of a dataset; none: Error{data}. metadata.json, if there, lies beside it.
+// The file with the data of a dataset; none: Error{data}. metadata.json, if present, is next to it.
 std::string minari_data_file(const std::string& path_or_id);
 
 // What a dataset says of the task it was recorded in.
 struct MinariTask {
-  std::string env_id;  // "" where it does not say
+  std::string env_id;  // "" if it does not say
   // Returns that count as 0 and as 100 in normalised scores.
   std::optional<double> ref_min_score, ref_max_score;
 };

@@ -12,7 +12,7 @@ namespace rl_training {
 // An array of numbers inside an observation or action, as Minari stores it.
 struct SpaceLeaf {
   std::string path;   // below "observations" or "actions", "" or "/position/_index_0"
-  int64_t width = 0;  // numbers for each step; < 0: as many as the data have
+  int64_t width = 0;  // values per step; < 0: as many as the data has
 };
 
 // Parses JSON as Python writes it: NaN, Infinity and -Infinity, which JSON has no words for, read

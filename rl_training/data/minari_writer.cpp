@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The layout's own version. A release of Minari reads files of its own version and of older ones.
+// The layout's own version. A release of Minari reads files of its version and of older ones.
 constexpr const char* kMinariVersion = "0.5.0";
 
 // The arrays of one episode, its rewards as doubles like Minari's.
@@ -29,15 +29,15 @@ struct EpisodeArrays {
   std::vector<int64_t> choices;  // in place of actions
   std::vector<double> rewards;
   std::vector<uint8_t> terminations, truncations;
-  // Empty where the order of the rows tells them all.
+  // Empty if the order of the rows determines them.
   std::vector<float> next_actions;
   std::vector<int64_t> next_choices;
   std::vector<uint8_t> next_action_valid;
-  bool unflagged_end = false;  // Minari has no word for it: the last step becomes truncated
+  bool unflagged_end = false;  // Minari has no notation for it: the last step becomes truncated
 
   EpisodeArrays(const TransitionDataset& dataset, const Episode& episode, const Space* bounds) {
     const auto count = static_cast<size_t>((episode.rows + 1) * dataset.obs_dim());
-    // The slots of an episode lie side by side, the last observation included.
+    // The slots of an episode are contiguous, including the last observation.
     obs.assign(dataset.obs(episode.first_row), dataset.obs(episode.first_row) + count);
     for (int64_t row = episode.first_row; row < episode.first_row + episode.rows; ++row) {
       if (dataset.action_space().is_discrete()) {
@@ -97,7 +97,7 @@ std::vector<char> hdf5_bytes(const TransitionDataset& given, const Space* bounds
     file.add(group + "/rewards", std::array{episode.rows}, std::span<const double>(arrays.rewards));
     file.add_flags(group + "/terminations", arrays.terminations);
     file.add_flags(group + "/truncations", arrays.truncations);
-    // Minari reads the arrays it knows and no others, so these are for us alone.
+    // Minari ignores unknown arrays; only our reader uses these.
     if (dataset.has_next_actions()) {
       add_actions(group + "/next_actions", episode.rows, arrays.next_actions, arrays.next_choices);
       file.add_flags(group + "/next_action_valid", arrays.next_action_valid);
@@ -169,7 +169,7 @@ void save_minari_dataset(const TransitionDataset& dataset, const std::string& di
                 "not an id of a Minari dataset (expected a name that ends in -v0, -v1, ...)");
   }
   auto& files = posix_file_system();
-  if (files.exists(path)) throw Error(ErrorKind::io, {path, 0, ""}, "is there already");
+  if (files.exists(path)) throw Error(ErrorKind::io, {path, 0, ""}, "already exists");
   const auto limits = SandboxLimits::for_writing(
       dataset.rows() * 8 * (dataset.obs_dim() + dataset.action_dim() + 2) +
       static_cast<int64_t>(dataset.episodes().size()) * 32768);

@@ -16,7 +16,7 @@ struct MinariDetails {
 // Makes `directory` a Minari dataset in the layout of 0.5: data/main_data.hdf5, one group for
 // each episode, and data/metadata.json. Its name must end in a version, -v0 say, and nothing may be
 // there yet. Reading it gives the same transitions. For Minari an episode which ends without a flag
-// ends truncated; that and actions known to have followed a cut episode are in arrays of our own,
+// ends truncated; that and actions known to have followed a cut episode are in additional arrays,
 // which Minari ignores.
 void save_minari_dataset(const TransitionDataset& dataset, const std::string& directory,
                          const MinariDetails& details = {});

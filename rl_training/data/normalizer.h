@@ -31,7 +31,7 @@ class ObsNormalizer {
   }
   // (obs - mean) / scale from now on.
   void set(std::span<const double> mean, std::span<const double> scale);
-  // Error{internal} where observations of that space do not fit.
+  // Error{internal} if observations of that space do not fit.
   void check(const Space& obs) const;
 
   bool identity() const { return identity_; }

@@ -26,7 +26,7 @@ struct NpyHeader {
 // The longest prologue we accept; NumPy itself writes 128 bytes for plain arrays.
 constexpr int64_t kMaxNpyPrologue = 12 + 65535;
 
-// The length of the whole prologue, told by the first 12 bytes (10 for version 1.0).
+// The length of the whole prologue, from its first 12 bytes (10 for version 1.0).
 int64_t npy_prologue_length(std::string_view first_bytes, const ErrorPlace& place);
 
 // Reads a complete prologue. The dictionary is taken apart as a literal, nothing is evaluated.

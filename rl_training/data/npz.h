@@ -9,7 +9,7 @@
 namespace rl_training {
 
 // Reads the arrays observations (or obs), actions, rewards, terminals (terminations, or else
-// dones) and, if there, timeouts (truncations), next_observations (next_obs), next_actions,
+// dones) and, if present, timeouts (truncations), next_observations (next_obs), next_actions,
 // next_action_valid, episode_starts.
 // - `dones` counts as termination except where a time-out is marked too.
 // - Episodes end at a flag, before an episode start, and where next_observations is not the
@@ -17,9 +17,9 @@ namespace rl_training {
 // - Without next_observations, successors are taken from inside the episode. The last row of an
 //   episode then has none: it stays if it is terminal (nothing is bootstrapped from it) and is
 //   dropped otherwise.
-// - Bounds, if given, tell the units of the actions; else they are taken to be in [-1, 1].
+// - Bounds, if given, state the units of the actions; otherwise [-1, 1] is assumed.
 //   Actions beyond are kept as they are.
-// Every problem is Error{data} with file, key and, where it is one, the row.
+// Every problem is Error{data} with file, key and, if applicable, the row.
 LoggedSteps read_npz_steps(const std::string& path, const DatasetReadOptions& options,
                            SandboxOutput& output);
 

@@ -77,7 +77,7 @@ T decode(const char* bytes, NpyType type, bool swap) {
   return T();
 }
 
-// Where in C order the elements of a file in Fortran order go, one after the other.
+// The C-order positions of the elements of a Fortran-order file, in file order.
 class FortranWalk {
  public:
   explicit FortranWalk(const std::vector<int64_t>& shape)

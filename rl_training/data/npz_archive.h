@@ -36,7 +36,7 @@ class NpzReader final : public ArraySource {
   std::vector<int64_t> shape(const std::string& key) override { return header(key).shape; }
   const NpyHeader& header(const std::string& key);
 
-  // Each call reads the member anew.
+  // Each call reads the member again.
   std::vector<float> read_floats(const std::string& key) override;
   std::vector<double> read_doubles(const std::string& key) override;
   void read_into(const std::string& key, std::span<float> out,

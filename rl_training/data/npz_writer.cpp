@@ -48,7 +48,7 @@ void NpzWriter::add_raw(const std::string& key, NpyType type, std::span<const in
 std::string NpzWriter::bytes() const {
   zip_source_t* target = zip_source_buffer_create(nullptr, 0, 0, nullptr);
   if (!target) fail("out of memory");
-  zip_source_keep(target);  // we read it after the archive has let go of it
+  zip_source_keep(target);  // we read it after the archive has released it
   const std::unique_ptr<zip_source_t, void (*)(zip_source_t*)> holder(target, zip_source_free);
   zip_t* archive = zip_open_from_source(target, ZIP_TRUNCATE, nullptr);
   if (!archive) fail("libzip refuses");

@@ -29,7 +29,7 @@ int64_t item_bytes(PlainArray::Item item) {
   return 0;
 }
 
-// What tells a file from another one and from itself after a change.
+// Identifies a file and its version.
 Json marks_of(const struct stat& info) {
   return {static_cast<uint64_t>(info.st_dev), static_cast<uint64_t>(info.st_ino),
           static_cast<int64_t>(info.st_size), static_cast<int64_t>(info.st_mtim.tv_sec),
@@ -101,7 +101,7 @@ PlainFile::PlainFile(const std::string& path, const Json& description, ArrayMemo
     PlainArray found{static_cast<PlainArray::Item>(item), array.at(1).get<std::vector<int64_t>>(),
                      array.at(2).get<int64_t>()};
     if (!lies_inside(found, info.st_size)) {
-      throw Error(ErrorKind::data, place(key), "lies outside the file");
+      throw Error(ErrorKind::data, place(key), "extends beyond the file");
     }
     arrays_.emplace(key, std::move(found));
   }

@@ -13,7 +13,7 @@
 
 namespace rl_training {
 
-// Numbers that lie in a file as they lie in memory, one after the other.
+// Values stored in a file as in memory, contiguously.
 struct PlainArray {
   enum class Item { int8, uint8, float32, float64 };
   Item item = Item::float32;
@@ -23,8 +23,8 @@ struct PlainArray {
 
 using PlainArrays = std::map<std::string, PlainArray>;
 
-// Reads arrays by their place in a file alone, on several threads. Whoever parses the format (in a
-// sandbox) only tells the places, and is not believed: nothing outside the file can be read.
+// Reads arrays by their place in a file alone, on several threads. The parser of the format (in a
+// sandbox) only reports positions, and is not trusted: nothing outside the file can be read.
 class PlainFile final : public ArraySource {
  public:
   // By which the file as it is now is known again.

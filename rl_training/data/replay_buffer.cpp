@@ -11,12 +11,12 @@ ReplayBuffer::ReplayBuffer(int64_t capacity, const Space& obs, const Space& acti
       obs_space_(obs),
       action_space_(action),
       streams_(streams),
-      place_width_(obs.is_image() ? static_cast<int64_t>(sizeof(int64_t)) : obs.bytes()),
+      place_width_(obs.is_image() ? obs.frames * kNumberBytes : obs.bytes()),
       action_at_(2 * place_width_),
       tail_at_(action_at_ + action.bytes()),
       width_(tail_at_ + static_cast<int64_t>(sizeof(Tail))),
       return_rule_(returns),
-      frames_(obs.bytes()) {
+      frames_(obs.bytes() / obs.frames) {
   if (capacity < streams) throw Error(ErrorKind::internal, "a buffer smaller than one step");
 }
 
@@ -58,20 +58,46 @@ void ReplayBuffer::add(const void* obs, const void* action, const void* next_obs
   if (obs_space_.is_image()) drop_unused_frames();
 }
 
-// Inside an episode the observation is the successor of the stream's row before.
-void ReplayBuffer::put_frames(unsigned char* record, const unsigned char* obs,
-                              const unsigned char* next_obs) {
+bool ReplayBuffer::continues() const {
   const int64_t before = total_ - streams_;
-  const bool inside =
-      before >= std::max(first(), oldest_) && before >= 0 && tail(before).flags == 0;
-  const int64_t from =
-      inside ? frame_number(this->record(before) + place_width_) : frames_.add(obs);
-  const int64_t to = frames_.add(next_obs);
-  std::memcpy(record, &from, sizeof from);
-  std::memcpy(record + place_width_, &to, sizeof to);
+  return before >= std::max(first(), oldest_) && before >= 0 && tail(before).flags == 0;
 }
 
-// A row's frames are older than those of later rows of its own stream, but not of all others.
+// A stack begins with one frame repeated. A step drops its oldest frame and adds a new one; from
+// the first frame on that is another one, all of them are new.
+void ReplayBuffer::put_frames(unsigned char* record, const unsigned char* obs,
+                              const unsigned char* next_obs) {
+  const int64_t stack = obs_space_.frames, bytes = frames_.frame_bytes();
+  const auto same = [&](int64_t number, const unsigned char* frame) {
+    return std::memcmp(frames_.at(number), frame, static_cast<size_t>(bytes)) == 0;
+  };
+  if (continues()) {
+    std::memcpy(record, this->record(total_ - streams_) + place_width_,
+                static_cast<size_t>(place_width_));
+  } else {
+    for (int64_t i = 0; i < stack; ++i, obs += bytes) {
+      const bool repeats = i > 0 && same(frame_number(record, i - 1), obs);
+      set_frame(record, i, repeats ? frame_number(record, i - 1) : frames_.add(obs));
+    }
+  }
+  bool moved = true;
+  for (int64_t i = 0; i < stack; ++i, next_obs += bytes) {
+    moved = moved && i + 1 < stack && same(frame_number(record, i + 1), next_obs);
+    set_frame(record + place_width_, i,
+              moved ? frame_number(record, i + 1) : frames_.add(next_obs));
+  }
+}
+
+void ReplayBuffer::read_obs(const unsigned char* at, const ObsNormalizer& normalizer,
+                            unsigned char* out) const {
+  if (!obs_space_.is_image()) return normalizer.apply(at, out);
+  const int64_t bytes = frames_.frame_bytes();
+  for (int64_t i = 0; i < obs_space_.frames; ++i) {
+    std::memcpy(out + i * bytes, frames_.at(frame_number(at, i)), static_cast<size_t>(bytes));
+  }
+}
+
+// A row's frames are older than those of later rows of the same stream, but not of all others.
 void ReplayBuffer::drop_unused_frames() {
   if (total_ <= capacity_) return;
   int64_t needed = frame_number(record(first()));
@@ -137,9 +163,9 @@ void ReplayBuffer::gather(int64_t row, const ObsNormalizer& normalizer, const Ba
     reward = span.reward;
     discount = span.discount;
   }
-  if (batch.obs) normalizer.apply(entry(from), batch.obs + i * batch.obs_bytes);
+  if (batch.obs) read_obs(from, normalizer, batch.obs + i * batch.obs_bytes);
   if (batch.next_obs) {
-    normalizer.apply(entry(to + place_width_), batch.next_obs + i * batch.obs_bytes);
+    read_obs(to + place_width_, normalizer, batch.next_obs + i * batch.obs_bytes);
   }
   if (batch.action) {
     copy_entry(from + action_at_, batch.action_bytes, batch.action + i * batch.action_bytes);
@@ -173,9 +199,52 @@ void append_bytes(std::string& bytes, const unsigned char* data, int64_t count) 
 
 }  // namespace
 
-// Vectors: records as they are. Images: one byte that says whether the observation follows, the
-// observation where it is not the successor of a row before it in these bytes, the successor, and
-// the rest of the record.
+// Of an image one byte that says whether the observation follows, as it does where it is not the
+// successor of a row before it in these bytes: each of its frames behind a byte, which is 0 for one
+// that repeats the frame before. Then how many frames of the successor are the observation's later
+// ones, and those that are not.
+void ReplayBuffer::encode_frames(int64_t row, bool known, std::string& bytes) const {
+  const int64_t stack = obs_space_.frames;
+  const unsigned char *from = record(row), *to = from + place_width_;
+  const auto append_frame = [&](int64_t number) {
+    append_bytes(bytes, frames_.at(number), frames_.frame_bytes());
+  };
+  bytes.push_back(known ? '\0' : '\1');
+  for (int64_t i = 0; !known && i < stack; ++i) {
+    const bool repeats = i > 0 && frame_number(from, i) == frame_number(from, i - 1);
+    bytes.push_back(repeats ? '\0' : '\1');
+    if (!repeats) append_frame(frame_number(from, i));
+  }
+  int64_t moved = 0;
+  while (moved + 1 < stack && frame_number(to, moved) == frame_number(from, moved + 1)) ++moved;
+  bytes.push_back(static_cast<char>(moved));
+  for (int64_t i = moved; i < stack; ++i) append_frame(frame_number(to, i));
+}
+
+template <class Take>
+void ReplayBuffer::restore_frames(unsigned char* record, const Take& take) {
+  const int64_t stack = obs_space_.frames;
+  if (*take(1) == 0) {
+    if (!continues()) wrong_row_size();
+    std::memcpy(record, this->record(total_ - streams_) + place_width_,
+                static_cast<size_t>(place_width_));
+  } else {
+    for (int64_t i = 0; i < stack; ++i) {
+      const bool repeats = *take(1) == 0;
+      if (repeats && i == 0) wrong_row_size();
+      set_frame(record, i,
+                repeats ? frame_number(record, i - 1) : frames_.add(take(frames_.frame_bytes())));
+    }
+  }
+  const int64_t moved = *take(1);
+  if (moved >= stack) wrong_row_size();
+  for (int64_t i = 0; i < stack; ++i) {
+    set_frame(record + place_width_, i,
+              i < moved ? frame_number(record, i + 1) : frames_.add(take(frames_.frame_bytes())));
+  }
+}
+
+// Vectors: records as they are. Images: their frames and the rest of the record.
 std::string ReplayBuffer::encode(int64_t row, int64_t count) const {
   std::string bytes;
   if (!obs_space_.is_image()) bytes.reserve(static_cast<size_t>(count * width_));
@@ -186,9 +255,7 @@ std::string ReplayBuffer::encode(int64_t row, int64_t count) const {
     }
     const int64_t before = i - streams_;
     const bool known = before >= row && following(before) == i;
-    bytes.push_back(known ? '\0' : '\1');
-    if (!known) append_bytes(bytes, obs_bytes(i), obs_space_.bytes());
-    append_bytes(bytes, next_obs_bytes(i), obs_space_.bytes());
+    encode_frames(i, known, bytes);
     append_bytes(bytes, record(i) + action_at_, width_ - action_at_);
   }
   return bytes;
@@ -215,17 +282,10 @@ void ReplayBuffer::restore(int64_t row, std::string_view bytes) {
       const unsigned char* record = take(width_);
       std::memcpy(next_record(), record, static_cast<size_t>(width_));
     } else {
-      const bool own = *take(1) != 0;
-      const unsigned char* obs = own ? take(obs_space_.bytes()) : nullptr;
-      const unsigned char* next_obs = take(obs_space_.bytes());
-      const unsigned char* rest = take(width_ - action_at_);
-      const int64_t before = total_ - streams_;
-      if (!own && (before < std::max(first(), oldest_) || tail(before).flags != 0)) {
-        wrong_row_size();
-      }
       unsigned char* record = next_record();
-      put_frames(record, obs, next_obs);
-      std::memcpy(record + action_at_, rest, static_cast<size_t>(width_ - action_at_));
+      restore_frames(record, take);
+      std::memcpy(record + action_at_, take(width_ - action_at_),
+                  static_cast<size_t>(width_ - action_at_));
     }
     note_episode();
     if (obs_space_.is_image()) drop_unused_frames();

@@ -17,10 +17,10 @@ namespace rl_training {
 // numbered from 0 in the order in which they came and keep their number for good; `first` is the
 // oldest one that is still there. `streams` environments add in turn, so row n belongs to
 // environment n % streams. Of images each frame is stored once: the successor of a row is the
-// observation of the stream's next row.
+// observation of the stream's next row, and frames of a stack that move on keep their place.
 class ReplayBuffer {
  public:
-  // With `returns` the rows of finished episodes know their return to go.
+  // With `returns`, rows of finished episodes have a return-to-go.
   ReplayBuffer(int64_t capacity, const Space& obs, const Space& action, int64_t streams = 1,
                const std::optional<ReturnRule>& returns = {});
 
@@ -43,15 +43,11 @@ class ReplayBuffer {
   const Space& action_space() const { return action_space_; }
   int64_t streams() const { return streams_; }
 
-  const unsigned char* obs_bytes(int64_t row) const { return entry(record(row)); }
-  const unsigned char* next_obs_bytes(int64_t row) const {
-    return entry(record(row) + place_width_);
-  }
   const unsigned char* action_bytes(int64_t row) const { return record(row) + action_at_; }
-  // The same for float32 spaces.
-  const float* obs(int64_t row) const { return reinterpret_cast<const float*>(obs_bytes(row)); }
+  // Of float32 spaces.
+  const float* obs(int64_t row) const { return reinterpret_cast<const float*>(record(row)); }
   const float* next_obs(int64_t row) const {
-    return reinterpret_cast<const float*>(next_obs_bytes(row));
+    return reinterpret_cast<const float*>(record(row) + place_width_);
   }
   const float* action(int64_t row) const {
     return reinterpret_cast<const float*>(action_bytes(row));
@@ -59,12 +55,12 @@ class ReplayBuffer {
   float reward(int64_t row) const { return tail(row).reward; }
   bool terminated(int64_t row) const { return (tail(row).flags & kTerminated) != 0; }
   bool truncated(int64_t row) const { return (tail(row).flags & kTruncated) != 0; }
-  // The row of the next step of the same episode; -1 where the episode ends or has no more rows.
+  // The row of the next step of the same episode; -1 if the episode ends or has no more rows.
   int64_t following(int64_t row) const {
     const int64_t next = row + streams_;
     return tail(row).flags == 0 && next < total_ && !is_gap(next) ? next : -1;
   }
-  // First row (number, maybe no longer there) and last row of the row's episode; -1 where the
+  // First row (number, maybe no longer there) and last row of the row's episode; -1 if the
   // episode has not ended.
   int64_t episode_begin(int64_t row) const { return episodes_[place(row)].begin; }
   int64_t episode_end(int64_t row) const { return episodes_[place(row)].end; }
@@ -90,12 +86,13 @@ class ReplayBuffer {
   // Whether every row of the window came back.
   bool complete() const { return oldest_ <= first(); }
 
-  // Only the number of rows: their content is kept in files of its own that never change.
+  // Only the number of rows: their content is in separate files that never change.
   void visit_state(StateVisitor& state);
 
  private:
   // kFailed only beside one of the others: every reward of the episode was the failure's.
   static constexpr int32_t kTerminated = 1, kTruncated = 2, kFailed = 4, kGap = 8;
+  static constexpr int64_t kNumberBytes = sizeof(int64_t);
   struct Episode {
     int64_t begin = 0, end = -1;
   };
@@ -107,14 +104,16 @@ class ReplayBuffer {
   // Divides only once rows have been overwritten.
   int64_t place(int64_t row) const { return row < capacity_ ? row : row % capacity_; }
   const unsigned char* record(int64_t row) const { return records_.data() + place(row) * width_; }
-  // The observation that a record holds or, for images, refers to.
-  const unsigned char* entry(const unsigned char* at) const {
-    return obs_space_.is_image() ? frames_.at(frame_number(at)) : at;
-  }
-  static int64_t frame_number(const unsigned char* at) {
+  // Copies the observation that a record holds or, for images, refers to.
+  void read_obs(const unsigned char* at, const ObsNormalizer& normalizer, unsigned char* out) const;
+  // Of an image the number of each frame of its stack, in ascending order.
+  static int64_t frame_number(const unsigned char* at, int64_t frame = 0) {
     int64_t number = 0;
-    std::memcpy(&number, at, sizeof number);
+    std::memcpy(&number, at + frame * kNumberBytes, sizeof number);
     return number;
+  }
+  static void set_frame(unsigned char* at, int64_t frame, int64_t number) {
+    std::memcpy(at + frame * kNumberBytes, &number, sizeof number);
   }
   Tail tail(int64_t row) const { return tail_of(record(row)); }
   Tail tail_of(const unsigned char* record) const {
@@ -124,7 +123,12 @@ class ReplayBuffer {
   }
   unsigned char* next_record();
   void add(const void* obs, const void* action, const void* next_obs, const Tail& tail);
+  // Whether the observation of the row to come is the successor of the stream's row before.
+  bool continues() const;
   void put_frames(unsigned char* record, const unsigned char* obs, const unsigned char* next_obs);
+  void encode_frames(int64_t row, bool known, std::string& bytes) const;
+  template <class Take>
+  void restore_frames(unsigned char* record, const Take& take);
   void drop_unused_frames();
   bool episode_failed(float last_reward) const;
   void note_episode();
@@ -133,7 +137,7 @@ class ReplayBuffer {
   int64_t capacity_;
   Space obs_space_, action_space_;
   int64_t streams_;
-  int64_t place_width_;                  // bytes of an observation or of a frame number
+  int64_t place_width_;                  // bytes of an observation or of its frame numbers
   int64_t action_at_, tail_at_, width_;  // of a record [obs | next_obs | action | tail]
   int64_t total_ = 0, last_end_ = -1, gaps_ = 0;
   int64_t oldest_ = 0;  // rows before it never were here: they were gone when it was restored

@@ -24,12 +24,13 @@ ReplaySampler::ReplaySampler(const ReplayBuffer& buffer, const ObsNormalizer& no
       whole_episodes_(request_.has(BatchColumn::return_to_go)),
       rng_(rng) {
   check_replay_columns(request_);
+  if (request_.priorities.used) priorities_.emplace(request_.priorities.reset_interval);
   if (!whole_episodes_ || buffer.keeps_returns()) return;
   throw Error(ErrorKind::internal, {"", 0, column_name(BatchColumn::return_to_go)},
               "the replay buffer keeps no returns");
 }
 
-// At most the last episode of each environment is unfinished, so few draws are in vain.
+// At most the last episode of each environment is unfinished, so few draws are rejected.
 void ReplaySampler::redraw_unfinished() {
   for (int64_t& index : indices_) {
     while (buffer_.episode_end(buffer_.first() + index) < 0) {
@@ -38,19 +39,54 @@ void ReplaySampler::redraw_unfinished() {
   }
 }
 
+void ReplaySampler::draw_uniformly() {
+  rng_.fill_below(indices_, static_cast<uint64_t>(buffer_.rows()));
+  if (whole_episodes_) redraw_unfinished();
+  if (buffer_.gaps() == 0) return;
+  for (auto& index : indices_) {
+    while (buffer_.is_gap(buffer_.first() + index)) {
+      index = static_cast<int64_t>(rng_.below(static_cast<uint64_t>(buffer_.rows())));
+    }
+  }
+}
+
+// Rows that came since the latest batch are new.
+void ReplaySampler::notice_new_rows() {
+  priorities_->grow(buffer_.rows());
+  for (int64_t row = std::max(noticed_, buffer_.first()); row < buffer_.total(); ++row) {
+    const int64_t place = row % buffer_.capacity();
+    buffer_.is_gap(row) ? priorities_->remove(place) : priorities_->renew(place);
+  }
+  noticed_ = buffer_.total();
+}
+
+void ReplaySampler::draw_by_priorities() {
+  notice_new_rows();
+  places_.resize(indices_.size());
+  const int64_t oldest = buffer_.first() % buffer_.capacity();
+  for (size_t i = 0; i < indices_.size(); ++i) {
+    places_[i] = priorities_->draw(rng_);
+    indices_[i] = (places_[i] - oldest + buffer_.rows()) % buffer_.rows();
+  }
+}
+
+void ReplaySampler::set_priorities(std::span<const float> priorities) {
+  priorities_->update(places_, priorities);
+}
+
+// The rows come back before this.
+void ReplaySampler::visit_state(StateVisitor& state) {
+  state.part("rng", rng_);
+  if (!priorities_) return;
+  notice_new_rows();
+  state.part("priorities", *priorities_);
+}
+
 void ReplaySampler::sample(const BatchView& batch) {
   constexpr int64_t kAhead = 8, kCacheLine = 64;
   indices_.resize(static_cast<size_t>(batch.rows));
-  rng_.fill_below(indices_, static_cast<uint64_t>(buffer_.rows()));
-  if (whole_episodes_) redraw_unfinished();
+  priorities_ ? draw_by_priorities() : draw_uniformly();
   const int64_t first = buffer_.first(), bytes = buffer_.record_bytes();
-  if (buffer_.gaps() > 0) {
-    for (auto& index : indices_) {
-      while (buffer_.is_gap(first + index)) {
-        index = static_cast<int64_t>(rng_.below(static_cast<uint64_t>(buffer_.rows())));
-      }
-    }
-  }
   for (int64_t i = -kAhead; i < batch.rows; ++i) {
     if (i + kAhead < batch.rows) {
       const unsigned char* next = buffer_.record_address(first + indices_[i + kAhead]);
@@ -90,6 +126,12 @@ void MixtureSampler::sample(const BatchView& batch) {
       ratio_ ? first_rows(batch.rows) : draw_first_rows(batch.rows);
   if (rows > 0) first_.sample(batch.part(0, rows));
   if (rows < batch.rows) second_.sample(batch.part(rows, batch.rows - rows));
+}
+
+void MixtureSampler::set_priorities(std::span<const float> priorities) {
+  const auto rows = static_cast<size_t>(first_rows(static_cast<int64_t>(priorities.size())));
+  if (rows > 0) first_.set_priorities(priorities.first(rows));
+  if (rows < priorities.size()) second_.set_priorities(priorities.subspan(rows));
 }
 
 void MixtureSampler::visit_state(StateVisitor& state) {

@@ -6,8 +6,8 @@
 
 namespace rl_training {
 
-// Rows drawn uniformly with replacement from what the buffer holds; with returns to go, from
-// finished episodes.
+// Rows drawn uniformly with replacement from what the buffer holds, or by their priorities; with
+// returns to go, from finished episodes.
 class ReplaySampler final : public Sampler {
  public:
   ReplaySampler(const ReplayBuffer& buffer, const ObsNormalizer& normalizer, BatchRequest request,
@@ -18,9 +18,13 @@ class ReplaySampler final : public Sampler {
   }
   bool ready() const override { return rows() > buffer_.gaps(); }
   void sample(const BatchView& batch) override;
-  void visit_state(StateVisitor& state) override { state.part("rng", rng_); }
+  void set_priorities(std::span<const float> priorities) override;
+  void visit_state(StateVisitor& state) override;
 
  private:
+  void draw_uniformly();
+  void draw_by_priorities();
+  void notice_new_rows();
   void redraw_unfinished();
 
   const ReplayBuffer& buffer_;
@@ -28,15 +32,17 @@ class ReplaySampler final : public Sampler {
   BatchRequest request_;
   bool whole_episodes_;
   Rng rng_;
-  std::vector<int64_t> indices_;
+  std::optional<RowPriorities> priorities_;  // by the places of rows in the buffer
+  int64_t noticed_ = 0;                      // rows ever added that have a priority
+  std::vector<int64_t> indices_, places_;
 };
 
-// Error{config} naming the column where a replay buffer cannot fill such batches.
+// Error{config} naming the column if a replay buffer cannot fill such batches.
 void check_replay_columns(const BatchRequest& request);
 
 // Each minibatch holds round(ratio * rows) rows of the first sampler, then rows of the second; with
 // a ratio strictly between 0 and 1 at least one of each. Without a ratio every row of the two is as
-// likely as any other, as if they lay in one buffer.
+// likely as any other, as if they were in one buffer.
 class MixtureSampler final : public Sampler {
  public:
   MixtureSampler(Sampler& first, Sampler& second, std::optional<double> ratio, Rng rng)
@@ -48,6 +54,7 @@ class MixtureSampler final : public Sampler {
   int64_t rows() const override { return first_.rows() + second_.rows(); }
   bool ready() const override;
   void sample(const BatchView& batch) override;
+  void set_priorities(std::span<const float> priorities) override;
   // The owner of the two samplers visits those.
   void visit_state(StateVisitor& state) override;
 

@@ -8,7 +8,7 @@
 
 namespace rl_training {
 
-// clip(scale * sign(reward) + shift), each part only where wanted, in this order. Used on datasets
+// clip(scale * sign(reward) + shift), each part optional, in this order. Used on datasets
 // and on rewards of the environment alike; evaluation reports raw rewards.
 struct RewardTransform {
   bool sign = false;

@@ -74,7 +74,7 @@ class RobomimicReader {
     }
     if (!file_.has(demo + "/obs")) {
       parts_ = {"states"};
-      warn("states", "the demonstrations have no obs: `states` stands in for them");
+      warn("states", "the demonstrations have no obs: using `states` instead");
       return;
     }
     std::vector<std::string> images;

@@ -7,12 +7,12 @@ namespace rl_training {
 
 // A HDF5 file of robomimic: data/demo_0, data/demo_1, ... in the order of their numbers, each with
 // actions, rewards, dones, obs/<name> and next_obs/<name>. A group `mask`, if any, is not needed.
-// - All obs/<name> that are vectors are laid side by side in the order of their names, images are
+// - All obs/<name> that are vectors are concatenated in the order of their names, images are
 //   left out with a warning; a map of names (obs=object,robot0_eef_pos) chooses some. Without obs,
 //   `states` stands in for them.
 // - A demonstration ends at its first `dones`, which is taken for termination with a warning; later
 //   steps are left out. One without any ends by a time-out.
-// - Rewards that are not there are zero, with a warning.
+// - Missing rewards are zero, with a warning.
 LoggedSteps read_robomimic_steps(const std::string& path, const DatasetReadOptions& options,
                                  SandboxOutput& output);
 

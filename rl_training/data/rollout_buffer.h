@@ -21,7 +21,7 @@ struct GaeInput {
 };
 void generalized_advantages(const GaeInput& input, std::span<float> advantages);
 
-// What the present policy did in T steps of E environments: used a few times, then dropped.
+// What the current policy did in T steps of E environments: used a few times, then dropped.
 // Observations are kept as the policy saw them, normalised; actions as it drew them, before they
 // were clipped to their bounds.
 class RolloutBuffer {

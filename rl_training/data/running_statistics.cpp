@@ -18,7 +18,7 @@ RunningStatistics::RunningStatistics(std::span<const float> mean, std::span<cons
 }
 
 // The parts of Chan, Golub and LeVeque: mean and squared deviations of the new rows are joined with
-// those of the old ones, weighted by their numbers.
+// those of the old ones, weighted by their counts.
 void RunningStatistics::add(std::span<const float> rows) {
   const size_t width = mean_.size();
   const auto added = static_cast<double>(rows.size() / width);

@@ -63,13 +63,26 @@ UniformSampler::UniformSampler(std::shared_ptr<const TransitionDataset> dataset,
   needs(next_action_valid, dataset_->has_next_actions(), "next actions");
   needs(return_to_go, dataset_->has_returns_to_go(), "returns to go");
   normalizer_.check(dataset_->obs_space());
+  if (!request_.priorities.used) return;
+  priorities_.emplace(request_.priorities.reset_interval);
+  priorities_->grow(dataset_->rows());
+  reads_ahead_ = false;  // which rows come next is not known before the update
 }
 
 void UniformSampler::sample(const BatchView& batch) {
   indices_.resize(static_cast<size_t>(batch.rows));
-  rng_.fill_below(indices_, static_cast<uint64_t>(dataset_->rows()));
+  if (priorities_) {
+    for (int64_t& index : indices_) index = priorities_->draw(rng_);
+  } else {
+    rng_.fill_below(indices_, static_cast<uint64_t>(dataset_->rows()));
+  }
   prefetch_and_gather(batch);
   if (reads_ahead_) read_ahead(batch.rows);
+}
+
+void UniformSampler::visit_state(StateVisitor& state) {
+  state.part("rng", rng_);
+  if (priorities_) state.part("priorities", *priorities_);
 }
 
 // While this batch is computed with, the disk reads the rows of the next one and the places of the
@@ -83,7 +96,7 @@ void UniformSampler::read_ahead(int64_t rows) {
   DatasetColumns::read_ahead_places(*dataset_, later_indices_);
 }
 
-// The rows lie anywhere in memory: each is asked for some time before it is touched, first the
+// The rows are scattered in memory: each is prefetched some time before it is used, first the
 // row, then, once that tells where they are, its observations and actions.
 void UniformSampler::prefetch_and_gather(const BatchView& batch) const {
   constexpr int64_t kRowAhead = 16, kObsAhead = 8, kCacheLine = 64;

@@ -1,10 +1,12 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "rl_training/data/batch_request.h"
 #include "rl_training/data/normalizer.h"
+#include "rl_training/data/row_priorities.h"
 #include "rl_training/data/transition_dataset.h"
 #include "rl_training/util/rng.h"
 #include "rl_training/util/state.h"
@@ -20,6 +22,8 @@ class Sampler {
   virtual int64_t rows() const = 0;
   virtual bool ready() const { return rows() > 0; }
   virtual void sample(const BatchView& batch) = 0;
+  // Of the rows of the latest batch, where the request asks for priorities.
+  virtual void set_priorities(std::span<const float> /*priorities*/) {}
   virtual void visit_state(StateVisitor& state) = 0;
 };
 
@@ -28,7 +32,8 @@ class Sampler {
 void check_columns(const BatchRequest& request, std::initializer_list<BatchColumn> offered,
                    const char* source);
 
-// Transitions drawn uniformly with replacement; observations are normalised on the way.
+// Transitions drawn uniformly with replacement, or by their priorities; observations are normalised
+// on the way.
 class UniformSampler final : public Sampler {
  public:
   UniformSampler(std::shared_ptr<const TransitionDataset> dataset, ObsNormalizer normalizer,
@@ -36,8 +41,12 @@ class UniformSampler final : public Sampler {
 
   int64_t rows() const override { return dataset_->rows(); }
   void sample(const BatchView& batch) override;
-  // The random stream. The dataset and its normaliser are given again when a run is resumed.
-  void visit_state(StateVisitor& state) override { state.part("rng", rng_); }
+  void set_priorities(std::span<const float> priorities) override {
+    priorities_->update(indices_, priorities);
+  }
+  // The random stream and priorities. The dataset and its normaliser are given again when a run is
+  // resumed.
+  void visit_state(StateVisitor& state) override;
 
  private:
   void read_ahead(int64_t rows);
@@ -50,6 +59,7 @@ class UniformSampler final : public Sampler {
   float gamma_;
   bool reads_ahead_;  // rows may be on disk
   Rng rng_;
+  std::optional<RowPriorities> priorities_;
   std::vector<int64_t> indices_, later_indices_;
 };
 

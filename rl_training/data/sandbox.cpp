@@ -76,7 +76,7 @@ void confine(int output, const SandboxLimits& limits, int64_t mapped_bytes) {
   limit(RLIMIT_CPU, limits.cpu_seconds);
   limit(RLIMIT_FSIZE, limits.output_bytes + kMaxSandboxMessage);
   limit(RLIMIT_AS, mapped_bytes + limits.memory_bytes);
-  // One that is not there is no reason not to read: `doctor` tells.
+  // A missing filter does not prevent reading; `doctor` reports it.
   if (sandbox_is_strict() && !limits.writes_files) {
     install_call_filter(CallFilter::opening, kOutputDescriptor);
   }

@@ -21,7 +21,7 @@ struct SandboxLimits {
   static SandboxLimits for_writing(int64_t bytes);
 };
 
-// What a reader hands over from the child. Memory from allocate() is seen by the parent as well, so
+// What a reader returns from the child. Memory from allocate() is seen by the parent as well, so
 // an array that was put there is handed over without a copy.
 class SandboxOutput : public ArrayMemory {
  public:

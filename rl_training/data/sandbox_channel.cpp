@@ -24,7 +24,7 @@ struct Trailer {
   uint64_t message_bytes = 0, magic = 0;
 };
 
-// Numbers and texts one after the other.
+// A sequence of numbers and texts.
 class MessageWriter {
  public:
   void number(int64_t value) { bytes_.append(reinterpret_cast<const char*>(&value), 8); }

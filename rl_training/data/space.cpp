@@ -49,6 +49,7 @@ Json space_to_json(const Space& space) {
   }
   json["shape"] = space.shape;
   if (space.is_discrete()) json["categories"] = space.categories;
+  if (space.frames > 1) json["frames"] = space.frames;
   if (!space.low.empty()) {
     json["low"] = Json::array();
     json["high"] = Json::array();
@@ -85,6 +86,12 @@ Space space_from_json(const Json& json, const std::string& key) {
     const auto& count = json.value("categories", Json());
     if (!count.is_number_integer() || count.get<int64_t>() < 1) fail();
     space.categories = count.get<int64_t>();
+  }
+  if (json.contains("frames")) {
+    const auto& count = json["frames"];
+    if (!space.is_image() || space.shape.empty() || !count.is_number_integer()) fail();
+    space.frames = count.get<int64_t>();
+    if (space.frames < 1 || space.shape.front() % space.frames != 0) fail();
   }
   for (const auto& [name, bounds] : {std::pair{"low", &space.low}, {"high", &space.high}}) {
     if (!json.contains(name)) continue;

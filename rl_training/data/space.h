@@ -22,13 +22,14 @@ struct Space {
   std::vector<int64_t> shape;     // {17}; {channels, height, width}; empty for a choice
   std::vector<double> low, high;  // one bound for each element; empty: unbounded
   int64_t categories = 0;         // above 0: values 0 .. categories - 1
+  int64_t frames = 1;             // of an image: stacked in its channels, the oldest first
 
   static Space box(std::vector<double> low, std::vector<double> high);
   static Space unbounded(int64_t size) { return {DType::f32, {size}, {}, {}, 0}; }
   static Space unit_box(int64_t size);  // [-1, 1] in each dimension
   static Space discrete(int64_t categories) { return {DType::i64, {}, {}, {}, categories}; }
-  static Space image(int64_t channels, int64_t height, int64_t width) {
-    return {DType::u8, {channels, height, width}, {}, {}, 0};
+  static Space image(int64_t channels, int64_t height, int64_t width, int64_t frames = 1) {
+    return {DType::u8, {channels, height, width}, {}, {}, 0, frames};
   }
 
   bool is_discrete() const { return categories > 0; }

@@ -217,7 +217,7 @@ std::string TransitionDataset::hash_next_actions() const {
 }
 
 void TransitionDataset::compute_hashes(bool with_next_actions) {
-  // Threads pay for themselves only where there is much to read.
+  // Threads pay for themselves only if there is much to read.
   constexpr int64_t kManyBytes = int64_t{1} << 23;
   const bool large = rows() * (obs_width_ + action_width_) > kManyBytes;
   ThreadPool pool(large ? std::min(available_cores(), 4) : 1);

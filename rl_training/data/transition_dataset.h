@@ -70,7 +70,7 @@ class TransitionDataset {
 
   // Whether next actions are part of the data: they came with it or were asked for.
   bool has_next_actions() const { return next_actions_kind_ != NextActions::none; }
-  // The given one, or else what the order of the rows tells; zeros where it is not valid.
+  // The given one, or the one implied by the order of the rows; zeros if it is not valid.
   const unsigned char* next_action_bytes(int64_t row) const {
     if (rows_[row].next_action_valid == 0) return no_action_.data();
     if (next_actions_kind_ == NextActions::given) return next_actions_.data() + row * action_width_;
@@ -85,7 +85,7 @@ class TransitionDataset {
   // Only the rows whose next action is known, or not needed because the task ended there. An
   // episode that loses an inner row becomes two.
   TransitionDataset where_next_action_is_known() const;
-  // One for each row, in place of the rewards; returns computed before are gone.
+  // One per row, replacing the rewards; returns computed before are discarded.
   TransitionDataset with_rewards(std::span<const float> rewards) const;
   // These episodes alone, in the given order; the columns are shared.
   TransitionDataset with_episodes(std::span<const int64_t> episodes) const;

@@ -12,8 +12,8 @@ namespace rl_training {
 void ValidationOptions::visit_options(OptionVisitor& options) {
   options.number("fraction", fraction, strictly_between(0, 1), "share of the episodes to hold out");
   options.integer("episodes", episodes, at_least(1),
-                  "episodes to hold out; none leaves it to fraction");
-  options.integer("seed", seed, at_least(0), "seed by which they are drawn");
+                  "number of episodes to hold out, instead of a fraction");
+  options.integer("seed", seed, at_least(0), "seed that selects them");
 }
 
 EpisodeSplit split_episodes(int64_t episodes, const ValidationOptions& options) {

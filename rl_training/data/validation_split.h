@@ -11,7 +11,7 @@ namespace rl_training {
 struct ValidationOptions {
   bool used = false;
   double fraction = 0.1;            // of the episodes
-  std::optional<int64_t> episodes;  // so many instead
+  std::optional<int64_t> episodes;  // this many instead
   int64_t seed = 0;
 
   void visit_options(OptionVisitor& options);
@@ -22,8 +22,8 @@ struct EpisodeSplit {
   std::vector<int64_t> training, held_out;
 };
 
-// Which of so many episodes are held out: drawn by the seed of the options alone, at least one.
-// Error{config} where none would be left to learn from.
+// Which of `episodes` episodes are held out: drawn by the options' seed only, at least one.
+// Error{config} if none would be left to learn from.
 EpisodeSplit split_episodes(int64_t episodes, const ValidationOptions& options);
 
 }  // namespace rl_training

@@ -11,7 +11,7 @@
 namespace rl_training {
 namespace {
 
-// The line that matters of what a compiler says.
+// The relevant line of a compiler's output.
 std::string first_error(const std::string& messages) {
   const auto at = messages.find("error:");
   return at == std::string::npos ? shortened(messages, 200)

@@ -8,7 +8,7 @@
 namespace rl_training {
 
 // Compiles a header of `write_c_header` with `cc`, runs its self-test and returns its actions at
-// rows of observations. None where there is no `cc`; Error{internal} where anything else fails.
+// rows of observations. None if there is no `cc`; Error{internal} if anything else fails.
 std::optional<std::vector<std::vector<double>>> run_c_header(
     const ExportedPolicy& policy, const std::string& header,
     const std::vector<std::vector<double>>& obs);

@@ -86,7 +86,7 @@ class ActWriter {
     return name;
   }
 
-  // The input's memory where no later operation reads it, or memory of its own.
+  // The input's memory where no later operation reads it, or separate memory.
   std::string target(const Node& node, size_t number) {
     const auto input = node.inputs[0];
     const bool own = graph_.node(input).op != Op::obs && graph_.node(input).op != Op::constant &&

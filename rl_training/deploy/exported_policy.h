@@ -25,14 +25,14 @@ struct ExportedPolicy {
   std::vector<PolicyExample> examples;  // go into the file as its test vectors
 };
 
-// Error{config} with the reason where the policy is no function of one observation.
+// Error{config} with the reason if the policy is no function of one observation.
 ExportedPolicy export_policy(TrainedPolicy& policy, const std::string& name);
 
 // The graph computed in double precision.
 struct InterpretedPolicy {
   std::vector<double> action;
   // Of a policy that chooses the largest of several scores: these, relative to the size of the
-  // largest; empty where nothing is chosen.
+  // largest; empty if nothing is chosen.
   std::vector<double> scores;
 };
 // With `choice` that one is taken, whatever the scores are.

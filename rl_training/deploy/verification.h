@@ -10,7 +10,7 @@ enum class ExportFormat { c, onnx };
 struct Verification {
   std::string method;  // how the written file was computed
   int64_t observations = 0;
-  // Of them: another action came out that is as good as that of `predict`, to rounding.
+  // Those with another action than `predict`, equally good up to rounding.
   int64_t undecided = 0;
   double max_abs_error = 0;  // in the policy's units of an action
 };

@@ -28,11 +28,14 @@ void visit_reward(OptionVisitor& options, RewardTransformSpec& reward) {
 
 void EnvOptions::visit_options(OptionVisitor& options, const std::string& env_id) {
   options.integer("max_episode_steps", max_episode_steps, at_least(1),
-                  "steps after which an episode is truncated; none leaves it to the task");
-  options.group("wrappers", "what stands between task and learner", [&](OptionVisitor& wrappers) {
+                  "steps after which an episode is truncated; none: the task's limit");
+  options.group("wrappers", "wrappers between task and learner", [&](OptionVisitor& wrappers) {
     wrappers.group(
-        "reward", "a change of the rewards collected online; evaluations stay raw",
+        "reward", "transform of the rewards collected online; evaluations stay raw",
         [&](OptionVisitor& inner) { visit_reward(inner, reward); }, nullptr, "preset");
+    wrappers.group(
+        "pixels", "observe pictures of the task in place of its own observations",
+        [&](OptionVisitor& inner) { pixels.visit_options(inner); }, &pixels.used, "size");
   });
   // An environment that cannot be made is reported where `env_id` is read.
   const EnvInfo* info = find_environment(env_id);

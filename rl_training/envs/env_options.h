@@ -3,6 +3,7 @@
 #include <string>
 
 #include "rl_training/data/reward_transform.h"
+#include "rl_training/envs/pixels.h"
 #include "rl_training/util/json.h"
 #include "rl_training/util/options.h"
 
@@ -12,7 +13,8 @@ namespace rl_training {
 struct EnvOptions {
   std::optional<int64_t> max_episode_steps;  // none: the task's own limit
   RewardTransformSpec reward;                // `wrappers.reward`
-  Json task = Json::object();  // keys of the task itself; what is not there keeps its default
+  PixelOptions pixels;                       // `wrappers.pixels`
+  Json task = Json::object();  // keys of the task itself; missing keys keep their defaults
 
   // The keys that every environment has, then those of the task `env_id`.
   void visit_options(OptionVisitor& options, const std::string& env_id);

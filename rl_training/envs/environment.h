@@ -30,13 +30,13 @@ struct StepResult {
   bool restarted = false;
 };
 
-// What hindsight relabelling needs to know of a task that observes its goal.
+// What hindsight relabelling needs from a task that observes its goal.
 class GoalTask {
  public:
   virtual ~GoalTask() = default;
 
   virtual int64_t goal_dim() const = 0;
-  // Where `goal_dim` entries of the observation hold the goal reached and the goal wanted.
+  // Where `goal_dim` entries of the observation hold the achieved goal and the desired goal.
   virtual int64_t achieved_goal_at() const = 0;
   virtual int64_t desired_goal_at() const = 0;
   virtual double compute_reward(std::span<const double> achieved,
@@ -45,13 +45,13 @@ class GoalTask {
   // failures.
   virtual bool compute_terminated(std::span<const double> achieved,
                                   std::span<const double> desired) const = 0;
-  // Whether that goal is reached; a task may go on there.
+  // Whether that goal is reached; a task may continue there.
   virtual bool reached(std::span<const double> achieved, std::span<const double> desired) const {
     return compute_terminated(achieved, desired);
   }
 };
 
-// Whether what that observation has achieved is what it wants.
+// Whether the observation's achieved goal is its desired goal.
 inline bool reached_goal(const GoalTask& task, const float* obs) {
   const auto goal_at = [&](int64_t place) {
     return std::vector<double>(obs + place, obs + place + task.goal_dim());

@@ -7,7 +7,7 @@
 namespace rl_training {
 
 // Pendulum-v1: swing up a rod and hold it upright with a torque that is too weak to lift it in one
-// go. The numbers equal Gymnasium's to the last bit: state in double, observations rounded to
+// go. Values equal Gymnasium's to the last bit: state in double, observations rounded to
 // float32 values. Never terminates.
 class Pendulum final : public Environment {
  public:

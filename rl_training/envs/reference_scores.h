@@ -13,8 +13,8 @@ struct ReferenceScores {
 // tasks all share them, for example "Hopper-v4"; nothing for other ids.
 std::optional<ReferenceScores> reference_scores(const std::string& task_id);
 
-// 0 for the random policy, 100 for the expert; nothing where there are no reference scores.
-// `others` serve tasks that D4RL has none for.
+// 0 for the random policy, 100 for the expert; nothing if there are no reference scores.
+// `others` is used for tasks without D4RL scores.
 std::optional<double> normalized_score(const std::string& task_id, double episode_return,
                                        const std::optional<ReferenceScores>& others = {});
 

@@ -139,8 +139,9 @@ std::unique_ptr<Environment> make_environment(const std::string& id, const EnvOp
   auto task = info->make();
   set_task_options(*task, options.task);
   const int64_t limit = options.max_episode_steps.value_or(task->spec().max_episode_steps);
-  if (limit <= 0) return task;
-  return std::make_unique<TimeLimit>(std::move(task), limit);
+  if (limit > 0) task = std::make_unique<TimeLimit>(std::move(task), limit);
+  if (options.pixels.used) task = std::make_unique<Pixels>(std::move(task), options.pixels);
+  return task;
 }
 
 int64_t group_size(const std::string& id) {
@@ -164,6 +165,10 @@ std::vector<std::unique_ptr<Environment>> make_environments(const std::string& i
   if (options.max_episode_steps) {
     throw Error(ErrorKind::config, {"", 0, "env_kwargs.max_episode_steps"},
                 "`" + id + "` is a vector of environments, which end their episodes themselves");
+  }
+  if (options.pixels.used) {
+    throw Error(ErrorKind::config, {"", 0, "env_kwargs.wrappers.pixels"},
+                "`" + id + "` is a vector of environments, which are not drawn one by one");
   }
   auto copies = find_environment(id)->group->make();
   for (auto& copy : copies) set_task_options(*copy, options.task);

@@ -20,7 +20,7 @@ struct EnvInfo {
   std::string id, summary;
   std::function<std::unique_ptr<Environment>()> make;  // the bare task, without its time limit
   std::string unavailable = {};        // why it cannot be made in this build; empty: it can
-  std::optional<EnvGroup> group = {};  // where there is one, `make` gives what has a spec alone
+  std::optional<EnvGroup> group = {};  // if there is one, `make` gives what has a spec alone
 };
 
 // All known environments: ours first, then those added by `register_environment`.
@@ -32,15 +32,15 @@ void register_environment(EnvInfo info);
 // Null if there is none of that name.
 const EnvInfo* find_environment(const std::string& id);
 
-// The environment with its time limit, or that of `options`; their reward transform is the
-// collector's business. Unknown or unavailable id: Error{config} at `env_id`; a key that the task
-// does not have, or a bad value: Error{config} at `env_kwargs`.
+// The environment with its time limit, or that of `options`, and their pixels; their reward
+// transform is the collector's business. Unknown or unavailable id: Error{config} at `env_id`; a
+// key that the task does not have, or a bad value: Error{config} at `env_kwargs`.
 std::unique_ptr<Environment> make_environment(const std::string& id,
                                               const EnvOptions& options = {});
 
 // How many copies exist together; 0: as many as are asked for.
 int64_t group_size(const std::string& id);
-// `count` copies. Error{config} at `num_envs` where they exist together in another number.
+// `count` copies. Error{config} at `num_envs` if they exist together in another number.
 std::vector<std::unique_ptr<Environment>> make_environments(const std::string& id, int64_t count,
                                                             const EnvOptions& options = {});
 

@@ -10,8 +10,8 @@ struct ReplayReport {
   int64_t flag_mismatches = 0;
 };
 
-// Steps an environment with recorded actions and compares what it says with the recording.
-// The CSV has columns action0.., reward, terminated and, if it likes, truncated and traj; the
+// Steps an environment with recorded actions and compares the results with the recording.
+// The CSV has columns action0.., reward, terminated and optionally truncated and traj; the
 // state before the step as state0.. (or state and goal, or qpos0.. and qvel0..); and the
 // observation after it as obs0.. (or observation and desired_goal). The state is set where an
 // episode begins; from there it runs freely. A row with step -1 is such a beginning: it holds the

@@ -24,6 +24,14 @@ void to_environment(const Space& space, std::span<float> action_unit, std::span<
   }
 }
 
+// Images reach a policy as numbers, too.
+void read_pixels(const Environment& env, std::span<double> obs) {
+  if (!env.spec().observation.is_image()) return;
+  std::vector<uint8_t> image(obs.size());
+  env.observe_pixels(image);
+  std::copy(image.begin(), image.end(), obs.begin());
+}
+
 }  // namespace
 
 PlayedEpisode play_episode(Environment& env, const Policy& policy, Rng rng,
@@ -34,12 +42,14 @@ PlayedEpisode play_episode(Environment& env, const Policy& policy, Rng rng,
   std::vector<float> action_unit(action.size());
   PlayedEpisode played;
   env.reset(rng, obs);
+  read_pixels(env, obs);
   policy.begin_episode();
   if (look) look(played);
   for (bool done = false; !done;) {
     policy.act(obs, rng, action_unit);
     to_environment(spec.action, action_unit, action);
     const StepResult result = env.step(action, obs);
+    read_pixels(env, obs);
     policy.observe_reward(result.reward);
     played.sum += result.reward;
     ++played.steps;

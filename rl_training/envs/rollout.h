@@ -13,7 +13,7 @@
 namespace rl_training {
 
 // How to act in one environment. A function alone is a policy that sees the present observation
-// only; the other two are for policies that remember.
+// only; the other two are for policies with memory.
 struct Policy {
   using Act =
       std::function<void(std::span<const double> obs, Rng& rng, std::span<float> action_unit)>;
@@ -33,7 +33,7 @@ struct PlayedEpisode {
   int64_t steps = 0;
 };
 
-// One whole episode; resets and policy draw from `rng`. `look`, where given, is called after the
+// One whole episode; resets and policy draw from `rng`. `look`, if given, is called after the
 // reset and after each step.
 PlayedEpisode play_episode(Environment& env, const Policy& policy, Rng rng,
                            const std::function<void(const PlayedEpisode&)>& look = {});
@@ -46,7 +46,7 @@ void collect_episode(Environment& env, const Policy& policy, int64_t max_steps, 
                      DatasetBuilder& builder);
 
 // Whole episodes until there are `steps` rows; the last one is cut there. Resets and policy draw
-// from `rng`. Next actions are filled in. `look`, where given, sees the rows there are after each
+// from `rng`. Next actions are filled in. `look`, if given, sees the rows there are after each
 // episode.
 TransitionDataset collect_dataset(Environment& env, const Policy& policy, int64_t steps, Rng rng,
                                   const std::function<void(int64_t rows)>& look = {});

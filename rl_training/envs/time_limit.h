@@ -5,7 +5,7 @@
 
 namespace rl_training {
 
-// Ends episodes as truncated after a number of steps, on top of what the inner task says.
+// Ends episodes as truncated after a number of steps, in addition to the inner task's flags.
 class TimeLimit final : public Environment {
  public:
   TimeLimit(std::unique_ptr<Environment> inner, int64_t max_episode_steps);

@@ -8,7 +8,7 @@
 
 namespace rl_training {
 
-// The space of the actions where no environment tells it: `action_low` and `action_high`, or the
+// The action space without an environment: `action_low` and `action_high`, or the
 // smallest and largest action of each column. Looks at datasets whose actions are in their own
 // units; choices that no file states are read as some out of `kMostChoices`.
 class ActionSpaceFinder {
@@ -16,7 +16,7 @@ class ActionSpaceFinder {
   static constexpr int64_t kMostChoices = 1 << 16;
 
   void look_at(const TransitionDataset& dataset);
-  // Bounds that come from the data give a line to `warn`. Error{config} where the keys do not fit
+  // Bounds that come from the data give a line to `warn`. Error{config} if the keys do not fit
   // the data.
   Space space(const DatasetOptions& options,
               const std::function<void(const std::string&)>& warn) const;

@@ -14,8 +14,8 @@ namespace {
 
 constexpr size_t kMostChoices = 4;
 constexpr int64_t kFewRows = 10'000, kManyRows = 200'000;
-constexpr int64_t kEpisodesToCompare = 5;      // fewer tell nothing about the spread of returns
-constexpr int64_t kEpisodesToCondition = 100;  // for a policy that is told the return to reach
+constexpr int64_t kEpisodesToCompare = 5;      // fewer say nothing about the spread of returns
+constexpr int64_t kEpisodesToCondition = 100;  // for a return-conditioned policy
 constexpr double kEvenReturns = 0.05, kMixedReturns = 0.2;   // deviation / |mean|
 constexpr double kNarrowActions = 0.45, kWideActions = 0.9;  // of the largest entropy
 constexpr double kSparseShare = 0.9;                         // of the steps in one bar

@@ -7,8 +7,8 @@
 
 namespace rl_training {
 
-// What the figures of a dataset say about the choice of an algorithm: rules of thumb with their
-// reasons, not results. docs/choosing.md tells them in words.
+// What the statistics of a dataset suggest about the choice of an algorithm: rules of thumb with
+// their reasons, not results. docs/choosing.md explains them.
 struct AlgorithmAdvice {
   struct Choice {
     std::string algo, config;  // a packaged config to start from

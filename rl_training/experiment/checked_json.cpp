@@ -29,7 +29,7 @@ class Checker final : public nlohmann::json_sax<nlohmann::json> {
   bool end_array() override { return close(); }
 
   bool key(string_t& name) override {
-    if (!open_.back().insert(name).second) reject(name, "stands twice");
+    if (!open_.back().insert(name).second) reject(name, "duplicate key");
     if (keys_left_-- == 0) reject("", "holds too many keys");
     return true;
   }

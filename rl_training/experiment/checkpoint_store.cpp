@@ -216,7 +216,7 @@ std::string CheckpointStore::save(int64_t step, const std::vector<ArchiveEntry>&
                                   const std::vector<CheckpointFile>& more) {
   if (step < 0) throw Error(ErrorKind::internal, "a checkpoint needs a step of 0 or more");
   const auto content = std::make_shared<const Content>(step, entries, facts, more);
-  // The best comes first: a run that is killed in between goes on from before this step and gets
+  // The best comes first: a run that is killed in between resumes from before this step and gets
   // here again, while one that already holds this step would never look back.
   if (best) unsaved_best_ = content;
   if (unsaved_best_ != nullptr) commit(kBest, *unsaved_best_);

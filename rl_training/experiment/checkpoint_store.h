@@ -18,12 +18,12 @@ struct CheckpointInfo {
 };
 
 // A further file of a checkpoint, one that never changes: linked from an earlier checkpoint where
-// that is possible, so that it takes no room of its own, and written otherwise.
+// that is possible, so that it takes no extra space, and written otherwise.
 struct CheckpointFile {
   std::string name;
   uint64_t size = 0;
   std::string sha256;
-  std::string existing;  // where the same bytes lie already; "": nowhere
+  std::string existing;  // where the same bytes already exist; "": nowhere
   std::function<std::string()> bytes;
 };
 
@@ -32,7 +32,7 @@ struct Checkpoint {
   int64_t step = 0;
   Json manifest;  // format_version, step, files and the facts given to save()
   std::vector<ArchiveEntry> entries;
-  std::vector<CheckpointFile> files;  // verified; `existing` is where they lie
+  std::vector<CheckpointFile> files;  // verified; `existing` is their path
 };
 
 // What a checkpoint is read for. Acting needs the networks alone: further files, such as the rows

@@ -29,7 +29,7 @@ std::string how_far(const std::string& first, const std::string& second) {
                      first.size() / sizeof(Number), largest);
 }
 
-// "" where they are equal.
+// "" if they are equal.
 std::string difference(const ArchiveEntry& a, const ArchiveEntry& b) {
   if (a.dtype != b.dtype || a.shape != b.shape) {
     return fmt::format("{} against {}", describe_array(a.dtype, a.shape),
@@ -67,7 +67,7 @@ class Comparer {
       if (!what.empty()) differ(place + ": " + entry.name, what);
       if (found != others.end()) others.erase(found);
     }
-    for (const auto& [name, entry] : others) differ(place + ": " + name, "is there in one only");
+    for (const auto& [name, entry] : others) differ(place + ": " + name, "exists in one only");
     files(place, a.files, b.files);
   }
 
@@ -111,7 +111,7 @@ RunComparison compare_runs(const std::string& first, const std::string& second) 
   comparer.checkpoints("newest checkpoint", newest, newest_of(second));
   const std::string best = "/checkpoints/best";
   if (files.exists(first + best) != files.exists(second + best)) {
-    comparer.differ("best checkpoint", "is there in one only");
+    comparer.differ("best checkpoint", "exists in one only");
   } else if (files.exists(first + best)) {
     comparer.checkpoints("best checkpoint", load_checkpoint(files, first + best),
                          load_checkpoint(files, second + best));

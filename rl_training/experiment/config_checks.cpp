@@ -126,9 +126,8 @@ void check_environment(const TrainConfig& config) {
   for (const auto& [key, bound] : {std::pair{"action_low", &config.dataset.action_low},
                                    std::pair{"action_high", &config.dataset.action_high}}) {
     if (bound->empty()) continue;
-    throw Error(
-        ErrorKind::config, {"", 0, std::string("algo_kwargs.") + key},
-        config.env_id + " has bounds of its own (expected this key only with env_id: none)");
+    throw Error(ErrorKind::config, {"", 0, std::string("algo_kwargs.") + key},
+                config.env_id + " has its own bounds (expected this key only with env_id: none)");
   }
   const auto environment = make_environment(config.env_id, config.env);
   check_spaces(config, environment->spec());

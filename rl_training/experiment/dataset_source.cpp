@@ -227,10 +227,10 @@ void DatasetSource::visit_options(OptionVisitor& options, const std::string& pre
   options.choice(key("kind").c_str(), kind, kind_names(), "where the transitions come from");
   options.text(key("path").c_str(), path, "file or directory, for kinds that read one");
   options.text(key("id").c_str(), id,
-               "name of a recipe, or ids of Minari datasets with commas in between");
+               "name of a recipe, or comma-separated ids of Minari datasets");
   options.integer(key("size").c_str(), size, between(0, 1e9),
-                  "rows to make; 0 leaves it to the kind");
-  options.integer(key("seed").c_str(), seed, at_least(0), "seed of a dataset that is made");
+                  "rows to generate; 0: the default of the kind");
+  options.integer(key("seed").c_str(), seed, at_least(0), "seed of a generated dataset");
   if (in_mix) options.number("weight", weight, above(0), "share of this part in the mixture");
 }
 
@@ -261,7 +261,7 @@ void DatasetOptions::visit_options(OptionVisitor& options) {
       mix.size(), [this](size_t count) { mix.assign(count, {}); },
       [this](size_t i, OptionVisitor& inner) { mix[i].visit_options(inner, "", true); });
   options.integer("dataset_mix_size", mix_size, between(0, 1e9),
-                  "rows of the mixture; 0 takes as many as all parts have");
+                  "rows of the mixture; 0: as many as all parts have");
   options.integer("dataset_mix_seed", mix_seed, at_least(0), "seed of the mixture");
   options.number("dataset_top_fraction", top_fraction, above_up_to(0, 1),
                  "share of the episodes to keep, the best by discounted return");
@@ -269,18 +269,19 @@ void DatasetOptions::visit_options(OptionVisitor& options) {
                "scale observations to zero mean and unit variance over the dataset");
   options.choice("dataset_actions", actions, {"environment", "unit"},
                  "units of the actions in a file: the environment's, or already [-1, 1]");
-  options.numbers("action_low", action_low, any_number(),
-                  "lowest action without an environment, for each column or all; none: the data's");
+  options.numbers(
+      "action_low", action_low, any_number(),
+      "lowest action without an environment, one number or one per column; none: from the data");
   options.numbers("action_high", action_high, any_number(), "the same for the highest");
   options.choice("timeout_policy", timeout_policy, {"auto", "drop", "keep"},
-                 "steps at which the time limit struck; auto drops them for d4rl files only");
+                 "steps that end by time-out; auto drops them for d4rl files only");
   options.group(
       "dataset_keys", "names of arrays or columns in the file, or a known layout of arrays",
       [this](OptionVisitor& inner) { keys.visit_options(inner); }, &has_keys, "layout");
   options.text("csv_columns", csv_columns, "the same for a csv file in one line");
-  options.flag("allow_nonfinite", allow_nonfinite, "let NaN and infinities in a file through");
+  options.flag("allow_nonfinite", allow_nonfinite, "accept NaN and infinity in a file");
   options.choice("dataset_cache", cache, {"auto", "off"},
-                 "keep what was read from a large file, so that the next start is quick");
+                 "cache large files, so that the next start is fast");
   visit_reward_preset(options, "reward_preset", reward.preset);
   options.number("reward_scale", reward.scale, any_number(), "factor of the rewards");
   options.number("reward_shift", reward.shift, any_number(), "added to the rewards");
@@ -293,12 +294,12 @@ void DatasetOptions::check() const {
     source.check("dataset_");
   } else if (!source.path.empty() || !source.id.empty() || source.size > 0) {
     throw Error(ErrorKind::config, {"", 0, "dataset_mix"},
-                "stands instead of dataset_path, dataset_id and dataset_size (give one or the "
+                "excludes dataset_path, dataset_id and dataset_size (give one or the "
                 "other)");
   }
   if (has_keys && !csv_columns.empty()) {
     throw Error(ErrorKind::config, {"", 0, "csv_columns"},
-                "stands instead of dataset_keys (give one or the other)");
+                "excludes dataset_keys (give one or the other)");
   }
   for (size_t i = 0; i < mix.size(); ++i) {
     mix[i].check("dataset_mix[" + std::to_string(i) + "].");

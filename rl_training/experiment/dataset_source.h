@@ -32,7 +32,7 @@ struct DatasetSource {
 
   // Keys are `<prefix>kind`, `<prefix>path`, ...
   void visit_options(OptionVisitor& options, const std::string& prefix, bool in_mix);
-  // Error{config} where a key is missing or does not belong to the kind.
+  // Error{config} if a key is missing or does not belong to the kind.
   void check(const std::string& prefix) const;
 };
 

@@ -85,7 +85,7 @@ void MetricLog::flush() {
 }
 
 void MetricLog::visit_state(StateVisitor& state) {
-  flush();  // a checkpoint must not know of bytes that a power cut can take away
+  flush();  // a checkpoint must not record bytes that a power cut can lose
   state.scalar("jsonl_bytes", jsonl_bytes_);
   state.scalar("csv_bytes", csv_bytes_);
 }
@@ -107,8 +107,8 @@ void MetricLog::restore() {
     const bool there = std::find(columns_.begin(), columns_.end(), name) != columns_.end();
     if (!there) columns_.push_back(std::move(name));
   }
-  // A process that was killed between writing the csv anew and its next checkpoint left other
-  // lengths behind than the checkpoint knows.
+  // A process that was killed between writing the csv again and its next checkpoint left other
+  // lengths than the checkpoint records.
   const auto kept = std::string_view(csv).substr(0, static_cast<size_t>(csv_bytes_));
   const auto jsonl = files.read_file(jsonl_.path());
   const bool in_step = kept.size() == static_cast<size_t>(csv_bytes_) && kept.ends_with('\n') &&

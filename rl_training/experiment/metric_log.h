@@ -11,7 +11,7 @@ namespace rl_training {
 
 // metrics.jsonl (one object a line; NaN and infinities as null) and metrics.csv (the same rows in
 // columns fixed for the whole file; missing is an empty cell; keys outside the columns are only in
-// the jsonl). A resumed run that has further columns writes the csv anew from the jsonl. Both hold
+// the jsonl). A resumed run that has further columns writes the csv again from the jsonl. Both hold
 // only what the seed determines, and their lengths are part of the training state: a resumed run
 // cuts what a killed one wrote after its last checkpoint and writes it again.
 class MetricLog {

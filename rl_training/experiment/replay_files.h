@@ -10,9 +10,9 @@ namespace rl_training {
 // one file with the rows since the one before and links the others.
 class ReplayFiles {
  public:
-  // `process` is the rank of the process whose rows these are: its files have names of their own.
+  // `process` is the rank of the process whose rows these are: its files have separate names.
   ReplayFiles(ReplayBuffer& buffer, FileSystem& files, int process = 0);
-  // Whose rows a file holds; 0 also where it is no file of rows.
+  // Whose rows a file holds; 0 also if it is no file of rows.
   static int process_of(const std::string& name);
 
   // Puts the rows of a checkpoint into the buffer.

@@ -27,7 +27,7 @@ TransitionDataset with_known_next_actions(const TransitionDataset& data, const W
   return known;
 }
 
-// Policies that remember so many steps act no longer than that.
+// Policies with a memory of that many steps act no longer than that.
 void check_lengths(const TransitionDataset& data, int64_t most) {
   for (const auto& episode : data.episodes()) {
     if (episode.rows <= most) continue;

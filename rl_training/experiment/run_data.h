@@ -21,18 +21,18 @@ struct RunData {
   std::string fingerprint = kNoDataset;      // of all data, those held out included
   // Of `validation`: no rows to learn from, but to measure on.
   std::shared_ptr<const TransitionDataset> held_out;
-  std::vector<int64_t> held_out_episodes;  // their numbers in the dataset
+  std::vector<int64_t> held_out_episodes;  // their indices in the dataset
 };
 
 struct RunDataOptions {
   std::function<void(const std::string&)> warn = [](const std::string&) {};
-  const EnvSpec* spaces = nullptr;  // of a run without an environment that goes on
+  const EnvSpec* spaces = nullptr;  // of a resumed run without an environment
 };
 
-// The dataset of the config as its algorithm needs it. Error{data} where it cannot serve.
+// The dataset of the config as its algorithm needs it. Error{data} if it cannot serve.
 RunData load_run_data(const TrainConfig& config, const RunDataOptions& options);
 
-// How collected rewards are transformed: as the dataset's, unless they have keys of their own.
+// How collected rewards are transformed: like the dataset's, unless they have their own keys.
 RewardTransform collected_reward(const TrainConfig& config, const RunData& data,
                                  const std::function<void(const std::string&)>& warn);
 

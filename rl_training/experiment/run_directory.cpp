@@ -119,7 +119,7 @@ void remove_unfinished_files(FileSystem& files, const std::string& run) {
 }
 
 // rename() never replaces a directory with something in it, so of two processes only one gets a
-// name and the other goes on to the next.
+// name and the other tries the next one.
 std::string claim_name(FileSystem& files, const std::string& temporary, const std::string& wanted) {
   for (int n = 0;; ++n) {
     const std::string path = n == 0 ? wanted : fmt::format("{}-{}", wanted, n);

@@ -19,7 +19,7 @@ class RunDirectory {
                              const std::string& algo, const std::string& env_id, uint64_t seed,
                              const std::string& config_yaml);
 
-  // An existing run, to go on with. Not a run directory, or held by another process: Error{io}.
+  // An existing run, to resume. Error{io} if it is no run directory or held by another process.
   static RunDirectory open(FileSystem& files, const std::string& path);
 
   RunDirectory(RunDirectory&& other) noexcept;

@@ -25,7 +25,7 @@ struct DatasetFacts {
   int64_t rows = 0, episodes = 0;
   double mean_return = 0;
   std::string fingerprint;
-  std::vector<float> first_obs;  // empty where observations are images
+  std::vector<float> first_obs;  // empty if observations are images
 };
 
 // The data that a run starts with, and the checkpoint that it takes parameters from.

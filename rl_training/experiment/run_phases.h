@@ -10,7 +10,7 @@
 
 namespace rl_training {
 
-// The share of one process in the batches of a run. Error{config} where they cannot be shared.
+// The share of one process in the batches of a run. Error{config} if they cannot be shared.
 BatchRequest share_of_batch(const TrainConfig& config, const ProcessGroup* processes);
 
 // The phases of a run and what they work with: the sampler of its dataset and, where a phase

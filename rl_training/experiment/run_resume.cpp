@@ -147,7 +147,7 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
     check_process_count(*checkpoint, process_count(context.processes));
     check_new_length(*checkpoint, before, config);
   }
-  // A kill must bring back neither the old length nor the beginning.
+  // A kill must neither restore the old length nor restart the run.
   const bool save_now =
       checkpoint && (!origin.in_place || !same_length(config, before) || changes.dataset_path);
   if (context.processes != nullptr) {

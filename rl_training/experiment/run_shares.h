@@ -15,14 +15,14 @@ namespace rl_training {
 // The message of a process other than the first.
 std::string pack_share(const std::vector<ArchiveEntry>& entries,
                        const std::vector<CheckpointFile>& files);
-// Adds it to what process 0 saves. Error{internal} where the parameters differ.
+// Adds it to what process 0 saves. Error{internal} if the parameters differ.
 void add_share(int rank, const std::string& packed, std::vector<ArchiveEntry>& entries,
                std::vector<CheckpointFile>& files);
 
 // What a process loads of a checkpoint: its own arrays and files, and those that all have.
 Checkpoint share_of(const Checkpoint& checkpoint, int rank);
 
-// Error{config} where a checkpoint was made by another number of processes.
+// Error{config} if a checkpoint was made by another number of processes.
 void check_process_count(const Checkpoint& checkpoint, int processes);
 
 }  // namespace rl_training

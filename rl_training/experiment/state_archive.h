@@ -14,7 +14,7 @@ using VisitState = std::function<void(StateVisitor&)>;
 std::vector<ArchiveEntry> save_state(const VisitState& visit);
 
 // Fills everything `visit` names. A name that is missing or has another dtype or shape, and an
-// entry that nobody asked for, throw Error{checkpoint} with that name as the key. With
+// entry that was not requested, throw Error{checkpoint} with that name as the key. With
 // `allow_unvisited` a part of the state may be loaded alone (a policy without its optimiser).
 void load_state(const std::vector<ArchiveEntry>& entries, const std::string& file,
                 const VisitState& visit, bool allow_unvisited = false);

@@ -16,7 +16,7 @@ std::string tensorboard_tag(const std::string& metric);
 // Scalars and texts for TensorBoard, one event file for each process that worked on the run.
 class TensorBoardLog {
  public:
-  // `start_step` is the step of the checkpoint that the run goes on from, 0 for a fresh run. The
+  // `start_step` is the step of the checkpoint that the run resumes from, 0 for a fresh run. The
   // file then tells TensorBoard to forget what earlier files hold after that step.
   TensorBoardLog(const std::string& directory, int64_t start_step);
 

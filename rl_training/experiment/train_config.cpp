@@ -85,26 +85,26 @@ const ConfigNode& place_of(const ConfigNode& root, const std::string& key) {
 void TrainConfig::visit_top_options(OptionVisitor& options) {
   options.text("algo", algo, "name of the algorithm");
   options.text("env_id", env_id,
-               "environment of evaluations and collecting; none learns from data alone");
+               "environment for evaluation and collection; none learns from data alone");
   options.integer("seed", seed, at_least(0), "seed of every random stream of the run");
   options.integer("eval_seed", eval_seed, at_least(0),
                   "seed of the evaluation episodes, the same for all seeds of an experiment");
   options.integer("total_timesteps", total_timesteps, at_least(1),
                   "gradient updates (offline) or environment steps (online)");
-  options.text("output_dir", output_dir, "directory in which run directories are made");
-  options.choice("device", device, {"cpu", "auto"}, "where networks live: the CPU");
+  options.text("output_dir", output_dir, "directory in which run directories are created");
+  options.choice("device", device, {"cpu", "auto"}, "always the CPU");
   options.integer("threads", threads, between(0, 1024),
-                  "threads to use; 0 takes all cores. Results do not depend on it");
+                  "number of threads; 0 uses all cores. Results do not depend on it");
   options.integer("num_envs", num_envs, between(1, 4096), "environments stepped together (online)");
   options.integer("eval_episodes", eval_episodes, at_least(0),
-                  "episodes of an evaluation; 0 disables evaluation");
+                  "episodes per evaluation; 0 disables evaluation");
   options.integer("eval_interval", eval_interval, at_least(1), "updates between evaluations");
   options.integer("log_interval", log_interval, at_least(1), "updates between rows of metrics");
   options.integer("checkpoint_interval", checkpoint_interval, at_least(1),
                   "updates between checkpoints");
-  options.texts("tags", tags, "free words kept with the run");
+  options.texts("tags", tags, "free-form words stored with the run");
   options.group(
-      "validation", "episodes of the dataset that are held out, to measure the policy on",
+      "validation", "held-out episodes on which the policy is measured",
       [this](OptionVisitor& inner) { validation.visit_options(inner); }, &validation.used,
       "fraction");
   if (algorithm != nullptr && collects_by_itself()) return;
@@ -118,9 +118,9 @@ void OnlineStage::visit_options(OptionVisitor& options) {
   options.integer("total_timesteps", total_timesteps, at_least(1), "environment steps");
   collect.visit_options(options);
   options.number("offline_batch_ratio", offline_batch_ratio, between(0, 1),
-                 "share of the dataset in every minibatch; none draws from all rows alike");
+                 "share of the dataset in every minibatch; none draws uniformly from all rows");
   options.integer("warmup_steps", warmup_steps, at_least(0),
-                  "environment steps of the policy before the first update");
+                  "environment steps with the policy before the first update");
 }
 
 bool TrainConfig::collects_by_itself() const {
@@ -250,7 +250,7 @@ Json write_train_config(const TrainConfig& config) {
 std::string config_hash(const TrainConfig& config) {
   Json json = write_train_config(config);
   for (const char* key : {"threads", "output_dir", "tags", "total_timesteps"}) json.erase(key);
-  json["algo_kwargs"].erase("dataset_path");  // the fingerprint tells the data
+  json["algo_kwargs"].erase("dataset_path");  // the fingerprint identifies the data
   if (config.online.used) json["online"].erase("total_timesteps");
   return sha256_hex(json.dump());
 }

@@ -52,7 +52,7 @@ struct TrainConfig {
   // What the run does, in order: the algorithm's own phases, then that of `online`.
   std::vector<PhaseSpec> phases() const;
   bool has_environment() const { return env_id != kNoEnvironment; }
-  // Whether the algorithm collects by itself, without `online`.
+  // Whether the algorithm collects even without `online`.
   bool collects_by_itself() const;
   bool has_dataset() const { return read_data(phases()); }
 
@@ -80,13 +80,13 @@ enum class ConfigUse { training, acting };
 // Strict: every key must be known, typed and in range. Error{config} with file, line and key.
 TrainConfig read_train_config(const ConfigNode& root, ConfigUse use = ConfigUse::training);
 
-// Error{config} where the algorithm does not take such observations or actions.
+// Error{config} if the algorithm does not take such observations or actions.
 void check_spaces(const TrainConfig& config, const EnvSpec& env);
 
 // Every key with its value, in a fixed order: what config.yaml and checkpoints hold.
 Json write_train_config(const TrainConfig& config);
 
-// SHA-256 of all that decides the numbers: threads, places and the length of the run are left out.
+// SHA-256 of all keys that affect results: without threads, paths and the length of the run.
 std::string config_hash(const TrainConfig& config);
 
 // The same as seen from any directory: dataset and output paths in full. A dataset that is named

@@ -41,6 +41,39 @@ void check_bounds(const Checkpoint& checkpoint, const Space& action) {
               "has no bounds to scale actions to");
 }
 
+// [rows, obs_dim], normalised.
+torch::Tensor as_vectors(const std::vector<std::vector<double>>& obs,
+                         const ObsNormalizer& normalizer) {
+  const auto columns = static_cast<int64_t>(obs.empty() ? 0 : obs.front().size());
+  auto input = torch::empty({static_cast<int64_t>(obs.size()), columns});
+  float* row = input.data_ptr<float>();
+  for (const auto& values : obs) {
+    for (size_t j = 0; j < values.size(); ++j) row[j] = static_cast<float>(values[j]);
+    if (!normalizer.identity()) normalizer.apply(row, row);
+    row += columns;
+  }
+  return input;
+}
+
+// [rows, channels, height, width], uint8.
+torch::Tensor as_images(const std::vector<std::vector<double>>& obs, const Space& space) {
+  std::vector<int64_t> shape = {static_cast<int64_t>(obs.size())};
+  shape.insert(shape.end(), space.shape.begin(), space.shape.end());
+  auto input = torch::empty(shape, torch::kByte);
+  auto* pixel = input.data_ptr<uint8_t>();
+  for (const auto& values : obs) {
+    for (const double value : values) {
+      if (!(value >= 0 && value <= 255) || value != std::floor(value)) {
+        throw Error(ErrorKind::data, {"", 0, "obs"},
+                    "not a pixel of " + space.text() + " (expected a whole number from 0 to 255, " +
+                        "got " + std::to_string(value) + ")");
+      }
+      *pixel++ = static_cast<uint8_t>(value);
+    }
+  }
+  return input;
+}
+
 }  // namespace
 
 TrainedPolicy::TrainedPolicy(TrainConfig config)
@@ -115,7 +148,6 @@ std::vector<std::vector<double>> TrainedPolicy::predict(
 
 std::vector<std::vector<double>> TrainedPolicy::predict(const std::vector<std::vector<double>>& obs,
                                                         PolicyState& state) {
-  auto input = torch::empty({static_cast<int64_t>(obs.size()), env_.observation.size()});
   for (size_t i = 0; i < obs.size(); ++i) {
     if (static_cast<int64_t>(obs[i].size()) != env_.observation.size()) {
       throw Error(ErrorKind::data, {"", 0, "obs"},
@@ -123,10 +155,9 @@ std::vector<std::vector<double>> TrainedPolicy::predict(const std::vector<std::v
                       std::to_string(env_.observation.size()) + " numbers, got " +
                       std::to_string(obs[i].size()) + ")");
     }
-    float* row = input.data_ptr<float>() + static_cast<int64_t>(i) * env_.observation.size();
-    for (size_t j = 0; j < obs[i].size(); ++j) row[j] = static_cast<float>(obs[i][j]);
-    if (!normalizer_.identity()) normalizer_.apply(row, row);
   }
+  const auto input =
+      env_.observation.is_image() ? as_images(obs, env_.observation) : as_vectors(obs, normalizer_);
   const SingleThreadedTensors serial;
   const auto chosen = algorithm_->act(input, state, ActMode::greedy).contiguous();
   std::vector<std::vector<double>> actions(obs.size());
@@ -181,7 +212,7 @@ EnvSpec spaces_of(const Checkpoint& checkpoint, const TrainConfig& config) {
   const auto found = checkpoint.manifest.find("spaces");
   if (found == checkpoint.manifest.end() || !found->is_object()) {
     throw Error(ErrorKind::checkpoint, {checkpoint.path, 0, "spaces"},
-                "the manifest does not tell what the policy sees and does (written by 0.1.0?)");
+                "the manifest has no observation and action spaces (written by 0.1.0?)");
   }
   EnvSpec env;
   env.id = config.env_id;

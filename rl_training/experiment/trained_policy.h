@@ -30,8 +30,8 @@ class TrainedPolicy {
   const EnvSpec& env() const { return env_; }
   // Where it was loaded from; "" if it was not.
   const std::string& checkpoint() const { return checkpoint_; }
-  // The environment of the config. Error{config} where it has none, `purpose` being what needs one;
-  // Error{checkpoint} where its spaces are not those of the policy.
+  // The environment of the config. Error{config} if it has none, `purpose` being what needs one;
+  // Error{checkpoint} if its spaces are not those of the policy.
   std::unique_ptr<Environment> make_own_environment(const std::string& purpose) const;
   Algorithm& algorithm() { return *algorithm_; }
   ObsNormalizer& normalizer() { return normalizer_; }
@@ -45,7 +45,7 @@ class TrainedPolicy {
   std::vector<std::vector<double>> predict(const std::vector<std::vector<double>>& obs,
                                            PolicyState& state);
 
-  // As a checkpoint directory of its own: enough to act, not to train on.
+  // As a separate checkpoint directory: enough to act, not to resume training.
   void save(const std::string& directory);
 
   void visit_state(StateVisitor& state);
@@ -83,7 +83,7 @@ class PolicyEpisode {
   std::unique_ptr<PolicyState> state_;
 };
 
-// What a checkpoint says of itself beside its tensors.
+// What a checkpoint records besides its tensors.
 Json checkpoint_facts(const TrainConfig& config, const EnvSpec& env, int threads,
                       const std::string& fingerprint);
 
@@ -98,7 +98,7 @@ std::string without_slash(std::string path);
 struct PolicyLoading {
   std::function<void(const std::string&)> warn = [](const std::string&) {};
   std::optional<int64_t> threads = {};       // in place of the config's
-  std::optional<double> target_return = {};  // the same, for policies that are told one
+  std::optional<double> target_return = {};  // the same, for return-conditioned policies
 };
 
 // The policy of a run (its newest good checkpoint) or of one checkpoint, without its environment.

@@ -56,7 +56,7 @@ bool same_arrays(const std::map<std::string, const ArchiveEntry*>& a,
   return true;
 }
 
-// The part of the other state that is to become this one; null where none fits.
+// The part of the other state that is to become this one; null if none fits.
 const std::map<std::string, const ArchiveEntry*>* source_of(
     const std::string& name, const std::map<std::string, const ArchiveEntry*>& arrays,
     const Parts& others) {

@@ -14,8 +14,8 @@ struct WarmStart {
 };
 
 // Gives a fresh policy the networks and the normaliser of a checkpoint, each as a whole where all
-// its arrays fit. Optimisers, temperatures and random streams begin anew. A target network that the
-// checkpoint has not becomes a copy of its network. Error{config} where no network fits.
+// its arrays fit. Optimisers, temperatures and random streams start fresh. A target network that
+// the checkpoint has not becomes a copy of its network. Error{config} if no network fits.
 WarmStart start_from(const Checkpoint& checkpoint, TrainedPolicy& policy);
 
 }  // namespace rl_training

@@ -113,7 +113,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnMapEnd() override { close(); }
 
  private:
-  // A list or map whose end has not come yet.
+  // A list or map that is still open.
   struct Level {
     ConfigNode node;
     std::optional<std::string> key;  // of the value that comes next

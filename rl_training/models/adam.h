@@ -21,7 +21,7 @@ class Adam {
   Adam(const Network& network, const AdamOptions& options, const Compute& compute);
   Adam(std::vector<torch::Tensor> leaves, const AdamOptions& options, const Compute& compute);
 
-  // Replaces each gradient by its mean over the processes of the run, where there are several.
+  // Replaces each gradient by its mean over the processes of the run, if there are several.
   void average_gradients();
   // Uses and then clears the gradient of each leaf. `lr_scale` multiplies the learning rate.
   void step(double lr_scale = 1.0);

@@ -31,7 +31,7 @@ struct ColumnBlock {
   int64_t member, first, count;
   int64_t rows, columns;  // of the whole matrix
 
-  // Place of the first entry in [members, rows, columns] and in [members, columns].
+  // Offsets of the first entry in [members, rows, columns] and in [members, columns].
   int64_t at() const { return member * rows * columns + first; }
   int64_t feature() const { return member * columns + first; }
   float* of(const torch::Tensor& features) const {
@@ -211,7 +211,7 @@ torch::Tensor batch_renorm_plain(const BatchRenorm& work, const RenormOptions& o
       work.running_mean.lerp_(batch_mean, 1.0 - options.momentum);
       work.running_var.lerp_(batch_var, 1.0 - options.momentum);
     }
-    // The smallest positive variance in place of 0, where the root has no slope.
+    // The smallest positive variance instead of 0, where the root has no derivative.
     mean = batch_mean - d / r * batch_var.clamp_min(1e-30).sqrt();
     var = batch_var / r.square();
   }

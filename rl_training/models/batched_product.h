@@ -6,7 +6,7 @@
 namespace rl_training {
 
 // Matrix products of networks that are made of several autograd nodes: y[i] = a[i] b[i] + bias[i]
-// for each i, in one node. It takes the place of torch::baddbmm, whose BLAS has threads of its own
+// for each i, in one node. It replaces torch::baddbmm, whose BLAS has its own threads
 // that results would depend on, and knows few processors.
 struct BatchedProduct {
   torch::Tensor a;           // [n, rows, k]

@@ -10,7 +10,7 @@ SingleThreadedTensors::SingleThreadedTensors() {
   at::get_num_threads();  // initialises the setting of this thread, which would undo ours later
   before_ = omp_get_max_threads();
   omp_set_num_threads(1);
-  // A LibTorch with a copy of the OpenMP runtime of its own does not see the line above.
+  // A LibTorch with its own copy of the OpenMP runtime does not see the line above.
   if (at::get_num_threads() == 1) return;
   process_wide_ = at::get_num_threads();
   at::set_num_threads(1);

@@ -25,13 +25,14 @@ class SingleThreadedTensors {
 
  private:
   int before_;            // threads of this thread's parallel regions
-  int process_wide_ = 0;  // what to restore where LibTorch has an OpenMP of its own; 0: nothing
+  int process_wide_ = 0;  // what to restore if LibTorch has its own OpenMP; 0: nothing
 };
 
-// An uninitialised float32 tensor on the CPU, by the short way: torch::empty asks the dispatcher.
+// An uninitialised float32 tensor on the CPU, by a shortcut: torch::empty goes through the
+// dispatcher.
 torch::Tensor empty_floats(torch::IntArrayRef shape);
 
-// The same values outside any graph, again by the short way: detach() makes a view that knows its
+// The same values outside any graph, again by a shortcut: detach() makes a view that knows its
 // origin. For values that are not changed in place.
 torch::Tensor without_graph(const torch::Tensor& x);
 

@@ -5,7 +5,7 @@
 namespace rl_training {
 
 // A normal distribution over actions at each observation: squashed into [-1, 1] by tanh (SAC and
-// its relatives), or unsquashed with a standard deviation of its own (IQL, AWAC).
+// its relatives), or unsquashed with a separate standard deviation (IQL, AWAC).
 class GaussianActor {
  public:
   struct Options {

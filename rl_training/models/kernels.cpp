@@ -76,6 +76,10 @@ void gelu(float* y, int64_t count, float* slope) {
   }
 }
 
+void elu(float* y, int64_t count) {
+  apply(y, count, y, [](float x) { return x > 0.0f ? x : expf(x) - 1.0f; });
+}
+
 void exp(const float* x, int64_t count, float* y) {
   apply(x, count, y, [](float value) { return expf(value); });
 }
@@ -95,6 +99,12 @@ void relu_backward(float* delta, const float* activation, int64_t count) {
 
 void tanh_backward(float* delta, const float* activation, int64_t count) {
   for (int64_t i = 0; i < count; ++i) delta[i] *= 1.0f - activation[i] * activation[i];
+}
+
+void elu_backward(float* delta, const float* activation, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    delta[i] *= activation[i] > 0.0f ? 1.0f : activation[i] + 1.0f;
+  }
 }
 
 void multiply_by(float* delta, const float* factor, int64_t count) {
@@ -225,10 +235,12 @@ const Kernels kKernels = {KERNEL_TEXT(KERNEL_SET),
                           relu,
                           tanh,
                           gelu,
+                          elu,
                           exp,
                           log_tanh_slope,
                           relu_backward,
                           tanh_backward,
+                          elu_backward,
                           multiply_by,
                           add_columns,
                           layer_norm,

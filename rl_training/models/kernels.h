@@ -25,6 +25,8 @@ struct Kernels {
   void (*tanh)(float* y, int64_t count);
   // y = x (1 + tanh(c)) / 2 with c = sqrt(2 / pi) (x + 0.044715 x^3), in place; slope = dy / dx
   void (*gelu)(float* y, int64_t count, float* slope);
+  // y = x where positive, else exp(x) - 1, in place
+  void (*elu)(float* y, int64_t count);
   void (*exp)(const float* x, int64_t count, float* y);
   // out = log |d tanh(u) / du|, exact where log(1 - tanh(u)^2) has long lost its digits
   void (*log_tanh_slope)(const float* u, int64_t count, float* out);
@@ -32,6 +34,8 @@ struct Kernels {
   void (*relu_backward)(float* delta, const float* activation, int64_t count);
   // delta *= 1 - activation^2
   void (*tanh_backward)(float* delta, const float* activation, int64_t count);
+  // delta *= (activation > 0 ? 1 : activation + 1)
+  void (*elu_backward)(float* delta, const float* activation, int64_t count);
   // delta *= factor
   void (*multiply_by)(float* delta, const float* factor, int64_t count);
   // out[j] += sum_i delta[i, j]
@@ -64,14 +68,14 @@ struct Kernels {
   void (*adam)(float* p, float* m, float* v, const float* g, int64_t count, const AdamStep& step);
   // target += tau * (source - target)
   void (*polyak)(float* target, const float* source, int64_t count, float tau);
-  // A product within the limits of product.h; null where this set has none of its own.
+  // A product within the limits of product.h; null if this set has none.
   void (*multiply_small)(const Product& work, float* scratch);
   // Fused multiply-adds that wait for nothing, for `bench`; returns their number of operations.
   double (*fma_loop)(int64_t rounds);
 };
 
-// RL_TRAINING_KERNELS=baseline|avx2|avx512 asks for a narrower set, for instance to get the bits of
-// another machine; Error{config} where this processor has it not.
+// RL_TRAINING_KERNELS=baseline|avx2|avx512 selects a narrower set, for instance to get the bits of
+// another machine; Error{config} if this processor lacks it.
 const Kernels& kernels();
 
 // Those that this processor has, the widest first, the portable one last; then null.

@@ -8,7 +8,7 @@
 namespace rl_training {
 namespace {
 
-// In place of the logarithm of a multiplier that is fixed at 0: finite, and exp of it is 0.
+// Replaces the logarithm of a multiplier fixed at 0: finite, with an exponential of 0.
 constexpr double kLeastLog = -1e9;
 
 }  // namespace

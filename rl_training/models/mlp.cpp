@@ -149,7 +149,7 @@ void copy_columns(const float* from, int64_t rows, int64_t columns, float* to, i
   }
 }
 
-// (x, side) side by side in the workspace, or x itself where there is nothing beside it.
+// (x, side) side by side in the workspace, or x itself if there is nothing beside it.
 const float* join_inputs(const torch::Tensor& x, const torch::Tensor& side,
                          MlpWorkspace& workspace) {
   const float* left = x.data_ptr<float>();

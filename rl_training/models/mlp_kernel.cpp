@@ -38,7 +38,7 @@ int64_t MlpKernel::chunks_of(int64_t rows) const {
   return (rows + chunk_rows() - 1) / chunk_rows();
 }
 
-// Room for what the hidden blocks put out in so many rows.
+// Memory for the outputs of the hidden blocks over `rows` rows.
 void MlpKernel::reserve_activations(int64_t rows, MlpWorkspace& workspace) const {
   const size_t hidden = layout_.layers.size() - 1;
   if (workspace.activation.size() < hidden) {
@@ -143,6 +143,7 @@ void MlpKernel::activate(size_t index, const float* member, int64_t offset_rows,
   float* out = workspace.activation[index].data() + offset;
   const auto apply_activation = [&](float* values) {
     if (spec_.activation == Activation::tanh) return k.tanh(values, count * width);
+    if (spec_.activation == Activation::elu) return k.elu(values, count * width);
     if (spec_.activation == Activation::gelu) {
       return k.gelu(values, count * width, workspace.slope[index].data() + offset);
     }

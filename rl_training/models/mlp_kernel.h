@@ -18,7 +18,7 @@ struct MlpWorkspace {
   FloatBuffer joined_input;             // [rows, inputs] when two inputs stand side by side
   std::vector<FloatBuffer> activation;  // output of each hidden block [members, rows, width]
   std::vector<FloatBuffer> before_norm, mean, inverse_std;  // LayerNorm only
-  std::vector<FloatBuffer> slope;  // of gelu, which its output does not tell
+  std::vector<FloatBuffer> slope;  // of gelu, not recoverable from its output
   std::vector<FloatBuffer> delta;  // gradient at each layer's product [members, rows, width], or
                                    // of one chunk for each group of them
   std::vector<FloatBuffer> norm_sums;  // gain and shift gradients [members, chunks, 2 * width]
@@ -37,15 +37,15 @@ class MlpKernel {
   const MlpSpec& spec() const { return spec_; }
   const MlpLayout& layout() const { return layout_; }
 
-  // x: [rows, inputs] -> y: [members, rows, outputs] with the first `members` networks. Where no
-  // way back follows, `kept` is null: all chunks pass through the same memory, which stays cached.
+  // x: [rows, inputs] -> y: [members, rows, outputs] with the first `members` networks. Without
+  // a backward pass `kept` is null: all chunks use the same memory, which stays cached.
   void forward(const float* parameters, const float* x, int64_t rows, int64_t members,
                MlpWorkspace* kept, float* y) const;
 
   struct Gradients {
-    float* parameters = nullptr;               // [members, size]; null: not wanted
+    float* parameters = nullptr;               // [members, size]; null: not needed
     bool add_to_parameters = false;            // rather than overwrite what is there
-    float* input = nullptr;                    // [rows, input_count], overwritten; null: not wanted
+    float* input = nullptr;                    // [rows, input_count], overwritten; null: not needed
     int64_t input_first = 0, input_count = 0;  // which columns of x
   };
   // After `forward` on the same workspace; `y` is its result, `y_gradient` the gradient there.
@@ -60,7 +60,7 @@ class MlpKernel {
     int64_t offset = 0;            // place of the first row in arrays [members, rows]
     int64_t delta = 0;             // and in the workspace's delta
   };
-  // Columns of a layer's weight gradient: one piece of work.
+  // Columns of a layer's weight gradient: one unit of work.
   struct Block {
     size_t layer;
     int64_t first, count;

@@ -177,6 +177,8 @@ void MlpKernel::activate_backward(size_t index, const float* member, const Chunk
   const auto undo_activation = [&](const float* activation) {
     if (spec_.activation == Activation::tanh) {
       k.tanh_backward(delta, activation, chunk.count * width);
+    } else if (spec_.activation == Activation::elu) {
+      k.elu_backward(delta, activation, chunk.count * width);
     } else if (spec_.activation == Activation::gelu) {
       k.multiply_by(delta, workspace.slope[index].data() + offset, chunk.count * width);
     }

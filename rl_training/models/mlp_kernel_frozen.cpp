@@ -22,14 +22,14 @@ void spread_rows(const std::vector<int64_t>& rows, int64_t count, int64_t width,
 
 // Moves the rows whose output has a gradient to the front of their chunk, with all that their way
 // back needs, and returns their places. Where the smallest of several critics counts, only it has
-// one. For a pass that wants no parameters: nobody else needs those rows.
+// one. For a pass without parameter gradients, which alone would need those rows.
 const std::vector<int64_t>& MlpKernel::gather_rows(const Chunk& chunk,
                                                    MlpWorkspace& workspace) const {
   thread_local std::vector<int64_t> rows;
   rows.resize(static_cast<size_t>(chunk.count));
   const float* delta = workspace.delta.back().data() + chunk.delta * spec_.outputs;
   int64_t count = 0;
-  for (int64_t i = 0; i < chunk.count; ++i) {  // without a branch: nobody could foretell it
+  for (int64_t i = 0; i < chunk.count; ++i) {  // branchless: the branch would be unpredictable
     bool wanted = false;
     for (int64_t j = 0; j < spec_.outputs; ++j) wanted |= delta[i * spec_.outputs + j] != 0.0f;
     rows[static_cast<size_t>(count)] = i;
@@ -55,7 +55,7 @@ const std::vector<int64_t>& MlpKernel::gather_rows(const Chunk& chunk,
   return rows;
 }
 
-// The way back to the inputs alone.
+// The backward pass to the inputs only.
 void MlpKernel::backward_frozen(const float* parameters, const float* x, const Chunk& chunk,
                                 MlpWorkspace& workspace, const Gradients& wanted) const {
   const auto& rows = gather_rows(chunk, workspace);

@@ -11,6 +11,8 @@ torch::Tensor apply_activation(Activation activation, const torch::Tensor& x) {
       return torch::tanh(x);
     case Activation::gelu:
       return torch::gelu(x, "tanh");
+    case Activation::elu:
+      return torch::elu(x);
     case Activation::none:
       break;
   }
@@ -29,6 +31,10 @@ PolicyGraph::Value apply_activation(Activation activation, PolicyGraph& graph,
       const auto cubic = graph.scale(graph.multiply(x, x), kScale * 0.044715, kScale);
       const auto tanh = graph.tanh(graph.multiply(x, cubic));
       return graph.multiply(x, graph.scale(tanh, 0.5, 0.5));
+    }
+    case Activation::elu: {  // relu(x) + exp(-relu(-x)) - 1
+      const auto below = graph.scale(graph.relu(graph.scale(x, -1.0, 0.0)), -1.0, 0.0);
+      return graph.add(graph.relu(x), graph.scale(graph.exp(below), 1.0, -1.0));
     }
     case Activation::none:
       break;

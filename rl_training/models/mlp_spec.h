@@ -7,8 +7,8 @@
 
 namespace rl_training {
 
-// `gelu` is x Phi(x) in its tanh form.
-enum class Activation { none, relu, tanh, gelu };
+// `gelu` is x Phi(x) in its tanh form; `elu` is x where positive, else exp(x) - 1.
+enum class Activation { none, relu, tanh, gelu, elu };
 enum class LayerNorm { none, before_activation, after_activation };
 
 // How the parameters of a layer are drawn. Fan-in is always the layer's own input width.
@@ -33,7 +33,7 @@ constexpr LayerInit xavier_layer(double gain = 1.0) {
 constexpr LayerInit fan_in_layer() {
   return {LayerInit::Weight::fan_in_uniform, 1.0, LayerInit::Bias::constant, 0.1};
 }
-// Their heads: everything in a narrow interval.
+// For their output layers: uniform in a narrow interval.
 constexpr LayerInit narrow_layer(double bound) {
   return {LayerInit::Weight::uniform, bound, LayerInit::Bias::uniform, bound};
 }
@@ -42,7 +42,7 @@ struct MlpSpec {
   int64_t inputs = 0, outputs = 0;
   std::vector<int64_t> hidden_sizes = {256, 256};
   Activation activation = Activation::relu;
-  Activation output_activation = Activation::none;  // not gelu
+  Activation output_activation = Activation::none;  // not gelu, elu
   LayerNorm layer_norm = LayerNorm::none;           // in every hidden block
   double layer_norm_eps = 1e-5;
   LayerInit hidden_init = {}, output_init = {};
@@ -54,7 +54,7 @@ struct LayerLayout {
   int64_t inputs = 0, outputs = 0;
   int64_t weight = 0;             // [inputs, outputs]
   int64_t bias = 0;               // [outputs]
-  int64_t gain = -1, shift = -1;  // LayerNorm, [outputs] each; -1 where there is none
+  int64_t gain = -1, shift = -1;  // LayerNorm, [outputs] each; -1 if there is none
 };
 
 struct MlpLayout {

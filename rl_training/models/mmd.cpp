@@ -18,7 +18,7 @@ namespace autograd = torch::autograd;
 constexpr double kEpsilon = 1e-6;  // under the root
 constexpr int64_t kRowsAtOnce = 16;
 
-// Every row's value has gradients by that row's samples alone, found on the way.
+// A row's value depends only on that row's samples; gradients are computed in the forward pass.
 class MmdNode : public autograd::Node {
  public:
   MmdNode(torch::Tensor x_gradient, torch::Tensor y_gradient)
@@ -116,7 +116,7 @@ torch::Tensor maximum_mean_discrepancy_plain(const torch::Tensor& x, const torch
       (kernel == MmdKernel::laplacian ? difference.abs() : difference.square()).sum(3);
   const auto weights = torch::cat({torch::full({n}, 1.0 / static_cast<double>(n), x.options()),
                                    torch::full({m}, -1.0 / static_cast<double>(m), x.options())});
-  // A sum rather than products with w: BLAS would bring threads of its own.
+  // A sum rather than products with w: BLAS would start its own threads.
   const auto pairs = weights.unsqueeze(1) * weights;
   const auto squared = ((distance * (-0.5 / sigma)).exp() * pairs).sum({1, 2});
   return (squared.clamp_min(0.0) + kEpsilon).sqrt();

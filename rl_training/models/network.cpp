@@ -19,6 +19,11 @@ void Network::polyak_from(const Network& other, double tau) {
   parameters_.unsafeGetTensorImpl()->bump_version();
 }
 
+void Network::copy_from(const Network& other) {
+  const torch::NoGradGuard no_grad;
+  parameters_.copy_(other.parameters_);
+}
+
 void visit_tensor(StateVisitor& state, const std::string& name, torch::Tensor& tensor) {
   TORCH_CHECK(tensor.is_contiguous() && tensor.scalar_type() == torch::kFloat,
               "state tensors are contiguous float32: ", name);

@@ -15,7 +15,7 @@ namespace rl_training {
 enum class Use { train, frozen };
 
 // Whether a pass uses statistics of its batch and draws dropout masks (train), or what was learnt
-// about them (eval). Networks without either do not care.
+// about them (eval). Networks without either ignore it.
 enum class Mode { train, eval };
 
 // A function with learnable parameters, all of them in one flat tensor: one leaf to optimise, to
@@ -29,6 +29,8 @@ class Network {
   const torch::Tensor& parameters() const { return parameters_; }
   // this += tau * (other - this). Statistics that are not parameters stay as they are.
   void polyak_from(const Network& other, double tau);
+  // The same parameters as the other, to the last bit.
+  void copy_from(const Network& other);
   virtual void visit_state(StateVisitor& state) = 0;
 
  protected:
@@ -53,7 +55,7 @@ struct Pass {
   Use use = Use::train;
   Mode mode = Mode::eval;
   int64_t members = 0;            // above 0: only the first members of an ensemble
-  torch::IntArrayRef shape = {};  // of the result, where it is not [members, rows, outputs]
+  torch::IntArrayRef shape = {};  // of the result, if it is not [members, rows, outputs]
   // Gradients of this pass can be differentiated again (TRPO). Slower: the pass is made of
   // torch operators.
   bool twice_differentiable = false;

@@ -3,9 +3,9 @@
 
 namespace rl_training {
 
-// Row-major c[m, n] = op(a) op(b) on the calling thread; `ld*` are row lengths as stored. Then,
-// where asked for: + bias[n]; + bias[n] and what is negative becomes 0; what `keep` (laid out as c)
-// has no positive number for becomes 0; or + what c held.
+// Row-major c[m, n] = op(a) op(b) on the calling thread; `ld*` are row strides. Epilogue: add
+// bias[n]; add bias[n], then ReLU; zero where `keep` (same layout as c) is not positive; or add the
+// old c.
 struct Product {
   enum class Then { nothing, add_bias, add_bias_relu, keep_positive, add_old };
   bool transpose_a = false, transpose_b = false;
@@ -23,7 +23,7 @@ struct Product {
 
 void multiply(const Product& work);
 
-// So many floats of memory are needed by Kernels::multiply_small.
+// Number of floats of memory needed by Kernels::multiply_small.
 constexpr int64_t kSmallScratch = int64_t{64} * (128 + 48);
 
 }  // namespace rl_training

@@ -36,7 +36,7 @@ struct Strip {
   bool go_on, far;
 };
 
-// What a tile meets at its end comes nearer while it is formed.
+// Prefetches what the end of a tile needs while the tile is formed.
 template <int kRows, int kVectors, Then kThen>
 void fetch_ahead(const Strip& strip) {
 #pragma GCC unroll 6
@@ -188,7 +188,7 @@ void pack(const Product& work, int64_t first, int64_t columns, int64_t width, fl
   }
 }
 
-// A strip that ends inside a vector is formed beside its place.
+// A strip that ends inside a vector is formed in a temporary.
 void form_narrow_strip(const Strip& strip, int64_t rows, int64_t columns, Then then,
                        float* scratch) {
   const int64_t vectors = (columns + kWidth - 1) / kWidth;
@@ -256,7 +256,7 @@ void form_depth(const Product& work, int64_t first, int64_t columns, int64_t fro
                  .far = work.far && (then == Then::keep_positive || from == 0)};
   const bool narrow = columns % kWidth != 0;
   const int64_t width = (columns + kWidth - 1) / kWidth * kWidth;
-  // A strip that is read often and would lie far apart is put together.
+  // A strip that is read often and is scattered in memory is copied together.
   const bool often = work.ldb > 64 && work.m >= 32 && depth >= 64;
   if (work.transpose_b || narrow || often) {
     pack(part, first, columns, width, scratch);

@@ -1,6 +1,7 @@
 #include "rl_training/models/tensor_memory.h"
 
 #include <c10/core/CPUAllocator.h>
+#include <torch/version.h>
 
 #include <algorithm>
 #include <array>
@@ -26,7 +27,7 @@ constexpr size_t kAlignment = 64;
 constexpr size_t kSmallest = 64, kLargest = size_t{1} << 20;  // larger ones are not kept
 constexpr size_t kKeptBytes = size_t{4} << 20;                // of each size, at most
 
-// What stands before the memory that is handed out.
+// The header before each allocated block.
 struct alignas(kAlignment) Block {
   Block* next;
   size_t size;
@@ -48,7 +49,7 @@ class SpinLock {
   std::atomic_flag& busy_;
 };
 
-// Blocks that nobody uses, by the power of two they hold. One list for all threads: a tensor may
+// Unused blocks, by the power of two they hold. One list for all threads: a tensor may
 // end on another thread than it began.
 class Blocks {
  public:
@@ -109,11 +110,21 @@ void give_back(void* memory) {
 
 class KeepingAllocator final : public c10::Allocator {
  public:
-  c10::DataPtr allocate(size_t bytes) const override {
+#if TORCH_VERSION_MAJOR >= 2
+  c10::DataPtr allocate(size_t bytes) override { return take(bytes); }
+  void copy_data(void* to, const void* from, size_t bytes) const override {
+    default_copy_data(to, from, bytes);
+  }
+#else
+  c10::DataPtr allocate(size_t bytes) const override { return take(bytes); }
+#endif
+  c10::DeleterFnPtr raw_deleter() const override { return &give_back; }
+
+ private:
+  static c10::DataPtr take(size_t bytes) {
     void* memory = bytes == 0 ? nullptr : blocks().take(bytes) + 1;
     return {memory, memory, &give_back, c10::Device(c10::DeviceType::CPU)};
   }
-  c10::DeleterFnPtr raw_deleter() const override { return &give_back; }
 };
 
 // Tensors of one shape that were handed out, oldest first from `next` on.
@@ -125,13 +136,13 @@ struct Handed {
   size_t next = 0;
 };
 
-// Neither the tensor nor a view of it is held by anyone else.
+// Neither the tensor nor a view of it is referenced elsewhere.
 bool is_free(const torch::Tensor& tensor) {
   return tensor.use_count() == 1 && tensor.weak_use_count() == 1 &&
          tensor.storage().use_count() == 1;
 }
 
-// As it was made: whoever had it may have given it another shape or a graph.
+// As it was created: its last user may have given it another shape or a graph.
 bool is_plain(const torch::Tensor& tensor, torch::IntArrayRef shape) {
   return tensor.defined() && tensor.sizes() == shape && tensor.is_contiguous() &&
          tensor.unsafeGetTensorImpl()->autograd_meta() == nullptr;

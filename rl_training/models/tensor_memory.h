@@ -9,7 +9,7 @@ namespace rl_training {
 void keep_tensor_memory();
 
 // An uninitialised float32 tensor on the CPU for values outside any graph. A small one is
-// a tensor of that shape that this thread was given before and that nobody holds any more: to make
+// a tensor of that shape that this thread used before and that is no longer referenced: creating
 // one takes longer than to fill it.
 torch::Tensor reused_floats(torch::IntArrayRef shape);
 

@@ -14,7 +14,7 @@ struct TransformerSpec {
   double dropout = 0.1;
 };
 
-// Pieces of episodes from their earliest step on; what lies behind the last step of a shorter one
+// Segments of episodes from their earliest step; what follows the last step of a shorter one
 // may be anything.
 struct Trajectories {
   torch::Tensor returns;    // [rows, steps], to go, scaled

@@ -7,7 +7,7 @@
 
 namespace rl_training {
 
-// Which process this is, and where it meets the others.
+// Which process this is, and where it finds the others.
 struct ProcessPlace {
   int rank = 0, size = 1;
   std::string master = "127.0.0.1";  // an address of process 0
@@ -19,12 +19,12 @@ struct ProcessPlace {
 };
 
 // Rank and size as torchrun (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT), OpenMPI
-// (OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE) or Slurm (SLURM_PROCID, SLURM_NTASKS) tell them.
-// `master`, HOST:PORT, stands in for MASTER_ADDR and MASTER_PORT, which only torchrun sets.
+// (OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE) or Slurm (SLURM_PROCID, SLURM_NTASKS).
+// `master`, HOST:PORT, replaces MASTER_ADDR and MASTER_PORT, which only torchrun sets.
 // Error{config} naming what is missing or wrong.
 ProcessPlace place_from_environment(const std::string& master);
 
-// Connects the processes of a run. A null pointer where there is only one. `server` is process 0's,
+// Connects the processes of a run. A null pointer if there is only one. `server` is process 0's,
 // where it listens already; otherwise one is made.
 std::unique_ptr<ProcessGroup> join_processes(const ProcessPlace& place,
                                              std::unique_ptr<RendezvousServer> server = nullptr);

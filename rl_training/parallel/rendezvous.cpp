@@ -181,7 +181,7 @@ void RendezvousServer::accept_all() {
   }
 }
 
-// Until the other end closes, is silent for too long or says what it should not.
+// Until the other end closes, is silent for too long or sends something invalid.
 void RendezvousServer::serve(int connection) {
   for (;;) {
     char request = 0;

@@ -11,7 +11,7 @@
 namespace rl_training {
 
 // Where the processes of a run find each other before they are connected: texts by key, kept by
-// process 0. Each waits for what it asks for, up to the time-out; then Error{io}.
+// process 0. Each call waits for its result, up to the time-out; then Error{io}.
 class Rendezvous {
  public:
   virtual ~Rendezvous() = default;

@@ -12,7 +12,7 @@
 namespace rl_training {
 namespace {
 
-constexpr int64_t kGifFrames = 250;  // of an episode, where the user does not say
+constexpr int64_t kGifFrames = 250;  // of an episode, by default
 constexpr int64_t kStripFrames = 8;
 
 // The first and the last step and some between: each `every` steps or, for 0, at most `most`.

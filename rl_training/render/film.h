@@ -12,7 +12,7 @@ struct FilmOptions {
   uint64_t seed = 0;
   int64_t every = 0;  // steps between pictures; 0 chooses
   int64_t width = 480;
-  bool photos = true;  // by the task's own renderer, where there is one
+  bool photos = true;  // by the task's own renderer, if there is one
 };
 
 struct FilmReport {

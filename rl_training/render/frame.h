@@ -8,7 +8,7 @@ namespace rl_training {
 
 struct Frame {
   Scene scene;
-  Photo photo;  // drawn in place of the scene where there is one
+  Photo photo;  // drawn in place of the scene if there is one
   std::string caption;
 };
 

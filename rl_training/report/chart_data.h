@@ -6,7 +6,7 @@
 
 namespace rl_training {
 
-// What the page's script draws, as JSON that may stand inside a <script> element: curves, profiles
+// What the page's script draws, as JSON that is safe inside a <script> element: curves, profiles
 // and metrics of all tasks, thinned so that hundreds of runs stay a few megabytes.
 std::string chart_data_json(const Report& report);
 

@@ -74,7 +74,7 @@ bool same_value(const std::string& a, const std::string& b) {
   return !a.empty() && !b.empty() && *end_a == '\0' && *end_b == '\0' && x == y;
 }
 
-// Facts that are no keys of a config, under names of their own.
+// Facts that are not config keys, under separate names.
 std::string fact_or_value(const RunRecord& run, const std::string& key) {
   if (key == "dataset") return run.dataset.name;
   if (key == "env") return run.env_id;

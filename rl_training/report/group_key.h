@@ -17,7 +17,7 @@ std::string full_key(const RunRecord& run, const ReportOptions& options);
 std::string by_key(const RunRecord& run, const ReportOptions& options);
 // What makes runs comparable: environment and data.
 std::string task_key(const RunRecord& run);
-// Without "algo_kwargs.", which tells readers nothing.
+// Without "algo_kwargs.", which is of no use to readers.
 std::string short_key(const std::string& key);
 
 // Error{config} for a key of `by` or of a filter that no run has.

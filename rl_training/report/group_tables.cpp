@@ -102,7 +102,7 @@ std::string seed_values(const RunGroup& group) {
   return join(parts, ", ");
 }
 
-// Estimates of `select`, by seed where there are several.
+// Estimates of `select`, by seed if there are several.
 std::string estimates_text(const RunGroup& group) {
   std::vector<std::string> parts;
   for (const auto& run : group.runs) {

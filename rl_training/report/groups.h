@@ -8,7 +8,7 @@
 
 namespace rl_training {
 
-// Which evaluation of a run counts. `best` is chosen after the fact and flatters.
+// Which evaluation of a run counts. `best` is selected after the fact, hence optimistic.
 struct EvaluationChoice {
   enum class Pick { last, best, at } pick = Pick::last;
   int64_t step = 0;  // of `at`: the last evaluation up to it, of runs that got there
@@ -50,7 +50,7 @@ struct RunGroup {
   size_t count(RunState state) const;
   size_t resumed() const;
   bool online() const;  // whether the chosen values are on the clock of environment steps
-  // "algo key=value ...": enough to tell it from the others of its task.
+  // "algo key=value ...": enough to identify it within its task.
   std::string label() const;
 };
 

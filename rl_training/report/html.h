@@ -6,7 +6,7 @@
 
 namespace rl_training {
 
-// What a page says beside the figures.
+// Text of a page besides the tables and charts.
 struct PageOptions {
   std::string program = "rl_training";       // as typed: what printed commands begin with
   std::string made_at = "";                  // a time for the reader; "": left out
@@ -15,7 +15,7 @@ struct PageOptions {
 };
 
 // One HTML file with all figures, curves, configs and commands of a report: it opens from disk and
-// its Content-Security-Policy lets it ask for nothing.
+// its Content-Security-Policy forbids any request.
 std::string report_html(const Report& report, const PageOptions& options);
 
 // A page with the script and style of reports around a body.

@@ -14,7 +14,7 @@ struct Leaderboard {
     bool near_best = false;  // its interval overlaps that of the best
   };
   struct Method {
-    std::string algo, keys;                  // "learning_rate=0.001 ...", where there are several
+    std::string algo, keys;                  // "learning_rate=0.001 ...", if there are several
     std::vector<std::optional<Cell>> cells;  // one for each task
     // Over normalised scores of all tasks, runs resampled within tasks; only for a method with
     // values on every task, and where every task has reference scores.

@@ -17,7 +17,7 @@ std::vector<Chart> report_charts(const Report& report,
                                  const std::vector<std::string>& metrics = {});
 
 // Writes these charts for a paper, one below the other; `path` ends in .svg or .png. Error{config}
-// for another ending, where there is nothing to draw, or where this build cannot draw.
+// for another ending, if there is nothing to draw, or where this build cannot draw.
 void write_plot(const Report& report, const std::string& path,
                 const std::vector<std::string>& metrics = {});
 

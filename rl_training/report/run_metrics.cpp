@@ -66,7 +66,7 @@ void add_values(const Json& row, const CurvePoint& at, RunRecord& run) {
 std::vector<CurvePoint> thin(const std::vector<CurvePoint>& points) {
   int64_t longest = 1;
   for (const auto& point : points) longest = std::max(longest, point.step);
-  // A power of two times a fixed width: a longer run of the same group keeps a subset of the steps.
+  // Widths are powers of two, so a longer run of the same group keeps a subset of these steps.
   int64_t width = 1;
   while (longest / width > kMetricBins) width *= 2;
   std::vector<CurvePoint> kept;

@@ -25,7 +25,7 @@ struct CurvePoint {
 
 struct RunDataset {
   std::string name;         // recipe, file name or kind
-  std::string fingerprint;  // "" where it is not known, "none" without a dataset
+  std::string fingerprint;  // "" if it is not known, "none" without a dataset
   int64_t rows = 0, episodes = 0;
   std::optional<double> return_mean;
   std::vector<std::string> warnings;  // of the data doctor
@@ -38,7 +38,7 @@ struct RunEstimate {
   int64_t candidates = 0;
 };
 
-// What one run directory tells about a run, finished or still being trained. Text is as it was
+// The contents of one run directory, finished or still in training. Text is as it was
 // found: `printable` or an escape is the duty of the one that shows it.
 struct RunRecord {
   std::string path;
@@ -58,12 +58,12 @@ struct RunRecord {
   double seconds = 0;  // spent between rows, over all sessions
 
   std::vector<CurvePoint> evaluations;                       // mean returns, in order
-  std::map<std::string, std::vector<CurvePoint>> metrics;    // the other numbers of rows, thinned
+  std::map<std::string, std::vector<CurvePoint>> metrics;    // the other values of rows, thinned
   std::vector<std::pair<std::string, double>> last_metrics;  // the last value of each
   std::vector<std::string> checkpoints;                      // names, "best" first
   std::optional<RunEstimate> estimate;                       // of its highest-ranked policy
 
-  // The value of a key, "" where there is none. A key without its prefix is looked for in
+  // The value of a key, "" if there is none. A key without its prefix is looked for in
   // algo_kwargs, too, as `--set` does.
   std::string value_of(const std::string& key) const;
 };

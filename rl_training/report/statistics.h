@@ -11,7 +11,7 @@ namespace rl_training {
 // of the Statistical Precipice" (arXiv:2108.13264). Samples are not empty.
 double mean_of(std::span<const double> values);
 double median_of(std::span<const double> values);
-// Mean of what is left when a quarter of the values, rounded down, is cut off at each end.
+// Mean after discarding a quarter of the values, rounded down, at each end.
 double interquartile_mean(std::span<const double> values);
 // Linear between order statistics, as NumPy's percentile; `sorted` ascends, 0 <= q <= 1.
 double quantile(std::span<const double> sorted, double q);

@@ -8,7 +8,7 @@
 namespace rl_training {
 
 // One column of a table, a cell for each row. Where a table must fit, columns with the lowest
-// `keep` go first; keys and states are then told below their row, and those with kAlways stay.
+// `keep` go first; keys and states are then printed below their row, and those with kAlways stay.
 struct TableColumn {
   static constexpr int kAlways = 100, kKey = 90, kState = 85;
   std::string title;
@@ -25,13 +25,13 @@ Table group_table(const ReportTask& task);
 std::string figure_text(double value);
 std::string interval_text(
     const std::optional<ConfidenceInterval>& interval);  // "[-240.0, -210.5]" or "-"
-// "600", "400 of 600" when the slowest run is not there yet, "200+300" on both clocks.
+// "600", "400 of 600" while the slowest run is still training, "200+300" on both clocks.
 std::string steps_text(const RunGroup& group);
 std::string clock_title(const ReportTask& task);  // "updates", "env steps" or both
 // "200 episodes, mean return -617.0"; "" without data.
 std::string dataset_text(const RunDataset& dataset);
 
-// Aligned columns of at most `width` characters; keys that do not fit get lines of their own below
+// Aligned columns of at most `width` characters; keys that do not fit get extra lines below
 // their row.
 std::string fit_table(Table table, size_t width, const std::vector<std::string>& extra_lines = {});
 // Words in lines of at most `width` characters, each after `indent`.

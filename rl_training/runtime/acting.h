@@ -5,7 +5,7 @@
 
 namespace rl_training {
 
-// Between environments and tensors: what an algorithm sees and does in `envs`.
+// Converts between environments and tensors: what an algorithm observes and does in `envs`.
 
 // [count, ...] in the dtype of the observation space, to be filled by `normalized_obs`.
 torch::Tensor obs_buffer(const VectorEnv& envs);

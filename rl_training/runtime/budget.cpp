@@ -11,7 +11,7 @@ void BudgetOptions::visit_options(OptionVisitor& options) {
   options.integer("max_epochs", max_epochs, at_least(1),
                   "stop after this many epochs of ceil(rows / batch_size) updates");
   options.integer("min_buffer_size", min_buffer_size, at_least(0),
-                  "rows that must be there before the first update");
+                  "rows required before the first update");
 }
 
 void check_dataset_size(const BudgetOptions& options, int64_t rows) {

@@ -27,7 +27,7 @@ struct Budget {
 Budget plan_budget(const BudgetOptions& options, const std::vector<PhaseSpec>& phases,
                    int64_t epoch_rows, int64_t batch_size);
 
-// Error{config} where the dataset can never satisfy `min_buffer_size`.
+// Error{config} if the dataset can never satisfy `min_buffer_size`.
 void check_dataset_size(const BudgetOptions& options, int64_t rows);
 
 }  // namespace rl_training

@@ -65,7 +65,8 @@ void Collector::step() {
                 static_cast<float>(options_.reward.apply(reward)), envs_.final_obs_of(i),
                 terminated, truncated);
     policy_state_->observe_reward(i, reward);
-    episodes_.add(i, reward, terminated || truncated);
+    const auto ended = episodes_.add(i, reward, terminated || truncated);
+    if (ended && steps_ >= options_.learning_starts) algorithm_.episode_collected(*ended);
     if (terminated || truncated) policy_state_->begin_episode(i);
   }
   steps_ += envs_.count() * options_.processes;

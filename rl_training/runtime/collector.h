@@ -14,7 +14,7 @@ class Collector {
   struct Options {
     int64_t learning_starts = 0;  // environment steps with random actions
     RewardTransform reward = {};
-    int64_t processes = 1;  // that step as many environments of their own at the same time
+    int64_t processes = 1;  // that step as many environments each at the same time
   };
 
   Collector(VectorEnv envs, ReplayBuffer& buffer, Algorithm& algorithm,
@@ -24,6 +24,7 @@ class Collector {
   void step();
   int64_t steps() const { return steps_; }  // of all environments in all processes
   const ReplayBuffer& buffer() const { return buffer_; }
+  Algorithm& algorithm() const { return algorithm_; }
 
   EpisodeLog& episodes() { return episodes_; }  // with raw rewards
 

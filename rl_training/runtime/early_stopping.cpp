@@ -10,10 +10,11 @@ void EarlyStoppingOptions::visit_options(OptionVisitor& options) {
         inner.choice("mode", mode, {{"max", Mode::max}, {"min", Mode::min}},
                      "which direction is better");
         inner.integer("patience", patience, at_least(1),
-                      "observations without improvement before stopping");
-        inner.number("min_delta", min_delta, at_least(0), "smallest change that counts");
+                      "consecutive values without improvement before stopping");
+        inner.number("min_delta", min_delta, at_least(0),
+                     "smallest change that counts as an improvement");
         inner.integer("min_steps", min_steps, at_least(0), "updates before it may stop");
-        inner.number("target_value", target_value, any_number(), "stop once this is reached");
+        inner.number("target_value", target_value, any_number(), "stop when this value is reached");
       },
       &enabled);
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,14 +13,15 @@ class EpisodeLog {
  public:
   explicit EpisodeLog(int64_t envs) : returns_(static_cast<size_t>(envs)) {}
 
-  void add(int64_t env, double raw_reward, bool ended) {
+  // The return of an episode that has ended.
+  std::optional<double> add(int64_t env, double raw_reward, bool ended) {
     auto& sum = returns_[static_cast<size_t>(env)];
     sum += raw_reward;
-    if (!ended) return;
+    if (!ended) return {};
     ended_.return_sum += sum;
-    sum = 0;
     ++ended_.episodes;
     ++episodes_;
+    return std::exchange(sum, 0.0);
   }
 
   int64_t count() const { return episodes_; }

@@ -87,7 +87,7 @@ void Evaluator::play(Algorithm& algorithm, const ObsNormalizer& normalizer,
     step_with(envs, algorithm.act(obs, *policy, ActMode::greedy).contiguous());
     for (int64_t i = 0; i < rows; ++i) {
       if (envs.restarted()[i] != 0) policy->begin_episode(i);
-      // A row that has played its share plays on beside the others.
+      // An environment that has played its share keeps stepping with the others.
       if (envs.restarted()[i] != 0 || number[i] == end[i]) continue;
       auto& episode = episodes.list[static_cast<size_t>(number[i])];
       policy->observe_reward(i, envs.rewards()[i]);

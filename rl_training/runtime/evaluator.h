@@ -28,10 +28,10 @@ struct EvaluationResult {
 
 // Plays whole episodes with the greedy policy, all at once as one batch; where environments exist
 // in a given number, each plays its share of the episodes. It has a stream of its own that starts
-// anew each time: evaluations are comparable and leave training untouched.
+// again each time: evaluations are comparable and leave training untouched.
 class Evaluator {
  public:
-  // Several `processes` share the episodes and know the results of all.
+  // Several `processes` share the episodes, and each receives all results.
   Evaluator(std::string env_id, int64_t episodes, uint64_t seed, ThreadPool* pool,
             EnvOptions options = {}, std::optional<ReferenceScores> reference = {},
             ProcessGroup* processes = nullptr);

@@ -30,6 +30,11 @@ void check_hindsight(const BatchRequest& request) {
                 "hindsight changes the rewards of single rows, and the algorithm learns from the "
                 "returns of whole episodes (expected no her)");
   }
+  if (request.priorities.used) {
+    throw Error(
+        ErrorKind::config, {"", 0, "her"},
+        "hindsight draws rows uniformly, and the algorithm by priorities (expected no her)");
+  }
   if (request.n_step == 1) return;
   throw Error(ErrorKind::config, {"", 0, "n_step"},
               "hindsight relabels single steps (expected n_step: 1 with her, got " +
@@ -45,7 +50,7 @@ void HindsightSampler::sample(const BatchView& batch) {
   }
 }
 
-// At most the last episode of each environment is unfinished, so few draws are in vain.
+// At most the last episode of each environment is unfinished, so few draws are rejected.
 int64_t HindsightSampler::draw_finished_row() {
   while (true) {
     const auto offset = static_cast<int64_t>(rng_.below(static_cast<uint64_t>(buffer_.rows())));

@@ -6,12 +6,12 @@
 
 namespace rl_training {
 
-// Error{config} where a batch spans several steps or holds returns: rewards of a relabelled goal
+// Error{config} if a batch spans several steps or holds returns: rewards of a relabelled goal
 // are not defined beyond the first step.
 void check_hindsight(const BatchRequest& request);
 
 // Hindsight experience replay (arXiv:1707.01495): in a share k / (k + 1) of each batch the wanted
-// goal is replaced by one that the same episode reached, and the reward is computed anew. Draws
+// goal is replaced by one that the same episode reached, and the reward is computed again. Draws
 // from finished episodes only; works for every algorithm that learns from a replay buffer.
 class HindsightSampler final : public Sampler {
  public:

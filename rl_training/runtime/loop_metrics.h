@@ -59,7 +59,7 @@ struct ValidationMetrics {
 
 struct CollectMetrics {
   int64_t buffer_size = 0, episodes = 0;
-  Json train_return_mean;  // null where no episode ended since the last row
+  Json train_return_mean;  // null if no episode ended since the last row
 
   template <class Visit>
   void metrics(Visit&& visit) const {

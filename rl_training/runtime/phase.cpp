@@ -54,7 +54,8 @@ void OnlinePhase::advance(const LoopHooks& loop) {
   const int64_t before = rhythm_.updates_until(collector_.steps());
   collector_.step();
   loop.collected();
-  const int64_t due = rhythm_.updates_until(collector_.steps()) - before;
+  const int64_t due =
+      collector_.algorithm().updates_now(rhythm_.updates_until(collector_.steps()) - before);
   if (due == 0 || !loop.all(sampler_.ready())) return;
   for (int64_t i = 0; i < due; ++i) loop.update(sampler_);
 }

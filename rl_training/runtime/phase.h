@@ -31,7 +31,7 @@ struct LoopHooks {
   std::function<bool(bool here)> all = [](bool here) { return here; };
 };
 
-// What a phase needs to know of the run for its part of a row of metrics.
+// What a phase needs from the run for its part of a row of metrics.
 struct RowContext {
   int64_t batch_rows = 0;    // of a minibatch, those of this process
   int64_t data_updates = 0;  // made in phases on the dataset alone
@@ -83,7 +83,7 @@ class DataPhase final : public Phase {
 // Environment steps, and updates on what was collected or on a mixture with the dataset.
 class OnlinePhase final : public Phase {
  public:
-  // `mixture` is `sampler` where that draws from both sources, else null.
+  // `mixture` equals `sampler` if that draws from both sources, otherwise null.
   OnlinePhase(PhaseSpec spec, Collector& collector, Sampler& sampler,
               const MixtureSampler* mixture);
 
@@ -101,7 +101,7 @@ class OnlinePhase final : public Phase {
   UpdateRhythm rhythm_;
 };
 
-// Rollouts of the present policy; after each of them a few passes of updates over it. Those belong
+// Rollouts of the current policy; after each of them a few passes of updates over it. Those belong
 // to the step that fills the rollout: a checkpoint is written in the middle of a rollout or before
 // one, never between its updates.
 class RolloutPhase final : public Phase {

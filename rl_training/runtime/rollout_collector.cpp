@@ -100,7 +100,7 @@ void RolloutCollector::normalize_rewards() {
   }
 }
 
-// An episode that a time limit cut would have gone on: r + gamma V(final observation).
+// An episode cut by the time limit would have continued: r + gamma V(final observation).
 void RolloutCollector::bootstrap_time_outs() {
   const auto cut = [&](int64_t i) {
     return envs_.truncated()[i] != 0 && envs_.terminated()[i] == 0;

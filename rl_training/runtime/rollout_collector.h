@@ -9,7 +9,7 @@
 
 namespace rl_training {
 
-// Plays in the environments with the present policy and fills a rollout. Where asked for, running
+// Plays in the environments with the current policy and fills a rollout. Where asked for, running
 // statistics of what it sees set the policy's normaliser, and rewards are divided by the deviation
 // of discounted returns. Only collecting moves the statistics: evaluations and updates find them
 // fixed.

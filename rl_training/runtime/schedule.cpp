@@ -15,7 +15,7 @@ void ScheduleSpec::visit_options(OptionVisitor& options) {
             {{"constant", Type::constant}, {"linear", Type::linear}, {"cosine", Type::cosine}},
             "shape of the schedule");
         inner.number("start", start, at_least(0), "multiplier at the beginning");
-        inner.number("end", end, at_least(0), "multiplier at the end (not used by constant)");
+        inner.number("end", end, at_least(0), "multiplier at the end (unused by constant)");
       },
       nullptr, "type");
   options.integer("warmup_steps", warmup_steps, at_least(0),

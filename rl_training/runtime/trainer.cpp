@@ -98,6 +98,9 @@ double Trainer::lr_scale(size_t phase_index) const {
 Metrics Trainer::update(size_t phase, Sampler& sampler, const Callbacks& callbacks) {
   sampler.sample(parts_.batch.view());
   auto metrics = parts_.algorithm->update(parts_.batch, lr_scale(phase));
+  if (const auto priorities = parts_.algorithm->priorities(); priorities.defined()) {
+    sampler.set_priorities({priorities.data_ptr<float>(), static_cast<size_t>(priorities.numel())});
+  }
   ++update_;
   if (callbacks.on_update_end) callbacks.on_update_end(progress(), metrics);
   return metrics;
@@ -109,7 +112,7 @@ void Trainer::keep_phase_end(RunSink& sink) const {
   sink.phase_end(position(), parts_.phases[index - 1]->spec().name);
 }
 
-// Metrics of the last update that the phase made; none where it made none.
+// Metrics of the last update that the phase made; none if it made none.
 Metrics Trainer::advance(const Callbacks& callbacks) {
   previous_position_ = position();
   const size_t index = current_phase();

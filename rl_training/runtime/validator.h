@@ -9,13 +9,13 @@
 namespace rl_training {
 
 // Measures a policy and its values on episodes that it does not learn from. Draws nothing and
-// changes nothing: the same state gives the same numbers.
+// changes nothing: the same state gives the same values.
 class Validator {
  public:
   struct Options {
     double gamma = 0.99;
     bool remembers = false;    // the policy looks back on its episode, which is played step by step
-    int64_t max_rows = 10000;  // of a larger dataset so many rows are used, evenly spread
+    int64_t max_rows = 10000;  // at most this many rows are used, evenly spread
   };
 
   Validator(std::shared_ptr<const TransitionDataset> held_out, const Options& options);

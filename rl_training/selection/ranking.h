@@ -4,7 +4,7 @@
 
 namespace rl_training {
 
-// Ranks from 1, the largest value first; equal values share the mean of their ranks, and values
+// Ranks from 1, largest value first; equal values share the mean of their ranks, and values
 // that are not finite come last.
 std::vector<double> ranks_of(std::span<const double> values);
 
@@ -12,7 +12,7 @@ std::vector<double> ranks_of(std::span<const double> values);
 double spearman_correlation(std::span<const double> a, std::span<const double> b);
 
 // What is lost by taking the best of the k policies with the largest estimates: the largest truth
-// less the largest among those.
+// minus the largest among those.
 double regret_at_k(std::span<const double> truth, std::span<const double> estimate, size_t k);
 
 // 95 % percentile interval of the mean value at the start of an episode: each resample draws

@@ -70,7 +70,7 @@ std::vector<int64_t> good_episodes(const TransitionDataset& data) {
   return good;
 }
 
-// Returns that differ by when an episode ends are told apart only by values that reach there. The
+// Returns that differ by when an episode ends differ only in values that reach that far. The
 // length is the mean over rows, not over episodes: many short ones do not hide the long ones.
 double gamma_of(const TransitionDataset& data) {
   double squares = 0;
@@ -149,7 +149,7 @@ void Selection::check_spaces() const {
   }
 }
 
-// Whole episodes are held out: rows of one episode tell of each other.
+// Whole episodes are held out: rows of one episode are correlated.
 void Selection::split(const TransitionDataset& all) {
   std::vector<int64_t> order(all.episodes().size());
   std::iota(order.begin(), order.end(), int64_t{0});

@@ -26,10 +26,10 @@ struct PolicyEstimate {
   std::string checkpoint;  // the directory that was read
   double value = 0;        // mean over the starts of episodes
   double low = 0, high = 0;
-  double rank = 0;      // from 1, the largest value first
+  double rank = 0;      // from 1, largest value first
   double soft_opc = 0;  // mean Q(s, a) of the best quarter of episodes less that of all
   double td_error = 0;  // root of the mean square, on held-out episodes
-  // Of the policy that draws its actions; none where it has no density.
+  // Of the policy that draws its actions; none if it has no density.
   std::optional<ImportanceEstimates> importance;
   std::optional<double> truth;  // mean return in the environment
 };
@@ -59,7 +59,7 @@ class Selection {
   // In the order in which the runs were given.
   std::vector<PolicyEstimate> estimates();
   OwnEstimate own_estimate() const;
-  // Error{config} where a policy has no environment to play in.
+  // Error{config} if a policy has no environment to play in.
   void check_playable() const;
   // The mean return of episodes that the policy plays.
   double play(size_t candidate, int64_t episodes);

@@ -28,7 +28,7 @@ class ChildProcess {
   // The exit code, or 128 + the signal that ended it.
   int wait();
   std::string output() const;
-  // The line of its error, without "error: "; "" where there is none.
+  // The line of its error, without "error: "; "" if there is none.
   std::string error_line() const;
 
  private:

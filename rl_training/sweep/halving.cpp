@@ -8,7 +8,8 @@ namespace rl_training {
 void HalvingOptions::visit_options(OptionVisitor& options) {
   options.integer("min_timesteps", min_timesteps, at_least(1),
                   "length of the first round, in updates or environment steps");
-  options.integer("factor", factor, between(2, 100), "one in so many trials stays after a round");
+  options.integer("factor", factor, between(2, 100),
+                  "one in this many trials continues after a round");
 }
 
 std::vector<std::optional<int64_t>> rung_positions(const RoundRules& rules) {

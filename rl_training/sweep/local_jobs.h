@@ -8,7 +8,7 @@
 
 namespace rl_training {
 
-// A call of this program in a process of its own. It prints one JSON object on stdout.
+// A call of this program in a separate process. It prints one JSON object on stdout.
 struct Job {
   std::string name;
   std::vector<std::string> arguments;
@@ -17,7 +17,7 @@ struct Job {
 struct JobResult {
   // -1: not started, since a signal came first. 128 + signal where one ended it.
   int exit_code = -1;
-  Json report;                        // what it printed; null where that is no object
+  Json report;                        // what it printed; null if that is no object
   std::vector<std::string> warnings;  // its other lines
   double seconds = 0;
 
@@ -39,7 +39,7 @@ struct JobEvents {
 // Cores that this process may use.
 std::vector<int> usable_cores();
 
-// Runs the jobs in order, several at a time. Each has cores of its own where there are enough. One
+// Runs the jobs in order, several at a time. Each has its own cores if there are enough. One
 // that fails does not stop the others. A request to stop is passed on, and all running jobs are
 // waited for; a request for checkpoints is passed on, too.
 std::vector<JobResult> run_jobs(const std::vector<Job>& jobs, const LocalJobOptions& options,

@@ -20,7 +20,7 @@ struct PlannedRun {
 // How far a run is. Only `failed` and `begun` come without being at the end or at `pause_at`.
 struct RunStatus {
   enum class State { absent, begun, running, failed, done } state = State::absent;
-  std::string path;  // "" where it is absent
+  std::string path;  // "" if it is absent
   int64_t position = 0;
   std::optional<RunRecord> record;
 };

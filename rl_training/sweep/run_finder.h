@@ -11,7 +11,7 @@ namespace rl_training {
 // differ. `from` is the run or checkpoint that it started from, "" for none.
 std::string find_run(FileSystem& files, const TrainConfig& config, const std::string& from = "");
 
-// The place of a run in its phases that a row of metrics tells.
+// The position of a run in its phases, from a row of metrics.
 int64_t position_in(const Json& row, const TrainConfig& config);
 // Where it ends.
 int64_t length_of(const TrainConfig& config);
@@ -32,7 +32,7 @@ class MetricTail {
   Json last_, newest_ = Json::object();
 };
 
-// The last value of a metric in the rows up to a position; nothing where there is none.
+// The last value of a metric in the rows up to a position; nothing if there is none.
 std::optional<double> metric_at(const std::string& run_dir, const std::string& metric,
                                 int64_t position, const TrainConfig& config);
 

@@ -16,7 +16,7 @@ class Search {
     size_t trial = 0;
     std::optional<int64_t> pause_at;  // how far to train it; none: to the end
   };
-  // The next trial of the present round; nothing when all values are told, or while the round
+  // The next trial of the current round; nothing when all values are reported, or while the round
   // waits for some.
   std::optional<Question> ask();
   // One more trial, with settings from elsewhere. Error{config} with halving.

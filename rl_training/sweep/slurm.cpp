@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kSecondsBeforeTimeLimit = 60;
 
-// What one of Slurm's commands prints. Error{io} where it fails or is not there.
+// What one of Slurm's commands prints. Error{io} if it fails or is missing.
 std::string run_command(const std::vector<std::string>& words, bool may_fail = false) {
   const ScratchDirectory scratch;
   const auto printed = scratch.path() + "/output", said = scratch.path() + "/messages";
@@ -114,7 +114,7 @@ std::string array_script(const SweepDirectory& sweep, const std::vector<size_t>&
   text += "#SBATCH --array=" + number_ranges(runs) +
           (options.array_limit > 0 ? "%" + std::to_string(options.array_limit) : "") + "\n" +
           fmt::format("#SBATCH --cpus-per-task={}\n", options.threads);
-  // The end of the time, or a pre-emption, is told in time for a checkpoint; the job that follows
+  // A time limit or a pre-emption is announced in time for a checkpoint; the job that follows
   // submits what a time limit has left.
   text += fmt::format("#SBATCH --signal=B:TERM@{}\n", kSecondsBeforeTimeLimit);
   // exec: signals for the script reach the program. Pre-emption ends it with a checkpoint, and

@@ -7,7 +7,7 @@
 
 namespace rl_training {
 
-// What is to be submitted for the present round of a sweep: the runs that are not done and have
+// What is to be submitted for the current round of a sweep: the runs that are not done and have
 // attempts left. Rounds that are complete are finished on the way, with values of `value_runs`.
 // `given_up` are runs that are not done and have none left. Counts an attempt for each run to
 // submit; the caller saves the sweep.
@@ -31,7 +31,7 @@ std::string follow_up_script(const SweepDirectory& sweep, const std::string& pro
 // sweep's state, which is saved. Error{io} with what sbatch said.
 void submit(SweepDirectory& sweep, FileSystem& files, const std::vector<size_t>& runs);
 
-// States of the tasks of an array that Slurm still knows, by number of the run; "" stands for the
+// States of the tasks of an array that Slurm still lists, by number of the run; "" stands for the
 // job itself under kWholeJob.
 inline constexpr size_t kWholeJob = static_cast<size_t>(-1);
 std::map<size_t, std::string> queued_tasks(const std::string& job);

@@ -55,9 +55,9 @@ class SweepDirectory {
 
   // The round that is under way. The last one trains to the end of the runs.
   SweepRound present_round() const { return next_round(rules_, rounds_); }
-  // Those that paused. Their values are kept, since the runs move on.
+  // Rounds that paused. Their values are kept, because the runs continue.
   const std::vector<SweepRound>& past_rounds() const { return rounds_; }
-  // Of a round that pauses, with its values.
+  // Stores a round that paused, with its values.
   void finish_round(SweepRound round);
 
   SlurmState& slurm() { return slurm_; }

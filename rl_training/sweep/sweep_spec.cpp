@@ -39,7 +39,7 @@ void read_points(const ConfigNode& root, SweepSpec& spec) {
   const auto* random = root.find("random");
   if (grid == nullptr && random == nullptr) return;  // points come from elsewhere
   if (grid != nullptr && random != nullptr) {
-    random->fail("random", "given beside `grid` (expected one of them)");
+    random->fail("random", "excludes `grid` (expected one of them)");
   }
   const auto* trials = root.find("trials");
   if (random != nullptr && trials == nullptr) {

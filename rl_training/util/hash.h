@@ -23,7 +23,7 @@ class Sha256 {
 
 std::string sha256_hex(std::string_view bytes);
 
-// XXH3 of 128 bits, fed piece by piece: tells one content from another at the speed of memory. It
+// XXH3 of 128 bits, fed piece by piece: distinguishes contents at memory speed. It
 // is no protection against somebody who looks for two contents with one hash.
 class ContentHash {
  public:

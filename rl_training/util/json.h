@@ -7,7 +7,7 @@ namespace rl_training {
 // Keys keep the order in which they were added.
 using Json = nlohmann::ordered_json;
 
-// A number for JSON; NaN and infinities, which JSON has no word for, become null.
+// A number for JSON; NaN and infinities, which JSON has no notation for, become null.
 Json json_number(double value);
 
 struct JsonLimits {

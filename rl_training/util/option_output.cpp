@@ -9,7 +9,7 @@
 namespace rl_training {
 namespace {
 
-// null where there is no bound at all.
+// null if there is no bound at all.
 Json interval_json(const Interval& value) {
   if (std::isinf(value.low) && std::isinf(value.high)) return nullptr;
   return Json::array({json_number(value.low), json_number(value.high)});

@@ -85,9 +85,9 @@ class OptionVisitor {
   virtual void group(const char* key, const char* meaning,
                      const std::function<void(OptionVisitor&)>& body, bool* present = nullptr,
                      const char* shorthand = nullptr) = 0;
-  // A key that has a new name; a config with the old one is told the new.
+  // A renamed key; a config with the old name fails with the new one.
   virtual void renamed(const char* /*old_key*/, const char* /*new_key*/) {}
-  // A list of maps. `resize` makes room for so many before `body` visits each by its index.
+  // A list of maps. `resize` sets their number before `body` visits each by its index.
   virtual void groups(const char* key, const char* meaning, size_t count,
                       const std::function<void(size_t)>& resize,
                       const std::function<void(size_t, OptionVisitor&)>& body) = 0;

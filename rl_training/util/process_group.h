@@ -11,7 +11,7 @@ namespace rl_training {
 // ranks, so that results are equal in every process, bit for bit, and repeat. A process that has
 // ended or does not answer within the time-out is Error{io}.
 //
-// Where there is only one process there is no group: a null pointer.
+// If there is only one process there is no group: a null pointer.
 class ProcessGroup {
  public:
   virtual ~ProcessGroup() = default;

@@ -155,7 +155,7 @@ double Rng::normal() {
     bits >>= 8;
     const uint64_t magnitude = (bits >> 1) & 0x000fffffffffffffULL;
     const double size = static_cast<double>(magnitude) * kZiggurat.w[strip];
-    // the lowest bit is the sign, without a branch: nobody could foretell it
+    // the lowest bit is the sign, branchless: the branch would be unpredictable
     const auto x = std::bit_cast<double>(std::bit_cast<uint64_t>(size) | (bits << 63));
     if (magnitude < kZiggurat.k[strip]) return x;
     if (strip == 0) {

@@ -11,7 +11,7 @@ namespace rl_training {
 
 // PCG64 seeded and drawn from as NumPy's `Generator(PCG64(SeedSequence(seed)))`, so that seeded
 // environment resets equal Gymnasium's. The state is four words with nothing hidden: saving it
-// and going on is exact.
+// and resuming is exact.
 class Rng {
  public:
   // NumPy's default_rng(seed).

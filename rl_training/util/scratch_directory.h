@@ -6,7 +6,7 @@ namespace rl_training {
 // A new directory with everything in it, removed when the object ends.
 class ScratchDirectory {
  public:
-  // In `parent`, or where temporary files go. Error{io} where it cannot be made.
+  // In `parent`, or where temporary files go. Error{io} if it cannot be made.
   explicit ScratchDirectory(const std::string& parent = "");
   ~ScratchDirectory();
   ScratchDirectory(const ScratchDirectory&) = delete;

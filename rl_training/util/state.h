@@ -37,7 +37,7 @@ class StateVisitor {
     value = byte != 0;
   }
 
-  // A part with a `visit_state` of its own; its names become "name.inner".
+  // A part with its own `visit_state`; its names become "name.inner".
   template <class Part>
   void part(std::string_view name, Part& object) {
     const std::string outer = prefix_;

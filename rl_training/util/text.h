@@ -15,7 +15,7 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 std::vector<std::string> nearest_names(std::string_view word,
                                        const std::vector<std::string>& candidates, size_t count);
 
-// Characters of a printable text: its columns on a terminal, where none is a wide one.
+// Number of characters of a printable text, which is its width if none is a wide character.
 size_t display_width(std::string_view text);
 
 // At most `longest` bytes of `text` and "..." when that is not all; no UTF-8 character is cut.

@@ -8,7 +8,7 @@
 namespace rl_training {
 
 // A few threads that share out numbered tasks of some ten microseconds each. Which thread runs a
-// task is not fixed, so a task must write only to places of its own; sums over tasks are formed
+// task is not fixed, so a task must write only to its own memory; sums over tasks are formed
 // afterwards in task order. Then results do not depend on the number of threads.
 class ThreadPool {
  public:

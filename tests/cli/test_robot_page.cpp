@@ -69,7 +69,7 @@ TEST_F(RobotPage, FromACsvToAPolicyInC) {
   fs::create_directories(directory_ / "archive");
   fs::copy(directory_ / "heater.csv", directory_ / "archive/heater.csv");
   fs::copy(directory_ / "heater.csv", directory_ / "new.csv");
-  follow("## Look at it");
+  follow("## Inspect it");
   follow("## Train candidates");
   ASSERT_EQ(results_.size(), 8u);
   EXPECT_NE(results_[1].err.find("validation  td_error "), std::string::npos) << results_[1].err;

@@ -27,7 +27,8 @@ TEST_F(Start, WhatNeedsNoTensorsNeedsNoOtherExecutable) {
   const auto runs = directory_ / "runs", data = directory_ / "random.npz";
   ASSERT_EQ(run(tiny_training(runs, {"--quiet"})).exit_code, 0);
   write_all(directory_ / "sweep.yaml",
-            "config: td3_bc/pendulum\ngrid: {learning_rate: [1e-3, 1e-4]}\nseeds: 0-1\noutput_dir: sweep\n");
+            "config: td3_bc/pendulum\ngrid: {learning_rate: [1e-3, 1e-4]}\nseeds: 0-1\noutput_dir: "
+            "sweep\n");
   const std::vector<std::vector<std::string>> calls = {
       {"--help"},
       {"--version"},

@@ -70,7 +70,7 @@ TEST(Training, ReportsAndGoesOn) {
   EXPECT_EQ(more.json()["checkpoint"], run_dir + "/checkpoints/step-000000080");
 }
 
-// What is printed to go on with is a command that goes on.
+// What is printed to continue with is a command that goes on.
 TEST(Training, TheNextCommandFitsTheRun) {
   const TemporaryDirectory directory;
   const auto hint_of = [&](const char* name, const std::vector<std::string>& more) -> std::string {
@@ -197,7 +197,7 @@ TEST(Training, AStoppedRunThatGoesOnEqualsOneThatWasNeverStopped) {
   Program program(rare_checkpoints(directory / "stopped", "1e9"));
   const auto run_dir = wait_for_rows(program, directory / "stopped");
 
-  // While it runs, nobody else may go on with it.
+  // While it runs, nobody else may continue with it.
   const auto second = run({"resume", run_dir});
   EXPECT_EQ(second.exit_code, 6) << second.err;
   EXPECT_NE(second.err.find("pid " + std::to_string(program.pid()) + " "), std::string::npos)

@@ -31,6 +31,8 @@ inline std::shared_ptr<AlgorithmOptions> small_options(const AlgorithmInfo& info
        list_options([&](OptionVisitor& visitor) { options->visit_options(visitor); })) {
     if (row.key.ends_with("hidden_sizes")) map.set(row.key, widths);
     if (row.key == "embed_dim") map.set(row.key, ConfigNode::scalar(text));
+    if (row.key == "target_update_interval") map.set(row.key, ConfigNode::scalar("2"));
+    if (row.key == "encoder_channels") map.set(row.key, ConfigNode::scalar("4"));
     if (row.key == "context_length") map.set(row.key, ConfigNode::scalar("4"));
     if (row.key == "gradient_updates_per_step") map.set(row.key, ConfigNode::scalar("3"));
   }

@@ -107,7 +107,7 @@ TEST_P(OptionContract, HasAConfigToStartFrom) {
   int count = 0;
   for (const char* task : {"pendulum", "pendulum-random", "cartpole", "cartpole-medium"}) {
     const auto name = info_.name + "/" + task;
-    // One to start from with data alone counts where there is no other.
+    // One to start from with data alone counts if there is no other.
     if (count > 0 && name.ends_with("-medium")) continue;
     const auto& all = packaged_configs();
     if (std::none_of(all.begin(), all.end(), [&](const auto& each) { return each.name == name; })) {

@@ -105,9 +105,11 @@ TEST_P(RunContract, EvaluationsDoNotChangeTraining) {
   const auto actions = [&](const char* name, const std::vector<std::string>& more) {
     const auto run = Run::start(tiny_config(GetParam(), directory / name, more), {});
     run->train();
-    const auto obs_dim = static_cast<size_t>(run->policy().env().observation.size());
-    std::vector<std::vector<double>> obs(3, std::vector<double>(obs_dim, 0.1));
-    obs[1][0] = -1;
+    const Space& space = run->policy().env().observation;
+    const double value = space.is_image() ? 100 : 0.1;
+    std::vector<std::vector<double>> obs(
+        3, std::vector<double>(static_cast<size_t>(space.size()), value));
+    obs[1][0] = space.is_image() ? 0 : -1;
     obs[2].back() = 2;
     return run->policy().predict(obs);
   };

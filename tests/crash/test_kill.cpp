@@ -116,7 +116,7 @@ std::string only_run_in(const std::string& output_dir) {
   return found;
 }
 
-// Starts the run, or resumes it where there is one.
+// Starts the run, or resumes it if there is one.
 std::vector<std::string> next_command(const Task& task, const std::string& output_dir) {
   const auto run_dir = only_run_in(output_dir);
   if (run_dir.empty()) return train_command(task, output_dir, "2");

@@ -128,7 +128,7 @@ TEST_F(CsvDatasetTest, DoneIsNeverSilentlyATermination) {
 TEST_F(CsvDatasetTest, EndsWithoutTerminations) {
   const std::string text =
       "obs,action,reward,run,last\n1,0,3,a,0\n2,0,3,a,1\n5,0,3,b,0\n6,0,3,b,0\n7,0,3,b,1\n";
-  EXPECT_NE(problem(text).find("or terminated=none where the task never ends by itself"),
+  EXPECT_NE(problem(text).find("or terminated=none if the task never terminates"),
             std::string::npos);
   for (const char* map : {"terminated=none episode=run", "terminated=none episode_end=last"}) {
     DatasetReadOptions options;

@@ -194,7 +194,7 @@ TEST_F(DatasetCacheTest, SecondLoadDoesNotReadTheFile) {
   const auto again = load(path);
   struct stat now {};
   ASSERT_EQ(::stat(before.c_str(), &now), 0);
-  EXPECT_EQ(info.st_ino, now.st_ino);  // not made anew
+  EXPECT_EQ(info.st_ino, now.st_ino);  // not made again
   EXPECT_EQ(again.fingerprint(), first.fingerprint());
 }
 

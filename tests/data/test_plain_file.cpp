@@ -159,7 +159,7 @@ TEST(PlainFile, NothingOutsideTheFileIsRead) {
   };
   for (const auto& array : bad) {
     raw.arrays()["x"] = array;
-    EXPECT_EQ(problem(path, raw.write(path)), path + ": x: lies outside the file")
+    EXPECT_EQ(problem(path, raw.write(path)), path + ": x: extends beyond the file")
         << array.shape[0] << " at " << array.offset;
   }
   raw.arrays()["x"] = {static_cast<Item>(9), {4}, 3};

@@ -202,7 +202,7 @@ void fill_frames(ReplayBuffer& buffer, int64_t rows) {
   for (int64_t i = 0; i < rows; ++i) {
     const auto n = static_cast<int>(buffer.total());
     const float action = 0;
-    // Two streams; an episode of stream n % 2 ends every sixth row, and the next one begins anew.
+    // Two streams; an episode of stream n % 2 ends every sixth row, and the next one begins again.
     buffer.add(frame(n).data(), &action, static_cast<float>(n), frame(n + 2).data(), n % 6 == 5,
                false);
   }
@@ -235,6 +235,81 @@ TEST(ReplayBuffer, StoresEachFrameOnce) {
   fill_frames(buffer, 6);
   EXPECT_EQ(again.encode(18, 8), buffer.encode(18, 8));
   EXPECT_THROW(again.restore(again.total(), std::string(3, '\1')), Error);
+}
+
+// Two frames of 2 x 2 pixels; the first observation of an episode repeats its frame.
+void add_stack(ReplayBuffer& buffer, int older, int newer, int next, bool ends) {
+  auto obs = frame(older), next_obs = frame(newer);
+  const auto after = frame(newer), then = frame(next);
+  obs.insert(obs.end(), after.begin(), after.end());
+  next_obs.insert(next_obs.end(), then.begin(), then.end());
+  const float action = 0;
+  buffer.add(obs.data(), &action, 0, next_obs.data(), ends, false);
+}
+
+// Episodes of three rows, seen as the frames 0 0 1 2 3 | 4 4 5 6 7 | ...
+void fill_stacks(ReplayBuffer& buffer, int64_t rows) {
+  for (int64_t i = 0; i < rows; ++i) {
+    const auto n = static_cast<int>(buffer.total());
+    const int first = n / 3 * 4, newer = first + n % 3;
+    add_stack(buffer, n % 3 == 0 ? first : newer - 1, newer, newer + 1, n % 3 == 2);
+  }
+}
+
+std::vector<unsigned char> gathered(const ReplayBuffer& buffer, int64_t row) {
+  std::vector<unsigned char> obs(8), next_obs(8);
+  BatchView view;
+  view.rows = 1;
+  view.obs_bytes = 8;
+  view.obs = obs.data();
+  view.next_obs = next_obs.data();
+  buffer.gather(row, ObsNormalizer(buffer.obs_space()), transitions(), view, 0);
+  return {obs[0], obs[4], next_obs[0], next_obs[4]};
+}
+
+TEST(ReplayBuffer, StoresTheFramesOfAStackOnce) {
+  const Space stack = Space::image(2, 2, 2, /*frames=*/2);
+  ReplayBuffer buffer(6, stack, kAction);
+  fill_stacks(buffer, 6);
+  EXPECT_EQ(buffer.frames(), 8);
+  EXPECT_EQ(gathered(buffer, 0), (std::vector<unsigned char>{0, 0, 0, 1}));
+  EXPECT_EQ(gathered(buffer, 1), (std::vector<unsigned char>{0, 1, 1, 2}));
+  EXPECT_EQ(gathered(buffer, 2), (std::vector<unsigned char>{1, 2, 2, 3}));
+  EXPECT_EQ(gathered(buffer, 3), (std::vector<unsigned char>{4, 4, 4, 5}));
+  fill_stacks(buffer, 2);
+  EXPECT_EQ(gathered(buffer, 2), (std::vector<unsigned char>{1, 2, 2, 3}));
+  EXPECT_EQ(buffer.frames(), 10);  // 0 is gone, 8 9 10 came
+
+  ReplayBuffer again(6, stack, kAction);
+  const auto bytes = buffer.encode(2, 6);
+  again.restore(2, bytes);
+  EXPECT_EQ(again.frames(), buffer.frames());
+  EXPECT_EQ(again.encode(2, 6), bytes);
+  // Row 2 holds three frames, 3 to 5 four, 6 and 7 three; each row has 2 marks and 12 bytes more,
+  // and the three observations that follow have a mark for each frame.
+  EXPECT_EQ(bytes.size(), 10 * 4 + 6 * (2 + 12) + 3 * 2);
+  fill_stacks(again, 3);
+  fill_stacks(buffer, 3);
+  EXPECT_EQ(again.encode(5, 6), buffer.encode(5, 6));
+  for (const auto& damaged : {bytes.substr(0, bytes.size() - 1), std::string(1, '\0') + bytes}) {
+    ReplayBuffer other(6, stack, kAction);
+    EXPECT_THROW(other.restore(2, damaged), Error);
+  }
+}
+
+// An environment that promises a stack and gives other frames is stored as it is.
+TEST(ReplayBuffer, FramesThatDoNotMoveOnAreKept) {
+  ReplayBuffer buffer(6, Space::image(2, 2, 2, 2), kAction);
+  const auto pair = [](int first, int second) {
+    auto obs = frame(first);
+    const auto more = frame(second);
+    obs.insert(obs.end(), more.begin(), more.end());
+    return obs;
+  };
+  const float action = 0;
+  buffer.add(pair(1, 2).data(), &action, 0, pair(7, 2).data(), false, true);
+  EXPECT_EQ(gathered(buffer, 0), (std::vector<unsigned char>{1, 2, 7, 2}));
+  EXPECT_EQ(buffer.frames(), 4);
 }
 
 TEST(ReplaySampler, RefusesReturnsThatTheBufferDoesNotKeep) {

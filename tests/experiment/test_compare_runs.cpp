@@ -54,7 +54,7 @@ TEST_F(CompareRuns, EveryDifferenceIsNamed) {
   write("b", 0.5f, 7, 10, "1\n2\n");
   EXPECT_EQ(differences().front(), "metrics.jsonl: line 3 differs");
   write("b", 0.5f, 7, 10, "1\n2\n3\n", /*best=*/false);
-  EXPECT_EQ(differences(), (Lines{"best checkpoint: is there in one only"}));
+  EXPECT_EQ(differences(), (Lines{"best checkpoint: exists in one only"}));
   write("a", -0.0f);
   write("b", 0.0f);  // equal as numbers
   EXPECT_EQ(differences().size(), 2u);
@@ -65,7 +65,7 @@ TEST_F(CompareRuns, MissingArraysAreNamed) {
       .save(10, {{"other", DType::u8, {1}, "x"}, {"count", DType::u8, {1}, "x"}}, {});
   EXPECT_EQ(differences(), (Lines{"newest checkpoint: count: I64 [] against U8 [1]",
                                   "newest checkpoint: net: is missing",
-                                  "newest checkpoint: other: is there in one only"}));
+                                  "newest checkpoint: other: exists in one only"}));
 }
 
 }  // namespace

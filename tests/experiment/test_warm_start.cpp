@@ -147,7 +147,7 @@ TEST_F(WarmStartTest, ResumeFindsMovedDataAndGoesElsewhere) {
   write_machine_log(directory_ / "archive/other.npz", 8);
   const auto text = problem([&] { resume(directory_ / "archive/other.npz"); });
   EXPECT_NE(text.find("the dataset is not the one this run was trained on"), std::string::npos);
-  // The moved run goes on by itself.
+  // The moved run continues on its own.
   EXPECT_EQ(rl_training::Run::resume(moved.run_dir, {.total_timesteps = 50, .threads = {}}, {})
                 ->train()
                 .summary.update_count,

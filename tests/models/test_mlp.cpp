@@ -38,6 +38,11 @@ std::vector<Case> cases() {
     s.output_activation = Activation::tanh;
   });
   add("gelu", 257, 3, [](MlpSpec& s) { s.activation = Activation::gelu; });
+  add("elu", 257, 3, [](MlpSpec& s) { s.activation = Activation::elu; });
+  add("elu_norm_before", 70, 0, [](MlpSpec& s) {
+    s.activation = Activation::elu;
+    s.layer_norm = LayerNorm::before_activation;
+  });
   add("gelu_norm_after_ensemble", 300, 3, [](MlpSpec& s) {
     s.activation = Activation::gelu;
     s.layer_norm = LayerNorm::after_activation;

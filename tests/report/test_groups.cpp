@@ -96,7 +96,7 @@ TEST(Groups, ASeedCountsOnce) {
   EXPECT_EQ(report.tasks[0].groups[0].figures->mean, -3);  // the newest that is finished
   ASSERT_EQ(report.notes.size(), 2u);
   EXPECT_EQ(report.notes[0], "warning: seed 0 counts once: " + (directory / "old") +
-                                 " is left out beside " + (directory / "new"));
+                                 " is ignored in favour of " + (directory / "new"));
 }
 
 TEST(Groups, LastBestAndAt) {

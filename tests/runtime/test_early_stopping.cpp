@@ -31,7 +31,7 @@ int stops_at(const EarlyStoppingOptions& options, const std::vector<double>& val
 
 TEST(EarlyStopping, CountsObservationsWithoutProgress) {
   EXPECT_EQ(stops_at(options(2), {1, 2, 3, 3, 3, 9}), 5);
-  EXPECT_EQ(stops_at(options(2), {1, 0, 2, 1, 3, 2}), 0);  // progress starts the count anew
+  EXPECT_EQ(stops_at(options(2), {1, 0, 2, 1, 3, 2}), 0);  // progress starts the count again
   EXPECT_EQ(stops_at(options(1), {5, 5}), 2);
   EXPECT_EQ(stops_at(options(3), {-5, -6, -7, -8}), 4);  // the first is progress, whatever it is
 }

@@ -126,7 +126,7 @@ TEST(RolloutCollector, LogProbabilitiesAreThoseOfTheActionsAsDrawn) {
       torch::allclose(f.ppo.log_density(rows.obs(), rows.actions()), rows.log_probs(), 1e-4, 1e-5));
 }
 
-// Rewards 2 r over the deviation of G = gamma G + 2 r, which begins anew with each episode.
+// Rewards 2 r over the deviation of G = gamma G + 2 r, which begins again with each episode.
 TEST(RolloutCollector, DividesRewardsByTheDeviationOfReturns) {
   auto options = small_options(true);
   options.rollout.normalize_observations = false;

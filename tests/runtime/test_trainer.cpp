@@ -215,8 +215,9 @@ TEST(Trainer, ARequestedCheckpointDoesNotEndIt) {
   EXPECT_EQ(spoilt.sink.events, Events{});
 }
 
-// The evaluation that was due is made by whoever goes on: the same rows in the end. Signals come in
-// the update before an evaluation and in evaluations themselves, also in the one before training.
+// The resumed run makes up for the evaluation that was due: the same rows in the end. Signals come
+// in the update before an evaluation and in evaluations themselves, also in the one before
+// training.
 TEST(Trainer, ASignalDoesNotWaitForAnEvaluation) {
   const auto configure = [](FakeTraining& t) {
     t.evaluate_every(4);

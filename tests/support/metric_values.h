@@ -5,7 +5,7 @@
 
 namespace rl_training {
 
-// An undefined tensor where there is none of that name.
+// An undefined tensor if there is none of that name.
 inline torch::Tensor find_metric(const Metrics& metrics, std::string_view name) {
   for (const auto& [key, value] : metrics.values()) {
     if (name == key) return value;

@@ -33,9 +33,13 @@ inline TrainConfig tiny_config(const std::string& algo, const std::string& outpu
   for (const auto& key : keys) {
     if (key.ends_with("hidden_sizes")) set_config_value(root, key + "=[16,16]");
     if (key == "embed_dim") set_config_value(root, "embed_dim=16");
+    if (key == "encoder_channels") set_config_value(root, "encoder_channels=4");
     if (key == "context_length") set_config_value(root, "context_length=4");
   }
   const auto config = default_config(algo);
+  if (find_algorithm(algo).image_observations) {
+    set_config_value(root, "env_kwargs.wrappers.pixels.size=16");
+  }
   if (config.has_dataset()) set_config_value(root, "dataset_size=600");
   const auto phases = config.phases();
   if (phases.front().rolls_out()) {

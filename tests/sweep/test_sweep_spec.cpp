@@ -54,7 +54,7 @@ TEST(SweepSpec, WhatIsWrongIsNamedWithItsLine) {
       {std::string(kGrid) + "mode: biggest\n", "s.yaml:3: mode: unknown choice"},
       {std::string(kGrid) + "seeds: [1, 1]\n", "s.yaml:3: seeds: seed 1 comes twice"},
       {std::string(kGrid) + "trials: 3\n", "trials: not used by `grid`"},
-      {std::string(kGrid) + "random: {bc_alpha: [1]}\n", "given beside `grid`"},
+      {std::string(kGrid) + "random: {bc_alpha: [1]}\n", "excludes `grid`"},
       {"config: td3_bc/pendulum\nrandom: {bc_alpha: [1]}\n", "trials: missing"},
       {"grid: {bc_alpha: [1]}\n", "config: missing"},
       {"config: td3_bc/pendulm\ngrid: {bc_alpha: [1]}\n", "s.yaml:1: config: no such file"},

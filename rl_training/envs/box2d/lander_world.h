@@ -22,7 +22,7 @@ struct BodyPose {
   double x, y, angle, speed_x, speed_y, turn;
 };
 
-// All that decides an episode beside the actions.
+// Everything that determines an episode besides the actions.
 struct LanderStart {
   std::array<double, kLanderPoints + 1> heights;  // drawn, before they are smoothed
   std::array<BodyPose, 3> bodies;                 // hull, legs

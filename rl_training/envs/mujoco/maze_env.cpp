@@ -69,7 +69,7 @@ double plane_distance(std::span<const double> a, std::span<const double> b) {
   return std::sqrt(x * x + y * y);
 }
 
-// Observes the goal reached, the goal wanted, then the body, as Minari flattens Gymnasium's
+// Observes the achieved goal, the desired goal, then the body, as Minari flattens Gymnasium's
 // dictionary; D4RL's tasks observe the body alone.
 class MazeEnv final : public Environment, public GoalTask {
  public:
@@ -87,7 +87,7 @@ class MazeEnv final : public Environment, public GoalTask {
   const EnvSpec& spec() const override { return spec_; }
   void visit_options(OptionVisitor& options) override {
     if (task_.is_d4rl()) return;
-    options.flag("continuing_task", continuing_, "episodes go on at the goal");
+    options.flag("continuing_task", continuing_, "episodes continue at the goal");
   }
   void reset(Rng& rng, std::span<double> obs) override;
   StepResult step(std::span<const double> action, std::span<double> obs) override;

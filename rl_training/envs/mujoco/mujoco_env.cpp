@@ -103,7 +103,7 @@ StepResult MujocoEnv::step(std::span<const double> action, std::span<double> obs
   const Measures before = task_.measure(model, data);
   const bool good = simulation_.step(action, task_.frame_skip, wants_body_forces());
   observe(obs);
-  // The task is lost and what MuJoCo reset itself to has no value of its own.
+  // The task has failed, and the state MuJoCo reset to has no value.
   if (!good) return {0, true, false};
   const bool fell = task_.fell && task_.fell(model, data, options_);
   const StepView view = {.model = model,

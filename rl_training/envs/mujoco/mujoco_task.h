@@ -16,7 +16,7 @@
 
 namespace rl_training {
 
-// Appends to an observation, or only counts where there is none to write to.
+// Appends to an observation, or only counts if there is none to write to.
 class ObsWriter {
  public:
   explicit ObsWriter(double* out = nullptr) : out_(out) {}
@@ -87,7 +87,7 @@ enum MujocoKeys : unsigned {
 };
 void visit_mujoco_options(OptionVisitor& visitor, unsigned keys, MujocoOptions& options);
 
-// A few numbers a reward needs from before and after the step.
+// A few values that a reward needs from before and after the step.
 using Measures = std::array<double, 2>;
 
 struct StepView {
@@ -131,7 +131,7 @@ struct MujocoTask {
   Measures (*measure)(const mjModel&, const mjData&);
   double (*reward)(const StepView&);
   bool (*fell)(const mjModel&, const mjData&, const MujocoOptions&) = nullptr;  // null: never
-  void (*place)(Rng&, std::span<double> positions) = nullptr;                   // draws of its own
+  void (*place)(Rng&, std::span<double> positions) = nullptr;                   // additional draws
   int resting = 0;           // last velocities: start at 0
   bool body_forces = false;  // reads cfrc_ext and the like in any case
 };
@@ -142,7 +142,7 @@ const MujocoTask* find_mujoco_task(std::string_view id);
 // The compiled model of a task.
 std::shared_ptr<const mjModel> load_mujoco_model(const MujocoTask& task);
 
-// The text of models/<name>.xml with all edits made. Error{internal} where there is none of the
+// The text of models/<name>.xml with all edits made. Error{internal} if there is none of the
 // name, or an edit finds nothing.
 std::string edited_mujoco_model(std::string_view name, std::span<const ModelEdit> edits);
 

@@ -11,7 +11,7 @@ namespace rl_training {
 // memory and needs neither a display nor a graphics card.
 class Offscreen {
  public:
-  // Null where the library (Debian: libosmesa6) is not installed.
+  // Null if the library (Debian: libosmesa6) is not installed.
   static std::unique_ptr<Offscreen> make(const mjModel& model, int width, int height);
   ~Offscreen();
   Offscreen(const Offscreen&) = delete;
@@ -27,7 +27,7 @@ class Offscreen {
   const mjModel& model_;
   int width_, height_;
   void* canvas_ = nullptr;       // Mesa's context
-  std::vector<uint8_t> pixels_;  // that it asks for and nobody reads
+  std::vector<uint8_t> pixels_;  // required by the library, never read
   mjvScene scene_ = {};
   mjrContext renderer_ = {};
 };

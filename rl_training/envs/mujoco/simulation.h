@@ -30,10 +30,10 @@ Color mujoco_body_color(int body);
 
 using SharedModel = std::shared_ptr<const mjModel>;
 
-// Compiles a model. Error{internal} where MuJoCo refuses it.
+// Compiles a model. Error{internal} if MuJoCo refuses it.
 SharedModel compile_mujoco_model(const std::string& name, const std::string& text);
 
-// Compiles at the first call, on whichever thread, and gives the same model ever after.
+// Compiles at the first call, on any thread, and then always returns the same model.
 std::function<SharedModel()> compiled_once(std::function<SharedModel()> compile);
 
 // A model and its data: what all tasks on MuJoCo do with them.
@@ -49,7 +49,7 @@ class Simulation {
   // The bounds of the motors, in float32 as Gymnasium's.
   Space action_space() const;
 
-  // `frames` steps with these controls; then, where wanted, the forces on bodies. False where
+  // `frames` steps with these controls; then, if requested, the forces on bodies. False where
   // numbers were not finite or huge: MuJoCo has then reset itself.
   bool step(std::span<const double> controls, int frames, bool body_forces);
 
@@ -59,7 +59,7 @@ class Simulation {
   void visit_state(StateVisitor& state, bool body_forces);
 
   Scene scene(const MujocoView& view) const;
-  // Empty where the renderer's library is not installed.
+  // Empty if the renderer's library is not installed.
   Photo photo(int width, int height, const MujocoView& view) const;
 
  private:

@@ -16,7 +16,7 @@ double distance(const mjtNum* a, const mjtNum* b) {
   return std::sqrt(x * x + y * y + z * z);
 }
 
-// v5 leaves out the world, whose numbers are constant.
+// v5 omits the world body, whose values are constant.
 int first_observed_body(const MujocoOptions& options) { return options.version == 4 ? 0 : 1; }
 
 double contact_cost(const StepView& step) {

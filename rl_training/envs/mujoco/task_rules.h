@@ -56,7 +56,7 @@ bool hopper_fell(const mjModel& model, const mjData& data, const MujocoOptions& 
 bool ant_fell(const mjModel& model, const mjData& data, const MujocoOptions& options);
 bool humanoid_fell(const mjModel& model, const mjData& data, const MujocoOptions& options);
 
-// --- draws of their own at a reset
+// --- additional draws at a reset
 void place_reacher_target(Rng& rng, std::span<double> positions);
 void place_pusher_object(Rng& rng, std::span<double> positions);
 

@@ -34,7 +34,7 @@ constexpr ModelEdit kHeavierObject[] = {
     {"<geom size=\"0.05 0.05\" contype=\"1\"/>",
      "<geom size=\"0.05 0.05\" contype=\"1\" density=\"0.01\"/>"}};
 
-// The humanoid on its back: what pointed down points along x.
+// The humanoid on its back: the axis that pointed down points along x.
 constexpr ModelEdit kLying[] = {
     {"pos=\"0 0 1.4\"", "pos=\"0 0 0.105\""},
     {"pos=\"0 0 0.19\"", "pos=\"-0.15 0 0\""},
@@ -248,7 +248,7 @@ std::vector<MujocoTask> all_tasks() {
     if (!entry.v5_edits.empty()) v5.edits = entry.v5_edits;
     tasks.push_back(std::move(v5));
   }
-  // Forms of Ant-v4 that are tasks of their own.
+  // Variants of Ant-v4 that are separate tasks.
   MujocoTask contacts = ant();
   contacts.id = "Ant-v4-contact";
   contacts.options.use_contact_forces = true;

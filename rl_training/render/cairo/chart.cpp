@@ -21,7 +21,7 @@ constexpr size_t kMostNames = 24;
 struct Rgb {
   double red, green, blue;
 };
-// The colours of the pages, which can be told apart in grey and by the colour-blind.
+// The colours of the pages, which remain distinguishable in grey and to colour-blind readers.
 constexpr std::array<Rgb, 10> kPalette = {{{0.231, 0.490, 0.847},
                                            {0.851, 0.463, 0.169},
                                            {0.184, 0.620, 0.384},

@@ -19,7 +19,7 @@ void check(int result, const GifFileType* gif) {
   throw Error(ErrorKind::internal, std::string("GIF: ") + (reason ? reason : "unknown problem"));
 }
 
-// A frame in at most 256 colours of its own.
+// A frame in at most 256 colours.
 struct IndexedFrame {
   std::vector<GifByteType> pixels;
   std::array<GifColorType, kColors> colors{};

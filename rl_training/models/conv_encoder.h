@@ -1,0 +1,40 @@
+#pragma once
+#include "rl_training/models/network.h"
+#include "rl_training/util/rng.h"
+
+namespace rl_training {
+
+// Images to features: bytes become values in [-0.5, 0.5], then four 3 x 3 convolutions without
+// padding, the first with stride 2, each followed by ReLU. Made of torch operators.
+class ConvEncoder final : public Network {
+ public:
+  // `image` is [channels, height, width]; `channels` are those of every layer. Error{config} for
+  // images smaller than kLeastSize.
+  ConvEncoder(torch::IntArrayRef image, int64_t channels, Rng& rng, const Compute& compute);
+
+  static constexpr int64_t kLeastSize = 15;  // rows and columns that leave one after all layers
+  int64_t features() const { return features_; }
+  // uint8 [rows, channels, height, width] -> [rows, features]
+  torch::Tensor forward(const torch::Tensor& images) const;
+  // "layer0.weight" [channels, inputs, 3, 3], "layer0.bias", ...
+  void visit_state(StateVisitor& state) override;
+
+ private:
+  int64_t image_channels_, channels_, features_;
+};
+
+// Features to fewer of them: linear, layer norm, tanh.
+class FeatureTrunk final : public Network {
+ public:
+  FeatureTrunk(int64_t inputs, int64_t outputs, Rng& rng, const Compute& compute);
+  FeatureTrunk(const FeatureTrunk& other) = default;
+
+  // [rows, inputs] -> [rows, outputs]
+  torch::Tensor forward(const torch::Tensor& x, Use use = Use::train) const;
+  void visit_state(StateVisitor& state) override;
+
+ private:
+  int64_t inputs_, outputs_;
+};
+
+}  // namespace rl_training
