@@ -23,6 +23,7 @@ torch::Tensor member_values(const CriticEnsemble& critics, const torch::Tensor& 
     return critics.values(obs, actions);
   }
   std::vector<torch::Tensor> values;
+  values.reserve(members.size());
   for (const int64_t member : members) {
     values.push_back(critics.network().forward_member(member, obs, actions).squeeze(1));
   }

@@ -21,7 +21,8 @@ RunningStatistics::RunningStatistics(std::span<const float> mean, std::span<cons
 // those of the old ones, weighted by their counts.
 void RunningStatistics::add(std::span<const float> rows) {
   const size_t width = mean_.size();
-  const auto added = static_cast<double>(rows.size() / width);
+  const size_t count = rows.size() / width;
+  const auto added = static_cast<double>(count);
   const double total = count_ + added;
   for (size_t j = 0; j < width; ++j) {
     double mean = 0, squares = 0;

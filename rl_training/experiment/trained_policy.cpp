@@ -76,7 +76,7 @@ torch::Tensor as_images(const std::vector<std::vector<double>>& obs, const Space
 
 }  // namespace
 
-TrainedPolicy::TrainedPolicy(TrainConfig config)
+TrainedPolicy::TrainedPolicy(const TrainConfig& config)
     : TrainedPolicy(config, spec_of_environment(config)) {}
 
 TrainedPolicy::TrainedPolicy(TrainConfig config, EnvSpec env, ProcessGroup* processes)

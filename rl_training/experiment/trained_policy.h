@@ -19,7 +19,7 @@ struct EvaluationPlace {
 class TrainedPolicy {
  public:
   // Freshly initialised from the config's seed, for its environment.
-  explicit TrainedPolicy(TrainConfig config);
+  explicit TrainedPolicy(const TrainConfig& config);
   // The same for the spaces of `env`; in training one process of several, or null.
   TrainedPolicy(TrainConfig config, EnvSpec env, ProcessGroup* processes = nullptr);
   // As it was saved. No environment is needed: the checkpoint holds spaces and bounds.

@@ -45,6 +45,7 @@ ChildProcess::ChildProcess(std::vector<std::string> arguments, std::string outpu
   if (output < 0) throw Error(ErrorKind::io, {output_file_, 0, ""}, std::strerror(errno));
   arguments.insert(arguments.begin(), "rl_training");
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (auto& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   cpu_set_t cores;

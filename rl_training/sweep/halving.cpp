@@ -49,6 +49,7 @@ std::vector<size_t> ranked(const std::vector<size_t>& trials, const TrialValues&
     return mode == MetricMode::max ? *values[a] > *values[b] : *values[a] < *values[b];
   });
   std::vector<size_t> order;
+  order.reserve(places.size());
   for (const size_t place : places) order.push_back(trials[place]);
   return order;
 }

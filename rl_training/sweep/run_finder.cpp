@@ -45,7 +45,7 @@ std::string find_run(FileSystem& files, const TrainConfig& config, const std::st
   std::reverse(names.begin(), names.end());  // the time is in the name: newest first
   const auto identity = identity_of(config);
   for (const auto& name : names) {
-    const auto path = parent + "/" + name;
+    auto path = parent + "/" + name;
     if (name.starts_with(prefix) && is_run_of(files, path, identity, from)) return path;
   }
   return "";

@@ -50,7 +50,7 @@ LanderWorld::LanderWorld(const LanderStart& start, const LanderOptions& options)
     : options_(options), world_(vec(0, options.gravity)), rng_(start.seed) {
   if (options_.enable_wind) {
     for (double* phase : {&wind_phase_, &turbulence_phase_}) {
-      *phase = static_cast<double>(rng_.below(2 * kLargestPhase)) - kLargestPhase;
+      *phase = static_cast<double>(rng_.below(uint64_t{2} * kLargestPhase)) - kLargestPhase;
     }
   }
   world_.SetContactListener(this);

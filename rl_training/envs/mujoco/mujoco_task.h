@@ -67,24 +67,22 @@ struct MujocoOptions {
 };
 
 // Which of them `env_kwargs` may change: those that the class of the task takes.
-enum MujocoKeys : unsigned {
-  kForwardReward = 1 << 0,
-  kCtrlCost = 1 << 1,
-  kHealthy = 1 << 2,  // reward, end, range of heights
-  kHealthyAngle = 1 << 3,
-  kHealthyState = 1 << 4,
-  kNoise = 1 << 5,
-  kPositions = 1 << 6,
-  kUseContacts = 1 << 7,  // Ant-v4: the switch
-  kContactCost = 1 << 8,  // Ant: weight, bounds of the forces
-  kIncludeForces = 1 << 9,
-  kIncludeBodies = 1 << 10,  // Humanoid: inertia, velocities, actuator forces
-  kCappedCost = 1 << 11,     // Humanoid-v5: weight, bounds of the cost
-  kImpactCost = 1 << 12,     // the same under HumanoidStandup's names
-  kHealthyReward = 1 << 13,  // alone
-  kReachRewards = 1 << 14,   // distance and control
-  kNearReward = 1 << 15,
-};
+constexpr unsigned kForwardReward = 1U << 0;
+constexpr unsigned kCtrlCost = 1U << 1;
+constexpr unsigned kHealthy = 1U << 2;  // reward, end, range of heights
+constexpr unsigned kHealthyAngle = 1U << 3;
+constexpr unsigned kHealthyState = 1U << 4;
+constexpr unsigned kNoise = 1U << 5;
+constexpr unsigned kPositions = 1U << 6;
+constexpr unsigned kUseContacts = 1U << 7;  // Ant-v4: the switch
+constexpr unsigned kContactCost = 1U << 8;  // Ant: weight, bounds of the forces
+constexpr unsigned kIncludeForces = 1U << 9;
+constexpr unsigned kIncludeBodies = 1U << 10;  // Humanoid: inertia, velocities, actuator forces
+constexpr unsigned kCappedCost = 1U << 11;     // Humanoid-v5: weight, bounds of the cost
+constexpr unsigned kImpactCost = 1U << 12;     // the same under HumanoidStandup's names
+constexpr unsigned kHealthyReward = 1U << 13;  // alone
+constexpr unsigned kReachRewards = 1U << 14;   // distance and control
+constexpr unsigned kNearReward = 1U << 15;
 void visit_mujoco_options(OptionVisitor& visitor, unsigned keys, MujocoOptions& options);
 
 // A few values that a reward needs from before and after the step.

@@ -18,7 +18,7 @@ Measures pusher_distances(const mjModel& model, const mjData& data);
 template <int kHidden>
 void observe_state(const mjModel& model, const mjData& data, const MujocoOptions& options,
                    ObsWriter& out) {
-  const int hidden = options.exclude_current_positions ? kHidden : 0;
+  const int hidden = kHidden * static_cast<int>(options.exclude_current_positions);
   out.values(data.qpos + hidden, model.nq - hidden);
   out.values(data.qvel, model.nv);
 }
