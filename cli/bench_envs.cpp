@@ -1,9 +1,9 @@
 #include "cli/bench_envs.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 
 #include "bench/env_contenders.h"

@@ -124,7 +124,7 @@ void print_tables(const std::string& algo, const ScalingFigures& figures) {
              {"start of the program", fmt::format("{:.2f} s", figures.start_seconds)}}));
   std::vector<std::vector<std::string>> rows;
   for (const int processes : kModelProcesses) {
-    const bool shared = figures.batch_rows >= 2 * processes;
+    const bool shared = figures.batch_rows >= int64_t{2} * processes;
     rows.push_back({std::to_string(processes),
                     fmt::format("{:.2f} ms", 1e3 * figures.exchange_seconds(processes)),
                     percent(figures.weak_efficiency(processes)),
@@ -153,7 +153,7 @@ void print_tables(const std::string& algo, const ScalingFigures& figures) {
 void print_as_json(const std::string& algo, const ScalingFigures& figures) {
   Json processes = Json::array(), sweeps = Json::array();
   for (const int count : kModelProcesses) {
-    const bool shared = figures.batch_rows >= 2 * count;
+    const bool shared = figures.batch_rows >= int64_t{2} * count;
     processes.push_back(
         {{"processes", count},
          {"exchange_seconds", figures.exchange_seconds(count)},

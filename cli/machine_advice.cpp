@@ -85,7 +85,7 @@ std::vector<std::string> machine_advice() {
         cache, static_cast<double>(bytes) / kGib));
   }
   if (std::string(kernels().name) == "baseline") {
-    advice.push_back(
+    advice.emplace_back(
         "kernels of the baseline instruction set are in use, several times slower than AVX2; "
         "unset RL_TRAINING_KERNELS if it is set");
   }

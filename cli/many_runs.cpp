@@ -97,7 +97,7 @@ class ManyRunsView {
   static std::string end_text(const JobResult& result) {
     const auto& report = result.report;
     const bool known = report.is_object() && report.contains("update_count");
-    const auto reason = known ? report.value("stop_reason", "") : std::string("stopped");
+    auto reason = known ? report.value("stop_reason", "") : std::string("stopped");
     auto text = reason == "signal" ? std::string("stopped") : reason == "paused" ? reason : "done";
     if (!known) return reason;
     text += fmt::format("  {} updates", report["update_count"].get<int64_t>());

@@ -46,6 +46,7 @@ std::string text_table(const std::vector<std::vector<std::string>>& rows,
   }
   if (!header.empty()) {
     std::vector<std::string> rule;
+    rule.reserve(header.size());
     for (const auto& name : header) rule.emplace_back(name.size(), '-');
     all.insert(all.begin(), {header, rule});
   }

@@ -45,7 +45,7 @@ void start_process() {
   block_taken_signals();  // OpenBLAS starts its threads in a constructor
 }
 
-[[gnu::section(".preinit_array"), gnu::used]] void (*const at_start)() = start_process;
+[[gnu::section(".preinit_array"), gnu::used]] void (*const kAtStart)() = start_process;
 
 }  // namespace
 

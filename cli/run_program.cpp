@@ -6,8 +6,8 @@ namespace rl_training {
 
 int run_program(int argc, char** argv) {
   const Session session(Session::Process::owner);
-  constexpr TensorCommands tensors;
-  return run_commands(argc, argv, &tensors);
+  constexpr TensorCommands kTensors;
+  return run_commands(argc, argv, &kTensors);
 }
 
 }  // namespace rl_training

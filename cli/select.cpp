@@ -109,8 +109,8 @@ std::string estimates_table(std::vector<PolicyEstimate> estimates) {
                    [](const auto& a, const auto& b) { return a.rank < b.rank; });
   std::vector<std::string> header = {"rank", "value", "95 % interval", "soft OPC", "TD error"};
   const bool truth = estimates.front().truth.has_value();
-  if (truth) header.push_back("true return");
-  header.push_back("policy");
+  if (truth) header.emplace_back("true return");
+  header.emplace_back("policy");
   std::vector<std::vector<std::string>> rows;
   for (const auto& each : estimates) {
     auto& row = rows.emplace_back();

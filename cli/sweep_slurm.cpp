@@ -94,6 +94,7 @@ int run_status(const SweepPlace& place, const Invocation& call) {
     return 0;
   }
   std::vector<std::vector<std::string>> lines;
+  lines.reserve(rows.size());
   for (const auto& row : rows) {
     lines.push_back({row.name, row.state, fmt::format("{}/{}", row.position, row.length),
                      row.value ? figure_text(*row.value) : "-"});
@@ -133,6 +134,7 @@ int run_task(const SweepPlace& place) {
   if (round.pause_at) words.insert(words.end(), {"--pause-at", std::to_string(*round.pause_at)});
   words.insert(words.begin(), "rl_training");
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (auto& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   ::execv("/proc/self/exe", argv.data());

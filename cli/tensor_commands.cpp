@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 // The program with LibTorch: below this one in a build tree, else where it is installed.
 fs::path tensor_program() {
   const auto own = fs::read_symlink("/proc/self/exe").parent_path();
-  const auto built = own / "libexec/rl_training";
+  auto built = own / "libexec/rl_training";
   if (fs::is_regular_file(built)) return built;
   return (own / RL_TRAINING_LIBEXEC_DIR / "rl_training").lexically_normal();
 }

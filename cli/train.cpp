@@ -133,6 +133,7 @@ int train_side_by_side(const TrainArguments& arguments, const std::vector<TrainC
   options.jobs.jobs =
       job_count(arguments.jobs.read("--jobs", between(0, 1024)), options.jobs.threads);
   std::vector<PlannedRun> runs;
+  runs.reserve(configs.size());
   for (const auto& config : configs) {
     runs.push_back({"seed " + std::to_string(config.seed), config, arguments.from,
                     child_arguments(arguments, config, options.jobs.threads)});

@@ -219,7 +219,7 @@ CqlCriticLoss Cql::step(const Batch& batch, double lr_scale, const torch::Tensor
     minimize(actor.loss, actor_optimizer_, lr_scale);
     policy_loss_.hold(actor, CqlScalars{temperature_.update(actor.entropy).alpha, multiplier});
   }
-  const auto critic = cql_critic_loss(networks_, batch, candidates, multiplier, options_, variant);
+  auto critic = cql_critic_loss(networks_, batch, candidates, multiplier, options_, variant);
   minimize(critic.loss, critic_optimizer_, lr_scale);
   if (options_.lagrange_gap && conservative) {  // ascends: it grows while the term is above the gap
     multiplier_.descend(multiplier * weight *

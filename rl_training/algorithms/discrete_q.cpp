@@ -84,7 +84,7 @@ torch::Tensor DiscreteQ::greedy(const torch::Tensor& obs) const {
 
 torch::Tensor DiscreteQ::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
   const torch::NoGradGuard no_grad;
-  const auto best = greedy(obs);
+  auto best = greedy(obs);
   if (mode == ActMode::greedy) return best;
   return explorer_.explore(best, networks_.critics.outputs(), next_epsilon(obs.size(0)));
 }

@@ -79,7 +79,7 @@ void DrqV2Networks::visit_state(StateVisitor& state) {
 // out(y, x) = in(clamp(y + down - pad), clamp(x + right - pad))
 torch::Tensor random_shift(const torch::Tensor& images, const torch::Tensor& shifts, int64_t pad) {
   const int64_t channels = images.size(1), height = images.size(2), width = images.size(3);
-  const auto out = torch::empty_like(images);
+  auto out = torch::empty_like(images);
   const auto* from = images.data_ptr<uint8_t>();
   auto* to = out.data_ptr<uint8_t>();
   const auto* shift = shifts.data_ptr<int64_t>();
@@ -173,7 +173,7 @@ Metrics DrqV2::update(const Batch& batch, double lr_scale) {
 
 torch::Tensor DrqV2::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode mode) {
   const torch::NoGradGuard no_grad;
-  const auto actions = networks_.actor.actions(networks_.encoder.forward(obs));
+  auto actions = networks_.actor.actions(networks_.encoder.forward(obs));
   if (mode == ActMode::greedy) return actions;
   const double deviation = noise();
   explored_ += obs.size(0) * processes_;

@@ -306,7 +306,7 @@ torch::Tensor Td7::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode
   if (mode == ActMode::greedy && has_checkpoint_) {
     return checkpoint_actor_.actions(obs, checkpoint_encoder_.embed(obs));
   }
-  const auto actions = networks_.actor.actions(obs, networks_.fixed.embed(obs));
+  auto actions = networks_.actor.actions(obs, networks_.fixed.embed(obs));
   if (mode == ActMode::greedy) return actions;
   return explorer_.around(actions, options_.exploration_noise);
 }

@@ -23,7 +23,7 @@ std::string read_choice(Hdf5File& file, const std::string& name,
                         const std::vector<std::string>& choices) {
   const std::string key = kGroup + name;
   if (!file.has(key)) return choices.front();
-  const std::string text = file.read_text(key);
+  std::string text = file.read_text(key);
   if (std::find(choices.begin(), choices.end(), text) != choices.end()) return text;
   throw Error(ErrorKind::data, file.place(key),
               "a policy of another kind (expected " + join(choices, " or ") + ", got `" +

@@ -54,7 +54,8 @@ class OnnxWriter {
   onnx_model::Node& last() { return *graph_.mutable_node(graph_.node_size() - 1); }
 
   template <class T>
-  std::string tensor(const char* what, std::vector<int64_t> shape, const std::vector<T>& values) {
+  std::string tensor(const char* what, const std::vector<int64_t>& shape,
+                     const std::vector<T>& values) {
     auto* made = graph_.add_initializer();
     made->set_name(fmt::format("{}{}", what, number_));
     for (const int64_t extent : shape) made->add_dims(extent);

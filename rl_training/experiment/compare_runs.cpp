@@ -21,7 +21,7 @@ std::string how_far(const std::string& first, const std::string& second) {
     Number a{}, b{};
     std::memcpy(&a, first.data() + at, sizeof a);
     std::memcpy(&b, second.data() + at, sizeof b);
-    if (std::memcmp(&a, &b, sizeof a) == 0) continue;
+    if (first.compare(at, sizeof a, second, at, sizeof b) == 0) continue;
     ++count;
     largest = std::max(largest, std::abs(static_cast<double>(a) - static_cast<double>(b)));
   }

@@ -117,17 +117,17 @@ class Loader {
   // With actions as they are in the files, which need fit nothing. `choices`: they are numbers of
   // choices.
   TransitionDataset load_raw(const DatasetSource& source, bool choices) {
-    static const Space kAnyChoice = Space::discrete(ActionSpaceFinder::kMostChoices);
+    static const Space any_choice = Space::discrete(ActionSpaceFinder::kMostChoices);
     if (source.kind == kMemoryKind) {
       auto read = read_options(options_, env_);
-      read.bounds = choices ? &kAnyChoice : nullptr;
+      read.bounds = choices ? &any_choice : nullptr;
       return arrays_of(source).transitions(read).dataset;
     }
     return load_with(source, [&](const std::string& kind, const std::string& path) {
       auto read = read_options(options_, env_);
       // Minari states how many there are.
       const auto name = kind == "auto" ? detect_dataset_kind(path) : kind;
-      read.bounds = choices && name != "minari" ? &kAnyChoice : nullptr;
+      read.bounds = choices && name != "minari" ? &any_choice : nullptr;
       return cache_.load(kind, path, read);
     });
   }

@@ -10,9 +10,10 @@ namespace rl_training {
 Adam::Adam(const Network& network, const AdamOptions& options, const Compute& compute)
     : Adam(std::vector<torch::Tensor>{network.parameters()}, options, compute) {}
 
-Adam::Adam(std::vector<torch::Tensor> leaves, const AdamOptions& options, const Compute& compute)
+Adam::Adam(const std::vector<torch::Tensor>& leaves, const AdamOptions& options,
+           const Compute& compute)
     : options_(options), pool_(compute.pool), processes_(compute.processes) {
-  for (auto& leaf : leaves) {
+  for (const auto& leaf : leaves) {
     leaves_.push_back({leaf, torch::zeros_like(leaf.detach()), torch::zeros_like(leaf.detach())});
   }
 }

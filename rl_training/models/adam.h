@@ -19,7 +19,8 @@ struct AdamOptions {
 class Adam {
  public:
   Adam(const Network& network, const AdamOptions& options, const Compute& compute);
-  Adam(std::vector<torch::Tensor> leaves, const AdamOptions& options, const Compute& compute);
+  Adam(const std::vector<torch::Tensor>& leaves, const AdamOptions& options,
+       const Compute& compute);
 
   // Replaces each gradient by its mean over the processes of the run, if there are several.
   void average_gradients();

@@ -72,7 +72,7 @@ torch::Tensor fitted(torch::Tensor gradient, const autograd::InputMetadata& inpu
 
 void run_backward(const torch::Tensor& loss) {
   TORCH_CHECK(loss.numel() == 1 && loss.grad_fn() != nullptr, "backward needs a scalar with graph");
-  const auto root = loss.grad_fn();
+  const auto& root = loss.grad_fn();
   Graph graph(root.get());
   if (graph.too_large()) {
     loss.backward();

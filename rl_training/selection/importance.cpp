@@ -35,6 +35,7 @@ std::vector<double> log_mean_weights(const std::vector<std::vector<double>>& wei
 ImportanceEstimates importance_estimates(const std::vector<WeightedEpisode>& episodes,
                                          double gamma) {
   std::vector<std::vector<double>> log_weights;
+  log_weights.reserve(episodes.size());
   for (const auto& episode : episodes) log_weights.push_back(log_weights_of(episode));
   const auto means = log_mean_weights(log_weights);
   double largest = -HUGE_VAL;  // of the weights of whole episodes

@@ -81,7 +81,7 @@ std::vector<SearchKey> read_grid(const ConfigNode& map, const std::string& path)
 }
 
 std::vector<SearchKey> read_distributions(const ConfigNode& map, const std::string& path) {
-  static const std::vector<std::string> kNames = {"choice", "uniform", "log_uniform", "int"};
+  static const std::vector<std::string> names = {"choice", "uniform", "log_uniform", "int"};
   require_map(map, path);
   std::vector<SearchKey> keys;
   for (const auto& [name, node] : map.entries) {
@@ -107,8 +107,8 @@ std::vector<SearchKey> read_distributions(const ConfigNode& map, const std::stri
                                          : SearchKey::Kind::integer;
       read_bounds(value, where + "." + kind, key);
     } else {
-      node.fail(where, "unknown distribution (expected " + join(kNames, " | ") + ", got " + kind +
-                           did_you_mean(kind, kNames) + ")");
+      node.fail(where, "unknown distribution (expected " + join(names, " | ") + ", got " + kind +
+                           did_you_mean(kind, names) + ")");
     }
     keys.push_back(std::move(key));
   }

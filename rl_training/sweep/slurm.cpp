@@ -63,7 +63,7 @@ std::string submit_script(FileSystem& files, const SweepDirectory& sweep, const 
   words.push_back(path);
   const auto output = run_command(words);
   // "17" or, on one of several clusters, "17;name".
-  const auto job = output.substr(0, output.find_first_of(";\n"));
+  auto job = output.substr(0, output.find_first_of(";\n"));
   const bool number = !job.empty() && job.find_first_not_of("0123456789") == std::string::npos;
   if (!number)
     throw Error(ErrorKind::io, {"sbatch", 0, ""}, "expected a job number, got " + output);

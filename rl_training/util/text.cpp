@@ -78,6 +78,7 @@ std::vector<std::string> nearest_names(std::string_view word,
                                        const std::vector<std::string>& candidates, size_t count) {
   constexpr size_t kLongestCompared = 200;
   std::vector<std::pair<size_t, std::string>> ranked;
+  ranked.reserve(candidates.size());
   for (const auto& name : candidates) {
     ranked.emplace_back(edit_distance(word.substr(0, kLongestCompared), name), name);
   }
