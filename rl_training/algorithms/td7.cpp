@@ -283,7 +283,7 @@ Metrics Td7::update(const Batch& batch, double lr_scale) {
 }
 
 void Td7::update_actor(const Batch& batch, const Td7Input& input, double lr_scale) {
-  const auto actions = networks_.actor.actions(batch.obs(), input.embedding);
+  auto actions = networks_.actor.actions(batch.obs(), input.embedding);
   const auto pair = networks_.fixed.embed_pair(input.embedding, actions, Use::frozen);
   const auto values =
       networks_.critics.values({batch.obs(), actions, input.embedding, pair}, Use::frozen);

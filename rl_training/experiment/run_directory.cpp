@@ -122,7 +122,7 @@ void remove_unfinished_files(FileSystem& files, const std::string& run) {
 // name and the other tries the next one.
 std::string claim_name(FileSystem& files, const std::string& temporary, const std::string& wanted) {
   for (int n = 0;; ++n) {
-    const std::string path = n == 0 ? wanted : fmt::format("{}-{}", wanted, n);
+    std::string path = n == 0 ? wanted : fmt::format("{}-{}", wanted, n);
     if (files.exists(path)) continue;
     try {
       files.rename(temporary, path);

@@ -33,7 +33,7 @@ class KnownGradients : public autograd::Node {
   autograd::variable_list gradients_;
 };
 
-torch::Tensor with_gradients(double value, autograd::variable_list inputs,
+torch::Tensor with_gradients(double value, const autograd::variable_list& inputs,
                              autograd::variable_list gradients) {
   bool wanted = false;
   for (const auto& input : inputs) wanted = wanted || input.requires_grad();

@@ -18,6 +18,7 @@ namespace rl_training {
 std::optional<int> run_tool(std::vector<std::string> arguments, const std::string& input,
                             const std::string& output, const std::string& messages) {
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (auto& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   posix_spawn_file_actions_t files;
