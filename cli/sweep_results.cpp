@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 
 #include "cli/output.h"
 #include "rl_training/report/tables.h"
@@ -73,8 +72,9 @@ std::vector<TrialResult> results_of(const SweepDirectory& sweep) {
   };
   const auto present = sweep.present_round();
   add(present.trials, round_values(sweep, present), std::nullopt);
-  for (const auto& round : std::views::reverse(sweep.past_rounds())) {
-    add(round.trials, round.values, round.pause_at);
+  const auto& past = sweep.past_rounds();
+  for (auto round = past.rbegin(); round != past.rend(); ++round) {
+    add(round->trials, round->values, round->pause_at);
   }
   return results;
 }

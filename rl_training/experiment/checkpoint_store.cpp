@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <ranges>
 #include <string_view>
 #include <utility>
 
@@ -321,10 +320,11 @@ std::vector<CheckpointInfo> CheckpointStore::list() const {
 
 std::optional<Checkpoint> CheckpointStore::load_newest(
     const std::function<void(const std::string&)>& warn, CheckpointUse use) const {
+  const auto candidates = list();
   std::vector<std::string> damaged;
-  for (const auto candidates = list(); const auto& info : std::views::reverse(candidates)) {
+  for (auto info = candidates.rbegin(); info != candidates.rend(); ++info) {
     try {
-      Checkpoint checkpoint = load_checkpoint(files_, info.path, use);
+      Checkpoint checkpoint = load_checkpoint(files_, info->path, use);
       for (const std::string& what : damaged) {
         warn(fmt::format("warning: {}; using {}", what, checkpoint.path));
       }
@@ -332,7 +332,7 @@ std::optional<Checkpoint> CheckpointStore::load_newest(
     } catch (const Error& error) {
       // A newer program's checkpoint is whole; going back behind it would lose its work.
       if (error.place().key == "format_version") throw;
-      damaged.push_back(fmt::format("{} is damaged ({})", info.path, error.what()));
+      damaged.push_back(fmt::format("{} is damaged ({})", info->path, error.what()));
     }
   }
   if (damaged.empty()) return std::nullopt;
