@@ -153,7 +153,7 @@ struct AlgorithmInfo {
   std::function<std::unique_ptr<AlgorithmOptions>()> make_options = {};
 };
 
-// With the class behind it as a type alone: whoever lists algorithms and reads their options links
+// With the class behind it as a type alone: a program that lists algorithms and reads options links
 // nothing of the class, and so does without LibTorch.
 template <class Class, class Options>
 struct AlgorithmInfoOf : AlgorithmInfo {};

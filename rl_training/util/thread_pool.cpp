@@ -25,7 +25,7 @@ inline void pause_core() {
 }  // namespace
 
 // A job is open as long as tasks of it can be taken. The ticket holds the number of the job in its
-// upper half and how many tasks are left to take in its lower half: whoever takes the ticket from n
+// upper half and how many tasks are left to take in its lower half: the thread that moves it from n
 // to n - 1 owns a task, and the job cannot end before that task is done. So the caller never waits
 // for a thread that has not begun (it may not be running at all), and a thread that comes late
 // finds nothing to take.

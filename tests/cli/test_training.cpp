@@ -197,7 +197,7 @@ TEST(Training, AStoppedRunThatGoesOnEqualsOneThatWasNeverStopped) {
   Program program(rare_checkpoints(directory / "stopped", "1e9"));
   const auto run_dir = wait_for_rows(program, directory / "stopped");
 
-  // While it runs, nobody else may continue with it.
+  // While it runs, no other process may resume it.
   const auto second = run({"resume", run_dir});
   EXPECT_EQ(second.exit_code, 6) << second.err;
   EXPECT_NE(second.err.find("pid " + std::to_string(program.pid()) + " "), std::string::npos)

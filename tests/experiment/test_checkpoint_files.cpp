@@ -141,7 +141,7 @@ TEST_F(CheckpointFilesTest, LinksPipesAndDevicesAreRefused) {
     fs::create_symlink("/dev/zero", file);
     EXPECT_NE(error().find("not a regular file"), std::string::npos) << error();
     fs::remove(file);
-    ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);  // nobody ever writes there
+    ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);  // without a writer
     EXPECT_NE(error().find("not a regular file"), std::string::npos) << error();
   }
 }
