@@ -2,12 +2,12 @@
 """How the time for an update depends on the size of the dataset, and on a memory limit.
 
     bench/data_size.py PROGRAM [--rows 10000 100000 1000000 10000000] [--updates 2000] [--turns 3]
-                       [--limit-rows 16000000] [--svg FILE]
+                       [--limit-rows 16000000] [--limit-algos td3_bc cql] [--svg FILE]
 
 Trains TD3+BC (256-256, batch 256, one thread) on random transitions of hopper's sizes from the mapped
 cache. Sizes take turns, and the median of the turns counts; processor time, without that of the start,
-is given beside wall time, which other programs disturb. Then a dataset is trained on without and with
-a memory limit of half its size (a memory cgroup, version 1 or 2; needs root). Prints JSON.
+is given beside wall time, which other programs disturb. Then some algorithms train on a dataset without
+and with a memory limit of half its size (a memory cgroup, version 1 or 2; needs root). Prints JSON.
 """
 import argparse
 import json
@@ -29,6 +29,7 @@ def arguments():
     parser.add_argument("--updates", type=int, default=2000)
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--limit-rows", type=int, default=16_000_000, help="0: no memory limit")
+    parser.add_argument("--limit-algos", nargs="*", default=["td3_bc", "cql"])
     parser.add_argument("--svg", help="picture of the times by size")
     parser.add_argument("--directory", default="/var/tmp")
     return parser.parse_args()
@@ -53,10 +54,10 @@ class MemoryGroup:
         os.rmdir(self.path)
 
 
-def train(options, data, output, group=None):
+def train(options, data, output, group=None, algo="td3_bc"):
     """Seconds for an update, and seconds of the processor for all of it."""
     words = [options.program, "train", "--output-dir", output]
-    words += config_arguments(data, options.updates, log_interval=options.updates,
+    words += config_arguments(data, options.updates, algo, log_interval=options.updates,
                               checkpoint_interval=options.updates, normalize_observations="false")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(words, capture_output=True, text=True,
@@ -106,20 +107,23 @@ def under_limit(options, directory):
     write_dataset(data, options.limit_rows)
     train(argparse.Namespace(**{**vars(options), "updates": 10}), data, f"{directory}/runs")
     limit = options.limit_rows * ROW_BYTES // 2
-    free, limited = [], []
-    for _ in range(options.turns):
-        free.append(train(options, data, f"{directory}/runs")[0])
-        drop_from_memory(cache)
-        group = MemoryGroup(limit)
-        try:
-            limited.append(train(options, data, f"{directory}/runs", group)[0])
-        finally:
-            group.remove()
-    return {"rows": options.limit_rows, "data_mb": round(2 * limit / 2**20),
-            "limit_mb": round(limit / 2**20),
-            "ms_in_memory": round(1000 * statistics.median(free), 3),
-            "ms_under_limit": round(1000 * statistics.median(limited), 3),
-            "rate_kept": round(statistics.median(free) / statistics.median(limited), 3)}
+    result = {"rows": options.limit_rows, "data_mb": round(2 * limit / 2**20),
+              "limit_mb": round(limit / 2**20)}
+    for algo in options.limit_algos:
+        free, limited = [], []
+        for _ in range(options.turns):
+            free.append(train(options, data, f"{directory}/runs", algo=algo)[0])
+            drop_from_memory(cache)
+            group = MemoryGroup(limit)
+            try:
+                limited.append(train(options, data, f"{directory}/runs", group, algo)[0])
+            finally:
+                group.remove()
+        in_memory, under = statistics.median(free), statistics.median(limited)
+        result[algo] = {"ms_in_memory": round(1000 * in_memory, 3),
+                        "ms_under_limit": round(1000 * under, 3),
+                        "rate_kept": round(in_memory / under, 3)}
+    return result
 
 
 def write_svg(path, times):

@@ -15,9 +15,9 @@ def write_dataset(path, rows):
              terminals=np.zeros(rows, dtype=bool), timeouts=ends)
 
 
-def config_arguments(data, updates, **changes):
-    """TD3+BC (256-256, batch 256) on such a file, without an environment."""
-    words = ["--config", "td3_bc/hopper-medium-v2", "--threads", "1", "--total-timesteps",
+def config_arguments(data, updates, algo="td3_bc", **changes):
+    """The algorithm's Hopper config (256-256, batch 256) on such a file, without an environment."""
+    words = ["--config", f"{algo}/hopper-medium-v2", "--threads", "1", "--total-timesteps",
              str(updates), "--quiet", "--json"]
     settings = {"env_id": "none", "eval_episodes": 0, "dataset_kind": "npz", "dataset_path": data,
                 "action_low": -1, "action_high": 1, **changes}

@@ -129,6 +129,7 @@ void show_returns(const EnvsArguments& arguments, bool json) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& info : environments()) {
     if (!info.unavailable.empty() || (!arguments.id.empty() && info.id != arguments.id)) continue;
+    print_note("playing " + info.id + " ...");
     Json entry = {{"id", info.id}};
     std::vector<std::string> row = {info.id};
     const auto add = [&](const std::string& name, const Policy& policy) {

@@ -145,6 +145,22 @@ TEST_F(MujocoOptionsTest, WeightsOfTheReward) {
               1e-12);
 }
 
+TEST_F(MujocoOptionsTest, FramesOfAStep) {
+  const auto state_after = [](int steps, const Json& json) {
+    const auto env = make_environment("Hopper-v5", read("Hopper-v5", json));
+    env->set_state(env->state());
+    std::vector<double> obs(static_cast<size_t>(env->spec().observation.size()));
+    for (int i = 0; i < steps; ++i) env->step(std::vector<double>(3, 0.5), obs);
+    return env->state();
+  };
+  EXPECT_EQ(state_after(2, {{"frame_skip", 2}}), state_after(1, Json::object()));
+  EXPECT_NE(state_after(1, {{"frame_skip", 2}}), state_after(1, Json::object()));
+  EXPECT_EQ(error_of([] {
+              read("Hopper-v4", {{"frame_skip", 2}});
+            }).find("c.yaml: env_kwargs.frame_skip: unknown key for Hopper-v4"),
+            0U);
+}
+
 TEST_F(MujocoOptionsTest, Health) {
   const double lower = -0.6;  // from 1.25 to 0.65, below 0.7
   EXPECT_TRUE(one_step("Hopper-v4", Json::object(), lower).terminated);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 #include "rl_training/data/dataset_file.h"
 #include "rl_training/envs/maze_controller.h"
@@ -147,6 +148,37 @@ TEST_F(Mazes, AGoalEndsTheEpisodeOnlyIfTheTaskSaysSo) {
   EXPECT_FALSE(goals.reached(far, middle));
   EXPECT_FALSE(goals.compute_terminated(near, middle));
   EXPECT_EQ(goals.compute_reward(near, middle), 1);
+}
+
+TEST_F(Mazes, ResetTargetDrawsAGoalElsewhereWhenOneIsReached) {
+  const std::vector<double> rest = {0, 0};
+  std::vector<double> obs(8);
+  const auto goals_of = [&](const Json& options) {
+    const auto env = make_environment("PointMaze_UMaze-v3", task_options(options));
+    Rng rng(3);
+    env->reset(rng, obs);
+    std::vector<std::array<double, 2>> goals = {{obs[2], obs[3]}};
+    for (int i = 0; i < 20; ++i) {
+      // At the goal, at rest; the step still shows the goal that it reaches.
+      env->set_state(
+          std::array{goals.back()[0], goals.back()[1], goals.back()[0], goals.back()[1], 0.0, 0.0});
+      EXPECT_EQ(env->step(rest, obs).reward, 1);
+      EXPECT_EQ((std::array{obs[2], obs[3]}), goals.back());
+      env->observe(obs);
+      goals.push_back({obs[2], obs[3]});
+    }
+    return goals;
+  };
+  const auto goals = goals_of({{"reset_target", true}});
+  std::set<std::array<double, 2>> different(goals.begin(), goals.end());
+  EXPECT_EQ(different.size(), goals.size());
+  for (size_t i = 1; i < goals.size(); ++i) {
+    EXPECT_GT(std::hypot(goals[i][0] - goals[i - 1][0], goals[i][1] - goals[i - 1][1]), 0.45);
+  }
+  EXPECT_EQ(goals_of({{"reset_target", true}}), goals);
+  const auto same = goals_of({});
+  EXPECT_EQ(same.front(), goals.front());
+  EXPECT_EQ(same.back(), same.front());
 }
 
 TEST_F(Mazes, D4rlHidesTheGoalAndEndsAntsThere) {

@@ -12,10 +12,10 @@ namespace rl_training {
 namespace {
 
 constexpr double kMaxPointSpeed = 5;
-constexpr double kCellSpread = 0.25;  // of places and goals around the middle of a cell, in cells
+constexpr double kCellSpread = 0.25;  // of starts and goals around the centre of a cell, in cells
 constexpr int kAntFrames = 5;
 
-// Room for an ant in a corner of boxes.
+// Enough contacts for an ant in a corner of boxes.
 constexpr ModelEdit kRoom = {"<size njmax=\"150\"/>", "<size njmax=\"1500\" nconmax=\"300\"/>"};
 constexpr ModelEdit kAntEdits[] = {kRoom};
 constexpr ModelEdit kD4rlAntEdits[] = {
@@ -33,7 +33,7 @@ std::span<const ModelEdit> edits_of(const MazeTask& task) {
                         : std::span<const ModelEdit>();
 }
 
-// One box for each wall, row by row: their order decides the last bits of contacts.
+// One box for each wall cell, row by row: the order affects the last bits of contact forces.
 std::string maze_model(const MazeTask& task) {
   struct Boxes {
     double z, half_height;
@@ -88,10 +88,12 @@ class MazeEnv final : public Environment, public GoalTask {
   void visit_options(OptionVisitor& options) override {
     if (task_.is_d4rl()) return;
     options.flag("continuing_task", continuing_, "episodes continue at the goal");
+    options.flag("reset_target", reset_target_,
+                 "draw a new goal when one is reached and the episode continues");
   }
   void reset(Rng& rng, std::span<double> obs) override;
   StepResult step(std::span<const double> action, std::span<double> obs) override;
-  // The goal, positions, velocities.
+  // The goal, then positions and velocities.
   std::vector<double> state() const override;
   void set_state(std::span<const double> state) override;
   void observe(std::span<double> obs) const override {
@@ -101,6 +103,7 @@ class MazeEnv final : public Environment, public GoalTask {
   void visit_state(StateVisitor& state) override {
     const std::array<int64_t, 1> two = {2};
     state.array("goal", DType::f64, two, goal_.data());
+    if (reset_target_) state.part("goal_rng", goal_rng_);
     simulation_.visit_state(state, observes_forces());
   }
   Scene scene() const override;
@@ -126,6 +129,9 @@ class MazeEnv final : public Environment, public GoalTask {
   std::span<const double> position() const { return {simulation_.data().qpos, 2}; }
   bool observes_forces() const { return task_.version == 5; }
   void write(ObsWriter& out) const;
+  Point draw_center(const std::vector<MazeCell>& cells, BoundedIntegers& integers) const;
+  std::array<double, 2> draw_near(Point center, Rng& rng) const;
+  void draw_further_goal();
   std::vector<double> draw_gymnasium(Rng& rng);
   std::vector<double> draw_d4rl(Rng& rng);
 
@@ -134,7 +140,9 @@ class MazeEnv final : public Environment, public GoalTask {
   MujocoView view_;
   EnvSpec spec_;
   bool continuing_ = !(task_.is_d4rl() && task_.is_ant());
+  bool reset_target_ = false;
   std::array<double, 2> goal_ = {};
+  Rng goal_rng_{0, "goals"};  // of goals within an episode; seeded by each reset
 };
 
 void MazeEnv::write(ObsWriter& out) const {
@@ -145,7 +153,8 @@ void MazeEnv::write(ObsWriter& out) const {
     out.values(data.qpos, 2);
     out.values(goal_.data(), 2);
   }
-  const int hidden = ant && !task_.is_d4rl() ? 2 : 0;  // the place is the goal reached
+  const int hidden =
+      ant && !task_.is_d4rl() ? 2 : 0;  // the position is observed as the achieved goal
   out.values(data.qpos + hidden, model.nq - hidden);
   out.values(data.qvel, model.nv);
   if (observes_forces()) {
@@ -153,29 +162,39 @@ void MazeEnv::write(ObsWriter& out) const {
   }
 }
 
-// Goal, then a place that is not at it: the first positions and velocities.
+Point MazeEnv::draw_center(const std::vector<MazeCell>& cells, BoundedIntegers& integers) const {
+  return task_.center(cells[integers.below(static_cast<uint32_t>(cells.size()))]);
+}
+
+std::array<double, 2> MazeEnv::draw_near(Point center, Rng& rng) const {
+  const double x = center.x + rng.uniform(-kCellSpread, kCellSpread) * task_.scale();
+  return {x, center.y + rng.uniform(-kCellSpread, kCellSpread) * task_.scale()};
+}
+
+// Draws the goal, then a start away from it. Returns the first positions and velocities.
 std::vector<double> MazeEnv::draw_gymnasium(Rng& rng) {
-  const auto goals = task_.map.goals(), resets = task_.map.resets();
   BoundedIntegers integers(rng);
-  const auto spread = [&](double middle) {
-    return middle + rng.uniform(-kCellSpread, kCellSpread) * task_.scale();
-  };
-  const auto cell_of = [&](const std::vector<MazeCell>& cells) {
-    return task_.center(cells[integers.below(static_cast<uint32_t>(cells.size()))]);
-  };
-  const Point goal = cell_of(goals);
-  goal_[0] = spread(goal.x);
-  goal_[1] = spread(goal.y);
+  goal_ = draw_near(draw_center(task_.map.goals(), integers), rng);
   Point start;
   do {
-    start = cell_of(resets);
+    start = draw_center(task_.map.resets(), integers);
   } while (plane_distance(std::array{start.x, start.y}, goal_) <= 0.5 * task_.scale());
   const mjModel& model = simulation_.model();
   std::vector<double> state(model.qpos0, model.qpos0 + model.nq);
-  state[0] = spread(start.x);
-  state[1] = spread(start.y);
+  const auto place = draw_near(start, rng);
+  std::copy(place.begin(), place.end(), state.begin());
   state.resize(state.size() + static_cast<size_t>(model.nv));
+  if (reset_target_) goal_rng_ = Rng(rng.next(), "goals");
   return state;
+}
+
+void MazeEnv::draw_further_goal() {
+  const auto goals = task_.map.goals();
+  if (goals.size() < 2) return;
+  BoundedIntegers integers(goal_rng_);
+  do {
+    goal_ = draw_near(draw_center(goals, integers), goal_rng_);
+  } while (reached(position(), goal_));
 }
 
 std::vector<double> MazeEnv::draw_d4rl(Rng& rng) {
@@ -213,13 +232,17 @@ StepResult MazeEnv::step(std::span<const double> action, std::span<double> obs) 
     for (int i = 0; i < 2; ++i) {
       data.qvel[i] = std::clamp(data.qvel[i], -kMaxPointSpeed, kMaxPointSpeed);
     }
-    // Part of the task: with the old controls it sets where the solver starts.
+    // Part of the task: with the old controls, this sets the solver's warm start.
     mj_forward(&simulation_.model(), &data);
     good = simulation_.step(pushes, 1, false);
   }
   observe(obs);
   if (!good) return {0, true, false};
-  return {compute_reward(position(), goal_), compute_terminated(position(), goal_), false};
+  const StepResult result = {compute_reward(position(), goal_),
+                             compute_terminated(position(), goal_), false};
+  // The next observation is the first one with the new goal.
+  if (reset_target_ && continuing_ && reached(position(), goal_)) draw_further_goal();
+  return result;
 }
 
 std::vector<double> MazeEnv::state() const {
@@ -230,7 +253,7 @@ std::vector<double> MazeEnv::state() const {
 }
 
 void MazeEnv::set_state(std::span<const double> state) {
-  if (state.size() < goal_.size()) return simulation_.set_state(state);  // says what is wrong
+  if (state.size() < goal_.size()) return simulation_.set_state(state);  // throws with the reason
   simulation_.set_state(state.subspan(goal_.size()));
   std::copy_n(state.begin(), goal_.size(), goal_.begin());
 }

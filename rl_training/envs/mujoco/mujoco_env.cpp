@@ -101,9 +101,10 @@ StepResult MujocoEnv::step(std::span<const double> action, std::span<double> obs
   const mjModel& model = simulation_.model();
   const mjData& data = simulation_.data();
   const Measures before = task_.measure(model, data);
-  const bool good = simulation_.step(action, task_.frame_skip, wants_body_forces());
+  const auto frames = static_cast<int>(options_.frame_skip);
+  const bool good = simulation_.step(action, frames, wants_body_forces());
   observe(obs);
-  // The task has failed, and the state MuJoCo reset to has no value.
+  // The simulation diverged. MuJoCo has reset it, so neither reward nor value can be computed.
   if (!good) return {0, true, false};
   const bool fell = task_.fell && task_.fell(model, data, options_);
   const StepView view = {.model = model,
@@ -112,7 +113,7 @@ StepResult MujocoEnv::step(std::span<const double> action, std::span<double> obs
                          .action = action,
                          .before = before,
                          .after = task_.measure(model, data),
-                         .seconds = model.opt.timestep * task_.frame_skip,
+                         .seconds = model.opt.timestep * frames,
                          .fell = fell};
   return {task_.reward(view), fell && options_.terminate_when_unhealthy, false};
 }

@@ -12,7 +12,8 @@ constexpr Color kGround = {0.86, 0.87, 0.85}, kMark = {0.72, 0.73, 0.71};
 constexpr Color kBodies[] = {
     {0.86, 0.5, 0.3}, {0.3, 0.5, 0.72}, {0.9, 0.68, 0.3}, {0.36, 0.62, 0.5}, {0.66, 0.42, 0.66}};
 
-// Points of the world on the picture, and how near they are to the viewer.
+// Projects points of the world onto the picture; nearness() orders them by distance from the
+// viewer.
 struct Projection {
   bool from_above;
 
@@ -20,7 +21,7 @@ struct Projection {
   double nearness(const mjtNum* point) const { return from_above ? point[2] : -point[1]; }
 };
 
-// The point of a geom with these coordinates in its own frame.
+// World coordinates of a point given in a geom's own frame.
 std::array<mjtNum, 3> world_point(const mjData& data, int geom, double x, double y, double z) {
   const mjtNum* const at = data.geom_xpos + int64_t{3} * geom;
   const mjtNum* const axes = data.geom_xmat + int64_t{9} * geom;
@@ -36,7 +37,7 @@ double turn(const Point& a, const Point& b, const Point& c) {
   return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
 }
 
-// The convex outline, by the monotone chain.
+// Convex hull by the monotone chain algorithm.
 std::vector<Point> outline(std::vector<Point> points) {
   std::sort(points.begin(), points.end(),
             [](const Point& a, const Point& b) { return a.x < b.x || (a.x == b.x && a.y < b.y); });
@@ -56,7 +57,7 @@ std::vector<Point> outline(std::vector<Point> points) {
   return hull;
 }
 
-// Corners of the box around a geom that is not round from every side.
+// Corners of the bounding box of a geom.
 std::vector<Point> box_outline(const mjData& data, int geom, const double (&half)[3],
                                const Projection& projection) {
   std::vector<Point> corners;
@@ -84,7 +85,7 @@ Shape geom_shape(const mjModel& model, const mjData& data, int geom, const Proje
       shape.width = 2 * size[0];
       break;
     case mjGEOM_CYLINDER:
-      // Seen along its axis it is a disc.
+      // Seen along its axis, it is a disc.
       if (projection.from_above && std::abs(data.geom_xmat[int64_t{9} * geom + 8]) > 0.9) {
         shape.points = {projection.of(data.geom_xpos + int64_t{3} * geom)};
         shape.width = 2 * size[0];
@@ -98,7 +99,7 @@ Shape geom_shape(const mjModel& model, const mjData& data, int geom, const Proje
   return shape;
 }
 
-// From the side: solid ground with a mark for each metre, so that one sees the body move.
+// From the side: solid ground with a mark at each metre, which makes motion visible.
 void add_ground(Scene& scene) {
   const double left = scene.low.x - 1, right = scene.high.x + 1, depth = scene.low.y - 1;
   scene.shapes.push_back({{{left, 0}, {right, 0}, {right, depth}, {left, depth}}, kGround});

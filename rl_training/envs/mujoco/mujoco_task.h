@@ -16,7 +16,7 @@
 
 namespace rl_training {
 
-// Appends to an observation, or only counts if there is none to write to.
+// Appends values to an observation; without one, it only counts them.
 class ObsWriter {
  public:
   explicit ObsWriter(double* out = nullptr) : out_(out) {}
@@ -52,12 +52,13 @@ constexpr Interval kUnbounded = {-std::numeric_limits<double>::infinity(),
 
 // The arguments of Gymnasium's constructors with the values of one task.
 struct MujocoOptions {
-  int version = 4;  // of the rules: 4 or 5
+  int version = 4;         // of the rules: 4 or 5
+  int64_t frame_skip = 1;  // steps of the simulation in one step of the task
   double forward_reward_weight = 1, ctrl_cost_weight = 0, healthy_reward = 0;
   double dist_reward_weight = 1, near_reward_weight = 0.5;
   double contact_cost_weight = 5e-4;
   bool terminate_when_unhealthy = true;
-  bool exclude_current_positions = true;  // of the root, where the task hides any
+  bool exclude_current_positions = true;  // of the root; no effect where the task shows them
   bool use_contact_forces = false;        // in the cost and, if they are included, in observations
   bool include_cinert = true, include_cvel = true, include_qfrc_actuator = true;
   bool include_cfrc_ext = true;
@@ -66,7 +67,7 @@ struct MujocoOptions {
   ResetNoise position_noise = {}, velocity_noise = {};
 };
 
-// Which of them `env_kwargs` may change: those that the class of the task takes.
+// The groups of options that `env_kwargs` may change: those that the task's Gymnasium class takes.
 constexpr unsigned kForwardReward = 1U << 0;
 constexpr unsigned kCtrlCost = 1U << 1;
 constexpr unsigned kHealthy = 1U << 2;  // reward, end, range of heights
@@ -83,6 +84,7 @@ constexpr unsigned kImpactCost = 1U << 12;     // the same under HumanoidStandup
 constexpr unsigned kHealthyReward = 1U << 13;  // alone
 constexpr unsigned kReachRewards = 1U << 14;   // distance and control
 constexpr unsigned kNearReward = 1U << 15;
+constexpr unsigned kFrameSkip = 1U << 16;
 void visit_mujoco_options(OptionVisitor& visitor, unsigned keys, MujocoOptions& options);
 
 // A few values that a reward needs from before and after the step.
@@ -92,7 +94,7 @@ struct StepView {
   const mjModel& model;
   const mjData& data;  // after the step
   const MujocoOptions& options;
-  std::span<const double> action;  // as it came: costs are not clipped
+  std::span<const double> action;  // not clipped, because costs count the action as given
   Measures before, after;
   double seconds;  // of simulated time in the step
   bool fell;
@@ -113,15 +115,14 @@ struct ModelEdit {
   const char* to;
 };
 
-// The rules of one task. What they read of mjData is what the last mj_step left there: positions
-// of bodies and sites, contact and constraint forces lag behind qpos and qvel by an integrator
-// stage. That is how these tasks are defined; nothing may be brought up to date.
+// The rules of one task. They read mjData as the last mj_step left it: positions of bodies and
+// sites, contact and constraint forces lag behind qpos and qvel by one integrator stage. These
+// tasks are defined that way, so nothing may be recomputed before it is read.
 struct MujocoTask {
   std::string id;
   const char* model;  // models/<model>.xml
   std::span<const ModelEdit> edits = {};
   MujocoView view;
-  int frame_skip;
   int64_t max_episode_steps;
   MujocoOptions options = {};
   unsigned keys = 0;
@@ -130,8 +131,8 @@ struct MujocoTask {
   double (*reward)(const StepView&);
   bool (*fell)(const mjModel&, const mjData&, const MujocoOptions&) = nullptr;  // null: never
   void (*place)(Rng&, std::span<double> positions) = nullptr;                   // additional draws
-  int resting = 0;           // last velocities: start at 0
-  bool body_forces = false;  // reads cfrc_ext and the like in any case
+  int resting = 0;           // number of last velocities that start at 0
+  bool body_forces = false;  // always reads cinert, cvel or cfrc_ext
 };
 
 // Null if there is no such task.
@@ -140,8 +141,8 @@ const MujocoTask* find_mujoco_task(std::string_view id);
 // The compiled model of a task.
 std::shared_ptr<const mjModel> load_mujoco_model(const MujocoTask& task);
 
-// The text of models/<name>.xml with all edits made. Error{internal} if there is none of the
-// name, or an edit finds nothing.
+// The text of models/<name>.xml with all edits made. Error{internal} if there is no such model or
+// an edit finds nothing to replace.
 std::string edited_mujoco_model(std::string_view name, std::span<const ModelEdit> edits);
 
 // The text of models/<name>.xml, embedded at build time; empty if there is none.

@@ -18,7 +18,7 @@ struct Mesa {
 };
 constexpr unsigned kRgba = 0x1908, kUnsignedByte = 0x1401;  // GL_RGBA, GL_UNSIGNED_BYTE
 
-// Kept for the life of the process. Global, because MuJoCo asks the process for GL's functions.
+// Loaded for the life of the process, with global symbols: MuJoCo looks up GL's functions there.
 const Mesa& mesa() {
   static const Mesa found = [] {
     Mesa result;
@@ -46,7 +46,7 @@ void set_color(mjvGeom& geom, const Color& color) {
   geom.rgba[2] = static_cast<float>(color.blue);
 }
 
-// A thin bar across the track at each metre, so that one sees the body move.
+// A thin bar across the track at each metre makes motion visible.
 void add_marks(mjvScene& scene, double low, double high) {
   for (double x = std::ceil(low); x <= high && scene.ngeom < scene.maxgeom; ++x) {
     const mjtNum size[3] = {0.012, 3, 0.002}, at[3] = {x, 0, 0};
@@ -55,7 +55,7 @@ void add_marks(mjvScene& scene, double low, double high) {
   }
 }
 
-// Looks at the rectangle of the view from in front of it, a little from above at the side.
+// Places the camera in front of the view's rectangle; from the side, slightly raised.
 mjvCamera camera_for(const mjModel& model, const Scene& shown, bool from_above) {
   mjvCamera camera;
   mjv_defaultCamera(&camera);
@@ -93,7 +93,7 @@ Offscreen::Offscreen(const mjModel& model, int width, int height)
     return;
   }
   mjv_makeScene(&model_, &scene_, 1000);
-  mjModel sized = model_;  // its arrays stay the model's
+  mjModel sized = model_;  // shares the arrays of the model
   sized.vis.global.offwidth = width;
   sized.vis.global.offheight = height;
   mjr_makeContext(&sized, &renderer_, mjFONTSCALE_100);
@@ -102,7 +102,7 @@ Offscreen::Offscreen(const mjModel& model, int width, int height)
 
 Offscreen::~Offscreen() {
   if (canvas_ == nullptr) return;
-  // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): what made the canvas is there
+  // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): the canvas exists, so its library is loaded
   mesa().make_current(canvas_, pixels_.data(), kUnsignedByte, width_, height_);
   mjr_freeContext(&renderer_);
   mjv_freeScene(&scene_);
@@ -110,9 +110,9 @@ Offscreen::~Offscreen() {
 }
 
 Photo Offscreen::shoot(mjData& data, const MujocoView& view) {
-  // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): what made the canvas is there
+  // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): the canvas exists, so its library is loaded
   mesa().make_current(canvas_, pixels_.data(), kUnsignedByte, width_, height_);
-  const Scene shown = mujoco_scene(model_, data, view);  // for its rectangle
+  const Scene shown = mujoco_scene(model_, data, view);  // only its rectangle is used
   auto camera = camera_for(model_, shown, view.from_above);
   mjvOption option;
   mjv_defaultOption(&option);
@@ -136,7 +136,7 @@ Photo Offscreen::shoot(mjData& data, const MujocoView& view) {
   mjr_render(all, &scene_, &renderer_);
 
   const auto count = static_cast<size_t>(width_) * static_cast<size_t>(height_);
-  std::vector<uint8_t> upward(count * 3);  // MuJoCo begins at the bottom
+  std::vector<uint8_t> upward(count * 3);  // MuJoCo's first row is the bottom one
   std::vector<float> depth(count);
   mjr_readPixels(upward.data(), depth.data(), all, &renderer_);
   Photo photo{width_, height_, std::vector<uint8_t>(count * 3)};

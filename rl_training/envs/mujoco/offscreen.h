@@ -7,8 +7,8 @@
 
 namespace rl_training {
 
-// MuJoCo's own renderer on Mesa's off-screen library, which is looked for at run time: it draws in
-// memory and needs neither a display nor a graphics card.
+// MuJoCo's renderer with Mesa's off-screen library, which is loaded at run time. It draws in memory
+// and needs neither a display nor a graphics card.
 class Offscreen {
  public:
   // Null if the library (Debian: libosmesa6) is not installed.
@@ -18,7 +18,7 @@ class Offscreen {
   Offscreen& operator=(const Offscreen&) = delete;
 
   bool fits(int width, int height) const { return width == width_ && height == height_; }
-  // `data` is only read, though MuJoCo's function asks for it without const.
+  // `data` is only read, although MuJoCo's function takes it without const.
   Photo shoot(mjData& data, const MujocoView& view);
 
  private:

@@ -12,8 +12,8 @@
 namespace rl_training {
 namespace {
 
-// MuJoCo would print, append to MUJOCO_LOG.TXT and leave the process. Ours throws, and warnings
-// are read from their counters after each step. An embedding program's own handlers are kept.
+// By default MuJoCo prints errors, appends them to MUJOCO_LOG.TXT and exits. Our handler throws;
+// warnings are read from their counters after each step. Handlers of an embedding program are kept.
 void take_over_messages() {
   if (!mju_user_error) {
     mju_user_error = [](const char* message) {
@@ -107,8 +107,8 @@ void Simulation::set_state(std::span<const double> state) {
   mj_forward(model_.get(), data_.get());
 }
 
-// First what MuJoCo integrates (with the solver's warm start), then what observations and rewards
-// read from the last step: it cannot be computed again from the rest.
+// First the state that MuJoCo integrates, with the solver's warm start; then the results of the
+// last step that observations and rewards read, which cannot be recomputed from that state.
 void Simulation::visit_state(StateVisitor& state, bool body_forces) {
   const auto numbers = [&](const char* name, mjtNum* values, int count) {
     const std::array<int64_t, 1> shape = {count};

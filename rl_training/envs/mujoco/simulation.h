@@ -19,13 +19,13 @@ class Offscreen;
 // The part of the world that a drawing shows.
 struct MujocoView {
   bool from_above = false;  // else from the side: x to the right, z upward
-  bool follows = false;     // the x (and from above the y) of the first body
+  bool follows = false;     // moves with the first body: in x, from above also in y
   Point low = {}, high = {};
 };
 
-// The bodies of a simulation as they are placed now.
+// The bodies of a simulation at their current positions.
 Scene mujoco_scene(const mjModel& model, const mjData& data, const MujocoView& view);
-// Bodies take a few colours in turn, so that neighbours differ.
+// Bodies use a few colours in turn, so that neighbours differ.
 Color mujoco_body_color(int body);
 
 using SharedModel = std::shared_ptr<const mjModel>;
@@ -36,7 +36,7 @@ SharedModel compile_mujoco_model(const std::string& name, const std::string& tex
 // Compiles at the first call, on any thread, and then always returns the same model.
 std::function<SharedModel()> compiled_once(std::function<SharedModel()> compile);
 
-// A model and its data: what all tasks on MuJoCo do with them.
+// A model and its data, with what all MuJoCo tasks do with them.
 class Simulation {
  public:
   // `name` is for messages.
@@ -46,14 +46,14 @@ class Simulation {
   const mjModel& model() const { return *model_; }
   const mjData& data() const { return *data_; }
   mjData& data() { return *data_; }
-  // The bounds of the motors, in float32 as Gymnasium's.
+  // The bounds of the motors, rounded to float32 as in Gymnasium.
   Space action_space() const;
 
-  // `frames` steps with these controls; then, if requested, the forces on bodies. False where
-  // numbers were not finite or huge: MuJoCo has then reset itself.
+  // Makes `frames` steps with these controls, then computes the forces on bodies if requested.
+  // False if values became huge or not finite: MuJoCo has then reset the simulation.
   bool step(std::span<const double> controls, int frames, bool body_forces);
 
-  // Positions, then velocities. Setting them clears all else.
+  // Positions, then velocities. Setting them clears everything else.
   std::vector<double> state() const;
   void set_state(std::span<const double> state);
   void visit_state(StateVisitor& state, bool body_forces);
@@ -70,7 +70,7 @@ class Simulation {
   SharedModel model_;
   std::string name_;
   std::unique_ptr<mjData, FreeData> data_;
-  mutable std::unique_ptr<Offscreen> renderer_;  // made for the first photograph
+  mutable std::unique_ptr<Offscreen> renderer_;  // created by the first photo()
 };
 
 }  // namespace rl_training

@@ -79,7 +79,7 @@ void observe_double_pendulum(const mjModel& model, const mjData& data, const Muj
   for (const int joint : {1, 2}) out.value(std::sin(data.qpos[joint]));
   for (const int joint : {1, 2}) out.value(std::cos(data.qpos[joint]));
   out.clipped(data.qvel, model.nv, kTen);
-  // Only the cart has a limit: the forces on the poles are always 0.
+  // Only the cart's joint has limits, so the forces on the poles are always 0; v5 omits them.
   out.clipped(data.qfrc_constraint, options.version == 4 ? model.nv : 1, kTen);
 }
 
@@ -91,7 +91,7 @@ void observe_reacher(const mjModel& model, const mjData& data, const MujocoOptio
   out.values(data.qvel, 2);
   const mjtNum* fingertip = body_position(model, data, "fingertip");
   const mjtNum* target = body_position(model, data, "target");
-  const int axes = options.version == 4 ? 3 : 2;  // all is in one plane
+  const int axes = options.version == 4 ? 3 : 2;  // z is constant: the arm moves in a plane
   for (int axis = 0; axis < axes; ++axis) out.value(fingertip[axis] - target[axis]);
 }
 
@@ -123,7 +123,7 @@ void observe_humanoid(const mjModel& model, const mjData& data, const MujocoOpti
                       ObsWriter& out) {
   observe_state<2>(model, data, options, out);
   const int first = first_observed_body(options), bodies = model.nbody - first;
-  const int root = options.version == 4 ? 0 : 6;  // has no motors
+  const int root = options.version == 4 ? 0 : 6;  // the root has no motors; v5 omits it
   if (options.include_cinert) {
     out.values(data.cinert + int64_t{10} * first, int64_t{10} * bodies);
   }
@@ -155,7 +155,7 @@ double pusher_reward(const StepView& step) {
   return reacher_reward(step) - step.options.near_reward_weight * step.rated()[1];
 }
 
-// v4 pays the bonus on the step that ends an episode too.
+// v4 also pays the bonus on the step that ends an episode.
 double locomotion_reward(const StepView& step) {
   const MujocoOptions& options = step.options;
   const bool bonus = !step.fell || (options.version == 4 && options.terminate_when_unhealthy);
@@ -165,7 +165,7 @@ double locomotion_reward(const StepView& step) {
          costs;
 }
 
-// The torso's height, as if it had been gained in one step of the simulation.
+// The torso's height divided by the simulation's time step, as in Gymnasium: not a speed.
 double standup_reward(const StepView& step) {
   return step.data.qpos[2] / step.model.opt.timestep -
          step.options.ctrl_cost_weight * step.squared_action() - contact_cost(step) + 1;

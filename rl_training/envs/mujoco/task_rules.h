@@ -3,9 +3,9 @@
 
 namespace rl_training {
 
-// The parts of which the table of tasks is made.
+// Functions for the table of tasks.
 
-// --- what is measured before and after a step
+// --- measured before and after a step
 Measures measure_nothing(const mjModel& model, const mjData& data);
 Measures root_x(const mjModel& model, const mjData& data);
 Measures torso_x(const mjModel& model, const mjData& data);
@@ -14,7 +14,7 @@ Measures reacher_distance(const mjModel& model, const mjData& data);
 Measures pusher_distances(const mjModel& model, const mjData& data);
 
 // --- observations
-// Positions without the first `kHidden`, and velocities.
+// Positions, of which the first `kHidden` are omitted, then velocities.
 template <int kHidden>
 void observe_state(const mjModel& model, const mjData& data, const MujocoOptions& options,
                    ObsWriter& out) {
@@ -22,7 +22,7 @@ void observe_state(const mjModel& model, const mjData& data, const MujocoOptions
   out.values(data.qpos + hidden, model.nq - hidden);
   out.values(data.qvel, model.nv);
 }
-// Of Hopper and Walker2d.
+// Hopper and Walker2d.
 void observe_walker(const mjModel& model, const mjData& data, const MujocoOptions& options,
                     ObsWriter& out);
 void observe_double_pendulum(const mjModel& model, const mjData& data, const MujocoOptions& options,
@@ -44,11 +44,11 @@ double pendulum_reward(const StepView& step);
 double double_pendulum_reward(const StepView& step);
 double reacher_reward(const StepView& step);
 double pusher_reward(const StepView& step);
-// Of all tasks that move forward.
+// All tasks that reward forward speed.
 double locomotion_reward(const StepView& step);
 double standup_reward(const StepView& step);
 
-// --- ends
+// --- termination
 bool pendulum_fell(const mjModel& model, const mjData& data, const MujocoOptions& options);
 bool double_pendulum_fell(const mjModel& model, const mjData& data, const MujocoOptions& options);
 bool walker_fell(const mjModel& model, const mjData& data, const MujocoOptions& options);

@@ -20,7 +20,7 @@ constexpr MujocoView kAntView = {false, true, {-1.7, -0.3}, {1.7, 1.7}};
 constexpr MujocoView kHumanoidView = {false, true, {-1.5, -0.25}, {1.5, 1.85}};
 
 constexpr double kForever = kUnbounded.high;
-constexpr unsigned kBodyKeys = kCtrlCost | kNoise | kPositions;  // of all that move
+constexpr unsigned kBodyKeys = kCtrlCost | kNoise | kPositions;  // of all tasks with a moving body
 constexpr unsigned kWalkerKeys = kBodyKeys | kForwardReward | kHealthy | kHealthyAngle;
 
 // Both feet have the same friction in v5.
@@ -34,7 +34,7 @@ constexpr ModelEdit kHeavierObject[] = {
     {"<geom size=\"0.05 0.05\" contype=\"1\"/>",
      "<geom size=\"0.05 0.05\" contype=\"1\" density=\"0.01\"/>"}};
 
-// The humanoid on its back: the axis that pointed down points along x.
+// The humanoid lying on its back: what pointed down points along x.
 constexpr ModelEdit kLying[] = {
     {"pos=\"0 0 1.4\"", "pos=\"0 0 0.105\""},
     {"pos=\"0 0 0.19\"", "pos=\"-0.15 0 0\""},
@@ -52,11 +52,11 @@ constexpr ModelEdit kLying[] = {
     {"name=\"left_hip_y\" class=\"hip\" axis=\"0 1 0\" range=\"-110 20\"",
      "name=\"left_hip_y\" class=\"hip\" axis=\"0 1 0\" range=\"-120 20\""}};
 
-// A task as v4 has it, and what v5 changes beside the rules that `version` selects.
+// A task with its v4 rules, and what v5 changes in addition to the rules that `version` selects.
 struct Entry {
-  MujocoTask task;  // its id without the version, and the keys of both
+  MujocoTask task;  // `id` lacks the version, `keys` are those of both versions
   unsigned v4_keys = 0, v5_keys = 0;
-  bool v5_contact_forces = false;  // paid for
+  bool v5_contact_forces = false;  // have a cost in v5
   std::span<const ModelEdit> v5_edits = {};
 };
 
@@ -64,9 +64,9 @@ MujocoTask ant() {
   return {.id = "Ant",
           .model = "ant",
           .view = kAntView,
-          .frame_skip = 5,
           .max_episode_steps = 1000,
-          .options = {.ctrl_cost_weight = 0.5,
+          .options = {.frame_skip = 5,
+                      .ctrl_cost_weight = 0.5,
                       .healthy_reward = 1,
                       .healthy_z_range = {0.2, 1},
                       .position_noise = uniform(0.1),
@@ -82,9 +82,9 @@ MujocoTask humanoid() {
   return {.id = "Humanoid",
           .model = "humanoid",
           .view = kHumanoidView,
-          .frame_skip = 5,
           .max_episode_steps = 1000,
-          .options = {.forward_reward_weight = 1.25,
+          .options = {.frame_skip = 5,
+                      .forward_reward_weight = 1.25,
                       .ctrl_cost_weight = 0.1,
                       .healthy_reward = 5,
                       .contact_cost_weight = 5e-7,
@@ -118,9 +118,10 @@ std::vector<Entry> entries() {
       {.task = {.id = "InvertedPendulum",
                 .model = "inverted_pendulum",
                 .view = kCartView,
-                .frame_skip = 2,
                 .max_episode_steps = 1000,
-                .options = {.position_noise = uniform(0.01), .velocity_noise = uniform(0.01)},
+                .options = {.frame_skip = 2,
+                            .position_noise = uniform(0.01),
+                            .velocity_noise = uniform(0.01)},
                 .observe = observe_state<0>,
                 .measure = measure_nothing,
                 .reward = pendulum_reward,
@@ -129,9 +130,9 @@ std::vector<Entry> entries() {
       {.task = {.id = "InvertedDoublePendulum",
                 .model = "inverted_double_pendulum",
                 .view = kTallCartView,
-                .frame_skip = 5,
                 .max_episode_steps = 1000,
-                .options = {.healthy_reward = 10,
+                .options = {.frame_skip = 5,
+                            .healthy_reward = 10,
                             .position_noise = uniform(0.1),
                             .velocity_noise = normal(0.1)},
                 .observe = observe_double_pendulum,
@@ -142,9 +143,9 @@ std::vector<Entry> entries() {
       {.task = {.id = "Reacher",
                 .model = "reacher",
                 .view = kReacherView,
-                .frame_skip = 2,
                 .max_episode_steps = 50,
-                .options = {.ctrl_cost_weight = 1,
+                .options = {.frame_skip = 2,
+                            .ctrl_cost_weight = 1,
                             .position_noise = uniform(0.1),
                             .velocity_noise = uniform(0.005)},
                 .observe = observe_reacher,
@@ -156,9 +157,10 @@ std::vector<Entry> entries() {
       {.task = {.id = "Pusher",
                 .model = "pusher",
                 .view = kPusherView,
-                .frame_skip = 5,
                 .max_episode_steps = 100,
-                .options = {.ctrl_cost_weight = 0.1, .velocity_noise = uniform(0.005)},
+                .options = {.frame_skip = 5,
+                            .ctrl_cost_weight = 0.1,
+                            .velocity_noise = uniform(0.005)},
                 .observe = observe_pusher,
                 .measure = pusher_distances,
                 .reward = pusher_reward,
@@ -169,9 +171,9 @@ std::vector<Entry> entries() {
       {.task = {.id = "Swimmer",
                 .model = "swimmer",
                 .view = kSwimmerView,
-                .frame_skip = 4,
                 .max_episode_steps = 1000,
-                .options = {.ctrl_cost_weight = 1e-4,
+                .options = {.frame_skip = 4,
+                            .ctrl_cost_weight = 1e-4,
                             .position_noise = uniform(0.1),
                             .velocity_noise = uniform(0.1)},
                 .keys = kBodyKeys | kForwardReward,
@@ -181,9 +183,9 @@ std::vector<Entry> entries() {
       {.task = {.id = "Hopper",
                 .model = "hopper",
                 .view = kWalkerView,
-                .frame_skip = 4,
                 .max_episode_steps = 1000,
-                .options = {.ctrl_cost_weight = 1e-3,
+                .options = {.frame_skip = 4,
+                            .ctrl_cost_weight = 1e-3,
                             .healthy_reward = 1,
                             .healthy_z_range = {0.7, kForever},
                             .healthy_angle_range = {-0.2, 0.2},
@@ -198,9 +200,9 @@ std::vector<Entry> entries() {
       {.task = {.id = "Walker2d",
                 .model = "walker2d",
                 .view = kWalkerView,
-                .frame_skip = 4,
                 .max_episode_steps = 1000,
-                .options = {.ctrl_cost_weight = 1e-3,
+                .options = {.frame_skip = 4,
+                            .ctrl_cost_weight = 1e-3,
                             .healthy_reward = 1,
                             .healthy_z_range = {0.8, 2},
                             .healthy_angle_range = {-1, 1},
@@ -215,9 +217,9 @@ std::vector<Entry> entries() {
       {.task = {.id = "HalfCheetah",
                 .model = "half_cheetah",
                 .view = kCheetahView,
-                .frame_skip = 5,
                 .max_episode_steps = 1000,
-                .options = {.ctrl_cost_weight = 0.1,
+                .options = {.frame_skip = 5,
+                            .ctrl_cost_weight = 0.1,
                             .position_noise = uniform(0.1),
                             .velocity_noise = normal(0.1)},
                 .keys = kBodyKeys | kForwardReward,
@@ -244,7 +246,7 @@ std::vector<MujocoTask> all_tasks() {
     v5.id += "-v5";
     v5.options.version = 5;
     v5.options.use_contact_forces = entry.v5_contact_forces;
-    v5.keys |= entry.v5_keys;
+    v5.keys |= entry.v5_keys | kFrameSkip;
     if (!entry.v5_edits.empty()) v5.edits = entry.v5_edits;
     tasks.push_back(std::move(v5));
   }
