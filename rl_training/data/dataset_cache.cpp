@@ -1,13 +1,10 @@
 #include "rl_training/data/dataset_cache.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -15,7 +12,7 @@
 
 #include "rl_training/data/dataset_columns.h"
 #include "rl_training/data/descriptor.h"
-#include "rl_training/data/minari.h"
+#include "rl_training/data/file_identity.h"
 #include "rl_training/data/sandbox_channel.h"
 #include "rl_training/util/file_system.h"
 #include "rl_training/util/hash.h"
@@ -31,58 +28,7 @@ constexpr const char* kLock = ".lock";
 constexpr const char* kTemporary = ".tmp-";
 constexpr size_t kDigestDigits = 64;
 
-int64_t nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
-
-// Identifies a file and its version. Null: no such file.
-Json identity(const std::string& path) {
-  struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) return {};
-  return {{"path", path},
-          {"size", static_cast<int64_t>(info.st_size)},
-          {"inode", static_cast<uint64_t>(info.st_ino)},
-          {"device", static_cast<uint64_t>(info.st_dev)},
-          {"modified", nanoseconds(info.st_mtim)},
-          {"changed", nanoseconds(info.st_ctim)}};
-}
-
-// The files that a dataset is read from, or nothing if they are unknown.
-Json identities(const std::string& kind, const std::string& path) {
-  std::error_code code;
-  std::vector<std::string> files = {path};
-  const bool directory = !fs::is_regular_file(path, code);
-  if (directory || kind == "minari") {
-    if ((kind != "auto" && kind != "minari") || find_minari_dataset(path).empty()) return {};
-    files = {minari_data_file(path)};
-    const auto metadata = fs::path(files[0]).parent_path() / "metadata.json";
-    if (fs::exists(metadata, code)) files.push_back(metadata.string());
-  }
-  Json all = Json::array();
-  for (const auto& name : files) {
-    const auto full = fs::canonical(name, code);
-    auto found = code ? Json() : identity(full.string());
-    if (found.is_null()) return {};
-    all.push_back(std::move(found));
-  }
-  return all;
-}
-
-// Whether a change from now on would show in the times of each file.
-bool settled(const Json& sources, int64_t milliseconds) {
-  constexpr int64_t kSecond = 1'000'000'000;
-  const int64_t now = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                          std::chrono::system_clock::now().time_since_epoch())
-                          .count();
-  for (const auto& source : sources) {
-    const int64_t last =
-        std::max(source.at("modified").get<int64_t>(), source.at("changed").get<int64_t>());
-    // Whole seconds: a file system that counts no finer, or by two.
-    const int64_t margin = last % kSecond == 0 ? 2 * kSecond : milliseconds * 1'000'000;
-    if (milliseconds > 0 && now - last < margin) return false;
-  }
-  return true;
-}
-
-// Everything that changes what reading gives, besides the content of the files.
+// Hash of everything that decides the result of reading, except the content of the files.
 std::string entry_name(const Json& sources, const std::string& kind,
                        const DatasetReadOptions& read) {
   Json key = {{"layout", DatasetColumns::kLayout},
@@ -95,15 +41,6 @@ std::string entry_name(const Json& sources, const std::string& kind,
   if (read.bounds) key["bounds"] = {read.bounds->low, read.bounds->high};
   if (read.bounds && read.bounds->is_discrete()) key["choices"] = read.bounds->categories;
   return sha256_hex(key.dump(-1, ' ', false, Json::error_handler_t::replace)).substr(0, 32);
-}
-
-// Changes with every start of the machine.
-std::string boot_id() {
-  try {
-    return posix_file_system().read_file("/proc/sys/kernel/random/boot_id");
-  } catch (const Error&) {
-    return "";  // then nothing is ever taken as written since the start
-  }
 }
 
 // The header without its digest; null if it is damaged.
@@ -161,19 +98,8 @@ std::vector<DatasetWarning> read_warnings(const Json& list) {
   return warnings;
 }
 
-// The file that this code is in: a program, or a library inside one. "" if that is not plain.
-std::string own_file() {
-  Dl_info info{};
-  if (::dladdr(reinterpret_cast<const void*>(&own_file), &info) == 0) return "";
-  const fs::path named = info.dli_fname;  // of a program as it was called
-  std::error_code code;
-  const auto program = fs::read_symlink("/proc/self/exe", code);
-  if (program.filename() == named.filename()) return program.string();
-  return named.is_absolute() ? fs::canonical(named, code).string() : "";
-}
-
-// Of one entry, for the one process that makes it. If there are no locks two may do the same
-// work, each for itself. The file goes with it: a process that waited for it finds the entry made.
+// Held by the one process that creates an entry. On file systems without locks, two processes may
+// do the same work. Removes its file at the end: a process that waited for it finds the entry made.
 class EntryLock {
  public:
   explicit EntryLock(std::string path) : path_(std::move(path)) {
@@ -195,7 +121,7 @@ class EntryLock {
   int file_ = -1;
 };
 
-// What processes that were killed left behind.
+// Removes temporary files of processes that no longer exist.
 void remove_leftovers(const std::string& directory) {
   auto& files = posix_file_system();
   for (const auto& name : files.list_directory(directory)) {
@@ -226,12 +152,12 @@ TransitionDataset DatasetCache::load(const std::string& kind, const std::string&
                                      std::vector<DatasetWarning>* warnings) {
   auto how = read;
   how.find_warnings = warnings != nullptr;
-  const auto sources = options_.directory.empty() ? Json() : identities(kind, path);
+  const auto sources = options_.directory.empty() ? Json() : dataset_sources(kind, path);
   const bool cached =
       sources.is_array() && sources.at(0).at("size").get<int64_t>() >= options_.minimum_bytes;
   if (cached) {
     const auto name = entry_name(sources, kind, how);
-    const bool can_be_made = settled(sources, options_.settle_milliseconds);
+    const bool can_be_made = are_settled(sources, options_.settle_milliseconds);
     if (auto dataset = open_entry(name, sources, warnings, /*again=*/can_be_made)) {
       DatasetColumns::expect_random_access(*dataset);
       return *std::move(dataset);
@@ -257,8 +183,8 @@ TransitionDataset DatasetCache::load(const std::string& kind, const std::string&
 
 TransitionDataset DatasetCache::made(const Json& what,
                                      const std::function<TransitionDataset()>& make) {
-  const auto program = options_.directory.empty() ? "" : own_file();
-  const Json sources = Json::array({program.empty() ? Json() : identity(program)});
+  const auto program = options_.directory.empty() ? "" : library_file();
+  const Json sources = Json::array({program.empty() ? Json() : file_identity(program)});
   if (sources.at(0).is_null()) return make();
   const Json key = {{"layout", DatasetColumns::kLayout}, {"program", program}, {"made", what}};
   const auto name = sha256_hex(key.dump()).substr(0, 32);
@@ -272,7 +198,7 @@ TransitionDataset DatasetCache::made(const Json& what,
   return dataset;
 }
 
-// As it is in the file then; nothing if it is too small or cannot be written.
+// Returns the dataset mapped from its new file; nothing if it is too small or cannot be written.
 std::optional<TransitionDataset> DatasetCache::keep(const std::string& name, const Json& sources,
                                                     const Json& what,
                                                     const TransitionDataset& dataset) {
@@ -322,7 +248,7 @@ std::optional<TransitionDataset> DatasetCache::open_entry(const std::string& nam
     if (header.at("sources") != sources) return std::nullopt;  // the file has changed
     // Built by a caller that did not request them.
     if (warnings != nullptr && header.value("warnings", Json()).is_null()) return std::nullopt;
-    const auto data = identity(data_path);
+    const auto data = file_identity(data_path);
     if (data.is_null() || data.at("size") != header.at("data").at("size")) {
       throw Error(ErrorKind::data, "its data are not all there");
     }
@@ -363,7 +289,7 @@ std::optional<FileTransitions> DatasetCache::make_entry(const std::string& name,
     files.remove_all(temporary);
     const Descriptor output(open_file(temporary, O_RDWR | O_CREAT | O_EXCL));
     auto found = read_transitions(kind, path, read, output.get());
-    if (identities(kind, path) != sources) {
+    if (dataset_sources(kind, path) != sources) {
       return give_up(path + " changed while it was read");
     }
     commit(name, temporary,
@@ -383,13 +309,13 @@ std::optional<FileTransitions> DatasetCache::make_entry(const std::string& name,
   }
 }
 
-// The data come first: a header speaks only of what is there.
+// The data file is renamed first, so that a header never names data that do not exist.
 void DatasetCache::commit(const std::string& name, const std::string& temporary, const Json& body) {
   auto& files = posix_file_system();
   files.remove_all(file(name + kHeader));
   files.rename(temporary, file(name + kData));
   Json header = body;
-  header["data"] = identity(file(name + kData));
+  header["data"] = file_identity(file(name + kData));
   header["boot"] = boot_id();
   write_header(file(name + kHeader), header);
 }

@@ -1,0 +1,22 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "rl_training/models/policy_graph.h"
+
+namespace rl_training {
+
+// The operations of a policy as C code, for the function that computes an action.
+struct CActCode {
+  std::string constants;     // arrays of weights, at file scope
+  std::string body;          // of `void act(const float *obs, float *action)`, or `int act(obs)`
+  int64_t stack_floats = 0;  // of the local arrays together
+};
+// Names at file scope begin with `prefix`; the body calls prefix_dense and prefix_layer_norm.
+CActCode write_c_act(const PolicyGraph& graph, const std::string& prefix);
+
+// `static const float name[] = {...};`
+std::string c_array(const std::string& name, std::span<const double> values);
+
+}  // namespace rl_training
