@@ -26,7 +26,7 @@ class RawSteps final : public Contender {
       }
       std::copy_n(action, model_->nu, data_->ctrl);
       action += model_->nu;
-      for (int frame = 0; frame < task_.frame_skip; ++frame) mj_step(model_.get(), data_);
+      for (int frame = 0; frame < task_.options.frame_skip; ++frame) mj_step(model_.get(), data_);
       if (forces) mj_rnePostConstraint(model_.get(), data_);
     }
     return thread_seconds() - begin;
