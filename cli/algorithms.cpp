@@ -61,8 +61,7 @@ void show_algorithm(const std::string& name, bool json) {
   print(info.name + ": " + info.title + " (" + info.paper + ")\nmetrics: " + join(metrics, ", ") +
         "\n\nkeys of algo_kwargs:\n" + table_of(options));
   if (!online.empty()) {
-    print("\nkeys of a phase in the environment after the updates on the dataset:\n" +
-          table_of(online));
+    print("\nkeys of the online phase after the updates on the dataset:\n" + table_of(online));
   }
 }
 

@@ -142,7 +142,7 @@ void run_env_bench(const std::string& only, int64_t rounds, bool json) {
                 {"results", results}});
     return;
   }
-  print(fmt::format("Steps a second with random actions, resets included; {} cores, load {:.2f} "
+  print(fmt::format("Steps per second with random actions, including resets; {} cores, load {:.2f} "
                     "before\n",
                     cores, load_before) +
         text_table(rows, {"environment", "step", "mj_step alone", "overhead", "vector of",

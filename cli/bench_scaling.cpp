@@ -115,12 +115,12 @@ std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share);
 void print_tables(const std::string& algo, const ScalingFigures& figures) {
   print(fmt::format("{}, batch {}\n", algo, figures.batch_rows) +
         text_table(
-            {{"an update", fmt::format("{:.3f} ms + {:.3f} us a row", 1e3 * figures.fixed_seconds,
+            {{"an update", fmt::format("{:.3f} ms + {:.3f} us per row", 1e3 * figures.fixed_seconds,
                                        1e6 * figures.row_seconds)},
-             {"exchanged in an update", fmt::format("{:.0f} bytes in {:.1f} messages",
-                                                    4 * figures.values, figures.exchanges)},
-             {"an exchange", fmt::format("{:.3f} ms + {:.2f} ms a megabyte", 1e3 * figures.latency,
-                                         1e9 * figures.byte_seconds)},
+             {"exchanged per update", fmt::format("{:.0f} bytes in {:.1f} messages",
+                                                  4 * figures.values, figures.exchanges)},
+             {"an exchange", fmt::format("{:.3f} ms + {:.2f} ms per megabyte",
+                                         1e3 * figures.latency, 1e9 * figures.byte_seconds)},
              {"start of the program", fmt::format("{:.2f} s", figures.start_seconds)}}));
   std::vector<std::vector<std::string>> rows;
   for (const int processes : kModelProcesses) {

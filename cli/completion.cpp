@@ -136,16 +136,16 @@ _rl_training "$@"
 
 void add_completion(CLI::App& program, Invocation& call) {
   auto shell = std::make_shared<std::string>();
-  auto* command = add_command(
-      program, call, "completion", "Print a script that completes commands in a shell",
-      "  source <(rl_training completion bash)\n"
-      "  rl_training completion zsh > ~/.zfunc/_rl_training",
-      [shell, &program, &call] {
-        const auto commands = list_commands(program);
-        const auto script = *shell == "bash" ? bash_completion(commands) : zsh_completion(commands);
-        call.json ? print_json({{"script", script}}) : print(script);
-        return 0;
-      });
+  auto* command = add_command(program, call, "completion", "Print a shell completion script",
+                              "  source <(rl_training completion bash)\n"
+                              "  rl_training completion zsh > ~/.zfunc/_rl_training",
+                              [shell, &program, &call] {
+                                const auto commands = list_commands(program);
+                                const auto script = *shell == "bash" ? bash_completion(commands)
+                                                                     : zsh_completion(commands);
+                                call.json ? print_json({{"script", script}}) : print(script);
+                                return 0;
+                              });
   command->add_option("SHELL", *shell, "bash or zsh")
       ->required()
       ->type_name("")

@@ -38,7 +38,7 @@ struct WriteArguments {
     command
         .add_option(
             "OUT", out,
-            "what to write: .npz, .hdf5 in D4RL's layout, or a directory NAME-v0 for Minari")
+            "file to write: .npz, .hdf5 in D4RL's layout, or a directory NAME-v0 for Minari")
         ->required()
         ->type_name("");
     command.add_option("--to", format, "format: auto (by the name), npz, d4rl, minari")
@@ -51,7 +51,7 @@ struct WriteArguments {
     if (out.ends_with(".npz")) return "npz";
     if (out.ends_with(".hdf5") || out.ends_with(".h5")) return "d4rl";
     throw Error(ErrorKind::config, {out, 0, ""},
-                "unknown format of the output (expected a name that ends in .npz, .hdf5 or .h5, or "
+                "unknown output format (expected a name that ends in .npz, .hdf5 or .h5, or "
                 "--to minari)");
   }
 
@@ -81,7 +81,8 @@ struct WriteArguments {
 };
 
 constexpr const char* kEnvOfFiles =
-    "environment of the data: the time limit of files that mark none, the action space of Minari";
+    "environment of the data, for the time limit of files that mark no time-outs and for Minari's "
+    "action space";
 
 struct MixArguments {
   std::vector<std::string> inputs;
@@ -92,8 +93,8 @@ struct MixArguments {
 TransitionDataset mix(const MixArguments& arguments, ReadArguments& read) {
   if (!arguments.weights.empty() && arguments.weights.size() != arguments.inputs.size()) {
     throw Error(ErrorKind::config, {"", 0, "--weights"},
-                fmt::format("one for each input is needed (expected {}, got {})",
-                            arguments.inputs.size(), arguments.weights.size()));
+                fmt::format("expected one per input (expected {}, got {})", arguments.inputs.size(),
+                            arguments.weights.size()));
   }
   const auto size = arguments.size.read("--size", between(0, 1e9));
   const auto seed = static_cast<uint64_t>(arguments.seed.read("--seed", at_least(0)));
@@ -245,10 +246,12 @@ void add_dataset_mix(CLI::App& parent, Invocation& call) {
       ->type_name("");
   command
       ->add_option("--weights", arguments->weights,
-                   "share of each dataset; default: all rows of each")
+                   "weight of each dataset; default: all rows of each")
       ->delimiter(',')
       ->type_name("W,W,...");
-  command->add_option("--size", arguments->size.text, "rows to draw; 0: as many as all have")
+  command
+      ->add_option("--size", arguments->size.text,
+                   "rows to draw; 0: as many rows as all datasets have")
       ->type_name("N");
   command->add_option("--seed", arguments->seed.text, "seed of the draw")->type_name("N");
   read->add_to(*command, kEnvOfFiles);
@@ -258,7 +261,8 @@ void add_dataset_collect(CLI::App& parent, Invocation& call) {
   auto arguments = std::make_shared<CollectArguments>();
   auto write = std::make_shared<WriteArguments>();
   auto* command = add_command(
-      parent, call, "collect", "Record transitions of a random, a trained or a recorded policy",
+      parent, call, "collect",
+      "Record transitions of a random policy, a trained policy or a D4RL behaviour policy",
       "  rl_training dataset collect random.npz --env Hopper-v4 --size 100000\n"
       "  rl_training dataset collect expert.hdf5 --policy RUN --size 20000\n"
       "  rl_training dataset collect near.hdf5 --policy RUN/checkpoints/step-000005000 --noise "
@@ -286,8 +290,8 @@ void add_dataset_collect(CLI::App& parent, Invocation& call) {
       ->type_name("ID");
   command
       ->add_option("--noise", arguments->noise,
-                   "standard deviation of noise on the policy's actions, as a share of half their "
-                   "range; for discrete actions, the probability of a random one")
+                   "standard deviation of the noise on the policy's actions, relative to half "
+                   "their range; for discrete actions, the probability of a random one")
       ->type_name("X")
       ->default_str("0");
   command->add_option("--size", arguments->size.text, "rows to record")->type_name("N");

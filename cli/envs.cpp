@@ -169,8 +169,9 @@ void add_envs(CLI::App& program, Invocation& call) {
                                 return 0;
                               });
   command->add_option("ID", arguments->id, "environment to describe")->type_name("");
-  auto* returns = command->add_flag("--returns", arguments->returns,
-                                    "returns of uniformly random and of zero actions");
+  auto* returns = command->add_flag(
+      "--returns", arguments->returns,
+      "play episodes with uniformly random and with zero actions, and print their returns");
   command->add_option("--episodes", arguments->episodes.text, "episodes for each policy (20)")
       ->needs(returns)
       ->type_name("N");

@@ -194,7 +194,7 @@ ManyRunsResult train_many(const Invocation& call, const std::vector<PlannedRun>&
   }
   const size_t skipped = runs.size() - jobs.size();
   if (skipped > 0 && !options.quiet) {
-    print_note(fmt::format("{} of {} runs are done already", skipped, runs.size()));
+    print_note(fmt::format("{} of {} runs are already done", skipped, runs.size()));
   }
   ManyRunsView view(left, skipped, options.quiet);
   JobEvents events;

@@ -34,7 +34,7 @@ class Answers {
     if (line.reward) {
       if (first_) {
         throw Error(ErrorKind::data, place,
-                    "a reward without a step before it (expected none on the first line)");
+                    "the first line cannot have a reward (expected an observation only)");
       }
       episode_.observe_reward(*line.reward);
     }
@@ -89,7 +89,7 @@ int run_predict(const PredictArguments& arguments, const Invocation& /*call*/) {
     answer_lines(answers, file, *arguments.input);
   } else {
     if (::isatty(STDIN_FILENO) == 1) {
-      print_note("reading observations from the terminal, one JSON array a line; Ctrl-D ends");
+      print_note("reading observations from the terminal, one JSON array per line; Ctrl-D ends");
     }
     answer_lines(answers, std::cin, "stdin");
   }
@@ -100,9 +100,10 @@ void add_predict(CLI::App& program, Invocation& call) {
   auto arguments = std::make_shared<PredictArguments>();
   auto* command = add_command(
       program, call, "predict",
-      "Print {\"action\":[...]} for observations: JSON arrays, one a line on stdin or in a file.\n"
-      "The lines are the steps of one episode; {\"obs\":[...],\"reward\":r} also supplies the\n"
-      "reward of the step before, to policies that remember",
+      "Print {\"action\":[...]} for observations: JSON arrays, one per line, from stdin or a "
+      "file.\n"
+      "The lines are the steps of one episode; {\"obs\":[...],\"reward\":r} also passes the\n"
+      "reward of the previous step, for policies with memory",
       "  rl_training predict RUN --obs '[1.0, 0.0, 0.0]'\n"
       "  rl_training predict RUN/checkpoints/best --input observations.jsonl\n"
       "  sensor | rl_training predict RUN | motor",

@@ -65,7 +65,7 @@ ProcessPlace place_by_hand(const ProcessArguments& arguments, size_t slash) {
       !read_whole(std::string_view(arguments.master).substr(colon + 1), place.port) ||
       place.port < 1 || place.port > 65535) {
     throw Error(ErrorKind::config, {"", 0, "--master"},
-                "where process 0 listens is needed (expected HOST:PORT, got " +
+                "the address of process 0 is needed (expected HOST:PORT, got " +
                     (arguments.master.empty() ? "nothing" : arguments.master) + ")");
   }
   place.master = arguments.master.substr(0, colon);
@@ -90,9 +90,9 @@ std::vector<std::string> arguments_of_others(const std::vector<std::string>& arg
 void ProcessArguments::add_to(CLI::App& command) {
   command
       .add_option("--processes", processes,
-                  "train with several processes that share each batch: a number starts as many on "
-                  "this machine; env takes rank and size from torchrun, OpenMPI or Slurm; "
-                  "RANK/SIZE states them")
+                  "train with several processes that share each batch: K starts K processes on "
+                  "this machine; env reads rank and size from the variables of torchrun, OpenMPI "
+                  "or Slurm; RANK/SIZE states them")
       ->type_name("K|env|RANK/SIZE");
   command
       .add_option("--master", master,
@@ -105,7 +105,7 @@ void ProcessArguments::add_to(CLI::App& command) {
       ->type_name("NAME|ADDRESS");
   command
       .add_option("--process-timeout", timeout.text,
-                  "seconds after which a silent process ends the run (300)")
+                  "end the run if a process is silent for this many seconds (300)")
       ->type_name("SECONDS");
 }
 
@@ -145,7 +145,7 @@ void ProcessTeam::start_others(const ProcessArguments& arguments, const Invocati
                                int port) {
   if (!arguments.master.empty()) {
     throw Error(ErrorKind::config, {"", 0, "--master"},
-                "processes of one machine find each other (expected --processes env or RANK/SIZE)");
+                "not needed for processes on one machine (expected --processes env or RANK/SIZE)");
   }
   outputs_.emplace();
   for (int rank = 1; rank < count; ++rank) {
@@ -186,10 +186,10 @@ void ProcessTeam::find_reason() {
     const auto name = "process " + std::to_string(i + 1);
     const auto line = others_[i]->error_line();
     if (code > 128 && line.empty()) {
-      throw Error(ErrorKind::io, {name, 0, ""},
-                  fmt::format("was ended by signal {}; the last checkpoint is kept, from which {} "
-                              "processes can resume",
-                              code - 128, others_.size() + 1));
+      throw Error(
+          ErrorKind::io, {name, 0, ""},
+          fmt::format("was ended by signal {}; {} processes can resume from the last checkpoint",
+                      code - 128, others_.size() + 1));
     }
     const bool lost = line.find("lost another process") != std::string::npos ||
                       line.find("process 0 ") != std::string::npos;

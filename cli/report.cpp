@@ -46,7 +46,7 @@ ReportOptions options_of(const ReportArguments& arguments) {
 void check_report_arguments(const ReportArguments& arguments) {
   if (!arguments.output.empty() && !arguments.output.ends_with(".html")) {
     throw Error(ErrorKind::config, {arguments.output, 0, "--output"},
-                "unknown kind of report (expected a name that ends in .html; text, markdown, csv "
+                "unknown report format (expected a name that ends in .html; text, markdown, csv "
                 "and json go to stdout with --format)");
   }
   if (!arguments.metrics.empty() && arguments.plot.empty()) {
@@ -164,7 +164,7 @@ std::optional<std::string> film_of(const ReportTask& task) {
 void add_report(CLI::App& program, Invocation& call) {
   auto arguments = std::make_shared<ReportArguments>();
   auto* command = add_command(
-      program, call, "report", "Compare runs: curves, intervals over seeds, what differs",
+      program, call, "report", "Compare runs: curves, intervals over seeds, differences in config",
       "  rl_training report runs\n"
       "  rl_training report runs --output report.html\n"
       "  rl_training report runs --filter algo=td3_bc --at 5000 --format csv\n"
@@ -177,7 +177,7 @@ void add_report(CLI::App& program, Invocation& call) {
       ->add_option("--output", arguments->output,
                    "one HTML file with curves, tables, configs and commands")
       ->type_name("FILE.html");
-  command->add_flag("--watch", arguments->watch, "rewrite it while runs are training");
+  command->add_flag("--watch", arguments->watch, "rewrite the page while runs are training");
   command->add_flag("--episode", arguments->episode,
                     "add an episode of the best run, if the task can be drawn");
   command->add_option("--plot", arguments->plot, "learning curves as a picture")
@@ -192,7 +192,7 @@ void add_report(CLI::App& program, Invocation& call) {
       ->type_name("NAME");
   command
       ->add_option("--by", arguments->by,
-                   "group by this key instead of all that differ; may be repeated")
+                   "group by this key instead of by all keys that differ; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY");
   command->add_option("--filter", arguments->filters, "only runs with this value; may be repeated")

@@ -149,7 +149,7 @@ void add_sweep(CLI::App& program, Invocation& call) {
       ->type_name("DIR");
   command->add_flag("--dry-run", arguments->dry_run, "print the runs without training");
   command->add_flag("--slurm", arguments->slurm, "submit the runs to Slurm as a job array");
-  command->add_option("--partition", arguments->partition, "of Slurm")->type_name("NAME");
+  command->add_option("--partition", arguments->partition, "Slurm partition")->type_name("NAME");
   command->add_option("--time", arguments->time, "Slurm's time limit for each task")
       ->type_name("HH:MM:SS");
   command->add_option("--array-limit", arguments->array_limit.text, "Slurm tasks at a time")

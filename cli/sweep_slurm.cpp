@@ -152,7 +152,7 @@ int submit_sweep(SweepDirectory& sweep, const Invocation& call, bool by_hand) {
   const auto live = by_hand ? live_jobs(sweep) : std::vector<std::string>();
   if (!live.empty()) {
     throw Error(ErrorKind::config, {sweep.path(), 0, ""},
-                "is on Slurm already, jobs " + join(live, ", ") +
+                "is already on Slurm, jobs " + join(live, ", ") +
                     " (expected `sweep status` or `sweep cancel`)");
   }
   if (by_hand) sweep.slurm().attempts.clear();
@@ -160,8 +160,9 @@ int submit_sweep(SweepDirectory& sweep, const Invocation& call, bool by_hand) {
     return round_values(sweep, round);
   });
   for (const size_t run : plan.given_up) {
-    print_note(fmt::format("{} ended {} times without progress: given up; see {}/slurm/run-{}.log",
-                           sweep.run(run, 1).name, sweep.retries() + 1, sweep.path(), run));
+    print_note(fmt::format(
+        "{} ended {} times without progress and is not retried; see {}/slurm/run-{}.log",
+        sweep.run(run, 1).name, sweep.retries() + 1, sweep.path(), run));
   }
   if (plan.runs.empty()) {
     sweep.save();
@@ -177,7 +178,7 @@ int submit_sweep(SweepDirectory& sweep, const Invocation& call, bool by_hand) {
   } else {
     const auto program = shell_word(call.program), path = shell_word(sweep.path());
     print(
-        fmt::format("submitted job array {} with {} runs, and job {} for what follows\n"
+        fmt::format("submitted job array {} with {} runs, and follow-up job {}\n"
                     "next:\n  {} sweep status {}\n  {} sweep cancel {}\n",
                     sweep.slurm().array, plan.runs.size(), sweep.slurm().follow_up, program, path,
                     program, path));

@@ -32,8 +32,8 @@ fs::path tensor_program() {
   call.signals->end();  // a signal from here on waits for the other program
   ::execv(path.c_str(), argv.data());
   throw Error(ErrorKind::io, {path, 0, ""},
-              std::string("cannot start the part of the program that computes (") +
-                  std::strerror(errno) + "; expected an installation as a whole)");
+              std::string("cannot start the second executable of the program (") +
+                  std::strerror(errno) + "; expected a complete installation)");
 }
 
 }  // namespace

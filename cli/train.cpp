@@ -60,7 +60,7 @@ Json train_one(const TrainArguments& arguments, const TrainConfig& config, const
   RunStatus status;
   if (arguments.continues) status = status_of(posix_file_system(), run, options.pause_at);
   if (status.state == RunStatus::State::done) {
-    if (!arguments.quiet) print_note("the run is done: " + status.path);
+    if (!arguments.quiet) print_note("the run is already complete: " + status.path);
     return report_of(*status.record);
   }
   return train_and_print(call, options, [&](RunContext context) {
@@ -189,9 +189,8 @@ void add_train(CLI::App& program, Invocation& call) {
                         "continue the run of this config in the output directory, if there is one");
   auto* pause =
       command
-          ->add_option(
-              "--pause-at", arguments->pause_at.text,
-              "stop at the first row of metrics at or after this step, to be resumed later")
+          ->add_option("--pause-at", arguments->pause_at.text,
+                       "pause with a checkpoint at the first row of metrics at or after this step")
           ->type_name("STEP");
   command
       ->add_option("--output-dir", arguments->output_dir,

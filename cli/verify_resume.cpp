@@ -97,7 +97,7 @@ int64_t train_and_kill(const std::vector<std::string>& arguments, const std::str
   if (process.wait() != 128 + SIGKILL) {
     require_success(process, "train");
     throw Error(ErrorKind::config, {"--total-timesteps", 0, ""},
-                "the run ended before it could be killed (expected a longer one)");
+                "the run ended before it could be killed (expected a longer run)");
   }
   return newest_step(run_in(output_dir));
 }
@@ -135,7 +135,7 @@ int run_verify(const VerifyArguments& arguments, const Invocation& call) {
   print_note("training without interruption ...");
   ChildProcess uninterrupted(train(straight), log);
   require_success(uninterrupted, "train");
-  print_note("training until half of it, then kill -9 ...");
+  print_note("training half of it, then kill -9 ...");
   const int64_t half = newest_step(run_in(straight)) / 2;
   const int64_t killed_at = train_and_kill(train(killed), killed, log, half);
   print_note("resuming ...");

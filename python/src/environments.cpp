@@ -78,9 +78,10 @@ class NativeEnvironment {
   NativeEnvironment(const std::string& id, const std::string& options)
       : task_(make_task(id, options)), rng_(std::random_device{}()) {
     if (spec().observation.is_image()) {
-      throw Error(ErrorKind::config, {"", 0, "env_id"},
-                  id + " observes images, which Python does not step (expected a task without "
-                       "wrappers.pixels)");
+      throw Error(
+          ErrorKind::config, {"", 0, "env_id"},
+          id + " observes images, which is not supported from Python (expected a task without "
+               "wrappers.pixels)");
     }
     obs_.resize(static_cast<size_t>(spec().observation.size()));
   }
@@ -97,12 +98,12 @@ class NativeEnvironment {
     const auto& space = spec().action;
     if (action.size() != space.size()) {
       throw Error(ErrorKind::data, {spec().id, 0, "action"},
-                  "not of the action space (expected " + space.text() + ", got " +
+                  "not in the action space (expected " + space.text() + ", got " +
                       std::to_string(action.size()) + " numbers)");
     }
     if (space.is_discrete() && !space.contains_choice(action.data()[0])) {
       throw Error(ErrorKind::data, {spec().id, 0, "action"},
-                  "no such choice (expected 0 to " + std::to_string(space.categories - 1) + ")");
+                  "no such action (expected 0 to " + std::to_string(space.categories - 1) + ")");
     }
     const auto result = task_->step({action.data(), static_cast<size_t>(action.size())}, obs_);
     return py::make_tuple(observation(), result.reward, result.terminated, result.truncated);

@@ -43,7 +43,7 @@ void PythonEnvironment::reset_task(std::span<double> obs) {
   const py::object result = reset_(py::arg("seed") = seed_);
   if (!py::isinstance<py::tuple>(result) || py::len(result) != 2) {
     refuse(spec_.id, "reset",
-           "gives no pair (expected (observation, info), got " + type_name(result) + ")");
+           "does not return a pair (expected (observation, info), got " + type_name(result) + ")");
   }
   take_observation(result[py::int_(0)], obs);
 }
@@ -52,7 +52,7 @@ StepResult PythonEnvironment::step_task(std::span<const double> action, std::spa
   const py::object result = step_(make_action(action));
   if (!py::isinstance<py::tuple>(result) || py::len(result) != 5) {
     refuse(spec_.id, "step",
-           "does not give five values (expected (observation, reward, terminated, truncated, "
+           "does not return five values (expected (observation, reward, terminated, truncated, "
            "info))");
   }
   const auto tuple = py::reinterpret_borrow<py::tuple>(result);
@@ -109,7 +109,7 @@ void PythonEnvironment::visit_state(StateVisitor& state) {
   if (seed_ == seed_before && after == before) return;
   // Loaded.
   if (after.size() % (sizeof(double) * static_cast<size_t>(spec_.action.size())) != 0) {
-    throw Error(ErrorKind::checkpoint, {"", 0, "episode_actions"}, "no actions of this task");
+    throw Error(ErrorKind::checkpoint, {"", 0, "episode_actions"}, "not actions of this task");
   }
   actions_.resize(after.size() / sizeof(double));
   std::memcpy(actions_.data(), after.data(), after.size());
@@ -128,8 +128,8 @@ void PythonEnvironment::play_again() {
   if (obs == expected) return;
   const std::string message =
       spec_.id +
-      ": the episode differed when it was replayed: the run continues, but not "
-      "exactly as it would have (expected episodes that follow from reset(seed=...) and actions)";
+      ": the episode differed when it was replayed, so the resumed run is not exact (expected "
+      "episodes that follow from reset(seed=...) and actions)";
   if (PyErr_WarnEx(PyExc_RuntimeWarning, message.c_str(), 1) != 0) throw py::error_already_set();
 }
 

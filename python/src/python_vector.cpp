@@ -117,7 +117,7 @@ void PythonVector::step_all() {
   const py::object results = task_.attr("step")(make_actions());
   if (!py::isinstance<py::tuple>(results) || py::len(results) != 5) {
     refuse(spec_.id, "step",
-           "does not give five values (expected (observations, rewards, terminations, "
+           "does not return five values (expected (observations, rewards, terminations, "
            "truncations, infos))");
   }
   take_results(py::reinterpret_borrow<py::tuple>(results));
@@ -181,10 +181,9 @@ void PythonVector::visit_state(StateVisitor& state) {
   if ((seed_ == seed_before && steps_ == steps_before) || seed_ < 0) return;
   // Loaded.
   lost_ = true;
-  const std::string message =
-      spec_.id +
-      ": the run resumes with new episodes (those of a vector of environments cannot be played "
-      "again)";
+  const std::string message = spec_.id +
+                              ": the run resumes with new episodes, because episodes of a vector "
+                              "of environments cannot be replayed";
   if (PyErr_WarnEx(PyExc_RuntimeWarning, message.c_str(), 1) != 0) throw py::error_already_set();
 }
 

@@ -109,7 +109,7 @@ def test_training_from_arrays_and_resuming(arrays, tiny, tmp_path):
     agent = rl_training.TD3BC(arrays, **options).learn(30)  # a dict will do
     run_dir = agent.run_dir
     agent.close()
-    with pytest.raises(rl_training.ConfigError, match="arrays of the program") as caught:
+    with pytest.raises(rl_training.ConfigError, match="arrays in memory") as caught:
         rl_training.resume(run_dir, total_timesteps=60)
     assert caught.value.key == "dataset_kind"
     other = dict(arrays, rewards=arrays["rewards"] + 1)

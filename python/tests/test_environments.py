@@ -110,7 +110,7 @@ class NoStep:
 
 
 @pytest.mark.parametrize("env, text", [
-    (3, "no environment"),
+    (3, "not an environment"),
     (NoStep, "has no step"),
     (lambda: type("OldStep", (Point,), {"reset": lambda self, seed: np.zeros(2)})(), "pair"),
     (lambda: type("Unbounded", (Point,), {

@@ -177,5 +177,5 @@ def test_what_does_not_fit_is_refused(tiny):
         rl_training.SAC(env=lambda: Clocks("Sometimes"), **tiny)
     with pytest.raises(rl_training.ConfigError, match="function that makes one.*a process"):
         rl_training.SAC(env=Uncopied(), **tiny)
-    with pytest.raises(rl_training.ConfigError, match="end their episodes themselves"):
+    with pytest.raises(rl_training.ConfigError, match="manage their own episodes"):
         rl_training.SAC(env=Clocks, env_kwargs=dict(max_episode_steps=2), **tiny).learn(10)

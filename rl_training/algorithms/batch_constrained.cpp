@@ -11,11 +11,11 @@ void BatchConstrainedOptions::visit_options(OptionVisitor& options) {
   options.integer("eval_action_samples", eval_action_samples, between(1, 1 << 14),
                   "candidate actions for each observation when acting");
   options.number("lambda_min", lambda_min, between(0, 1),
-                 "share of the smaller critic in the target, the rest is the larger one's");
+                 "weight of the smaller critic in the target; the larger one has the rest");
   options.integer("latent_dim", latent_dim, between(1, 1 << 14),
                   "width of the behaviour model's latent; null: twice the action dimension");
   options.number("latent_clip", latent_clip, above(0),
-                 "bound of the latents that the behaviour model's actions are made from");
+                 "bound of the latents from which the behaviour model generates actions");
   options.number("vae_kl_weight", vae_kl_weight, at_least(0),
                  "weight of the KL term in the behaviour model's loss");
   options.integers("vae_hidden_sizes", vae_hidden_sizes, between(1, 1 << 14),

@@ -37,7 +37,7 @@ void BearOptions::visit_options(OptionVisitor& options) {
   options.number("log_alpha_max", log_alpha_max, between(-50, 50),
                  "upper bound of the multiplier's logarithm");
   options.integer("warmup_updates", warmup_updates, at_least(0),
-                  "first updates in which the actor only follows the behaviour");
+                  "number of initial updates in which the actor only follows the behaviour");
   options.renamed("num_target_samples", "n_action_samples");
   options.renamed("behavior_kl_weight", "vae_kl_weight");
 }

@@ -62,7 +62,7 @@ void CqlOptions::visit_options(OptionVisitor& options) {
   options.flag("max_target_backup", max_target_backup,
                "target from the best of n_action_samples next actions instead of one");
   visit_temperature_options(options);
-  options.flag("orthogonal_init", orthogonal_init, "orthogonal weights in fresh critics");
+  options.flag("orthogonal_init", orthogonal_init, "orthogonal initial weights of the critics");
 }
 
 void CqlOptions::check() const {

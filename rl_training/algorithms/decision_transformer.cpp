@@ -19,18 +19,20 @@ void DecisionTransformerOptions::visit_options(OptionVisitor& options) {
   options.number("learning_rate", learning_rate, above(0), "AdamW step size");
   options.number("target_return", target_return, any_number(),
                  "return of an episode that the policy aims at; required");
-  options.number("return_scale", return_scale, above(0), "divides returns before the network");
+  options.number("return_scale", return_scale, above(0),
+                 "divisor of returns before they enter the network");
   options.integer("context_length", context_length, between(1, 4096),
-                  "steps of a segment, and of the policy's memory");
+                  "steps of a segment, and steps that the policy remembers");
   options.integer("max_episode_length", max_episode_length, between(1, 1 << 20),
-                  "steps of the longest episode: the size of the table of timesteps");
+                  "steps of the longest episode: the number of timestep embeddings");
   options.integer("embed_dim", embed_dim, between(1, 1 << 14), "width of a token");
   options.integer("num_layers", num_layers, between(1, 256), "blocks of the transformer");
-  options.integer("num_heads", num_heads, between(1, 256), "attention heads; divide embed_dim");
+  options.integer("num_heads", num_heads, between(1, 256),
+                  "attention heads; must divide embed_dim");
   options.number("dropout", dropout, share, "share of activations dropped while training");
   options.number("weight_decay", weight_decay, at_least(0), "decoupled decay of all parameters");
   options.number("gradient_clip_norm", gradient_clip_norm, above(0),
-                 "norm that gradients are clipped to");
+                 "norm to which gradients are clipped");
 }
 
 BatchRequest DecisionTransformerOptions::request() const {
@@ -113,7 +115,7 @@ class History final : public PolicyState {
       const int64_t time = time_[static_cast<size_t>(row)];
       if (time >= options_.max_episode_length) {
         throw Error(ErrorKind::data, {"", 0, "max_episode_length"},
-                    "the episode is longer than the policy knows (expected at most " +
+                    "the episode is longer than max_episode_length (expected at most " +
                         std::to_string(options_.max_episode_length) + " steps)");
       }
       if (time >= options_.context_length) forget_first(row);
@@ -243,10 +245,9 @@ torch::Tensor DecisionTransformer::act(const torch::Tensor& obs, PolicyState& st
 
 PolicyGraph::Value DecisionTransformer::describe_policy(PolicyGraph& /*graph*/,
                                                         PolicyGraph::Value /*obs*/) const {
-  throw Error(
-      ErrorKind::config, {"", 0, "algo"},
-      "decision_transformer cannot be exported: its action depends on the steps and rewards "
-      "before (expected a policy that is a function of the present observation)");
+  throw Error(ErrorKind::config, {"", 0, "algo"},
+              "decision_transformer cannot be exported: its action depends on previous steps and "
+              "rewards (expected a policy that is a function of the current observation)");
 }
 
 void DecisionTransformer::visit_state(StateVisitor& state) {

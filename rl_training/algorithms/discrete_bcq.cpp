@@ -17,11 +17,12 @@ Mlp make_imitation(const DiscreteBcqOptions& options, const AlgorithmContext& co
 void DiscreteBcqOptions::visit_options(OptionVisitor& options) {
   AlgorithmOptions::visit_options(options);
   options.number("bcq_threshold", bcq_threshold, strictly_between(0, 1),
-                 "a choice counts when its probability exceeds this share of the likeliest one's");
+                 "an action is considered if its probability exceeds this fraction of the most "
+                 "likely action's");
   options.number("logit_penalty", logit_penalty, at_least(0),
-                 "weight of the mean squared logit of the imitation");
+                 "weight of the mean squared logit of the behaviour model");
   options.number("epsilon", epsilon, between(0, 1),
-                 "share of random choices while collecting, in a phase of `online`");
+                 "probability of a random action while collecting online");
 }
 
 torch::Tensor likely_values(const torch::Tensor& values, const torch::Tensor& logits,

@@ -19,9 +19,10 @@ void FqlOptions::visit_options(OptionVisitor& options) {
   AlgorithmOptions::visit_options(options);
   options.number("actor_bc_weight", actor_bc_weight, at_least(0),
                  "weight of the distance to the flow's action in the actor's loss");
-  options.flag("normalize_q", normalize_q, "divide Q in the actor's loss by its mean size");
+  options.flag("normalize_q", normalize_q,
+               "divide Q in the actor's loss by its mean absolute value");
   options.choice("target_q", target_q, {{"mean", Reduce::mean}, {"min", Reduce::minimum}},
-                 "which target value is used: the mean or the minimum of the critics");
+                 "value of the target critics that is used: their mean or their minimum");
   options.integer("flow_steps", flow_steps, between(1, 1000), "Euler steps of the flow");
 }
 

@@ -34,7 +34,8 @@ void move_leaves(const std::vector<torch::Tensor>& leaves, const std::vector<tor
 void TrpoOptions::visit_options(OptionVisitor& options) {
   visit_on_policy_options(options);
   options.number("target_kl", target_kl, above(0), "largest mean KL divergence of a policy step");
-  options.number("damping", damping, at_least(0), "added to the Fisher matrix, times the identity");
+  options.number("damping", damping, at_least(0),
+                 "multiple of the identity that is added to the Fisher matrix");
   options.integer("cg_iterations", cg_iterations, between(1, 1000),
                   "iterations of conjugate gradients");
   options.integer("line_search_steps", line_search_steps, between(1, 1000),

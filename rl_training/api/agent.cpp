@@ -37,7 +37,7 @@ TrainedPolicy& Agent::policy() {
   if (run_) return run_->policy();
   if (policy_) return *policy_;
   throw Error(ErrorKind::config, {"", 0, "env_id"},
-              "none: the data decide what the policy sees and does (expected learn() first)");
+              "none: the spaces of the policy come from the data (expected learn() first)");
 }
 
 const TrainConfig& Agent::config() const {

@@ -52,8 +52,9 @@ void use_zero_rewards(MappedArrays& arrays, FlatKeys& keys, const std::string& o
                           return std::vector<double>(static_cast<size_t>(rows));
                         }});
   keys.rewards = {kRewards};
-  warnings.push_back(
-      {"no_rewards", "the file has no rewards: zero everywhere, which only bc can learn from", {}});
+  warnings.push_back({"no_rewards",
+                      "the file has no rewards: they are set to 0, from which only bc can learn",
+                      {}});
 }
 
 void apply_ogbench(MappedArrays& arrays, FlatKeys& keys, Warnings& warnings) {
@@ -267,7 +268,7 @@ void apply_names(const KeyMap& map, MappedArrays& arrays, FlatKeys& keys) {
     const auto found = map.names.find(role);
     if (found == map.names.end()) return "";
     if (found->second.size() != 1) {
-      throw Error(ErrorKind::data, arrays.place(role), "one array is expected in the map of names");
+      throw Error(ErrorKind::data, arrays.place(role), "expected one array in the map of names");
     }
     require_array(arrays, found->second[0]);
     return found->second[0];

@@ -55,7 +55,7 @@ class RoleFinder {
     if (map_.has(role)) {
       const auto columns = several(role);
       if (columns.size() != 1) {
-        throw Error(ErrorKind::data, {table_.path(), 1, role}, "one column is expected");
+        throw Error(ErrorKind::data, {table_.path(), 1, role}, "expected one column");
       }
       return columns[0];
     }
@@ -163,9 +163,9 @@ CsvColumns CsvColumns::find(const CsvTable& table, const KeyMap& map) {
   }
   const auto require = [&](bool there, const char* role, const char* otherwise = "") {
     if (there) return;
-    throw Error(ErrorKind::data, {table.path(), 1, role},
-                "no column for it (name it in the map of names: " + std::string(role) + "=..." +
-                    otherwise + ")");
+    throw Error(
+        ErrorKind::data, {table.path(), 1, role},
+        "no such column (map one to this role: " + std::string(role) + "=..." + otherwise + ")");
   };
   require(!columns.obs.empty(), "obs");
   require(!columns.action.empty(), "action");
@@ -174,7 +174,7 @@ CsvColumns CsvColumns::find(const CsvTable& table, const KeyMap& map) {
           ", or terminated=none if the task never terminates");
   if (!columns.next_obs.empty() && columns.next_obs.size() != columns.obs.size()) {
     throw Error(ErrorKind::data, {table.path(), 1, "next_obs"},
-                "as many columns as obs are expected");
+                "expected the same number of columns as obs");
   }
   return columns;
 }

@@ -324,7 +324,7 @@ std::optional<TransitionDataset> DatasetCache::open_entry(const std::string& nam
     if (warnings != nullptr && header.value("warnings", Json()).is_null()) return std::nullopt;
     const auto data = identity(data_path);
     if (data.is_null() || data.at("size") != header.at("data").at("size")) {
-      throw Error(ErrorKind::data, "its data are not all there");
+      throw Error(ErrorKind::data, "its data are incomplete");
     }
     auto dataset = map_columns(data_path, header);
     const auto boot = boot_id();

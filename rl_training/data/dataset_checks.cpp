@@ -36,7 +36,7 @@ class Checks {
     check_jumps();
     check_rewards();
     if (report_.transitions == 0) {
-      add("no_transitions", "no row has a successor, nothing to learn from");
+      add("no_transitions", "no row has a successor, so there is nothing to learn from");
     }
     return std::move(found_);
   }
@@ -102,7 +102,7 @@ class Checks {
                       "one{}",
                       breaks.count,
                       report_.timeout_policy == TimeoutPolicy::drop
-                          ? "; timeout_policy drop makes wrong transitions of them, keep does not"
+                          ? "; timeout_policy drop turns them into wrong transitions, keep does not"
                           : ""),
           breaks.first);
     }
@@ -146,10 +146,9 @@ class Checks {
     }
     if (terminal_episodes >= kEqualLengths && longest == shortest && longest > 1 &&
         terminal_episodes == report_.file.episodes) {
-      add("terminal_at_time_limit",
-          fmt::format("all {} episodes terminate after exactly {} steps: time-outs marked as "
-                      "terminations?",
-                      terminal_episodes, longest));
+      add("terminal_at_time_limit", fmt::format("all {} episodes terminate after exactly {} steps: "
+                                                "are time-outs marked as terminations?",
+                                                terminal_episodes, longest));
     }
   }
 
@@ -208,7 +207,7 @@ class Checks {
     for (size_t choice = 0; choice < counts.size(); ++choice) {
       if (counts[choice] == 0) never.push_back(std::to_string(choice));
     }
-    if (!never.empty()) add("unused_choices", "choices that never occur: " + list(never));
+    if (!never.empty()) add("unused_choices", "actions that never occur: " + list(never));
   }
 
   void check_actions() {
@@ -246,7 +245,7 @@ class Checks {
 
   std::string shown_action(int64_t k, double value) const {
     if (!options_.bounds) {
-      return fmt::format("column {}: {:g}, taken as [-1, 1]", k, value);
+      return fmt::format("column {}: {:g}, assumed bounds [-1, 1]", k, value);
     }
     const auto index = static_cast<size_t>(k);
     return fmt::format("column {}: {:g}, bounds {:g} and {:g}", k,
@@ -285,8 +284,8 @@ class Checks {
     }
     if (jumps.count > 0) {
       add("jump",
-          fmt::format("{} steps inside episodes move the observation more than {:g} times "
-                      "as far as usual: an end that is not marked?",
+          fmt::format("{} steps inside episodes move the observation more than {:g} times as far "
+                      "as usual: is an episode end not marked?",
                       jumps.count, kJumpFactor),
           jumps.first);
     }

@@ -14,7 +14,7 @@ namespace rl_training {
 namespace {
 
 [[noreturn]] void does_not_fit() {
-  throw Error(ErrorKind::data, "the columns of the dataset do not fit each other");
+  throw Error(ErrorKind::data, "the columns of the dataset have different sizes");
 }
 
 template <class T>

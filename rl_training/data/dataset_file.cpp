@@ -180,7 +180,8 @@ FileTransitions make_file_transitions(const std::string& kind, const std::string
   }
   made.dataset = make_transitions(std::move(steps), *options.timeout_policy, memory);
   if (made.dataset.rows() == 0) {
-    throw Error(ErrorKind::data, {path, 0, ""}, "no row has a successor, nothing to learn from");
+    throw Error(ErrorKind::data, {path, 0, ""},
+                "no row has a successor, so there is nothing to learn from");
   }
   made.summary.dropped_rows = made.summary.rows - made.dataset.rows();
   return made;
@@ -229,8 +230,8 @@ std::string detect_dataset_kind(const std::string& path) {
       const auto files = files_to_join(path);
       if (!files.empty()) return files[0].ends_with(".npz") ? "npz" : "csv";
       throw Error(ErrorKind::data, place,
-                  "a directory, but not a Minari dataset (expected "
-                  "data/main_data.hdf5 in it), and not of npz or of csv files");
+                  "neither a Minari dataset (expected data/main_data.hdf5 in it) nor a directory "
+                  "of npz or csv files");
     }
     throw Error(ErrorKind::data, place, "no such file, and no such Minari dataset");
   }

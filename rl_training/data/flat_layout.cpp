@@ -16,7 +16,7 @@ std::optional<std::string> find_key(ArraySource& source, const Names& names) {
   for (const auto& name : names) {
     if (!source.has(name)) continue;
     if (found) {
-      throw Error(ErrorKind::data, source.place(name), "the same thing is also given as " + *found);
+      throw Error(ErrorKind::data, source.place(name), "the same data is also given as " + *found);
     }
     found = name;
   }
@@ -34,8 +34,8 @@ std::string require_key(ArraySource& source, const Names& names) {
   const auto shape = source.shape(key);
   throw Error(ErrorKind::data, source.place(key),
               "wrong shape (expected " + wanted + ", got " + shape_text(shape) + ")" +
-                  (shape.size() > 2 ? "; images and other blocks are not read from files: encode "
-                                      "them to vectors, or flatten them"
+                  (shape.size() > 2 ? "; images and other multidimensional data are not read from "
+                                      "files: encode or flatten them"
                                     : ""));
 }
 

@@ -66,11 +66,12 @@ void sort_out_dones(const FlatLayout& layout, std::vector<uint8_t>& marks,
   for (auto& mark : marks) {
     if ((mark & Steps::kTimeout) != 0) mark &= static_cast<uint8_t>(~Steps::kTerminal);
   }
-  warnings.push_back({"dones",
-                      "`" + *layout.terminals + "` is taken for termination" +
-                          (layout.timeouts ? " where there is no time-out"
-                                           : ": time-outs among them cut the bootstrap wrongly"),
-                      std::nullopt});
+  warnings.push_back(
+      {"dones",
+       "`" + *layout.terminals + "` is treated as termination" +
+           (layout.timeouts ? " where there is no time-out"
+                            : ": at time-outs among them, bootstrapping wrongly stops"),
+       std::nullopt});
 }
 
 // Time-outs that the file implies rather than marks.
@@ -238,9 +239,11 @@ void check_choices(const ErrorPlace& place, std::span<const double> values, int6
   const auto is_choice = [&](double value) { return space.contains_choice(value); };
   if (all_pass(values, is_choice)) return;
   const auto wrong = std::find_if_not(values.begin(), values.end(), is_choice);
-  throw Error(ErrorKind::data, place,
-              fmt::format("row {} is not a choice (expected a whole number from 0 to {}, got {:g})",
-                          first_row + (wrong - values.begin()), categories - 1, *wrong));
+  throw Error(
+      ErrorKind::data, place,
+      fmt::format(
+          "row {} is not a discrete action (expected a whole number from 0 to {}, got {:g})",
+          first_row + (wrong - values.begin()), categories - 1, *wrong));
 }
 
 void check_action_dim(const ErrorPlace& place, const DatasetReadOptions& options, int64_t dims) {

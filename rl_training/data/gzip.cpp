@@ -42,7 +42,7 @@ std::string gunzip(std::string_view bytes, const std::string& file) {
       more = is_gzip(bytes);
       if (more) inflateReset(&stream);
     } else if (result == Z_BUF_ERROR || (result == Z_OK && bytes.empty() && made == 0)) {
-      fail("the gzip data end too early");
+      fail("the gzip data are truncated");
     } else if (result != Z_OK) {
       fail("the gzip data are damaged");
     }

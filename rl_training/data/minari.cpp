@@ -164,7 +164,7 @@ class MinariReader {
       }
       if (file_.has(key_of(episodes_))) {
         warn("total_episodes", "total_episodes says " + std::to_string(episodes_) + ", but " +
-                                   key_of(episodes_) + " is there; it is not read");
+                                   key_of(episodes_) + " exists but is not read");
       }
     } else {
       warn("no_metadata", "no total_episodes: counted the episodes in the file");
@@ -285,7 +285,8 @@ class MinariReader {
       marks_.back() &= static_cast<uint8_t>(~LoggedSteps::kTimeout);
     } else if (steps > 0 && marks_.back() == 0) {
       marks_.back() = LoggedSteps::kTimeout;
-      warn("no_end_flag", key + " ends without a flag: taken as truncated", first_row + steps - 1);
+      warn("no_end_flag", key + " ends without a flag: treated as truncated",
+           first_row + steps - 1);
     }
     marks_.push_back(LoggedSteps::kObservationOnly);
     rewards_.insert(rewards_.end(), rewards.begin(), rewards.end());

@@ -135,7 +135,7 @@ int64_t discrete_choices(const Json& space, const ErrorPlace& place) {
   };
   const int64_t choices = number("n", -1);
   if (choices < 1 || choices > 1'000'000) {
-    throw Error(ErrorKind::data, place, "a Discrete space with a bad number of choices");
+    throw Error(ErrorKind::data, place, "a Discrete space with a bad number of actions");
   }
   if (number("start", 0) != 0) {
     throw Error(ErrorKind::data, place, "a Discrete space that does not count from 0");

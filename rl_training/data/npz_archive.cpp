@@ -126,7 +126,7 @@ class NpzReader::Stream {
     return done;
   }
   void read(char* out, int64_t size) {
-    if (read_some(out, size) != size) fail("the data end early");
+    if (read_some(out, size) != size) fail("the data are truncated");
   }
   // Also makes libzip compare the checksum, which it does at the end of the data.
   void expect_end() {
@@ -218,7 +218,7 @@ void NpzReader::read_directory(int64_t file_size) {
     entry.size = static_cast<int64_t>(info.size);
     const int64_t ratio = entry.size > kLargeNpzArray ? kMaxLargeDeflateRatio : kMaxDeflateRatio;
     if (entry.size / ratio > std::max<int64_t>(entry.stored_size, 1)) {
-      fail(name, "compressed beyond belief, refused as a decompression bomb");
+      fail(name, "implausibly high compression, rejected as a decompression bomb");
     }
     if (!members_.emplace(name, entry).second) fail(name, "the file holds this array twice");
   }

@@ -17,7 +17,7 @@ ReplayBuffer::ReplayBuffer(int64_t capacity, const Space& obs, const Space& acti
       width_(tail_at_ + static_cast<int64_t>(sizeof(Tail))),
       return_rule_(returns),
       frames_(obs.bytes() / obs.frames) {
-  if (capacity < streams) throw Error(ErrorKind::internal, "a buffer smaller than one step");
+  if (capacity < streams) throw Error(ErrorKind::internal, "the buffer is smaller than one step");
 }
 
 // Memory grows with the rows, so that a generous capacity costs nothing at first.
@@ -194,7 +194,7 @@ void append_bytes(std::string& bytes, const unsigned char* data, int64_t count) 
 }
 
 [[noreturn]] void wrong_row_size() {
-  throw Error(ErrorKind::checkpoint, "replay rows of another size than this run's");
+  throw Error(ErrorKind::checkpoint, "the replay rows have another size than this run's");
 }
 
 }  // namespace
@@ -297,8 +297,8 @@ void ReplayBuffer::visit_state(StateVisitor& state) {
   state.scalar("rows_added", rows);
   if (rows != total_) {
     throw Error(ErrorKind::checkpoint, {"", 0, "rows_added"},
-                "the replay rows of this checkpoint are not all there (expected " +
-                    std::to_string(rows) + ", got " + std::to_string(total_) + ")");
+                "replay rows of this checkpoint are missing (expected " + std::to_string(rows) +
+                    ", got " + std::to_string(total_) + ")");
   }
 }
 

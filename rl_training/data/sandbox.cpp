@@ -179,7 +179,7 @@ Json facts_of_reader(const std::string& text, const std::string& file) {
   Json facts = parse_untrusted_json(text, {64, std::numeric_limits<int64_t>::max()});
   if (!facts.is_discarded()) return facts;
   throw Error(ErrorKind::data, {file, 0, ""},
-              "damaged or hostile file (its reader answers no facts)");
+              "damaged or hostile file (its reader sent no result)");
 }
 
 void forbid_opening_files() {

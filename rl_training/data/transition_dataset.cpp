@@ -60,7 +60,8 @@ void TransitionDataset::give_next_actions(std::vector<unsigned char> next_action
 }
 
 TransitionDataset TransitionDataset::with_rewards(std::span<const float> rewards) const {
-  require(static_cast<int64_t>(rewards.size()) == rows(), "with_rewards: one for each row");
+  require(static_cast<int64_t>(rewards.size()) == rows(),
+          "with_rewards: one reward per row is needed");
   TransitionDataset result = *this;
   std::vector<Row> changed(rows_.span().begin(), rows_.span().end());
   for (size_t row = 0; row < changed.size(); ++row) changed[row].reward = rewards[row];

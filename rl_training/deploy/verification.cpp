@@ -49,7 +49,7 @@ Rows run_written(ExportFormat format, const ExportedPolicy& exported, const std:
   }
   method = "compiled with cc, self-test passed";
   if (auto actions = run_c_header(exported, text, obs)) return std::move(*actions);
-  method = "interpreted: no cc here to compile it";
+  method = "interpreted, because there is no cc to compile it";
   Rows actions;
   for (const auto& row : obs) actions.push_back(interpret_policy(exported.graph, row).action);
   return actions;
@@ -106,7 +106,7 @@ Probes find_probes(TrainedPolicy& policy, int64_t count,
       rows.insert(rows.end(), more.begin(), more.end());
       return {rows, data.rows->observation_names(), data.rows->action_names()};
     } catch (const Error& error) {
-      note(std::string("the dataset is not at hand, verifying on random observations (") +
+      note(std::string("the dataset is not available, verifying on random observations (") +
            error.what() + ")");
     }
   }

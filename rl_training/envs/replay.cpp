@@ -72,7 +72,7 @@ bool read_flag(const CsvTable& table, int64_t row, int64_t column) {
   if (value != 0 && value != 1) {
     throw Error(ErrorKind::data,
                 {table.path(), table.line(row), table.columns()[static_cast<size_t>(column)]},
-                "a flag is 0 or 1");
+                "not a flag (expected 0 or 1)");
   }
   return value != 0;
 }
@@ -83,7 +83,7 @@ void read_action(const CsvTable& table, int64_t row, const std::vector<int64_t>&
   if (!space.is_discrete() || space.contains_choice(out[0])) return;
   throw Error(ErrorKind::data,
               {table.path(), table.line(row), table.columns()[static_cast<size_t>(columns[0])]},
-              fmt::format("no such choice (expected a whole number from 0 to {}, got {:g})",
+              fmt::format("no such action (expected a whole number from 0 to {}, got {:g})",
                           space.categories - 1, out[0]));
 }
 

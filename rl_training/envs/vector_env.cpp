@@ -78,7 +78,7 @@ void VectorEnv::step(std::span<const float> actions_unit) {
 
 void VectorEnv::step(std::span<const int64_t> choices) {
   if (!spec_.action.is_discrete() || choices.size() != slots_.size()) {
-    throw Error(ErrorKind::internal, "one choice for each environment is needed");
+    throw Error(ErrorKind::internal, "one action for each environment is needed");
   }
   step_all([&](int64_t i) {
     const int64_t choice = choices[static_cast<size_t>(i)];

@@ -67,7 +67,8 @@ std::string write_manifest(int64_t step, const std::string& tensors, const Json&
   }
   for (const auto& [key, value] : facts.items()) {
     if (manifest.contains(key) || key == "sha256") {
-      throw Error(ErrorKind::internal, {kManifestFile, 0, key}, "this name is taken");
+      throw Error(ErrorKind::internal, {kManifestFile, 0, key},
+                  "the manifest already has this key");
     }
     manifest[key] = value;
   }
@@ -76,7 +77,7 @@ std::string write_manifest(int64_t step, const std::string& tensors, const Json&
   text += ",\n  ";
   text += fmt::format("{}{}{}", kTrailerHead, sha256_hex(text), kTrailerTail);
   if (text.size() > kMaxManifestBytes) {
-    throw Error(ErrorKind::internal, {kManifestFile, 0, ""}, "the facts are too long");
+    throw Error(ErrorKind::internal, {kManifestFile, 0, ""}, "the manifest would be too long");
   }
   return text;
 }
@@ -85,7 +86,7 @@ void check_trailer(std::string_view text, const std::string& file) {
   if (text.size() < kTrailerBytes) reject(file, "", "too short for a manifest");
   const auto trailer = text.substr(text.size() - kTrailerBytes);
   if (!trailer.starts_with(kTrailerHead) || !trailer.ends_with(kTrailerTail)) {
-    reject(file, "", "does not end as a manifest does; it was cut or changed");
+    reject(file, "", "does not end like a manifest; it was truncated or changed");
   }
   const auto stored = trailer.substr(kTrailerHead.size(), 64);
   if (stored != sha256_hex(text.substr(0, text.size() - kTrailerBytes))) {

@@ -27,7 +27,7 @@ void check_rollout(const TrainConfig& config, const PhaseSpec& phase) {
   check_rollout_columns(config.algorithm->request());
   if (phase.min_buffer_size == 0) return;
   throw Error(ErrorKind::config, {"", 0, "min_buffer_size"},
-              config.algo + " learns from whole rollouts (expected none: rollout_steps decides)");
+              config.algo + " learns from whole rollouts of rollout_steps (expected none)");
 }
 
 void check_collecting(const TrainConfig& config, const PhaseSpec& phase, const EnvSpec& env,
@@ -63,7 +63,7 @@ void check_early_stopping(const TrainConfig& config) {
     const bool error = metric == "validation_td_error" || metric == "validation_action_error";
     if (!error || config.early_stopping.mode == EarlyStoppingOptions::Mode::min) return;
     throw Error(ErrorKind::config, {"", 0, "early_stopping.mode"},
-                "a smaller error is better (expected min, got max)");
+                "smaller errors are better (expected min, got max)");
   }
   throw Error(ErrorKind::config, {"", 0, "early_stopping.metric"},
               "no such metric: " + metric + " (expected one of " + join(names, ", ") +
@@ -76,8 +76,8 @@ void check_request(const TrainConfig& config, const EnvSpec& env, bool collects)
   if (collects && request.window > 0) {
     throw Error(ErrorKind::config, {"", 0, config.online.used ? "online" : "algo"},
                 config.algo +
-                    " learns from pieces of whole episodes, which a replay buffer does "
-                    "not give (expected training from data alone)");
+                    " learns from segments of whole episodes, which a replay buffer does not "
+                    "provide (expected offline training only)");
   }
   if (request.max_steps > 0 && env.max_episode_steps > request.max_steps) {
     throw Error(ErrorKind::config, {"", 0, "algo_kwargs.max_episode_length"},
@@ -90,8 +90,8 @@ void check_request(const TrainConfig& config, const EnvSpec& env, bool collects)
     if (!given) return;
     throw Error(ErrorKind::config, {"", 0, std::string("algo_kwargs.") + key},
                 config.algo +
-                    " compares returns of the data with rewards that it earns (expected "
-                    "rewards as they are)");
+                    " compares returns in the data with rewards it collects (expected "
+                    "untransformed rewards)");
   };
   const auto& reward = config.dataset.reward;
   refuse("reward_preset", !reward.preset.empty());
@@ -104,7 +104,7 @@ void check_request(const TrainConfig& config, const EnvSpec& env, bool collects)
 void check_validation(const TrainConfig& config) {
   if (!config.validation.used || config.has_dataset()) return;
   throw Error(ErrorKind::config, {"", 0, "validation"},
-              config.algo + " learns from no dataset of which something could be held out");
+              config.algo + " does not learn from a dataset, so no episodes can be held out");
 }
 
 // Presets that depend on the data are resolved once there is some.
@@ -190,8 +190,8 @@ void check_spaces(const TrainConfig& config, const EnvSpec& env) {
                   (env.action.is_discrete() ? "discrete" : "continuous") + " actions and " +
                   (config.has_environment() ? "observes " : "observations are ") +
                   (env.observation.is_image() ? "images" : "vectors") + " (expected " +
-                  (names.empty() ? "no algorithm there is" : join(names, " | ")) + ", got " +
-                  config.algo + ")");
+                  (names.empty() ? "no algorithm" : join(names, " | ")) + ", got " + config.algo +
+                  ")");
 }
 
 void TrainConfig::validate() const {

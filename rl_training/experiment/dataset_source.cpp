@@ -60,8 +60,9 @@ void check_fits(const TransitionDataset& dataset, const EnvSpec& env, const std:
 DatasetReadOptions read_options(const DatasetOptions& options, const EnvSpec& env) {
   DatasetReadOptions read;
   if (env.action.is_discrete() && options.actions != "environment") {
-    throw Error(ErrorKind::config, {"", 0, "dataset_actions"},
-                "choices have no units (expected environment, got " + options.actions + ")");
+    throw Error(
+        ErrorKind::config, {"", 0, "dataset_actions"},
+        "discrete actions have no units (expected environment, got " + options.actions + ")");
   }
   if (options.actions == "environment") read.bounds = &env.action;
   if (options.timeout_policy == "drop") read.timeout_policy = TimeoutPolicy::drop;
@@ -136,8 +137,8 @@ class Loader {
   static const MemoryArrays& arrays_of(const DatasetSource& source) {
     if (source.arrays) return *source.arrays;
     throw Error(ErrorKind::config, {"", 0, "dataset_kind"},
-                "the data are arrays of the program that trains, which gives them when it starts "
-                "or resumes a run (expected a file here, as written by Dataset.save)");
+                "the data are arrays in memory, which the host program passes when it starts or "
+                "resumes a run (expected a file here, as written by Dataset.save)");
   }
 
   void look_at_task(const std::string& path) {
@@ -261,7 +262,7 @@ void DatasetOptions::visit_options(OptionVisitor& options) {
       mix.size(), [this](size_t count) { mix.assign(count, {}); },
       [this](size_t i, OptionVisitor& inner) { mix[i].visit_options(inner, "", true); });
   options.integer("dataset_mix_size", mix_size, between(0, 1e9),
-                  "rows of the mixture; 0: as many as all parts have");
+                  "rows of the mixture; 0: the sum of its parts");
   options.integer("dataset_mix_seed", mix_seed, at_least(0), "seed of the mixture");
   options.number("dataset_top_fraction", top_fraction, above_up_to(0, 1),
                  "share of the episodes to keep, the best by discounted return");
@@ -272,13 +273,15 @@ void DatasetOptions::visit_options(OptionVisitor& options) {
   options.numbers(
       "action_low", action_low, any_number(),
       "lowest action without an environment, one number or one per column; none: from the data");
-  options.numbers("action_high", action_high, any_number(), "the same for the highest");
+  options.numbers(
+      "action_high", action_high, any_number(),
+      "highest action without an environment, one number or one per column; none: from the data");
   options.choice("timeout_policy", timeout_policy, {"auto", "drop", "keep"},
-                 "steps that end by time-out; auto drops them for d4rl files only");
+                 "what happens to steps that end by time-out; auto drops them for d4rl files only");
   options.group(
       "dataset_keys", "names of arrays or columns in the file, or a known layout of arrays",
       [this](OptionVisitor& inner) { keys.visit_options(inner); }, &has_keys, "layout");
-  options.text("csv_columns", csv_columns, "the same for a csv file in one line");
+  options.text("csv_columns", csv_columns, "names of columns in a csv file, in one line");
   options.flag("allow_nonfinite", allow_nonfinite, "accept NaN and infinity in a file");
   options.choice("dataset_cache", cache, {"auto", "off"},
                  "cache large files, so that the next start is fast");

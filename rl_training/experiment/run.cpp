@@ -121,7 +121,8 @@ void Run::save_or_warn(int64_t step, const std::function<void()>& save) {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::io || ++failed_saves_ >= kFailedSavesBeforeStop) throw;
     context_.warn("warning: checkpoint of step " + std::to_string(step) + " failed (" +
-                  error.what() + "); training continues and tries again at the next interval");
+                  error.what() +
+                  "); training continues, and the next checkpoint is tried at the next interval");
   }
 }
 

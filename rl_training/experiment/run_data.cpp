@@ -82,18 +82,18 @@ RewardTransform collected_reward(const TrainConfig& config, const RunData& data,
   const auto& preset = config.env.reward.preset;
   for (const auto& known : reward_presets()) {
     if (!known.needs_dataset || preset != known.name || data.reward.identity()) continue;
-    throw Error(ErrorKind::config, {"", 0, "env_kwargs.wrappers.reward.preset"},
-                preset +
-                    " looks at the dataset's raw rewards, which reward keys of algo_kwargs "
-                    "have changed (expected one or the other; those of algo_kwargs hold for "
-                    "collected rewards, too)");
+    throw Error(
+        ErrorKind::config, {"", 0, "env_kwargs.wrappers.reward.preset"},
+        preset +
+            " uses the dataset's raw rewards, which reward keys of algo_kwargs have changed "
+            "(expected one or the other; those of algo_kwargs also apply to collected rewards)");
   }
   const auto own = config.env.reward_transform(data.rows.get());
   if (own.identity() || own == data.reward) return data.reward;
   if (data.rows != nullptr) {
     warn(
-        "warning: env_kwargs.wrappers.reward changes collected rewards only, those of the dataset "
-        "are another task's to the learner (reward keys of algo_kwargs hold for both)");
+        "warning: env_kwargs.wrappers.reward changes only collected rewards, so they no longer "
+        "match those of the dataset (reward keys of algo_kwargs apply to both)");
   }
   return own;
 }

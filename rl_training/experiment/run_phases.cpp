@@ -44,8 +44,8 @@ void warn_without_updates(const PhaseSpec& phase,
                           const std::function<void(const std::string&)>& warn) {
   if (planned_updates(phase) > 0) return;
   const UpdateRhythm rhythm(phase);
-  warn("warning: nothing will be learnt from " + std::to_string(phase.length) +
-       " environment steps: updates begin after " +
+  warn("warning: no update will be made in " + std::to_string(phase.length) +
+       " environment steps: updates start after " +
        std::to_string(std::max(rhythm.first_update_step, rhythm.min_rows)) +
        " of them (learning_starts, warmup_steps, min_buffer_size), every " +
        std::to_string(rhythm.train_frequency) + " (train_frequency)");

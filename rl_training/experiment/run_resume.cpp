@@ -89,12 +89,11 @@ void check_new_length(const Checkpoint& checkpoint, const TrainConfig& before,
   const ErrorPlace place = {"--total-timesteps", 0, ""};
   if (before.online.used && checkpoint.step > before.total_timesteps) {
     throw Error(ErrorKind::config, place,
-                "this run learns in its environment by now (expected --online N, environment "
-                "steps)");
+                "this run is already in its online phase (expected --online N, environment steps)");
   }
   if (config.total_timesteps < checkpoint.step) {
     throw Error(ErrorKind::config, place,
-                "fewer updates from the dataset than are done (expected at least " +
+                "fewer updates on the dataset than already made (expected at least " +
                     std::to_string(checkpoint.step) + ", got " +
                     std::to_string(config.total_timesteps) + ")");
   }
@@ -105,7 +104,7 @@ void check_fingerprint(const Checkpoint& checkpoint, const std::string& fingerpr
   if (expected == fingerprint) return;
   if (expected.empty()) {
     throw Error(ErrorKind::checkpoint, {checkpoint.path, 0, ""},
-                "holds a policy only: it can act, but not be trained on");
+                "holds only a policy, which can act but cannot be trained further");
   }
   throw Error(ErrorKind::data, {checkpoint.path, 0, "dataset_fingerprint"},
               "the dataset is not the one this run was trained on (expected " + expected +
@@ -209,8 +208,8 @@ void Run::check_online_phase(const ResumeChanges& changes) const {
   if (!changes.online_timesteps || ended_by.empty()) return;
   throw Error(ErrorKind::config, {"--online", 0, ""},
               ended_by +
-                  " ended this run (expected one that made its total_timesteps updates; a "
-                  "checkpoint from before the end can be resumed in a new run)");
+                  " ended this run (expected a run that made its total_timesteps updates; an "
+                  "earlier checkpoint can be resumed in a new run)");
 }
 
 // The best evaluation before the checkpoint that a branch starts from is the branch's, too.
@@ -224,7 +223,7 @@ void Run::inherit_best(const std::string& origin, int64_t step) {
     files.make_directories(directory_.file("checkpoints"));
     copy_checkpoint(files, best, directory_.file("checkpoints") + "/best");
   } catch (const Error& error) {
-    context_.warn("warning: the best checkpoint was not taken over (" + std::string(error.what()) +
+    context_.warn("warning: the best checkpoint was not copied (" + std::string(error.what()) +
                   ")");
   }
 }

@@ -9,11 +9,11 @@ namespace {
 void tell_warm_start(const WarmStart& start, const Space& theirs, const Space& ours,
                      const std::function<void(const std::string&)>& warn) {
   warn("from " + start.checkpoint + ": " + join(start.taken, ", ") +
-       (start.left.empty() ? "" : "; not taken, for other sizes or names: ") +
+       (start.left.empty() ? "" : "; not copied because sizes or names differ: ") +
        join(start.left, ", "));
   if (theirs == ours) return;
-  warn("warning: the action bounds are not those of " + start.checkpoint +
-       ": its actions are scaled to the new ones");
+  warn("warning: the action bounds differ from those of " + start.checkpoint +
+       ": its actions are scaled to the new bounds");
 }
 
 void tell_data_warnings(const std::vector<std::string>& warnings, const RunContext& context) {

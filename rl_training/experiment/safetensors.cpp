@@ -87,7 +87,7 @@ std::vector<uint64_t> read_numbers(const HeaderJson& list, const std::string& fi
   for (const HeaderJson& number : list) {
     if (!number.is_number_unsigned() ||
         number.get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-      reject(file, name, fmt::format("{} holds something that is no size", what));
+      reject(file, name, fmt::format("{} contains an entry that is not a size", what));
     }
     numbers.push_back(number.get<uint64_t>());
   }
@@ -131,7 +131,7 @@ void check_metadata(const HeaderJson& value, const std::string& file) {
   const bool texts =
       value.is_object() &&
       std::all_of(value.begin(), value.end(), [](const HeaderJson& v) { return v.is_string(); });
-  if (!texts) reject(file, kMetadata, "is not an object of texts");
+  if (!texts) reject(file, kMetadata, "is not an object of strings");
 }
 
 }  // namespace
@@ -172,7 +172,7 @@ std::string write_safetensors(const std::vector<ArchiveEntry>& entries) {
   header.resize((header.size() + 7) / 8 * 8, ' ');
   if (header.size() > kMaxHeaderBytes) {
     throw Error(ErrorKind::internal,
-                fmt::format("{} arrays are too many for one archive", entries.size()));
+                fmt::format("too many arrays for one archive (got {})", entries.size()));
   }
 
   const uint64_t length = header.size();

@@ -109,7 +109,7 @@ void TrainConfig::visit_top_options(OptionVisitor& options) {
       "fraction");
   if (algorithm != nullptr && collects_by_itself()) return;
   options.group(
-      "online", "a phase in the environment after the updates on the dataset",
+      "online", "an online phase in the environment after the updates on the dataset",
       [this](OptionVisitor& inner) { online.visit_options(inner); }, &online.used,
       "total_timesteps");
 }
@@ -118,9 +118,9 @@ void OnlineStage::visit_options(OptionVisitor& options) {
   options.integer("total_timesteps", total_timesteps, at_least(1), "environment steps");
   collect.visit_options(options);
   options.number("offline_batch_ratio", offline_batch_ratio, between(0, 1),
-                 "share of the dataset in every minibatch; none draws uniformly from all rows");
+                 "share of dataset rows in every minibatch; none draws uniformly from all rows");
   options.integer("warmup_steps", warmup_steps, at_least(0),
-                  "environment steps with the policy before the first update");
+                  "environment steps collected with the policy before the first update");
 }
 
 bool TrainConfig::collects_by_itself() const {

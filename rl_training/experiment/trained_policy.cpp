@@ -15,7 +15,7 @@ namespace {
 EnvSpec spec_of_environment(const TrainConfig& config) {
   if (config.has_environment()) return make_environment(config.env_id, config.env)->spec();
   throw Error(ErrorKind::config, {"", 0, "env_id"},
-              "none: the data decide what the policy sees and does (expected training first)");
+              "none: the spaces of the policy come from the data (expected training first)");
 }
 
 // Every network has at least one weight for each input: larger spaces cannot belong to the tensors,

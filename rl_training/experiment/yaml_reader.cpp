@@ -294,9 +294,9 @@ ConfigNode read_yaml_value(std::string_view text, const std::string& origin) {
   }
   // A comment or a document mark alone would silently unset the key.
   if (tree.root.kind == ConfigNode::Kind::null && !says_null(text)) {
-    source.fail(
-        0, "",
-        "the value reads as nothing (got " + quoted(std::string(text)) + "; put it in quotes)");
+    source.fail(0, "",
+                "the value would be read as null (got " + quoted(std::string(text)) +
+                    "; put it in quotes)");
   }
   return std::move(tree.root);
 }

@@ -106,10 +106,10 @@ torch::Tensor batched_product(const BatchedProduct& work, ThreadPool* pool) {
   const auto &a = work.a, &b = work.b, &bias = work.bias;
   const int64_t columns = b.size(work.transpose_b ? 1 : 2);
   TORCH_CHECK(a.size(0) == b.size(0) && a.size(2) == b.size(work.transpose_b ? 2 : 1),
-              "matrices that do not fit: ", a.sizes(), " and ", b.sizes());
+              "matrix sizes do not match: ", a.sizes(), " and ", b.sizes());
   TORCH_CHECK(!bias.defined() || (bias.size(1) == columns && bias.stride(1) == 1),
-              "a bias that does not fit");
-  TORCH_CHECK(!work.relu || bias.defined(), "relu comes with a bias");
+              "the bias has the wrong size");
+  TORCH_CHECK(!work.relu || bias.defined(), "ReLU requires a bias");
   BatchedProduct plain = work;
   plain.a = without_graph(plain_matrices(a));
   plain.b = without_graph(plain_matrices(b));

@@ -182,7 +182,7 @@ InputSlopes::InputSlopes(const CriticEnsemble& critics, const Compute& compute) 
   const auto& spec = dynamic_cast<const Mlp&>(critics.network()).spec();
   TORCH_CHECK(spec.outputs == 1 && spec.activation == Activation::relu &&
                   spec.output_activation == Activation::none && spec.layer_norm == LayerNorm::none,
-              "slopes are those of values by plain ReLU networks");
+              "input slopes need a plain ReLU network with one output");
   shared_ = std::make_shared<Shared>(spec, compute.pool);
 }
 

@@ -53,9 +53,10 @@ void refuse_all_interfaces(const addrinfo& info, const std::string& address) {
     all = std::memcmp(&bytes, &in6addr_any, sizeof(bytes)) == 0;
   }
   if (!all) return;
-  throw Error(ErrorKind::config, {"", 0, "--master"},
-              "every interface of the machine would listen (expected the address of one, got " +
-                  address + ")");
+  throw Error(
+      ErrorKind::config, {"", 0, "--master"},
+      "this address would listen on every interface (expected the address of one interface, got " +
+          address + ")");
 }
 
 // The numeric address of this end of a socket.
@@ -243,7 +244,7 @@ RendezvousClient::~RendezvousClient() { ::close(connection_); }
 void RendezvousClient::set(const std::string& key, const std::string& value) {
   const std::string request(1, static_cast<char>(Request::set));
   if (!send_all(connection_, request + framed(key) + framed(value))) {
-    fail(place_, "process 0 does not listen any more");
+    fail(place_, "process 0 no longer listens");
   }
 }
 

@@ -171,7 +171,7 @@ void note_merged_keys(Report& report) {
   }
   if (merged.empty()) return;
   const std::vector<std::string> list(merged.begin(), merged.end());
-  report.notes.push_back("warning: --by puts runs together that differ in " + join(list, ", "));
+  report.notes.push_back("warning: --by merges runs that differ in " + join(list, ", "));
 }
 
 }  // namespace rl_training

@@ -136,7 +136,7 @@ std::string legend_text(const Report& report, const std::string& tables) {
   for (const auto& task : report.tasks) {
     for (const auto& name : validation_names_of(task)) {
       if (!shows(validation_title(name))) continue;
-      return text + "Errors and values on held-out data: last ones, mean over seeds.";
+      return text + "Errors and values on held-out data: mean over seeds of the last ones.";
     }
   }
   return text;

@@ -47,8 +47,9 @@ std::vector<RunRecord> once_each(std::vector<RunRecord> runs, const ReportOption
     if (is_new) {
       result.push_back(std::move(run));
     } else {
-      notes.push_back(fmt::format("warning: seed {} counts once: {} is ignored in favour of {}",
-                                  run.seed, printable(run.path), printable(place->second)));
+      notes.push_back(
+          fmt::format("warning: each seed counts once; for seed {}, {} is ignored in favour of {}",
+                      run.seed, printable(run.path), printable(place->second)));
     }
   }
   return result;

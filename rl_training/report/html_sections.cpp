@@ -43,7 +43,7 @@ std::string curve_pictures(const ReportTask& task) {
     }
   }
   return html +
-         "<p class=\"soft\">Curves are still pictures: this program was built without "
+         "<p class=\"soft\">Curves are static pictures because this program was built without "
          "dygraphs.</p>\n";
 }
 
@@ -150,7 +150,7 @@ std::string overview_html(const Report& report) {
       "<ul class=\"facts\"><li>runs <b>{}</b></li><li>groups <b>{}</b></li><li>not finished "
       "<b>{}</b></li><li>failed <b>{}</b></li></ul>",
       runs, groups, open, failed);
-  html += "<p class=\"soft\">Runs of a group differ in their seed alone.";
+  html += "<p class=\"soft\">Runs of a group differ only in their seed.";
   if (std::any_of(report.tasks.begin(), report.tasks.end(), has_evaluations)) {
     html += fmt::format(
         " Returns of the {}. IQM: interquartile mean over seeds, with its 95 % bootstrap interval. "

@@ -253,7 +253,8 @@ std::vector<std::string> find_runs(FileSystem& files, const std::vector<std::str
     const size_t before = runs.size();
     add_runs(files, path, 0, runs);
     if (runs.size() == before) {
-      throw Error(ErrorKind::io, {given, 0, ""}, "neither a run directory nor one that holds runs");
+      throw Error(ErrorKind::io, {given, 0, ""},
+                  "neither a run directory nor a directory that contains runs");
     }
   }
   std::sort(runs.begin(), runs.end());
@@ -283,12 +284,12 @@ std::vector<RunRecord> read_runs(FileSystem& files, const std::vector<std::strin
     try {
       runs.push_back(read_run(files, path));
     } catch (const Error& error) {
-      if (first) warn(fmt::format("warning: left out: {}", error.what()));
+      if (first) warn(fmt::format("warning: skipped: {}", error.what()));
       if (!first) first = error;
     }
   }
   if (first && runs.empty()) throw *first;
-  if (first) warn(fmt::format("warning: left out: {}", first->what()));
+  if (first) warn(fmt::format("warning: skipped: {}", first->what()));
   return runs;
 }
 

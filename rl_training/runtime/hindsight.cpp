@@ -27,13 +27,13 @@ HindsightSampler::HindsightSampler(const ReplayBuffer& buffer, const ObsNormaliz
 void check_hindsight(const BatchRequest& request) {
   if (request.has(BatchColumn::return_to_go)) {
     throw Error(ErrorKind::config, {"", 0, "her"},
-                "hindsight changes the rewards of single rows, and the algorithm learns from the "
+                "hindsight changes the rewards of single rows, but the algorithm learns from "
                 "returns of whole episodes (expected no her)");
   }
   if (request.priorities.used) {
-    throw Error(
-        ErrorKind::config, {"", 0, "her"},
-        "hindsight draws rows uniformly, and the algorithm by priorities (expected no her)");
+    throw Error(ErrorKind::config, {"", 0, "her"},
+                "hindsight draws rows uniformly, but the algorithm draws them by priority "
+                "(expected no her)");
   }
   if (request.n_step == 1) return;
   throw Error(ErrorKind::config, {"", 0, "n_step"},

@@ -276,7 +276,7 @@ void Trainer::warn_of_divergence(const Json& row, RunSink& sink) {
   warned_of_divergence_ = true;
   sink.warn(
       fmt::format("warning: values diverge: target_q_mean is {:.3g} at update {}, the rewards of "
-                  "the data allow {:.3g} at most; try a smaller learning_rate or gamma, or an "
+                  "the data allow at most {:.3g}; try a smaller learning_rate or gamma, or an "
                   "algorithm with a stronger penalty on actions outside the data (cql, iql)",
                   value->get<double>(), update_, options_.value_limit / 10));
 }

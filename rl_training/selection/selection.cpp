@@ -143,8 +143,8 @@ void Selection::check_spaces() const {
     if (typeid(*state) != typeid(PolicyState) || env.observation.is_image()) {
       throw Error(ErrorKind::config, {run, 0, ""},
                   policy->config().algo +
-                      " cannot be ranked (expected a policy whose action depends on a vector of "
-                      "observations and on nothing before)");
+                      " cannot be ranked (expected a policy whose action depends only on the "
+                      "current observation, a vector)");
     }
   }
 }

@@ -166,7 +166,7 @@ class OptionChecker final : public OptionVisitor {
   void flag(const char*, std::optional<bool>&, const char*) override {}
   void interval(const char* key, Interval& value, const char*) override {
     if (value.low <= value.high) return;
-    fail(key, "the bounds are the wrong way round (expected low <= high)");
+    fail(key, "the lower bound is above the upper bound (expected low <= high)");
   }
   void text(const char*, std::string&, const char*) override {}
   void choice(const char* key, std::string& value, const std::vector<std::string>& choices,

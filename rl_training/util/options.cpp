@@ -173,7 +173,7 @@ void OptionReader::interval(const char* key, Interval& value, const char*) {
   read_bound(node->items[0], value.low);
   read_bound(node->items[1], value.high);
   if (value.low > value.high) {
-    node->fail(path_of(key), "the bounds are the wrong way round " + expected(form, *node));
+    node->fail(path_of(key), "the lower bound is above the upper bound " + expected(form, *node));
   }
 }
 
@@ -284,7 +284,7 @@ void OptionReader::groups(const char* key, const char*, size_t,
 void OptionReader::renamed(const char* old_key, const char* new_key) {
   const auto* node = map_.find(old_key);
   if (node == nullptr) return;
-  node->fail(path_of(old_key), std::string("has a new name (expected `") + new_key + "`)");
+  node->fail(path_of(old_key), std::string("was renamed (expected `") + new_key + "`)");
 }
 
 void OptionReader::finish(const std::vector<std::string>& elsewhere,

@@ -123,7 +123,7 @@ TEST_F(Selected, RepeatsAFinishedSelectionFromItsState) {
   const auto other = run(command("again", {"--seed", "5"}));
   EXPECT_EQ(other.exit_code, 4);
   EXPECT_TRUE(other.one_error_line()) << other.err;
-  EXPECT_NE(other.err.find("holds another selection"), std::string::npos);
+  EXPECT_NE(other.err.find("contains another selection"), std::string::npos);
 }
 
 // Noise makes data that differ from the policy's own; the same seed gives the same data.

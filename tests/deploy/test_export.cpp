@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(All, Export, testing::ValuesIn(algorithm_names()), name
 TEST_P(Export, EqualsPredict) {
   const auto policy = made_policy(GetParam());
   const std::map<std::string, std::string> refused = {
-      {"decision_transformer", "steps and rewards before"},
+      {"decision_transformer", "previous steps and rewards"},
       {"td7", "divide by a mean of absolute values"},
       {"drq_v2", "observations are images"}};
   if (const auto found = refused.find(GetParam()); found != refused.end()) {

@@ -163,8 +163,8 @@ TEST(Pixels, TasksWithoutAPictureAreRefused) {
   auto options = pixels();
   options.pixels.renderer = PixelOptions::Renderer::photo;
   EXPECT_EQ(refusal("Pendulum-v1", options),
-            "env_kwargs.wrappers.pixels.renderer: `Pendulum-v1` has no photograph here (expected a "
-            "MuJoCo task and libosmesa6, or drawing)");
+            "env_kwargs.wrappers.pixels.renderer: `Pendulum-v1` cannot be rendered by MuJoCo here "
+            "(expected a MuJoCo task and libosmesa6, or renderer: drawing)");
 }
 
 // Other tests register tasks without a drawing; ours have one, and not all of its pixels are the

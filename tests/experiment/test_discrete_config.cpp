@@ -79,7 +79,8 @@ TEST(DiscreteConfig, DataMustHoldTheChoicesOfTheEnvironment) {
     return std::string("no error");
   };
   options.actions = "unit";
-  EXPECT_EQ(refused("CartPole-v1"), "choices have no units (expected environment, got unit)");
+  EXPECT_EQ(refused("CartPole-v1"),
+            "discrete actions have no units (expected environment, got unit)");
   options.actions = "environment";
   EXPECT_NE(refused("InvertedPendulum-v4"), "no error");
   options.source = {};

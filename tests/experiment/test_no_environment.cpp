@@ -184,7 +184,7 @@ TEST_F(NoEnvironment, ChoicesAreCounted) {
   const auto run = start(config(", learn_from: data", "discrete_sac"));
   EXPECT_EQ(run->policy().env().action, Space::discrete(3));
   EXPECT_EQ(warnings_.front(),
-            "warning: action_high is not given: the actions are taken as 3 choices, 0 to 2, "
+            "warning: action_high is not given: assuming 3 discrete actions, 0 to 2, "
             "because 2 is the largest in the data");
   EXPECT_TRUE(problem([&] {
                 start(config(", learn_from: data, action_high: 1", "discrete_sac"));

@@ -140,7 +140,7 @@ TEST(Safetensors, RefusesMalformedFiles) {
       {file_of("{\"a\":" + good + ",\"b\":" + good + "}", 8), "gap or overlap"},
       {file_of(one(good), 7), "bytes of arrays"},
       {file_of(one(good), 9), "bytes of arrays"},
-      {file_of(R"({"__metadata__":{"k":1},"a":)" + good + "}", 8), "not an object of texts"},
+      {file_of(R"({"__metadata__":{"k":1},"a":)" + good + "}", 8), "not an object of strings"},
   };
   for (const auto& [bytes, part] : cases) {
     const std::string text = rejection(bytes);

@@ -149,8 +149,8 @@ TEST_F(Validation, WrongKeysAreRefused) {
   };
   EXPECT_EQ(
       refused(", early_stopping: {metric: validation_td_error}", "td3_bc", "validation: 0.2\n"),
-      "c.yaml:8: algo_kwargs.early_stopping.mode: a smaller error is better (expected min, "
-      "got max)");
+      "c.yaml:8: algo_kwargs.early_stopping.mode: smaller errors are better (expected min, got "
+      "max)");
   const std::string no_such = "c.yaml:8: algo_kwargs.early_stopping.metric: no such metric: ";
   EXPECT_TRUE(refused(", early_stopping: {metric: validation_td_error, mode: min}", "bc",
                       "validation: 0.2\n")
@@ -165,8 +165,7 @@ TEST_F(Validation, WrongKeysAreRefused) {
       problem([&] {
         read_train_config(read_yaml("algo: sac\nenv_id: Pendulum-v1\nvalidation: 0.1\n", "c.yaml"));
       }),
-      "c.yaml:3: validation: sac learns from no dataset of which something could be held "
-      "out");
+      "c.yaml:3: validation: sac does not learn from a dataset, so no episodes can be held out");
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ TEST_F(WarmStartTest, TheBoundsOfTheNetworksHoldUnlessKeysSayOtherwise) {
   EXPECT_EQ(
       start(config(", action_low: -30, action_high: 30"), first.run_dir)->policy().env().action,
       Space::box({-30, -30}, {30, 30}));
-  EXPECT_TRUE(warnings_.back().starts_with("warning: the action bounds are not those of "));
+  EXPECT_TRUE(warnings_.back().starts_with("warning: the action bounds differ from those of "));
 }
 
 TEST_F(WarmStartTest, OfAnotherAlgorithmWhatFits) {

@@ -240,7 +240,7 @@ TEST(YamlValue, RefusesWhatIsNotOneValue) {
             "--set x: not one value (expected a value, [a, b] or {key: value}, got [a])");
   for (const char* text : {"#none", "---", "...", "--- # x"}) {
     EXPECT_EQ(value_error_of(text),
-              "--set x: the value reads as nothing (got `"s + text + "`; put it in quotes)");
+              "--set x: the value would be read as null (got `"s + text + "`; put it in quotes)");
   }
   EXPECT_EQ(value_error_of("%x"),
             "--set x: a line starts with % (YAML directives are not supported)");

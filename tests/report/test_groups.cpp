@@ -146,7 +146,7 @@ TEST(Groups, ByAKeyAndFilters) {
             (std::vector<std::string>{"bcq learning_rate=0.0003", "bcq learning_rate=0.001"}));
   EXPECT_DOUBLE_EQ(by.tasks[0].groups[0].figures->mean, -7.5);  // both sizes, seed 0 of each
   EXPECT_EQ(by.notes,
-            std::vector<std::string>{"warning: --by puts runs together that differ in batch_size"});
+            std::vector<std::string>{"warning: --by merges runs that differ in batch_size"});
   const auto filtered =
       report_of(directory.path(), {{}, {}, {"learning_rate=3e-4", "batch_size=64"}});
   ASSERT_EQ(filtered.tasks[0].groups.size(), 1u);

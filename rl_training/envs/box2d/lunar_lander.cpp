@@ -52,7 +52,8 @@ class LunarLander final : public Environment {
   const EnvSpec& spec() const override { return spec_; }
   void visit_options(OptionVisitor& options) override {
     options.number("gravity", options_.gravity, between(-12, 0), "in m/s^2, upward");
-    options.flag("enable_wind", options_.enable_wind, "wind pushes and turns the craft in the air");
+    options.flag("enable_wind", options_.enable_wind,
+                 "apply wind to the lander until a leg touches the ground");
     options.number("wind_power", options_.wind_power, between(0, 20), "largest force of the wind");
     options.number("turbulence_power", options_.turbulence_power, between(0, 2),
                    "largest torque of the wind");
