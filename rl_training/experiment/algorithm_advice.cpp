@@ -61,8 +61,8 @@ struct Figures {
 std::vector<std::string> find_facts(const Figures& figures, const DatasetReport& report) {
   std::vector<std::string> facts;
   facts.push_back(fmt::format("{} transitions{}", figures.rows,
-                              figures.rows < kFewRows     ? ", which is few"
-                              : figures.rows >= kManyRows ? ", which is many"
+                              figures.rows < kFewRows     ? ", a small dataset"
+                              : figures.rows >= kManyRows ? ", a large dataset"
                                                           : ""));
   facts.push_back(fmt::format("action coverage {:.0f} %{}", 100 * figures.coverage,
                               figures.coverage < kNarrowActions ? ": concentrated on a few actions"
