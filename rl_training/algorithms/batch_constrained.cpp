@@ -36,7 +36,7 @@ ConditionalVae make_behavior_vae(const BatchConstrainedOptions& options,
 }
 namespace {
 
-// Bounds the memory of acting on many observations at once.
+// Observations are processed in chunks, which bounds memory.
 constexpr int64_t kCandidatesAtOnce = 8192;
 
 torch::Tensor draw_noise(Rng& rng, int64_t rows, int64_t columns) {
@@ -45,7 +45,7 @@ torch::Tensor draw_noise(Rng& rng, int64_t rows, int64_t columns) {
   return noise;
 }
 
-// The same at every call, so that the greedy policy is a function of the observation.
+// The noise is the same in every call, so the greedy policy is a function of the observation.
 torch::Tensor greedy_noise(int64_t count, int64_t noise_dim) {
   Rng fixed(0, "act");
   return draw_noise(fixed, count, noise_dim);

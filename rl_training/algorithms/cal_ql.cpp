@@ -4,7 +4,7 @@
 
 namespace rl_training {
 
-// Those of the authors' code, whose networks are orthogonal in every layer.
+// As in the authors' code, which uses orthogonal initialisation in every layer.
 CalQlOptions::CalQlOptions() {
   hidden_sizes = {256, 256};
   critic_hidden_sizes = {256, 256, 256, 256};

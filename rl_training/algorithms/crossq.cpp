@@ -37,7 +37,7 @@ void CrossqOptions::check() const {
 
 namespace {
 
-// As in the authors' code, whose linear layers are flax's.
+// As in the authors' code, which uses flax's default initialisation.
 constexpr LayerInit kFlaxInit = {.weight = LayerInit::Weight::lecun_normal,
                                  .bias = LayerInit::Bias::constant};
 

@@ -75,7 +75,7 @@ Transformer make_network(const DecisionTransformerOptions& options,
   return {spec, rng, context.compute};
 }
 
-// The last steps of an episode in each row, from the first place on.
+// The latest steps of one episode per row, stored from index 0.
 class History final : public PolicyState {
  public:
   History(const DecisionTransformerOptions& options, int64_t rows, int64_t obs_dim,
@@ -99,7 +99,7 @@ class History final : public PolicyState {
     return_to_go_[static_cast<size_t>(row)] -= reward / options_.return_scale;
   }
 
-  // The step before the present one, for `take_actions` has counted on.
+  // The previous step, because `take_actions` has already advanced the counter.
   void observe_action(int64_t row, const torch::Tensor& action) override {
     const int64_t time = time_[static_cast<size_t>(row)];
     if (time == 0) return;
@@ -108,7 +108,7 @@ class History final : public PolicyState {
                 entry<float>(steps_.actions, row, at));
   }
 
-  // A further step of each row whose action is not known yet. obs: [rows, obs_dim], without gaps.
+  // Appends a step to each row; its action is not known yet. obs: [rows, obs_dim], contiguous.
   void append(const torch::Tensor& obs) {
     const int64_t width = obs.size(1);
     for (int64_t row = 0; row < rows(); ++row) {
@@ -128,7 +128,7 @@ class History final : public PolicyState {
     }
   }
 
-  // All that is remembered: as many steps as the longest row has.
+  // Everything remembered, truncated to the number of steps of the longest row.
   Trajectories steps() const {
     int64_t longest = 0;
     for (int64_t row = 0; row < rows(); ++row) longest = std::max(longest, last(row) + 1);
@@ -136,7 +136,7 @@ class History final : public PolicyState {
     return {part(steps_.returns), part(steps_.obs), part(steps_.actions), part(steps_.timesteps)};
   }
 
-  // The actions of the step that was appended, out of those predicted for all steps.
+  // Selects the actions of the appended step from those predicted for all steps.
   torch::Tensor take_actions(const torch::Tensor& predicted) {
     auto chosen = torch::empty({rows(), predicted.size(2)});
     for (int64_t row = 0; row < rows(); ++row) {
@@ -164,12 +164,12 @@ class History final : public PolicyState {
     return options_.target_return.value_or(0.0) / options_.return_scale;
   }
 
-  // Place of the present step.
+  // Index of the current step.
   int64_t last(int64_t row) const {
     return std::min(time_[static_cast<size_t>(row)], options_.context_length - 1);
   }
 
-  // Where a step of a row begins in [rows, steps, ...].
+  // Offset of a step of a row in [rows, steps, ...].
   template <class T>
   static T* entry(const torch::Tensor& column, int64_t row, int64_t at) {
     return column.data_ptr<T>() + row * column.stride(0) + at * column.stride(1);
@@ -188,8 +188,8 @@ class History final : public PolicyState {
 
   DecisionTransformerOptions options_;
   Trajectories steps_;                // [rows, context_length, ...]
-  std::vector<double> return_to_go_;  // scaled, of the present step
-  std::vector<int64_t> time_;         // of the present step, in its episode
+  std::vector<double> return_to_go_;  // scaled, at the current step
+  std::vector<int64_t> time_;         // index of the current step in its episode
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace rl_training {
 namespace {
 
-// Drawn from a separate stream, so that it does not start as a copy of the critic.
+// Initialised from a separate stream, so that it is not a copy of the critic.
 Mlp make_imitation(const DiscreteBcqOptions& options, const AlgorithmContext& context) {
   Rng rng(context.seed, "init/imitation");
   return Mlp(choice_spec(options, context), rng, context.compute);
@@ -31,7 +31,7 @@ torch::Tensor likely_values(const torch::Tensor& values, const torch::Tensor& lo
   return values.masked_fill(unlikely, -std::numeric_limits<float>::infinity());
 }
 
-// a' = argmax of Q(s', .) over likely choices;  y = r + gamma (1 - d) Q'(s', a')
+// a' = argmax of Q(s', .) over likely actions;  y = r + gamma (1 - d) Q'(s', a')
 // L = mean huber(Q(s, a) - y) - mean log G(a|s) + logit_penalty mean l(s)^2
 DiscreteBcqLoss discrete_bcq_loss(const DiscreteQNetworks& networks, const Mlp& imitation,
                                   const Batch& batch, const DiscreteBcqOptions& options) {

@@ -5,13 +5,14 @@
 namespace rl_training {
 namespace {
 
-constexpr double kEntropyShare = 0.98;  // of that of uniform choices: the paper's target
+// The paper's target, relative to the entropy of the uniform distribution.
+constexpr double kEntropyShare = 0.98;
 constexpr int64_t kTwins = 2;
 
 }  // namespace
 
 void DiscreteSacOptions::visit_options(OptionVisitor& options) {
-  // Not those of SoftOptions: collecting is optional here.
+  // Not the keys of SoftOptions, because collection is optional here.
   AlgorithmOptions::visit_options(options);  // NOLINT(bugprone-parent-virtual-call)
   visit_temperature_options(options);
   options.number("cql_alpha", cql_alpha, at_least(0),

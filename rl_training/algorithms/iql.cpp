@@ -7,7 +7,7 @@
 namespace rl_training {
 namespace {
 
-// As in the authors' code, in every layer.
+// Used in every layer, as in the authors' code.
 LayerInit orthogonal() { return orthogonal_layer(std::sqrt(2.0)); }
 
 GaussianActor::Options actor_options(const ImplicitOptions& options) {

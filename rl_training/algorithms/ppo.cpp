@@ -6,7 +6,7 @@ namespace rl_training {
 namespace {
 
 constexpr double kAdamEpsilon = 1e-5;
-constexpr double kKlSlack = 1.5;  // times target_kl ends the use of a rollout
+constexpr double kKlSlack = 1.5;  // the use of a rollout ends beyond this multiple of target_kl
 
 std::vector<torch::Tensor> all_parameters(const OnPolicyNetworks& networks) {
   auto leaves = networks.policy_parameters();

@@ -119,7 +119,7 @@ Metrics Rebrac::update(const Batch& batch, double lr_scale) {
       networks_, batch, noise_.normal(rng_, batch.actions().sizes()), critic_bc_weight(), options_);
   minimize(critic.loss, critic_optimizer_, lr_scale);
 
-  if (updates_ % options_.policy_delay == 0) {  // the first update is one with the actor
+  if (updates_ % options_.policy_delay == 0) {  // the first update includes the actor
     const auto actor = rebrac_actor_loss(networks_, batch, actor_bc_weight(), options_);
     minimize(actor.loss, actor_optimizer_, lr_scale);
     networks_.move_targets(options_.tau);

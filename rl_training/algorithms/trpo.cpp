@@ -17,7 +17,7 @@ torch::Tensor flat_gradient(const torch::Tensor& value, const std::vector<torch:
   return torch::cat(parts);
 }
 
-// leaf = start + scale * step for each leaf, `step` being one vector over all of them.
+// Sets leaf = start + scale * step for each leaf, where `step` is one flat vector over all leaves.
 void move_leaves(const std::vector<torch::Tensor>& leaves, const std::vector<torch::Tensor>& start,
                  const torch::Tensor& step, double scale) {
   const torch::NoGradGuard no_grad;
@@ -93,7 +93,7 @@ torch::Tensor surrogate_objective(const ActionDistribution& policy, const Batch&
   return (advantages * (policy.log_prob(batch.actions()) - batch.log_probs()).exp()).mean();
 }
 
-// x = F^-1 g by conjugate gradients, full step sqrt(2 target_kl / x'Fx) x; then shorter ones until
+// x = F^-1 g by conjugate gradients, full step sqrt(2 target_kl / x'Fx) x; then shorter steps until
 // mean KL(new || old) < target_kl and the objective has grown.
 TrustRegionStep trust_region_step(const OnPolicyNetworks& networks, const Batch& batch,
                                   const TrpoOptions& options) {
@@ -113,7 +113,7 @@ TrustRegionStep trust_region_step(const OnPolicyNetworks& networks, const Batch&
 
   const torch::NoGradGuard no_grad;
   TrustRegionStep result = {objective.detach(), scalar(0), scalar(0), old.entropy()};
-  if (!(curvature > 0)) return result;  // nothing to gain: the gradient is 0
+  if (!(curvature > 0)) return result;  // the gradient is 0
   const double full = std::sqrt(2 * options.target_kl / curvature);
   double share = 1;
   for (int64_t i = 0; i < options.line_search_steps; ++i, share *= options.line_search_decay) {

@@ -5,7 +5,7 @@
 namespace rl_training {
 namespace {
 
-constexpr double kHuberDelta = 20.0, kActionNoiseBound = 0.5;  // those of the authors' code
+constexpr double kHuberDelta = 20.0, kActionNoiseBound = 0.5;  // as in the authors' code
 
 }  // namespace
 
