@@ -14,11 +14,11 @@ namespace rl_training {
 namespace {
 
 constexpr const char* kGroup = "metadata/policy/";
-// Bounds of the implementation that D4RL recorded with.
+// Bounds used by the implementation with which D4RL was recorded.
 constexpr float kMinLogStd = -20, kMaxLogStd = 2;
-constexpr int64_t kMaxWidth = 65536;  // of a layer: far beyond any recorded policy
+constexpr int64_t kMaxWidth = 65536;  // of a layer; recorded policies are far smaller
 
-// One of `choices`, or the first where the file does not say.
+// One of `choices`; the first one if the file does not state it.
 std::string read_choice(Hdf5File& file, const std::string& name,
                         const std::vector<std::string>& choices) {
   const std::string key = kGroup + name;

@@ -50,7 +50,7 @@ class RoleFinder {
     }
     return columns;
   }
-  // `other_names` are tried where the map does not name the role.
+  // `other_names` are tried if the map does not name the role.
   int64_t single(const std::string& role, const std::vector<std::string>& other_names) const {
     if (map_.has(role)) {
       const auto columns = several(role);
@@ -71,7 +71,7 @@ class RoleFinder {
   const KeyMap& map_;
 };
 
-// The columns as the arrays of a flat dataset, checked here, where the line is known.
+// The columns as arrays of a flat dataset. Values are checked here, where the line number is known.
 class CsvArrays final : public ArraySource {
  public:
   CsvArrays(const CsvTable& table, const CsvColumns& columns, bool allow_nonfinite)

@@ -45,7 +45,7 @@ Json identity(const std::string& path) {
           {"changed", nanoseconds(info.st_ctim)}};
 }
 
-// The files that a dataset is read from, or nothing if they are unknown.
+// The files that a dataset is read from; none if they are unknown.
 Json identities(const std::string& kind, const std::string& path) {
   std::error_code code;
   std::vector<std::string> files = {path};
@@ -66,7 +66,7 @@ Json identities(const std::string& kind, const std::string& path) {
   return all;
 }
 
-// Whether a change from now on would show in the times of each file.
+// Whether a modification from now on would change the modification time of each file.
 bool settled(const Json& sources, int64_t milliseconds) {
   constexpr int64_t kSecond = 1'000'000'000;
   const int64_t now = std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -75,14 +75,14 @@ bool settled(const Json& sources, int64_t milliseconds) {
   for (const auto& source : sources) {
     const int64_t last =
         std::max(source.at("modified").get<int64_t>(), source.at("changed").get<int64_t>());
-    // Whole seconds: a file system that counts no finer, or by two.
+    // Whole seconds suggest a file system with a resolution of one or two seconds.
     const int64_t margin = last % kSecond == 0 ? 2 * kSecond : milliseconds * 1'000'000;
     if (milliseconds > 0 && now - last < margin) return false;
   }
   return true;
 }
 
-// Everything that changes what reading gives, besides the content of the files.
+// Everything except the content of the files that affects the result of reading.
 std::string entry_name(const Json& sources, const std::string& kind,
                        const DatasetReadOptions& read) {
   Json key = {{"layout", DatasetColumns::kLayout},
@@ -102,7 +102,7 @@ std::string boot_id() {
   try {
     return posix_file_system().read_file("/proc/sys/kernel/random/boot_id");
   } catch (const Error&) {
-    return "";  // then nothing is ever taken as written since the start
+    return "";  // then no entry counts as written since boot
   }
 }
 
@@ -161,19 +161,20 @@ std::vector<DatasetWarning> read_warnings(const Json& list) {
   return warnings;
 }
 
-// The file that this code is in: a program, or a library inside one. "" if that is not plain.
+// The binary that contains this code: a program or a shared library. "" if it cannot be determined.
 std::string own_file() {
   Dl_info info{};
   if (::dladdr(reinterpret_cast<const void*>(&own_file), &info) == 0) return "";
-  const fs::path named = info.dli_fname;  // of a program as it was called
+  const fs::path named = info.dli_fname;  // for a program, the name with which it was started
   std::error_code code;
   const auto program = fs::read_symlink("/proc/self/exe", code);
   if (program.filename() == named.filename()) return program.string();
   return named.is_absolute() ? fs::canonical(named, code).string() : "";
 }
 
-// Of one entry, for the one process that makes it. If there are no locks two may do the same
-// work, each for itself. The file goes with it: a process that waited for it finds the entry made.
+// Lock of one entry, held by the process that creates it. If locks do not work, two processes may
+// both do the work. The lock file is removed with the lock; a process that waited for it then finds
+// the entry.
 class EntryLock {
  public:
   explicit EntryLock(std::string path) : path_(std::move(path)) {
@@ -195,7 +196,7 @@ class EntryLock {
   int file_ = -1;
 };
 
-// What processes that were killed left behind.
+// Removes files that killed processes left behind.
 void remove_leftovers(const std::string& directory) {
   auto& files = posix_file_system();
   for (const auto& name : files.list_directory(directory)) {
@@ -272,7 +273,7 @@ TransitionDataset DatasetCache::made(const Json& what,
   return dataset;
 }
 
-// As it is in the file then; nothing if it is too small or cannot be written.
+// The dataset mapped from the new entry; nothing if it is too small or cannot be written.
 std::optional<TransitionDataset> DatasetCache::keep(const std::string& name, const Json& sources,
                                                     const Json& what,
                                                     const TransitionDataset& dataset) {
@@ -320,7 +321,7 @@ std::optional<TransitionDataset> DatasetCache::open_entry(const std::string& nam
     auto header = read_header(header_path);
     if (!header.is_object()) throw Error(ErrorKind::data, "its header is damaged");
     if (header.at("sources") != sources) return std::nullopt;  // the file has changed
-    // Built by a caller that did not request them.
+    // The entry was built by a caller that did not request warnings.
     if (warnings != nullptr && header.value("warnings", Json()).is_null()) return std::nullopt;
     const auto data = identity(data_path);
     if (data.is_null() || data.at("size") != header.at("data").at("size")) {
@@ -383,7 +384,7 @@ std::optional<FileTransitions> DatasetCache::make_entry(const std::string& name,
   }
 }
 
-// The data come first: a header speaks only of what is there.
+// Data is written first, so that a header never describes missing data.
 void DatasetCache::commit(const std::string& name, const std::string& temporary, const Json& body) {
   auto& files = posix_file_system();
   files.remove_all(file(name + kHeader));

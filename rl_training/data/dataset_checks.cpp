@@ -13,12 +13,13 @@
 namespace rl_training {
 namespace {
 
-// Limits beyond which a number is worth a look.
-constexpr double kSaturatedShare = 0.5;  // of the actions in one dimension at a bound
-constexpr double kJumpFactor = 30;       // times the usual step
-constexpr double kJumpDeviations = 3;    // and at least this many deviations
+// Thresholds of the warnings.
+// Share of the actions of one dimension that are at a bound.
+constexpr double kSaturatedShare = 0.5;
+constexpr double kJumpFactor = 30;     // times the usual step
+constexpr double kJumpDeviations = 3;  // and at least this many standard deviations
 constexpr double kHugeValue = 1e6;
-constexpr double kLargeReward = 100, kSmallReward = 1e-3;  // of the mean absolute reward
+constexpr double kLargeReward = 100, kSmallReward = 1e-3;  // bounds of the mean absolute reward
 constexpr int64_t kEqualLengths = 5;  // episodes that all terminate at the same step
 
 class Checks {
@@ -47,7 +48,7 @@ class Checks {
     found_.push_back({code, message, row});
   }
 
-  // Cases of one finding.
+  // Collects the cases of one finding.
   struct Cases {
     int64_t count = 0;
     std::optional<int64_t> first;
@@ -70,7 +71,7 @@ class Checks {
     const auto& file = report_.file;
     for (int64_t slot = 0; slot < steps_.slots(); ++slot) {
       if (steps_.is(slot, LoggedSteps::kLast))
-        return;  // the file says otherwise where episodes end
+        return;  // the file marks the ends of episodes in another way
     }
     if (!file.has_timeouts && file.timeouts == 0) {
       add("missing_timeouts",
@@ -152,7 +153,7 @@ class Checks {
     }
   }
 
-  // A number for the bits of a column, to find equal ones.
+  // Hash of the bits of a column, to find equal columns.
   static uint64_t column_hash(const LoggedSteps& steps, const Column<float>& values, int64_t dims,
                               int64_t k) {
     uint64_t hash = 14695981039346656037u;
@@ -253,7 +254,7 @@ class Checks {
                        options_.bounds->high[index]);
   }
 
-  // How far the observation moves from this slot to the next, in deviations of each column.
+  // Distance of the observation from this slot to the next, in standard deviations of each column.
   double step_size(int64_t slot) const {
     double sum = 0;
     for (int64_t k = 0; k < steps_.obs_dim; ++k) {
@@ -311,7 +312,7 @@ class Checks {
   const DatasetReport& report_;
   const DatasetReadOptions& options_;
   std::vector<DatasetWarning> found_;
-  std::vector<int64_t> rows_;  // number of the row of each slot
+  std::vector<int64_t> rows_;  // row number of each slot
 };
 
 }  // namespace

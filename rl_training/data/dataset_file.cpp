@@ -32,7 +32,8 @@ struct Kind {
   LoggedSteps (*read)(const std::string& path, const DatasetReadOptions& options,
                       SandboxOutput& output);
   TimeoutPolicy policy;
-  // Where the arrays of a file may lie in it as they are: looks in a sandbox, and reads outside.
+  // For files that may store arrays plainly: positions are found in a sandbox, values are read
+  // outside.
   Json (*describe_plain)(const std::string& path) = nullptr;
   LoggedSteps (*read_plain)(const std::string& path, const Json& description,
                             const DatasetReadOptions& options, ArrayMemory& memory) = nullptr;
@@ -152,7 +153,7 @@ Json describe_in_sandbox(const std::string& file, Json (*describe)(const std::st
   return facts_of_reader(run_in_sandbox(file, SandboxLimits::for_file(file), look).text, file);
 }
 
-// Without a child process: such a file contains only plain numbers.
+// Read without a child process, because such a file contains only plain numbers.
 template <class Read>
 FileTransitions read_plain_transitions(const std::string& kind, const std::string& path, int output,
                                        const DatasetReadOptions& options, const Read& read) {
@@ -246,7 +247,7 @@ std::string detect_dataset_kind(const std::string& path) {
   if (archive) return "npz";
   const auto size = static_cast<int64_t>(std::filesystem::file_size(path, code));
   if (has_hdf5_signature(file, size)) return detect_hdf5_kind(path);
-  // The name decides for files without a magic number, and for damaged ones.
+  // The name decides for files without a magic number and for damaged files.
   const auto extension = std::filesystem::path(path).extension().string();
   if (extension == ".csv" || extension == ".tsv" || path.ends_with(".csv.gz")) return "csv";
   if (extension == ".npz") return "npz";

@@ -10,7 +10,7 @@ namespace {
 
 using Names = FlatKeys::Names;
 
-// The name under which an array is stored, or nothing. Two names for one thing are refused.
+// The name under which an array is stored, or nothing. Throws if the file has two of the names.
 std::optional<std::string> find_key(ArraySource& source, const Names& names) {
   std::optional<std::string> found;
   for (const auto& name : names) {
@@ -102,8 +102,8 @@ FlatLayout find_flat_layout(ArraySource& source, const FlatKeys& keys, bool choi
   layout.next_obs = find_key(source, keys.next_obs);
   layout.next_actions = find_key(source, keys.next_actions);
   layout.next_valid = find_key(source, keys.next_action_valid);
-  // Episode starts can stand in for terminals only where every last row is dropped anyway:
-  // guessing "never terminates" would be wrong.
+  // Episode starts can replace terminals only if every last row is dropped anyway; assuming that
+  // the task never terminates could be wrong.
   if (!layout.terminals && !keys.never_terminates && (!layout.starts || layout.next_obs)) {
     require_key(source, keys.terminals);
   }

@@ -97,7 +97,7 @@ class RobomimicReader {
     return shape.size() == 2 ? shape[1] : 1;
   }
 
-  // Rows [first, first + count) of the parts side by side, at the end of obs_.
+  // Appends rows [first, first + count) of all parts, concatenated, to obs_.
   void append_parts(const std::string& demo, const std::string& group, int64_t steps, int64_t first,
                     int64_t count) {
     int64_t dims = 0;
@@ -127,7 +127,7 @@ class RobomimicReader {
     }
   }
 
-  // How many steps the demonstration has up to its first `dones`, and whether it has one.
+  // Number of steps up to the first `dones`, and whether there is one.
   std::pair<int64_t, bool> end_of(const std::string& demo, int64_t steps) {
     const std::string key = demo + "/dones";
     if (!file_.has(key)) return {steps, false};
