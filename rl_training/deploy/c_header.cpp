@@ -13,7 +13,7 @@ namespace {
 using Op = PolicyGraph::Op;
 using Node = PolicyGraph::Node;
 
-// Nine digits give a float32 back exactly.
+// Nine digits represent a float32 exactly.
 std::string c_number(double value) {
   auto text = fmt::format("{:.9g}", static_cast<float>(value));
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
@@ -39,7 +39,7 @@ std::string c_comment(std::string text) {
   return printable(text);
 }
 
-// The body of NAME_act: the nodes in their order, candidates in a loop over them.
+// The body of NAME_act: the nodes in order, with a loop over candidates.
 class ActWriter {
  public:
   ActWriter(const PolicyGraph& graph, std::string prefix)
@@ -86,7 +86,7 @@ class ActWriter {
     return name;
   }
 
-  // The input's memory where no later operation reads it, or separate memory.
+  // Reuses the input's memory if no later operation reads it; otherwise allocates.
   std::string target(const Node& node, size_t number) {
     const auto input = node.inputs[0];
     const bool own = graph_.node(input).op != Op::obs && graph_.node(input).op != Op::constant &&

@@ -12,7 +12,7 @@
 namespace rl_training {
 namespace {
 
-// Two scores nearer than this, relative to their size, are equal to float32 rounding.
+// Two scores closer than this, relative to their size, are equal up to float32 rounding.
 constexpr double kUndecided = 1e-5;
 constexpr size_t kExamples = 8, kExamplePool = 50;
 
@@ -55,14 +55,14 @@ Rows run_written(ExportFormat format, const ExportedPolicy& exported, const std:
   return actions;
 }
 
-// By how much the best score leads; infinite where nothing is chosen.
+// Margin of the best score; infinite if nothing is selected.
 double margin_of(std::vector<double> scores) {
   if (scores.size() < 2) return HUGE_VAL;
   std::partial_sort(scores.begin(), scores.begin() + 2, scores.end(), std::greater<>());
   return scores[0] - scores[1];
 }
 
-// Rows for the test vectors: of some observations the half where the choice is clearest.
+// Rows for the test vectors: the half of some observations with the clearest selection.
 std::vector<size_t> example_rows(const PolicyGraph& graph, const Rows& obs) {
   std::vector<std::pair<double, size_t>> order;
   const size_t step = 1 + obs.size() / kExamplePool;
@@ -78,8 +78,8 @@ std::vector<size_t> example_rows(const PolicyGraph& graph, const Rows& obs) {
   return rows;
 }
 
-// The distance of an action from the nearest of those whose score equals the best one's to
-// rounding: which of them comes out, float32 decides by chance.
+// Distance of an action from the nearest action whose score equals the best score up to rounding;
+// float32 rounding decides which of these is selected.
 double nearest_equally_good(const ExportedPolicy& exported, const std::vector<double>& obs,
                             const std::vector<double>& action) {
   const auto scores = interpret_policy(exported.graph, obs).scores;

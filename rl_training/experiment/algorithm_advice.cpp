@@ -14,11 +14,14 @@ namespace {
 
 constexpr size_t kMostChoices = 4;
 constexpr int64_t kFewRows = 10'000, kManyRows = 200'000;
-constexpr int64_t kEpisodesToCompare = 5;      // fewer say nothing about the spread of returns
-constexpr int64_t kEpisodesToCondition = 100;  // for a return-conditioned policy
-constexpr double kEvenReturns = 0.05, kMixedReturns = 0.2;   // deviation / |mean|
-constexpr double kNarrowActions = 0.45, kWideActions = 0.9;  // of the largest entropy
-constexpr double kSparseShare = 0.9;                         // of the steps in one bar
+// Fewer episodes say nothing about the spread of returns.
+constexpr int64_t kEpisodesToCompare = 5;
+constexpr int64_t kEpisodesToCondition = 100;  // needed for a return-conditioned policy
+constexpr double kEvenReturns = 0.05, kMixedReturns = 0.2;  // deviation / |mean|
+// Relative to the largest possible entropy.
+constexpr double kNarrowActions = 0.45, kWideActions = 0.9;
+// Share of the steps in one bar of the histogram.
+constexpr double kSparseShare = 0.9;
 
 // Entropy of a histogram in [0, 1]: 1 where all bars are equally high.
 double evenness(const Histogram& histogram) {
@@ -35,9 +38,9 @@ double evenness(const Histogram& histogram) {
 
 struct Figures {
   int64_t rows = 0, episodes = 0;
-  double coverage = 0;        // mean evenness of the actions
-  double spread = 0;          // of the returns, as a share of their mean
-  double constant_share = 0;  // of the steps with nearly the same reward
+  double coverage = 0;        // mean entropy of the action histograms, from 0 to 1
+  double spread = 0;          // standard deviation of the returns relative to their mean
+  double constant_share = 0;  // share of the steps with nearly the same reward
   bool no_rewards = false, sparse = false, comparable = false, discrete = false;
 
   explicit Figures(const DatasetReport& report)

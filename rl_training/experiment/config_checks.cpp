@@ -1,4 +1,4 @@
-// Rules of a config beyond the range of each key.
+// Rules that involve several keys of a config.
 #include <algorithm>
 
 #include "rl_training/data/rollout_buffer.h"
@@ -46,7 +46,7 @@ void check_collecting(const TrainConfig& config, const PhaseSpec& phase, const E
   }
 }
 
-// Names of the algorithms that take such actions and observations.
+// Names of the algorithms that support these actions and observations.
 std::vector<std::string> fitting_algorithms(const EnvSpec& env) {
   std::vector<std::string> names;
   for (const auto& info : algorithms()) {
@@ -70,7 +70,7 @@ void check_early_stopping(const TrainConfig& config) {
                   did_you_mean(metric, names) + ")");
 }
 
-// What the algorithm's batches demand of the rest of the config.
+// Requirements of the algorithm's batches on the rest of the config.
 void check_request(const TrainConfig& config, const EnvSpec& env, bool collects) {
   const auto request = config.algorithm->request();
   if (collects && request.window > 0) {
@@ -107,7 +107,7 @@ void check_validation(const TrainConfig& config) {
               config.algo + " does not learn from a dataset, so no episodes can be held out");
 }
 
-// Presets that depend on the data are resolved once there is some.
+// Presets that depend on data are resolved when the data is loaded.
 void check_reward(const TrainConfig& config) {
   for (const auto& preset : reward_presets()) {
     if (preset.needs_dataset && config.env.reward.preset == preset.name) return;
@@ -115,7 +115,7 @@ void check_reward(const TrainConfig& config) {
   config.env.reward_transform(nullptr);
 }
 
-// Datasets that are made come from an environment.
+// Generated datasets need an environment.
 void check_is_file(const std::string& kind, const std::string& key) {
   if (kind != "random" && kind != "recipe") return;
   throw Error(ErrorKind::config, {"", 0, key},
@@ -149,7 +149,7 @@ void check_environment(const TrainConfig& config) {
   });
 }
 
-// What only an environment can do is refused without one.
+// Rejects keys that need an environment if there is none.
 void check_without_environment(const TrainConfig& config) {
   const auto refuse = [](const char* key, const std::string& what) {
     throw Error(ErrorKind::config, {"", 0, key},
@@ -195,7 +195,7 @@ void check_spaces(const TrainConfig& config, const EnvSpec& env) {
 }
 
 void TrainConfig::validate() const {
-  TrainConfig copy = *this;  // visiting is written for reading too, hence wants non-const fields
+  TrainConfig copy = *this;  // visit_options also reads, so it needs non-const fields
   check_options([&](OptionVisitor& options) { copy.visit_top_options(options); });
   check_below("algo_kwargs", [&] {
     check_options([&](OptionVisitor& options) { copy.visit_algo_kwargs(options); });

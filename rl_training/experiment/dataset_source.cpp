@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kDefaultRandomRows = 20000;
 
-// Which of the keys a kind takes. Every other kind is a file format.
+// Keys that a kind uses. Every kind not listed is a file format.
 struct Keys {
   bool path = false, id = false, size = false, seed = false;
 };
@@ -73,7 +73,7 @@ DatasetReadOptions read_options(const DatasetOptions& options, const EnvSpec& en
   return read;
 }
 
-// The parts of a list with commas in between.
+// Splits a comma-separated list.
 std::vector<std::string> ids_of(const std::string& list) {
   std::vector<std::string> ids;
   std::istringstream words(list);
@@ -115,8 +115,8 @@ class Loader {
     });
   }
 
-  // With actions as they are in the files, which need fit nothing. `choices`: they are numbers of
-  // choices.
+  // Actions are left as they are in the files and are not checked. `choices`: they are indices of
+  // discrete actions.
   TransitionDataset load_raw(const DatasetSource& source, bool choices) {
     static const Space any_choice = Space::discrete(ActionSpaceFinder::kMostChoices);
     if (source.kind == kMemoryKind) {
@@ -126,7 +126,7 @@ class Loader {
     }
     return load_with(source, [&](const std::string& kind, const std::string& path) {
       auto read = read_options(options_, env_);
-      // Minari states how many there are.
+      // Minari states the number of discrete actions.
       const auto name = kind == "auto" ? detect_dataset_kind(path) : kind;
       read.bounds = choices && name != "minari" ? &any_choice : nullptr;
       return cache_.load(kind, path, read);
@@ -169,7 +169,7 @@ class Loader {
     if (!source.path.empty()) return load_file(source.kind, source.path);
     const auto ids = ids_of(source.id);
     if (ids.size() == 1) return load_file(source.kind, ids[0]);
-    // All rows of each, as many as they have.
+    // All rows of each part.
     std::vector<DatasetPart> parts;
     for (const auto& id : ids) {
       auto dataset = load_file(source.kind, id);
@@ -203,7 +203,7 @@ std::vector<DatasetSource> sources_of(const DatasetOptions& options) {
   return options.mix.empty() ? std::vector{options.source} : options.mix;
 }
 
-// What the files say of their spaces: looked at as they are, then read again in units.
+// Determines the spaces from the raw files; the files are then read again with these spaces.
 EnvSpec spec_of_data(const DatasetOptions& options, const DatasetContext& context) {
   if (context.spaces != nullptr) return *context.spaces;
   EnvSpec env;
@@ -327,7 +327,7 @@ LoadedDataset load_dataset(const DatasetOptions& options, const std::string& env
   }
   loaded.warnings = loader.warnings();
   loaded.reference = loader.reference();
-  rows = keep_best_episodes(rows, options.top_fraction, context.gamma);  // by the raw rewards
+  rows = keep_best_episodes(rows, options.top_fraction, context.gamma);  // uses raw rewards
   loaded.reward = resolve_reward_transform(options.reward, &rows);
   if (!loaded.reward.identity()) rows = transform_rewards(rows, loaded.reward);
   return loaded;

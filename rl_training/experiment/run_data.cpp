@@ -8,8 +8,8 @@ namespace {
 
 using Warn = std::function<void(const std::string&)>;
 
-// Leaves out the rows whose next action is not known. Nothing left to learn a value from is an
-// error: another algorithm without the penalty must not come out of it silently.
+// Drops rows whose next action is not known. It is an error if no row remains: silently training
+// without the penalty would be another algorithm.
 TransitionDataset with_known_next_actions(const TransitionDataset& data, const Warn& warn) {
   auto known = data.where_next_action_is_known();
   const auto dropped = data.rows() - known.rows();
@@ -27,7 +27,7 @@ TransitionDataset with_known_next_actions(const TransitionDataset& data, const W
   return known;
 }
 
-// Policies with a memory of that many steps act no longer than that.
+// A policy with a limited number of timesteps cannot act in longer episodes.
 void check_lengths(const TransitionDataset& data, int64_t most) {
   for (const auto& episode : data.episodes()) {
     if (episode.rows <= most) continue;

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::string_view kProcess = "process";
 
-// Everything that is trained, and what follows from it. Single floats are metrics that an algorithm
-// remembers, each process those of its share of a batch.
+// Trained parameters and everything that depends on them. Single floats are excluded: they are
+// metrics, which differ between processes because each has its own share of a batch.
 bool is_common(const ArchiveEntry& entry) {
   return entry.dtype == DType::f32 && !entry.shape.empty() && entry.name.starts_with("algorithm.");
 }
@@ -118,7 +118,7 @@ Checkpoint share_of(const Checkpoint& checkpoint, int rank) {
     entries[name].name = name;
   }
   for (auto& [name, entry] : entries) {
-    // Logs are process 0's.
+    // Only process 0 has logs.
     if (rank == 0 || !name.starts_with("metric_log.")) share.entries.push_back(std::move(entry));
   }
   for (const auto& file : checkpoint.files) {

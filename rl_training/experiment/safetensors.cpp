@@ -19,7 +19,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the arrays are stored as in memory");
 
-// Sorted keys: the insertion-ordered Json takes quadratic time on a hostile header full of names.
+// A sorted map, because the insertion-ordered Json takes quadratic time for a hostile header with
+// many names.
 using HeaderJson = nlohmann::json;
 
 constexpr uint64_t kLengthBytes = 8;
@@ -45,7 +46,7 @@ const char* dtype_name(DType dtype) {
   throw Error(ErrorKind::checkpoint, {file, 0, key}, what);
 }
 
-// False when the number of bytes does not fit or a dimension is negative.
+// False if the number of bytes overflows or a dimension is negative.
 bool array_bytes(DType dtype, const std::vector<int64_t>& shape, uint64_t& bytes) {
   bytes = static_cast<uint64_t>(dtype_size(dtype));
   for (const int64_t size : shape) {
@@ -160,7 +161,7 @@ std::string write_safetensors(const std::vector<ArchiveEntry>& entries) {
       throw Error(ErrorKind::internal, {"", 0, entry->name}, "two arrays have this name");
     }
     const uint64_t end = offset + entry->bytes.size();
-    // Written piece by piece: an ordered object would search all earlier names for each new one.
+    // Written as text, because an ordered object would search all earlier names for each new one.
     const Json value = {{"dtype", dtype_name(entry->dtype)},
                         {"shape", entry->shape},
                         {"data_offsets", {offset, end}}};

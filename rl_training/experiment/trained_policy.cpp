@@ -18,8 +18,8 @@ EnvSpec spec_of_environment(const TrainConfig& config) {
               "none: the spaces of the policy come from the data (expected training first)");
 }
 
-// Every network has at least one weight for each input: larger spaces cannot belong to the tensors,
-// and nothing is allocated for them.
+// Every network has at least one weight per input. Spaces that are larger than the tensors allow
+// are therefore rejected before memory is allocated.
 void check_size(const Checkpoint& checkpoint, const char* key, const Space& space) {
   uint64_t bytes = 0;
   for (const auto& entry : checkpoint.entries) bytes += entry.bytes.size();
