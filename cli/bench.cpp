@@ -15,7 +15,7 @@
 namespace rl_training {
 
 struct BenchArguments {
-  std::string algo;  // a name or "all"; empty: TD3+BC beside its limits
+  std::string algo;  // a name or "all"; empty: TD3+BC compared with its limits
   std::string peer;  // path of bench/eager.py
   NumberArgument rounds, updates;
   NumberArgument latency_us, bandwidth_mbit;  // of a network other than this machine's
@@ -51,7 +51,7 @@ void add_peer(std::vector<Entry>& entries, const BenchWork& work, const BenchArg
        fmt::format("eager PyTorch ({} torch, {} BLAS threads)", torch_threads, blas_threads)});
 }
 
-// The result for our entry and for the peers from `first_peer` on.
+// The result for our entry and for the peers starting at `first_peer`.
 Json result_of(const BenchWork& work, int threads, const std::vector<Entry>& entries,
                size_t first_peer) {
   Json result = {{"name", work.name()},  {"threads", threads},   {"ours", median(entries[0].rates)},
@@ -67,7 +67,7 @@ Json result_of(const BenchWork& work, int threads, const std::vector<Entry>& ent
   return result;
 }
 
-// TD3+BC beside the matrix products alone and the processor's limit.
+// TD3+BC compared with the matrix products alone and the processor's limit.
 Json measure_limits(int64_t hidden, int threads, double fma_gflops,
                     const BenchArguments& arguments) {
   BenchWork work("td3_bc");
@@ -116,7 +116,7 @@ void print_results(const Json& results, double fma_gflops) {
               {"results", results}});
 }
 
-// The peer has the algorithms that learn from data alone, from single transitions, and two others.
+// The peer implements the algorithms that learn offline from single transitions, and two others.
 bool peer_has(const AlgorithmInfo& info) {
   if (info.name == "dqn" || info.name == "ppo") return true;
   const auto options = info.make_options();
@@ -125,7 +125,7 @@ bool peer_has(const AlgorithmInfo& info) {
          !options->request().priorities.used;
 }
 
-// Which to measure; refused before the first is.
+// Algorithms to measure; unsupported ones are rejected before the first measurement.
 std::vector<std::string> names_of(const BenchArguments& arguments) {
   const bool with_peer = !arguments.peer.empty();
   if (arguments.algo != "all") {

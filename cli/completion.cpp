@@ -24,7 +24,7 @@ std::vector<std::string> steps(const std::vector<CommandEntry>& commands) {
   return patterns;
 }
 
-// Completable names, by the word before them or the command above them.
+// Completable names by the preceding word or the enclosing command.
 struct KnownNames {
   std::string configs, algorithms, environments;
 

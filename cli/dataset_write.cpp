@@ -30,7 +30,7 @@ struct CollectArguments {
 
 namespace {
 
-// Where a dataset goes.
+// Options of the output.
 struct WriteArguments {
   std::string out, format = "auto";
 
@@ -55,7 +55,7 @@ struct WriteArguments {
                 "--to minari)");
   }
 
-  // `bounds` of the environment, where known; with `scale` the actions are in [-1, 1] so far.
+  // `bounds` of the environment, if known; with `scale` the actions are still in [-1, 1].
   void save(const TransitionDataset& dataset, const Space* bounds, bool scale,
             const Invocation& call) const {
     const auto kind = chosen();
@@ -101,7 +101,7 @@ TransitionDataset mix(const MixArguments& arguments, ReadArguments& read) {
   std::vector<DatasetPart> parts;
   for (size_t i = 0; i < arguments.inputs.size(); ++i) {
     auto dataset = load_dataset_file(read.kind, arguments.inputs[i], read.options(false));
-    // Without weights all rows of each are taken.
+    // Without weights all rows of each dataset are used.
     const double weight =
         arguments.weights.empty() ? static_cast<double>(dataset.rows()) : arguments.weights[i];
     parts.push_back({std::move(dataset), weight});
@@ -109,7 +109,7 @@ TransitionDataset mix(const MixArguments& arguments, ReadArguments& read) {
   return mix_transition_datasets(parts, size, seed);
 }
 
-// A note every few seconds for long recordings.
+// Prints progress every few seconds during long recordings.
 std::function<void(int64_t rows)> tell_progress(int64_t size) {
   using Clock = std::chrono::steady_clock;
   return [size, last = Clock::now()](int64_t rows) mutable {
@@ -139,7 +139,7 @@ TransitionDataset collect_behaviour(const std::string& path, Environment& env, i
   return collect_dataset(env, Policy(act), size, Rng(seed, "collect"), tell_progress(size));
 }
 
-// The policy with noise on its actions, so that the data covers more actions.
+// Adds noise to the policy's actions, so that the data covers more actions.
 Policy with_noise(Policy policy, const Space& space, double noise) {
   if (noise == 0) return policy;
   policy.act = [act = policy.act, space, noise](std::span<const double> obs, Rng& rng,
@@ -203,7 +203,7 @@ TransitionDataset collect_with_run(const CollectArguments& arguments, Space& bou
 
 void add_dataset_convert(CLI::App& parent, Invocation& call) {
   auto read = std::make_shared<ReadArguments>();
-  read->timeout_policy = "keep";  // no step is lost that can be kept
+  read->timeout_policy = "keep";  // keeps every step that can be kept
   auto path = std::make_shared<std::string>();
   auto write = std::make_shared<WriteArguments>();
   auto* command = add_command(
@@ -213,7 +213,7 @@ void add_dataset_convert(CLI::App& parent, Invocation& call) {
       "'obs=x,v action=u reward=r terminated=failed'\n"
       "  rl_training dataset convert log.npz pendulum-log-v0 --to minari --env Pendulum-v1",
       [read, path, write, &call] {
-        write->chosen();  // before the work
+        write->chosen();  // checks the format before the work starts
         const auto dataset = load_dataset_file(read->kind, *path, read->options(false));
         write->save(dataset, read->env_id.empty() ? nullptr : &read->bounds, false, call);
         return 0;

@@ -23,7 +23,7 @@ namespace rl_training {
 namespace {
 
 struct Check {
-  std::string name, problem;  // no problem: fine
+  std::string name, problem;  // `problem` is empty if the check passed
 };
 
 std::string compiler() {
@@ -62,7 +62,7 @@ void check_packaged_configs() {
   for (const auto& config : packaged_configs()) read_train_config(load_config(config.name));
 }
 
-// The bytes that a short training leaves behind.
+// The checkpoint bytes of a short run.
 std::string trained_bytes(const std::string& directory, int threads) {
   auto config = default_config(algorithms().front().name);
   config.env_id = "Pendulum-v1";

@@ -26,7 +26,7 @@ bool has_task(const char* id) {
   return info != nullptr && info->unavailable.empty();
 }
 
-// The share of time since the start of the machine that other guests of its host took.
+// Share of the time since boot that other virtual machines of the host took (steal time).
 double stolen_share() {
   std::ifstream file("/proc/stat");
   std::string label;

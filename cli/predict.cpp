@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::streamsize kLongestLine = 1 << 20;
 
-// Answers lines as the steps of one episode.
+// Treats lines as steps of one episode.
 class Answers {
  public:
   explicit Answers(TrainedPolicy& policy) : env_(policy.env()), episode_(policy) {}
@@ -45,7 +45,7 @@ class Answers {
         throw Error(ErrorKind::data, place, "the policy's action is not finite");
       }
     }
-    // A choice is printed as the integer that it is.
+    // A discrete action is printed as an integer.
     Json printed = action;
     if (env_.action.is_discrete()) printed = Json::array({static_cast<int64_t>(action[0])});
     print_json({{"action", printed}});
@@ -57,7 +57,7 @@ class Answers {
   bool first_ = true;
 };
 
-// Each line is answered as soon as it is there.
+// Each line is answered immediately.
 void answer_lines(Answers& answers, std::istream& input, const std::string& name) {
   std::vector<char> line(kLongestLine);
   for (int number = 1; input.getline(line.data(), kLongestLine) || input.gcount() > 0; ++number) {
@@ -75,7 +75,7 @@ void answer_lines(Answers& answers, std::istream& input, const std::string& name
 }  // namespace
 
 int run_predict(const PredictArguments& arguments, const Invocation& /*call*/) {
-  // One row at a time is no work to share.
+  // A single row is too little work for several threads.
   auto policy = load_policy(arguments.run, {.warn = print_note, .threads = 1});
   Answers answers(policy);
   if (arguments.obs) {

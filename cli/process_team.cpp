@@ -31,7 +31,7 @@ void pin_to_share(int rank, int size) {
   CPU_ZERO(&mine);
   const int first = rank * count / size, end = std::max(first + 1, (rank + 1) * count / size);
   for (int i = first; i < end; ++i) CPU_SET(cores[static_cast<size_t>(i)], &mine);
-  static_cast<void>(::sched_setaffinity(0, sizeof(mine), &mine));  // slower otherwise, as right
+  static_cast<void>(::sched_setaffinity(0, sizeof(mine), &mine));  // a failure only makes it slower
 }
 
 bool read_whole(std::string_view text, int& value) {
@@ -72,7 +72,7 @@ ProcessPlace place_by_hand(const ProcessArguments& arguments, size_t slash) {
   return place;
 }
 
-// The arguments of this call for the other processes, without their rank.
+// The arguments for the other processes, except their rank.
 std::vector<std::string> arguments_of_others(const std::vector<std::string>& arguments) {
   std::vector<std::string> kept;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -128,7 +128,7 @@ ProcessTeam::ProcessTeam(const ProcessArguments& arguments, const Invocation& ca
   place.interface = arguments.interface;
   place.timeout = timeout_of(arguments);
   if (count > 1) {
-    if (!processes_available()) join_processes(place);  // says why
+    if (!processes_available()) join_processes(place);  // throws with the reason
     server = std::make_unique<RendezvousServer>(kLoopback, 0, place.timeout);
     start_others(arguments, call, count, server->port());
     pin_to_share(0, count);
@@ -170,9 +170,9 @@ int ProcessTeam::run(const std::function<int()>& work) {
   return code;
 }
 
-// The process that failed first, not one that only lost the others, is the cause.
+// The cause is the process that failed first, not one that only lost its connection.
 void ProcessTeam::find_reason() {
-  group_.reset();  // ends those that still wait
+  group_.reset();  // makes waiting processes end
   constexpr int kPatienceMs = 2000;
   for (int waited = 0; waited < kPatienceMs; waited += 10) {
     if (std::all_of(others_.begin(), others_.end(), [](auto& other) { return other->ended(); })) {

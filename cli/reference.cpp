@@ -35,7 +35,7 @@ std::string key_table(Options& options) {
   return key_table(list_options([&](OptionVisitor& visitor) { options.visit_options(visitor); }));
 }
 
-// roff: a hyphen that can be copied, and nothing at the start of a line that is a request.
+// Escapes text for roff: hyphens stay ASCII, and no line starts with a request.
 std::string roff(const std::string& text) {
   std::string escaped;
   for (const char c : text) {

@@ -46,7 +46,7 @@ SelectionOptions selection_options(const SelectArguments& arguments) {
   return options;
 }
 
-// A line on stderr for each twentieth of the work.
+// Prints a line on stderr for each twentieth of the work.
 class SelectProgress {
  public:
   explicit SelectProgress(const Selection& selection)
@@ -67,11 +67,11 @@ class SelectProgress {
 
   const Selection& selection_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
-  double first_;  // share that an earlier call has done
+  double first_;  // share that an earlier call completed
   int64_t told_;
 };
 
-// Goes on from what an earlier call with the same policies, data and options has left.
+// Continues from the saved state of an earlier call with the same policies, data and options.
 void load_progress(Selection& selection, const CheckpointStore& store, const std::string& output) {
   const auto saved = store.load_newest(print_note);
   if (!saved) return;
@@ -123,7 +123,7 @@ std::string estimates_table(std::vector<PolicyEstimate> estimates) {
   return text_table(rows, header);
 }
 
-// Importance sampling, of the policies with densities.
+// Prints importance sampling estimates of policies with a density.
 std::string importance_table(const std::vector<PolicyEstimate>& estimates) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& each : estimates) {

@@ -25,7 +25,7 @@ std::string own_job() {
   return job == nullptr ? "" : job;
 }
 
-// Jobs of the sweep that Slurm still has, without the one that this process is.
+// Jobs of the sweep that are still on Slurm, except this one.
 std::vector<std::string> live_jobs(SweepDirectory& sweep) {
   std::vector<std::string> live;
   for (const auto& job : {sweep.slurm().array, sweep.slurm().follow_up}) {
@@ -34,7 +34,7 @@ std::vector<std::string> live_jobs(SweepDirectory& sweep) {
   return live;
 }
 
-// A run as `sweep status` shows it.
+// A run in the output of `sweep status`.
 struct RunRow {
   std::string name, state;
   int64_t position = 0, length = 0;
@@ -56,7 +56,7 @@ std::vector<RunRow> status_rows(SweepDirectory& sweep) {
                status.position, length_of(run.config),
                std::nullopt,    status.path};
     if (stopped && status.state == RunStatus::State::begun) row.state = "stopped by halving";
-    // A run on another machine holds its lock there.
+    // Locks of runs on other machines are not visible here.
     const auto task = tasks.find(number);
     if (task != tasks.end() && status.state != RunStatus::State::done) {
       row.state = task->second == "RUNNING" ? "running" : "queued";
@@ -124,7 +124,7 @@ int run_cancel(const SweepPlace& place, const Invocation& call) {
   return 0;
 }
 
-// What a task of the array does: the training of its run, in this very process.
+// Runs a task of the array: trains its run in this process.
 int run_task(const SweepPlace& place) {
   auto sweep = SweepDirectory::open(posix_file_system(), place.directory);
   const auto number = static_cast<size_t>(

@@ -16,7 +16,7 @@ PythonEnvironment::PythonEnvironment(const std::string& id, py::object task)
   spec_.observation = read_observation_space(id, task_.attr("observation_space"));
   const py::object actions = task_.attr("action_space");
   spec_.action = read_action_space(id, actions);
-  spec_.one_thread = true;  // the interpreter runs one at a time
+  spec_.one_thread = true;  // the interpreter runs one thread at a time
   layout_ = ActionLayout(spec_.action, actions);
   last_obs_.resize(static_cast<size_t>(spec_.observation.size()));
 }
@@ -27,7 +27,7 @@ PythonEnvironment::~PythonEnvironment() {
 }
 
 void PythonEnvironment::reset(Rng& rng, std::span<double> obs) {
-  seed_ = static_cast<int64_t>(rng.next() >> 33);  // 31 bits, which every generator takes
+  seed_ = static_cast<int64_t>(rng.next() >> 33);  // 31 bits, which every generator accepts
   actions_.clear();
   const py::gil_scoped_acquire gil;
   reset_task(obs);
@@ -65,7 +65,7 @@ StepResult PythonEnvironment::step_task(std::span<const double> action, std::spa
   return step;
 }
 
-// A new array for each step: a task may keep what it is given.
+// A new array for each step, because a task may keep its argument.
 py::object PythonEnvironment::make_action(std::span<const double> action) const {
   if (layout_.discrete) return py::int_(static_cast<int64_t>(action[0]));
   if (layout_.doubles) {

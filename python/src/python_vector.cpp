@@ -22,7 +22,7 @@ Autoreset autoreset_of(const std::string& id, const py::handle& task) {
              text + ")");
 }
 
-// One number for each member.
+// One number per member.
 DoubleArray numbers(const std::string& id, const char* name, const py::handle& value,
                     int64_t count) {
   auto array = DoubleArray::ensure(value);
@@ -84,7 +84,7 @@ void PythonVector::begin_episode(int64_t i, int64_t seed) {
   if (seed_ < 0) {
     reset_all(seed);
   } else if (steps_ == 0) {
-    return;  // begun with the others
+    return;  // already begun together with the others
   } else if (autoreset_ == Autoreset::next_step) {
     waiting_[static_cast<size_t>(i)] = 1;
   } else if (autoreset_ == Autoreset::disabled) {
@@ -145,7 +145,7 @@ void PythonVector::take_results(const py::tuple& results) {
   }
 }
 
-// Gymnasium 1 calls them final_obs, earlier ones final_observation.
+// The key is final_obs since Gymnasium 1, and final_observation before.
 void PythonVector::take_final_observations(const py::dict& info) {
   const char* key = info.contains("final_obs") ? "final_obs" : "final_observation";
   if (!info.contains(key)) {

@@ -32,7 +32,7 @@ std::string picture_html(const Chart& chart) {
          "\" src=\"data:image/svg+xml;base64," + base64(encode_chart_svg(chart)) + "\"></div>";
 }
 
-// Where the script cannot draw, the curves are pictures.
+// Without the script's library, curves are pictures.
 std::string curve_pictures(const ReportTask& task) {
   std::string html;
   for (const bool online : clocks_of(task)) {
@@ -89,7 +89,7 @@ std::string metric_table(const ReportTask& task, const std::set<std::string>& na
   return html + "</tbody></table></div>\n";
 }
 
-// Curves of what was measured on held-out data; their last values are in the first table.
+// Curves of validation metrics; their last values are in the first table.
 std::string validation_html(const ReportTask& task) {
   if (validation_names_of(task).empty() || chart_script().empty()) return "";
   return "<h3>Validation on held-out data</h3><p class=\"soft\">Mean over seeds; bands reach from "

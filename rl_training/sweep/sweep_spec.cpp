@@ -37,7 +37,7 @@ Settings read_changes(const ConfigNode& node) {
 void read_points(const ConfigNode& root, SweepSpec& spec) {
   const auto* grid = root.find("grid");
   const auto* random = root.find("random");
-  if (grid == nullptr && random == nullptr) return;  // points come from elsewhere
+  if (grid == nullptr && random == nullptr) return;  // the caller provides the points
   if (grid != nullptr && random != nullptr) {
     random->fail("random", "excludes `grid` (expected one of them)");
   }
@@ -53,7 +53,7 @@ void read_points(const ConfigNode& root, SweepSpec& spec) {
                                                 static_cast<uint64_t>(spec.sweep_seed));
 }
 
-// A file that stands beside the sweep's is meant before one of the working directory.
+// A path relative to the sweep file takes precedence over one relative to the working directory.
 ConfigNode load_base(const ConfigNode& config, const std::string& sweep_file) {
   if (config.kind == ConfigNode::Kind::map) return config;
   if (config.kind != ConfigNode::Kind::scalar) {

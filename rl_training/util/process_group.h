@@ -7,11 +7,10 @@
 namespace rl_training {
 
 // The processes that train one run together, as one of them sees them. All of them call the same
-// operations in the same order, and each operation waits for all. Sums are formed in the order of
-// ranks, so that results are equal in every process, bit for bit, and repeat. A process that has
-// ended or does not answer within the time-out is Error{io}.
-//
-// If there is only one process there is no group: a null pointer.
+// operations in the same order, and each operation waits for all. Sums are formed in rank order, so
+// results are bit-for-bit equal in every process and reproducible. A process that has ended or does
+// not answer within the time-out causes Error{io}.
+// If there is only one process, the group is a null pointer.
 class ProcessGroup {
  public:
   virtual ~ProcessGroup() = default;
