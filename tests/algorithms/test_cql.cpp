@@ -210,7 +210,8 @@ TEST(CqlLoss, CriticLossDoesNotReachTheActor) {
   for (const auto& leaf : f.networks->actor.parameters()) EXPECT_FALSE(leaf.grad().defined());
 }
 
-// Networks with hidden layers: the loss written in plain torch, with three passes of its own.
+// Networks with hidden layers, compared with the loss written in plain torch with three separate
+// passes.
 TEST(CqlLoss, GradientsEqualPlainTorch) {
   Fixture f(3, 6, {16, 16});
   f.fill_at_random();
@@ -266,7 +267,7 @@ std::unique_ptr<Cql> make_cql(CqlOptions options) {
   return std::make_unique<Cql>(options, context);
 }
 
-// The actor's step is taken against the critics before their own step.
+// The actor is stepped against the critics before these are stepped.
 TEST(Cql, ActorStepSeesTheOldCritics) {
   Fixture f(2, 16);
   f.fill_at_random();

@@ -111,8 +111,8 @@ TEST(MalformedFiles, EverySharedHdf5) {
     ++files;
   }
   EXPECT_EQ(files, static_cast<int>(hdf5_table().size()));
-  // Nothing here may take much memory. A child begins with what the process has, which under a
-  // sanitizer is much already.
+  // These files must not take much memory. A child starts with the memory of this process, which is
+  // large under a sanitizer.
   if (!sandbox_is_strict()) return;
   rusage usage{};
   ASSERT_EQ(::getrusage(RUSAGE_CHILDREN, &usage), 0);

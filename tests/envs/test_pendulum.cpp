@@ -136,7 +136,7 @@ class ReplayTest : public testing::Test {
 };
 
 TEST_F(ReplayTest, MeasuresDifferences) {
-  // At rest upright nothing moves and nothing costs.
+  // At rest in the upright position nothing moves and the cost is 0.
   const auto report = replay("0,0,0,1,0,0.25,-0.5,1,0\n0,0,0,1,0,0,0,0,0\n");
   EXPECT_EQ(report.steps, 2);
   EXPECT_EQ(report.max_obs_diff, 0.25);

@@ -31,7 +31,7 @@ std::vector<uint8_t> frame_of(const Environment& env, size_t place, size_t stack
   return {first, first + bytes};
 }
 
-// What the plain drawing of a pendulum at this angle looks like.
+// The pixels of the drawing of a pendulum at this angle.
 std::vector<uint8_t> painted(Environment& env, int64_t size) {
   std::vector<uint8_t> planes(static_cast<size_t>(3 * size * size));
   paint_scene(env.scene(), size, planes);

@@ -20,7 +20,7 @@ ArchiveEntry floats(const std::string& name, const std::vector<float>& values) {
   return entry;
 }
 
-// A file around a header of our choice.
+// A file with the given header.
 std::string file_of(const std::string& header, size_t data_bytes) {
   const uint64_t length = header.size();
   return std::string(reinterpret_cast<const char*>(&length), 8) + header +

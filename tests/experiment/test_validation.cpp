@@ -85,7 +85,7 @@ TEST_F(Validation, RowsHoldTheMetricsAtTheEvaluationInterval) {
             std::string::npos);
 }
 
-// BEAR and BCQ draw candidates when they act, the Decision Transformer remembers.
+// BEAR and BCQ draw candidates when they act; the Decision Transformer has memory.
 TEST_F(Validation, IsExactOnResumeAndChangesNothingInTraining) {
   for (const char* algo : {"td3_bc", "bcq", "decision_transformer"}) {
     SCOPED_TRACE(algo);
@@ -104,7 +104,7 @@ TEST_F(Validation, IsExactOnResumeAndChangesNothingInTraining) {
               read_all(whole.run_dir + "/metrics.jsonl"));
     EXPECT_EQ(read_all(resumed.checkpoint + "/tensors.safetensors"),
               read_all(whole.checkpoint + "/tensors.safetensors"));
-    // Measuring more often leaves the networks as they are.
+    // More frequent measurements do not change the networks.
     auto often = whole_config;
     often.eval_interval = 3;
     const auto measured = train(often);
@@ -125,7 +125,7 @@ TEST_F(Validation, StopsEarlyAndDecidesTheBest) {
   const auto result =
       train(config(", early_stopping: {metric: validation_action_error, mode: min, patience: 1, "
                    "min_delta: 1000}"));
-  // Before training, then the first that is no improvement.
+  // The measurement before training, then the first without improvement.
   EXPECT_EQ(result.summary.stop_reason, "early_stopping");
   EXPECT_EQ(result.summary.update_count, 20);
   const auto patient = train(

@@ -22,7 +22,7 @@ std::string error_of(const std::string& path) {
   return "no error";
 }
 
-// The process may be anywhere: in the middle of a row, before its first evaluation.
+// The process may be at any point: in the middle of a row, or before its first evaluation.
 TEST(RunRecord, RowsThatAreNotWholeDoNotCount) {
   const TemporaryDirectory directory;
   const auto run = directory / "a";
