@@ -47,7 +47,7 @@ def test_resume_in_the_middle_of_an_episode_is_exact(tiny):
 
 
 class Forgetful(Point):
-    """Its episodes do not follow from the seed."""
+    """An environment whose episodes are not determined by the seed."""
 
     def reset(self, *, seed=None, options=None):
         return super().reset(seed=None)

@@ -1,4 +1,4 @@
-"""Sweeps as ask and tell."""
+"""Tests of the ask/tell interface to sweeps."""
 
 import json
 import os

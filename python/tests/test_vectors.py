@@ -1,4 +1,4 @@
-"""Vectors of environments in the manner of Gymnasium, in each of its autoreset modes."""
+"""Gymnasium's vector environments in each autoreset mode."""
 
 import pathlib
 
@@ -14,7 +14,7 @@ COLLECT = dict(learning_starts=8, buffer_capacity=2000)
 
 
 class Clocks:
-    """Two environments that observe (number, episode, time) and pay number + 10 * episode + time."""
+    """Two environments that observe (number, episode, time), with reward number + 10 * episode + time."""
 
     num_envs = 2
     single_observation_space = Space(low=-np.full(3, np.inf), high=np.full(3, np.inf), shape=(3,))
