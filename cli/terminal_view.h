@@ -23,7 +23,7 @@ class TerminalView {
   // erased.
   void draw(const std::vector<std::string>& lines);
   void erase();
-  // Erases the view until it is drawn again.
+  // Prints a permanent line; the view is erased until it is drawn again.
   void add_line(const std::string& line);
 
  private:

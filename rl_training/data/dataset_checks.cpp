@@ -13,8 +13,7 @@
 namespace rl_training {
 namespace {
 
-// Thresholds of the warnings.
-// Share of the actions of one dimension that are at a bound.
+// Thresholds of the warnings; the first is a share of the actions of one dimension.
 constexpr double kSaturatedShare = 0.5;
 constexpr double kJumpFactor = 30;     // times the usual step
 constexpr double kJumpDeviations = 3;  // and at least this many standard deviations

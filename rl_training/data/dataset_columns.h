@@ -32,7 +32,7 @@ class DatasetColumns {
   static void read_ahead_places(const TransitionDataset& dataset, std::span<const int64_t> rows);
   static void read_ahead(const TransitionDataset& dataset, std::span<const int64_t> rows);
 
-  // Reads all arrays and compares them with their stored hashes.
+  // Whether all arrays match their stored hashes; reads all of them.
   static bool is_intact(const TransitionDataset& dataset);
 };
 

@@ -28,7 +28,7 @@ struct FlatKeys {
   Names all() const;
 };
 
-// Finds the arrays of a file and checks that their shapes match, before any data is read.
+// The arrays of a file. Their shapes are checked against each other before any data is read.
 struct FlatLayout {
   std::string obs, actions, rewards;
   std::optional<std::string> terminals, timeouts, ends, starts, last_obs;

@@ -16,7 +16,7 @@ class MappedArrays final : public ArraySource {
 
   ArraySource& file() { return file_; }
 
-  // Adds an array of this shape; `compute` returns its elements in C order. Messages about it name
+  // An array of this shape; `compute` returns its elements in C order. Messages about it name
   // `shown`, an array of the file.
   struct Derived {
     std::string shown;

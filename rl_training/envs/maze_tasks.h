@@ -48,7 +48,7 @@ struct MazeTask {
   bool is_ant() const { return body == MazeBody::ant; }
   bool is_d4rl() const { return rules == MazeRules::d4rl; }
   double scale() const { return is_ant() ? 4 : 1; }  // edge of a cell
-  // Distance to the goal, in the coordinates of the body.
+  // Distance within which the goal counts as reached, in the coordinates of the body.
   double goal_radius() const { return is_d4rl() ? 0.5 : 0.45; }
   // The centre of a cell in the coordinates of the body.
   Point center(MazeCell cell) const;

@@ -23,7 +23,7 @@ class TensorBoardLog {
   void write(int64_t step, const Json& row);  // the numbers of a flat object, each under its tag
   // Preformatted text, for example a config.
   void write_text(const std::string& tag, const std::string& text);
-  void flush();  // onto the disk itself
+  void flush();  // syncs to disk
 
  private:
   void append(std::string_view payload);

@@ -9,7 +9,7 @@
 
 namespace rl_training {
 
-// Evaluates a policy in another environment than that of its config.
+// Environment and limits of an evaluation, if they differ from the config's.
 struct EvaluationPlace {
   std::string env_id = {};                 // "": the config's
   const StopRequests* requests = nullptr;  // can interrupt an evaluation

@@ -142,7 +142,7 @@ bool is_free(const torch::Tensor& tensor) {
          tensor.storage().use_count() == 1;
 }
 
-// Restores its initial form, because its last user may have changed its shape or graph.
+// Whether it still has its initial form; its last user may have changed its shape or graph.
 bool is_plain(const torch::Tensor& tensor, torch::IntArrayRef shape) {
   return tensor.defined() && tensor.sizes() == shape && tensor.is_contiguous() &&
          tensor.unsafeGetTensorImpl()->autograd_meta() == nullptr;

@@ -17,7 +17,7 @@ namespace {
 // the others, which transfers less data than sending every value to every process.
 constexpr int kProcessesForParts = 4;
 constexpr size_t kValuesForParts = 4096;
-// Largest size of a single message of an exchange.
+// Longer texts need a second message in an exchange.
 constexpr size_t kInlineText = 240;
 
 class Store final : public gloo::rendezvous::Store {

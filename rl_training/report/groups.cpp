@@ -28,7 +28,8 @@ std::optional<double> chosen_value(const RunRecord& run, const EvaluationChoice&
   return value;
 }
 
-// Selects the run of a seed: a finished run before others, then the newest.
+// Whether `a` is preferred to `b` as the run of a seed: a finished run before others, then the
+// newest.
 bool counts_before(const RunRecord& a, const RunRecord& b) {
   const bool a_done = a.state == RunState::finished, b_done = b.state == RunState::finished;
   if (a_done != b_done) return a_done;

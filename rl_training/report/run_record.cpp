@@ -190,8 +190,8 @@ void read_estimate(FileSystem& files, RunRecord& run) {
   }
 }
 
-// Reads the kernel's list of locks. Taking the lock briefly would be simpler but could make a
-// concurrent `resume` fail.
+// Whether a process holds the lock, from the kernel's list of locks. Taking the lock briefly would
+// be simpler but could make a concurrent `resume` fail.
 bool lock_is_held(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return false;

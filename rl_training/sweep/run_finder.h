@@ -23,7 +23,7 @@ class MetricTail {
 
   // Reads new complete rows.
   void update();
-  const Json& last_row() const { return last_; }  // null before the first
+  const Json& last_row() const { return last_; }  // null before the first row
   std::optional<double> newest(const std::string& metric) const;
 
  private:

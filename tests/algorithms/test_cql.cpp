@@ -99,7 +99,7 @@ TEST(CqlLoss, CriticLossByHand) {
   EXPECT_NEAR(metric(result, "cql_diff"), (first + second) / 2, 1e-5);
   EXPECT_NEAR(metric(result, "data_q_mean"), 0.0, 1e-6);
   EXPECT_NEAR(result.loss.item<double>(), f.td_loss() + 2 * (first + second), 1e-4);
-  // At the biases the conservative term has no gradient: both its parts move alike.
+  // At the biases the conservative term has no gradient: its two parts change equally.
   result.loss.backward();
   const auto gradient = f.networks->critics.network().parameters().grad();
   EXPECT_NEAR(gradient[2].item<double>(), -0.985 - 3.5, 1e-5);
@@ -141,7 +141,7 @@ TEST(CqlLoss, MaxTargetBackupTakesTheBestOfTheSmallest) {
   EXPECT_NEAR(metric(f.critic_loss(f.candidates), "target_q_mean"), (1 + 0.99 * 1.0 + 2) / 2, 1e-6);
 }
 
-// Q depends on the state alone: whatever s' is, all candidates of a row have its own Q.
+// Q depends only on the state, so all candidates of a row have the Q of that row's s, for any s'.
 TEST(CqlLoss, EveryCandidateIsJudgedAtItsOwnState) {
   Fixture f(2, 5);
   f.fill_at_random();

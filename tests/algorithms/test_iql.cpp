@@ -114,7 +114,7 @@ TEST(IqlLoss, WithoutBetaItIsCloning) {
               1e-6);
 }
 
-// Networks with hidden layers, against the same losses from plain torch operators.
+// Networks with hidden layers, compared with the same losses made of plain torch operators.
 struct Deep {
   IqlOptions options;
   AlgorithmContext context = context_of(3, 2);

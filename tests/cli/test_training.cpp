@@ -172,7 +172,7 @@ std::vector<std::string> rare_checkpoints(const std::string& output_dir,
                         "eval_interval=1e9", "--set", "log_interval=10"});
 }
 
-// The directory of a running run that has written some rows.
+// The directory of a run in training that has written some rows.
 std::string wait_for_rows(Program& program, const std::string& output_dir) {
   std::string run_dir;
   EXPECT_TRUE(becomes_true([&] {

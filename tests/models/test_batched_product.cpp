@@ -24,7 +24,7 @@ torch::Tensor plain(const BatchedProduct& work) {
   return work.relu ? y.relu() : y;
 }
 
-// Results and all gradients against torch's operators.
+// Compares results and all gradients with torch's operators.
 void compare_with_torch(const BatchedProduct& work, std::vector<torch::Tensor> leaves,
                         ThreadPool* pool) {
   const auto gradients = [&](const torch::Tensor& y) {

@@ -37,7 +37,7 @@ TEST(Gaussian, GivenActionsAtTheEdgeStayFinite) {
   EXPECT_EQ(log_prob[0].item<float>(), log_prob[1].item<float>());
 }
 
-// Every kind of head: values and gradients against the torch operators.
+// Compares values and gradients of every kind of head with torch operators.
 struct Kind {
   bool squash, free_std;
   int64_t samples_each;

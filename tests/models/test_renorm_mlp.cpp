@@ -64,8 +64,8 @@ TEST(BatchRenorm, WithTheNarrowestBoundsIsBatchNormalisation) {
                 {-1.068892, -0.534446, 0.0, 1.603338});
 }
 
-// Value, statistics and gradients of the fused node against torch's operators; more features than
-// one unit of work, and one constant feature.
+// Compares value, statistics and gradients of the fused node with torch's operators; more features
+// than one unit of work, and one constant feature.
 void compare_with_plain(Mode mode, bool warm) {
   const int64_t members = 2, rows = 9, features = 70;
   auto x = normal(1, {members, rows, features}) * 2 + 1;
