@@ -57,11 +57,11 @@ python-test: python ## run the tests of the Python package
 	cmake --build --preset release --target rl_training_cli -j $(JOBS)
 	ctest --preset release --output-on-failure -R '^python$$'
 
-test-ecosystem: python ## test beside Gymnasium, Minari, TensorBoard, ONNX Runtime, Optuna and PyTorch 2 of PyPI
+test-ecosystem: python ## test together with Gymnasium, Minari, TensorBoard, ONNX Runtime, Optuna and PyTorch 2 from PyPI
 	cmake --build --preset release --target rl_training_cli -j $(JOBS)
 	tests/ecosystem/run.sh $(CURDIR)/build/python $(CURDIR)/$(PROGRAM) $(CURDIR)/build/ecosystem
 
-bench-python: python ## time learn beside the program, and a step of a Python environment
+bench-python: python ## time learn and the program, and a step of a Python environment
 	cmake --build --preset release --target rl_training_cli -j $(JOBS)
 	PYTHONPATH=build/python /usr/bin/python3 bench/python/learn_speed.py $(PROGRAM)
 	PYTHONPATH=build/python /usr/bin/python3 bench/python/step_cost.py
@@ -83,7 +83,7 @@ test-processes: configure ## one run on 2 and 4 processes and on 2 hosts: bits, 
 	scripts/test_two_hosts.sh $(CURDIR)/$(PROGRAM)
 	scripts/test_launchers.sh $(PROGRAM)
 
-bench-processes: build ## rows a second of two processes beside one, and what both learn
+bench-processes: build ## compare rows per second and results of one and two processes
 	bench/processes.sh $(PROGRAM)
 
 test-web: build ## open reports in chromium (installs it and playwright-core)
@@ -93,11 +93,11 @@ test-web: build ## open reports in chromium (installs it and playwright-core)
 	  npm install --prefix build/web --no-fund --no-audit playwright-core
 	WEB_TEST_TIMES=1 tests/web/run.sh $(CURDIR)/$(PROGRAM) $(CURDIR)/build/web
 
-bench: build ## measure updates per second beside eager PyTorch
+bench: build ## measure updates per second, compared with eager PyTorch
 	scripts/install_dependencies.sh bench
 	$(PROGRAM) bench --peer bench/eager.py
 
-bench-check: configure ## count instructions of updates (valgrind), compare with bench/counts/expected.json; ACCEPT=1 takes them
+bench-check: configure ## count instructions of updates (valgrind), compare with bench/counts/expected.json; ACCEPT=1 rewrites that file
 	scripts/install_dependencies.sh valgrind
 	cmake --build --preset release --target update_counts -j $(JOBS)
 	bench/counts/check.py build/release/libexec/update_counts bench/counts/expected.json $(if $(ACCEPT),--accept)
@@ -105,11 +105,11 @@ bench-check: configure ## count instructions of updates (valgrind), compare with
 bench-sac: build ## time a whole small online run on one core
 	bench/sac_run.sh $(PROGRAM)
 
-bench-export: build ## time one action of an exported policy beside LibTorch and ONNX Runtime
+bench-export: build ## time one action of an exported policy, compared with LibTorch and ONNX Runtime
 	cmake --build --preset release --target libtorch_forward -j $(JOBS)
 	bench/export/run.sh $(PROGRAM) build/release/libtorch_forward build/export
 
-bench-data: configure ## measure opening a dataset of a million rows beside h5py
+bench-data: configure ## measure opening a dataset of a million rows, compared with h5py
 	scripts/install_dependencies.sh bench
 	cmake --build --preset release --target data_bench -j $(JOBS)
 	/usr/bin/python3 bench/data/compare.py build/release/data_bench
@@ -140,7 +140,7 @@ fuzz: ## run each fuzz target for FUZZ_SECONDS
 	    build/fuzz/corpus/fuzz_$$name fuzz/corpus/fuzz_$$name; \
 	done
 
-fuzz-coverage: ## lines of the parsers that the corpora reach, after make fuzz
+fuzz-coverage: ## count the lines of the parsers that the corpora reach, after make fuzz
 	scripts/install_dependencies.sh dev
 	cmake --preset fuzz-coverage
 	cmake --build --preset fuzz-coverage -j $(JOBS)
@@ -159,15 +159,15 @@ lint: ## check formatting and run clang-tidy (20 minutes)
 	run-clang-tidy -p $(LINT_DIR) -j $(JOBS) -quiet -extra-arg=-Wno-unknown-warning-option \
 	  -extra-arg=-include$(CURDIR)/cmake/clang_tidy.h '$(TIDY_FILES).*\.dir/Unity/'
 
-install: build ## install program, library, headers and, where Python is there, its package under PREFIX
+install: build ## install program, library, headers and, if its dependencies exist, the Python package under PREFIX
 	if grep -q '^build python: phony' build/release/build.ninja; then \
 	  cmake --build --preset release --target python -j $(JOBS); fi
 	cmake --install build/release --prefix $(PREFIX)
 
-uninstall: ## remove what `make install` has installed last
+uninstall: ## remove what the last `make install` installed
 	xargs -r -d '\n' rm -fv < build/release/install_manifest.txt
 
-reference: build ## write docs/reference/ from the tables of the program
+reference: build ## generate docs/reference/ from the option tables
 	mkdir -p docs/reference
 	$(PROGRAM) reference commands --output docs/reference/commands.md
 	$(PROGRAM) reference configuration --output docs/reference/configuration.md

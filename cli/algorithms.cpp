@@ -32,7 +32,7 @@ Json json_of(const std::vector<OptionRow>& options) {
 std::string table_of(const std::vector<OptionRow>& options) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& option : options) {
-    // A long list of names would push the last column out of sight: it goes there itself.
+    // Long lists of names are moved to the last column, so that they do not push it out of view.
     const bool wide = option.range.size() > 40;
     rows.push_back({option.key, option.default_value, wide ? "a name" : option.range,
                     wide ? option.meaning + ": " + option.range : option.meaning});
@@ -45,7 +45,7 @@ void show_algorithm(const std::string& name, bool json) {
   auto config = default_config(name);
   const auto options =
       list_options([&](OptionVisitor& visitor) { config.visit_algo_kwargs(visitor); });
-  // Of offline algorithms alone: the phase in the environment that may follow.
+  // Only offline algorithms have keys of a following online phase.
   auto online = list_options([&](OptionVisitor& visitor) { config.visit_top_options(visitor); });
   std::erase_if(online, [](const OptionRow& option) { return !option.key.starts_with("online."); });
   auto metrics = info.metrics;
@@ -61,8 +61,7 @@ void show_algorithm(const std::string& name, bool json) {
   print(info.name + ": " + info.title + " (" + info.paper + ")\nmetrics: " + join(metrics, ", ") +
         "\n\nkeys of algo_kwargs:\n" + table_of(options));
   if (!online.empty()) {
-    print("\nkeys of a phase in the environment after the updates on the dataset:\n" +
-          table_of(online));
+    print("\nkeys of the online phase after the updates on the dataset:\n" + table_of(online));
   }
 }
 

@@ -6,7 +6,7 @@
 namespace rl_training {
 namespace {
 
-// The innermost subcommand that was named.
+// The innermost selected subcommand.
 const CLI::App& innermost(const CLI::App& program) {
   const CLI::App* app = &program;
   while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
@@ -86,7 +86,7 @@ void add_threads(CLI::App& command, NumberArgument& threads) {
 
 std::string usage_problem(const CLI::App& program, const CLI::ParseError& error) {
   const auto& app = innermost(program);
-  // An unknown word first: a misspelt --config is also a missing --config.
+  // Unknown words are reported first, because a misspelt --config is also a missing --config.
   const auto unknown = program.remaining(/*recurse=*/true);
   if (unknown.empty()) return error.what();
   const auto& word = unknown.front();

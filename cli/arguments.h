@@ -10,12 +10,12 @@
 
 namespace rl_training {
 
-// A subcommand that does `work`, with --json and examples at the end of its help.
+// Adds a subcommand that runs `work`, with --json and with examples at the end of its help.
 CLI::App* add_command(CLI::App& parent, Invocation& call, const std::string& name,
                       const std::string& summary, const std::string& examples,
                       std::function<int()> work);
 
-// A config with its changes, as `train` and `config` take it.
+// The arguments of `train` and `config` for a config and its changes.
 struct ConfigArguments {
   std::string config;  // file or packaged name
   std::vector<std::string> assignments;
@@ -25,8 +25,8 @@ struct ConfigArguments {
   ConfigNode load() const;
 };
 
-// A whole number given on the command line. It stays text until `read`, so that it is checked and
-// reported like a key of a config (and may be written 1e6).
+// A whole number from the command line. It is kept as text until `read`, so that it is checked and
+// reported like a config key (and may be written as 1e6).
 struct NumberArgument {
   std::optional<std::string> text;
 
@@ -39,9 +39,9 @@ void add_run_argument(CLI::App& command, std::string& path);
 void add_threads(CLI::App& command, NumberArgument& threads);
 inline const Range kThreadRange = between(0, 1024);
 
-// The text of what is wrong when CLI11 did not accept the arguments, on one line.
+// One-line message for arguments that CLI11 did not accept.
 std::string usage_problem(const CLI::App& program, const CLI::ParseError& error);
-// The same when a subcommand is missing.
+// The same if a subcommand is missing.
 std::string missing_subcommand(const CLI::App& program);
 
 }  // namespace rl_training

@@ -15,7 +15,7 @@
 namespace rl_training {
 
 struct BenchArguments {
-  std::string algo;  // a name or "all"; empty: TD3+BC beside its limits
+  std::string algo;  // a name or "all"; empty: TD3+BC compared with its limits
   std::string peer;  // path of bench/eager.py
   NumberArgument rounds, updates;
   NumberArgument latency_us, bandwidth_mbit;  // of a network other than this machine's
@@ -51,7 +51,7 @@ void add_peer(std::vector<Entry>& entries, const BenchWork& work, const BenchArg
        fmt::format("eager PyTorch ({} torch, {} BLAS threads)", torch_threads, blas_threads)});
 }
 
-// The result for our entry and for the peers from `first_peer` on.
+// The result for our entry and for the peers starting at `first_peer`.
 Json result_of(const BenchWork& work, int threads, const std::vector<Entry>& entries,
                size_t first_peer) {
   Json result = {{"name", work.name()},  {"threads", threads},   {"ours", median(entries[0].rates)},
@@ -67,7 +67,7 @@ Json result_of(const BenchWork& work, int threads, const std::vector<Entry>& ent
   return result;
 }
 
-// TD3+BC beside the matrix products alone and the processor's limit.
+// TD3+BC compared with the matrix products alone and the processor's limit.
 Json measure_limits(int64_t hidden, int threads, double fma_gflops,
                     const BenchArguments& arguments) {
   BenchWork work("td3_bc");
@@ -116,7 +116,7 @@ void print_results(const Json& results, double fma_gflops) {
               {"results", results}});
 }
 
-// The peer has the algorithms that learn from data alone, from single transitions, and two others.
+// The peer implements the algorithms that learn offline from single transitions, and two others.
 bool peer_has(const AlgorithmInfo& info) {
   if (info.name == "dqn" || info.name == "ppo") return true;
   const auto options = info.make_options();
@@ -125,22 +125,21 @@ bool peer_has(const AlgorithmInfo& info) {
          !options->request().priorities.used;
 }
 
-// Which to measure; refused before the first is.
+// Algorithms to measure; unsupported ones are rejected before the first measurement.
 std::vector<std::string> names_of(const BenchArguments& arguments) {
   const bool with_peer = !arguments.peer.empty();
   if (arguments.algo != "all") {
     if (with_peer && !peer_has(find_algorithm(arguments.algo))) {
-      throw Error(
-          ErrorKind::config, {"", 0, "--peer"},
-          "there is no PyTorch version of it (expected an offline algorithm that learns from "
-          "transitions, dqn or ppo, got " +
-              arguments.algo + ")");
+      throw Error(ErrorKind::config, {"", 0, "--peer"},
+                  "it has no PyTorch version (expected an offline algorithm that learns from "
+                  "transitions, dqn or ppo, got " +
+                      arguments.algo + ")");
     }
     if (find_algorithm(arguments.algo).image_observations) {
-      throw Error(
-          ErrorKind::config, {"", 0, "--algo"},
-          "updates are measured on vectors (expected an algorithm that observes them, got " +
-              arguments.algo + ")");
+      throw Error(ErrorKind::config, {"", 0, "--algo"},
+                  "updates are measured with vector observations (expected an algorithm that "
+                  "supports them, got " +
+                      arguments.algo + ")");
     }
     return {find_algorithm(arguments.algo).name};
   }
@@ -166,8 +165,8 @@ void bench_algorithms(const BenchArguments& arguments, bool json) {
     results.push_back(result);
   }
   if (json) return print_results(results, gflops);
-  print(fmt::format("updates a second on one core; {}, FMA limit {:.0f} GFLOP/s\n", kernels().name,
-                    gflops) +
+  print(fmt::format("updates per second on one core; {}, FMA limit {:.0f} GFLOP/s\n",
+                    kernels().name, gflops) +
         text_table(rows, {"work", "ours", "PyTorch", "ratio"}));
 }
 
@@ -191,11 +190,12 @@ void bench_limits(const BenchArguments& arguments, bool json) {
     }
   }
   if (json) return print_results(results, one_core_gflops);
-  print(fmt::format("TD3+BC updates a second; batch 256, obs 17, action 6; {} cores, {}, FMA limit "
-                    "{:.0f} GFLOP/s on one\n",
-                    cores, kernels().name, one_core_gflops) +
-        text_table(rows, {"hidden", "threads", "ours", "PyTorch", "ratio", "products alone",
-                          "FMA limit", "PyTorch setting"}));
+  print(
+      fmt::format("TD3+BC updates per second; batch 256, obs 17, action 6; {} cores, {}, FMA limit "
+                  "{:.0f} GFLOP/s on one\n",
+                  cores, kernels().name, one_core_gflops) +
+      text_table(rows, {"hidden", "threads", "ours", "PyTorch", "ratio", "products alone",
+                        "FMA limit", "PyTorch setting"}));
 }
 
 void bench_updates(const BenchArguments& arguments, bool json) {
@@ -228,8 +228,8 @@ void add_bench(CLI::App& program, Invocation& call) {
   auto arguments = std::make_shared<BenchArguments>();
   auto* command =
       add_command(program, call, "bench",
-                  "Measure the speed of an update beside its limits and a peer, or "
-                  "the speed of the environments",
+                  "Measure the speed of updates, compared with hardware limits and PyTorch, or of "
+                  "the environments",
                   "  rl_training bench\n"
                   "  rl_training bench --peer bench/eager.py --json\n"
                   "  rl_training bench --algo all --peer bench/eager.py\n"
@@ -240,11 +240,11 @@ void add_bench(CLI::App& program, Invocation& call) {
                   "  rl_training bench --scaling-model --latency-us 30 --bandwidth-mbit 10000",
                   [arguments, &call] { return tensor_commands(call).bench(*arguments, call); });
   command->add_flag("--envs", arguments->envs,
-                    "steps per second of every environment, beside MuJoCo alone");
+                    "steps per second of every environment, compared with MuJoCo alone");
   command->add_flag("--checkpoints", arguments->checkpoints,
                     "time of a checkpoint, and its share of a run at the default interval");
   command->add_flag("--scaling-model", arguments->scaling_model,
-                    "predict the gain of several processes for one run, and of many runs");
+                    "predict the efficiency of several processes for one run, and of many runs");
   command
       ->add_option("--latency-us", arguments->latency_us.text,
                    "for the model: latency of a message in microseconds (default: measured)")
@@ -253,12 +253,13 @@ void add_bench(CLI::App& program, Invocation& call) {
       ->add_option("--bandwidth-mbit", arguments->bandwidth_mbit.text,
                    "for the model: bandwidth in megabits per second (default: measured)")
       ->type_name("N");
-  command->add_option("--env", arguments->env, "this environment only")->type_name("ID");
-  command->add_option("--algo", arguments->algo, "this algorithm (or all) at its default sizes")
+  command->add_option("--env", arguments->env, "measure only this environment")->type_name("ID");
+  command
+      ->add_option("--algo", arguments->algo, "algorithm to measure at its default sizes, or all")
       ->type_name("NAME");
   command
       ->add_option("--peer", arguments->peer,
-                   "script of the eager PyTorch version (offline algorithms)")
+                   "Python script that runs the same update in eager PyTorch (offline algorithms)")
       ->type_name("FILE");
   command->add_option("--rounds", arguments->rounds.text, "rounds of alternating measurements")
       ->type_name("N");

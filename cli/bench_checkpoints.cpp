@@ -14,7 +14,7 @@
 namespace rl_training {
 namespace {
 
-// The packaged config of its small task, with the networks that the algorithm has by default.
+// The packaged config of a small task, with the algorithm's default networks.
 TrainConfig config_to_measure(const std::string& algo, const std::string& output_dir) {
   std::string name;
   for (const auto& packaged : packaged_configs()) {
@@ -32,10 +32,11 @@ TrainConfig config_to_measure(const std::string& algo, const std::string& output
   return config;
 }
 
-// Seconds of a step of the loop come from the second half of a short run, when an online one has
-// long begun to learn.
+// The time of a step is measured in the second half of a short run, when an online run has started
+// to learn.
 Json measure_checkpoints(const std::string& algo, int64_t rounds) {
-  const ScratchDirectory scratch(".");  // on the file system where runs are
+  // On the file system of the working directory, where runs are written.
+  const ScratchDirectory scratch(".");
   const auto config = config_to_measure(algo, scratch.file("runs"));
   auto run = Run::start(config, {});
   double half_time = 0;

@@ -15,22 +15,22 @@
 namespace rl_training {
 namespace {
 
-// Short turns, many of them: two cores are seldom left alone for long at the same time.
+// Many short turns, because other load rarely leaves both cores idle for long.
 constexpr double kTurnSeconds = 0.005;
 constexpr int64_t kTurnsInRound = 20, kVectorTurnsInRound = 80;
 constexpr int64_t kFewestCopies = 16, kMostCopies = 8192;
 constexpr double kVectorStepSeconds = 400e-6;
 
 struct EnvSpeed {
-  int64_t steps;   // in a turn
-  int64_t copies;  // in a vector
+  int64_t steps;   // steps per turn
+  int64_t copies;  // copies in a vector
   double ours;
   std::optional<double> raw, overhead_percent;
   std::vector<std::pair<int, double>> vector_rates;  // by threads
   double vector_ratio = 1;                           // all threads over one
 };
 
-// So many steps that a turn is long enough to time.
+// Enough steps for a turn to be measured accurately.
 int64_t turn_length(const std::string& id) {
   constexpr int64_t kProbe = 200;
   const auto script = make_step_script(id, kProbe);
@@ -40,7 +40,7 @@ int64_t turn_length(const std::string& id) {
   return std::clamp<int64_t>(static_cast<int64_t>(kTurnSeconds / each), 64, 1000000);
 }
 
-// A power of two, large enough that a step of all copies is worth sharing between threads.
+// A power of two, large enough for threads to pay off.
 int64_t vector_copies(double rate) {
   int64_t copies = kFewestCopies;
   while (copies < kMostCopies && static_cast<double>(copies) < kVectorStepSeconds * rate) {
@@ -49,7 +49,7 @@ int64_t vector_copies(double rate) {
   return copies;
 }
 
-// The fastest turn: what other programs take away, of caches or of a core, is no property of ours.
+// The fastest turn is least affected by other load.
 double best(const Entry& entry) {
   return *std::max_element(entry.rates.begin(), entry.rates.end());
 }
@@ -124,7 +124,7 @@ double load_average() {
 }  // namespace
 
 void run_env_bench(const std::string& only, int64_t rounds, bool json) {
-  if (!only.empty()) make_environment(only);  // or an error that says what is wrong with it
+  if (!only.empty()) make_environment(only);  // throws if the id is not valid
   const int cores = available_cores();
   const double load_before = load_average();
   Json results = Json::array();
@@ -142,7 +142,7 @@ void run_env_bench(const std::string& only, int64_t rounds, bool json) {
                 {"results", results}});
     return;
   }
-  print(fmt::format("Steps a second with random actions, resets included; {} cores, load {:.2f} "
+  print(fmt::format("Steps per second with random actions, including resets; {} cores, load {:.2f} "
                     "before\n",
                     cores, load_before) +
         text_table(rows, {"environment", "step", "mj_step alone", "overhead", "vector of",

@@ -16,9 +16,9 @@
 namespace rl_training {
 namespace {
 
-constexpr int64_t kRunUpdates = 100000;  // of a run of a sweep
+constexpr int64_t kRunUpdates = 100000;  // length of a run of a sweep
 
-// Counts what an algorithm has averaged.
+// Counts the values that an algorithm averages.
 class CountingGroup final : public ProcessGroup {
  public:
   CountingGroup() : ProcessGroup(0, 1) {}
@@ -37,7 +37,7 @@ double update_seconds(const BenchWork& like, int64_t rows, int64_t rounds) {
   work.options = std::shared_ptr<AlgorithmOptions>(find_algorithm(like.algo).make_options());
   work.options->batch_size = rows;
   const auto ours = make_ours(work, 1);
-  const double once = ours->seconds_for(2) / 2;  // and warm
+  const double once = ours->seconds_for(2) / 2;  // also warms up
   const auto updates = std::clamp<int64_t>(static_cast<int64_t>(0.3 / once), 2, 1000);
   std::vector<double> seconds;
   for (int64_t i = 0; i < rounds; ++i) {
@@ -46,7 +46,7 @@ double update_seconds(const BenchWork& like, int64_t rows, int64_t rounds) {
   return *std::min_element(seconds.begin(), seconds.end());
 }
 
-// Two processes, played by two threads, that average `values` floats; the fastest of the rounds.
+// Two threads act as two processes that average `values` floats; returns the fastest round.
 double exchange_seconds(int64_t values, int64_t rounds) {
   constexpr int kRepeats = 100;
   auto server = std::make_unique<RendezvousServer>("127.0.0.1", 0, Milliseconds(60000));
@@ -70,7 +70,7 @@ double exchange_seconds(int64_t values, int64_t rounds) {
   return seconds;
 }
 
-// How long the program takes until it could begin to work.
+// Start-up time of the program.
 double start_seconds(int64_t rounds) {
   const ScratchDirectory scratch;
   double fastest = 1e9;
@@ -87,7 +87,7 @@ ScalingFigures measure(const std::string& algo, int64_t rounds, const NetworkFig
   ScalingFigures figures;
   figures.batch_rows = work.options->batch_size;
   CountingGroup counted;
-  constexpr int64_t kCounted = 4;  // updates, in which delayed ones have their share
+  constexpr int64_t kCounted = 4;  // enough updates to include delayed ones
   make_ours(work, 1, &counted)->seconds_for(kCounted);
   figures.exchanges = static_cast<double>(counted.operations()) / kCounted;
   figures.values = static_cast<double>(counted.values) / kCounted;
@@ -115,12 +115,12 @@ std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share);
 void print_tables(const std::string& algo, const ScalingFigures& figures) {
   print(fmt::format("{}, batch {}\n", algo, figures.batch_rows) +
         text_table(
-            {{"an update", fmt::format("{:.3f} ms + {:.3f} us a row", 1e3 * figures.fixed_seconds,
+            {{"an update", fmt::format("{:.3f} ms + {:.3f} us per row", 1e3 * figures.fixed_seconds,
                                        1e6 * figures.row_seconds)},
-             {"exchanged in an update", fmt::format("{:.0f} bytes in {:.1f} messages",
-                                                    4 * figures.values, figures.exchanges)},
-             {"an exchange", fmt::format("{:.3f} ms + {:.2f} ms a megabyte", 1e3 * figures.latency,
-                                         1e9 * figures.byte_seconds)},
+             {"exchanged per update", fmt::format("{:.0f} bytes in {:.1f} messages",
+                                                  4 * figures.values, figures.exchanges)},
+             {"an exchange", fmt::format("{:.3f} ms + {:.2f} ms per megabyte",
+                                         1e3 * figures.latency, 1e9 * figures.byte_seconds)},
              {"start of the program", fmt::format("{:.2f} s", figures.start_seconds)}}));
   std::vector<std::vector<std::string>> rows;
   for (const int processes : kModelProcesses) {
@@ -185,7 +185,7 @@ void print_as_json(const std::string& algo, const ScalingFigures& figures) {
 
 void run_scaling_model(const std::string& algo, int64_t rounds, const NetworkFigures& network,
                        bool json) {
-  if (!processes_available()) join_processes({.size = 2});  // says why
+  if (!processes_available()) join_processes({.size = 2});  // throws with the reason
   const auto name = find_algorithm(algo.empty() ? "td3_bc" : algo).name;
   const auto figures = measure(name, rounds, network);
   json ? print_as_json(name, figures) : print_tables(name, figures);

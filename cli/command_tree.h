@@ -25,12 +25,12 @@ struct CommandEntry {
   std::string usage() const;
 };
 
-// The program and all its subcommands as data, each before its own subcommands: what reference
-// pages, man pages and completion scripts are made from.
+// The program and all its subcommands as data, each before its own subcommands. Reference pages,
+// man pages and completion scripts are generated from it.
 std::vector<CommandEntry> list_commands(const CLI::App& program);
 
 // Scripts for `rl_training completion`: subcommands, options, packaged configs, algorithms and
-// environments by name, files elsewhere.
+// environments by name, and otherwise files.
 std::string bash_completion(const std::vector<CommandEntry>& commands);
 std::string zsh_completion(const std::vector<CommandEntry>& commands);
 

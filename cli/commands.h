@@ -12,19 +12,19 @@ namespace rl_training {
 class SignalThread;
 struct TensorCommands;
 
-// One call of the program. The subcommand that was named leaves its work in `run`, and main() does
-// it once everything is parsed.
+// One call of the program. The selected subcommand stores its work in `run`, which is called after
+// all arguments have been parsed.
 struct Invocation {
-  std::string program;                 // as typed: what printed commands begin with
+  std::string program;                 // as typed, for printed commands
   std::string command_line;            // as typed, for metadata.json
-  std::vector<std::string> arguments;  // behind the program's name
+  std::vector<std::string> arguments;  // without the program's name
   bool json = false;
   SignalThread* signals = nullptr;
   const TensorCommands* tensors = nullptr;  // null: see `tensor_commands`
   std::function<int()> run;                 // returns the exit code
 };
 
-// Each describes one subcommand; program.cpp holds the table.
+// Each function adds one subcommand; program.cpp has the table.
 void add_train(CLI::App& program, Invocation& call);
 void add_sweep(CLI::App& program, Invocation& call);
 void add_resume(CLI::App& program, Invocation& call);

@@ -24,7 +24,7 @@ std::vector<std::string> steps(const std::vector<CommandEntry>& commands) {
   return patterns;
 }
 
-// Completable names, by the word before them or the command above them.
+// Completable names by the preceding word or the enclosing command.
 struct KnownNames {
   std::string configs, algorithms, environments;
 
@@ -136,16 +136,16 @@ _rl_training "$@"
 
 void add_completion(CLI::App& program, Invocation& call) {
   auto shell = std::make_shared<std::string>();
-  auto* command = add_command(
-      program, call, "completion", "Print a script that completes commands in a shell",
-      "  source <(rl_training completion bash)\n"
-      "  rl_training completion zsh > ~/.zfunc/_rl_training",
-      [shell, &program, &call] {
-        const auto commands = list_commands(program);
-        const auto script = *shell == "bash" ? bash_completion(commands) : zsh_completion(commands);
-        call.json ? print_json({{"script", script}}) : print(script);
-        return 0;
-      });
+  auto* command = add_command(program, call, "completion", "Print a shell completion script",
+                              "  source <(rl_training completion bash)\n"
+                              "  rl_training completion zsh > ~/.zfunc/_rl_training",
+                              [shell, &program, &call] {
+                                const auto commands = list_commands(program);
+                                const auto script = *shell == "bash" ? bash_completion(commands)
+                                                                     : zsh_completion(commands);
+                                call.json ? print_json({{"script", script}}) : print(script);
+                                return 0;
+                              });
   command->add_option("SHELL", *shell, "bash or zsh")
       ->required()
       ->type_name("")

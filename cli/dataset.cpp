@@ -54,7 +54,7 @@ void print_report(const DatasetReport& report) {
         {dimension_name("observation", report.observation_names, i), range_text(report.obs[i])});
   }
   print(text_table(rows));
-  // In a separate table: they are longer than any number.
+  // In a separate table, because they are wider than numbers.
   rows = {{"fingerprint", report.fingerprint}};
   for (const auto& warning : report.warnings) {
     rows.push_back({"warning " + warning.code,
@@ -170,7 +170,7 @@ DatasetReadOptions ReadArguments::options(bool scale) {
   if (!env_id.empty()) {
     const EnvSpec env = make_environment(env_id)->spec();
     bounds = env.action;
-    // Choices have no units to leave as they are.
+    // Discrete actions have no units.
     if (scale || bounds.is_discrete()) read.bounds = &bounds;
     read.episode_length = env.max_episode_steps;
   }

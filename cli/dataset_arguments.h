@@ -7,15 +7,15 @@
 
 namespace rl_training {
 
-// How dataset files are to be read; the same words as in a config.
+// Options for reading dataset files, named like the keys of a config.
 struct ReadArguments {
   std::string kind = "auto", env_id, timeout_policy = "auto", keys;
   bool allow_nonfinite = false;
-  Space bounds;  // of the environment, if one was named
+  Space bounds;  // of the environment, if one was given
 
   // `env_meaning` is the help of --env.
   void add_to(CLI::App& command, const char* env_meaning);
-  // With `scale`, actions are scaled by the bounds; without, they stay as they are in the file.
+  // With `scale`, actions are scaled by the bounds; otherwise they are not changed.
   DatasetReadOptions options(bool scale);
 };
 

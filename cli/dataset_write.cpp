@@ -30,7 +30,7 @@ struct CollectArguments {
 
 namespace {
 
-// Where a dataset goes.
+// Options of the output.
 struct WriteArguments {
   std::string out, format = "auto";
 
@@ -38,7 +38,7 @@ struct WriteArguments {
     command
         .add_option(
             "OUT", out,
-            "what to write: .npz, .hdf5 in D4RL's layout, or a directory NAME-v0 for Minari")
+            "file to write: .npz, .hdf5 in D4RL's layout, or a directory NAME-v0 for Minari")
         ->required()
         ->type_name("");
     command.add_option("--to", format, "format: auto (by the name), npz, d4rl, minari")
@@ -51,11 +51,11 @@ struct WriteArguments {
     if (out.ends_with(".npz")) return "npz";
     if (out.ends_with(".hdf5") || out.ends_with(".h5")) return "d4rl";
     throw Error(ErrorKind::config, {out, 0, ""},
-                "unknown format of the output (expected a name that ends in .npz, .hdf5 or .h5, or "
+                "unknown output format (expected a name that ends in .npz, .hdf5 or .h5, or "
                 "--to minari)");
   }
 
-  // `bounds` of the environment, where known; with `scale` the actions are in [-1, 1] so far.
+  // `bounds` of the environment, if known; with `scale` the actions are still in [-1, 1].
   void save(const TransitionDataset& dataset, const Space* bounds, bool scale,
             const Invocation& call) const {
     const auto kind = chosen();
@@ -81,7 +81,8 @@ struct WriteArguments {
 };
 
 constexpr const char* kEnvOfFiles =
-    "environment of the data: the time limit of files that mark none, the action space of Minari";
+    "environment of the data, for the time limit of files that mark no time-outs and for Minari's "
+    "action space";
 
 struct MixArguments {
   std::vector<std::string> inputs;
@@ -92,15 +93,15 @@ struct MixArguments {
 TransitionDataset mix(const MixArguments& arguments, ReadArguments& read) {
   if (!arguments.weights.empty() && arguments.weights.size() != arguments.inputs.size()) {
     throw Error(ErrorKind::config, {"", 0, "--weights"},
-                fmt::format("one for each input is needed (expected {}, got {})",
-                            arguments.inputs.size(), arguments.weights.size()));
+                fmt::format("expected one per input (expected {}, got {})", arguments.inputs.size(),
+                            arguments.weights.size()));
   }
   const auto size = arguments.size.read("--size", between(0, 1e9));
   const auto seed = static_cast<uint64_t>(arguments.seed.read("--seed", at_least(0)));
   std::vector<DatasetPart> parts;
   for (size_t i = 0; i < arguments.inputs.size(); ++i) {
     auto dataset = load_dataset_file(read.kind, arguments.inputs[i], read.options(false));
-    // Without weights all rows of each are taken.
+    // Without weights all rows of each dataset are used.
     const double weight =
         arguments.weights.empty() ? static_cast<double>(dataset.rows()) : arguments.weights[i];
     parts.push_back({std::move(dataset), weight});
@@ -108,7 +109,7 @@ TransitionDataset mix(const MixArguments& arguments, ReadArguments& read) {
   return mix_transition_datasets(parts, size, seed);
 }
 
-// A note every few seconds for long recordings.
+// Prints progress every few seconds during long recordings.
 std::function<void(int64_t rows)> tell_progress(int64_t size) {
   using Clock = std::chrono::steady_clock;
   return [size, last = Clock::now()](int64_t rows) mutable {
@@ -138,7 +139,7 @@ TransitionDataset collect_behaviour(const std::string& path, Environment& env, i
   return collect_dataset(env, Policy(act), size, Rng(seed, "collect"), tell_progress(size));
 }
 
-// The policy with noise on its actions, so that the data covers more actions.
+// Adds noise to the policy's actions, so that the data covers more actions.
 Policy with_noise(Policy policy, const Space& space, double noise) {
   if (noise == 0) return policy;
   policy.act = [act = policy.act, space, noise](std::span<const double> obs, Rng& rng,
@@ -202,7 +203,7 @@ TransitionDataset collect_with_run(const CollectArguments& arguments, Space& bou
 
 void add_dataset_convert(CLI::App& parent, Invocation& call) {
   auto read = std::make_shared<ReadArguments>();
-  read->timeout_policy = "keep";  // no step is lost that can be kept
+  read->timeout_policy = "keep";  // keeps every step that can be kept
   auto path = std::make_shared<std::string>();
   auto write = std::make_shared<WriteArguments>();
   auto* command = add_command(
@@ -212,7 +213,7 @@ void add_dataset_convert(CLI::App& parent, Invocation& call) {
       "'obs=x,v action=u reward=r terminated=failed'\n"
       "  rl_training dataset convert log.npz pendulum-log-v0 --to minari --env Pendulum-v1",
       [read, path, write, &call] {
-        write->chosen();  // before the work
+        write->chosen();  // checks the format before the work starts
         const auto dataset = load_dataset_file(read->kind, *path, read->options(false));
         write->save(dataset, read->env_id.empty() ? nullptr : &read->bounds, false, call);
         return 0;
@@ -245,10 +246,12 @@ void add_dataset_mix(CLI::App& parent, Invocation& call) {
       ->type_name("");
   command
       ->add_option("--weights", arguments->weights,
-                   "share of each dataset; default: all rows of each")
+                   "weight of each dataset; default: all rows of each")
       ->delimiter(',')
       ->type_name("W,W,...");
-  command->add_option("--size", arguments->size.text, "rows to draw; 0: as many as all have")
+  command
+      ->add_option("--size", arguments->size.text,
+                   "rows to draw; 0: as many rows as all datasets have")
       ->type_name("N");
   command->add_option("--seed", arguments->seed.text, "seed of the draw")->type_name("N");
   read->add_to(*command, kEnvOfFiles);
@@ -258,7 +261,8 @@ void add_dataset_collect(CLI::App& parent, Invocation& call) {
   auto arguments = std::make_shared<CollectArguments>();
   auto write = std::make_shared<WriteArguments>();
   auto* command = add_command(
-      parent, call, "collect", "Record transitions of a random, a trained or a recorded policy",
+      parent, call, "collect",
+      "Record transitions of a random policy, a trained policy or a D4RL behaviour policy",
       "  rl_training dataset collect random.npz --env Hopper-v4 --size 100000\n"
       "  rl_training dataset collect expert.hdf5 --policy RUN --size 20000\n"
       "  rl_training dataset collect near.hdf5 --policy RUN/checkpoints/step-000005000 --noise "
@@ -286,8 +290,8 @@ void add_dataset_collect(CLI::App& parent, Invocation& call) {
       ->type_name("ID");
   command
       ->add_option("--noise", arguments->noise,
-                   "standard deviation of noise on the policy's actions, as a share of half their "
-                   "range; for discrete actions, the probability of a random one")
+                   "standard deviation of the noise on the policy's actions, relative to half "
+                   "their range; for discrete actions, the probability of a random one")
       ->type_name("X")
       ->default_str("0");
   command->add_option("--size", arguments->size.text, "rows to record")->type_name("N");

@@ -23,7 +23,7 @@ namespace rl_training {
 namespace {
 
 struct Check {
-  std::string name, problem;  // no problem: fine
+  std::string name, problem;  // `problem` is empty if the check passed
 };
 
 std::string compiler() {
@@ -62,7 +62,7 @@ void check_packaged_configs() {
   for (const auto& config : packaged_configs()) read_train_config(load_config(config.name));
 }
 
-// The bytes that a short training leaves behind.
+// The checkpoint bytes of a short run.
 std::string trained_bytes(const std::string& directory, int threads) {
   auto config = default_config(algorithms().front().name);
   config.env_id = "Pendulum-v1";
@@ -81,7 +81,7 @@ void check_training() {
   const ScratchDirectory directory;
   const auto once = trained_bytes(directory.path(), 1);
   if (trained_bytes(directory.path(), 2) != once) {
-    throw Error(ErrorKind::internal, "two trainings from one seed, on 1 and 2 threads, differ");
+    throw Error(ErrorKind::internal, "two runs with the same seed, on 1 and 2 threads, differ");
   }
 }
 
@@ -125,7 +125,7 @@ void print_diagnosis(const Json& facts, const std::vector<OptionalPart>& parts,
 int run_doctor(const Invocation& call) {
   const bool json = call.json;
   const std::vector<Check> checks = {check("working directory can be written", check_writable),
-                                     check("packaged configs are right", check_packaged_configs),
+                                     check("packaged configs are valid", check_packaged_configs),
                                      check("training repeats bit for bit", check_training)};
   const bool ok = std::all_of(checks.begin(), checks.end(),
                               [](const Check& result) { return result.problem.empty(); });

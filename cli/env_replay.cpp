@@ -36,7 +36,7 @@ void add_env(CLI::App& program, Invocation& call) {
   auto arguments = std::make_shared<ReplayArguments>();
   auto* command = add_command(
       *group, call, "replay",
-      "Step an environment with recorded actions and compare what it gives with the recording "
+      "Step an environment with recorded actions and compare the results with the recording "
       "(columns state0.., action0.., obs0.., reward, terminated, and if present truncated, traj)",
       example, [arguments, &call] { return run_replay(*arguments, call.json); });
   command->add_option("--env", arguments->env_id, "environment")->required()->type_name("ID");

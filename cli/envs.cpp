@@ -64,7 +64,8 @@ void show_environment(const std::string& id, bool json) {
   EnvOptions options;
   for (const auto& row :
        list_options([&](OptionVisitor& visitor) { options.visit_options(visitor, id); })) {
-    if (row.key.starts_with("wrappers")) continue;  // the same for all, see the documentation
+    // The same for all environments, see the documentation.
+    if (row.key.starts_with("wrappers")) continue;
     keys.push_back({{"key", row.key},
                     {"type", row.type},
                     {"default", row.default_value},
@@ -89,7 +90,7 @@ void show_environment(const std::string& id, bool json) {
 }
 
 struct ReturnStatistics {
-  double mean = 0, deviation = 0, length = 0;  // over episodes; the deviation of the population
+  double mean = 0, deviation = 0, length = 0;  // over episodes; population standard deviation
 };
 
 // Episode i draws from the stream "eval/i", as evaluations of trained policies do.
@@ -123,7 +124,7 @@ struct EnvsArguments {
 void show_returns(const EnvsArguments& arguments, bool json) {
   const int64_t episodes = arguments.episodes.read("--episodes", between(1, 1000000));
   const int64_t seed = arguments.seed.read("--seed", at_least(0));
-  if (!arguments.id.empty()) make_environment(arguments.id);  // says what is wrong with the id
+  if (!arguments.id.empty()) make_environment(arguments.id);  // throws if the id is not valid
   ThreadPool pool(available_cores());
   Json list = Json::array();
   std::vector<std::vector<std::string>> rows;
@@ -170,8 +171,9 @@ void add_envs(CLI::App& program, Invocation& call) {
                                 return 0;
                               });
   command->add_option("ID", arguments->id, "environment to describe")->type_name("");
-  auto* returns = command->add_flag("--returns", arguments->returns,
-                                    "returns of uniformly random and of zero actions");
+  auto* returns = command->add_flag(
+      "--returns", arguments->returns,
+      "play episodes with uniformly random and with zero actions, and print their returns");
   command->add_option("--episodes", arguments->episodes.text, "episodes for each policy (20)")
       ->needs(returns)
       ->type_name("N");

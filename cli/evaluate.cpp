@@ -66,7 +66,9 @@ void add_evaluate(CLI::App& program, Invocation& call) {
   command->add_option("--episodes", arguments->episodes.text, "episodes to play")
       ->type_name("N")
       ->default_str("10");
-  command->add_option("--seed", arguments->seed.text, "seed of the episodes (that of the config)")
+  command
+      ->add_option("--seed", arguments->seed.text,
+                   "seed of the episodes (default: that of the config)")
       ->type_name("N");
   command
       ->add_option("--target-return", arguments->target_return,

@@ -38,14 +38,15 @@ int run_export(const ExportArguments& arguments, const Invocation& call) {
   }
   std::vector<std::vector<std::string>> rows = {
       {"file", fmt::format("{} ({} bytes)", options.file, written.bytes)},
-      {"largest error", fmt::format("{:.3g} against predict, {} observations",
+      {"largest error", fmt::format("{:.3g} compared with predict, {} observations",
                                     verified.max_abs_error, verified.observations)},
       {"verified", verified.method},
       {"checkpoint", checkpoint.path}};
   if (verified.undecided > 0) {
     rows.insert(rows.begin() + 2,
-                {"undecided", fmt::format("{} observations: an action that is as good, to rounding",
-                                          verified.undecided)});
+                {"undecided",
+                 fmt::format("{} observations: another action that is equally good up to rounding",
+                             verified.undecided)});
   }
   print(text_table(rows));
   return 0;
@@ -55,18 +56,19 @@ void add_export(CLI::App& program, Invocation& call) {
   auto arguments = std::make_shared<ExportArguments>();
   auto* command = add_command(
       program, call, "export",
-      "Write a policy as one C header without dependencies, or as an ONNX model, with normaliser\n"
-      "and action scaling inside; the file is verified against `predict` first",
+      "Write a policy as a C header without dependencies, or as an ONNX model, including\n"
+      "normalisation and action scaling; the result is compared with `predict` first",
       "  rl_training export RUN --format c --output policy.h\n"
       "  rl_training export RUN/checkpoints/best --format onnx --output policy.onnx",
       [arguments, &call] { return tensor_commands(call).export_policy(*arguments, call); });
   add_run_argument(*command, arguments->run);
-  command->add_option("--format", arguments->format, "c (a header) or onnx")
+  command->add_option("--format", arguments->format, "c (a C header) or onnx")
       ->required()
       ->type_name("FORMAT");
   command->add_option("--output", arguments->output, "file to write (NAME.h, NAME.onnx)")
       ->type_name("FILE");
-  command->add_option("--name", arguments->name, "prefix of the names in C, name of the graph")
+  command
+      ->add_option("--name", arguments->name, "prefix of the names in C, or name of the ONNX graph")
       ->type_name("NAME")
       ->default_str("policy");
 }

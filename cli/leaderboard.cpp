@@ -16,7 +16,7 @@ struct LeaderboardArguments {
 int run_leaderboard(const LeaderboardArguments& arguments, const Invocation& call) {
   if (!arguments.output.empty() && !arguments.output.ends_with(".html")) {
     throw Error(ErrorKind::config, {arguments.output, 0, "--output"},
-                "unknown kind of table (expected a name that ends in .html)");
+                "unknown format (expected a name that ends in .html)");
   }
   ReportOptions options;
   options.filters = arguments.filters;

@@ -26,7 +26,7 @@ bool has_task(const char* id) {
   return info != nullptr && info->unavailable.empty();
 }
 
-// The share of time since the start of the machine that other guests of its host took.
+// Share of the time since boot that other virtual machines of the host took (steal time).
 double stolen_share() {
   std::ifstream file("/proc/stat");
   std::string label;
@@ -55,7 +55,7 @@ std::vector<OptionalPart> optional_parts() {
        "libcairo2-dev libgif-dev"},
       {"dygraphs", "interactive curves of reports", !chart_script().empty(), "libjs-dygraphs"},
       {"Gloo", "one run on several processes", processes_available(), "libgloo-dev"},
-      {"seccomp filter", "readers of foreign files without system calls", readers_are_filtered(),
+      {"seccomp filter", "readers of untrusted files with few system calls", readers_are_filtered(),
        "libseccomp-dev, and a kernel with seccomp"},
   };
 }
@@ -64,9 +64,8 @@ std::vector<std::string> machine_advice() {
   std::vector<std::string> advice;
   for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) {
     if (const char* value = std::getenv(name)) {
-      advice.push_back(
-          fmt::format("{}={} is set; training uses `threads` of the config instead and ignores it",
-                      name, value));
+      advice.push_back(fmt::format(
+          "{}={} is set but ignored: training uses `threads` of the config", name, value));
     }
   }
   const double free = static_cast<double>(posix_file_system().free_space("."));
@@ -86,18 +85,18 @@ std::vector<std::string> machine_advice() {
   }
   if (std::string(kernels().name) == "baseline") {
     advice.emplace_back(
-        "kernels of the baseline instruction set are in use, several times slower than AVX2; "
+        "the baseline kernels are in use, which are several times slower than AVX2; "
         "unset RL_TRAINING_KERNELS if it is set");
   }
   const double load = load_average();
   if (load > available_cores()) {
     advice.push_back(
-        fmt::format("the load average is {:.1f} on {} cores: times of `bench` will not mean much",
+        fmt::format("the load average is {:.1f} on {} cores: timings of `bench` will be unreliable",
                     load, available_cores()));
   }
   if (const double share = stolen_share(); share > 0.01) {
     advice.push_back(fmt::format(
-        "other guests took {:.0f} % of this virtual machine's time: compare speeds as ratios only",
+        "other virtual machines took {:.0f} % of this one's time: compare speeds only as ratios",
         100 * share));
   }
   return advice;

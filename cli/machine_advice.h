@@ -4,16 +4,17 @@
 
 namespace rl_training {
 
-// Something that a build may have or lack.
+// An optional part of a build.
 struct OptionalPart {
   std::string name, serves;
   bool present = false;
-  std::string install;  // what brings it
+  std::string install;  // package that provides it
 };
 
 std::vector<OptionalPart> optional_parts();
 
-// What will make runs on this machine slow, noisy or fail, one sentence each with the remedy.
+// Conditions on this machine that make runs slow or fail, or measurements noisy; one sentence each,
+// with the remedy.
 std::vector<std::string> machine_advice();
 
 }  // namespace rl_training

@@ -21,7 +21,7 @@ constexpr size_t kLongestName = 24;
 constexpr auto kViewInterval = std::chrono::milliseconds(500);
 using Clock = std::chrono::steady_clock;
 
-// One view of all runs: a line that stays for each that ended, and below it those that run.
+// One view of all runs: a permanent line for each finished run, and below it the running ones.
 class ManyRunsView {
  public:
   ManyRunsView(const std::vector<const PlannedRun*>& runs, size_t done_before, bool quiet)
@@ -40,7 +40,7 @@ class ManyRunsView {
     std::erase_if(running_, [job](const RunningRun& run) { return run.job == job; });
     result.exit_code == 0 ? ++done_ : result.stopped() ? ++stopped_ : ++failed_;
     for (const auto& warning : result.warnings) {
-      // Those of the data are the same for all.
+      // Warnings about the data are the same for all runs.
       if (told_.insert(warning).second) view_.add_line(printable(warning));
     }
     if (result.exit_code != 0 && !result.stopped()) {
@@ -87,7 +87,7 @@ class ManyRunsView {
     std::optional<MetricTail> rows;
     ProgressState state;
     Clock::time_point started;
-    int64_t first_position;  // -1: none was seen yet
+    int64_t first_position;  // -1: no row seen yet
   };
 
   std::string name_of(size_t job) const {
@@ -146,7 +146,7 @@ Json failure(const std::string& name, const JobResult& result) {
 }
 
 int exit_code_of(const JobResult& result) {
-  // Killed from outside, for example when memory ran out: none of our exit codes.
+  // Killed from outside, for example by the out-of-memory killer.
   return result.exit_code > 128 ? 1 : std::max(0, result.exit_code);
 }
 
@@ -175,7 +175,7 @@ ManyRunsResult train_many(const Invocation& call, const std::vector<PlannedRun>&
   auto& requests = call.signals->begin_training();
   ManyRunsResult all;
   all.reports.resize(runs.size());
-  std::vector<size_t> places;  // of the jobs among the runs
+  std::vector<size_t> places;  // index of each job among the runs
   std::vector<const PlannedRun*> left;
   std::vector<Job> jobs;
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -194,7 +194,7 @@ ManyRunsResult train_many(const Invocation& call, const std::vector<PlannedRun>&
   }
   const size_t skipped = runs.size() - jobs.size();
   if (skipped > 0 && !options.quiet) {
-    print_note(fmt::format("{} of {} runs are done already", skipped, runs.size()));
+    print_note(fmt::format("{} of {} runs are already done", skipped, runs.size()));
   }
   ManyRunsView view(left, skipped, options.quiet);
   JobEvents events;

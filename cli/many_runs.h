@@ -14,20 +14,20 @@ struct ManyRunsOptions {
   std::optional<int64_t> pause_at;
 };
 
-// Trains runs in separate processes, with one view of all on stderr; those that are done are
-// skipped, others continued. The reports are those of `train`, in order; a run that failed has
-// {name, exit_code, error} instead, one that was never started {name, exit_code: null}.
+// Trains runs in separate processes, with one view of all on stderr. Finished runs are skipped,
+// others continued. The reports are those of `train`, in order; a failed run has {name, exit_code,
+// error} instead, and a run that was never started {name, exit_code: null}.
 struct ManyRunsResult {
   std::vector<Json> reports;
-  int exit_code = 0;  // that of the first run that failed, or 128 + signal
+  int exit_code = 0;  // that of the first failed run, or 128 + signal
 };
 ManyRunsResult train_many(const Invocation& call, const std::vector<PlannedRun>& runs,
                           const ManyRunsOptions& options);
 
-// The runs of such reports side by side, on stdout; nothing if none was trained.
+// Prints a comparison of these runs on stdout; nothing if none was trained.
 void print_runs_report(const std::vector<Json>& reports);
 
-// --jobs as it was given: 0 takes all cores.
+// The value of --jobs; 0 uses all cores.
 size_t job_count(int64_t jobs, size_t threads);
 
 }  // namespace rl_training

@@ -11,11 +11,11 @@ namespace rl_training {
 // One line of input for a policy.
 struct ObservationLine {
   std::vector<double> obs;
-  std::optional<double> reward;  // of the step before
+  std::optional<double> reward;  // of the previous step
 };
 
-// Reads an array of `size` numbers, or {"obs": array, "reward": number}. Anything else is
-// Error{data} at `place`.
+// Reads an array of `size` numbers, or {"obs": array, "reward": number}. Throws Error{data} at
+// `place` otherwise.
 ObservationLine read_observation_line(const std::string& text, int64_t size,
                                       const ErrorPlace& place);
 

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::streamsize kLongestLine = 1 << 20;
 
-// Answers lines as the steps of one episode.
+// Treats lines as steps of one episode.
 class Answers {
  public:
   explicit Answers(TrainedPolicy& policy) : env_(policy.env()), episode_(policy) {}
@@ -34,7 +34,7 @@ class Answers {
     if (line.reward) {
       if (first_) {
         throw Error(ErrorKind::data, place,
-                    "a reward without a step before it (expected none on the first line)");
+                    "the first line cannot have a reward (expected an observation only)");
       }
       episode_.observe_reward(*line.reward);
     }
@@ -45,7 +45,7 @@ class Answers {
         throw Error(ErrorKind::data, place, "the policy's action is not finite");
       }
     }
-    // A choice is printed as the integer that it is.
+    // A discrete action is printed as an integer.
     Json printed = action;
     if (env_.action.is_discrete()) printed = Json::array({static_cast<int64_t>(action[0])});
     print_json({{"action", printed}});
@@ -57,7 +57,7 @@ class Answers {
   bool first_ = true;
 };
 
-// Each line is answered as soon as it is there.
+// Each line is answered immediately.
 void answer_lines(Answers& answers, std::istream& input, const std::string& name) {
   std::vector<char> line(kLongestLine);
   for (int number = 1; input.getline(line.data(), kLongestLine) || input.gcount() > 0; ++number) {
@@ -75,7 +75,7 @@ void answer_lines(Answers& answers, std::istream& input, const std::string& name
 }  // namespace
 
 int run_predict(const PredictArguments& arguments, const Invocation& /*call*/) {
-  // One row at a time is no work to share.
+  // A single row is too little work for several threads.
   auto policy = load_policy(arguments.run, {.warn = print_note, .threads = 1});
   Answers answers(policy);
   if (arguments.obs) {
@@ -89,7 +89,7 @@ int run_predict(const PredictArguments& arguments, const Invocation& /*call*/) {
     answer_lines(answers, file, *arguments.input);
   } else {
     if (::isatty(STDIN_FILENO) == 1) {
-      print_note("reading observations from the terminal, one JSON array a line; Ctrl-D ends");
+      print_note("reading observations from the terminal, one JSON array per line; Ctrl-D ends");
     }
     answer_lines(answers, std::cin, "stdin");
   }
@@ -100,9 +100,10 @@ void add_predict(CLI::App& program, Invocation& call) {
   auto arguments = std::make_shared<PredictArguments>();
   auto* command = add_command(
       program, call, "predict",
-      "Print {\"action\":[...]} for observations: JSON arrays, one a line on stdin or in a file.\n"
-      "The lines are the steps of one episode; {\"obs\":[...],\"reward\":r} also supplies the\n"
-      "reward of the step before, to policies that remember",
+      "Print {\"action\":[...]} for observations: JSON arrays, one per line, from stdin or a "
+      "file.\n"
+      "The lines are the steps of one episode; {\"obs\":[...],\"reward\":r} also passes the\n"
+      "reward of the previous step, for policies with memory",
       "  rl_training predict RUN --obs '[1.0, 0.0, 0.0]'\n"
       "  rl_training predict RUN/checkpoints/best --input observations.jsonl\n"
       "  sensor | rl_training predict RUN | motor",

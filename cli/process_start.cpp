@@ -1,5 +1,4 @@
-// What must be done before anything else runs in the process: before main(), and before the
-// constructors of shared libraries.
+// Must run before main() and before the constructors of shared libraries.
 #include <cxxabi.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -15,11 +14,11 @@
 namespace rl_training {
 namespace {
 
-// A program that is started without a standard stream would get its number for the next file that
-// it opens, and write its messages into that file.
+// If a standard stream is closed at start, the next opened file would get its descriptor, and
+// messages would be written to that file.
 void open_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    // The lowest number that is free is this one.
+    // open() returns the lowest free descriptor, which is this one.
     if (::fcntl(stream, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) != stream) ::_exit(6);
   }
 }

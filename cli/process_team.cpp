@@ -31,7 +31,7 @@ void pin_to_share(int rank, int size) {
   CPU_ZERO(&mine);
   const int first = rank * count / size, end = std::max(first + 1, (rank + 1) * count / size);
   for (int i = first; i < end; ++i) CPU_SET(cores[static_cast<size_t>(i)], &mine);
-  static_cast<void>(::sched_setaffinity(0, sizeof(mine), &mine));  // slower otherwise, as right
+  static_cast<void>(::sched_setaffinity(0, sizeof(mine), &mine));  // a failure only makes it slower
 }
 
 bool read_whole(std::string_view text, int& value) {
@@ -65,14 +65,14 @@ ProcessPlace place_by_hand(const ProcessArguments& arguments, size_t slash) {
       !read_whole(std::string_view(arguments.master).substr(colon + 1), place.port) ||
       place.port < 1 || place.port > 65535) {
     throw Error(ErrorKind::config, {"", 0, "--master"},
-                "where process 0 listens is needed (expected HOST:PORT, got " +
+                "the address of process 0 is needed (expected HOST:PORT, got " +
                     (arguments.master.empty() ? "nothing" : arguments.master) + ")");
   }
   place.master = arguments.master.substr(0, colon);
   return place;
 }
 
-// The arguments of this call for the other processes, without their rank.
+// The arguments for the other processes, except their rank.
 std::vector<std::string> arguments_of_others(const std::vector<std::string>& arguments) {
   std::vector<std::string> kept;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -90,9 +90,9 @@ std::vector<std::string> arguments_of_others(const std::vector<std::string>& arg
 void ProcessArguments::add_to(CLI::App& command) {
   command
       .add_option("--processes", processes,
-                  "train with several processes that share each batch: a number starts as many on "
-                  "this machine; env takes rank and size from torchrun, OpenMPI or Slurm; "
-                  "RANK/SIZE states them")
+                  "train with several processes that share each batch: K starts K processes on "
+                  "this machine; env reads rank and size from the variables of torchrun, OpenMPI "
+                  "or Slurm; RANK/SIZE states them")
       ->type_name("K|env|RANK/SIZE");
   command
       .add_option("--master", master,
@@ -105,7 +105,7 @@ void ProcessArguments::add_to(CLI::App& command) {
       ->type_name("NAME|ADDRESS");
   command
       .add_option("--process-timeout", timeout.text,
-                  "seconds after which a silent process ends the run (300)")
+                  "end the run if a process is silent for this many seconds (300)")
       ->type_name("SECONDS");
 }
 
@@ -128,7 +128,7 @@ ProcessTeam::ProcessTeam(const ProcessArguments& arguments, const Invocation& ca
   place.interface = arguments.interface;
   place.timeout = timeout_of(arguments);
   if (count > 1) {
-    if (!processes_available()) join_processes(place);  // says why
+    if (!processes_available()) join_processes(place);  // throws with the reason
     server = std::make_unique<RendezvousServer>(kLoopback, 0, place.timeout);
     start_others(arguments, call, count, server->port());
     pin_to_share(0, count);
@@ -145,7 +145,7 @@ void ProcessTeam::start_others(const ProcessArguments& arguments, const Invocati
                                int port) {
   if (!arguments.master.empty()) {
     throw Error(ErrorKind::config, {"", 0, "--master"},
-                "processes of one machine find each other (expected --processes env or RANK/SIZE)");
+                "not needed for processes on one machine (expected --processes env or RANK/SIZE)");
   }
   outputs_.emplace();
   for (int rank = 1; rank < count; ++rank) {
@@ -170,9 +170,9 @@ int ProcessTeam::run(const std::function<int()>& work) {
   return code;
 }
 
-// The process that failed first, not one that only lost the others, is the cause.
+// The cause is the process that failed first, not one that only lost its connection.
 void ProcessTeam::find_reason() {
-  group_.reset();  // ends those that still wait
+  group_.reset();  // makes waiting processes end
   constexpr int kPatienceMs = 2000;
   for (int waited = 0; waited < kPatienceMs; waited += 10) {
     if (std::all_of(others_.begin(), others_.end(), [](auto& other) { return other->ended(); })) {
@@ -186,10 +186,10 @@ void ProcessTeam::find_reason() {
     const auto name = "process " + std::to_string(i + 1);
     const auto line = others_[i]->error_line();
     if (code > 128 && line.empty()) {
-      throw Error(ErrorKind::io, {name, 0, ""},
-                  fmt::format("was ended by signal {}; the last checkpoint is kept, from which {} "
-                              "processes can resume",
-                              code - 128, others_.size() + 1));
+      throw Error(
+          ErrorKind::io, {name, 0, ""},
+          fmt::format("was ended by signal {}; {} processes can resume from the last checkpoint",
+                      code - 128, others_.size() + 1));
     }
     const bool lost = line.find("lost another process") != std::string::npos ||
                       line.find("process 0 ") != std::string::npos;

@@ -21,18 +21,18 @@ struct ProcessArguments {
   bool given() const { return !processes.empty(); }
 };
 
-// The processes of one run, joined: those that this one has started on this machine, or those that
-// somebody else starts. Ends the ones it has started.
+// The connected processes of one run: started by this process on this machine, or by a launcher.
+// The destructor ends those that it has started.
 class ProcessTeam {
  public:
-  // Does nothing but for --processes.
+  // Does nothing without --processes.
   ProcessTeam(const ProcessArguments& arguments, const Invocation& call);
 
   ProcessGroup* group() const { return group_.get(); }
-  // Whether this is one of the processes that leave logs, checkpoints and output to the first.
+  // Whether this is a process other than process 0, which writes logs, checkpoints and output.
   bool is_helper() const { return process_rank(group()) > 0; }
-  // Does the work and waits for the processes that were started. Where one of them is the reason
-  // of an Error, the Error says so.
+  // Runs `work` and waits for the started processes. If one of them caused an Error, the Error
+  // names it.
   int run(const std::function<int()>& work);
 
  private:
@@ -40,7 +40,7 @@ class ProcessTeam {
   void find_reason();
 
   std::optional<ScratchDirectory> outputs_;
-  std::vector<std::unique_ptr<ChildProcess>> others_;  // from rank 1 on
+  std::vector<std::unique_ptr<ChildProcess>> others_;  // ranks 1 and higher
   std::unique_ptr<ProcessGroup> group_;
 };
 

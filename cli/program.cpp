@@ -43,7 +43,7 @@ int parse_and_run(CLI::App& app, Invocation& call, int argc, char** argv) {
   return call.run();
 }
 
-// Of a text with a backtrace below, the line that matters.
+// The message without the backtrace below it.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace

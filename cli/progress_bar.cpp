@@ -90,7 +90,7 @@ void ProgressBar::on_validation(const TrainProgress& progress, const ValidationM
   tell(validation_text(state_));
 }
 
-// A line that stays.
+// Prints a permanent line.
 void ProgressBar::tell(const std::string& line) {
   told_tenths_ = tenths(state_) + 1;  // the next line without an evaluation is not due yet
   view_.add_line(line);

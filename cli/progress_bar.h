@@ -8,9 +8,9 @@
 
 namespace rl_training {
 
-// Training as it proceeds, on stderr. A terminal gets a view of a few lines that is drawn over
-// itself, with a line above it for each evaluation, which stays; elsewhere there is a line for each
-// evaluation and, between them, for each tenth of the run.
+// Shows the progress of training on stderr. A terminal gets a view of a few lines that is redrawn
+// in place, and a permanent line above it for each evaluation. Otherwise a line is printed for each
+// evaluation and for each tenth of the run.
 class ProgressBar {
  public:
   explicit ProgressBar(bool quiet);
@@ -19,9 +19,9 @@ class ProgressBar {
 
   // Evaluations of earlier sessions of a resumed run.
   void start_with(std::vector<ProgressState::Evaluation> evaluations);
-  // The hooks for Run::train; they refer to this object.
+  // Callbacks for Run::train; they refer to this object.
   Callbacks callbacks();
-  // A line of text that does not run into the view.
+  // Prints a line above the view.
   void note(const std::string& line);
 
  private:
@@ -37,7 +37,7 @@ class ProgressBar {
   TerminalView view_;
   Clock::time_point started_, last_draw_;
   int64_t first_position_ = 0;
-  int64_t told_tenths_ = 0;  // of the run, in lines
+  int64_t told_tenths_ = 0;  // tenths of the run that have been printed
   ProgressState state_;
 };
 

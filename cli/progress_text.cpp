@@ -29,7 +29,7 @@ std::string bar(double part, size_t width, bool unicode) {
   return unicode ? text : "[" + text + "]";
 }
 
-// Adds a part to a line where it still fits.
+// Appends a part to a line if it fits.
 bool add_part(std::string& line, const std::string& part, size_t width) {
   const std::string gap = line.empty() ? "" : "  ";
   if (display_width(line) + gap.size() + display_width(part) >= width) return false;

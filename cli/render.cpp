@@ -20,7 +20,7 @@ namespace {
 void check_arguments(const RenderArguments& arguments) {
   if (arguments.run.empty() == arguments.policy.empty()) {
     throw Error(ErrorKind::config, {"", 0, "RUN"},
-                "give a run (or checkpoint), or --policy random|zero with --env ID");
+                "expected a run (or checkpoint), or --policy random|zero with --env ID");
   }
   if (!arguments.policy.empty() && arguments.env_id.empty()) {
     throw Error(ErrorKind::config, {"", 0, "--env"}, "missing (--policy needs an environment)");
@@ -86,7 +86,7 @@ void add_render(CLI::App& program, Invocation& call) {
       [arguments, &call] { return tensor_commands(call).render(*arguments, call); });
   command->add_option("RUN", arguments->run, "run directory or checkpoint whose policy acts")
       ->type_name("RUN|CHECKPOINT");
-  command->add_option("--policy", arguments->policy, "instead of a run: random or zero actions")
+  command->add_option("--policy", arguments->policy, "random or zero actions instead of a run")
       ->check(CLI::IsMember({"random", "zero"}))
       ->type_name("random|zero");
   command->add_option("--env", arguments->env_id, "environment (default: that of the run)")
@@ -107,7 +107,7 @@ void add_render(CLI::App& program, Invocation& call) {
           "steps between frames (default: at most 250 frames per episode in a GIF, 8 in a PNG)")
       ->type_name("K");
   command->add_flag("--plain", arguments->plain,
-                    "outlines even if MuJoCo's renderer (libosmesa6) is available");
+                    "draw outlines even if MuJoCo's renderer (libosmesa6) is available");
   command->add_option("--width", arguments->width.text, "width of a frame in pixels (480)")
       ->type_name("N");
 }

@@ -46,7 +46,7 @@ ReportOptions options_of(const ReportArguments& arguments) {
 void check_report_arguments(const ReportArguments& arguments) {
   if (!arguments.output.empty() && !arguments.output.ends_with(".html")) {
     throw Error(ErrorKind::config, {arguments.output, 0, "--output"},
-                "unknown kind of report (expected a name that ends in .html; text, markdown, csv "
+                "unknown report format (expected a name that ends in .html; text, markdown, csv "
                 "and json go to stdout with --format)");
   }
   if (!arguments.metrics.empty() && arguments.plot.empty()) {
@@ -64,7 +64,7 @@ void write_page(const Report& report, const ReportArguments& arguments, const In
   page.program = call.program;
   page.made_at = fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::time(nullptr)));
   page.reload_seconds = reload ? kReloadSeconds : 0;
-  // A page that is about to be written again does without: an episode takes seconds.
+  // Omitted while the page is being rewritten, because an episode takes seconds.
   for (size_t i = 0; arguments.episode && !reload && i < report.tasks.size(); ++i) {
     if (auto film = tensor_commands(call).film(report.tasks[i])) page.films[i] = std::move(*film);
   }
@@ -97,7 +97,7 @@ Report read_report(const ReportArguments& arguments, bool quiet) {
   return report;
 }
 
-// Rewrites the page while a run is being trained; ends with the last one or at a signal.
+// Rewrites the page until no run is training or a signal arrives.
 Report watch(const ReportArguments& arguments, const Invocation& call) {
   const StopRequests& requests = call.signals->begin_training();
   for (bool first = true;; first = false) {
@@ -114,7 +114,7 @@ Report watch(const ReportArguments& arguments, const Invocation& call) {
 
 int run_report(const ReportArguments& arguments, const Invocation& call) {
   check_report_arguments(arguments);
-  if (arguments.episode) tensor_commands(call);  // before anything is printed
+  if (arguments.episode) tensor_commands(call);  // must be called before anything is printed
   const bool page = !arguments.output.empty();
   const auto report =
       arguments.watch ? watch(arguments, call) : read_report(arguments, /*quiet=*/false);
@@ -135,8 +135,8 @@ int run_report(const ReportArguments& arguments, const Invocation& call) {
 
 }  // namespace
 
-// An episode of the best run of a task, from its best checkpoint. A task without a drawing or a run
-// without checkpoints has none, which is said and no error.
+// An episode of the best run of a task, from its best checkpoint. If the task cannot be drawn or
+// the run has no checkpoint, a note is printed instead.
 std::optional<std::string> film_of(const ReportTask& task) {
   const auto& group = task.groups.front();
   const RunRecord* best = nullptr;
@@ -164,7 +164,7 @@ std::optional<std::string> film_of(const ReportTask& task) {
 void add_report(CLI::App& program, Invocation& call) {
   auto arguments = std::make_shared<ReportArguments>();
   auto* command = add_command(
-      program, call, "report", "Compare runs: curves, intervals over seeds, what differs",
+      program, call, "report", "Compare runs: curves, intervals over seeds, differences in config",
       "  rl_training report runs\n"
       "  rl_training report runs --output report.html\n"
       "  rl_training report runs --filter algo=td3_bc --at 5000 --format csv\n"
@@ -177,7 +177,7 @@ void add_report(CLI::App& program, Invocation& call) {
       ->add_option("--output", arguments->output,
                    "one HTML file with curves, tables, configs and commands")
       ->type_name("FILE.html");
-  command->add_flag("--watch", arguments->watch, "rewrite it while runs are training");
+  command->add_flag("--watch", arguments->watch, "rewrite the page while runs are training");
   command->add_flag("--episode", arguments->episode,
                     "add an episode of the best run, if the task can be drawn");
   command->add_option("--plot", arguments->plot, "learning curves as a picture")
@@ -192,7 +192,7 @@ void add_report(CLI::App& program, Invocation& call) {
       ->type_name("NAME");
   command
       ->add_option("--by", arguments->by,
-                   "group by this key instead of all that differ; may be repeated")
+                   "group by this key instead of by all keys that differ; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY");
   command->add_option("--filter", arguments->filters, "only runs with this value; may be repeated")

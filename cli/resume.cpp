@@ -55,7 +55,7 @@ void add_resume(CLI::App& program, Invocation& call) {
       ->type_name("N");
   command
       ->add_option("--online", arguments->online.text,
-                   "continue in the environment for N steps, after the updates on data")
+                   "continue in the environment for N steps after the offline updates")
       ->type_name("N");
   command
       ->add_option("--dataset-path", arguments->dataset_path,

@@ -46,7 +46,7 @@ SelectionOptions selection_options(const SelectArguments& arguments) {
   return options;
 }
 
-// A line on stderr for each twentieth of the work.
+// Prints a line on stderr for each twentieth of the work.
 class SelectProgress {
  public:
   explicit SelectProgress(const Selection& selection)
@@ -67,17 +67,17 @@ class SelectProgress {
 
   const Selection& selection_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
-  double first_;  // share that an earlier call has done
+  double first_;  // share that an earlier call completed
   int64_t told_;
 };
 
-// Goes on from what an earlier call with the same policies, data and options has left.
+// Continues from the saved state of an earlier call with the same policies, data and options.
 void load_progress(Selection& selection, const CheckpointStore& store, const std::string& output) {
   const auto saved = store.load_newest(print_note);
   if (!saved) return;
   if (saved->manifest.value("selection", "") != selection.key()) {
     throw Error(ErrorKind::checkpoint, {output, 0, ""},
-                "holds another selection: its policies, data or options differ (expected another "
+                "contains another selection with other policies, data or options (expected another "
                 "--output)");
   }
   load_state(saved->entries, saved->path,
@@ -123,7 +123,7 @@ std::string estimates_table(std::vector<PolicyEstimate> estimates) {
   return text_table(rows, header);
 }
 
-// Importance sampling, of the policies with densities.
+// Prints importance sampling estimates of policies with a density.
 std::string importance_table(const std::vector<PolicyEstimate>& estimates) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& each : estimates) {
@@ -137,7 +137,7 @@ std::string importance_table(const std::vector<PolicyEstimate>& estimates) {
                     figure(each.importance->doubly_robust), each.run});
   }
   if (rows.empty()) return "";
-  return "\nImportance sampling of policies with densities:\n" +
+  return "\nImportance sampling, for policies with a density:\n" +
          text_table(rows, {"effective episodes", "per decision", "doubly robust", "policy"}) + "\n";
 }
 
@@ -146,21 +146,21 @@ void print_selection(const std::vector<PolicyEstimate>& estimates, const Selecti
   print(estimates_table(estimates) + importance_table(estimates));
   const auto own = selection.own_estimate();
   std::string summary = fmt::format(
-      "The data's own policy: {:.4g} [{:.4g}, {:.4g}], gamma {:.4g}.\n"
+      "Behaviour policy of the data: {:.4g} [{:.4g}, {:.4g}], gamma {:.4g}.\n"
       "{} of the other {} policies cannot be distinguished from the best.\n",
       own.value, own.low, own.high, selection.fit_options().gamma, overlap_with_best(estimates),
       estimates.size() - 1);
   if (estimates.front().truth) {
     const auto truth = compare_with_truth(estimates);
     summary += fmt::format(
-        "Against true returns: rank correlation {:.2f}, regret@1 {:.3g} ({:.0f} % of the range), "
+        "Compared with true returns: rank correlation {:.2f}, regret@1 {:.3g} ({:.0f} % of the "
+        "range), "
         "regret@3 {:.3g}.\n",
         truth.spearman, truth.regret_1, truth.range > 0 ? 100 * truth.regret_1 / truth.range : 0.0,
         truth.regret_3);
   }
   summary +=
-      "Values are discounted and biased: compare them, do not expect them.\nwritten: " + output +
-      "\n";
+      "Values are discounted and biased: use them only for comparison.\nwritten: " + output + "\n";
   print(summary);
 }
 
@@ -218,23 +218,25 @@ void add_select(CLI::App& program, Invocation& call) {
       [arguments, &call] { return tensor_commands(call).select(*arguments, call); });
   command->add_option("RUN", arguments->runs, "run or checkpoint directories")->required();
   command
-      ->add_option("--data", arguments->data, "file to evaluate on (the dataset of the first run)")
+      ->add_option("--data", arguments->data,
+                   "dataset to evaluate on (default: that of the first run)")
       ->type_name("FILE");
   const auto number = [&](const char* name, NumberArgument& argument, const char* text) {
     command->add_option(name, argument.text, text)
         ->type_name("N")
         ->default_str(argument.text.value_or(""));
   };
-  number("--updates", arguments->updates, "updates for each of the two parts");
+  number("--updates", arguments->updates, "updates for each of the two parts of a fit");
   number("--batch-size", arguments->batch_size, "rows per update");
   number("--critics", arguments->critics, "critics per policy");
   number("--seed", arguments->seed, "seed of the fits");
-  command->add_option("--tau", arguments->tau, "rate at which target networks follow")
+  command->add_option("--tau", arguments->tau, "weight of the online networks in a target update")
       ->type_name("X")
       ->default_str("0.05");
   command
-      ->add_option("--gamma", arguments->gamma,
-                   "discount (by the length of the data's episodes, 0.99 to 0.998)")
+      ->add_option(
+          "--gamma", arguments->gamma,
+          "discount factor (default: from the length of the data's episodes, 0.99 to 0.998)")
       ->type_name("X");
   command
       ->add_option("--truth", arguments->truth_episodes.text,
@@ -242,7 +244,7 @@ void add_select(CLI::App& program, Invocation& call) {
       ->type_name("N");
   command
       ->add_option("--output", arguments->output,
-                   "directory of the results (selection- and 8 digits of their hash)")
+                   "directory of the results (default: selection- and 8 digits of a hash)")
       ->type_name("DIR");
   add_threads(*command, arguments->threads);
 }

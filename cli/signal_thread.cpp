@@ -15,7 +15,7 @@ sigset_t taken_signals() {
   return set;
 }
 
-// As if this program knew nothing of signals.
+// Default effect of a signal.
 void die_by_default(int signal) {
   struct sigaction present {};
   sigaction(signal, nullptr, &present);
@@ -36,7 +36,7 @@ void block_taken_signals() {
 
 SignalThread::SignalThread() {
   link_process_start();
-  block_taken_signals();  // inherited by the new thread, which waits for them
+  block_taken_signals();  // inherited by the new thread, which receives them with sigwait
   thread_ = std::thread([this] { take_signals(); });
 }
 
@@ -59,7 +59,7 @@ void SignalThread::take_signals() {
   while (!ending_) {
     int signal = 0;
     const bool taken = sigwait(&set, &signal) == 0;
-    if (taken && !(ending_ && signal == SIGUSR1)) take(signal);  // that one is from end()
+    if (taken && !(ending_ && signal == SIGUSR1)) take(signal);  // SIGUSR1 sent by end()
   }
 }
 

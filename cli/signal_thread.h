@@ -6,19 +6,17 @@
 
 namespace rl_training {
 
-// For the beginning of the process, before there are threads (process_start.cpp).
+// Called at the start of the process, before there are threads (process_start.cpp).
 void block_taken_signals();
-// Does nothing; a program that calls it gets what process_start.cpp does, although that is in a
-// static library.
+// Does nothing; calling it makes the linker include process_start.cpp from a static library.
 void link_process_start();
 
-// The one thread of the program that takes SIGINT, SIGTERM, SIGHUP and SIGUSR1. All others have
-// them blocked from the beginning of the process, those included that shared libraries start before
+// The thread of the program that receives SIGINT, SIGTERM, SIGHUP and SIGUSR1. All other threads
+// block them from the start of the process, including threads that shared libraries start before
 // main(), so that no signal interrupts a computation.
-//
-// They end the program as they would by default, until a command trains: from then on the first
-// SIGINT or SIGTERM asks training to stop, a second one ends the process at once, and SIGHUP and
-// SIGUSR1 ask for a checkpoint.
+// Until a command trains, these signals have their default effect. During training the first SIGINT
+// or SIGTERM requests a stop, a second one ends the process immediately, and SIGHUP and SIGUSR1
+// request a checkpoint.
 class SignalThread {
  public:
   SignalThread();
@@ -26,11 +24,11 @@ class SignalThread {
   SignalThread(const SignalThread&) = delete;
   SignalThread& operator=(const SignalThread&) = delete;
 
-  // Ends the thread: signals stay blocked and wait for the next one that takes them.
+  // Ends the thread. Signals remain blocked and pending until another thread receives them.
   void end();
-  // Signals become requests.
+  // From now on signals become requests.
   StopRequests& begin_training();
-  // The signal that asked training to stop, or 0.
+  // The signal that requested a stop, or 0.
   int stop() const { return requests_.stop(); }
 
  private:

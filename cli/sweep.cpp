@@ -22,7 +22,7 @@ struct SweepArguments {
   bool dry_run = false, slurm = false, quiet = false;
 };
 
-// What would be trained, without a directory for it.
+// Prints the runs without creating a directory.
 void print_plan(const SweepSpec& spec, const std::vector<Trial>& trials, const Invocation& call) {
   const auto rungs = rung_positions(round_rules(spec, trials));
   if (call.json) {
@@ -133,7 +133,7 @@ void add_sweep(CLI::App& program, Invocation& call) {
       "  rl_training sweep cancel runs/sweep\n"
       "Repeating the command continues the sweep. Sweep files: docs/sweeps.md.",
       [] { return 0; });
-  // The subcommands leave their own work.
+  // Subcommands set `call.run` themselves.
   command->callback([command, arguments, &call] {
     if (!command->get_subcommands().empty()) return;
     call.run = [arguments, &call] { return run_sweep(*arguments, call); };
@@ -149,7 +149,7 @@ void add_sweep(CLI::App& program, Invocation& call) {
       ->type_name("DIR");
   command->add_flag("--dry-run", arguments->dry_run, "print the runs without training");
   command->add_flag("--slurm", arguments->slurm, "submit the runs to Slurm as a job array");
-  command->add_option("--partition", arguments->partition, "of Slurm")->type_name("NAME");
+  command->add_option("--partition", arguments->partition, "Slurm partition")->type_name("NAME");
   command->add_option("--time", arguments->time, "Slurm's time limit for each task")
       ->type_name("HH:MM:SS");
   command->add_option("--array-limit", arguments->array_limit.text, "Slurm tasks at a time")

@@ -4,11 +4,11 @@
 
 namespace rl_training {
 
-// Submits the rest of a sweep to Slurm, with its state's options; prints the trials where
-// nothing is. `by_hand`: called by a user, so attempts are counted from zero.
+// Submits the remaining runs of a sweep to Slurm with its stored options; prints the trials if
+// nothing remains. `by_hand`: called by a user, so attempts are counted from zero.
 int submit_sweep(SweepDirectory& sweep, const Invocation& call, bool by_hand);
 
-// status, cancel and what jobs on Slurm call.
+// Adds status, cancel, and the subcommands that Slurm jobs call.
 void add_sweep_subcommands(CLI::App& sweep, Invocation& call);
 
 }  // namespace rl_training

@@ -16,11 +16,11 @@ struct TrialResult {
   size_t trial = 0;
   std::optional<double> value;
   std::optional<int64_t> stopped_at;  // by halving
-  std::vector<std::string> runs;      // directories, of those that were begun
+  std::vector<std::string> runs;      // directories of the runs that have begun
   size_t done = 0;
 };
 
-// Estimates of the newest policies of runs, from a `select` of all of them.
+// Estimates of the newest policies of all runs by `select`.
 TrialValues selection_values(const SweepDirectory& sweep, const std::vector<std::string>& paths,
                              const std::string& output) {
   TrialValues values(paths.size());
@@ -51,7 +51,7 @@ TrialValues selection_values(const SweepDirectory& sweep, const std::vector<std:
   return values;
 }
 
-// A trial that halving stopped is behind those that went further.
+// A trial stopped by halving ranks below trials that were trained longer.
 std::vector<TrialResult> results_of(const SweepDirectory& sweep) {
   std::vector<TrialResult> results;
   std::vector<bool> listed(sweep.trial_count());

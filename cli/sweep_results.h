@@ -7,11 +7,11 @@
 
 namespace rl_training {
 
-// The value of each trial of a round, from its runs as they are.
+// The value of each trial of a round, from the current state of its runs.
 TrialValues round_values(const SweepDirectory& sweep, const SweepRound& round);
 
 // Trials from best to worst with their values, and the report of their runs: a table, or JSON with
-// `call.json`. `reports` are those of the runs, where they were trained just now.
+// `call.json`. `reports` are those of the runs that were just trained.
 void print_sweep(const SweepDirectory& sweep, const Invocation& call);
 
 }  // namespace rl_training

@@ -25,7 +25,7 @@ std::string own_job() {
   return job == nullptr ? "" : job;
 }
 
-// Jobs of the sweep that Slurm still has, without the one that this process is.
+// Jobs of the sweep that are still on Slurm, except this one.
 std::vector<std::string> live_jobs(SweepDirectory& sweep) {
   std::vector<std::string> live;
   for (const auto& job : {sweep.slurm().array, sweep.slurm().follow_up}) {
@@ -34,7 +34,7 @@ std::vector<std::string> live_jobs(SweepDirectory& sweep) {
   return live;
 }
 
-// A run as `sweep status` shows it.
+// A run in the output of `sweep status`.
 struct RunRow {
   std::string name, state;
   int64_t position = 0, length = 0;
@@ -56,7 +56,7 @@ std::vector<RunRow> status_rows(SweepDirectory& sweep) {
                status.position, length_of(run.config),
                std::nullopt,    status.path};
     if (stopped && status.state == RunStatus::State::begun) row.state = "stopped by halving";
-    // A run on another machine holds its lock there.
+    // Locks of runs on other machines are not visible here.
     const auto task = tasks.find(number);
     if (task != tasks.end() && status.state != RunStatus::State::done) {
       row.state = task->second == "RUNNING" ? "running" : "queued";
@@ -124,7 +124,7 @@ int run_cancel(const SweepPlace& place, const Invocation& call) {
   return 0;
 }
 
-// What a task of the array does: the training of its run, in this very process.
+// Runs a task of the array: trains its run in this process.
 int run_task(const SweepPlace& place) {
   auto sweep = SweepDirectory::open(posix_file_system(), place.directory);
   const auto number = static_cast<size_t>(
@@ -152,7 +152,7 @@ int submit_sweep(SweepDirectory& sweep, const Invocation& call, bool by_hand) {
   const auto live = by_hand ? live_jobs(sweep) : std::vector<std::string>();
   if (!live.empty()) {
     throw Error(ErrorKind::config, {sweep.path(), 0, ""},
-                "is on Slurm already, jobs " + join(live, ", ") +
+                "is already on Slurm, jobs " + join(live, ", ") +
                     " (expected `sweep status` or `sweep cancel`)");
   }
   if (by_hand) sweep.slurm().attempts.clear();
@@ -160,8 +160,9 @@ int submit_sweep(SweepDirectory& sweep, const Invocation& call, bool by_hand) {
     return round_values(sweep, round);
   });
   for (const size_t run : plan.given_up) {
-    print_note(fmt::format("{} ended {} times without progress: given up; see {}/slurm/run-{}.log",
-                           sweep.run(run, 1).name, sweep.retries() + 1, sweep.path(), run));
+    print_note(fmt::format(
+        "{} ended {} times without progress and is not retried; see {}/slurm/run-{}.log",
+        sweep.run(run, 1).name, sweep.retries() + 1, sweep.path(), run));
   }
   if (plan.runs.empty()) {
     sweep.save();
@@ -177,7 +178,7 @@ int submit_sweep(SweepDirectory& sweep, const Invocation& call, bool by_hand) {
   } else {
     const auto program = shell_word(call.program), path = shell_word(sweep.path());
     print(
-        fmt::format("submitted job array {} with {} runs, and job {} for what follows\n"
+        fmt::format("submitted job array {} with {} runs, and follow-up job {}\n"
                     "next:\n  {} sweep status {}\n  {} sweep cancel {}\n",
                     sweep.slurm().array, plan.runs.size(), sweep.slurm().follow_up, program, path,
                     program, path));

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The program with LibTorch: below this one in a build tree, else where it is installed.
+// Path of the program with LibTorch, in the build tree or in the installation.
 fs::path tensor_program() {
   const auto own = fs::read_symlink("/proc/self/exe").parent_path();
   auto built = own / "libexec/rl_training";
@@ -23,17 +23,17 @@ fs::path tensor_program() {
   return (own / RL_TRAINING_LIBEXEC_DIR / "rl_training").lexically_normal();
 }
 
-// The same process goes on as the other program: its number, streams and signals stay.
+// The process continues as the other program with the same pid, streams and signals.
 [[noreturn]] void become_tensor_program(const Invocation& call) {
   const auto path = tensor_program().string();
   std::vector<char*> argv = {const_cast<char*>(call.program.c_str())};
   for (const auto& argument : call.arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  call.signals->end();  // a signal from here on waits for the other program
+  call.signals->end();  // signals from now on stay pending for the other program
   ::execv(path.c_str(), argv.data());
   throw Error(ErrorKind::io, {path, 0, ""},
-              std::string("cannot start the part of the program that computes (") +
-                  std::strerror(errno) + "; expected an installation as a whole)");
+              std::string("cannot start the second executable of the program (") +
+                  std::strerror(errno) + "; expected a complete installation)");
 }
 
 }  // namespace

@@ -31,11 +31,11 @@ int run_bench(const BenchArguments& arguments, const Invocation& call);
 int run_doctor(const Invocation& call);
 // `dataset collect --policy RUN`: the dataset, and in `bounds` those of its environment.
 TransitionDataset collect_with_run(const CollectArguments& arguments, Space& bounds);
-// `report --episode`: an animation, nothing where there can be none.
+// `report --episode`: an animation; nothing if the task cannot be drawn.
 std::optional<std::string> film_of(const ReportTask& task);
 
-// The work of subcommands that needs LibTorch. Subcommands reach it through `tensor_commands` and
-// never by name: the linker then leaves it out of the program `rl_training`, which starts without
+// Work of subcommands that needs LibTorch. Subcommands reach it only through `tensor_commands` and
+// never by name, so the linker omits it from the program `rl_training`, which starts without
 // LibTorch.
 struct TensorCommands {
   decltype(&run_train) train = run_train;
@@ -51,12 +51,12 @@ struct TensorCommands {
   decltype(&film_of) film = film_of;
 };
 
-// Those of this process. Where it has none, the call does not return: the process becomes the
-// program with LibTorch and starts again with the same arguments. Nothing must have been read,
-// printed or changed before.
+// The table of this process. If it has none, the call does not return: the process executes the
+// program with LibTorch with the same arguments. Nothing may have been read, printed or changed
+// before.
 const TensorCommands& tensor_commands(const Invocation& call);
 
-// The command line; null: this process does without LibTorch.
+// Runs the command line; `tensors` is null in the program without LibTorch.
 int run_commands(int argc, char** argv, const TensorCommands* tensors);
 
 }  // namespace rl_training

@@ -5,8 +5,8 @@
 
 int main(int argc, char** argv) {
   const int code = rl_training::run_program(argc, argv);
-#ifndef __SANITIZE_ADDRESS__  // which looks for leaks at the end
-  // Nothing of ours is left to do, but LibTorch would take its operators apart one by one.
+#ifndef __SANITIZE_ADDRESS__  // the sanitizer checks for leaks at exit
+  // Exits without destructors, because LibTorch would destroy its operators one by one.
   std::fflush(nullptr);
   std::_Exit(code);
 #else

@@ -6,12 +6,12 @@
 
 namespace rl_training {
 
-// stderr as a place for a view of a few lines that is drawn over itself, with lines above it that
-// stay. Where stderr is no terminal there are only those.
+// Shows a view of a few lines on stderr that is redrawn in place, with permanent lines above it. If
+// stderr is not a terminal, only the permanent lines are printed.
 class TerminalView {
  public:
   TerminalView();
-  ~TerminalView();  // leaves no view behind
+  ~TerminalView();  // erases the view
   TerminalView(const TerminalView&) = delete;
   TerminalView& operator=(const TerminalView&) = delete;
 
@@ -19,10 +19,11 @@ class TerminalView {
   TerminalText text() const;
   bool drawn() const { return drawn_lines_ > 0; }
 
-  // Each line shorter than the terminal is wide: a wrapped one could not be erased.
+  // Each line must be shorter than the width of the terminal, because a wrapped line could not be
+  // erased.
   void draw(const std::vector<std::string>& lines);
   void erase();
-  // The view is gone then, until it is drawn again.
+  // Prints a permanent line; the view is erased until it is drawn again.
   void add_line(const std::string& line);
 
  private:

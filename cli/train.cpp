@@ -31,7 +31,7 @@ std::vector<TrainConfig> read_configs(const TrainArguments& arguments) {
   set("seed", arguments.seed.text, "--seed");
   set("total_timesteps", arguments.total_timesteps.text, "--total-timesteps");
   set("threads", arguments.threads.text, "--threads");
-  // Quoted: a path is text whatever it looks like.
+  // Quoted, so that a path is always text.
   if (arguments.output_dir) set("output_dir", Json(*arguments.output_dir).dump(), "--output-dir");
   if (arguments.seeds.empty()) return {read_train_config(root)};
   std::vector<TrainConfig> configs;
@@ -42,7 +42,7 @@ std::vector<TrainConfig> read_configs(const TrainArguments& arguments) {
   return configs;
 }
 
-// Starts the run, or resumes the one of this config that is there.
+// Starts the run, or resumes an existing run of this config.
 std::unique_ptr<Run> start_or_continue(const PlannedRun& run, const RunStatus& status,
                                        RunContext context) {
   if (status.path.empty()) return Run::start(run.config, std::move(context), run.from);
@@ -60,7 +60,7 @@ Json train_one(const TrainArguments& arguments, const TrainConfig& config, const
   RunStatus status;
   if (arguments.continues) status = status_of(posix_file_system(), run, options.pause_at);
   if (status.state == RunStatus::State::done) {
-    if (!arguments.quiet) print_note("the run is done: " + status.path);
+    if (!arguments.quiet) print_note("the run is already complete: " + status.path);
     return report_of(*status.record);
   }
   return train_and_print(call, options, [&](RunContext context) {
@@ -100,7 +100,7 @@ int train_in_sequence(const TrainArguments& arguments, const std::vector<TrainCo
   return training_exit_code(call, reports, configs.size());
 }
 
-// The call that trains one of the seeds in a separate process.
+// The call that trains one seed in a separate process.
 std::vector<std::string> child_arguments(const TrainArguments& arguments, const TrainConfig& config,
                                          size_t threads) {
   std::vector<std::string> words = {"train", "--config", arguments.config.config};
@@ -125,7 +125,7 @@ int train_side_by_side(const TrainArguments& arguments, const std::vector<TrainC
   if (arguments.pause_at.given()) {
     options.pause_at = arguments.pause_at.read("--pause-at", at_least(1));
   }
-  // Many runs use cores best one by one.
+  // Many runs use cores best with one thread each.
   if (arguments.threads.given()) {
     options.jobs.threads =
         static_cast<size_t>(arguments.threads.read("--threads", between(1, 1024)));
@@ -189,9 +189,8 @@ void add_train(CLI::App& program, Invocation& call) {
                         "continue the run of this config in the output directory, if there is one");
   auto* pause =
       command
-          ->add_option(
-              "--pause-at", arguments->pause_at.text,
-              "stop at the first row of metrics at or after this step, to be resumed later")
+          ->add_option("--pause-at", arguments->pause_at.text,
+                       "pause with a checkpoint at the first row of metrics at or after this step")
           ->type_name("STEP");
   command
       ->add_option("--output-dir", arguments->output_dir,

@@ -42,7 +42,7 @@ Json report_of(const RunResult& result, const DatasetFacts& dataset, double seco
           {"seconds", seconds}};
 }
 
-// An observation such as the environment or the dataset has, to try `predict` with.
+// An example observation for `predict`.
 std::string example_obs(const TrainConfig& config, const DatasetFacts& dataset) {
   std::vector<double> obs(dataset.first_obs.begin(), dataset.first_obs.end());
   if (config.has_environment()) {
@@ -66,7 +66,7 @@ std::string how_to_go_on(const std::string& resume, const Json& report, const Tr
   return fmt::format("  {} --total-timesteps {}\n", resume, steps + config.total_timesteps);
 }
 
-// Of a run that was evaluated, the best checkpoint is the one to use.
+// Suggests the best checkpoint if the run was evaluated.
 std::string next_commands(const Invocation& call, const Json& report, const RunRecord& record,
                           const Run& trained) {
   const auto& config = trained.config();
@@ -89,7 +89,7 @@ std::string next_commands(const Invocation& call, const Json& report, const RunR
       example_obs(config, trained.dataset()), evaluate);
 }
 
-// "-231.4 at step 400   checkpoints/best", where that checkpoint is there.
+// "-231.4 at step 400   checkpoints/best", if that checkpoint exists.
 std::string evaluation_row(const CurvePoint& point, const RunRecord& record,
                            const std::string& checkpoint) {
   const bool there = std::find(record.checkpoints.begin(), record.checkpoints.end(), checkpoint) !=
@@ -110,7 +110,7 @@ void add_evaluations(const RunRecord& record, const std::string& last_checkpoint
   rows.push_back({"last evaluation", evaluation_row(record.evaluations.back(), record, name)});
 }
 
-// The last measurement on episodes held out.
+// The last measurement on held-out episodes.
 void add_validation(const Json& metrics, std::vector<std::vector<std::string>>& rows) {
   ValidationMetrics{}.metrics([&](const std::string& name, const std::optional<double>&) {
     if (!metrics.contains(name) || !metrics[name].is_number()) return;

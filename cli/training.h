@@ -14,25 +14,24 @@ using MakeRun = std::function<std::unique_ptr<Run>(RunContext)>;
 
 struct TrainingOptions {
   bool quiet = false;
-  // Ends at the first row at or after this position, with a checkpoint: `stop_reason` is `paused`.
+  // Pauses with a checkpoint at the first row at or after this position; `stop_reason` is `paused`.
   std::optional<int64_t> pause_at = std::nullopt;
   ProcessGroup* processes = nullptr;  // that train the run together with this one
 };
 
-// What `train` and `resume` do with one run: trains it with progress on stderr and prints a
-// summary (not with --json). Returns the JSON report.
+// Trains one run for `train` and `resume`, with progress on stderr, and prints a summary unless
+// --json is given. Returns the JSON report.
 Json train_and_print(const Invocation& call, const TrainingOptions& options, const MakeRun& make);
 
-// The same in the other processes of that run: trains silently. Returns the exit code.
+// The same in the other processes of the run, without output. Returns the exit code.
 using MakeWorker = std::function<std::unique_ptr<RunWorker>(RunContext)>;
 int train_as_helper(const Invocation& call, const MakeWorker& make, ProcessGroup& processes);
 
-// The report of a run that was trained before.
+// The report of a run that is already finished.
 Json report_of(const RunRecord& record);
 
-// 0 when all `runs` have their report and reached their end, else 128 + the signal that stopped
-// them, here or in another process of the run. A signal that came after the last update of the last
-// run changes nothing.
+// 0 if all `runs` reached their end; otherwise 128 + the signal that stopped them, in this or
+// another process. A signal after the last update of the last run has no effect.
 int training_exit_code(const Invocation& call, const Json& reports, size_t runs);
 
 }  // namespace rl_training

@@ -28,7 +28,7 @@ struct VerifyArguments {
   std::optional<std::string> output_dir;
 };
 
-// The user's config, short, and with checkpoints, evaluations and rows within that length.
+// The user's config, shortened, with checkpoints, evaluations and rows within that length.
 TrainConfig short_config(const VerifyArguments& arguments) {
   auto config = read_train_config(arguments.config.load());
   const int64_t length = arguments.total_timesteps.given()
@@ -45,7 +45,7 @@ TrainConfig short_config(const VerifyArguments& arguments) {
   return config;
 }
 
-// Where both runs are: a new directory that is given and stays, or a temporary one that goes.
+// Directory of both runs: a given new directory that is kept, or a temporary one that is removed.
 class ProofDirectory {
  public:
   explicit ProofDirectory(const std::optional<std::string>& given) : keep(given.has_value()) {
@@ -73,7 +73,7 @@ void require_success(ChildProcess& process, const std::string& what) {
               what + ": " + (line.empty() ? fmt::format("ended with exit code {}", code) : line));
 }
 
-// The directory of the one run below `output_dir`; "" before it is there.
+// The directory of the single run below `output_dir`; "" if it does not exist yet.
 std::string run_in(const std::string& output_dir) {
   for (const auto& name : posix_file_system().list_directory(output_dir)) {
     if (!name.starts_with(".")) return output_dir + "/" + name;
@@ -88,7 +88,7 @@ int64_t newest_step(const std::string& run) {
 }
 
 // Trains in a separate process and kills it with SIGKILL once a checkpoint of that step exists.
-// Returns the step of the newest checkpoint that it left.
+// Returns the step of its newest checkpoint.
 int64_t train_and_kill(const std::vector<std::string>& arguments, const std::string& output_dir,
                        const std::string& log, int64_t step) {
   ChildProcess process(arguments, log);
@@ -97,7 +97,7 @@ int64_t train_and_kill(const std::vector<std::string>& arguments, const std::str
   if (process.wait() != 128 + SIGKILL) {
     require_success(process, "train");
     throw Error(ErrorKind::config, {"--total-timesteps", 0, ""},
-                "the run ended before it could be killed (expected a longer one)");
+                "the run ended before it could be killed (expected a longer run)");
   }
   return newest_step(run_in(output_dir));
 }
@@ -135,7 +135,7 @@ int run_verify(const VerifyArguments& arguments, const Invocation& call) {
   print_note("training without interruption ...");
   ChildProcess uninterrupted(train(straight), log);
   require_success(uninterrupted, "train");
-  print_note("training until half of it, then kill -9 ...");
+  print_note("training half of it, then kill -9 ...");
   const int64_t half = newest_step(run_in(straight)) / 2;
   const int64_t killed_at = train_and_kill(train(killed), killed, log, half);
   print_note("resuming ...");

@@ -1,7 +1,7 @@
-# Debian's LibTorch asks for OpenCV and FFmpeg and uses nothing of them; they bring 170 more
-# libraries, which every start would load. Where the loader's own check (`ldd -u`) says that they
-# are not used, `target` finds empty libraries of these names first, in `empty_libraries` beside it. No
-# other process looks there.
+# Debian's LibTorch links OpenCV and FFmpeg but uses nothing of them; they depend on 170 more libraries, which
+# every start would load. If the loader's own check (`ldd -u`) says that they are not used, `target` first finds
+# empty libraries of these names in the directory `empty_libraries` next to it. Other processes do not search
+# there.
 function(make_empty_libraries target)
   if(NOT TARGET torch_cpu)
     return()

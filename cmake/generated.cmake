@@ -1,4 +1,4 @@
-# Fills GENERATED_SOURCES with sources made at configure or build time.
+# Fills GENERATED_SOURCES with sources generated at configure or build time.
 file(MAKE_DIRECTORY ${GENERATED_DIR})
 set(GENERATED_SOURCES)
 
@@ -28,8 +28,8 @@ configure_file(cmake/build_info.h.in ${GENERATED_DIR}/build_info.h @ONLY)
 
 protobuf_generate_cpp(PROTO_SOURCES PROTO_HEADERS rl_training/experiment/tensorboard_event.proto
   rl_training/deploy/onnx_model.proto)
-# Apart from the library, because they register themselves at every start. Generated sources use the
-# same names for what is theirs alone.
+# Separate from the library, because they register themselves at every start. Generated sources use the same
+# internal names, so they are not compiled together.
 add_library(rl_training_messages STATIC ${PROTO_SOURCES} ${PROTO_HEADERS})
 set_target_properties(rl_training_messages PROPERTIES UNITY_BUILD OFF)
 target_link_libraries(rl_training_messages PUBLIC protobuf::libprotobuf)

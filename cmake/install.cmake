@@ -1,4 +1,4 @@
-# `cmake --install` leaves a package: find_package(rl_training) -> rl_training::rl_training, and
+# `cmake --install` installs a package: find_package(rl_training) -> rl_training::rl_training, and
 # rl_training::program with the command line.
 set_target_properties(rl_training_base PROPERTIES EXPORT_NAME base)
 set_target_properties(rl_training_program PROPERTIES EXPORT_NAME program)

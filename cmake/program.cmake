@@ -1,13 +1,13 @@
-# Two executables make the program. `rl_training` does without LibTorch and starts at once; for work
-# with tensors it becomes libexec/rl_training/rl_training, which has everything
-# (cli/tensor_commands.h). Both are linked from the same libraries.
+# The program consists of two executables. `rl_training` does not load LibTorch and starts immediately; for work
+# with tensors it executes libexec/rl_training/rl_training, which contains everything (cli/tensor_commands.h).
+# Both are linked from the same libraries.
 function(add_program target)
   add_executable(${target} ${ARGN})
   set_target_properties(${target} PROPERTIES OUTPUT_NAME rl_training)
   target_link_libraries(${target} PRIVATE rl_training_flags)
 endfunction()
 
-# LibTorch first: its many symbols are then looked for in the fewest libraries, at every start.
+# LibTorch comes first, so that its many symbols are searched in the fewest libraries at every start.
 set(TENSOR_PROGRAM_LIBRARIES ${TORCH_LIBRARIES} rl_training_program)
 
 if(RL_TRAINING_SANITIZE)
@@ -28,9 +28,9 @@ make_empty_libraries(rl_training_tensors)
 install(TARGETS rl_training_tensors COMPONENT program
   RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/rl_training)
 
-# The linker drops each function that `main` does not lead to, and with them all that call LibTorch.
-# Where a subcommand leads to one, `undefined reference to at::...` names the function that calls;
-# the subcommand has to go through `tensor_commands`.
+# The linker drops each function that cannot be reached from `main`, and with them all that call LibTorch. If a
+# subcommand reaches one, `undefined reference to at::...` names the calling function; the subcommand must go
+# through `tensor_commands`.
 add_program(rl_training_cli cli/main.cpp)
 target_link_libraries(rl_training_cli PRIVATE $<TARGET_FILE:rl_training_program>
   $<TARGET_FILE:rl_training> rl_training_base yaml-cpp)
@@ -40,8 +40,8 @@ set_target_properties(rl_training_cli PROPERTIES
 add_dependencies(rl_training_cli rl_training_program rl_training rl_training_tensors)
 install(TARGETS rl_training_cli COMPONENT program)
 
-# Libraries of a tarball (scripts/make_tarball.sh) are found first. An RPATH counts for what libraries
-# ask for, a RUNPATH only for what the program itself does.
+# Libraries of a tarball (scripts/make_tarball.sh) are found first. An RPATH also applies to dependencies of
+# libraries, a RUNPATH only to those of the program itself.
 foreach(target rl_training_tensors rl_training_cli)
   target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
   set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH ON

@@ -1,5 +1,5 @@
-# Embeds the style and script of HTML reports, and dygraphs where it is installed; without it reports
-# show their curves as pictures. Adds a source to GENERATED_SOURCES.
+# Embeds the style and script of HTML reports, and dygraphs if it is installed; otherwise reports show their
+# curves as pictures. Adds a source to GENERATED_SOURCES.
 find_file(DYGRAPHS_SCRIPT dygraph.min.js PATHS /usr/share/javascript PATH_SUFFIXES dygraphs)
 find_file(DYGRAPHS_STYLE dygraph.min.css PATHS /usr/share/javascript PATH_SUFFIXES dygraphs)
 if(DYGRAPHS_SCRIPT AND DYGRAPHS_STYLE)
@@ -8,7 +8,7 @@ else()
   message(STATUS "dygraphs not found: reports have still curves (Debian: libjs-dygraphs)")
 endif()
 
-# One function of the asset's name that returns the text of the file, "" where there is none.
+# One function per asset that returns the text of the file; "" if there is none.
 function(add_page_asset name file)
   set(text "")
   if(file)

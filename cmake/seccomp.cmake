@@ -1,5 +1,5 @@
-# The filter of system calls around readers of datasets, where libseccomp is installed; without it the
-# readers have their other limits only, and `doctor` says so.
+# The system call filter of dataset readers, if libseccomp is installed; otherwise readers only have their other
+# limits, and `doctor` reports it.
 find_library(SECCOMP_LIBRARY seccomp)
 find_path(SECCOMP_INCLUDE_DIR seccomp.h)
 if(SECCOMP_LIBRARY AND SECCOMP_INCLUDE_DIR)

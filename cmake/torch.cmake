@@ -1,6 +1,6 @@
 # LibTorch: the system's, or that of a Python package `torch` (2.6 or newer), for a Python module
-# that shares it with `import torch`. The package's own CMake files would ask for a CUDA toolkit
-# where it was built with one; its libraries need none to be linked.
+# that shares it with `import torch`. The package's own CMake files would require a CUDA toolkit if it was built
+# with one, although linking its libraries does not.
 set(RL_TRAINING_TORCH "" CACHE PATH
   "Directory of a Python package torch to build against in place of the system's LibTorch")
 

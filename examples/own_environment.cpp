@@ -1,5 +1,5 @@
-// An environment of one's own, registered from outside the library, trained by its loop and drawn.
-// Data are random episodes of the environment itself.
+// A custom environment, registered from outside the library, used for training and drawn. The data
+// consists of random episodes of the environment itself.
 //
 //   example_own_environment [UPDATES [OUTPUT_DIR]]
 #include <cmath>
@@ -43,7 +43,7 @@ class Cart final : public Environment {
   }
   std::vector<double> state() const override { return {x_, speed_}; }
   void set_state(std::span<const double> state) override { x_ = state[0], speed_ = state[1]; }
-  void visit_state(StateVisitor& state) override {  // all that changes, for exact resume
+  void visit_state(StateVisitor& state) override {  // everything that changes, for exact resume
     state.scalar("x", x_);
     state.scalar("speed", speed_);
   }

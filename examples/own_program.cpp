@@ -35,7 +35,7 @@ class Cart final : public Environment {
   void observe(std::span<double> obs) const override { obs[0] = x_, obs[1] = speed_; }
   std::vector<double> state() const override { return {x_, speed_}; }
   void set_state(std::span<const double> state) override { x_ = state[0], speed_ = state[1]; }
-  void visit_state(StateVisitor& state) override {  // all that changes, for exact resume
+  void visit_state(StateVisitor& state) override {  // everything that changes, for exact resume
     state.scalar("x", x_);
     state.scalar("speed", speed_);
   }

@@ -1,5 +1,5 @@
-// TD3+BC on Pendulum-v1, all in code: learn from a dataset on the spot, look at the returns on the
-// way, ask the policy for actions, save it and load it again.
+// TD3+BC on Pendulum-v1, configured in code: train on a generated dataset, print returns during
+// training, ask the policy for actions, save it and load it again.
 //
 //   example_td3_bc_pendulum [UPDATES [OUTPUT_DIR]]
 #include <cstdio>
@@ -28,7 +28,8 @@ TrainConfig run_options(int64_t updates, const std::string& output_dir) {
   config.eval_episodes = 20;
   config.eval_interval = 1000;
   config.checkpoint_interval = 1000;
-  // Made on the spot; kind "d4rl" (or minari, npz, csv) with `path` reads transitions from a file.
+  // A generated dataset; kind "d4rl" (or minari, npz, csv) with `path` reads transitions from a
+  // file.
   config.dataset.source.kind = "recipe";
   config.dataset.source.id = "pendulum/medium";
   return config;

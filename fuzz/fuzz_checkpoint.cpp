@@ -1,5 +1,5 @@
-// A checkpoint with the manifest of a stranger, as it is and with the hash that it needs to be
-// looked at any further. fuzz_safetensors.cpp is for the tensors.
+// A checkpoint with an untrusted manifest, unchanged and with a corrected hash, without which it
+// would be rejected early. fuzz_safetensors.cpp covers the tensors.
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace rl_training;
 
-// The manifest is in memory: writing it would take most of the time.
+// The manifest is kept in memory, because writing it would take most of the time.
 class ManifestInMemory final : public FileSystem {
  public:
   std::string text;

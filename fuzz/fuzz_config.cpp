@@ -1,4 +1,4 @@
-// A config from a stranger: any bytes give a tree or one Error.
+// An untrusted config: any bytes give a tree or one Error.
 #include "rl_training/experiment/yaml_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,4 +1,4 @@
-// A table from a stranger, packed or not: every column is looked up and every cell is read.
+// An untrusted table, compressed or not: every column is looked up and every cell is read.
 #include <string_view>
 
 #include "rl_training/data/csv_dataset.h"

@@ -1,6 +1,6 @@
-// A HDF5 file from a stranger: looked at as every kind of dataset, in a child process as always.
-// What libhdf5 does to itself may kill the child; a report of a sanitizer about our own code ends
-// it with an exit code and is a finding.
+// An untrusted HDF5 file, read as every kind of dataset in a child process. A crash inside libhdf5
+// may kill the child; a sanitizer report about our own code ends it with an exit code and is a
+// finding.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -16,14 +16,14 @@
 #include "rl_training/util/error.h"
 #include "rl_training/util/scratch_directory.h"
 
-// The counters of covered code, where the compiler adds them.
+// The coverage counters, if the compiler adds them.
 extern "C" [[gnu::weak]] char __start___sancov_cntrs, __stop___sancov_cntrs;
 
 namespace {
 
 using namespace rl_training;
 
-// The fuzzer must see what its children cover: the whole pages of the counters become shared.
+// The fuzzer must see the coverage of its children, so whole pages of the counters are made shared.
 bool share_counters() {
   const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto first = (reinterpret_cast<uintptr_t>(&__start___sancov_cntrs) + page - 1) / page;
@@ -33,7 +33,7 @@ bool share_counters() {
                 MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
 }
 
-// Whatever one kind of reader says, the next one looks, too.
+// All kinds of readers are tried, whatever the previous one reported.
 LoggedSteps read_as_every_kind(const std::string& path, SandboxOutput& output) {
   const DatasetReadOptions options;
   LoggedSteps steps;
@@ -55,8 +55,8 @@ LoggedSteps read_as_every_kind(const std::string& path, SandboxOutput& output) {
 
 }  // namespace
 
-// libhdf5 is not compiled with the sanitizers: what it does in memcpy is not looked at, and it gets
-// no memory instead of the end of the process.
+// libhdf5 is not compiled with the sanitizers: its calls of memcpy are not checked, and failed
+// allocations return null instead of ending the process.
 extern "C" const char* __asan_default_options() {
   return "replace_intrin=0:allocator_may_return_null=1";
 }

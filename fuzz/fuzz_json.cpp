@@ -1,4 +1,4 @@
-// JSON from a stranger (observations, metadata, texts of a checkpoint): a value, or one Error.
+// Untrusted JSON (observations, metadata, text in a checkpoint): a value or one Error.
 #include <cstdlib>
 #include <string>
 

@@ -1,4 +1,4 @@
-// An npz archive from a stranger: every member is opened and read.
+// An untrusted npz archive: every member is opened and read.
 #include "rl_training/data/npz_archive.h"
 #include "rl_training/util/error.h"
 

@@ -1,4 +1,4 @@
-// The tensors of a checkpoint from a stranger; what is accepted must survive being written again.
+// Untrusted tensors of a checkpoint; accepted ones must stay the same when written and read again.
 #include <cstdlib>
 
 #include "rl_training/experiment/safetensors.h"

@@ -1,5 +1,5 @@
-// Gives every file of a corpus to one fuzz target, in a build without libFuzzer: what was found
-// once stays found.
+// Runs one fuzz target on every file of a corpus, in a build without libFuzzer, as a regression
+// test.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>

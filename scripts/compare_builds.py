@@ -4,8 +4,8 @@ of the final checkpoints bit for bit. Needs the Python standard library only.
 
   scripts/compare_builds.py OLD_PROGRAM NEW_PROGRAM [ALGORITHM ...]
 
-A tensor that only one of the two checkpoints has is listed: state that moved to another name is not
-a difference in what was learnt. Ends with 1 if any tensor differs.
+Tensors that only one of the two checkpoints has are listed but do not count as differences, because state may
+have been renamed. Ends with 1 if any tensor differs.
 """
 import json
 import os
@@ -23,7 +23,7 @@ RUNS = {
     "td3": ("td3/pendulum", 1500), "ddpg": ("ddpg/pendulum", 1500), "redq": ("redq/pendulum", 300),
     "tqc": ("tqc/pendulum", 1300),
 }
-# Keys that bring the first updates of online runs within reach.
+# Keys that let online runs reach their first updates.
 EXTRA = {
     "rlpd": ["--set", "learning_starts=100", "--set", "offline_pretrain_updates=50"],
     "redq": ["--set", "learning_starts=100"],

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Trains the same short runs with two builds of the program in turns and prints how their times
-compare: `train` is the time of the training itself, `process` includes the start of the program.
+"""Trains the same short runs with two builds of the program alternately and compares their times: `train` is
+the time of the training itself, `process` includes the start of the program.
 Each ratio is new / old; both the fastest turn and the median of the ratios of neighbouring turns are
 shown. Run it on a quiet machine. Needs the Python standard library only.
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs of the published length on medium sets of full size (scripts/make_medium_sets.sh makes them),
 # and their table in docs/results.md. About 1 to 2 hours a run on one core; ReBRAC and CQL take longer.
-# A finished run is kept, an unfinished one is resumed: stop it at any time, start it again.
+# You can stop the script at any time: finished runs are kept, unfinished ones are resumed.
 #
 #   JOBS            training processes at a time, one thread each (2)
 #   MEDIUM_DIR      directory of the sets (runs/medium)
@@ -34,7 +34,7 @@ iql walker2d corl 1000000
 cql hopper paper 1000000
 '
 
-# What the setting changes of the packaged config.
+# Changes of the setting to the packaged config.
 options_of() { # algo task setting
   case "$1 $2 $3" in
     "iql hopper corl") echo "--set normalize_observations=true --set policy=deterministic --set tau=0.001" ;;

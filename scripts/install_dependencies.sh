@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the build needs (Debian 12 or newer, Ubuntu 24.04 or newer) and does nothing when
-# all of it is there.
+# Installs the packages that the build needs (Debian 12 or newer, Ubuntu 24.04 or newer); does nothing if all
+# are installed.
 #   scripts/install_dependencies.sh [bench] [chroot] [dev] [package] [python] [slurm] [valgrind] [web]
 # bench: PyTorch and h5py, which `make bench` and `make bench-data` compare with; dev: formatter,
 # linter, fuzzing compiler; python: what the Python package and its tests need; web: browser and
@@ -44,7 +44,7 @@ installed() {
 }
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-  # Elsewhere the names differ, so CMake is the judge of what is missing.
+  # Package names differ on other systems; there CMake reports what is missing.
   echo "This system has no apt-get. The build needs what these Debian packages hold:" >&2
   echo "  ${packages[*]}" >&2
   echo "Install them, then run: cmake --preset release && cmake --build --preset release" >&2

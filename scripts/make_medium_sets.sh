@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes hopper, walker2d and halfcheetah medium sets of full size: rolls the behaviour policies that
-# D4RL's medium-v2 files carry, in the v4 tasks, and prints their returns beside D4RL's. A slice of
-# a file is enough, as long as it has `metadata/policy`. Sets that are there are not made again.
+# Records full-size medium datasets for hopper, walker2d and halfcheetah with the behaviour policies stored in
+# D4RL's medium-v2 files, in the v4 tasks, and prints their returns next to D4RL's. A slice of
+# a file is enough, as long as it has `metadata/policy`. Existing sets are not recorded again.
 #
 #   D4RL_FILES   directory of hopper_medium-v2.hdf5, walker2d_medium-v2.hdf5, halfcheetah_medium-v2.hdf5
 #   MEDIUM_DIR   where the sets go (runs/medium)

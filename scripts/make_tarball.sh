@@ -11,7 +11,7 @@ rm -rf "$build/tarball"
 DESTDIR=$build/tarball/root cmake --install "$build" --component program --strip >/dev/null
 mv "$build/tarball/root/usr" "$tree"
 
-# The RPATH of both executables names this directory, also for what the libraries themselves load.
+# The RPATH of both executables names this directory, also for libraries that other libraries load.
 libraries=$tree/libexec/rl_training/libraries
 mkdir -p "$libraries"
 ldd "$tree/bin/rl_training" "$tree/libexec/rl_training/rl_training" |

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Trains the algorithms of the table below with their packaged configs, several seeds each, and writes
-# their table into docs/results.md. Resumes what was left: a run that is complete is not trained again.
+# their table into docs/results.md. Unfinished runs are resumed; complete runs are not trained again.
 #
 #   JOBS      training processes at a time, one thread each (all cores)
 #   SEEDS     seeds of each config ("0 1 2 3 4")
@@ -16,7 +16,7 @@ output=${OUTPUT:-runs/next_results}
 page=${PAGE:-docs/results.md}
 seeds=${SEEDS:-0 1 2 3 4}
 
-# config, and the return that the last evaluation of every seed is to pass
+# config, and the return that the last evaluation of every seed should exceed
 table="
 sac_n/pendulum -617
 edac/pendulum -617
@@ -38,7 +38,7 @@ trpo/cartpole 475
 trpo/pendulum -250
 "
 
-# One run: started, resumed, or left alone when it is complete.
+# One run: starts or resumes it, or does nothing if it is complete.
 train_one() { # config seed
   local place=$output/${1//\//-}/seed$2 run code=0
   [[ ! -e $place/done ]] || return 0

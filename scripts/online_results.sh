@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Trains the online algorithms over several seeds and writes their tables and a plot of learning
-# curves. Goes on where it was left: a run that is complete is not trained again.
+# curves. Unfinished runs are resumed; complete runs are not trained again.
 #
 #   JOBS=2 SEEDS="0 1 2 3 4" OUTPUT=runs/online_results scripts/online_results.sh [GROUP...]
 #
 # Groups: pendulum, goal, fine_tuning (2,000 updates from data, then 5,000 environment steps) and hopper.
-# The last two are left out unless they are asked for. The last one needs a file of prior data in HOPPER_MEDIUM (D4RL
-# layout), takes 50,000 steps and 5 updates a step for RLPD in place of 20, so that a seed is done in
-# about an hour. STEPS shortens the runs for a trial, into
-# another OUTPUT: what is done counts as complete.
+# The last two run only if they are named. The last one needs a file of prior data in HOPPER_MEDIUM (D4RL
+# layout), makes 50,000 steps and uses 5 updates per step for RLPD instead of 20, so that a seed takes about an
+# hour. STEPS shortens the runs for a trial; use another OUTPUT for it, because shortened runs count as
+# complete.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,7 +26,7 @@ declare -A configs=(
 )
 groups=${*:-pendulum goal}
 
-# What a config is given beyond its own settings.
+# Changes to a config.
 changes_of() {
   case "$1" in
     awac/* | iql/* | cql/* | td3_bc/* | rebrac/*)
@@ -36,7 +36,7 @@ changes_of() {
   esac
 }
 
-# One run: started, resumed, or left alone if it is complete.
+# One run: starts or resumes it, or does nothing if it is complete.
 train_one() {
   local config=$1 seed=$2 place changes length=$steps
   [[ $config == */hopper ]] && length=${steps:-50000}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes docs/images/report.png and docs/images/terminal.png: trains a few small runs, opens their report in
-# chromium and photographs the live view of a run in a terminal of 80 columns (tmux).
+# chromium and captures the live view of a run in a terminal of 80 columns (tmux).
 #   scripts/pictures.sh [PROGRAM]
 # Needs chromium and tmux; takes a few minutes on one core.
 set -euo pipefail
@@ -26,7 +26,7 @@ done
 "$program" report "$work/runs" --output "$work/report.html" >/dev/null
 photograph "$work/report.html" 1140,800 "$images/report.png"
 
-# The screen as text, once a few evaluations stand above the view.
+# The screen as text, after a few evaluations.
 tmux -L "$session" -u new-session -d -x 80 -y 16 \
   "cd '$work' && LC_ALL=C.UTF-8 '$program' train --config td3_bc/pendulum --total-timesteps 40000 \
      --set eval_interval=500 --set 'hidden_sizes=[64,64]' --output-dir runs; sleep 60"

@@ -20,7 +20,7 @@ done | awk -v title="$title" '
   function stroke(path, colour, size) {
     printf "<path d=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"%d\"/>\n", path, colour, size
   }
-  # A round distance, for five to ten ticks.
+  # A round interval that gives five to ten ticks.
   function tick_of(span,   unit) {
     unit = 10 ^ int(log(span / 5) / log(10) + (span / 5 < 1 ? -1 : 0))
     if (span / unit > 25) return 5 * unit

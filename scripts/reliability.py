@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Attacks the program from outside and prints one line for each promise: what was done how often, and
-how often it failed. Ends with 1 if anything failed. Needs the Python standard library only; what this
-machine cannot do is skipped, and said.
+"""Attacks the program from outside and prints one line per guarantee: what was done how often, and how often it
+failed. Exits with 1 if anything failed. Needs only the Python standard library; tests that this machine does
+not support are reported as skipped.
 
   scripts/reliability.py PROGRAM [--count N] [--minutes M] [--only NAME]
 """
@@ -28,7 +28,7 @@ ERROR_LINE = re.compile(r"^(rl_training: )?error: .+$")
 
 
 class Attack:
-    """What the attacks share: the program, a private directory, and the count of failures."""
+    """State shared by the attacks: the program, a private directory, and the number of failures."""
 
     def __init__(self, program, directory, count, minutes):
         self.program, self.directory = os.path.abspath(program), directory
@@ -53,7 +53,7 @@ class Attack:
             self.failures.append(what)
 
     def expect_refusal(self, result, codes, what):
-        """A refusal is one line on stderr and one of the exit codes, never a crash."""
+        """A rejection is one line on stderr and one of the exit codes, never a crash."""
         lines = [line for line in result.stderr.splitlines() if "warning:" not in line]
         self.expect(result.returncode in codes and len(lines) == 1,
                     f"{what}: exit {result.returncode}, stderr {result.stderr[:300]!r}")
@@ -80,7 +80,7 @@ def mutated(rng, data):
 
 
 def attack_inputs(attack):
-    """Mutated configs, csv, npz and HDF5 files: accepted or refused in one line, never a crash."""
+    """Mutated configs, csv, npz and HDF5 files: accepted, or rejected in one line, never a crash."""
     config = attack.run("config", "show", "td3_bc/pendulum-random").stdout.encode()
     for name in ("data.npz", "data.hdf5"):
         made = attack.run("dataset", "collect", attack.path(name), "--env", "Pendulum-v1", "--size", "400")
@@ -117,7 +117,7 @@ def attack_inputs(attack):
 
 
 def attack_starts(attack):
-    """Many processes resume one run at the same moment: one wins, the others change nothing."""
+    """Many processes resume one run at the same time: one of them trains, the others change nothing."""
     made = json.loads(attack.train(attack.path("runs")).stdout)
     run_dir = made["run_dir"]
     starts = 100
@@ -167,7 +167,7 @@ def attack_cache(attack):
 
 
 def attack_memory(attack):
-    """Address space limits from hopeless to generous: a line and exit 6, or a finished run."""
+    """Address space limits from too small to generous: one line and exit code 6, or a finished run."""
     outcomes = []
     for mib in (200, 300, 400, 500, 600, 700, 800, 1000, 1300, 1600, 2000, 3000):
         limit = mib << 20
@@ -184,7 +184,7 @@ def attack_memory(attack):
 
 
 def attack_disk(attack):
-    """A really full file system, of every size from nothing to enough."""
+    """Full file systems of increasing size, from too small to sufficient."""
     mount = attack.path("disk")
     os.mkdir(mount)
     if os.geteuid() != 0:
@@ -225,7 +225,8 @@ def write_npz(path, arrays):
 
 
 def attack_values(attack):
-    """Rewards and observations that explode: stopped with exit 5 and finite checkpoints, or refused."""
+    """Rewards and observations that are not finite or huge: stopped with exit code 5 and finite checkpoints, or
+    rejected."""
     rows, kinds = 400, 0
     config = attack.path("values.yaml")
     with open(config, "w", encoding="ascii") as file:
@@ -263,7 +264,7 @@ def resident_kib(pid):
 
 
 def attack_soak(attack):
-    """A long online run: memory, open files and disk stay as they are once the buffer is full."""
+    """A long online run: memory, open files and disk usage stay constant once the buffer is full."""
     runs = attack.path("runs")
     with open(attack.path("stderr"), "w", encoding="utf-8") as stderr:
         child = subprocess.Popen(

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Trains the packaged algorithms on Pendulum (recipe and replay file) and on Hopper, several seeds
-# each, and writes their tables into docs/results.md. Runs that are there are not done again: a
-# finished one is kept, an unfinished one is resumed. Stop it at any time, start it again.
+# each, and writes their tables into docs/results.md. You can stop the script at any time: finished runs are
+# kept, unfinished ones are resumed.
 #
 #   JOBS             training processes at a time, one thread each (all cores)
 #   PENDULUM_REPLAY  file of the replay task, D4RL layout; without it that task is left out

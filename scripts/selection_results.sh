@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Trains policies of different quality (algorithms, seeds, lengths), ranks them without an
-# environment and compares the ranking with true returns: the figures of docs/selection.md. Resumable:
-# what is there is not made again.
+# environment and compares the ranking with true returns: the figures of docs/selection.md. Resumable: existing
+# results are kept.
 #
 #   OUTPUT=runs/selection_results scripts/selection_results.sh [pendulum] [hopper] [hopper-narrow]
 #
-# SELECT_OPTIONS ("--truth 20") is handed to `select`. Pendulum's policies are of offline and of online
+# SELECT_OPTIONS ("--truth 20") is passed to `select`. Pendulum's policies come from offline and online
 # algorithms, so that some are better than anything in the data.
 # The Hopper tasks need a file of hopper-medium-v2 data in HOPPER_MEDIUM (D4RL layout). `hopper` ranks
 # on logs of several policies: that file, six policies with noise (of other seeds than those that are

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# One run on two processes that mpirun and torchrun start has the bits of `--processes 2`. A launcher
+# Checks that one run on two processes started by mpirun or torchrun has the same bits as with `--processes 2`.
+# A launcher
 # that is missing is skipped (Debian: openmpi-bin). torchrun is one of PyTorch 2: Debian's 1.13 fails
 # with Python 3.11 before it starts anything.
 #

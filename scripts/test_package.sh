@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages of a directory in a clean Debian 12 and uses them there: the demo of the
-# program, its man page, completion, the Python module. As root; the system is made once and kept.
+# program, its man page, completion, the Python module. Needs root; the system is created once and kept.
 #   scripts/test_package.sh DIRECTORY
 #   CHROOT  where the clean system is kept (build/chroot)
 #   MIRROR  Debian mirror (the first one of this system's own sources)
@@ -15,7 +15,7 @@ mirror=${MIRROR:-$(sed -nE 's,^(URIs: *|deb (\[[^]]*\] )?)(https?:[^ ]*/debian/?
 if [[ ! -e $chroot/bin/sh ]]; then
   debootstrap --variant=minbase bookworm "$chroot" "$mirror" >&2
 fi
-# The settings by which this system reaches its mirror.
+# The settings with which this system reaches its mirror.
 cp -r /etc/apt/apt.conf.d "$chroot/etc/apt/"
 cp /etc/resolv.conf "$chroot/etc/"
 echo "deb $mirror bookworm main" > "$chroot/etc/apt/sources.list"

@@ -1,7 +1,7 @@
-# Sourced by the scripts that make tables of results. Needs $program.
+# Sourced by the scripts that generate tables of results. Needs $program.
 
-# One run in its own directory: nothing to do, resume, or start. A run that was killed before
-# its first checkpoint starts again. A signal ends with 255, at which xargs starts no more.
+# One run in its own directory: does nothing if it is complete, otherwise resumes or starts it. A run killed
+# before its first checkpoint starts again. A signal exits with 255, after which xargs starts no more runs.
 train_or_resume() { # directory name seed updates config [option...]
   local directory=$1 name=$2 seed=$3 updates=$4 config=$5 run code=0
   shift 5
@@ -21,7 +21,7 @@ train_or_resume() { # directory name seed updates config [option...]
   return "$code"
 }
 
-# Replaces what stands on a page between the markers of a table.
+# Replaces the text between the markers of a table on a page.
 write_between_markers() { # page table file
   local changed
   changed=$(mktemp)

@@ -26,7 +26,7 @@ def main():
     agent.learn(steps, progress_bar=True)
     print("CartPole-v1: return", agent.evaluate(n_episodes=20)["return_mean"])
 
-    # A task of the library in Gymnasium's hands.
+    # A task of the library through Gymnasium.
     env = gymnasium.make("rl_training/CartPole-v1")
     obs, _ = env.reset(seed=0)
     total, done = 0.0, False

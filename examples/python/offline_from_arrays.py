@@ -11,7 +11,7 @@ import rl_training
 
 
 def record(rows=5000, length=100, seed=0):
-    """A heater that holds 20 degrees by a noisy controller: (temperature, outside) -> power."""
+    """A heater that a noisy controller keeps at 20 degrees: (temperature, outside) -> power."""
     random = np.random.default_rng(seed)
     obs, actions, rewards, timeouts = [], [], [], []
     temperature = outside = 0.0

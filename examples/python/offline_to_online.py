@@ -9,7 +9,7 @@ import rl_training
 
 
 class StopWhenGood:
-    """A callback with a memory: ends training after two good evaluations in a row."""
+    """A stateful callback that ends training after two consecutive good evaluations."""
 
     def __init__(self, wanted):
         self.wanted, self.good = wanted, 0

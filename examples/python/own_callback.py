@@ -9,7 +9,7 @@ import rl_training
 
 
 class KeepBest:
-    """Saves the policy whenever an evaluation beats all before it."""
+    """Saves the policy whenever an evaluation is better than all previous ones."""
 
     def __init__(self, agent, path):
         self.agent, self.path, self.best, self.since = agent, path, None, 0

@@ -1,4 +1,4 @@
-"""Train SAC in an environment of your own, then RLPD from what SAC's policy recorded.
+"""Train SAC in your own environment, then RLPD with data recorded by SAC's policy.
 
     python3 examples/python/own_environment.py [STEPS]
 """

@@ -6,7 +6,7 @@
     agent = rl_training.TD3BC(dataset, learning_rate=3e-4).learn(total_timesteps=10_000)
     action = agent.predict(observation)
 
-There is one class for each algorithm; ``help(rl_training.TD3BC)`` lists its options.
+There is one class per algorithm; ``help(rl_training.TD3BC)`` lists its options.
 """
 
 import numpy

@@ -1,4 +1,4 @@
-"""Agents: made with options, trained in run directories, asked for actions."""
+"""Agents: created with options, trained in run directories, used to predict actions."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ from ._options import docstring, merge, to_json, warn
 
 
 class Progress(NamedTuple):
-    """What a callback is given at each row of metrics."""
+    """The argument of a callback at each row of metrics."""
 
     position: int  # updates (offline) or environment steps (online)
     length: int  # of the run, in the same unit
@@ -28,7 +28,7 @@ class Progress(NamedTuple):
 
 @contextlib.contextmanager
 def _interrupts():
-    """Requests to stop. Ctrl-C asks for the end of training instead of breaking into it."""
+    """Requests to stop. Ctrl-C requests the end of training instead of interrupting it."""
     requests = _core.StopRequests()
     mine = (threading.current_thread() is threading.main_thread()
             and signal.getsignal(signal.SIGINT) is signal.default_int_handler)
@@ -61,7 +61,7 @@ def _show_progress(progress):
 
 
 class Agent:
-    """What the classes of all algorithms share. Use those, :func:`make` or :func:`load`."""
+    """Base class of all algorithms. Use their classes, :func:`make` or :func:`load`."""
 
     algo = None  # name of the algorithm, in the subclasses
     _reads_data = True
@@ -69,7 +69,7 @@ class Agent:
     def __init__(self, dataset=None, env=None, **options):
         if self.algo is None:
             raise TypeError("use the class of an algorithm, or rl_training.make")
-        # SAC(env): what learns in environments alone takes one first.
+        # SAC(env): algorithms that learn only in environments take one as first argument.
         if env is None and not self._reads_data and not isinstance(dataset, (Dataset, dict)):
             dataset, env = None, dataset
         self._build({"algo": self.algo}, dataset, env, options)
@@ -99,7 +99,8 @@ class Agent:
 
     @classmethod
     def from_config(cls, file_or_name, dataset=None, env=None, **options):
-        """From a YAML file or a packaged config ("td3_bc/pendulum"), changed by the options."""
+        """Creates an agent from a YAML file or a packaged config ("td3_bc/pendulum"), changed by the
+        options."""
         config = _core.read_config_file(os.fspath(file_or_name))
         if cls.algo is None:
             cls = _class_of(config["algo"])
@@ -141,8 +142,8 @@ class Agent:
     def predict(self, obs):
         """The greedy action for one observation, or actions for rows of them.
 
-        Actions are in the environment's units: float32, or int64 for choices. For a policy that
-        remembers, each observation is the first of an episode.
+        Actions are in the environment's units: float32, or int64 if discrete. For a policy with memory, each
+        observation is the first of an episode.
         """
         obs = np.asarray(obs)
         shape = tuple(self._core.obs_shape())
@@ -154,21 +155,20 @@ class Agent:
         return self._core.predict(obs.reshape(len(obs), -1))
 
     def evaluate(self, env=None, n_episodes=10, seed=0):
-        """Plays whole episodes with the greedy policy; a dict with return_mean and others."""
+        """Plays whole episodes with the greedy policy; returns a dict with return_mean and others."""
         env_id = environment_config(env).get("env_id", "")
         with _interrupts() as requests:
             return self._core.evaluate(requests, int(n_episodes), int(seed), env_id)
 
     def save(self, path):
-        """The agent as a checkpoint directory, for :meth:`load`, :meth:`resume` and the program."""
+        """Writes the agent as a checkpoint directory, for :meth:`load`, :meth:`resume` and the program."""
         self._core.save(os.fspath(path))
 
     @classmethod
     def load(cls, path, dataset=None, env=None):
         """The policy of a run (its newest checkpoint) or of a checkpoint.
 
-        A later :meth:`learn` continues training; what is no file, arrays and environments written in
-        Python, must be given again for that.
+        A later :meth:`learn` continues training; for that, pass in-memory arrays and Python environments again.
         """
         environment_config(env)
         return cls._wrap(_core.Agent.load(os.fspath(path), _arrays_of(dataset), warn))
@@ -176,9 +176,9 @@ class Agent:
     @classmethod
     def resume(cls, path, dataset=None, env=None, total_timesteps=None, online_timesteps=None,
                output_dir=None):
-        """A run or checkpoint, ready to train on, exactly as if it had not stopped.
+        """Loads a run or checkpoint to continue training exactly as if it had not stopped.
 
-        Arrays and environments written in Python must be given again; the arrays are checked.
+        In-memory arrays and Python environments must be passed again; the arrays are checked.
         ``online_timesteps`` adds environment steps after the updates of an offline algorithm.
         """
         environment_config(env)
@@ -194,9 +194,8 @@ class Agent:
         return self._core.export(path, format, name, warn)
 
     def close(self):
-        """Lets go of the run directory, so that another process or agent may resume the run.
-
-        The agent is then that of the newest checkpoint; learn() continues, save() keeps the policy.
+        """Releases the run directory, so that another process or agent may resume the run. The agent then has
+        the state of the newest checkpoint; learn() continues from it, save() writes its policy.
         """
         self._core.close()
 
@@ -213,7 +212,7 @@ class Agent:
 
     @property
     def config(self):
-        """Every option with its value, as config.yaml has them."""
+        """Every option with its value, as in config.yaml."""
         return self._core.config()
 
     @property
@@ -274,15 +273,15 @@ def load(path, dataset=None, env=None):
 
 
 def resume(path, dataset=None, env=None, **changes):
-    """A run or checkpoint of any algorithm, ready to train on, see :meth:`Agent.resume`."""
+    """A run or checkpoint of any algorithm, to continue training; see :meth:`Agent.resume`."""
     return Agent.resume(path, dataset, env, **changes)
 
 
 def select(runs, data=None, **options):
     """Ranks the policies of runs or checkpoints on logged data, without an environment.
 
-    Fitted Q evaluation, see docs/selection.md. ``data`` is a file; None takes that of the first
-    run. Options: updates, batch_size, critics, hidden_sizes, gamma, tau, seed. Returns a dict with
+    Fitted Q evaluation, see docs/selection.md. ``data`` is a file; None uses that of the first run. Options:
+    updates, batch_size, critics, hidden_sizes, gamma, tau, seed. Returns a dict with
     ``policies``, best estimates first in ``rank``.
     """
     if data is not None:
@@ -292,7 +291,7 @@ def select(runs, data=None, **options):
 
 
 def report(paths="runs", output=None):
-    """Runs side by side, seeds together, as a dict; ``output`` also writes an HTML page."""
+    """Compares runs, grouped over seeds, and returns a dict; ``output`` also writes an HTML page."""
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
     return _core.report([os.fspath(path) for path in paths],

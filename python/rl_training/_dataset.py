@@ -1,4 +1,4 @@
-"""Datasets: files that were logged elsewhere, or arrays."""
+"""Datasets: logged files, or arrays."""
 
 import os
 
@@ -11,7 +11,7 @@ _COLUMNS = ("observations", "actions", "rewards", "next_observations", "terminal
 
 
 class Dataset:
-    """Logged transitions, made by :meth:`open`, :meth:`from_arrays` or :meth:`mix`."""
+    """Logged transitions, created by :meth:`open`, :meth:`from_arrays` or :meth:`mix`."""
 
     def __init__(self):
         raise TypeError("use Dataset.open, Dataset.from_arrays or Dataset.mix")
@@ -29,8 +29,8 @@ class Dataset:
         """A file or directory; ``kind`` is d4rl, minari, d3rlpy, robomimic, npz, csv or auto.
 
         ``keys`` names arrays or columns, ``{"obs": "qpos,qvel", "reward": "r"}``, or a known layout
-        (``"ogbench"``). ``discrete`` reads actions as numbers of choices for ``to_numpy``;
-        algorithms know by themselves.
+        (``"ogbench"``). ``discrete`` reads actions as indices for ``to_numpy``; algorithms know this
+        themselves.
         """
         path = os.fspath(path)
         config = {"dataset_kind": kind, "dataset_path": path}
@@ -49,12 +49,12 @@ class Dataset:
     def from_arrays(cls, observations, actions, rewards, terminals=None, timeouts=None,
                     next_observations=None, *, next_actions=None, episode_starts=None,
                     timeout_policy="auto"):
-        """Arrays with one row for each step, in the order in which the steps were made.
+        """Arrays with one row per step, in chronological order.
 
         Episodes end at ``terminals``, at ``timeouts``, before ``episode_starts`` and where
         ``next_observations`` is not the following observation. Actions are in the environment's
-        units; integers in one column are choices. Contiguous float32 arrays are used where they
-        are: do not change them before training has begun.
+        units; integers in one column are discrete actions. Contiguous float32 arrays are used without a copy:
+        do not modify them while the dataset, or an agent that trains on it, exists.
         """
         arrays = {"observations": observations, "actions": actions, "rewards": rewards,
                   "terminals": terminals, "timeouts": timeouts,
@@ -80,7 +80,7 @@ class Dataset:
 
     @classmethod
     def mix(cls, datasets, weights=None, size=0, seed=0):
-        """Several files by weight, for training. ``size`` 0 takes as many rows as all have."""
+        """Mixes several files by weight, for training. ``size`` 0 uses the total number of rows."""
         datasets = list(datasets)
         weights = [1.0] * len(datasets) if weights is None else list(weights)
         if len(weights) != len(datasets):
@@ -98,7 +98,7 @@ class Dataset:
 
     @classmethod
     def _of(cls, value):
-        """What users pass for a dataset: one, a path, or a dict of arrays."""
+        """Converts a user's dataset argument: a dataset, a path, or a dict of arrays."""
         if value is None or isinstance(value, cls):
             return value
         if isinstance(value, (str, os.PathLike)):
@@ -129,16 +129,16 @@ class Dataset:
         return self._rows().fingerprint()
 
     def inspect(self):
-        """What ``rl_training dataset inspect --json`` prints, as a dict."""
+        """The output of ``rl_training dataset inspect --json`` as a dict."""
         if self._reading is None:
             raise DataError("a mixture is made when training begins; inspect its parts")
         return self._reading.inspect()
 
     def to_numpy(self):
-        """The transitions as a dict of arrays, all with as many rows as ``len``.
+        """The transitions as a dict of arrays with ``len`` rows each.
 
-        Observations and actions are read-only views of the library's memory where rows lie side by
-        side there (a single episode, or successors taken from the next row), else copies.
+        Observations and actions are read-only views of the library's memory if the rows are contiguous there (a
+        single episode, or successors in the next row), otherwise copies.
         """
         rows = self._rows()
         return {name: rows.column(name) for name in _COLUMNS}

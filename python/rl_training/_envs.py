@@ -1,4 +1,4 @@
-"""Environments: those of the library for Python, and those of Python for the library."""
+"""Environments of the library for Python, and Python environments for the library."""
 
 import copy
 import re
@@ -19,7 +19,7 @@ except ImportError:
     _Base = object
 
     class Box:
-        """A box of numbers, as Gymnasium's."""
+        """A box of numbers, like Gymnasium's Box."""
 
         def __init__(self, low, high, shape=None, dtype=np.float32):
             self.dtype = np.dtype(dtype)
@@ -40,7 +40,7 @@ except ImportError:
                 np.all(value >= self.low) and np.all(value <= self.high))
 
     class Discrete:
-        """A choice, as Gymnasium's."""
+        """A discrete space, like Gymnasium's Discrete."""
 
         def __init__(self, n):
             self.n = int(n)
@@ -95,7 +95,7 @@ class Environment(_Base):
 
 
 def make_task(task, **kwargs):
-    """What Gymnasium calls; its functions have arguments named ``id`` of their own."""
+    """Entry point for Gymnasium, whose functions have their own arguments named ``id``."""
     return Environment(task, **kwargs)
 
 
@@ -105,7 +105,7 @@ def environments():
 
 
 def register_gymnasium():
-    """Makes the tasks known to Gymnasium as ``rl_training/ID``; done at import."""
+    """Registers the tasks with Gymnasium as ``rl_training/ID``; called at import."""
     if gymnasium is None:
         return
     for name in _core.environment_ids():
@@ -121,7 +121,7 @@ def _name_of(env, kind):
 
 
 def _copier(env):
-    """What makes copies of an instance: evaluations play in separate environments."""
+    """A factory that copies an instance, because evaluations use separate environments."""
 
     def copied():
         try:
@@ -134,7 +134,7 @@ def _copier(env):
 
 
 def environment_config(env):
-    """The keys of a config for what users pass as ``env``: an id, an instance, or its maker."""
+    """Converts a user's ``env`` argument to config keys: an id, an instance, or a factory."""
     if env is None:
         return {}
     if isinstance(env, str):

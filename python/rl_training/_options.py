@@ -31,7 +31,7 @@ def to_json(options):
 
 
 def merge(config, options):
-    """Puts keyword arguments where a config has them; the library checks names and values."""
+    """Arranges keyword arguments as a config; the library checks names and values."""
     config = dict(config)
     kwargs = dict(config.get("algo_kwargs", {}))
     for key, value in options.items():

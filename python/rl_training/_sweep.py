@@ -1,4 +1,4 @@
-"""Sweeps as ask and tell: this package draws the points or another optimiser does."""
+"""Ask/tell interface to sweeps, whose points are drawn by this package or by another optimiser."""
 
 import os
 
@@ -9,7 +9,7 @@ from ._options import to_json
 
 
 class Trial:
-    """A point of a sweep: a config, to be trained with each seed as far as ``pause_at``."""
+    """A point of a sweep: a config to train with each seed up to ``pause_at``."""
 
     def __init__(self, facts):
         self.number = facts["number"]
@@ -21,7 +21,7 @@ class Trial:
         self.runs = []  # directories, once trained
 
     def train(self, progress_bar=False):
-        """Trains or continues the run of each seed; the mean of the metric's last values."""
+        """Trains or continues the run of each seed; returns the mean of the metric's last values."""
         if self.metric == "selection":
             raise ConfigError("no metric of a run (expected rl_training.select on the runs)",
                               key="metric")
@@ -50,8 +50,8 @@ class Trial:
 class Sweep:
     """A sweep (docs/sweeps.md) from a YAML file or a dict, whose trials this process trains.
 
-    With ``grid`` or ``random``, :meth:`ask` gives its points; without them, or beside them, points
-    of another optimiser are asked for by their settings.
+    With ``grid`` or ``random``, :meth:`ask` returns its points. Points of another optimiser are passed to it as
+    settings.
     """
 
     def __init__(self, sweep):
@@ -62,7 +62,7 @@ class Sweep:
         self.trials = []
 
     def ask(self, settings=None):
-        """The next trial, or None; with settings, ``{"learning_rate": 1e-3}``, a trial of those."""
+        """The next trial, or None; with settings such as ``{"learning_rate": 1e-3}``, a trial with these."""
         facts = self._core.ask("" if settings is None else to_json(settings))
         if facts is None:
             return None
@@ -71,7 +71,7 @@ class Sweep:
         return trial
 
     def tell(self, trial, value):
-        """The value of a trial that was asked for; None where it failed."""
+        """Reports the value of a trial; None if it failed."""
         self._core.tell(trial.number, None if value is None else float(value))
 
     @property
@@ -82,5 +82,5 @@ class Sweep:
 
     @property
     def output_dir(self):
-        """Where the runs are, for :func:`report`."""
+        """Directory of the runs, for :func:`report`."""
         return self._core.directory()

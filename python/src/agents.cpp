@@ -1,4 +1,4 @@
-// Training, acting and saving from Python. The GIL is free while the library computes.
+// Training, acting and saving from Python. The GIL is released while the library computes.
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
@@ -82,7 +82,7 @@ py::object evaluate(Agent& agent, PythonStopRequests& requests, int64_t episodes
   return to_python(facts);
 }
 
-// Rows [rows, obs] to actions [rows, action], or choices [rows].
+// Maps observations [rows, obs] to actions [rows, action], or [rows] if discrete.
 py::array predict(Agent& agent,
                   const py::array_t<double, py::array::c_style | py::array::forcecast>& obs) {
   if (obs.ndim() != 2) throw Error(ErrorKind::data, {"", 0, "obs"}, "not a matrix of rows");
@@ -94,7 +94,7 @@ py::array predict(Agent& agent,
   }
   {
     const py::gil_scoped_release release;
-    const BlockedSignals blocked;  // for so short that they may wait
+    const BlockedSignals blocked;  // short enough for signals to wait
     actions = agent.policy().predict(input);
   }
   const auto& space = agent.policy().env().action;

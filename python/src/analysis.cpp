@@ -38,7 +38,7 @@ SelectionOptions selection_options(const std::string& text) {
   return options;
 }
 
-// None if a request cut it short.
+// None if it was interrupted.
 py::object select(PythonStopRequests& requests, const Runs& runs, const std::string& text,
                   const Note& warn) {
   const auto options = selection_options(text);

@@ -10,14 +10,14 @@ namespace rl_training {
 namespace py = pybind11;
 
 py::object to_python(const Json& json);
-// Of text that Python's json module wrote.
+// Parses text written by Python's json module.
 Json parse_arguments(const std::string& text);
 
-// Arrays by name. They are used where they are if they are contiguous and of a type that the
-// library reads; other types are converted once.
+// Arrays by name. Contiguous arrays of a supported type are used without a copy; others are
+// converted once.
 std::shared_ptr<MemoryArrays> memory_arrays(const py::dict& arrays);
 
-// What each file of the module adds to it.
+// Functions with which each file adds its part to the module.
 void bind_errors(py::module_& module);
 void bind_registry(py::module_& module);
 void bind_datasets(py::module_& module);

@@ -1,4 +1,4 @@
-// Datasets in files and in arrays, seen from Python.
+// Python bindings of datasets in files and arrays.
 #include <pybind11/stl.h>
 
 #include "python/src/convert.h"
@@ -17,7 +17,7 @@ class LoadedTransitions {
 
   int64_t size() const { return rows_.rows(); }
   const TransitionDataset& rows() const { return rows_; }
-  // Column `name` of all rows; a view of the library's memory where the rows lie side by side.
+  // Column `name` of all rows; a view of the library's memory if the rows are contiguous.
   py::array column(const std::string& name) const;
 
  private:
@@ -27,7 +27,7 @@ class LoadedTransitions {
   TransitionDataset rows_;
 };
 
-// A read-only array on memory that the dataset keeps; copies of a dataset share it.
+// A read-only view of memory that the dataset owns; copies of a dataset share it.
 py::array view(const TransitionDataset& dataset, const py::dtype& dtype,
                const std::vector<int64_t>& shape, const std::vector<int64_t>& strides,
                const void* data) {
@@ -76,12 +76,12 @@ py::array LoadedTransitions::column(const std::string& name) const {
 struct Reading {
   std::string kind = "auto", path, keys, timeout_policy = "auto";
   bool discrete = false;
-  std::shared_ptr<MemoryArrays> arrays;  // in place of a file
+  std::shared_ptr<MemoryArrays> arrays;  // instead of a file
 
   DatasetReadOptions options() const {
     static const Space kAnyChoice = Space::discrete(ActionSpaceFinder::kMostChoices);
     DatasetReadOptions read;
-    // Minari states how many choices there are.
+    // Minari states the number of discrete actions.
     const bool stated = !arrays && (kind == "auto" ? detect_dataset_kind(path) : kind) == "minari";
     if (discrete && !stated) read.bounds = &kAnyChoice;
     if (timeout_policy == "drop") read.timeout_policy = TimeoutPolicy::drop;

@@ -1,4 +1,4 @@
-// Environments of Python for the library, and those of the library for Python.
+// Python environments for the library, and environments of the library for Python.
 #include <pybind11/stl.h>
 
 #include <map>
@@ -14,16 +14,16 @@
 namespace rl_training {
 namespace {
 
-// What makes the objects of an id. The first one was made to see what it is.
+// Factory of the environments of an id, with the first object, which was created to inspect it.
 struct Maker {
   py::object make, first;
-  EnvSpec spec;            // of members, for vectors
-  int64_t group_size = 0;  // the same
+  EnvSpec spec;            // for vectors, the spec of a member
+  int64_t group_size = 0;  // 0 unless it is a vector
 
   py::object next() { return first ? std::exchange(first, py::object()) : make(); }
 };
 
-// By id. Never destroyed: the interpreter is gone when statics are.
+// By id. Never destroyed, because the interpreter ends before static variables are destroyed.
 std::map<std::string, Maker>& makers() {
   static auto* const all = new std::map<std::string, Maker>();
   return *all;
@@ -54,8 +54,8 @@ EnvInfo vector_info(const std::string& id) {
   return info;
 }
 
-// A later maker of the same id takes the place of the earlier one. For vectors: how many
-// environments there are; else 0.
+// A later factory of the same id replaces the earlier one. Returns the number of environments of a
+// vector, otherwise 0.
 int64_t add_python_environment(const std::string& id, py::object make, py::object first,
                                bool is_vector) {
   Maker maker{std::move(make), first.is_none() ? py::object() : std::move(first), {}, 0};
@@ -78,9 +78,10 @@ class NativeEnvironment {
   NativeEnvironment(const std::string& id, const std::string& options)
       : task_(make_task(id, options)), rng_(std::random_device{}()) {
     if (spec().observation.is_image()) {
-      throw Error(ErrorKind::config, {"", 0, "env_id"},
-                  id + " observes images, which Python does not step (expected a task without "
-                       "wrappers.pixels)");
+      throw Error(
+          ErrorKind::config, {"", 0, "env_id"},
+          id + " observes images, which is not supported from Python (expected a task without "
+               "wrappers.pixels)");
     }
     obs_.resize(static_cast<size_t>(spec().observation.size()));
   }
@@ -97,12 +98,12 @@ class NativeEnvironment {
     const auto& space = spec().action;
     if (action.size() != space.size()) {
       throw Error(ErrorKind::data, {spec().id, 0, "action"},
-                  "not of the action space (expected " + space.text() + ", got " +
+                  "not in the action space (expected " + space.text() + ", got " +
                       std::to_string(action.size()) + " numbers)");
     }
     if (space.is_discrete() && !space.contains_choice(action.data()[0])) {
       throw Error(ErrorKind::data, {spec().id, 0, "action"},
-                  "no such choice (expected 0 to " + std::to_string(space.categories - 1) + ")");
+                  "no such action (expected 0 to " + std::to_string(space.categories - 1) + ")");
     }
     const auto result = task_->step({action.data(), static_cast<size_t>(action.size())}, obs_);
     return py::make_tuple(observation(), result.reward, result.terminated, result.truncated);

@@ -16,7 +16,7 @@ PythonEnvironment::PythonEnvironment(const std::string& id, py::object task)
   spec_.observation = read_observation_space(id, task_.attr("observation_space"));
   const py::object actions = task_.attr("action_space");
   spec_.action = read_action_space(id, actions);
-  spec_.one_thread = true;  // the interpreter runs one at a time
+  spec_.one_thread = true;  // the interpreter runs one thread at a time
   layout_ = ActionLayout(spec_.action, actions);
   last_obs_.resize(static_cast<size_t>(spec_.observation.size()));
 }
@@ -27,7 +27,7 @@ PythonEnvironment::~PythonEnvironment() {
 }
 
 void PythonEnvironment::reset(Rng& rng, std::span<double> obs) {
-  seed_ = static_cast<int64_t>(rng.next() >> 33);  // 31 bits, which every generator takes
+  seed_ = static_cast<int64_t>(rng.next() >> 33);  // 31 bits, which every generator accepts
   actions_.clear();
   const py::gil_scoped_acquire gil;
   reset_task(obs);
@@ -43,7 +43,7 @@ void PythonEnvironment::reset_task(std::span<double> obs) {
   const py::object result = reset_(py::arg("seed") = seed_);
   if (!py::isinstance<py::tuple>(result) || py::len(result) != 2) {
     refuse(spec_.id, "reset",
-           "gives no pair (expected (observation, info), got " + type_name(result) + ")");
+           "does not return a pair (expected (observation, info), got " + type_name(result) + ")");
   }
   take_observation(result[py::int_(0)], obs);
 }
@@ -52,7 +52,7 @@ StepResult PythonEnvironment::step_task(std::span<const double> action, std::spa
   const py::object result = step_(make_action(action));
   if (!py::isinstance<py::tuple>(result) || py::len(result) != 5) {
     refuse(spec_.id, "step",
-           "does not give five values (expected (observation, reward, terminated, truncated, "
+           "does not return five values (expected (observation, reward, terminated, truncated, "
            "info))");
   }
   const auto tuple = py::reinterpret_borrow<py::tuple>(result);
@@ -65,7 +65,7 @@ StepResult PythonEnvironment::step_task(std::span<const double> action, std::spa
   return step;
 }
 
-// A new array for each step: a task may keep what it is given.
+// A new array for each step, because a task may keep its argument.
 py::object PythonEnvironment::make_action(std::span<const double> action) const {
   if (layout_.discrete) return py::int_(static_cast<int64_t>(action[0]));
   if (layout_.doubles) {
@@ -109,7 +109,7 @@ void PythonEnvironment::visit_state(StateVisitor& state) {
   if (seed_ == seed_before && after == before) return;
   // Loaded.
   if (after.size() % (sizeof(double) * static_cast<size_t>(spec_.action.size())) != 0) {
-    throw Error(ErrorKind::checkpoint, {"", 0, "episode_actions"}, "no actions of this task");
+    throw Error(ErrorKind::checkpoint, {"", 0, "episode_actions"}, "not actions of this task");
   }
   actions_.resize(after.size() / sizeof(double));
   std::memcpy(actions_.data(), after.data(), after.size());
@@ -128,8 +128,8 @@ void PythonEnvironment::play_again() {
   if (obs == expected) return;
   const std::string message =
       spec_.id +
-      ": the episode differed when it was replayed: the run continues, but not "
-      "exactly as it would have (expected episodes that follow from reset(seed=...) and actions)";
+      ": the episode differed when it was replayed, so the resumed run is not exact (expected "
+      "episodes that follow from reset(seed=...) and actions)";
   if (PyErr_WarnEx(PyExc_RuntimeWarning, message.c_str(), 1) != 0) throw py::error_already_set();
 }
 

@@ -6,10 +6,9 @@ namespace rl_training {
 
 // An object with Gymnasium's interface as a task: `reset(seed=...)`, `step(action)`,
 // `observation_space` and `action_space`.
-//
-// Its state is the seed of the episode and the actions since: loading it plays them again. That is
-// exact for tasks whose episodes follow from the seed and the actions, and nothing of a checkpoint
-// is ever run as code.
+// Its state is the seed of the episode and the actions since, which are replayed when it is loaded.
+// This is exact for tasks that are determined by seed and actions, and nothing in a checkpoint is
+// executed as code.
 class PythonEnvironment final : public Environment {
  public:
   PythonEnvironment(const std::string& id, py::object task);
@@ -26,7 +25,7 @@ class PythonEnvironment final : public Environment {
   void visit_state(StateVisitor& state) override;
 
  private:
-  // These have the GIL.
+  // These require the GIL.
   void reset_task(std::span<double> obs);
   StepResult step_task(std::span<const double> action, std::span<double> obs);
   py::object make_action(std::span<const double> action) const;

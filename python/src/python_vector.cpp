@@ -22,7 +22,7 @@ Autoreset autoreset_of(const std::string& id, const py::handle& task) {
              text + ")");
 }
 
-// One number for each member.
+// One number per member.
 DoubleArray numbers(const std::string& id, const char* name, const py::handle& value,
                     int64_t count) {
   auto array = DoubleArray::ensure(value);
@@ -84,7 +84,7 @@ void PythonVector::begin_episode(int64_t i, int64_t seed) {
   if (seed_ < 0) {
     reset_all(seed);
   } else if (steps_ == 0) {
-    return;  // begun with the others
+    return;  // already begun together with the others
   } else if (autoreset_ == Autoreset::next_step) {
     waiting_[static_cast<size_t>(i)] = 1;
   } else if (autoreset_ == Autoreset::disabled) {
@@ -117,7 +117,7 @@ void PythonVector::step_all() {
   const py::object results = task_.attr("step")(make_actions());
   if (!py::isinstance<py::tuple>(results) || py::len(results) != 5) {
     refuse(spec_.id, "step",
-           "does not give five values (expected (observations, rewards, terminations, "
+           "does not return five values (expected (observations, rewards, terminations, "
            "truncations, infos))");
   }
   take_results(py::reinterpret_borrow<py::tuple>(results));
@@ -145,7 +145,7 @@ void PythonVector::take_results(const py::tuple& results) {
   }
 }
 
-// Gymnasium 1 calls them final_obs, earlier ones final_observation.
+// The key is final_obs since Gymnasium 1, and final_observation before.
 void PythonVector::take_final_observations(const py::dict& info) {
   const char* key = info.contains("final_obs") ? "final_obs" : "final_observation";
   if (!info.contains(key)) {
@@ -181,10 +181,9 @@ void PythonVector::visit_state(StateVisitor& state) {
   if ((seed_ == seed_before && steps_ == steps_before) || seed_ < 0) return;
   // Loaded.
   lost_ = true;
-  const std::string message =
-      spec_.id +
-      ": the run resumes with new episodes (those of a vector of environments cannot be played "
-      "again)";
+  const std::string message = spec_.id +
+                              ": the run resumes with new episodes, because episodes of a vector "
+                              "of environments cannot be replayed";
   if (PyErr_WarnEx(PyExc_RuntimeWarning, message.c_str(), 1) != 0) throw py::error_already_set();
 }
 

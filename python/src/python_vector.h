@@ -4,18 +4,17 @@
 
 namespace rl_training {
 
-// When a vector of environments begins the next episode of one that ended.
+// When a vector of environments begins the next episode after one has ended.
 enum class Autoreset { next_step, same_step, disabled };
 
 // An object with the interface of Gymnasium's VectorEnv: `num_envs` tasks that are reset and
-// stepped as one. Members (below) are the tasks as the library sees them; they call in the order of
-// their numbers.
-//
-// Later episodes do not begin with seeds of ours, so they cannot be played again: a vector whose
-// state is loaded begins new episodes at the next step.
+// stepped together. Members (below) are the individual tasks for the library, which calls them in
+// order.
+// The library does not seed later episodes, so they cannot be replayed: after its state is loaded,
+// a vector begins new episodes at the next step.
 class PythonVector {
  public:
-  // Requires the GIL, like all that follows except the destructor.
+  // Requires the GIL, like everything below except the destructor.
   PythonVector(const std::string& id, py::object task);
   ~PythonVector();
   PythonVector(const PythonVector&) = delete;
@@ -48,14 +47,14 @@ class PythonVector {
   Autoreset autoreset_ = Autoreset::next_step;
   int64_t count_ = 0;
   ActionLayout layout_;
-  std::vector<double> actions_, obs_, final_obs_;  // of all members, side by side
+  std::vector<double> actions_, obs_, final_obs_;  // of all members, concatenated
   std::vector<StepResult> results_;
-  std::vector<uint8_t> waiting_;   // ended, and begins an episode in the next step
-  int64_t seed_ = -1, steps_ = 0;  // of the last reset of all, and since
-  bool lost_ = false;              // a loaded state's episodes are gone
+  std::vector<uint8_t> waiting_;   // ended; begins an episode in the next step
+  int64_t seed_ = -1, steps_ = 0;  // seed of the last reset of all members, and steps since
+  bool lost_ = false;              // the episodes of a loaded state cannot be restored
 };
 
-// Task `i` of a vector; without one it has a spec and nothing else.
+// Task `i` of a vector; without a vector it only has a spec.
 class PythonVectorMember final : public Environment {
  public:
   PythonVectorMember(EnvSpec spec, std::shared_ptr<PythonVector> vector, int64_t i)

@@ -1,4 +1,4 @@
-// What there is: algorithms with their options, environments.
+// Lists of algorithms, their options, and environments.
 #include "rl_training/envs/registry.h"
 
 #include <pybind11/stl.h>

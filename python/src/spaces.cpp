@@ -13,7 +13,7 @@ int64_t size_of(const py::handle& box) {
   return size;
 }
 
-// One bound for each element of a Box, where `name` is low or high.
+// One bound per element of a Box; `name` is low or high.
 std::vector<double> bounds_of(const py::handle& box, const char* name, int64_t size) {
   const auto values = DoubleArray::ensure(box.attr(name));
   if (!values) throw py::error_already_set();
@@ -40,10 +40,11 @@ void require_attributes(const std::string& id, const py::handle& task,
                         std::initializer_list<const char*> names) {
   for (const char* name : names) {
     if (py::hasattr(task, name)) continue;
-    refuse(id, "env",
-           "no environment (expected Gymnasium's reset, step, observation_space and action_space; "
-           "the " +
-               type_name(task) + " has no " + name + ")");
+    refuse(
+        id, "env",
+        "not an environment (expected Gymnasium's reset, step, observation_space and action_space; "
+        "the " +
+            type_name(task) + " has no " + name + ")");
   }
 }
 
@@ -56,13 +57,13 @@ Space read_observation_space(const std::string& id, const py::handle& space) {
 Space read_action_space(const std::string& id, const py::handle& space) {
   if (py::hasattr(space, "n")) {
     if (py::hasattr(space, "start") && space.attr("start").cast<int64_t>() != 0) {
-      refuse(id, "action_space", "its choices do not start at 0");
+      refuse(id, "action_space", "its values do not start at 0");
     }
     return Space::discrete(space.attr("n").cast<int64_t>());
   }
   if (!is_box(space)) {
     refuse(id, "action_space",
-           "neither a box nor a choice (expected low, high and shape, or n, got " +
+           "neither a box nor a discrete space (expected low, high and shape, or n, got " +
                type_name(space) + ")");
   }
   const int64_t size = size_of(space);
@@ -87,7 +88,7 @@ void read_observation(const std::string& id, const py::handle& value, std::span<
   const auto take = [&](const auto& array) {
     if (static_cast<size_t>(array.size()) != out.size()) {
       throw Error(ErrorKind::data, {id, 0, "observation"},
-                  "not of the observation space (expected " + std::to_string(out.size()) +
+                  "not in the observation space (expected " + std::to_string(out.size()) +
                       " numbers, got " + std::to_string(array.size()) + ")");
     }
     std::copy(array.data(), array.data() + array.size(), out.begin());

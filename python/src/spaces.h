@@ -10,26 +10,26 @@ namespace py = pybind11;
 
 using DoubleArray = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
-// Spaces in the manner of Gymnasium: a Box is what has low, high and shape, a Discrete what has n.
-// Values of any shape are laid out flat. What is neither is Error{config} at `id`.
+// Gymnasium's spaces, recognised by attributes: a Box has low, high and shape, a Discrete has n.
+// Values of any shape are flattened. Throws Error{config} at `id` for other spaces.
 Space read_observation_space(const std::string& id, const py::handle& space);
 Space read_action_space(const std::string& id, const py::handle& space);
 
-// How actions are handed to a task.
+// How actions are passed to a task.
 struct ActionLayout {
   ActionLayout() = default;
   ActionLayout(const Space& space, const py::handle& given);
 
   bool discrete = false, doubles = false;
-  std::vector<py::ssize_t> shape;  // of one action; empty for a choice
+  std::vector<py::ssize_t> shape;  // of one action; empty if discrete
 };
 
 std::string type_name(const py::handle& object);
 [[noreturn]] void refuse(const std::string& id, const char* key, const std::string& message);
-// Error{config} if an object lacks one of the attributes of an environment.
+// Throws Error{config} if an object lacks an attribute of an environment.
 void require_attributes(const std::string& id, const py::handle& task,
                         std::initializer_list<const char*> names);
-// The observation that a task gave: `out.size()` numbers, of any float type and shape.
+// Reads an observation of `out.size()` numbers, of any float type and shape.
 void read_observation(const std::string& id, const py::handle& value, std::span<double> out);
 
 }  // namespace rl_training

@@ -12,8 +12,8 @@ namespace rl_training {
 
 namespace py = pybind11;
 
-// Requests to stop that also come from Python: its signal handlers run when the thread that trains
-// asks for them, and what they or a callback raise is kept until training has ended.
+// Requests to stop that also come from Python: its signal handlers run when the training thread
+// polls for them, and exceptions of handlers or callbacks are kept until training has ended.
 class PythonStopRequests final : public StopRequests {
  public:
   int stop() const override {

@@ -1,4 +1,4 @@
-// Trials of sweeps, which Python trains itself.
+// Trials of sweeps, trained from Python.
 #include <fmt/format.h>
 #include <pybind11/stl.h>
 
@@ -33,7 +33,7 @@ py::object ask(Search& search, const std::string& settings) {
                     {"metric", search.spec().metric}});
 }
 
-// The run of a config, to be resumed, or "".
+// The run of a config to resume; "" if there is none.
 std::string run_of_config(const std::string& config) {
   return find_run(posix_file_system(),
                   read_train_config(ConfigNode::from_json(parse_arguments(config), "")));

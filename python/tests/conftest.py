@@ -4,7 +4,7 @@ import shutil
 import numpy as np
 import pytest
 
-# Options that make runs of a second.
+# Options for runs of a second.
 TINY = dict(hidden_sizes=[16, 16], batch_size=32, eval_episodes=1, eval_interval=1000,
             log_interval=10, checkpoint_interval=20, threads=1)
 
@@ -45,7 +45,7 @@ def make_arrays(rows=400, episode=50, seed=0):
 
 
 def resident():
-    """Bytes of memory that the process holds."""
+    """Resident memory of the process in bytes."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
@@ -61,7 +61,7 @@ class Space:
 
 
 class Point:
-    """A Gymnasium-style environment that knows nothing of Gymnasium: push a point to 0."""
+    """An environment with Gymnasium's interface that does not import Gymnasium: push a point to 0."""
 
     steps_made = 0  # of all instances
 

@@ -11,7 +11,7 @@ import pytest
 import rl_training
 from conftest import TINY
 
-# Options that make runs of a second; an algorithm takes those that it knows.
+# Options for runs of a second; each algorithm uses those that it has.
 SMALL = dict(
     hidden_sizes=[16, 16], critic_hidden_sizes=[16, 16], vae_hidden_sizes=[16, 16],
     num_critics=3, batch_size=10, offline_pretrain_updates=20, learning_starts=10,

@@ -35,7 +35,7 @@ def test_float32_arrays_are_used_where_they_are(arrays):
         assert np.shares_memory(out[name], arrays[name]), name
         assert out[name].ctypes.data == arrays[name].ctypes.data
         assert not out[name].flags.writeable and arrays[name].flags.writeable
-    # The ends of episodes are not in `observations`; all else is.
+    # `observations` does not contain the last observations of episodes.
     np.testing.assert_array_equal(out["next_observations"], arrays["next_observations"])
     assert np.shares_memory(out["rewards"], dataset.to_numpy()["rewards"])
     expected = {name: array.copy() for name, array in arrays.items()}
@@ -109,7 +109,7 @@ def test_training_from_arrays_and_resuming(arrays, tiny, tmp_path):
     agent = rl_training.TD3BC(arrays, **options).learn(30)  # a dict will do
     run_dir = agent.run_dir
     agent.close()
-    with pytest.raises(rl_training.ConfigError, match="arrays of the program") as caught:
+    with pytest.raises(rl_training.ConfigError, match="arrays in memory") as caught:
         rl_training.resume(run_dir, total_timesteps=60)
     assert caught.value.key == "dataset_kind"
     other = dict(arrays, rewards=arrays["rewards"] + 1)

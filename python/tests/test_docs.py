@@ -1,4 +1,4 @@
-"""The tour of docs/python.md and the examples, as they stand."""
+"""Runs the tour of docs/python.md and the examples."""
 
 import ast
 import pathlib

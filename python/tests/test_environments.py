@@ -47,7 +47,7 @@ def test_resume_in_the_middle_of_an_episode_is_exact(tiny):
 
 
 class Forgetful(Point):
-    """Its episodes do not follow from the seed."""
+    """An environment whose episodes are not determined by the seed."""
 
     def reset(self, *, seed=None, options=None):
         return super().reset(seed=None)
@@ -110,7 +110,7 @@ class NoStep:
 
 
 @pytest.mark.parametrize("env, text", [
-    (3, "no environment"),
+    (3, "not an environment"),
     (NoStep, "has no step"),
     (lambda: type("OldStep", (Point,), {"reset": lambda self, seed: np.zeros(2)})(), "pair"),
     (lambda: type("Unbounded", (Point,), {

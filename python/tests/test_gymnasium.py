@@ -1,4 +1,4 @@
-"""With the real Gymnasium; skipped where it is not installed."""
+"""Tests with Gymnasium itself; skipped if it is not installed."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Sweeps as ask and tell."""
+"""Tests of the ask/tell interface to sweeps."""
 
 import json
 import os
@@ -50,7 +50,7 @@ def test_points_from_elsewhere(tmp_path):
     assert value == pytest.approx(sum(returns) / 2)
     sweep.tell(trial, value)
     assert sweep.best is trial
-    with pytest.raises(rl_training.ConfigError, match="not waited for"):
+    with pytest.raises(rl_training.ConfigError, match="not expected"):
         sweep.tell(trial, value)
     with pytest.raises(rl_training.ConfigError, match="did you mean `learning_rate`"):
         sweep.ask({"learning_rat": 0.02})

@@ -1,4 +1,4 @@
-"""How training is watched, stopped and interrupted."""
+"""Callbacks, stopping and interrupting training."""
 
 import os
 import signal

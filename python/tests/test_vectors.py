@@ -1,4 +1,4 @@
-"""Vectors of environments in the manner of Gymnasium, in each of its autoreset modes."""
+"""Gymnasium's vector environments in each autoreset mode."""
 
 import pathlib
 
@@ -14,7 +14,7 @@ COLLECT = dict(learning_starts=8, buffer_capacity=2000)
 
 
 class Clocks:
-    """Two environments that observe (number, episode, time) and pay number + 10 * episode + time."""
+    """Two environments that observe (number, episode, time), with reward number + 10 * episode + time."""
 
     num_envs = 2
     single_observation_space = Space(low=-np.full(3, np.inf), high=np.full(3, np.inf), shape=(3,))
@@ -177,5 +177,5 @@ def test_what_does_not_fit_is_refused(tiny):
         rl_training.SAC(env=lambda: Clocks("Sometimes"), **tiny)
     with pytest.raises(rl_training.ConfigError, match="function that makes one.*a process"):
         rl_training.SAC(env=Uncopied(), **tiny)
-    with pytest.raises(rl_training.ConfigError, match="end their episodes themselves"):
+    with pytest.raises(rl_training.ConfigError, match="manage their own episodes"):
         rl_training.SAC(env=Clocks, env_kwargs=dict(max_episode_steps=2), **tiny).learn(10)

@@ -4,9 +4,9 @@
 
 namespace rl_training {
 
-// What algorithms with an actor and critics share, except their losses.
+// Parts that actor-critic algorithms share; losses are in the files of the algorithms.
 
-// Critics that regress onto a target.
+// Loss of critics that regress onto a target.
 struct CriticLoss {
   torch::Tensor loss, target_q_mean;
 
@@ -20,18 +20,19 @@ struct CriticLoss {
 CriticLoss critic_loss(const CriticEnsemble& critics, const Batch& batch,
                        const torch::Tensor& target);
 
-// The minimum over critics, without gradient: [rows]. Distributions count by their mean.
+// The minimum over critics, without gradient: [rows]. Distributional critics are represented by
+// their mean.
 torch::Tensor least_value(const CriticEnsemble& critics, const torch::Tensor& obs,
                           const torch::Tensor& actions);
 
-// Values of the chosen members, [chosen, rows], without gradient unless all are chosen, in order:
-// then in one pass.
+// Values of the chosen members: [chosen, rows]. If all members are chosen in order, this is one
+// pass with gradient; otherwise the values have no gradient.
 torch::Tensor member_values(const CriticEnsemble& critics, const torch::Tensor& obs,
                             const torch::Tensor& actions, const std::vector<int64_t>& members);
-// `wanted` of `count` members without replacement; draws nothing if all are wanted.
+// Draws `wanted` of `count` members without replacement; uses no random values if all are wanted.
 void draw_members(Rng& rng, int64_t count, int64_t wanted, std::vector<int64_t>& members);
 
-// An actor that clones the data's actions by their weights.
+// Loss of an actor that clones dataset actions, weighted by row.
 struct WeightedCloningLoss {
   torch::Tensor loss, advantage_mean, weight_mean;
 
@@ -43,7 +44,7 @@ struct WeightedCloningLoss {
   }
 };
 
-// A Gaussian actor, critics and their targets.
+// A Gaussian actor, critics and target critics.
 struct GaussianNetworks {
   GaussianNetworks(const GaussianActor::Options& actor_options,
                    const CriticEnsemble::Options& critic_options, const AlgorithmContext& context,
@@ -55,9 +56,10 @@ struct GaussianNetworks {
   void visit_state(StateVisitor& state);
 };
 
-// Holds what changes in training: networks, their optimisers, random streams. `Networks` is
+// Holds the state of training: networks, their optimisers and random streams. `Networks` is
 // constructed from (options, context, rng, design...), and has `actor`, `critics` and visit_state.
-// An algorithm adds its losses, update and act, and names what else it changes in visit_state.
+// A derived algorithm adds its losses, `update` and `act`, and lists any further state in
+// `visit_state`.
 template <class Options, class Networks>
 class ActorCritic : public Algorithm {
  public:

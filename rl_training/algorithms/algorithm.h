@@ -16,9 +16,8 @@
 
 namespace rl_training {
 
-// Random values in memory that is reused from update to update. What `normal` or `uniform`
-// returned is valid until the next call: noise that a pending backward pass needs has its own
-// buffer.
+// Random values in a buffer that is reused by every update. The result of `normal` or `uniform` is
+// valid until the next call, so noise that a pending backward pass needs must have its own buffer.
 class NoiseBuffer {
  public:
   const torch::Tensor& normal(Rng& rng, torch::IntArrayRef shape);
@@ -31,15 +30,15 @@ class NoiseBuffer {
 // `greedy` is what evaluation and deployment use; `explore` is for collecting.
 enum class ActMode { greedy, explore };
 
-// What a policy remembers of the episodes that it acts in, one row for each environment. Most
-// policies see the present observation only and remember nothing.
+// Memory of a policy over the current episodes, one row per environment. Most policies depend only
+// on the current observation and have no memory.
 class PolicyState {
  public:
   virtual ~PolicyState() = default;
   virtual void begin_episode(int64_t /*row*/) {}
-  // The raw reward that the row's last action earned.
+  // Passes the raw reward of the row's last action.
   virtual void observe_reward(int64_t /*row*/, double /*reward*/) {}
-  // The action that was taken in place of the one chosen, [action_dim] in [-1, 1].
+  // Tells the policy that another action than the one it chose was taken: [action_dim] in [-1, 1].
   virtual void observe_action(int64_t /*row*/, const torch::Tensor& /*action*/) {}
   virtual void visit_state(StateVisitor& /*state*/) {}
 };
@@ -57,32 +56,32 @@ struct AlgorithmOptions {
 
   virtual void visit_options(OptionVisitor& options);
   // The phases of a run of `total_timesteps`: by default updates on the dataset. Algorithms that
-  // learn from an environment say so here.
+  // learn from an environment override this.
   virtual std::vector<PhaseSpec> phases(int64_t total_timesteps) const;
-  // How they collect; null for those that learn from data alone.
+  // Options of collection; null for algorithms that learn from data alone.
   virtual CollectOptions* collect() { return nullptr; }
-  // What a batch must hold.
+  // Columns that a batch must have.
   virtual BatchRequest request() const;
-  // How actor and critics are optimised.
+  // Adam options of actor and critics.
   virtual AdamOptions actor_adam() const { return {.learning_rate = learning_rate}; }
   virtual AdamOptions critic_adam() const { return {.learning_rate = learning_rate}; }
-  // Rules between keys, beyond the range of each: throws Error{config} naming the key.
+  // Checks rules that involve several keys; throws Error{config} naming the key.
   virtual void check() const {}
-  // Whether rows without a next action must be left out of the data.
+  // Whether rows without a next action must be dropped from the dataset.
   virtual bool needs_next_actions() const { return false; }
 
  protected:
-  // Those above without `tau` and `n_step`, for an algorithm that has no target networks.
+  // Visits the shared options except `tau` and `n_step`, for algorithms without target networks.
   void visit_supervised_options(OptionVisitor& options);
 };
 
-// What an algorithm is built from.
+// Arguments for constructing an algorithm.
 struct AlgorithmContext {
   Space obs, action;
-  uint64_t seed = 0;  // each algorithm makes its named streams from it: initial parameters, ...
+  uint64_t seed = 0;  // each algorithm derives its named streams from it
   Compute compute;
 
-  // ... and this is for noise, which differs between the processes that train one run.
+  // Seed of noise streams, which differs between the processes that train one run.
   uint64_t own_seed() const { return seed_of_process(seed, process_rank(compute.processes)); }
 
   int64_t obs_dim() const { return obs.size(); }
@@ -95,21 +94,24 @@ class Algorithm {
 
   // One gradient update. `lr_scale` multiplies the learning rates that follow the schedule.
   virtual Metrics update(const Batch& batch, double lr_scale) = 0;
-  // Of the rows of the latest batch, [rows], for one that requests priorities; else undefined.
+  // New priorities of the rows of the latest batch, [rows], if the algorithm requests priorities;
+  // otherwise undefined.
   virtual torch::Tensor priorities() const { return {}; }
-  // An episode that was collected has ended, with this raw return.
+  // Called when a collected episode has ended, with its raw return.
   virtual void episode_collected(double /*episode_return*/) {}
-  // After each step of a phase that collects: how many updates are made, `due` having come due with
-  // it. One that puts updates off remembers how many.
+  // Called after each step of a collecting phase, in which `due` updates became due. Returns how
+  // many updates to make now. An algorithm that postpones updates must count them itself.
   virtual int64_t updates_now(int64_t due) { return due; }
   // Observations [rows, ...] (normalised as in training) -> actions [rows, action_dim] in [-1, 1],
-  // or choices [rows] (int64). `state` was made by this algorithm for as many rows.
+  // or discrete actions [rows] (int64). `state` was created by this algorithm for the same number
+  // of rows.
   virtual torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) = 0;
-  // The greedy policy from a normalised observation to its action in [-1, 1] or its choice, for
-  // export. Error{config} with the reason if it is no such function.
+  // Describes the greedy policy for export: a function from a normalised observation to an action
+  // in [-1, 1] or a discrete action. Throws Error{config} with the reason if the policy is not such
+  // a function.
   virtual PolicyGraph::Value describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const;
-  // Log density [rows] of given actions, or log probability of choices, under the policy that
-  // ActMode::explore draws from; undefined if that has no density.
+  // Log density [rows] of the given actions (log probability, if they are discrete) under the
+  // policy that ActMode::explore samples from; undefined if it has no density.
   virtual torch::Tensor log_density(const torch::Tensor& /*obs*/,
                                     const torch::Tensor& /*actions*/) const {
     return {};
@@ -117,48 +119,51 @@ class Algorithm {
   virtual std::unique_ptr<PolicyState> make_policy_state(int64_t /*rows*/) const {
     return std::make_unique<PolicyState>();
   }
-  // Its estimate Q(s, a) of an action's value: [rows], without gradient, for observations and
-  // actions as `act` takes and gives them. Undefined for an algorithm that learns no such values.
+  // Estimates Q(s, a): [rows], without gradient. Observations and actions have the same form as in
+  // `act`. Undefined for algorithms that do not learn Q(s, a).
   virtual torch::Tensor values(const torch::Tensor& /*obs*/,
                                const torch::Tensor& /*actions*/) const {
     return {};
   }
-  // Called when a phase other than the first begins, with the updates that are planned in it.
+  // Called when a phase other than the first begins, with the number of updates planned in it.
   virtual void begin_phase(const PhaseSpec& /*phase*/, int64_t /*planned_updates*/) {}
   virtual void visit_state(StateVisitor& state) = 0;
 };
 
-// The first action of an episode at each observation.
+// Acts on each observation as if it were the first of an episode.
 torch::Tensor act_once(Algorithm& algorithm, const torch::Tensor& obs,
                        ActMode mode = ActMode::greedy);
 
 using AlgorithmMaker = std::unique_ptr<Algorithm> (*)(const AlgorithmOptions&,
                                                       const AlgorithmContext&);
 
-// What an algorithm can learn to do.
+// Kinds of actions that an algorithm supports.
 enum class ActionKind { vectors, choices, either };
 
-// One line of the table in registry.cpp, or of a program's own call of `register_algorithm`.
+// Describes an algorithm: a line of the table in registry.cpp, or the argument of
+// `register_algorithm`.
 struct AlgorithmInfo {
   std::string name;
   std::string title;
   std::string paper;  // arXiv id
-  // What it learns to do and from what.
+  // Supported actions and observations.
   ActionKind actions = ActionKind::vectors;
-  bool image_observations = false;  // images in place of vectors
-  // Share of the dataset in each batch of an `online` phase; none: data and new rows in one buffer.
+  bool image_observations = false;  // images instead of vectors
+  // Share of dataset rows in each batch of an `online` phase; none: all rows of dataset and buffer
+  // are equally likely.
   std::optional<double> online_data_share = 0.5;
   std::vector<std::string> metrics;  // names that update() reports, in order
   bool has_values = false;           // `Algorithm::values` is implemented; detected automatically
   std::function<std::unique_ptr<AlgorithmOptions>()> make_options = {};
 };
 
-// With the class behind it as a type alone: a program that lists algorithms and reads options links
-// nothing of the class, and so does without LibTorch.
+// The class of the algorithm is only a template argument. A program that lists algorithms and reads
+// options therefore does not link the class, and needs no LibTorch.
 template <class Class, class Options>
 struct AlgorithmInfoOf : AlgorithmInfo {};
 
-// Completes the line of a class constructed from (Options, AlgorithmContext).
+// Completes the description of an algorithm whose class is constructed from (Options,
+// AlgorithmContext).
 template <class Class, class Options>
 AlgorithmInfoOf<Class, Options> algorithm_info(AlgorithmInfo info) {
   info.make_options = []() -> std::unique_ptr<AlgorithmOptions> {

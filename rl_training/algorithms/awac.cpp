@@ -22,7 +22,7 @@ void AwacOptions::visit_options(OptionVisitor& options) {
   options.number("awac_lambda", awac_lambda, above(0),
                  "temperature of the advantage weights; larger weights all actions more equally");
   options.number("max_weight", max_weight, above(0),
-                 "largest weight of a row, for weight_normalization: clip");
+                 "largest weight of a row with weight_normalization: clip");
   options.renamed("weight_normalisation", "weight_normalization");
   options.choice(
       "weight_normalization", weight_normalization,

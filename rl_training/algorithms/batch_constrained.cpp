@@ -11,11 +11,11 @@ void BatchConstrainedOptions::visit_options(OptionVisitor& options) {
   options.integer("eval_action_samples", eval_action_samples, between(1, 1 << 14),
                   "candidate actions for each observation when acting");
   options.number("lambda_min", lambda_min, between(0, 1),
-                 "share of the smaller critic in the target, the rest is the larger one's");
+                 "weight of the smaller critic in the target; the larger one has the rest");
   options.integer("latent_dim", latent_dim, between(1, 1 << 14),
                   "width of the behaviour model's latent; null: twice the action dimension");
   options.number("latent_clip", latent_clip, above(0),
-                 "bound of the latents that the behaviour model's actions are made from");
+                 "bound of the latents from which the behaviour model generates actions");
   options.number("vae_kl_weight", vae_kl_weight, at_least(0),
                  "weight of the KL term in the behaviour model's loss");
   options.integers("vae_hidden_sizes", vae_hidden_sizes, between(1, 1 << 14),
@@ -36,7 +36,7 @@ ConditionalVae make_behavior_vae(const BatchConstrainedOptions& options,
 }
 namespace {
 
-// Bounds the memory of acting on many observations at once.
+// Observations are processed in chunks, which bounds memory.
 constexpr int64_t kCandidatesAtOnce = 8192;
 
 torch::Tensor draw_noise(Rng& rng, int64_t rows, int64_t columns) {
@@ -45,7 +45,7 @@ torch::Tensor draw_noise(Rng& rng, int64_t rows, int64_t columns) {
   return noise;
 }
 
-// The same at every call, so that the greedy policy is a function of the observation.
+// The noise is the same in every call, so the greedy policy is a function of the observation.
 torch::Tensor greedy_noise(int64_t count, int64_t noise_dim) {
   Rng fixed(0, "act");
   return draw_noise(fixed, count, noise_dim);

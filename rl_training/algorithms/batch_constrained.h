@@ -6,14 +6,14 @@
 
 namespace rl_training {
 
-// What BCQ and BEAR have in common: a model of the behaviour, and a policy that is the best of
-// several sampled actions.
+// Parts that BCQ and BEAR share: a behaviour model, and a policy that takes the best of several
+// sampled actions.
 
 struct BatchConstrainedOptions : AlgorithmOptions {
   int64_t n_action_samples = 10;
   int64_t eval_action_samples = 100;
   double lambda_min = 0.75;
-  std::optional<int64_t> latent_dim;  // twice the action dimension
+  std::optional<int64_t> latent_dim;  // none: twice the action dimension
   double latent_clip = 0.5;
   double vae_kl_weight = 0.5;
   std::vector<int64_t> vae_hidden_sizes = {750, 750};
@@ -22,7 +22,7 @@ struct BatchConstrainedOptions : AlgorithmOptions {
   void visit_options(OptionVisitor& options) override;
 };
 
-// The model of the behaviour, freshly initialised.
+// Creates and initialises the behaviour model.
 ConditionalVae make_behavior_vae(const BatchConstrainedOptions& options,
                                  const AlgorithmContext& context, Rng& rng);
 
@@ -38,7 +38,7 @@ struct VaeLoss : ConditionalVae::Terms {
 VaeLoss behavior_vae_loss(const ConditionalVae& vae, const Batch& batch, const torch::Tensor& noise,
                           double kl_weight);
 
-// The twin critics and what their target is made of.
+// The twin critics and the parts of their target.
 struct CandidateCritics {
   const CriticEnsemble& online;
   const CriticEnsemble& target;
@@ -60,20 +60,20 @@ struct CandidateCriticLoss {
 CandidateCriticLoss candidate_critic_loss(const CandidateCritics& critics, const Batch& batch,
                                           const torch::Tensor& next_actions);
 
-// How many candidates there are for an observation, and how they come from standard normal noise
-// [rows * count, noise_dim]: `propose(obs, noise)` gives [rows * count, action_dim].
+// The number of candidates per observation, and how they are generated: `propose(obs, noise)` maps
+// standard normal noise [rows * count, noise_dim] to actions [rows * count, action_dim].
 struct CandidatePolicy {
   int64_t count, noise_dim;
   std::function<torch::Tensor(const torch::Tensor& obs, const torch::Tensor& noise)> propose;
 };
 
-// Of the candidates at each observation the one with the largest Q_1. Without `explore` the noise
-// is the same at every call and for every row, so that the policy is a function of the observation.
+// Returns the candidate with the largest Q_1 at each observation. Without `explore` the noise is
+// the same in every call and for every row, so the policy is a function of the observation.
 torch::Tensor best_candidates(const CandidatePolicy& policy, const CriticEnsemble& critics,
                               const torch::Tensor& obs, Rng* explore);
 
-// The greedy policy of `best_candidates` in two parts: its noise [count, noise_dim], and the choice
-// among actions at repeated observations.
+// The greedy policy of `best_candidates` in two parts, for export: its noise [count, noise_dim],
+// and the selection among candidate actions at repeated observations.
 PolicyGraph::Value describe_noise(PolicyGraph& graph, int64_t count, int64_t noise_dim);
 PolicyGraph::Value describe_best(PolicyGraph& graph, const CriticEnsemble& critics,
                                  PolicyGraph::Value obs, PolicyGraph::Value actions);

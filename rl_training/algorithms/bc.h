@@ -23,7 +23,7 @@ struct BcNetworks {
 
 struct BcLoss {
   torch::Tensor loss;
-  torch::Tensor squared_error;  // of the mean, whatever the loss is
+  torch::Tensor squared_error;  // of the policy's mean, for either loss
 
   template <class Visit>
   void metrics(Visit&& visit) const {
@@ -34,7 +34,7 @@ struct BcLoss {
 BcLoss bc_loss(const BcNetworks& networks, const Batch& batch, const BcOptions& options);
 
 // Behaviour cloning: supervised learning of the dataset's actions. With `dataset_top_fraction` it
-// is %BC, cloning of the best episodes.
+// clones the best episodes only (%BC).
 class Bc final : public Algorithm {
  public:
   Bc(const BcOptions& options, const AlgorithmContext& context);

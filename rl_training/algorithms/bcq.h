@@ -25,7 +25,7 @@ struct BcqNetworks {
 // Standard normal values for one update; n is n_action_samples.
 struct BcqNoise {
   torch::Tensor encoder;       // [rows, latent_dim]
-  torch::Tensor next_latents;  // [rows * n, latent_dim], the n of a row side by side
+  torch::Tensor next_latents;  // [rows * n, latent_dim], where the n samples of a row are adjacent
   torch::Tensor latents;       // [rows, latent_dim]
 };
 
@@ -42,7 +42,7 @@ struct BcqActorLoss {
 };
 BcqActorLoss bcq_actor_loss(const BcqNetworks& networks, const Batch& batch, const BcqNoise& noise);
 
-// Both, and before them the loss of the behaviour model (behavior_vae_loss).
+// The loss of the behaviour model (behavior_vae_loss), then critic and actor loss.
 JointLoss<VaeLoss, CandidateCriticLoss, BcqActorLoss> bcq_loss(const BcqNetworks& networks,
                                                                const Batch& batch,
                                                                const BcqNoise& noise,

@@ -7,7 +7,7 @@
 namespace rl_training {
 namespace {
 
-// A given multiplier stays as it is; a learnt one starts at 1 or at the bound next to it.
+// A given multiplier is fixed; a learnt one starts at 1, clamped to its bounds.
 double initial_log_alpha(const BearOptions& options) {
   if (options.mmd_alpha) return std::log(*options.mmd_alpha);
   return std::clamp(0.0, options.log_alpha_min, options.log_alpha_max);
@@ -37,7 +37,7 @@ void BearOptions::visit_options(OptionVisitor& options) {
   options.number("log_alpha_max", log_alpha_max, between(-50, 50),
                  "upper bound of the multiplier's logarithm");
   options.integer("warmup_updates", warmup_updates, at_least(0),
-                  "first updates in which the actor only follows the behaviour");
+                  "number of initial updates in which the actor only follows the behaviour");
   options.renamed("num_target_samples", "n_action_samples");
   options.renamed("behavior_kl_weight", "vae_kl_weight");
 }
@@ -78,7 +78,7 @@ CandidateCriticLoss bear_critic_loss(const BearNetworks& networks, const Batch& 
 }
 
 // L = mean(-min_k Q_k(s, a_1) + alpha (MMD(s) - eps)), MMD between u_1 .. u_n ~ pi(s) and the
-// decoder's outputs, both before tanh; a_1 = tanh(u_1). Warming up: without Q
+// decoder's outputs, both before tanh; a_1 = tanh(u_1). During warm-up there is no Q term.
 BearActorLoss bear_actor_loss(const BearNetworks& networks, const Batch& batch,
                               const BearNoise& noise, const torch::Tensor& alpha, bool warming_up,
                               const BearOptions& options) {
@@ -139,8 +139,8 @@ BearNoise Bear::draw_noise(int64_t rows) {
   return noise;
 }
 
-// As published, critics and actor both move along gradients taken before either of them moved. The
-// actor goes first: its backward pass still needs the critics unchanged.
+// As published, the gradients of critics and actor are both computed before either is stepped. The
+// actor is stepped first, because its backward pass needs the unchanged critics.
 Metrics Bear::update(const Batch& batch, double lr_scale) {
   const bool warming_up = updates_++ < options_.warmup_updates;
   const auto noise = draw_noise(batch.rows());

@@ -33,7 +33,7 @@ struct BearNetworks {
 };
 
 // Standard normal values for one update; m is n_action_samples, n is n_mmd_samples, and the samples
-// of a row lie side by side.
+// of a row are adjacent.
 struct BearNoise {
   torch::Tensor encoder;       // [rows, latent_dim]
   torch::Tensor next_actions;  // [rows * m, action_dim]
@@ -54,22 +54,22 @@ struct BearActorLoss {
     visit("mmd_alpha", alpha);
   }
 };
-// `alpha` is the multiplier; while warming up Q is left out.
+// `alpha` is the multiplier. During warm-up the loss has no Q term.
 BearActorLoss bear_actor_loss(const BearNetworks& networks, const Batch& batch,
                               const BearNoise& noise, const torch::Tensor& alpha, bool warming_up,
                               const BearOptions& options);
-// Derivative by log alpha of the loss that the multiplier descends; negative where the policy is
+// Derivative of the multiplier's loss with respect to log alpha. It is negative if the policy is
 // too far from the data, so that alpha grows.
 torch::Tensor bear_multiplier_gradient(const torch::Tensor& alpha, const torch::Tensor& mmd_mean,
                                        const BearOptions& options);
 
-// Both losses, and before them that of the behaviour model (behavior_vae_loss).
+// The loss of the behaviour model (behavior_vae_loss), then critic and actor loss.
 JointLoss<VaeLoss, CandidateCriticLoss, BearActorLoss> bear_loss(
     const BearNetworks& networks, const Batch& batch, const BearNoise& noise,
     const torch::Tensor& alpha, bool warming_up, const BearOptions& options);
 
-// BEAR (arXiv:1906.00949): an actor that maximises Q while its samples stay within a distance of
-// those of the behaviour.
+// BEAR (arXiv:1906.00949): an actor that maximises Q while its samples stay within a given distance
+// of the behaviour policy's.
 class Bear final : public ActorCritic<BearOptions, BearNetworks> {
  public:
   Bear(const BearOptions& options, const AlgorithmContext& context);

@@ -4,7 +4,7 @@
 
 namespace rl_training {
 
-// Those of the authors' code, whose networks are orthogonal in every layer.
+// As in the authors' code, which uses orthogonal initialisation in every layer.
 CalQlOptions::CalQlOptions() {
   hidden_sizes = {256, 256};
   critic_hidden_sizes = {256, 256, 256, 256};
@@ -18,17 +18,17 @@ void CalQlOptions::visit_options(OptionVisitor& options) {
   CqlOptions::visit_options(options);
   options.number("failure_reward", failure_reward, any_number(),
                  "reward of a step without success in a sparse task: an episode with only this "
-                 "reward counts as failing forever; null: plain sums");
+                 "reward counts as failing forever; null: returns are plain sums");
   options.integers("critic_hidden_sizes", critic_hidden_sizes, between(1, 1 << 14),
                    "widths of the critics' hidden layers");
   options.integer("num_critics", num_critics, between(2, 1000), "critics in the ensemble");
   options.integer("num_min_critics", num_min_critics, at_least(1),
-                  "critics drawn for each target, whose smallest value counts; null: all");
+                  "critics drawn for each target, which uses their smallest value; null: all");
   options.flag("layer_norm", layer_norm, "LayerNorm in actor and critics");
   options.number("online_cql_alpha", online_cql_alpha, at_least(0),
-                 "cql_alpha in a phase that collects, 0 disables the term; null: cql_alpha");
+                 "cql_alpha in the online phase; 0 disables the term, null: cql_alpha");
   options.flag("actor_once_per_block", actor_once_per_block,
-               "in a phase that collects, one update of actor and temperature after each block of "
+               "in the online phase, one update of actor and temperature after each block of "
                "gradient_updates_per_step critic updates");
 }
 
@@ -37,7 +37,7 @@ void CalQlOptions::check() const {
   if (num_min_critics) check_critic_counts(num_critics, *num_min_critics);
   if (!failure_reward || gamma < 1) return;
   throw Error(ErrorKind::config, {"", 0, "failure_reward"},
-              "failing for ever has no finite return (expected gamma < 1, got 1)");
+              "failing forever has no finite return (expected gamma < 1, got 1)");
 }
 
 BatchRequest CalQlOptions::request() const {

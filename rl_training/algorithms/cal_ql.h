@@ -5,7 +5,7 @@ namespace rl_training {
 
 struct CalQlOptions : CqlOptions {
   static constexpr const char* kName = "cal_ql";
-  std::optional<double> failure_reward;  // of sparse tasks, as it is learnt from
+  std::optional<double> failure_reward;  // of sparse tasks, after the reward transform
 
   CalQlOptions();
   void visit_options(OptionVisitor& options) override;
@@ -13,7 +13,7 @@ struct CalQlOptions : CqlOptions {
   BatchRequest request() const override;
 };
 
-// Share of the sampled actions of the policy whose value was raised to the reference.
+// Share of the policy's sampled actions whose value was raised to the reference.
 struct CalQlBound {
   torch::Tensor rate;
 
@@ -23,8 +23,9 @@ struct CalQlBound {
   }
 };
 
-// Cal-QL (arXiv:2303.05479): CQL that pushes no value of the policy's actions below the return that
-// the data's own policy had from there, so that learning online begins without a dip.
+// Cal-QL (arXiv:2303.05479): CQL that does not push the values of the policy's actions below the
+// return observed in the data from the same state, so performance does not drop when online
+// training starts.
 class CalQl final : public Cql {
  public:
   CalQl(const CalQlOptions& options, const AlgorithmContext& context) : Cql(options, context) {}

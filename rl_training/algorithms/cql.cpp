@@ -62,7 +62,7 @@ void CqlOptions::visit_options(OptionVisitor& options) {
   options.flag("max_target_backup", max_target_backup,
                "target from the best of n_action_samples next actions instead of one");
   visit_temperature_options(options);
-  options.flag("orthogonal_init", orthogonal_init, "orthogonal weights in fresh critics");
+  options.flag("orthogonal_init", orthogonal_init, "orthogonal initial weights of the critics");
 }
 
 void CqlOptions::check() const {
@@ -113,7 +113,8 @@ SoftPolicyLoss cql_actor_loss(const CqlNetworks& networks, const Batch& batch,
 
 namespace {
 
-// The best of the actions at each s', by the smallest of the critics that count: [rows].
+// Largest value over the actions at each s', where a value is the minimum over the selected
+// critics: [rows].
 torch::Tensor cql_target(const CqlNetworks& networks, const Batch& batch,
                          const torch::Tensor& actions, const std::vector<int64_t>& members) {
   const torch::NoGradGuard no_grad;
@@ -125,8 +126,8 @@ torch::Tensor cql_target(const CqlNetworks& networks, const Batch& batch,
   return td_target(batch.rewards(), batch.discount(), next_q.view({rows, each}).amax(1));
 }
 
-// Values [members, rows, 3 n] with those of the policy's actions, the last 2 n, raised to the
-// reference, and the share of them that were below it.
+// Raises the values [members, rows, 3 n] of the policy's actions, which are the last 2 n, to the
+// reference. Also returns the share of values that were below it.
 std::pair<torch::Tensor, torch::Tensor> bounded_values(const torch::Tensor& values,
                                                        const torch::Tensor& reference) {
   if (!reference.defined()) return {values, scalar(0)};
@@ -165,7 +166,7 @@ CqlCriticLoss cql_critic_loss(const CqlNetworks& networks, const Batch& batch,
     return {loss, loss, scalar(0), target.mean(), data_q.detach().mean(), scalar(0)};
   }
   const int64_t sampled = candidates.log_density.size(1);
-  // One pass through the critics for the data's actions and all sampled ones.
+  // One pass through the critics for dataset actions and all sampled actions.
   const auto q = networks.critics.values(repeat_rows(batch.obs(), 1 + sampled), candidates.actions)
                      .view({-1, rows, 1 + sampled});
   const auto data_q = q.select(2, 0);
@@ -201,8 +202,8 @@ CqlNoise Cql::draw_noise(int64_t rows, bool with_candidates) {
   return noise;
 }
 
-// All parts look at the networks as they were before the update: candidates come first, then the
-// actor's step against the old critics, then the critics'.
+// All losses use the networks as they were before the update: candidates are computed first, then
+// the actor is stepped against the old critics, then the critics are stepped.
 CqlCriticLoss Cql::step(const Batch& batch, double lr_scale, const torch::Tensor& reference) {
   const bool changed = online_ && options_.online_cql_alpha;
   const double weight = changed ? *options_.online_cql_alpha : options_.cql_alpha;
@@ -221,7 +222,8 @@ CqlCriticLoss Cql::step(const Batch& batch, double lr_scale, const torch::Tensor
   }
   auto critic = cql_critic_loss(networks_, batch, candidates, multiplier, options_, variant);
   minimize(critic.loss, critic_optimizer_, lr_scale);
-  if (options_.lagrange_gap && conservative) {  // ascends: it grows while the term is above the gap
+  if (options_.lagrange_gap &&
+      conservative) {  // gradient ascent: the multiplier grows while the term is above the gap
     multiplier_.descend(multiplier * weight *
                         (*options_.lagrange_gap - without_graph(critic.diff)));
   }

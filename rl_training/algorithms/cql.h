@@ -4,7 +4,7 @@
 
 namespace rl_training {
 
-// Defaults are those that the published D4RL locomotion scores of this form were run with.
+// The defaults are the settings behind the published D4RL locomotion scores of CQL(H).
 struct CqlOptions : AlgorithmOptions, TemperatureOptions {
   static constexpr const char* kName = "cql";
   CqlOptions();
@@ -21,11 +21,11 @@ struct CqlOptions : AlgorithmOptions, TemperatureOptions {
   // Settings whose keys only Cal-QL has.
   std::vector<int64_t> critic_hidden_sizes;  // empty: hidden_sizes
   int64_t num_critics = 2;
-  std::optional<int64_t> num_min_critics;  // drawn for each target; none: all
+  std::optional<int64_t> num_min_critics;  // number drawn for each target; none: all
   bool layer_norm = false;
   bool orthogonal_actor = false;
-  std::optional<double> online_cql_alpha;  // in a phase that collects; none: cql_alpha
-  bool actor_once_per_block = false;       // there, after each block of critic updates
+  std::optional<double> online_cql_alpha;  // in the online phase; none: cql_alpha
+  bool actor_once_per_block = false;  // in the online phase, after each block of critic updates
 
   void visit_options(OptionVisitor& options) override;
   AdamOptions actor_adam() const override {
@@ -50,12 +50,13 @@ struct CqlNoise {
   torch::Tensor uniform;  // in [-1, 1], [rows * n, action_dim]
 };
 
-// What the critics are compared on, without gradient. A row has k = 1 + 3 n actions, all judged at
-// its own observation: the data's, n uniform ones, n of the policy at s', n of the policy at s.
+// Actions at which the conservative term evaluates the critics, without gradient. A row has k = 1 +
+// 3 n actions, all evaluated at its own observation: the dataset action, n uniform actions, n
+// policy actions sampled at s', n policy actions sampled at s.
 struct CqlCandidates {
-  torch::Tensor target_actions;  // at s', as many as CqlNoise::target
+  torch::Tensor target_actions;  // at s', one per row of CqlNoise::target
   torch::Tensor actions;         // [rows * k, action_dim]
-  torch::Tensor log_density;     // [rows, 3 n], of all but the data's
+  torch::Tensor log_density;     // [rows, 3 n], of all actions except the dataset's
 };
 CqlCandidates cql_candidates(const CqlNetworks& networks, const Batch& batch,
                              const CqlNoise& noise);
@@ -77,21 +78,20 @@ struct CqlCriticLoss {
     visit("data_q_mean", data_q_mean);
   }
 };
-// What Cal-QL changes in it.
+// Changes that Cal-QL makes to the critic loss.
 struct CqlVariant {
-  // [rows]; the policy's actions count as worth at least this in D. Undefined: as they are.
+  // [rows]: lower bound of the values of the policy's actions in D; no bound if undefined.
   torch::Tensor reference = {};
-  std::vector<int64_t> members = {};  // target critics that count; empty: all
-  std::optional<double> weight = {};  // in place of cql_alpha
+  std::vector<int64_t> members = {};  // target critics to use; empty: all
+  std::optional<double> weight = {};  // replaces cql_alpha
 };
-// `multiplier` is the Lagrange multiplier, 1 without one. Candidates without `log_density` leave
-// the conservative term out.
+// `multiplier` is the Lagrange multiplier, 1 without one. Without `log_density` in the candidates
+// there is no conservative term.
 CqlCriticLoss cql_critic_loss(const CqlNetworks& networks, const Batch& batch,
                               const CqlCandidates& candidates, const torch::Tensor& multiplier,
                               const CqlOptions& options, const CqlVariant& variant = {});
 
-// The learnt scalars: the temperature that an update ends with, the multiplier that its critic loss
-// used.
+// The learnt scalars: the temperature after the update, and the multiplier used in the critic loss.
 struct CqlScalars {
   torch::Tensor alpha, multiplier;
 
@@ -102,8 +102,8 @@ struct CqlScalars {
   }
 };
 
-// CQL (arXiv:2006.04779): SAC whose critics are pushed down on actions of the policy and up on
-// those of the data; the form CQL(H) with importance sampling.
+// CQL (arXiv:2006.04779): SAC whose critics are pushed down at policy actions and up at dataset
+// actions. This is the form CQL(H) with importance sampling.
 class Cql : public ActorCritic<CqlOptions, CqlNetworks> {
  public:
   Cql(const CqlOptions& options, const AlgorithmContext& context);
@@ -129,10 +129,10 @@ class Cql : public ActorCritic<CqlOptions, CqlNetworks> {
   bool phases_differ() const { return options_.online_cql_alpha || options_.actor_once_per_block; }
 
   Temperature temperature_;
-  LogScalar multiplier_;  // at rest without lagrange_gap
+  LogScalar multiplier_;  // unused without lagrange_gap
   NoiseBuffer actor_noise_, target_noise_, now_noise_, next_noise_, uniform_noise_;
   Held<SoftPolicyLoss, CqlScalars> policy_loss_;
-  // Of the present phase.
+  // State of the current phase.
   bool online_ = false;
   int64_t actor_interval_ = 1, updates_ = 0;
 };

@@ -17,15 +17,15 @@ void CrossqOptions::visit_options(OptionVisitor& options) {
   options.integer("policy_delay", policy_delay, at_least(1),
                   "critic updates per update of actor and temperature");
   options.number("adam_beta1", adam_beta1, {.low = 0.0, .high = 1.0, .high_open = true},
-                 "first moment's decay in the Adam of actor and critics");
+                 "first-moment decay of Adam for actor and critics");
   options.number("renorm_momentum", renorm.momentum, strictly_between(0, 1),
                  "weight of the old running statistics in an update");
   options.number("renorm_r_max", renorm.r_max, at_least(1),
-                 "bound of the ratio of batch and running standard deviation");
+                 "bound on the ratio of the batch standard deviation to the running one");
   options.number("renorm_d_max", renorm.d_max, at_least(0),
-                 "bound of the shift of the mean, in running standard deviations");
+                 "bound on the shift of the mean, in running standard deviations");
   options.integer("renorm_warmup_steps", renorm.warmup_steps, at_least(0),
-                  "updates of a network that normalise by the batch alone");
+                  "initial updates of a network that normalise by the batch alone");
 }
 
 void CrossqOptions::check() const {
@@ -37,7 +37,7 @@ void CrossqOptions::check() const {
 
 namespace {
 
-// As in the authors' code, whose linear layers are flax's.
+// As in the authors' code, which uses flax's default initialisation.
 constexpr LayerInit kFlaxInit = {.weight = LayerInit::Weight::lecun_normal,
                                  .bias = LayerInit::Bias::constant};
 

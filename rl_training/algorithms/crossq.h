@@ -29,10 +29,10 @@ struct CrossqNetworks {
   void visit_state(StateVisitor& state);
 };
 
-// Moves the critics' running statistics once. `noise` is standard normal, [rows, action_dim].
+// Updates the critics' running statistics once. `noise` is standard normal, [rows, action_dim].
 CriticLoss crossq_critic_loss(const CrossqNetworks& networks, const Batch& batch,
                               const torch::Tensor& noise, const torch::Tensor& alpha);
-// Moves the actor's running statistics once. `noise` as above.
+// Updates the actor's running statistics once. `noise` as above.
 SoftPolicyLoss crossq_actor_loss(const CrossqNetworks& networks, const Batch& batch,
                                  const torch::Tensor& noise, const torch::Tensor& alpha);
 

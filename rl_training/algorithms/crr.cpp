@@ -23,20 +23,23 @@ GaussianActor::Options actor_options(const CrrOptions& options) {
 
 void CrrOptions::visit_options(OptionVisitor& options) {
   AlgorithmOptions::visit_options(options);
-  options.choice("advantage_type", advantage_type,
-                 {{"mean", AdvantageType::mean}, {"max", AdvantageType::max}},
-                 "Q of the data less the mean or the largest Q of the policy's own actions");
+  options.choice(
+      "advantage_type", advantage_type,
+      {{"mean", AdvantageType::mean}, {"max", AdvantageType::max}},
+      "Q of the dataset action minus the mean or the largest Q of the policy's own actions");
   options.choice("weight_type", weight_type,
                  {{"exp", WeightType::exp}, {"binary", WeightType::binary}},
-                 "exp(advantage / beta) up to max_weight, or 1 where the advantage is positive");
+                 "exp(advantage / beta) up to max_weight, or 1 where the advantage is positive and "
+                 "0 elsewhere");
   options.number("beta", beta, above(0),
                  "temperature of exp weights and of the critic-weighted policy");
   options.integer("n_action_samples", n_action_samples, between(1, 1024),
-                  "actions of the policy that each advantage is measured against");
+                  "policy actions with which each dataset action is compared");
   options.number("max_weight", max_weight, above(0), "largest exp weight of a row");
   options.flag("layer_norm", layer_norm, "LayerNorm in the hidden layers of actor and critics");
-  options.flag("critic_weighted_policy", critic_weighted_policy,
-               "act with one of n_action_samples actions, drawn by softmax(Q / beta)");
+  options.flag(
+      "critic_weighted_policy", critic_weighted_policy,
+      "act with one of n_action_samples actions, chosen with probability softmax(Q / beta)");
   log_std.visit_options(options);
 }
 
@@ -44,7 +47,7 @@ void CrrOptions::check() const {
   log_std.check();
   if (critic_weighted_policy && n_action_samples < 2) {
     throw Error(ErrorKind::config, {"", 0, "critic_weighted_policy"},
-                "nothing to choose from (expected n_action_samples >= 2, got 1)");
+                "a choice needs several samples (expected n_action_samples >= 2, got 1)");
   }
 }
 
@@ -147,8 +150,8 @@ PolicyGraph::Value Crr::describe_policy(PolicyGraph& graph, PolicyGraph::Value o
   return networks_.actor.describe_mode(graph, obs);
 }
 
-// Greedy: the same draws for every row of every call, so that the policy is a function of the
-// observation alone. Exploring: separate draws for each row.
+// When greedy, every row of every call uses the same draws, so the policy is a function of the
+// observation. When exploring, each row has its own draws.
 torch::Tensor Crr::act_critic_weighted(const torch::Tensor& obs, ActMode mode) {
   const torch::NoGradGuard no_grad;
   const int64_t rows = obs.size(0), n = options_.n_action_samples;

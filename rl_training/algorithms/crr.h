@@ -28,13 +28,13 @@ struct CrrNetworks : GaussianNetworks {
   void visit_state(StateVisitor& state);
 };
 
-// Q(s, a) [rows] minus the mean or largest of the candidates' Q [rows, n], without gradient.
+// Q(s, a) [rows] minus the mean or maximum of the candidates' Q [rows, n], without gradient.
 torch::Tensor crr_advantage(const torch::Tensor& q, const torch::Tensor& candidate_q,
                             const CrrOptions& options);
 // Weights of the rows by their advantages, [rows] -> [rows], without gradient.
 torch::Tensor crr_weights(const torch::Tensor& advantage, const CrrOptions& options);
-// Which candidate of each row the critic-weighted policy takes: one with probability
-// softmax(Q / beta), found by a number in [0, 1) for each row. [rows, n], [rows, 1] -> [rows].
+// Index of the candidate that the critic-weighted policy takes in each row, chosen with probability
+// softmax(Q / beta) by a uniform draw in [0, 1) per row. [rows, n], [rows, 1] -> [rows].
 torch::Tensor crr_choose(const torch::Tensor& candidate_q, const torch::Tensor& uniform,
                          const CrrOptions& options);
 
@@ -57,14 +57,14 @@ struct CrrActorLoss {
 CrrActorLoss crr_actor_loss(const CrrNetworks& networks, const Batch& batch,
                             const torch::Tensor& noise, const CrrOptions& options);
 
-// Both, each with its own noise.
+// Critic and actor loss, each with its own noise.
 JointLoss<CriticLoss, CrrActorLoss> crr_loss(const CrrNetworks& networks, const Batch& batch,
                                              const torch::Tensor& critic_noise,
                                              const torch::Tensor& actor_noise,
                                              const CrrOptions& options);
 
-// CRR (arXiv:2006.15134): critic-regularized regression, cloning of those actions that the critic
-// prefers to the policy's own.
+// CRR (arXiv:2006.15134): critic-regularized regression, which clones those actions that the critic
+// rates above the policy's own.
 class Crr final : public ActorCritic<CrrOptions, CrrNetworks> {
  public:
   using ActorCritic::ActorCritic;

@@ -19,18 +19,20 @@ void DecisionTransformerOptions::visit_options(OptionVisitor& options) {
   options.number("learning_rate", learning_rate, above(0), "AdamW step size");
   options.number("target_return", target_return, any_number(),
                  "return of an episode that the policy aims at; required");
-  options.number("return_scale", return_scale, above(0), "divides returns before the network");
+  options.number("return_scale", return_scale, above(0),
+                 "divisor of returns before they enter the network");
   options.integer("context_length", context_length, between(1, 4096),
-                  "steps of a segment, and of the policy's memory");
+                  "steps of a segment, and steps that the policy remembers");
   options.integer("max_episode_length", max_episode_length, between(1, 1 << 20),
-                  "steps of the longest episode: the size of the table of timesteps");
+                  "steps of the longest episode: the number of timestep embeddings");
   options.integer("embed_dim", embed_dim, between(1, 1 << 14), "width of a token");
   options.integer("num_layers", num_layers, between(1, 256), "blocks of the transformer");
-  options.integer("num_heads", num_heads, between(1, 256), "attention heads; divide embed_dim");
+  options.integer("num_heads", num_heads, between(1, 256),
+                  "attention heads; must divide embed_dim");
   options.number("dropout", dropout, share, "share of activations dropped while training");
   options.number("weight_decay", weight_decay, at_least(0), "decoupled decay of all parameters");
   options.number("gradient_clip_norm", gradient_clip_norm, above(0),
-                 "norm that gradients are clipped to");
+                 "norm to which gradients are clipped");
 }
 
 BatchRequest DecisionTransformerOptions::request() const {
@@ -73,7 +75,7 @@ Transformer make_network(const DecisionTransformerOptions& options,
   return {spec, rng, context.compute};
 }
 
-// The last steps of an episode in each row, from the first place on.
+// The latest steps of one episode per row, stored from index 0.
 class History final : public PolicyState {
  public:
   History(const DecisionTransformerOptions& options, int64_t rows, int64_t obs_dim,
@@ -97,7 +99,7 @@ class History final : public PolicyState {
     return_to_go_[static_cast<size_t>(row)] -= reward / options_.return_scale;
   }
 
-  // The step before the present one, for `take_actions` has counted on.
+  // The previous step, because `take_actions` has already advanced the counter.
   void observe_action(int64_t row, const torch::Tensor& action) override {
     const int64_t time = time_[static_cast<size_t>(row)];
     if (time == 0) return;
@@ -106,14 +108,14 @@ class History final : public PolicyState {
                 entry<float>(steps_.actions, row, at));
   }
 
-  // A further step of each row whose action is not known yet. obs: [rows, obs_dim], without gaps.
+  // Appends a step to each row; its action is not known yet. obs: [rows, obs_dim], contiguous.
   void append(const torch::Tensor& obs) {
     const int64_t width = obs.size(1);
     for (int64_t row = 0; row < rows(); ++row) {
       const int64_t time = time_[static_cast<size_t>(row)];
       if (time >= options_.max_episode_length) {
         throw Error(ErrorKind::data, {"", 0, "max_episode_length"},
-                    "the episode is longer than the policy knows (expected at most " +
+                    "the episode is longer than max_episode_length (expected at most " +
                         std::to_string(options_.max_episode_length) + " steps)");
       }
       if (time >= options_.context_length) forget_first(row);
@@ -126,7 +128,7 @@ class History final : public PolicyState {
     }
   }
 
-  // All that is remembered: as many steps as the longest row has.
+  // Everything remembered, truncated to the number of steps of the longest row.
   Trajectories steps() const {
     int64_t longest = 0;
     for (int64_t row = 0; row < rows(); ++row) longest = std::max(longest, last(row) + 1);
@@ -134,7 +136,7 @@ class History final : public PolicyState {
     return {part(steps_.returns), part(steps_.obs), part(steps_.actions), part(steps_.timesteps)};
   }
 
-  // The actions of the step that was appended, out of those predicted for all steps.
+  // Selects the actions of the appended step from those predicted for all steps.
   torch::Tensor take_actions(const torch::Tensor& predicted) {
     auto chosen = torch::empty({rows(), predicted.size(2)});
     for (int64_t row = 0; row < rows(); ++row) {
@@ -162,12 +164,12 @@ class History final : public PolicyState {
     return options_.target_return.value_or(0.0) / options_.return_scale;
   }
 
-  // Place of the present step.
+  // Index of the current step.
   int64_t last(int64_t row) const {
     return std::min(time_[static_cast<size_t>(row)], options_.context_length - 1);
   }
 
-  // Where a step of a row begins in [rows, steps, ...].
+  // Offset of a step of a row in [rows, steps, ...].
   template <class T>
   static T* entry(const torch::Tensor& column, int64_t row, int64_t at) {
     return column.data_ptr<T>() + row * column.stride(0) + at * column.stride(1);
@@ -186,8 +188,8 @@ class History final : public PolicyState {
 
   DecisionTransformerOptions options_;
   Trajectories steps_;                // [rows, context_length, ...]
-  std::vector<double> return_to_go_;  // scaled, of the present step
-  std::vector<int64_t> time_;         // of the present step, in its episode
+  std::vector<double> return_to_go_;  // scaled, at the current step
+  std::vector<int64_t> time_;         // index of the current step in its episode
 };
 
 }  // namespace
@@ -243,10 +245,9 @@ torch::Tensor DecisionTransformer::act(const torch::Tensor& obs, PolicyState& st
 
 PolicyGraph::Value DecisionTransformer::describe_policy(PolicyGraph& /*graph*/,
                                                         PolicyGraph::Value /*obs*/) const {
-  throw Error(
-      ErrorKind::config, {"", 0, "algo"},
-      "decision_transformer cannot be exported: its action depends on the steps and rewards "
-      "before (expected a policy that is a function of the present observation)");
+  throw Error(ErrorKind::config, {"", 0, "algo"},
+              "decision_transformer cannot be exported: its action depends on previous steps and "
+              "rewards (expected a policy that is a function of the current observation)");
 }
 
 void DecisionTransformer::visit_state(StateVisitor& state) {

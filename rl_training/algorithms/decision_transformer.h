@@ -32,17 +32,17 @@ struct DecisionTransformerLoss {
   }
 };
 
-// Mean of (predicted - actions)^2, [rows, steps, action_dim], over the entries of the steps whose
-// mask, [rows, steps], is 1.
+// Mean of (predicted - actions)^2 over the steps whose mask is 1. Actions are [rows, steps,
+// action_dim], the mask is [rows, steps].
 torch::Tensor masked_squared_error(const torch::Tensor& predicted, const torch::Tensor& actions,
                                    const torch::Tensor& mask);
 
-// Without `dropout` the network is in eval mode.
+// If `dropout` is null the network is in eval mode.
 DecisionTransformerLoss decision_transformer_loss(const Transformer& network, const Batch& batch,
                                                   double return_scale, Rng* dropout);
 
-// Decision Transformer (arXiv:2106.01345): cloning of whole episodes by a sequence model that is
-// given the return still to come. Its policy remembers the last `context_length` steps.
+// Decision Transformer (arXiv:2106.01345): a sequence model that clones whole episodes, conditioned
+// on the return-to-go. Its policy remembers the last `context_length` steps.
 class DecisionTransformer final : public Algorithm {
  public:
   DecisionTransformer(const DecisionTransformerOptions& options, const AlgorithmContext& context);

@@ -11,7 +11,8 @@ struct DiscreteBcOptions : AlgorithmOptions {
   BatchRequest request() const override;
 };
 
-// A classifier of the data's choices, by its raw logits [rows, choices]; discrete BCQ has one, too.
+// Loss of a classifier of dataset actions with raw logits [rows, choices]; discrete BCQ uses it,
+// too.
 struct ImitationLoss {
   torch::Tensor loss;
   torch::Tensor likelihood;  // the negative log-likelihood without the penalty

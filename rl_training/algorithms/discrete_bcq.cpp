@@ -6,7 +6,7 @@
 namespace rl_training {
 namespace {
 
-// Drawn from a separate stream, so that it does not start as a copy of the critic.
+// Initialised from a separate stream, so that it is not a copy of the critic.
 Mlp make_imitation(const DiscreteBcqOptions& options, const AlgorithmContext& context) {
   Rng rng(context.seed, "init/imitation");
   return Mlp(choice_spec(options, context), rng, context.compute);
@@ -17,11 +17,12 @@ Mlp make_imitation(const DiscreteBcqOptions& options, const AlgorithmContext& co
 void DiscreteBcqOptions::visit_options(OptionVisitor& options) {
   AlgorithmOptions::visit_options(options);
   options.number("bcq_threshold", bcq_threshold, strictly_between(0, 1),
-                 "a choice counts when its probability exceeds this share of the likeliest one's");
+                 "an action is considered if its probability exceeds this fraction of the most "
+                 "likely action's");
   options.number("logit_penalty", logit_penalty, at_least(0),
-                 "weight of the mean squared logit of the imitation");
+                 "weight of the mean squared logit of the behaviour model");
   options.number("epsilon", epsilon, between(0, 1),
-                 "share of random choices while collecting, in a phase of `online`");
+                 "probability of a random action while collecting online");
 }
 
 torch::Tensor likely_values(const torch::Tensor& values, const torch::Tensor& logits,
@@ -30,7 +31,7 @@ torch::Tensor likely_values(const torch::Tensor& values, const torch::Tensor& lo
   return values.masked_fill(unlikely, -std::numeric_limits<float>::infinity());
 }
 
-// a' = argmax of Q(s', .) over likely choices;  y = r + gamma (1 - d) Q'(s', a')
+// a' = argmax of Q(s', .) over likely actions;  y = r + gamma (1 - d) Q'(s', a')
 // L = mean huber(Q(s, a) - y) - mean log G(a|s) + logit_penalty mean l(s)^2
 DiscreteBcqLoss discrete_bcq_loss(const DiscreteQNetworks& networks, const Mlp& imitation,
                                   const Batch& batch, const DiscreteBcqOptions& options) {

@@ -12,12 +12,12 @@ struct DiscreteBcqOptions : AlgorithmOptions {
   void visit_options(OptionVisitor& options) override;
 };
 
-// Values of choices that the imitation finds likely enough, -infinity elsewhere: those with
-// G(a|s) > threshold max_b G(b|s). values, logits: [rows, choices]
+// Keeps the values of actions with G(a|s) > threshold max_b G(b|s), where G is the behaviour model;
+// sets the others to -infinity. values, logits: [rows, choices]
 torch::Tensor likely_values(const torch::Tensor& values, const torch::Tensor& logits,
                             double threshold);
 
-// Critic and imitation are separate networks that are stepped together.
+// Critic and behaviour model are separate networks that are stepped together.
 struct DiscreteBcqLoss {
   CriticLoss critic;
   ImitationLoss imitation;
@@ -32,8 +32,8 @@ struct DiscreteBcqLoss {
 DiscreteBcqLoss discrete_bcq_loss(const DiscreteQNetworks& networks, const Mlp& imitation,
                                   const Batch& batch, const DiscreteBcqOptions& options);
 
-// Batch-constrained Q-learning for discrete actions (arXiv:1910.01708): Double DQN among the
-// choices that the data make likely.
+// Batch-constrained Q-learning for discrete actions (arXiv:1910.01708): Double DQN restricted to
+// actions that are likely in the data.
 class DiscreteBcq final : public DiscreteQ {
  public:
   DiscreteBcq(const DiscreteBcqOptions& options, const AlgorithmContext& context);

@@ -5,9 +5,9 @@ namespace rl_training {
 void DiscreteCqlOptions::visit_options(OptionVisitor& options) {
   AlgorithmOptions::visit_options(options);
   options.number("cql_alpha", cql_alpha, at_least(0),
-                 "weight of the penalty on the values of choices absent from the data");
+                 "weight of the penalty on the values of actions absent from the data");
   options.number("epsilon", epsilon, between(0, 1),
-                 "share of random choices while collecting, in a phase of `online`");
+                 "probability of a random action while collecting online");
 }
 
 // L = mean huber(Q(s, a) - y) + cql_alpha mean (log sum_b exp Q(s, b) - Q(s, a))

@@ -25,8 +25,8 @@ struct DiscreteCqlLoss {
 DiscreteCqlLoss discrete_cql_loss(const DiscreteQNetworks& networks, const Batch& batch,
                                   double cql_alpha);
 
-// Conservative Q-learning for discrete actions (arXiv:2006.04779): Double DQN with a penalty on
-// values of choices that the data did not make.
+// Conservative Q-learning for discrete actions (arXiv:2006.04779): Double DQN with a penalty on the
+// values of actions absent from the data.
 class DiscreteCql final : public DiscreteQ {
  public:
   DiscreteCql(const DiscreteCqlOptions& options, const AlgorithmContext& context);

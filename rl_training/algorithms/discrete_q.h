@@ -4,45 +4,47 @@
 
 namespace rl_training {
 
-// What algorithms for discrete actions share: networks that see an observation and give one value
-// for each choice (Q, or logits).
+// Parts that algorithms for discrete actions share. Their networks map an observation to one value
+// per action (Q or a logit); "choices" in shapes is the number of actions.
 
 MlpSpec choice_spec(const AlgorithmOptions& options, const AlgorithmContext& context,
                     int64_t members = 1);
 
-// Of a single network: [rows, choices].
+// Output of a single network: [rows, choices].
 torch::Tensor choice_values(const Mlp& network, const torch::Tensor& obs);
 
-// The values of the choices that were made: [..., rows, choices], [rows] -> [..., rows].
+// The values of the given actions: [..., rows, choices], [rows] -> [..., rows].
 torch::Tensor values_of(const torch::Tensor& values, const torch::Tensor& choices);
 
-// A choice for each row, by uniform draws [rows, 1] in [0, 1): [rows, choices] -> [rows] (int64)
+// Samples an action for each row with uniform draws [rows, 1] in [0, 1): [rows, choices] -> [rows]
+// (int64)
 torch::Tensor draw_choices(const torch::Tensor& log_probs, const torch::Tensor& uniform);
 
-// How far the values of all choices exceed that of the one made: mean (log sum_b exp Q(s, b) -
-// Q(s, a)), CQL's penalty. [..., rows, choices], [..., rows] -> scalar
+// CQL's penalty, by how much the values of all actions exceed that of the dataset action: mean (log
+// sum_b exp Q(s, b) - Q(s, a)). [..., rows, choices], [..., rows] -> scalar
 torch::Tensor conservative_difference(const torch::Tensor& values, const torch::Tensor& chosen);
 
-// Q(s, a) for every choice, and its target network.
+// A network for Q(s, a) of every action, and its target network.
 struct DiscreteQNetworks {
   DiscreteQNetworks(const AlgorithmOptions& options, const AlgorithmContext& context, Rng rng);
   void visit_state(StateVisitor& state);
 
-  Mlp critics, critics_target;  // one member each
+  Mlp critics, critics_target;  // each has one member
 };
 
-// The loss, and Q(s, .) [rows, choices] and Q(s, a) [rows] that it compares with the target.
+// The loss, Q(s, .) [rows, choices], and Q(s, a) [rows], which the loss compares with the target.
 struct DiscreteTdLoss {
   CriticLoss critic;
   torch::Tensor values, chosen;
 };
-// `next_choices` [rows] are the choices at s' that the target network evaluates.
+// `next_choices` [rows] are the actions at s' that the target network evaluates.
 DiscreteTdLoss discrete_td_loss(const DiscreteQNetworks& networks, const Batch& batch,
                                 const torch::Tensor& next_choices);
-// argmax_a Q(s', a) of the network that is trained, without gradient: [rows].
+// argmax_a Q(s', a) of the trained network, without gradient: [rows].
 torch::Tensor double_q_choices(const DiscreteQNetworks& networks, const Batch& batch);
 
-// Greedy choices, and with probability epsilon any. Draws come from the stream "explore/policy".
+// Greedy actions, replaced by uniformly random ones with probability epsilon. Draws come from the
+// stream "explore/policy".
 class EpsilonGreedy {
  public:
   explicit EpsilonGreedy(uint64_t seed) : rng_(seed, "explore/policy") {}
@@ -55,8 +57,8 @@ class EpsilonGreedy {
   Rng rng_;
 };
 
-// Holds what changes in training. An algorithm adds its losses and update, and names what else it
-// changes in visit_state.
+// Holds the state of training. A derived algorithm adds its losses and `update`, and lists any
+// further state in `visit_state`.
 class DiscreteQ : public Algorithm {
  public:
   DiscreteQ(const AlgorithmOptions& options, const AlgorithmContext& context);
@@ -67,9 +69,9 @@ class DiscreteQ : public Algorithm {
   void visit_state(StateVisitor& state) override;
 
  protected:
-  // Without gradient, [rows]: the choice with the largest value.
+  // The action with the largest value: [rows], without gradient.
   virtual torch::Tensor greedy(const torch::Tensor& obs) const;
-  // How often exploring leaves the greedy choice; asked once for each step of `rows` environments.
+  // Probability of a random action; called once for each step of `rows` environments.
   virtual double next_epsilon(int64_t rows) = 0;
 
   DiscreteQNetworks networks_;

@@ -5,20 +5,22 @@
 namespace rl_training {
 namespace {
 
-constexpr double kEntropyShare = 0.98;  // of that of uniform choices: the paper's target
+// The paper's target, relative to the entropy of the uniform distribution.
+constexpr double kEntropyShare = 0.98;
 constexpr int64_t kTwins = 2;
 
 }  // namespace
 
 void DiscreteSacOptions::visit_options(OptionVisitor& options) {
-  // Not those of SoftOptions: collecting is optional here.
+  // Not the keys of SoftOptions, because collection is optional here.
   AlgorithmOptions::visit_options(options);  // NOLINT(bugprone-parent-virtual-call)
   visit_temperature_options(options);
   options.number("cql_alpha", cql_alpha, at_least(0),
-                 "weight of CQL's penalty on the values of choices absent from the data");
+                 "weight of CQL's penalty on the values of actions absent from the data");
   options.choice("learn_from", learn_from,
                  {{"environment", Source::environment}, {"data", Source::data}},
-                 "what total_timesteps counts: steps in the environment, or updates on a dataset");
+                 "source of the transitions; total_timesteps counts environment steps, or updates "
+                 "on a dataset");
   if (learn_from == Source::environment) environment.visit_options(options);
 }
 

@@ -15,10 +15,10 @@ struct DiscreteSacOptions : SoftOptions {
   void visit_options(OptionVisitor& options) override;
 };
 
-// Both see an observation and give one value for each choice: logits, or Q.
+// Both map an observation to one value per action: logits (actor) or Q (critics).
 struct DiscreteSacNetworks {
   DiscreteSacNetworks(const DiscreteSacOptions& options, const AlgorithmContext& context, Rng rng);
-  // log pi(a|s) of every choice, [rows, choices].
+  // log pi(a|s) of every action: [rows, choices].
   torch::Tensor log_probs(const torch::Tensor& obs) const;
 
   Mlp actor;
@@ -36,8 +36,8 @@ struct DiscreteSacCriticLoss {
   }
 };
 
-// The value of a state: the expectation over all choices, nothing is sampled. log_probs
-// [rows, choices], values [members, rows, choices] -> [rows]
+// The value of a state: the exact expectation over all actions. log_probs [rows, choices], values
+// [members, rows, choices] -> [rows]
 torch::Tensor discrete_soft_value(const torch::Tensor& log_probs, const torch::Tensor& values,
                                   const torch::Tensor& alpha);
 
@@ -46,10 +46,11 @@ DiscreteSacCriticLoss discrete_sac_critic_loss(const DiscreteSacNetworks& networ
                                                double cql_alpha);
 SoftPolicyLoss discrete_sac_actor_loss(const DiscreteSacNetworks& networks, const Batch& batch,
                                        const torch::Tensor& alpha);
-// alpha (H - H_target), by default with a share of the entropy of uniform choices.
+// Goal of the loss alpha (H - H_target); the default H_target is a fraction of the entropy of the
+// uniform distribution.
 TemperatureGoal discrete_sac_goal(const DiscreteSacOptions& options, int64_t choices);
 
-// SAC for a choice between discrete actions (arXiv:1910.07207).
+// SAC for discrete actions (arXiv:1910.07207).
 class DiscreteSac final : public Algorithm {
  public:
   DiscreteSac(const DiscreteSacOptions& options, const AlgorithmContext& context);

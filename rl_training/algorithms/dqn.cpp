@@ -7,13 +7,13 @@ namespace rl_training {
 void DqnOptions::visit_options(OptionVisitor& options) {
   AlgorithmOptions::visit_options(options);
   options.flag("double_q", double_q,
-               "the trained network selects the next choice and the target network evaluates it; "
+               "the trained network selects the next action and the target network evaluates it; "
                "false: the target network does both");
   options.number("epsilon_start", epsilon_start, between(0, 1),
-                 "share of random choices at the first step after learning_starts");
-  options.number("epsilon_end", epsilon_end, between(0, 1), "share of random choices at the end");
+                 "probability of a random action at the first step after learning_starts");
+  options.number("epsilon_end", epsilon_end, between(0, 1), "final probability of a random action");
   options.integer("epsilon_steps", epsilon_steps, at_least(0),
-                  "environment steps over which that share changes linearly");
+                  "environment steps over which it changes linearly");
   environment.visit_options(options);
 }
 

@@ -15,7 +15,7 @@ struct DqnOptions : AlgorithmOptions {
     return replay_phases(environment, total_timesteps);
   }
   void visit_options(OptionVisitor& options) override;
-  // After that many exploring steps.
+  // Value after `step` exploring steps.
   double epsilon(int64_t step) const;
 };
 

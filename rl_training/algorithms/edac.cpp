@@ -5,7 +5,7 @@ namespace rl_training {
 void EdacOptions::visit_options(OptionVisitor& options) {
   SacNOptions::visit_options(options);
   options.number("eta", eta, at_least(0),
-                 "weight of the diversity of the critics in their loss; 0 is SAC-N");
+                 "weight of the diversity term in the critics' loss; 0 gives SAC-N");
 }
 
 // g_i = grad_a Q_i(s, a) / (|grad_a Q_i(s, a)| + 1e-10);

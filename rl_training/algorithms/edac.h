@@ -4,7 +4,7 @@
 
 namespace rl_training {
 
-// Defaults are those of the authors for D4RL's halfcheetah sets; both differ from task to task, see
+// The defaults are the authors' for D4RL's halfcheetah datasets. Both keys depend on the task; see
 // docs/algorithms/edac.md.
 struct EdacOptions : SacNOptions {
   static constexpr const char* kName = "edac";
@@ -21,13 +21,13 @@ struct EdacDiversity {
     visit("diversity_loss", loss);
   }
 };
-// How similar the critics' gradients by the action are, at the data's actions: 0 where they are
-// orthogonal, the number of critics where all point the same way. `slopes` are of their shape.
+// Similarity of the critics' action gradients at dataset actions: 0 if they are orthogonal, the
+// number of critics if all point the same way. `slopes` was created for critics of this shape.
 EdacDiversity edac_diversity(const CriticEnsemble& critics, const InputSlopes& slopes,
                              const Batch& batch);
 
-// EDAC (arXiv:2110.01548): SAC-N whose critics are pushed towards different slopes in the action,
-// so that fewer of them do.
+// EDAC (arXiv:2110.01548): SAC-N with a penalty that makes the critics' action gradients differ, so
+// that fewer critics suffice.
 class Edac final : public SoftActorCritic {
  public:
   Edac(const EdacOptions& options, const AlgorithmContext& context)

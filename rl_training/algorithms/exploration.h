@@ -5,27 +5,27 @@
 
 namespace rl_training {
 
-// From `start` at step 0 to `end` at `steps` and after.
+// Interpolates linearly from `start` at step 0 to `end` at `steps`, then stays at `end`.
 inline double linear_change(double start, double end, int64_t steps, int64_t step) {
   if (step >= steps) return end;
   return start + (end - start) * (static_cast<double>(step) / static_cast<double>(steps));
 }
 
 // Turns a policy into actions inside [-1, 1], without gradients. Noise comes from the stream
-// "explore/policy" and is drawn for ActMode::explore alone.
+// "explore/policy" and is drawn only for ActMode::explore.
 class Explorer {
  public:
   explicit Explorer(uint64_t seed) : rng_(seed, "explore/policy") {}
 
   // The most likely action, or a sample.
   torch::Tensor act(const GaussianActor& actor, const torch::Tensor& obs, ActMode mode);
-  // The actor's action, or one around it.
+  // The actor's action, with noise if exploring.
   torch::Tensor act(const DeterministicActor& actor, const torch::Tensor& obs, ActMode mode,
                     double noise);
   // clip(actions + noise * N(0, 1), +-1)
   torch::Tensor around(const torch::Tensor& actions, double noise);
 
-  // For policies that draw in another way.
+  // For policies that use random values in another way.
   Rng& rng() { return rng_; }
   // Adds "explore_rng" to the state of its owner.
   void visit_state(StateVisitor& state) { state.part("explore_rng", rng_); }

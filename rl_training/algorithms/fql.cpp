@@ -19,9 +19,10 @@ void FqlOptions::visit_options(OptionVisitor& options) {
   AlgorithmOptions::visit_options(options);
   options.number("actor_bc_weight", actor_bc_weight, at_least(0),
                  "weight of the distance to the flow's action in the actor's loss");
-  options.flag("normalize_q", normalize_q, "divide Q in the actor's loss by its mean size");
+  options.flag("normalize_q", normalize_q,
+               "divide Q in the actor's loss by its mean absolute value");
   options.choice("target_q", target_q, {{"mean", Reduce::mean}, {"min", Reduce::minimum}},
-                 "which target value is used: the mean or the minimum of the critics");
+                 "value of the target critics that is used: their mean or their minimum");
   options.integer("flow_steps", flow_steps, between(1, 1000), "Euler steps of the flow");
 }
 
@@ -112,8 +113,8 @@ Fql::Fql(const FqlOptions& options, const AlgorithmContext& context)
     : ActorCritic(options, context),
       flow_optimizer_(networks_.flow, options.actor_adam(), context.compute) {}
 
-// All losses look at the networks as they were before the update: the target comes first, then each
-// step after the losses that read what it changes.
+// All losses use the networks as they were before the update: the target is computed first, and
+// each network is stepped after the losses that read it.
 Metrics Fql::update(const Batch& batch, double lr_scale) {
   const auto shape = batch.actions().sizes();
   const auto target = fql_target(networks_, batch, target_noise_.normal(rng_, shape), options_);
@@ -137,7 +138,8 @@ torch::Tensor Fql::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode
 }
 
 PolicyGraph::Value Fql::describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const {
-  // Zeros in the shape of the observations: a product with zeros, as formats differ in constants.
+  // Zero noise is expressed as a product with zeros, because export formats differ in how they
+  // express constants of a given shape.
   const auto actions = static_cast<size_t>(networks_.actor.action_dim());
   const auto width = static_cast<size_t>(graph.node(obs).width);
   const auto noise =

@@ -4,8 +4,8 @@
 
 namespace rl_training {
 
-// Defaults are those of the authors for D4RL's antmaze sets; the weight differs from task to task,
-// see docs/algorithms/fql.md.
+// The defaults are the authors' for D4RL's antmaze datasets. The weight depends on the task; see
+// docs/algorithms/fql.md.
 struct FqlOptions : AlgorithmOptions {
   static constexpr const char* kName = "fql";
   double actor_bc_weight = 10.0;
@@ -17,7 +17,7 @@ struct FqlOptions : AlgorithmOptions {
   void visit_options(OptionVisitor& options) override;
 };
 
-// The policy of one pass: an action from an observation and standard normal noise, not bounded.
+// The one-step policy: maps an observation and standard normal noise to an unbounded action.
 class OneStepActor {
  public:
   OneStepActor(const MlpSpec& spec, Rng& rng, const Compute& compute)
@@ -39,7 +39,8 @@ class OneStepActor {
 
 struct FqlNetworks {
   FqlNetworks(const FqlOptions& options, const AlgorithmContext& context, Rng rng);
-  // The velocity v(s, x, t), [rows, action_dim]; `place` is x beside t, [rows, action_dim + 1].
+  // The velocity v(s, x, t): [rows, action_dim]. `place` is the concatenation of x and t: [rows,
+  // action_dim + 1].
   torch::Tensor velocity(const torch::Tensor& obs, const torch::Tensor& place) const;
   void visit_state(StateVisitor& state);
 
@@ -48,8 +49,8 @@ struct FqlNetworks {
   CriticEnsemble critics, critics_target;
 };
 
-// Where the flow carries the noise, in `steps` steps of Euler's method: actions of the data's
-// policy inside [-1, 1], without gradient.
+// Integrates the flow from the noise in `steps` Euler steps: samples of the behaviour policy in
+// [-1, 1], without gradient.
 torch::Tensor fql_flow_actions(const FqlNetworks& networks, const torch::Tensor& obs,
                                const torch::Tensor& noise, int64_t steps);
 
@@ -86,14 +87,14 @@ struct FqlActorLoss {
 FqlActorLoss fql_actor_loss(const FqlNetworks& networks, const Batch& batch,
                             const torch::Tensor& noise, const FqlOptions& options);
 
-// FQL (arXiv:2502.02538): a flow learns the data's policy; a one-step policy is distilled from
+// FQL (arXiv:2502.02538): a flow models the behaviour policy; a one-step policy is distilled from
 // it and maximises Q.
 class Fql final : public ActorCritic<FqlOptions, FqlNetworks> {
  public:
   Fql(const FqlOptions& options, const AlgorithmContext& context);
 
   Metrics update(const Batch& batch, double lr_scale) override;
-  // Greedy: the action of noise 0.
+  // The greedy action uses noise 0.
   torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
   PolicyGraph::Value describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const override;
   void visit_state(StateVisitor& state) override;

@@ -7,7 +7,7 @@
 namespace rl_training {
 namespace {
 
-// As in the authors' code, in every layer.
+// Used in every layer, as in the authors' code.
 LayerInit orthogonal() { return orthogonal_layer(std::sqrt(2.0)); }
 
 GaussianActor::Options actor_options(const ImplicitOptions& options) {
@@ -45,7 +45,8 @@ void ImplicitOptions::visit_weight_options(OptionVisitor& options) {
 void IqlOptions::visit_options(OptionVisitor& options) {
   AlgorithmOptions::visit_options(options);
   options.number("expectile", expectile, strictly_between(0, 1),
-                 "which expectile of Q the value is: 0.5 the mean, towards 1 the best of the data");
+                 "expectile of Q that the value estimates: 0.5 is the mean; values near 1 approach "
+                 "the best action in the data");
   visit_weight_options(options);
   options.choice("policy", policy,
                  {{"gaussian", Policy::gaussian}, {"deterministic", Policy::deterministic}},
@@ -155,7 +156,7 @@ std::vector<std::string> implicit_metrics() {
 AlgorithmInfoOf<Iql, IqlOptions> iql_info() {
   return algorithm_info<Iql, IqlOptions>(
       {.name = IqlOptions::kName,
-       .title = "IQL: implicit Q-learning, values without out-of-data actions",
+       .title = "IQL: implicit Q-learning, values from dataset actions only",
        .paper = "arXiv:2110.06169",
        .online_data_share = std::nullopt,
        .metrics = implicit_metrics()});

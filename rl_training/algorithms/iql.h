@@ -4,14 +4,14 @@
 
 namespace rl_training {
 
-// What IQL and XQL share: values learnt at the data's actions, and an actor that clones those by
-// their advantage.
+// Parts that IQL and XQL share: values learnt at dataset actions, and an actor that clones those
+// actions weighted by their advantage.
 struct ImplicitOptions : AlgorithmOptions {
   enum class Policy { gaussian, deterministic };
   double beta = 3.0;
   double max_weight = 100.0;
   Policy policy = Policy::gaussian;
-  double exploration_noise = 0.03;  // of a deterministic policy
+  double exploration_noise = 0.03;  // used by a deterministic policy
   LogStdBounds log_std;
 
   void check() const override { log_std.check(); }
@@ -29,7 +29,7 @@ struct IqlOptions : ImplicitOptions {
 };
 
 struct IqlNetworks {
-  // `value_norm` in the hidden layers of the value.
+  // `value_norm` applies to the hidden layers of the value network.
   IqlNetworks(const ImplicitOptions& options, const AlgorithmContext& context, Rng rng,
               LayerNorm value_norm = LayerNorm::none);
   // V(s), [rows].
@@ -41,7 +41,7 @@ struct IqlNetworks {
   CriticEnsemble critics, critics_target;
 };
 
-// min_i Q'_i(s, a) without gradient, [rows]: what both the value and the actor learn from.
+// min_i Q'_i(s, a) without gradient: [rows]. Both value and actor learn from it.
 torch::Tensor iql_target_q(const IqlNetworks& networks, const Batch& batch);
 
 struct IqlValueLoss {
@@ -63,14 +63,14 @@ WeightedCloningLoss iql_actor_loss(const IqlNetworks& networks, const Batch& bat
 torch::Tensor iql_target(const IqlNetworks& networks, const Batch& batch);
 CriticLoss iql_critic_loss(const IqlNetworks& networks, const Batch& batch);
 
-// Value, actor, critics: one step each, then the targets. How values and critics regress is the
-// algorithm's own.
+// Steps value, actor and critics once each, then the targets. The regression losses of value and
+// critics are defined by the algorithm.
 class ImplicitQ : public Algorithm {
  public:
   ImplicitQ(const ImplicitOptions& options, const AlgorithmContext& context,
             LayerNorm value_norm = LayerNorm::none);
 
-  // The schedule is for the actor; value and critics keep their rate.
+  // The schedule applies to the actor; the learning rates of value and critics are constant.
   Metrics update(const Batch& batch, double lr_scale) override;
   torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
   PolicyGraph::Value describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const override {
@@ -97,11 +97,11 @@ class ImplicitQ : public Algorithm {
   Adam actor_optimizer_, value_optimizer_, critic_optimizer_;
 };
 
-// Names of the metrics of both, in order.
+// Names of the metrics of both algorithms, in order.
 std::vector<std::string> implicit_metrics();
 
-// IQL (arXiv:2110.06169): values by expectile regression on the data alone, then cloning weighted
-// by the advantage.
+// IQL (arXiv:2110.06169): values by expectile regression on dataset actions, and a policy cloned
+// with advantage weights.
 class Iql final : public ImplicitQ {
  public:
   Iql(const IqlOptions& options, const AlgorithmContext& context)

@@ -17,17 +17,17 @@ namespace rl_training {
 // and a list
 //   template <class Visit>
 //   void metrics(Visit&& visit) const { visit("critic_loss", loss); ... }
-// that names those of them that are reported: the one place where a metric lives.
+// that names the reported ones. A metric is defined only there.
 
-// Named scalars of one update, as tensors: reading them is left to the moment they are logged. An
-// undefined tensor stands for "not known yet".
+// Named scalars of one update. They are tensors, which are read only when they are logged. An
+// undefined tensor means "not known yet".
 class Metrics {
  public:
   void set(const char* name, const torch::Tensor& value) {
     if (values_.empty()) values_.reserve(12);
     values_.emplace_back(name, value.requires_grad() ? without_graph(value) : value);
   }
-  // Everything that the loss reports.
+  // All metrics that the loss reports.
   template <class Loss>
   void add(const Loss& loss) {
     loss.metrics([this](const char* name, const torch::Tensor& value) { set(name, value); });
@@ -50,8 +50,8 @@ template <class... Losses>
 std::vector<std::string> metric_names_of() {
   std::vector<std::string> names;
   const auto append = [&]<class Loss>(std::type_identity<Loss>) {
-    // The list is walked without a loss: a tensor, even an undefined one, takes LibTorch, and names
-    // must be known without it. No field is read.
+    // Visits the list without a loss object, because creating even an undefined tensor needs
+    // LibTorch, and the names must be available without it. No field is read.
     alignas(Loss) static constexpr std::byte kNoLoss[sizeof(Loss)]{};
     reinterpret_cast<const Loss*>(kNoLoss)->metrics(
         [&](const char* name, const torch::Tensor&) { names.emplace_back(name); });
@@ -60,8 +60,8 @@ std::vector<std::string> metric_names_of() {
   return names;
 }
 
-// Several losses on one batch with the networks as they are, for a look at an algorithm from
-// outside: updates step between them.
+// Several losses on one batch with unchanged networks, for tests and inspection; `update` steps the
+// networks between its losses.
 template <class... Parts>
 struct JointLoss {
   std::tuple<Parts...> parts;
@@ -85,9 +85,9 @@ JointLoss<First, Others...> joint_loss(const First& first, const Others&... othe
 
 void visit_metric(StateVisitor& state, const std::string& name, torch::Tensor& value);
 
-// The latest losses of a part that is not updated every time (a delayed actor): between two such
-// updates its metrics are reported again, before the first one as not known. Of the losses only the
-// reported values are kept, without the graph that they came from.
+// The latest losses of a part that is not updated every time (a delayed actor). Between two such
+// updates its metrics are reported again; before the first one they are not known. Only the
+// reported values are kept, without their graph.
 template <class... Losses>
 class Held {
  public:

@@ -9,9 +9,10 @@
 namespace rl_training {
 namespace {
 
-constexpr double kObservationLimit = 10.0;  // of normalised ones
+constexpr double kObservationLimit = 10.0;  // bound of normalised observations
 
-// Orthogonal weights and no biases. A policy that begins close to uniform explores from the start.
+// Orthogonal weights, zero biases. The small gain of the policy's last layer makes it nearly
+// uniform at the start, so that it explores.
 MlpSpec tower_spec(const OnPolicyOptions& options, int64_t inputs, int64_t outputs,
                    double output_gain) {
   const auto orthogonal = [](double gain) {
@@ -56,15 +57,16 @@ torch::Tensor ActionDistribution::log_prob(const torch::Tensor& actions) const {
   return discrete() ? values_of(log_probs, actions) : gaussian_log_prob(head, actions);
 }
 
-// Vectors: sum_j (log std_j + log(2 pi e) / 2); choices: -sum_a p(a) log p(a)
+// Continuous: sum_j (log std_j + log(2 pi e) / 2); discrete: -sum_a p(a) log p(a)
 torch::Tensor ActionDistribution::entropy() const {
   if (discrete()) return -(log_probs.exp() * log_probs).sum(1).mean();
   const double constant = 0.5 * std::log(2 * std::numbers::pi * std::numbers::e);
   return (log_std() + constant).sum();
 }
 
-// Vectors, s the deviations: sum_j log(s'_j / s_j) + (s_j^2 + (m_j - m'_j)^2) / (2 s'_j^2) - 1/2
-// Choices: sum_a p(a) (log p(a) - log p'(a))
+// Continuous, with standard deviations s:
+//   sum_j log(s'_j / s_j) + (s_j^2 + (m_j - m'_j)^2) / (2 s'_j^2) - 1/2
+// Discrete: sum_a p(a) (log p(a) - log p'(a))
 torch::Tensor ActionDistribution::kl_from(const ActionDistribution& other) const {
   if (discrete()) return (log_probs.exp() * (log_probs - other.log_probs)).sum(1).mean();
   const auto own = log_std(), others = other.log_std();
@@ -139,7 +141,7 @@ OnPolicyAlgorithm::OnPolicyAlgorithm(const OnPolicyOptions& options,
     : networks_(options, context, Rng(context.seed, "init")),
       explore_rng_(context.seed, "explore/policy") {}
 
-// As drawn, vectors not clipped.
+// Continuous actions are not clipped.
 torch::Tensor OnPolicyAlgorithm::draw(const ActionDistribution& distribution) {
   if (distribution.discrete()) {
     const int64_t rows = distribution.log_probs.size(0);

@@ -5,9 +5,9 @@
 
 namespace rl_training {
 
-// What PPO and TRPO share: a policy and a value function with a network each, and how they act in
-// rollouts. Actions are vectors (a normal distribution with one free deviation for each) or
-// choices.
+// Parts that PPO and TRPO share: a policy network, a value network, and acting in rollouts.
+// Continuous actions have a normal distribution with one free standard deviation per dimension;
+// discrete actions have a softmax.
 
 struct OnPolicyOptions : AlgorithmOptions {
   OnPolicyOptions() {
@@ -23,20 +23,20 @@ struct OnPolicyOptions : AlgorithmOptions {
   }
 
  protected:
-  // Those of rollouts and networks.
+  // Visits the keys of rollouts and networks.
   void visit_on_policy_options(OptionVisitor& options);
 };
 
 // The policy's output at each observation.
 struct ActionDistribution {
-  GaussianHead head;        // of vectors
-  torch::Tensor log_probs;  // of choices, [rows, choices]; undefined for vectors
+  GaussianHead head;        // of continuous actions
+  torch::Tensor log_probs;  // of discrete actions, [rows, choices]; undefined for continuous ones
 
   bool discrete() const { return log_probs.defined(); }
-  torch::Tensor log_std() const;                               // of vectors, [A]
+  torch::Tensor log_std() const;                               // of continuous actions, [A]
   torch::Tensor log_prob(const torch::Tensor& actions) const;  // [rows]
   torch::Tensor entropy() const;                               // mean over rows
-  // mean KL(this || other), differentiable twice where `this` is.
+  // mean KL(this || other); twice differentiable if `this` is.
   torch::Tensor kl_from(const ActionDistribution& other) const;
   ActionDistribution detached() const;
 };
@@ -54,16 +54,16 @@ struct OnPolicyNetworks {
 
   bool clips_observations;
   Mlp actor;
-  torch::Tensor log_std;  // [A]; undefined for choices
+  torch::Tensor log_std;  // [A]; undefined for discrete actions
   Mlp critic;
 };
 
 // (A - mean) / (std + 1e-8), with the unbiased standard deviation.
 torch::Tensor standardized(const torch::Tensor& advantages);
 
-// What a rollout stores of one step of all environments.
+// Values that a rollout stores for one step of all environments.
 struct RolloutActions {
-  torch::Tensor actions;    // as drawn: vectors are not clipped to [-1, 1]
+  torch::Tensor actions;    // as sampled; continuous actions are not clipped to [-1, 1]
   torch::Tensor log_probs;  // [rows]
   torch::Tensor values;     // V(s), [rows]
 };
@@ -72,11 +72,11 @@ class OnPolicyAlgorithm : public Algorithm {
  public:
   OnPolicyAlgorithm(const OnPolicyOptions& options, const AlgorithmContext& context);
 
-  // Exploring actions, with the values that updates need.
+  // Samples actions and computes the values that updates need.
   RolloutActions roll(const torch::Tensor& obs);
   torch::Tensor state_values(const torch::Tensor& obs) const;
-  // Whether the latest update found that the rollout is used up: the rest of its minibatches is
-  // skipped. Each update sets it.
+  // Whether the latest update decided to skip the remaining minibatches of the rollout. Every
+  // update sets it.
   virtual bool rollout_used_up() const { return false; }
 
   torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;

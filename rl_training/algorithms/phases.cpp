@@ -10,7 +10,7 @@ void HindsightOptions::visit_options(OptionVisitor& options) {
   options.choice(
       "strategy", strategy,
       {{"future", Strategy::future}, {"final", Strategy::final}, {"episode", Strategy::episode}},
-      "where goals come from: a later step of the episode, its last, or any of it");
+      "source of the new goals: a later step of the episode, its last step, or any of its steps");
   options.integer("k", k, between(0, 1000000), "relabelled rows per original row");
 }
 
@@ -48,13 +48,14 @@ std::vector<PhaseSpec> replay_phases(const CollectOptions& collect, int64_t tota
 
 void RolloutOptions::visit_options(OptionVisitor& options) {
   options.integer("rollout_steps", steps, between(2, 1 << 24),
-                  "environment steps of a rollout, all environments together");
+                  "environment steps per rollout, summed over all environments");
   options.number("gae_lambda", gae_lambda, between(0, 1),
-                 "how far advantages look ahead: 0 one step, 1 to the end of the rollout");
-  options.flag("normalize_observations", normalize_observations,
-               "running mean and variance of observations, frozen in evaluations");
+                 "how far advantages look ahead: 0 is one step, 1 is to the end of the rollout");
+  options.flag(
+      "normalize_observations", normalize_observations,
+      "normalise observations by their running mean and variance, which evaluations do not change");
   options.flag("normalize_rewards", normalize_rewards,
-               "rewards divided by the running deviation of discounted returns");
+               "divide rewards by the running standard deviation of discounted returns");
 }
 
 void RolloutOptions::check(int64_t num_envs) const {

@@ -26,28 +26,27 @@ struct CollectOptions {
   HindsightOptions her = {};
 
   void visit_options(OptionVisitor& options);
-  // Rules between keys: Error{config} naming the key.
+  // Checks rules that involve several keys; throws Error{config} naming the key.
   void check(int64_t batch_size, int64_t num_envs) const;
 };
 
-// How an on-policy algorithm collects: stretches of experience that are used a few times and then
-// dropped.
+// How an on-policy algorithm collects: rollouts that are used for a few passes and then discarded.
 struct RolloutOptions {
-  int64_t steps = 2048;      // of all environments together
+  int64_t steps = 2048;      // summed over all environments
   int64_t epochs = 10;       // passes over a rollout
-  int64_t minibatches = 32;  // updates of a pass
+  int64_t minibatches = 32;  // updates per pass
   double gae_lambda = 0.95;
   bool normalize_observations = true, normalize_rewards = true;
 
-  // Without `epochs` and `minibatches`, which the algorithm decides.
+  // Does not visit `epochs` and `minibatches`, which the algorithm sets.
   void visit_options(OptionVisitor& options);
-  // Rules between keys: Error{config} naming the key.
+  // Checks rules that involve several keys; throws Error{config} naming the key.
   void check(int64_t num_envs) const;
   int64_t updates() const { return epochs * minibatches; }  // after each rollout, at most
 };
 
-// One stretch of training: where its batches come from, what its length is counted in, and which
-// learning rates it uses. A run is a list of these; docs/architecture.md has the whole picture.
+// One phase of training: where its batches come from, in which unit its length is counted, and
+// which learning rates it uses. A run is a list of phases; see docs/architecture.md.
 struct PhaseSpec {
   enum class Source {
     data,     // the dataset alone; the length is in updates
@@ -55,8 +54,8 @@ struct PhaseSpec {
     mixture,  // both; the length is in environment steps
     rollout,  // what the current policy has just collected; the length is in environment steps
   };
-  // Whose length the learning-rate schedule spans: that of the run or of the phase; or the rate
-  // that the run begins with, unchanged.
+  // Whether the learning-rate schedule spans the run or the phase, or whether the initial rate
+  // stays constant.
   enum class Schedule { run, phase, constant };
 
   std::string name;
@@ -64,11 +63,13 @@ struct PhaseSpec {
   int64_t length = 0;
   Schedule schedule = Schedule::run;
 
-  // Of phases that collect.
-  CollectOptions collect = {};            // into a replay buffer
-  RolloutOptions rollout = {};            // into a rollout
-  std::optional<double> data_share = {};  // of a mixture; none: by the number of rows of each
-  int64_t warmup_steps = 0;     // environment steps before the first update, beside learning_starts
+  // Used by phases that collect.
+  CollectOptions collect = {};  // into a replay buffer
+  RolloutOptions rollout = {};  // into a rollout
+  // Share of dataset rows in a mixture; none: proportional to the numbers of rows.
+  std::optional<double> data_share = {};
+  // Environment steps before the first update, in addition to learning_starts.
+  int64_t warmup_steps = 0;
   int64_t min_buffer_size = 0;  // rows required before the first update
 
   bool reads_data() const { return source == Source::data || source == Source::mixture; }
@@ -76,14 +77,14 @@ struct PhaseSpec {
   bool rolls_out() const { return source == Source::rollout; }
 };
 
-// The phases of a run that learns from what it collects alone.
+// The phases of a run that learns only from collected transitions.
 std::vector<PhaseSpec> replay_phases(const CollectOptions& collect, int64_t total_timesteps);
 
 // The phases of an on-policy run.
 std::vector<PhaseSpec> rollout_phases(const RolloutOptions& rollout, int64_t total_timesteps);
 
 bool read_data(const std::vector<PhaseSpec>& phases);
-// The first phase that collects; null: none does.
+// The first phase that collects, or null.
 const PhaseSpec* collecting_phase(const std::vector<PhaseSpec>& phases);
 
 }  // namespace rl_training

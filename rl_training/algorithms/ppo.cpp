@@ -6,7 +6,7 @@ namespace rl_training {
 namespace {
 
 constexpr double kAdamEpsilon = 1e-5;
-constexpr double kKlSlack = 1.5;  // times target_kl ends the use of a rollout
+constexpr double kKlSlack = 1.5;  // the use of a rollout ends beyond this multiple of target_kl
 
 std::vector<torch::Tensor> all_parameters(const OnPolicyNetworks& networks) {
   auto leaves = networks.policy_parameters();
@@ -22,20 +22,20 @@ void PpoOptions::visit_options(OptionVisitor& options) {
   options.number("clip_range", clip_range, above(0),
                  "largest deviation of the probability ratio from 1 that is rewarded");
   options.number("value_clip_range", value_clip_range, above(0),
-                 "largest change of a value during one rollout; none does not clip");
+                 "largest change of a value during one rollout; none disables clipping");
   options.number("value_weight", value_weight, at_least(0), "weight of the value loss");
   options.number("entropy_weight", entropy_weight, at_least(0), "weight of the entropy bonus");
   options.number("max_gradient_norm", max_gradient_norm, above(0),
-                 "norm that the gradient of all parameters is clipped to");
+                 "norm to which the gradient of all parameters is clipped");
   options.number(
       "target_kl", target_kl, above(0),
-      "stop using a rollout once the KL divergence exceeds 1.5 times this; none never stops");
+      "stop using a rollout once the KL divergence exceeds 1.5 times this; none disables this");
 }
 
 void PpoOptions::check() const {
   if (batch_size > 1 && rollout.steps % batch_size == 0) return;
   throw Error(ErrorKind::config, {"", 0, "batch_size"},
-              "not a part of a rollout (expected at least 2 and a divisor of rollout_steps " +
+              "does not divide the rollout (expected at least 2 and a divisor of rollout_steps " +
                   std::to_string(rollout.steps) + ", got " + std::to_string(batch_size) + ")");
 }
 

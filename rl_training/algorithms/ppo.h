@@ -21,8 +21,9 @@ struct PpoOptions : OnPolicyOptions {
 struct PpoLoss {
   torch::Tensor loss;  // what is minimised: policy, value and entropy together
   torch::Tensor policy_loss, value_loss, entropy;
-  torch::Tensor approx_kl;      // of the policy since the rollout began, without gradient
-  torch::Tensor clip_fraction;  // of the rows whose ratio is outside of the clip range
+  torch::Tensor approx_kl;  // between the policy that collected the rollout and the current one,
+                            // without gradient
+  torch::Tensor clip_fraction;  // share of rows whose ratio is outside the clip range
 
   template <class Visit>
   void metrics(Visit&& visit) const {
@@ -57,7 +58,8 @@ class Ppo final : public OnPolicyAlgorithm {
  private:
   PpoOptions options_;
   Adam optimizer_;
-  bool used_up_ = false;  // of the latest update; nothing is saved before the next rollout
+  bool used_up_ = false;  // set by the latest update; not part of the state, because nothing is
+                          // saved within a rollout's updates
 };
 
 AlgorithmInfoOf<Ppo, PpoOptions> ppo_info();

@@ -30,16 +30,17 @@ void RebracOptions::visit_options(OptionVisitor& options) {
   options.number("critic_bc_weight", critic_bc_weight, at_least(0),
                  "weight of the cloning penalty in the critics' target");
   options.number("online_bc_floor", online_bc_floor, between(0, 1),
-                 "share of actor_bc_weight that is left at the end of learning online");
+                 "fraction of actor_bc_weight that remains at the end of online training");
   options.number("actor_q_weight", actor_q_weight, above(0), "weight of Q in the actor's loss");
-  options.flag("normalize_q", normalize_q, "divide Q in the actor's loss by its mean size");
+  options.flag("normalize_q", normalize_q,
+               "divide Q in the actor's loss by its mean absolute value");
   visit_delayed_options(options);
-  options.choice(
-      "next_action_fallback", next_action_fallback,
-      {{"none", NextActionFallback::none},
-       {"zero_penalty", NextActionFallback::zero_penalty},
-       {"current_action", NextActionFallback::current_action}},
-      "rows without a next action: dropped, used without penalty, or with the row's own action");
+  options.choice("next_action_fallback", next_action_fallback,
+                 {{"none", NextActionFallback::none},
+                  {"zero_penalty", NextActionFallback::zero_penalty},
+                  {"current_action", NextActionFallback::current_action}},
+                 "rows without a next action are dropped, used without penalty, or use their own "
+                 "action instead");
 }
 
 BatchRequest RebracOptions::request() const {
@@ -118,7 +119,7 @@ Metrics Rebrac::update(const Batch& batch, double lr_scale) {
       networks_, batch, noise_.normal(rng_, batch.actions().sizes()), critic_bc_weight(), options_);
   minimize(critic.loss, critic_optimizer_, lr_scale);
 
-  if (updates_ % options_.policy_delay == 0) {  // the first update is one with the actor
+  if (updates_ % options_.policy_delay == 0) {  // the first update includes the actor
     const auto actor = rebrac_actor_loss(networks_, batch, actor_bc_weight(), options_);
     minimize(actor.loss, actor_optimizer_, lr_scale);
     networks_.move_targets(options_.tau);

@@ -3,11 +3,11 @@
 
 namespace rl_training {
 
-// Defaults are those of the authors for D4RL's gym-mujoco sets; the two weights differ from
-// dataset to dataset, see docs/algorithms/rebrac.md.
+// The defaults are the authors' for D4RL's locomotion datasets. The two weights depend on the
+// dataset; see docs/algorithms/rebrac.md.
 struct RebracOptions : DelayedActorOptions {
   static constexpr const char* kName = "rebrac";
-  // What becomes of rows without a next action.
+  // Treatment of rows without a next action.
   enum class NextActionFallback { none, zero_penalty, current_action };
   RebracOptions();
 
@@ -45,8 +45,8 @@ struct RebracCriticLoss {
     visit("next_action_coverage", next_action_coverage);
   }
 };
-// `noise` is standard normal, [rows, action_dim]; the batch holds next actions. `bc_weight` takes
-// the place of the option critic_bc_weight.
+// `noise` is standard normal, [rows, action_dim]; the batch holds next actions. `bc_weight`
+// replaces the option critic_bc_weight.
 RebracCriticLoss rebrac_critic_loss(const RebracNetworks& networks, const Batch& batch,
                                     const torch::Tensor& noise, double bc_weight,
                                     const RebracOptions& options);
@@ -79,8 +79,8 @@ class Rebrac final : public DelayedActorCritic<RebracOptions, RebracNetworks, Re
   using DelayedActorCritic::DelayedActorCritic;
 
   Metrics update(const Batch& batch, double lr_scale) override;
-  // The authors' fine-tuning drops the critics' penalty, as collected rows need no anchor, and lets
-  // the actor's go linearly.
+  // As in the authors' fine-tuning, the critics' penalty is disabled online and the actor's weight
+  // decreases linearly.
   void begin_phase(const PhaseSpec& phase, int64_t planned_updates) override;
   void visit_state(StateVisitor& state) override;
 
@@ -88,7 +88,7 @@ class Rebrac final : public DelayedActorCritic<RebracOptions, RebracNetworks, Re
   double actor_bc_weight() const;
   double critic_bc_weight() const { return online_ ? 0.0 : options_.critic_bc_weight; }
 
-  // Of the phase that collects: the update it began with and how many were planned.
+  // In the online phase: the update at which it began and the number of planned updates.
   bool online_ = false;
   int64_t online_start_ = 0, online_length_ = 0;
 };

@@ -8,7 +8,7 @@ void RedqOptions::visit_options(OptionVisitor& options) {
   SoftOptions::visit_options(options);
   options.integer("num_critics", num_critics, at_least(1), "critics in the ensemble");
   options.integer("num_min_critics", num_min_critics, at_least(1),
-                  "critics drawn for each target, whose smallest value counts");
+                  "critics drawn for each target, which uses their smallest value");
 }
 
 void check_critic_counts(int64_t num_critics, int64_t num_min_critics) {

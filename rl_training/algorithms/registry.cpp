@@ -40,7 +40,7 @@ namespace rl_training {
 
 namespace {
 
-// The class that the type of each function names is used by `make_algorithm` alone.
+// Only `make_algorithm` uses the classes that the return types of these functions name.
 constexpr auto kTable = std::make_tuple(
     // from data
     td3_bc_info, rebrac_info, crr_info, bcq_info, bear_info, bc_info, awac_info, iql_info, cql_info,

@@ -6,22 +6,22 @@ namespace rl_training {
 // All known algorithms: those of the library, then those added by `register_algorithm`.
 const std::vector<AlgorithmInfo>& algorithms();
 
-// Adds an algorithm of another program or library, made by `algorithm_info<Class, Options>`. A name
-// that is taken: Error{config}. Not to be called while other threads look algorithms up.
+// Adds an algorithm of another program or library, made by `algorithm_info<Class, Options>`. Throws
+// Error{config} if the name is taken. Must not be called while other threads look up algorithms.
 void register_algorithm(AlgorithmInfo info, AlgorithmMaker make);
 template <class Class, class Options>
 void register_algorithm(AlgorithmInfoOf<Class, Options> info) {
   register_algorithm(std::move(info), make_from_options<Class, Options>);
 }
 
-// Throws Error{config} with the nearest name when there is none.
+// Throws Error{config} with the nearest name if there is none.
 const AlgorithmInfo& find_algorithm(const std::string& name);
 
-// An algorithm by its name, with options that its `make_options` made.
+// Creates an algorithm by name, with options created by its `make_options`.
 std::unique_ptr<Algorithm> make_algorithm(const std::string& name, const AlgorithmOptions& options,
                                           const AlgorithmContext& context);
 
-// Whether it can learn from such observations and actions.
+// Whether the algorithm supports these observations and actions.
 bool fits(const AlgorithmInfo& info, const Space& obs, const Space& action);
 
 }  // namespace rl_training

@@ -14,11 +14,12 @@ void RlpdOptions::visit_options(OptionVisitor& options) {
                   "updates on the prior data alone before the first environment step");
   options.integer("num_critics", num_critics, at_least(2), "critics in the ensemble");
   options.integer("num_min_critics", num_min_critics, at_least(1),
-                  "critics drawn for each target, whose smallest value counts");
+                  "critics drawn for each target, which uses their smallest value");
   options.flag("critic_layer_norm", critic_layer_norm, "LayerNorm in the critics");
-  options.flag("backup_entropy", backup_entropy, "entropy of the next action in the target");
+  options.flag("backup_entropy", backup_entropy,
+               "include the entropy of the next action in the target");
   options.choice("actor_q", actor_q, {{"mean", Reduce::mean}, {"min", Reduce::minimum}},
-                 "which value the actor maximises: the mean or the minimum of the critics");
+                 "value that the actor maximises: the mean or the minimum of the critics");
 }
 
 std::vector<PhaseSpec> RlpdOptions::phases(int64_t total_timesteps) const {

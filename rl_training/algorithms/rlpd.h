@@ -29,8 +29,8 @@ class Rlpd final : public SoftActorCritic {
 };
 
 // Critic, actor and temperature loss; `loss` is that of critics and actor. `noise` is standard
-// normal, [2 * rows, action_dim]: for the next states, then for the states. `members` are the
-// target critics drawn.
+// normal, [2 * rows, action_dim]: for the next states, then for the states. `members` are the drawn
+// target critics.
 JointLoss<CriticLoss, SoftPolicyLoss, TemperatureLoss> rlpd_loss(
     const SoftNetworks& networks, const Batch& batch, const torch::Tensor& noise,
     const std::vector<int64_t>& members, const torch::Tensor& alpha, const RlpdOptions& options);

@@ -9,7 +9,7 @@ struct SacOptions : SoftOptions {
   SoftDesign design(int64_t action_dim) const;
 };
 
-// SAC (arXiv:1812.05905): twin critics, smallest value, automatic temperature.
+// SAC (arXiv:1812.05905): twin critics, targets from the smaller value, automatic temperature.
 class Sac final : public SoftActorCritic {
  public:
   Sac(const SacOptions& options, const AlgorithmContext& context)

@@ -5,7 +5,7 @@ namespace rl_training {
 void SacNOptions::visit_options(OptionVisitor& options) {
   SoftLearnerOptions::visit_options(options);
   options.integer("num_critics", num_critics, between(2, 10000),
-                  "critics in the ensemble, whose smallest value counts");
+                  "critics in the ensemble; targets and actor use their smallest value");
 }
 
 // y = r + gamma (1 - d) (min_i Q'_i(s', a') - alpha log pi(a'|s'));  L_Q = sum_i mean (Q_i -

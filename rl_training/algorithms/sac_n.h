@@ -3,8 +3,8 @@
 
 namespace rl_training {
 
-// Defaults are those of the authors for D4RL's halfcheetah sets; the number of critics differs from
-// task to task, see docs/algorithms/sac_n.md.
+// The defaults are the authors' for D4RL's halfcheetah datasets. The number of critics depends on
+// the task; see docs/algorithms/sac_n.md.
 struct SacNOptions : SoftLearnerOptions {
   static constexpr const char* kName = "sac_n";
   int64_t num_critics = 10;
@@ -14,8 +14,8 @@ struct SacNOptions : SoftLearnerOptions {
   SoftDesign design(int64_t action_dim) const;
 };
 
-// SAC-N (arXiv:2110.01548): SAC on data alone, kept from overestimating by the smallest of many
-// critics.
+// SAC-N (arXiv:2110.01548): offline SAC that uses the minimum of many critics to avoid
+// overestimation.
 class SacN final : public SoftActorCritic {
  public:
   SacN(const SacNOptions& options, const AlgorithmContext& context)

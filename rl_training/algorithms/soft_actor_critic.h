@@ -11,7 +11,7 @@ struct SoftLearnerOptions : AlgorithmOptions, TemperatureOptions {
   void check() const override { check_temperature(); }
 };
 
-// And those of the ones that learn from an environment.
+// In addition, the keys of algorithms that learn from an environment.
 struct SoftOptions : SoftLearnerOptions {
   CollectOptions environment;
 
@@ -22,21 +22,22 @@ struct SoftOptions : SoftLearnerOptions {
   void visit_options(OptionVisitor& options) override;
 };
 
-// What makes SAC, REDQ, RLPD, SAC-N and EDAC different algorithms.
+// The settings in which SAC, REDQ, RLPD, SAC-N and EDAC differ.
 struct SoftDesign {
-  int64_t critics = 2, target_critics = 2;  // members, and those drawn for each target
-  Reduce actor_reduce = Reduce::minimum;    // of all members, in the actor's loss
+  int64_t critics = 2,
+          target_critics = 2;  // critics in the ensemble, and critics drawn for each target
+  Reduce actor_reduce = Reduce::minimum;  // how the actor's loss combines the critics
   bool backup_entropy = true;
-  double critic_loss_scale = 0.5;  // of sum_i mean (Q_i - y)^2
+  double critic_loss_scale = 0.5;  // factor of sum_i mean (Q_i - y)^2
   int64_t actor_interval = 1;      // critic updates per update of actor and temperature
-  // Temperature, actor, then the critics against the new policy; otherwise the critics come first
-  // and the temperature last.
+  // If true, the order is temperature, actor, critics (against the new policy); otherwise critics,
+  // actor, temperature.
   bool policy_first = false;
   TemperatureGoal temperature = {};
   double log_std_min = -20.0;
   LayerNorm layer_norm = LayerNorm::none;
   LayerInit init = {};
-  std::optional<LayerInit> actor_head, critic_head;  // none: as `init`
+  std::optional<LayerInit> actor_head, critic_head;  // none: the same as `init`
 };
 
 struct SoftNetworks : GaussianNetworks {
@@ -44,19 +45,19 @@ struct SoftNetworks : GaussianNetworks {
                const SoftDesign& design);
 };
 
-// Names of the metrics of all but EDAC, in order.
+// Names of the metrics of all of them except EDAC, in order.
 std::vector<std::string> soft_metrics();
 
-// `noise` is standard normal [rows, action_dim]; `members` are the target critics whose smallest
-// value counts.
+// `noise` is standard normal [rows, action_dim]; `members` are the target critics whose minimum is
+// used.
 CriticLoss soft_critic_loss(const SoftNetworks& networks, const Batch& batch,
                             const torch::Tensor& noise, const std::vector<int64_t>& members,
                             const torch::Tensor& alpha, const SoftDesign& design);
-// `sample` is one of the actor for each row.
+// `sample` holds one sample of the actor per row.
 SoftPolicyLoss soft_policy_loss(const SoftNetworks& networks, const Batch& batch,
                                 const GaussianSample& sample, const torch::Tensor& alpha,
                                 const SoftDesign& design);
-// The same with a sample of this `noise`, as above.
+// The same with a sample computed from `noise`, as above.
 SoftPolicyLoss soft_policy_loss(const SoftNetworks& networks, const Batch& batch,
                                 const torch::Tensor& noise, const torch::Tensor& alpha,
                                 const SoftDesign& design);
@@ -80,9 +81,9 @@ class SoftActorCritic : public ActorCritic<SoftLearnerOptions, SoftNetworks> {
   void visit_state(StateVisitor& state) override;
 
  protected:
-  // What an update is made of; each draws its own noise.
+  // The parts of an update; each draws its own noise.
   CriticLoss loss_of_critics(const Batch& batch);
-  void step_critics(const torch::Tensor& loss, double lr_scale);  // and their targets
+  void step_critics(const torch::Tensor& loss, double lr_scale);  // and moves the targets
   void step_policy(const Batch& batch, double lr_scale);          // actor and temperature
   const Held<SoftPolicyLoss, TemperatureLoss>& policy_loss() const { return actor_loss_; }
 
@@ -90,7 +91,7 @@ class SoftActorCritic : public ActorCritic<SoftLearnerOptions, SoftNetworks> {
   SoftDesign design_;
   Temperature temperature_;
   NoiseBuffer next_noise_, noise_;
-  std::vector<int64_t> members_;  // of the present update's target
+  std::vector<int64_t> members_;  // target critics of the current update
   Held<SoftPolicyLoss, TemperatureLoss> actor_loss_;
   int64_t updates_ = 0;
 };

@@ -63,7 +63,7 @@ struct Td3ActorLoss {
 Td3ActorLoss td3_actor_loss(const DeterministicNetworks& networks, const Batch& batch);
 
 // TD3 and its relatives: a deterministic actor that is updated less often than the critics and
-// explores with noise of a fixed size.
+// explores with noise of constant size.
 template <class Options, class Networks, class ActorLoss>
 class DelayedActorCritic : public ActorCritic<Options, Networks> {
  public:

@@ -9,9 +9,11 @@
 namespace rl_training {
 
 void TemperatureOptions::visit_temperature_options(OptionVisitor& options) {
-  options.text("alpha", alpha, "entropy temperature: auto, auto:<first value> or a fixed number");
+  options.text("alpha", alpha,
+               "entropy temperature: auto or auto:<initial value> (learnt), or a fixed number");
   options.number("target_entropy", target_entropy, any_number(),
-                 "entropy that an automatic temperature aims at; default from the action size");
+                 "entropy that an automatic temperature aims at; the default depends on the number "
+                 "of actions");
 }
 
 double TemperatureOptions::first_alpha() const {

@@ -8,29 +8,29 @@
 
 namespace rl_training {
 
-// What a learnt temperature aims at.
+// Target of a learnt temperature.
 struct TemperatureGoal {
-  bool learnt = true;  // false: it stays as it is
+  bool learnt = true;  // false: fixed
   double entropy = -1;
-  bool scaled_loss = false;  // alpha (H - H_target) in place of log alpha (H - H_target)
+  bool scaled_loss = false;  // alpha (H - H_target) instead of log alpha (H - H_target)
 };
 
 // The keys of an entropy temperature.
 struct TemperatureOptions {
-  std::string alpha = "auto";            // "auto", "auto:<first value>" or a fixed number
-  std::optional<double> target_entropy;  // default of the algorithm where not given
+  std::string alpha = "auto";            // "auto", "auto:<initial value>" or a fixed number
+  std::optional<double> target_entropy;  // none: the algorithm's default
 
   void visit_temperature_options(OptionVisitor& options);
   void check_temperature() const;
 
   bool automatic_alpha() const { return alpha.starts_with("auto"); }
-  double first_alpha() const;  // Error{config} if `alpha` is none of the three
+  double first_alpha() const;  // throws Error{config} if `alpha` is none of the three
   TemperatureGoal goal(double default_entropy) const {
     return {.learnt = automatic_alpha(), .entropy = target_entropy.value_or(default_entropy)};
   }
 };
 
-// An actor that is rewarded for its entropy.
+// Loss of an actor with an entropy bonus.
 struct SoftPolicyLoss {
   torch::Tensor loss, entropy;
 
@@ -43,8 +43,8 @@ struct SoftPolicyLoss {
 
 struct TemperatureLoss {
   torch::Tensor loss;
-  torch::Tensor gradient;  // of the loss by log alpha; undefined if alpha is fixed
-  torch::Tensor alpha;     // an update reports the temperature that it ends with
+  torch::Tensor gradient;  // of the loss with respect to log alpha; undefined if alpha is fixed
+  torch::Tensor alpha;     // the temperature after the update
 
   template <class Visit>
   void metrics(Visit&& visit) const {
@@ -56,14 +56,14 @@ struct TemperatureLoss {
 TemperatureLoss soft_temperature_loss(const torch::Tensor& alpha, const torch::Tensor& entropy,
                                       const TemperatureGoal& goal);
 
-// The weight of the entropy: learnt so that the policy keeps that of the goal, or fixed.
+// Weight of the entropy bonus: fixed, or learnt so that the policy's entropy matches the goal.
 class Temperature {
  public:
   Temperature(const TemperatureOptions& options, const TemperatureGoal& goal, double learning_rate,
               const Compute& compute);
 
   const torch::Tensor& value() const { return scalar_.value(); }
-  // One step; the loss is that before it, `alpha` the value after it.
+  // Makes one step. The returned loss is from before the step, `alpha` from after it.
   TemperatureLoss update(const torch::Tensor& entropy);
   void visit_state(StateVisitor& state) { scalar_.visit_state(state); }
 

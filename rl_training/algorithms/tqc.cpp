@@ -14,7 +14,7 @@ void TqcOptions::check() const {
   SoftOptions::check();
   if (drop_per_critic < num_quantiles) return;
   throw Error(ErrorKind::config, {"", 0, "drop_per_critic"},
-              "leaves nothing of the target (expected 0 to num_quantiles - 1 = " +
+              "leaves no quantiles for the target (expected 0 to num_quantiles - 1 = " +
                   std::to_string(num_quantiles - 1) + ", got " + std::to_string(drop_per_critic) +
                   ")");
 }

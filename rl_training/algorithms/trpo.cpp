@@ -17,7 +17,7 @@ torch::Tensor flat_gradient(const torch::Tensor& value, const std::vector<torch:
   return torch::cat(parts);
 }
 
-// leaf = start + scale * step for each leaf, `step` being one vector over all of them.
+// Sets leaf = start + scale * step for each leaf, where `step` is one flat vector over all leaves.
 void move_leaves(const std::vector<torch::Tensor>& leaves, const std::vector<torch::Tensor>& start,
                  const torch::Tensor& step, double scale) {
   const torch::NoGradGuard no_grad;
@@ -34,7 +34,8 @@ void move_leaves(const std::vector<torch::Tensor>& leaves, const std::vector<tor
 void TrpoOptions::visit_options(OptionVisitor& options) {
   visit_on_policy_options(options);
   options.number("target_kl", target_kl, above(0), "largest mean KL divergence of a policy step");
-  options.number("damping", damping, at_least(0), "added to the Fisher matrix, times the identity");
+  options.number("damping", damping, at_least(0),
+                 "multiple of the identity that is added to the Fisher matrix");
   options.integer("cg_iterations", cg_iterations, between(1, 1000),
                   "iterations of conjugate gradients");
   options.integer("line_search_steps", line_search_steps, between(1, 1000),
@@ -92,7 +93,7 @@ torch::Tensor surrogate_objective(const ActionDistribution& policy, const Batch&
   return (advantages * (policy.log_prob(batch.actions()) - batch.log_probs()).exp()).mean();
 }
 
-// x = F^-1 g by conjugate gradients, full step sqrt(2 target_kl / x'Fx) x; then shorter ones until
+// x = F^-1 g by conjugate gradients, full step sqrt(2 target_kl / x'Fx) x; then shorter steps until
 // mean KL(new || old) < target_kl and the objective has grown.
 TrustRegionStep trust_region_step(const OnPolicyNetworks& networks, const Batch& batch,
                                   const TrpoOptions& options) {
@@ -112,7 +113,7 @@ TrustRegionStep trust_region_step(const OnPolicyNetworks& networks, const Batch&
 
   const torch::NoGradGuard no_grad;
   TrustRegionStep result = {objective.detach(), scalar(0), scalar(0), old.entropy()};
-  if (!(curvature > 0)) return result;  // nothing to gain: the gradient is 0
+  if (!(curvature > 0)) return result;  // the gradient is 0
   const double full = std::sqrt(2 * options.target_kl / curvature);
   double share = 1;
   for (int64_t i = 0; i < options.line_search_steps; ++i, share *= options.line_search_decay) {

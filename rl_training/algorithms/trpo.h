@@ -22,8 +22,8 @@ struct TrpoOptions : OnPolicyOptions {
   std::vector<PhaseSpec> phases(int64_t total_timesteps) const override;
 };
 
-// v -> (F + damping) v, F the Hessian of the mean KL divergence from the policy as it is: its
-// Fisher information over the parameters of the policy, in one vector.
+// Computes v -> (F + damping) v. F is the Hessian of the mean KL divergence at the current policy,
+// that is, the Fisher matrix over all policy parameters as one flat vector.
 class FisherProduct {
  public:
   FisherProduct(const OnPolicyNetworks& networks, const torch::Tensor& obs, double damping);
@@ -31,12 +31,12 @@ class FisherProduct {
 
  private:
   std::vector<torch::Tensor> leaves_;
-  torch::Tensor kl_gradient_;  // with a graph
+  torch::Tensor kl_gradient_;  // with its graph, for the second derivative
   double damping_;
 };
 
-// x with A x = b by conjugate gradients from 0, for a symmetric positive definite A. Ends early at
-// a squared residual below 1e-10.
+// Solves A x = b for a symmetric positive definite A by conjugate gradients, starting at 0. Stops
+// early if the squared residual is below 1e-10.
 torch::Tensor conjugate_gradients(const std::function<torch::Tensor(const torch::Tensor&)>& product,
                                   const torch::Tensor& b, int64_t iterations);
 
@@ -47,7 +47,7 @@ torch::Tensor surrogate_objective(const ActionDistribution& policy, const Batch&
 struct TrustRegionStep {
   torch::Tensor objective;  // after the step, of standardised advantages
   torch::Tensor kl;         // mean KL(new || old)
-  torch::Tensor scale;      // of the full step that was accepted; 0: none was
+  torch::Tensor scale;      // accepted fraction of the full step; 0: no step was accepted
   torch::Tensor entropy;
 
   template <class Visit>

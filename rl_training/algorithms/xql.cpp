@@ -5,18 +5,19 @@
 namespace rl_training {
 namespace {
 
-constexpr double kHuberDelta = 20.0, kActionNoiseBound = 0.5;  // those of the authors' code
+constexpr double kHuberDelta = 20.0, kActionNoiseBound = 0.5;  // as in the authors' code
 
 }  // namespace
 
 void XqlOptions::visit_options(OptionVisitor& options) {
   AlgorithmOptions::visit_options(options);
-  options.number("gumbel_temperature", gumbel_temperature, above(0),
-                 "temperature of the soft maximum of Q that the value is; smaller is greedier");
+  options.number(
+      "gumbel_temperature", gumbel_temperature, above(0),
+      "temperature of the soft maximum of Q that the value estimates; smaller is greedier");
   options.number("gumbel_clip", gumbel_clip, above(0),
                  "largest exponent (Q - V) / gumbel_temperature in the value's loss");
   options.number("value_action_noise", value_action_noise, at_least(0),
-                 "standard deviation of noise on the actions that the value learns from");
+                 "standard deviation of the noise added to actions in the value's loss");
   visit_weight_options(options);
   log_std.visit_options(options);
 }
@@ -59,7 +60,7 @@ void Xql::visit_state(StateVisitor& state) {
 AlgorithmInfoOf<Xql, XqlOptions> xql_info() {
   return algorithm_info<Xql, XqlOptions>(
       {.name = XqlOptions::kName,
-       .title = "XQL: extreme Q-learning, a soft maximum over the data's actions",
+       .title = "XQL: extreme Q-learning, a soft maximum over dataset actions",
        .paper = "arXiv:2301.02328",
        .online_data_share = std::nullopt,
        .metrics = implicit_metrics()});

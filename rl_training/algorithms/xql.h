@@ -3,8 +3,8 @@
 
 namespace rl_training {
 
-// Defaults are those of the authors for D4RL's locomotion sets; the temperature differs from
-// dataset to dataset, see docs/algorithms/xql.md.
+// The defaults are the authors' for D4RL's locomotion datasets. The temperature depends on the
+// dataset; see docs/algorithms/xql.md.
 struct XqlOptions : ImplicitOptions {
   static constexpr const char* kName = "xql";
   double gumbel_temperature = 2.0;

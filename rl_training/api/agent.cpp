@@ -15,7 +15,7 @@ RunContext agent_context(const char* command, const Agent::Warn& warn) {
 
 }  // namespace
 
-// Without an environment the policy waits for the data, which decide its spaces.
+// Without an environment the policy is created later, when the data has defined its spaces.
 Agent::Agent(const TrainConfig& config, Warn warn) : warn_(std::move(warn)), config_(config) {
   config_.validate();
   if (config_.has_environment()) policy_ = std::make_unique<TrainedPolicy>(config_);
@@ -37,7 +37,7 @@ TrainedPolicy& Agent::policy() {
   if (run_) return run_->policy();
   if (policy_) return *policy_;
   throw Error(ErrorKind::config, {"", 0, "env_id"},
-              "none: the data decide what the policy sees and does (expected learn() first)");
+              "none: the spaces of the policy come from the data (expected learn() first)");
 }
 
 const TrainConfig& Agent::config() const {
@@ -96,7 +96,7 @@ EvaluationResult Agent::evaluate(int64_t episodes, uint64_t seed, const Evaluati
 }
 
 std::vector<double> Agent::predict(const std::vector<double>& obs) {
-  const BlockedSignals blocked;  // for so short that they may wait
+  const BlockedSignals blocked;  // short enough for signals to wait
   return policy().predict({obs}).front();
 }
 

@@ -34,12 +34,13 @@
 
 namespace rl_training {
 
-// The managed class of one algorithm: an Agent that refuses configs and checkpoints of others.
+// The class of one algorithm: an Agent that rejects configs and checkpoints of others.
 template <class Options>
 class AgentOf : public Agent {
  public:
-  // A config in code: the algorithm's options, everything else by name in `config`, which best
-  // begins as default_config(Options::kName): some defaults of going online are the algorithm's.
+  // A config built in code: the options of the algorithm, and everything else in `config`. Start
+  // from default_config(Options::kName), because some defaults of online phases depend on the
+  // algorithm.
   AgentOf(const std::string& env_id, const Options& options,
           TrainConfig config = default_config(Options::kName))
       : Agent(complete(env_id, options, std::move(config))) {}

@@ -52,8 +52,9 @@ void use_zero_rewards(MappedArrays& arrays, FlatKeys& keys, const std::string& o
                           return std::vector<double>(static_cast<size_t>(rows));
                         }});
   keys.rewards = {kRewards};
-  warnings.push_back(
-      {"no_rewards", "the file has no rewards: zero everywhere, which only bc can learn from", {}});
+  warnings.push_back({"no_rewards",
+                      "the file has no rewards: they are set to 0, from which only bc can learn",
+                      {}});
 }
 
 void apply_ogbench(MappedArrays& arrays, FlatKeys& keys, Warnings& warnings) {
@@ -74,8 +75,8 @@ void apply_ogbench(MappedArrays& arrays, FlatKeys& keys, Warnings& warnings) {
   keys.terminals = {kTerminals};
 }
 
-// 1 at the rows where a trajectory begins. The file counts from the second one on, or gives the
-// end of the last one as well; both say the same about the rows between.
+// 1 at the rows where a trajectory begins. Some files list only the second and later trajectories,
+// others also the end of the last one; both give the same flags.
 void apply_neorl(MappedArrays& arrays, FlatKeys& keys, Warnings&) {
   keys.obs = {"obs"};
   keys.actions = {"action"};
@@ -100,7 +101,7 @@ void apply_neorl(MappedArrays& arrays, FlatKeys& keys, Warnings&) {
   keys.episode_starts = {kStarts};
 }
 
-// Without its first row, and a row of zeros in the end.
+// Drops the first row and appends a row of zeros.
 void derive_shifted(MappedArrays& arrays, const char* key, const std::string& name) {
   require_array(arrays, name);
   const auto shape = arrays.shape(name);
@@ -153,7 +154,7 @@ std::vector<int64_t> imitation_ends(MappedArrays& arrays, int64_t rows) {
   return ends;
 }
 
-// The rows of `name` with a row of zeros after each trajectory.
+// Inserts a row of zeros after each trajectory of `name`.
 void derive_padded(MappedArrays& arrays, const char* key, const std::string& name,
                    const std::vector<int64_t>& ends) {
   auto shape = arrays.shape(name);
@@ -225,7 +226,7 @@ void apply_imitation(MappedArrays& arrays, FlatKeys& keys, Warnings& warnings) {
 struct Layout {
   const char* name;
   void (*apply)(MappedArrays& arrays, FlatKeys& keys, Warnings& warnings);
-  // Arrays that identify it: all of the first, none of the second, one of the third.
+  // Arrays that identify a layout: all of the first list, none of the second, one of the third.
   std::vector<std::string> all, none, any;
 };
 
@@ -267,7 +268,7 @@ void apply_names(const KeyMap& map, MappedArrays& arrays, FlatKeys& keys) {
     const auto found = map.names.find(role);
     if (found == map.names.end()) return "";
     if (found->second.size() != 1) {
-      throw Error(ErrorKind::data, arrays.place(role), "one array is expected in the map of names");
+      throw Error(ErrorKind::data, arrays.place(role), "expected one array in the map of names");
     }
     require_array(arrays, found->second[0]);
     return found->second[0];
@@ -284,7 +285,7 @@ void apply_names(const KeyMap& map, MappedArrays& arrays, FlatKeys& keys) {
     keys.episode_ends = {name};
     std::erase(keys.terminals, name);
     std::erase(keys.terminals_fallback, name);
-    keys.never_terminates = true;  // where no other array says otherwise
+    keys.never_terminates = true;  // unless another array marks terminations
   }
   if (map.never_terminates()) {
     keys.terminals = keys.terminals_fallback = {};

@@ -8,13 +8,13 @@
 
 namespace rl_training {
 
-// What one gradient update sees: exactly the columns that were requested. Box actions are scaled to
-// [-1, 1]. `terminated` is 1 only where the task itself ended: time-outs do not appear here, values
-// are bootstrapped past them.
+// Data of one gradient update: exactly the requested columns. Box actions are scaled to [-1, 1].
+// `terminated` is 1 only where the task itself ended: at time-outs it is 0, because targets
+// bootstrap there.
 class Batch {
  public:
   Batch() = default;
-  // Zeros, with `request.rows` rows.
+  // Filled with zeros, `request.rows` rows.
   Batch(const BatchRequest& request, const Space& obs, const Space& action);
 
   int64_t rows() const { return obs().size(0); }

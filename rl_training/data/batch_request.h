@@ -8,8 +8,8 @@
 
 namespace rl_training {
 
-// What a minibatch can hold. `discount` is gamma^n (1 - terminated) of the last of the n steps that
-// a row spans; `reward` is their discounted sum.
+// Columns of a minibatch. A row spans n steps: `reward` is their discounted sum, `discount` is
+// gamma^n (1 - terminated), where `terminated` belongs to the last step.
 enum class BatchColumn {
   obs,
   action,
@@ -22,7 +22,7 @@ enum class BatchColumn {
   return_to_go,
   timestep,
   mask,
-  // Of rollouts, as the policy that collected them saw it.
+  // Columns of rollouts, computed by the policy that collected them.
   log_prob,   // of the action
   value,      // V(obs)
   advantage,  // by GAE
@@ -38,17 +38,17 @@ constexpr const char* column_name(BatchColumn column) {
   return kBatchColumnNames[static_cast<size_t>(column)];
 }
 
-// How the returns to go of an episode are summed up.
+// How returns-to-go are computed.
 struct ReturnRule {
   double gamma = 1.0;
-  // An episode with only this reward has failed, and counts as if it continued like that
-  // for ever: each of its rows has failure_reward / (1 - gamma). None: there is no such rule.
+  // An episode with only this reward counts as failing forever: each of its rows has the return
+  // failure_reward / (1 - gamma). None disables this rule.
   std::optional<double> failure_reward = {};
 
   bool is_failure(float reward) const {
     return failure_reward && reward == static_cast<float>(*failure_reward);
   }
-  // `reward(k)` and `write(k, value)` are of step k of `steps`. Nothing is bootstrapped after the
+  // `reward(k)` and `write(k, value)` access step k of `steps`. There is no bootstrap after the
   // last step.
   template <class Reward, class Write>
   void sum_up(int64_t steps, bool failed, const Reward& reward, const Write& write) const {
@@ -60,8 +60,8 @@ struct ReturnRule {
   }
 };
 
-// Rows drawn in proportion to priorities, which the algorithm gives those of a batch after its
-// update. Every `reset_interval` updates the largest one is looked up anew.
+// Rows are drawn in proportion to their priorities, which the algorithm sets for the rows of a
+// batch after each update. Every `reset_interval` updates the largest priority is recomputed.
 struct PriorityRule {
   bool used = false;
   int64_t reset_interval = 1;
@@ -73,7 +73,7 @@ struct BatchRequest {
   std::vector<BatchColumn> columns = {BatchColumn::obs, BatchColumn::action, BatchColumn::reward,
                                       BatchColumn::next_obs, BatchColumn::discount};
   double gamma = 0.99;
-  int64_t n_step = 1;       // steps that a transition spans, fewer where its episode ends
+  int64_t n_step = 1;       // steps that a transition spans, fewer at the end of an episode
   ReturnRule returns = {};  // behind return_to_go
   PriorityRule priorities = {};
   int64_t window = 0;        // above 0: each row is a segment of an episode with this many steps
@@ -85,12 +85,12 @@ struct BatchRequest {
   }
 };
 
-// Row-major memory that a sampler fills; a null pointer is a column that was not requested.
+// Row-major memory that a sampler fills. The pointer of a column that was not requested is null.
 // Observations and actions have the dtype of their space. With windows, each row holds `steps`
 // entries of every column.
 struct BatchView {
   int64_t rows = 0, steps = 1;
-  int64_t obs_bytes = 0, action_bytes = 0;  // of one entry
+  int64_t obs_bytes = 0, action_bytes = 0;  // size of one entry
   unsigned char *obs = nullptr, *next_obs = nullptr, *action = nullptr, *next_action = nullptr;
   float *reward = nullptr, *terminated = nullptr, *discount = nullptr, *next_action_valid = nullptr,
         *return_to_go = nullptr, *mask = nullptr, *log_prob = nullptr, *value = nullptr,
@@ -101,11 +101,11 @@ struct BatchView {
   BatchView part(int64_t first_row, int64_t count) const;
 };
 
-// The end of up to `n_step` steps from a row on.
+// Result of following up to `n_step` steps from a row.
 struct StepSpan {
   int64_t last_row = 0;
   float reward = 0;    // discounted sum over the steps
-  float discount = 0;  // of the value after the last one
+  float discount = 0;  // factor of the value after the last step
 };
 
 // `Rows` has reward(row), terminated(row) and following(row): the row of the next step of the same

@@ -14,11 +14,11 @@ namespace rl_training {
 namespace {
 
 constexpr const char* kGroup = "metadata/policy/";
-// Bounds of the implementation that D4RL recorded with.
+// Bounds used by the implementation with which D4RL was recorded.
 constexpr float kMinLogStd = -20, kMaxLogStd = 2;
-constexpr int64_t kMaxWidth = 65536;  // of a layer: far beyond any recorded policy
+constexpr int64_t kMaxWidth = 65536;  // of a layer; recorded policies are far smaller
 
-// One of `choices`, or the first where the file does not say.
+// One of `choices`; the first one if the file does not state it.
 std::string read_choice(Hdf5File& file, const std::string& name,
                         const std::vector<std::string>& choices) {
   const std::string key = kGroup + name;
@@ -36,7 +36,7 @@ Json send_layer(Hdf5File& file, const std::string& name, int64_t inputs, Sandbox
   for (const auto& key : {weight, bias}) {
     if (!file.has(key)) {
       throw Error(ErrorKind::data, file.place(key),
-                  "the file carries no behaviour policy (expected fc0, fc1, last_fc and "
+                  "the file contains no behaviour policy (expected fc0, fc1, last_fc and "
                   "last_fc_log_std in metadata/policy)");
     }
   }
@@ -83,7 +83,7 @@ void send_policy(const std::string& path, SandboxOutput& output) {
   if (send("last_fc_log_std") != actions) {
     throw Error(
         ErrorKind::data, file.place(std::string(kGroup) + "last_fc_log_std/weight"),
-        "wrong shape (expected as many outputs as last_fc, " + std::to_string(actions) + ")");
+        "wrong shape (expected the number of outputs of last_fc, " + std::to_string(actions) + ")");
   }
   const Json facts = {{"layers", layers}, {"relu", activation == "relu"}};
   output.text(facts.dump());
@@ -92,7 +92,8 @@ void send_policy(const std::string& path, SandboxOutput& output) {
 std::vector<float> floats_of(const Column<unsigned char>& bytes, int64_t count,
                              const std::string& path) {
   if (bytes.size() != count * static_cast<int64_t>(sizeof(float))) {
-    throw Error(ErrorKind::data, {path, 0, ""}, "damaged or hostile file (arrays do not fit)");
+    throw Error(ErrorKind::data, {path, 0, ""},
+                "damaged or hostile file (array sizes do not match)");
   }
   std::vector<float> values(static_cast<size_t>(count));
   std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
@@ -119,7 +120,8 @@ BehaviourPolicy BehaviourPolicy::read(const std::string& path) {
     next += 2;
     const bool first = policy.hidden_.empty();
     if (!first && layer.in != policy.hidden_[std::min(hidden, policy.hidden_.size()) - 1].out) {
-      throw Error(ErrorKind::data, {path, 0, ""}, "damaged or hostile file (layers do not fit)");
+      throw Error(ErrorKind::data, {path, 0, ""},
+                  "damaged or hostile file (layer sizes do not match)");
     }
     layer.weight.resize(rows.size());
     for (int64_t o = 0; o < layer.out; ++o) {

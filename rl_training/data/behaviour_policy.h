@@ -13,8 +13,8 @@ namespace rl_training {
 // standard deviation of a Gaussian, which tanh squashes into (-1, 1).
 class BehaviourPolicy {
  public:
-  // Read in a sandbox. Error{data} with file and key if there is no such policy, or another
-  // kind of it.
+  // Read in a sandbox. Throws Error{data} with file and key if there is no policy, or one of
+  // another kind.
   static BehaviourPolicy read(const std::string& path);
 
   int64_t obs_dim() const { return hidden_.front().in; }
@@ -28,7 +28,7 @@ class BehaviourPolicy {
  private:
   struct Layer {
     int64_t in = 0, out = 0;
-    std::vector<float> weight;  // [in][out], so that sums over inputs run along outputs
+    std::vector<float> weight;  // [in][out], so that the inner loop runs over outputs
     std::vector<float> bias;
 
     void apply(std::span<const float> input, std::span<float> output) const;
@@ -37,7 +37,7 @@ class BehaviourPolicy {
   std::vector<Layer> hidden_;
   Layer mean_, log_std_;
   bool relu_ = true;                        // else tanh
-  std::vector<float> values_, next_, std_;  // of the present pass
+  std::vector<float> values_, next_, std_;  // buffers of one pass
 };
 
 }  // namespace rl_training

@@ -24,7 +24,8 @@ TransitionDataset keep_best_episodes(const TransitionDataset& dataset, double fr
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
     return returns[static_cast<size_t>(a)] > returns[static_cast<size_t>(b)];
   });
-  // The little more is for products such as 0.29 * 100, which come out just below a whole number.
+  // The small addend is for products such as 0.29 * 100, which are rounded to slightly below a
+  // whole number.
   const auto kept = std::floor(fraction * static_cast<double>(episodes) + 1e-9);
   order.resize(static_cast<size_t>(std::max(kept, 1.0)));
   std::sort(order.begin(), order.end());

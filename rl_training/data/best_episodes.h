@@ -3,8 +3,8 @@
 
 namespace rl_training {
 
-// The best `fraction` of the episodes by discounted return, rounded down but at least one; of equal
-// ones those that come first. They stay in their order.
+// The best `fraction` of the episodes by discounted return, rounded down but at least one. Among
+// equal returns the earlier episode is kept. The order of the episodes does not change.
 TransitionDataset keep_best_episodes(const TransitionDataset& dataset, double fraction,
                                      double gamma);
 

@@ -23,8 +23,8 @@ namespace {
 
 using Filter = std::unique_ptr<void, decltype(&seccomp_release)>;
 
-// A call unknown to this architecture or library cannot be made: failures to add it
-// only make the filter narrower.
+// A call unknown to this architecture or library cannot be made, so a failure to add it only makes
+// the filter stricter.
 void allow(const Filter& filter, std::initializer_list<int> calls) {
   for (const int call : calls) seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, call, 0);
 }
@@ -33,7 +33,7 @@ void allow_if(const Filter& filter, int call, const scmp_arg_cmp& condition) {
   seccomp_rule_add_array(filter.get(), SCMP_ACT_ALLOW, call, 1, &condition);
 }
 
-// Bits `mask` of argument `index` are `value`.
+// Condition: argument `index` & `mask` == `value`.
 scmp_arg_cmp bits(unsigned index, scmp_datum_t mask, scmp_datum_t value) {
   return {index, SCMP_CMP_MASKED_EQ, mask, value};
 }
@@ -66,10 +66,11 @@ void allow_memory_and_threads(const Filter& filter) {
                  SCMP_SYS(clock_gettime),  SCMP_SYS(gettimeofday), SCMP_SYS(clock_nanosleep),
                  SCMP_SYS(getrandom),      SCMP_SYS(sysinfo),      SCMP_SYS(exit),
                  SCMP_SYS(exit_group)});
-  // Memory that can be executed is of no use to a reader.
+  // A reader needs no executable memory.
   allow_if(filter, SCMP_SYS(mmap), bits(2, PROT_EXEC, 0));
   allow_if(filter, SCMP_SYS(mprotect), bits(2, PROT_EXEC, 0));
-  // Threads, but no processes. The flags of clone3 cannot be looked at; without it clone is called.
+  // Threads, but no processes. The filter cannot inspect the flags of clone3; if it fails, the C
+  // library uses clone.
   allow_if(filter, SCMP_SYS(clone), bits(0, CLONE_THREAD, CLONE_THREAD));
   seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
   // abort() signals the process itself.
@@ -83,7 +84,7 @@ void allow_opening(const Filter& filter) {
   allow(filter, {SCMP_SYS(newfstatat), SCMP_SYS(stat), SCMP_SYS(lstat), SCMP_SYS(statx),
                  SCMP_SYS(access), SCMP_SYS(faccessat), SCMP_SYS(faccessat2), SCMP_SYS(readlink),
                  SCMP_SYS(readlinkat), SCMP_SYS(getcwd), SCMP_SYS(getdents64)});
-  // Limits of its own process, which can only become narrower, and the second filter.
+  // Limits of the process itself, which can only be lowered, and the second filter.
   allow_if(filter, SCMP_SYS(prlimit64), is(0, 0));
   allow(filter, {SCMP_SYS(prctl), SCMP_SYS(seccomp)});
 }
@@ -110,7 +111,7 @@ bool readers_are_filtered() {
   const SandboxLimits limits{int64_t{64} << 20, int64_t{1} << 20, 10};
   return run_in_sandbox("doctor", limits, [](SandboxOutput& output) {
            forbid_opening_files();
-           // Succeeds always, unless it is filtered.
+           // This call fails only if it is filtered.
            output.text(::syscall(SYS_getppid) < 0 ? "filtered" : "");
          }).text == "filtered";
 }

@@ -2,19 +2,19 @@
 
 namespace rl_training {
 
-// Which system calls a process that reads an untrusted file has left. Everything else fails with
-// EPERM, also after the file has taken the process over: no sockets, no other program, no signals
-// to others, no file that is written, created or removed by its name.
+// System calls that remain allowed in a process that reads an untrusted file. All others fail with
+// EPERM, even if the file has compromised the process: no sockets, no other programs, no signals to
+// other processes, no files written, created or removed by name.
 enum class CallFilter {
-  opening,  // reads, memory, threads, the end, and opening files for reading
-  reading,  // the same without opening and without looking up names
+  opening,  // reading, memory, threads, exiting, and opening files for reading
+  reading,  // the same without opening files or looking up names
 };
 
-// Installs the filter for the rest of the process's life; filters add up. ONLY in a child. False
-// where the build has no libseccomp or the kernel refuses.
+// Installs the filter for the rest of the process's life; filters accumulate. Call this ONLY in a
+// child process. Returns false if the build has no libseccomp or the kernel rejects the filter.
 bool install_call_filter(CallFilter filter, int output_descriptor);
 
-// Whether readers are filtered by this build on this machine, found out in a child.
+// Whether this build filters readers on this machine; tested in a child process.
 bool readers_are_filtered();
 
 }  // namespace rl_training

@@ -12,7 +12,7 @@ namespace {
 
 size_t rounded_up(size_t value, size_t step) { return (value + step - 1) / step * step; }
 
-// Zero pages that the system allocates on first write, for whichever thread writes.
+// Zero pages, which the kernel allocates when a thread first writes to them.
 std::shared_ptr<void> allocate_pages(size_t bytes) {
   void* start = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED) throw std::bad_alloc();

@@ -7,8 +7,8 @@
 
 namespace rl_training {
 
-// A read-only array that shares its storage: a vector it took over, or memory that `owner` keeps
-// alive (a mapped file, say). Copies are cheap and see the same elements.
+// A read-only array with shared storage: a vector moved into it, or memory that `owner` keeps alive
+// (for example a mapped file). Copies are cheap and refer to the same elements.
 template <class T>
 class Column {
  public:
@@ -40,17 +40,17 @@ class Column {
   int64_t size_ = 0;
 };
 
-// Where large arrays are put while they are filled.
+// Memory for large arrays while they are filled.
 class ArrayMemory {
  public:
   virtual ~ArrayMemory() = default;
-  // Zeros, at a multiple of 64 bytes.
+  // Zero-filled memory, aligned to 64 bytes.
   virtual std::shared_ptr<void> allocate(int64_t bytes) = 0;
-  // Copies to anywhere; quicker into its own memory where that is a file.
+  // Copies to any address; faster for memory of its own that is backed by a file.
   virtual void store(void* target, const void* data, int64_t bytes);
 };
 
-// That of the process itself.
+// Memory from the heap.
 class HeapMemory final : public ArrayMemory {
  public:
   std::shared_ptr<void> allocate(int64_t bytes) override;

@@ -50,12 +50,12 @@ class RoleFinder {
     }
     return columns;
   }
-  // `other_names` are tried where the map does not name the role.
+  // `other_names` are tried if the map does not name the role.
   int64_t single(const std::string& role, const std::vector<std::string>& other_names) const {
     if (map_.has(role)) {
       const auto columns = several(role);
       if (columns.size() != 1) {
-        throw Error(ErrorKind::data, {table_.path(), 1, role}, "one column is expected");
+        throw Error(ErrorKind::data, {table_.path(), 1, role}, "expected one column");
       }
       return columns[0];
     }
@@ -71,7 +71,7 @@ class RoleFinder {
   const KeyMap& map_;
 };
 
-// The columns as the arrays of a flat dataset, checked here, where the line is known.
+// The columns as arrays of a flat dataset. Values are checked here, where the line number is known.
 class CsvArrays final : public ArraySource {
  public:
   CsvArrays(const CsvTable& table, const CsvColumns& columns, bool allow_nonfinite)
@@ -163,9 +163,9 @@ CsvColumns CsvColumns::find(const CsvTable& table, const KeyMap& map) {
   }
   const auto require = [&](bool there, const char* role, const char* otherwise = "") {
     if (there) return;
-    throw Error(ErrorKind::data, {table.path(), 1, role},
-                "no column for it (name it in the map of names: " + std::string(role) + "=..." +
-                    otherwise + ")");
+    throw Error(
+        ErrorKind::data, {table.path(), 1, role},
+        "no such column (map one to this role: " + std::string(role) + "=..." + otherwise + ")");
   };
   require(!columns.obs.empty(), "obs");
   require(!columns.action.empty(), "action");
@@ -174,7 +174,7 @@ CsvColumns CsvColumns::find(const CsvTable& table, const KeyMap& map) {
           ", or terminated=none if the task never terminates");
   if (!columns.next_obs.empty() && columns.next_obs.size() != columns.obs.size()) {
     throw Error(ErrorKind::data, {table.path(), 1, "next_obs"},
-                "as many columns as obs are expected");
+                "expected the same number of columns as obs");
   }
   return columns;
 }

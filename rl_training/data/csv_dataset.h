@@ -8,14 +8,14 @@
 
 namespace rl_training {
 
-// Which columns of a table hold what. In a map of names, `x*` stands for x0, x1, x2, ...; without a
-// word on a role, the columns named like it are taken (obs0, obs1, ..., or obs). A column `done` is
-// never taken for terminations alone without a warning, even where the map says so.
+// The columns of a table for each role. In a map of names, `x*` stands for x0, x1, x2, ... A role
+// that is not mapped uses the columns with its own name (obs0, obs1, ..., or obs). Treating a
+// column `done` as termination always causes a warning, even if the map says so.
 struct CsvColumns {
   std::vector<int64_t> obs, action, next_obs;
   int64_t reward = -1, terminated = -1, done = -1, timeout = -1, episode = -1, episode_end = -1;
 
-  // Unknown columns: Error{data}.
+  // Throws Error{data} for unknown columns.
   static CsvColumns find(const CsvTable& table, const KeyMap& map);
 };
 

@@ -119,7 +119,8 @@ void CsvTable::choose_separator(std::string_view header) {
   }
 }
 
-// Fields without blanks and quotes around them. Quotes may hold separators, "" is one of them.
+// Splits a line into fields without surrounding blanks and quotes. Quoted fields may contain
+// separators; "" stands for a quote.
 std::vector<std::string> CsvTable::split(std::string_view line) const {
   std::vector<std::string> fields;
   std::string field;
@@ -166,7 +167,7 @@ void CsvTable::read_header(std::string_view line, int number) {
     names.pop_back();
     separator_at_end_ = true;
   }
-  // Data frames write the number of the row under no name.
+  // Data frames write the row number in a column without a name.
   if (names.size() > 1 && names.front().empty()) names.front() = "index";
   std::set<std::string> seen;
   for (const auto& name : names) {

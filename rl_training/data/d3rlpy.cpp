@@ -62,7 +62,7 @@ class Version2Reader {
                 "wrong shape (expected " + wanted + ", got " + shape_text(file_.shape(key)) + ")");
   }
 
-  // Tuple observations are numbered once more.
+  // Tuple observations have a second index.
   std::vector<std::string> obs_keys(const std::string& episode) {
     std::string key = "observations_" + episode;
     if (file_.has(key) || !file_.has(key + "_0")) return {key};

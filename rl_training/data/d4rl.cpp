@@ -18,13 +18,13 @@
 namespace rl_training {
 namespace {
 
-// Marks files of ours, in which every next observation is a true one. Format 1 had the flags of the
-// steps in `timeouts`, format 2 is FlatEnds::last_observations.
+// Marks files written by this program, in which every next observation is the true one. Format 1
+// has the flags of the steps in `timeouts`; format 2 is FlatEnds::last_observations.
 constexpr const char* kFormatAttribute = "rl_training_format";
 constexpr int64_t kFormat = 2;
 constexpr const char* kNamesAttribute = "rl_training_names";
 
-// `format` of ours, 0 for files of others.
+// Our `format`; 0 for files of other programs.
 FlatKeys d4rl_keys(int64_t format) {
   const bool ours = format > 0;
   FlatKeys keys;
@@ -121,11 +121,11 @@ Json describe_plain_d4rl(const std::string& path) {
                                   std::multiplies<>());
       arrays.emplace(name, *array);
     }
-    // Beyond the limit the other way says so.
+    // If this exceeds the limit, the general reader reports it.
     if (elements > kMaxHdf5Bytes / static_cast<int64_t>(sizeof(double))) return {};
     return {{"format", format}, {"plain", PlainFile::describe(marks, arrays)}};
   } catch (const Error&) {
-    return {};  // the other way meets it too
+    return {};  // the general reader reports the same problem
   }
 }
 
@@ -140,7 +140,8 @@ void save_d4rl_dataset(const TransitionDataset& dataset, const std::string& path
                        const Space* bounds) {
   const auto limits = SandboxLimits::for_writing(dataset.rows() * 8 *
                                                  (dataset.obs_dim() + dataset.action_dim() + 2));
-  // In a child like the readers, so that no thread of this process ever holds libhdf5's lock.
+  // Runs in a child process like the readers, so that no thread of this process ever holds
+  // libhdf5's lock.
   const auto result = run_in_sandbox(path, limits, [&](SandboxOutput& output) {
     const auto image = hdf5_bytes(dataset, bounds);
     output.array(image.data(), static_cast<int64_t>(image.size()));

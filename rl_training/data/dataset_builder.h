@@ -39,23 +39,23 @@ class DatasetBuilder {
   DatasetBuilder(int64_t obs_dim, int64_t action_dim)
       : DatasetBuilder(Space::unbounded(obs_dim), Space::unit_box(action_dim)) {}
 
-  // Starts an episode; one that is still open ends before it. Episodes without a step vanish.
+  // Starts an episode, after ending an open one. Episodes without steps are discarded.
   void begin_episode(SpaceValue obs);
   // One step of the open episode; `terminated` or `truncated` closes it.
   void add(SpaceValue action, float reward, SpaceValue next_obs, bool terminated, bool truncated);
   // Ends the open episode, if there is one.
   void end_episode();
-  // The same where the action that followed its last step is known, though that step
-  // itself is not part of the data.
+  // The same if the action that followed the last step is known, although that following step is
+  // not part of the data.
   void end_episode(SpaceValue next_action);
-  // Next actions that came with the data, for all rows in order, instead of derived ones.
+  // Uses these next actions, one per row in order, instead of deriving them.
   void give_next_actions(SpaceValue next_actions, std::vector<uint8_t> valid);
 
   int64_t rows() const { return static_cast<int64_t>(rows_.size()); }
   // Whether `add` may follow without `begin_episode`.
   bool episode_open() const { return open_; }
 
-  // An episode that is still open simply ends there.
+  // Ends an open episode.
   TransitionDataset build() &&;
 
  private:
@@ -69,8 +69,8 @@ class DatasetBuilder {
   bool next_actions_given_ = false;
 };
 
-// Builds a dataset over slots that lie in memory already (a mapped file, say), without a copy. The
-// rows are put into `memory`.
+// Builds a dataset over slots that are already in memory (for example a mapped file), without a
+// copy. Rows are stored in `memory`.
 class SlotDatasetBuilder {
  public:
   SlotDatasetBuilder(Space obs_space, Space action_space, Column<unsigned char> obs,
@@ -78,10 +78,12 @@ class SlotDatasetBuilder {
 
   // A step from this slot to the next one; inside an episode the slots must follow each other.
   void add(int64_t slot, float reward, bool terminated, bool truncated);
-  // The successor of the last step, if it is not in the next slot; at most kMostSuccessors.
+  // Sets the successor of the last step if it is not in the next slot; at most kMostSuccessors
+  // times.
   static constexpr int64_t kMostSuccessors = (int64_t{1} << 24) - 1;
   void give_successor(SpaceValue next_obs);
-  // Ends the episode; `next_action_known`: the next slot's action followed the last step.
+  // Ends the episode. `next_action_known` states that the next slot holds the action that followed
+  // the last step.
   void end_episode(bool next_action_known);
   void give_next_actions(SpaceValue next_actions, std::vector<uint8_t> valid);
 
@@ -95,7 +97,7 @@ class SlotDatasetBuilder {
   bool open_ = false;
   Column<unsigned char> obs_, actions_;
   std::vector<unsigned char> successors_, next_actions_;
-  ColumnBuffer<TransitionDataset::Row> rows_;  // as many as there are slots, more than enough
+  ColumnBuffer<TransitionDataset::Row> rows_;  // one per slot, which is an upper bound
   int64_t row_count_ = 0;
   std::vector<Episode> episodes_;
   std::vector<uint8_t> next_action_valid_;

@@ -246,11 +246,11 @@ std::optional<TransitionDataset> DatasetCache::open_entry(const std::string& nam
     auto header = read_header(header_path);
     if (!header.is_object()) throw Error(ErrorKind::data, "its header is damaged");
     if (header.at("sources") != sources) return std::nullopt;  // the file has changed
-    // Built by a caller that did not request them.
+    // The entry was built by a caller that did not request warnings.
     if (warnings != nullptr && header.value("warnings", Json()).is_null()) return std::nullopt;
     const auto data = file_identity(data_path);
     if (data.is_null() || data.at("size") != header.at("data").at("size")) {
-      throw Error(ErrorKind::data, "its data are not all there");
+      throw Error(ErrorKind::data, "its data are incomplete");
     }
     auto dataset = map_columns(data_path, header);
     const auto boot = boot_id();

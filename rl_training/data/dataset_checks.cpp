@@ -13,12 +13,12 @@
 namespace rl_training {
 namespace {
 
-// Limits beyond which a number is worth a look.
-constexpr double kSaturatedShare = 0.5;  // of the actions in one dimension at a bound
-constexpr double kJumpFactor = 30;       // times the usual step
-constexpr double kJumpDeviations = 3;    // and at least this many deviations
+// Thresholds of the warnings; the first is a share of the actions of one dimension.
+constexpr double kSaturatedShare = 0.5;
+constexpr double kJumpFactor = 30;     // times the usual step
+constexpr double kJumpDeviations = 3;  // and at least this many standard deviations
 constexpr double kHugeValue = 1e6;
-constexpr double kLargeReward = 100, kSmallReward = 1e-3;  // of the mean absolute reward
+constexpr double kLargeReward = 100, kSmallReward = 1e-3;  // bounds of the mean absolute reward
 constexpr int64_t kEqualLengths = 5;  // episodes that all terminate at the same step
 
 class Checks {
@@ -36,7 +36,7 @@ class Checks {
     check_jumps();
     check_rewards();
     if (report_.transitions == 0) {
-      add("no_transitions", "no row has a successor, nothing to learn from");
+      add("no_transitions", "no row has a successor, so there is nothing to learn from");
     }
     return std::move(found_);
   }
@@ -47,7 +47,7 @@ class Checks {
     found_.push_back({code, message, row});
   }
 
-  // Cases of one finding.
+  // Collects the cases of one finding.
   struct Cases {
     int64_t count = 0;
     std::optional<int64_t> first;
@@ -70,7 +70,7 @@ class Checks {
     const auto& file = report_.file;
     for (int64_t slot = 0; slot < steps_.slots(); ++slot) {
       if (steps_.is(slot, LoggedSteps::kLast))
-        return;  // the file says otherwise where episodes end
+        return;  // the file marks the ends of episodes in another way
     }
     if (!file.has_timeouts && file.timeouts == 0) {
       add("missing_timeouts",
@@ -102,7 +102,7 @@ class Checks {
                       "one{}",
                       breaks.count,
                       report_.timeout_policy == TimeoutPolicy::drop
-                          ? "; timeout_policy drop makes wrong transitions of them, keep does not"
+                          ? "; timeout_policy drop turns them into wrong transitions, keep does not"
                           : ""),
           breaks.first);
     }
@@ -146,14 +146,13 @@ class Checks {
     }
     if (terminal_episodes >= kEqualLengths && longest == shortest && longest > 1 &&
         terminal_episodes == report_.file.episodes) {
-      add("terminal_at_time_limit",
-          fmt::format("all {} episodes terminate after exactly {} steps: time-outs marked as "
-                      "terminations?",
-                      terminal_episodes, longest));
+      add("terminal_at_time_limit", fmt::format("all {} episodes terminate after exactly {} steps: "
+                                                "are time-outs marked as terminations?",
+                                                terminal_episodes, longest));
     }
   }
 
-  // A number for the bits of a column, to find equal ones.
+  // Hash of the bits of a column, to find equal columns.
   static uint64_t column_hash(const LoggedSteps& steps, const Column<float>& values, int64_t dims,
                               int64_t k) {
     uint64_t hash = 14695981039346656037u;
@@ -208,7 +207,7 @@ class Checks {
     for (size_t choice = 0; choice < counts.size(); ++choice) {
       if (counts[choice] == 0) never.push_back(std::to_string(choice));
     }
-    if (!never.empty()) add("unused_choices", "choices that never occur: " + list(never));
+    if (!never.empty()) add("unused_choices", "actions that never occur: " + list(never));
   }
 
   void check_actions() {
@@ -246,7 +245,7 @@ class Checks {
 
   std::string shown_action(int64_t k, double value) const {
     if (!options_.bounds) {
-      return fmt::format("column {}: {:g}, taken as [-1, 1]", k, value);
+      return fmt::format("column {}: {:g}, assumed bounds [-1, 1]", k, value);
     }
     const auto index = static_cast<size_t>(k);
     return fmt::format("column {}: {:g}, bounds {:g} and {:g}", k,
@@ -254,7 +253,7 @@ class Checks {
                        options_.bounds->high[index]);
   }
 
-  // How far the observation moves from this slot to the next, in deviations of each column.
+  // Distance of the observation from this slot to the next, in standard deviations of each column.
   double step_size(int64_t slot) const {
     double sum = 0;
     for (int64_t k = 0; k < steps_.obs_dim; ++k) {
@@ -285,8 +284,8 @@ class Checks {
     }
     if (jumps.count > 0) {
       add("jump",
-          fmt::format("{} steps inside episodes move the observation more than {:g} times "
-                      "as far as usual: an end that is not marked?",
+          fmt::format("{} steps inside episodes move the observation more than {:g} times as far "
+                      "as usual: is an episode end not marked?",
                       jumps.count, kJumpFactor),
           jumps.first);
     }
@@ -312,7 +311,7 @@ class Checks {
   const DatasetReport& report_;
   const DatasetReadOptions& options_;
   std::vector<DatasetWarning> found_;
-  std::vector<int64_t> rows_;  // number of the row of each slot
+  std::vector<int64_t> rows_;  // row number of each slot
 };
 
 }  // namespace

@@ -6,8 +6,8 @@
 
 namespace rl_training {
 
-// What looks wrong in data that loads: each finding once, with the number of cases and the first
-// row. `report` has the values that inspect_steps computed.
+// Finds suspicious properties of data that can be loaded. Each finding is reported once, with the
+// number of cases and the first row. `report` has the values that inspect_steps computed.
 std::vector<DatasetWarning> check_dataset(const LoggedSteps& steps, const DatasetReport& report,
                                           const DatasetReadOptions& options);
 

@@ -14,7 +14,7 @@ namespace rl_training {
 namespace {
 
 [[noreturn]] void does_not_fit() {
-  throw Error(ErrorKind::data, "the columns of the dataset do not fit each other");
+  throw Error(ErrorKind::data, "the columns of the dataset have different sizes");
 }
 
 template <class T>
@@ -95,7 +95,7 @@ void DatasetColumns::expect_random_access(const TransitionDataset& dataset) {
   const std::array columns = {bytes_of(dataset.obs_), bytes_of(dataset.actions_),
                               bytes_of(dataset.rows_), bytes_of(dataset.next_actions_)};
   for (const auto& column : columns) {
-    // Whole pages inside, so that nothing else is meant.
+    // Only whole pages inside the range, so that no other data is affected.
     const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
     const auto address = reinterpret_cast<size_t>(column.data());
     const size_t before = (page - address % page) % page;
@@ -123,7 +123,7 @@ void DatasetColumns::read_ahead(const TransitionDataset& dataset, std::span<cons
 }
 
 bool DatasetColumns::is_intact(const TransitionDataset& dataset) {
-  // First what says where things are: hashing follows it.
+  // Row records come first, because hashing follows their references.
   const int64_t slots = dataset.slots();
   int64_t rows = 0;
   for (const Episode& episode : dataset.episodes()) {

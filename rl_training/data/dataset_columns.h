@@ -8,31 +8,31 @@
 
 namespace rl_training {
 
-// A dataset as arrays and a few facts, on its way from one process to another or in a file.
+// A dataset as arrays and JSON facts, to pass it between processes or store it in a file.
 class DatasetColumns {
  public:
-  // Changes whenever the arrays or facts come to mean something else.
+  // Format version; changes whenever the meaning of the arrays or facts changes.
   static constexpr int kLayout = 4;
 
-  // The arrays go to `output`, the facts are returned.
+  // Writes the arrays to `output` and returns the facts.
   static Json hand_over(const TransitionDataset& dataset, SandboxOutput& output);
 
-  // The same dataset. Arrays that do not fit the facts or each other: Error{data}.
+  // Restores the dataset. Throws Error{data} if arrays and facts do not match.
   static TransitionDataset take_over(const Json& facts,
                                      const std::vector<Column<unsigned char>>& arrays);
 
-  // To be said once of a mapped file that is to be sampled. Where it may not stay in memory, the
-  // system then reads the pages that are touched and not their neighbours, which would push out
-  // others: some fifty times as many rows a second.
+  // Call this once for a mapped file that will be sampled. If the file may not fit into memory, the
+  // kernel is told to read only the pages that are accessed and not their neighbours, which would
+  // evict others. This makes sampling about fifty times as fast.
   static void expect_random_access(const TransitionDataset& dataset);
-  // Whether it may not stay in memory.
+  // Whether the file may not fit into memory.
   static bool may_exceed_memory(const TransitionDataset& dataset);
-  // Lets the system read the pages of rows, many at the same time, before they are touched one by
-  // one: first what tells where a row is, and some time later its observations and actions.
+  // Asks the kernel to read the pages of many rows at once, before they are accessed one by one:
+  // first the row records, and later the observations and actions to which these refer.
   static void read_ahead_places(const TransitionDataset& dataset, std::span<const int64_t> rows);
   static void read_ahead(const TransitionDataset& dataset, std::span<const int64_t> rows);
 
-  // Whether what the arrays hold is what was handed over, all of it read again.
+  // Whether all arrays match their stored hashes; reads all of them.
   static bool is_intact(const TransitionDataset& dataset);
 };
 

@@ -32,7 +32,8 @@ struct Kind {
   LoggedSteps (*read)(const std::string& path, const DatasetReadOptions& options,
                       SandboxOutput& output);
   TimeoutPolicy policy;
-  // Where the arrays of a file may lie in it as they are: looks in a sandbox, and reads outside.
+  // For files that may store arrays plainly: positions are found in a sandbox, values are read
+  // outside.
   Json (*describe_plain)(const std::string& path) = nullptr;
   LoggedSteps (*read_plain)(const std::string& path, const Json& description,
                             const DatasetReadOptions& options, ArrayMemory& memory) = nullptr;
@@ -152,7 +153,7 @@ Json describe_in_sandbox(const std::string& file, Json (*describe)(const std::st
   return facts_of_reader(run_in_sandbox(file, SandboxLimits::for_file(file), look).text, file);
 }
 
-// Without a child process: such a file contains only plain numbers.
+// Read without a child process, because such a file contains only plain numbers.
 template <class Read>
 FileTransitions read_plain_transitions(const std::string& kind, const std::string& path, int output,
                                        const DatasetReadOptions& options, const Read& read) {
@@ -180,7 +181,8 @@ FileTransitions make_file_transitions(const std::string& kind, const std::string
   }
   made.dataset = make_transitions(std::move(steps), *options.timeout_policy, memory);
   if (made.dataset.rows() == 0) {
-    throw Error(ErrorKind::data, {path, 0, ""}, "no row has a successor, nothing to learn from");
+    throw Error(ErrorKind::data, {path, 0, ""},
+                "no row has a successor, so there is nothing to learn from");
   }
   made.summary.dropped_rows = made.summary.rows - made.dataset.rows();
   return made;
@@ -229,8 +231,8 @@ std::string detect_dataset_kind(const std::string& path) {
       const auto files = files_to_join(path);
       if (!files.empty()) return files[0].ends_with(".npz") ? "npz" : "csv";
       throw Error(ErrorKind::data, place,
-                  "a directory, but not a Minari dataset (expected "
-                  "data/main_data.hdf5 in it), and not of npz or of csv files");
+                  "neither a Minari dataset (expected data/main_data.hdf5 in it) nor a directory "
+                  "of npz or csv files");
     }
     throw Error(ErrorKind::data, place, "no such file, and no such Minari dataset");
   }
@@ -245,7 +247,7 @@ std::string detect_dataset_kind(const std::string& path) {
   if (archive) return "npz";
   const auto size = static_cast<int64_t>(std::filesystem::file_size(path, code));
   if (has_hdf5_signature(file, size)) return detect_hdf5_kind(path);
-  // The name decides for files without a magic number, and for damaged ones.
+  // The name decides for files without a magic number and for damaged files.
   const auto extension = std::filesystem::path(path).extension().string();
   if (extension == ".csv" || extension == ".tsv" || path.ends_with(".csv.gz")) return "csv";
   if (extension == ".npz") return "npz";

@@ -42,7 +42,7 @@ FlatArrays::FlatArrays(const TransitionDataset& given, const Space* bounds, Flat
     }
     if (observations) timeouts.resize(truncations.size(), 0);
     unflagged_end |= !dataset.terminated(last) && !dataset.truncated(last);
-    // Termination masks what follows its row, but the last row of a file must be followed by one.
+    // The successor of a terminal row is masked, but the last row of a file needs a following row.
     if (observations && (!dataset.terminated(last) || i + 1 == episodes.size())) {
       append_last_observation(dataset, bounds, last);
     }

@@ -10,18 +10,18 @@
 namespace rl_training {
 
 // How flat arrays mark the ends of episodes.
-// - flags: by terminals, timeouts and, where an episode just stops, episode_starts.
+// - flags: by terminals, timeouts and, if an episode ends without a flag, episode_starts.
 // - last_observations: the last observation of an episode is an extra row with reward 0, and
-//   `timeouts` marks those rows and no others. So every successor is the following observation,
-//   and a reader that leaves out rows with timeouts, as D4RL's q-learning conversion does, gets
-//   every transition and no false one. After a terminal row, whose successor is masked, such a row
-//   is there only at the end of the file. `truncations` holds the flags of the steps.
+// `timeouts` marks those rows and no others. Every successor is therefore the following
+// observation, and a reader that skips rows with timeouts, as D4RL's q-learning conversion does,
+// gets exactly the transitions. After a terminal row, whose successor is masked, the extra row is
+// written only at the end of the file. `truncations` holds the flags of the steps.
 enum class FlatEnds { flags, last_observations };
 
 // A dataset as one array for each thing with an entry for each row, as flat files store it.
 struct FlatArrays {
   int64_t rows = 0, obs_dim = 0, action_dim = 0;
-  bool discrete = false;  // `choices` in place of `actions`
+  bool discrete = false;  // `choices` instead of `actions`
   std::vector<float> obs, next_obs, actions, rewards;
   std::vector<uint8_t> terminals, timeouts;
   std::vector<uint8_t> truncations;  // last_observations only
@@ -32,10 +32,10 @@ struct FlatArrays {
   std::vector<uint8_t> next_action_valid;  // also of `next_choices`
   std::vector<int64_t> choices, next_choices;
 
-  // Actions are scaled from [-1, 1] to `bounds`; without them they stay as they are.
+  // Actions are scaled from [-1, 1] to `bounds`, or not scaled if there are none.
   FlatArrays(const TransitionDataset& dataset, const Space* bounds, FlatEnds ends);
 
-  // Adds them to a file under the names that all flat formats share.
+  // Adds the arrays to a file under the names that all flat formats share.
   template <class File>
   void write_to(File& file) const;
 
@@ -74,8 +74,8 @@ void FlatArrays::write_to(File& file) const {
   if (!episode_starts.empty()) file.add_flags("episode_starts", episode_starts);
 }
 
-// With next actions as part of the data where they say more than the order of the rows: a last row
-// knows the action that followed, though that row is not part of the data.
+// Makes next actions part of the data if they contain more than the order of the rows, that is, if
+// the action after the last row of an episode is known although that step is not part of the data.
 TransitionDataset with_known_next_actions(const TransitionDataset& dataset);
 
 // The actions of some rows in the same units.

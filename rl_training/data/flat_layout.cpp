@@ -10,13 +10,13 @@ namespace {
 
 using Names = FlatKeys::Names;
 
-// The name under which an array is stored, or nothing. Two names for one thing are refused.
+// The name under which an array is stored, or nothing. Throws if the file has two of the names.
 std::optional<std::string> find_key(ArraySource& source, const Names& names) {
   std::optional<std::string> found;
   for (const auto& name : names) {
     if (!source.has(name)) continue;
     if (found) {
-      throw Error(ErrorKind::data, source.place(name), "the same thing is also given as " + *found);
+      throw Error(ErrorKind::data, source.place(name), "the same data is also given as " + *found);
     }
     found = name;
   }
@@ -34,8 +34,8 @@ std::string require_key(ArraySource& source, const Names& names) {
   const auto shape = source.shape(key);
   throw Error(ErrorKind::data, source.place(key),
               "wrong shape (expected " + wanted + ", got " + shape_text(shape) + ")" +
-                  (shape.size() > 2 ? "; images and other blocks are not read from files: encode "
-                                      "them to vectors, or flatten them"
+                  (shape.size() > 2 ? "; images and other multidimensional data are not read from "
+                                      "files: encode or flatten them"
                                     : ""));
 }
 
@@ -102,8 +102,8 @@ FlatLayout find_flat_layout(ArraySource& source, const FlatKeys& keys, bool choi
   layout.next_obs = find_key(source, keys.next_obs);
   layout.next_actions = find_key(source, keys.next_actions);
   layout.next_valid = find_key(source, keys.next_action_valid);
-  // Episode starts can stand in for terminals only where every last row is dropped anyway:
-  // guessing "never terminates" would be wrong.
+  // Episode starts can replace terminals only if every last row is dropped anyway; assuming that
+  // the task never terminates could be wrong.
   if (!layout.terminals && !keys.never_terminates && (!layout.starts || layout.next_obs)) {
     require_key(source, keys.terminals);
   }

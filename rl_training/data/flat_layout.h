@@ -13,22 +13,22 @@ namespace rl_training {
 struct FlatKeys {
   using Names = std::vector<std::string>;
   Names obs, actions, rewards, terminals, timeouts, next_obs;
-  // Used only where none of `terminals` is there: marks of every end, time-outs perhaps included.
+  // Used only if none of `terminals` exists: marks every end, possibly including time-outs.
   Names terminals_fallback;
   Names episode_ends;  // marks every last step, whatever ended the episode
   Names episode_starts;
-  Names last_observations;  // marks rows that hold the last observation of an episode and no step
+  Names last_observations;  // marks rows that hold only the last observation of an episode
   Names next_actions, next_action_valid;
   bool never_terminates = false;  // then no terminals are needed
   // Whether a last step's next observation is trusted even if it equals the first observation
-  // of the following episode. Some writers store that in place of the true one.
+  // of the following episode. Some writers store that observation instead of the true one.
   bool trust_equal_successors = true;
   bool true_successors = false;  // see LoggedSteps
 
   Names all() const;
 };
 
-// The arrays of a file with shapes that fit each other. This comes before any data are read.
+// The arrays of a file. Their shapes are checked against each other before any data is read.
 struct FlatLayout {
   std::string obs, actions, rewards;
   std::optional<std::string> terminals, timeouts, ends, starts, last_obs;
@@ -37,7 +37,7 @@ struct FlatLayout {
   int64_t rows = 0, obs_dim = 0, action_dim = 0;
 };
 
-// `choices`: actions are one number for each row, as a vector or as a matrix of one column.
+// If `choices`, actions are one number per row, as a vector or as a matrix of one column.
 FlatLayout find_flat_layout(ArraySource& source, const FlatKeys& keys, bool choices);
 
 }  // namespace rl_training

@@ -17,7 +17,8 @@
 namespace rl_training {
 namespace {
 
-// Whether a test holds for all. Sixteen at a time without a way out, which runs on vectors.
+// Whether a predicate holds for all values. Blocks of sixteen without early exit let the compiler
+// vectorise.
 template <class T, class Test>
 bool all_pass(std::span<const T> values, const Test& test) {
   constexpr size_t kLanes = 16;
@@ -31,7 +32,8 @@ bool all_pass(std::span<const T> values, const Test& test) {
   return fine;
 }
 
-// Whether it stays finite as a float: doubles from half a step beyond the largest one do not.
+// Whether a double remains finite as a float; values half a unit in the last place beyond the
+// largest float do not.
 bool is_finite_float(float value) { return std::abs(value) <= std::numeric_limits<float>::max(); }
 bool is_finite_float(double value) { return std::abs(value) < 0x1.ffffffp127; }
 
@@ -59,21 +61,23 @@ void add_marks(ArraySource& source, const std::optional<std::string>& key, uint8
   source.read_blocks(*key, ArraySource::BlockUser<double>(set));
 }
 
-// `dones` usually marks every end of an episode. What is marked as a time-out as well is one.
+// `dones` usually marks every end of an episode. Rows that are also marked as time-outs are
+// time-outs.
 void sort_out_dones(const FlatLayout& layout, std::vector<uint8_t>& marks,
                     std::vector<DatasetWarning>& warnings) {
   using Steps = LoggedSteps;
   for (auto& mark : marks) {
     if ((mark & Steps::kTimeout) != 0) mark &= static_cast<uint8_t>(~Steps::kTerminal);
   }
-  warnings.push_back({"dones",
-                      "`" + *layout.terminals + "` is taken for termination" +
-                          (layout.timeouts ? " where there is no time-out"
-                                           : ": time-outs among them cut the bootstrap wrongly"),
-                      std::nullopt});
+  warnings.push_back(
+      {"dones",
+       "`" + *layout.terminals + "` is treated as termination" +
+           (layout.timeouts ? " where there is no time-out"
+                            : ": at time-outs among them, bootstrapping wrongly stops"),
+       std::nullopt});
 }
 
-// Time-outs that the file implies rather than marks.
+// Marks time-outs that the file implies but does not mark.
 void add_implied_ends(ArraySource& source, const FlatLayout& layout,
                       const DatasetReadOptions& options, std::vector<uint8_t>& marks) {
   using Steps = LoggedSteps;
@@ -113,7 +117,8 @@ Column<double> read_rewards(ArraySource& source, const FlatLayout& layout,
   return rewards.column(layout.rows);
 }
 
-// How many rows from this one on have no mark, the last of the file excepted.
+// Number of consecutive rows without a mark, starting with this one; the last row of the file is
+// not counted.
 int64_t inner_rows(const std::vector<uint8_t>& marks, int64_t row, int64_t end_row) {
   const int64_t limit = std::min(end_row, static_cast<int64_t>(marks.size()) - 1);
   int64_t end = row;
@@ -121,7 +126,7 @@ int64_t inner_rows(const std::vector<uint8_t>& marks, int64_t row, int64_t end_r
   return end - row;
 }
 
-// Keeps of the next observations what the following observation does not say already.
+// Keeps only those next observations that differ from the following observation.
 std::vector<float> find_successors(ArraySource& source, const FlatLayout& layout,
                                    const DatasetReadOptions& options, std::span<const float> obs,
                                    bool trust_equal, std::vector<uint8_t>& marks) {
@@ -143,7 +148,7 @@ std::vector<float> find_successors(ArraySource& source, const FlatLayout& layout
     for (int64_t row = first_row; row < end_row; ++row) {
       const float* own = next.data() + static_cast<size_t>(row - first_row) * width;
       if (row >= one_by_one) {
-        // Mostly all rows up to the next end are as they should be.
+        // Usually all rows up to the next end match, so they are compared at once.
         const int64_t stretch = inner_rows(marks, row, end_row);
         one_by_one = row + stretch;
         if (stretch > 0 && equal(own, row + 1, stretch)) {
@@ -172,8 +177,8 @@ std::vector<float> find_successors(ArraySource& source, const FlatLayout& layout
   return all;
 }
 
-// How many slots observations and actions may come to need: rows that end an episode get one more
-// for their successor where such rows are kept.
+// Upper bound of the number of slots: each kept row that ends an episode needs another slot for its
+// successor.
 int64_t slots_to_reserve(const std::vector<uint8_t>& marks, const DatasetReadOptions& options) {
   auto slots = static_cast<int64_t>(marks.size());
   if (options.timeout_policy == TimeoutPolicy::drop) return slots;
@@ -186,7 +191,7 @@ void check_block(ArraySource& source, const std::string& key, const DatasetReadO
   if (!options.allow_nonfinite) check_finite(source.place(key), values, columns, first_row);
 }
 
-// Where they lie, if the source lends them; else into memory with `capacity` slots.
+// Uses the source's memory if it lends it; otherwise reads into memory with `capacity` slots.
 void read_observations(ArraySource& source, const FlatLayout& layout,
                        const DatasetReadOptions& options, int64_t capacity, ArrayMemory& memory,
                        LoggedSteps& steps) {
@@ -238,9 +243,11 @@ void check_choices(const ErrorPlace& place, std::span<const double> values, int6
   const auto is_choice = [&](double value) { return space.contains_choice(value); };
   if (all_pass(values, is_choice)) return;
   const auto wrong = std::find_if_not(values.begin(), values.end(), is_choice);
-  throw Error(ErrorKind::data, place,
-              fmt::format("row {} is not a choice (expected a whole number from 0 to {}, got {:g})",
-                          first_row + (wrong - values.begin()), categories - 1, *wrong));
+  throw Error(
+      ErrorKind::data, place,
+      fmt::format(
+          "row {} is not a discrete action (expected a whole number from 0 to {}, got {:g})",
+          first_row + (wrong - values.begin()), categories - 1, *wrong));
 }
 
 void check_action_dim(const ErrorPlace& place, const DatasetReadOptions& options, int64_t dims) {
@@ -291,7 +298,7 @@ LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const 
   steps.has_next_observations = layout.next_obs.has_value();
   steps.true_successors = keys.true_successors;
 
-  // Small things first: a wrong flag is found before gigabytes are read.
+  // Small arrays first, so that a wrong flag is found before gigabytes are read.
   std::vector<uint8_t> marks(static_cast<size_t>(layout.rows), 0);
   add_marks(source, layout.terminals, LoggedSteps::kTerminal, marks);
   add_marks(source, layout.timeouts, LoggedSteps::kTimeout, marks);

@@ -14,19 +14,19 @@ namespace rl_training {
 LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const FlatKeys& keys,
                             const DatasetReadOptions& options, ArrayMemory& memory);
 
-// Helpers for readers of other layouts; every problem is Error{data} at `place` with the row.
+// Helpers for readers of other layouts; they throw Error{data} at `place` with the row.
 void check_finite(const ErrorPlace& place, std::span<const float> values, int64_t columns,
                   int64_t first_row = 0);
 void check_finite(const ErrorPlace& place, std::span<const double> values, int64_t columns,
                   int64_t first_row = 0);
 std::vector<uint8_t> to_flags(const ErrorPlace& place, std::span<const double> values,
                               int64_t first_row = 0);
-// Indices of discrete choices, below `count`.
+// Checks that the values are indices of discrete actions below `count`.
 void check_choices(const ErrorPlace& place, std::span<const double> values, int64_t categories,
                    int64_t first_row = 0);
 void check_action_dim(const ErrorPlace& place, const DatasetReadOptions& options, int64_t dims);
-// Actions of `dims` columns: numbers of choices, or scaled to [-1, 1], if the options state the
-// choices or the bounds.
+// Checks discrete actions, or scales actions of `dims` columns to [-1, 1] if the options state
+// bounds.
 void read_actions(ArraySource& source, const std::string& key, int64_t dims,
                   const DatasetReadOptions& options, std::span<float> out);
 

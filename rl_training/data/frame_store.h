@@ -7,7 +7,7 @@
 namespace rl_training {
 
 // Images that several rows of a replay buffer refer to, each stored once. Frames are numbered from
-// 0 in the order in which they came.
+// 0 in the order in which they were added.
 class FrameStore {
  public:
   explicit FrameStore(int64_t frame_bytes) : frame_bytes_(frame_bytes) {}

@@ -27,7 +27,7 @@ std::string gunzip(std::string_view bytes, const std::string& file) {
   const std::unique_ptr<z_stream, decltype(&inflateEnd)> closer(&stream, inflateEnd);
   std::string out, block(size_t{256} << 10, '\0');
   for (bool more = true; more;) {
-    // zlib does not write to its input; it counts in 32 bits.
+    // zlib does not write to its input, and its sizes have 32 bits.
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
     const auto piece = std::min<size_t>(bytes.size(), std::numeric_limits<uInt>::max());
     stream.avail_in = static_cast<uInt>(piece);
@@ -42,7 +42,7 @@ std::string gunzip(std::string_view bytes, const std::string& file) {
       more = is_gzip(bytes);
       if (more) inflateReset(&stream);
     } else if (result == Z_BUF_ERROR || (result == Z_OK && bytes.empty() && made == 0)) {
-      fail("the gzip data end too early");
+      fail("the gzip data are truncated");
     } else if (result != Z_OK) {
       fail("the gzip data are damaged");
     }

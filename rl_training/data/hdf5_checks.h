@@ -33,21 +33,21 @@ class Handle {
 // The innermost reason of the last failure: "inflate() failed".
 std::string last_hdf5_reason();
 
-// "" or why values of this type are not numbers that we read.
+// Why values of this type cannot be read as numbers; "" if they can.
 std::string type_problem(hid_t type);
 
-// What values of this type are in memory, if that is how they are stored.
+// The corresponding type in memory, if values are stored in the same form.
 std::optional<PlainArray::Item> plain_item(hid_t type);
 
-// "" or why the storage of a dataset is not read.
+// Why the storage of a dataset is not supported; "" if it is.
 std::string storage_problem(hid_t plist);
 
-// "" or why a dataset of this size is refused before anything is allocated for it.
-// `file_size` bounds what is truly stored: chunks of a hostile file may share their bytes.
+// Why a dataset of this size is rejected before memory is allocated; "" if it is accepted.
+// `file_size` bounds the stored bytes, because chunks of a hostile file may overlap.
 std::string size_problem(hid_t dataset, hid_t plist, hid_t type, const std::vector<int64_t>& shape,
                          int64_t file_size);
 
-// The product, or nothing past 2^62.
+// The product; nothing if it exceeds 2^62.
 std::optional<int64_t> product(const std::vector<int64_t>& shape, int64_t factor);
 
 }  // namespace rl_training

@@ -14,8 +14,8 @@
 namespace rl_training {
 namespace {
 
-constexpr int64_t kBatchBytes = int64_t{4} << 20;      // packed chunks held at once
-constexpr int64_t kMaxChunkBytes = int64_t{16} << 20;  // unpacked, one for each thread
+constexpr int64_t kBatchBytes = int64_t{4} << 20;      // compressed bytes held at a time
+constexpr int64_t kMaxChunkBytes = int64_t{16} << 20;  // uncompressed, one per thread
 
 // Deflate alone or after shuffle.
 bool filters_fit(hid_t plist, bool& shuffled) {
@@ -33,7 +33,7 @@ bool filters_fit(hid_t plist, bool& shuffled) {
          (!shuffled || filters[0] == H5Z_FILTER_SHUFFLE);
 }
 
-// About twice as quick as zlib where a chunk is unpacked at once, as here.
+// About twice as fast as zlib for chunks that are unpacked in one call.
 bool inflate_exactly(const std::vector<unsigned char>& packed, std::vector<unsigned char>& out) {
   thread_local const std::unique_ptr<libdeflate_decompressor, void (*)(libdeflate_decompressor*)>
       decompressor(libdeflate_alloc_decompressor(), libdeflate_free_decompressor);
@@ -42,7 +42,7 @@ bool inflate_exactly(const std::vector<unsigned char>& packed, std::vector<unsig
                                     out.size(), nullptr) == LIBDEFLATE_SUCCESS;
 }
 
-// Byte k of all items lay together.
+// The shuffle filter stores byte k of all items together.
 void unshuffle(std::vector<unsigned char>& bytes, size_t item,
                std::vector<unsigned char>& scratch) {
   scratch.resize(bytes.size());
@@ -101,7 +101,7 @@ bool ChunkReader::fetch(int64_t row, int64_t column, Packed& packed) const {
   const std::array<hsize_t, 2> offset = {static_cast<hsize_t>(row), static_cast<hsize_t>(column)};
   hsize_t size = 0;
   if (H5Dget_chunk_storage_size(dataset_, offset.data(), &size) < 0 || size == 0) return false;
-  // What cannot be packed grows a little.
+  // Incompressible data grows slightly.
   const auto limit = static_cast<hsize_t>(chunk_rows_ * chunk_columns_ * item_) * 2 + 4096;
   if (size > limit || size > static_cast<hsize_t>(file_size_)) return false;
   packed.row = row;

@@ -10,21 +10,23 @@
 // For hdf5_*.cpp only: no other file includes libhdf5's header.
 namespace rl_training {
 
-// Unpacks the chunks of an array on several threads, which libhdf5 does on one. Only for the usual
-// case: floats or doubles of this machine, rank 1 or 2, deflate with or without shuffle.
+// Unpacks the chunks of an array on several threads; libhdf5 uses one. Only for the usual case:
+// floats or doubles of this machine, rank 1 or 2, deflate with or without shuffle.
 class ChunkReader {
  public:
   // Nothing if the array is of another kind.
   static std::optional<ChunkReader> open(hid_t dataset, const std::vector<int64_t>& shape,
                                          int64_t file_size);
 
-  // The largest number of rows up to `most` without splitting a chunk; at least one row of chunks.
+  // The largest number of rows up to `most` that does not split a chunk, but at least one row of
+  // chunks.
   int64_t whole_chunk_rows(int64_t most) const {
     return most < chunk_rows_ ? chunk_rows_ : most / chunk_rows_ * chunk_rows_;
   }
 
-  // Rows [first, first + rows), beginning and ending between chunks or at the array's end. False
-  // where a chunk is missing, damaged or stored in another way; `out` may then hold anything.
+  // Rows [first, first + rows), which begin and end at chunk boundaries or at the end of the array.
+  // Returns false if a chunk is missing, damaged or stored in another way; the contents of `out`
+  // are then undefined.
   template <class T>
   bool read(int64_t first, int64_t rows, T* out, ThreadPool& pool) const;
 
@@ -38,7 +40,7 @@ class ChunkReader {
   template <class T>
   bool unpack(const Packed& packed, int64_t first, int64_t rows, T* out) const;
 
-  hid_t dataset_ = -1;  // not ours
+  hid_t dataset_ = -1;  // not owned
   int rank_ = 1;
   int64_t rows_ = 0, columns_ = 1, chunk_rows_ = 1, chunk_columns_ = 1;
   int64_t item_ = 4, file_size_ = 0;

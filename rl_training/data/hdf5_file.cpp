@@ -17,7 +17,7 @@ static_assert(sizeof(hid_t) == sizeof(int64_t));
 
 constexpr int64_t kMaxTextBytes = int64_t{16} << 20;
 constexpr int64_t kBlockBytes = int64_t{4} << 20;
-constexpr int64_t kManyBytes = int64_t{1} << 20;  // worth more than one thread
+constexpr int64_t kManyBytes = int64_t{1} << 20;  // from this size on several threads pay off
 constexpr hsize_t kMaxNames = 10'000'000;
 
 std::string read_string(hid_t object, hid_t type, bool attribute, std::string& problem) {
@@ -60,7 +60,7 @@ Hdf5File::Hdf5File(const std::string& path) : file_(path) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   H5PLset_loading_state(0);
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  // Locks fail on some network file systems, and a reader needs none.
+  // Locks fail on some network file systems, and readers do not need them.
   H5Pset_file_locking(access, false, true);
   id_ = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access);
   if (id_ < 0) fail("", "not a complete HDF5 file: " + last_hdf5_reason());
@@ -197,7 +197,7 @@ void Hdf5File::read_rows(const std::string& key, Array& array, int64_t first, in
   if (array.chunks) {
     if (!pool_) pool_ = std::make_unique<ThreadPool>(std::min(available_cores(), 4));
     if (array.chunks->read(first, rows, out, *pool_)) return;
-    array.chunks.reset();  // something unusual: libhdf5 reads it or says what is wrong
+    array.chunks.reset();  // something unusual: libhdf5 reads it or reports the problem
   }
   std::vector<hsize_t> start(array.shape.size(), 0), count(array.shape.begin(), array.shape.end());
   if (!start.empty()) {

@@ -14,14 +14,14 @@ namespace rl_training {
 // Limits for files of unknown origin.
 constexpr int64_t kMaxHdf5Bytes = int64_t{8} << 30;  // memory of all arrays read from one file
 constexpr int64_t kMaxHdf5Ratio = 1100;              // deflate itself cannot exceed 1032
-// Above this size real data compress by far less than zeros do.
+// Above this size, real data compresses far less than zeros do.
 constexpr int64_t kLargeHdf5Array = int64_t{64} << 20;
 constexpr int64_t kMaxLargeHdf5Ratio = 200;
 
 // A HDF5 file opened for reading. Paths are as in "episode_0/rewards". Only hard links are
 // followed and only plain storage is read: no soft or external links, no external or virtual
 // storage, no filters but deflate, shuffle and fletcher32, no plug-ins. Sizes are checked before
-// anything is allocated. Every problem is Error{data} with the file and the path.
+// anything is allocated. Problems are thrown as Error{data} with file and path.
 //
 // Damaged files crash libhdf5 1.10: use this in a sandbox only.
 class Hdf5File final : public ArraySource {
@@ -46,16 +46,16 @@ class Hdf5File final : public ArraySource {
   void read_blocks(const std::string& key, const BlockUser<double>& use) override;
   // The position of the values, if they are stored as in memory; nothing otherwise.
   std::optional<PlainArray> plain_array(const std::string& key);
-  // The only element of a text.
+  // A scalar string dataset.
   std::string read_text(const std::string& key);
-  // Of the root; nothing if there is none of the name.
+  // Attribute of the root; nothing if there is none of this name.
   std::optional<std::string> text_attribute(const std::string& name);
   std::optional<int64_t> integer_attribute(const std::string& name);
 
   ErrorPlace place(const std::string& key) const override { return {file_, 0, key}; }
 
  private:
-  using Id = int64_t;  // hid_t, without its header
+  using Id = int64_t;  // hid_t, without including its header
   struct Array;
 
   [[noreturn]] void fail(const std::string& key, const std::string& message) const;
@@ -73,7 +73,7 @@ class Hdf5File final : public ArraySource {
   std::string file_;
   Id id_ = -1;
   int64_t file_size_ = 0, bytes_read_ = 0;
-  std::unique_ptr<ThreadPool> pool_;  // started when chunks are to be unpacked
+  std::unique_ptr<ThreadPool> pool_;  // started when chunks are first unpacked
 };
 
 }  // namespace rl_training

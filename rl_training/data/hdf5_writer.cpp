@@ -14,7 +14,7 @@ constexpr int64_t kChunkBytes = int64_t{256} * 1024;
 constexpr int64_t kExtendableChunkBytes = int64_t{16} * 1024 * 1024;
 constexpr unsigned kDeflateLevel = 4;
 
-// Every call that makes something answers with a negative number when it fails.
+// Calls that create something return a negative number on failure.
 template <class T>
 T must(T result, const std::string& what) {
   if (result < 0) throw Error(ErrorKind::io, "cannot make a HDF5 file: " + what);

@@ -6,11 +6,12 @@
 
 namespace rl_training {
 
-// Compressed in small chunks, or as one uncompressed chunk to which others may append rows.
+// Compressed in small chunks, or as one uncompressed chunk to which rows can be appended.
 enum class Hdf5Storage { compressed, extendable };
 
-// Makes a HDF5 file in memory without time stamps, so equal arrays make equal files. Keys are as in
-// "episode_0/rewards", groups are made as needed. Like Hdf5File, to be used in a sandbox only.
+// Creates an HDF5 file in memory, without time stamps, so equal arrays give equal files. Keys are
+// paths such as "episode_0/rewards"; groups are created as needed. Like Hdf5File, use it in a
+// sandbox only.
 class Hdf5Writer {
  public:
   explicit Hdf5Writer(Hdf5Storage storage = Hdf5Storage::compressed);
@@ -21,9 +22,9 @@ class Hdf5Writer {
   void add(const std::string& key, std::span<const int64_t> shape, std::span<const float> values);
   void add(const std::string& key, std::span<const int64_t> shape, std::span<const double> values);
   void add(const std::string& key, std::span<const int64_t> shape, std::span<const int64_t> values);
-  // As booleans of h5py.
+  // Stored as h5py stores booleans.
   void add_flags(const std::string& key, std::span<const uint8_t> values);
-  // Of a group that is there; "" is the root.
+  // Attribute of an existing group; "" is the root.
   void add_attribute(const std::string& group, const std::string& name, int64_t value);
   void add_attribute(const std::string& group, const std::string& name, double value);
   void add_attribute(const std::string& group, const std::string& name, const std::string& value);
@@ -37,7 +38,7 @@ class Hdf5Writer {
                          const void* value);
 
   Hdf5Storage storage_;
-  int64_t file_ = -1, bool_type_ = -1;  // hid_t, without its header
+  int64_t file_ = -1, bool_type_ = -1;  // hid_t, without including its header
 };
 
 }  // namespace rl_training

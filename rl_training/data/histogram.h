@@ -5,20 +5,20 @@
 
 namespace rl_training {
 
-// How often values fall into equal parts of [low, high].
+// Counts values in equal parts of [low, high].
 class Histogram {
  public:
   Histogram() = default;
-  // `low` = `high`: one part.
+  // If `low` = `high` there is one part.
   Histogram(double low, double high, int parts = 24);
 
-  // Values that are not finite are left out.
+  // Values that are not finite are ignored.
   void add(double value);
 
   double low() const { return low_; }
   double high() const { return high_; }
   const std::vector<int64_t>& counts() const { return counts_; }
-  // One character a part, its height relative to the most frequent one; a blank: never.
+  // One character per part, with a height relative to the most frequent part; a blank means 0.
   std::string bars() const;
 
  private:

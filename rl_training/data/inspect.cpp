@@ -75,7 +75,7 @@ void add_episode_facts(const LoggedSteps& steps, DatasetReport& report) {
   report.length_histogram = histogram_of(report.episode_length, lengths);
 }
 
-// Once the ranges are known.
+// Needs the ranges.
 void add_step_histograms(const LoggedSteps& steps, DatasetReport& report) {
   report.reward_histogram = Histogram(report.reward.min, report.reward.max);
   for (const auto& range : report.actions) {
@@ -96,7 +96,7 @@ void add_step_histograms(const LoggedSteps& steps, DatasetReport& report) {
   }
 }
 
-// All but what needs the transitions.
+// Everything except what needs transitions.
 DatasetReport describe_steps(const LoggedSteps& steps, const std::string& kind,
                              const DatasetReadOptions& options) {
   DatasetReport report;

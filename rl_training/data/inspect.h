@@ -19,21 +19,22 @@ struct DatasetReport {
   DatasetFileSummary file;
   TimeoutPolicy timeout_policy = TimeoutPolicy::drop;
   int64_t transitions = 0;  // usable rows under the policy
-  int64_t choices = 0;      // above 0: actions are indices of choices
+  int64_t choices = 0;      // above 0: number of discrete actions
   double transitions_reward_sum = 0;
   int64_t transitions_terminals = 0;
   std::string fingerprint;               // of the transitions
-  std::vector<ValueRange> obs, actions;  // for each dimension, over the steps of the file
+  std::vector<ValueRange> obs, actions;  // per dimension, over the steps of the file
   std::vector<std::string> observation_names, action_names;  // of the dimensions; empty: unknown
   ValueRange reward, episode_return, episode_length;
   Histogram reward_histogram, return_histogram, length_histogram;
-  std::vector<Histogram> action_histograms;  // for each dimension; a bar for each choice
+  // Per dimension; for discrete actions, a bar per action.
+  std::vector<Histogram> action_histograms;
   std::vector<DatasetWarning> warnings;
 
   Json to_json() const;
 };
 
-// The warnings alone, of steps that can become transitions.
+// Only the warnings, for steps that can become transitions.
 std::vector<DatasetWarning> find_dataset_warnings(const LoggedSteps& steps, const std::string& kind,
                                                   const DatasetReadOptions& options);
 

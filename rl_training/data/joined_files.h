@@ -6,12 +6,12 @@
 
 namespace rl_training {
 
-// The files of a directory that are read as one dataset: all .npz, or all .csv (.csv.gz, .tsv), in
-// the order of their names, numbers by their value. None of them, or both kinds: empty.
+// The files of a directory that are read as one dataset: all .npz, or all .csv (.csv.gz, .tsv),
+// ordered by name, with numbers compared by value. Empty if there are none, or files of both kinds.
 std::vector<std::string> files_to_join(const std::string& directory);
 
-// The steps of several files one after the other; each file ends an episode. Files that do not fit
-// each other: Error{data} naming the second one.
+// Concatenates the steps of several files; each file ends an episode. Throws Error{data} naming the
+// second file if two files do not match.
 LoggedSteps join_steps(const std::vector<LoggedSteps>& parts);
 
 }  // namespace rl_training

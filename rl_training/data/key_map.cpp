@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kNever = "none";
 
-// At a separator, except inside of quotes, which are kept.
+// Splits at a separator, except inside quotes, which are kept.
 std::vector<std::string> split_outside_quotes(const std::string& text, char separator) {
   std::vector<std::string> parts(1);
   bool quoted = false;

@@ -8,29 +8,29 @@
 
 namespace rl_training {
 
-// Under which names a file stores what: `role=name,name role=name ...`, for the arrays of npz and
-// HDF5 files and the columns of csv files alike. Names with blanks are quoted.
+// Maps roles to names in a file: `role=name,name role=name ...`, where names are arrays of npz and
+// HDF5 files or columns of csv files. Names with blanks are quoted.
 //   obs=qpos,qvel action=ctrl reward=r terminated=failed timeout=cut
-// A word without `=` is the name of a known layout of arrays (array_layout.h), which the rest of
-// the map may correct.
+// A word without `=` is the name of a known layout of arrays (array_layout.h), parts of which the
+// rest of the map may override.
 //
 // | role | holds |
 // | obs, action, next_obs | numbers; several arrays or columns are concatenated |
 // | reward | one number a row |
 // | terminated | 1 where the task itself ended; `none`: it never does |
 // | timeout | 1 where only the time limit was reached |
-// | done | 1 at every end, whatever the reason: taken for termination, with a warning |
+// | done | 1 at every end, whatever the reason: treated as termination, with a warning |
 // | episode_end | 1 at the last row of an episode, which says nothing about termination |
 // | episode | changes from one episode to the next |
 struct KeyMap {
   static const std::vector<std::string>& roles();
-  // Anything wrong is Error{data} at `place`.
+  // Throws Error{data} at `place` for malformed text.
   static KeyMap parse(const ErrorPlace& place, const std::string& text);
 
   std::string layout;                                     // "": none
   std::map<std::string, std::vector<std::string>> names;  // by role
 
-  // The keys of a config, where names stand with commas in between.
+  // Visits the keys of a config, whose values are comma-separated names.
   void visit_options(OptionVisitor& options);
   std::string text() const;  // as `parse` reads it
 
@@ -39,7 +39,7 @@ struct KeyMap {
   bool never_terminates() const;
 };
 
-// Whether a name is one of those under which programs store marks of every end.
+// Whether programs use this name for a mark of every episode end.
 bool is_done_name(const std::string& name);
 
 }  // namespace rl_training

@@ -18,7 +18,7 @@ void hand_over(SandboxOutput& output, const Column<T>& column) {
   output.array(column.data(), column.size() * static_cast<int64_t>(sizeof(T)));
 }
 
-// The sizes of all others follow from that of the marks.
+// The sizes of all other arrays follow from the number of flags.
 template <class T>
 Column<T> take_over(const Column<unsigned char>& bytes, int64_t count) {
   if (bytes.size() != count * static_cast<int64_t>(sizeof(T))) {
@@ -60,11 +60,11 @@ Successor successor_of(const LoggedSteps& steps, int64_t slot, TimeoutPolicy pol
   }
   if (continues || !steps.ends(slot)) return Successor::next_slot;
   if (steps.is(slot, LoggedSteps::kOwnSuccessor)) return Successor::own;
-  // Termination masks the successor, so any value will do.
+  // Termination masks the successor, so its value does not matter.
   return steps.is(slot, LoggedSteps::kTerminal) ? Successor::itself : Successor::none;
 }
 
-// Whether a row gets a slot with its successor behind it.
+// Whether the row needs a slot for its successor.
 bool needs_slot(const LoggedSteps& steps, int64_t slot, TimeoutPolicy policy) {
   if (steps.is(slot, LoggedSteps::kObservationOnly)) return false;
   const auto found = successor_of(steps, slot, policy);
@@ -84,7 +84,7 @@ std::span<const float> row_of(const Column<float>& rows, int64_t row, int64_t wi
   return rows.span().subspan(static_cast<size_t>(row * width), static_cast<size_t>(width));
 }
 
-// Tells a builder the usable rows, and where episodes end without one.
+// Passes the usable rows to a builder, and the ends of episodes whose last row is not usable.
 template <class After>
 void give_rows(const LoggedSteps& steps, TimeoutPolicy policy, SlotDatasetBuilder& builder,
                const After& after) {
@@ -108,8 +108,8 @@ void give_rows(const LoggedSteps& steps, TimeoutPolicy policy, SlotDatasetBuilde
   }
 }
 
-// Puts a slot with the successor after each row that needs one. Moving from the end, a
-// slot never overwrites one that is still to be moved.
+// Inserts a slot with the successor after each row that needs one. Slots are moved starting from
+// the end, so none is overwritten before it has been moved.
 class Expansion {
  public:
   Expansion(LoggedSteps& steps, TimeoutPolicy policy, ArrayMemory& memory)

@@ -8,15 +8,15 @@
 
 namespace rl_training {
 
-// A file of arrays together with arrays that are computed from those of the file. The others are
-// passed through.
+// A file of arrays together with arrays that are computed from those of the file. The arrays of the
+// file are passed through.
 class MappedArrays final : public ArraySource {
  public:
   explicit MappedArrays(ArraySource& file) : file_(file) {}
 
   ArraySource& file() { return file_; }
 
-  // An array of this shape; `compute` gives its elements in C order. Messages about it name
+  // An array of this shape; `compute` returns its elements in C order. Messages about it name
   // `shown`, an array of the file.
   struct Derived {
     std::string shown;
@@ -24,7 +24,7 @@ class MappedArrays final : public ArraySource {
     std::function<std::vector<double>()> compute;
   };
   void add(const std::string& key, Derived array);
-  // Arrays of as many rows side by side; vectors are matrices of one column.
+  // Concatenates arrays with the same number of rows by column; a vector is a matrix of one column.
   void add_side_by_side(const std::string& key, const std::vector<std::string>& names);
 
   bool has(const std::string& key) override;

@@ -8,7 +8,7 @@
 namespace rl_training {
 namespace {
 
-constexpr char kKindOfArrays[] = "npz";  // whose rules hold for them
+constexpr char kKindOfArrays[] = "npz";  // the kind whose rules apply
 
 DatasetReadOptions with_policy(DatasetReadOptions options) {
   options.timeout_policy = timeout_policy_for(kKindOfArrays, options);
@@ -17,8 +17,8 @@ DatasetReadOptions with_policy(DatasetReadOptions options) {
 
 }  // namespace
 
-// The arrays as the readers of files see them. Blocks are the arrays themselves where the type is
-// the one asked for, and float32 arrays are lent, so nothing is copied on the way.
+// Presents the arrays like those of a file. If the type matches, blocks refer to the arrays
+// themselves, and float32 arrays are lent, so nothing is copied.
 class MemoryArrays::Source final : public ArraySource {
  public:
   explicit Source(const std::map<std::string, Array>& arrays) : arrays_(arrays) {}

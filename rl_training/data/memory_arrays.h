@@ -14,15 +14,16 @@ namespace rl_training {
 // names, checks and messages. Nothing changes after building.
 class MemoryArrays {
  public:
-  // In place of the path in messages.
+  // Name used instead of a path in messages.
   static constexpr char kFile[] = "arrays";
 
   using Values = std::variant<Column<float>, Column<double>, Column<int64_t>, Column<int32_t>,
                               Column<uint8_t>>;
-  // Elements in C order; the column keeps its memory alive. `shape` fits the number of elements.
+  // Adds an array with elements in C order; the column keeps its memory alive. `shape` must match
+  // the number of elements.
   void add(const std::string& key, std::vector<int64_t> shape, Values values);
 
-  // Error{data} naming the array and the row.
+  // Throws Error{data} naming the array and the row.
   LoggedSteps steps(const DatasetReadOptions& options) const;
   FileTransitions transitions(const DatasetReadOptions& options) const;
 

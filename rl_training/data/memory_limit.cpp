@@ -9,7 +9,7 @@
 namespace rl_training {
 namespace {
 
-// By a group and all around it; "max" and missing files set none.
+// Limit of a group and all enclosing groups; "max" and missing files mean no limit.
 void lower_to(const std::string& groups, std::string group, const char* file, int64_t& limit) {
   while (true) {
     int64_t bytes = 0;

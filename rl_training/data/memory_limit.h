@@ -4,8 +4,8 @@
 
 namespace rl_training {
 
-// How many bytes of memory this process may come to use: those of the machine or, if that is less,
-// of its control group or one around it (containers). `root`: where / is, for tests.
+// Memory limit of this process in bytes: the machine's memory or, if lower, the limit of its
+// control group or of an enclosing one (containers). `root` replaces / in tests.
 int64_t memory_limit(const std::string& root = "");
 
 }  // namespace rl_training

@@ -27,13 +27,13 @@ bool is_dataset_directory(const fs::path& path) {
 }
 
 struct Metadata {
-  std::string file;  // where it came from
+  std::string file;  // for messages
   std::optional<int64_t> episodes, steps;
   std::optional<std::string> observation_space, action_space, env_spec;  // JSON
   std::optional<double> ref_min_score, ref_max_score;
 };
 
-// From 0.5 on the facts are in metadata.json, spaces as JSON inside a string.
+// Since 0.5 the metadata is in metadata.json, with spaces as JSON inside a string.
 Metadata parse_metadata(const std::string& file) {
   auto& files = posix_file_system();
   const ErrorPlace place = {file, 0, ""};
@@ -75,7 +75,7 @@ Metadata parse_metadata(const std::string& file) {
   return metadata;
 }
 
-// Before 0.5 they are attributes of the HDF5 root.
+// Before 0.5 the metadata consists of attributes of the HDF5 root.
 Metadata read_attributes(Hdf5File& file, const std::string& path) {
   Metadata metadata;
   metadata.file = path;
@@ -164,7 +164,7 @@ class MinariReader {
       }
       if (file_.has(key_of(episodes_))) {
         warn("total_episodes", "total_episodes says " + std::to_string(episodes_) + ", but " +
-                                   key_of(episodes_) + " is there; it is not read");
+                                   key_of(episodes_) + " exists but is not read");
       }
     } else {
       warn("no_metadata", "no total_episodes: counted the episodes in the file");
@@ -173,7 +173,7 @@ class MinariReader {
     if (episodes_ == 0) throw Error(ErrorKind::data, file_.place(""), "no episodes");
   }
 
-  // Whether actions are choices, by the dataset's own space or else by the environment's.
+  // Whether actions are discrete, according to the dataset's own space or else the environment's.
   void find_choices() {
     const ErrorPlace place = {metadata_.file, 0, "action_space"};
     const int64_t wanted = options_.bounds ? options_.bounds->categories : 0;
@@ -195,7 +195,7 @@ class MinariReader {
     return sum;
   }
 
-  // Shapes alone; returns the number of steps.
+  // Checks shapes only; returns the number of steps.
   int64_t check_episode(int64_t episode) {
     const std::string key = key_of(episode);
     if (!file_.is_group(key)) {
@@ -208,7 +208,8 @@ class MinariReader {
       throw Error(ErrorKind::data, file_.place(key + "/rewards"),
                   "wrong shape (expected (steps,), got " + shape_text(rewards) + ")");
     }
-    // The actions decide how many steps there are; rewards are the shorter ones more often.
+    // The number of actions is taken as the number of steps; of the two, rewards are more often too
+    // short.
     const int64_t steps = file_.shape(key + "/actions" + action_leaves_[0].path).at(0);
     check_rows(key + "/rewards", steps);
     check_rows(key + "/terminations", steps);
@@ -250,7 +251,7 @@ class MinariReader {
     marks_.reserve(static_cast<size_t>(slots));
   }
 
-  // Lays the leaves side by side in `rows` new rows at the end of `out`.
+  // Appends `rows` rows to `out`, each with all leaves concatenated.
   void read_leaves(const std::string& root, const std::vector<SpaceLeaf>& leaves, int64_t dims,
                    const Space* bounds, int64_t categories, std::vector<float>& out, int64_t rows) {
     const size_t first = out.size();
@@ -285,13 +286,14 @@ class MinariReader {
       marks_.back() &= static_cast<uint8_t>(~LoggedSteps::kTimeout);
     } else if (steps > 0 && marks_.back() == 0) {
       marks_.back() = LoggedSteps::kTimeout;
-      warn("no_end_flag", key + " ends without a flag: taken as truncated", first_row + steps - 1);
+      warn("no_end_flag", key + " ends without a flag: treated as truncated",
+           first_row + steps - 1);
     }
     marks_.push_back(LoggedSteps::kObservationOnly);
     rewards_.insert(rewards_.end(), rewards.begin(), rewards.end());
     rewards_.push_back(0);
     read_leaves(key + "/observations", obs_leaves_, result_.obs_dim, nullptr, 0, obs_, steps + 1);
-    // One empty action beside the last observation.
+    // An empty action for the slot of the last observation.
     const Space* bounds = result_.categories > 0 ? nullptr : options_.bounds;
     read_leaves(key + "/actions", action_leaves_, result_.action_dim, bounds, result_.categories,
                 actions_, steps + 1);

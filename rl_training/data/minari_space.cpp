@@ -27,7 +27,7 @@ std::string without_python_words(std::string_view text) {
     for (const std::string_view candidate : {"-Infinity", "Infinity", "NaN"}) {
       if (!quoted && rest.starts_with(candidate)) word = candidate;
     }
-    // Padded, so that places in the text stay where they are.
+    // Padded to the same length, so that positions in the text do not change.
     if (!word.empty()) {
       result += word.size() >= 4 ? "null" + std::string(word.size() - 4, ' ') : "null";
       i += word.size();
@@ -80,7 +80,8 @@ class Flattener {
     if (type == "Discrete" || type == "MultiDiscrete" || type == "MultiBinary") {
       if (continuous_) fail("expected continuous actions (a Box space), got " + type);
       if (type == "Discrete") return 1;
-      return -1;  // nvec or n, in several spellings: the data say it as well
+      // The keys nvec and n have several spellings; the data determines the width as well.
+      return -1;
     }
     fail("cannot use a space of type " + (type.empty() ? "(none)" : shortened(type, 40)));
   }
@@ -135,7 +136,7 @@ int64_t discrete_choices(const Json& space, const ErrorPlace& place) {
   };
   const int64_t choices = number("n", -1);
   if (choices < 1 || choices > 1'000'000) {
-    throw Error(ErrorKind::data, place, "a Discrete space with a bad number of choices");
+    throw Error(ErrorKind::data, place, "a Discrete space with a bad number of actions");
   }
   if (number("start", 0) != 0) {
     throw Error(ErrorKind::data, place, "a Discrete space that does not count from 0");

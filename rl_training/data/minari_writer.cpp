@@ -20,13 +20,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The layout's own version. A release of Minari reads files of its version and of older ones.
+// Version of the layout. A release of Minari reads files of its own version and of older ones.
 constexpr const char* kMinariVersion = "0.5.0";
 
 // The arrays of one episode, its rewards as doubles like Minari's.
 struct EpisodeArrays {
   std::vector<float> obs, actions;
-  std::vector<int64_t> choices;  // in place of actions
+  std::vector<int64_t> choices;  // instead of actions
   std::vector<double> rewards;
   std::vector<uint8_t> terminations, truncations;
   // Empty if the order of the rows determines them.
@@ -180,7 +180,7 @@ void save_minari_dataset(const TransitionDataset& dataset, const std::string& di
   });
   const auto image = result.arrays.at(0).span();
 
-  // Seen as a whole or not at all.
+  // Readers see the complete dataset or none.
   const auto temporary = path + ".tmp-" + std::to_string(::getpid());
   try {
     files.make_directories(temporary + "/data");

@@ -13,11 +13,11 @@ struct MinariDetails {
   std::string algorithm_name = "unknown";
 };
 
-// Makes `directory` a Minari dataset in the layout of 0.5: data/main_data.hdf5, one group for
-// each episode, and data/metadata.json. Its name must end in a version, -v0 say, and nothing may be
-// there yet. Reading it gives the same transitions. For Minari an episode which ends without a flag
-// ends truncated; that and actions known to have followed a cut episode are in additional arrays,
-// which Minari ignores.
+// Creates a Minari dataset in the layout of 0.5: data/main_data.hdf5 with one group per episode,
+// and data/metadata.json. The name of `directory` must end in a version such as -v0, and it must
+// not exist yet. Reading it gives the same transitions. An episode that ends without a flag is
+// stored as truncated; this, and the actions that followed such episodes, are recorded in
+// additional arrays, which Minari ignores.
 void save_minari_dataset(const TransitionDataset& dataset, const std::string& directory,
                          const MinariDetails& details = {});
 

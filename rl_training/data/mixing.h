@@ -11,11 +11,11 @@ struct DatasetPart {
   double weight = 1;
 };
 
-// A dataset of `size` rows (0: as many as all parts have) that takes from each part a share by its
-// weight. Whole episodes are drawn, each once before any comes again; only the last one of a part
-// may be cut. The same seed gives the same bits. If a part came with next actions, the mixture
-// has them for all rows, those of the other parts being derived from the order of their rows.
-// Parts that do not fit each other or are empty: Error{data}; bad weights: Error{config}.
+// A dataset of `size` rows (0: the sum of all parts) with a share of each part by its weight. Whole
+// episodes are drawn, each once before any is repeated; only the last episode of a part may be cut.
+// The same seed gives the same bits. If a part came with next actions, the mixture has them for all
+// rows, where those of the other parts are derived from the order of their rows. Throws Error{data}
+// if parts do not match or are empty, and Error{config} for bad weights.
 TransitionDataset mix_transition_datasets(std::span<const DatasetPart> parts, int64_t size,
                                           uint64_t seed);
 

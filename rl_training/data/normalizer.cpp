@@ -34,7 +34,7 @@ ObsNormalizer ObsNormalizer::fit(const TransitionDataset& dataset) {
     for (size_t i = 0; i < dims; ++i) mean[i] += dataset.obs(row)[i];
   }
   for (double& value : mean) value /= count;
-  // A second pass: sums of squares would lose everything when the mean is large.
+  // A second pass over the data, because sums of squares lose all precision if the mean is large.
   for (int64_t row = 0; row < dataset.rows(); ++row) {
     for (size_t i = 0; i < dims; ++i) {
       const double difference = dataset.obs(row)[i] - mean[i];

@@ -15,7 +15,7 @@ class ObsNormalizer {
  public:
   explicit ObsNormalizer(const Space& obs);  // identity
   explicit ObsNormalizer(int64_t obs_dim) : ObsNormalizer(Space::unbounded(obs_dim)) {}
-  // Statistics of the rows' observations, successors not counted; scale is std + 1e-3.
+  // Statistics over the observations of all rows, without successors; scale is std + 1e-3.
   static ObsNormalizer fit(const TransitionDataset& dataset);
 
   // One observation; `in` and `out` may be the same.
@@ -29,9 +29,9 @@ class ObsNormalizer {
     const float* scale = scale_.data();
     for (size_t i = 0; i < dims; ++i) out[i] = (in[i] - mean[i]) / scale[i];
   }
-  // (obs - mean) / scale from now on.
+  // Uses (obs - mean) / scale from now on.
   void set(std::span<const double> mean, std::span<const double> scale);
-  // Error{internal} if observations of that space do not fit.
+  // Throws Error{internal} if the space does not match.
   void check(const Space& obs) const;
 
   bool identity() const { return identity_; }

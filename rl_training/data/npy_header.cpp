@@ -29,14 +29,14 @@ constexpr std::array<TypeName, 12> kTypes = {{{NpyType::b1, "b1"},
                                               {NpyType::f4, "f4"},
                                               {NpyType::f8, "f8"}}};
 
-// Bytes of an untrusted file as they may be shown in an error message.
+// Escapes bytes of an untrusted file for an error message.
 std::string shown(std::string_view text) {
   std::string out;
   for (const char c : text.substr(0, 40)) out += c >= 32 && c < 127 ? c : '?';
   return out;
 }
 
-// Takes apart {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } and nothing else.
+// Parses {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } and nothing else.
 class HeaderParser {
  public:
   HeaderParser(std::string_view text, const ErrorPlace& place)
@@ -213,7 +213,7 @@ NpyHeader parse_npy_header(std::string_view prologue, const ErrorPlace& place) {
   int64_t bytes = npy_type_size(header.type);
   bool overflow = false;
   for (const int64_t dim : header.shape) {
-    // An empty dimension must not hide how large the others are: strides are formed from them.
+    // A dimension of 0 must not hide the size of the others, from which strides are computed.
     overflow |= __builtin_mul_overflow(bytes, std::max<int64_t>(dim, 1), &bytes);
     if (!overflow) header.count *= dim;
   }

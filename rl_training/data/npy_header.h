@@ -13,7 +13,7 @@ enum class NpyType { b1, i1, i2, i4, i8, u1, u2, u4, u8, f2, f4, f8 };
 
 int64_t npy_type_size(NpyType type);
 
-// What the header of a .npy file says about its array.
+// The array described by the header of a .npy file.
 struct NpyHeader {
   NpyType type = NpyType::f4;
   bool big_endian = false;
@@ -23,15 +23,15 @@ struct NpyHeader {
   int64_t data_offset = 0;  // bytes of magic, version and header
 };
 
-// The longest prologue we accept; NumPy itself writes 128 bytes for plain arrays.
+// The longest accepted prologue; NumPy itself writes 128 bytes for plain arrays.
 constexpr int64_t kMaxNpyPrologue = 12 + 65535;
 
 // The length of the whole prologue, from its first 12 bytes (10 for version 1.0).
 int64_t npy_prologue_length(std::string_view first_bytes, const ErrorPlace& place);
 
-// Reads a complete prologue. The dictionary is taken apart as a literal, nothing is evaluated.
-// Objects (pickle), structured and text types and shapes past 2^63 elements: Error{data} at
-// `place`.
+// Reads a complete prologue. The dictionary is parsed as a literal; nothing is evaluated. Throws
+// Error{data} at `place` for objects (pickle), structured and text types, and shapes beyond 2^63
+// elements.
 NpyHeader parse_npy_header(std::string_view prologue, const ErrorPlace& place);
 
 // The prologue of a C-ordered little-endian array, as NumPy writes it.

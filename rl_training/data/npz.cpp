@@ -17,7 +17,7 @@ FlatKeys npz_keys() {
   keys.actions = {"actions"};
   keys.rewards = {"rewards"};
   keys.terminals = {"terminals", "terminations"};
-  // Beside one of those, `dones` says less: it may count time-outs too.
+  // If one of those exists, `dones` is ignored, because it may include time-outs.
   keys.terminals_fallback = {"dones"};
   keys.timeouts = {"timeouts", "truncations"};
   keys.next_obs = {"next_observations", "next_obs"};

@@ -114,7 +114,7 @@ class NpzReader::Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // As much as there is, up to `size`.
+  // Reads up to `size` bytes.
   int64_t read_some(char* out, int64_t size) {
     int64_t done = 0;
     while (done < size) {
@@ -126,9 +126,9 @@ class NpzReader::Stream {
     return done;
   }
   void read(char* out, int64_t size) {
-    if (read_some(out, size) != size) fail("the data end early");
+    if (read_some(out, size) != size) fail("the data are truncated");
   }
-  // Also makes libzip compare the checksum, which it does at the end of the data.
+  // Reading to the end also makes libzip verify the checksum.
   void expect_end() {
     char extra = 0;
     if (read_some(&extra, 1) != 0) fail("the data are longer than the directory says");
@@ -218,7 +218,7 @@ void NpzReader::read_directory(int64_t file_size) {
     entry.size = static_cast<int64_t>(info.size);
     const int64_t ratio = entry.size > kLargeNpzArray ? kMaxLargeDeflateRatio : kMaxDeflateRatio;
     if (entry.size / ratio > std::max<int64_t>(entry.stored_size, 1)) {
-      fail(name, "compressed beyond belief, refused as a decompression bomb");
+      fail(name, "implausibly high compression, rejected as a decompression bomb");
     }
     if (!members_.emplace(name, entry).second) fail(name, "the file holds this array twice");
   }
@@ -272,7 +272,7 @@ const NpyHeader& NpzReader::header(const std::string& key) {
 template <class T>
 int64_t NpzReader::admit(const std::string& key) {
   const NpyHeader& header = this->header(key);
-  // Small types grow when converted: both the file's and our size count.
+  // Small types grow when converted, so both the stored and the converted size are limited.
   const int64_t bytes = std::max(member(key).size, header.count * static_cast<int64_t>(sizeof(T)));
   if (bytes > kMaxNpzBytes - bytes_read_) {
     throw Error(ErrorKind::data, place(key), "the arrays are larger than the limit of 8 GiB");

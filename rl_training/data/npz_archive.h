@@ -18,7 +18,7 @@ namespace rl_training {
 // Limits for files of unknown origin.
 constexpr int64_t kMaxNpzBytes = int64_t{8} << 30;  // memory of all arrays read from one file
 constexpr int64_t kMaxDeflateRatio = 1100;          // deflate itself cannot exceed 1032
-// Above this size real data compress by far less than zeros do.
+// Above this size, real data compresses far less than zeros do.
 constexpr int64_t kLargeNpzArray = int64_t{64} << 20;
 constexpr int64_t kMaxLargeDeflateRatio = 200;
 
@@ -28,7 +28,7 @@ constexpr int64_t kMaxLargeDeflateRatio = 200;
 class NpzReader final : public ArraySource {
  public:
   explicit NpzReader(const std::string& path);
-  // From memory; `name` stands for the file in messages. `bytes` must outlive the reader.
+  // From memory; messages use `name` as the file. `bytes` must outlive the reader.
   NpzReader(std::span<const char> bytes, const std::string& name);
 
   std::vector<std::string> keys() const;
@@ -58,7 +58,7 @@ class NpzReader final : public ArraySource {
 
   void read_directory(int64_t file_size);
   Member& member(const std::string& key);
-  // Counts the array against the limit; the number of its elements.
+  // Counts the array against the limit and returns the number of its elements.
   template <class T>
   int64_t admit(const std::string& key);
   template <class T>

@@ -9,13 +9,13 @@
 
 namespace rl_training {
 
-// Writes an .npz: members stored, plain headers, no time stamps, so equal arrays make equal files.
+// Writes an .npz with uncompressed members and no time stamps, so equal arrays give equal files.
 class NpzWriter {
  public:
   void add(const std::string& key, std::span<const int64_t> shape, std::span<const float> values);
   void add(const std::string& key, std::span<const int64_t> shape, std::span<const double> values);
   void add(const std::string& key, std::span<const int64_t> shape, std::span<const int64_t> values);
-  // As booleans.
+  // Stored as booleans.
   void add_flags(const std::string& key, std::span<const uint8_t> values);
 
   std::string bytes() const;

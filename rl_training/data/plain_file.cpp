@@ -13,7 +13,7 @@
 namespace rl_training {
 namespace {
 
-// Small enough to stay in a core's own cache while it is looked at.
+// Small enough to stay in a core's own cache while it is checked.
 constexpr int64_t kBlockBytes = int64_t{512} << 10;
 
 int64_t item_bytes(PlainArray::Item item) {
@@ -107,7 +107,7 @@ PlainFile::PlainFile(const std::string& path, const Json& description, ArrayMemo
   }
 }
 
-// Not through a mapping: a file cut short meanwhile would end the process.
+// Not through a mapping, because a file truncated meanwhile would end the process.
 void PlainFile::read_bytes(const std::string& key, int64_t offset, void* out, int64_t bytes) {
   char* next = static_cast<char*>(out);
   while (bytes > 0) {
@@ -124,7 +124,7 @@ void PlainFile::read_bytes(const std::string& key, int64_t offset, void* out, in
   }
 }
 
-// As many elements as `out` has, from a row on.
+// Reads out.size() elements, starting at a row.
 template <class T>
 void PlainFile::read_part(const std::string& key, int64_t first, std::span<T> out) {
   const auto& array = arrays_.at(key);

@@ -13,7 +13,7 @@
 
 namespace rl_training {
 
-// Values stored in a file as in memory, contiguously.
+// Values stored contiguously in a file in the same form as in memory.
 struct PlainArray {
   enum class Item { int8, uint8, float32, float64 };
   Item item = Item::float32;
@@ -23,17 +23,18 @@ struct PlainArray {
 
 using PlainArrays = std::map<std::string, PlainArray>;
 
-// Reads arrays by their place in a file alone, on several threads. The parser of the format (in a
-// sandbox) only reports positions, and is not trusted: nothing outside the file can be read.
+// Reads arrays by their positions in a file, on several threads. The parser of the format, which
+// runs in a sandbox, only reports positions and is not trusted: positions are checked against the
+// size of the file.
 class PlainFile final : public ArraySource {
  public:
-  // By which the file as it is now is known again.
+  // Identifies the current version of the file.
   static Json marks(const std::string& path);
-  // What the constructor needs.
+  // Description for the constructor.
   static Json describe(const Json& marks, const PlainArrays& arrays);
 
-  // Places beyond the end of the file, or a file that changed since: Error{data}.
-  // What is read into `memory` is put there by its store().
+  // Throws Error{data} if a position is beyond the end of the file or the file has changed. Values
+  // are written to `memory` with its store().
   PlainFile(const std::string& path, const Json& description, ArrayMemory& memory);
 
   bool has(const std::string& key) override { return arrays_.count(key) > 0; }
@@ -54,8 +55,8 @@ class PlainFile final : public ArraySource {
   std::vector<T> read_all(const std::string& key);
   template <class T>
   void read_all_blocks(const std::string& key, const BlockUser<T>& use);
-  // Calls body(first row, rows) for blocks of whole rows, several at once. Of several errors that
-  // of the first row is thrown.
+  // Calls body(first row, rows) for blocks of whole rows, several at a time. If several throw, the
+  // error of the first row is thrown.
   template <class Body>
   void for_blocks(const std::string& key, const Body& body);
   void read_bytes(const std::string& key, int64_t offset, void* out, int64_t bytes);
@@ -64,7 +65,7 @@ class PlainFile final : public ArraySource {
   Descriptor file_;
   PlainArrays arrays_;
   ArrayMemory& memory_;
-  std::unique_ptr<ThreadPool> pool_;  // started when there is more than one block
+  std::unique_ptr<ThreadPool> pool_;  // started if there is more than one block
 };
 
 }  // namespace rl_training

@@ -17,10 +17,10 @@ ReplayBuffer::ReplayBuffer(int64_t capacity, const Space& obs, const Space& acti
       width_(tail_at_ + static_cast<int64_t>(sizeof(Tail))),
       return_rule_(returns),
       frames_(obs.bytes() / obs.frames) {
-  if (capacity < streams) throw Error(ErrorKind::internal, "a buffer smaller than one step");
+  if (capacity < streams) throw Error(ErrorKind::internal, "the buffer is smaller than one step");
 }
 
-// Memory grows with the rows, so that a generous capacity costs nothing at first.
+// Memory grows with the rows, so a generous capacity costs nothing at first.
 unsigned char* ReplayBuffer::next_record() {
   if (total_ < capacity_) {
     records_.resize(static_cast<size_t>((total_ + 1) * width_));
@@ -63,8 +63,8 @@ bool ReplayBuffer::continues() const {
   return before >= std::max(first(), oldest_) && before >= 0 && tail(before).flags == 0;
 }
 
-// A stack begins with one frame repeated. A step drops its oldest frame and adds a new one; from
-// the first frame on that is another one, all of them are new.
+// A stack begins with one frame repeated. A step drops its oldest frame and adds a new one. After
+// the first frame that differs, all following frames are new.
 void ReplayBuffer::put_frames(unsigned char* record, const unsigned char* obs,
                               const unsigned char* next_obs) {
   const int64_t stack = obs_space_.frames, bytes = frames_.frame_bytes();
@@ -97,7 +97,8 @@ void ReplayBuffer::read_obs(const unsigned char* at, const ObsNormalizer& normal
   }
 }
 
-// A row's frames are older than those of later rows of the same stream, but not of all others.
+// A row's frames are older than those of later rows of the same stream, but not necessarily of
+// other streams.
 void ReplayBuffer::drop_unused_frames() {
   if (total_ <= capacity_) return;
   int64_t needed = frame_number(record(first()));
@@ -107,7 +108,8 @@ void ReplayBuffer::drop_unused_frames() {
   frames_.drop_before(needed);
 }
 
-// Kept with the last row: rows that later give way to others cannot be asked again on a resume.
+// Stored with the last row, because rows that have been overwritten are not available after a
+// resume.
 bool ReplayBuffer::episode_failed(float last_reward) const {
   if (!return_rule_ || !return_rule_->is_failure(last_reward)) return false;
   for (int64_t row = total_ - streams_; row >= std::max(total_ + 1 - capacity_, oldest_);
@@ -127,8 +129,8 @@ void ReplayBuffer::note_returns(int64_t first_row, int64_t last_row) {
                        });
 }
 
-// The newest record belongs to the episode of the stream's row before it, or begins one; when an
-// episode ends, all its rows learn where.
+// The newest record belongs to the episode of the stream's previous row or begins a new one. When
+// an episode ends, its end is stored in all its rows.
 void ReplayBuffer::note_episode() {
   const int64_t row = total_++;
   if (is_gap(row)) ++gaps_;
@@ -149,7 +151,7 @@ void ReplayBuffer::note_episode() {
 
 void ReplayBuffer::gather(int64_t row, const ObsNormalizer& normalizer, const BatchRequest& request,
                           const BatchView& batch, int64_t i) const {
-  const unsigned char* from = record(row);  // found once: its place may take a division
+  const unsigned char* from = record(row);  // computed once, because it may need a division
   const unsigned char* to = from;           // the record of the last step
   Tail end = tail_of(from);
   int64_t last = row;
@@ -175,7 +177,7 @@ void ReplayBuffer::gather(int64_t row, const ObsNormalizer& normalizer, const Ba
   if (batch.terminated) batch.terminated[i] = (end.flags & kTerminated) != 0 ? 1.0f : 0.0f;
   if (batch.return_to_go) batch.return_to_go[i] = return_to_go(row);
   if (!batch.next_action && !batch.next_action_valid) return;
-  // The stream's next row holds what was done next, once it is there.
+  // The next action is in the stream's next row, if that exists.
   const int64_t next = following(last);
   if (batch.next_action_valid) batch.next_action_valid[i] = next >= 0 ? 1.0f : 0.0f;
   if (!batch.next_action) return;
@@ -194,15 +196,15 @@ void append_bytes(std::string& bytes, const unsigned char* data, int64_t count) 
 }
 
 [[noreturn]] void wrong_row_size() {
-  throw Error(ErrorKind::checkpoint, "replay rows of another size than this run's");
+  throw Error(ErrorKind::checkpoint, "the replay rows have another size than this run's");
 }
 
 }  // namespace
 
-// Of an image one byte that says whether the observation follows, as it does where it is not the
-// successor of a row before it in these bytes: each of its frames behind a byte, which is 0 for one
-// that repeats the frame before. Then how many frames of the successor are the observation's later
-// ones, and those that are not.
+// Format of an image: a byte that states whether the observation follows, which is the case unless
+// it is the successor of an earlier row in these bytes. Each of its frames is preceded by a byte,
+// which is 0 if the frame repeats the previous one. Then the number of frames that the successor
+// shares with the observation, followed by its other frames.
 void ReplayBuffer::encode_frames(int64_t row, bool known, std::string& bytes) const {
   const int64_t stack = obs_space_.frames;
   const unsigned char *from = record(row), *to = from + place_width_;
@@ -244,7 +246,7 @@ void ReplayBuffer::restore_frames(unsigned char* record, const Take& take) {
   }
 }
 
-// Vectors: records as they are. Images: their frames and the rest of the record.
+// Vector records are stored unchanged; image records as their frames and the rest of the record.
 std::string ReplayBuffer::encode(int64_t row, int64_t count) const {
   std::string bytes;
   if (!obs_space_.is_image()) bytes.reserve(static_cast<size_t>(count * width_));
@@ -265,7 +267,7 @@ void ReplayBuffer::restore(int64_t row, std::string_view bytes) {
   if (total_ == 0) total_ = oldest_ = row;
   if (row != total_) throw Error(ErrorKind::checkpoint, "replay rows are missing");
   while (static_cast<int64_t>(episodes_.size()) < std::min(total_, capacity_)) {
-    episodes_.emplace_back();  // only when the oldest rows fell out of the window
+    episodes_.emplace_back();  // only if the oldest rows are no longer in the window
     records_.resize(episodes_.size() * static_cast<size_t>(width_));
   }
   const auto* next = reinterpret_cast<const unsigned char*>(bytes.data());
@@ -297,8 +299,8 @@ void ReplayBuffer::visit_state(StateVisitor& state) {
   state.scalar("rows_added", rows);
   if (rows != total_) {
     throw Error(ErrorKind::checkpoint, {"", 0, "rows_added"},
-                "the replay rows of this checkpoint are not all there (expected " +
-                    std::to_string(rows) + ", got " + std::to_string(total_) + ")");
+                "replay rows of this checkpoint are missing (expected " + std::to_string(rows) +
+                    ", got " + std::to_string(total_) + ")");
   }
 }
 

@@ -14,26 +14,26 @@
 namespace rl_training {
 
 // The newest `capacity` transitions of an online run, in the dtypes of their spaces. Rows are
-// numbered from 0 in the order in which they came and keep their number for good; `first` is the
-// oldest one that is still there. `streams` environments add in turn, so row n belongs to
-// environment n % streams. Of images each frame is stored once: the successor of a row is the
-// observation of the stream's next row, and frames of a stack that move on keep their place.
+// numbered from 0 in the order in which they were added and keep their number; `first` is the
+// oldest row still stored. `streams` environments add in turn, so row n belongs to environment n %
+// streams. Each frame of an image is stored once: the successor of a row is the observation of the
+// stream's next row, and frames that two stacks share are shared in memory.
 class ReplayBuffer {
  public:
   // With `returns`, rows of finished episodes have a return-to-go.
   ReplayBuffer(int64_t capacity, const Space& obs, const Space& action, int64_t streams = 1,
                const std::optional<ReturnRule>& returns = {});
 
-  // One transition in the dtypes of the spaces; box actions are scaled to [-1, 1], rewards are as
-  // learnt from.
+  // One transition in the dtypes of the spaces; box actions are scaled to [-1, 1], rewards are
+  // already transformed.
   void add(const void* obs, const void* action, float reward, const void* next_obs, bool terminated,
            bool truncated);
 
-  // A row that is no transition, for a step that only began an episode: rows stay in turn, and no
-  // sampler draws it.
+  // Adds a placeholder for a step that only began an episode, so that streams keep adding in turn.
+  // No sampler draws it.
   void add_gap(const void* obs, const void* action);
   bool is_gap(int64_t row) const { return (tail(row).flags & kGap) != 0; }
-  int64_t gaps() const { return gaps_; }  // among the rows that are there
+  int64_t gaps() const { return gaps_; }  // placeholders among the stored rows
 
   int64_t capacity() const { return capacity_; }
   int64_t total() const { return total_; }  // rows ever added
@@ -60,53 +60,55 @@ class ReplayBuffer {
     const int64_t next = row + streams_;
     return tail(row).flags == 0 && next < total_ && !is_gap(next) ? next : -1;
   }
-  // First row (number, maybe no longer there) and last row of the row's episode; -1 if the
-  // episode has not ended.
+  // First row (possibly no longer stored) and last row of the row's episode; -1 if the episode has
+  // not ended.
   int64_t episode_begin(int64_t row) const { return episodes_[place(row)].begin; }
   int64_t episode_end(int64_t row) const { return episodes_[place(row)].end; }
-  // Whether any row of a finished episode is there.
+  // Whether any row of a finished episode is stored.
   bool has_finished_episode() const { return last_end_ >= first(); }
   bool keeps_returns() const { return return_rule_.has_value(); }
-  // Of a row whose episode has ended. Rewards of rows that are no longer there do not count.
+  // Only for a row whose episode has ended. Rewards of rows that are no longer stored are not
+  // included.
   float return_to_go(int64_t row) const { return returns_[static_cast<size_t>(place(row))]; }
 
-  // Copies the transition of a row, of up to `n_step` steps, into place i of a batch; observations
-  // are normalised.
+  // Copies the transition of a row, spanning up to `n_step` steps, to index i of a batch;
+  // observations are normalised.
   void gather(int64_t row, const ObsNormalizer& normalizer, const BatchRequest& request,
               const BatchView& batch, int64_t i) const;
-  // Where a row's record is and how long it is, for prefetching.
+  // Address and size of a row's record, for prefetching.
   const unsigned char* record_address(int64_t row) const { return record(row); }
   int64_t record_bytes() const { return width_; }
 
   int64_t frames() const { return frames_.size(); }  // images that are stored
 
-  // Rows as bytes, and back: `restore` takes them in the order of their numbers.
+  // Serialises rows; `restore` reads them back in the order of their numbers.
   std::string encode(int64_t row, int64_t count) const;
   void restore(int64_t row, std::string_view bytes);
-  // Whether every row of the window came back.
+  // Whether every row of the window has been restored.
   bool complete() const { return oldest_ <= first(); }
 
-  // Only the number of rows: their content is in separate files that never change.
+  // Visits only the number of rows; their content is in separate files that never change.
   void visit_state(StateVisitor& state);
 
  private:
-  // kFailed only beside one of the others: every reward of the episode was the failure's.
+  // kFailed is set only together with one of the others: every reward of the episode was
+  // failure_reward.
   static constexpr int32_t kTerminated = 1, kTruncated = 2, kFailed = 4, kGap = 8;
   static constexpr int64_t kNumberBytes = sizeof(int64_t);
   struct Episode {
     int64_t begin = 0, end = -1;
   };
-  struct Tail {  // of every record
+  struct Tail {  // end of every record
     float reward = 0;
     int32_t flags = 0;
   };
 
-  // Divides only once rows have been overwritten.
+  // Avoids the division until rows are overwritten.
   int64_t place(int64_t row) const { return row < capacity_ ? row : row % capacity_; }
   const unsigned char* record(int64_t row) const { return records_.data() + place(row) * width_; }
-  // Copies the observation that a record holds or, for images, refers to.
+  // Copies the observation that a record contains or, for images, refers to.
   void read_obs(const unsigned char* at, const ObsNormalizer& normalizer, unsigned char* out) const;
-  // Of an image the number of each frame of its stack, in ascending order.
+  // For an image, the number of each frame of its stack, in ascending order.
   static int64_t frame_number(const unsigned char* at, int64_t frame = 0) {
     int64_t number = 0;
     std::memcpy(&number, at + frame * kNumberBytes, sizeof number);
@@ -123,7 +125,7 @@ class ReplayBuffer {
   }
   unsigned char* next_record();
   void add(const void* obs, const void* action, const void* next_obs, const Tail& tail);
-  // Whether the observation of the row to come is the successor of the stream's row before.
+  // Whether the observation of the next row is the successor of the stream's previous row.
   bool continues() const;
   void put_frames(unsigned char* record, const unsigned char* obs, const unsigned char* next_obs);
   void encode_frames(int64_t row, bool known, std::string& bytes) const;
@@ -140,11 +142,11 @@ class ReplayBuffer {
   int64_t place_width_;                  // bytes of an observation or of its frame numbers
   int64_t action_at_, tail_at_, width_;  // of a record [obs | next_obs | action | tail]
   int64_t total_ = 0, last_end_ = -1, gaps_ = 0;
-  int64_t oldest_ = 0;  // rows before it never were here: they were gone when it was restored
+  int64_t oldest_ = 0;  // rows before it were already gone when the buffer was restored
   std::vector<unsigned char> records_;  // grows to capacity
   std::vector<Episode> episodes_;       // of each record
   std::optional<ReturnRule> return_rule_;
-  std::vector<float> returns_;  // of each record; empty without a rule
+  std::vector<float> returns_;  // per record; empty without a return rule
   FrameStore frames_;           // of images
 };
 

@@ -6,8 +6,8 @@
 
 namespace rl_training {
 
-// Rows drawn uniformly with replacement from what the buffer holds, or by their priorities; with
-// returns to go, from finished episodes.
+// Draws rows from the buffer with replacement, uniformly or by priority; with returns-to-go, only
+// from finished episodes.
 class ReplaySampler final : public Sampler {
  public:
   ReplaySampler(const ReplayBuffer& buffer, const ObsNormalizer& normalizer, BatchRequest request,
@@ -32,17 +32,17 @@ class ReplaySampler final : public Sampler {
   BatchRequest request_;
   bool whole_episodes_;
   Rng rng_;
-  std::optional<RowPriorities> priorities_;  // by the places of rows in the buffer
+  std::optional<RowPriorities> priorities_;  // indexed by the position of a row in the buffer
   int64_t noticed_ = 0;                      // rows ever added that have a priority
   std::vector<int64_t> indices_, places_;
 };
 
-// Error{config} naming the column if a replay buffer cannot fill such batches.
+// Throws Error{config} naming the column if a replay buffer cannot fill such batches.
 void check_replay_columns(const BatchRequest& request);
 
 // Each minibatch holds round(ratio * rows) rows of the first sampler, then rows of the second; with
-// a ratio strictly between 0 and 1 at least one of each. Without a ratio every row of the two is as
-// likely as any other, as if they were in one buffer.
+// a ratio strictly between 0 and 1 there is at least one of each. Without a ratio all rows of both
+// are equally likely, as if they were in one buffer.
 class MixtureSampler final : public Sampler {
  public:
   MixtureSampler(Sampler& first, Sampler& second, std::optional<double> ratio, Rng rng)
@@ -55,7 +55,7 @@ class MixtureSampler final : public Sampler {
   bool ready() const override;
   void sample(const BatchView& batch) override;
   void set_priorities(std::span<const float> priorities) override;
-  // The owner of the two samplers visits those.
+  // Does not visit the two samplers; their owner does.
   void visit_state(StateVisitor& state) override;
 
  private:
@@ -64,7 +64,7 @@ class MixtureSampler final : public Sampler {
   Sampler& first_;
   Sampler& second_;
   std::optional<double> ratio_;
-  Rng rng_;                    // used without a ratio only
+  Rng rng_;                    // used only without a ratio
   int64_t latest_first_ = -1;  // no minibatch yet
 };
 

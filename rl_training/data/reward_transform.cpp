@@ -71,13 +71,13 @@ RewardTransform standardized(const TransitionDataset* dataset) {
 const std::vector<PresetEntry>& entries() {
   using Data = const TransitionDataset*;
   static const std::vector<PresetEntry> table = {
-      {{"sign_clip", "-1, 0 or 1 by the sign", false}, [](Data) { return only_sign(); }},
+      {{"sign_clip", "the sign of the reward: -1, 0 or 1", false},
+       [](Data) { return only_sign(); }},
       {{"atari_clip", "the same as sign_clip", false}, [](Data) { return only_sign(); }},
       {{"clip_1", "cut to [-1, 1]", false}, [](Data) { return clipped(0, -1, 1); }},
       {{"sparse_goal_zero_one", "-1 or 0 becomes 0 or 1", false},
        [](Data) { return clipped(1, 0, 1); }},
-      {{"survival_penalty", "0.01 less at each step", false},
-       [](Data) { return scaled(1, -0.01); }},
+      {{"survival_penalty", "reward - 0.01", false}, [](Data) { return scaled(1, -0.01); }},
       {{"antmaze_minus_one", "reward - 1 (IQL, RLPD, TD3+BC)", false},
        [](Data) { return scaled(1, -1); }},
       {{"antmaze_ten_minus_five", "10 reward - 5 (CQL, Cal-QL)", false},
@@ -132,7 +132,7 @@ void visit_reward_preset(OptionVisitor& options, const char* key, std::string& p
   std::vector<std::string> names = {"none"};
   for (const auto& entry : reward_presets()) names.emplace_back(entry.name);
   std::string name = preset.empty() ? "none" : preset;
-  options.choice(key, name, names, "a named change of the rewards");
+  options.choice(key, name, names, "a named transform of the rewards");
   preset = name == "none" ? "" : name;
 }
 

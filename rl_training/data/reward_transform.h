@@ -8,8 +8,8 @@
 
 namespace rl_training {
 
-// clip(scale * sign(reward) + shift), each part optional, in this order. Used on datasets
-// and on rewards of the environment alike; evaluation reports raw rewards.
+// clip(scale * sign(reward) + shift), each part optional, in this order. Applies to datasets and to
+// collected rewards; evaluation reports raw rewards.
 struct RewardTransform {
   bool sign = false;
   double scale = 1, shift = 0;
@@ -36,8 +36,8 @@ const std::vector<RewardPreset>& reward_presets();
 // The option `key` that names one of them, or "none".
 void visit_reward_preset(OptionVisitor& options, const char* key, std::string& preset);
 
-// `dataset` serves presets that depend on the returns in the data; without it they are refused.
-// Unknown preset, clip_min above clip_max, numbers that are not finite: Error{config}.
+// Presets that depend on the data use `dataset` and are rejected without it. Throws Error{config}
+// for an unknown preset, clip_min above clip_max and values that are not finite.
 RewardTransform resolve_reward_transform(const RewardTransformSpec& spec,
                                          const TransitionDataset* dataset);
 

@@ -20,7 +20,7 @@ class RobomimicReader {
     for (const auto& [role, names] : map_.names) {
       if (role == "obs") continue;
       throw Error(ErrorKind::data, {path, 0, role},
-                  "has one name in robomimic files (expected obs=name,name or nothing)");
+                  "has a fixed name in robomimic files (expected obs=name,name or nothing)");
     }
   }
 
@@ -32,9 +32,9 @@ class RobomimicReader {
     if (marks_.empty()) throw Error(ErrorKind::data, file_.place("data"), "no steps");
     name_observations("data/" + demos[0]);
     if (terminations_ > 0) {
-      warn("dones", "`dones` is taken for termination: " + std::to_string(terminations_) +
+      warn("dones", "`dones` is treated as termination: " + std::to_string(terminations_) +
                         " demonstrations end at their first one, " + std::to_string(left_out_) +
-                        " later steps are left out");
+                        " later steps are omitted");
     }
     result_.obs = Column<float>(std::move(obs_));
     result_.actions = Column<float>(std::move(actions_));
@@ -97,7 +97,7 @@ class RobomimicReader {
     return shape.size() == 2 ? shape[1] : 1;
   }
 
-  // Rows [first, first + count) of the parts side by side, at the end of obs_.
+  // Appends rows [first, first + count) of all parts, concatenated, to obs_.
   void append_parts(const std::string& demo, const std::string& group, int64_t steps, int64_t first,
                     int64_t count) {
     int64_t dims = 0;
@@ -127,7 +127,7 @@ class RobomimicReader {
     }
   }
 
-  // How many steps the demonstration has up to its first `dones`, and whether it has one.
+  // Number of steps up to the first `dones`, and whether there is one.
   std::pair<int64_t, bool> end_of(const std::string& demo, int64_t steps) {
     const std::string key = demo + "/dones";
     if (!file_.has(key)) return {steps, false};
@@ -173,7 +173,7 @@ class RobomimicReader {
     if (!file_.has(key)) {
       if (!warned_of_rewards_) {
         warn("no_rewards",
-             "the file has no rewards: zero everywhere, which only bc can learn from");
+             "the file has no rewards: they are set to 0, from which only bc can learn");
       }
       warned_of_rewards_ = true;
       rewards_.resize(rewards_.size() + static_cast<size_t>(count), 0.0);

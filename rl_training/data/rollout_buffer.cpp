@@ -78,7 +78,7 @@ void RolloutBuffer::visit_state(StateVisitor& state) {
   state.scalar("filled", filled_);
   if (filled_ > steps_) {
     throw Error(ErrorKind::checkpoint, {"", 0, "filled"},
-                "more steps than a rollout has (expected at most " + std::to_string(steps_) +
+                "more steps than fit into a rollout (expected at most " + std::to_string(steps_) +
                     ", got " + std::to_string(filled_) + ")");
   }
   const std::array<int64_t, 1> shape = {rows()};

@@ -12,7 +12,7 @@ namespace rl_training {
 
 // Generalised advantage estimation (arXiv:1506.02438) over T steps of E environments, step by step:
 // all spans but `last_values` [E] are [T * E]. `ended` is 1 where the episode ended with that step;
-// a step that a time limit cut has gamma V(final observation) in its reward already.
+// the reward of a truncated step already includes gamma V(final observation).
 struct GaeInput {
   std::span<const float> rewards, values;
   std::span<const uint8_t> ended;
@@ -21,9 +21,9 @@ struct GaeInput {
 };
 void generalized_advantages(const GaeInput& input, std::span<float> advantages);
 
-// What the current policy did in T steps of E environments: used a few times, then dropped.
-// Observations are kept as the policy saw them, normalised; actions as it drew them, before they
-// were clipped to their bounds.
+// T steps of E environments with the current policy, which are used for a few passes and then
+// discarded. Observations are normalised, as the policy saw them; actions are stored as sampled,
+// before clipping.
 class RolloutBuffer {
  public:
   // One step of all environments, each array with E entries.
@@ -43,10 +43,11 @@ class RolloutBuffer {
   void finish(std::span<const float> last_values, double gamma, double lambda);
   void clear() { filled_ = 0; }
 
-  // Copies a row into place i of a batch.
+  // Copies a row to index i of a batch.
   void gather(int64_t row, const BatchView& batch, int64_t i) const;
 
-  // The steps so far. Advantages are not among them: they are used before the next step is made.
+  // Visits the steps so far. Advantages are not included, because they are used before the next
+  // step.
   void visit_state(StateVisitor& state);
 
  private:
@@ -57,7 +58,7 @@ class RolloutBuffer {
   std::vector<uint8_t> ended_;
 };
 
-// Error{config} for a column that no rollout has.
+// Throws Error{config} for a column that rollouts do not have.
 void check_rollout_columns(const BatchRequest& request);
 
 // Minibatches of a full rollout: every row once between two calls of `shuffle`.
@@ -66,10 +67,10 @@ class RolloutSampler final : public Sampler {
   RolloutSampler(const RolloutBuffer& buffer, const BatchRequest& request, Rng rng);
 
   int64_t rows() const override { return buffer_.rows(); }
-  // Begins a pass over the rows in a new order.
+  // Begins a pass over the rows in a new random order.
   void shuffle();
   void sample(const BatchView& batch) override;
-  // The random stream: a pass is over before anything is saved.
+  // Visits only the random stream, because a pass always ends before anything is saved.
   void visit_state(StateVisitor& state) override { state.part("rng", rng_); }
 
  private:

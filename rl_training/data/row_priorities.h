@@ -9,26 +9,27 @@
 
 namespace rl_training {
 
-// Draws places in proportion to their priorities, as LAP does (arXiv:2007.06049). New places get
-// the largest priority so far; every `reset_interval` updates that is looked up anew, so that large
-// ones of the past are forgotten. Priorities are kept in a tree of sums, each the sum of its two
-// children: what is drawn depends on the priorities alone, not on the order in which they were set.
+// Draws indices in proportion to their priorities, as in LAP (arXiv:2007.06049). New indices get
+// the largest priority so far. Every `reset_interval` updates that maximum is recomputed, so that
+// large priorities of the past are forgotten. Priorities are kept in a tree in which each node is
+// the sum of its two children, so draws depend only on the priorities, not on the order in which
+// they were set.
 class RowPriorities {
  public:
   explicit RowPriorities(int64_t reset_interval) : reset_interval_(reset_interval) {}
 
   int64_t size() const { return size_; }
   float at(int64_t place) const { return static_cast<float>(sums_[leaf(place)]); }
-  // Places from size() on are new.
+  // Indices from size() on are new.
   void grow(int64_t size);
-  // A place that is new again, or one that is never drawn.
+  // Marks an index as new again, or as never to be drawn.
   void renew(int64_t place) { set(place, largest_); }
   void remove(int64_t place) { set(place, 0); }
-  // After an update: of each place that was drawn for it.
+  // Sets the priorities of the indices drawn for an update.
   void update(std::span<const int64_t> places, std::span<const float> priorities);
   int64_t draw(Rng& rng) const;
 
-  // As many priorities as there are places: those are known when a run is resumed.
+  // Visits one priority per index; the number of indices is known when a run is resumed.
   void visit_state(StateVisitor& state);
 
  private:
@@ -38,7 +39,7 @@ class RowPriorities {
 
   int64_t reset_interval_, size_ = 0, updates_ = 0;
   double largest_ = 1;
-  std::vector<double> sums_ = {0, 0};  // from 1: the root; the second half are the leaves
+  std::vector<double> sums_ = {0, 0};  // the root is at 1; the second half holds the leaves
 };
 
 }  // namespace rl_training

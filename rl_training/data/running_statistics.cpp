@@ -17,8 +17,8 @@ RunningStatistics::RunningStatistics(std::span<const float> mean, std::span<cons
   update_deviation();
 }
 
-// The parts of Chan, Golub and LeVeque: mean and squared deviations of the new rows are joined with
-// those of the old ones, weighted by their counts.
+// Chan, Golub and LeVeque's update: mean and squared deviations of the new rows are combined with
+// the old ones, weighted by their counts.
 void RunningStatistics::add(std::span<const float> rows) {
   const size_t width = mean_.size();
   const size_t count = rows.size() / width;

@@ -7,11 +7,11 @@
 
 namespace rl_training {
 
-// Mean and variance of each entry over all rows seen so far, in memory of a fixed size.
+// Mean and variance of each entry over all rows so far, in constant memory.
 class RunningStatistics {
  public:
   explicit RunningStatistics(int64_t width);
-  // Begins with known values, which weigh as much as `count` rows.
+  // Starts with known values, which have the weight of `count` rows.
   RunningStatistics(std::span<const float> mean, std::span<const float> deviation, double count);
 
   // Rows [count, width], all at once.
@@ -25,7 +25,7 @@ class RunningStatistics {
  private:
   void update_deviation();
 
-  double count_ = 1e-4;  // of rows; keeps the first ones from dividing by 0
+  double count_ = 1e-4;  // number of rows; above 0 to avoid a division by 0
   std::vector<double> mean_, variance_, deviation_;
 };
 

@@ -66,7 +66,7 @@ UniformSampler::UniformSampler(std::shared_ptr<const TransitionDataset> dataset,
   if (!request_.priorities.used) return;
   priorities_.emplace(request_.priorities.reset_interval);
   priorities_->grow(dataset_->rows());
-  reads_ahead_ = false;  // which rows come next is not known before the update
+  reads_ahead_ = false;  // the next rows depend on priorities that the update sets
 }
 
 void UniformSampler::sample(const BatchView& batch) {
@@ -85,8 +85,9 @@ void UniformSampler::visit_state(StateVisitor& state) {
   if (priorities_) state.part("priorities", *priorities_);
 }
 
-// While this batch is computed with, the disk reads the rows of the next one and the places of the
-// rows after that. Both are drawn again when their time comes: what is saved is the stream alone.
+// While this batch is processed, the disk reads the observations of the next batch and the row
+// records of the batch after that. Both batches are drawn again later from the same stream, so only
+// the stream is saved.
 void UniformSampler::read_ahead(int64_t rows) {
   Rng later = rng_;
   later_indices_.resize(static_cast<size_t>(rows));
@@ -96,15 +97,15 @@ void UniformSampler::read_ahead(int64_t rows) {
   DatasetColumns::read_ahead_places(*dataset_, later_indices_);
 }
 
-// The rows are scattered in memory: each is prefetched some time before it is used, first the
-// row, then, once that tells where they are, its observations and actions.
+// Rows are scattered in memory, so each is prefetched before it is used: first its record, then the
+// observations and actions to which the record refers.
 void UniformSampler::prefetch_and_gather(const BatchView& batch) const {
   constexpr int64_t kRowAhead = 16, kObsAhead = 8, kCacheLine = 64;
   const TransitionDataset& data = *dataset_;
   const int64_t obs_bytes = 2 * data.obs_space().bytes();
   for (int64_t i = -kRowAhead; i < batch.rows; ++i) {
-    // The prefetches stay in this loop: GCC takes a function of nothing else for one without
-    // effect and drops the call.
+    // The prefetches are written inline in this loop, because GCC considers a function that only
+    // prefetches to have no effect and drops the call.
     if (i + kRowAhead < batch.rows) {
       const int64_t row = indices_[i + kRowAhead];
       __builtin_prefetch(data.row_address(row));

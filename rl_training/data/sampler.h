@@ -13,27 +13,27 @@
 
 namespace rl_training {
 
-// Fills batches. Each sampler is made for one request and refuses, when it is made, what it cannot
-// deliver: Error{config or data} that names the column or key.
+// Fills batches. Each sampler is created for one request; its constructor throws Error{config or
+// data} naming the column or key if it cannot provide it.
 class Sampler {
  public:
   virtual ~Sampler() = default;
-  // How many rows it draws from; 0: nothing is there yet.
+  // Number of rows to draw from; may be 0 at first.
   virtual int64_t rows() const = 0;
   virtual bool ready() const { return rows() > 0; }
   virtual void sample(const BatchView& batch) = 0;
-  // Of the rows of the latest batch, where the request asks for priorities.
+  // Sets the priorities of the rows of the latest batch, if the request has priorities.
   virtual void set_priorities(std::span<const float> /*priorities*/) {}
   virtual void visit_state(StateVisitor& state) = 0;
 };
 
-// Error{config} naming the first requested column that is not in `offered`, and windows where
-// `source` has none.
+// Throws Error{config} naming the first requested column that is not in `offered`, or if windows
+// are requested and `source` has none.
 void check_columns(const BatchRequest& request, std::initializer_list<BatchColumn> offered,
                    const char* source);
 
-// Transitions drawn uniformly with replacement, or by their priorities; observations are normalised
-// on the way.
+// Draws transitions with replacement, uniformly or by priority, and normalises observations while
+// copying.
 class UniformSampler final : public Sampler {
  public:
   UniformSampler(std::shared_ptr<const TransitionDataset> dataset, ObsNormalizer normalizer,
@@ -44,8 +44,8 @@ class UniformSampler final : public Sampler {
   void set_priorities(std::span<const float> priorities) override {
     priorities_->update(indices_, priorities);
   }
-  // The random stream and priorities. The dataset and its normaliser are given again when a run is
-  // resumed.
+  // Visits the random stream and priorities. The dataset and its normaliser are passed again when a
+  // run is resumed.
   void visit_state(StateVisitor& state) override;
 
  private:

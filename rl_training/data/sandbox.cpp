@@ -39,11 +39,11 @@ void limit(int resource, int64_t value) {
   if (::setrlimit(static_cast<__rlimit_resource>(resource), &now) != 0) ::_exit(1);
 }
 
-// Nothing of the parent stays reachable but the memory file, which becomes descriptor 3.
+// Closes all descriptors of the parent except the memory file, which becomes descriptor 3.
 void close_descriptors(int output) {
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null < 0) ::_exit(1);
-  // Both may lie below 3 themselves when the parent runs without a standard stream.
+  // Both may be below 3 if the parent runs without standard streams.
   const int kept = ::fcntl(output, F_DUPFD_CLOEXEC, 10), quiet = ::fcntl(null, F_DUPFD_CLOEXEC, 10);
   if (kept < 0 || quiet < 0) ::_exit(1);
   for (const int stream : {0, 1, 2}) ::dup2(quiet, stream);
@@ -63,13 +63,13 @@ void confine(int output, const SandboxLimits& limits, int64_t mapped_bytes) {
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGSYS}) {
     ::signal(signal, SIG_DFL);
   }
-  // The parent decides what these mean, also when they are sent to the whole process group, and its
-  // end is the child's. The mask is that of a new process again.
+  // The parent handles these signals, even if they are sent to the whole process group, and the
+  // child ends with its parent. The signal mask is reset to that of a new process.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) ::signal(signal, SIG_IGN);
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  // Then a write past the limit fails instead of killing.
+  // A write beyond the limit then fails instead of killing the process.
   ::signal(SIGXFSZ, SIG_IGN);
   close_descriptors(output);
   limit(RLIMIT_CORE, 0);
@@ -84,7 +84,8 @@ void confine(int output, const SandboxLimits& limits, int64_t mapped_bytes) {
 
 [[noreturn]] void run_child(const std::string& file, const SandboxLimits& limits,
                             const std::function<void(SandboxOutput&)>& reader) {
-  // Large pieces go back to the system when they are freed, and threads reserve nothing.
+  // Large blocks are returned to the system when they are freed, and threads have no separate
+  // arenas.
   ::mallopt(M_MMAP_THRESHOLD, 256 * 1024);
   ::mallopt(M_ARENA_MAX, 1);
   SandboxSender output(kOutputDescriptor);
@@ -107,7 +108,7 @@ void confine(int output, const SandboxLimits& limits, int64_t mapped_bytes) {
   ::_exit(0);
 }
 
-// Waits; a child that hangs without using its CPU time is ended.
+// Waits for the child, and kills it if it hangs without using CPU time.
 int wait_for(pid_t child, int64_t seconds) {
   const Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
   if (handle.get() >= 0) {
@@ -131,7 +132,7 @@ void check_status(const std::string& file, int status, const SandboxLimits& limi
   std::string reason = "damaged or hostile file (reader died with ";
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
-    // At its soft limit the child gets SIGXCPU, at the hard one SIGKILL.
+    // The child receives SIGXCPU at its soft limit and SIGKILL at its hard limit.
     if (signal == SIGXCPU || signal == SIGKILL) {
       reason = "took too long or was killed (reading is limited to " +
                std::to_string(limits.cpu_seconds) + " s of CPU time; got ";
@@ -155,12 +156,12 @@ SandboxLimits SandboxLimits::for_file(const std::string& path) {
   struct stat info {};
   const int64_t size = ::stat(path.c_str(), &info) == 0 ? info.st_size : 0;
   constexpr int64_t kMaxArrays = int64_t{8} << 30;  // as in npz_archive.h and hdf5_file.h
-  // Deflate reaches 1032 : 1, and small numbers grow when converted.
+  // Deflate reaches 1032 : 1, and small types grow when converted.
   const int64_t arrays = size > kMaxArrays / 4400 ? kMaxArrays : 4400 * size;
   SandboxLimits limits;
-  // Rows have a table beside the arrays.
+  // Row records are stored in addition to the arrays.
   limits.output_bytes = 2 * arrays;
-  // The output is mapped too, and some arrays are there twice while they are put together.
+  // The output is mapped as well, and some arrays exist twice while they are assembled.
   limits.memory_bytes = 3 * arrays + 256 * kMiB;
   limits.cpu_seconds = 30 + size / (5 * kMiB);
   return limits;
@@ -179,7 +180,7 @@ Json facts_of_reader(const std::string& text, const std::string& file) {
   Json facts = parse_untrusted_json(text, {64, std::numeric_limits<int64_t>::max()});
   if (!facts.is_discarded()) return facts;
   throw Error(ErrorKind::data, {file, 0, ""},
-              "damaged or hostile file (its reader answers no facts)");
+              "damaged or hostile file (its reader sent no result)");
 }
 
 void forbid_opening_files() {

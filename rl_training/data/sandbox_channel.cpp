@@ -80,7 +80,7 @@ SandboxSender::~SandboxSender() {
 std::shared_ptr<void> SandboxSender::allocate(int64_t bytes) {
   const int64_t size = rounded_up(std::max<int64_t>(bytes, 1), kPage);
   position_ = rounded_up(position_, kPage);
-  // Space is taken now: a full disk would show as SIGBUS later.
+  // Disk space is allocated now, because a full disk would cause SIGBUS later.
   if (const int code = ::posix_fallocate(descriptor_, position_, size); code != 0) {
     out_of_space(code);
   }
@@ -92,7 +92,7 @@ std::shared_ptr<void> SandboxSender::allocate(int64_t bytes) {
   return {start, [](void*) {}};
 }
 
-// A write to the file fills whole pages; through the mapping each would first be made of zeros.
+// Writing to the file fills whole pages; through the mapping each page would first be zeroed.
 void SandboxSender::store(void* target, const void* data, int64_t bytes) {
   const char* first = static_cast<const char*>(target);
   for (const auto& region : regions_) {
@@ -144,7 +144,7 @@ void SandboxSender::close(const std::string& message) {
   append(message.data(), static_cast<int64_t>(message.size()));
   const Trailer trailer{message.size(), kMagic};
   append(&trailer, sizeof trailer);
-  // An allocation may reach beyond.
+  // The last allocation may extend beyond this position.
   if (::ftruncate(descriptor_, position_) != 0) out_of_space(errno);
 }
 

@@ -14,7 +14,7 @@ constexpr int64_t kMaxSandboxMessage = int64_t{16} << 20;
 class SandboxSender final : public SandboxOutput {
  public:
   explicit SandboxSender(int descriptor) : descriptor_(descriptor) {}
-  // The memory given out goes with it.
+  // Destruction releases the allocated memory.
   ~SandboxSender() override;
   SandboxSender(const SandboxSender&) = delete;
   SandboxSender& operator=(const SandboxSender&) = delete;
@@ -24,7 +24,7 @@ class SandboxSender final : public SandboxOutput {
   void store(void* target, const void* data, int64_t bytes) override;
   void array(const void* data, int64_t bytes) override;
 
-  // What comes last: all went well, or not.
+  // Writes the end of the output: success or failure.
   void finish();
   void fail(const Error& error);
 
@@ -44,7 +44,7 @@ class SandboxSender final : public SandboxOutput {
   int64_t position_ = 0;
 };
 
-// The parent's side, once the child has ended well. An Error of the child is thrown.
+// The parent's side, after the child has exited normally. Rethrows an Error of the child.
 SandboxResult receive_from_sandbox(int descriptor);
 
 // The first `size` bytes of an open file, read-only.

@@ -10,19 +10,19 @@
 
 namespace rl_training {
 
-// What one observation or one action is: a box of float32 values, one of `categories` choices
+// Describes one observation or action: a box of float32 values, a discrete value below `categories`
 // (int64), or an image (uint8). Environments, datasets, replay buffers, algorithms and checkpoints
-// all describe themselves in spaces.
+// use it.
 //
 // Inside the library box actions are scaled to [-1, 1] in each dimension; only `to_unit` and
 // `from_unit` change units. Centre and half width are used so that symmetric bounds scale without
 // rounding.
 struct Space {
   DType dtype = DType::f32;
-  std::vector<int64_t> shape;     // {17}; {channels, height, width}; empty for a choice
+  std::vector<int64_t> shape;     // {17}; {channels, height, width}; empty if discrete
   std::vector<double> low, high;  // one bound for each element; empty: unbounded
   int64_t categories = 0;         // above 0: values 0 .. categories - 1
-  int64_t frames = 1;             // of an image: stacked in its channels, the oldest first
+  int64_t frames = 1;             // frames stacked in the channels of an image, the oldest first
 
   static Space box(std::vector<double> low, std::vector<double> high);
   static Space unbounded(int64_t size) { return {DType::f32, {size}, {}, {}, 0}; }
@@ -36,7 +36,7 @@ struct Space {
   bool is_image() const { return dtype == DType::u8; }
   int64_t size() const;  // elements of one value
   int64_t bytes() const { return size() * dtype_size(dtype); }
-  // Whether this is the number of one of the choices.
+  // Whether this is a value of the discrete space.
   bool contains_choice(double value) const {
     return value >= 0 && value < static_cast<double>(categories) && value == std::floor(value);
   }
@@ -48,7 +48,7 @@ struct Space {
   }
   double from_unit(int64_t dim, double value) const {
     const double scaled = center(dim) + half_width(dim) * value;
-    // Rounding must not carry the ends of [-1, 1] past the bounds.
+    // Rounding must not move the ends of [-1, 1] beyond the bounds.
     return value >= -1 && value <= 1 ? std::clamp(scaled, low[dim], high[dim]) : scaled;
   }
 
@@ -60,7 +60,7 @@ struct Space {
 };
 
 Json space_to_json(const Space& space);
-// A description that no space has: Error{checkpoint} with `key`.
+// Throws Error{checkpoint} with `key` if the description is invalid.
 Space space_from_json(const Json& json, const std::string& key);
 
 }  // namespace rl_training

@@ -60,7 +60,8 @@ void TransitionDataset::give_next_actions(std::vector<unsigned char> next_action
 }
 
 TransitionDataset TransitionDataset::with_rewards(std::span<const float> rewards) const {
-  require(static_cast<int64_t>(rewards.size()) == rows(), "with_rewards: one for each row");
+  require(static_cast<int64_t>(rewards.size()) == rows(),
+          "with_rewards: one reward per row is needed");
   TransitionDataset result = *this;
   std::vector<Row> changed(rows_.span().begin(), rows_.span().end());
   for (size_t row = 0; row < changed.size(); ++row) changed[row].reward = rewards[row];
@@ -162,7 +163,7 @@ TransitionDataset TransitionDataset::where_next_action_is_known() const {
   return result;
 }
 
-// Only what belongs to rows: slots in between may hold anything.
+// Hashes only slots that belong to rows; others may hold any value.
 std::string TransitionDataset::hash_obs() const {
   ContentHash hash;
   for (const Episode& episode : episodes_.span()) {
@@ -201,7 +202,7 @@ std::string TransitionDataset::hash_rewards() const {
   return hash.hex();
 }
 
-// Derived and stored ones of equal value count as equal.
+// Derived and stored next actions with equal values have the same hash.
 std::string TransitionDataset::hash_next_actions() const {
   ContentHash hash;
   const auto bytes = static_cast<size_t>(action_width_);
@@ -217,7 +218,7 @@ std::string TransitionDataset::hash_next_actions() const {
 }
 
 void TransitionDataset::compute_hashes(bool with_next_actions) {
-  // Threads pay for themselves only if there is much to read.
+  // Threads pay off only if there is much to read.
   constexpr int64_t kManyBytes = int64_t{1} << 23;
   const bool large = rows() * (obs_width_ + action_width_) > kManyBytes;
   ThreadPool pool(large ? std::min(available_cores(), 4) : 1);
@@ -235,7 +236,7 @@ void TransitionDataset::update_fingerprint() {
   const auto add = [&](int64_t number) { hash.add(&number, sizeof number); };
   hash.add("rl_training transitions 3");
   for (const int64_t number : {rows(), obs_dim(), action_dim(), episodes_.size()}) add(number);
-  // Float vectors have the fingerprint that they had before there were other kinds.
+  // Float vectors keep the fingerprint from before other spaces were added.
   if (obs_space_.dtype != DType::f32 || action_space_.dtype != DType::f32) {
     hash.add(space_to_json(obs_space_).dump() + space_to_json(action_space_).dump());
   }

@@ -11,19 +11,19 @@
 
 namespace rl_training {
 
-// Rows [first_row, first_row + rows) of a dataset, in the order in which they happened.
+// Rows [first_row, first_row + rows) of a dataset, in chronological order.
 struct Episode {
   int64_t first_row = 0, rows = 0;
 };
 
 // Logged transitions. A slot holds one observation and the action taken there. An episode of T
-// steps fills T + 1 slots side by side, so the successor of a row is the observation of the next
-// slot and never a copy. Where observations lie in memory of the caller's, in which there is no
-// room between episodes, successors of last rows are kept beside it. Nothing changes after
-// building; copies share the columns.
+// steps fills T + 1 consecutive slots, so the successor of a row is the observation of the next
+// slot, not a copy. If observations are in the caller's memory, where there is no room between
+// episodes, successors of last rows are stored separately. A dataset is immutable once built;
+// copies share the columns.
 //
-// Observations and actions are stored in the dtype of their space: float32 vectors, int64 choices,
-// uint8 images. Box actions are scaled to [-1, 1].
+// Observations and actions are stored in the dtype of their space: float32 vectors, int64 discrete
+// actions, uint8 images. Box actions are scaled to [-1, 1].
 class TransitionDataset {
  public:
   TransitionDataset() = default;  // no rows
@@ -34,8 +34,8 @@ class TransitionDataset {
   int64_t obs_dim() const { return obs_space_.size(); }
   int64_t action_dim() const { return action_space_.size(); }
   std::span<const Episode> episodes() const { return episodes_.span(); }
-  // Of the elements of observations and actions, with units where known; empty: unknown. They are
-  // no part of the fingerprint.
+  // Names of the elements of observations and actions, with units if known; empty: unknown. They
+  // are not part of the fingerprint.
   const std::vector<std::string>& observation_names() const { return observation_names_; }
   const std::vector<std::string>& action_names() const { return action_names_; }
   TransitionDataset with_names(std::vector<std::string> observation_names,
@@ -56,9 +56,9 @@ class TransitionDataset {
   const float* obs(int64_t row) const { return as_floats(obs_bytes(row)); }
   const float* next_obs(int64_t row) const { return as_floats(next_obs_bytes(row)); }
   const float* action(int64_t row) const { return as_floats(action_bytes(row)); }
-  // The choice of a discrete action space.
+  // The action of a discrete action space.
   int64_t choice(int64_t row) const { return as_choice(action_bytes(row)); }
-  // Element k of an action, of either kind.
+  // Element k of a continuous or discrete action.
   double action_value(int64_t row, int64_t k) const {
     return action_space_.is_discrete() ? static_cast<double>(choice(row)) : action(row)[k];
   }
@@ -68,9 +68,9 @@ class TransitionDataset {
   // The row of the next step of the same episode; -1 where the episode ends.
   int64_t following(int64_t row) const { return rows_[row].last != 0 ? -1 : row + 1; }
 
-  // Whether next actions are part of the data: they came with it or were asked for.
+  // Whether next actions are part of the data because they came with it or were requested.
   bool has_next_actions() const { return next_actions_kind_ != NextActions::none; }
-  // The given one, or the one implied by the order of the rows; zeros if it is not valid.
+  // The stored next action, or the one implied by the order of the rows; zeros if there is none.
   const unsigned char* next_action_bytes(int64_t row) const {
     if (rows_[row].next_action_valid == 0) return no_action_.data();
     if (next_actions_kind_ == NextActions::given) return next_actions_.data() + row * action_width_;
@@ -82,23 +82,24 @@ class TransitionDataset {
   // The next action is the one of the following row; the last row of an episode has none, unless
   // the action that followed it is known. A dataset that came with next actions keeps those.
   TransitionDataset with_next_actions() const;
-  // Only the rows whose next action is known, or not needed because the task ended there. An
+  // Keeps only rows whose next action is known, or not needed because the task terminated. An
   // episode that loses an inner row becomes two.
   TransitionDataset where_next_action_is_known() const;
-  // One per row, replacing the rewards; returns computed before are discarded.
+  // Replaces the rewards, one per row, and discards returns computed before.
   TransitionDataset with_rewards(std::span<const float> rewards) const;
-  // These episodes alone, in the given order; the columns are shared.
+  // Keeps only these episodes, in the given order; the columns are shared.
   TransitionDataset with_episodes(std::span<const int64_t> episodes) const;
 
   // Adds for each row the discounted sum of the rewards from it to the end of its episode. Nothing
   // is bootstrapped: where an episode was cut (time-out, dropped row, end of the file) the sum
-  // stops there, as it does at a termination. It follows from the data, so the fingerprint stays.
+  // stops there, as it does at a termination. The sum follows from the data, so the fingerprint
+  // does not change.
   TransitionDataset with_returns_to_go(const ReturnRule& rule) const;
   bool has_returns_to_go() const { return returns_to_go_.size() > 0; }
   float return_to_go(int64_t row) const { return returns_to_go_[row]; }
 
-  // SHA-256 over everything above, by way of one for each part, so that changing one part does
-  // not mean reading the others again.
+  // SHA-256 of everything above. It is computed from one hash per part, so that a change of one
+  // part does not require reading the others again.
   const std::string& fingerprint() const { return fingerprint_; }
 
   // Sum over its rows of gamma^t reward.
@@ -107,9 +108,10 @@ class TransitionDataset {
   // The largest absolute value of a reward.
   double largest_reward() const;
 
-  // Where slot, reward and flags of a row are kept, for prefetching.
+  // Address of a row's record (slot, reward and flags), for prefetching.
   const void* row_address(int64_t row) const { return rows_.data() + row; }
-  // The values of row 0; those of the next row lie `kRowBytes` on. Flags are 0 or 1.
+  // Addresses of the values of row 0; the values of the next row are `kRowBytes` further. Flags are
+  // 0 or 1.
   static constexpr int64_t kRowBytes = 16;
   const float* rewards() const { return &rows_.data()->reward; }
   const uint8_t* terminated_flags() const { return &rows_.data()->terminated; }
@@ -120,14 +122,14 @@ class TransitionDataset {
   friend class DatasetColumns;
   friend class SlotDatasetBuilder;
 
-  // All that a random access needs besides the vectors, in a quarter of a cache line.
+  // Everything that a random access needs besides the vectors, in a quarter of a cache line.
   struct Row {
     int64_t slot : 40 = 0;
-    // 0: the next slot holds the successor; else its place in `successors_`, from 1.
+    // 0: the next slot holds the successor; otherwise its index in `successors_`, counted from 1.
     uint64_t own_successor : 24 = 0;
     float reward = 0;
     uint8_t terminated = 0, truncated = 0, next_action_valid = 0;
-    uint8_t last = 0;  // of its episode
+    uint8_t last = 0;  // last row of its episode
   };
   static_assert(sizeof(Row) == kRowBytes);
   enum class NextActions { none, derived, given };
@@ -142,7 +144,7 @@ class TransitionDataset {
     return reinterpret_cast<const float*>(bytes);
   }
   static int64_t as_choice(const unsigned char* bytes);
-  // Fills in all columns but the given next actions.
+  // Fills all columns except given next actions.
   TransitionDataset(Space obs_space, Space action_space, Bytes obs, Bytes actions, Column<Row> rows,
                     Column<Episode> episodes);
   int64_t slots() const { return obs_.size() / obs_width_; }

@@ -22,14 +22,13 @@ EpisodeSplit split_episodes(int64_t episodes, const ValidationOptions& options) 
   const int64_t count = options.episodes.value_or(std::max<int64_t>(1, share));
   if (count >= episodes) {
     throw Error(ErrorKind::config, {"", 0, "validation"},
-                "whole episodes are held out, and none would be left to learn from (expected a "
-                "dataset of more than " +
+                "no episodes would remain for training (expected a dataset of more than " +
                     std::to_string(count) + ", got " + std::to_string(episodes) + ")");
   }
   std::vector<int64_t> order(static_cast<size_t>(episodes));
   std::iota(order.begin(), order.end(), 0);
   Rng rng(static_cast<uint64_t>(options.seed), "validation");
-  // The first places of a shuffle.
+  // Partial Fisher-Yates shuffle.
   for (int64_t i = 0; i < count; ++i) {
     const auto other = i + static_cast<int64_t>(rng.below(static_cast<uint64_t>(episodes - i)));
     std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(other)]);

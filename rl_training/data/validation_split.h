@@ -11,19 +11,19 @@ namespace rl_training {
 struct ValidationOptions {
   bool used = false;
   double fraction = 0.1;            // of the episodes
-  std::optional<int64_t> episodes;  // this many instead
+  std::optional<int64_t> episodes;  // number of episodes, instead of a fraction
   int64_t seed = 0;
 
   void visit_options(OptionVisitor& options);
 };
 
-// Numbers of episodes, each in ascending order; every episode is in one of the two.
+// Indices of episodes in ascending order; every episode is in one of the two lists.
 struct EpisodeSplit {
   std::vector<int64_t> training, held_out;
 };
 
-// Which of `episodes` episodes are held out: drawn by the options' seed only, at least one.
-// Error{config} if none would be left to learn from.
+// Selects the held-out episodes among `episodes`, at least one, by the options' seed. Throws
+// Error{config} if none would remain for training.
 EpisodeSplit split_episodes(int64_t episodes, const ValidationOptions& options);
 
 }  // namespace rl_training

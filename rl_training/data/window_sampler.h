@@ -7,9 +7,9 @@
 
 namespace rl_training {
 
-// Pieces of episodes, `request.window` steps each, for sequence models. Each begins at a row drawn
-// uniformly and never runs past the end of its episode: the steps that are missing there are zero
-// and have mask 0. `timestep` counts from the start of the episode.
+// Draws segments of episodes, `request.window` steps each, for sequence models. A segment begins at
+// a row drawn uniformly and does not extend beyond its episode: missing steps are zero and have
+// mask 0. `timestep` counts from the start of the episode.
 class WindowSampler final : public Sampler {
  public:
   WindowSampler(std::shared_ptr<const TransitionDataset> dataset, ObsNormalizer normalizer,
@@ -26,17 +26,19 @@ class WindowSampler final : public Sampler {
   std::vector<int64_t> first_rows_;
 };
 
-// The same as plain arrays of a dataset of vectors.
+// The same as plain arrays, for a dataset of vectors.
 struct TrajectoryWindows {
   int64_t count = 0, length = 0, obs_dim = 0, action_dim = 0;
   std::vector<int64_t> first_rows;                              // [count], rows of the dataset
   std::vector<float> obs;                                       // [count, length, obs_dim]
   std::vector<float> actions;                                   // [count, length, action_dim]
   std::vector<float> rewards, returns_to_go, terminated, mask;  // [count, length]
-  std::vector<int64_t> timesteps;                               // [count, length], in the episode
+  // [count, length], counted from the start of the episode.
+  std::vector<int64_t> timesteps;
 };
 
-// `length` and `count` below 1, an empty dataset or one without float vectors: Error{data}.
+// Throws Error{data} if `length` or `count` is below 1, or if the dataset is empty or does not
+// consist of float vectors.
 TrajectoryWindows sample_trajectory_windows(const TransitionDataset& dataset, int64_t length,
                                             int64_t count, Rng& rng);
 

@@ -11,7 +11,7 @@ namespace {
 using Op = PolicyGraph::Op;
 using Node = PolicyGraph::Node;
 
-// Nine digits give a float32 back exactly.
+// Nine digits represent a float32 exactly.
 std::string c_number(double value) {
   auto text = fmt::format("{:.9g}", static_cast<float>(value));
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
@@ -62,7 +62,7 @@ class ActWriter {
     return name;
   }
 
-  // The input's memory where no later operation reads it, or separate memory.
+  // Reuses the input's memory if no later operation reads it.
   std::string target(const Node& node, size_t number) {
     const auto input = node.inputs[0];
     const bool own = graph_.node(input).op != Op::obs && graph_.node(input).op != Op::constant &&
@@ -72,7 +72,7 @@ class ActWriter {
   }
 
   void open_loop(int64_t rows, size_t first) {
-    // Its result must outlive the loop.
+    // The result of `best` must outlive the loop.
     for (size_t i = first; i < graph_.nodes().size(); ++i) {
       if (graph_.nodes()[i].op == Op::best) local(i, graph_.nodes()[i].width, " = {0}");
     }

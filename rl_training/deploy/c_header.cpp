@@ -41,16 +41,17 @@ std::string head_comment(const ExportedPolicy& policy, int64_t stack_floats) {
   auto text =
       fmt::format("/* {}.h: a policy, written by `rl_training export --format c`.\n *\n", name);
   for (const auto& fact : policy.facts) text += " * " + c_comment(fact) + "\n";
-  text += fmt::format(" * observation: {} raw values; the normaliser is inside\n", graph.obs_dim());
+  text +=
+      fmt::format(" * observation: {} raw values; normalisation is included\n", graph.obs_dim());
   if (graph.is_choice()) {
-    text += fmt::format(" * action: one of {} choices, from 0\n",
+    text += fmt::format(" * action: one of {} discrete actions, counted from 0\n",
                         graph.node(graph.output().inputs[0]).width);
   } else {
     text += fmt::format(" * action: {} in {}\n", graph.output().width, range_text(policy));
   }
   if (const auto count = candidates_of(graph); count > 1) {
     text += fmt::format(
-        " * candidates: the best of {} sampled actions; the noise they are made from was drawn at\n"
+        " * candidates: the best of {} sampled actions; their noise was drawn at\n"
         " *   export with seed 0, the same as `rl_training predict` uses\n",
         count);
   }
@@ -66,8 +67,9 @@ std::string head_comment(const ExportedPolicy& policy, int64_t stack_floats) {
       " * and returns the largest error: {}.\n"
       " * More than 1e-5 is a failure.\n */\n",
       4 * stack_floats, name,
-      graph.is_choice() ? "1 where a choice differs, else 0"
-                        : "in units of the action, or of half its range where that is larger");
+      graph.is_choice()
+          ? "1 if an action differs, else 0"
+          : "absolute, or relative to half the range of the action if that is larger than 1");
   return text;
 }
 

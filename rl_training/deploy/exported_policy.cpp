@@ -12,7 +12,7 @@ std::vector<float> as_floats(const std::vector<double>& values) {
   return {values.begin(), values.end()};
 }
 
-// From [-1, 1] to the units of the task, as Space::from_unit.
+// Scales from [-1, 1] to the units of the task, like Space::from_unit.
 PolicyGraph::Value in_units(PolicyGraph& graph, PolicyGraph::Value unit, const Space& action) {
   std::vector<double> half, center;
   for (size_t i = 0; i < action.low.size(); ++i) {
@@ -59,7 +59,7 @@ double action_error(const ExportedPolicy& policy, const std::vector<double>& a,
   for (size_t i = 0; i < policy.action_unit.size(); ++i) {
     const double error = policy.graph.is_choice() ? (a[i] == b[i] ? 0.0 : 1.0)
                                                   : std::abs(a[i] - b[i]) / policy.action_unit[i];
-    // NaN is an error, too.
+    // NaN counts as an infinite error.
     if (!(error <= largest)) largest = std::isnan(error) ? HUGE_VAL : error;
   }
   return largest;

@@ -6,11 +6,11 @@
 namespace rl_training {
 
 // The policy as an ONNX model (operator set 17): input `obs` [N, obs_dim] float32, output `action`
-// [N, action_dim] float32, or [N] int64 for choices.
+// [N, action_dim] float32, or [N] int64 for discrete actions.
 std::string write_onnx(const ExportedPolicy& policy);
 
-// The actions that a model of `write_onnx` has at rows of observations. Knows the operators that it
-// writes; another one is Error{data}.
+// Evaluates a model of `write_onnx` at rows of observations. Supports the operators that write_onnx
+// uses; throws Error{data} for others.
 std::vector<std::vector<double>> run_onnx(const std::string& model,
                                           const std::vector<std::vector<double>>& obs);
 

@@ -8,7 +8,7 @@
 namespace rl_training {
 namespace {
 
-// A model computed by torch operators, one for each of its nodes.
+// Evaluates a model with one torch operator per node.
 class OnnxRunner {
  public:
   explicit OnnxRunner(const onnx_model::Graph& graph) {
@@ -71,7 +71,7 @@ class OnnxRunner {
     throw Error(ErrorKind::data, "ONNX: unknown operator " + op);
   }
 
-  // Extents of 1 on either side follow the other, as ONNX has it.
+  // Broadcasts dimensions of 1, as ONNX specifies.
   static torch::Tensor expand(const torch::Tensor& x, const torch::Tensor& shape) {
     const auto* wanted = shape.data_ptr<int64_t>();
     std::vector<int64_t> sizes(wanted, wanted + shape.numel());

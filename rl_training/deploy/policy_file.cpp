@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kProbes = 1000;
 
-// It becomes the prefix of names in C.
+// The name becomes the prefix of C identifiers.
 void check_c_name(const std::string& name, const std::string& key) {
   const bool good = !name.empty() && name.size() <= 64 &&
                     std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
@@ -50,7 +50,7 @@ PolicyFile write_policy_file(TrainedPolicy& policy, const PolicyFileOptions& opt
   std::string text;
   PolicyFile written;
   written.verified = write_and_verify(options.format, policy, probes.obs, exported, text);
-  // Also if it is not a number.
+  // Written so that NaN is rejected as well.
   if (!(written.verified.max_abs_error <= kLargestExportError)) {
     throw Error(ErrorKind::internal,
                 fmt::format("{}: the exported policy differs from predict by {:.3g} (expected at "

@@ -12,7 +12,7 @@
 namespace rl_training {
 namespace {
 
-// Two scores nearer than this, relative to their size, are equal to float32 rounding.
+// Two scores closer than this, relative to their size, are equal up to float32 rounding.
 constexpr double kUndecided = 1e-5;
 constexpr size_t kExamples = 8, kExamplePool = 50;
 
@@ -49,20 +49,20 @@ Rows run_written(ExportFormat format, const ExportedPolicy& exported, const std:
   }
   method = "compiled with cc, self-test passed";
   if (auto actions = run_c_header(exported, text, obs)) return std::move(*actions);
-  method = "interpreted: no cc here to compile it";
+  method = "interpreted, because there is no cc to compile it";
   Rows actions;
   for (const auto& row : obs) actions.push_back(interpret_policy(exported.graph, row).action);
   return actions;
 }
 
-// By how much the best score leads; infinite where nothing is chosen.
+// Margin of the best score; infinite if nothing is selected.
 double margin_of(std::vector<double> scores) {
   if (scores.size() < 2) return HUGE_VAL;
   std::partial_sort(scores.begin(), scores.begin() + 2, scores.end(), std::greater<>());
   return scores[0] - scores[1];
 }
 
-// Rows for the test vectors: of some observations the half where the choice is clearest.
+// Rows for the test vectors: the half of some observations with the clearest selection.
 std::vector<size_t> example_rows(const PolicyGraph& graph, const Rows& obs) {
   std::vector<std::pair<double, size_t>> order;
   const size_t step = 1 + obs.size() / kExamplePool;
@@ -78,8 +78,8 @@ std::vector<size_t> example_rows(const PolicyGraph& graph, const Rows& obs) {
   return rows;
 }
 
-// The distance of an action from the nearest of those whose score equals the best one's to
-// rounding: which of them comes out, float32 decides by chance.
+// Distance of an action from the nearest action whose score equals the best score up to rounding;
+// float32 rounding decides which of these is selected.
 double nearest_equally_good(const ExportedPolicy& exported, const std::vector<double>& obs,
                             const std::vector<double>& action) {
   const auto scores = interpret_policy(exported.graph, obs).scores;
@@ -106,7 +106,7 @@ Probes find_probes(TrainedPolicy& policy, int64_t count,
       rows.insert(rows.end(), more.begin(), more.end());
       return {rows, data.rows->observation_names(), data.rows->action_names()};
     } catch (const Error& error) {
-      note(std::string("the dataset is not at hand, verifying on random observations (") +
+      note(std::string("the dataset is not available, verifying on random observations (") +
            error.what() + ")");
     }
   }

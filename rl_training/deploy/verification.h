@@ -8,28 +8,30 @@ namespace rl_training {
 enum class ExportFormat { c, onnx };
 
 struct Verification {
-  std::string method;  // how the written file was computed
+  std::string method;  // how the exported file was evaluated
   int64_t observations = 0;
-  // Those with another action than `predict`, equally good up to rounding.
+  // Observations for which the action differs from that of `predict` but is equally good up to
+  // rounding.
   int64_t undecided = 0;
   double max_abs_error = 0;  // in the policy's units of an action
 };
 
 constexpr double kLargestExportError = 1e-5;
 
-// Where a policy is compared, and what the dataset calls its columns; empty: unknown.
+// Observations at which a policy is compared, and the names of the dataset's columns; empty:
+// unknown.
 struct Probes {
   std::vector<std::vector<double>> obs;
   std::vector<std::string> observation_names, action_names;
 };
 
-// Observations of the run's dataset, spread over it, and random ones where it has too few or is not
-// at hand (`note` says why).
+// Observations spread over the run's dataset, and random ones if it has too few or is not available
+// (`note` receives the reason).
 Probes find_probes(TrainedPolicy& policy, int64_t count,
                    const std::function<void(const std::string&)>& note);
 
-// Puts test vectors into `exported`, writes it and computes the written file at `obs` against
-// `policy.predict`. `text` becomes what is to be written.
+// Adds test vectors to `exported`, generates its text, evaluates that at `obs` and compares the
+// results with `policy.predict`. `text` receives the generated file.
 Verification write_and_verify(ExportFormat format, TrainedPolicy& policy,
                               const std::vector<std::vector<double>>& obs, ExportedPolicy& exported,
                               std::string& text);

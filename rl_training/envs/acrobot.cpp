@@ -53,7 +53,7 @@ ArmState after_step(const ArmState& state, double torque) {
   return next;
 }
 
-// By whole turns into [-pi, pi].
+// Wraps an angle to [-pi, pi].
 double within_a_turn(double angle) {
   while (angle > kHalfTurn) angle -= 2 * kHalfTurn;
   while (angle < -kHalfTurn) angle += 2 * kHalfTurn;

@@ -7,8 +7,8 @@
 namespace rl_training {
 
 // Acrobot-v1: swing the tip of a two-link arm above a line with a torque of -1 (0), none (1) or 1
-// (2) at the joint between the links. By Gymnasium's rules: an episode begins with a state of
-// float32 values and continues in double.
+// (2) at the joint between the links. Follows Gymnasium: an episode begins with a state of float32
+// values and continues in double.
 class Acrobot final : public Environment {
  public:
   Acrobot();
@@ -24,7 +24,8 @@ class Acrobot final : public Environment {
 
  private:
   EnvSpec spec_;
-  // Angle of the first link (0 hangs down), of the second one against it, and their velocities.
+  // Angle of the first link (0 hangs down), angle of the second link relative to it, and both
+  // angular velocities.
   std::array<double, 4> state_{};
 };
 

@@ -8,7 +8,7 @@ namespace rl_training {
 
 // CartPole-v1: keep a pole upright by pushing its cart to the left (0) or to the right (1). The
 // values equal Gymnasium's to the last bit: state in double, observations rounded to float32
-// values. Steps after the end of an episode earn nothing.
+// values. Steps after the end of an episode give no reward.
 class CartPole final : public Environment {
  public:
   CartPole();

@@ -10,7 +10,7 @@ namespace {
 
 void visit_reward(OptionVisitor& options, RewardTransformSpec& reward) {
   visit_reward_preset(options, "preset", reward.preset);
-  options.flag("sign", reward.sign, "replace the reward by its sign, before all else");
+  options.flag("sign", reward.sign, "replace the reward by its sign, before the other parts");
   options.number("scale", reward.scale, any_number(), "factor of the reward");
   options.number("shift", reward.shift, any_number(), "added to the scaled reward");
   Interval clip;
@@ -34,7 +34,7 @@ void EnvOptions::visit_options(OptionVisitor& options, const std::string& env_id
         "reward", "transform of the rewards collected online; evaluations stay raw",
         [&](OptionVisitor& inner) { visit_reward(inner, reward); }, nullptr, "preset");
     wrappers.group(
-        "pixels", "observe pictures of the task in place of its own observations",
+        "pixels", "observe rendered frames of the task instead of its own observations",
         [&](OptionVisitor& inner) { pixels.visit_options(inner); }, &pixels.used, "size");
   });
   // An environment that cannot be made is reported where `env_id` is read.
@@ -54,7 +54,7 @@ RewardTransform EnvOptions::reward_transform(const TransitionDataset* dataset) c
     const std::string map = "env_kwargs.wrappers.reward.";
     if (!key.starts_with("clip_")) throw Error(error.kind(), {"", 0, map + key}, error.message());
     throw Error(error.kind(), {"", 0, map + "clip"},
-                "the bounds, partly those of the preset, are the wrong way round");
+                "the lower bound is above the upper bound (some bounds come from the preset)");
   }
 }
 

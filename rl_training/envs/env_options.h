@@ -9,18 +9,18 @@
 
 namespace rl_training {
 
-// `env_kwargs`: how one environment is made and what a learner gets of it.
+// `env_kwargs`: options of an environment and its wrappers.
 struct EnvOptions {
   std::optional<int64_t> max_episode_steps;  // none: the task's own limit
   RewardTransformSpec reward;                // `wrappers.reward`
   PixelOptions pixels;                       // `wrappers.pixels`
   Json task = Json::object();  // keys of the task itself; missing keys keep their defaults
 
-  // The keys that every environment has, then those of the task `env_id`.
+  // Visits the keys of every environment, then those of the task `env_id`.
   void visit_options(OptionVisitor& options, const std::string& env_id);
 
-  // What is done to rewards collected online; evaluations report raw ones. `dataset`, which may be
-  // null, serves presets that depend on data. Error{config} with the key of the part at fault.
+  // Transform of rewards collected online; evaluations report raw rewards. `dataset`, which may be
+  // null, is used by presets that depend on data. Throws Error{config} with the offending key.
   RewardTransform reward_transform(const TransitionDataset* dataset) const;
 };
 

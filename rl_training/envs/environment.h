@@ -17,16 +17,18 @@ struct EnvSpec {
   Space observation, action;
   int64_t max_episode_steps = 0;  // 0: no time limit
   std::string summary;
-  bool one_thread = false;      // copies of it take turns anyway: no threads are woken to step them
-  bool steps_together = false;  // copies are stepped as one: they `prepare` before any steps
+  // Copies cannot run in parallel, so they are stepped on the calling thread.
+  bool one_thread = false;
+  // Copies are stepped as a group: all `prepare` before any of them steps.
+  bool steps_together = false;
 };
 
-// `terminated` ends the task, `truncated` only the recording of it (time limit): values are
-// bootstrapped past the second, not past the first. Both may be set.
+// `terminated` means that the task ended, so targets do not bootstrap. `truncated` means that only
+// the episode ended (time limit), so they do. Both may be set.
 struct StepResult {
   double reward = 0;
   bool terminated = false, truncated = false;
-  // The call only began the next episode: the action had no effect, there is no transition.
+  // The call only began the next episode: the action had no effect and there is no transition.
   bool restarted = false;
 };
 
@@ -36,22 +38,21 @@ class GoalTask {
   virtual ~GoalTask() = default;
 
   virtual int64_t goal_dim() const = 0;
-  // Where `goal_dim` entries of the observation hold the achieved goal and the desired goal.
+  // Offsets in the observation of the achieved and the desired goal, `goal_dim` entries each.
   virtual int64_t achieved_goal_at() const = 0;
   virtual int64_t desired_goal_at() const = 0;
   virtual double compute_reward(std::span<const double> achieved,
                                 std::span<const double> desired) const = 0;
-  // Whether reaching that goal ends the task. It may end for other reasons, too: those are
-  // failures.
+  // Whether reaching the goal terminates the task. Terminations for other reasons are failures.
   virtual bool compute_terminated(std::span<const double> achieved,
                                   std::span<const double> desired) const = 0;
-  // Whether that goal is reached; a task may continue there.
+  // Whether the goal is reached; the task may continue afterwards.
   virtual bool reached(std::span<const double> achieved, std::span<const double> desired) const {
     return compute_terminated(achieved, desired);
   }
 };
 
-// Whether the observation's achieved goal is its desired goal.
+// Whether the achieved goal in the observation meets the desired one.
 inline bool reached_goal(const GoalTask& task, const float* obs) {
   const auto goal_at = [&](int64_t place) {
     return std::vector<double>(obs + place, obs + place + task.goal_dim());
@@ -61,36 +62,38 @@ inline bool reached_goal(const GoalTask& task, const float* obs) {
 
 // One simulated task.
 //
-// Vectors of observations are written as doubles into `obs`, which has `spec().observation.size()`
-// entries. A task that observes images gets an empty `obs` and paints in `observe_pixels` instead.
+// Vector observations are written as doubles into `obs`, which has `spec().observation.size()`
+// entries. A task that observes images gets an empty `obs` and writes its image in `observe_pixels`
+// instead.
 class Environment {
  public:
   virtual ~Environment() = default;
 
   virtual const EnvSpec& spec() const = 0;
-  // What `env_kwargs` may change of the task. Done before the first reset, if at all; afterwards
-  // spec() must be that of the changed task.
+  // Options that `env_kwargs` can set. They are set before the first reset; spec() must reflect
+  // them afterwards.
   virtual void visit_options(OptionVisitor& /*options*/) {}
   // Starts an episode with draws from `rng` and writes its first observation.
   virtual void reset(Rng& rng, std::span<double> obs) = 0;
-  // `action` is in the environment's units, and what it does out of bounds is the environment's
-  // own business; a choice is one entry that holds its number.
+  // `action` is in the environment's units; the environment defines the effect of values out of
+  // bounds. A discrete action is one entry that holds its index.
   virtual StepResult step(std::span<const double> action, std::span<double> obs) = 0;
-  // The action of the coming step, for tasks that `steps_together`.
+  // Announces the action of the next step, for tasks with `steps_together`.
   virtual void prepare(std::span<const double> /*action*/) {}
 
-  // The simulation's inner state, to start a replay anywhere. Setting it starts an episode.
+  // The internal state of the simulation, from which a replay can start. Setting it starts an
+  // episode.
   virtual std::vector<double> state() const = 0;
   virtual void set_state(std::span<const double> state) = 0;
   virtual void observe(std::span<double> obs) const = 0;
-  // The present image, for a task whose observation space is one: channels, rows, columns.
+  // The current image [channels, rows, columns], for tasks that observe images.
   virtual void observe_pixels(std::span<uint8_t> /*image*/) const {}
 
   virtual void visit_state(StateVisitor& state) = 0;
 
-  // A drawing of the present state; without shapes where the task has none.
+  // A drawing of the current state; without shapes if the task cannot be drawn.
   virtual Scene scene() const { return {}; }
-  // The same as a photograph, where the task has a renderer for that and it is installed.
+  // The same from the task's own renderer, if it has one and it is installed.
   virtual Photo photo(int /*width*/, int /*height*/) const { return {}; }
 
   // Null for tasks without goals.

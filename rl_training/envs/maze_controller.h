@@ -13,9 +13,9 @@ class MazeController {
   MazeController(const MazeTask& task, double position_gain, double speed_gain)
       : task_(&task), position_gain_(position_gain), speed_gain_(speed_gain) {}
 
-  // A push in [-1, 1] along each axis for an observation of the task.
+  // Force in [-1, 1] along each axis for an observation of the task.
   Point push(std::span<const double> obs);
-  // Another goal than the observed one, or nothing for that one again.
+  // Sets another goal than the observed one; nothing restores the observed goal.
   void set_detour(std::optional<MazeCell> to) { detour_ = to; }
 
  private:
@@ -25,7 +25,7 @@ class MazeController {
   const MazeTask* task_;
   double position_gain_, speed_gain_;
   std::optional<MazeCell> detour_;
-  MazeCell goal_cell_ = {-1, -1};   // that the distances are to
+  MazeCell goal_cell_ = {-1, -1};   // to which the distances refer
   std::vector<int64_t> distances_;  // steps from cell to cell; -1 in walls
 };
 

@@ -107,7 +107,7 @@ void add_maze2d(std::vector<MazeTask>& tasks) {
 }
 
 void add_antmaze(std::vector<MazeTask>& tasks) {
-  // What follows the size in the id says how the data were made: the task is the same.
+  // The part of the id after the size describes the dataset; the task is the same.
   const std::pair<const char*, std::vector<const char*>> ids[] = {{"umaze", {"", "-diverse"}},
                                                                   {"medium", {"-play", "-diverse"}},
                                                                   {"large", {"-play", "-diverse"}}};
@@ -180,7 +180,7 @@ MazeCell MazeTask::cell_at(Point point) const {
           static_cast<int64_t>(std::floor(point.x / scale() + width / 2))};
 }
 
-// D4RL places the ball 0.2 off the middle of its cell.
+// D4RL places the ball 0.2 from the centre of its cell.
 Point MazeTask::wall(MazeCell cell) const {
   const Point at = center(cell);
   const double offset = is_d4rl() && !is_ant() ? 1 : 0;

@@ -22,8 +22,8 @@ class MazeMap {
   int64_t columns() const { return static_cast<int64_t>(rows_.front().size()); }
   // Cells with one of the letters, letter by letter, each row by row.
   std::vector<MazeCell> cells(const std::string& letters) const;
-  // Where goals and resets may be: the marked cells, all free ones where nothing is marked, and the
-  // plain free ones where only the other is.
+  // Cells for goals and resets: the marked cells. If nothing is marked, all free cells; if only the
+  // other kind is marked, the unmarked free cells.
   std::vector<MazeCell> goals() const { return marked_or_free("gc"); }
   std::vector<MazeCell> resets() const { return marked_or_free("rc"); }
 
@@ -48,21 +48,21 @@ struct MazeTask {
   bool is_ant() const { return body == MazeBody::ant; }
   bool is_d4rl() const { return rules == MazeRules::d4rl; }
   double scale() const { return is_ant() ? 4 : 1; }  // edge of a cell
-  // From the goal, both in the coordinates of the body.
+  // Distance within which the goal counts as reached, in the coordinates of the body.
   double goal_radius() const { return is_d4rl() ? 0.5 : 0.45; }
-  // The middle of a cell in the coordinates of the body.
+  // The centre of a cell in the coordinates of the body.
   Point center(MazeCell cell) const;
   // The cell at a point, by Gymnasium-Robotics' coordinates.
   MazeCell cell_at(Point point) const;
-  // What a drawing adds to coordinates of the body.
+  // Offset from coordinates of the body to those of a drawing.
   double drawing_offset() const { return is_d4rl() && !is_ant() ? 1.2 : 0; }
-  // The middle of a wall in the world.
+  // The centre of a wall in world coordinates.
   Point wall(MazeCell cell) const;
 };
 
 // PointMaze and AntMaze of Gymnasium-Robotics, maze2d and antmaze of D4RL.
 const std::vector<MazeTask>& maze_tasks();
-// Of an id that is there.
+// The id must exist.
 const MazeTask& maze_task(const std::string& id);
 
 }  // namespace rl_training

@@ -57,7 +57,7 @@ DiscreteMountainCar::DiscreteMountainCar() : MountainCarTask({.power = 0.001, .g
   spec_.id = "MountainCar-v0";
   spec_.action = Space::discrete(3);
   spec_.max_episode_steps = 200;
-  spec_.summary = "drive an underpowered car out of a valley with three choices";
+  spec_.summary = "drive an underpowered car out of a valley, with three discrete actions";
 }
 
 StepResult DiscreteMountainCar::step(std::span<const double> action, std::span<double> obs) {

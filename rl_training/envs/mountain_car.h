@@ -6,8 +6,8 @@
 
 namespace rl_training {
 
-// Leave a valley with an engine that is too weak to climb out directly: what both tasks share. The
-// values equal Gymnasium's to the last bit.
+// Shared part of both tasks: leave a valley with an engine that is too weak to climb out directly.
+// The values equal Gymnasium's bit for bit.
 class MountainCarTask : public Environment {
  public:
   const EnvSpec& spec() const override { return spec_; }
@@ -23,7 +23,7 @@ class MountainCarTask : public Environment {
     double power, goal;  // acceleration at full throttle, position of the flag
   };
   explicit MountainCarTask(const Rules& rules);
-  // One step of the car, in double; whether it is at the flag.
+  // Makes one step in double precision; returns whether the car is at the flag.
   bool drive(double throttle);
 
   Rules rules_;
@@ -32,7 +32,7 @@ class MountainCarTask : public Environment {
 };
 
 // MountainCarContinuous-v0: each step is computed in double and stored as float32 values, and the
-// cost takes the action as it came, not the clipped one.
+// cost uses the unclipped action.
 class MountainCar final : public MountainCarTask {
  public:
   MountainCar();

@@ -42,8 +42,8 @@ bool is_inside(const Point& p, const std::vector<Point>& polygon) {
   return inside;
 }
 
-// How much of the pixel around `p` a shape covers, all in pixels: the overlap of the pixel's
-// extent, one wide, with the shape's along the shortest way between them.
+// Share of the pixel around `p` that a shape covers. It is estimated along the shortest line
+// between them, as the overlap of the shape with an interval of one pixel.
 double coverage(const Point& p, const std::vector<Point>& points, double half_width) {
   if (half_width > 0) {
     const double distance = distance_to_line(p, points, false);

@@ -6,12 +6,12 @@
 
 namespace rl_training {
 
-// Paints a scene with smooth edges, undistorted and centred, into three planes (red, green, blue)
-// of size x size pixels, the top row first. It needs no drawing library, so that what an agent sees
-// is the same wherever it is trained.
+// Draws a scene with anti-aliasing, undistorted and centred, into three planes (red, green, blue)
+// of size x size pixels, the top row first. It needs no drawing library, so the pixels are the same
+// on every machine.
 void paint_scene(const Scene& scene, int64_t size, std::span<uint8_t> planes);
 
-// The same pixels of a photograph, which has them side by side.
+// The same for a photograph, which stores the colours of a pixel together.
 void paint_photo(const Photo& photo, std::span<uint8_t> planes);
 
 }  // namespace rl_training

@@ -6,8 +6,8 @@
 
 namespace rl_training {
 
-// Pendulum-v1: swing up a rod and hold it upright with a torque that is too weak to lift it in one
-// go. Values equal Gymnasium's to the last bit: state in double, observations rounded to
+// Pendulum-v1: swing up a rod and hold it upright with a torque that is too weak to lift it
+// directly. Values equal Gymnasium's to the last bit: state in double, observations rounded to
 // float32 values. Never terminates.
 class Pendulum final : public Environment {
  public:

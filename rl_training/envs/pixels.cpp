@@ -20,11 +20,12 @@ void refuse_unless(bool fits, const EnvSpec& spec, const char* key, const std::s
 
 void PixelOptions::visit_options(OptionVisitor& options) {
   options.integer("size", size, between(16, 512), "rows and columns of a frame");
-  options.integer("frame_stack", frame_stack, between(1, 16), "latest frames in an observation");
+  options.integer("frame_stack", frame_stack, between(1, 16),
+                  "number of latest frames in an observation");
   options.integer("action_repeat", action_repeat, between(1, 100),
-                  "steps of the task for each action, their rewards added up");
+                  "task steps per action; their rewards are summed");
   options.choice("renderer", renderer, {{"drawing", Renderer::drawing}, {"photo", Renderer::photo}},
-                 "plain drawing of any task with one, or MuJoCo's renderer (libosmesa6)");
+                 "the task's own line drawing, or MuJoCo's renderer (libosmesa6)");
 }
 
 Pixels::Pixels(std::unique_ptr<Environment> inner, const PixelOptions& options)
@@ -36,14 +37,15 @@ Pixels::Pixels(std::unique_ptr<Environment> inner, const PixelOptions& options)
   const int size = static_cast<int>(options.size);
   refuse_unless(!spec_.observation.is_image(), spec_, "", "observes images already");
   refuse_unless(!inner_->scene().shapes.empty(), spec_, "",
-                "has no drawing (its class does not override scene())");
+                "cannot be drawn (its class does not override scene())");
   refuse_unless(!photo || !inner_->photo(size, size).rgb.empty(), spec_, ".renderer",
-                "has no photograph here (expected a MuJoCo task and libosmesa6, or drawing)");
+                "cannot be rendered by MuJoCo here (expected a MuJoCo task and libosmesa6, or "
+                "renderer: drawing)");
   spec_.observation =
       Space::image(3 * options.frame_stack, options.size, options.size, options.frame_stack);
   spec_.max_episode_steps =
       (spec_.max_episode_steps + options.action_repeat - 1) / options.action_repeat;
-  spec_.one_thread = spec_.one_thread || photo;  // a GL context belongs to one thread
+  spec_.one_thread = spec_.one_thread || photo;  // a GL context can only be used by one thread
   frames_.resize(static_cast<size_t>(spec_.observation.size()));
 }
 

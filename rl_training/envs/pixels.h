@@ -18,14 +18,14 @@ struct PixelOptions {
   void visit_options(OptionVisitor& options);
 };
 
-// Any task with a picture, seen as pixels: the observation is the latest `frame_stack` frames of
-// the task, red, green and blue planes of size x size each, the oldest first. The first frame of an
-// episode stands for those before it. Each action is repeated, and the rewards of its steps are
-// added up, until the episode ends.
+// Wraps a task that can be drawn. The observation consists of the latest `frame_stack` frames, the
+// oldest first, each as red, green and blue planes of size x size. At the start of an episode the
+// first frame is repeated. Each action is repeated, and its rewards are summed, until the episode
+// ends.
 class Pixels final : public Environment {
  public:
-  // `inner` counts its own steps, also those of a time limit. Error{config} at
-  // `env_kwargs.wrappers.pixels` where it has no picture of the kind.
+  // The time limit counts steps of `inner`, not actions. Throws Error{config} at
+  // `env_kwargs.wrappers.pixels` if the task cannot be rendered this way.
   Pixels(std::unique_ptr<Environment> inner, const PixelOptions& options);
 
   const EnvSpec& spec() const override { return spec_; }

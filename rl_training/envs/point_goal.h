@@ -6,10 +6,10 @@
 
 namespace rl_training {
 
-// RL-PointGoal1D-v0 and its like in more dimensions: move a point to a goal, with a reward of -1
-// until it is there. Observes position, then goal; an episode ends at the goal (terminated) or
-// after 50 steps (truncated, and never both as a time limit would have it, so the task counts
-// itself). Computed in float32, as the Python original.
+// RL-PointGoal1D-v0 and its 2D and 3D versions: move a point to a goal, with a reward of -1 until
+// it is reached. Observes position, then goal; an episode ends at the goal (terminated) or after 50
+// steps (truncated). Unlike with a time limit, never both are set, so the task counts its steps
+// itself. Computed in float32, as in the Python original.
 class PointGoal final : public Environment, public GoalTask {
  public:
   explicit PointGoal(int64_t dims);

@@ -18,11 +18,11 @@ namespace {
 // The defaults are good (about -140 an episode); a degraded copy makes mediocre data.
 struct SwingUp {
   double pump_gain = 1.0;
-  double extra_energy = 0.5;  // aimed at above what the upright rest needs
+  double extra_energy = 0.5;  // target energy beyond that of rest in the upright position
   double angle_gain = 10.0, speed_gain = 3.0;
   double noise = 0.05;        // standard deviation, in units of the largest torque
-  double lapse_chance = 0.0;  // for each step: forget the task ...
-  int64_t lapse_steps = 0;    // ... and act at random this long
+  double lapse_chance = 0.0;  // probability per step of starting to act at random
+  int64_t lapse_steps = 0;    // duration of such a lapse
   int64_t lapse_left = 0;
 
   void act(std::span<const double> obs, Rng& rng, std::span<float> action_unit) {
@@ -40,7 +40,8 @@ struct SwingUp {
   static constexpr double kMaxTorque = 2.0;
   static constexpr double kGravityTerm = 15.0;  // angular acceleration of gravity at the horizontal
   static constexpr double kHoldAngle = 0.5;
-  static constexpr double kHoldTorque = 6.0;  // beyond that the PD law is hopeless: too fast
+  // Above this torque the pendulum is too fast for the PD law.
+  static constexpr double kHoldTorque = 6.0;
 
   double torque(std::span<const double> obs) const {
     const double angle = std::atan2(obs[1], obs[0]);
@@ -57,8 +58,8 @@ Policy expert_episode(Rng&) {
                               std::span<float> action) mutable { policy.act(obs, rng, action); };
 }
 
-// Every episode is flawed in its own way: wrong gains, noise, lapses. Good and bad decisions then
-// appear in like situations, which is what an offline algorithm can learn from.
+// Every episode has other flaws: wrong gains, noise, lapses. The data therefore contain good and
+// bad actions in similar states, from which an offline algorithm can learn.
 Policy medium_episode(Rng& rng) {
   SwingUp policy;
   policy.pump_gain = rng.uniform(0.05, 0.5);
@@ -78,10 +79,10 @@ Policy random_torques(Rng&) { return random_policy(Space::unit_box(1)); }
 // Balances the pole by pushing towards where it leans, and towards the middle of the track.
 struct PoleBalance {
   double angle_gain = 1.0, turn_gain = 0.3, position_gain = 0.05, speed_gain = 0.1;
-  double bias = 0.0;          // of the angle that it takes for upright, in radians
-  double noise = 0.0;         // standard deviation of what it feels of the lean
-  double lapse_chance = 0.0;  // for each step: push at random ...
-  int64_t lapse_steps = 0;    // ... this long
+  double bias = 0.0;          // error of the angle that it considers upright, in radians
+  double noise = 0.0;         // standard deviation of the noise on the measured angle
+  double lapse_chance = 0.0;  // probability per step of starting to push at random
+  int64_t lapse_steps = 0;    // duration of that behaviour
   int64_t lapse_left = 0;
 
   void act(std::span<const double> obs, Rng& rng, std::span<float> choice) {
@@ -97,7 +98,7 @@ struct PoleBalance {
   }
 };
 
-// As with the pendulum, flawed in another way each time.
+// As for the pendulum, every episode has other flaws.
 Policy medium_balance(Rng& rng) {
   PoleBalance policy;
   policy.turn_gain = rng.uniform(0.0, 0.4);
@@ -116,10 +117,10 @@ Policy random_pushes(Rng&) { return random_policy(Space::discrete(2)); }
 
 // Lands by aiming at an angle that brings the craft over the pad, and at a rate of descent.
 struct Landing {
-  double tilt_gain = 0.5, drift_gain = 1.0;  // of the angle aimed at, by distance and drift
-  double hover = 0.55;                       // height aimed at for each unit of distance
+  double tilt_gain = 0.5, drift_gain = 1.0;  // gains of the target angle by distance and drift
+  double hover = 0.55;                       // target height per unit of distance
   double brake_gain = 0.5;
-  double lapse_chance = 0.0;  // for each step: an engine at random
+  double lapse_chance = 0.0;  // probability per step of firing a random engine
 
   void act(std::span<const double> obs, Rng& rng, std::span<float> choice) const {
     enum Engine { none, left, main, right, engines };
@@ -155,13 +156,13 @@ Policy medium_landing(Rng& rng) {
   };
 }
 
-// Pushes the ball towards its goal with noise, and strays to other cells at times.
+// Pushes the ball towards its goal with noise, with occasional detours to other cells.
 struct MazeWalk {
   MazeController controller;
   std::vector<MazeCell> cells;
   double noise = 0.0;
-  double stray_chance = 0.0;  // for each step: head for a cell at random ...
-  int64_t stray_steps = 0;    // ... this long
+  double stray_chance = 0.0;  // probability per step of heading for a random cell
+  int64_t stray_steps = 0;    // duration of that behaviour
   int64_t stray_left = 0;
 
   void act(std::span<const double> obs, Rng& rng, std::span<float> action_unit) {
@@ -196,7 +197,7 @@ Policy medium_maze_walk(Rng& rng) { return maze_walk("PointMaze_Medium-v3", rng)
 
 using MakeEpisode = Policy (*)(Rng& rng);
 
-// The episodes of a dataset use the makers in turn.
+// The episodes of a dataset use the controllers in turn.
 struct Recipe {
   RecipeInfo info;
   std::vector<MakeEpisode> episodes;
@@ -209,9 +210,9 @@ const std::vector<Recipe>& recipe_table() {
         40'000},
        {medium_episode}},
       {{"pendulum/expert", "Pendulum-v1", "a good swing-up controller", 40'000}, {expert_episode}},
-      {{"pendulum/mixed", "Pendulum-v1", "random, medium and expert episodes in turn", 48'000},
+      {{"pendulum/mixed", "Pendulum-v1", "random, medium and expert episodes, alternating", 48'000},
        {random_torques, medium_episode, expert_episode}},
-      {{"cartpole/random", "CartPole-v1", "pushes at random", 20'000}, {random_pushes}},
+      {{"cartpole/random", "CartPole-v1", "random pushes", 20'000}, {random_pushes}},
       {{"cartpole/medium", "CartPole-v1", "a flawed balancing controller, different each episode",
         20'000},
        {medium_balance}},
@@ -219,10 +220,10 @@ const std::vector<Recipe>& recipe_table() {
         "a flawed landing controller, different each episode", 40'000},
        {medium_landing}},
       {{"pointmaze/umaze", "PointMaze_UMaze-v3",
-        "a waypoint controller with noise that strays at times", 40'000},
+        "a noisy waypoint controller with occasional detours", 40'000},
        {umaze_walk}},
       {{"pointmaze/medium", "PointMaze_Medium-v3",
-        "a waypoint controller with noise that strays at times", 50'000},
+        "a noisy waypoint controller with occasional detours", 50'000},
        {medium_maze_walk}},
   };
   return entries;

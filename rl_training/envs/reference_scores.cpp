@@ -10,7 +10,7 @@ namespace {
 
 using Names = std::vector<std::string_view>;
 
-// All ids "<task>-<dataset>-<version>" share the scores; an empty dataset leaves its part out.
+// All ids "<task>-<dataset>-<version>" share the scores; an empty dataset omits its part.
 struct Family {
   std::string_view task;
   Names datasets, versions;

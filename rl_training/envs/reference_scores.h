@@ -4,7 +4,7 @@
 
 namespace rl_training {
 
-// Returns of a random and of an expert policy by which D4RL scores a task.
+// Returns of a random and an expert policy, by which D4RL normalises scores.
 struct ReferenceScores {
   double random = 0, expert = 0;
 };

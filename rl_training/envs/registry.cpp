@@ -45,7 +45,7 @@ EnvInfo maze(const MazeTask& task) {
 #endif
 }
 
-// Each by the rules of v4 and of v5.
+// Each task exists with the rules of v4 and of v5.
 void add_mujoco(std::vector<EnvInfo>& entries) {
   const std::pair<std::string, std::string> tasks[] = {
       {"InvertedPendulum", "balance a pole on a cart"},
@@ -62,10 +62,9 @@ void add_mujoco(std::vector<EnvInfo>& entries) {
   for (const char* version : {"-v4", "-v5"}) {
     for (const auto& [name, summary] : tasks) entries.push_back(mujoco(name + version, summary));
   }
-  entries.push_back(
-      mujoco("Ant-v4-contact", "Ant-v4 that observes contact forces and pays for them"));
-  entries.push_back(
-      mujoco("Ant-v4-d4rl", "Ant-v4 with the 84 zeros that D4RL's datasets observe as contacts"));
+  entries.push_back(mujoco("Ant-v4-contact", "Ant-v4 with contact forces in observation and cost"));
+  entries.push_back(mujoco(
+      "Ant-v4-d4rl", "Ant-v4 with the 84 zeros that D4RL's datasets contain as contact forces"));
 }
 
 EnvInfo lunar_lander(LanderEngines engines) {
@@ -118,7 +117,7 @@ const EnvInfo* find_environment(const std::string& id) {
 void register_environment(EnvInfo info) {
   if (find_environment(info.id) != nullptr) {
     throw Error(ErrorKind::config, {"", 0, "env_id"},
-                "an environment of this name is registered already (got `" + info.id + "`)");
+                "an environment of this name is already registered (got `" + info.id + "`)");
   }
   registered().push_back(std::move(info));
 }
@@ -164,7 +163,7 @@ std::vector<std::unique_ptr<Environment>> make_environments(const std::string& i
   }
   if (options.max_episode_steps) {
     throw Error(ErrorKind::config, {"", 0, "env_kwargs.max_episode_steps"},
-                "`" + id + "` is a vector of environments, which end their episodes themselves");
+                "`" + id + "` is a vector of environments, which manage their own episodes");
   }
   if (options.pixels.used) {
     throw Error(ErrorKind::config, {"", 0, "env_kwargs.wrappers.pixels"},

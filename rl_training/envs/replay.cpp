@@ -20,7 +20,7 @@ struct ReplayColumns {
   int64_t reward, terminated, truncated, trajectory, step;
 };
 
-// The columns of all these names, in this order; each is one column `name` or name0, name1, ...
+// The columns of these names, in this order; each name is one column `name` or name0, name1, ...
 std::vector<int64_t> columns_of(const CsvTable& table, std::initializer_list<const char*> names,
                                 size_t count) {
   std::vector<int64_t> columns;
@@ -72,7 +72,7 @@ bool read_flag(const CsvTable& table, int64_t row, int64_t column) {
   if (value != 0 && value != 1) {
     throw Error(ErrorKind::data,
                 {table.path(), table.line(row), table.columns()[static_cast<size_t>(column)]},
-                "a flag is 0 or 1");
+                "not a flag (expected 0 or 1)");
   }
   return value != 0;
 }
@@ -83,11 +83,11 @@ void read_action(const CsvTable& table, int64_t row, const std::vector<int64_t>&
   if (!space.is_discrete() || space.contains_choice(out[0])) return;
   throw Error(ErrorKind::data,
               {table.path(), table.line(row), table.columns()[static_cast<size_t>(columns[0])]},
-              fmt::format("no such choice (expected a whole number from 0 to {}, got {:g})",
+              fmt::format("no such action (expected a whole number from 0 to {}, got {:g})",
                           space.categories - 1, out[0]));
 }
 
-// NaN is as far off as can be; std::max would drop it.
+// NaN counts as an infinite difference; std::max would drop it.
 void widen(double& largest, double difference) {
   if (std::isnan(difference)) difference = std::numeric_limits<double>::infinity();
   largest = std::max(largest, std::abs(difference));
@@ -108,7 +108,7 @@ ReplayReport replay_trajectory(const std::string& env_id, const std::string& csv
     read_row(table, row, columns.obs, values);
     for (size_t i = 0; i < obs.size(); ++i) widen(report.max_obs_diff, obs[i] - values[i]);
   };
-  // A recording with reset rows may run on past the end of an episode.
+  // A recording with reset rows may continue after the end of an episode.
   const bool has_reset_rows = is_reset_row(table, columns, 0);
   bool episode_start = true;
   for (int64_t row = 0; row < table.rows(); ++row) {

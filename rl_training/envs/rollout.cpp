@@ -11,7 +11,7 @@
 namespace rl_training {
 namespace {
 
-// Clips what a policy wrote and turns it into the environment's units.
+// Clips the policy's action and scales it to the environment's units.
 void to_environment(const Space& space, std::span<float> action_unit, std::span<double> action) {
   if (space.is_discrete()) {
     const auto last = static_cast<double>(space.categories - 1);
@@ -24,7 +24,7 @@ void to_environment(const Space& space, std::span<float> action_unit, std::span<
   }
 }
 
-// Images reach a policy as numbers, too.
+// Images are passed to the policy as numbers.
 void read_pixels(const Environment& env, std::span<double> obs) {
   if (!env.spec().observation.is_image()) return;
   std::vector<uint8_t> image(obs.size());

@@ -12,8 +12,8 @@
 
 namespace rl_training {
 
-// How to act in one environment. A function alone is a policy that sees the present observation
-// only; the other two are for policies with memory.
+// A policy for one environment. `act` alone suffices for policies that depend only on the current
+// observation; the other two functions are for policies with memory.
 struct Policy {
   using Act =
       std::function<void(std::span<const double> obs, Rng& rng, std::span<float> action_unit)>;
@@ -22,7 +22,7 @@ struct Policy {
   requires std::constructible_from<Act, Function> Policy(Function act_by)
       : act(std::move(act_by)) {}  // NOLINT(google-explicit-constructor)
 
-  // Writes an action for an observation: values in [-1, 1], or the number of a choice.
+  // Writes an action for an observation: values in [-1, 1], or the index of a discrete action.
   Act act;
   std::function<void()> begin_episode = [] {};
   std::function<void(double reward)> observe_reward = [](double) {};  // of the last action
@@ -38,20 +38,20 @@ struct PlayedEpisode {
 PlayedEpisode play_episode(Environment& env, const Policy& policy, Rng rng,
                            const std::function<void(const PlayedEpisode&)>& look = {});
 
-// A builder for what such an environment gives, with box actions in [-1, 1].
+// A dataset builder for such an environment, with continuous actions in [-1, 1].
 DatasetBuilder builder_for(const EnvSpec& spec);
 
-// Adds one episode to `builder`, cut (and marked as truncated) after `max_steps` steps.
+// Adds one episode to `builder`, truncated after `max_steps` steps.
 void collect_episode(Environment& env, const Policy& policy, int64_t max_steps, Rng& rng,
                      DatasetBuilder& builder);
 
-// Whole episodes until there are `steps` rows; the last one is cut there. Resets and policy draw
-// from `rng`. Next actions are filled in. `look`, if given, sees the rows there are after each
-// episode.
+// Plays episodes until there are `steps` rows; the last episode is cut there. Resets and policy
+// draw from `rng`. Next actions are filled in. `look`, if given, is called after each episode with
+// the number of rows.
 TransitionDataset collect_dataset(Environment& env, const Policy& policy, int64_t steps, Rng rng,
                                   const std::function<void(int64_t rows)>& look = {});
 
-// Uniform actions, and the middle of the bounds or the first choice.
+// Uniformly random actions; the centre of the bounds or the first discrete action.
 Policy random_policy(const Space& action);
 void zero_policy(std::span<const double> obs, Rng& rng, std::span<float> action_unit);
 TransitionDataset random_dataset(const std::string& env_id, int64_t size, uint64_t seed,

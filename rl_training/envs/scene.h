@@ -20,13 +20,14 @@ struct Shape {
   double width = 0;
 };
 
-// What a task looks like at the moment, in its own units, seen from one side.
+// A drawing of the current state of a task in its own units.
 struct Scene {
-  Point low, high;            // corners of the part to show
+  Point low, high;            // corners of the visible area
   std::vector<Shape> shapes;  // back to front
 };
 
-// Pixels by a renderer of the task's own: red, green and blue, the top row first. Empty: none.
+// Pixels from the task's own renderer: red, green, blue, the top row first. Empty if there are
+// none.
 struct Photo {
   int width = 0, height = 0;
   std::vector<uint8_t> rgb;

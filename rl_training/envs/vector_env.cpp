@@ -11,9 +11,10 @@
 namespace rl_training {
 namespace {
 
-constexpr double kWorthThreads = 30e-6;  // seconds for a step of all copies
-// So many copies are shared out one by one. More are cut into one part for each thread, most often
-// the same one in every step: what a cheap copy needs is then still in that thread's cache.
+// Duration of a step of all copies, in seconds, from which on threads are used.
+constexpr double kWorthThreads = 30e-6;
+// Up to this many copies are distributed one by one. Larger numbers are split into one part per
+// thread. A thread usually gets the same part in every step, so its copies are still in its cache.
 constexpr int64_t kCopiesOneByOne = 64;
 
 }  // namespace
@@ -66,7 +67,7 @@ void VectorEnv::step(std::span<const float> actions_unit) {
   step_all([&](int64_t i) {
     const auto unit = actions_unit.subspan(static_cast<size_t>(i) * dims, dims);
     for (size_t k = 0; k < dims; ++k) {
-      // A broken network must not fill the replay buffer with NaN.
+      // NaN from a diverged network must not reach the replay buffer.
       if (!std::isfinite(unit[k])) {
         throw Error(ErrorKind::diverged, spec_.id + ": an action is not finite");
       }
@@ -78,7 +79,7 @@ void VectorEnv::step(std::span<const float> actions_unit) {
 
 void VectorEnv::step(std::span<const int64_t> choices) {
   if (!spec_.action.is_discrete() || choices.size() != slots_.size()) {
-    throw Error(ErrorKind::internal, "one choice for each environment is needed");
+    throw Error(ErrorKind::internal, "one action for each environment is needed");
   }
   step_all([&](int64_t i) {
     const int64_t choice = choices[static_cast<size_t>(i)];
@@ -121,7 +122,8 @@ void VectorEnv::step_all(const ChooseAction& choose_action) {
   }
 }
 
-// What a task returns goes into replay buffers and checkpoints: it has to be finite as float32.
+// Results of a task are stored in replay buffers and checkpoints, so they must be finite as
+// float32.
 void VectorEnv::check_finite(const Slot& slot, double reward) const {
   if (!std::isfinite(static_cast<float>(reward))) {
     throw Error(ErrorKind::diverged, spec_.id + ": the reward of a step is not finite (got " +

@@ -11,10 +11,10 @@
 
 namespace rl_training {
 
-// Several copies of one environment stepped together. An episode that ends is followed at once by
-// the next one: `final_obs` is what the step led to, `obs` is what to act on. Environment i draws
-// from its own stream, so results do not depend on the number of threads. Where a step of all
-// copies takes less time than waking a thread, the pool is left alone.
+// Several copies of one environment stepped together. When an episode ends, the next one begins
+// immediately: `final_obs` is the result of the step, `obs` is the observation to act on.
+// Environment i draws from its own stream, so results do not depend on the number of threads. The
+// pool is not used if a step of all copies takes less time than waking a thread.
 class VectorEnv {
  public:
   // Streams are named "<purpose>/<first + i>"; `pool` may be null.
@@ -31,7 +31,7 @@ class VectorEnv {
   void reset_one(int64_t i);
   // Actions [count, A] in [-1, 1]: clipped and scaled to the environment's units.
   void step(std::span<const float> actions_unit);
-  // The same for discrete actions: one choice for each environment.
+  // The same for discrete actions, one per environment.
   void step(std::span<const int64_t> choices);
 
   // One observation of environment i in the dtype of the observation space.
@@ -43,7 +43,7 @@ class VectorEnv {
   std::span<const double> rewards() const { return rewards_; }
   std::span<const uint8_t> terminated() const { return terminated_; }
   std::span<const uint8_t> truncated() const { return truncated_; }
-  // Copies for which the step was no transition but the beginning of an episode.
+  // Copies for which the step only began an episode and is not a transition.
   std::span<const uint8_t> restarted() const { return restarted_; }
 
   void visit_state(StateVisitor& state);
@@ -70,8 +70,8 @@ class VectorEnv {
   std::vector<Slot> slots_;
   EnvSpec spec_;
   ThreadPool* pool_;
-  int probes_left_ = 8;         // first steps, done without threads and timed
-  double fastest_probe_ = 1e9;  // seconds; what counts is the least disturbed one
+  int probes_left_ = 8;         // initial steps that are timed without threads
+  double fastest_probe_ = 1e9;  // in seconds; the minimum is the least disturbed measurement
   int64_t obs_bytes_;
   std::vector<unsigned char> obs_, final_obs_;
   std::vector<double> rewards_;

@@ -63,15 +63,15 @@ Space ActionSpaceFinder::choices(const DatasetOptions& options,
   if (stated_choices_ > 0) return Space::discrete(stated_choices_);
   const auto highest = for_columns(options.action_high, 1, "action_high");
   if (highest.empty()) {
-    warn(fmt::format(
-        "warning: action_high is not given: the actions are taken as {} choices, 0 to {}, because "
-        "{} is the largest in the data",
-        high_[0] + 1, high_[0], high_[0]));
+    warn(
+        fmt::format("warning: action_high is not given: assuming {} discrete actions, 0 to {}, "
+                    "because {} is the largest in the data",
+                    high_[0] + 1, high_[0], high_[0]));
     return Space::discrete(static_cast<int64_t>(high_[0]) + 1);
   }
   if (highest[0] < high_[0] || highest[0] != std::floor(highest[0]) || highest[0] >= kMostChoices) {
     throw Error(ErrorKind::config, {"", 0, "algo_kwargs.action_high"},
-                fmt::format("not the number of the last choice (expected a whole number from {} to "
+                fmt::format("not the index of the last action (expected a whole number from {} to "
                             "{}, got {:g})",
                             high_[0], kMostChoices - 1, highest[0]));
   }

@@ -9,15 +9,16 @@
 namespace rl_training {
 
 // The action space without an environment: `action_low` and `action_high`, or the
-// smallest and largest action of each column. Looks at datasets whose actions are in their own
-// units; choices that no file states are read as some out of `kMostChoices`.
+// smallest and largest action of each column. Examines datasets whose actions are in the units of
+// the file. If no file states the number of discrete actions, they are read as if there were
+// `kMostChoices`.
 class ActionSpaceFinder {
  public:
   static constexpr int64_t kMostChoices = 1 << 16;
 
   void look_at(const TransitionDataset& dataset);
-  // Bounds that come from the data give a line to `warn`. Error{config} if the keys do not fit
-  // the data.
+  // Bounds taken from the data cause a warning. Throws Error{config} if the keys do not match the
+  // data.
   Space space(const DatasetOptions& options,
               const std::function<void(const std::string&)>& warn) const;
 
@@ -26,7 +27,7 @@ class ActionSpaceFinder {
                 const std::function<void(const std::string&)>& warn) const;
 
   bool discrete_ = false;
-  int64_t stated_choices_ = 0;  // by a file
+  int64_t stated_choices_ = 0;  // number of discrete actions that a file states
   std::vector<double> low_, high_;
 };
 

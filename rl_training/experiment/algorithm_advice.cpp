@@ -14,11 +14,14 @@ namespace {
 
 constexpr size_t kMostChoices = 4;
 constexpr int64_t kFewRows = 10'000, kManyRows = 200'000;
-constexpr int64_t kEpisodesToCompare = 5;      // fewer say nothing about the spread of returns
-constexpr int64_t kEpisodesToCondition = 100;  // for a return-conditioned policy
-constexpr double kEvenReturns = 0.05, kMixedReturns = 0.2;   // deviation / |mean|
-constexpr double kNarrowActions = 0.45, kWideActions = 0.9;  // of the largest entropy
-constexpr double kSparseShare = 0.9;                         // of the steps in one bar
+// Fewer episodes say nothing about the spread of returns.
+constexpr int64_t kEpisodesToCompare = 5;
+constexpr int64_t kEpisodesToCondition = 100;  // needed for a return-conditioned policy
+constexpr double kEvenReturns = 0.05, kMixedReturns = 0.2;  // deviation / |mean|
+// Relative to the largest possible entropy.
+constexpr double kNarrowActions = 0.45, kWideActions = 0.9;
+// Share of the steps in one bar of the histogram.
+constexpr double kSparseShare = 0.9;
 
 // Entropy of a histogram in [0, 1]: 1 where all bars are equally high.
 double evenness(const Histogram& histogram) {
@@ -35,9 +38,9 @@ double evenness(const Histogram& histogram) {
 
 struct Figures {
   int64_t rows = 0, episodes = 0;
-  double coverage = 0;        // mean evenness of the actions
-  double spread = 0;          // of the returns, as a share of their mean
-  double constant_share = 0;  // of the steps with nearly the same reward
+  double coverage = 0;        // mean entropy of the action histograms, from 0 to 1
+  double spread = 0;          // standard deviation of the returns relative to their mean
+  double constant_share = 0;  // share of the steps with nearly the same reward
   bool no_rewards = false, sparse = false, comparable = false, discrete = false;
 
   explicit Figures(const DatasetReport& report)
@@ -61,13 +64,12 @@ struct Figures {
 std::vector<std::string> find_facts(const Figures& figures, const DatasetReport& report) {
   std::vector<std::string> facts;
   facts.push_back(fmt::format("{} transitions{}", figures.rows,
-                              figures.rows < kFewRows     ? ", which is little"
-                              : figures.rows >= kManyRows ? ", which is plenty"
+                              figures.rows < kFewRows     ? ", a small dataset"
+                              : figures.rows >= kManyRows ? ", a large dataset"
                                                           : ""));
-  facts.push_back(fmt::format("actions cover {:.0f} % of their range evenly{}",
-                              100 * figures.coverage,
-                              figures.coverage < kNarrowActions ? ": they are concentrated on a few"
-                              : figures.coverage > kWideActions ? ": nearly every one was tried"
+  facts.push_back(fmt::format("action coverage {:.0f} %{}", 100 * figures.coverage,
+                              figures.coverage < kNarrowActions ? ": concentrated on a few actions"
+                              : figures.coverage > kWideActions ? ": nearly every action was tried"
                                                                 : ""));
   if (figures.no_rewards) {
     facts.emplace_back("all rewards are equal");
@@ -140,47 +142,49 @@ class Adviser {
 
 void apply_rules(const Figures& figures, Adviser& advice) {
   if (figures.discrete) {
-    advice.add(2, "discrete_cql", "choices, not vectors: one penalty (cql_alpha) to tune");
-    advice.add(1, "discrete_sac", "choices, not vectors; set learn_from: data");
-    advice.add(figures.no_rewards ? 3 : 0.5, "discrete_bc",
-               "imitation of the choices, a yardstick");
+    advice.add(2, "discrete_cql", "discrete actions; one penalty (cql_alpha) to tune");
+    advice.add(1, "discrete_sac", "discrete actions; set learn_from: data");
+    advice.add(figures.no_rewards ? 3 : 0.5, "discrete_bc", "imitates the actions: a baseline");
     if (figures.coverage < kNarrowActions) {
       advice.add(1.5, "discrete_bcq",
-                 "concentrated choices: it only compares those that the data make likely");
+                 "concentrated actions: it only compares those that are likely in the data");
     }
   }
   if (figures.no_rewards) {
     advice.add(1, "bc", "without rewards only the actions themselves can be learnt");
     return;
   }
-  advice.add(2, "td3_bc", "the first to try: fast, and one number (bc_alpha) to tune");
+  advice.add(2, "td3_bc", "the first to try: fast, and one parameter (bc_alpha) to tune");
   if (figures.sparse) {
-    advice.add(3, "iql",
-               "sparse rewards travel along stored actions, values of others are never asked");
-    advice.add(1.5, "rebrac", "reaches sparse goals once its two penalties are tuned");
+    advice.add(
+        3, "iql",
+        "sparse rewards: it propagates values along logged actions and never evaluates others");
+    advice.add(1.5, "rebrac", "solves sparse tasks once its two penalties are tuned");
   }
   if (figures.comparable && figures.spread > kMixedReturns) {
-    advice.add(1.5, "iql", "weights the better actions of mixed data");
-    advice.add(1, "cql", "holds back values of actions that the better episodes did not take");
+    advice.add(1.5, "iql", "mixed quality: it gives better actions more weight");
+    advice.add(1, "cql", "mixed quality: it lowers the values of actions outside the data");
     if (figures.episodes >= kEpisodesToCondition) {
-      advice.add(0.5, "decision_transformer", "episodes of many returns to condition on");
+      advice.add(0.5, "decision_transformer",
+                 "many episodes with different returns to condition on");
     }
   }
   if (figures.comparable && figures.spread < kEvenReturns) {
-    advice.add(2.5, "bc", "episodes of one quality: imitation is hard to beat, and a yardstick");
+    advice.add(2.5, "bc", "episodes of uniform quality: imitation is hard to beat");
   }
   if (figures.rows < kFewRows) {
-    advice.add(1.5, "bc", "few rows: a baseline that cannot overestimate anything");
+    advice.add(1.5, "bc", "few rows: a baseline that cannot overestimate values");
   }
   if (figures.coverage < kNarrowActions) {
     advice.add(1, "bcq", "concentrated actions: it only compares actions like those of the data");
-    advice.add(0.5, "iql", "concentrated actions: it never leaves them");
+    advice.add(0.5, "iql", "concentrated actions: it never evaluates others");
   } else if (figures.coverage > kWideActions) {
-    advice.add(1.5, "cql", "nearly every action was tried, so its penalty binds where it should");
-    advice.add(1, "rebrac", "nearly every action was tried: weak penalties are enough");
+    advice.add(1.5, "cql", "nearly every action was tried, so its penalty applies almost nowhere");
+    advice.add(1, "rebrac", "nearly every action was tried: weak penalties suffice");
   }
   if (figures.rows >= kManyRows) {
-    advice.add(1, "rebrac", "enough rows for its deeper critics; the strongest on D4RL when tuned");
+    advice.add(1, "rebrac",
+               "enough rows for its deeper critics; the best published D4RL results when tuned");
   }
 }
 

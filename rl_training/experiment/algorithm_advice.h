@@ -7,12 +7,12 @@
 
 namespace rl_training {
 
-// What the statistics of a dataset suggest about the choice of an algorithm: rules of thumb with
-// their reasons, not results. docs/choosing.md explains them.
+// Suggests algorithms from the statistics of a dataset. These are rules of thumb, with reasons;
+// docs/choosing.md explains them.
 struct AlgorithmAdvice {
   struct Choice {
     std::string algo, config;  // a packaged config to start from
-    std::string command;       // which trains on this very file
+    std::string command;       // that trains on this file
     std::vector<std::string> reasons;
     double score = 0;
   };

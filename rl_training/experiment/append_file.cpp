@@ -25,7 +25,7 @@ void AppendFile::fail(const char* what, int code) const {
 void AppendFile::open() {
   if (fd_ >= 0) return;
   fd_ = open_run_file(path_);
-  // A checkpoint counts on the file's name, too, being there after a power cut.
+  // The directory entry must survive a power cut as well, because checkpoints rely on the file.
   const auto parent = std::filesystem::path(path_).parent_path().string();
   posix_file_system().sync_directory(parent.empty() ? "." : parent);
 }
@@ -59,7 +59,8 @@ void AppendFile::append(uint64_t offset, std::string_view record) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
       const int code = errno;
-      if (::ftruncate(fd_, static_cast<off_t>(offset)) != 0) {  // the write error says it already
+      // The write error is reported instead.
+      if (::ftruncate(fd_, static_cast<off_t>(offset)) != 0) {
       }
       fail("cannot write", code);
     }

@@ -5,9 +5,9 @@
 
 namespace rl_training {
 
-// A log file that grows by whole records: a record that cannot be written in full is taken back, so
-// the file never ends in a torn one. Failures throw Error{io} with the path, a link in the place of
-// the file Error{checkpoint} (run_file.h).
+// A log file that grows by whole records: a record that cannot be written completely is removed, so
+// the file never ends in a partial record. Failures throw Error{io} with the path; a link in place
+// of the file throws Error{checkpoint} (run_file.h).
 class AppendFile {
  public:
   // The file is created or opened by the first append() or cut().
@@ -17,7 +17,7 @@ class AppendFile {
   AppendFile& operator=(const AppendFile&) = delete;
 
   const std::string& path() const { return path_; }
-  void append(uint64_t offset, std::string_view record);  // what stood after `offset` is dropped
+  void append(uint64_t offset, std::string_view record);  // drops everything after `offset` first
   void cut(uint64_t size);                                // a shorter file is an error
   uint64_t size();
   void sync();

@@ -60,7 +60,8 @@ class Checker final : public nlohmann::json_sax<nlohmann::json> {
 }  // namespace
 
 void check_json(std::string_view text, const std::string& file, size_t max_depth, size_t max_keys) {
-  if (text.find('\0') != std::string_view::npos) {  // to the parser, the end of the text
+  // The parser would treat it as the end of the text.
+  if (text.find('\0') != std::string_view::npos) {
     throw Error(ErrorKind::checkpoint, {file, 0, ""}, "not valid JSON");
   }
   Checker checker(file, max_depth, max_keys);

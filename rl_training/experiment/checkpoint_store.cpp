@@ -23,8 +23,8 @@ constexpr char kTensorsFile[] = "tensors.safetensors";
 constexpr char kManifestFile[] = "manifest.json";
 constexpr char kBest[] = "best";
 constexpr std::string_view kTemporary = ".tmp-";
-// A directory waits under this name while its successor takes the place. rename() cannot swap two
-// directories, so for a moment this is the only copy; readers look here too.
+// A directory has this name while its successor replaces it. rename() cannot swap two directories,
+// so for a moment this is the only copy; readers also look here.
 constexpr std::string_view kSetAside = ".old-";
 // The last member of the manifest: the hash of every byte before it.
 constexpr std::string_view kTrailerHead = "\"sha256\": \"";
@@ -67,16 +67,17 @@ std::string write_manifest(int64_t step, const std::string& tensors, const Json&
   }
   for (const auto& [key, value] : facts.items()) {
     if (manifest.contains(key) || key == "sha256") {
-      throw Error(ErrorKind::internal, {kManifestFile, 0, key}, "this name is taken");
+      throw Error(ErrorKind::internal, {kManifestFile, 0, key},
+                  "the manifest already has this key");
     }
     manifest[key] = value;
   }
   std::string text = manifest.dump(2, ' ', false, Json::error_handler_t::replace);
-  text.resize(text.size() - 2);  // the closing "\n}" comes with the trailer
+  text.resize(text.size() - 2);  // the trailer contains the closing "\n}"
   text += ",\n  ";
   text += fmt::format("{}{}{}", kTrailerHead, sha256_hex(text), kTrailerTail);
   if (text.size() > kMaxManifestBytes) {
-    throw Error(ErrorKind::internal, {kManifestFile, 0, ""}, "the facts are too long");
+    throw Error(ErrorKind::internal, {kManifestFile, 0, ""}, "the manifest would be too long");
   }
   return text;
 }
@@ -85,7 +86,7 @@ void check_trailer(std::string_view text, const std::string& file) {
   if (text.size() < kTrailerBytes) reject(file, "", "too short for a manifest");
   const auto trailer = text.substr(text.size() - kTrailerBytes);
   if (!trailer.starts_with(kTrailerHead) || !trailer.ends_with(kTrailerTail)) {
-    reject(file, "", "does not end as a manifest does; it was cut or changed");
+    reject(file, "", "does not end like a manifest; it was truncated or changed");
   }
   const auto stored = trailer.substr(kTrailerHead.size(), 64);
   if (stored != sha256_hex(text.substr(0, text.size() - kTrailerBytes))) {
@@ -144,7 +145,7 @@ std::vector<CheckpointFile> listed_files(const Json& manifest, const std::string
   return found;
 }
 
-// A link could name any other file, a pipe or a device never ends.
+// A link could point to any file, and a pipe or a device never ends.
 void check_regular(const std::string& path) {
   std::error_code code;
   const auto type = std::filesystem::symlink_status(path, code).type();
@@ -154,7 +155,8 @@ void check_regular(const std::string& path) {
 
 std::string read_verified(FileSystem& files, const CheckpointFile& file) {
   check_regular(file.existing);
-  const uint64_t found = files.file_size(file.existing);  // before reading: it may be anything
+  // Checked before reading an untrusted file.
+  const uint64_t found = files.file_size(file.existing);
   if (found != file.size) {
     reject(file.existing, "", fmt::format("wrong size (expected {}, got {})", file.size, found));
   }
@@ -216,8 +218,8 @@ std::string CheckpointStore::save(int64_t step, const std::vector<ArchiveEntry>&
                                   const std::vector<CheckpointFile>& more) {
   if (step < 0) throw Error(ErrorKind::internal, "a checkpoint needs a step of 0 or more");
   const auto content = std::make_shared<const Content>(step, entries, facts, more);
-  // The best comes first: a run that is killed in between resumes from before this step and gets
-  // here again, while one that already holds this step would never look back.
+  // "best" is written first: a run killed in between resumes from an earlier step and writes both
+  // again. In the opposite order it would resume from this step and never write "best".
   if (best) unsaved_best_ = content;
   if (unsaved_best_ != nullptr) commit(kBest, *unsaved_best_);
   unsaved_best_ = nullptr;
@@ -279,18 +281,18 @@ void CheckpointStore::put_in_place(const std::string& temporary, const std::stri
     throw;
   }
   files_.sync_directory(directory_);
-  remove_quietly(files_, set_aside);  // also one that an earlier failure left
+  remove_quietly(files_, set_aside);  // possibly left by an earlier failure
 }
 
-// The new checkpoint is safe by now, so a failure here is no failure of saving; the next one
-// tries again, also to take away what an earlier failure left.
+// The new checkpoint is already safe, so a failure here is not a failure to save; the next save
+// tries again to remove old checkpoints.
 void CheckpointStore::clean_up(int64_t step) {
   try {
     remove_temporary();
     auto older = list();
     std::erase_if(older, [&](const CheckpointInfo& info) { return info.step >= step; });
     for (size_t i = 0; i + static_cast<size_t>(keep_) <= older.size(); ++i) {
-      // Renamed first: a half-deleted directory must not stand there as a damaged checkpoint.
+      // Renamed first, so that a partly deleted directory does not look like a damaged checkpoint.
       const std::string temporary =
           path_of(fmt::format("{}{:09}-{}-deleted", kTemporary, older[i].step, ::getpid()));
       files_.rename(older[i].path, temporary);
@@ -330,7 +332,8 @@ std::optional<Checkpoint> CheckpointStore::load_newest(
       }
       return checkpoint;
     } catch (const Error& error) {
-      // A newer program's checkpoint is whole; going back behind it would lose its work.
+      // A checkpoint of a newer program is intact; falling back to an older one would lose its
+      // work.
       if (error.place().key == "format_version") throw;
       damaged.push_back(fmt::format("{} is damaged ({})", info->path, error.what()));
     }
@@ -381,7 +384,8 @@ Checkpoint load_checkpoint(FileSystem& files, const std::string& path, Checkpoin
     return read_checkpoint(files, moved ? set_aside : path, name, use);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::checkpoint) throw;
-    throw Error(ErrorKind::checkpoint, error.place(), error.message());  // unreadable is damaged
+    // Unreadable counts as damaged.
+    throw Error(ErrorKind::checkpoint, error.place(), error.message());
   }
 }
 

@@ -17,13 +17,13 @@ struct CheckpointInfo {
   int64_t step = 0;
 };
 
-// A further file of a checkpoint, one that never changes: linked from an earlier checkpoint where
-// that is possible, so that it takes no extra space, and written otherwise.
+// A further file of a checkpoint that never changes. It is hard-linked from an earlier checkpoint
+// if possible, so that it takes no extra space, and written otherwise.
 struct CheckpointFile {
   std::string name;
   uint64_t size = 0;
   std::string sha256;
-  std::string existing;  // where the same bytes already exist; "": nowhere
+  std::string existing;  // path at which the same bytes exist; "": none
   std::function<std::string()> bytes;
 };
 
@@ -35,34 +35,34 @@ struct Checkpoint {
   std::vector<CheckpointFile> files;  // verified; `existing` is their path
 };
 
-// What a checkpoint is read for. Acting needs the networks alone: further files, such as the rows
-// of a replay buffer, are not looked at then.
+// Why a checkpoint is read. Acting needs only the networks; further files, such as rows of a replay
+// buffer, are then not read.
 enum class CheckpointUse { training, acting };
 
 // The checkpoints of one run: directories step-000001000 with tensors.safetensors and
-// manifest.json. A directory appears under its name only when all its bytes are on disk, and an
-// older one goes only after the newer one is safe. There is no pointer to the latest: the latest is
-// the highest step that verifies.
+// manifest.json. A directory gets its name only when all its bytes are on disk, and an older one is
+// removed only after the newer one is safe. There is no pointer to the newest checkpoint: it is the
+// one with the highest step that verifies.
 class CheckpointStore {
  public:
   CheckpointStore(FileSystem& files, std::string directory, int keep = 3);
 
-  // Returns the path. A failure throws Error{io}, leaves earlier checkpoints as they were and takes
-  // its temporary files away. `facts` is an object; its members go into the manifest, which must
+  // Returns the path. A failure throws Error{io}, leaves earlier checkpoints unchanged and removes
+  // its temporary files. `facts` is an object whose members are added to the manifest, which must
   // not depend on the time of day, so that a resumed run writes the same bytes. With `best`, a copy
-  // of it also becomes "best", which lives on when the step is deleted. A best that could not be
-  // written is kept in memory, and no later step is saved before it.
+  // is also stored as "best", which remains when the step is deleted. A best checkpoint that could
+  // not be written is kept in memory and written before any later step.
   std::string save(int64_t step, const std::vector<ArchiveEntry>& entries, const Json& facts,
                    bool best = false, const std::vector<CheckpointFile>& more = {});
 
   std::vector<CheckpointInfo> list() const;  // step-* directories, oldest first
 
-  // The newest checkpoint that verifies; each damaged one passed over gives one line to `warn`.
-  // No checkpoint at all gives nothing; none that verifies throws Error{checkpoint}.
+  // The newest checkpoint that verifies; each damaged one that is skipped causes a warning. Returns
+  // nothing if there is no checkpoint, and throws Error{checkpoint} if none verifies.
   std::optional<Checkpoint> load_newest(const std::function<void(const std::string&)>& warn,
                                         CheckpointUse use = CheckpointUse::training) const;
 
-  // Takes away what a killed process left unfinished. Only for the holder of the run's lock.
+  // Removes what a killed process left unfinished. Only for the holder of the run's lock.
   void remove_leftovers();
 
  private:
@@ -94,11 +94,12 @@ void save_checkpoint(FileSystem& files, const std::string& path, int64_t step,
                      const std::vector<ArchiveEntry>& entries, const Json& facts,
                      const std::vector<CheckpointFile>& more = {});
 
-// One checkpoint directory ("step-..." or "best"), every byte verified, or Error{checkpoint}.
+// One checkpoint directory ("step-..." or "best"), with every byte verified; otherwise throws
+// Error{checkpoint}.
 Checkpoint load_checkpoint(FileSystem& files, const std::string& path,
                            CheckpointUse use = CheckpointUse::training);
 
-// Writes a checkpoint that was loaded to another place.
+// Writes a loaded checkpoint to another directory.
 void copy_checkpoint(FileSystem& files, const Checkpoint& checkpoint, const std::string& path);
 
 }  // namespace rl_training

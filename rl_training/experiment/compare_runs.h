@@ -5,7 +5,7 @@
 
 namespace rl_training {
 
-// What two runs that should be equal have in common, and where they differ.
+// Comparison of two runs that should be equal.
 struct RunComparison {
   int64_t step = 0;  // of the first run's newest checkpoint
   int64_t arrays = 0, values = 0, rows = 0;
@@ -14,8 +14,8 @@ struct RunComparison {
   bool equal() const { return differences.empty(); }
 };
 
-// Compares newest and best checkpoints (every array and file) and the logged metrics: all that a
-// resumed run promises to have as an uninterrupted one (docs/run_directory.md).
+// Compares newest and best checkpoints (every array and file) and the logged metrics: everything in
+// which a resumed run must equal an uninterrupted one (docs/run_directory.md).
 RunComparison compare_runs(const std::string& first, const std::string& second);
 
 }  // namespace rl_training

@@ -1,4 +1,4 @@
-// Rules of a config beyond the range of each key.
+// Rules that involve several keys of a config.
 #include <algorithm>
 
 #include "rl_training/data/rollout_buffer.h"
@@ -27,7 +27,7 @@ void check_rollout(const TrainConfig& config, const PhaseSpec& phase) {
   check_rollout_columns(config.algorithm->request());
   if (phase.min_buffer_size == 0) return;
   throw Error(ErrorKind::config, {"", 0, "min_buffer_size"},
-              config.algo + " learns from whole rollouts (expected none: rollout_steps decides)");
+              config.algo + " learns from whole rollouts of rollout_steps (expected none)");
 }
 
 void check_collecting(const TrainConfig& config, const PhaseSpec& phase, const EnvSpec& env,
@@ -46,7 +46,7 @@ void check_collecting(const TrainConfig& config, const PhaseSpec& phase, const E
   }
 }
 
-// Names of the algorithms that take such actions and observations.
+// Names of the algorithms that support these actions and observations.
 std::vector<std::string> fitting_algorithms(const EnvSpec& env) {
   std::vector<std::string> names;
   for (const auto& info : algorithms()) {
@@ -63,21 +63,21 @@ void check_early_stopping(const TrainConfig& config) {
     const bool error = metric == "validation_td_error" || metric == "validation_action_error";
     if (!error || config.early_stopping.mode == EarlyStoppingOptions::Mode::min) return;
     throw Error(ErrorKind::config, {"", 0, "early_stopping.mode"},
-                "a smaller error is better (expected min, got max)");
+                "smaller errors are better (expected min, got max)");
   }
   throw Error(ErrorKind::config, {"", 0, "early_stopping.metric"},
               "no such metric: " + metric + " (expected one of " + join(names, ", ") +
                   did_you_mean(metric, names) + ")");
 }
 
-// What the algorithm's batches demand of the rest of the config.
+// Requirements of the algorithm's batches on the rest of the config.
 void check_request(const TrainConfig& config, const EnvSpec& env, bool collects) {
   const auto request = config.algorithm->request();
   if (collects && request.window > 0) {
     throw Error(ErrorKind::config, {"", 0, config.online.used ? "online" : "algo"},
                 config.algo +
-                    " learns from pieces of whole episodes, which a replay buffer does "
-                    "not give (expected training from data alone)");
+                    " learns from segments of whole episodes, which a replay buffer does not "
+                    "provide (expected offline training only)");
   }
   if (request.max_steps > 0 && env.max_episode_steps > request.max_steps) {
     throw Error(ErrorKind::config, {"", 0, "algo_kwargs.max_episode_length"},
@@ -90,8 +90,8 @@ void check_request(const TrainConfig& config, const EnvSpec& env, bool collects)
     if (!given) return;
     throw Error(ErrorKind::config, {"", 0, std::string("algo_kwargs.") + key},
                 config.algo +
-                    " compares returns of the data with rewards that it earns (expected "
-                    "rewards as they are)");
+                    " compares returns in the data with rewards it collects (expected "
+                    "untransformed rewards)");
   };
   const auto& reward = config.dataset.reward;
   refuse("reward_preset", !reward.preset.empty());
@@ -104,10 +104,10 @@ void check_request(const TrainConfig& config, const EnvSpec& env, bool collects)
 void check_validation(const TrainConfig& config) {
   if (!config.validation.used || config.has_dataset()) return;
   throw Error(ErrorKind::config, {"", 0, "validation"},
-              config.algo + " learns from no dataset of which something could be held out");
+              config.algo + " does not learn from a dataset, so no episodes can be held out");
 }
 
-// Presets that depend on the data are resolved once there is some.
+// Presets that depend on data are resolved when the data is loaded.
 void check_reward(const TrainConfig& config) {
   for (const auto& preset : reward_presets()) {
     if (preset.needs_dataset && config.env.reward.preset == preset.name) return;
@@ -115,7 +115,7 @@ void check_reward(const TrainConfig& config) {
   config.env.reward_transform(nullptr);
 }
 
-// Datasets that are made come from an environment.
+// Generated datasets need an environment.
 void check_is_file(const std::string& kind, const std::string& key) {
   if (kind != "random" && kind != "recipe") return;
   throw Error(ErrorKind::config, {"", 0, key},
@@ -149,7 +149,7 @@ void check_environment(const TrainConfig& config) {
   });
 }
 
-// What only an environment can do is refused without one.
+// Rejects keys that need an environment if there is none.
 void check_without_environment(const TrainConfig& config) {
   const auto refuse = [](const char* key, const std::string& what) {
     throw Error(ErrorKind::config, {"", 0, key},
@@ -190,12 +190,12 @@ void check_spaces(const TrainConfig& config, const EnvSpec& env) {
                   (env.action.is_discrete() ? "discrete" : "continuous") + " actions and " +
                   (config.has_environment() ? "observes " : "observations are ") +
                   (env.observation.is_image() ? "images" : "vectors") + " (expected " +
-                  (names.empty() ? "no algorithm there is" : join(names, " | ")) + ", got " +
-                  config.algo + ")");
+                  (names.empty() ? "no algorithm" : join(names, " | ")) + ", got " + config.algo +
+                  ")");
 }
 
 void TrainConfig::validate() const {
-  TrainConfig copy = *this;  // visiting is written for reading too, hence wants non-const fields
+  TrainConfig copy = *this;  // visit_options also reads, so it needs non-const fields
   check_options([&](OptionVisitor& options) { copy.visit_top_options(options); });
   check_below("algo_kwargs", [&] {
     check_options([&](OptionVisitor& options) { copy.visit_algo_kwargs(options); });

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kDefaultRandomRows = 20000;
 
-// Which of the keys a kind takes. Every other kind is a file format.
+// Keys that a kind uses. Every kind not listed is a file format.
 struct Keys {
   bool path = false, id = false, size = false, seed = false;
 };
@@ -60,8 +60,9 @@ void check_fits(const TransitionDataset& dataset, const EnvSpec& env, const std:
 DatasetReadOptions read_options(const DatasetOptions& options, const EnvSpec& env) {
   DatasetReadOptions read;
   if (env.action.is_discrete() && options.actions != "environment") {
-    throw Error(ErrorKind::config, {"", 0, "dataset_actions"},
-                "choices have no units (expected environment, got " + options.actions + ")");
+    throw Error(
+        ErrorKind::config, {"", 0, "dataset_actions"},
+        "discrete actions have no units (expected environment, got " + options.actions + ")");
   }
   if (options.actions == "environment") read.bounds = &env.action;
   if (options.timeout_policy == "drop") read.timeout_policy = TimeoutPolicy::drop;
@@ -72,7 +73,7 @@ DatasetReadOptions read_options(const DatasetOptions& options, const EnvSpec& en
   return read;
 }
 
-// The parts of a list with commas in between.
+// Splits a comma-separated list.
 std::vector<std::string> ids_of(const std::string& list) {
   std::vector<std::string> ids;
   std::istringstream words(list);
@@ -114,8 +115,8 @@ class Loader {
     });
   }
 
-  // With actions as they are in the files, which need fit nothing. `choices`: they are numbers of
-  // choices.
+  // Actions are left as they are in the files and are not checked. `choices`: they are indices of
+  // discrete actions.
   TransitionDataset load_raw(const DatasetSource& source, bool choices) {
     static const Space any_choice = Space::discrete(ActionSpaceFinder::kMostChoices);
     if (source.kind == kMemoryKind) {
@@ -125,7 +126,7 @@ class Loader {
     }
     return load_with(source, [&](const std::string& kind, const std::string& path) {
       auto read = read_options(options_, env_);
-      // Minari states how many there are.
+      // Minari states the number of discrete actions.
       const auto name = kind == "auto" ? detect_dataset_kind(path) : kind;
       read.bounds = choices && name != "minari" ? &any_choice : nullptr;
       return cache_.load(kind, path, read);
@@ -136,8 +137,8 @@ class Loader {
   static const MemoryArrays& arrays_of(const DatasetSource& source) {
     if (source.arrays) return *source.arrays;
     throw Error(ErrorKind::config, {"", 0, "dataset_kind"},
-                "the data are arrays of the program that trains, which gives them when it starts "
-                "or resumes a run (expected a file here, as written by Dataset.save)");
+                "the data are arrays in memory, which the host program passes when it starts or "
+                "resumes a run (expected a file here, as written by Dataset.save)");
   }
 
   void look_at_task(const std::string& path) {
@@ -168,7 +169,7 @@ class Loader {
     if (!source.path.empty()) return load_file(source.kind, source.path);
     const auto ids = ids_of(source.id);
     if (ids.size() == 1) return load_file(source.kind, ids[0]);
-    // All rows of each, as many as they have.
+    // All rows of each part.
     std::vector<DatasetPart> parts;
     for (const auto& id : ids) {
       auto dataset = load_file(source.kind, id);
@@ -202,7 +203,7 @@ std::vector<DatasetSource> sources_of(const DatasetOptions& options) {
   return options.mix.empty() ? std::vector{options.source} : options.mix;
 }
 
-// What the files say of their spaces: looked at as they are, then read again in units.
+// Determines the spaces from the raw files; the files are then read again with these spaces.
 EnvSpec spec_of_data(const DatasetOptions& options, const DatasetContext& context) {
   if (context.spaces != nullptr) return *context.spaces;
   EnvSpec env;
@@ -261,7 +262,7 @@ void DatasetOptions::visit_options(OptionVisitor& options) {
       mix.size(), [this](size_t count) { mix.assign(count, {}); },
       [this](size_t i, OptionVisitor& inner) { mix[i].visit_options(inner, "", true); });
   options.integer("dataset_mix_size", mix_size, between(0, 1e9),
-                  "rows of the mixture; 0: as many as all parts have");
+                  "rows of the mixture; 0: the sum of its parts");
   options.integer("dataset_mix_seed", mix_seed, at_least(0), "seed of the mixture");
   options.number("dataset_top_fraction", top_fraction, above_up_to(0, 1),
                  "share of the episodes to keep, the best by discounted return");
@@ -272,13 +273,15 @@ void DatasetOptions::visit_options(OptionVisitor& options) {
   options.numbers(
       "action_low", action_low, any_number(),
       "lowest action without an environment, one number or one per column; none: from the data");
-  options.numbers("action_high", action_high, any_number(), "the same for the highest");
+  options.numbers(
+      "action_high", action_high, any_number(),
+      "highest action without an environment, one number or one per column; none: from the data");
   options.choice("timeout_policy", timeout_policy, {"auto", "drop", "keep"},
-                 "steps that end by time-out; auto drops them for d4rl files only");
+                 "what happens to steps that end by time-out; auto drops them for d4rl files only");
   options.group(
       "dataset_keys", "names of arrays or columns in the file, or a known layout of arrays",
       [this](OptionVisitor& inner) { keys.visit_options(inner); }, &has_keys, "layout");
-  options.text("csv_columns", csv_columns, "the same for a csv file in one line");
+  options.text("csv_columns", csv_columns, "names of columns in a csv file, in one line");
   options.flag("allow_nonfinite", allow_nonfinite, "accept NaN and infinity in a file");
   options.choice("dataset_cache", cache, {"auto", "off"},
                  "cache large files, so that the next start is fast");
@@ -324,7 +327,7 @@ LoadedDataset load_dataset(const DatasetOptions& options, const std::string& env
   }
   loaded.warnings = loader.warnings();
   loaded.reference = loader.reference();
-  rows = keep_best_episodes(rows, options.top_fraction, context.gamma);  // by the raw rewards
+  rows = keep_best_episodes(rows, options.top_fraction, context.gamma);  // uses raw rewards
   loaded.reward = resolve_reward_transform(options.reward, &rows);
   if (!loaded.reward.identity()) rows = transform_rewards(rows, loaded.reward);
   return loaded;

@@ -13,7 +13,7 @@
 
 namespace rl_training {
 
-// `env_id` of a run that learns from data alone. It is neither evaluated nor can it collect.
+// `env_id` of a run that learns from data alone, without evaluation or collection.
 inline constexpr char kNoEnvironment[] = "none";
 
 // `dataset_kind` of arrays that the training program holds (memory_arrays.h).
@@ -23,16 +23,16 @@ inline constexpr char kMemoryKind[] = "memory";
 struct DatasetSource {
   std::string kind = "random";
   std::string path;  // file kinds
-  std::string id;    // recipes, Minari (there several, with commas in between)
+  std::string id;    // recipe, or comma-separated Minari ids
   int64_t size = 0;
   int64_t seed = 0;
   double weight = 1;  // in a mixture
-  // Of kind `memory`: no key, given by the program that trains.
+  // Only for kind `memory`: passed by the host program, not a key.
   std::shared_ptr<const MemoryArrays> arrays = {};
 
   // Keys are `<prefix>kind`, `<prefix>path`, ...
   void visit_options(OptionVisitor& options, const std::string& prefix, bool in_mix);
-  // Error{config} if a key is missing or does not belong to the kind.
+  // Throws Error{config} if a key is missing or the kind does not use it.
   void check(const std::string& prefix) const;
 };
 
@@ -44,7 +44,8 @@ struct DatasetOptions {
   double top_fraction = 1;
   bool normalize_observations = true;
   std::string actions = "environment";
-  std::vector<double> action_low, action_high;  // without an environment; one stands for all
+  // Without an environment; one value applies to all columns.
+  std::vector<double> action_low, action_high;
   std::string timeout_policy = "auto";
   std::string csv_columns;
   KeyMap keys;
@@ -57,33 +58,33 @@ struct DatasetOptions {
   void check() const;
 };
 
-// What surrounds a dataset when it is loaded.
+// Context for loading a dataset.
 struct DatasetContext {
   EnvOptions env = {};
-  // Hears of a cache that cannot be used, and of bounds that are guessed.
+  // Receives warnings about an unusable cache and about assumed bounds.
   std::function<void(const std::string&)> warn = [](const std::string&) {};
-  double gamma = 1.0;  // discounts the returns by which the best episodes are chosen
-  // Without an environment: whether the algorithm takes actions as choices, and the spaces, where
-  // they are known already.
+  double gamma = 1.0;  // discount of the returns by which the best episodes are selected
+  // Without an environment: whether the algorithm has discrete actions, and the spaces, if they are
+  // already known.
   bool discrete_actions = false;
   const EnvSpec* spaces = nullptr;
 };
 
 struct LoadedDataset {
   TransitionDataset rows;
-  RewardTransform reward;                         // that was applied
-  EnvSpec env;                                    // without an environment: what the data say
+  RewardTransform reward;                         // the applied transform
+  EnvSpec env;                                    // without an environment: derived from the data
   std::vector<std::string> warnings = {};         // of the data doctor, "FILE: code: message"
-  std::optional<ReferenceScores> reference = {};  // that a Minari dataset states
+  std::optional<ReferenceScores> reference = {};  // from the metadata of a Minari dataset
 };
 
-// Reads, makes or mixes the dataset; actions come out scaled to [-1, 1], rewards transformed as the
-// options say. A dataset that does not fit the environment is Error{data}. `env_id` may be `none`:
-// then the spaces come from the files and from action_low and action_high.
+// Reads, generates or mixes the dataset, scales actions to [-1, 1] and transforms rewards. Throws
+// Error{data} if the dataset does not match the environment. If `env_id` is `none`, the spaces come
+// from the files and from action_low and action_high.
 LoadedDataset load_dataset(const DatasetOptions& options, const std::string& env_id,
                            const DatasetContext& context = {});
 
-// The rows alone.
+// Returns only the rows.
 TransitionDataset load_transition_dataset(const DatasetOptions& options, const std::string& env_id,
                                           const DatasetContext& context = {});
 

@@ -56,8 +56,8 @@ void MetricLog::write(const Json& row) {
   const std::string line = to_line(row);
   std::string cells = csv_row(row);
   if (csv_bytes_ == 0) cells = join(columns_, ",") + "\n" + cells;
-  // The lengths move on only when both are written: after a failure the next row starts where this
-  // one did, in both files.
+  // The lengths advance only when both files are written, so after a failure the next row starts at
+  // the same position in both.
   jsonl_.append(static_cast<uint64_t>(jsonl_bytes_), line);
   try {
     csv_.append(static_cast<uint64_t>(csv_bytes_), cells);
@@ -107,8 +107,8 @@ void MetricLog::restore() {
     const bool there = std::find(columns_.begin(), columns_.end(), name) != columns_.end();
     if (!there) columns_.push_back(std::move(name));
   }
-  // A process that was killed between writing the csv again and its next checkpoint left other
-  // lengths than the checkpoint records.
+  // A process killed between rewriting the csv and its next checkpoint leaves a file of another
+  // length than the checkpoint records.
   const auto kept = std::string_view(csv).substr(0, static_cast<size_t>(csv_bytes_));
   const auto jsonl = files.read_file(jsonl_.path());
   const bool in_step = kept.size() == static_cast<size_t>(csv_bytes_) && kept.ends_with('\n') &&

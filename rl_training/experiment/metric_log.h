@@ -9,23 +9,23 @@
 
 namespace rl_training {
 
-// metrics.jsonl (one object a line; NaN and infinities as null) and metrics.csv (the same rows in
-// columns fixed for the whole file; missing is an empty cell; keys outside the columns are only in
-// the jsonl). A resumed run that has further columns writes the csv again from the jsonl. Both hold
-// only what the seed determines, and their lengths are part of the training state: a resumed run
-// cuts what a killed one wrote after its last checkpoint and writes it again.
+// metrics.jsonl (one object per line; NaN and infinities as null) and metrics.csv (the same rows
+// with fixed columns; missing values are empty cells; keys outside the columns are only in the
+// jsonl). If a resumed run has further columns, the csv is rewritten from the jsonl. Both files
+// contain only values that the seed determines, and their lengths are part of the training state: a
+// resumed run truncates what a killed process wrote after its last checkpoint, and writes it again.
 class MetricLog {
  public:
   MetricLog(const std::string& run_path, std::vector<std::string> columns);
 
-  void write(const Json& row);  // a flat object; in the files when this returns
-  void flush();                 // onto the disk itself
+  void write(const Json& row);  // a flat object; written to the files before this returns
+  void flush();                 // syncs to disk
 
   void visit_state(StateVisitor& state);
-  // Cuts the files to the lengths just loaded. The columns of the existing csv stay, those that
-  // this run adds follow them.
+  // Truncates the files to the loaded lengths. Existing csv columns keep their order; new columns
+  // follow them.
   void restore();
-  // Forgets the lengths just loaded: the rows up to the checkpoint are not here.
+  // Discards the loaded lengths, because the rows up to the checkpoint are not in this directory.
   void start_empty() { jsonl_bytes_ = csv_bytes_ = 0; }
 
  private:
@@ -39,7 +39,8 @@ class MetricLog {
   int64_t csv_bytes_ = 0;
 };
 
-// timing.jsonl: the wall clock lives only here, so that all other files of a run can be compared.
+// timing.jsonl: wall-clock times are written only here, so that all other files of runs can be
+// compared.
 class TimingLog {
  public:
   explicit TimingLog(const std::string& run_path);

@@ -4,7 +4,7 @@
 
 namespace rl_training {
 
-// A file of configs/ that travels inside the program.
+// A file of configs/ that is embedded in the program.
 struct PackagedConfig {
   std::string name;  // "td3_bc/pendulum"
   std::string text;

@@ -11,7 +11,7 @@
 namespace rl_training {
 namespace {
 
-// With this many files the rows are written again as one.
+// At this number of files the rows are merged into one file.
 constexpr size_t kMaxSegments = 500;
 constexpr std::string_view kPrefix = "replay-", kOtherPrefix = "replay", kSuffix = ".rows";
 
@@ -64,7 +64,7 @@ std::vector<CheckpointFile> ReplayFiles::checkpoint_files() {
   const bool gone = std::any_of(pending_.begin(), pending_.end(), [this](const Segment& s) {
     return !files_.exists(s.file.existing);
   });
-  if (gone || pending_.size() >= kMaxSegments) pending_.clear();  // everything is in memory, too
+  if (gone || pending_.size() >= kMaxSegments) pending_.clear();  // all rows are also in memory
   const int64_t saved =
       pending_.empty() ? buffer_.first() : pending_.back().first + pending_.back().rows;
   if (saved < buffer_.total()) {

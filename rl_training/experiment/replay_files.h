@@ -7,17 +7,17 @@
 namespace rl_training {
 
 // The rows of a replay buffer as files of checkpoints. Rows never change, so each checkpoint adds
-// one file with the rows since the one before and links the others.
+// one file with the rows since the previous one and links the others.
 class ReplayFiles {
  public:
   // `process` is the rank of the process whose rows these are: its files have separate names.
   ReplayFiles(ReplayBuffer& buffer, FileSystem& files, int process = 0);
-  // Whose rows a file holds; 0 also if it is no file of rows.
+  // Rank of the process whose rows a file holds; 0 also for other files.
   static int process_of(const std::string& name);
 
-  // Puts the rows of a checkpoint into the buffer.
+  // Restores the rows of a checkpoint into the buffer.
   void load(const Checkpoint& checkpoint);
-  // Files for the next checkpoint; `saved_in` follows once it is in that directory.
+  // Files for the next checkpoint; call `saved_in` after it has been written to that directory.
   std::vector<CheckpointFile> checkpoint_files();
   void saved_in(const std::string& directory);
 

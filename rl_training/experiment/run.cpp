@@ -53,11 +53,11 @@ RunResult Run::train(const Callbacks& callbacks, StopRequests* requests) {
   } catch (const Error& error) {
     record_session_end(context_.session.files(), metadata, error_kind_name(error.kind()));
     throw;
-  } catch (...) {  // of a callback or an environment
+  } catch (...) {  // thrown by a callback or an environment
     record_session_end(context_.session.files(), metadata, "exception");
     throw;
   }
-  // The last save has no next interval: it must succeed now, or the run has failed.
+  // There is no later attempt after the last save: if it fails, the run fails.
   if (failed_saves_ > 0) save_checkpoint_of(parts_.trainer->position(), /*best=*/false);
   result.run_dir = directory_.path();
   result.checkpoint = last_checkpoint_;
@@ -88,15 +88,15 @@ void Run::save(const std::string& directory) {
                   files);
 }
 
-// The other processes send their shares (RunWorker::send_share) and hear where they were saved; ""
-// for nowhere.
+// The other processes send their shares (RunWorker::send_share) and receive the path of the
+// checkpoint; "" if it was not saved.
 void Run::save_with_others(const std::function<void()>& save) {
   if (context_.processes == nullptr) return save();
   shares_ = context_.processes->collect("");
   saved_in_.clear();
   save();
   context_.processes->exchange(saved_in_);
-  if (!saved_in_.empty()) shares_.clear();  // otherwise the end of training tries again
+  if (!saved_in_.empty()) shares_.clear();  // otherwise saved again at the end of training
 }
 
 void Run::log(const Json& row) {
@@ -121,7 +121,8 @@ void Run::save_or_warn(int64_t step, const std::function<void()>& save) {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::io || ++failed_saves_ >= kFailedSavesBeforeStop) throw;
     context_.warn("warning: checkpoint of step " + std::to_string(step) + " failed (" +
-                  error.what() + "); training continues and tries again at the next interval");
+                  error.what() +
+                  "); training continues, and the next checkpoint is tried at the next interval");
   }
 }
 

@@ -13,9 +13,9 @@ namespace rl_training {
 struct ResumeChanges {
   std::optional<int64_t> total_timesteps, threads;
   std::optional<int64_t> online_timesteps = std::nullopt;  // adds or extends an online phase
-  std::optional<std::string> dataset_path = {};            // where the same data are now
-  std::optional<std::string> output_dir = {};              // resumes in a new run below it
-  // Those of a run on `dataset_kind: memory`, which no file holds.
+  std::optional<std::string> dataset_path = {};            // new location of the same data
+  std::optional<std::string> output_dir = {};              // resume in a new run directory below it
+  // Arrays of a run with `dataset_kind: memory`, which are not in a file.
   std::shared_ptr<const MemoryArrays> arrays = {};
 };
 
@@ -24,11 +24,11 @@ struct RunResult {
   TrainSummary summary;
 };
 
-// One training run in its directory: dataset, policy, loop, logs and checkpoints put together. Of
-// several processes that train it, this is process 0; the others have a RunWorker.
+// One training run in its directory: dataset, policy, loop, logs and checkpoints. If several
+// processes train the run, this is process 0; the others have a RunWorker.
 class Run final : private RunSink {
  public:
-  // `from`, a run or a checkpoint, gives the parameters to start with (warm_start.h).
+  // `from`, a run or a checkpoint, provides the initial parameters (warm_start.h).
   static std::unique_ptr<Run> start(const TrainConfig& config, RunContext context,
                                     const std::string& from = "");
   // Resumes from the newest good checkpoint of a run, or from one given checkpoint. A checkpoint
@@ -37,7 +37,8 @@ class Run final : private RunSink {
                                      const ResumeChanges& changes, RunContext context);
 
   RunResult train(const Callbacks& callbacks = {}, StopRequests* requests = nullptr);
-  // The present state as a checkpoint directory outside the run, of a run that trains alone.
+  // Writes the current state as a checkpoint outside the run directory; only for a run on one
+  // process.
   void save(const std::string& directory);
 
   const TrainConfig& config() const { return parts_.policy.config(); }
@@ -76,9 +77,9 @@ class Run final : private RunSink {
   TimingLog timing_log_;
   std::unique_ptr<TensorBoardLog> tensorboard_;
   std::string last_checkpoint_;
-  std::vector<std::string> shares_;  // of the other processes in the present state
-  std::string saved_in_;             // the checkpoint that has them
-  int failed_saves_ = 0;             // in a row
+  std::vector<std::string> shares_;  // current state of the other processes
+  std::string saved_in_;             // checkpoint that contains them
+  int failed_saves_ = 0;             // consecutive failures
   int64_t timed_update_ = 0;
   double timed_at_ = 0;
 };

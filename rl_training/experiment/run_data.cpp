@@ -8,8 +8,8 @@ namespace {
 
 using Warn = std::function<void(const std::string&)>;
 
-// Leaves out the rows whose next action is not known. Nothing left to learn a value from is an
-// error: another algorithm without the penalty must not come out of it silently.
+// Drops rows whose next action is not known. It is an error if no row remains: silently training
+// without the penalty would be another algorithm.
 TransitionDataset with_known_next_actions(const TransitionDataset& data, const Warn& warn) {
   auto known = data.where_next_action_is_known();
   const auto dropped = data.rows() - known.rows();
@@ -27,7 +27,7 @@ TransitionDataset with_known_next_actions(const TransitionDataset& data, const W
   return known;
 }
 
-// Policies with a memory of that many steps act no longer than that.
+// A policy with a limited number of timesteps cannot act in longer episodes.
 void check_lengths(const TransitionDataset& data, int64_t most) {
   for (const auto& episode : data.episodes()) {
     if (episode.rows <= most) continue;
@@ -82,18 +82,18 @@ RewardTransform collected_reward(const TrainConfig& config, const RunData& data,
   const auto& preset = config.env.reward.preset;
   for (const auto& known : reward_presets()) {
     if (!known.needs_dataset || preset != known.name || data.reward.identity()) continue;
-    throw Error(ErrorKind::config, {"", 0, "env_kwargs.wrappers.reward.preset"},
-                preset +
-                    " looks at the dataset's raw rewards, which reward keys of algo_kwargs "
-                    "have changed (expected one or the other; those of algo_kwargs hold for "
-                    "collected rewards, too)");
+    throw Error(
+        ErrorKind::config, {"", 0, "env_kwargs.wrappers.reward.preset"},
+        preset +
+            " uses the dataset's raw rewards, which reward keys of algo_kwargs have changed "
+            "(expected one or the other; those of algo_kwargs also apply to collected rewards)");
   }
   const auto own = config.env.reward_transform(data.rows.get());
   if (own.identity() || own == data.reward) return data.reward;
   if (data.rows != nullptr) {
     warn(
-        "warning: env_kwargs.wrappers.reward changes collected rewards only, those of the dataset "
-        "are another task's to the learner (reward keys of algo_kwargs hold for both)");
+        "warning: env_kwargs.wrappers.reward changes only collected rewards, so they no longer "
+        "match those of the dataset (reward keys of algo_kwargs apply to both)");
   }
   return own;
 }

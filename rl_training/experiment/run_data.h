@@ -7,19 +7,19 @@
 
 namespace rl_training {
 
-// A run without a dataset has this in place of a fingerprint.
+// Replaces the fingerprint in a run without a dataset.
 inline constexpr char kNoDataset[] = "none";
 
-// What a run learns from, and how its rewards were transformed; no rows for a run that learns from
-// the environment alone.
+// The data of a run and its reward transform; without rows if the run learns from the environment
+// alone.
 struct RunData {
-  EnvSpec env;  // the environment's, or what the data say
+  EnvSpec env;  // from the environment, or derived from the data
   std::shared_ptr<const TransitionDataset> rows;
   RewardTransform reward;
   std::vector<std::string> warnings;         // of the data doctor
-  std::optional<ReferenceScores> reference;  // that the data state
-  std::string fingerprint = kNoDataset;      // of all data, those held out included
-  // Of `validation`: no rows to learn from, but to measure on.
+  std::optional<ReferenceScores> reference;  // from the data's metadata
+  std::string fingerprint = kNoDataset;      // of all data, including held-out episodes
+  // Held-out rows (`validation`), used only for measurements.
   std::shared_ptr<const TransitionDataset> held_out;
   std::vector<int64_t> held_out_episodes;  // their indices in the dataset
 };
@@ -29,7 +29,8 @@ struct RunDataOptions {
   const EnvSpec* spaces = nullptr;  // of a resumed run without an environment
 };
 
-// The dataset of the config as its algorithm needs it. Error{data} if it cannot serve.
+// Loads the dataset of the config with the columns that its algorithm needs; throws Error{data} if
+// it lacks them.
 RunData load_run_data(const TrainConfig& config, const RunDataOptions& options);
 
 // How collected rewards are transformed: like the dataset's, unless they have their own keys.

@@ -44,7 +44,7 @@ std::string path_part(std::string text) {
 
 // "pid 17 on host, started 2025-01-02T03:04:05Z", as the holder wrote it.
 std::string read_holder(int lock) {
-  // The holder may be between taking the lock and writing its line.
+  // The holder may have taken the lock but not yet written its line.
   for (int attempt = 0; attempt < 100; ++attempt) {
     std::array<char, 512> text{};
     const ssize_t count = ::pread(lock, text.data(), text.size(), 0);
@@ -94,8 +94,8 @@ bool is_locked(const std::string& path) {
   return locked;
 }
 
-// Runs that a killed process never finished creating. A young one may be under way: its lock
-// comes only after its directory.
+// Removes directories that a killed process did not finish creating. A recent one may still be in
+// progress, because the lock is taken after the directory has been created.
 void remove_abandoned(FileSystem& files, const std::string& parent) {
   try {
     for (const auto& name : files.list_directory(parent)) {
@@ -105,11 +105,11 @@ void remove_abandoned(FileSystem& files, const std::string& parent) {
         files.remove_all(path);
       }
     }
-  } catch (const Error&) {  // somebody else's directory is no reason not to train
+  } catch (const Error&) {  // a directory of another user must not prevent training
   }
 }
 
-// Files that a killed process had not yet renamed. Only for the holder of the lock.
+// Removes files that a killed process had not renamed yet. Only for the holder of the lock.
 void remove_unfinished_files(FileSystem& files, const std::string& run) {
   for (const auto& name : files.list_directory(run)) {
     for (const char* known : {"config.yaml.tmp-", "metadata.json.tmp-"}) {
@@ -118,8 +118,8 @@ void remove_unfinished_files(FileSystem& files, const std::string& run) {
   }
 }
 
-// rename() never replaces a directory with something in it, so of two processes only one gets a
-// name and the other tries the next one.
+// rename() never replaces a directory that is not empty, so only one of two processes gets a name,
+// and the other tries the next one.
 std::string claim_name(FileSystem& files, const std::string& temporary, const std::string& wanted) {
   for (int n = 0;; ++n) {
     std::string path = n == 0 ? wanted : fmt::format("{}-{}", wanted, n);

@@ -6,20 +6,21 @@
 
 namespace rl_training {
 
-// "<algo>__<task>__seed<seed>__", what names of run directories begin with.
+// "<algo>__<task>__seed<seed>__", the beginning of the names of run directories.
 std::string run_name(const std::string& algo, const std::string& task, uint64_t seed);
 
 // The directory of one run, held by one process at a time: an flock on its file LOCK (pid, host,
-// start time) lasts as long as this object and ends with the process, however that ends.
+// start time) lasts as long as this object and ends with the process in any case.
 class RunDirectory {
  public:
-  // <output_dir>/<algo>__<env>__seed<seed>__<UTC YYYYmmdd-HHMMSS>[-n]. It appears under its name
-  // complete with config.yaml and already locked.
+  // <output_dir>/<algo>__<env>__seed<seed>__<UTC YYYYmmdd-HHMMSS>[-n]. It appears atomically, with
+  // config.yaml and already locked.
   static RunDirectory create(FileSystem& files, const std::string& output_dir,
                              const std::string& algo, const std::string& env_id, uint64_t seed,
                              const std::string& config_yaml);
 
-  // An existing run, to resume. Error{io} if it is no run directory or held by another process.
+  // Opens an existing run to resume it. Throws Error{io} if it is not a run directory or is locked
+  // by another process.
   static RunDirectory open(FileSystem& files, const std::string& path);
 
   RunDirectory(RunDirectory&& other) noexcept;

@@ -17,7 +17,7 @@ namespace {
               std::string("not a file of this run (expected a regular file, got ") + found + ")");
 }
 
-// Whether something is there; asked first, since opening alone can have effects on a device.
+// Whether the path exists; checked first, because opening a device can have side effects.
 bool check_kind(const std::string& path, bool directory_allowed) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) return false;

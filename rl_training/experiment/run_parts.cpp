@@ -29,7 +29,7 @@ RunBeginning load_beginning(const TrainConfig& config, const RunContext& context
     spaces->id = config.env_id;
     spaces->max_episode_steps = config.env.max_episode_steps.value_or(0);
   }
-  // Bounds that the config does not state are those that the networks were made for.
+  // Bounds that the config does not state are copied with the networks.
   const bool same_bounds = !config.has_environment() && config.dataset.action_low.empty() &&
                            config.dataset.action_high.empty();
   beginning.data = load_run_data(
@@ -54,7 +54,7 @@ RunParts::RunParts(const TrainConfig& config, RunData run_data, const RunContext
     }
     if (config.dataset.normalize_observations) policy.normalizer() = ObsNormalizer::fit(*rows);
   }
-  // Before the samplers, which normalise by what they were made with.
+  // Must precede the samplers, which copy the normaliser.
   if (from != nullptr) warm_start = start_from(*from, policy);
   phases =
       std::make_unique<RunPhases>(policy, data, context.session.files(), processes_, context.warn);
@@ -105,7 +105,7 @@ TrainerOptions RunParts::trainer_options() const {
     options.value_limit =
         plausible_value(data.rows->largest_reward(), config.algorithm->request().gamma);
   }
-  // The policy changes at the end of a rollout only, and only then there are losses to report.
+  // The policy changes only at the end of a rollout, and only then are there losses to report.
   const auto rounded = [&](int64_t interval) {
     const int64_t unit = specs.front().rolls_out() ? specs.front().rollout.steps : 1;
     return (interval + unit - 1) / unit * unit;
@@ -116,8 +116,7 @@ TrainerOptions RunParts::trainer_options() const {
   return options;
 }
 
-// Processes that differ in what they train would wait for each other, or average what does not
-// belong together.
+// Processes with different configs or data would block each other or average unrelated values.
 void RunParts::check_processes() const {
   if (processes_ == nullptr) return;
   const Json ours = {{"version", RL_TRAINING_VERSION},

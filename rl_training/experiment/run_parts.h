@@ -12,13 +12,13 @@
 
 namespace rl_training {
 
-// What surrounds a run without being part of it.
+// Context of a run.
 struct RunContext {
   std::string command;  // for metadata.json
   std::function<void(const std::string&)> warn = [](const std::string&) {};
   const Session& session = guest_session();
   bool strict_data = false;           // warnings of the data doctor are errors
-  ProcessGroup* processes = nullptr;  // that train together; null: this one alone
+  ProcessGroup* processes = nullptr;  // processes that train together; null: only this one
 };
 
 struct DatasetFacts {
@@ -28,7 +28,7 @@ struct DatasetFacts {
   std::vector<float> first_obs;  // empty if observations are images
 };
 
-// The data that a run starts with, and the checkpoint that it takes parameters from.
+// The data of a new run, and the checkpoint that provides its initial parameters.
 struct RunBeginning {
   RunData data;
   std::optional<Checkpoint> from;
@@ -37,15 +37,15 @@ struct RunBeginning {
 RunBeginning load_beginning(const TrainConfig& config, const RunContext& context,
                             const std::string& from);
 
-// What one process computes with: data, policy, phases and the loop over them. Files are its
-// owner's.
+// The parts of a run in one process: data, policy, phases and the training loop. The owner writes
+// the files.
 class RunParts {
  public:
   RunParts(const TrainConfig& config, RunData run_data, const RunContext& context,
            const Checkpoint* from = nullptr);
 
   void visit_state(StateVisitor& state);
-  // The state of this process; `visit` is what its owner saves.
+  // Visits the state of this process, which the owner saves.
   void load(const Checkpoint& checkpoint, const VisitState& visit);
 
   TrainedPolicy policy;

@@ -13,7 +13,7 @@ uint64_t own_seed(const TrainConfig& config, const ProcessGroup* processes) {
   return seed_of_process(static_cast<uint64_t>(config.seed), process_rank(processes));
 }
 
-// Rows of the buffer of each process.
+// Capacity of each process's buffer.
 int64_t share_of_buffer(const TrainConfig& config, const PhaseSpec& phase,
                         const ProcessGroup* processes) {
   const int64_t share = phase.collect.buffer_capacity / process_count(processes);
@@ -44,8 +44,8 @@ void warn_without_updates(const PhaseSpec& phase,
                           const std::function<void(const std::string&)>& warn) {
   if (planned_updates(phase) > 0) return;
   const UpdateRhythm rhythm(phase);
-  warn("warning: nothing will be learnt from " + std::to_string(phase.length) +
-       " environment steps: updates begin after " +
+  warn("warning: no update will be made in " + std::to_string(phase.length) +
+       " environment steps: updates start after " +
        std::to_string(std::max(rhythm.first_update_step, rhythm.min_rows)) +
        " of them (learning_starts, warmup_steps, min_buffer_size), every " +
        std::to_string(rhythm.train_frequency) + " (train_frequency)");
@@ -158,8 +158,8 @@ std::vector<Phase*> RunPhases::phases() const {
   return phases;
 }
 
-// A checkpoint from before a further phase was added has no state of it: that phase begins with an
-// empty buffer and fresh environments.
+// A checkpoint written before a phase was added has no state for it; that phase begins with an
+// empty buffer and new environments.
 void RunPhases::visit_state(StateVisitor& state) {
   if (dataset_ != nullptr) state.part("sampler", *dataset_);
   auto saved = static_cast<int64_t>(phases_.size());

@@ -10,27 +10,27 @@
 
 namespace rl_training {
 
-// The share of one process in the batches of a run. Error{config} if they cannot be shared.
+// Rows of one process in each batch of a run; throws Error{config} if batches cannot be divided.
 BatchRequest share_of_batch(const TrainConfig& config, const ProcessGroup* processes);
 
-// The phases of a run and what they work with: the sampler of its dataset and, where a phase
-// collects, replay buffer, environments and samplers.
+// The phases of a run and their parts: the sampler of the dataset and, for phases that collect,
+// replay buffer, environments and samplers.
 class RunPhases {
  public:
-  // `warn` hears of settings that will not do what they seem to.
+  // `warn` receives warnings about settings without effect.
   RunPhases(TrainedPolicy& policy, const RunData& data, FileSystem& files, ProcessGroup* processes,
             const std::function<void(const std::string&)>& warn);
 
   std::vector<Phase*> phases() const;
 
   void visit_state(StateVisitor& state);
-  // The replay rows of a checkpoint; before `visit_state` reads the rest.
+  // Restores the replay rows of a checkpoint; call it before `visit_state` loads the rest.
   void load_rows(const Checkpoint& checkpoint);
   std::vector<CheckpointFile> checkpoint_files();
   void saved_in(const std::string& directory);
 
  private:
-  // What a phase that collects into a replay buffer works with.
+  // Parts of a phase that collects into a replay buffer.
   struct Replay {
     Replay(const TrainConfig& config, const PhaseSpec& phase, TrainedPolicy& policy,
            Sampler* dataset, const RewardTransform& reward, FileSystem& files,
@@ -46,7 +46,7 @@ class RunPhases {
     ReplayFiles files;
   };
 
-  // What a phase of rollouts works with.
+  // Parts of a phase with rollouts.
   struct Rollout {
     Rollout(const TrainConfig& config, const PhaseSpec& phase, TrainedPolicy& policy,
             const RewardTransform& reward);
@@ -59,7 +59,7 @@ class RunPhases {
   };
 
   std::unique_ptr<Sampler> dataset_;
-  // Null: no phase collects in this way.
+  // Null if no phase collects in this way.
   std::unique_ptr<Replay> replay_;
   std::unique_ptr<Rollout> rollout_;
   std::vector<std::unique_ptr<Phase>> phases_;

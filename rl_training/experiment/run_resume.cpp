@@ -1,4 +1,4 @@
-// Resuming a run: from which checkpoint, in which directory, and what may be changed.
+// Resumes a run: selects the checkpoint and the directory, and applies changes.
 #include <filesystem>
 
 #include "rl_training/experiment/run.h"
@@ -11,8 +11,8 @@
 namespace rl_training {
 namespace {
 
-// The run that a path to resume from belongs to ("" for a checkpoint outside any), and whether
-// training continues in its directory. From a checkpoint it does so only if that is the newest one:
+// The run to which the given path belongs ("" for a checkpoint outside a run), and whether training
+// continues in its directory. For a checkpoint this is the case only if it is the newest one;
 // otherwise newer work would be overwritten.
 struct Origin {
   std::string run;
@@ -29,7 +29,7 @@ Origin find_origin(FileSystem& files, const std::string& given) {
   Origin origin;
   origin.run = path.parent_path().parent_path().string();
   if (origin.run.empty()) origin.run = ".";
-  if (!files.exists(origin.run + "/config.yaml")) return {};  // checkpoints copied elsewhere
+  if (!files.exists(origin.run + "/config.yaml")) return {};  // a copied checkpoint
   const auto all = CheckpointStore(files, origin.run + "/checkpoints").list();
   origin.in_place =
       !all.empty() && std::filesystem::path(all.back().path).filename() == path.filename();
@@ -81,20 +81,19 @@ bool same_length(const TrainConfig& a, const TrainConfig& b) {
          (!a.online.used || a.online.total_timesteps == b.online.total_timesteps);
 }
 
-// Updates from the dataset can be changed as long as there was no environment step; afterwards the
-// run would go back to them, and its checkpoints would be named by less than is done.
+// The number of offline updates can change only before the first environment step. Later the run
+// would return to the offline phase, and its position, which names checkpoints, would be wrong.
 void check_new_length(const Checkpoint& checkpoint, const TrainConfig& before,
                       const TrainConfig& config) {
   if (!config.online.used || config.total_timesteps == before.total_timesteps) return;
   const ErrorPlace place = {"--total-timesteps", 0, ""};
   if (before.online.used && checkpoint.step > before.total_timesteps) {
     throw Error(ErrorKind::config, place,
-                "this run learns in its environment by now (expected --online N, environment "
-                "steps)");
+                "this run is already in its online phase (expected --online N, environment steps)");
   }
   if (config.total_timesteps < checkpoint.step) {
     throw Error(ErrorKind::config, place,
-                "fewer updates from the dataset than are done (expected at least " +
+                "fewer updates on the dataset than already made (expected at least " +
                     std::to_string(checkpoint.step) + ", got " +
                     std::to_string(config.total_timesteps) + ")");
   }
@@ -105,7 +104,7 @@ void check_fingerprint(const Checkpoint& checkpoint, const std::string& fingerpr
   if (expected == fingerprint) return;
   if (expected.empty()) {
     throw Error(ErrorKind::checkpoint, {checkpoint.path, 0, ""},
-                "holds a policy only: it can act, but not be trained on");
+                "holds only a policy, which can act but cannot be trained further");
   }
   throw Error(ErrorKind::data, {checkpoint.path, 0, "dataset_fingerprint"},
               "the dataset is not the one this run was trained on (expected " + expected +
@@ -128,7 +127,7 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
   auto origin = find_origin(files, given);
   if (changes.output_dir) origin.in_place = false;
   std::optional<RunDirectory> directory;
-  if (origin.in_place) {  // the lock comes first: a live run may be writing there
+  if (origin.in_place) {  // locked first, because the run may still be training
     directory = RunDirectory::open(files, origin.run);
     CheckpointStore(files, directory->file("checkpoints")).remove_leftovers();
   }
@@ -147,7 +146,7 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
     check_process_count(*checkpoint, process_count(context.processes));
     check_new_length(*checkpoint, before, config);
   }
-  // A kill must neither restore the old length nor restart the run.
+  // After a kill, the run must keep its new length and not start again.
   const bool save_now =
       checkpoint && (!origin.in_place || !same_length(config, before) || changes.dataset_path);
   if (context.processes != nullptr) {
@@ -188,7 +187,7 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
     write_file_atomically(files, place + "/config.yaml", yaml);
   } catch (const Error&) {
     run.reset();
-    if (!origin.in_place) files.remove_all(place);  // a branch that never was
+    if (!origin.in_place) files.remove_all(place);  // removes the failed branch
     throw;
   }
   return run;
@@ -203,17 +202,17 @@ void Run::continue_logs(bool has_logs) {
   write_metadata(from);
 }
 
-// A run that another limit ended has nothing left to do in its environment.
+// A run that another limit ended cannot continue online.
 void Run::check_online_phase(const ResumeChanges& changes) const {
   const auto ended_by = parts_.trainer->ended_by();
   if (!changes.online_timesteps || ended_by.empty()) return;
   throw Error(ErrorKind::config, {"--online", 0, ""},
               ended_by +
-                  " ended this run (expected one that made its total_timesteps updates; a "
-                  "checkpoint from before the end can be resumed in a new run)");
+                  " ended this run (expected a run that made its total_timesteps updates; an "
+                  "earlier checkpoint can be resumed in a new run)");
 }
 
-// The best evaluation before the checkpoint that a branch starts from is the branch's, too.
+// A branch inherits the best checkpoint from before the point where it starts.
 void Run::inherit_best(const std::string& origin, int64_t step) {
   auto& files = context_.session.files();
   const auto path = origin + "/checkpoints/best";
@@ -224,7 +223,7 @@ void Run::inherit_best(const std::string& origin, int64_t step) {
     files.make_directories(directory_.file("checkpoints"));
     copy_checkpoint(files, best, directory_.file("checkpoints") + "/best");
   } catch (const Error& error) {
-    context_.warn("warning: the best checkpoint was not taken over (" + std::string(error.what()) +
+    context_.warn("warning: the best checkpoint was not copied (" + std::string(error.what()) +
                   ")");
   }
 }

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::string_view kProcess = "process";
 
-// Everything that is trained, and what follows from it. Single floats are metrics that an algorithm
-// remembers, each process those of its share of a batch.
+// Trained parameters and everything that depends on them. Single floats are excluded: they are
+// metrics, which differ between processes because each has its own share of a batch.
 bool is_common(const ArchiveEntry& entry) {
   return entry.dtype == DType::f32 && !entry.shape.empty() && entry.name.starts_with("algorithm.");
 }
@@ -76,8 +76,8 @@ void add_share(int rank, const std::string& packed, std::vector<ArchiveEntry>& e
   if (header["parameters"] != common_hash(entries)) {
     throw Error(ErrorKind::internal,
                 "process " + std::to_string(rank) +
-                    " does not have the parameters of process 0 any more (expected the same bits "
-                    "in all processes); the last checkpoint is kept");
+                    " no longer has the parameters of process 0 (expected the same bits in all "
+                    "processes); the last checkpoint is kept");
   }
   std::map<std::string, const ArchiveEntry*> ours;
   for (const auto& entry : entries) ours[entry.name] = &entry;
@@ -118,7 +118,7 @@ Checkpoint share_of(const Checkpoint& checkpoint, int rank) {
     entries[name].name = name;
   }
   for (auto& [name, entry] : entries) {
-    // Logs are process 0's.
+    // Only process 0 has logs.
     if (rank == 0 || !name.starts_with("metric_log.")) share.entries.push_back(std::move(entry));
   }
   for (const auto& file : checkpoint.files) {
@@ -133,7 +133,7 @@ void check_process_count(const Checkpoint& checkpoint, int processes) {
       found != checkpoint.manifest.end() && found->is_number_integer() ? found->get<int64_t>() : 1;
   if (before == processes) return;
   throw Error(ErrorKind::config, {checkpoint.path, 0, "--processes"},
-              "a run is resumed by as many processes as trained it (expected " +
+              "a run must be resumed with the number of processes that trained it (expected " +
                   std::to_string(before) + ", got " + std::to_string(processes) +
                   "; `train --from` starts a new run with its networks)");
 }

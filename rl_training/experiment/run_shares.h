@@ -7,10 +7,10 @@
 
 namespace rl_training {
 
-// Checkpoints of a run that several processes train together. Process 0 writes them. What the
-// others have of their own (random streams, environments, rows of replay buffers) they send to it;
-// it is stored under names that begin with "process<rank>.". Parameters, optimisers and running
-// statistics are the same in all of them, which is checked each time.
+// Checkpoints of a run that several processes train together. Process 0 writes them. The others
+// send it their own state (random streams, environments, rows of replay buffers), which is stored
+// under names that begin with "process<rank>.". Parameters, optimisers and running statistics must
+// be equal in all processes; this is checked each time.
 
 // The message of a process other than the first.
 std::string pack_share(const std::vector<ArchiveEntry>& entries,
@@ -19,10 +19,10 @@ std::string pack_share(const std::vector<ArchiveEntry>& entries,
 void add_share(int rank, const std::string& packed, std::vector<ArchiveEntry>& entries,
                std::vector<CheckpointFile>& files);
 
-// What a process loads of a checkpoint: its own arrays and files, and those that all have.
+// The part of a checkpoint that a process loads: its own arrays and files, and the shared ones.
 Checkpoint share_of(const Checkpoint& checkpoint, int rank);
 
-// Error{config} if a checkpoint was made by another number of processes.
+// Throws Error{config} if the checkpoint was written by another number of processes.
 void check_process_count(const Checkpoint& checkpoint, int processes);
 
 }  // namespace rl_training

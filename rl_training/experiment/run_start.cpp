@@ -1,4 +1,4 @@
-// Starting a run: its data, what it takes from another run, and its directory.
+// Starts a run: data, initial parameters from another run, and directory.
 #include "rl_training/experiment/run.h"
 #include "rl_training/experiment/yaml_writer.h"
 #include "rl_training/util/text.h"
@@ -9,11 +9,11 @@ namespace {
 void tell_warm_start(const WarmStart& start, const Space& theirs, const Space& ours,
                      const std::function<void(const std::string&)>& warn) {
   warn("from " + start.checkpoint + ": " + join(start.taken, ", ") +
-       (start.left.empty() ? "" : "; not taken, for other sizes or names: ") +
+       (start.left.empty() ? "" : "; not copied because sizes or names differ: ") +
        join(start.left, ", "));
   if (theirs == ours) return;
-  warn("warning: the action bounds are not those of " + start.checkpoint +
-       ": its actions are scaled to the new ones");
+  warn("warning: the action bounds differ from those of " + start.checkpoint +
+       ": its actions are scaled to the new bounds");
 }
 
 void tell_data_warnings(const std::vector<std::string>& warnings, const RunContext& context) {
@@ -29,7 +29,7 @@ void tell_data_warnings(const std::vector<std::string>& warnings, const RunConte
 
 std::unique_ptr<Run> Run::start(const TrainConfig& config, RunContext context,
                                 const std::string& from) {
-  // Before anything is left on the disk.
+  // Checked before anything is written to disk.
   auto beginning = load_beginning(config, context, from);
   tell_data_warnings(beginning.data.warnings, context);
   const auto placed = with_absolute_paths(config);
@@ -48,12 +48,12 @@ std::unique_ptr<Run> Run::start(const TrainConfig& config, RunContext context,
     if (run->parts_.warm_start) {
       tell_warm_start(*run->parts_.warm_start, beginning.from_spaces->action,
                       run->parts_.policy.env().action, run->context_.warn);
-      // A run that is killed before its first checkpoint must not start from nothing.
+      // Without this checkpoint, a run killed early would lose its initial parameters.
       run->save_with_others([&] { run->save_checkpoint_of(0, /*best=*/false); });
     }
   } catch (const Error&) {
     run.reset();
-    files.remove_all(place);  // a run that never was
+    files.remove_all(place);  // removes the failed run
     throw;
   }
   return run;

@@ -5,15 +5,15 @@
 
 namespace rl_training {
 
-// A process other than the first of those that train one run together (Run is the first). It writes
-// nothing: the first one keeps logs and checkpoints. Reads the same dataset and, to resume, the
-// checkpoint that the first one names: both must be in a file system that all see.
+// One of the processes other than process 0 (Run) that train a run together. It writes nothing,
+// because process 0 writes logs and checkpoints. It reads the same dataset and, to resume, the
+// checkpoint that process 0 names; both must be on a shared file system.
 class RunWorker final : private RunSink {
  public:
-  // As Run::start in the first process, with the same config.
+  // Corresponds to Run::start in process 0, with the same config.
   static std::unique_ptr<RunWorker> start(const TrainConfig& config, RunContext context,
                                           const std::string& from = "");
-  // As Run::resume, which says what is resumed.
+  // Corresponds to Run::resume in process 0, which names the checkpoint.
   static std::unique_ptr<RunWorker> resume(RunContext context);
 
   TrainSummary train(StopRequests* requests = nullptr);

@@ -19,7 +19,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the arrays are stored as in memory");
 
-// Sorted keys: the insertion-ordered Json takes quadratic time on a hostile header full of names.
+// A sorted map, because the insertion-ordered Json takes quadratic time for a hostile header with
+// many names.
 using HeaderJson = nlohmann::json;
 
 constexpr uint64_t kLengthBytes = 8;
@@ -45,7 +46,7 @@ const char* dtype_name(DType dtype) {
   throw Error(ErrorKind::checkpoint, {file, 0, key}, what);
 }
 
-// False when the number of bytes does not fit or a dimension is negative.
+// False if the number of bytes overflows or a dimension is negative.
 bool array_bytes(DType dtype, const std::vector<int64_t>& shape, uint64_t& bytes) {
   bytes = static_cast<uint64_t>(dtype_size(dtype));
   for (const int64_t size : shape) {
@@ -87,7 +88,7 @@ std::vector<uint64_t> read_numbers(const HeaderJson& list, const std::string& fi
   for (const HeaderJson& number : list) {
     if (!number.is_number_unsigned() ||
         number.get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-      reject(file, name, fmt::format("{} holds something that is no size", what));
+      reject(file, name, fmt::format("{} contains an entry that is not a size", what));
     }
     numbers.push_back(number.get<uint64_t>());
   }
@@ -131,7 +132,7 @@ void check_metadata(const HeaderJson& value, const std::string& file) {
   const bool texts =
       value.is_object() &&
       std::all_of(value.begin(), value.end(), [](const HeaderJson& v) { return v.is_string(); });
-  if (!texts) reject(file, kMetadata, "is not an object of texts");
+  if (!texts) reject(file, kMetadata, "is not an object of strings");
 }
 
 }  // namespace
@@ -160,7 +161,7 @@ std::string write_safetensors(const std::vector<ArchiveEntry>& entries) {
       throw Error(ErrorKind::internal, {"", 0, entry->name}, "two arrays have this name");
     }
     const uint64_t end = offset + entry->bytes.size();
-    // Written piece by piece: an ordered object would search all earlier names for each new one.
+    // Written as text, because an ordered object would search all earlier names for each new one.
     const Json value = {{"dtype", dtype_name(entry->dtype)},
                         {"shape", entry->shape},
                         {"data_offsets", {offset, end}}};
@@ -172,7 +173,7 @@ std::string write_safetensors(const std::vector<ArchiveEntry>& entries) {
   header.resize((header.size() + 7) / 8 * 8, ' ');
   if (header.size() > kMaxHeaderBytes) {
     throw Error(ErrorKind::internal,
-                fmt::format("{} arrays are too many for one archive", entries.size()));
+                fmt::format("too many arrays for one archive (got {})", entries.size()));
   }
 
   const uint64_t length = header.size();

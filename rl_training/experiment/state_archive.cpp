@@ -89,7 +89,7 @@ class StateHasher final : public StateVisitor {
  protected:
   void on_array(const std::string& name, DType dtype, std::span<const int64_t> shape,
                 void* data) override {
-    // The zero byte and the described shape keep neighbours from running into each other.
+    // The zero byte and the shape separate neighbouring entries.
     hash.add(name + '\0' + describe_array(dtype, {shape.begin(), shape.end()}) + '\0');
     hash.add(data, count_bytes(dtype, shape));
   }
@@ -112,7 +112,7 @@ void load_state(const std::vector<ArchiveEntry>& entries, const std::string& fil
   StateLoader loader(entries, file);
   try {
     visit(loader);
-  } catch (const Error& error) {  // a part that refuses its value does not know the file
+  } catch (const Error& error) {  // adds the file to an error of a part
     if (!error.place().file.empty()) throw;
     throw Error(error.kind(), {file, 0, error.place().key}, error.message());
   }

@@ -10,12 +10,12 @@ namespace rl_training {
 
 using VisitState = std::function<void(StateVisitor&)>;
 
-// Everything `visit` names, in that order. Texts are stored as U8 arrays.
+// Saves everything that `visit` lists, in order. Text is stored as U8 arrays.
 std::vector<ArchiveEntry> save_state(const VisitState& visit);
 
-// Fills everything `visit` names. A name that is missing or has another dtype or shape, and an
-// entry that was not requested, throw Error{checkpoint} with that name as the key. With
-// `allow_unvisited` a part of the state may be loaded alone (a policy without its optimiser).
+// Loads everything that `visit` lists. Throws Error{checkpoint} with the name as key if an entry is
+// missing, has another dtype or shape, or is not listed. With `allow_unvisited`, a part of the
+// state can be loaded (a policy without its optimiser).
 void load_state(const std::vector<ArchiveEntry>& entries, const std::string& file,
                 const VisitState& visit, bool allow_unvisited = false);
 

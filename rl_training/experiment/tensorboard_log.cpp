@@ -77,9 +77,9 @@ TensorBoardLog::TensorBoardLog(const std::string& directory, int64_t start_step)
   event.set_wall_time(wall_clock());
   event.set_file_version("brain.Event:2");
   append(event.SerializeAsString());
-  // TensorBoard takes the first START of a run as its beginning, so a fresh run needs one, too. At
-  // every later one it drops the steps from that one on; the row of the checkpoint's own step was
-  // written before the checkpoint and stays.
+  // TensorBoard takes the first START event of a run as its beginning, so a new run needs one, too.
+  // At every later START it drops all steps from that step on; the row of the checkpoint's own step
+  // was written before the checkpoint and must remain.
   event.set_step(start_step > 0 ? start_step + 1 : 0);
   event.mutable_session_log()->set_status(tensorboard::SessionLog::START);
   append(event.SerializeAsString());

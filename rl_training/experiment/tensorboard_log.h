@@ -13,17 +13,17 @@ namespace rl_training {
 // ("eval_return_mean" -> "eval/return_mean").
 std::string tensorboard_tag(const std::string& metric);
 
-// Scalars and texts for TensorBoard, one event file for each process that worked on the run.
+// Scalars and text for TensorBoard, with one event file per session.
 class TensorBoardLog {
  public:
-  // `start_step` is the step of the checkpoint that the run resumes from, 0 for a fresh run. The
-  // file then tells TensorBoard to forget what earlier files hold after that step.
+  // `start_step` is the step of the checkpoint from which the run resumes, 0 for a new run. The
+  // file tells TensorBoard to discard later steps of earlier files.
   TensorBoardLog(const std::string& directory, int64_t start_step);
 
-  void write(int64_t step, const Json& row);  // the numbers of a flat object, by their tags
-  // A text that is shown as it is, for example a config.
+  void write(int64_t step, const Json& row);  // the numbers of a flat object, each under its tag
+  // Preformatted text, for example a config.
   void write_text(const std::string& tag, const std::string& text);
-  void flush();  // onto the disk itself
+  void flush();  // syncs to disk
 
  private:
   void append(std::string_view payload);

@@ -45,7 +45,7 @@ const ConfigNode& required(const ConfigNode& root, const char* key, const char* 
   return *node;
 }
 
-// Finds the thing a key names; an unknown name is reported at the key's own place.
+// Looks up the object that a key names; an unknown name is reported at the position of the key.
 template <class Find>
 void check_name(const ConfigNode& node, const char* key, const Find& find) {
   try {
@@ -55,7 +55,7 @@ void check_name(const ConfigNode& node, const char* key, const Find& find) {
   }
 }
 
-// `none` where the key is left out or empty.
+// `none` if the key is missing or empty.
 std::string read_env_id(const ConfigNode& root) {
   const auto* node = root.find("env_id");
   if (node == nullptr || node->kind == ConfigNode::Kind::null) return kNoEnvironment;
@@ -67,7 +67,7 @@ bool can_be_made(const std::string& env_id) {
   return env_id == kNoEnvironment || (info != nullptr && info->unavailable.empty());
 }
 
-// The node of a dotted key, or the one nearest to it on the way there.
+// The node of a dotted key, or its nearest existing ancestor.
 const ConfigNode& place_of(const ConfigNode& root, const std::string& key) {
   const ConfigNode* node = &root;
   std::istringstream names(key);
@@ -109,7 +109,7 @@ void TrainConfig::visit_top_options(OptionVisitor& options) {
       "fraction");
   if (algorithm != nullptr && collects_by_itself()) return;
   options.group(
-      "online", "a phase in the environment after the updates on the dataset",
+      "online", "an online phase in the environment after the updates on the dataset",
       [this](OptionVisitor& inner) { online.visit_options(inner); }, &online.used,
       "total_timesteps");
 }
@@ -118,9 +118,9 @@ void OnlineStage::visit_options(OptionVisitor& options) {
   options.integer("total_timesteps", total_timesteps, at_least(1), "environment steps");
   collect.visit_options(options);
   options.number("offline_batch_ratio", offline_batch_ratio, between(0, 1),
-                 "share of the dataset in every minibatch; none draws uniformly from all rows");
+                 "share of dataset rows in every minibatch; none draws uniformly from all rows");
   options.integer("warmup_steps", warmup_steps, at_least(0),
-                  "environment steps with the policy before the first update");
+                  "environment steps collected with the policy before the first update");
 }
 
 bool TrainConfig::collects_by_itself() const {
@@ -135,8 +135,7 @@ std::vector<PhaseSpec> TrainConfig::phases() const {
     phase.min_buffer_size = budget.min_buffer_size;
   }
   if (online.used) {
-    // The updates on data have the schedule to themselves; afterwards the rate is again the one
-    // they began with.
+    // The schedule spans only the offline updates; afterwards the initial rate is used.
     for (auto& phase : phases) phase.schedule = PhaseSpec::Schedule::phase;
     phases.push_back({.name = "online",
                       .source = PhaseSpec::Source::mixture,
@@ -147,8 +146,8 @@ std::vector<PhaseSpec> TrainConfig::phases() const {
                       .warmup_steps = online.warmup_steps});
   }
   for (auto& phase : phases) {
-    // All environments step together, and a rollout is used as a whole, so the last step may end a
-    // little later.
+    // All environments step together and rollouts are used as a whole, so the run may end slightly
+    // later.
     if (phase.collects()) {
       const int64_t unit = phase.rolls_out() ? phase.rollout.steps : num_envs;
       if (unit > 0) phase.length = (phase.length + unit - 1) / unit * unit;
@@ -209,7 +208,7 @@ TrainConfig read_train_config(const ConfigNode& root, ConfigUse use) {
     check_name(*root.find("env_id"), "env_id", [&] { make_environment(env_id); });
   }
 
-  // The algorithm's own keys decide whether it collects, and with that whether `online` is a key.
+  // The algorithm's own keys decide whether it collects, and therefore whether `online` is allowed.
   const auto visit_kwargs = [&](OptionVisitor& options) { config.visit_algo_kwargs(options); };
   if (const auto* node = root.find("algo_kwargs")) {
     OptionReader reader(*node, "algo_kwargs");
@@ -222,7 +221,7 @@ TrainConfig read_train_config(const ConfigNode& root, ConfigUse use) {
   top.accept("env_kwargs");
   top.finish(keys_of(visit_kwargs, "algo_kwargs."));
   config.env_id = env_id;
-  if (!needed) return config;  // its keys and spaces are not known here
+  if (!needed) return config;  // keys and spaces of the environment are not known here
 
   if (const auto* node = root.find("env_kwargs")) {
     OptionReader reader(*node, "env_kwargs");
@@ -238,7 +237,7 @@ TrainConfig read_train_config(const ConfigNode& root, ConfigUse use) {
 }
 
 Json write_train_config(const TrainConfig& config) {
-  TrainConfig copy = config;  // visiting is written for reading too, hence wants non-const fields
+  TrainConfig copy = config;  // visit_options also reads, so it needs non-const fields
   Json json = write_options([&](OptionVisitor& options) { copy.visit_top_options(options); });
   json["algo_kwargs"] =
       write_options([&](OptionVisitor& options) { copy.visit_algo_kwargs(options); });

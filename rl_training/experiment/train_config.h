@@ -17,14 +17,14 @@ struct OnlineStage {
   bool used = false;
   int64_t total_timesteps = 10000;  // environment steps
   CollectOptions collect{.learning_starts = 0};
-  std::optional<double> offline_batch_ratio = 0.5;  // none: by the number of rows of each source
+  std::optional<double> offline_batch_ratio = 0.5;  // none: proportional to the numbers of rows
   int64_t warmup_steps = 0;                         // environment steps before the first update
 
   void visit_options(OptionVisitor& options);
 };
 
-// Everything a run is made of. Top-level keys are fields; `algo_kwargs` holds the algorithm's own
-// options beside the shared schedule, budget, early-stopping and dataset ones.
+// The config of a run. Top-level keys are fields; `algo_kwargs` holds the algorithm's own options
+// and the shared schedule, budget, early-stopping and dataset options.
 struct TrainConfig {
   std::string algo;
   std::string env_id = kNoEnvironment;
@@ -49,15 +49,16 @@ struct TrainConfig {
   OnlineStage online;
   ValidationOptions validation;
 
-  // What the run does, in order: the algorithm's own phases, then that of `online`.
+  // The phases of the run: those of the algorithm, then the `online` phase.
   std::vector<PhaseSpec> phases() const;
   bool has_environment() const { return env_id != kNoEnvironment; }
   // Whether the algorithm collects even without `online`.
   bool collects_by_itself() const;
   bool has_dataset() const { return read_data(phases()); }
 
-  // Ranges, rules between keys, and whether algorithm and environment fit each other: Error{config}
-  // with the dotted key. Reading a config includes this; one that was built in code calls it.
+  // Checks ranges, rules between keys, and whether algorithm and environment match; throws
+  // Error{config} with the dotted key. Reading a config calls this; call it for configs built in
+  // code.
   void validate() const;
 
   void visit_top_options(OptionVisitor& options);
@@ -68,40 +69,40 @@ struct TrainConfig {
 // Names of all metrics that a run logs: the columns of metrics.csv.
 std::vector<std::string> metric_names(const TrainConfig& config);
 
-// Those of them that only runs with a collecting phase have.
+// The metrics that only runs with a collecting phase have.
 std::vector<std::string> collecting_metric_names(const TrainConfig& config);
 
 // The defaults of one algorithm.
 TrainConfig default_config(const std::string& algo);
 
-// What a config is read for. A policy acts without its environment, which need not be known then.
+// Why a config is read. For acting, the environment need not be known.
 enum class ConfigUse { training, acting };
 
-// Strict: every key must be known, typed and in range. Error{config} with file, line and key.
+// Strict: every key must be known, of the right type and in range; otherwise throws Error{config}
+// with file, line and key.
 TrainConfig read_train_config(const ConfigNode& root, ConfigUse use = ConfigUse::training);
 
-// Error{config} if the algorithm does not take such observations or actions.
+// Throws Error{config} if the algorithm does not support these observations or actions.
 void check_spaces(const TrainConfig& config, const EnvSpec& env);
 
-// Every key with its value, in a fixed order: what config.yaml and checkpoints hold.
+// Every key with its value in a fixed order, as in config.yaml and checkpoints.
 Json write_train_config(const TrainConfig& config);
 
 // SHA-256 of all keys that affect results: without threads, paths and the length of the run.
 std::string config_hash(const TrainConfig& config);
 
-// The same as seen from any directory: dataset and output paths in full. A dataset that is named
-// without a path keeps its name.
+// The same with absolute dataset and output paths. A dataset given by id keeps its name.
 TrainConfig with_absolute_paths(TrainConfig config);
 std::string absolute_path(const std::string& path);
 
-// What a run is about, for its directory: the environment, or else the name of the dataset.
+// Name of the task for the run directory: the environment, or else the dataset.
 std::string task_name(const TrainConfig& config);
 
 // A file, or the name of a packaged config ("td3_bc/pendulum").
 ConfigNode load_config(const std::string& file_or_name);
 
 // The key may be dotted; one that is not a top-level key is looked for in algo_kwargs, so
-// `batch_size` is enough. `origin` stands for the file in error messages.
+// `batch_size` is enough. Error messages use `origin` as the file.
 void set_config_key(ConfigNode& root, const std::string& key, ConfigNode value,
                     const std::string& origin);
 // `--set key=value`.

@@ -15,11 +15,11 @@ namespace {
 EnvSpec spec_of_environment(const TrainConfig& config) {
   if (config.has_environment()) return make_environment(config.env_id, config.env)->spec();
   throw Error(ErrorKind::config, {"", 0, "env_id"},
-              "none: the data decide what the policy sees and does (expected training first)");
+              "none: the spaces of the policy come from the data (expected training first)");
 }
 
-// Every network has at least one weight for each input: larger spaces cannot belong to the tensors,
-// and nothing is allocated for them.
+// Every network has at least one weight per input. Spaces that are larger than the tensors allow
+// are therefore rejected before memory is allocated.
 void check_size(const Checkpoint& checkpoint, const char* key, const Space& space) {
   uint64_t bytes = 0;
   for (const auto& entry : checkpoint.entries) bytes += entry.bytes.size();

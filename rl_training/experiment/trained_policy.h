@@ -9,29 +9,30 @@
 
 namespace rl_training {
 
-// Where a policy is evaluated, if not in the environment of its config.
+// Environment and limits of an evaluation, if they differ from the config's.
 struct EvaluationPlace {
   std::string env_id = {};                 // "": the config's
-  const StopRequests* requests = nullptr;  // cut an evaluation short
+  const StopRequests* requests = nullptr;  // can interrupt an evaluation
 };
 
-// A policy with all it needs to act: networks, observation scaling and action bounds.
+// A policy with everything it needs to act: networks, observation normaliser and action bounds.
 class TrainedPolicy {
  public:
-  // Freshly initialised from the config's seed, for its environment.
+  // Initialises a policy from the config's seed for its environment.
   explicit TrainedPolicy(const TrainConfig& config);
-  // The same for the spaces of `env`; in training one process of several, or null.
+  // The same for the spaces of `env`; `processes` is null unless several processes train together.
   TrainedPolicy(TrainConfig config, EnvSpec env, ProcessGroup* processes = nullptr);
-  // As it was saved. No environment is needed: the checkpoint holds spaces and bounds.
+  // Loads a saved policy. No environment is needed, because the checkpoint contains spaces and
+  // bounds.
   explicit TrainedPolicy(const Checkpoint& checkpoint);
 
   const TrainConfig& config() const { return config_; }
-  // Spaces and bounds; the other fields are there if the policy was made for an environment.
+  // Spaces and bounds; the other fields are set only if the policy was created for an environment.
   const EnvSpec& env() const { return env_; }
-  // Where it was loaded from; "" if it was not.
+  // Path of the loaded checkpoint; "" if the policy was not loaded.
   const std::string& checkpoint() const { return checkpoint_; }
-  // The environment of the config. Error{config} if it has none, `purpose` being what needs one;
-  // Error{checkpoint} if its spaces are not those of the policy.
+  // Creates the environment of the config. Throws Error{config} naming `purpose` if there is none,
+  // and Error{checkpoint} if its spaces differ from those of the policy.
   std::unique_ptr<Environment> make_own_environment(const std::string& purpose) const;
   Algorithm& algorithm() { return *algorithm_; }
   ObsNormalizer& normalizer() { return normalizer_; }
@@ -41,11 +42,11 @@ class TrainedPolicy {
   // Greedy actions in the environment's units for rows of raw observations, each the first of an
   // episode.
   std::vector<std::vector<double>> predict(const std::vector<std::vector<double>>& obs);
-  // The same for the next step of each row's episode; `state` was made for as many rows.
+  // The same for the next step of each row's episode; `state` has the same number of rows.
   std::vector<std::vector<double>> predict(const std::vector<std::vector<double>>& obs,
                                            PolicyState& state);
 
-  // As a separate checkpoint directory: enough to act, not to resume training.
+  // Writes a checkpoint that suffices for acting but not for resuming.
   void save(const std::string& directory);
 
   void visit_state(StateVisitor& state);
@@ -63,19 +64,19 @@ class TrainedPolicy {
   ObsNormalizer normalizer_;
 };
 
-// A policy in one episode, step by step: what it remembers is here. `policy` must outlive it.
+// Runs a policy step by step in one episode and holds its memory. `policy` must outlive it.
 class PolicyEpisode {
  public:
   explicit PolicyEpisode(TrainedPolicy& policy)
       : policy_(&policy), state_(policy.algorithm().make_policy_state(1)) {}
 
-  // The episode from its first step on.
+  // Starts a new episode.
   void begin() { state_->begin_episode(0); }
   // The greedy action at a raw observation, in the environment's units.
   std::vector<double> act(const std::vector<double>& obs) {
     return policy_->predict({obs}, *state_).front();
   }
-  // The raw reward that the last action earned, before the next action is asked for.
+  // Passes the raw reward of the last action; call it before the next action.
   void observe_reward(double reward) { state_->observe_reward(0, reward); }
 
  private:
@@ -83,29 +84,31 @@ class PolicyEpisode {
   std::unique_ptr<PolicyState> state_;
 };
 
-// What a checkpoint records besides its tensors.
+// Metadata of a checkpoint.
 Json checkpoint_facts(const TrainConfig& config, const EnvSpec& env, int threads,
                       const std::string& fingerprint);
 
-// The config that a checkpoint was made with.
+// The config stored in a checkpoint.
 TrainConfig config_of(const Checkpoint& checkpoint, ConfigUse use = ConfigUse::training);
-// The spaces that it was made for, under the config's `env_id`.
+// The spaces stored in a checkpoint, with the config's `env_id`.
 EnvSpec spaces_of(const Checkpoint& checkpoint, const TrainConfig& config);
 
-// A trailing slash is how shells complete a directory.
+// Removes a trailing slash, which shells add when they complete a directory.
 std::string without_slash(std::string path);
 
 struct PolicyLoading {
   std::function<void(const std::string&)> warn = [](const std::string&) {};
-  std::optional<int64_t> threads = {};       // in place of the config's
-  std::optional<double> target_return = {};  // the same, for return-conditioned policies
+  std::optional<int64_t> threads = {};  // overrides the config
+  // Overrides the config, for return-conditioned policies.
+  std::optional<double> target_return = {};
 };
 
-// The policy of a run (its newest good checkpoint) or of one checkpoint, without its environment.
+// Loads the policy of a run (its newest valid checkpoint) or of one checkpoint, without its
+// environment.
 TrainedPolicy load_policy(const std::string& run_or_checkpoint, const PolicyLoading& loading = {});
 
 // A run directory (its newest good checkpoint), or one checkpoint directory such as
-// RUN/checkpoints/best. Damaged ones that are passed over give a line to `warn`.
+// RUN/checkpoints/best. Damaged ones that are skipped cause warnings.
 Checkpoint find_checkpoint(const std::string& run_or_checkpoint,
                            const std::function<void(const std::string&)>& warn);
 

@@ -12,8 +12,8 @@ namespace {
 constexpr std::string_view kAlgorithm = "algorithm.", kNormalizer = "normalizer.";
 constexpr std::string_view kTarget = "_target";
 
-// The arrays of each part of a state, by their names inside the part: "algorithm.actor.layer0.bias"
-// is `layer0.bias` of `actor`. Numbers that stand alone are no part.
+// The arrays of each part of a state by their names inside the part: "algorithm.actor.layer0.bias"
+// is `layer0.bias` of `actor`. Single numbers are not parts.
 using Parts = std::map<std::string, std::map<std::string, const ArchiveEntry*>>;
 
 Parts parts_of(const std::vector<ArchiveEntry>& entries) {
@@ -32,7 +32,7 @@ Parts parts_of(const std::vector<ArchiveEntry>& entries) {
   return parts;
 }
 
-// Optimisers, random streams, held metrics and learnt temperatures are no networks.
+// Optimisers, random streams, held metrics and learnt temperatures are not networks.
 bool is_network(const std::string& name, const std::map<std::string, const ArchiveEntry*>& arrays) {
   for (const char* other : {"optimizer", "rng", "metrics"}) {
     if (name.ends_with(other)) return false;
@@ -56,7 +56,7 @@ bool same_arrays(const std::map<std::string, const ArchiveEntry*>& a,
   return true;
 }
 
-// The part of the other state that is to become this one; null if none fits.
+// The part of the other state to copy from; null if none matches.
 const std::map<std::string, const ArchiveEntry*>* source_of(
     const std::string& name, const std::map<std::string, const ArchiveEntry*>& arrays,
     const Parts& others) {
@@ -75,7 +75,7 @@ WarmStart start_from(const Checkpoint& checkpoint, TrainedPolicy& policy) {
   const auto others = parts_of(checkpoint.entries);
   WarmStart result;
   result.checkpoint = checkpoint.path;
-  std::map<std::string, std::string> bytes;  // of each array that is taken, by its full name
+  std::map<std::string, std::string> bytes;  // bytes of each copied array by its full name
   bool any_network = false;
   for (const auto& [name, arrays] : parts_of(own)) {
     if (!is_network(name, arrays)) continue;

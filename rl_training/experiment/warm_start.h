@@ -6,16 +6,16 @@
 
 namespace rl_training {
 
-// What a new run took from another one, by the names of networks ("actor", "critics") and
-// "normalizer"; `left` are those of the new run that the other has not, or in other sizes.
+// Networks ("actor", "critics") and "normalizer" that a new run copied from another one. `left`
+// lists those of the new run that the other lacks or has in other sizes.
 struct WarmStart {
   std::string checkpoint;
   std::vector<std::string> taken, left;
 };
 
-// Gives a fresh policy the networks and the normaliser of a checkpoint, each as a whole where all
-// its arrays fit. Optimisers, temperatures and random streams start fresh. A target network that
-// the checkpoint has not becomes a copy of its network. Error{config} if no network fits.
+// Copies networks and normaliser of a checkpoint into a new policy, each only if all its arrays
+// match. Optimisers, temperatures and random streams are not copied. A target network that the
+// checkpoint lacks is copied from its network. Throws Error{config} if no network matches.
 WarmStart start_from(const Checkpoint& checkpoint, TrainedPolicy& policy);
 
 }  // namespace rl_training

@@ -22,7 +22,7 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::string quoted(const std::string& text) { return "`" + shortened(text, kLongestShown) + "`"; }
 
-// The names of places in one text. A value of the command line has no lines worth naming.
+// Positions in a text, for errors. Values from the command line have no line.
 struct Source {
   std::string file;
   bool has_lines = true;
@@ -33,8 +33,8 @@ struct Source {
   }
 };
 
-// Refuses what yaml-cpp would swallow: it takes byte 4 for the end of the text, UTF-16 for text,
-// and unknown directives for comments.
+// Rejects what yaml-cpp would accept silently: it treats byte 4 as the end of the text, accepts
+// UTF-16, and ignores unknown directives.
 void check_characters(std::string_view text, const Source& source) {
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
     source.fail(1, "", "the text is UTF-16 (expected UTF-8)");
@@ -183,7 +183,7 @@ class TreeBuilder final : public YAML::EventHandler {
       level.node.items.push_back(std::move(node));
       return;
     }
-    // yaml-cpp places these at the token after the key, lines below it.
+    // yaml-cpp reports these at the token after the key, which may be lines below it.
     if (node.kind != ConfigNode::Kind::scalar) node.line = level.key_line;
     level.node.entries.emplace_back(std::move(*level.key), std::move(node));
     level.key.reset();
@@ -235,7 +235,7 @@ bool says_null(std::string_view text) {
   return word == "~" || word == "null" || word == "Null" || word == "NULL";
 }
 
-// The text as yaml-cpp may see it.
+// Prepares the text for yaml-cpp.
 std::string_view checked(std::string_view text, const Source& source) {
   if (text.size() > kMostBytes) {
     source.fail(0, "",
@@ -247,13 +247,13 @@ std::string_view checked(std::string_view text, const Source& source) {
   return text;
 }
 
-// Feeds the text through `tree`; false when there is no document in it.
+// Parses the text into `tree`; false if it contains no document.
 bool parse(std::string_view text, const Source& source, TreeBuilder& tree) {
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
     const bool found = parser.HandleNextDocument(tree);
-    parser.HandleNextDocument(tree);  // `tree` refuses a second one
+    parser.HandleNextDocument(tree);  // `tree` rejects a second document
     return found;
   } catch (const YAML::Exception& problem) {
     if (problem.msg.starts_with(YAML::ErrorMsg::UNKNOWN_ANCHOR)) {
@@ -294,9 +294,9 @@ ConfigNode read_yaml_value(std::string_view text, const std::string& origin) {
   }
   // A comment or a document mark alone would silently unset the key.
   if (tree.root.kind == ConfigNode::Kind::null && !says_null(text)) {
-    source.fail(
-        0, "",
-        "the value reads as nothing (got " + quoted(std::string(text)) + "; put it in quotes)");
+    source.fail(0, "",
+                "the value would be read as null (got " + quoted(std::string(text)) +
+                    "; put it in quotes)");
   }
   return std::move(tree.root);
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kIndent = 2;
 
-// Words that YAML readers take for null, switches or numbers.
+// Words that YAML readers interpret as null, booleans or numbers.
 constexpr std::array<std::string_view, 12> kSpecialWords = {
     "null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf", "infinity"};
 
@@ -26,7 +26,7 @@ bool reads_back_plain(const std::string& text) {
   return std::find(kSpecialWords.begin(), kSpecialWords.end(), lower) == kSpecialWords.end();
 }
 
-// JSON's number and string forms are also YAML's.
+// JSON's numbers and strings are also valid YAML.
 std::string scalar_text(const Json& value) {
   if (value.is_string() && reads_back_plain(value.get_ref<const std::string&>())) {
     return value.get<std::string>();
@@ -34,7 +34,7 @@ std::string scalar_text(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// Without any map that has entries: short enough for one line.
+// Whether the value contains no map with entries, so that it fits on one line.
 bool fits_on_a_line(const Json& value) {
   if (value.is_object()) return value.empty();
   return !value.is_array() || std::all_of(value.begin(), value.end(), fits_on_a_line);

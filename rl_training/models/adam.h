@@ -9,8 +9,9 @@ namespace rl_training {
 struct AdamOptions {
   double learning_rate = 3e-4;
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
-  double weight_decay = 0.0;  // decoupled: each step first takes this times the rate off
-  // Above 0: a longer gradient, taken over all leaves, is scaled down to this length.
+  // Decoupled: each step first shrinks the parameters by this times the learning rate.
+  double weight_decay = 0.0;
+  // Above 0: the norm of the gradient over all leaves is clipped to this value.
   double max_gradient_norm = 0.0;
 };
 
@@ -26,8 +27,7 @@ class Adam {
   void average_gradients();
   // Uses and then clears the gradient of each leaf. `lr_scale` multiplies the learning rate.
   void step(double lr_scale = 1.0);
-  // The length of the gradient of the latest step before it was scaled; known with
-  // `max_gradient_norm` only.
+  // Norm of the latest gradient before clipping; available only with `max_gradient_norm`.
   double gradient_norm() const { return gradient_norm_; }
   void visit_state(StateVisitor& state);
 
@@ -42,16 +42,16 @@ class Adam {
   AdamOptions options_;
   ThreadPool* pool_;
   ProcessGroup* processes_;
-  std::vector<std::span<float>> gradients_;  // reused from step to step
+  std::vector<std::span<float>> gradients_;  // reused in every step
   int64_t steps_ = 0;
   double gradient_norm_ = 0;
 };
 
-// One step along the gradients that lie at the optimiser's leaves. Every gradient of every
-// algorithm passes through here: the one place where several processes average them.
+// One step with the gradients stored at the optimiser's leaves. Every gradient of every algorithm
+// passes through here; this is the only place where several processes average them.
 void apply_gradients(Adam& optimizer, double lr_scale);
 
-// Backward pass and one step: what each loss of each algorithm does.
+// Backward pass and one step, for each loss of each algorithm.
 void minimize(const torch::Tensor& loss, Adam& optimizer, double lr_scale);
 
 }  // namespace rl_training

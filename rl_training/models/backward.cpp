@@ -9,10 +9,10 @@ namespace {
 
 namespace autograd = torch::autograd;
 
-// A node that was reached from the loss, with the gradients that have come in.
+// A node that was reached from the loss, with the gradients received so far.
 struct Visit {
   autograd::Node* node;
-  int64_t waiting_for = 0;  // edges that have yet to deliver
+  int64_t waiting_for = 0;  // edges whose gradient is still missing
   autograd::variable_list gradients;
 };
 
@@ -21,14 +21,14 @@ class Graph {
   explicit Graph(autograd::Node* root) {
     visits_.reserve(8);
     visit_of(root);
-    for (size_t i = 0; i < visits_.size() && !too_large(); ++i) {  // grows on the way
+    for (size_t i = 0; i < visits_.size() && !too_large(); ++i) {  // grows during the loop
       for (const auto& edge : visits_[i].node->next_edges()) {
         if (edge.is_valid()) ++visit_of(edge.function.get()).waiting_for;
       }
     }
   }
 
-  // Visits are found by looking at all of them, which pays for small graphs only.
+  // Linear search, which pays off only for small graphs.
   bool too_large() const { return visits_.size() > 64; }
 
   void deliver(autograd::Node* node, uint32_t input, torch::Tensor gradient) {
@@ -38,7 +38,8 @@ class Graph {
     slot = slot.defined() ? slot + gradient : std::move(gradient);
   }
 
-  // The youngest node that waits for nothing more, as the engine would choose; null at the end.
+  // The most recent node with no missing gradients, which the engine would choose as well; null at
+  // the end.
   Visit* next() {
     Visit* chosen = nullptr;
     for (auto& visit : visits_) {
@@ -61,8 +62,7 @@ class Graph {
   std::vector<Visit> visits_;
 };
 
-// What broadcasting spread out in the forward pass is summed up again; a factor that was a C++
-// double leaves a gradient of its own type.
+// Sums over broadcast dimensions, and converts the gradient if a factor was a C++ double.
 torch::Tensor fitted(torch::Tensor gradient, const autograd::InputMetadata& input) {
   if (!input.is_same_shape(gradient)) gradient = input.reduce_grad(gradient);
   return gradient.dtype() == input.dtype() ? gradient : gradient.to(input.options().dtype());

@@ -5,8 +5,8 @@ namespace rl_training {
 
 // loss.backward() for a scalar, on this thread: the same nodes in the same order, hence the same
 // bits, without the engine's queues and stream bookkeeping, which cost more than the nodes of a
-// small network. Graphs of more than 64 nodes go to the engine. No hooks, no graph of the
-// gradients.
+// small network. Graphs of more than 64 nodes go to the engine. Hooks and create_graph are not
+// supported.
 void run_backward(const torch::Tensor& loss);
 
 }  // namespace rl_training

@@ -7,7 +7,7 @@
 
 namespace rl_training {
 
-// A backward node, held as the LibTorch at hand holds them: newer ones count references inside.
+// Pointer to a backward node. Newer versions of LibTorch use intrusive reference counts.
 template <class Node, class... Args>
 auto make_backward_node(Args&&... args) {
   if constexpr (std::is_base_of_v<c10::intrusive_ptr_target, Node>) {

@@ -14,7 +14,8 @@ namespace {
 
 namespace autograd = torch::autograd;
 
-// What a feature is normalised with, and how that follows x in a training pass:
+// Statistics by which a feature is normalised, and their derivatives with respect to x in a
+// training pass:
 //   d mean / d x_i = (by_mean + by_sigma (x_i - batch_mean)) / rows
 //   d var  / d x_i = 2 by_var (x_i - batch_mean) / rows
 struct FeatureNorm {
@@ -23,7 +24,7 @@ struct FeatureNorm {
   double by_mean = 0, by_sigma = 0, by_var = 0;
 };
 
-// A piece of work: some features of one member, all rows.
+// A unit of work: some features of one member, all rows.
 constexpr int64_t kNormColumns = 64;
 using ColumnValues = std::array<double, kNormColumns>;
 
@@ -77,7 +78,8 @@ FeatureNorm batch_norm(double mean, double var, double running_mean, double runn
   norm.inverse_std = 1.0 / std::sqrt(var / (r * r) + kRenormEps);
   norm.batch_mean = mean;
   norm.by_mean = 1.0;
-  // The root has no slope at 0: a feature that does not vary (a dead unit) passes nothing here.
+  // The square root has no derivative at 0, so a constant feature (a dead unit) passes no gradient
+  // here.
   norm.by_sigma = sigma > 0.0 ? -d / (r * sigma) : 0.0;
   norm.by_var = 1.0 / (r * r);
   return norm;
@@ -154,7 +156,7 @@ class BatchRenormNode : public autograd::Node {
   }
 
  private:
-  torch::Tensor x_, gain_;          // without graph
+  torch::Tensor x_, gain_;          // detached
   std::vector<FeatureNorm> norms_;  // [members, features]
   ThreadPool* pool_;
 };
@@ -211,7 +213,7 @@ torch::Tensor batch_renorm_plain(const BatchRenorm& work, const RenormOptions& o
       work.running_mean.lerp_(batch_mean, 1.0 - options.momentum);
       work.running_var.lerp_(batch_var, 1.0 - options.momentum);
     }
-    // The smallest positive variance instead of 0, where the root has no derivative.
+    // The smallest positive variance instead of 0, where the square root has no derivative.
     mean = batch_mean - d / r * batch_var.clamp_min(1e-30).sqrt();
     var = batch_var / r.square();
   }

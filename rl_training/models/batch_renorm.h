@@ -8,10 +8,11 @@ namespace rl_training {
 
 // Batch renormalisation (arXiv:1702.03275).
 struct RenormOptions {
-  double momentum = 0.99;         // share that running statistics keep in a training pass
-  double r_max = 3.0;             // bound of the ratio of batch and running standard deviation
+  double momentum = 0.99;  // weight of the old running statistics in a training pass
+  // Bound on the ratio of the batch standard deviation to the running one.
+  double r_max = 3.0;
   double d_max = 5.0;             // bound of the shift of the mean, in running standard deviations
-  int64_t warmup_steps = 100000;  // training passes that use the batch's statistics alone
+  int64_t warmup_steps = 100000;  // initial training passes that use only the batch statistics
 };
 
 constexpr double kRenormEps = 1e-3;
@@ -20,7 +21,7 @@ constexpr double kRenormEps = 1e-3;
 struct BatchRenorm {
   torch::Tensor x;            // [members, rows, features]
   torch::Tensor gain, shift;  // [members, features]
-  // [members, features], each member's without gaps. Mode::train moves them after their use.
+  // [members, features], contiguous for each member. Mode::train updates them after use.
   torch::Tensor running_mean, running_var;
   Mode mode = Mode::eval;
   bool warm = false;  // the warm-up is over
@@ -34,8 +35,7 @@ struct BatchRenorm {
 // One autograd node; the gradient flows through mean and var of the batch.
 torch::Tensor batch_renorm(const BatchRenorm& work, const RenormOptions& options, ThreadPool* pool);
 
-// The same from torch operators: for gradients that are differentiated again, and the oracle in
-// tests.
+// The same made of torch operators, for double backward and as the reference in tests.
 torch::Tensor batch_renorm_plain(const BatchRenorm& work, const RenormOptions& options);
 
 }  // namespace rl_training

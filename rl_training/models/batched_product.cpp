@@ -14,11 +14,11 @@ namespace {
 
 namespace autograd = torch::autograd;
 
-// Rows of a result that are one piece of work.
+// Rows of a result that form one unit of work.
 constexpr int64_t kProductRows = 128;
 
-// Whether each matrix of a batch lies without gaps; the matrices may be apart, as those of the
-// members of an ensemble inside one tensor of parameters.
+// Whether each matrix of a batch is contiguous. The matrices need not be adjacent, for example
+// those of ensemble members inside one parameter tensor.
 bool has_plain_matrices(const torch::Tensor& x) {
   return x.stride(2) == 1 && x.stride(1) == x.size(2);
 }
@@ -29,7 +29,7 @@ torch::Tensor plain_matrices(const torch::Tensor& x) {
 
 float* matrix(const torch::Tensor& x, int64_t i) { return x.data_ptr<float>() + i * x.stride(0); }
 
-// c[i] = op(a[i]) op(b[i]), c: [n, rows, columns] without gaps.
+// c[i] = op(a[i]) op(b[i]), c: [n, rows, columns], contiguous.
 void multiply_all(const torch::Tensor& a, bool transpose_a, const torch::Tensor& b,
                   bool transpose_b, const torch::Tensor& c, Product::Then then,
                   const torch::Tensor& bias, ThreadPool* pool) {
@@ -59,7 +59,7 @@ class BatchedProductNode : public autograd::Node {
  public:
   BatchedProductNode(BatchedProduct work, ThreadPool* pool) : work_(std::move(work)), pool_(pool) {}
 
-  // What a gradient at y must be compared with to undo relu.
+  // The values whose sign masks the gradient of ReLU.
   void keep_output(const torch::Tensor& y) { y_ = without_graph(y); }
 
   autograd::variable_list apply(autograd::variable_list&& gradients) override {
@@ -95,7 +95,7 @@ class BatchedProductNode : public autograd::Node {
   }
 
  private:
-  BatchedProduct work_;  // without graph
+  BatchedProduct work_;  // detached
   ThreadPool* pool_;
   torch::Tensor y_;
 };
@@ -106,10 +106,10 @@ torch::Tensor batched_product(const BatchedProduct& work, ThreadPool* pool) {
   const auto &a = work.a, &b = work.b, &bias = work.bias;
   const int64_t columns = b.size(work.transpose_b ? 1 : 2);
   TORCH_CHECK(a.size(0) == b.size(0) && a.size(2) == b.size(work.transpose_b ? 2 : 1),
-              "matrices that do not fit: ", a.sizes(), " and ", b.sizes());
+              "matrix sizes do not match: ", a.sizes(), " and ", b.sizes());
   TORCH_CHECK(!bias.defined() || (bias.size(1) == columns && bias.stride(1) == 1),
-              "a bias that does not fit");
-  TORCH_CHECK(!work.relu || bias.defined(), "relu comes with a bias");
+              "the bias has the wrong size");
+  TORCH_CHECK(!work.relu || bias.defined(), "ReLU requires a bias");
   BatchedProduct plain = work;
   plain.a = without_graph(plain_matrices(a));
   plain.b = without_graph(plain_matrices(b));

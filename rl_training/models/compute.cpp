@@ -7,10 +7,11 @@
 namespace rl_training {
 
 SingleThreadedTensors::SingleThreadedTensors() {
-  at::get_num_threads();  // initialises the setting of this thread, which would undo ours later
+  // Initialises the setting of this thread now; a later initialisation would overwrite ours.
+  at::get_num_threads();
   before_ = omp_get_max_threads();
   omp_set_num_threads(1);
-  // A LibTorch with its own copy of the OpenMP runtime does not see the line above.
+  // The line above has no effect on a LibTorch with its own copy of the OpenMP runtime.
   if (at::get_num_threads() == 1) return;
   process_wide_ = at::get_num_threads();
   at::set_num_threads(1);

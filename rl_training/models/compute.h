@@ -6,16 +6,17 @@
 
 namespace rl_training {
 
-// Who does the work of networks.
+// Threads and processes that compute networks.
 struct Compute {
-  ThreadPool* pool = nullptr;         // null: the calling thread alone
-  ProcessGroup* processes = nullptr;  // null: this process alone
+  ThreadPool* pool = nullptr;         // null: only the calling thread
+  ProcessGroup* processes = nullptr;  // null: only this process
 };
 
-// While one lives, LibTorch's operators and oneDNN's products use the calling thread alone. ATen
-// splits large reductions by its thread count, which would change bits: our pool is the only source
-// of parallelism. The setting is the calling thread's own and is restored afterwards. Only a
-// LibTorch that brings its own copy of the OpenMP runtime is limited as a whole meanwhile.
+// While an object of this class exists, LibTorch's operators and oneDNN's products use only the
+// calling thread. ATen splits large reductions by its thread count, which would change results, so
+// our pool must be the only source of parallelism. The setting affects only the calling thread and
+// is restored afterwards. If LibTorch has its own copy of the OpenMP runtime, it is limited in the
+// whole process meanwhile.
 class SingleThreadedTensors {
  public:
   SingleThreadedTensors();
@@ -28,12 +29,11 @@ class SingleThreadedTensors {
   int process_wide_ = 0;  // what to restore if LibTorch has its own OpenMP; 0: nothing
 };
 
-// An uninitialised float32 tensor on the CPU, by a shortcut: torch::empty goes through the
-// dispatcher.
+// An uninitialised float32 tensor on the CPU, faster than torch::empty, which uses the dispatcher.
 torch::Tensor empty_floats(torch::IntArrayRef shape);
 
-// The same values outside any graph, again by a shortcut: detach() makes a view that knows its
-// origin. For values that are not changed in place.
+// The same values outside any graph, faster than detach(), which creates a tracked view. The values
+// must not be changed in place.
 torch::Tensor without_graph(const torch::Tensor& x);
 
 template <class Body>

@@ -4,15 +4,14 @@
 
 namespace rl_training {
 
-// A variational autoencoder of actions given observations: a model of the behaviour that made the
-// data (BCQ, BEAR).
+// A variational autoencoder of actions given observations: the behaviour model of BCQ and BEAR.
 class ConditionalVae {
  public:
   struct Options {
     int64_t latent_dim = 0;  // 0: twice the action dimension
     std::vector<int64_t> hidden_sizes = {750, 750};
     double log_std_min = -4.0, log_std_max = 15.0;
-    double latent_clip = 0.5;  // bound of latents that are drawn from the prior
+    double latent_clip = 0.5;  // bound of latents drawn from the prior
   };
 
   ConditionalVae(int64_t obs_dim, int64_t action_dim, const Options& options, Rng& rng,
@@ -26,13 +25,13 @@ class ConditionalVae {
   torch::Tensor decode(const torch::Tensor& obs, const torch::Tensor& latents) const {
     return decode_unbounded(obs, latents).tanh();
   }
-  // Latents to generate from: standard normal noise, cut off at +-latent_clip.
+  // Latents for generating actions: standard normal noise, clipped to +-latent_clip.
   torch::Tensor prior_latents(const torch::Tensor& noise) const {
     return noise.clamp(-options_.latent_clip, options_.latent_clip);
   }
 
-  // decode(obs, prior_latents(noise)) with constant noise [rows, latent_dim]; `obs` has as many
-  // rows.
+  // decode(obs, prior_latents(noise)) with constant noise [rows, latent_dim]; `obs` has the same
+  // number of rows.
   PolicyGraph::Value describe(PolicyGraph& graph, PolicyGraph::Value obs,
                               PolicyGraph::Value noise) const {
     const auto latents = graph.clamp(noise, -options_.latent_clip, options_.latent_clip);

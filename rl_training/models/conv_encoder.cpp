@@ -19,7 +19,7 @@ int64_t layer_inputs(int64_t layer, int64_t image_channels, int64_t channels) {
   return layer == 0 ? image_channels : channels;
 }
 
-// Of each layer its weight [channels, inputs, 3, 3], then its bias.
+// For each layer its weight [channels, inputs, 3, 3], then its bias.
 std::vector<int64_t> part_sizes(int64_t image_channels, int64_t channels) {
   std::vector<int64_t> sizes;
   for (int64_t layer = 0; layer < kLayers; ++layer) {

@@ -4,15 +4,16 @@
 
 namespace rl_training {
 
-// Images to features: bytes become values in [-0.5, 0.5], then four 3 x 3 convolutions without
+// Maps images to features: bytes become values in [-0.5, 0.5], then four 3 x 3 convolutions without
 // padding, the first with stride 2, each followed by ReLU. Made of torch operators.
 class ConvEncoder final : public Network {
  public:
-  // `image` is [channels, height, width]; `channels` are those of every layer. Error{config} for
-  // images smaller than kLeastSize.
+  // `image` is [channels, height, width]; `channels` is the number of channels of every layer.
+  // Throws Error{config} for images smaller than kLeastSize.
   ConvEncoder(torch::IntArrayRef image, int64_t channels, Rng& rng, const Compute& compute);
 
-  static constexpr int64_t kLeastSize = 15;  // rows and columns that leave one after all layers
+  // Smallest number of rows and columns that leaves one pixel after all layers.
+  static constexpr int64_t kLeastSize = 15;
   int64_t features() const { return features_; }
   // uint8 [rows, channels, height, width] -> [rows, features]
   torch::Tensor forward(const torch::Tensor& images) const;
@@ -23,7 +24,7 @@ class ConvEncoder final : public Network {
   int64_t image_channels_, channels_, features_;
 };
 
-// Features to fewer of them: linear, layer norm, tanh.
+// Reduces the number of features: linear, layer norm, tanh.
 class FeatureTrunk final : public Network {
  public:
   FeatureTrunk(int64_t inputs, int64_t outputs, Rng& rng, const Compute& compute);

@@ -8,8 +8,8 @@
 
 namespace rl_training {
 
-// Memory that is reused from call to call and only ever grows; it begins at a multiple of 64 bytes.
-// Where it is large, the system is asked for large pages: their addresses are sooner found.
+// Memory that is reused in every call and only grows, aligned to 64 bytes. Large buffers request
+// huge pages, which reduce TLB misses.
 class FloatBuffer {
  public:
   float* reserve(int64_t count) {

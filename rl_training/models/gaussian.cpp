@@ -19,13 +19,13 @@ namespace {
 
 constexpr float kHalfLogTwoPi = 0.918938533f;
 
-// Until the next call.
+// Valid until the next call.
 float* scratch(int64_t count) {
   thread_local FloatBuffer buffer;
   return buffer.reserve(count);
 }
 
-// Where the raw values of a row are, and where their gradients go.
+// Addresses of the raw values of a row and of their gradients.
 struct HeadView {
   explicit HeadView(const GaussianHead& head)
       : action_dim(head.action_dim()),
@@ -90,7 +90,7 @@ bool wants_gradient(const GaussianHead& head) {
           (head.free_log_std.defined() && head.free_log_std.requires_grad()));
 }
 
-// Ties tensors to a backward node whose edges lead to the head.
+// Attaches tensors to a backward node whose edges lead to the head.
 template <class Node, class... Args>
 auto make_node(const GaussianHead& head, Args&&... args) {
   auto node = make_backward_node<Node>(head, std::forward<Args>(args)...);

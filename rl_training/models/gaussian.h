@@ -3,8 +3,8 @@
 
 namespace rl_training {
 
-// A diagonal normal distribution for each row: mean and log standard deviation as a network (and
-// a free parameter) give them.
+// A diagonal normal distribution for each row: mean and log standard deviation from a network (and
+// a free parameter).
 struct GaussianHead {
   torch::Tensor output;        // [rows, 2 A]: mean and raw log std; [rows, A] with `free_log_std`
   torch::Tensor free_log_std;  // [A], the same for every row; undefined: taken from `output`
@@ -16,7 +16,7 @@ struct GaussianHead {
 };
 
 // u = mean + std * noise, a = tanh(u) or u, and the exact log density of a. `noise` is
-// [rows * n, A]: n samples for each row of the head, side by side.
+// [rows * n, A]: the n samples of a row are adjacent.
 struct GaussianSample {
   torch::Tensor actions;    // [rows * n, A]
   torch::Tensor log_prob;   // [rows * n]
@@ -26,16 +26,16 @@ struct GaussianSample {
 // One autograd node; gradients flow to the head through all three results.
 GaussianSample gaussian_sample(const GaussianHead& head, const torch::Tensor& noise);
 
-// Sampled actions inside [-1, 1] without gradient: to be executed or given to a critic. What an
-// unsquashed head puts outside is clipped.
+// Sampled actions in [-1, 1] without gradient, for execution or for a critic. Samples of an
+// unsquashed head are clipped.
 torch::Tensor gaussian_actions(const GaussianHead& head, const torch::Tensor& noise);
 
-// Log density [rows] of actions [rows, A] that are given. Squashed: actions are first clipped to
-// +-(1 - 1e-5), where atanh is still well behaved in float32.
+// Log density [rows] of given actions [rows, A]. Squashed: actions are first clipped to +-(1 -
+// 1e-5), where atanh is still well behaved in float32.
 torch::Tensor gaussian_log_prob(const GaussianHead& head, const torch::Tensor& actions);
 
-// The same two from torch operators: the oracle in tests, and the path of gradients that are
-// differentiated again.
+// The same two functions made of torch operators, as the reference in tests and for double
+// backward.
 GaussianSample gaussian_sample_plain(const GaussianHead& head, const torch::Tensor& noise);
 torch::Tensor gaussian_log_prob_plain(const GaussianHead& head, const torch::Tensor& actions);
 

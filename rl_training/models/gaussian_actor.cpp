@@ -78,7 +78,8 @@ PolicyGraph::Value GaussianActor::describe_mode(PolicyGraph& graph, PolicyGraph:
 PolicyGraph::Value GaussianActor::describe_samples(PolicyGraph& graph, PolicyGraph::Value obs,
                                                    PolicyGraph::Value noise) const {
   TORCH_CHECK(options_.state_dependent_std && options_.squash,
-              "samples are described for squashed actors with a standard deviation of the state");
+              "samples can be described only for squashed actors with a state-dependent standard "
+              "deviation");
   const auto output = network_->describe(graph, obs);
   auto log_std = graph.slice(output, action_dim_, action_dim_);
   if (std_scale_.defined()) {

@@ -12,9 +12,10 @@ class GaussianActor {
     std::vector<int64_t> hidden_sizes = {256, 256};
     bool squash = true;
     bool tanh_mean = false;           // mean in [-1, 1]; unsquashed only
-    bool state_dependent_std = true;  // false: one free log std for each action, 0 at first
-    bool learn_free_std = true;       // false: that one stays as it is
-    bool learn_std_scale = false;  // log std = m x + c of the network's x; m = 1, c = -1 at first
+    bool state_dependent_std = true;  // false: one free log std per action dimension, initially 0
+    bool learn_free_std = true;       // false: the free log std is constant
+    // Log std = m x + c of the network's output x; initially m = 1, c = -1.
+    bool learn_std_scale = false;
     double log_std_min = -20.0, log_std_max = 2.0;
     LayerNorm layer_norm = LayerNorm::none;
     double layer_norm_eps = 1e-5;
@@ -23,7 +24,7 @@ class GaussianActor {
 
   GaussianActor(int64_t obs_dim, int64_t action_dim, const Options& options, Rng& rng,
                 const Compute& compute);
-  // On a network of another kind, from observations to the head's values.
+  // Uses the given network, from observations to the head's values.
   GaussianActor(std::unique_ptr<FeedForward> network, int64_t action_dim, const Options& options);
   GaussianActor(const GaussianActor& other);  // an independent copy: a target network
   GaussianActor& operator=(const GaussianActor&) = delete;
@@ -34,7 +35,7 @@ class GaussianActor {
                         Mode mode = Mode::eval) const {
     return gaussian_sample(head(obs, mode), noise);
   }
-  // The most likely action before squashing, inside [-1, 1]: what evaluation uses.
+  // The mode before squashing, mapped into [-1, 1]; used for evaluation.
   torch::Tensor mode(const torch::Tensor& obs) const;
 
   // The mode, and samples from noise that is the same for every observation: [rows, action_dim].
@@ -55,7 +56,7 @@ class GaussianActor {
   int64_t action_dim_;
   std::unique_ptr<FeedForward> network_;
   torch::Tensor free_log_std_;  // [action_dim]; undefined with a state-dependent one
-  torch::Tensor std_scale_;     // m and c; undefined where they are not learnt
+  torch::Tensor std_scale_;     // m and c; undefined if they are not learnt
 };
 
 }  // namespace rl_training

@@ -11,8 +11,8 @@ namespace rl_training {
 
 namespace autograd = torch::autograd;
 
-// What one pass keeps for its backward pass: the activations, whose signs are the masks, and at
-// each hidden layer the slope of the output by the layer's product.
+// Values that a pass keeps for its backward pass: the activations, whose signs are the masks, and
+// for each hidden layer the derivative of the output with respect to the layer's product.
 struct SlopePass {
   MlpWorkspace workspace;
   std::vector<FloatBuffer> slope;  // [members, rows, width] each
@@ -24,7 +24,7 @@ struct InputSlopes::Shared {
 
   const LayerLayout& layer(size_t i) const { return kernel.layout().layers[i]; }
   size_t hidden() const { return kernel.layout().layers.size() - 1; }
-  // Where the weights of the last `columns` inputs begin.
+  // Offset of the weights of the last `columns` inputs.
   int64_t side_weight(int64_t columns) const {
     return layer(0).weight + (layer(0).inputs - columns) * layer(0).outputs;
   }
@@ -132,7 +132,7 @@ void InputSlopes::Shared::backward(const float* parameters, int64_t member, int6
   kernels().add_columns(above, rows, layer(last).inputs, sums + layer(last).weight);
 }
 
-// The gradient of the parameters goes straight into their grad(), as an Mlp's does.
+// The gradient of the parameters is written directly to their grad(), as in Mlp.
 class InputSlopesNode : public autograd::Node {
  public:
   InputSlopesNode(std::shared_ptr<InputSlopes::Shared> shared, torch::Tensor parameters,
@@ -182,7 +182,7 @@ InputSlopes::InputSlopes(const CriticEnsemble& critics, const Compute& compute) 
   const auto& spec = dynamic_cast<const Mlp&>(critics.network()).spec();
   TORCH_CHECK(spec.outputs == 1 && spec.activation == Activation::relu &&
                   spec.output_activation == Activation::none && spec.layer_norm == LayerNorm::none,
-              "slopes are those of values by plain ReLU networks");
+              "input slopes need a plain ReLU network with one output");
   shared_ = std::make_shared<Shared>(spec, compute.pool);
 }
 

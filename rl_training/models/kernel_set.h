@@ -2,14 +2,14 @@
 #include "rl_training/models/kernels.h"
 
 // Shared by the files that are compiled once for each instruction set, with KERNEL_SET = baseline |
-// avx2 | avx512. They have plain loops only: a template or inline function of a library, compiled
-// for AVX-512 there, could be the copy that the linker keeps for everyone.
+// avx2 | avx512. They contain only plain loops: if they used a library's templates or inline
+// functions, the linker might keep the copy compiled for AVX-512 for the whole program.
 namespace rl_training::KERNEL_SET {
 namespace {
 
 constexpr int64_t kLanes = 16;  // partial sums of a row, the same for every instruction set
 
-// What a register holds.
+// Number of floats in a register.
 #if defined(__AVX512F__)
 constexpr int64_t kWidth = 16;
 #elif defined(__AVX2__)
@@ -25,7 +25,7 @@ inline void store(float* to, Vector value) { *reinterpret_cast<Unaligned*>(to) =
 
 }  // namespace
 
-// What the table of kernels.cpp takes from elsewhere.
+// Functions of other files for the table in kernels.cpp.
 void layer_norm(const float* x, const float* gain, const float* shift, float eps, int64_t rows,
                 int64_t columns, float* mean, float* inverse_std, float* y);
 void layer_norm_backward(float* delta, const float* gain, const float* x, const float* mean,

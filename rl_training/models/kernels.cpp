@@ -1,8 +1,8 @@
-// Compiled for each instruction set, see kernel_set.h. The loops over single numbers and over
-// columns, and the table of all kernels of a set.
+// Compiled for each instruction set, see kernel_set.h. Elementwise loops, loops over columns, and
+// the table of all kernels of a set.
 #include "rl_training/models/kernel_set.h"
 
-// glibc has these for whole vectors, to a few units in the last place.
+// glibc provides vector versions of these, accurate to a few units in the last place.
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__)
 #define VECTOR_FUNCTION __attribute__((simd("notinbranch"), const))
 #else
@@ -40,7 +40,7 @@ void relu(float* y, int64_t count) {
   }
 }
 
-// Whole vectors only, the last one filled up: what a number becomes does not depend on its place.
+// Only whole vectors, the last one padded, so that a result does not depend on its position.
 template <class Function>
 void apply(const float* x, int64_t count, float* y, Function function) {
   for (int64_t i = 0; i < count; i += kLanes) {
@@ -172,8 +172,8 @@ void gather_rows(float* values, const int64_t* rows, int64_t count, int64_t colu
   }
 }
 
-// Moments of parameters whose gradient is zero (dead units) die away geometrically. Before they
-// reach the subnormal range, where arithmetic is many times slower, they are set to zero.
+// Moments of parameters whose gradient is zero (dead units) decay geometrically. Before they reach
+// the subnormal range, where arithmetic is many times slower, they are set to zero.
 constexpr float kTinyMoment = 1e-30f;
 
 void adam(float* p, float* m, float* v, const float* g, int64_t count, const AdamStep& step) {
@@ -198,11 +198,11 @@ void polyak(float* target, const float* source, int64_t count, float tau) {
   for (int64_t i = 0; i < count; ++i) target[i] += tau * (source[i] - target[i]);
 }
 
-// As many independent sums as the registers hold, wide as the registers are.
+// Enough independent sums to fill the registers.
 double fma_loop(int64_t rounds) {
   constexpr int kSums = 10;
   Vector sums[kSums];
-  // Each begins elsewhere, or the compiler would form but one of them.
+  // Different initial values, or the compiler would merge the sums.
   for (int k = 0; k < kSums; ++k) sums[k] = Vector{} + static_cast<float>(k);
   const Vector a = Vector{} + 0.99f;
   const Vector b = Vector{} + 1e-3f;
@@ -212,7 +212,7 @@ double fma_loop(int64_t rounds) {
   }
   Vector total = {};
   for (const Vector& sum : sums) total += sum;
-  volatile float sink = total[0];  // keeps the loop
+  volatile float sink = total[0];  // prevents the compiler from removing the loop
   static_cast<void>(sink);
   return 2.0 * static_cast<double>(kSums * kWidth) * static_cast<double>(rounds);
 }

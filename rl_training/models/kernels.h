@@ -8,14 +8,14 @@ struct Product;
 
 struct AdamStep {
   float beta1, beta2, eps;
-  float keep;               // the parameters are multiplied by it first; 1 without decay
+  float keep;               // factor of the parameters before the step; 1 without decay
   float step_size;          // learning rate / (1 - beta1^t)
   float inverse_sqrt_bias;  // 1 / sqrt(1 - beta2^t)
 };
 
 // The loops between the matrix products. Their files are compiled once for each instruction set
-// (kernel_set.h); `kernels()` gives the widest one that this processor has. All matrices are
-// row-major without gaps.
+// (kernel_set.h); `kernels()` returns the widest set that this processor supports. All matrices are
+// row-major and contiguous.
 struct Kernels {
   const char* name;
 
@@ -28,7 +28,7 @@ struct Kernels {
   // y = x where positive, else exp(x) - 1, in place
   void (*elu)(float* y, int64_t count);
   void (*exp)(const float* x, int64_t count, float* y);
-  // out = log |d tanh(u) / du|, exact where log(1 - tanh(u)^2) has long lost its digits
+  // out = log |d tanh(u) / du|, accurate even where log(1 - tanh(u)^2) loses all precision
   void (*log_tanh_slope)(const float* u, int64_t count, float* out);
   // delta *= (activation > 0)
   void (*relu_backward)(float* delta, const float* activation, int64_t count);
@@ -59,10 +59,10 @@ struct Kernels {
                                float* out);
   // values[i, :] = values[rows[i], :] in place; rows[i] >= i
   void (*gather_rows)(float* values, const int64_t* rows, int64_t count, int64_t columns);
-  // sum_j |level - 1[y_j < q]| huber(y_j - q), and its derivative by q.
+  // sum_j |level - 1[y_j < q]| huber(y_j - q), and its derivative with respect to q.
   float (*quantile_huber)(float q, float level, const float* y, int64_t count, float* slope);
-  // 16 rows side by side: squared = sum_ij w_i w_j exp(factor |p_i - p_j|), the distance `absolute`
-  // or squared, and its gradient by the points. points, gradient: [count, dims, 16]; squared: [16].
+  // 16 rows at once: squared = sum_ij w_i w_j exp(factor |p_i - p_j|), the distance `absolute` or
+  // squared, and its gradient by the points. points, gradient: [count, dims, 16]; squared: [16].
   void (*squared_mmd)(const float* points, const float* weights, int64_t count, int64_t dims,
                       bool absolute, float factor, float* squared, float* gradient);
   void (*adam)(float* p, float* m, float* v, const float* g, int64_t count, const AdamStep& step);
@@ -70,15 +70,15 @@ struct Kernels {
   void (*polyak)(float* target, const float* source, int64_t count, float tau);
   // A product within the limits of product.h; null if this set has none.
   void (*multiply_small)(const Product& work, float* scratch);
-  // Fused multiply-adds that wait for nothing, for `bench`; returns their number of operations.
+  // Independent fused multiply-adds, for `bench`; returns the number of operations.
   double (*fma_loop)(int64_t rounds);
 };
 
 // RL_TRAINING_KERNELS=baseline|avx2|avx512 selects a narrower set, for instance to get the bits of
-// another machine; Error{config} if this processor lacks it.
+// another machine; Throws Error{config} if this processor lacks it.
 const Kernels& kernels();
 
-// Those that this processor has, the widest first, the portable one last; then null.
+// The sets that this processor supports, the widest first and the portable one last; then null.
 const Kernels* available_kernels(size_t rank);
 
 }  // namespace rl_training

@@ -21,8 +21,8 @@ LogScalar::LogScalar(const Options& options, const Compute& compute)
   refresh_value();
 }
 
-// Always in the same way: two exponentials may differ in the last bit, and a run that was saved or
-// resumed must equal one that was not.
+// Always computed by the same function, because two implementations of exp may differ in the last
+// bit, and a resumed run must equal an uninterrupted one.
 void LogScalar::refresh_value() {
   value_ = reused_floats({});
   *value_.data_ptr<float>() = std::exp(*log_.data_ptr<float>());

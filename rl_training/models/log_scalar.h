@@ -4,12 +4,12 @@
 namespace rl_training {
 
 // A positive value x learnt through its logarithm: an entropy temperature, a Lagrange multiplier.
-// Its gradient is known in closed form wherever it is used, so no graph is built for it.
+// Its gradient has a closed form, so no graph is built for it.
 class LogScalar {
  public:
   struct Options {
     double initial_log = 0.0;
-    double learning_rate = 3e-4;  // constant: learning-rate schedules leave multipliers alone
+    double learning_rate = 3e-4;  // constant: learning-rate schedules do not apply to multipliers
     double log_min = -1e9, log_max = 1e9;
   };
 
@@ -17,7 +17,8 @@ class LogScalar {
 
   // x as a scalar tensor without gradient.
   const torch::Tensor& value() const { return value_; }
-  // One Adam step against `gradient`, the derivative of a loss by log x (a scalar tensor).
+  // One Adam step against `gradient`, the derivative of a loss with respect to log x (a scalar
+  // tensor).
   void descend(const torch::Tensor& gradient);
   void visit_state(StateVisitor& state);
 

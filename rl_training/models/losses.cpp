@@ -16,7 +16,7 @@ namespace {
 
 namespace autograd = torch::autograd;
 
-// A scalar whose gradients by its inputs were found on the way.
+// A scalar whose gradients with respect to its inputs were computed in the forward pass.
 class KnownGradients : public autograd::Node {
  public:
   explicit KnownGradients(autograd::variable_list gradients) : gradients_(std::move(gradients)) {}

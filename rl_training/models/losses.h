@@ -3,7 +3,7 @@
 
 namespace rl_training {
 
-// A scalar tensor, and the value of one: a read of memory.
+// Creates a scalar tensor; reads the value of one directly from memory.
 torch::Tensor scalar(double value);
 float number(const torch::Tensor& value);
 
@@ -13,8 +13,8 @@ torch::Tensor minimum(const torch::Tensor& values);
 // Between the smallest and the largest member: lambda min + (1 - lambda) max, [rows].
 torch::Tensor min_max_mix(const torch::Tensor& values, double lambda);
 
-// Each row n times, one after the other: [rows, d] -> [rows * n, d]; with values(...).view({-1, n})
-// the candidates of a row come back side by side.
+// Repeats each row n times in succession: [rows, d] -> [rows * n, d]. values(...).view({-1, n})
+// then has the candidates of a row in one row.
 torch::Tensor repeat_rows(const torch::Tensor& x, int64_t n);
 
 // r + discount next_value, without gradient. All [rows].
@@ -28,8 +28,8 @@ torch::Tensor squared_error(const torch::Tensor& values, const torch::Tensor& ta
                             double scale = 1.0);
 
 // r + discount (smallest member - alpha log_prob) and its mean, without gradient.
-// [rows], [rows], [members, rows], [rows], scalar -> [rows], scalar. An undefined log_prob is left
-// out.
+// [rows], [rows], [members, rows], [rows], scalar -> [rows], scalar. An undefined log_prob omits
+// that term.
 struct SoftTarget {
   torch::Tensor values, mean;
 };
@@ -51,19 +51,19 @@ struct SoftActorLoss {
 SoftActorLoss soft_actor_loss(const torch::Tensor& log_prob, const torch::Tensor& values,
                               const torch::Tensor& alpha, Reduce reduce);
 
-// mean over rows of |expectile - 1[u < 0]| u^2 with u = difference, [rows]: 0.5 is half the mean
-// square, more leans towards the largest differences.
+// mean over rows of |expectile - 1[u < 0]| u^2 with u = difference, [rows]: 0.5 gives half the mean
+// square; larger values emphasise large differences.
 torch::Tensor expectile_loss(const torch::Tensor& difference, double expectile);
 
 // Gumbel regression with z = min(difference / temperature, clip), [rows]: mean over rows of
 // exp(z) - z - 1, scaled by exp(-m) with m = max(max z, -1) (no gradient), so that nothing
-// overflows. A value with the smallest loss is temperature log mean exp(Q / temperature).
+// overflows. The minimiser is V = temperature log mean exp(Q / temperature).
 torch::Tensor gumbel_loss(const torch::Tensor& difference, double temperature, double clip);
 
 // As squared_error, with Huber's loss: x^2 / 2 up to |x| = delta, linear beyond.
 torch::Tensor huber_error(const torch::Tensor& values, const torch::Tensor& target, double delta);
 
-// min(exp(exponent), cap) without gradient. The exponent is what is cut, so nothing overflows.
+// min(exp(exponent), cap) without gradient. The exponent is clipped, so nothing overflows.
 torch::Tensor exp_weights(const torch::Tensor& exponent, double cap);
 
 // -mean over rows of weights * log_prob, both [rows]; weights are constants.

@@ -29,7 +29,7 @@ struct Mlp::Shared {
 };
 
 // The backward pass of a whole network. Its edges lead to the inputs only; the gradient of the
-// parameters goes straight into parameters().grad().
+// parameters is written directly to parameters().grad().
 class MlpNode : public autograd::Node {
  public:
   MlpNode(std::shared_ptr<Mlp::Shared> shared, torch::Tensor parameters, Use use, torch::Tensor x,
@@ -94,7 +94,7 @@ class MlpNode : public autograd::Node {
     return side_columns_ > 0 ? workspace_->joined_input.data() : x_.data_ptr<float>();
   }
 
-  // Members that the pass leaves out have no gradient, the others' is overwritten.
+  // Members that the pass does not use have zero gradient; that of the others is overwritten.
   const torch::Tensor& cleared_gradient() {
     if (!shared_->gradient.defined()) shared_->gradient = torch::zeros_like(parameters_);
     const int64_t used = workspace_->members * shared_->kernel.layout().size;
@@ -137,7 +137,7 @@ const MlpLayout& Mlp::layout() const { return shared_->kernel.layout(); }
 
 namespace {
 
-// Rows of `columns` into longer ones. Short rows are not worth a call each.
+// Copies rows of `columns` values into longer rows. A library call per short row would not pay off.
 void copy_columns(const float* from, int64_t rows, int64_t columns, float* to, int64_t to_row) {
   constexpr int64_t kFew = 8;
   if (columns > kFew) {
@@ -149,7 +149,7 @@ void copy_columns(const float* from, int64_t rows, int64_t columns, float* to, i
   }
 }
 
-// (x, side) side by side in the workspace, or x itself if there is nothing beside it.
+// The concatenation (x, side) in the workspace, or x itself if there is no `side`.
 const float* join_inputs(const torch::Tensor& x, const torch::Tensor& side,
                          MlpWorkspace& workspace) {
   const float* left = x.data_ptr<float>();

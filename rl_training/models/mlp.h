@@ -8,7 +8,7 @@
 namespace rl_training {
 
 // One MLP or an ensemble of equal ones. The whole network is one autograd node (MlpKernel); passes
-// that are differentiated twice are made of torch operators.
+// that need double backward are made of torch operators.
 class Mlp final : public FeedForward {
  public:
   Mlp(const MlpSpec& spec, Rng& rng, const Compute& compute);
@@ -30,7 +30,7 @@ class Mlp final : public FeedForward {
   void visit_state(StateVisitor& state) override;
 
  private:
-  // From torch operators alone.
+  // Made of torch operators only.
   torch::Tensor forward_plain(const torch::Tensor& x, const torch::Tensor& side,
                               const Pass& pass) const;
 

@@ -9,7 +9,7 @@
 namespace rl_training {
 namespace {
 
-// A lone network is cut finer than an ensemble, whose members already give parallel work.
+// A single network is split more finely than an ensemble, whose members are already parallel work.
 constexpr int64_t kRowsOfLoneNetwork = 128;
 constexpr int64_t kRowsOfMember = 256;
 constexpr int64_t kColumnsOfBlock = 128;
@@ -80,7 +80,7 @@ void MlpKernel::forward(const float* parameters, const float* x, int64_t rows, i
   });
 }
 
-// `offset_rows`: the chunk's place in the workspace.
+// `offset_rows` is the position of the chunk in the workspace.
 void MlpKernel::forward_chunk(const float* parameters, const float* x, const Chunk& chunk,
                               MlpWorkspace& workspace, int64_t offset_rows, float* y) const {
   const auto& k = kernels();
@@ -133,7 +133,7 @@ void MlpKernel::forward_chunk(const float* parameters, const float* x, const Chu
   }
 }
 
-// Activation and LayerNorm of a hidden block, as far as its product has not done it already.
+// Activation and LayerNorm of a hidden block, except for what was fused with its product.
 void MlpKernel::activate(size_t index, const float* member, int64_t offset_rows, int64_t count,
                          MlpWorkspace& workspace) const {
   const auto& k = kernels();

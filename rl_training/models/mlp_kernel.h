@@ -9,27 +9,27 @@
 
 namespace rl_training {
 
-// A head so narrow is formed column by column: tiles of it would be mostly empty.
+// Narrower heads are computed column by column, because tiles would be mostly empty.
 constexpr int64_t kFewOutputs = 4;
 
-// What one forward pass keeps for its backward pass.
+// Values that a forward pass keeps for its backward pass.
 struct MlpWorkspace {
   int64_t members = 0, rows = 0;
-  FloatBuffer joined_input;             // [rows, inputs] when two inputs stand side by side
+  FloatBuffer joined_input;             // [rows, inputs], the concatenation of two inputs
   std::vector<FloatBuffer> activation;  // output of each hidden block [members, rows, width]
   std::vector<FloatBuffer> before_norm, mean, inverse_std;  // LayerNorm only
-  std::vector<FloatBuffer> slope;  // of gelu, not recoverable from its output
+  std::vector<FloatBuffer> slope;  // of GELU, which cannot be recovered from its output
   std::vector<FloatBuffer> delta;  // gradient at each layer's product [members, rows, width], or
-                                   // of one chunk for each group of them
+                                   // one chunk of it per group
   std::vector<FloatBuffer> norm_sums;  // gain and shift gradients [members, chunks, 2 * width]
   FloatBuffer input_delta;             // [members, rows, wanted inputs]
   FloatBuffer group_sums;              // parameters' gradients [members, groups, size]
 };
 
 // A whole MLP, or an ensemble of equal ones, forward and backward on the CPU in float32.
-// Work is cut into (member, fixed chunk or group of chunks of rows) and (member, layer, fixed block
-// of columns) whatever the number of threads, and sums are formed in a fixed order: same bits with
-// any pool.
+// Work is split by (member, chunk or group of chunks of rows) and by (member, layer, block of
+// columns). The split does not depend on the number of threads, and sums are formed in a fixed
+// order, so any pool gives the same bits.
 class MlpKernel {
  public:
   MlpKernel(const MlpSpec& spec, ThreadPool* pool);
@@ -37,28 +37,30 @@ class MlpKernel {
   const MlpSpec& spec() const { return spec_; }
   const MlpLayout& layout() const { return layout_; }
 
-  // x: [rows, inputs] -> y: [members, rows, outputs] with the first `members` networks. Without
-  // a backward pass `kept` is null: all chunks use the same memory, which stays cached.
+  // x: [rows, inputs] -> y: [members, rows, outputs] with the first `members` networks. If there is
+  // no backward pass, `kept` is null and all chunks reuse the same memory, which stays in the
+  // cache.
   void forward(const float* parameters, const float* x, int64_t rows, int64_t members,
                MlpWorkspace* kept, float* y) const;
 
   struct Gradients {
     float* parameters = nullptr;               // [members, size]; null: not needed
-    bool add_to_parameters = false;            // rather than overwrite what is there
+    bool add_to_parameters = false;            // add to the old gradient instead of overwriting it
     float* input = nullptr;                    // [rows, input_count], overwritten; null: not needed
-    int64_t input_first = 0, input_count = 0;  // which columns of x
+    int64_t input_first = 0, input_count = 0;  // wanted columns of x
   };
-  // After `forward` on the same workspace; `y` is its result, `y_gradient` the gradient there.
+  // Call after `forward` with the same workspace; `y` is its result, `y_gradient` the gradient with
+  // respect to it.
   void backward(const float* parameters, const float* x, const float* y, const float* y_gradient,
                 MlpWorkspace& workspace, const Gradients& wanted) const;
 
  private:
-  // Rows of one member that go through together.
+  // Rows of one member that are processed together.
   struct Chunk {
     int64_t member = 0, index = 0;
     int64_t first = 0, count = 0;  // rows of x
-    int64_t offset = 0;            // place of the first row in arrays [members, rows]
-    int64_t delta = 0;             // and in the workspace's delta
+    int64_t offset = 0;            // index of the first row in arrays [members, rows]
+    int64_t delta = 0;             // index of the first row in the workspace's delta
   };
   // Columns of a layer's weight gradient: one unit of work.
   struct Block {
@@ -68,14 +70,14 @@ class MlpKernel {
 
   int64_t chunk_rows() const;
   int64_t chunks_of(int64_t rows) const;
-  // Whether relu goes with the product of a hidden layer, forward and backward.
+  // Whether ReLU is fused with the product of a hidden layer, forward and backward.
   bool relu_after_product() const {
     return spec_.activation == Activation::relu && spec_.layer_norm != LayerNorm::before_activation;
   }
   bool relu_undone_after_product() const {
     return spec_.activation == Activation::relu && spec_.layer_norm != LayerNorm::after_activation;
   }
-  // Whether what a layer put out for all rows is more than a core's cache holds.
+  // Whether the output of a layer for all rows exceeds a core's cache.
   static bool lies_far(const MlpWorkspace& workspace, int64_t width) {
     constexpr int64_t kNumbersInCache = 1 << 19;
     return workspace.members * workspace.rows * width >= kNumbersInCache;
@@ -103,7 +105,7 @@ class MlpKernel {
   MlpSpec spec_;
   MlpLayout layout_;
   ThreadPool* pool_;
-  std::vector<Block> blocks_;  // the widest layers first, so that threads finish together
+  std::vector<Block> blocks_;  // the widest layers first, for balanced threads
 };
 
 }  // namespace rl_training

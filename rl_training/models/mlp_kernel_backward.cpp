@@ -8,11 +8,11 @@
 namespace rl_training {
 namespace {
 
-// More chunks than these are taken in groups: a group goes through its chunks one after another and
-// adds up the parameters' gradients while a chunk is still in the cache.
+// If there are more chunks, they are processed in groups: a group processes its chunks in order and
+// accumulates parameter gradients while a chunk is still in the cache.
 constexpr int64_t kMostGroups = 8;
 
-// Sums of groups are added in pieces of this many values.
+// Sums of groups are added in blocks of this many values.
 constexpr int64_t kPiece = 1 << 14;
 
 // out[inputs, outputs] += in' delta, column by column.
@@ -79,7 +79,7 @@ void MlpKernel::backward(const float* parameters, const float* x, const float* y
                       wanted.parameters + member * layout_.size);
     });
   }
-  if (wanted.input != nullptr) {  // summed over members in their order
+  if (wanted.input != nullptr) {  // summed over members in order
     const int64_t count = rows * wanted.input_count;
     const float* parts = workspace.input_delta.data();
     std::copy(parts, parts + count, wanted.input);
@@ -164,8 +164,8 @@ void MlpKernel::backward_rows(const float* parameters, const float* x, const Chu
   }
 }
 
-// Turns the gradient at a hidden block's output into the gradient at its product, in place, as far
-// as the product that formed it has not done so already.
+// Turns the gradient at a hidden block's output into the gradient at its product, in place, except
+// for what was fused with the product that computed it.
 void MlpKernel::activate_backward(size_t index, const float* member, const Chunk& chunk,
                                   MlpWorkspace& workspace) const {
   const auto& k = kernels();
@@ -173,7 +173,7 @@ void MlpKernel::activate_backward(size_t index, const float* member, const Chunk
   const int64_t width = layer.outputs;
   const int64_t offset = chunk.offset * width;
   float* delta = workspace.delta[index].data() + chunk.delta * width;
-  // relu goes with the product above or with LayerNorm
+  // ReLU is fused with the product above or with LayerNorm
   const auto undo_activation = [&](const float* activation) {
     if (spec_.activation == Activation::tanh) {
       k.tanh_backward(delta, activation, chunk.count * width);
@@ -207,7 +207,8 @@ void MlpKernel::activate_backward(size_t index, const float* member, const Chunk
 }
 
 // Gradient of a layer's parameters, the given columns of its weights, from the chunk's rows; with
-// `add` on top of what `gradient` (of one member) holds. What is a row goes with the first block.
+// `add` it is added to `gradient` (of one member). Biases and other row vectors are computed with
+// the first block.
 void MlpKernel::weight_gradient(const Block& block, const Chunk& chunk, const float* x,
                                 const MlpWorkspace& workspace, bool add, float* gradient) const {
   const auto& k = kernels();
@@ -240,20 +241,20 @@ void MlpKernel::weight_gradient(const Block& block, const Chunk& chunk, const fl
   add_rows(layer.bias, layer.outputs,
            [&](float* out) { k.add_columns(delta, chunk.count, layer.outputs, out); });
   if (layer.gain < 0) return;
-  // gain and shift lie side by side, as their partial sums do
+  // gain and shift are adjacent, and so are their partial sums
   add_rows(layer.gain, 2 * layer.outputs, [&](float* out) {
     k.add_columns(norm_sums(block.layer, chunk, workspace), chunks_of(chunk.count),
                   2 * layer.outputs, out);
   });
 }
 
-// Gradients of gain and shift from each chunk, beginning with the given one.
+// Sums the gradients of gain and shift over chunks, beginning with the given one.
 float* MlpKernel::norm_sums(size_t layer, const Chunk& chunk, const MlpWorkspace& workspace) const {
   const int64_t before = chunk.member * chunks_of(workspace.rows) + chunk.index;
   return workspace.norm_sums[layer].data() + before * 2 * layout_.layers[layer].outputs;
 }
 
-// Adds the groups of each member in their order.
+// Adds the groups of each member in order.
 void MlpKernel::add_groups(int64_t groups, const MlpWorkspace& workspace,
                            const Gradients& wanted) const {
   const int64_t size = layout_.size, pieces = (size + kPiece - 1) / kPiece;

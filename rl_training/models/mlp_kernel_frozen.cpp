@@ -6,7 +6,8 @@
 namespace rl_training {
 namespace {
 
-// The first rows of `values` to the places `rows` out of `count`, zeros in between.
+// Moves the first rows of `values` to the indices `rows` of `count` rows, and sets the others to
+// zero.
 void spread_rows(const std::vector<int64_t>& rows, int64_t count, int64_t width, float* values) {
   thread_local FloatBuffer buffer;
   const int64_t filled = static_cast<int64_t>(rows.size()) * width;
@@ -20,9 +21,10 @@ void spread_rows(const std::vector<int64_t>& rows, int64_t count, int64_t width,
 
 }  // namespace
 
-// Moves the rows whose output has a gradient to the front of their chunk, with all that their way
-// back needs, and returns their places. Where the smallest of several critics counts, only it has
-// one. For a pass without parameter gradients, which alone would need those rows.
+// Moves the rows whose output has a gradient to the front of their chunk, with everything that the
+// backward pass needs, and returns their indices. If the minimum of several critics is used, each
+// row has a gradient in only one of them. Only for passes without parameter gradients, which would
+// need the other rows.
 const std::vector<int64_t>& MlpKernel::gather_rows(const Chunk& chunk,
                                                    MlpWorkspace& workspace) const {
   thread_local std::vector<int64_t> rows;

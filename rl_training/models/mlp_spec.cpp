@@ -9,7 +9,8 @@ void fill_uniform(Rng& rng, std::span<float> out, double bound) {
   for (float& value : out) value = static_cast<float>(rng.uniform(-bound, bound));
 }
 
-// Rows (or columns, the shorter way) orthonormal, times `gain`: modified Gram-Schmidt on normals.
+// Orthonormal rows or columns, whichever are shorter, times `gain`: modified Gram-Schmidt on normal
+// values.
 void fill_orthogonal(Rng& rng, std::span<float> out, int64_t rows, int64_t columns, double gain) {
   const bool wide = columns >= rows;
   const int64_t count = wide ? rows : columns;
@@ -36,8 +37,8 @@ void fill_orthogonal(Rng& rng, std::span<float> out, int64_t rows, int64_t colum
   }
 }
 
-// A normal distribution cut at two standard deviations whose variance is (gain / sqrt(fan_in))^2
-// after the cut.
+// A normal distribution truncated at two standard deviations, with variance (gain / sqrt(fan_in))^2
+// after truncation.
 void fill_lecun_normal(Rng& rng, std::span<float> out, double fan_in, double gain) {
   constexpr double kStdOfCutNormal = 0.87962566103423978;
   const double scale = gain / std::sqrt(fan_in) / kStdOfCutNormal;

@@ -11,7 +11,7 @@ namespace rl_training {
 enum class Activation { none, relu, tanh, gelu, elu };
 enum class LayerNorm { none, before_activation, after_activation };
 
-// How the parameters of a layer are drawn. Fan-in is always the layer's own input width.
+// Initialisation of a layer. Fan-in is always the number of the layer's inputs.
 struct LayerInit {
   enum class Weight { fan_in_uniform, uniform, xavier_uniform, orthogonal, lecun_normal };
   enum class Bias { fan_in_uniform, uniform, constant };
@@ -33,7 +33,7 @@ constexpr LayerInit xavier_layer(double gain = 1.0) {
 constexpr LayerInit fan_in_layer() {
   return {LayerInit::Weight::fan_in_uniform, 1.0, LayerInit::Bias::constant, 0.1};
 }
-// For their output layers: uniform in a narrow interval.
+// Output layers of those: uniform in a narrow interval.
 constexpr LayerInit narrow_layer(double bound) {
   return {LayerInit::Weight::uniform, bound, LayerInit::Bias::uniform, bound};
 }
@@ -49,7 +49,7 @@ struct MlpSpec {
   int64_t members = 1;  // independent networks of this shape in one buffer
 };
 
-// Where the parameters of one layer lie inside the flat parameters of one member.
+// Offsets of a layer's parameters in the flat parameters of one member.
 struct LayerLayout {
   int64_t inputs = 0, outputs = 0;
   int64_t weight = 0;             // [inputs, outputs]
@@ -63,11 +63,11 @@ struct MlpLayout {
   int64_t size = 0;  // parameters of one member
 };
 
-// Draws weight, bias and LayerNorm of one layer. `member` is where the offsets of `layer` count
-// from.
+// Initialises weight, bias and LayerNorm of one layer. The offsets of `layer` are relative to
+// `member`.
 void init_layer(const LayerInit& init, const LayerLayout& layer, Rng& rng, float* member);
 
-// Draws all members, one after the other.
+// Initialises all members in order.
 void init_parameters(const MlpSpec& spec, const MlpLayout& layout, Rng& rng,
                      std::span<float> parameters);
 

@@ -15,7 +15,7 @@ namespace {
 
 namespace autograd = torch::autograd;
 
-constexpr double kEpsilon = 1e-6;  // under the root
+constexpr double kEpsilon = 1e-6;  // under the square root
 constexpr int64_t kRowsAtOnce = 16;
 
 // A row's value depends only on that row's samples; gradients are computed in the forward pass.
@@ -34,7 +34,7 @@ class MmdNode : public autograd::Node {
   torch::Tensor x_gradient_, y_gradient_;
 };
 
-// The samples of some rows, rows side by side: [n + m, A, kRowsAtOnce].
+// The samples of kRowsAtOnce rows, with the row as last dimension: [n + m, A, kRowsAtOnce].
 class RowBlock {
  public:
   RowBlock(int64_t n, int64_t m, int64_t dims) : n_(n), m_(m), dims_(dims) {
@@ -61,7 +61,7 @@ class RowBlock {
 
   void give(int64_t rows, float* value, float* x_gradient, float* y_gradient) const {
     for (int64_t row = 0; row < rows; ++row) {
-      // Rounding may leave equal sets a little below zero.
+      // For equal sets, rounding may give a value slightly below zero.
       const bool negative = squared_[row] < 0.0f;
       value[row] = std::sqrt((negative ? 0.0f : squared_[row]) + static_cast<float>(kEpsilon));
       const float slope = negative ? 0.0f : 0.5f / value[row];
@@ -116,7 +116,7 @@ torch::Tensor maximum_mean_discrepancy_plain(const torch::Tensor& x, const torch
       (kernel == MmdKernel::laplacian ? difference.abs() : difference.square()).sum(3);
   const auto weights = torch::cat({torch::full({n}, 1.0 / static_cast<double>(n), x.options()),
                                    torch::full({m}, -1.0 / static_cast<double>(m), x.options())});
-  // A sum rather than products with w: BLAS would start its own threads.
+  // A sum instead of products with w, because BLAS would start its own threads.
   const auto pairs = weights.unsqueeze(1) * weights;
   const auto squared = ((distance * (-0.5 / sigma)).exp() * pairs).sum({1, 2});
   return (squared.clamp_min(0.0) + kEpsilon).sqrt();

@@ -11,7 +11,7 @@ enum class MmdKernel { gaussian, laplacian };
 torch::Tensor maximum_mean_discrepancy(const torch::Tensor& x, const torch::Tensor& y,
                                        MmdKernel kernel, double sigma);
 
-// The same from torch operators: the oracle in tests.
+// The same made of torch operators, as the reference in tests.
 torch::Tensor maximum_mean_discrepancy_plain(const torch::Tensor& x, const torch::Tensor& y,
                                              MmdKernel kernel, double sigma);
 

@@ -11,15 +11,15 @@
 namespace rl_training {
 
 // Whether a backward pass reaches the network's own parameters, or only its inputs (an actor loss
-// looks through the critics without changing them).
+// differentiates through the critics without changing them).
 enum class Use { train, frozen };
 
-// Whether a pass uses statistics of its batch and draws dropout masks (train), or what was learnt
-// about them (eval). Networks without either ignore it.
+// Whether a pass uses batch statistics and dropout (train), or running statistics and no dropout
+// (eval). Networks without either ignore it.
 enum class Mode { train, eval };
 
-// A function with learnable parameters, all of them in one flat tensor: one leaf to optimise, to
-// average over targets, to exchange between processes.
+// A function with learnable parameters in one flat tensor, which is a single leaf for optimisation,
+// target updates and exchange between processes.
 class Network {
  public:
   virtual ~Network() = default;
@@ -27,9 +27,9 @@ class Network {
 
   // A leaf whose grad() is set by a backward pass through `Use::train`.
   const torch::Tensor& parameters() const { return parameters_; }
-  // this += tau * (other - this). Statistics that are not parameters stay as they are.
+  // this += tau * (other - this). Statistics that are not parameters do not change.
   void polyak_from(const Network& other, double tau);
-  // The same parameters as the other, to the last bit.
+  // Copies the parameters of the other network exactly.
   void copy_from(const Network& other);
   virtual void visit_state(StateVisitor& state) = 0;
 
@@ -50,14 +50,13 @@ class Network {
   ProcessGroup* processes_;
 };
 
-// How a feed-forward network is passed through.
+// Options of a pass through a feed-forward network.
 struct Pass {
   Use use = Use::train;
   Mode mode = Mode::eval;
   int64_t members = 0;            // above 0: only the first members of an ensemble
-  torch::IntArrayRef shape = {};  // of the result, if it is not [members, rows, outputs]
-  // Gradients of this pass can be differentiated again (TRPO). Slower: the pass is made of
-  // torch operators.
+  torch::IntArrayRef shape = {};  // shape of the result, if not [members, rows, outputs]
+  // Supports double backward (TRPO). Slower, because the pass is made of torch operators.
   bool twice_differentiable = false;
 };
 
@@ -70,7 +69,8 @@ class FeedForward : public Network {
   virtual std::unique_ptr<FeedForward> clone() const = 0;
   virtual int64_t outputs() const = 0;
   virtual int64_t members() const = 0;
-  // [rows, inputs] -> [members, rows, outputs]. With `side` the input is (x, side) side by side.
+  // [rows, inputs] -> [members, rows, outputs]. With `side` the input is the concatenation (x,
+  // side).
   virtual torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& side,
                                 const Pass& pass) const = 0;
   // One member alone, without gradients: [rows, outputs].
@@ -80,10 +80,10 @@ class FeedForward : public Network {
   virtual PolicyGraph::Value describe(PolicyGraph& graph, PolicyGraph::Value x) const = 0;
 };
 
-// `count` values of a contiguous float32 tensor, from `first` on.
+// `count` values of a contiguous float32 tensor, starting at `first`.
 std::vector<float> copy_values(const torch::Tensor& tensor, int64_t first, int64_t count);
 
-// A contiguous float32 tensor as a named part of the state.
+// Visits a contiguous float32 tensor as a named part of the state.
 void visit_tensor(StateVisitor& state, const std::string& name, torch::Tensor& tensor);
 
 }  // namespace rl_training

@@ -21,7 +21,7 @@ PolicyGraph::Value PolicyGraph::obs(int64_t width) {
 }
 
 PolicyGraph::Value PolicyGraph::constant(int64_t rows, int64_t width, std::vector<float> values) {
-  TORCH_CHECK(static_cast<int64_t>(values.size()) == rows * width, "values do not fit");
+  TORCH_CHECK(static_cast<int64_t>(values.size()) == rows * width, "value sizes do not match");
   return push(
       {.op = Op::constant, .inputs = {}, .width = width, .rows = rows, .a = std::move(values)});
 }
@@ -38,7 +38,7 @@ PolicyGraph::Value PolicyGraph::dense(Value x, std::vector<float> weight, std::v
   const auto value = like(x, Op::dense);
   Node& made = nodes_.back();
   TORCH_CHECK(weight.size() == static_cast<size_t>(made.width) * bias.size(),
-              "the weights of a layer do not fit its input");
+              "the weights of a layer do not match its input");
   made.width = static_cast<int64_t>(bias.size());
   made.a = std::move(weight);
   made.b = std::move(bias);

@@ -4,8 +4,8 @@
 
 namespace rl_training {
 
-// A policy as a list of operations on vectors: what an algorithm states of its greedy policy so
-// that it can be written in other formats (deploy/). A value is one vector for each observation, or
+// A policy as a list of operations on vectors, with which an algorithm describes its greedy policy
+// for export to other formats (deploy/). A value is one vector for each observation, or
 // `rows` vectors, one for each candidate action. Values are numbered in the order of computation.
 class PolicyGraph {
  public:
@@ -27,7 +27,7 @@ class PolicyGraph {
     slice,     // x[first .. first + width)
     repeat,    // x for each of the rows
     likely,    // x where y exceeds its largest entry plus eps, kUnlikely elsewhere
-    best,      // of the rows of x the first where y [rows, 1] is largest
+    best,      // the first row of x at which y [rows, 1] is largest
     argmax,    // the first index of the largest entry
   };
   struct Node {
@@ -40,7 +40,7 @@ class PolicyGraph {
     int64_t first = 0;                  // slice
   };
 
-  static constexpr double kUnlikely = -1e30;  // in place of -infinity, which C99 need not have
+  static constexpr double kUnlikely = -1e30;  // replaces -infinity, which C99 does not guarantee
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const Node& node(Value value) const { return nodes_[static_cast<size_t>(value)]; }
@@ -66,7 +66,7 @@ class PolicyGraph {
   Value concat(Value x, Value y);
   Value slice(Value x, int64_t first, int64_t width);
   Value repeat(Value x, int64_t rows);
-  // A choice is likely when its logit in `logits` is within `log_share` < 0 of the largest one.
+  // An action is likely if its logit is at least the largest logit plus `log_share` < 0.
   Value likely(Value x, Value logits, double log_share);
   Value best(Value rows, Value scores);
   Value argmax(Value x);

@@ -11,7 +11,7 @@
 namespace rl_training {
 namespace {
 
-// As wide as our own loops and no wider. It must be said before the first product.
+// Limits oneDNN to the instruction set of our own loops. Must be called before the first product.
 void agree_on_instructions() {
   const std::string_view chosen = kernels().name;
   if (chosen == "avx2") dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx2);
@@ -49,7 +49,7 @@ void multiply(const Product& work) {
   }
   static const bool agreed = (agree_on_instructions(), true);
   static_cast<void>(agreed);
-  // oneDNN threads by OpenMP, whose thread count is kept by thread: parallelism is ours alone.
+  // oneDNN uses OpenMP, whose thread count is a per-thread setting; all parallelism is ours.
   const int host_threads = omp_get_max_threads();
   if (host_threads != 1) omp_set_num_threads(1);
   const bool add_old = work.then == Product::Then::add_old;

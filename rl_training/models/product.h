@@ -17,8 +17,8 @@ struct Product {
   float* c = nullptr;
   int64_t ldc = 0;
   Then then = Then::nothing;
-  const float* operand = nullptr;  // bias or keep, where something follows
-  bool far = false;                // c and keep are not expected in the cache
+  const float* operand = nullptr;  // bias or keep, if the epilogue needs one
+  bool far = false;                // c and keep are probably not in the cache
 };
 
 void multiply(const Product& work);

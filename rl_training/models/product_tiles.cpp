@@ -1,10 +1,9 @@
 // Compiled for AVX2 and AVX-512, see kernel_set.h.
-//
-// Products of the size that networks have. The result is formed in tiles, which with a row of b and
-// one number of a fill the registers. All tiles below one another go with one strip of b, cut to a
-// depth that stays in the first cache; at the next depth a tile goes on where it was, and what
-// follows a product is done before it leaves the registers for the last time. Every element is one
-// sum in the order of k, as oneDNN forms it: the same bits.
+// Products of the sizes that networks need. The result is computed in tiles; a tile, a row of b and
+// a value of a fill the registers. All tiles of a column share a strip of b, limited to a depth
+// that fits into the first-level cache. The next depth continues the sums of a tile, and the
+// epilogue is applied before a tile leaves the registers for the last time. Every element is one
+// sum in the order of k, as in oneDNN, so the bits are the same.
 #include <immintrin.h>
 
 #include "rl_training/models/kernel_set.h"
@@ -24,10 +23,10 @@ static_assert(kStripColumns * (kDepth + kNarrowRows) <= kSmallScratch);
 
 using Then = Product::Then;
 
-// Rows of the result against one strip of b. `go_on`: on top of what c holds.
+// Rows of the result with one strip of b. `go_on` continues the sums in c.
 struct Strip {
   const float* a;
-  int64_t a_row, a_step;  // from one row to the next, from one k to the next
+  int64_t a_row, a_step;  // strides between rows and between values of k
   const float* b;
   int64_t b_step, k;
   float* c;
@@ -36,7 +35,7 @@ struct Strip {
   bool go_on, far;
 };
 
-// Prefetches what the end of a tile needs while the tile is formed.
+// Prefetches the operands of the epilogue while the tile is computed.
 template <int kRows, int kVectors, Then kThen>
 void fetch_ahead(const Strip& strip) {
 #pragma GCC unroll 6
@@ -53,7 +52,7 @@ void fetch_ahead(const Strip& strip) {
   }
 }
 
-// What is negative becomes 0; the instruction takes the second number where one of the two is NaN.
+// ReLU; if an operand is NaN, the instruction returns the second one.
 Vector rectified(Vector value) {
 #if defined(__AVX512F__)
   return Vector(_mm512_maskz_max_ps(0xffff, __m512{}, __m512(value)));
@@ -127,7 +126,7 @@ void form_strip(int64_t vectors, Strip strip, int64_t rows) {
   }
 }
 
-// The numbers of two vectors in turn, their lower and their upper halves.
+// Interleaves two vectors: their lower halves and their upper halves.
 #if defined(__AVX512F__)
 constexpr int kStages = 4;
 Vector lower(Vector a, Vector b) {
@@ -145,8 +144,9 @@ Vector upper(Vector a, Vector b) {
 }
 #endif
 
-// A square as wide as a vector. Interleaving the first half of the rows with the second turns the
-// bits of (row, column) by one place; after all stages they have changed sides.
+// Transposes a square of the width of a vector. Interleaving the first half of the rows with the
+// second rotates the bits of (row, column) by one position; after all stages row and column are
+// exchanged.
 void transpose_square(const float* from, int64_t from_row, float* to, int64_t to_row) {
   Vector rows[kWidth], turned[kWidth];
 #pragma GCC unroll 16
@@ -165,7 +165,7 @@ void transpose_square(const float* from, int64_t from_row, float* to, int64_t to
   for (int i = 0; i < kWidth; ++i) store(to + i * to_row, rows[i]);
 }
 
-// Columns [first, first + columns) of op(b), all of work.k, in rows of `width`, zeros behind.
+// Columns [first, first + columns) of op(b), all of work.k, in rows of `width`, padded with zeros.
 void pack(const Product& work, int64_t first, int64_t columns, int64_t width, float* out) {
   const int64_t whole = columns / kWidth * kWidth;
   const int64_t deep = work.transpose_b ? work.k / kWidth * kWidth : work.k;
@@ -181,14 +181,14 @@ void pack(const Product& work, int64_t first, int64_t columns, int64_t width, fl
   }
   const int64_t across = work.transpose_b ? work.ldb : 1, down = work.transpose_b ? 1 : work.ldb;
   const float* b = work.b + first * across;
-  for (int64_t p = 0; p < work.k; ++p) {  // what no vector or square has reached
+  for (int64_t p = 0; p < work.k; ++p) {  // the remainder
     float* row = out + p * width;
     if (whole < width) store(row + whole, Vector{});
     for (int64_t j = p < deep ? whole : 0; j < columns; ++j) row[j] = b[p * down + j * across];
   }
 }
 
-// A strip that ends inside a vector is formed in a temporary.
+// A strip that ends inside a vector is computed in a temporary.
 void form_narrow_strip(const Strip& strip, int64_t rows, int64_t columns, Then then,
                        float* scratch) {
   const int64_t vectors = (columns + kWidth - 1) / kWidth;
@@ -242,7 +242,7 @@ void form_depth(const Product& work, int64_t first, int64_t columns, int64_t fro
   part.a += from * (work.transpose_a ? work.lda : 1);
   part.b += from * (work.transpose_b ? 1 : work.ldb);
   const Then then = from + depth == work.k ? work.then : Then::nothing;
-  // Where nothing follows that has an operand, none is read.
+  // Without an epilogue that has an operand, none is read.
   Strip strip = {.a = part.a,
                  .a_row = work.transpose_a ? 1 : work.lda,
                  .a_step = work.transpose_a ? work.lda : 1,
@@ -256,7 +256,7 @@ void form_depth(const Product& work, int64_t first, int64_t columns, int64_t fro
                  .far = work.far && (then == Then::keep_positive || from == 0)};
   const bool narrow = columns % kWidth != 0;
   const int64_t width = (columns + kWidth - 1) / kWidth * kWidth;
-  // A strip that is read often and is scattered in memory is copied together.
+  // A strip that is read often and scattered in memory is copied to a contiguous buffer.
   const bool often = work.ldb > 64 && work.m >= 32 && depth >= 64;
   if (work.transpose_b || narrow || often) {
     pack(part, first, columns, width, scratch);

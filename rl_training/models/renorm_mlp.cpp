@@ -22,7 +22,7 @@ std::vector<RenormMlp::Layer> RenormMlp::layers_of(const RenormMlpSpec& spec) {
   return layers;
 }
 
-// Of each member, of each of its layers: gain 1, shift 0, weight, bias.
+// For each layer of each member: gain 1, shift 0, weight, bias.
 torch::Tensor RenormMlp::initial_parameters(const RenormMlpSpec& spec, Rng& rng) {
   const auto layers = layers_of(spec);
   int64_t size = 0;
@@ -68,7 +68,7 @@ torch::Tensor RenormMlp::forward_members(int64_t first, int64_t count, const tor
   const auto joined = side.defined() ? torch::cat(std::vector<torch::Tensor>{x, side}, 1) : x;
   TORCH_CHECK(joined.size(1) == spec_.inputs, "network expects ", spec_.inputs, " inputs, got ",
               joined.size(1));
-  // One node for all parts of the parameters, so that their gradients are joined only once.
+  // One node for all parts of the parameters, so that their gradients are concatenated only once.
   std::vector<int64_t> sizes;
   for (const Layer& layer : layers_) {
     sizes.insert(sizes.end(),
@@ -113,7 +113,7 @@ torch::Tensor RenormMlp::forward_members(int64_t first, int64_t count, const tor
   return pass.shape.empty() ? value : value.view(pass.shape);
 }
 
-// Each process moved the running statistics by those of its share of the batch.
+// Each process updated the running statistics with its share of the batch.
 void RenormMlp::average_statistics() const {
   if (processes_ == nullptr) return;
   const auto values = [](const torch::Tensor& tensor) {

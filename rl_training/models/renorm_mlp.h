@@ -17,8 +17,8 @@ struct RenormMlpSpec {
 
 // An MLP with ReLU, or an ensemble of equal ones, whose inputs and hidden activations are batch
 // renormalised: renorm, linear, relu, renorm, linear, relu, ..., renorm, linear. A pass in
-// Mode::train uses the statistics of its batch, with a gradient through them, and then moves the
-// running ones; in Mode::eval these are used and stay as they are.
+// Mode::train uses the statistics of its batch, with a gradient through them, and then updates the
+// running statistics; a pass in Mode::eval uses the running statistics unchanged.
 class RenormMlp final : public FeedForward {
  public:
   RenormMlp(const RenormMlpSpec& spec, Rng& rng, const Compute& compute);
@@ -31,7 +31,7 @@ class RenormMlp final : public FeedForward {
                         const Pass& pass = {}) const override;
   torch::Tensor forward_member(int64_t member, const torch::Tensor& x,
                                const torch::Tensor& side = {}) const override;
-  // Each renormalisation becomes part of the weights and biases after it.
+  // Folds each renormalisation into the following weights and biases.
   PolicyGraph::Value describe(PolicyGraph& graph, PolicyGraph::Value x) const override;
 
   // Running statistics, [members, features]: those of the input, then of each hidden layer.
@@ -44,14 +44,14 @@ class RenormMlp final : public FeedForward {
   void visit_state(StateVisitor& state) override;
 
  private:
-  // Not parameters: no optimiser moves them, no target averages them.
+  // Not parameters: neither optimisers nor target updates change them.
   struct Statistics {
     torch::Tensor mean, var;  // [members, features]
     int64_t passes = 0;       // in Mode::train
   };
   struct Layer {
     int64_t inputs, outputs;
-    int64_t feature;  // of its inputs, the first
+    int64_t feature;  // index of its first input feature
     int64_t size() const { return 2 * inputs + inputs * outputs + outputs; }
   };
   static std::vector<Layer> layers_of(const RenormMlpSpec& spec);
@@ -62,7 +62,7 @@ class RenormMlp final : public FeedForward {
 
   RenormMlpSpec spec_;
   std::vector<Layer> layers_;
-  std::unique_ptr<Statistics> statistics_;  // training passes move them and are const
+  std::unique_ptr<Statistics> statistics_;  // changed by training passes, which are const
 };
 
 }  // namespace rl_training

@@ -5,7 +5,7 @@
 namespace rl_training::KERNEL_SET {
 namespace {
 
-// Halves are added to halves, the same for every instruction set.
+// Pairwise sums of halves, the same for every instruction set.
 float sum_lanes(float* lanes) {
   for (int64_t half = kLanes / 2; half > 0; half /= 2) {
     for (int64_t k = 0; k < half; ++k) lanes[k] += lanes[k + half];
@@ -33,11 +33,11 @@ float sum(const float* a, int64_t count) {
   return sum_lanes(lanes);
 }
 
-// The partial sums of a row as one number; the compiler cuts it to what the processor has.
+// The partial sums of a row as one type, which the compiler splits into registers.
 using Lanes = float __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
 
-// A register of rows' partial sums, a vector for each row, into one vector with a sum for each row:
-// two neighbours add their halves into one vector, again and again. That is the order of sum_lanes.
+// Reduces the partial sums of several rows, one vector per row, to one vector with a sum per row,
+// by repeatedly adding the halves of two neighbours. The order is that of sum_lanes.
 #if defined(__AVX512F__)
 constexpr int64_t kRowsAtOnce = 16;
 Vector sum_rows(Vector* rows) {
@@ -88,7 +88,7 @@ Vector sum_rows(Vector* rows) {
 #endif
 
 #if defined(__AVX2__)
-// As many rows as a vector has places, `columns` a multiple of kLanes.
+// One row per lane of a vector; `columns` is a multiple of kLanes.
 Vector dot_of_rows(const float* x, const float* w, int64_t columns) {
   constexpr int64_t kParts = kLanes / kWidth;  // vectors that hold the partial sums of a row
   Vector sums[kWidth];

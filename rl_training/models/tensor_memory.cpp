@@ -16,7 +16,7 @@
 namespace rl_training {
 namespace {
 
-// A sanitizer would no longer see that memory is used after its tensor has gone.
+// Disabled with sanitizers, which could not detect use of freed tensors.
 #ifdef __SANITIZE_ADDRESS__
 constexpr bool kKeep = false;
 #else
@@ -34,7 +34,7 @@ struct alignas(kAlignment) Block {
 };
 static_assert(sizeof(Block) == kAlignment);
 
-// For a few instructions at a time, hardly ever by two threads.
+// Held for a few instructions, rarely contended.
 class SpinLock {
  public:
   explicit SpinLock(std::atomic_flag& busy) : busy_(busy) {
@@ -49,8 +49,8 @@ class SpinLock {
   std::atomic_flag& busy_;
 };
 
-// Unused blocks, by the power of two they hold. One list for all threads: a tensor may
-// end on another thread than it began.
+// Unused blocks, by the power of two they hold. One list for all threads, because a tensor may be
+// freed on another thread than it was created on.
 class Blocks {
  public:
   Block* take(size_t bytes) {
@@ -127,7 +127,7 @@ class KeepingAllocator final : public c10::Allocator {
   }
 };
 
-// Tensors of one shape that were handed out, oldest first from `next` on.
+// Tensors of one shape that were handed out, starting with the oldest at `next`.
 struct Handed {
   explicit Handed(torch::IntArrayRef wanted) : shape(wanted.begin(), wanted.end()) {}
 
@@ -142,7 +142,7 @@ bool is_free(const torch::Tensor& tensor) {
          tensor.storage().use_count() == 1;
 }
 
-// As it was created: its last user may have given it another shape or a graph.
+// Whether it still has its initial form; its last user may have changed its shape or graph.
 bool is_plain(const torch::Tensor& tensor, torch::IntArrayRef shape) {
   return tensor.defined() && tensor.sizes() == shape && tensor.is_contiguous() &&
          tensor.unsafeGetTensorImpl()->autograd_meta() == nullptr;

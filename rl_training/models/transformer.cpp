@@ -13,8 +13,8 @@ namespace {
 constexpr double kWeightStd = 0.02;
 constexpr double kNormEps = 1e-5;
 
-// Zero with the given rate, else scaled up so that the mean stays. Four decisions are made from
-// each draw, by 16 bits each.
+// Zero with the given probability, otherwise scaled up to preserve the mean. Each draw gives four
+// decisions of 16 bits.
 torch::Tensor drop_out(const torch::Tensor& x, double rate, Rng* rng) {
   constexpr double kSteps = 65536.0;
   const auto dropped = static_cast<uint64_t>(std::llround(rate * kSteps));
@@ -30,7 +30,7 @@ torch::Tensor drop_out(const torch::Tensor& x, double rate, Rng* rng) {
   return x * mask;
 }
 
-// -infinity above the diagonal: no token sees a later one.
+// -infinity above the diagonal: no token attends to a later one.
 torch::Tensor causal_mask(int64_t tokens) {
   return torch::full({tokens, tokens}, -std::numeric_limits<float>::infinity()).triu(1);
 }
@@ -43,14 +43,14 @@ int64_t Transformer::Part::size() const {
   return count;
 }
 
-// Hands the parts of the parameters out in their order.
+// Returns the parts of the parameters in order.
 class Transformer::Reader {
  public:
   Reader(const std::vector<Part>& parts, const torch::Tensor& parameters) : parts_(parts) {
     std::vector<int64_t> sizes;
     sizes.reserve(parts.size());
     for (const Part& part : parts) sizes.push_back(part.size());
-    // One node for all of them, so that their gradients are joined only once.
+    // One node for all of them, so that their gradients are concatenated only once.
     values_ = parameters.split_with_sizes(sizes);
   }
   torch::Tensor next() {
@@ -115,7 +115,7 @@ Transformer::Transformer(const TransformerSpec& spec, Rng& rng, const Compute& c
   TORCH_CHECK(spec.embed_dim % spec.heads == 0, "heads must divide the width of the tokens");
 }
 
-// The last dimension is mapped, all others are rows.
+// Maps the last dimension; all others are rows.
 torch::Tensor Transformer::linear(const torch::Tensor& x, Reader& parts) const {
   const auto weight = parts.next(), bias = parts.next();
   std::vector<int64_t> shape = x.sizes().vec();

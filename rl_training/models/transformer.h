@@ -10,37 +10,37 @@ namespace rl_training {
 struct TransformerSpec {
   int64_t obs_dim = 0, action_dim = 0;
   int64_t embed_dim = 128, layers = 3, heads = 1;  // heads divide embed_dim
-  int64_t max_steps = 1000;                        // entries of the table of timesteps
+  int64_t max_steps = 1000;                        // number of timestep embeddings
   double dropout = 0.1;
 };
 
-// Segments of episodes from their earliest step; what follows the last step of a shorter one
-// may be anything.
+// Segments of episodes in chronological order; values after the last step of a shorter segment are
+// ignored.
 struct Trajectories {
-  torch::Tensor returns;    // [rows, steps], to go, scaled
+  torch::Tensor returns;    // [rows, steps], scaled returns-to-go
   torch::Tensor obs;        // [rows, steps, obs_dim]
   torch::Tensor actions;    // [rows, steps, action_dim]
   torch::Tensor timesteps;  // [rows, steps], int64, below max_steps
 };
 
 // A causal transformer over the tokens (return, observation, action) of each step: each token is a
-// linear map of its value plus an entry of the table of timesteps, then layer norm and dropout;
-// blocks of attention and a GELU network of four times the width, each behind a layer norm and
-// added to what came in; a last layer norm.
+// linear map of its value plus a timestep embedding, followed by layer norm and dropout; then
+// residual blocks of attention and of a GELU network of four times the width, each preceded by a
+// layer norm; and a final layer norm.
 class Transformer final : public Network {
  public:
   Transformer(const TransformerSpec& spec, Rng& rng, const Compute& compute);
 
-  // Actions in [-1, 1] that follow each observation, [rows, steps, action_dim]: those of step t see
-  // steps before t, and of step t the return and the observation. With `dropout` (Mode::train)
-  // masks are drawn from that stream, without it there are none (Mode::eval).
+  // Predicted actions in [-1, 1] after each observation: [rows, steps, action_dim]. The action of
+  // step t depends on earlier steps and on the return and observation of step t. With `dropout`
+  // (Mode::train) masks are drawn from that stream; without it (Mode::eval) there is no dropout.
   torch::Tensor forward(const Trajectories& input, Rng* dropout = nullptr) const;
 
   void visit_state(StateVisitor& state) override;
 
  private:
   enum class Start { normal, zero, one };
-  // Of the flat parameters, one after the other.
+  // Offsets in the flat parameters, in order.
   struct Part {
     std::string name;
     std::vector<int64_t> shape;

@@ -41,7 +41,7 @@ ProcessPlace place_from_environment(const std::string& master) {
   }
   if (launcher == nullptr) {
     throw Error(ErrorKind::config, {"", 0, "--processes"},
-                "the environment names no rank (expected RANK and WORLD_SIZE, "
+                "no rank in the environment variables (expected RANK and WORLD_SIZE, "
                 "OMPI_COMM_WORLD_RANK and _SIZE or SLURM_PROCID and SLURM_NTASKS)");
   }
   place.size = number(launcher->size, variable(launcher->size), 1, kMaxProcesses);
@@ -56,11 +56,11 @@ ProcessPlace place_from_environment(const std::string& master) {
   place.master = variable("MASTER_ADDR");
   if (!master.empty() || place.master.empty()) {
     throw Error(ErrorKind::config, {"", 0, "--master"},
-                "where process 0 listens is not known (expected HOST:PORT, or MASTER_ADDR and "
+                "the address of process 0 is not known (expected HOST:PORT, or MASTER_ADDR and "
                 "MASTER_PORT in the environment, got " +
                     (master.empty() ? "nothing" : master) + ")");
   }
-  // torchrun's own agent listens at MASTER_PORT while the processes run.
+  // torchrun's own agent listens on MASTER_PORT while the processes run.
   const int taken = variable("TORCHELASTIC_USE_AGENT_STORE") == "True" ? 1 : 0;
   place.port = number("MASTER_PORT", variable("MASTER_PORT"), 1, kMaxPort - taken) + taken;
   return place;

@@ -1,4 +1,4 @@
-// The processes of a run over TCP, by Gloo. Compiled where libgloo-dev is installed.
+// Process group over TCP with Gloo. Compiled only if libgloo-dev is installed.
 #include <gloo/allgather.h>
 #include <gloo/alltoall.h>
 #include <gloo/rendezvous/context.h>
@@ -13,11 +13,11 @@
 namespace rl_training {
 namespace {
 
-// From this many processes on, each forms the sum of its part of the values and hands that to the
-// others, which moves less data than every value to every process.
+// From this number of processes on, each process sums its part of the values and sends the sum to
+// the others, which transfers less data than sending every value to every process.
 constexpr int kProcessesForParts = 4;
 constexpr size_t kValuesForParts = 4096;
-// What fits into the one message of an exchange.
+// Longer texts need a second message in an exchange.
 constexpr size_t kInlineText = 240;
 
 class Store final : public gloo::rendezvous::Store {
@@ -179,7 +179,7 @@ class GlooGroup final : public ProcessGroup {
     all_gather(sent_.data(), part * sizeof(float), values_.data());
   }
 
-  // Of what each process sent: `count` values and its word.
+  // Message of each process: `count` values and its word.
   void mean_of_rows(size_t stride, size_t count, float* out) {
     const float share = 1.0f / static_cast<float>(size_);
     std::copy_n(received_.data(), count, out);
@@ -218,7 +218,7 @@ class GlooGroup final : public ProcessGroup {
 
   Milliseconds timeout_;
   std::shared_ptr<gloo::rendezvous::Context> context_;
-  std::vector<float> values_, sent_, received_;  // reused from call to call
+  std::vector<float> values_, sent_, received_;  // reused in every call
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// In the place of gloo_group.cpp where Gloo is not installed.
+// Replaces gloo_group.cpp if Gloo is not installed.
 #include "rl_training/parallel/join.h"
 #include "rl_training/util/error.h"
 

@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A stranger's message takes no more memory than this.
+// Bounds the memory for a message from an unknown sender.
 constexpr uint32_t kMaxText = 16 << 20;
 enum class Request : char { set = 'S', get = 'G' };
 
@@ -53,12 +53,13 @@ void refuse_all_interfaces(const addrinfo& info, const std::string& address) {
     all = std::memcmp(&bytes, &in6addr_any, sizeof(bytes)) == 0;
   }
   if (!all) return;
-  throw Error(ErrorKind::config, {"", 0, "--master"},
-              "every interface of the machine would listen (expected the address of one, got " +
-                  address + ")");
+  throw Error(
+      ErrorKind::config, {"", 0, "--master"},
+      "this address would listen on every interface (expected the address of one interface, got " +
+          address + ")");
 }
 
-// The numeric address of this end of a socket.
+// The numeric local address of a socket.
 std::string own_address(int descriptor, int* port = nullptr) {
   sockaddr_storage storage{};
   socklen_t length = sizeof(storage);
@@ -128,12 +129,12 @@ int listen_at(const addrinfo& info) {
   return -1;
 }
 
-// -1 where none of the addresses answers.
+// -1 if no address answers.
 int connect_to(const addrinfo* info, Milliseconds timeout) {
   for (; info != nullptr; info = info->ai_next) {
     const int descriptor = ::socket(info->ai_family, info->ai_socktype | SOCK_CLOEXEC, 0);
     if (descriptor < 0) continue;
-    set_timeout(descriptor, timeout);  // also of connect()
+    set_timeout(descriptor, timeout);  // also applies to connect()
     if (::connect(descriptor, info->ai_addr, info->ai_addrlen) == 0) return descriptor;
     ::close(descriptor);
   }
@@ -159,8 +160,8 @@ RendezvousServer::~RendezvousServer() {
     for (const int connection : connections_) ::shutdown(connection, SHUT_RDWR);
   }
   changed_.notify_all();
-  ::shutdown(listener_, SHUT_RDWR);  // ends accept()
-  threads_.front().join();           // afterwards there are no further ones
+  ::shutdown(listener_, SHUT_RDWR);  // makes accept() return
+  threads_.front().join();           // afterwards no further threads are added
   for (size_t i = 1; i < threads_.size(); ++i) threads_[i].join();
   for (const int connection : connections_) ::close(connection);
   ::close(listener_);
@@ -181,7 +182,7 @@ void RendezvousServer::accept_all() {
   }
 }
 
-// Until the other end closes, is silent for too long or sends something invalid.
+// Runs until the other end closes, is silent for too long or sends something invalid.
 void RendezvousServer::serve(int connection) {
   for (;;) {
     char request = 0;
@@ -243,7 +244,7 @@ RendezvousClient::~RendezvousClient() { ::close(connection_); }
 void RendezvousClient::set(const std::string& key, const std::string& value) {
   const std::string request(1, static_cast<char>(Request::set));
   if (!send_all(connection_, request + framed(key) + framed(value))) {
-    fail(place_, "process 0 does not listen any more");
+    fail(place_, "process 0 no longer listens");
   }
 }
 

@@ -10,24 +10,24 @@
 
 namespace rl_training {
 
-// Where the processes of a run find each other before they are connected: texts by key, kept by
-// process 0. Each call waits for its result, up to the time-out; then Error{io}.
+// Key-value store in process 0, with which the processes of a run find each other. Each call waits
+// for its result and throws Error{io} after the time-out.
 class Rendezvous {
  public:
   virtual ~Rendezvous() = default;
   virtual void set(const std::string& key, const std::string& value) = 0;
   virtual std::string get(const std::string& key) = 0;
-  // The address of this machine at which the others reach it.
+  // Address under which the others reach this machine.
   virtual std::string local_address() const = 0;
 };
 
 using Milliseconds = std::chrono::milliseconds;
 
-// Process 0. Listens at this one address, never at all of the machine: Error{config} for 0.0.0.0
-// and the like. Nothing but the network keeps others from connecting.
+// Side of process 0. Listens only on this address; throws Error{config} for wildcard addresses such
+// as 0.0.0.0. Connections are not authenticated.
 class RendezvousServer final : public Rendezvous {
  public:
-  // Port 0 takes a free one.
+  // Port 0 selects a free port.
   RendezvousServer(const std::string& address, int port, Milliseconds timeout);
   ~RendezvousServer() override;
 
@@ -48,10 +48,10 @@ class RendezvousServer final : public Rendezvous {
   std::map<std::string, std::string> values_;
   bool ending_ = false;
   std::vector<int> connections_;
-  std::vector<std::thread> threads_;  // one for each connection; the first one accepts them
+  std::vector<std::thread> threads_;  // one per connection; the first one accepts connections
 };
 
-// Any other process. Process 0 may start later, within the time-out.
+// Side of any other process. Process 0 may start later, within the time-out.
 class RendezvousClient final : public Rendezvous {
  public:
   RendezvousClient(const std::string& address, int port, Milliseconds timeout);

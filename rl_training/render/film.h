@@ -10,7 +10,7 @@ namespace rl_training {
 struct FilmOptions {
   int64_t episodes = 1;
   uint64_t seed = 0;
-  int64_t every = 0;  // steps between pictures; 0 chooses
+  int64_t every = 0;  // steps between pictures; 0: automatic
   int64_t width = 480;
   bool photos = true;  // by the task's own renderer, if there is one
 };
@@ -25,10 +25,10 @@ struct FilmReport {
 // Why this build cannot draw; empty: it can.
 std::string film_unavailable();
 
-// Plays whole episodes and draws them: `path` ends in .gif (animated) or .png (a strip, the first
-// and last moment included). Episode i draws from the stream "eval/i" of the seed, as evaluations
-// do. Error{config} for another ending, for an environment without a drawing and where this build
-// cannot draw.
+// Plays whole episodes and draws them: `path` ends in .gif (animated) or .png (a strip of frames
+// that includes the first and the last). Episode i uses the random stream "eval/i" of the seed, as
+// in evaluations. Throws Error{config} for another ending, for an environment that cannot be drawn,
+// and if this build cannot draw.
 FilmReport film_episodes(Environment& env, const Policy& policy, const FilmOptions& options,
                          const std::string& path);
 

@@ -8,15 +8,14 @@ namespace rl_training {
 
 struct Frame {
   Scene scene;
-  Photo photo;  // drawn in place of the scene if there is one
+  Photo photo;  // drawn instead of the scene if it is not empty
   std::string caption;
 };
 
-// The height of a scene that is `width` pixels wide and undistorted.
+// The height of an undistorted scene that is `width` pixels wide.
 int scene_height(const Scene& scene, int width);
 
-// The bytes of a file. All frames are `width` pixels wide and as high as the first one's scene
-// asks.
+// The bytes of a file. All frames are `width` pixels wide and have the height of the first scene.
 std::string encode_gif(const std::vector<Frame>& frames, int width);
 // Frames in rows of at most four.
 std::string encode_png(const std::vector<Frame>& frames, int width);

@@ -6,11 +6,12 @@
 
 namespace rl_training {
 
-// What the page's script draws, as JSON that is safe inside a <script> element: curves, profiles
-// and metrics of all tasks, thinned so that hundreds of runs stay a few megabytes.
+// Data for the page's script, as JSON that is safe inside a <script> element: curves, profiles and
+// metrics of all tasks, thinned so that hundreds of runs take a few megabytes.
 std::string chart_data_json(const Report& report);
 
-// The clocks on which the groups of a task have evaluations: false updates, true environment steps.
+// The time axes on which the groups of a task have evaluations: false is updates, true is
+// environment steps.
 std::vector<bool> clocks_of(const ReportTask& task);
 const char* clock_name(bool online);
 

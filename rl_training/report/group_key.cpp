@@ -32,7 +32,7 @@ bool decides(const RunRecord& run, const std::string& key, const ReportOptions& 
   static const std::set<std::string> data = {"algo_kwargs.dataset_path"};
   if (never.contains(key)) return false;
   if (is_length(key)) return length_counts(run, options);
-  // Early stopping may look at a value that only rows of the log have.
+  // Early stopping may use a value that exists only in logged rows.
   if (key == "log_interval") return run.value_of("early_stopping") != "null";
   if (data.contains(key)) return run.dataset.fingerprint.empty();
   return true;
@@ -69,12 +69,12 @@ Filter parse_filter(const std::string& text) {
 
 bool same_value(const std::string& a, const std::string& b) {
   if (a == b) return true;
-  char *end_a = nullptr, *end_b = nullptr;  // 3e-4 and 0.0003 are one number
+  char *end_a = nullptr, *end_b = nullptr;  // 3e-4 and 0.0003 are the same number
   const double x = std::strtod(a.c_str(), &end_a), y = std::strtod(b.c_str(), &end_b);
   return !a.empty() && !b.empty() && *end_a == '\0' && *end_b == '\0' && x == y;
 }
 
-// Facts that are not config keys, under separate names.
+// Properties of a run that are not config keys.
 std::string fact_or_value(const RunRecord& run, const std::string& key) {
   if (key == "dataset") return run.dataset.name;
   if (key == "env") return run.env_id;
@@ -122,7 +122,7 @@ std::vector<KeyValue> deciding_keys(const RunRecord& run, const ReportOptions& o
 
 std::string task_key(const RunRecord& run) {
   const auto& data = run.dataset;
-  // The name comes first, so that tasks are in the order in which people look for them.
+  // The name comes first, so that tasks are sorted by name.
   return run.env_id + "\n" + data.name + "\n" + data.fingerprint;
 }
 
@@ -171,7 +171,7 @@ void note_merged_keys(Report& report) {
   }
   if (merged.empty()) return;
   const std::vector<std::string> list(merged.begin(), merged.end());
-  report.notes.push_back("warning: --by puts runs together that differ in " + join(list, ", "));
+  report.notes.push_back("warning: --by merges runs that differ in " + join(list, ", "));
 }
 
 }  // namespace rl_training

@@ -81,7 +81,8 @@ void add_return_columns(const ReportTask& task, Table& table) {
   }
 }
 
-// Last values on held-out data, mean over seeds. Beside returns they are the first to go.
+// Last values on held-out data, averaged over seeds. If there are returns, these columns are
+// removed first.
 void add_validation_columns(const ReportTask& task, Table& table, bool beside_returns) {
   for (const auto& name : validation_names_of(task)) {
     const auto title = printable(validation_title(name));
@@ -136,7 +137,7 @@ std::string legend_text(const Report& report, const std::string& tables) {
   for (const auto& task : report.tasks) {
     for (const auto& name : validation_names_of(task)) {
       if (!shows(validation_title(name))) continue;
-      return text + "Errors and values on held-out data: last ones, mean over seeds.";
+      return text + "Errors and values on held-out data: mean over seeds of the last ones.";
     }
   }
   return text;

@@ -28,14 +28,15 @@ std::optional<double> chosen_value(const RunRecord& run, const EvaluationChoice&
   return value;
 }
 
-// The run of a seed that counts: a finished one before others, then the later one.
+// Whether `a` is preferred to `b` as the run of a seed: a finished run before others, then the
+// newest.
 bool counts_before(const RunRecord& a, const RunRecord& b) {
   const bool a_done = a.state == RunState::finished, b_done = b.state == RunState::finished;
   if (a_done != b_done) return a_done;
   return std::tie(a.started, a.path) > std::tie(b.started, b.path);
 }
 
-// Runs of one config and seed are one observation, however often they were started.
+// Several runs with the same config and seed count as one observation.
 std::vector<RunRecord> once_each(std::vector<RunRecord> runs, const ReportOptions& options,
                                  std::vector<std::string>& notes) {
   std::stable_sort(runs.begin(), runs.end(), counts_before);
@@ -47,8 +48,9 @@ std::vector<RunRecord> once_each(std::vector<RunRecord> runs, const ReportOption
     if (is_new) {
       result.push_back(std::move(run));
     } else {
-      notes.push_back(fmt::format("warning: seed {} counts once: {} is ignored in favour of {}",
-                                  run.seed, printable(run.path), printable(place->second)));
+      notes.push_back(
+          fmt::format("warning: each seed counts once; for seed {}, {} is ignored in favour of {}",
+                      run.seed, printable(run.path), printable(place->second)));
     }
   }
   return result;
@@ -84,8 +86,8 @@ void rank(ReportTask& task) {
 
 using FlatConfig = std::map<std::string, std::string>;
 
-// A map that is there in some configs and `null` in others (online, early_stopping) differs as a
-// whole: its own keys would be a column each. Returns the names of all keys.
+// A map that is present in some configs and `null` in others (online, early_stopping) is one
+// column; otherwise each of its keys would be a column. Returns the names of all keys.
 std::set<std::string> collapse_optional_maps(std::vector<FlatConfig>& configs) {
   std::set<std::string> absent, names;
   for (const auto& config : configs) {
@@ -109,7 +111,7 @@ std::set<std::string> collapse_optional_maps(std::vector<FlatConfig>& configs) {
   return names;
 }
 
-// Keys are compared between groups of one algorithm: those of another one differ by their nature.
+// Keys are compared only between groups of one algorithm, because algorithms have different keys.
 void find_differing_keys(ReportTask& task, const ReportOptions& options) {
   std::map<std::string, std::vector<RunGroup*>> by_algo;
   for (auto& group : task.groups) by_algo[group.algo].push_back(&group);
@@ -149,7 +151,7 @@ BandPoint band_at(int64_t step, const std::vector<double>& values) {
 using ValuesByStep = std::map<int64_t, std::vector<double>>;
 
 void collect(const std::vector<CurvePoint>& points, bool online, ValuesByStep& out) {
-  std::map<int64_t, double> last;  // of rows with the same step the later one counts
+  std::map<int64_t, double> last;  // the later of two rows with the same step is used
   for (const auto& point : points) {
     if (point.online == online) last[point.step] = point.value;
   }

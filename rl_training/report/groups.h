@@ -8,48 +8,48 @@
 
 namespace rl_training {
 
-// Which evaluation of a run counts. `best` is selected after the fact, hence optimistic.
+// Which evaluation of a run is used. `best` is selected after the fact and therefore optimistic.
 struct EvaluationChoice {
   enum class Pick { last, best, at } pick = Pick::last;
-  int64_t step = 0;  // of `at`: the last evaluation up to it, of runs that got there
+  int64_t step = 0;  // for `at`: the last evaluation up to this step, for runs that reached it
 };
 // "last evaluation", "evaluation at step 5000", ...
 std::string choice_name(const EvaluationChoice& choice);
 
 struct ReportOptions {
   EvaluationChoice choice;
-  std::vector<std::string> by;       // keys; empty: all that decide values
-  std::vector<std::string> filters;  // "key=value", all of them hold
+  std::vector<std::string> by;       // keys; empty: all that affect values
+  std::vector<std::string> filters;  // "key=value"; runs must match all of them
 };
 
 struct GroupFigures {
   double mean = 0, iqm = 0, median = 0;
-  std::optional<ConfidenceInterval> interval;  // 95 %, of the IQM
+  std::optional<ConfidenceInterval> interval;  // 95 % interval of the IQM
 };
 using KeyValue = std::pair<std::string, std::string>;
 
-// A figure at one step over the runs that have an evaluation there.
+// A statistic at one step over the runs with an evaluation there.
 struct BandPoint {
   int64_t step = 0;
   double iqm = 0, low = 0, high = 0;
   size_t runs = 0;
 };
 
-// Runs that differ in their seed alone (or, with `by`, that share those keys).
+// Runs that differ only in their seed (or, with `by`, that share those keys).
 struct RunGroup {
   std::string algo;
-  std::string config_hash;               // SHA-256 of the keys and the data that decide values
-  std::vector<KeyValue> differing_keys;  // those in which groups of this algorithm and task differ
+  std::string config_hash;               // SHA-256 of the keys and the data that affect values
+  std::vector<KeyValue> differing_keys;  // keys in which groups of this algorithm and task differ
   std::vector<RunRecord> runs;           // by seed; each seed of a config once
-  std::vector<std::optional<double>> values;  // of the runs, as chosen
-  std::optional<GroupFigures> figures;        // of the values that are there
+  std::vector<std::optional<double>> values;  // selected value of each run
+  std::optional<GroupFigures> figures;        // statistics of the available values
   std::optional<double> best_wins;  // probability that a run of the task's best group is better
   std::optional<ConfidenceInterval> best_wins_interval;
 
   std::vector<double> known_values() const;
   size_t count(RunState state) const;
   size_t resumed() const;
-  bool online() const;  // whether the chosen values are on the clock of environment steps
+  bool online() const;  // whether the values are counted in environment steps
   // "algo key=value ...": enough to identify it within its task.
   std::string label() const;
 };
@@ -63,21 +63,21 @@ struct ReportTask {
   // "Hopper-v4, hopper-medium-v2"; of several tasks of that name, with the data's fingerprint.
   std::string name() const;
   bool name_is_shared = false;
-  // Returns as normalised scores, where the task has references.
+  // Converts returns to normalised scores if the task has reference scores.
   std::optional<double> normalized(double episode_return) const;
 };
 
 struct Report {
   EvaluationChoice choice;
   std::vector<ReportTask> tasks;
-  std::vector<std::string> notes;  // runs left out, seeds that came twice, keys merged by `by`
+  std::vector<std::string> notes;  // skipped runs, duplicate seeds, keys merged by `by`
 };
 
-// Error{config} for a filter or key that no run knows, and for filters that leave no run.
+// Throws Error{config} for a filter or key that no run has, and for filters that match no run.
 Report make_report(std::vector<RunRecord> runs, const ReportOptions& options);
 
-// The IQM over runs at each evaluation step of one clock, with a 95 % interval (of one run: its
-// value). More than `most` steps are thinned evenly; the first and last stay.
+// The IQM over runs at each evaluation step on one time axis, with a 95 % interval (for one run,
+// its value). More than `most` steps are thinned evenly; the first and last are kept.
 std::vector<BandPoint> learning_curve(const RunGroup& group, bool online, size_t most = 300);
 // Mean, smallest and largest value of a metric over runs.
 std::vector<BandPoint> metric_curve(const RunGroup& group, const std::string& metric, bool online);

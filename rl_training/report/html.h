@@ -6,23 +6,23 @@
 
 namespace rl_training {
 
-// Text of a page besides the tables and charts.
+// Settings and further content of a page.
 struct PageOptions {
-  std::string program = "rl_training";       // as typed: what printed commands begin with
-  std::string made_at = "";                  // a time for the reader; "": left out
-  int reload_seconds = 0;                    // of a page that is being rewritten; 0: never
-  std::map<size_t, std::string> films = {};  // GIF bytes of an episode, by the number of the task
+  std::string program = "rl_training";       // as typed, for printed commands
+  std::string made_at = "";                  // displayed time; "": omitted
+  int reload_seconds = 0;                    // interval at which the page reloads; 0: never
+  std::map<size_t, std::string> films = {};  // GIF of an episode by task index
 };
 
-// One HTML file with all figures, curves, configs and commands of a report: it opens from disk and
-// its Content-Security-Policy forbids any request.
+// A self-contained HTML file with all statistics, curves, configs and commands of a report; its
+// Content-Security-Policy forbids all requests.
 std::string report_html(const Report& report, const PageOptions& options);
 
-// A page with the script and style of reports around a body.
+// Wraps a body in a page with the script and style of reports.
 std::string html_document(const std::string& title, const std::string& body,
                           const std::string& data_json, const PageOptions& options);
 
-// Text for HTML, inside or outside of quotes; control characters become "?".
+// Escapes text for HTML, inside or outside quotes; control characters become "?".
 std::string html_escaped(std::string_view text);
 std::string base64(std::string_view bytes);
 

@@ -7,17 +7,17 @@
 
 namespace rl_training {
 
-// Pieces of the page that its sections share. Texts given as `html` are escaped already.
+// Parts of the page that its sections share. Arguments named `html` are already escaped.
 constexpr size_t kPageColors = 10;  // .c0 to .c9 of the style
 constexpr size_t kMostListed = 60;  // notes, configs
 
 struct Heading {
   std::string title;
-  bool number = true;  // aligned to the right
+  bool number = true;  // right-aligned
 };
 std::string header_html(const std::vector<Heading>& headings);
 std::string cell_html(const std::string& html, const char* kind = "");
-// A number that the table sorts by, shown as `text`.
+// A cell that is sorted by a number and displayed as `text`.
 std::string number_cell(const std::string& text, const std::optional<double>& value);
 // The colour of a group.
 std::string swatch(size_t group);

@@ -27,7 +27,8 @@ ValueRange range_of(const ReportTask& task) {
   return *low < *high ? ValueRange{*low, *high} : ValueRange{*low - 1, *high + 1};
 }
 
-// The interval as a bar, the IQM as a mark and each run as a dot, on the axis of the whole task.
+// Draws the interval as a bar, the IQM as a mark and each run as a dot, on an axis shared by the
+// task.
 std::string bar_html(size_t index, const RunGroup& group, const ValueRange& range) {
   const auto x = [&](double value) {
     return 4 + 162 * std::clamp((value - range.low) / (range.high - range.low), 0.0, 1.0);
@@ -65,7 +66,7 @@ std::optional<double> sort_value(const RunGroup& group, const std::string& title
   return std::strtod(text.c_str(), nullptr);
 }
 
-// Many keys would push the figures out of sight: they come last then.
+// Many keys would hide the statistics, so they come last.
 Table page_table(const ReportTask& task) {
   constexpr size_t kMostKeysFirst = 3;
   auto table = group_table(task);

@@ -32,7 +32,7 @@ std::string picture_html(const Chart& chart) {
          "\" src=\"data:image/svg+xml;base64," + base64(encode_chart_svg(chart)) + "\"></div>";
 }
 
-// Where the script cannot draw, the curves are pictures.
+// Without the script's library, curves are pictures.
 std::string curve_pictures(const ReportTask& task) {
   std::string html;
   for (const bool online : clocks_of(task)) {
@@ -43,7 +43,7 @@ std::string curve_pictures(const ReportTask& task) {
     }
   }
   return html +
-         "<p class=\"soft\">Curves are still pictures: this program was built without "
+         "<p class=\"soft\">Curves are static pictures because this program was built without "
          "dygraphs.</p>\n";
 }
 
@@ -89,7 +89,7 @@ std::string metric_table(const ReportTask& task, const std::set<std::string>& na
   return html + "</tbody></table></div>\n";
 }
 
-// Curves of what was measured on held-out data; their last values are in the first table.
+// Curves of validation metrics; their last values are in the first table.
 std::string validation_html(const ReportTask& task) {
   if (validation_names_of(task).empty() || chart_script().empty()) return "";
   return "<h3>Validation on held-out data</h3><p class=\"soft\">Mean over seeds; bands reach from "
@@ -150,7 +150,7 @@ std::string overview_html(const Report& report) {
       "<ul class=\"facts\"><li>runs <b>{}</b></li><li>groups <b>{}</b></li><li>not finished "
       "<b>{}</b></li><li>failed <b>{}</b></li></ul>",
       runs, groups, open, failed);
-  html += "<p class=\"soft\">Runs of a group differ in their seed alone.";
+  html += "<p class=\"soft\">Runs of a group differ only in their seed.";
   if (std::any_of(report.tasks.begin(), report.tasks.end(), has_evaluations)) {
     html += fmt::format(
         " Returns of the {}. IQM: interquartile mean over seeds, with its 95 % bootstrap interval. "

@@ -165,7 +165,7 @@ Leaderboard make_leaderboard(const Report& report) {
   return board;
 }
 
-// Tasks that do not fit beside each other follow in blocks below.
+// Tasks that do not fit into the width follow in further blocks.
 std::string leaderboard_text(const Leaderboard& board, size_t width) {
   std::string text;
   std::vector<std::string> keys;

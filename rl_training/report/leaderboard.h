@@ -4,8 +4,8 @@
 
 namespace rl_training {
 
-// Methods against tasks. A method is an algorithm, with its differing keys where it ran with
-// several configs on one task.
+// Table of methods by tasks. A method is an algorithm, with its differing keys if it has several
+// configs on one task.
 struct Leaderboard {
   struct Cell {
     GroupFigures figures;
@@ -15,17 +15,17 @@ struct Leaderboard {
   };
   struct Method {
     std::string algo, keys;                  // "learning_rate=0.001 ...", if there are several
-    std::vector<std::optional<Cell>> cells;  // one for each task
-    // Over normalised scores of all tasks, runs resampled within tasks; only for a method with
-    // values on every task, and where every task has reference scores.
+    std::vector<std::optional<Cell>> cells;  // one per task
+    // Over normalised scores of all tasks, with runs resampled within tasks. Exists only if the
+    // method has values on every task and every task has reference scores.
     std::optional<GroupFigures> total;
     bool best_total = false, near_best_total = false;
-    double mean_rank = 0;  // over tasks; without a value on a task, the last rank there
+    double mean_rank = 0;  // over tasks; a missing value counts as the last rank
 
     std::string name() const { return keys.empty() ? algo : algo + " " + keys; }
   };
   std::vector<std::string> tasks;
-  std::vector<Method> methods;  // best first: by the total, else by the mean rank
+  std::vector<Method> methods;  // best first, by the total or else by the mean rank
   bool normalized = false;      // cells are normalised scores
 };
 

@@ -5,8 +5,8 @@
 
 namespace rl_training {
 
-// For each group of a task the share of its runs above each threshold; a group without a value has
-// an empty list. Thresholds span all values of the task.
+// For each group of a task, the share of its runs above each threshold; empty for a group without
+// values. Thresholds span all values of the task.
 struct TaskProfiles {
   std::vector<double> thresholds;
   std::vector<std::vector<double>> shares;

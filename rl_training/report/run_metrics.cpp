@@ -16,10 +16,11 @@ namespace {
 constexpr uint64_t kMostMetricBytes = uint64_t{256} << 20;
 constexpr size_t kMostRowBytes = 1 << 16;
 constexpr size_t kMostMetrics = 200;
-// Points of one metric of one run. Bins are by step, so that seeds keep the same steps.
+// Maximum number of points of one metric of one run. Bins are defined by steps, so that all seeds
+// keep the same steps.
 constexpr int64_t kMetricBins = 250;
 
-// Clocks and settings of a row rather than results of training.
+// Counters and settings of a row, not results of training.
 const std::set<std::string>& clock_names() {
   static const std::set<std::string> names = {"global_step", "update_count", "epoch",
                                               "dataset_size"};
@@ -33,7 +34,7 @@ std::optional<double> finite_at(const Json& row, const char* key) {
   return std::isfinite(value) && std::abs(value) < 1e300 ? std::optional(value) : std::nullopt;
 }
 
-// A count of a row: never negative, never beyond what a double holds exactly.
+// A counter of a row: not negative, and exactly representable as a double.
 int64_t count_at(const Json& row, const char* key) {
   return static_cast<int64_t>(std::clamp(finite_at(row, key).value_or(0), 0.0, 9e15));
 }
@@ -82,8 +83,8 @@ std::vector<CurvePoint> thin(const std::vector<CurvePoint>& points) {
   return kept;
 }
 
-// Rows of a run that learns online have a replay buffer. A run that only ever learnt online counts
-// its evaluation before training to that clock, too.
+// Rows of an online phase have a replay buffer. For a run with only an online phase, the evaluation
+// before training also belongs to that time axis.
 void settle_first_clock(RunRecord& run) {
   const auto is_offline = [](const CurvePoint& point) { return !point.online && point.step > 0; };
   const auto fix = [](std::vector<CurvePoint>& points) {
@@ -140,7 +141,7 @@ void read_timing(FileSystem& files, RunRecord& run) {
   if (!files.exists(path)) return;
   double before = 0;
   for_each_row(read_plain_file(files, path, kMostMetricBytes), [&](const Json& row) {
-    // Not by the wall clock: a run may have waited for days between two sessions.
+    // Not from wall-clock differences, because days may pass between two sessions.
     const double updates = static_cast<double>(count_at(row, "update_count"));
     const double rate = finite_at(row, "updates_per_second").value_or(0);
     if (rate > 0 && updates > before) run.seconds += (updates - before) / rate;

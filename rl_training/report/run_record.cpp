@@ -66,7 +66,7 @@ void flatten(const ConfigNode& map, const std::string& prefix,
 }
 
 int64_t whole_number(const std::string& text) {
-  const double value = std::strtod(text.c_str(), nullptr);  // 1e6 is a whole number, too
+  const double value = std::strtod(text.c_str(), nullptr);  // accepts 1e6 as a whole number
   return std::isfinite(value) && std::abs(value) < 9e15 ? static_cast<int64_t>(value) : 0;
 }
 
@@ -136,7 +136,7 @@ void read_metadata(FileSystem& files, RunRecord& run) {
   const auto metadata = parse_untrusted_json(read_plain_file(files, path, kMostMetadataBytes));
   if (!metadata.is_object()) return;
   if (metadata.contains("dataset")) read_dataset(metadata["dataset"], run.dataset);
-  // A warm start decides as much as any key.
+  // A warm start affects results like any key.
   if (const auto from = metadata.find("from"); from != metadata.end() && from->is_object()) {
     run.config.emplace_back("from", member_text(*from, "checkpoint"));
   }
@@ -165,7 +165,7 @@ void list_checkpoints(FileSystem& files, RunRecord& run) {
   }
 }
 
-// A file that is no selection is left alone: the report is about more than it.
+// A file that is not a selection is ignored.
 void read_estimate(FileSystem& files, RunRecord& run) {
   const auto path = run.path + "/selection.json";
   if (!files.exists(path)) return;
@@ -190,8 +190,8 @@ void read_estimate(FileSystem& files, RunRecord& run) {
   }
 }
 
-// Asks the kernel's list of locks. Taking the lock for a moment would be simpler, and would make a
-// `resume` that starts in that moment fail.
+// Whether a process holds the lock, from the kernel's list of locks. Taking the lock briefly would
+// be simpler but could make a concurrent `resume` fail.
 bool lock_is_held(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return false;
@@ -253,7 +253,8 @@ std::vector<std::string> find_runs(FileSystem& files, const std::vector<std::str
     const size_t before = runs.size();
     add_runs(files, path, 0, runs);
     if (runs.size() == before) {
-      throw Error(ErrorKind::io, {given, 0, ""}, "neither a run directory nor one that holds runs");
+      throw Error(ErrorKind::io, {given, 0, ""},
+                  "neither a run directory nor a directory that contains runs");
     }
   }
   std::sort(runs.begin(), runs.end());
@@ -283,12 +284,12 @@ std::vector<RunRecord> read_runs(FileSystem& files, const std::vector<std::strin
     try {
       runs.push_back(read_run(files, path));
     } catch (const Error& error) {
-      if (first) warn(fmt::format("warning: left out: {}", error.what()));
+      if (first) warn(fmt::format("warning: skipped: {}", error.what()));
       if (!first) first = error;
     }
   }
   if (first && runs.empty()) throw *first;
-  if (first) warn(fmt::format("warning: left out: {}", first->what()));
+  if (first) warn(fmt::format("warning: skipped: {}", first->what()));
   return runs;
 }
 

@@ -16,7 +16,7 @@ namespace rl_training {
 enum class RunState { finished, running, unfinished, failed };
 const char* run_state_name(RunState state);
 
-// Updates and environment steps are two clocks; a point belongs to one of them.
+// Updates and environment steps are separate time axes; a point belongs to one of them.
 struct CurvePoint {
   bool online = false;
   int64_t step = 0;  // updates; online, environment steps
@@ -31,15 +31,15 @@ struct RunDataset {
   std::vector<std::string> warnings;  // of the data doctor
 };
 
-// What `select` estimated of a policy of the run without an environment.
+// Estimate of `select` for a policy of the run.
 struct RunEstimate {
   double value = 0, low = 0, high = 0;  // discounted return with its 95 % interval
-  double rank = 0;                      // from 1, among the candidates
+  double rank = 0;                      // among the candidates, from 1
   int64_t candidates = 0;
 };
 
-// The contents of one run directory, finished or still in training. Text is as it was
-// found: `printable` or an escape is the duty of the one that shows it.
+// The contents of one run directory, finished or still in training. Text is not escaped; whoever
+// displays it must use `printable` or escape it.
 struct RunRecord {
   std::string path;
   std::string algo, env_id;
@@ -49,35 +49,35 @@ struct RunRecord {
   RunDataset dataset;
 
   RunState state = RunState::unfinished;
-  std::string stop_reason;  // of the last session, where it was recorded
+  std::string stop_reason;  // of the last session, if recorded
   size_t sessions = 0;
-  std::string started, command, version, commit;  // of the first session; commit of the last
+  // Of the first session, but the commit of the last one.
+  std::string started, command, version, commit;
   bool has_online = false;
   int64_t updates = 0, env_steps = 0;  // of the last row
   int64_t planned_updates = 0, planned_env_steps = 0;
-  double seconds = 0;  // spent between rows, over all sessions
+  double seconds = 0;  // time between rows, summed over all sessions
 
   std::vector<CurvePoint> evaluations;                       // mean returns, in order
-  std::map<std::string, std::vector<CurvePoint>> metrics;    // the other values of rows, thinned
-  std::vector<std::pair<std::string, double>> last_metrics;  // the last value of each
+  std::map<std::string, std::vector<CurvePoint>> metrics;    // the other metrics, thinned
+  std::vector<std::pair<std::string, double>> last_metrics;  // the last value of each metric
   std::vector<std::string> checkpoints;                      // names, "best" first
   std::optional<RunEstimate> estimate;                       // of its highest-ranked policy
 
-  // The value of a key, "" if there is none. A key without its prefix is looked for in
-  // algo_kwargs, too, as `--set` does.
+  // The value of a key; "" if there is none. A key without prefix is also searched in algo_kwargs,
+  // as in `--set`.
   std::string value_of(const std::string& key) const;
 };
 
-// The run directories that the paths name or, being directories with runs in them, hold. A path
-// without any: Error{io}.
+// The run directories among the paths and below them. Throws Error{io} for a path without any.
 std::vector<std::string> find_runs(FileSystem& files, const std::vector<std::string>& paths);
 
-// Takes no lock; a row that is just being written does not count yet. A file that is too large or
-// not a plain file: Error{io}; a config that cannot be read: Error{config}.
+// Takes no lock; a row that is just being written is ignored. Throws Error{io} for a file that is
+// too large or not a regular file, and Error{config} for an unreadable config.
 RunRecord read_run(FileSystem& files, const std::string& run_dir);
 
-// All runs below the paths. One that cannot be read gives a line to `warn`; when that is true of
-// all of them, its error is thrown.
+// All runs below the paths. A run that cannot be read causes a warning; if none can be read, its
+// error is thrown.
 std::vector<RunRecord> read_runs(FileSystem& files, const std::vector<std::string>& paths,
                                  const std::function<void(const std::string&)>& warn);
 

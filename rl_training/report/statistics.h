@@ -7,16 +7,17 @@
 
 namespace rl_training {
 
-// Figures over runs, by the definitions of Agarwal et al., "Deep Reinforcement Learning at the Edge
-// of the Statistical Precipice" (arXiv:2108.13264). Samples are not empty.
+// Statistics over runs, as defined by Agarwal et al., "Deep Reinforcement Learning at the Edge of
+// the Statistical Precipice" (arXiv:2108.13264). Samples are not empty.
 double mean_of(std::span<const double> values);
 double median_of(std::span<const double> values);
 // Mean after discarding a quarter of the values, rounded down, at each end.
 double interquartile_mean(std::span<const double> values);
-// Linear between order statistics, as NumPy's percentile; `sorted` ascends, 0 <= q <= 1.
+// Linear interpolation between order statistics, as in NumPy's percentile; `sorted` ascends, 0 <= q
+// <= 1.
 double quantile(std::span<const double> sorted, double q);
 
-// Scores of one method, one list for each task: the strata of the bootstrap.
+// Scores of one method, one list per task; these are the strata of the bootstrap.
 using Strata = std::vector<std::vector<double>>;
 // All scores as one list.
 std::vector<double> pooled(const Strata& strata);
@@ -29,15 +30,14 @@ inline constexpr int kTableResamples = 5000;
 inline constexpr int kCurveResamples = 500;
 
 // 95 % percentile interval: runs are drawn with replacement within each task. The draws come from a
-// fixed stream, so the same scores always give the same interval. Nothing when no task has two
-// runs.
+// fixed stream, so the same scores always give the same interval. Nothing if no task has two runs.
 using PooledStatistic = double (*)(std::span<const double>);
 std::optional<ConfidenceInterval> bootstrap_interval(const Strata& strata,
                                                      PooledStatistic statistic,
                                                      int resamples = kTableResamples);
 
-// P(X > Y) for a run of each, ties counting half, averaged over tasks (the Mann-Whitney statistic).
-// Both have the same tasks in the same order.
+// P(X > Y) for one run of each, where ties count half, averaged over tasks (the Mann-Whitney
+// statistic). Both have the same tasks in the same order.
 double probability_of_improvement(const Strata& x, const Strata& y);
 std::optional<ConfidenceInterval> improvement_interval(const Strata& x, const Strata& y,
                                                        int resamples = kTableResamples);

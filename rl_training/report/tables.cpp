@@ -83,7 +83,7 @@ std::string fit_table(Table table, size_t width, const std::vector<std::string>&
     for (size_t i = 0; i < below.size() && going >= TableColumn::kState; ++i) {
       below[i] += told_below(table, going, i);
     }
-    if (going == TableColumn::kKey) {  // half of the keys beside and half below would confuse
+    if (going == TableColumn::kKey) {  // all keys are moved together
       std::erase_if(table,
                     [](const TableColumn& column) { return column.keep == TableColumn::kKey; });
     } else {

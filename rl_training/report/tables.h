@@ -7,25 +7,27 @@
 
 namespace rl_training {
 
-// One column of a table, a cell for each row. Where a table must fit, columns with the lowest
-// `keep` go first; keys and states are then printed below their row, and those with kAlways stay.
+// One column of a table with a cell per row. If a table is too wide, columns with the lowest `keep`
+// are removed first; keys and states are then printed below their row, and columns with kAlways are
+// kept.
 struct TableColumn {
   static constexpr int kAlways = 100, kKey = 90, kState = 85;
   std::string title;
   std::vector<std::string> cells;
-  bool number = false;  // aligned to the right
+  bool number = false;  // right-aligned
   int keep = kAlways;
 };
 using Table = std::vector<TableColumn>;
 
-// The groups of a task, one row each, best first: what differs, seeds, steps, figures, states.
+// The groups of a task, one row each, best first: differing keys, seeds, steps, statistics, states.
 Table group_table(const ReportTask& task);
 
-// "-231.4": as many digits as the sizes at hand deserve.
+// "-231.4", with digits that suit the size of the values.
 std::string figure_text(double value);
 std::string interval_text(
     const std::optional<ConfidenceInterval>& interval);  // "[-240.0, -210.5]" or "-"
-// "600", "400 of 600" while the slowest run is still training, "200+300" on both clocks.
+// "600", "400 of 600" while the slowest run is still training, "200+300" for updates and
+// environment steps.
 std::string steps_text(const RunGroup& group);
 std::string clock_title(const ReportTask& task);  // "updates", "env steps" or both
 // "200 episodes, mean return -617.0"; "" without data.
@@ -34,11 +36,11 @@ std::string dataset_text(const RunDataset& dataset);
 // Aligned columns of at most `width` characters; keys that do not fit get extra lines below
 // their row.
 std::string fit_table(Table table, size_t width, const std::vector<std::string>& extra_lines = {});
-// Words in lines of at most `width` characters, each after `indent`.
+// Wraps text to lines of at most `width` characters, each with `indent`.
 std::string wrapped_text(const std::string& words, size_t width, const std::string& indent = "");
-// Text that a Markdown table does not read as anything else.
+// Escapes text for a Markdown table.
 std::string markdown_cell(const std::string& text);
-// With `bold_stars` a cell that ends in "*" is bold instead.
+// With `bold_stars`, a cell that ends in "*" is printed bold instead.
 std::string markdown_table(const Table& table, bool bold_stars = false);
 size_t table_width(const Table& table);
 std::string csv_line(const std::vector<std::string>& cells);

@@ -8,7 +8,7 @@
 
 namespace rl_training {
 
-// Metrics that runs of the task have, and those of them that were measured on held-out data.
+// Metrics of the task's runs, and those among them measured on held-out data.
 std::set<std::string> metric_names_of(const ReportTask& task);
 std::vector<std::string> validation_names_of(const ReportTask& task);
 // "td error" of "validation_td_error".

@@ -5,7 +5,7 @@
 
 namespace rl_training {
 
-// Converts between environments and tensors: what an algorithm observes and does in `envs`.
+// Converts between environments and tensors.
 
 // [count, ...] in the dtype of the observation space, to be filled by `normalized_obs`.
 torch::Tensor obs_buffer(const VectorEnv& envs);

@@ -5,22 +5,24 @@
 namespace rl_training {
 
 struct LoopRequests {
-  int signal = 0;           // not 0: stop for it, with a checkpoint
-  bool end = false;         // the same, for a callback
-  bool checkpoint = false;  // one more checkpoint
+  int signal = 0;           // not 0: stop because of this signal, with a checkpoint
+  bool end = false;         // stop because of a callback, with a checkpoint
+  bool checkpoint = false;  // write an additional checkpoint
 };
 
-// What is asked of the training loop, as all processes of a run see it: what one of them is asked
-// counts for all, at the same step. It travels with what they exchange anyway.
+// Requests to the training loop, agreed on by all processes of a run: a request to one of them
+// takes effect in all at the same step. Requests are sent along with other exchanges.
 class AgreedRequests {
  public:
   // Both may be null.
   AgreedRequests(StopRequests* own, ProcessGroup* processes) : own_(own), processes_(processes) {}
 
   const StopRequests* own() const { return own_; }
-  // At the beginning of a turn of the loop. `end`: a callback of this process ends training.
+  // Call at the beginning of an iteration of the loop. `end`: a callback of this process ends
+  // training.
   void tell(bool end);
-  // At its end. `fresh`: what came up during the turn counts already, for one more message.
+  // Call at its end. `fresh` also includes requests that arrived during the iteration, at the cost
+  // of one more message.
   LoopRequests look(bool end, bool fresh);
 
  private:
@@ -28,8 +30,8 @@ class AgreedRequests {
 
   StopRequests* own_;
   ProcessGroup* processes_;
-  bool checkpoint_ = false;  // was asked for here and is not agreed on yet
-  int64_t operations_ = 0;   // of the group when the turn began
+  bool checkpoint_ = false;  // requested in this process and not agreed on yet
+  int64_t operations_ = 0;   // operations of the group when the iteration began
 };
 
 }  // namespace rl_training

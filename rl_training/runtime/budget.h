@@ -9,7 +9,8 @@
 
 namespace rl_training {
 
-// Limits of a run beside the length of its phases. An epoch is ceil(rows / batch_size) updates.
+// Limits of a run in addition to the length of its phases. An epoch is ceil(rows / batch_size)
+// updates.
 struct BudgetOptions {
   std::optional<int64_t> max_updates, max_epochs;
   int64_t min_buffer_size = 0;
@@ -18,16 +19,16 @@ struct BudgetOptions {
 };
 
 struct Budget {
-  int64_t updates = 0;  // to do in all
+  int64_t updates = 0;  // total number of updates
   int64_t epoch_updates = 1;
   std::string reason;  // the limit that ends the run, by its key
 };
 
-// The tightest of the limits. `epoch_rows` are those that an epoch goes through.
+// The tightest limit. `epoch_rows` is the number of rows per epoch.
 Budget plan_budget(const BudgetOptions& options, const std::vector<PhaseSpec>& phases,
                    int64_t epoch_rows, int64_t batch_size);
 
-// Error{config} if the dataset can never satisfy `min_buffer_size`.
+// Throws Error{config} if the dataset can never satisfy `min_buffer_size`.
 void check_dataset_size(const BudgetOptions& options, int64_t rows);
 
 }  // namespace rl_training

@@ -18,20 +18,20 @@ struct TrainSummary {
   int64_t update_count = 0, global_step = 0;
   // total_timesteps, max_updates, max_epochs, early_stopping, signal, callback, ...
   std::string stop_reason;
-  int signal = 0;                 // that stopped it, in whichever process it came
-  Json metrics = Json::object();  // the last value of each
+  int signal = 0;                 // signal that stopped the run, in any process
+  Json metrics = Json::object();  // the last value of each metric
 };
 
-// Hooks of a caller into the loop. Each may be empty. They see training and cannot change what it
-// computes; `on_row` may end it.
+// Callbacks of the training loop. Each may be empty. They observe training and cannot change its
+// results; `on_row` may end it.
 struct Callbacks {
   std::function<void(const TrainProgress&)> on_train_start;
   std::function<void(const TrainProgress&)> on_collect_end;  // online only, after each collection
   std::function<void(const TrainProgress&, const Metrics&)> on_update_end;
   std::function<void(const TrainProgress&, const EvaluationResult&)> on_eval_end;
   std::function<void(const TrainProgress&, const ValidationMetrics&)> on_validation_end;
-  // Each row of metrics, once it is logged. False ends training with a checkpoint, from which it
-  // can be resumed.
+  // Called for each row of metrics after it has been logged. Returning false ends training with a
+  // checkpoint, from which it can be resumed.
   std::function<bool(const TrainProgress&, const Json& row)> on_row;
   std::function<void(const TrainSummary&)> on_train_end;
 };

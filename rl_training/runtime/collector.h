@@ -7,14 +7,14 @@
 
 namespace rl_training {
 
-// Plays in the environment and fills the replay buffer: uniformly random actions at first, then
-// the algorithm's exploring ones. The buffer keeps raw observations and transformed rewards.
+// Collects transitions into the replay buffer, first with uniformly random actions, then with the
+// algorithm's exploring actions. The buffer keeps raw observations and transformed rewards.
 class Collector {
  public:
   struct Options {
     int64_t learning_starts = 0;  // environment steps with random actions
     RewardTransform reward = {};
-    int64_t processes = 1;  // that step as many environments each at the same time
+    int64_t processes = 1;  // processes that each step the same number of environments
   };
 
   Collector(VectorEnv envs, ReplayBuffer& buffer, Algorithm& algorithm,
@@ -22,7 +22,7 @@ class Collector {
 
   // One step of every environment.
   void step();
-  int64_t steps() const { return steps_; }  // of all environments in all processes
+  int64_t steps() const { return steps_; }  // summed over all environments and processes
   const ReplayBuffer& buffer() const { return buffer_; }
   Algorithm& algorithm() const { return algorithm_; }
 

@@ -21,8 +21,8 @@ struct EarlyStoppingOptions {
   void visit_options(OptionVisitor& options);
 };
 
-// Stops when the metric has not improved by more than `min_delta` for `patience` observations in
-// a row, or has reached `target_value`; never before `min_steps` updates.
+// Stops if the metric has not improved by more than `min_delta` in `patience` consecutive
+// observations, or has reached `target_value`, but never before `min_steps` updates.
 class EarlyStopping {
  public:
   explicit EarlyStopping(EarlyStoppingOptions options) : options_(std::move(options)) {}

@@ -8,7 +8,7 @@
 
 namespace rl_training {
 
-// Returns of the episodes that environments play while they collect.
+// Returns of the episodes played during collection.
 class EpisodeLog {
  public:
   explicit EpisodeLog(int64_t envs) : returns_(static_cast<size_t>(envs)) {}
@@ -25,7 +25,7 @@ class EpisodeLog {
   }
 
   int64_t count() const { return episodes_; }
-  // An episode that was left without an end does not count.
+  // Discards an episode that was abandoned.
   void restart(int64_t env) { returns_[static_cast<size_t>(env)] = 0; }
   struct Ended {
     double return_sum = 0;
@@ -43,7 +43,7 @@ class EpisodeLog {
   }
 
  private:
-  std::vector<double> returns_;  // of the episodes that have not ended
+  std::vector<double> returns_;  // of unfinished episodes
   Ended ended_;
   int64_t episodes_ = 0;
 };

@@ -25,7 +25,7 @@ void summarise(EvaluationResult& result) {
 
 }  // namespace
 
-// What a row of the batch came to. Processes exchange lists of these.
+// Result of one episode. Processes exchange lists of these.
 struct Evaluator::Episodes {
   struct Episode {
     double episode_return = 0;
@@ -59,7 +59,7 @@ Evaluator::Evaluator(std::string env_id, int64_t episodes, uint64_t seed, Thread
       reference_(reference),
       processes_(processes) {}
 
-// The episodes from number `first` on, as many as the list is long.
+// Plays the episodes starting at `first`, one per entry of the list.
 void Evaluator::play(Algorithm& algorithm, const ObsNormalizer& normalizer,
                      const StopRequests* requests, int64_t first, Episodes& episodes) const {
   const auto count = static_cast<int64_t>(episodes.list.size());
@@ -69,7 +69,7 @@ void Evaluator::play(Algorithm& algorithm, const ObsNormalizer& normalizer,
   episodes.has_goals = goals != nullptr;
   auto obs = obs_buffer(envs);
   const auto policy = algorithm.make_policy_state(rows);
-  // Fixed shares: were the episodes those that end first, short ones would count too often.
+  // Fixed shares, because taking the episodes that end first would favour short ones.
   std::vector<int64_t> number(rows), end(rows);
   for (int64_t i = 0; i < rows; ++i) {
     number[i] = i == 0 ? 0 : end[i - 1];

@@ -17,18 +17,19 @@ struct EvaluationResult {
   std::vector<double> returns;  // raw rewards, undiscounted
   std::vector<int64_t> lengths;
   double return_mean = 0, return_std = 0, length_mean = 0;  // population std over episodes
-  std::optional<double> success_rate;      // of tasks with goals: episodes that reached theirs
-  std::optional<double> normalized_score;  // of the mean, where the task has reference scores
-  bool cut_short = false;                  // then the rest says nothing
+  // Share of episodes that reached their goal, in tasks with goals.
+  std::optional<double> success_rate;
+  std::optional<double> normalized_score;  // of the mean return, if the task has reference scores
+  bool cut_short = false;                  // interrupted: the other fields are not valid
 
   EvaluationMetrics as_metrics() const {
     return {return_mean, return_std, length_mean, normalized_score, success_rate};
   }
 };
 
-// Plays whole episodes with the greedy policy, all at once as one batch; where environments exist
-// in a given number, each plays its share of the episodes. It has a stream of its own that starts
-// again each time: evaluations are comparable and leave training untouched.
+// Plays whole episodes with the greedy policy, all at once as one batch. If the number of
+// environments is fixed, each plays its share of the episodes. Evaluation has its own random
+// stream, which restarts each time, so evaluations are comparable and do not affect training.
 class Evaluator {
  public:
   // Several `processes` share the episodes, and each receives all results.
@@ -36,8 +37,7 @@ class Evaluator {
             EnvOptions options = {}, std::optional<ReferenceScores> reference = {},
             ProcessGroup* processes = nullptr);
 
-  // A request to stop is looked for after each step; an evaluation that is cut short leaves no
-  // trace.
+  // Requests to stop are checked after each step; an interrupted evaluation has no effect.
   EvaluationResult run(Algorithm& algorithm, const ObsNormalizer& normalizer,
                        const StopRequests* requests = nullptr) const;
 
@@ -51,7 +51,7 @@ class Evaluator {
   uint64_t seed_;
   ThreadPool* pool_;
   EnvOptions options_;
-  std::optional<ReferenceScores> reference_;  // of a task that D4RL has none for
+  std::optional<ReferenceScores> reference_;  // for tasks without D4RL scores
   ProcessGroup* processes_;
 };
 

@@ -16,7 +16,7 @@ class FiniteCheck final : public StateVisitor {
   std::string first_bad_;
 };
 
-// Name of the first array of 32-bit floats that holds a NaN or infinity, or "".
+// Name of the first float32 array that contains NaN or infinity; "" if there is none.
 template <class Part>
 std::string first_nonfinite(Part& part) {
   FiniteCheck check;
@@ -24,8 +24,8 @@ std::string first_nonfinite(Part& part) {
   return check.first_bad();
 }
 
-// The largest absolute value that an action may have when no reward is larger: the discounted sum
-// of such rewards without end. Ten times that leaves space for entropy bonuses and early errors.
+// Bound of plausible Q values: ten times the infinite discounted sum of the largest reward. The
+// factor leaves room for entropy bonuses and early errors.
 inline double plausible_value(double largest_reward, double gamma) {
   return 10.0 * largest_reward / (1.0 - gamma);
 }

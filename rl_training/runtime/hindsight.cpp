@@ -27,13 +27,13 @@ HindsightSampler::HindsightSampler(const ReplayBuffer& buffer, const ObsNormaliz
 void check_hindsight(const BatchRequest& request) {
   if (request.has(BatchColumn::return_to_go)) {
     throw Error(ErrorKind::config, {"", 0, "her"},
-                "hindsight changes the rewards of single rows, and the algorithm learns from the "
+                "hindsight changes the rewards of single rows, but the algorithm learns from "
                 "returns of whole episodes (expected no her)");
   }
   if (request.priorities.used) {
-    throw Error(
-        ErrorKind::config, {"", 0, "her"},
-        "hindsight draws rows uniformly, and the algorithm by priorities (expected no her)");
+    throw Error(ErrorKind::config, {"", 0, "her"},
+                "hindsight draws rows uniformly, but the algorithm draws them by priority "
+                "(expected no her)");
   }
   if (request.n_step == 1) return;
   throw Error(ErrorKind::config, {"", 0, "n_step"},
@@ -90,7 +90,7 @@ void HindsightSampler::relabel(int64_t row, const BatchView& batch, int64_t i) {
   if (batch.reward) {
     batch.reward[i] = static_cast<float>(reward_.apply(task_.compute_reward(achieved_, desired_)));
   }
-  // A task that failed stays at its end, whatever was wanted.
+  // A failure remains terminal for any goal.
   const bool failed = buffer_.terminated(row) && !reached_goal(task_, buffer_.next_obs(row));
   const bool ends = failed || task_.compute_terminated(achieved_, desired_);
   if (batch.terminated) batch.terminated[i] = ends ? 1.0f : 0.0f;

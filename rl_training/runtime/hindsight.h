@@ -6,13 +6,13 @@
 
 namespace rl_training {
 
-// Error{config} if a batch spans several steps or holds returns: rewards of a relabelled goal
-// are not defined beyond the first step.
+// Throws Error{config} if rows span several steps or have returns, because rewards for a relabelled
+// goal are not defined beyond the first step.
 void check_hindsight(const BatchRequest& request);
 
-// Hindsight experience replay (arXiv:1707.01495): in a share k / (k + 1) of each batch the wanted
-// goal is replaced by one that the same episode reached, and the reward is computed again. Draws
-// from finished episodes only; works for every algorithm that learns from a replay buffer.
+// Hindsight experience replay (arXiv:1707.01495): in a share k / (k + 1) of each batch the desired
+// goal is replaced by one that the same episode achieved, and the reward is recomputed. Draws from
+// finished episodes only; works for every algorithm that learns from a replay buffer.
 class HindsightSampler final : public Sampler {
  public:
   HindsightSampler(const ReplayBuffer& buffer, const ObsNormalizer& normalizer,

@@ -12,46 +12,46 @@ namespace rl_training {
 struct UpdateRhythm {
   int64_t first_update_step = 0;  // environment steps before the first update
   int64_t train_frequency = 1, gradient_updates_per_step = 1;
-  int64_t min_rows = 1;  // in the buffer before the first update
+  int64_t min_rows = 1;  // rows in the buffer before the first update
 
   explicit UpdateRhythm(const PhaseSpec& phase);
-  // Updates that are due after `step` environment steps.
+  // Number of updates due after `step` environment steps.
   int64_t updates_until(int64_t step) const;
 };
 
-// Updates that a phase makes when it runs to its end.
+// Number of updates of a complete phase.
 int64_t planned_updates(const PhaseSpec& phase);
 
-// What a phase has the loop do.
+// Functions of the loop that a phase calls.
 struct LoopHooks {
-  // One update on a batch of that sampler, unless the run's budget of updates is spent.
+  // Makes one update on a batch of this sampler, unless the run's budget of updates is used up.
   std::function<void(Sampler& sampler)> update;
   std::function<void()> collected;  // after a step of the environments
-  // Whether something holds in every process of the run.
+  // Whether a condition holds in every process of the run.
   std::function<bool(bool here)> all = [](bool here) { return here; };
 };
 
-// What a phase needs from the run for its part of a row of metrics.
+// Values of the run that a phase needs for its part of a row of metrics.
 struct RowContext {
-  int64_t batch_rows = 0;    // of a minibatch, those of this process
-  int64_t data_updates = 0;  // made in phases on the dataset alone
+  int64_t batch_rows = 0;    // rows of a minibatch in this process
+  int64_t data_updates = 0;  // updates made in offline phases
   bool begun = false;        // whether all phases before this one are finished
   ProcessGroup* processes = nullptr;
 };
 
-// One stretch of training as the loop runs it. Not owned: samplers and collector.
+// A phase of training as the loop runs it. Samplers and collector are not owned.
 class Phase {
  public:
   explicit Phase(PhaseSpec spec) : spec_(std::move(spec)) {}
   virtual ~Phase() = default;
 
   const PhaseSpec& spec() const { return spec_; }
-  // Where it stands, counted as its length is.
+  // Position in the phase, in the unit of its length.
   virtual int64_t step() const = 0;
   bool finished() const { return step() >= spec_.length; }
-  // One update; or one step of the environments and the updates that are due after it.
+  // Makes one update, or one step of the environments and the updates due after it.
   virtual void advance(const LoopHooks& loop) = 0;
-  // The update that the learning-rate schedule is at, after `updates` of the run.
+  // Position in the learning-rate schedule after `updates` updates of the run.
   virtual int64_t scheduled_update(int64_t updates) const { return updates; }
   // Environment steps made in this phase.
   virtual int64_t env_steps() const { return 0; }
@@ -80,10 +80,10 @@ class DataPhase final : public Phase {
   int64_t updates_ = 0;
 };
 
-// Environment steps, and updates on what was collected or on a mixture with the dataset.
+// Environment steps, and updates on collected rows or on a mixture with the dataset.
 class OnlinePhase final : public Phase {
  public:
-  // `mixture` equals `sampler` if that draws from both sources, otherwise null.
+  // `mixture` equals `sampler` if it draws from both sources, otherwise it is null.
   OnlinePhase(PhaseSpec spec, Collector& collector, Sampler& sampler,
               const MixtureSampler* mixture);
 
@@ -91,7 +91,7 @@ class OnlinePhase final : public Phase {
   int64_t env_steps() const override { return collector_.steps(); }
   void advance(const LoopHooks& loop) override;
   void report(Json& row, const RowContext& context) override;
-  // The owner of the collector visits that.
+  // Does not visit the collector; its owner does.
   void visit_state(StateVisitor& /*state*/) override {}
 
  private:
@@ -101,9 +101,8 @@ class OnlinePhase final : public Phase {
   UpdateRhythm rhythm_;
 };
 
-// Rollouts of the current policy; after each of them a few passes of updates over it. Those belong
-// to the step that fills the rollout: a checkpoint is written in the middle of a rollout or before
-// one, never between its updates.
+// Rollouts of the current policy, each followed by a few passes of updates over it. The updates
+// belong to the step that fills the rollout, so a checkpoint is never written between them.
 class RolloutPhase final : public Phase {
  public:
   RolloutPhase(PhaseSpec spec, RolloutCollector& collector, RolloutSampler& sampler,
@@ -112,10 +111,11 @@ class RolloutPhase final : public Phase {
   int64_t step() const override { return collector_.steps(); }
   int64_t env_steps() const override { return collector_.steps(); }
   void advance(const LoopHooks& loop) override;
-  // That of its rollout's first update: all updates of a rollout have one learning rate.
+  // Position of the rollout's first update, because all updates of a rollout have the same learning
+  // rate.
   int64_t scheduled_update(int64_t updates) const override;
   void report(Json& row, const RowContext& context) override;
-  // The owner of the collector visits that.
+  // Does not visit the collector; its owner does.
   void visit_state(StateVisitor& /*state*/) override {}
 
  private:

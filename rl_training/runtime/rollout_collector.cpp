@@ -8,9 +8,9 @@
 namespace rl_training {
 namespace {
 
-constexpr float kRewardLimit = 10.0f;  // of normalised ones
+constexpr float kRewardLimit = 10.0f;  // bound of normalised rewards
 
-// A normaliser that a warm start brought along weighs as much as one rollout.
+// A normaliser copied by a warm start gets the weight of one rollout.
 RunningStatistics first_statistics(const ObsNormalizer& normalizer, int64_t rollout_steps) {
   if (normalizer.identity())
     return RunningStatistics(static_cast<int64_t>(normalizer.mean().size()));
@@ -35,7 +35,7 @@ RolloutCollector::RolloutCollector(VectorEnv envs, RolloutBuffer& buffer,
       rewards_(discounted_.size()),
       ended_(discounted_.size()),
       episodes_(envs_.count()) {
-  // Steps that only begin an episode have no place in a rollout.
+  // Steps that only begin an episode cannot be stored in a rollout.
   if (!envs_.spec().steps_together) return;
   throw Error(ErrorKind::config, {"", 0, "env_id"},
               envs_.spec().id +
@@ -43,7 +43,7 @@ RolloutCollector::RolloutCollector(VectorEnv envs, RolloutBuffer& buffer,
                   "environment, and num_envs)");
 }
 
-// Observations that are to be acted on enter the statistics, then all are seen through them.
+// The observations to act on enter the statistics; then all are normalised with these.
 void RolloutCollector::observe() {
   if (!options_.rollout.normalize_observations) return;
   obs_statistics_.add(envs_.obs());
@@ -100,7 +100,7 @@ void RolloutCollector::normalize_rewards() {
   }
 }
 
-// An episode cut by the time limit would have continued: r + gamma V(final observation).
+// A truncated episode would have continued: r + gamma V(final observation).
 void RolloutCollector::bootstrap_time_outs() {
   const auto cut = [&](int64_t i) {
     return envs_.truncated()[i] != 0 && envs_.terminated()[i] == 0;

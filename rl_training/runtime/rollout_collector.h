@@ -9,10 +9,9 @@
 
 namespace rl_training {
 
-// Plays in the environments with the current policy and fills a rollout. Where asked for, running
-// statistics of what it sees set the policy's normaliser, and rewards are divided by the deviation
-// of discounted returns. Only collecting moves the statistics: evaluations and updates find them
-// fixed.
+// Collects rollouts with the current policy. Optionally, running statistics of the observations set
+// the policy's normaliser, and rewards are divided by the standard deviation of discounted returns.
+// Only collection updates these statistics; evaluations and updates do not.
 class RolloutCollector {
  public:
   struct Options {
@@ -21,13 +20,13 @@ class RolloutCollector {
     RewardTransform reward;
   };
 
-  // Not owned: buffer, algorithm and normaliser.
+  // Buffer, algorithm and normaliser are not owned.
   RolloutCollector(VectorEnv envs, RolloutBuffer& buffer, OnPolicyAlgorithm& algorithm,
                    ObsNormalizer& normalizer, const Options& options);
 
   // One step of every environment. The step that fills the rollout computes its advantages.
   void step();
-  int64_t steps() const { return steps_; }  // of all environments together
+  int64_t steps() const { return steps_; }  // summed over all environments
   RolloutBuffer& buffer() { return buffer_; }
   EpisodeLog& episodes() { return episodes_; }  // with raw rewards
 
@@ -45,9 +44,9 @@ class RolloutCollector {
   ObsNormalizer& normalizer_;
   Options options_;
   RunningStatistics obs_statistics_, return_statistics_;
-  std::vector<float> discounted_;  // returns so far of the episodes that have not ended
-  torch::Tensor obs_, later_obs_;  // as the policy sees them
-  std::vector<float> rewards_;     // as a rollout keeps them
+  std::vector<float> discounted_;  // discounted returns so far of unfinished episodes
+  torch::Tensor obs_, later_obs_;  // normalised
+  std::vector<float> rewards_;     // as stored in the rollout
   std::vector<uint8_t> ended_;
   EpisodeLog episodes_;
   int64_t steps_ = 0;

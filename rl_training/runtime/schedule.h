@@ -5,8 +5,8 @@
 
 namespace rl_training {
 
-// A multiplier of the learning rate over a run: `start` held (constant), or moved to `end` along a
-// line or half a cosine; before that a linear warm-up over `warmup_steps` updates.
+// A multiplier of the learning rate over a run: constant at `start`, or changing to `end` linearly
+// or along half a cosine, after a linear warm-up over `warmup_steps` updates.
 struct ScheduleSpec {
   enum class Type { constant, linear, cosine };
   Type type = Type::constant;

@@ -3,25 +3,25 @@
 
 namespace rl_training {
 
-// What belongs to a whole process rather than to one run. The program makes one when it starts. In
-// a process of somebody else's (Python, a robot's controller) the default, a guest, changes nothing
-// of its host: not the allocator, not thread settings, not signal handlers, not the environment.
-// Results are the same either way.
+// Settings of the process as a whole. The program creates one when it starts. In a host process
+// (Python, a robot controller) the default session is a guest, which changes nothing of its host:
+// neither the allocator nor thread settings, signal handlers or environment variables. Results are
+// the same in both cases.
 class Session {
  public:
   enum class Process { guest, owner };
-  // An owner has LibTorch keep the memory of small tensors (models/tensor_memory.h), which makes
-  // updates of small networks faster.
+  // An owner of the process makes LibTorch reuse the memory of small tensors
+  // (models/tensor_memory.h), which makes updates of small networks faster.
   explicit Session(Process process = Process::guest, FileSystem& files = posix_file_system());
 
-  // Where runs, checkpoints and logs are kept.
+  // File system for runs, checkpoints and logs.
   FileSystem& files() const { return files_; }
 
  private:
   FileSystem& files_;
 };
 
-// A guest on the system's own files.
+// A guest that uses the system's files.
 const Session& guest_session();
 
 }  // namespace rl_training

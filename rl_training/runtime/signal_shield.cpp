@@ -8,7 +8,7 @@ SignalShield::SignalShield() {
   sem_init(&end_, 0, 0);
   receiver_ = std::thread([this] {
     pthread_sigmask(SIG_SETMASK, &blocked_.previous(), nullptr);
-    while (sem_wait(&end_) != 0) {  // a handler that ran here ends the wait, too
+    while (sem_wait(&end_) != 0) {  // a handler that ran in this thread also interrupts the wait
     }
   });
 }

@@ -7,10 +7,10 @@
 
 namespace rl_training {
 
-// For computations on a thread of a host program: while it lives, asynchronous signals stay away
-// from the calling thread, and a small thread with the caller's mask is there in which the host's
-// handlers run instead. Neither handlers nor other threads of the host are touched; a signal sent
-// to the calling thread alone (pthread_kill) arrives when the shield ends.
+// Protects computations on a thread of a host program: while an object exists, asynchronous signals
+// are blocked in the calling thread, and the host's handlers run in a small helper thread with the
+// caller's mask. Handlers and other threads of the host do not change. A signal sent only to the
+// calling thread (pthread_kill) arrives when the shield ends.
 class SignalShield {
  public:
   SignalShield();

@@ -3,23 +3,23 @@
 
 namespace rl_training {
 
-// What is asked of a training loop while it runs. The loop looks after each update (online: after
-// each step with its updates) and an evaluation after each of its steps. Any thread may ask, and so
-// may a signal handler.
+// Requests to a running training loop. The loop checks them after each update (online: after each
+// step with its updates), an evaluation after each of its steps. Any thread and any signal handler
+// may make requests.
 class StopRequests {
  public:
   virtual ~StopRequests() = default;
 
-  // Ends training with a checkpoint. The first request counts; `signal` is not 0.
+  // Ends training with a checkpoint. Only the first request has an effect; `signal` must not be 0.
   void request_stop(int signal) {
     int none = 0;
     stop_.compare_exchange_strong(none, signal);
   }
-  // The signal for which training is to stop, or 0. A host whose signals have to be asked for (as
-  // Python's) does so here: only the thread that trains calls it.
+  // The signal for which training should stop, or 0. Only the training thread calls this, so hosts
+  // that must poll for signals (such as Python) override it.
   virtual int stop() const { return stop_.load(); }
 
-  // One more checkpoint; training continues.
+  // Requests an additional checkpoint; training continues.
   void request_checkpoint() { checkpoint_.store(true); }
   // Whether one was requested since the last call.
   bool take_checkpoint() { return checkpoint_.exchange(false); }

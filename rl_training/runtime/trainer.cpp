@@ -9,7 +9,7 @@
 namespace rl_training {
 namespace {
 
-// A row as a checkpoint has it, which may be anybody's.
+// Parses a row stored in a checkpoint, which is not trusted.
 Json read_row(const char* name, const std::string& text) {
   Json row = parse_untrusted_json(text);
   const bool counted = !row.contains("update_count") || row["update_count"].is_number_integer();
@@ -29,7 +29,7 @@ Trainer::Trainer(TrainerParts parts, TrainerOptions options)
   constant_.warmup_steps = 0;
 }
 
-// Environment steps of a run that makes any, else updates.
+// Environment steps if the run makes any, otherwise updates.
 int64_t Trainer::global_step() const {
   int64_t steps = 0;
   bool collects = false;
@@ -46,7 +46,7 @@ int64_t Trainer::position() const {
   return position;
 }
 
-// A single phase on data is as long as the tightest limit on updates lets it be.
+// The length of a single offline phase is the tightest limit on updates.
 int64_t Trainer::length() const {
   if (parts_.phases.size() == 1 && !parts_.phases.front()->spec().collects()) {
     return options_.budget.updates;
@@ -112,7 +112,7 @@ void Trainer::keep_phase_end(RunSink& sink) const {
   sink.phase_end(position(), parts_.phases[index - 1]->spec().name);
 }
 
-// Metrics of the last update that the phase made; none if it made none.
+// Metrics of the last update of the phase, if there was one.
 Metrics Trainer::advance(const Callbacks& callbacks) {
   previous_position_ = position();
   const size_t index = current_phase();
@@ -135,7 +135,7 @@ Metrics Trainer::advance(const Callbacks& callbacks) {
   return metrics;
 }
 
-// False when a signal cut it short.
+// False if a signal interrupted it.
 bool Trainer::evaluate_before_training(RunSink& sink, const Callbacks& callbacks) {
   if (!evaluated_before_training_ && evaluates()) {
     Json row = make_row({}, lr_scale(current_phase()));
@@ -204,7 +204,7 @@ TrainSummary Trainer::run(RunSink& sink, const Callbacks& callbacks, StopRequest
   }
   TrainSummary summary;
   const bool all_updates = update_ >= options_.budget.updates;
-  // A request that came after the last update found nothing left to stop.
+  // A request after the last update has no effect.
   const bool stopped = stop && !(spent() && waiting_row_.empty());
   summary.stop_reason = asked.end                   ? "callback"
                         : stopped                   ? "signal"
@@ -227,7 +227,7 @@ Json Trainer::make_row(const Metrics& metrics, double lr_scale) const {
                                   .learning_rate = options_.learning_rate * lr_scale,
                                   .lr_scale = lr_scale,
                                   .dataset_size = options_.dataset_size});
-  // Which values there are depends on counters alone: they are the same in all processes.
+  // Which values exist depends only on counters, so it is the same in all processes.
   std::vector<double> values;
   for (const auto& [name, value] : metrics.values()) {
     if (value.defined()) values.push_back(value.item<double>());
@@ -254,7 +254,7 @@ void Trainer::add_phase_metrics(Json& row) {
   }
 }
 
-// A loss or a network that is no longer finite ends the run before it can reach a checkpoint.
+// A loss or a parameter that is not finite ends the run before a checkpoint is written.
 void Trainer::check_health(const Json& row) const {
   std::string bad;
   for (const auto& [name, value] : row.items()) {
@@ -276,12 +276,12 @@ void Trainer::warn_of_divergence(const Json& row, RunSink& sink) {
   warned_of_divergence_ = true;
   sink.warn(
       fmt::format("warning: values diverge: target_q_mean is {:.3g} at update {}, the rewards of "
-                  "the data allow {:.3g} at most; try a smaller learning_rate or gamma, or an "
+                  "the data allow at most {:.3g}; try a smaller learning_rate or gamma, or an "
                   "algorithm with a stronger penalty on actions outside the data (cql, iql)",
                   value->get<double>(), update_, options_.value_limit / 10));
 }
 
-// True when no evaluation was better so far; nothing when a signal cut it short.
+// True if no evaluation was better so far; nothing if a signal interrupted it.
 std::optional<bool> Trainer::evaluate(Json& row, const Callbacks& callbacks) {
   if (parts_.evaluator != nullptr) {
     const auto result = parts_.evaluator->run(*parts_.algorithm, *parts_.normalizer, requests_);

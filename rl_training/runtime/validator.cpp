@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kRowsAtOnce = 1024;
 
-// At most `count` of `all`, evenly spread.
+// At most `count` of `all`, evenly spaced.
 std::vector<int64_t> spread(const std::vector<int64_t>& all, int64_t count) {
   const auto size = static_cast<int64_t>(all.size());
   if (size <= count) return all;
@@ -53,13 +53,13 @@ double sum_of(const torch::Tensor& values) {
   return values.to(torch::kDouble).sum().item<double>();
 }
 
-// sum over rows of |pi(s) - a|^2, or of choices that differ
+// sum over rows of |pi(s) - a|^2, or number of discrete actions that differ
 double action_errors(const torch::Tensor& chosen, const torch::Tensor& logged) {
   return logged.dtype() == torch::kLong ? sum_of(chosen != logged)
                                         : sum_of((chosen - logged).square());
 }
 
-// Calls `use` with pieces of the rows.
+// Calls `use` with blocks of the rows.
 template <class Use>
 void in_pieces(const std::vector<int64_t>& rows, const Use& use) {
   const std::span<const int64_t> all(rows);
@@ -117,8 +117,8 @@ double Validator::initial_value(Algorithm& algorithm, const ObsNormalizer& norma
   return sum / static_cast<double>(starts_.size());
 }
 
-// Each step after the logged ones before it. Episodes are played one after the other until there
-// are rows enough.
+// The policy sees each logged step after the previous ones. Episodes are processed in order until
+// there are enough rows.
 double Validator::action_error_in_episodes(Algorithm& algorithm,
                                            const ObsNormalizer& normalizer) const {
   const auto state = algorithm.make_policy_state(1);

@@ -8,14 +8,14 @@
 
 namespace rl_training {
 
-// Measures a policy and its values on episodes that it does not learn from. Draws nothing and
-// changes nothing: the same state gives the same values.
+// Measures a policy and its values on held-out episodes. It uses no random values and changes
+// nothing, so the same state gives the same values.
 class Validator {
  public:
   struct Options {
     double gamma = 0.99;
-    bool remembers = false;    // the policy looks back on its episode, which is played step by step
-    int64_t max_rows = 10000;  // at most this many rows are used, evenly spread
+    bool remembers = false;    // the policy has memory, so episodes are processed step by step
+    int64_t max_rows = 10000;  // at most this many rows are used, evenly spaced
   };
 
   Validator(std::shared_ptr<const TransitionDataset> held_out, const Options& options);
@@ -31,7 +31,7 @@ class Validator {
 
   std::shared_ptr<const TransitionDataset> data_;
   Options options_;
-  std::vector<int64_t> rows_;    // that are looked at
+  std::vector<int64_t> rows_;    // rows that are used
   std::vector<int64_t> starts_;  // first rows of episodes
 };
 

@@ -3,7 +3,7 @@
 namespace rl_training {
 namespace {
 
-// At the very ends of [-1, 1] the density of a squashed normal distribution has no bound.
+// The density of a squashed normal distribution is unbounded at the ends of [-1, 1].
 constexpr double kLargestAction = 1 - 1e-4;
 
 }  // namespace

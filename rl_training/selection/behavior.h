@@ -7,8 +7,8 @@
 
 namespace rl_training {
 
-// The density of the data's actions, fitted by maximum likelihood: a squashed normal distribution,
-// or probabilities of choices. The denominator of importance sampling.
+// The density of dataset actions, fitted by maximum likelihood: a squashed normal distribution, or
+// probabilities of discrete actions. It is the denominator of importance sampling.
 class BehaviorModel {
  public:
   BehaviorModel(const TransitionDataset& data, uint64_t seed, const Compute& compute);

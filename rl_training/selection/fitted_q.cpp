@@ -16,7 +16,7 @@ MlpSpec spec_of(const TransitionDataset& data, int64_t policies, const FittedQOp
   spec.inputs = data.obs_dim() + (discrete ? 0 : data.action_dim());
   spec.outputs = discrete ? data.action_space().categories : 1;
   spec.hidden_sizes = options.hidden_sizes;
-  // Bounds what the critics say about actions far from the data (arXiv:2302.02948, section 4.2).
+  // Bounds the values of actions far from the data (arXiv:2302.02948, section 4.2).
   spec.layer_norm = LayerNorm::before_activation;
   spec.hidden_init.bias = LayerInit::Bias::constant;
   spec.output_init.weight = LayerInit::Weight::uniform;
@@ -109,7 +109,7 @@ void FittedQ::read_rewards(const TransitionDataset& data) {
     discount_.data_ptr<float>()[row] =
         data.terminated(row) ? 0.0f : static_cast<float>(options_.gamma);
   }
-  // Shifting the reward changes every value alike only where no episode ends.
+  // Shifting rewards changes all values equally only if no episode terminates.
   reward_shift_ = terminates ? 0.0 : rewards.mean().item<double>();
   const double deviation = rewards.std(false).item<double>();
   reward_scale_ = deviation > 0 ? deviation : 1.0;
@@ -136,7 +136,7 @@ FittedQ::Critics FittedQ::make_critics(const TransitionDataset& data,
   return critics;
 }
 
-// Every candidate starts with the values of the data's own policy.
+// Every candidate starts with the values of the behaviour policy.
 void FittedQ::start_candidates() {
   const torch::NoGradGuard no_grad;
   const auto copy = [&](const Mlp& from, const Mlp& to) {
@@ -151,7 +151,7 @@ void FittedQ::start_candidates() {
 
 torch::Tensor FittedQ::normalised(const torch::Tensor& obs) const { return (obs - mean_) / std_; }
 
-// Q = f / (1 - gamma): the network has the size of one reward.
+// Q = f / (1 - gamma), so the output of the network has the scale of one reward.
 torch::Tensor FittedQ::chosen(const torch::Tensor& outputs, const torch::Tensor& actions) const {
   const auto picked =
       discrete_ ? outputs.gather(-1, actions.view({1, -1, 1}).expand({outputs.size(0), -1, 1}))

@@ -11,8 +11,8 @@
 
 namespace rl_training {
 
-// Fitted Q evaluation, as the FQE-L2 of Deep OPE (arXiv:2103.16596): the value of a policy that
-// does not change, from data alone.
+// Fitted Q evaluation in the form of FQE-L2 of Deep OPE (arXiv:2103.16596): estimates the value of
+// a fixed policy from data.
 
 // y = clip(r + discount mean_i Q'_i(s', pi(s')), low, high), without gradient.
 // [rows], [rows], [critics, rows] -> [rows]
@@ -22,9 +22,9 @@ torch::Tensor fitted_q_target(const torch::Tensor& rewards, const torch::Tensor&
 torch::Tensor fitted_q_loss(const torch::Tensor& values, const torch::Tensor& targets);
 
 struct FittedQOptions {
-  int64_t updates = 10000;  // of each of the two parts
+  int64_t updates = 10000;  // updates of each of the two parts
   int64_t batch_size = 256;
-  int64_t critics = 3;  // for each candidate; their targets are the mean of all
+  int64_t critics = 3;  // per candidate; their targets use the mean over the critics
   std::vector<int64_t> hidden_sizes = {256, 256};
   double learning_rate = 3e-4;
   double weight_decay = 1e-5;
@@ -33,36 +33,36 @@ struct FittedQOptions {
   uint64_t seed = 0;
 };
 
-// One fit for each candidate policy, in two parts. The first fits the value of the data's own
-// policy, whose successor actions are in the data: nothing is extrapolated, and one fit serves all.
-// The second starts every candidate there and fits what its own actions change; the data's own
-// policy is fitted on, so that it can be compared with them. Estimates differ by the policies
-// alone, and an estimate does not depend on the other candidates. Their critics are one ensemble:
-// members [candidate][critic].
+// One fit for each candidate policy, in two parts. The first part fits the value of the behaviour
+// policy, whose next actions are in the data, so nothing is extrapolated; all candidates share this
+// fit. The second part continues from there for each candidate with the candidate's own actions.
+// The behaviour policy is fitted further as well, for comparison. Estimates differ only by policy,
+// and an estimate does not depend on the other candidates. Their critics are one ensemble: members
+// [candidate][critic].
 class FittedQ {
  public:
-  // `next_actions`: for each candidate its action at every row's successor, in the dtype of the
-  // action space and, for boxes, scaled to [-1, 1]; float32 [rows, action_dim] or int64 [rows].
+  // `next_actions` has for each candidate its action at every row's successor, in the dtype of the
+  // action space and, if continuous, scaled to [-1, 1]; float32 [rows, action_dim] or int64 [rows].
   FittedQ(const TransitionDataset& data, std::vector<torch::Tensor> next_actions,
           const FittedQOptions& options, const Compute& compute);
 
   void update();
   int64_t updates_done() const { return updates_; }
   int64_t updates_total() const { return 2 * options_.updates; }
-  // By cost: an update of the second part is also one of each candidate.
+  // Progress by cost: an update of the second part includes one of each candidate.
   double share_done() const;
   int64_t candidates() const { return static_cast<int64_t>(candidates_.next_actions.size()); }
 
   // Values of the target critics at raw observations, in the data's reward: [critics, rows].
   torch::Tensor values(int64_t candidate, const torch::Tensor& obs,
                        const torch::Tensor& actions) const;
-  // The same of the data's own policy.
+  // The same for the behaviour policy.
   torch::Tensor own_values(const torch::Tensor& obs, const torch::Tensor& actions) const;
-  // The mean squared TD error of a candidate on other data, in the square of the reward.
+  // The mean squared TD error of a candidate on other data, in squared reward units.
   double td_error(int64_t candidate, const TransitionDataset& data,
                   const torch::Tensor& next_actions) const;
 
-  // Log density of the data's policy at raw observations, fitted on the same batches: [rows].
+  // Log density of the behaviour policy at raw observations, fitted on the same batches: [rows].
   torch::Tensor behavior_log_density(const torch::Tensor& obs, const torch::Tensor& actions) const {
     return behavior_.log_density(normalised(obs), actions);
   }
@@ -96,11 +96,11 @@ class FittedQ {
   FittedQOptions options_;
   bool discrete_;
   Rng rng_;
-  // The data: observations normalised by the mean and the standard deviation, at least 1e-5.
+  // The data. Observations are normalised by mean and standard deviation, which is at least 1e-5.
   torch::Tensor mean_, std_;
   torch::Tensor obs_, next_obs_, actions_, rewards_, discount_;
   double reward_shift_ = 0, reward_scale_ = 1;  // r' = (r - shift) / scale
-  double low_ = 0, high_ = 0;                   // of values in the scaled reward
+  double low_ = 0, high_ = 0;                   // bounds of values, in scaled reward units
   Critics own_, candidates_;
   BehaviorModel behavior_;
   int64_t updates_ = 0;
@@ -111,7 +111,7 @@ class FittedQ {
 torch::Tensor observations_of(const TransitionDataset& data);
 torch::Tensor next_observations_of(const TransitionDataset& data);
 torch::Tensor actions_of(const TransitionDataset& data);
-// For each row the action of the next one of its episode; at the last row, the row's own.
+// For each row the action of the next row of its episode; for the last row its own action.
 torch::Tensor next_actions_of(const TransitionDataset& data);
 
 }  // namespace rl_training

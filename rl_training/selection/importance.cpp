@@ -14,8 +14,8 @@ std::vector<double> log_weights_of(const WeightedEpisode& episode) {
   return weights;
 }
 
-// The logarithm of the mean over episodes of the weight at each step. The largest is taken out
-// first: products of many ratios leave the range of a double.
+// The logarithm of the mean over episodes of the weight at each step. The largest exponent is
+// factored out first, because products of many ratios exceed the range of a double.
 std::vector<double> log_mean_weights(const std::vector<std::vector<double>>& weights) {
   size_t longest = 0;
   for (const auto& each : weights) longest = std::max(longest, each.size());

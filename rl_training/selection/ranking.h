@@ -8,15 +8,15 @@ namespace rl_training {
 // that are not finite come last.
 std::vector<double> ranks_of(std::span<const double> values);
 
-// Correlation of the ranks, in [-1, 1]; 0 where one side is constant.
+// Rank correlation in [-1, 1]; 0 if one side is constant.
 double spearman_correlation(std::span<const double> a, std::span<const double> b);
 
-// What is lost by taking the best of the k policies with the largest estimates: the largest truth
-// minus the largest among those.
+// Loss from choosing the best of the k policies with the largest estimates: the largest true value
+// minus the largest among these.
 double regret_at_k(std::span<const double> truth, std::span<const double> estimate, size_t k);
 
 // 95 % percentile interval of the mean value at the start of an episode: each resample draws
-// episodes with replacement, and one of the critics, so that it holds the doubt about both.
+// episodes with replacement, and one of the critics, so that it reflects the uncertainty of both.
 // `values` is [critics][episodes].
 struct ValueInterval {
   double low = 0, high = 0;

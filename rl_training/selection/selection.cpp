@@ -13,14 +13,14 @@ namespace rl_training {
 namespace {
 
 constexpr int64_t kPolicyRows = 4096;
-constexpr int64_t kOpcRows = 50000;  // rows whose values the soft OPC averages, at most
+constexpr int64_t kOpcRows = 50000;  // maximum number of rows for the soft OPC
 constexpr double kGoodEpisodes = 0.75;
 constexpr int64_t kImportanceRows = 20000;
 constexpr double kSmallestRatio = -6, kLargestRatio = 2;  // of log densities, for each step
 constexpr int kValueSamples = 10;
 constexpr double kShortestHorizon = 100, kLongestHorizon = 500;  // steps
 
-// The rewards as they were logged: candidates may have been trained on transformed ones.
+// Logged rewards, because candidates may have been trained on transformed ones.
 TransitionDataset load_data(const TrainedPolicy& policy, const std::optional<std::string>& file,
                             const std::function<void(const std::string&)>& warn) {
   const auto& config = policy.config();
@@ -70,8 +70,8 @@ std::vector<int64_t> good_episodes(const TransitionDataset& data) {
   return good;
 }
 
-// Returns that differ by when an episode ends differ only in values that reach that far. The
-// length is the mean over rows, not over episodes: many short ones do not hide the long ones.
+// If returns differ mainly in when episodes end, the horizon must reach that far. The length is
+// averaged over rows, not over episodes, so that many short episodes do not hide the long ones.
 double gamma_of(const TransitionDataset& data) {
   double squares = 0;
   for (const Episode& episode : data.episodes()) {
@@ -143,8 +143,8 @@ void Selection::check_spaces() const {
     if (typeid(*state) != typeid(PolicyState) || env.observation.is_image()) {
       throw Error(ErrorKind::config, {run, 0, ""},
                   policy->config().algo +
-                      " cannot be ranked (expected a policy whose action depends on a vector of "
-                      "observations and on nothing before)");
+                      " cannot be ranked (expected a policy whose action depends only on the "
+                      "current observation, a vector)");
     }
   }
 }
@@ -180,13 +180,13 @@ torch::Tensor Selection::act(size_t candidate, const torch::Tensor& obs, ActMode
   auto& algorithm = candidates_[candidate].policy->algorithm();
   std::vector<torch::Tensor> actions;
   for (const auto& part : obs.split(kPolicyRows)) {
-    // A copy: the algorithm may reuse the memory of its answer.
+    // Copied, because the algorithm may reuse the memory of its result.
     actions.push_back(act_once(algorithm, normalised(candidate, part), mode).clone());
   }
   return torch::cat(actions);
 }
 
-// Whole episodes from the first on, up to kImportanceRows.
+// Whole episodes in order, up to kImportanceRows rows.
 std::optional<ImportanceEstimates> Selection::importance(size_t candidate) {
   const torch::NoGradGuard no_grad;
   std::vector<int64_t> numbers;

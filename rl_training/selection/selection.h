@@ -13,40 +13,40 @@ namespace rl_training {
 
 struct SelectionOptions {
   FittedQOptions fit;
-  // None: the horizon 1 / (1 - gamma) is the length of the episode that a row of the data is in, on
-  // average, and 100 to 500 steps.
+  // None: the horizon 1 / (1 - gamma) is the mean episode length over rows of the data, limited to
+  // 100 to 500 steps.
   std::optional<double> gamma;
   std::optional<std::string> data;  // a file; none: what the first run was trained on
   double held_out = 0.1;            // share of the episodes that the TD error is computed on
 };
 
-// What the data say about one policy. Values are discounted sums of the data's own rewards.
+// Estimate of one policy. Values are discounted sums of the rewards in the data.
 struct PolicyEstimate {
-  std::string run;         // as it was given
-  std::string checkpoint;  // the directory that was read
+  std::string run;         // as given by the caller
+  std::string checkpoint;  // directory of the checkpoint
   double value = 0;        // mean over the starts of episodes
   double low = 0, high = 0;
   double rank = 0;      // from 1, largest value first
-  double soft_opc = 0;  // mean Q(s, a) of the best quarter of episodes less that of all
-  double td_error = 0;  // root of the mean square, on held-out episodes
-  // Of the policy that draws its actions; none if it has no density.
+  double soft_opc = 0;  // mean Q(s, a) over the best quarter of episodes minus the mean over all
+  double td_error = 0;  // root mean square on held-out episodes
+  // For the stochastic policy; none if it has no density.
   std::optional<ImportanceEstimates> importance;
   std::optional<double> truth;  // mean return in the environment
 };
 
-// The discounted return of the data's own policy.
+// The discounted return of the behaviour policy.
 struct OwnEstimate {
   double value = 0, low = 0, high = 0;
 };
 
-// Ranks policies without an environment: the fits, and what is read from them.
+// Ranks policies without an environment: fits and their evaluation.
 class Selection {
  public:
-  // Error where a run has no checkpoint, spaces differ, or a policy remembers its episode.
+  // Throws Error if a run has no checkpoint, if spaces differ, or if a policy has memory.
   Selection(const std::vector<std::string>& runs, const SelectionOptions& options, ThreadPool& pool,
             const std::function<void(const std::string&)>& warn);
 
-  // Names the policies, the data and the options: what a state belongs to.
+  // Identifies the policies, the data and the options to which a saved state belongs.
   const std::string& key() const { return key_; }
   const std::string& fingerprint() const { return fingerprint_; }
   int64_t updates_done() const { return fit_->updates_done(); }
@@ -59,7 +59,7 @@ class Selection {
   // In the order in which the runs were given.
   std::vector<PolicyEstimate> estimates();
   OwnEstimate own_estimate() const;
-  // Error{config} if a policy has no environment to play in.
+  // Throws Error{config} if a policy has no environment.
   void check_playable() const;
   // The mean return of episodes that the policy plays.
   double play(size_t candidate, int64_t episodes);
@@ -84,7 +84,7 @@ class Selection {
   std::string key_, fingerprint_;
 };
 
-// How many policies other than the best have an interval that reaches into its own.
+// Number of other policies whose interval overlaps that of the best.
 int64_t overlap_with_best(const std::vector<PolicyEstimate>& estimates);
 
 }  // namespace rl_training

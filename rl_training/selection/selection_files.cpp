@@ -44,7 +44,7 @@ Json facts_json(const std::vector<PolicyEstimate>& estimates, const Selection& s
           {"data_policy", own_json(selection.own_estimate())}};
 }
 
-// RUN of RUN/checkpoints/step-...; "" for a checkpoint that lies elsewhere.
+// RUN of RUN/checkpoints/step-...; "" for a checkpoint outside a run.
 std::string run_of(const std::string& checkpoint) {
   const auto parent = std::filesystem::path(checkpoint).parent_path();
   return parent.filename() == "checkpoints" ? parent.parent_path().string() : "";

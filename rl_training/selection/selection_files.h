@@ -10,7 +10,7 @@ namespace rl_training {
 // How well estimates rank policies whose returns are known.
 struct SelectionTruth {
   double spearman = 0;
-  double range = 0;                   // of the true returns
+  double range = 0;                   // range of the true returns
   double regret_1 = 0, regret_3 = 0;  // in returns
 };
 SelectionTruth compare_with_truth(const std::vector<PolicyEstimate>& estimates);
@@ -22,7 +22,7 @@ Json selection_json(const std::vector<PolicyEstimate>& estimates, const Selectio
 // Estimates with their intervals, the best first; with true returns a second chart against these.
 std::vector<Chart> selection_charts(const std::vector<PolicyEstimate>& estimates);
 
-// Writes into each run that a policy came from what was estimated of it: RUN/selection.json.
+// Writes the estimates of a run's policies to RUN/selection.json.
 void write_into_runs(const std::vector<PolicyEstimate>& estimates, const Selection& selection);
 
 }  // namespace rl_training

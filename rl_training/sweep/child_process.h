@@ -8,13 +8,13 @@
 namespace rl_training {
 
 struct ChildOptions {
-  std::vector<int> cores;      // to run on; empty: those of this process
-  int parent_death = SIGKILL;  // what it gets when this process ends before it
-  bool own_group = false;      // a terminal's Ctrl-C does not reach it
+  std::vector<int> cores;      // cores to run on; empty: those of this process
+  int parent_death = SIGKILL;  // signal to send to the child if this process ends first
+  bool own_group = false;      // the terminal's Ctrl-C is not delivered to it
 };
 
-// This program, started once more with other arguments. It ends with this process, and what it
-// prints goes to a file.
+// Another process of this program with other arguments. It ends with this process, and its output
+// goes to a file.
 class ChildProcess {
  public:
   ChildProcess(std::vector<std::string> arguments, std::string output_file,
@@ -25,10 +25,10 @@ class ChildProcess {
 
   bool ended();
   void send(int signal) const;
-  // The exit code, or 128 + the signal that ended it.
+  // The exit code, or 128 + signal.
   int wait();
   std::string output() const;
-  // The line of its error, without "error: "; "" if there is none.
+  // Its error line without "error: "; "" if there is none.
   std::string error_line() const;
 
  private:
@@ -38,7 +38,7 @@ class ChildProcess {
   std::string output_file_;
 };
 
-// The program's own file, for commands that others start.
+// Path of this program, for commands that others start.
 std::string program_file();
 
 }  // namespace rl_training

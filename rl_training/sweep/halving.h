@@ -7,7 +7,7 @@
 
 namespace rl_training {
 
-// Whether large or small values are good.
+// Whether larger or smaller values are better.
 enum class MetricMode { max, min };
 using TrialValues = std::vector<std::optional<double>>;
 
@@ -20,7 +20,7 @@ struct HalvingOptions {
   void visit_options(OptionVisitor& options);
 };
 
-// What rounds depend on. Without halving there is one, which trains all trials to the end.
+// Parameters of the rounds. Without halving there is one round, which trains all trials to the end.
 struct RoundRules {
   HalvingOptions halving;
   MetricMode mode = MetricMode::max;
@@ -32,18 +32,18 @@ struct RoundRules {
 struct SweepRound {
   std::optional<int64_t> pause_at;  // none: the end of the runs
   std::vector<size_t> trials;
-  TrialValues values = {};  // of the trials, once it is over
+  TrialValues values = {};  // values of the trials after the round
 };
 
-// The round after those, or the last one again.
+// The next round, or the last one again.
 SweepRound next_round(const RoundRules& rules, const std::vector<SweepRound>& past);
 
-// Where trials pause to be compared: after min_timesteps, then `factor` times as far, ..., and none
-// for the end.
+// Positions at which trials pause for comparison: min_timesteps, then `factor` times that, and so
+// on; none means the end.
 std::vector<std::optional<int64_t>> rung_positions(const RoundRules& rules);
 
 // The best ceil(n / factor) of these trials, in the order of their numbers. A trial without a value
-// is behind all others; of equal ones the earlier is better.
+// ranks last; among equal values the earlier trial ranks higher.
 std::vector<size_t> survivors(const std::vector<size_t>& trials, const TrialValues& values,
                               int64_t factor, MetricMode mode);
 // Trials from best to worst, with the same rules.

@@ -8,16 +8,16 @@
 
 namespace rl_training {
 
-// One run of many.
+// One run of a sweep or of several seeds.
 struct PlannedRun {
-  std::string name;    // among them: "seed 3", "trial 4, seed 1"
+  std::string name;    // "seed 3" or "trial 4, seed 1"
   TrainConfig config;  // with its seed and output_dir
-  std::string from;    // a run or checkpoint that it starts from, "" for none
-  // Of a call of this program that starts it or, where it was begun before, continues it.
+  std::string from;    // run or checkpoint to start from; "" for none
+  // Arguments of a call that starts the run or, if it has begun, continues it.
   std::vector<std::string> arguments;
 };
 
-// How far a run is. Only `failed` and `begun` come without being at the end or at `pause_at`.
+// State of a run. `failed` and `begun` mean that it has not reached its end or `pause_at`.
 struct RunStatus {
   enum class State { absent, begun, running, failed, done } state = State::absent;
   std::string path;  // "" if it is absent
@@ -26,7 +26,7 @@ struct RunStatus {
 };
 const char* status_name(RunStatus::State state);
 
-// Looks at the run's directory. With `pause_at` a run that got there is done, too.
+// Examines the run directory. With `pause_at`, a run that has reached it is done.
 RunStatus status_of(FileSystem& files, const PlannedRun& run,
                     std::optional<int64_t> pause_at = std::nullopt);
 

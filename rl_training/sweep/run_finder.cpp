@@ -10,7 +10,7 @@
 namespace rl_training {
 namespace {
 
-// What must be the same of two configs of one run.
+// The part of a config that must be equal for the same run.
 Json identity_of(const TrainConfig& config) {
   auto json = write_train_config(with_absolute_paths(config));
   for (const char* key : {"threads", "output_dir", "tags"}) json.erase(key);
@@ -31,7 +31,7 @@ bool is_run_of(FileSystem& files, const std::string& run, const Json& identity,
     const auto file = run + "/config.yaml";
     return identity_of(read_train_config(read_yaml(files.read_file(file), file))) == identity &&
            started_from(files, run, from);
-  } catch (const std::exception&) {  // unreadable: somebody else's, or damaged
+  } catch (const std::exception&) {  // unreadable: owned by another user, or damaged
     return false;
   }
 }

@@ -7,23 +7,23 @@
 
 namespace rl_training {
 
-// The newest run of this config, seed and length in its output_dir, or "". Threads and tags may
-// differ. `from` is the run or checkpoint that it started from, "" for none.
+// The newest run of this config, seed and length in its output_dir; "" if there is none. Threads
+// and tags may differ. `from` is the run or checkpoint from which it started; "" for none.
 std::string find_run(FileSystem& files, const TrainConfig& config, const std::string& from = "");
 
 // The position of a run in its phases, from a row of metrics.
 int64_t position_in(const Json& row, const TrainConfig& config);
-// Where it ends.
+// Position of the end.
 int64_t length_of(const TrainConfig& config);
 
-// Rows of a run as they are written, each read once.
+// Reads the rows of a run incrementally while they are written.
 class MetricTail {
  public:
   explicit MetricTail(std::string run_dir) : path_(std::move(run_dir) + "/metrics.jsonl") {}
 
-  // Takes in the rows that are complete by now.
+  // Reads new complete rows.
   void update();
-  const Json& last_row() const { return last_; }  // null before the first
+  const Json& last_row() const { return last_; }  // null before the first row
   std::optional<double> newest(const std::string& metric) const;
 
  private:

@@ -16,7 +16,7 @@ std::optional<Search::Question> Search::ask() {
 Search::Question Search::ask(const Settings& settings) {
   if (spec_.halving.used) {
     throw Error(ErrorKind::config, {spec_.file, 0, "halving"},
-                "compares the trials of the file (expected no settings from elsewhere)");
+                "compares only the trials of the file (expected no settings from the caller)");
   }
   trials_.push_back(make_trial(spec_, trials_.size(), settings));
   round_.trials.insert(round_.trials.begin() + static_cast<ptrdiff_t>(asked_), trials_.size() - 1);
@@ -26,9 +26,9 @@ Search::Question Search::ask(const Settings& settings) {
 void Search::tell(size_t trial, std::optional<double> value) {
   const auto end = round_.trials.begin() + static_cast<ptrdiff_t>(asked_);
   if (std::find(round_.trials.begin(), end, trial) == end || told_.contains(trial)) {
-    throw Error(
-        ErrorKind::config, {spec_.file, 0, "trial"},
-        "not waited for (expected one that ask() gave, once; got " + std::to_string(trial) + ")");
+    throw Error(ErrorKind::config, {spec_.file, 0, "trial"},
+                "not expected (expected a trial returned by ask() and not told yet; got " +
+                    std::to_string(trial) + ")");
   }
   told_[trial] = value;
   if (told_.size() < round_.trials.size() || !round_.pause_at) return;

@@ -7,27 +7,27 @@
 
 namespace rl_training {
 
-// The trials of a sweep one by one, for a program that trains them itself.
+// Ask/tell interface to the trials of a sweep, for a program that trains them itself.
 class Search {
  public:
   explicit Search(SweepSpec spec);
 
   struct Question {
     size_t trial = 0;
-    std::optional<int64_t> pause_at;  // how far to train it; none: to the end
+    std::optional<int64_t> pause_at;  // position to train to; none: the end
   };
-  // The next trial of the current round; nothing when all values are reported, or while the round
-  // waits for some.
+  // The next trial of the current round; nothing if all values have been reported, or while values
+  // of the round are missing.
   std::optional<Question> ask();
-  // One more trial, with settings from elsewhere. Error{config} with halving.
+  // Adds a trial with settings from the caller. Throws Error{config} with halving.
   Question ask(const Settings& settings);
-  // Error{config} for a trial that was not asked for. Without a value it is behind all others.
+  // Throws Error{config} for a trial that was not asked for. A trial without a value ranks last.
   void tell(size_t trial, std::optional<double> value);
 
   const SweepSpec& spec() const { return spec_; }
   const Trial& trial(size_t number) const { return trials_[number]; }
   std::optional<double> value(size_t trial) const;
-  // Of those that went furthest, the one with the best value.
+  // The trial with the best value among those trained longest.
   std::optional<size_t> best() const;
 
  private:

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kSecondsBeforeTimeLimit = 60;
 
-// What one of Slurm's commands prints. Error{io} if it fails or is missing.
+// Output of a Slurm command. Throws Error{io} if it fails or is missing.
 std::string run_command(const std::vector<std::string>& words, bool may_fail = false) {
   const ScratchDirectory scratch;
   const auto printed = scratch.path() + "/output", said = scratch.path() + "/messages";
@@ -114,8 +114,8 @@ std::string array_script(const SweepDirectory& sweep, const std::vector<size_t>&
   text += "#SBATCH --array=" + number_ranges(runs) +
           (options.array_limit > 0 ? "%" + std::to_string(options.array_limit) : "") + "\n" +
           fmt::format("#SBATCH --cpus-per-task={}\n", options.threads);
-  // A time limit or a pre-emption is announced in time for a checkpoint; the job that follows
-  // submits what a time limit has left.
+  // Slurm signals a time limit or a pre-emption early enough for a checkpoint; the follow-up job
+  // resubmits runs that reached their time limit.
   text += fmt::format("#SBATCH --signal=B:TERM@{}\n", kSecondsBeforeTimeLimit);
   // exec: signals for the script reach the program. Pre-emption ends it with a checkpoint, and
   // Slurm starts the task again, which then resumes.
@@ -134,7 +134,7 @@ void submit(SweepDirectory& sweep, FileSystem& files, const std::vector<size_t>&
   auto& slurm = sweep.slurm();
   slurm.array = submit_script(files, sweep, "array.sh",
                               array_script(sweep, runs, program, slurm.options), {});
-  sweep.save();  // so that it can be cancelled, whatever happens next
+  sweep.save();  // saved now, so that the job can be cancelled
   slurm.follow_up =
       submit_script(files, sweep, "follow_up.sh", follow_up_script(sweep, program, slurm.options),
                     {"--dependency=afterany:" + slurm.array});
@@ -144,7 +144,7 @@ void submit(SweepDirectory& sweep, FileSystem& files, const std::vector<size_t>&
 std::map<size_t, std::string> queued_tasks(const std::string& job) {
   std::map<size_t, std::string> tasks;
   if (job.empty()) return tasks;
-  // A job that is over is not known any more, which is an error to squeue.
+  // squeue fails for jobs that it no longer knows.
   std::istringstream lines(run_command({"squeue", "-h", "-r", "-j", job, "-o", "%K %T"}, true));
   for (std::string task, state; lines >> task >> state;) {
     const bool number = task.find_first_not_of("0123456789") == std::string::npos;

@@ -7,10 +7,10 @@
 
 namespace rl_training {
 
-// What is to be submitted for the current round of a sweep: the runs that are not done and have
-// attempts left. Rounds that are complete are finished on the way, with values of `value_runs`.
-// `given_up` are runs that are not done and have none left. Counts an attempt for each run to
-// submit; the caller saves the sweep.
+// The runs to submit for the current round of a sweep: those that are not done and have attempts
+// left. Completed rounds are closed first, with values from `value_runs`. `given_up` lists runs
+// that are not done and have no attempts left. Counts an attempt for each run to submit; the caller
+// saves the sweep.
 struct SlurmPlan {
   std::vector<size_t> runs, given_up;
 };
@@ -20,15 +20,15 @@ SlurmPlan plan_submission(SweepDirectory& sweep, FileSystem& files, const RoundV
 // "0-3,7" of sorted numbers.
 std::string number_ranges(const std::vector<size_t>& numbers);
 
-// The batch scripts: one task for each run, and the job that follows when all have ended, which
-// submits what is left or the next round.
+// The batch scripts: an array with one task per run, and a follow-up job that submits remaining
+// runs or the next round when all tasks have ended.
 std::string array_script(const SweepDirectory& sweep, const std::vector<size_t>& runs,
                          const std::string& program, const SlurmOptions& options);
 std::string follow_up_script(const SweepDirectory& sweep, const std::string& program,
                              const SlurmOptions& options);
 
-// Writes the scripts below the sweep's directory and submits them; the job numbers go into the
-// sweep's state, which is saved. Error{io} with what sbatch said.
+// Writes the scripts below the sweep's directory and submits them; the job numbers are saved in the
+// sweep's state. Throws Error{io} with the output of sbatch on failure.
 void submit(SweepDirectory& sweep, FileSystem& files, const std::vector<size_t>& runs);
 
 // States of the tasks of an array that Slurm still lists, by number of the run; "" stands for the

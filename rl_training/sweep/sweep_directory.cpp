@@ -22,7 +22,7 @@ std::optional<double> value_from(const Json& json) {
 Json settings_json(const Settings& settings) {
   Json json = Json::object();
   for (const auto& [key, value] : settings) {
-    // Numbers and switches as such, all else as the text that stands in the file.
+    // Numbers and booleans keep their type; everything else is text.
     auto parsed = value.kind == ConfigNode::Kind::scalar && !value.quoted
                       ? parse_untrusted_json(value.text)
                       : Json();
@@ -83,7 +83,7 @@ SlurmState slurm_from(const Json& json) {
   return slurm;
 }
 
-// Whether the sweep `now` is `before` with more trials or seeds at most.
+// Whether `now` equals `before` except for additional trials or seeds.
 bool extends(const Json& before, const Json& now) {
   if (before == now) return true;
   auto old_rest = before, new_rest = now;

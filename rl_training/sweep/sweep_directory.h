@@ -9,33 +9,33 @@
 
 namespace rl_training {
 
-// What jobs on Slurm are submitted with.
+// Options of Slurm jobs.
 struct SlurmOptions {
   std::string partition, time;  // "": the cluster's defaults
-  int64_t array_limit = 0;      // tasks at a time; 0: as many as the cluster allows
+  int64_t array_limit = 0;      // tasks at a time; 0: no limit
   int64_t threads = 1;          // of each run
 };
 
 // Jobs of a sweep on Slurm.
 struct SlurmState {
-  std::string array, follow_up;  // the last that were submitted, "" for none
+  std::string array, follow_up;  // the latest submitted jobs; "" for none
   SlurmOptions options;
   struct Attempt {
-    int64_t count = 0, position = 0;  // without progress since this position
+    int64_t count = 0, position = 0;  // attempts without progress since this position
   };
   std::map<size_t, Attempt> attempts;  // by number of the run
 };
 
-// A sweep on disk: sweep.json, and below trial-000/, trial-001/, ... a config trial.yaml and the
-// runs of each trial. It can be continued, looked at and cancelled from its directory alone.
+// A sweep on disk: sweep.json, and in trial-000/, trial-001/, ... a config trial.yaml and the runs
+// of each trial. The directory suffices to continue, inspect or cancel it.
 class SweepDirectory {
  public:
-  // Makes it, or opens the one of this sweep that is there. Trials and seeds may have been added
-  // (not with halving); another change is Error{config}.
+  // Creates the directory or opens an existing one of this sweep. Trials and seeds may have been
+  // added (not with halving); any other change throws Error{config}.
   static SweepDirectory create(FileSystem& files, const SweepSpec& spec,
                                const std::vector<Trial>& trials);
   static SweepDirectory open(FileSystem& files, const std::string& path);
-  // As `create` would make it, and nothing on disk.
+  // The same without writing to disk.
   static SweepDirectory planned(const SweepSpec& spec, const std::vector<Trial>& trials);
 
   const std::string& path() const { return path_; }
@@ -49,15 +49,15 @@ class SweepDirectory {
   int64_t selection_updates() const { return selection_updates_; }
   int64_t retries() const { return retries_; }
 
-  // Run `trial * seeds + place of the seed`, as `train` is to be called for it.
+  // Run number `trial * seeds + index of the seed`, as it is passed to `train`.
   PlannedRun run(size_t number, size_t threads) const;
   std::vector<size_t> runs_of(const std::vector<size_t>& trials) const;
 
-  // The round that is under way. The last one trains to the end of the runs.
+  // The current round. The last one trains to the end of the runs.
   SweepRound present_round() const { return next_round(rules_, rounds_); }
-  // Rounds that paused. Their values are kept, because the runs continue.
+  // Completed rounds. Their values are stored, because the runs continue.
   const std::vector<SweepRound>& past_rounds() const { return rounds_; }
-  // Stores a round that paused, with its values.
+  // Stores a completed round with its values.
   void finish_round(SweepRound round);
 
   SlurmState& slurm() { return slurm_; }
@@ -87,12 +87,12 @@ class SweepDirectory {
   SlurmState slurm_;
 };
 
-// The value of one run at a position: the metric's last one up to there.
+// The value of one run at a position: the last value of the metric up to it.
 std::optional<double> run_value(FileSystem& files, const PlannedRun& run, const std::string& metric,
                                 std::optional<int64_t> pause_at);
 
-// Means over the seeds of each trial, from values of its runs in order. A trial whose runs are not
-// all known has none.
+// Means over the seeds of each trial, from the values of its runs in order. A trial with missing
+// values has none.
 TrialValues trial_values(const TrialValues& runs, size_t seeds);
 
 }  // namespace rl_training

@@ -37,13 +37,13 @@ Settings read_changes(const ConfigNode& node) {
 void read_points(const ConfigNode& root, SweepSpec& spec) {
   const auto* grid = root.find("grid");
   const auto* random = root.find("random");
-  if (grid == nullptr && random == nullptr) return;  // points come from elsewhere
+  if (grid == nullptr && random == nullptr) return;  // the caller provides the points
   if (grid != nullptr && random != nullptr) {
     random->fail("random", "excludes `grid` (expected one of them)");
   }
   const auto* trials = root.find("trials");
   if (random != nullptr && trials == nullptr) {
-    root.fail("trials", "missing (`random` needs how many points to draw)");
+    root.fail("trials", "missing (`random` needs the number of points to draw)");
   }
   if (grid != nullptr && trials != nullptr) {
     trials->fail("trials", "not used by `grid` (expected it with `random`)");
@@ -53,7 +53,7 @@ void read_points(const ConfigNode& root, SweepSpec& spec) {
                                                 static_cast<uint64_t>(spec.sweep_seed));
 }
 
-// A file that stands beside the sweep's is meant before one of the working directory.
+// A path relative to the sweep file takes precedence over one relative to the working directory.
 ConfigNode load_base(const ConfigNode& config, const std::string& sweep_file) {
   if (config.kind == ConfigNode::Kind::map) return config;
   if (config.kind != ConfigNode::Kind::scalar) {
@@ -94,13 +94,14 @@ void SweepSpec::visit_options(OptionVisitor& options) {
       "halving", "stop the worst trials early",
       [this](OptionVisitor& inner) { halving.visit_options(inner); }, &halving.used,
       "min_timesteps");
-  options.text("metric", metric, "what trials are compared by: a metric of runs, or selection");
+  options.text("metric", metric,
+               "value by which trials are compared: a metric of the runs, or selection");
   options.choice("mode", mode, {{"max", MetricMode::max}, {"min", MetricMode::min}},
-                 "whether large or small values are good");
+                 "whether larger or smaller values are better");
   options.integer("selection_updates", selection_updates, at_least(1),
-                  "updates of each estimate, where the metric is selection");
+                  "updates per estimate, if the metric is selection");
   options.integer("retries", retries, between(0, 100),
-                  "further attempts of a run on Slurm that ends without progress");
+                  "further attempts on Slurm for a run that ends without progress");
   options.text("output_dir", output_dir, "directory of the sweep; none is runs/NAME of the file");
 }
 
@@ -174,7 +175,7 @@ std::vector<Trial> make_trials(const SweepSpec& spec) {
     if (spec.halving.used &&
         (length_of(config) != length_of(first) || config.eval_interval != first.eval_interval)) {
       throw Error(ErrorKind::config, {spec.file, 0, "halving"},
-                  "trials differ in length or eval_interval (expected the same of all: give "
+                  "trials differ in length or eval_interval (expected equal ones: set "
                   "total_timesteps, and set: {eval_interval: N})");
     }
   }

@@ -11,7 +11,7 @@ namespace rl_training {
 
 // A sweep as its YAML file states it (docs/sweeps.md).
 struct SweepSpec {
-  // `metric` of estimates that `select` makes on logged data.
+  // Value of `metric` for estimates by `select` on logged data.
   static constexpr const char* kSelection = "selection";
 
   std::string file;
@@ -19,7 +19,7 @@ struct SweepSpec {
   Settings changes;   // `set`: keys that all trials share
   std::vector<Settings> points;
   std::vector<int64_t> seeds = {0};
-  int64_t trials = 0;  // to draw, of a random search
+  int64_t trials = 0;  // number of points of a random search
   int64_t sweep_seed = 0;
   std::optional<int64_t> total_timesteps;
   HalvingOptions halving;
@@ -32,8 +32,8 @@ struct SweepSpec {
   void visit_options(OptionVisitor& options);
 };
 
-// Strict, as configs are. `map` is the whole document. Without `grid` and `random` there are no
-// points.
+// Strict like the reader of configs. `map` is the whole document. Without `grid` and `random` there
+// are no points.
 SweepSpec read_sweep_spec(const ConfigNode& map);
 SweepSpec load_sweep_spec(const std::string& file);
 
@@ -48,7 +48,7 @@ struct Trial {
 
 // The trials with their configs, all checked: Error{config} names the key of the sweep's file.
 std::vector<Trial> make_trials(const SweepSpec& spec);
-// One trial with settings from elsewhere.
+// One trial with settings from the caller.
 Trial make_trial(const SweepSpec& spec, size_t number, const Settings& settings);
 
 RoundRules round_rules(const SweepSpec& spec, const std::vector<Trial>& trials);

@@ -3,12 +3,12 @@
 
 namespace rl_training {
 
-// Keeps asynchronous signals away from the calling thread while it lives, and from threads that it
-// starts meanwhile: the kernel gives them to another thread of the process, or they wait. Faults of
-// the thread itself (SIGSEGV and the like) stay as they are, and handlers are not touched.
+// Blocks asynchronous signals in the calling thread while an object exists, and in threads started
+// meanwhile: the kernel delivers them to another thread of the process, or they wait. Faults of the
+// thread itself (such as SIGSEGV) and handlers are not affected.
 //
 // A thread that computes must not run a signal handler on its own stack: generated code of oneDNN
-// keeps data where the kernel would put the handler's frame (docs/reliability.md).
+// keeps data where the kernel would write the handler's frame (docs/reliability.md).
 class BlockedSignals {
  public:
   BlockedSignals();

@@ -9,8 +9,8 @@
 
 namespace rl_training {
 
-// A piece of a configuration with the place it came from: what YAML files, `--set key=value` and
-// the config stored in a checkpoint are turned into before anything is read from them.
+// A node of a configuration with its origin. YAML files, `--set key=value` and configs stored in
+// checkpoints are converted to it before options are read.
 struct ConfigNode {
   enum class Kind { null, scalar, list, map };
 
@@ -22,7 +22,7 @@ struct ConfigNode {
   std::string file;
   int line = 0;
 
-  // Defined in the source, where the type that holds itself is complete (clang insists).
+  // Defined in the source file, where the recursive type is complete, as clang requires.
   ConfigNode();
   ConfigNode(const ConfigNode& other);
   ConfigNode(ConfigNode&& other) noexcept;
@@ -39,7 +39,7 @@ struct ConfigNode {
   ConfigNode* find(std::string_view key);
   // Adds the entry or replaces its value.
   void set(const std::string& key, ConfigNode value);
-  // The text of a scalar, "[a, b]" or "{...}": what an error message shows as `got ...`.
+  // The text of a scalar, "[a, b]" or "{...}", which an error message shows as `got ...`.
   std::string shown() const;
   const char* kind_name() const;
 

@@ -4,18 +4,18 @@
 
 namespace rl_training {
 
-// The number of each kind is the exit code of the program.
+// The value of each kind is the exit code of the program.
 enum class ErrorKind { internal = 1, config = 2, data = 3, checkpoint = 4, diverged = 5, io = 6 };
 
-// Where in the user's input a problem sits. Empty parts are left out of the message.
+// Position of a problem in the user's input. Empty parts are omitted from the message.
 struct ErrorPlace {
   std::string file;
   int line = 0;  // 1-based; 0 means "the file as a whole"
   std::string key;
 };
 
-// The one exception type of the library. Thrown where outside input comes in (config, data,
-// checkpoint, environment, files), caught in cli/program.cpp and printed as one line.
+// The exception type of the library. Thrown where input enters (config, data, checkpoint,
+// environment, files), caught in cli/program.cpp and printed as one line.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, ErrorPlace place, const std::string& message);

@@ -7,7 +7,7 @@
 
 namespace rl_training {
 
-// SHA-256 fed piece by piece (OpenSSL underneath).
+// Incremental SHA-256 (OpenSSL).
 class Sha256 {
  public:
   Sha256();
@@ -23,8 +23,8 @@ class Sha256 {
 
 std::string sha256_hex(std::string_view bytes);
 
-// XXH3 of 128 bits, fed piece by piece: distinguishes contents at memory speed. It
-// is no protection against somebody who looks for two contents with one hash.
+// Incremental 128-bit XXH3, which runs at memory speed. It does not protect against deliberate
+// collisions.
 class ContentHash {
  public:
   ContentHash();

@@ -7,20 +7,19 @@ namespace rl_training {
 // Keys keep the order in which they were added.
 using Json = nlohmann::ordered_json;
 
-// A number for JSON; NaN and infinities, which JSON has no notation for, become null.
+// A number for JSON; NaN and infinities, which JSON cannot express, become null.
 Json json_number(double value);
 
 struct JsonLimits {
-  int64_t depth = 32;    // printing, copying and comparing a value recurse once a level
-  int64_t keys = 10000;  // an object looks through its earlier keys for each new one
+  int64_t depth = 32;    // printing, copying and comparing a value are recursive
+  int64_t keys = 10000;  // inserting a key searches all earlier keys of an object
 };
 
-// Whether text that comes from others may be parsed: what it would cost, not whether it is valid. A
-// NUL may not be in it: the parser takes it for the end and would hide what follows.
+// Whether untrusted text may be parsed at acceptable cost; does not check validity. A NUL is not
+// allowed, because the parser would ignore everything after it.
 bool json_within(std::string_view text, const JsonLimits& limits = {});
 
-// Parses text that comes from others. What is malformed or beyond the limits gives a value that
-// is_discarded(), which is of no type.
+// Parses untrusted text. If it is malformed or exceeds the limits, the result is_discarded().
 Json parse_untrusted_json(std::string_view text, const JsonLimits& limits = {});
 
 }  // namespace rl_training

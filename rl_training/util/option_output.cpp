@@ -15,7 +15,7 @@ Json interval_json(const Interval& value) {
   return Json::array({json_number(value.low), json_number(value.high)});
 }
 
-// As it would be written by hand: one number stands alone.
+// A single number is written without brackets.
 Json numbers_json(const std::vector<double>& values) {
   if (values.empty()) return nullptr;
   return values.size() == 1 ? Json(values[0]) : Json(values);
@@ -145,7 +145,7 @@ class OptionLister final : public OptionVisitor {
   std::string prefix_;
 };
 
-// Throws at the first value that reading it from a file would refuse.
+// Throws at the first value that would be rejected when read from a file.
 class OptionChecker final : public OptionVisitor {
  public:
   explicit OptionChecker(std::string prefix = "") : prefix_(std::move(prefix)) {}
@@ -166,7 +166,7 @@ class OptionChecker final : public OptionVisitor {
   void flag(const char*, std::optional<bool>&, const char*) override {}
   void interval(const char* key, Interval& value, const char*) override {
     if (value.low <= value.high) return;
-    fail(key, "the bounds are the wrong way round (expected low <= high)");
+    fail(key, "the lower bound is above the upper bound (expected low <= high)");
   }
   void text(const char*, std::string&, const char*) override {}
   void choice(const char* key, std::string& value, const std::vector<std::string>& choices,

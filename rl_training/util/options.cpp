@@ -11,7 +11,7 @@ namespace {
 
 std::string number_text(double value) { return Json(value).dump(); }
 
-// As number_text, but "1" for 1.0: limits are read by people.
+// Like number_text, but "1" for 1.0, because people read these limits.
 std::string limit_text(double value) {
   auto text = number_text(value);
   if (text.ends_with(".0")) text.resize(text.size() - 2);
@@ -27,7 +27,7 @@ std::string ranged(const char* noun, const Range& range) {
   return text.empty() ? noun : std::string(noun) + " " + text;
 }
 
-// Nothing, or the word that tables and pages have for it.
+// null, or the word that tables and pages use for it.
 bool is_none(const ConfigNode& node) {
   return node.kind == ConfigNode::Kind::null ||
          (node.kind == ConfigNode::Kind::scalar && node.text == "none");
@@ -69,7 +69,7 @@ int64_t read_integer(const ConfigNode& node, const std::string& path, const Rang
   std::optional<int64_t> value;
   if (node.kind == ConfigNode::Kind::scalar && !node.quoted) {
     value = parse_whole<int64_t>(node.text);
-    if (!value) {  // 1e6 is how people write a million
+    if (!value) {  // accepts 1e6 for a million
       const auto real = parse_whole<double>(node.text);
       const bool scientific = node.text.find_first_of("eE") != std::string::npos;
       if (real && scientific && std::floor(*real) == *real && std::abs(*real) < 9e15) {
@@ -173,7 +173,7 @@ void OptionReader::interval(const char* key, Interval& value, const char*) {
   read_bound(node->items[0], value.low);
   read_bound(node->items[1], value.high);
   if (value.low > value.high) {
-    node->fail(path_of(key), "the bounds are the wrong way round " + expected(form, *node));
+    node->fail(path_of(key), "the lower bound is above the upper bound " + expected(form, *node));
   }
 }
 
@@ -284,7 +284,7 @@ void OptionReader::groups(const char* key, const char*, size_t,
 void OptionReader::renamed(const char* old_key, const char* new_key) {
   const auto* node = map_.find(old_key);
   if (node == nullptr) return;
-  node->fail(path_of(old_key), std::string("has a new name (expected `") + new_key + "`)");
+  node->fail(path_of(old_key), std::string("was renamed (expected `") + new_key + "`)");
 }
 
 void OptionReader::finish(const std::vector<std::string>& elsewhere,

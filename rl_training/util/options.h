@@ -29,7 +29,7 @@ Range between(double low, double high);      // both ends allowed
 Range above_up_to(double low, double high);  // low < x <= high
 Range strictly_between(double low, double high);
 
-// A pair of bounds as the value of an option, written [low, high]; null is no bound.
+// A pair of bounds as the value of an option, written [low, high]; null means no bound.
 struct Interval {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -38,7 +38,7 @@ struct Interval {
   bool inside_or_at(double value) const { return low <= value && value <= high; }
 };
 
-// The one description of a group of options. A plain struct of fields with defaults has
+// Describes a group of options. A plain struct of fields with defaults has
 //   void visit_options(OptionVisitor& options)
 // that names each field with its range and meaning; the same list reads YAML, checks ranges,
 // suggests names for unknown keys, prints tables and writes the resolved config.
@@ -80,8 +80,8 @@ class OptionVisitor {
                        const char* meaning) = 0;
   virtual void texts(const char* key, std::vector<std::string>& value, const char* meaning) = 0;
   // A nested map. With `shorthand`, a plain value stands for {shorthand: value}.
-  // `present`, where given, is the switch of an optional group: set when the map is there, and
-  // written or left out accordingly.
+  // `present`, if not null, belongs to an optional group: it is set if the map exists, and the map
+  // is written only if it is set.
   virtual void group(const char* key, const char* meaning,
                      const std::function<void(OptionVisitor&)>& body, bool* present = nullptr,
                      const char* shorthand = nullptr) = 0;
@@ -93,8 +93,8 @@ class OptionVisitor {
                       const std::function<void(size_t, OptionVisitor&)>& body) = 0;
 };
 
-// Fills fields from a map node. Wrong type, out of range, not finite: Error{config} at once.
-// After all fields have been visited `finish` rejects every key that none of them asked for.
+// Fills fields from a map node. Throws Error{config} if a value has the wrong type, is out of range
+// or is not finite. After all fields have been visited, `finish` rejects unknown keys.
 class OptionReader final : public OptionVisitor {
  public:
   // `path` is the dotted name of the map itself ("" at the top, "algo_kwargs", ...).
@@ -128,7 +128,7 @@ class OptionReader final : public OptionVisitor {
   // A key read by other means (a nested block with its own reader).
   void accept(const char* key) { known_.emplace_back(key); }
   // `elsewhere` lists dotted names outside this map, for "did you mean `algo_kwargs.x`?"; `owner`
-  // is whose keys these are, where that is not plain from the path.
+  // states whose keys these are, if the path does not show it.
   void finish(const std::vector<std::string>& elsewhere = {}, const std::string& owner = "") const;
 
  private:
@@ -140,11 +140,11 @@ class OptionReader final : public OptionVisitor {
   std::vector<std::string> known_;
 };
 
-// The fields as they are, in order.
+// Writes the fields in order.
 Json write_options(const std::function<void(OptionVisitor&)>& visit);
 
-// Error{config} with the dotted key of the first value that is out of its range: for options that
-// were set in code instead of read from a file.
+// Throws Error{config} with the dotted key of the first value out of range, for options set in
+// code.
 void check_options(const std::function<void(OptionVisitor&)>& visit);
 
 // One row of a table of options, for `rl_training algorithms NAME` and the docs.

@@ -103,7 +103,8 @@ Rng::Rng(uint64_t seed) { this->seed(seed_words(seed)); }
 
 Rng::Rng(uint64_t seed, std::string_view purpose) {
   auto entropy = seed_words(seed);
-  entropy.resize(2);  // fixed width, so that no (seed, purpose) pair can spell another
+  // Fixed width, so that different (seed, purpose) pairs never give the same words.
+  entropy.resize(2);
   entropy.push_back(static_cast<uint32_t>(purpose.size()));
   for (const char c : purpose) entropy.push_back(static_cast<unsigned char>(c));
   this->seed(entropy);

@@ -9,9 +9,8 @@
 
 namespace rl_training {
 
-// PCG64 seeded and drawn from as NumPy's `Generator(PCG64(SeedSequence(seed)))`, so that seeded
-// environment resets equal Gymnasium's. The state is four words with nothing hidden: saving it
-// and resuming is exact.
+// PCG64, seeded and used like NumPy's `Generator(PCG64(SeedSequence(seed)))`, so that seeded
+// environment resets equal Gymnasium's. The state is four words, so saving and resuming is exact.
 class Rng {
  public:
   // NumPy's default_rng(seed).
@@ -58,8 +57,8 @@ class Rng {
   std::array<uint64_t, 2> increment_{};  // high, low word of the (odd) increment
 };
 
-// Whole numbers as NumPy's Generator.integers draws them below 2^32: from halves of a word, of
-// which the second is kept for the next number, whatever else is drawn in between.
+// Integers as NumPy's Generator.integers draws them below 2^32: from halves of a word. The second
+// half is kept for the next integer, even if other values are drawn in between.
 class BoundedIntegers {
  public:
   explicit BoundedIntegers(Rng& rng) : rng_(rng) {}

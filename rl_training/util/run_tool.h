@@ -5,8 +5,8 @@
 
 namespace rl_training {
 
-// Runs a program of PATH, without a shell: stdin comes from `input`, stdout goes to `output` and
-// stderr to `messages`, all files. The exit code, 128 + n after signal n; none if there is no
+// Runs a program found in PATH without a shell. stdin, stdout and stderr are the files `input`,
+// `output` and `messages`. Returns the exit code, 128 + n after signal n, or nothing if there is no
 // such program.
 std::optional<int> run_tool(std::vector<std::string> arguments, const std::string& input,
                             const std::string& output, const std::string& messages);

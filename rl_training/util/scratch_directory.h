@@ -3,10 +3,10 @@
 
 namespace rl_training {
 
-// A new directory with everything in it, removed when the object ends.
+// A new directory that is removed with its contents by the destructor.
 class ScratchDirectory {
  public:
-  // In `parent`, or where temporary files go. Error{io} if it cannot be made.
+  // Created in `parent`, or in the directory for temporary files. Throws Error{io} on failure.
   explicit ScratchDirectory(const std::string& parent = "");
   ~ScratchDirectory();
   ScratchDirectory(const ScratchDirectory&) = delete;

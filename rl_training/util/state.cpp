@@ -5,7 +5,7 @@
 namespace rl_training {
 namespace {
 
-// Two of them can be added, and each is exact as a double.
+// The sum of two counters does not overflow, and each is exact as a double.
 constexpr int64_t kHighestCounter = int64_t{1} << 53;
 
 }  // namespace

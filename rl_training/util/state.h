@@ -12,10 +12,10 @@ constexpr int64_t dtype_size(DType dtype) {
   return dtype == DType::u8 ? 1 : dtype == DType::f32 ? 4 : 8;
 }
 
-// Walks over everything that changes during training. Each stateful class has one
+// Visits everything that changes during training. Each stateful class has one
 //   void visit_state(StateVisitor& state)
-// that names its parts; the same list serves saving, loading, hashing and exact resume. What a
-// class does not name here is not restored.
+// that lists its parts; the same list is used for saving, loading, hashing and exact resume. State
+// that a class does not list is not restored.
 class StateVisitor {
  public:
   virtual ~StateVisitor() = default;
@@ -27,7 +27,7 @@ class StateVisitor {
   // Bytes of any length.
   void text(std::string_view name, std::string& value) { on_text(full_name(name), value); }
 
-  // A counter. A checkpoint may hold anything: what is out of range is Error{checkpoint}.
+  // A counter. Checkpoints are not trusted, so a value out of range throws Error{checkpoint}.
   void scalar(std::string_view name, int64_t& value, int64_t lowest = 0);
   void scalar(std::string_view name, uint64_t& value) { array(name, DType::u64, {}, &value); }
   void scalar(std::string_view name, double& value) { array(name, DType::f64, {}, &value); }

@@ -9,7 +9,7 @@
 namespace rl_training {
 namespace {
 
-// Levenshtein distance where swapping two neighbours also counts one (a usual typing slip).
+// Levenshtein distance in which swapping two neighbours, a common typing error, also counts as one.
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;

@@ -12,8 +12,8 @@
 namespace rl_training {
 namespace {
 
-// About 50 microseconds of looking before a thread goes to sleep: jobs follow each other closely
-// during training, and waking a sleeping thread costs as much as a job.
+// A thread spins for about 50 microseconds before it sleeps, because jobs follow each other closely
+// during training and waking a thread costs as much as a job.
 constexpr int kSpins = 4000;
 
 inline void pause_core() {
@@ -24,11 +24,10 @@ inline void pause_core() {
 
 }  // namespace
 
-// A job is open as long as tasks of it can be taken. The ticket holds the number of the job in its
-// upper half and how many tasks are left to take in its lower half: the thread that moves it from n
-// to n - 1 owns a task, and the job cannot end before that task is done. So the caller never waits
-// for a thread that has not begun (it may not be running at all), and a thread that comes late
-// finds nothing to take.
+// A job is open while it has tasks to take. The upper half of the ticket is the number of the job,
+// the lower half the number of remaining tasks. The thread that decrements it from n to n - 1 owns
+// a task, and the job cannot end before that task is done. The caller therefore never waits for a
+// thread that has not started, and a late thread finds no task.
 struct ThreadPool::Shared {
   alignas(64) std::atomic<uint64_t> ticket{0};
   alignas(64) std::atomic<int64_t> done{0};
@@ -58,7 +57,7 @@ ThreadPool::~ThreadPool() {
   for (auto& worker : workers_) worker.join();
 }
 
-// Takes and does tasks until none is left to take.
+// Takes and runs tasks until none is left.
 void ThreadPool::work() {
   uint64_t ticket = shared_->ticket.load(std::memory_order_acquire);
   while ((ticket & kLeft) != 0) {

@@ -7,12 +7,12 @@
 
 namespace rl_training {
 
-// A few threads that share out numbered tasks of some ten microseconds each. Which thread runs a
-// task is not fixed, so a task must write only to its own memory; sums over tasks are formed
-// afterwards in task order. Then results do not depend on the number of threads.
+// Threads that share numbered tasks of about ten microseconds each. Which thread runs a task is not
+// fixed, so a task must write only to its own memory, and sums over tasks are formed afterwards in
+// task order. Results then do not depend on the number of threads.
 class ThreadPool {
  public:
-  // `threads` counts the calling thread too; 1 starts none.
+  // `threads` includes the calling thread; 1 starts none.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

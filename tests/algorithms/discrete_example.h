@@ -6,7 +6,7 @@
 
 namespace rl_training {
 
-// One observation, networks without hidden layers: every number by hand.
+// One observation and networks without hidden layers, so that every value can be computed by hand.
 
 inline AlgorithmContext choice_context(int64_t choices) {
   AlgorithmContext context;
@@ -15,7 +15,7 @@ inline AlgorithmContext choice_context(int64_t choices) {
   return context;
 }
 
-// Observations are 0, so that a network without hidden layers gives its biases.
+// Observations are 0, so a network without hidden layers outputs its biases.
 inline Batch rows_of(const std::vector<int64_t>& choices, int64_t categories, float reward = 1,
                      float discount = 0.99f) {
   BatchRequest request;

@@ -15,10 +15,11 @@ inline AlgorithmContext context_of(int64_t obs_dim, int64_t action_dim, uint64_t
   return context;
 }
 
-// One observation, one action, networks without hidden layers: every number by hand.
+// One observation, one action and networks without hidden layers, so that every value can be
+// computed by hand.
 inline AlgorithmContext linear_context() { return context_of(1, 1); }
 
-// Zeros, with next actions and their flags where they are wanted; no row ends its task.
+// Filled with zeros, with next actions and their flags if requested; no row terminates.
 inline Batch zero_batch(int64_t rows, int64_t obs_dim, int64_t action_dim,
                         bool next_actions = false) {
   BatchRequest request;
@@ -55,8 +56,7 @@ inline const std::vector<float> kOnlineCritics = {1, 1, 0, 2, -1, 0.1f};
 // Q'_1 = 2 s + a + 0.5, Q'_2 = s - a + 1.
 inline const std::vector<float> kTargetCritics = {2, 1, 0.5f, 1, -1, 1};
 
-// A batch of many rows and columns, to compare ways of computing the same; the first row
-// terminates.
+// A larger batch, to compare two implementations; the first row terminates.
 inline Batch random_rows(int64_t rows, int64_t obs_dim, int64_t action_dim, uint64_t seed = 1) {
   auto batch = zero_batch(rows, obs_dim, action_dim);
   Rng rng(seed);
@@ -69,7 +69,7 @@ inline Batch random_rows(int64_t rows, int64_t obs_dim, int64_t action_dim, uint
   return batch;
 }
 
-// The gradient that a backward pass of `loss` leaves at `leaf`, which is cleared before and after.
+// The gradient at `leaf` after a backward pass of `loss`; cleared before and after.
 inline torch::Tensor gradient_at(const torch::Tensor& leaf, const torch::Tensor& loss) {
   leaf.mutable_grad() = torch::Tensor();
   loss.backward();

@@ -5,7 +5,7 @@
 
 namespace rl_training {
 
-// What reading one key of algo_kwargs says; "" when the value is taken.
+// The error of reading one key of algo_kwargs; "" if the value is accepted.
 inline std::string option_error(AlgorithmOptions& options, const std::string& key,
                                 const std::string& value) {
   auto map = ConfigNode::map();

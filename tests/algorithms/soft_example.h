@@ -4,7 +4,7 @@
 
 namespace rl_training {
 
-// Linear networks of one observation and one action, so that every number can be worked by hand.
+// Linear networks of one observation and one action, so that every value can be computed by hand.
 // The actor is a standard normal everywhere: u = noise, a = tanh(u).
 //   next states: u = (0, 1), hence a' = (0, tanh 1) and log pi = (-0.918939, -0.551377)
 //   Q'_1 = 2 s' + a' + 0.5, Q'_2 = s' - a' + 1 at s' = (1, 2): smallest (2, 2.238406)
@@ -31,7 +31,7 @@ struct SoftExample {
     return options;
   }
 
-  // y of both rows at gamma 0.99, from the smallest target value that is given.
+  // y of both rows at gamma 0.99 for the given smallest target values.
   static double target(int row, double least, double alpha, bool entropy = true) {
     const double value = least - (entropy ? alpha * kLogProb[row] : 0.0);
     return (row == 0 ? 1.0 : 2.0) + 0.99 * value;

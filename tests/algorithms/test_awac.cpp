@@ -117,7 +117,7 @@ TEST(AwacLoss, GradientsEqualPlainTorch) {
   }
 }
 
-// The actor sees the critics after their step, and new draws.
+// The actor uses the critics after their step, with new noise.
 TEST(Awac, UpdatesCriticsThenActorThenTargets) {
   Deep d;
   Awac algorithm(d.options, d.context);

@@ -64,7 +64,7 @@ TEST(BcLoss, GradientsEqualPlainTorch) {
                               gradient_at(leaf, plain), 1e-4, 1e-6));
 }
 
-// A demonstrator that always does the same is copied without error.
+// A demonstrator with a constant action is copied exactly.
 TEST(Bc, LearnsAConstantAction) {
   for (const auto policy : {BcOptions::Policy::deterministic, BcOptions::Policy::gaussian}) {
     BcOptions options;

@@ -8,7 +8,7 @@
 namespace rl_training::test_bcq {
 namespace {
 
-// Linear networks of one observation, one action and one latent. The decoder passes the latent on:
+// Linear networks of one observation, one action and one latent. The decoder returns the latent, so
 // a candidate is tanh(clip(e, +-0.5)).
 struct Fixture {
   BcqOptions options;
@@ -199,7 +199,7 @@ TEST(Bcq, ActsByTheBestCandidate) {
   }
 }
 
-// Also across the pieces in which many observations are worked off.
+// Also across the chunks in which many observations are processed.
 TEST(Bcq, TheGreedyActionIsAFunctionOfTheObservationAlone) {
   const Acting a(200);
   Bcq algorithm(a.options, a.context);

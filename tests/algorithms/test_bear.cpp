@@ -178,7 +178,7 @@ struct Training {
     batch.actions().copy_(draw_normal(rng, {16, 2}).tanh());
     batch.rewards().copy_(draw_normal(rng, {16}));
   }
-  // The multiplier that the last of so many updates used.
+  // The multiplier used in the last of these updates.
   double alpha_after(int updates, double lr_scale = 1) const {
     Bear bear(options, context);
     double alpha = 0;
@@ -194,7 +194,7 @@ TEST(Bear, TheMultiplierFollowsTheThresholdWithinItsBounds) {
   t.options.mmd_threshold = 0;
   EXPECT_NEAR(t.alpha_after(1), 1.0, 1e-6);
   EXPECT_NEAR(t.alpha_after(2), std::exp(1e-3), 1e-5);        // Adam's first step is its rate
-  EXPECT_NEAR(t.alpha_after(2, 1e-3), std::exp(1e-3), 1e-5);  // whatever the schedule says
+  EXPECT_NEAR(t.alpha_after(2, 1e-3), std::exp(1e-3), 1e-5);  // the schedule has no effect
   t.options.lagrange_learning_rate = 1;
   t.options.log_alpha_max = 0.5;
   EXPECT_NEAR(t.alpha_after(4), std::exp(0.5), 1e-5);

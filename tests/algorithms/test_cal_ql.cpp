@@ -54,7 +54,7 @@ TEST(CalQlLoss, ALowReferenceIsCqlBitForBit) {
   EXPECT_TRUE(torch::equal(f.gradient(cal_ql.loss), f.gradient(cql.loss)));
 }
 
-// Nothing of the policy's actions is left but a constant: the uniform one weighs nothing beside it.
+// The policy's actions contribute only a constant; the uniform action has no weight next to it.
 TEST(CalQlLoss, AHighReferenceLeavesThePolicyAlone) {
   const Golden f;
   const auto result = f.loss(torch::full({1}, 1e4f));
@@ -126,7 +126,7 @@ TEST(CalQl, TheWeightOfThePhaseThatCollectsIsItsOwn) {
   EXPECT_EQ(metric(metrics, "cql_diff"), 0);
 }
 
-// WSRL's rhythm, after an offline phase in which every update has one of the actor.
+// WSRL's update schedule, after an offline phase in which every update includes the actor.
 TEST(CalQl, OnlineTheActorCanWaitForTheEndOfABlock) {
   auto options = small_options();
   options.actor_once_per_block = true;

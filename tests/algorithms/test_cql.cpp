@@ -99,7 +99,7 @@ TEST(CqlLoss, CriticLossByHand) {
   EXPECT_NEAR(metric(result, "cql_diff"), (first + second) / 2, 1e-5);
   EXPECT_NEAR(metric(result, "data_q_mean"), 0.0, 1e-6);
   EXPECT_NEAR(result.loss.item<double>(), f.td_loss() + 2 * (first + second), 1e-4);
-  // At the biases the conservative term has no gradient: both its parts move alike.
+  // At the biases the conservative term has no gradient: its two parts change equally.
   result.loss.backward();
   const auto gradient = f.networks->critics.network().parameters().grad();
   EXPECT_NEAR(gradient[2].item<double>(), -0.985 - 3.5, 1e-5);
@@ -141,7 +141,7 @@ TEST(CqlLoss, MaxTargetBackupTakesTheBestOfTheSmallest) {
   EXPECT_NEAR(metric(f.critic_loss(f.candidates), "target_q_mean"), (1 + 0.99 * 1.0 + 2) / 2, 1e-6);
 }
 
-// Q depends on the state alone: whatever s' is, all candidates of a row have its own Q.
+// Q depends only on the state, so all candidates of a row have the Q of that row's s, for any s'.
 TEST(CqlLoss, EveryCandidateIsJudgedAtItsOwnState) {
   Fixture f(2, 5);
   f.fill_at_random();
@@ -210,7 +210,8 @@ TEST(CqlLoss, CriticLossDoesNotReachTheActor) {
   for (const auto& leaf : f.networks->actor.parameters()) EXPECT_FALSE(leaf.grad().defined());
 }
 
-// Networks with hidden layers: the loss written in plain torch, with three passes of its own.
+// Networks with hidden layers, compared with the loss written in plain torch with three separate
+// passes.
 TEST(CqlLoss, GradientsEqualPlainTorch) {
   Fixture f(3, 6, {16, 16});
   f.fill_at_random();
@@ -266,7 +267,7 @@ std::unique_ptr<Cql> make_cql(CqlOptions options) {
   return std::make_unique<Cql>(options, context);
 }
 
-// The actor's step is taken against the critics before their own step.
+// The actor is stepped against the critics before these are stepped.
 TEST(Cql, ActorStepSeesTheOldCritics) {
   Fixture f(2, 16);
   f.fill_at_random();

@@ -57,8 +57,8 @@ struct Example {
   torch::Tensor alpha = torch::full({}, 0.5f);
 };
 
-// The same from torch's operators and a critic pass written out: one pass over all 2 B rows, the
-// target detached as a value only.
+// The same with torch operators: one critic pass over all 2 B rows, where only the value of the
+// target is detached.
 TEST(CrossqLoss, CriticLossIsOnePassOverBothHalves) {
   Example e, same;
   const auto loss = crossq_critic_loss(e.networks, e.batch, noise(2), e.alpha);
@@ -82,7 +82,7 @@ TEST(CrossqLoss, CriticLossIsOnePassOverBothHalves) {
   EXPECT_LT(
       (gradient - network_of(same.networks.critics).parameters().grad()).abs().max().item<float>(),
       1e-4f);
-  // The actor and its statistics are not touched.
+  // The actor and its statistics do not change.
   EXPECT_FALSE(e.networks.actor.parameters()[0].grad().defined());
 }
 
@@ -115,7 +115,7 @@ TEST(CrossqLoss, ActorLossUsesTheCriticsRunningStatistics) {
   EXPECT_FALSE(network_of(e.networks.critics).parameters().grad().defined());
 }
 
-// The number of training passes as the state has it.
+// The number of training passes in the state.
 int64_t passes(Crossq& algorithm, const std::string& network) {
   MemoryState state;
   state.save(algorithm);

@@ -165,7 +165,7 @@ TEST(CrrLoss, GradientsEqualPlainTorch) {
                               gradient_at(leaf, -(w * log_prob).mean()), 1e-3, 1e-5));
 }
 
-// The actor sees the critics after their step; both targets follow.
+// The actor uses the critics after their step; both targets are updated.
 TEST(Crr, UpdatesCriticsThenActorThenTargets) {
   Deep d;
   Crr algorithm(d.options, d.context);
@@ -216,7 +216,7 @@ TEST(CriticWeightedPolicy, GreedyIsAFunctionOfTheObservation) {
   }
   after.save(algorithm);
   EXPECT_EQ(before.parts(), after.parts());
-  // Exploring draws for itself.
+  // Exploration uses separate draws for each row.
   const auto same = torch::zeros({50, 3});
   const auto explored = act_once(algorithm, same, ActMode::explore);
   EXPECT_FALSE(torch::equal(explored[0], explored[1]));

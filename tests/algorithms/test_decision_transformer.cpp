@@ -182,7 +182,7 @@ TEST(DecisionTransformerPolicy, ActsOnTheLastStepsOfTheEpisode) {
   }
 }
 
-// Rows that began at different times keep to themselves.
+// Rows that began at different times are independent.
 TEST(DecisionTransformerPolicy, RowsAreEpisodesOfTheirOwn) {
   DecisionTransformer algorithm(small_options(), small_context());
   for (int i = 0; i < 20; ++i) algorithm.update(random_batch(1), 1.0);
@@ -214,7 +214,7 @@ TEST(DecisionTransformerPolicy, ItsStateIsComplete) {
                            algorithm.act(obs_rows(9, 1), *other, ActMode::greedy)));
 }
 
-// Within the context and once it is full.
+// Within the context length and beyond it.
 TEST(DecisionTransformerPolicy, RemembersTheActionThatWasTakenInstead) {
   DecisionTransformer algorithm(small_options(), small_context());
   for (int i = 0; i < 20; ++i) algorithm.update(random_batch(1), 1.0);
@@ -245,7 +245,7 @@ TEST(DecisionTransformerPolicy, EpisodesBeyondTheTableAreRefused) {
   }
 }
 
-// With a context of one step it is a network of the present return and observation.
+// With a context of one step the action depends only on the current return and observation.
 TEST(DecisionTransformerPolicy, OneStepOfContextWorks) {
   auto options = small_options();
   options.context_length = 1;

@@ -33,7 +33,7 @@ TEST(DiscreteBc, LearnsWhatTheDataDid) {
   for (int i = 0; i < 200; ++i) bc.update(batch, 1.0);
   EXPECT_TRUE(torch::equal(act_once(bc, batch.obs()), batch.actions()));
   EXPECT_GT(bc.log_density(batch.obs(), batch.actions()).exp().min().item<double>(), 0.9);
-  // Exploring draws from the probabilities, so it nearly always agrees by now.
+  // Exploration samples from the probabilities, so it nearly always agrees after training.
   const auto many = batch.obs().repeat({100, 1});
   const auto drawn = act_once(bc, many, ActMode::explore);
   EXPECT_GT(drawn.eq(batch.actions().repeat({100})).to(torch::kFloat).mean().item<double>(), 0.9);

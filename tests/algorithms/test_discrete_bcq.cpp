@@ -69,7 +69,7 @@ TEST(DiscreteBcqLoss, EachPartHasItsOwnNetwork) {
   EXPECT_TRUE(f.imitation.parameters().grad().defined());
 }
 
-// Critic and imitation do not begin as the same network.
+// Critic and behaviour model have different initial parameters.
 TEST(DiscreteBcq, NetworksAreDrawnApart) {
   DiscreteBcq bcq(linear_options(0.3), choice_context(3));
   class Weights final : public StateVisitor {

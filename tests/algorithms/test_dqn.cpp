@@ -66,7 +66,7 @@ TEST(DqnOptions, EpsilonFallsLinearlyAndStays) {
   EXPECT_DOUBLE_EQ(options.epsilon(0), 0.1);
 }
 
-// The counter moves by the rows of each exploring step, and only by those.
+// The counter advances only with the rows of exploring steps.
 TEST(Dqn, ExploresByItsSchedule) {
   auto options = linear_options();
   options.epsilon_start = 1.0;

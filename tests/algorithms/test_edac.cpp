@@ -4,7 +4,7 @@
 namespace rl_training::test_edac {
 namespace {
 
-// Critics of one observation, which does not count, and two actions.
+// Critics of one observation, which has no effect, and two actions.
 struct Slopes {
   CriticEnsemble critics;
   Batch batch = zero_batch(1, 1, 2);
@@ -63,8 +63,8 @@ TEST(EdacDiversity, AlikeCriticsCountAndTheirSizeDoesNot) {
   EXPECT_NEAR(Slopes(2, {}, {0, 1, 2, 0, 0, 300, 400, 9}).diversity(), twice_cosine, 1e-5);
 }
 
-// The same in double precision from the formulas alone: slopes of two hidden layers by the chain
-// rule, all pairs one by one.
+// The same in double precision directly from the formulas: gradients through two hidden layers by
+// the chain rule, and all pairs separately.
 double diversity_of(const torch::Tensor& parameters, const Mlp& shape, const Batch& batch) {
   const auto x =
       torch::cat(std::vector<torch::Tensor>{batch.obs(), batch.actions()}, 1).to(torch::kDouble);

@@ -90,7 +90,7 @@ FqlOptions small_options() {
   return options;
 }
 
-// Without a weight on Q the policy becomes the flow's: noise in, the flow's action out.
+// Without Q the policy imitates the flow, including its dependence on the noise.
 TEST(Fql, ALargeWeightDistilsTheFlow) {
   auto options = small_options();
   options.actor_bc_weight = 1e6;
@@ -106,7 +106,7 @@ TEST(Fql, ALargeWeightDistilsTheFlow) {
     if (i == 0) first = metric(metrics, "actor_bc_loss");
   }
   EXPECT_LT(metric(metrics, "actor_bc_loss"), 0.1 * first);
-  // Both modes of the data are there, one on each side.
+  // Both modes of the data are represented.
   const auto actions = act_once(algorithm, torch::zeros({1000, 1}), ActMode::explore);
   EXPECT_NEAR(actions.abs().mean().item<double>(), 0.6, 0.2);
   EXPECT_NEAR((actions > 0).to(torch::kFloat).mean().item<double>(), 0.5, 0.15);
@@ -121,7 +121,8 @@ TEST(Fql, GreedyActionsAreThoseOfNoNoise) {
   EXPECT_FALSE(torch::equal(act_once(algorithm, obs, ActMode::explore), act_once(algorithm, obs)));
 }
 
-// All losses of an update see the networks before it: a huge step of one leaves the others' losses.
+// All losses of an update use the networks before it, so a huge step of one network does not change
+// the losses of the others.
 TEST(Fql, LossesSeeTheOldNetworks) {
   const auto batch = random_rows(16, 3, 2);
   const auto first_losses = [&](double rate) {

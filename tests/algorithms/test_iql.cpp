@@ -114,7 +114,7 @@ TEST(IqlLoss, WithoutBetaItIsCloning) {
               1e-6);
 }
 
-// Networks with hidden layers, against the same losses from plain torch operators.
+// Networks with hidden layers, compared with the same losses made of plain torch operators.
 struct Deep {
   IqlOptions options;
   AlgorithmContext context = context_of(3, 2);
@@ -157,8 +157,8 @@ TEST(IqlLoss, GradientsEqualPlainTorch) {
                               gradient_at(numbers, critic_loss), 1e-4, 1e-5));
 }
 
-// Value first, then the actor and the critics with the new value, then the targets; the schedule
-// reaches the actor alone.
+// The value is stepped first, then actor and critics with the new value, then the targets; the
+// schedule applies only to the actor.
 TEST(Iql, UpdatesInTheOrderOfTheAuthorsCode) {
   Deep d;
   d.context.seed = 5;
@@ -190,7 +190,7 @@ TEST(Iql, UpdatesInTheOrderOfTheAuthorsCode) {
   }
 }
 
-// No action of the policy ever enters Q or V: another policy leaves every bit of them alone.
+// Q and V never depend on policy actions, so another policy does not change any bit of them.
 TEST(Iql, ValuesDoNotDependOnThePolicy) {
   Deep d;
   Iql weighted(d.options, d.context);

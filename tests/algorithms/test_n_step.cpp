@@ -1,6 +1,6 @@
-// Rows that span several steps: every target is reward + discount * value, with both columns as the
-// sampler gives them. The rows are r = 1 + 0.99 * 2 with discount 0.99^2, and a task that ended on
-// the way.
+// Rows that span several steps: every target is reward + discount * value, with both columns from
+// the sampler. The rows are r = 1 + 0.99 * 2 with discount 0.99^2, and a task that ended on the
+// way.
 #include "rl_training/algorithms/rebrac.h"
 #include "rl_training/algorithms/redq.h"
 #include "rl_training/algorithms/rlpd.h"

@@ -98,7 +98,7 @@ TEST(PpoLoss, GradientByHand) {
   EXPECT_NEAR(number_of(critic[1]), 0.5 * (2 * -2.8 + 2 * -0.7) / 2, 1e-5);
 }
 
-// A fresh rollout: ratio 1, nothing clipped, and the standardised advantages sum to 0.
+// For a new rollout the ratio is 1, nothing is clipped and the standardised advantages sum to 0.
 TEST(Ppo, TheFirstMinibatchOfARollout) {
   for (const auto& space : {Space::unit_box(2), Space::discrete(3)}) {
     PpoOptions options;
@@ -126,7 +126,7 @@ TEST(Ppo, ChoicesByHand) {
   EXPECT_NEAR(number_of(policy.log_prob(torch::tensor({int64_t{1}}))), std::log(0.244728), 1e-5);
 }
 
-// The rule of stable-baselines3: no step on the minibatch that is found too far away.
+// As in stable-baselines3, there is no step on the minibatch whose KL divergence is too large.
 TEST(Ppo, StopsAtTheTargetKl) {
   const Example f;
   const double kl = ((0.3 - std::log(1.3)) + (-0.1 - std::log(0.9))) / 2;
@@ -147,7 +147,7 @@ TEST(Ppo, StopsAtTheTargetKl) {
   }
 }
 
-// Actions leave [-1, 1] in a rollout, and are clipped to it everywhere else.
+// Actions may exceed [-1, 1] in a rollout and are clipped everywhere else.
 TEST(Ppo, RolloutsKeepActionsAsDrawn) {
   Ppo ppo(PpoOptions(), rollout_context(Space::unit_box(1)));
   const auto obs = torch::zeros({200, 1});

@@ -7,7 +7,7 @@
 namespace rl_training::test_rebrac {
 namespace {
 
-// Linear networks of one observation, so that every number can be worked by hand.
+// Linear networks of one observation, so that every value can be computed by hand.
 struct Fixture {
   RebracOptions options;
   AlgorithmContext context;

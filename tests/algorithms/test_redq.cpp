@@ -14,7 +14,7 @@ RedqOptions two_critics() {
   return options;
 }
 
-// As SAC's, but a sum without the half, and the actor climbs the mean.
+// As in SAC, but the critic loss is a sum without the factor 1/2, and the actor maximises the mean.
 TEST(RedqLoss, ByHand) {
   auto options = two_critics();
   SoftExample f(options, options.design(1));
@@ -27,7 +27,7 @@ TEST(RedqLoss, ByHand) {
   EXPECT_NEAR(actor.loss.item<double>(), SoftExample::policy_loss(0.5, (1 + 2.1) / 2, -1.45), 1e-5);
 }
 
-// Only the members drawn count in the target: Q'_1 = (2.5, 4.5 + tanh 1) alone.
+// Only the drawn members enter the target: Q'_1 = (2.5, 4.5 + tanh 1).
 TEST(RedqLoss, TheTargetLooksAtTheDrawnMembersOnly) {
   auto options = two_critics();
   const auto design = options.design(1);
@@ -61,7 +61,7 @@ TEST(RedqLoss, TwoCriticsWithTheMinimumAreSac) {
   expect_equal_metrics(metrics_of(actor_with(design)), metrics_of(actor_with(sac.design(1))));
 }
 
-// And so are whole updates, from the same start.
+// Whole updates from the same initial state are equal as well.
 TEST(Redq, TwoCriticsWithTheMinimumUpdateAsSac) {
   auto options = two_critics();
   options.hidden_sizes = {16};
@@ -96,7 +96,7 @@ TEST(Redq, TheActorIsUpdatedOnceABlock) {
   }
 }
 
-// The entropy that is reported depends on the observations of the block's last batch alone.
+// The reported entropy depends only on the observations of the block's last batch.
 TEST(Redq, TheActorLearnsFromTheLastMinibatchOfABlock) {
   const auto entropy_after = [](std::vector<int> batches) {
     RedqOptions options;
@@ -129,7 +129,7 @@ TEST(Redq, BlocksBeginWithTheFirstEnvironmentStep) {
   }
 }
 
-// Makes target critic i worth i everywhere.
+// Sets the value of target critic i to i everywhere.
 class NumberTargets final : public StateVisitor {
  protected:
   void on_array(const std::string& name, DType dtype, std::span<const int64_t> shape,
@@ -145,8 +145,8 @@ class NumberTargets final : public StateVisitor {
   void on_text(const std::string&, std::string&) override {}
 };
 
-// y = min(i, j) shows who was drawn. Without replacement the highest is never the smallest, and
-// each value v is so in (9 - v) of the 45 pairs.
+// y = min(i, j) shows which critics were drawn. Without replacement the largest value is never the
+// minimum, and each value v is the minimum of 9 - v of the 45 pairs.
 TEST(Redq, SubsetsAreDrawnAnewForEachUpdateWithoutReplacement) {
   RedqOptions options;
   options.hidden_sizes.clear();

@@ -100,7 +100,7 @@ TEST(Sac, TheTemperatureMovesTheRightWay) {
   EXPECT_NEAR(alpha_after(100, "0.2"), 0.2, 1e-7);
 }
 
-// Its logarithm is no number, and neither state nor metrics may hold one that is not finite.
+// The logarithm of 0 is not finite, but state and metrics must be.
 TEST(Sac, AFixedTemperatureOfZeroIsFinite) {
   EXPECT_EQ(alpha_after(0, "0"), 0);
   SacOptions options;

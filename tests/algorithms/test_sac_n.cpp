@@ -11,7 +11,7 @@ SacNOptions two_critics() {
   return options;
 }
 
-// As SAC's, but a sum without the half.
+// As in SAC, but the critic loss is a sum without the factor 1/2.
 TEST(SacNLoss, ByHand) {
   const auto options = two_critics();
   const auto design = options.design(1);
@@ -26,7 +26,7 @@ TEST(SacNLoss, ByHand) {
               SoftExample::policy_loss(0.5, 1, -1.9 - SoftExample::kTanh1), 1e-5);
 }
 
-// With two critics, SAC's order and SAC's start, whole updates are SAC's.
+// With two critics and SAC's order and initialisation, whole updates equal SAC's.
 TEST(SacN, TwoCriticsAreSac) {
   auto options = two_critics();
   options.hidden_sizes = {16};
@@ -47,7 +47,7 @@ TEST(SacN, TwoCriticsAreSac) {
   }
 }
 
-// Makes every critic worth 0 everywhere.
+// Sets the value of every critic to 0 everywhere.
 class NoValues final : public StateVisitor {
  protected:
   void on_array(const std::string& name, DType dtype, std::span<const int64_t> shape,

@@ -41,7 +41,7 @@ TEST(Td3Loss, CriticLossByHand) {
   EXPECT_NEAR(result.loss.item<double>(), expected, 1e-4);
 }
 
-// pi = (0.5, 0), Q_1 = 5 s + 2 a - 4 = (2, -4); Q_2 has no say.
+// pi = (0.5, 0), Q_1 = 5 s + 2 a - 4 = (2, -4); Q_2 has no effect.
 TEST(Td3Loss, ActorLossByHand) {
   Fixture f(2);
   set_parameters(f.networks.critics.network(), {5, 2, -4, -100, -100, -100});
@@ -68,7 +68,7 @@ TEST(DdpgLoss, ByHand) {
               1e-3);
 }
 
-// What Ddpg does with its options: one critic, and no noise on the next action.
+// The options that Ddpg sets: one critic, and no noise on the next action.
 TEST(Ddpg, UpdatesOneCriticWithoutNoise) {
   DdpgOptions options;
   options.hidden_sizes = {8};

@@ -6,7 +6,7 @@
 namespace rl_training::test_td3_bc {
 namespace {
 
-// Linear networks of one observation and one action, so that every number can be worked by hand.
+// Linear networks of one observation and one action, so that every value can be computed by hand.
 struct Fixture {
   Td3BcOptions options;
   std::unique_ptr<Td3Networks> networks;
@@ -95,7 +95,7 @@ TEST(Td3BcLoss, DoesNotDependOnTheScaleOfQ) {
   EXPECT_NEAR(one, ten, 1e-5);
 }
 
-// Without the cloning term and with lambda = 1 what is left is TD3's loss, -mean Q_1.
+// Without the cloning term and with lambda = 1 the loss is TD3's, -mean Q_1.
 TEST(Td3BcLoss, WithoutCloningItIsTd3) {
   Fixture f;
   set_actor_example(f, 1);

@@ -25,7 +25,8 @@ struct Fixture {
   }
 };
 
-// Of (1, 0) and (5, 7) the two lowest of the pool stay, 0 and 1, not the lowest of each critic.
+// Of (1, 0) and (5, 7) the two lowest values of the pool, 0 and 1, are kept, not the lowest of each
+// critic.
 TEST(TqcLoss, TheHighestOfThePoolAreLeftOut) {
   Fixture f;
   f.set_quantiles(f.networks->critics_target, {1, 0, 5, 7});

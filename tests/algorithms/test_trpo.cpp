@@ -199,7 +199,7 @@ TEST(TrustRegionStep, ATinyRegionLeavesThePolicyNearlyAsItWas) {
   EXPECT_NEAR(number_of(f.networks.actor.parameters()[0]), 0.5, 1e-4);
 }
 
-// What no shorter step improves is restored bit for bit.
+// If no step improves the objective, the parameters are restored bit for bit.
 TEST(TrustRegionStep, IsTakenBackWhereNothingIsGained) {
   const Example f;
   TrpoOptions options = linear_options();

@@ -30,7 +30,7 @@ TEST(GumbelLoss, TheExponentIsClippedAndScaledFromMinusOneOn) {
   const auto gradient = gradient_at(value, loss);
   EXPECT_EQ(gradient[0].item<double>(), 0);
   EXPECT_NEAR(gradient[1].item<double>(), -(std::exp(0.5) - 1) * scale / 2 / 2, 1e-6);
-  // All far below: the scale is that of -1.
+  // If all are far below, the scale is that of -1.
   const auto low = gumbel_loss(torch::tensor({-9.0f}), 1.0, 7.0);
   EXPECT_NEAR(low.item<double>(), (std::exp(-9.0) + 8) * std::exp(1.0), 1e-4);
   // Small differences: half the square.
@@ -106,7 +106,7 @@ TEST(Xql, NoiseIsOnTheActionsOfTheValueAlone) {
   EXPECT_EQ(metric(got, "value_mean"), metric(expected, "value_mean"));
 }
 
-// Only the value has a gain and a shift in each hidden layer.
+// Only the value network has LayerNorm in each hidden layer.
 TEST(Xql, TheValueIsNormalised) {
   const IqlNetworks networks(small_options(0), context_of(3, 2), Rng(0),
                              LayerNorm::before_activation);

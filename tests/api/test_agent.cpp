@@ -19,7 +19,7 @@ std::vector<double> actions_of(Learner& agent) {
   return actions;
 }
 
-// A learner made in code.
+// An agent configured in code.
 TD3BC small_agent(const std::string& output_dir, int64_t updates = 60) {
   Td3BcOptions options;
   options.hidden_sizes = {16, 16};
@@ -71,7 +71,7 @@ TEST(Agent, OptionsInCodeAreThoseOfAFile) {
   EXPECT_EQ(actions_of(in_code), actions_of(from_file));
 }
 
-// Published for going online: AWAC draws from data and new rows alike.
+// AWAC's published fine-tuning draws uniformly from dataset and new rows.
 TEST(Agent, DefaultsOfTheAlgorithmHoldInCodeToo) {
   auto config = default_config("awac");
   config.online.used = true;
@@ -122,7 +122,7 @@ TEST(Agent, PredictsTheSameAfterSavingAndLoading) {
     EXPECT_EQ(actions_of(loaded) == expected, !place.ends_with("56")) << place;
     EXPECT_EQ(loaded.evaluate(2).returns == agent.evaluate(2).returns, !place.ends_with("56"));
   }
-  // Saved again, it is still the same; and saving over it replaces it.
+  // Saving again gives the same result, and saving to the same path replaces it.
   auto loaded = Agent::load(directory / "saved");
   loaded.save(directory / "untrained");
   auto replaced = Agent::load(directory / "untrained");
@@ -138,7 +138,7 @@ TEST(Agent, ALoadedOneGoesOnLearning) {
   EXPECT_NE(actions_of(loaded), actions_of(agent));
   EXPECT_NE(loaded.learn().run_dir, result.run_dir);
   EXPECT_EQ(actions_of(loaded), actions_of(agent));
-  // A policy alone has no optimisers: learning would silently start over.
+  // A policy-only checkpoint has no optimisers, so training would silently start over.
   EXPECT_THROW(TD3BC::load(directory / "untrained").learn(), Error);
 }
 
@@ -150,9 +150,9 @@ TEST(Agent, ResumesExactly) {
   auto first = std::make_unique<TD3BC>(small_agent(directory / "resumed"));
   const auto part = first->learn();
   first->save(directory / "saved");
-  first.reset();  // ends its hold on the run directory
+  first.reset();  // releases the run directory
 
-  // From what was saved outside of the run: in a directory of its own.
+  // A checkpoint saved outside a run is resumed in a new directory.
   auto elsewhere = TD3BC::resume(directory / "saved", 90);
   const auto other = elsewhere.learn();
   EXPECT_NE(other.run_dir, part.run_dir);
@@ -169,7 +169,7 @@ TEST(Agent, ResumesExactly) {
     EXPECT_TRUE(read_all(rest.run_dir + file) == read_all(whole.run_dir + file)) << file;
   }
 
-  // Nothing left to do: it says so.
+  // A finished run reports its result.
   const auto again = resumed.learn();
   EXPECT_EQ(again.summary.update_count, 90);
   EXPECT_EQ(again.summary.metrics, whole.summary.metrics);
@@ -183,7 +183,7 @@ void stop_training(int signal) {
   handled_in = ::gettid();
 }
 
-// As a program does it that wants a checkpoint at Ctrl-C.
+// Like a program that writes a checkpoint at Ctrl-C.
 TEST(Agent, AHandlerOfTheProgramStopsItFromAnotherThread) {
   const TemporaryDirectory directory;
   auto agent = small_agent(directory / "runs");
@@ -292,7 +292,7 @@ TEST(Agent, LearnsFromArraysThatNoFileHolds) {
     }
     return std::string("no error");
   };
-  EXPECT_NE(message_of(nullptr).find("arrays of the program that trains"), std::string::npos);
+  EXPECT_NE(message_of(nullptr).find("arrays in memory"), std::string::npos);
   EXPECT_NE(message_of(some_arrays(2)).find("not the one this run was trained on"),
             std::string::npos);
   EXPECT_EQ(message_of(some_arrays(1)), "no error");
@@ -309,7 +309,7 @@ TEST(Agent, ObservationsMustFit) {
   }
 }
 
-// The data decide what the policy sees and does.
+// The spaces of the policy come from the data.
 TEST(AgentWithoutEnvironment, PredictsOnceItHasLearnt) {
   const TemporaryDirectory directory;
   const auto log = write_machine_log(directory / "log.npz");

@@ -16,7 +16,7 @@
 namespace rl_training {
 namespace {
 
-// What the process holds.
+// Resources of the process.
 struct Footprint {
   int64_t heap_bytes = 0;      // of all libraries together, in use
   int64_t resident_bytes = 0;  // in memory
@@ -40,7 +40,7 @@ constexpr int kCycles = 1000;
 // The smallest allocation takes 32 bytes.
 constexpr int64_t kHeapLimit = 16 * kCycles;
 
-// By how much the process grows, once its caches are full.
+// Growth of the process after its caches have been filled.
 Footprint growth(const std::function<void()>& cycle) {
   for (int i = 0; i < 20; ++i) cycle();
   const auto before = measure();

@@ -32,7 +32,7 @@ inline std::vector<Block> blocks_below(const std::string& file, const std::strin
   return blocks;
 }
 
-// The words of a command; '...' holds one together.
+// The words of a command; '...' quotes one word.
 inline std::vector<std::string> words_of(const std::string& line) {
   std::vector<std::string> words(1);
   bool quoted = false;

@@ -32,7 +32,7 @@ TEST(Dataset, IsRecordedConvertedAndInspected) {
   EXPECT_EQ(report["timeouts"], 3);
 }
 
-// Numbers of the environment in, the same numbers out, whatever the format.
+// Values in the environment's units stay the same in every format.
 TEST(Dataset, ConvertKeepsTheActionsAsTheyAre) {
   const TemporaryDirectory directory;
   const std::string d4rl = SOURCE_DIR "/tests/data/fixtures/d4rl/pendulum_no_next_gzip.hdf5";
@@ -56,7 +56,7 @@ TEST(Dataset, ConvertKeepsTheActionsAsTheyAre) {
   }
 }
 
-// What is recorded is in the environment's units, so that training takes it without a word.
+// Recordings are in the environment's units, so training on them causes no warning.
 TEST(Dataset, CollectWritesTheUnitsOfTheEnvironment) {
   const TemporaryDirectory directory;
   const auto out = directory / "random.npz";
@@ -97,7 +97,7 @@ TEST(Dataset, InspectDrawsHistograms) {
   EXPECT_EQ(sum, 7);
 }
 
-// From a log as a spreadsheet writes it to a run, by the command that `inspect` ends with.
+// From a spreadsheet export to a run, using the command that `inspect` suggests.
 TEST(Dataset, InspectEndsWithACommandThatTrains) {
   const TemporaryDirectory directory;
   std::string text = "# units: rad;Nm;;\nangle;torque;reward;failed\n";

@@ -9,7 +9,7 @@
 namespace rl_training {
 namespace {
 
-// What the page shows works as shown.
+// Runs the commands of the page.
 TEST(DatasetsPage, TheWorkedExampleRuns) {
   const TemporaryDirectory directory;
   Program::Input input;

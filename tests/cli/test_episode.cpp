@@ -1,4 +1,4 @@
-// Policies that remember, as a user meets them.
+// Policies with memory, through the command line.
 #include <gtest/gtest.h>
 
 #include "tests/support/program.h"
@@ -79,7 +79,7 @@ TEST_F(EpisodePolicy, BadLinesAreRefused) {
   EXPECT_NE(error_of(R"({"reward": 1})").find("not a JSON array"), std::string::npos);
 }
 
-// An episode recorded step by step earns what the evaluation of the same episode does.
+// An episode played step by step has the same return as in an evaluation.
 TEST_F(EpisodePolicy, CollectAndEvaluateKeepTheHistory) {
   const auto report = run({"evaluate", run_dir_, "--episodes", "2", "--json"}).json();
   EXPECT_EQ(report["return_mean"], metrics_["eval_return_mean"]);

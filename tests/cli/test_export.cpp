@@ -105,7 +105,7 @@ TEST_F(Exported, HistoryIsRefusedWithTheReason) {
       run({"export", trained.json()["run_dir"].get<std::string>(), "--format", "onnx"});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_TRUE(refused.one_error_line()) << refused.err;
-  EXPECT_NE(refused.err.find("depends on the steps and rewards before"), std::string::npos);
+  EXPECT_NE(refused.err.find("depends on previous steps and rewards"), std::string::npos);
 }
 
 }  // namespace

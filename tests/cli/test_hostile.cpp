@@ -1,4 +1,4 @@
-// What others put into files, and odd ways of starting the program.
+// Hostile contents of files, and unusual ways of starting the program.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -29,7 +29,7 @@ class Hostile : public testing::Test {
   TemporaryDirectory directory_;
 };
 
-// Bytes that steer a terminal or hide text, in ASCII again.
+// Bytes that control a terminal or hide text are escaped as ASCII.
 bool plain_line(const std::string& text) {
   return std::count(text.begin(), text.end(), '\n') == 1 &&
          std::all_of(text.begin(), text.end(),
@@ -51,7 +51,7 @@ TEST_F(Hostile, DeepObservationsAreOneErrorLine) {
   }
 }
 
-// A line ends at its end, not at the first NUL.
+// A line does not end at a NUL.
 TEST_F(Hostile, NothingHidesBehindANul) {
   const auto run_dir = trained_run();
   const auto file = directory_ / "obs.jsonl";
@@ -94,7 +94,7 @@ TEST_F(Hostile, TablesAreEscaped) {
   }
 }
 
-// Files that are opened later must not take the numbers of the streams.
+// Files opened later must not get the descriptors of the standard streams.
 TEST_F(Hostile, ClosedStreamsTouchNoFile) {
   const auto open_run = trained_run();
   auto arguments = tiny_training(directory_ / "closed");

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// All bytes of the last checkpoint that a run promises to repeat, and its rows.
+// All reproducible bytes of the last checkpoint, and the rows of metrics.
 std::string result_of(const std::string& run_dir) {
   std::string last;
   for (const auto& entry : fs::directory_iterator(run_dir + "/checkpoints")) {
@@ -64,7 +64,7 @@ TEST(ManyRuns, StopWithCheckpointsAndContinue) {
   const auto together =
       with(tiny_training(directory / "runs", {"--seeds", "4,5", "--jobs", "2", "--quiet"}), length);
   Program program(together);
-  // Both runs have something to lose.
+  // Waits until both runs have a checkpoint.
   EXPECT_TRUE(becomes_true([&] {
     size_t count = 0;
     if (!fs::exists(directory / "runs")) return false;
@@ -99,7 +99,7 @@ TEST(ManyRuns, AFailedRunDoesNotStopTheOthers) {
     return run(tiny_training(directory / "runs", {"--seeds", seeds, "--jobs", "1", "--quiet"}));
   };
   ASSERT_EQ(train("0-1").exit_code, 0);
-  // Of seed 0 a run that cannot be read any more.
+  // Makes the run of seed 0 unreadable.
   for (const auto& entry : fs::directory_iterator(directory / "runs")) {
     if (entry.path().string().find("__seed0__") == std::string::npos) continue;
     write_all(entry.path() / "metrics.jsonl", "");

@@ -47,7 +47,7 @@ void flip_a_byte(const std::string& path) {
 }
 
 TEST_F(Policy, EvaluateReportsRawReturns) {
-  // As many episodes as an evaluation of the run, on its seed: the same number must come out.
+  // With the same episodes and seed as an evaluation of the run, the result must be the same.
   const auto report = run({"evaluate", run_dir_, "--episodes", "2", "--json"}).json();
   EXPECT_EQ(report["episodes"], 2);
   EXPECT_EQ(report["return_mean"], before_["eval_return_mean"]);
@@ -150,7 +150,7 @@ TEST_F(Policy, ADamagedCheckpointIsPassedOver) {
   EXPECT_NE(result.err.find(checkpoint_at(flipped, 60)), std::string::npos) << result.err;
   EXPECT_NE(result.err.find(checkpoint_at(flipped, 40)), std::string::npos) << result.err;
 
-  // Going on from the older one gives what was there before the damage.
+  // Resuming from the older checkpoint gives the same result as before the damage.
   const auto resumed = run({"resume", flipped, "--json"});
   EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
   const std::string tensors = "/tensors.safetensors";

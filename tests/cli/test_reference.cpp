@@ -36,7 +36,7 @@ TEST(Reference, EachCommandHasAManPage) {
   EXPECT_TRUE(nowhere.one_error_line()) << nowhere.err;
 }
 
-// What bash offers for the last of the words.
+// The completions that bash offers for the last word.
 std::string completed(const std::string& words, int last) {
   static const std::string script = run({"completion", "bash"}).out;
   const TemporaryDirectory directory;

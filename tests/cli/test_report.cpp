@@ -77,7 +77,7 @@ TEST(Report, WatchesARunUntilItIsDone) {
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
   const auto run_dir = trained.json()["run_dir"].get<std::string>();
   const auto page = directory / "report.html";
-  // No run is being trained: written once.
+  // No run is training, so the page is written once.
   EXPECT_EQ(run({"report", run_dir, "--output", page, "--watch"}).exit_code, 0);
   EXPECT_EQ(read_all(page).find("http-equiv=\"refresh\""), std::string::npos);
 

@@ -24,7 +24,7 @@ class RobotPage : public testing::Test {
  protected:
   RobotPage() { input_.working_directory = directory_.path(); }
 
-  // RUN is the first candidate or, once they are ranked, the best one.
+  // RUN is the first candidate or, after ranking, the best one.
   ProgramResult run_line(const std::string& line) {
     const auto words = words_of(line);
     EXPECT_EQ(words.at(0), "rl_training") << line;
@@ -93,7 +93,7 @@ TEST_F(RobotPage, FromACsvToAPolicyInC) {
   const auto header = read_all(directory_ / "policy.h");
   EXPECT_NE(header.find("observation: temp, rate\n"), std::string::npos);
   EXPECT_NE(header.find("action: power\n"), std::string::npos);
-  // The header alone, and its answer beside that of `predict`: 1e-5 of half the range.
+  // Compiles the header and compares its action with `predict`, to 1e-5 of half the range.
   write_all(directory_ / "answer.c",
             "#include \"policy.h\"\n#include <stdio.h>\n"
             "int main(void) {\n"

@@ -60,7 +60,7 @@ TEST_F(Selected, RanksEveryRunAndLeavesFiles) {
     EXPECT_GE(policy["td_error"].get<double>(), 0);
     EXPECT_TRUE(policy["soft_opc"].is_number());
     EXPECT_TRUE(policy["importance"].is_null());  // td3_bc has no density
-    // What `evaluate` finds on the same episodes.
+    // The same as `evaluate` on the same episodes.
     const auto played =
         run({"evaluate", runs_[i], "--episodes", "2", "--seed", "0", "--json"}).json();
     EXPECT_EQ(policy["truth"], played["return_mean"]);
@@ -123,10 +123,10 @@ TEST_F(Selected, RepeatsAFinishedSelectionFromItsState) {
   const auto other = run(command("again", {"--seed", "5"}));
   EXPECT_EQ(other.exit_code, 4);
   EXPECT_TRUE(other.one_error_line()) << other.err;
-  EXPECT_NE(other.err.find("holds another selection"), std::string::npos);
+  EXPECT_NE(other.err.find("contains another selection"), std::string::npos);
 }
 
-// Noise makes data that differ from the policy's own; the same seed gives the same data.
+// With noise the data differs from the policy's own; the same seed gives the same data.
 TEST_F(Selected, CollectsWithNoise) {
   const auto collect = [&](const char* noise) {
     return run({"dataset", "collect", file("noisy.npz"), "--policy", runs_[0], "--size", "300",

@@ -1,5 +1,5 @@
 // The program without the executable that has LibTorch.
-#ifndef __SANITIZE_ADDRESS__  // there is one executable then
+#ifndef __SANITIZE_ADDRESS__  // sanitizer builds have a single executable
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -41,7 +41,7 @@ TEST(Sweep, AGridIsTrainedAndReported) {
   EXPECT_EQ(report["groups"][0]["seeds"], 2);
 
   const auto table = run({"sweep", file, "--jobs", "1"});
-  EXPECT_NE(table.err.find("4 of 4 runs are done already"), std::string::npos) << table.err;
+  EXPECT_NE(table.err.find("4 of 4 runs are already done"), std::string::npos) << table.err;
   EXPECT_NE(table.out.find("2 of 2 done"), std::string::npos) << table.out;
   const auto status = run({"sweep", "status", directory / "out", "--json"}).json();
   EXPECT_EQ(status["states"]["done"], 4);
@@ -64,7 +64,7 @@ TEST(Sweep, HalvingTrainsTheBestToTheEndOnly) {
   const auto status = run({"sweep", "status", directory / "out", "--json"}).json();
   EXPECT_EQ(status["states"]["done"], 1);
   EXPECT_EQ(status["states"]["stopped by halving"], 3);
-  // The one at the end is the run that one call would have made.
+  // The final run equals that of a single call.
   const auto best = trials[0]["trial"].get<size_t>();
   const auto straight =
       run({"train", "--config", directory / "out/trial-00" + std::to_string(best) + "/trial.yaml",

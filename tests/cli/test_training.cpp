@@ -50,7 +50,7 @@ TEST(Training, ReportsAndGoesOn) {
   EXPECT_NE(trained.err.find("step 60/60  "), std::string::npos) << trained.err;
   EXPECT_EQ(trained.err.find('\r'), std::string::npos);
 
-  // A finished run has nothing to do and says the same again, now for people.
+  // Resuming a finished run prints the same result, here as text.
   const auto again = run({"resume", run_dir, "--quiet"});
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(again.err, "");
@@ -70,7 +70,7 @@ TEST(Training, ReportsAndGoesOn) {
   EXPECT_EQ(more.json()["checkpoint"], run_dir + "/checkpoints/step-000000080");
 }
 
-// What is printed to continue with is a command that goes on.
+// The printed command continues the run.
 TEST(Training, TheNextCommandFitsTheRun) {
   const TemporaryDirectory directory;
   const auto hint_of = [&](const char* name, const std::vector<std::string>& more) -> std::string {
@@ -158,7 +158,7 @@ TEST(Training, DrawsAViewOnATerminalAndTakesItAway) {
   EXPECT_NE(shown.find("%  [####"), std::string::npos) << shown;
   EXPECT_NE(shown.find("/60  "), std::string::npos) << shown;
   EXPECT_NE(shown.find("critic_loss "), std::string::npos) << shown;
-  // Evaluations stay as lines above the view, which is gone when the result comes.
+  // Evaluations remain as lines above the view, which is erased before the result is printed.
   EXPECT_NE(shown.find("\x1b[Jstep 40/60  "), std::string::npos) << shown;
   EXPECT_NE(shown.find("\x1b[J{\"run_dir\":"), std::string::npos) << shown;
   ::close(keep_open);
@@ -172,7 +172,7 @@ std::vector<std::string> rare_checkpoints(const std::string& output_dir,
                         "eval_interval=1e9", "--set", "log_interval=10"});
 }
 
-// The directory of a run that is under way: some of its rows are there.
+// The directory of a run in training that has written some rows.
 std::string wait_for_rows(Program& program, const std::string& output_dir) {
   std::string run_dir;
   EXPECT_TRUE(becomes_true([&] {
@@ -228,7 +228,7 @@ TEST(Training, InterruptSavesToo) {
   expect_stopped(program.wait(), SIGINT);
 }
 
-// Whether the kernel has not handed the signal over yet.
+// Whether the signal is still pending.
 bool signal_waits(pid_t pid, int signal) {
   std::istringstream status(read_all("/proc/" + std::to_string(pid) + "/status"));
   for (std::string line; std::getline(status, line);) {
@@ -238,7 +238,7 @@ bool signal_waits(pid_t pid, int signal) {
   return false;
 }
 
-// A pipe that takes nothing more: a program that prints to it waits.
+// A full pipe, so that a program that prints to it blocks.
 class FullPipe {
  public:
   explicit FullPipe(const std::string& path) : path_(path) {
@@ -261,7 +261,7 @@ class FullPipe {
   int end_ = -1;
 };
 
-// The runs are complete while their report waits to be printed.
+// The runs are complete while their report is blocked on the pipe.
 TEST(Training, ASignalAfterTheLastUpdateIsNoFailure) {
   const TemporaryDirectory directory;
   for (const int runs : {1, 2}) {  // the second of several, too
@@ -289,7 +289,7 @@ TEST(Training, ASignalAfterTheLastUpdateIsNoFailure) {
   }
 }
 
-// What a batch system sends as a warning, and what a closed terminal does.
+// The warning signal of a batch system, and the signal of a closed terminal.
 TEST(Training, OtherSignalsSaveAndTrainingContinues) {
   const TemporaryDirectory directory;
   Program program(rare_checkpoints(directory / "runs", "1e9"));
@@ -313,7 +313,7 @@ TEST(Training, OtherSignalsSaveAndTrainingContinues) {
   expect_stopped(program.wait(), SIGTERM);
 }
 
-// Before there is anything to save, signals do what they do to any program.
+// Before training starts, signals have their default effect.
 TEST(Training, ASignalEndsOtherCommands) {
   const TemporaryDirectory directory;
   int ends[2];

@@ -31,7 +31,7 @@ TEST(VerifyResume, ProvesAKilledRunEqual) {
   EXPECT_GE(report["rows"], 20);
   EXPECT_EQ(report["differences"], Json::array());
   EXPECT_EQ(report["runs"], directory / "proof");
-  // It was killed: its second session began in the middle.
+  // It was killed, so its second session began in the middle.
   const auto killed = fs::directory_iterator(directory / "proof/killed")->path().string();
   const auto metadata = Json::parse(read_all(killed + "/metadata.json"));
   ASSERT_EQ(metadata["sessions"].size(), 2u);
@@ -46,7 +46,7 @@ TEST(VerifyResume, SaysWhatIsWrong) {
   result = run({"verify-resume", "td3_bc/pendulum", "--output-dir", "/proc"});
   EXPECT_EQ(result.exit_code, 6) << result.err;
   EXPECT_NE(result.err.find("is not empty"), std::string::npos) << result.err;
-  // What goes wrong in the process that trains is told as it told it.
+  // An error of the training process is passed on unchanged.
   write_all(
       directory / "config.yaml",
       "algo: td3_bc\nenv_id: Pendulum-v1\nalgo_kwargs:\n  dataset_kind: npz\n  dataset_path: " +

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
-// Trains a few updates, evaluates and acts with what the package brings along.
+// Trains a few updates, evaluates and acts, using only the installed package.
 int main(int argc, char** argv) {
   using namespace rl_training;
   Td3BcOptions options;

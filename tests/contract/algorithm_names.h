@@ -5,14 +5,15 @@
 
 namespace rl_training {
 
-// Test parameters: every algorithm of the table, now and later.
+// Test parameters: every algorithm of the registry.
 inline std::vector<std::string> algorithm_names() {
   std::vector<std::string> names;
   for (const auto& info : algorithms()) names.push_back(info.name);
   return names;
 }
 
-// Those that take vectors and choices alike come a second time, with choices.
+// Algorithms that support both kinds of actions appear twice, the second time with discrete
+// actions.
 inline std::vector<std::string> algorithm_cases() {
   auto cases = algorithm_names();
   for (const auto& info : algorithms()) {

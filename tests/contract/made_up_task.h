@@ -7,8 +7,8 @@
 
 namespace rl_training {
 
-// A made-up task that an algorithm fits: spaces of the kinds that its AlgorithmInfo states, and
-// batches with the columns that its options request.
+// An artificial task that suits an algorithm: spaces that its AlgorithmInfo supports, and batches
+// with the columns that its options request.
 
 inline Space obs_space(const AlgorithmInfo& info) {
   return info.image_observations ? Space::image(3, 16, 16) : Space::unbounded(5);
@@ -18,7 +18,7 @@ inline Space action_space(const AlgorithmInfo& info) {
   return info.actions == ActionKind::choices ? Space::discrete(3) : Space::unit_box(2);
 }
 
-// Those of its starter config, which has what is required, with networks of this width.
+// The options of its starter config, with networks of this width.
 inline std::shared_ptr<AlgorithmOptions> small_options(const AlgorithmInfo& info,
                                                        int64_t width = 16) {
   auto options = read_train_config(load_config(starter_config(info.name))).algorithm;
@@ -51,7 +51,7 @@ inline std::unique_ptr<Algorithm> make_small(const AlgorithmInfo& info, uint64_t
   return make_algorithm(info.name, *small_options(info, width), context);
 }
 
-// Values of a space, whatever its dtype: [rows, ...].
+// Random values of a space of any dtype: [rows, ...].
 inline void fill_values(const torch::Tensor& tensor, const Space& space, Rng& rng) {
   if (space.is_discrete()) {
     auto* values = tensor.data_ptr<int64_t>();
@@ -78,7 +78,7 @@ inline torch::Tensor some_obs(const AlgorithmInfo& info, int64_t rows = 7) {
   return batch.obs();
 }
 
-// Batches of their own stream: the n-th is the same for every algorithm object.
+// Batches from a separate stream: the n-th batch is the same for every algorithm object.
 class Batches {
  public:
   explicit Batches(const AlgorithmInfo& info, int64_t rows = 24)

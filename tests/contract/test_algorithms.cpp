@@ -1,4 +1,4 @@
-// What every algorithm promises, run over the whole table of algorithms.
+// Properties that must hold for every algorithm of the registry.
 #include <set>
 
 #include "rl_training/experiment/state_archive.h"
@@ -45,7 +45,7 @@ TEST_P(AlgorithmContract, TheSeedDecidesEveryBit) {
   EXPECT_NE(first, hash(*make_small(info_, 0)));
 }
 
-// Also in the middle of delays between updates of the parts, and before the first update.
+// Also between delayed updates of parts, and before the first update.
 TEST_P(AlgorithmContract, ResumesExactlyWhereItWasSaved) {
   const auto straight = make_small(info_);
   Batches all(info_);
@@ -56,7 +56,8 @@ TEST_P(AlgorithmContract, ResumesExactlyWhereItWasSaved) {
     Batches batches(info_);
     train(*first, batches, saved_after);
     const auto saved = save_state(visit(*first));
-    const auto second = make_small(info_, /*seed=*/99);  // nothing of its own start may be left
+    // All of its initial state must be overwritten.
+    const auto second = make_small(info_, /*seed=*/99);
     load_state(saved, "saved", visit(*second));
     EXPECT_EQ(hash(*second), hash(*first));
     train(*second, batches, 20 - saved_after);
@@ -64,7 +65,7 @@ TEST_P(AlgorithmContract, ResumesExactlyWhereItWasSaved) {
   }
 }
 
-// And in a phase that collects, which changes some of them.
+// Also in a collecting phase, which changes some algorithms.
 TEST_P(AlgorithmContract, ResumesExactlyOnline) {
   const auto straight = make_small(info_);
   Batches all(info_);
@@ -101,7 +102,7 @@ TEST_P(AlgorithmContract, ExploresFromAStreamOfItsOwn) {
   }
 }
 
-// So are the metrics: values of a delayed part are held over the gap.
+// Metrics resume as well: values of a delayed part are kept between its updates.
 TEST_P(AlgorithmContract, ReportsTheSameAfterLoading) {
   for (const int saved_after : {5, 6, 7, 8}) {
     SCOPED_TRACE(saved_after);
@@ -134,8 +135,7 @@ TEST_P(AlgorithmContract, TheNumberOfThreadsChangesNoBit) {
   }
 }
 
-// Values are those of the table line: one for each row, without gradient, and asking changes
-// nothing.
+// `values` matches the registry: one value per row, without gradient and without side effects.
 TEST_P(AlgorithmContract, ValuesAreAskedWithoutATrace) {
   const auto algorithm = make_small(info_);
   Batches batches(info_);
@@ -211,8 +211,8 @@ TEST_P(AlgorithmContract, GreedyActionsAreRepeatableAndChangeNothing) {
   EXPECT_EQ(hash(*algorithm), before);
 }
 
-// Whatever a policy remembers of an episode: it is gone when the next one begins, and it can be
-// saved in the middle of one.
+// The memory of a policy is cleared when an episode begins, and it can be saved in the middle of
+// one.
 TEST_P(AlgorithmContract, PoliciesRememberTheirEpisodeAndNoMore) {
   const auto algorithm = make_small(info_);
   Batches batches(info_);
@@ -238,7 +238,7 @@ TEST_P(AlgorithmContract, PoliciesRememberTheirEpisodeAndNoMore) {
   EXPECT_TRUE(torch::equal(act(*state, first_obs), first));
 }
 
-// A constant schedule is exactly no schedule; another one does something.
+// A constant schedule equals no schedule; another schedule changes the result.
 TEST_P(AlgorithmContract, LearningRatesFollowTheScale) {
   const auto hash_with = [this](const ScheduleSpec& schedule) {
     const auto algorithm = make_small(info_);
@@ -268,7 +268,7 @@ TEST_P(AlgorithmContract, DoesNotChangeItsBatch) {
   }
 }
 
-// What is requested is used: another value in any column gives other parameters.
+// Every requested column is used: a changed value in any column changes the parameters.
 TEST_P(AlgorithmContract, EveryRequestedColumnCounts) {
   const auto hash_without = [this](std::optional<BatchColumn> changed) {
     const auto algorithm = make_small(info_);

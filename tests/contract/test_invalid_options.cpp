@@ -1,4 +1,4 @@
-// Hyper-parameters that make no sense are refused before anything is built, by the name of the key.
+// Invalid hyper-parameters are rejected by key before anything is constructed.
 #include <algorithm>
 
 #include "tests/contract/algorithm_names.h"
@@ -245,7 +245,7 @@ TEST_P(SharedInvalidOptions, AreRefusedByName) {
   }
 }
 
-// Beside the ranges of single keys, which OptionContract goes through for every algorithm.
+// In addition to the ranges of single keys, which OptionContract checks for every algorithm.
 TEST(InvalidOptions, OwnOnesAreRefusedByName) {
   for (const auto& row : own_table()) {
     SCOPED_TRACE(row.algo + " " + row.set.back());

@@ -1,4 +1,4 @@
-// What the options of every algorithm promise: strict reading, a config to start from, a page.
+// Properties of the options of every algorithm: strict reading, a starter config, a page.
 #include <algorithm>
 #include <set>
 
@@ -84,7 +84,7 @@ TEST_P(OptionContract, NumbersBeyondTheirRangeAreRefused) {
     EXPECT_TRUE(refused("nan")) << row.key;
     EXPECT_TRUE(refused("inf")) << row.key;
     EXPECT_EQ(refused("-1e9"), row.range.find('>') != std::string::npos) << row.key;
-    // A rule between keys may refuse it, too.
+    // A rule that involves several keys may also reject it.
     if (row.range.find('<') == std::string::npos) continue;
     EXPECT_TRUE(refused("1e9")) << row.key;
   }
@@ -107,14 +107,14 @@ TEST_P(OptionContract, HasAConfigToStartFrom) {
   int count = 0;
   for (const char* task : {"pendulum", "pendulum-random", "cartpole", "cartpole-medium"}) {
     const auto name = info_.name + "/" + task;
-    // One to start from with data alone counts if there is no other.
+    // A starter config for data alone counts only if there is no other.
     if (count > 0 && name.ends_with("-medium")) continue;
     const auto& all = packaged_configs();
     if (std::none_of(all.begin(), all.end(), [&](const auto& each) { return each.name == name; })) {
       continue;
     }
     ++count;
-    // Each of the algorithm's options is there to be changed.
+    // The starter config contains every option of the algorithm.
     const auto root = load_config(name);
     const auto* kwargs = root.find("algo_kwargs");
     ASSERT_NE(kwargs, nullptr) << name;

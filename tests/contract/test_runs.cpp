@@ -7,7 +7,7 @@
 namespace rl_training {
 namespace {
 
-// What a run leaves behind that only its seed decides.
+// The files of a run that depend only on its seed.
 struct RunFiles {
   std::string tensors, best, jsonl, csv;
 };
@@ -44,8 +44,8 @@ Callbacks abandon_at(int64_t position) {
   return callbacks;
 }
 
-// Abandons the run at random updates and steps, also before its first checkpoint, and resumes each
-// time in a fresh object with another number of threads.
+// Stops the run at random updates and steps, also before its first checkpoint, and resumes it each
+// time in a new object with another number of threads.
 RunResult train_in_pieces(const TrainConfig& config, Rng& rng) {
   const int64_t threads[] = {1, 2, 8};
   std::string path;
@@ -99,7 +99,7 @@ TEST_P(RunContract, ThreadsChangeNoByte) {
   expect_same(train("threads=8"), alone);
 }
 
-// The evaluations between updates must leave no trace in what is learnt.
+// Evaluations between updates must not affect training.
 TEST_P(RunContract, EvaluationsDoNotChangeTraining) {
   const TemporaryDirectory directory;
   const auto actions = [&](const char* name, const std::vector<std::string>& more) {

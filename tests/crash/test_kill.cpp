@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A run of some seconds, and how often the test suite kills it; `make reliability` kills every one
+// A run of a few seconds, and how often the test suite kills it; `make reliability` kills each one
 // RL_TRAINING_KILLS times.
 struct Task {
   const char *name, *config, *total_timesteps;
@@ -24,13 +24,13 @@ struct Task {
 
 const Task kTasks[] = {
     {"Offline", "td3_bc/pendulum-random", "7000", 20, {"batch_size=64", "dataset_size=2000"}},
-    // The buffer overflows on the way, and its rows are in files that checkpoints share.
+    // The buffer overflows during the run, and checkpoints share the files of its rows.
     {"Online",
      "sac/pendulum",
      "3000",
      20,
      {"batch_size=32", "learning_starts=200", "buffer_capacity=1000"}},
-    // Killed in its updates from data, too.
+    // Also killed during its offline updates.
     {"PriorData",
      "rlpd/pendulum-random",
      "1200",
@@ -123,7 +123,7 @@ std::vector<std::string> next_command(const Task& task, const std::string& outpu
   return {"resume", run_dir, "--threads", "2", "--quiet"};
 }
 
-// True when the signal found the program alive: what ended it was the signal.
+// True if the signal ended the program.
 bool kill_after(Program& program, double seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   while (!program.ended() && std::chrono::steady_clock::now() < end) ::poll(nullptr, 0, 1);
@@ -164,8 +164,8 @@ void expect_same_run(const Task& task, const std::string& run_dir, const std::st
   }
 }
 
-// Kills at random moments of starting up, training, writing logs and checkpoints. A run that ends
-// before it was killed often enough is followed by another with the same config.
+// Kills at random moments of starting up, training, writing logs and checkpoints. If a run ends
+// before it has been killed often enough, another run with the same config follows.
 class Kill : public testing::TestWithParam<Task> {};
 
 INSTANTIATE_TEST_SUITE_P(All, Kill, testing::ValuesIn(killed_tasks()),

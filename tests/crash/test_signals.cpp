@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Layers wide enough for the products of oneDNN, which is where signals do harm.
+// Layers wide enough for oneDNN's products, in which signals can corrupt memory.
 struct Training {
   const char *name, *config, *total_timesteps;
   std::vector<const char*> assignments;
@@ -56,7 +56,7 @@ struct Case {
   std::string kernels;
 };
 
-// Signals over all cases; `make reliability` asks for many, and for all kinds of runs.
+// Number of signals over all cases; `make reliability` sets a large number and all kinds of runs.
 int signals_wanted() {
   const char* text = std::getenv("RL_TRAINING_SIGNALS");
   return text == nullptr ? 20 : std::atoi(text);
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(All, Signals, testing::ValuesIn(all_cases()), [](const 
   return std::string(tested.param.training.name) + (kernels.empty() ? "Best" : "Avx2");
 });
 
-// One session of the program, which has begun to train when the constructor returns.
+// One session of the program, which is training when the constructor returns.
 class Session {
  public:
   Session(const std::vector<std::string>& arguments, const std::string& stderr_file)
@@ -118,7 +118,7 @@ class Session {
       return program_.ended() || messages().find("run directory: ") != std::string::npos;
     }));
   }
-  // False when the program ended before.
+  // False if the program ended before.
   bool send_after(int signal, double seconds) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
     while (!program_.ended() && std::chrono::steady_clock::now() < end) ::poll(nullptr, 0, 1);
@@ -145,7 +145,7 @@ std::string tensors_of(const std::string& checkpoint) {
   return read_all(checkpoint + "/tensors.safetensors");
 }
 
-// Stops and checkpoints are asked for at random moments; what stopped is resumed until the end.
+// Sends stop and checkpoint signals at random moments and resumes stopped runs until the end.
 TEST_P(Signals, NoneChangesABit) {
   const auto& training = GetParam().training;
   const TemporaryDirectory directory;
@@ -195,8 +195,8 @@ TEST_P(Signals, NoneChangesABit) {
   std::printf("%d signals, %d of them ended a session\n", sent, stopped);
 }
 
-// What the kernel says about each thread: all but the one that takes signals have them blocked,
-// those included that libraries start before main().
+// According to the kernel, all threads except the signal thread block the signals, including
+// threads that libraries start before main().
 TEST(SignalMasks, OneThreadTakesSignals) {
   const TemporaryDirectory directory;
   auto training = kTrainings[0];
@@ -215,7 +215,7 @@ TEST(SignalMasks, OneThreadTakesSignals) {
     }
     return result;
   };
-  // The pool is there: three threads that compute, and the one that takes signals.
+  // The thread pool is running: three computing threads and the signal thread.
   ASSERT_TRUE(becomes_true([&] { return program.ended() || masks().size() >= 4; }));
   uint64_t taken = 0;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) taken |= uint64_t{1} << (signal - 1);

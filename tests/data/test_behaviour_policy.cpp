@@ -23,7 +23,7 @@ struct Array {
 };
 using Arrays = std::map<std::string, Array>;
 
-// Two numbers in, two hidden units, one action.
+// Two inputs, two hidden units, one action.
 Arrays small_policy() {
   return {{"fc0/weight", {{2, 2}, {1, 0, -1, 2}}},
           {"fc0/bias", {{2}, {0.5f, -1}}},
@@ -101,7 +101,7 @@ TEST(BehaviourPolicy, RefusesWhatIsNoSuchPolicy) {
   expect_error(arrays, "fc0/weight", "finite");
 }
 
-// The stored actions of D4RL's own files are samples of the policy that they carry.
+// The actions in D4RL's own files are samples of the policy stored in the file.
 TEST(BehaviourPolicy, ExplainsTheActionsOfRealFiles) {
   const auto directory = kShared + "real/d4rl_slices/";
   if (!std::filesystem::exists(directory)) GTEST_SKIP() << "no recordings at " << directory;

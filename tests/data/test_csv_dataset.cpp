@@ -121,8 +121,9 @@ TEST_F(CsvDatasetTest, DoneIsNeverSilentlyATermination) {
   DatasetFileSummary summary;
   load_dataset_file("csv", write("obs,action,reward,done\n1,2,3,0\n1,2,3,1\n"), options, &summary);
   ASSERT_EQ(summary.warnings.size(), 1u);
-  EXPECT_EQ(summary.warnings[0].message,
-            "`done` is taken for termination: time-outs among them cut the bootstrap wrongly");
+  EXPECT_EQ(
+      summary.warnings[0].message,
+      "`done` is treated as termination: at time-outs among them, bootstrapping wrongly stops");
 }
 
 TEST_F(CsvDatasetTest, EndsWithoutTerminations) {

@@ -133,7 +133,7 @@ TEST_F(CsvTableTest, Gzip) {
   ASSERT_EQ(table.rows(), 2);
   EXPECT_EQ(table.at(0, 1), 2);
   EXPECT_EQ(table.at(1, 1), 4);
-  EXPECT_EQ(problem(first.substr(0, 14)), ": the gzip data end too early");
+  EXPECT_EQ(problem(first.substr(0, 14)), ": the gzip data are truncated");
   auto damaged = first;
   damaged[damaged.size() - 6] ^= 1;  // of the checksum
   EXPECT_EQ(problem(damaged), ": the gzip data are damaged");

@@ -27,7 +27,7 @@ TEST(D4rlWriter, RoundTripKeepsTheFingerprint) {
   auto unflagged = small_builder();
   unflagged.begin_episode(std::array{7.0f, 7.0f});
   unflagged.add(std::array{0.0f}, 1, std::array{8.0f, 8.0f}, false, false);
-  // Begins where the one before it ended.
+  // Begins at the observation at which the previous episode ended.
   unflagged.begin_episode(std::array{8.0f, 8.0f});
   unflagged.add(std::array{0.0f}, 1, std::array{9.0f, -0.0f}, false, true);
   unflagged.begin_episode(std::array{9.0f, -0.0f});
@@ -50,8 +50,8 @@ TEST(D4rlWriter, RoundTripKeepsTheFingerprint) {
   }
 }
 
-// What D4RL's qlearning_dataset makes of a file: the successor of row i is row i + 1, rows with
-// timeouts are left out, the last row is lost.
+// The result of D4RL's qlearning_dataset: the successor of row i is row i + 1, rows with timeouts
+// are skipped, the last row is lost.
 struct Conversion {
   int64_t rows = 0, terminals = 0;
   double reward_sum = 0, next_obs_sum = 0;
@@ -120,7 +120,7 @@ TEST(D4rlWriter, TheLastObservationOfAnEpisodeIsARowOfItsOwn) {
   EXPECT_EQ(file.read_floats("truncations"), (std::vector<float>{0, 0, 0, 0, 1, 0}));
 }
 
-// The files of D4RL's layout here and in the larger collection, if it is there.
+// Files in D4RL's layout, here and in the larger collection, if it exists.
 std::vector<std::string> d4rl_files() {
   std::vector<std::string> files;
   for (const auto& folder : {kOwn + "d4rl", kShared + "data/d4rl", kShared + "real/d4rl_slices"}) {
@@ -148,7 +148,7 @@ TEST(D4rlWriter, TheQLearningConversionOfTheFileIsTheDataset) {
       save_d4rl_dataset(dataset, path);
       expect_conversion_is(path, dataset);
       if (HasFatalFailure()) return;
-      // Our own reader makes the same of it with either policy.
+      // Our own reader gives the same result with either policy.
       for (const auto again : {TimeoutPolicy::drop, TimeoutPolicy::keep}) {
         read.timeout_policy = again;
         const auto report = inspect_dataset("auto", path, read);
@@ -232,7 +232,7 @@ TEST(D4rlWriter, CompressesAndSaysWhereItCannotWrite) {
   EXPECT_THROW(save_d4rl_dataset(dataset, directory / "none/a.hdf5"), Error);
 }
 
-// Rows that were dropped on the way in are not missed twice.
+// Rows dropped when reading are not lost twice.
 TEST(Writers, KeepRowsAndNextActionsOfADroppedTimeout) {
   const TemporaryDirectory directory;
   const auto path =

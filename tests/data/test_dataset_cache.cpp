@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A dataset of some episodes with numbers of their own, some ended by a time-out.
+// A dataset of several episodes with distinct values, some ended by time-out.
 TransitionDataset walk(int seed, int episodes = 20) {
   Rng rng(static_cast<uint64_t>(seed), "walk");
   DatasetBuilder builder(3, 2);
@@ -142,7 +142,7 @@ TEST_F(DatasetCacheTest, KeepsTheWarningsOfTheDataDoctor) {
   save_d4rl_dataset(std::move(builder).build(), path);
   const auto expected = inspect_dataset("d4rl", path).warnings;
   ASSERT_FALSE(expected.empty());
-  load(path);  // an entry without them is no use to somebody who asks
+  load(path);  // an entry without warnings is not usable if they are requested
   for (int round = 0; round < 3; ++round) {
     std::vector<DatasetWarning> found;
     DatasetCache(options()).load("auto", path, {}, &found);
@@ -187,7 +187,7 @@ TEST_F(DatasetCacheTest, SecondLoadDoesNotReadTheFile) {
   const auto path = directory_ / "walk.npz";
   save_npz_dataset(walk(1), path);
   const auto first = load(path);
-  // What stands in the cache is served, so a header that speaks of other rows would show.
+  // The cached data is returned, so a header with other rows would be noticed.
   const auto before = cached(".data").at(0);
   struct stat info {};
   ASSERT_EQ(::stat(before.c_str(), &info), 0);
@@ -225,7 +225,7 @@ TEST_F(DatasetCacheTest, AChangedFileIsReadAgain) {
   EXPECT_EQ(load(path).fingerprint(), walk(2).fingerprint());
   EXPECT_NE(load(path).fingerprint(), first.fingerprint());
 
-  // Written over in place with the old time put back: the time of change tells.
+  // Overwritten in place with the old modification time restored: the change time differs.
   struct stat info {};
   ASSERT_EQ(::stat(path.c_str(), &info), 0);
   save_npz_dataset(walk(3), directory_ / "other.npz");
@@ -269,7 +269,7 @@ TEST_F(DatasetCacheTest, DamageIsFoundAndMadeGood) {
     damages[i]();
     warnings_.clear();
     EXPECT_EQ(load(path).fingerprint(), whole) << i;
-    // A byte in what no row uses does no harm; anything else is said once.
+    // A changed byte that no row uses is harmless; any other is reported once.
     EXPECT_LE(warnings_.size(), 1u) << i;
     if (i != 1) {
       EXPECT_EQ(warnings_.size(), 1u) << i;
@@ -280,7 +280,7 @@ TEST_F(DatasetCacheTest, DamageIsFoundAndMadeGood) {
   }
 }
 
-// Each byte of the rows, episodes and numbers in turn: what is served is right, whatever changed.
+// Changes each byte of the rows, episodes and values in turn; the returned data is always correct.
 TEST_F(DatasetCacheTest, NoFlippedByteIsServed) {
   const auto path = directory_ / "small.npz";
   save_npz_dataset(small_dataset(), path);

@@ -16,8 +16,8 @@ namespace {
 
 using nlohmann::json;
 
-// Files of the real writers with sums computed by NumPy. The few in tests/data/fixtures are always
-// there; the whole set is read where the shared fixtures are at hand.
+// Files of the real writers with sums computed by NumPy. A few are always available in
+// tests/data/fixtures; the whole set is read if the shared fixtures exist.
 
 json load_json(const std::string& path) {
   std::ifstream file(path);
@@ -60,7 +60,7 @@ void check_valid_file(const std::string& path, const json& facts) {
   for (size_t k = 0; k < actions.size(); ++k) expect_near(actions[k], facts["act_sum"][k]);
 }
 
-// What D4RL's own conversion gives: rows, rewards, successors.
+// The result of D4RL's own conversion: rows, rewards, successors.
 void check_q_learning(const std::string& path, const json& facts) {
   SCOPED_TRACE(path);
   DatasetReadOptions options;
@@ -81,7 +81,7 @@ void check_q_learning(const std::string& path, const json& facts) {
   EXPECT_NEAR(next_obs, facts["next_obs_sum"].get<double>(), 1e-9 * (10'000 + std::abs(next_obs)));
 }
 
-// The same conversion written down plainly, row by row.
+// The same conversion, implemented row by row.
 void check_row_for_row(const std::string& path) {
   SCOPED_TRACE(path);
   const auto steps = read_logged_steps("d4rl", path);
@@ -136,7 +136,7 @@ void check_minari(const std::string& directory, const json& facts) {
     }
     EXPECT_EQ(column, sums.size());
   }
-  // Every step is usable, and none ends in another episode.
+  // Every step is usable, and no successor belongs to another episode.
   const auto data = make_transitions(steps, TimeoutPolicy::keep);
   EXPECT_EQ(data.rows(), summary.rows);
   EXPECT_EQ(static_cast<int64_t>(data.episodes().size()), summary.episodes);

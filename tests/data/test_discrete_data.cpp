@@ -137,9 +137,11 @@ TEST_F(DiscreteData, WhatIsNoChoiceIsNamedWithItsRow) {
   const auto path = in("a.npz");
   for (const auto& [value, shown] : {std::pair{3.0f, "3"}, {-1.0f, "-1"}, {0.5f, "0.5"}}) {
     write_npz<float>(path, {2, value, 1}, {3});
-    EXPECT_EQ(problem_of([&] { load_dataset_file("npz", path, of_three()); }),
-              path + ": actions: row 1 is not a choice (expected a whole number from 0 to 2, got " +
-                  shown + ")");
+    EXPECT_EQ(
+        problem_of([&] { load_dataset_file("npz", path, of_three()); }),
+        path +
+            ": actions: row 1 is not a discrete action (expected a whole number from 0 to 2, got " +
+            shown + ")");
   }
   write_npz<int64_t>(path, {0, 0, 0, 0, 0, 0}, {3, 2});
   EXPECT_EQ(problem_of([&] { load_dataset_file("npz", path, of_three()); }),
@@ -231,7 +233,7 @@ TEST_F(DiscreteData, InspectionCountsEachChoice) {
   for (const auto& warning : inspect_dataset("npz", in("one.npz"), of_three()).warnings) {
     codes += warning.code == "unused_choices" ? warning.message : "";
   }
-  EXPECT_EQ(codes, "choices that never occur: 1");
+  EXPECT_EQ(codes, "actions that never occur: 1");
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 
 const std::string kMalformed = std::string(SOURCE_DIR) + "/tests/data/fixtures/malformed/";
 
-// What becomes of reading one array.
+// The error of reading one array.
 std::string hdf5_problem(const std::string& name, const std::string& key) {
   const auto path = kMalformed + name;
   try {
@@ -74,7 +74,7 @@ TEST(Hdf5File, ListsAndReads) {
   });
 }
 
-// Large packed arrays take another way than small ones: chunk by chunk, on several threads.
+// Large compressed arrays use another path than small ones: chunk by chunk, on several threads.
 TEST(Hdf5File, UnpacksChunksOfLargeArrays) {
   const std::string path = std::string(SOURCE_DIR) + "/tests/data/fixtures/d4rl/large_chunks.hdf5";
   const auto sums = [&](const std::string& key) {

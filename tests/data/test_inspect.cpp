@@ -13,7 +13,7 @@
 namespace rl_training {
 namespace {
 
-// Episodes of ten steps of a slowly turning pointer, without a fault; `change` puts one in.
+// Episodes of ten steps of a slowly turning pointer without problems; `change` introduces one.
 struct Log {
   std::vector<float> obs, actions;  // two columns, one column
   std::vector<double> rewards;

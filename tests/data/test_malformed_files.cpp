@@ -111,8 +111,8 @@ TEST(MalformedFiles, EverySharedHdf5) {
     ++files;
   }
   EXPECT_EQ(files, static_cast<int>(hdf5_table().size()));
-  // Nothing here may take much memory. A child begins with what the process has, which under a
-  // sanitizer is much already.
+  // These files must not take much memory. A child starts with the memory of this process, which is
+  // large under a sanitizer.
   if (!sandbox_is_strict()) return;
   rusage usage{};
   ASSERT_EQ(::getrusage(RUSAGE_CHILDREN, &usage), 0);
@@ -169,7 +169,8 @@ TEST(MalformedFiles, EverySharedMinari) {
             "no_metadata: no total_episodes: counted the episodes in the file");
   EXPECT_EQ(codes("metadata_total_steps_wrong"),
             "total_steps: total_steps says 999, the episodes have 1000");
-  EXPECT_EQ(codes("no_end_flag"), "no_end_flag: episode_0 ends without a flag: taken as truncated");
+  EXPECT_EQ(codes("no_end_flag"),
+            "no_end_flag: episode_0 ends without a flag: treated as truncated");
 }
 
 TEST(MalformedFiles, WhatIsNotAFileAtAll) {
@@ -177,7 +178,7 @@ TEST(MalformedFiles, WhatIsNotAFileAtAll) {
   EXPECT_NE(problem("d4rl", directory.path()).find("not a regular file"), std::string::npos);
   EXPECT_NE(problem("d4rl", "/dev/null").find("not a regular file"), std::string::npos);
   EXPECT_NE(problem("auto", directory / "none").find("no such file"), std::string::npos);
-  EXPECT_NE(problem("auto", directory.path()).find("not a Minari dataset"), std::string::npos);
+  EXPECT_NE(problem("auto", directory.path()).find("neither a Minari dataset"), std::string::npos);
   std::ofstream(directory / "notes.txt") << "hello";
   EXPECT_NE(problem("auto", directory / "notes.txt").find("unknown kind"), std::string::npos);
   const auto odd_name = directory / "a file \xc3\xa9.hdf5";

@@ -11,7 +11,7 @@
 namespace rl_training {
 namespace {
 
-// small_dataset() as a program would hold it, numbers of type T.
+// small_dataset() as arrays of type T in memory.
 template <class T>
 MemoryArrays small_arrays() {
   MemoryArrays arrays;

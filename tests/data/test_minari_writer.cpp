@@ -83,7 +83,7 @@ std::vector<std::string> episode_names(const std::string& directory) {
   return nlohmann::json::parse(text).get<std::vector<std::string>>();
 }
 
-// The real writer's file, but for what only the real environment can tell.
+// Equals the original writer's file, except for information that only the original environment has.
 TEST(MinariWriter, HasTheLayoutOfTheRealWriter) {
   const auto real = std::string(SHARED_DIR) + "/fixtures/data/minari/v0.5.3/pendulum/random-v0";
   if (!fs::exists(real)) GTEST_SKIP() << "no shared fixtures at " << real;

@@ -61,7 +61,7 @@ TEST(Mixing, EpisodesStayWholeAndComeOnceBeforeTheyComeAgain) {
   }
   ASSERT_EQ(seen.size(), 5u);
   for (const auto& [obs, count] : seen) EXPECT_TRUE(count == 2 || count == 3) << obs;
-  // The cut row still knows what was done next.
+  // The row at which an episode was cut still knows its next action.
   const auto with_next = mixed.with_next_actions();
   ASSERT_TRUE(with_next.next_action_valid(41));
   EXPECT_EQ(with_next.next_action(41)[0], mixed.next_obs(41)[0] / 10'000);

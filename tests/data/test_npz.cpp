@@ -99,7 +99,7 @@ TEST_F(NpzTest, RoundTripKeepsTheFingerprint) {
   auto given = small_builder();
   given.give_next_actions(std::vector<float>{5, 6, 7, 8, 9}, {1, 0, 1, 1, 1});
   auto unflagged = small_builder();
-  // Begins where the one before it ended: only the episode starts can tell.
+  // Begins where the previous episode ended, so only the episode starts separate them.
   unflagged.begin_episode(std::array{7.0f, 7.0f});
   unflagged.add(std::array{0.0f}, 1, std::array{8.0f, 8.0f}, false, false);
   unflagged.begin_episode(std::array{8.0f, 8.0f});
@@ -151,7 +151,7 @@ TEST_F(NpzTest, ATimeoutAmongDonesIsNoTermination) {
   EXPECT_EQ(data.rows(), 3);
   ASSERT_EQ(summary.warnings.size(), 1u);
   EXPECT_EQ(summary.warnings[0].code, "dones");
-  // Under the plain name a flag is what it says.
+  // A flag under its proper name causes no warning.
   members[3].first = "terminals.npy";
   load_npz_dataset(write(zip_of(members)), nullptr, &summary);
   EXPECT_EQ(summary.terminals, 2);
@@ -270,8 +270,7 @@ TEST_F(NpzTest, RefusesBadHeaders) {
 TEST_F(NpzTest, RefusesBadArchives) {
   auto members = plain_members();
   members.emplace_back("observations.npy", members[0].second);
-  EXPECT_NE(problem(write(zip_of(members))).find("the same thing is also given"),
-            std::string::npos);
+  EXPECT_NE(problem(write(zip_of(members))).find("the same data is also given"), std::string::npos);
   members.back().first = "../x.npy";
   EXPECT_NE(problem(write(zip_of(members))).find("unexpected member"), std::string::npos);
   EXPECT_NE(problem(write(zip_of(plain_members(), ZIP_CM_BZIP2))).find("unsupported compression"),
@@ -325,7 +324,7 @@ TEST_F(NpzTest, EveryByteMayBeWrong) {
   EXPECT_GT(refused, 1000);
 }
 
-// Files of the real writers, where the shared fixtures are at hand.
+// Files of the original writers, if the shared fixtures exist.
 class NpzFixtures : public NpzTest {
  protected:
   void SetUp() override {

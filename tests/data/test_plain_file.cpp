@@ -21,7 +21,7 @@ namespace {
 
 using Item = PlainArray::Item;
 
-// Puts arrays into a file, one after the other at odd places.
+// Writes arrays to a file at unaligned positions.
 class RawFile {
  public:
   template <class T>
@@ -188,7 +188,7 @@ TEST(PlainFile, NoticesThatTheFileChanged) {
   EXPECT_NE(problem(path, description).find("cannot open"), std::string::npos);
 }
 
-// A file whose arrays are plain, and the same packed, which takes the other way.
+// A file with plain arrays, and the same compressed, which uses the other path.
 TEST(PlainFile, GivesWhatLibhdf5Gives) {
   const std::string fixtures = std::string(SOURCE_DIR) + "/tests/data/fixtures/d4rl/";
   const auto look = [](const std::string& path) {
@@ -207,7 +207,7 @@ TEST(PlainFile, GivesWhatLibhdf5Gives) {
     const auto one = load_dataset_file("d4rl", plain, options, &ours);
     const auto other = load_dataset_file("d4rl", packed, options, &theirs);
     EXPECT_EQ(one.fingerprint(), other.fingerprint());
-    // Of two time-outs one has only the following observation, which is not believed.
+    // One of two time-outs has the following observation as successor, which is not trusted.
     EXPECT_EQ(one.rows(), policy == TimeoutPolicy::drop ? 297 : 299);
     EXPECT_EQ(ours.reward_sum, theirs.reward_sum);
     EXPECT_EQ(ours.episodes, 6);  // one is broken in two

@@ -69,7 +69,7 @@ TEST(ReplayBuffer, RowsComeBackFromTheirBytes) {
   EXPECT_THROW(again.restore(13, "short"), Error);
 }
 
-// Of the episodes 0 2 4 | 6 8 .. and 1 3 5 7 9 | .. the rows before 5 are gone: what is left of
+// Of the episodes 0 2 4 | 6 8 .. and 1 3 5 7 9 | .. the rows before 5 are gone; the remainder of
 // each begins in its own stream.
 TEST(ReplayBuffer, EpisodesThatComeBackInPartStayInTheirStream) {
   ReplayBuffer buffer(8, kObs, kAction, /*streams=*/2);
@@ -110,7 +110,7 @@ TEST(ReplaySampler, DrawsEveryRowThatIsThereAndNoOther) {
   }
 }
 
-// Row 2 began an episode and is no transition; capacity 6 lets it go at row 8.
+// Row 2 only began an episode and is not a transition; with capacity 6 it is overwritten by row 8.
 TEST(ReplayBuffer, GapsAreNeitherDrawnNorSpanned) {
   ReplayBuffer buffer(6, kObs, kAction);
   const float nothing[2] = {-1, -1};
@@ -224,7 +224,8 @@ TEST(ReplayBuffer, StoresEachFrameOnce) {
     EXPECT_EQ(obs, frame(static_cast<int>(row)));
     EXPECT_EQ(next_obs, frame(static_cast<int>(row) + 2));
   }
-  // Eight rows need eight successors and the observations at which what is left of episodes begins.
+  // Eight rows need eight successors and the first observation of each remaining part of an
+  // episode.
   EXPECT_LE(buffer.frames(), 8 + 4);
 
   ReplayBuffer again(8, image, kAction, /*streams=*/2);
@@ -297,7 +298,7 @@ TEST(ReplayBuffer, StoresTheFramesOfAStackOnce) {
   }
 }
 
-// An environment that promises a stack and gives other frames is stored as it is.
+// If an environment declares a stack but returns other frames, they are stored unchanged.
 TEST(ReplayBuffer, FramesThatDoNotMoveOnAreKept) {
   ReplayBuffer buffer(6, Space::image(2, 2, 2, 2), kAction);
   const auto pair = [](int first, int second) {
@@ -368,7 +369,7 @@ TEST(ReplayBuffer, AFailedEpisodeFailsForEver) {
   for (const float value : returns_of({-5, -5, -5})) EXPECT_NEAR(value, -500, 1e-3);
 }
 
-// The first step succeeded, and when the buffer is restored only the others are left to tell.
+// The first step succeeded, but only the other rows are left when the buffer is restored.
 TEST(ReplayBuffer, WhetherAnEpisodeFailedIsKept) {
   ReplayBuffer buffer(3, kObs, kAction, 1, ReturnRule{.gamma = 0.5, .failure_reward = -1});
   ReplayBuffer again = buffer;
@@ -431,7 +432,7 @@ TEST(MixtureSampler, HoldsTheRatioInEveryMinibatch) {
   for (int64_t row = 0; row < 10; ++row) EXPECT_LT(batch.actions[row], 4.0f);
 }
 
-// 100 and 300 rows: a quarter of what is drawn, on average and by chance.
+// 100 and 300 rows: on average a quarter of the draws are from the first.
 TEST(MixtureSampler, WithoutARatioAllRowsAreEquallyLikely) {
   ReplayBuffer small(100, kObs, kAction), large(300, kObs, kAction);
   fill(small, 100);
@@ -455,7 +456,7 @@ TEST(MixtureSampler, WithoutARatioAllRowsAreEquallyLikely) {
   EXPECT_NEAR(static_cast<double>(first), 5000, 5 * std::sqrt(20000 * 0.25 * 0.75));
   EXPECT_GT(changes, 300);
 
-  // What is not there yet is not drawn, and what was drawn comes back with the state.
+  // Rows that do not exist yet are not drawn, and the state restores the draws.
   ReplayBuffer empty(4, kObs, kAction);
   ReplaySampler none(empty, normalizer, transitions(), Rng(4));
   MixtureSampler alone(a, none, std::nullopt, Rng(3));

@@ -67,7 +67,7 @@ TEST_F(RobomimicTest, DemonstrationsInTheOrderOfTheirNumbers) {
   EXPECT_EQ(summary_.timeouts, 1);
   ASSERT_EQ(summary_.warnings.size(), 1u);
   EXPECT_EQ(summary_.warnings[0].code, "dones");
-  EXPECT_NE(summary_.warnings[0].message.find("1 later steps are left out"), std::string::npos);
+  EXPECT_NE(summary_.warnings[0].message.find("1 later steps are omitted"), std::string::npos);
   ASSERT_EQ(data.rows(), 5);
   EXPECT_EQ(data.observation_names(),
             (std::vector<std::string>{"object", "robot0_eef_pos[0]", "robot0_eef_pos[1]"}));

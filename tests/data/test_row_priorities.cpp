@@ -85,7 +85,8 @@ BatchRequest prioritised() {
   return request;
 }
 
-// Each row's priority becomes 0 but for row 6, which is then drawn until new rows come.
+// The priority of each row becomes 0 except for row 6, which is then drawn until new rows are
+// added.
 TEST(ReplaySampler, DrawsByPriorities) {
   ReplayBuffer buffer(7, Space::unbounded(2), Space::unit_box(1));
   add_rows(buffer, 10);

@@ -113,7 +113,7 @@ std::string refused(const BatchRequest& request) {
   return "accepted";
 }
 
-// By the name of the column, when the sampler is made and not at the first batch.
+// Names the column when the sampler is created, not at the first batch.
 TEST(UniformSampler, RefusesWhatItCannotGive) {
   EXPECT_THROW(UniformSampler(std::make_shared<const TransitionDataset>(), ObsNormalizer(0),
                               transitions(), Rng(0)),

@@ -127,7 +127,8 @@ TEST(Sandbox, OpenFilesOfTheProcessAreOutOfReach) {
     output.text(std::string(opened_before ? "b" : "") + (still_reads ? "r" : "") +
                 (opened_after ? "a" : "") + (free_one == 4 ? "4" : ""));
   });
-  // Descriptor 4 is the first free one: all that the parent had open beyond the output are closed.
+  // Descriptor 4 is the first free one, because all descriptors of the parent except the output are
+  // closed.
   EXPECT_EQ(result.text, sandbox_is_strict() ? "br4" : "bra4");
   ::close(other);
 }
@@ -151,8 +152,7 @@ TEST(Sandbox, WorksBesideOtherThreads) {
   for (auto& thread : threads) thread.join();
 }
 
-// What a file could try that has taken its reader over: "name=errno" of each attempt, 0 for one
-// that succeeded.
+// Calls that a compromised reader could try: "name=errno" for each attempt, 0 if it succeeded.
 std::string attempts(const std::string& file) {
   std::string text;
   const auto note = [&](const char* name, long result) {
@@ -186,7 +186,7 @@ TEST(Sandbox, AReaderThatWasTakenOverReachesNothing) {
     forbid_opening_files();
     output.text(before + "| " + attempts(directory / "other"));
   });
-  // 1 is EPERM. Until its own file is open, a reader may open and look up others, and only that.
+  // 1 is EPERM. Until its own file is open, a reader may only open and look up other files.
   EXPECT_EQ(result.text,
             "read=0 write=1 create=1 stat=0 unlink=1 rename=1 truncate=1 socket=1 unix_socket=1 "
             "exec=1 fork=1 kill=1 ptrace=1 code=1 "

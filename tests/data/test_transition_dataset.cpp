@@ -160,7 +160,7 @@ TEST(TransitionDataset, FingerprintChangesWithEveryPart) {
   EXPECT_EQ(seen.size(), changes.size());
 }
 
-// Equal numbers in equal order, only cut into episodes at another place.
+// The same values in the same order, but split into episodes at another row.
 TEST(TransitionDataset, FingerprintKnowsWhereEpisodesEnd) {
   const auto cut_after = [](int rows) {
     DatasetBuilder builder(1, 1);
@@ -174,7 +174,7 @@ TEST(TransitionDataset, FingerprintKnowsWhereEpisodesEnd) {
   EXPECT_NE(cut_after(1), cut_after(2));
 }
 
-// Rewards 1 2 3 | 4 5 become -1 -1 1 | -1 -1: the second episode fails for ever.
+// Rewards 1 2 3 | 4 5 become -1 -1 1 | -1 -1: the second episode counts as failing forever.
 TEST(TransitionDataset, AFailedEpisodeHasTheReturnOfFailingForEver) {
   const std::vector<float> rewards = {-1, -1, 1, -1, -1};
   const auto data = small_dataset().with_rewards(rewards).with_returns_to_go(
@@ -185,7 +185,7 @@ TEST(TransitionDataset, AFailedEpisodeHasTheReturnOfFailingForEver) {
   EXPECT_FLOAT_EQ(data.return_to_go(4), -10);
 }
 
-// A termination and a time-out end the sum alike; nothing is bootstrapped.
+// The sum stops at terminations and time-outs, without bootstrapping.
 TEST(TransitionDataset, MonteCarloReturnsStayInTheEpisode) {
   const auto data = small_dataset().with_returns_to_go({.gamma = 0.9});
   EXPECT_FLOAT_EQ(data.return_to_go(2), 3);
@@ -236,7 +236,7 @@ TEST(DatasetBuilder, KnowsTheActionAfterACutEpisode) {
   EXPECT_EQ(data.action(1)[0], 0.5f);
 }
 
-// The same rows over memory that is there already, some of it in between unused.
+// The same rows over existing memory, with unused slots in between.
 TEST(SlotDatasetBuilder, EqualsTheCopyingOne) {
   const Column<float> obs(std::vector<float>{1, 2, 3, 99, 4, 5, 6});
   const Column<float> actions(std::vector<float>{.1f, .2f, .3f, .4f, .5f, .6f, .7f});

@@ -48,8 +48,8 @@ TEST(ValidationSplit, CountsAndLimits) {
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::config);
     EXPECT_EQ(std::string(error.what()),
-              "validation: whole episodes are held out, and none would be left to learn from "
-              "(expected a dataset of more than 4, got 4)");
+              "validation: no episodes would remain for training (expected a dataset of more than "
+              "4, got 4)");
   }
   EXPECT_THROW(split(1, 0.5), Error);
 }

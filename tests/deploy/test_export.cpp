@@ -1,4 +1,4 @@
-// Exported policies of every algorithm against the program's own `predict`.
+// Compares exported policies of every algorithm with `predict`.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -17,8 +17,8 @@ namespace {
 
 using Rows = std::vector<std::vector<double>>;
 
-// Fresh networks have biases of 0 and statistics of a standard normal, which would hide mistakes:
-// every array of floats is moved a little.
+// New networks have zero biases and standard statistics, which would hide mistakes, so every float
+// array is perturbed.
 class Jolt final : public StateVisitor {
  public:
   void on_array(const std::string& name, DType dtype, std::span<const int64_t> shape,
@@ -42,7 +42,7 @@ class Jolt final : public StateVisitor {
 std::unique_ptr<TrainedPolicy> made_policy(const std::string& algo,
                                            const std::vector<std::string>& more = {}) {
   auto policy = std::make_unique<TrainedPolicy>(tiny_config(algo, "/nowhere", more));
-  // A normaliser that is no identity.
+  // A normaliser other than the identity.
   if (policy->config().has_dataset()) {
     policy->normalizer() = ObsNormalizer::fit(
         load_transition_dataset(policy->config().dataset, policy->config().env_id));
@@ -53,7 +53,7 @@ std::unique_ptr<TrainedPolicy> made_policy(const std::string& algo,
 }
 
 Rows random_rows(const TrainedPolicy& policy, int64_t count) {
-  // Wide enough for a random policy to take more than one choice.
+  // Wide enough for a random policy to take several different actions.
   const double range = policy.env().action.is_discrete() ? 40 : 2;
   Rng rng(5);
   Rows rows;
@@ -75,7 +75,7 @@ void expect_exact(ExportFormat format, TrainedPolicy& policy) {
   EXPECT_EQ(verified.observations, 200);
   EXPECT_LE(verified.undecided, 10);
   EXPECT_EQ(exported.examples.size(), 8u);
-  // The policy depends on what it sees.
+  // The policy depends on its observation.
   double spread = 0;
   const auto actions = policy.predict(obs);
   for (const auto& row : actions) spread = std::max(spread, std::abs(row[0] - actions[0][0]));
@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(All, Export, testing::ValuesIn(algorithm_names()), name
 TEST_P(Export, EqualsPredict) {
   const auto policy = made_policy(GetParam());
   const std::map<std::string, std::string> refused = {
-      {"decision_transformer", "steps and rewards before"},
+      {"decision_transformer", "previous steps and rewards"},
       {"td7", "divide by a mean of absolute values"},
       {"drq_v2", "observations are images"}};
   if (const auto found = refused.find(GetParam()); found != refused.end()) {
@@ -150,7 +150,7 @@ TEST(ExportVariants, CriticWeightedPolicyIsRefused) {
   }
 }
 
-// A header whose weights are not the policy's fails its own test and ours.
+// A header with wrong weights fails both its self-test and the comparison.
 TEST(Verification, FindsAChangedWeight) {
   const auto policy = made_policy("td3_bc");
   const auto obs = random_rows(*policy, 100);
@@ -165,7 +165,7 @@ TEST(Verification, FindsAChangedWeight) {
   EXPECT_TRUE(run_c_header(exported, text, obs).has_value());
   EXPECT_THROW(run_c_header(exported, other, obs), Error);
 
-  // What only the observations show: an ONNX model has no test vectors.
+  // Found only by comparing observations, because an ONNX model has no test vectors.
   const auto model = write_onnx(exported);
   onnx_model::Model changed;
   ASSERT_TRUE(changed.ParseFromString(model));

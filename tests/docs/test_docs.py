@@ -9,7 +9,7 @@ What is run, page by page and in order:
   ```csv NAME ...   a block with a file name is written to that file
   ```yaml           a whole config (`algo: ...`) passes `config check`, a sweep (`config: ...`) a dry run
   ```python         all blocks of a page as one script, where the Python package is built
-Links between pages, and to headings, must lead somewhere.
+Links between pages and to headings must be valid.
 
 Directives, each on a line of its own:
   <!-- docs: skip REASON -->     before a block that cannot run here
@@ -101,7 +101,7 @@ def broken_links(page):
 
 
 class PageTest:
-    """One page in a directory of its own, made from `fixture`."""
+    """One page in its own directory, copied from `fixture`."""
 
     def __init__(self, page, fixture, environment, directory):
         self.page, self.directory = page, directory
@@ -117,7 +117,7 @@ class PageTest:
         sys.stdout.flush()
 
     def call(self, line, kind, command):
-        """A command in the page's directory; variables it sets are there for the next one."""
+        """Runs a command in the page's directory; variables that it sets are available to the next one."""
         state = self.directory / ".exported"
         script = f"set -ea\n[ ! -e {state} ] || . {state}\n{command}\nstatus=$?\nexport -p > {state}\nexit $status\n"
         start = time.monotonic()
@@ -177,7 +177,8 @@ class PageTest:
 
 
 def make_fixture(directory, environment):
-    """What pages take for granted: RUN, RUN_A ... RUN_C, runs/, my.yaml, log.npz and FILE (D4RL)."""
+    """Creates the files that pages assume to exist: RUN, RUN_A ... RUN_C, runs/, my.yaml, log.npz and FILE
+    (D4RL)."""
     directory.mkdir()
     for name in LINKED:
         (directory / name).symlink_to(SOURCE / name)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Tests beside the real Gymnasium, Minari, TensorBoard, ONNX Runtime, Optuna and PyTorch 2, all from
-# PyPI in virtual environments below WORK_DIR. Says what is skipped where they cannot be installed.
+# Tests with the real Gymnasium, Minari, TensorBoard, ONNX Runtime, Optuna and PyTorch 2, all from
+# PyPI in virtual environments below WORK_DIR. Reports what is skipped if they cannot be installed.
 #   tests/ecosystem/run.sh PACKAGE_DIR PROGRAM WORK_DIR
-# TORCH=0 leaves out PyTorch 2 (5 GB, and the library is built anew against it).
+# TORCH=0 skips PyTorch 2 (5 GB, and the library must be rebuilt against it).
 set -euo pipefail
 package=$1 program=$2 work=$3
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -11,7 +11,7 @@ python=/usr/bin/python3
 export PYTHONDONTWRITEBYTECODE=1 RL_TRAINING_PROGRAM=$program
 mkdir -p "$work"
 
-# Makes the virtual environment $1 with the packages that follow; false where that fails.
+# Creates the virtual environment $1 with the given packages; false on failure.
 install() {
   local venv=$work/$1
   shift

@@ -18,7 +18,7 @@ inline EnvOptions task_options(const Json& keys) {
   return options;
 }
 
-// Recordings <name>_traj<k>.csv: some here, more of them beside the repository.
+// Recordings <name>_traj<k>.csv: some here, more in the collection next to the repository.
 inline std::vector<std::string> recordings(const std::string& name) {
   std::vector<std::string> paths;
   for (const std::string& directory : {std::string(SOURCE_DIR) + "/tests/envs/fixtures/",

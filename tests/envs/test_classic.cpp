@@ -51,7 +51,7 @@ TEST(MountainCar, TheGoalEndsTheTask) {
   EXPECT_TRUE(result.terminated);
   EXPECT_FALSE(result.truncated);
   EXPECT_NEAR(result.reward, 100 - 0.025, 1e-12);
-  // Rolling back over the goal is no arrival.
+  // Rolling backwards over the goal does not count.
   env->set_state(std::vector{0.5, -0.02});
   EXPECT_FALSE(env->step(std::vector{0.0}, obs).terminated);
 }
@@ -76,7 +76,7 @@ TEST(PointGoal, EndsAtTheGoalOrAfterFiftySteps) {
   const auto there = env->step(std::vector{0.2, 0.0}, obs);
   EXPECT_TRUE(there.terminated);
   EXPECT_EQ(there.reward, 0);
-  // Arriving with the last step is an end of the task only.
+  // Reaching the goal with the last step terminates without truncation.
   env->set_state(std::vector{-2.0, 0.0, 2.0, 0.0});
   for (int step = 1; step < 50; ++step) env->step(std::vector{step <= 10 ? 0.0 : 1.0, 0.0}, obs);
   const auto last = env->step(std::vector{1.0, 0.0}, obs);

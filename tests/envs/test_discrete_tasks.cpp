@@ -191,7 +191,7 @@ TEST(DiscreteReplay, RefusesWhatIsNoChoice) {
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::data);
       EXPECT_EQ(std::string(error.what()),
-                path + ":2: action0: no such choice (expected a whole number from 0 to 1, got " +
+                path + ":2: action0: no such action (expected a whole number from 0 to 1, got " +
                     action + ")");
     }
   }

@@ -78,9 +78,10 @@ TEST(EnvOptions, RewardErrorsNameTheirKey) {
     });
   };
   EXPECT_EQ(with("standardize"), "env_kwargs.wrappers.reward.preset: standardize needs a dataset");
-  EXPECT_EQ(with({{"clip", {1, -1}}}),
-            "c.yaml: env_kwargs.wrappers.reward.clip: the bounds are the wrong way round (expected "
-            "[low, high] with low <= high, null for no bound, got [1, -1])");
+  EXPECT_EQ(
+      with({{"clip", {1, -1}}}),
+      "c.yaml: env_kwargs.wrappers.reward.clip: the lower bound is above the upper bound (expected "
+      "[low, high] with low <= high, null for no bound, got [1, -1])");
   EXPECT_EQ(with({{"clip", 1}}),
             "c.yaml: env_kwargs.wrappers.reward.clip: not a pair of bounds (expected [low, high] "
             "with low <= high, null for no bound, got 1)");

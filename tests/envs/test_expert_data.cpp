@@ -1,7 +1,7 @@
-// Public recordings of Gymnasium's own tasks, each transition on its own: from the recorded
-// observation our simulation must come to the recorded successor. The files hold floats, so a
-// state is known to half a unit in its last place; how far that moves the successor is measured
-// here, state by state, and nothing else may be needed to explain a difference.
+// Public recordings of Gymnasium's tasks, checked transition by transition: our simulation must
+// lead from the recorded observation to the recorded successor. The files hold float32 values, so a
+// state is known only to half a unit in the last place. The test measures for each state how far
+// that rounding moves the successor, and requires that it explains every difference.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ class ExpertData : public testing::TestWithParam<Experts> {
     next_.resize(static_cast<size_t>(env_->spec().observation.size()));
   }
 
-  // The observation is the state but for the first position, which no force depends on.
+  // The observation is the state without the first position, on which no force depends.
   std::vector<double> successor(std::vector<double> state, const std::vector<double>& action) {
     state.insert(state.begin(), 0.0);
     env_->set_state(state);
@@ -60,7 +60,7 @@ TEST_P(ExpertData, EveryTransitionReplaysToTheLastDigitOfAFloat) {
   for (int64_t row = 0; row < data.rows(); ++row) {
     const std::vector<double> state(data.obs(row), data.obs(row) + obs_dim);
     const std::vector<double> action(data.action(row), data.action(row) + action_dim);
-    // Hopper's velocities are cut at 10 when they are observed.
+    // Observed velocities of Hopper are clipped to 10.
     if (std::string(GetParam().id) == "Hopper-v4" &&
         std::any_of(state.begin() + 5, state.end(), [](double v) { return std::abs(v) >= 10; })) {
       continue;

@@ -21,7 +21,7 @@ class LunarLanderTest : public testing::Test {
   }
 };
 
-// Leans towards the pad and brakes the fall: lands in most cases.
+// A controller that tilts towards the pad and brakes the fall; it usually lands.
 std::vector<double> pilot(const std::vector<double>& obs) {
   const double lean = std::clamp(0.5 * obs[0] + obs[2], -0.4, 0.4);
   double turn = 0.5 * (lean - obs[4]) - obs[5];
@@ -92,7 +92,7 @@ TEST_F(LunarLanderTest, WindPushesUntilALegIsDown) {
   EXPECT_EQ(a, b);
 }
 
-// The reward is the change of the shaping, which the observations tell, less the fuel.
+// The reward is the change of the shaping, which follows from the observations, minus the fuel.
 TEST_F(LunarLanderTest, RewardOfAStep) {
   const auto env = make_environment(kId);
   std::vector<double> obs(8);
@@ -197,7 +197,7 @@ TEST_F(LunarLanderTest, StateStartsAnEpisode) {
   for (size_t i = 0; i < 8; ++i) EXPECT_NEAR(again[i], obs[i], 1e-5);
   EXPECT_LT(std::abs(env->step(std::vector{0.0, 0.0}, obs).reward), 5);  // shaping is known
   EXPECT_THROW(env->set_state(std::vector{1.0}), Error);
-  // Saving and going on is exact from there, too.
+  // Saving and resuming is exact from there as well.
   const auto copy = make_environment(kId);
   MemoryState saved;
   saved.save(*env);

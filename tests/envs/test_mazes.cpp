@@ -1,4 +1,4 @@
-// Mazes against recordings of Gymnasium-Robotics' classes, and what else their rules say.
+// Compares the mazes with recordings of Gymnasium-Robotics' classes, and checks their other rules.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ constexpr Recording kRecordings[] = {{"PointMaze_UMaze-v3", "pointmaze_umaze_v3.
                                      {"PointMaze_Medium-v3", "pointmaze_medium_v3.csv"},
                                      {"AntMaze_UMaze-v4", "antmaze_umaze_v4.csv"}};
 
-// Ours, and the longer ones beside the repository where they are.
+// Recordings of the repository, and longer ones of the larger collection, if it exists.
 std::vector<std::string> paths_of(const Recording& recording) {
   std::vector<std::string> paths = {std::string(SOURCE_DIR) + "/tests/envs/fixtures/" +
                                     recording.file};
@@ -221,8 +221,8 @@ TEST_F(Mazes, D4rlHidesTheGoalAndEndsAntsThere) {
   EXPECT_GT(small[1], 2);
 }
 
-// Single steps from the states of genuine data, which an older MuJoCo recorded: near, not equal.
-// Another torque or solver setting is ten times as far off.
+// Single steps from the states of D4RL's data, recorded with an older MuJoCo: close, but not equal.
+// Another torque or solver setting gives ten times the difference.
 TEST_F(Mazes, StepsAreNearThoseOfD4rlsAnt) {
   const auto path = std::string(SHARED_DIR) + "/fixtures/real/d4rl_slices/antmaze-umaze-v0.hdf5";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "no recording at " << path;
@@ -245,7 +245,7 @@ TEST_F(Mazes, StepsAreNearThoseOfD4rlsAnt) {
   EXPECT_LT(differences.back(), 0.02);
 }
 
-// Without noise the controller arrives from everywhere; the recipe's episodes are worse than that.
+// Without noise the controller reaches the goal from everywhere; the recipe's episodes are worse.
 TEST_F(Mazes, AControllerFindsTheGoal) {
   const auto env = make_environment("PointMaze_Medium-v3");
   MazeController controller(maze_task("PointMaze_Medium-v3"), 10, 1);

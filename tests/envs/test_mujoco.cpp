@@ -16,9 +16,9 @@
 namespace rl_training {
 namespace {
 
-// How far 10 and 50 recorded steps may be off. MuJoCo is chaotic: a difference in the last digit
-// of one model number grows to this. On the library of the recordings all but Hopper and Walker2d
-// (1e-13) are bit-equal.
+// Allowed differences after 10 and 50 recorded steps. The simulation is chaotic: a difference in
+// the last digit of a model parameter grows to this size. On the library of the recordings all but
+// Hopper and Walker2d (1e-13) are bit-equal.
 struct Task {
   const char* id;
   const char* recording;
@@ -108,8 +108,8 @@ TEST_P(MujocoTest, RecordingsAreEqual) {
   }
 }
 
-// Free of chaos, and so a test of Pusher's light object too. Rewards may differ here: they read
-// what the step before left behind.
+// Single steps do not diverge chaotically, so this also tests Pusher's light object. Rewards may
+// differ here, because they depend on leftovers of the previous step.
 TEST_P(MujocoTest, EachRecordedStepIsEqualFromItsOwnState) {
   const Task& task = GetParam();
   if (std::string(task.id).starts_with("Humanoid")) return;  // the solver needs its warm start
@@ -136,14 +136,14 @@ TEST_P(MujocoTest, SeededResetsAreEqual) {
   const Task& task = GetParam();
   const std::string name = task.recording;
   if (name == "humanoidstandup_v5") return;  // none was recorded
-  // v5 starts in the states of v4, which the recordings are of, and observes less of them.
+  // v5 starts in the states of v4, which were recorded, and observes fewer values.
   const bool v5 = name.ends_with("_v5");
   const std::string recorded = v5 ? name.substr(0, name.size() - 3) : name;
   EXPECT_LE(seeded_reset_difference(task.id, name == "ant_contact" ? "ant" : recorded, !v5), 1e-12);
 }
 
-// Rewards and observations read what the last step left behind, and the solver starts from its
-// last solution: all of it must come along.
+// Rewards and observations depend on leftovers of the last step, and the solver starts from its
+// last solution; the state must include all of this.
 TEST_P(MujocoTest, StateCarriesOver) {
   const Task& task = GetParam();
   const auto env = make_environment(task.id), other = make_environment(task.id);
@@ -200,7 +200,7 @@ TEST_P(MujocoTest, AFailedSimulationEndsTheEpisode) {
   expect_failure(rest);
   env->set_state(start);
   expect_failure(broken);
-  // A failure is not held against the next episode.
+  // A failure does not affect the next episode.
   env->set_state(start);
   EXPECT_NE(env->step(rest, obs).reward, 0);
   EXPECT_FALSE(std::filesystem::exists("MUJOCO_LOG.TXT"));
@@ -227,7 +227,7 @@ TEST_F(Mujoco, AntForD4RLObservesZerosForContacts) {
   }
 }
 
-// v4 and v5 differ by what is left out of observations, and by the bonus of the last step.
+// v4 and v5 differ in the observed values and in the bonus of the last step.
 TEST_F(Mujoco, RulesOfV5) {
   const auto v4 = make_environment("Ant-v4-contact"), v5 = make_environment("Ant-v5");
   std::vector<double> a(111), b(105);

@@ -136,7 +136,7 @@ class ReplayTest : public testing::Test {
 };
 
 TEST_F(ReplayTest, MeasuresDifferences) {
-  // At rest upright nothing moves and nothing costs.
+  // At rest in the upright position nothing moves and the cost is 0.
   const auto report = replay("0,0,0,1,0,0.25,-0.5,1,0\n0,0,0,1,0,0,0,0,0\n");
   EXPECT_EQ(report.steps, 2);
   EXPECT_EQ(report.max_obs_diff, 0.25);
@@ -157,7 +157,7 @@ TEST_F(ReplayTest, NamesFileAndLineOfAProblem) {
   EXPECT_EQ(problem(""), ": no recorded steps");
   EXPECT_EQ(problem("0,0,0,1,0,0,0,0,0\n0,0,,1,0,0,0,0,0\n"),
             ":3: action0: row 1 has no value (expected a number; no other row lacks it)");
-  EXPECT_EQ(problem("0,0,0,1,0,0,0,2,0\n"), ":2: terminated: a flag is 0 or 1");
+  EXPECT_EQ(problem("0,0,0,1,0,0,0,2,0\n"), ":2: terminated: not a flag (expected 0 or 1)");
   path_ = directory_ / "t.csv";
   std::ofstream(path_) << "state0,action0\n";
   EXPECT_THROW(replay_trajectory("Pendulum-v1", path_), Error);

@@ -31,7 +31,7 @@ std::vector<uint8_t> frame_of(const Environment& env, size_t place, size_t stack
   return {first, first + bytes};
 }
 
-// What the plain drawing of a pendulum at this angle looks like.
+// The pixels of the drawing of a pendulum at this angle.
 std::vector<uint8_t> painted(Environment& env, int64_t size) {
   std::vector<uint8_t> planes(static_cast<size_t>(3 * size * size));
   paint_scene(env.scene(), size, planes);
@@ -163,8 +163,8 @@ TEST(Pixels, TasksWithoutAPictureAreRefused) {
   auto options = pixels();
   options.pixels.renderer = PixelOptions::Renderer::photo;
   EXPECT_EQ(refusal("Pendulum-v1", options),
-            "env_kwargs.wrappers.pixels.renderer: `Pendulum-v1` has no photograph here (expected a "
-            "MuJoCo task and libosmesa6, or drawing)");
+            "env_kwargs.wrappers.pixels.renderer: `Pendulum-v1` cannot be rendered by MuJoCo here "
+            "(expected a MuJoCo task and libosmesa6, or renderer: drawing)");
 }
 
 // Other tests register tasks without a drawing; ours have one, and not all of its pixels are the

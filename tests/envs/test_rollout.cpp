@@ -6,7 +6,7 @@
 namespace rl_training {
 namespace {
 
-// A policy that remembers: what it was told, in order.
+// A policy with memory that records its calls in order.
 struct Remembering {
   int64_t episodes = 0, acted = 0;
   std::vector<double> rewards;

@@ -90,7 +90,7 @@ TEST(VectorEnv, AutoResetEqualsGymnasiumSameStep) {
   }
 }
 
-// Everything that 450 steps of five pendulums show, past two resets.
+// All results of 450 steps of five pendulums, across two resets.
 std::vector<double> trace(VectorEnv& envs, int steps) {
   std::vector<double> seen;
   for (int step = 0; step < steps; ++step) {
@@ -119,7 +119,7 @@ TEST(VectorEnv, ThreadsDoNotChangeABit) {
   }
 }
 
-// So many copies that a step of all is worth the threads.
+// Enough copies for threads to be used.
 TEST(VectorEnv, ThreadsDoNotChangeABitOfMany) {
   VectorEnv alone("Pendulum-v1", 3000, 3, "env", nullptr);
   ThreadPool pool(4);
@@ -129,7 +129,7 @@ TEST(VectorEnv, ThreadsDoNotChangeABitOfMany) {
   EXPECT_EQ(trace(shared, 20), trace(alone, 20));
 }
 
-// Pays and observes what the test says from its third step on.
+// From its third step on, it returns the reward and observation that the test sets.
 class Broken final : public Environment {
  public:
   Broken(double reward, double observation) : reward_(reward), observation_(observation) {
@@ -200,7 +200,7 @@ TEST(VectorEnv, StreamsAreNamed) {
   std::vector<double> obs(3);
   env->reset(rng, obs);
   EXPECT_EQ(train.obs()[3], static_cast<float>(obs[0]));
-  // A single reset leaves the others alone.
+  // Resetting one environment does not affect the others.
   const float first = train.obs()[0], second = train.obs()[3];
   train.reset_one(1);
   EXPECT_EQ(train.obs()[0], first);

@@ -28,7 +28,7 @@ class FaultyFileSystem final : public FileSystem {
 
   int calls() const { return calls_; }
   bool failed() const { return failed_; }
-  // "rename step-000000001", ...: the calls that change something, in order.
+  // "rename step-000000001", ...: the modifying calls in order.
   const std::vector<std::string>& changes() const { return changes_; }
 
   std::string read_file(const std::string& path) override {

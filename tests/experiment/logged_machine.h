@@ -20,7 +20,7 @@ inline std::string write_machine_log(const std::string& path, uint64_t seed = 5)
     std::array<float, 2> obs = {static_cast<float>(rng.uniform()), 0};
     builder.begin_episode(obs);
     for (int step = 0; step < 20; ++step) {
-      // The extremes are in the data.
+      // The data contains the bounds.
       const float first = step == 0 ? -1.0f : step == 1 ? 1.0f : static_cast<float>(rng.uniform());
       const float second = step == 2 ? -1.0f : step == 3 ? 1.0f : static_cast<float>(rng.uniform());
       obs = {0.9f * obs[0] + 0.1f * first, second};

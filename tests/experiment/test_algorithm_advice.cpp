@@ -107,8 +107,7 @@ TEST(AlgorithmAdvice, NamesPackagedConfigsAndACommand) {
             "--set algo_kwargs.dataset_kind=npz --set algo_kwargs.dataset_path='my log.npz' "
             "--set algo_kwargs.timeout_policy=auto "
             "--set 'algo_kwargs.dataset_keys=obs=a,b action=u'");
-  EXPECT_EQ(advice.findings, (Names{"1000000 transitions, which is plenty",
-                                    "actions cover 67 % of their range evenly",
+  EXPECT_EQ(advice.findings, (Names{"1000000 transitions, a large dataset", "action coverage 67 %",
                                     "returns differ by 60 % of their mean: mixed quality",
                                     "10 of 50 episodes terminate, 40 are cut by a time-out"}));
   const auto json = advice.to_json();

@@ -12,7 +12,7 @@
 namespace rl_training::test_checkpoint_faults {
 namespace {
 
-// One array whose value tells the checkpoints apart.
+// One array whose value identifies the checkpoint.
 std::vector<ArchiveEntry> entries_for(char mark) {
   return {{"net.weights", DType::u8, {300}, std::string(300, mark)}};
 }
@@ -21,7 +21,7 @@ char mark_of(const Checkpoint& checkpoint) { return checkpoint.entries.at(0).byt
 
 const Json kFacts = {{"threads", 1}};
 
-// What is done with faults, from what start, and which marks may be there afterwards.
+// An operation with faults, its initial state, and the checkpoints that may exist afterwards.
 struct Scenario {
   std::string name;
   std::function<void(CheckpointStore&)> prepare;
@@ -79,7 +79,7 @@ class CheckpointFaults : public ::testing::TestWithParam<Scenario> {
     if (scenario.best_may_be.empty()) return;
     const auto best = load_checkpoint(posix_file_system(), place + "/best");
     EXPECT_NE(scenario.best_may_be.find(mark_of(best)), std::string::npos) << context;
-    // Who goes on from the new step does not evaluate it again.
+    // A run that resumes from the new step does not evaluate it again.
     const bool has_new_step = mark_of(*newest) == scenario.newest_may_be[1];
     EXPECT_TRUE(!has_new_step || mark_of(best) == scenario.best_may_be[1]) << context;
   }

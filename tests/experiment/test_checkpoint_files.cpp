@@ -1,4 +1,5 @@
-// Further files of a checkpoint: linked where they lie already, written and verified all the same.
+// Further files of a checkpoint: linked if they already exist, otherwise written; verified in both
+// cases.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -53,7 +54,7 @@ TEST_F(CheckpointFilesTest, AreLinkedFromWhereTheyLie) {
   EXPECT_EQ(checkpoint->files[0].existing, path("step-000000002/a.rows"));
   EXPECT_EQ(checkpoint->files[0].bytes(), "first");
   EXPECT_EQ(checkpoint->files[1].bytes(), "second");
-  // What is shared lives as long as anybody names it.
+  // A shared file exists as long as a checkpoint refers to it.
   fs::remove_all(path("step-000000001"));
   EXPECT_EQ(load()->files[0].bytes(), "first");
 }
@@ -102,7 +103,7 @@ TEST_F(CheckpointFilesTest, EveryFlippedBitIsFoundAndTheOlderOneUsed) {
   EXPECT_TRUE(warnings.empty());
 }
 
-// Shared rows are one file on the disk: damage to them reaches every checkpoint that names them.
+// Shared rows are one file on disk, so damage affects every checkpoint that refers to it.
 TEST_F(CheckpointFilesTest, DamageToASharedFileIsNeverPassedOver) {
   save(1, {file_of("a.rows", "first")});
   save(2, {file_of("a.rows", "first", path("step-000000001/a.rows"))});

@@ -29,7 +29,7 @@ TEST(DatasetSource, MixesByWeight) {
   options.mix_size = 1200;
   const auto mixed = load_transition_dataset(options, "Pendulum-v1");
   EXPECT_EQ(mixed.rows(), 1200);
-  // 900 rows of an expert and 300 of random actions lie between the two.
+  // The mean return of 900 expert rows and 300 random rows is between the two.
   const double expert = recipe_dataset("pendulum/expert", 800, 0).mean_return();
   const double random = recipe_dataset("pendulum/random", 800, 0).mean_return();
   EXPECT_LT(mixed.mean_return(), expert);

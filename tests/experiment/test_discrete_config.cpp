@@ -51,7 +51,7 @@ TEST(DiscreteConfig, TheSourceDecidesWhichKeysThereAre) {
   EXPECT_EQ(both.phases()[1].length, 70);
 }
 
-// What a run writes can be read again, whatever the source.
+// Output of a run can be read again for every kind of data.
 TEST(DiscreteConfig, ResolvedConfigsReadBack) {
   for (const auto& text : {std::string("algo: discrete_sac\nenv_id: CartPole-v1\n"), kFromData,
                            kFromData + "online: {total_timesteps: 70}\n"}) {
@@ -79,7 +79,8 @@ TEST(DiscreteConfig, DataMustHoldTheChoicesOfTheEnvironment) {
     return std::string("no error");
   };
   options.actions = "unit";
-  EXPECT_EQ(refused("CartPole-v1"), "choices have no units (expected environment, got unit)");
+  EXPECT_EQ(refused("CartPole-v1"),
+            "discrete actions have no units (expected environment, got unit)");
   options.actions = "environment";
   EXPECT_NE(refused("InvertedPendulum-v4"), "no error");
   options.source = {};

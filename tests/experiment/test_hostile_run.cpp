@@ -1,4 +1,4 @@
-// Run directories and checkpoints as somebody else may hand them over.
+// Untrusted run directories and checkpoints.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <utime.h>
@@ -24,7 +24,7 @@ class HostileRun : public testing::Test {
     return Run::start(tiny_config(algo, directory_ / "runs", more), {})->train();
   }
 
-  // The checkpoint with other bytes under one name, its sums right again.
+  // Replaces the bytes of one array of a checkpoint and corrects the hashes.
   void change(const std::string& path, const std::string& name, const std::string& bytes) {
     auto checkpoint = load_checkpoint(posix_file_system(), path);
     const auto entry = std::find_if(checkpoint.entries.begin(), checkpoint.entries.end(),
@@ -38,7 +38,7 @@ class HostileRun : public testing::Test {
     change(path, name, std::string(reinterpret_cast<const char*>(&value), sizeof value));
   }
 
-  // Resuming is refused as a matter of the checkpoint; returns the error's place.
+  // Resuming fails with a checkpoint error; returns its position.
   static ErrorPlace refused(const std::string& run_or_checkpoint) {
     try {
       Run::resume(run_or_checkpoint, {}, {});
@@ -182,7 +182,8 @@ TEST_F(HostileRun, WhatKilledProcessesLeftIsRemoved) {
   EXPECT_TRUE(fs::exists(of_others));
 }
 
-// Whatever call fails while the best is saved, the next save writes it before its own step.
+// Whichever call fails while the best checkpoint is saved, the next save writes it before its own
+// step.
 TEST_F(HostileRun, ABestThatFailedIsWrittenBeforeTheNextStep) {
   const auto entries = [](char mark) {
     return std::vector<ArchiveEntry>{{"mark", DType::u8, {1}, std::string(1, mark)}};

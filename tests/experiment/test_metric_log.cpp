@@ -129,7 +129,8 @@ TEST(MetricLog, AFileShorterThanTheCheckpointSaysIsAnError) {
   }
 }
 
-// No file may become longer while it lives: as on a full disk, what fits is written first.
+// Limits the size of files while an object exists: as on a full disk, part of the data is written
+// first.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {

@@ -79,7 +79,7 @@ TEST_F(NoEnvironment, PolicyIsLoadedResumedAndAsksForNoEnvironment) {
                 ": env_id: an evaluation needs an environment, and this run was trained without "
                 "one (expected a run whose config has env_id)");
 
-  // Going on equals not having stopped, and needs no look at the data for bounds.
+  // Resuming equals not having stopped, and does not derive bounds from the data again.
   warnings_.clear();
   const auto longer =
       rl_training::Run::resume(first.run_dir, {.total_timesteps = 50, .threads = {}}, {})->train();
@@ -90,7 +90,7 @@ TEST_F(NoEnvironment, PolicyIsLoadedResumedAndAsksForNoEnvironment) {
             read_all(whole.checkpoint + "/tensors.safetensors"));
 }
 
-// Of a program of one's own, say, whose environment this one does not have.
+// For example a checkpoint of another program whose environment is unknown here.
 TEST_F(NoEnvironment, APolicyActsWhereItsEnvironmentIsNotKnown) {
   auto config = tiny_config("td3_bc", directory_ / "runs", {"total_timesteps=5"});
   const auto trained = start(config)->train();
@@ -184,7 +184,7 @@ TEST_F(NoEnvironment, ChoicesAreCounted) {
   const auto run = start(config(", learn_from: data", "discrete_sac"));
   EXPECT_EQ(run->policy().env().action, Space::discrete(3));
   EXPECT_EQ(warnings_.front(),
-            "warning: action_high is not given: the actions are taken as 3 choices, 0 to 2, "
+            "warning: action_high is not given: assuming 3 discrete actions, 0 to 2, "
             "because 2 is the largest in the data");
   EXPECT_TRUE(problem([&] {
                 start(config(", learn_from: data, action_high: 1", "discrete_sac"));

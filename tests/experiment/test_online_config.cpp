@@ -1,4 +1,4 @@
-// Keys of learning from an environment: what is refused, and where it is reported.
+// Keys of online training: which values are rejected, and how errors are reported.
 #include <gtest/gtest.h>
 
 #include "rl_training/experiment/train_config.h"

@@ -1,4 +1,4 @@
-// Runs that learn from their environment: what their checkpoints hold, and resuming.
+// Online runs: contents of their checkpoints, and resuming.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -32,7 +32,8 @@ std::vector<std::string> replay_files(const std::string& checkpoint) {
   return names;
 }
 
-// All that only the seed decides: logs, and every file of the last checkpoint but its manifest.
+// Everything that depends only on the seed: logs, and every file of the last checkpoint except its
+// manifest.
 std::map<std::string, std::string> outcome(const RunResult& result) {
   std::map<std::string, std::string> content;
   for (const char* name : {"metrics.jsonl", "metrics.csv"}) {
@@ -77,7 +78,7 @@ class OnlineRunTest : public testing::Test {
   RunResult resume(const std::string& path, const ResumeChanges& changes = {}) {
     return Run::resume(path, changes, context())->train();
   }
-  // Leaves the run at each of the positions and goes on in a fresh object.
+  // Stops the run at each of the positions and resumes it in a new object.
   void expect_pieces_equal_the_whole(const TrainConfig& config,
                                      const std::vector<int64_t>& positions) {
     const auto whole = outcome(train(config));
@@ -138,7 +139,7 @@ TEST_F(OnlineRunTest, ADamagedRowsFileLeadsToTheOlderCheckpoint) {
   EXPECT_EQ(outcome(again), expected);
 }
 
-// A manifest that leaves the first of the rows out is whole, and its buffer is not.
+// A manifest without the first rows is intact, but its buffer is incomplete.
 TEST_F(OnlineRunTest, RowsThatAreNotThereAreMissed) {
   auto buffer = small_buffer();
   ReplayFiles rows(buffer, posix_file_system());
@@ -182,7 +183,7 @@ TEST_F(OnlineRunTest, RowsAreWrittenAnewWhenTheirFilesAreGone) {
   EXPECT_EQ(resume(directory_ / "moved", {80, {}}).summary.global_step, 80);
 }
 
-// As every checkpoint adds a file, a long run would collect thousands of them.
+// Every checkpoint adds a file, so without merging a long run would have thousands.
 TEST_F(OnlineRunTest, ManyFilesBecomeOne) {
   auto buffer = small_buffer();
   ReplayFiles rows(buffer, posix_file_system());
@@ -257,7 +258,7 @@ TEST_F(OnlineRunTest, GoingOnlineIsForOfflineAlgorithms) {
   }
 }
 
-// Left before, at and after the first environment step, and in the middle of the intervals.
+// Stopped before, at and after the first environment step, and in the middle of the intervals.
 TEST_F(OnlineRunTest, FineTuningInPiecesEqualsTheWhole) {
   expect_pieces_equal_the_whole(
       config("td3_bc", {"online={total_timesteps: 40, buffer_capacity: 32, train_frequency: 3, "
@@ -281,8 +282,8 @@ TEST_F(OnlineRunTest, HindsightInPiecesEqualsTheWhole) {
   }
 }
 
-// Returns of whole episodes: updates wait for the first end of one, and rows of the buffer's window
-// that came back know theirs. WSRL's settings: no data, a warm-up, blocks of critic updates.
+// Returns need whole episodes: updates start after the first episode has ended, and restored rows
+// of the buffer keep their returns. WSRL's settings: no data, a warm-up, blocks of critic updates.
 TEST_F(OnlineRunTest, CalibrationInPiecesEqualsTheWhole) {
   for (const char* online : {"offline_batch_ratio: 0.5",
                              "offline_batch_ratio: 0, warmup_steps: 90, "
@@ -297,13 +298,13 @@ TEST_F(OnlineRunTest, CalibrationInPiecesEqualsTheWhole) {
   }
 }
 
-// Every algorithm that comes from data, left in its offline part, at its end and online.
+// Every offline algorithm, stopped in its offline phase, at its end and online.
 TEST_F(OnlineRunTest, FineTuningOfEachInPiecesEqualsTheWhole) {
   for (const auto& info : algorithms()) {
     const auto defaults = default_config(info.name);
     const auto request = defaults.algorithm->request();
     if (defaults.collects_by_itself() || request.window > 0) continue;
-    // These few steps end no episode, which returns and the updates of TD7 wait for.
+    // Returns and the updates of TD7 need a finished episode, which these few steps do not contain.
     if (request.has(BatchColumn::return_to_go) || info.name == "td7") continue;
     SCOPED_TRACE(info.name);
     expect_pieces_equal_the_whole(
@@ -320,7 +321,8 @@ TEST_F(OnlineRunTest, UpdatesAtTheEndsOfEpisodesInPiecesEqualTheWhole) {
       {7, 20, 29, 44, 62});
 }
 
-// Planned from the start or decided later: with a schedule, a warm-up and limits it is one run.
+// An online phase planned from the start equals one added later, also with a schedule, a warm-up
+// and limits.
 TEST_F(OnlineRunTest, GoingOnlineLaterEqualsHavingPlannedIt) {
   const std::vector<std::string> keys = {"learning_rate_schedule=cosine", "warmup_steps=50",
                                          "min_buffer_size=500", "max_epochs=1000"};
@@ -362,7 +364,7 @@ TEST_F(OnlineRunTest, UpdatesFromDataEndWithTheFirstStep) {
   EXPECT_EQ(resume(offline.run_dir, {70, {}, 30}).summary.update_count, 100);
 }
 
-// 10 steps of 4 environments are 12; what comes after is as if it had been planned.
+// 10 steps of 4 environments become 12; the rest equals a run planned this way.
 TEST_F(OnlineRunTest, ALongerRunOfSeveralEnvironmentsEqualsAStraightOne) {
   const std::vector<std::string> keys = {"num_envs=4", "learning_starts=1"};
   auto shorter = keys, longer = keys;
@@ -385,7 +387,7 @@ TEST_F(OnlineRunTest, NothingToLearnFromIsSaid) {
   EXPECT_NE(warnings_[0].find("learning_starts"), std::string::npos) << warnings_[0];
 }
 
-// What becomes of raw rewards that are collected.
+// The transform of collected rewards.
 std::vector<double> collected_rewards(const TrainConfig& config,
                                       std::vector<std::string>* warnings) {
   const auto warn = [&](const std::string& line) { warnings->push_back(line); };
@@ -415,7 +417,7 @@ TEST_F(OnlineRunTest, RewardKeysHoldForBothSources) {
   const auto plain = load_run_data(config("rlpd"), {});
   EXPECT_NEAR(data.rows->reward(7), plain.rows->reward(7) - 1, 1e-5);
 
-  // A preset from the data's rewards must not see changed ones.
+  // A preset that depends on the data must use raw rewards.
   try {
     collected_rewards(
         config("rlpd", {"reward_scale=0.1", "env_kwargs.wrappers.reward.preset=standardize"}),

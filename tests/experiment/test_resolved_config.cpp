@@ -115,7 +115,7 @@ TEST(TrainConfig, EarlyStoppingIsOffUnlessThere) {
   EXPECT_TRUE(read(kStart + "algo_kwargs: {early_stopping: {}}\n").early_stopping.enabled);
 }
 
-// What config.yaml of a run and the config in a checkpoint hold reads back to the same.
+// config.yaml of a run and the config in a checkpoint can be read back unchanged.
 TEST(ResolvedConfig, ReadsBackToTheSame) {
   std::vector<TrainConfig> configs = {read(kStart), read(kEverything)};
   for (const auto& packaged : packaged_configs()) {
@@ -180,7 +180,7 @@ TEST(PackagedConfigs, LocomotionHasThePublishedNumbers) {
   }
 }
 
-// A number that decides nothing may change; anything else makes another experiment.
+// Keys that do not affect results may change; any other change gives another hash.
 TEST(ConfigHash, LeavesOutOnlyWhatDecidesNoNumber) {
   const auto hash_with = [](const std::string& assignment) {
     auto root = read_yaml(kEverything, "c.yaml");

@@ -156,7 +156,7 @@ TEST_F(RunTest, AnOlderCheckpointGoesOnInANewDirectory) {
     EXPECT_NE(fork.run_dir, old.run_dir);
     EXPECT_EQ(fs::path(fork.run_dir).parent_path(), fs::path(old.run_dir).parent_path());
     EXPECT_TRUE(content_of(old.run_dir) == before) << name;
-    // The history is there, too: it looks as if it had trained from the start.
+    // The metrics are copied as well, as if the branch had trained from the start.
     EXPECT_EQ(read_all(fork.run_dir + "/metrics.jsonl"), read_all(old.run_dir + "/metrics.jsonl"));
     EXPECT_EQ(read_all(fork.run_dir + "/metrics.csv"), read_all(old.run_dir + "/metrics.csv"));
     if (std::string(name) == "best") continue;  // it may be the last one: nothing left to do
@@ -190,7 +190,7 @@ Callbacks kill_at(int64_t update) {
   return callbacks;
 }
 
-// Killed before it has written a checkpoint on the way, it must know how far it was to go.
+// If it is killed before its next checkpoint, it must still know its new length.
 TEST_F(RunTest, AKilledExtensionIsNotForgotten) {
   const auto whole = train({"total_timesteps=80"});
   const auto first = train();
@@ -201,7 +201,7 @@ TEST_F(RunTest, AKilledExtensionIsNotForgotten) {
   EXPECT_EQ(read_all(more.run_dir + "/metrics.jsonl"), read_all(whole.run_dir + "/metrics.jsonl"));
 }
 
-// Nor may a branch begin again from nothing, and the best so far is its own, too.
+// A branch must not start from scratch either, and it inherits the best checkpoint.
 TEST_F(RunTest, AKilledBranchGoesOnFromWhereItBranchedOff) {
   const auto old = train({"checkpoint_interval=20"});
   auto branch = Run::resume(old.run_dir + "/checkpoints/step-000000040", {}, context());
@@ -231,7 +231,7 @@ TEST_F(RunTest, WithoutAnyCheckpointItSaysThatItStartsAgain) {
   EXPECT_NE(warnings_[0].find("has no checkpoint"), std::string::npos) << warnings_[0];
 }
 
-// Nothing would happen there, so it is refused, and nothing is written.
+// There would be nothing to do, so it is rejected and nothing is written.
 TEST_F(RunTest, AnEndedRunDoesNotGoOnline) {
   for (const char* limit :
        {"max_updates=30", "early_stopping={metric: critic_loss, target_value: -1000}"}) {
@@ -247,7 +247,7 @@ TEST_F(RunTest, AnEndedRunDoesNotGoOnline) {
     }
     EXPECT_EQ(read_all(result.run_dir + "/config.yaml"), before);
 
-    // Nor does a branch that cannot be leave a directory behind.
+    // A failed branch leaves no directory behind.
     const auto copy = directory_ / "copy";
     fs::create_directories(copy);
     fs::copy(result.run_dir + "/checkpoints", copy + "/checkpoints", fs::copy_options::recursive);
@@ -340,7 +340,7 @@ TEST_F(RunTest, ThatCannotStartLeavesNothing) {
   EXPECT_FALSE(fs::exists(directory_ / "runs"));
 }
 
-// A file where the directory of the checkpoints should be stands for a disk that fails.
+// A file in place of the checkpoint directory simulates a failing disk.
 class FailingSaves : public RunTest {
  protected:
   std::unique_ptr<rl_training::Run> start(const std::vector<std::string>& more = {}) {
@@ -388,7 +388,7 @@ TEST_F(FailingSaves, ThreeInARowEndTheRun) {
   EXPECT_EQ(warnings_.size(), 2u);
 }
 
-// What was learnt since the last good one would be lost without a word.
+// Otherwise the work since the last good checkpoint would be lost silently.
 TEST_F(FailingSaves, TheLastOneMustSucceed) {
   const auto run = start({"eval_episodes=0", "checkpoint_interval=40"});
   try {

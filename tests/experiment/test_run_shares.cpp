@@ -34,7 +34,7 @@ TEST(RunShares, EachProcessFindsItsOwnAgain) {
             entries, files);
   add_share(2, pack_share(state("0000"), {}), entries, files);
 
-  // What is the same is stored once.
+  // Equal state is stored once.
   std::vector<std::string> names;
   for (const auto& entry : entries) names.push_back(entry.name);
   EXPECT_EQ(names,

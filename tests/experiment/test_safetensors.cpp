@@ -20,7 +20,7 @@ ArchiveEntry floats(const std::string& name, const std::vector<float>& values) {
   return entry;
 }
 
-// A file around a header of our choice.
+// A file with the given header.
 std::string file_of(const std::string& header, size_t data_bytes) {
   const uint64_t length = header.size();
   return std::string(reinterpret_cast<const char*>(&length), 8) + header +
@@ -140,7 +140,7 @@ TEST(Safetensors, RefusesMalformedFiles) {
       {file_of("{\"a\":" + good + ",\"b\":" + good + "}", 8), "gap or overlap"},
       {file_of(one(good), 7), "bytes of arrays"},
       {file_of(one(good), 9), "bytes of arrays"},
-      {file_of(R"({"__metadata__":{"k":1},"a":)" + good + "}", 8), "not an object of texts"},
+      {file_of(R"({"__metadata__":{"k":1},"a":)" + good + "}", 8), "not an object of strings"},
   };
   for (const auto& [bytes, part] : cases) {
     const std::string text = rejection(bytes);

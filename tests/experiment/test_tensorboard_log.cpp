@@ -22,7 +22,7 @@ uint32_t read_u32(const std::string& bytes, size_t at) {
   return value;
 }
 
-// Undoes the mask instead of applying it: a check that shares nothing with the writer.
+// Reverses the mask instead of applying it, so that the check shares no code with the writer.
 uint32_t unmask(uint32_t masked) {
   const uint32_t rotated = masked - 0xa282ead8U;
   return (rotated >> 17) | (rotated << 15);

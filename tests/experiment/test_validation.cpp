@@ -85,7 +85,7 @@ TEST_F(Validation, RowsHoldTheMetricsAtTheEvaluationInterval) {
             std::string::npos);
 }
 
-// BEAR and BCQ draw candidates when they act, the Decision Transformer remembers.
+// BEAR and BCQ draw candidates when they act; the Decision Transformer has memory.
 TEST_F(Validation, IsExactOnResumeAndChangesNothingInTraining) {
   for (const char* algo : {"td3_bc", "bcq", "decision_transformer"}) {
     SCOPED_TRACE(algo);
@@ -104,7 +104,7 @@ TEST_F(Validation, IsExactOnResumeAndChangesNothingInTraining) {
               read_all(whole.run_dir + "/metrics.jsonl"));
     EXPECT_EQ(read_all(resumed.checkpoint + "/tensors.safetensors"),
               read_all(whole.checkpoint + "/tensors.safetensors"));
-    // Measuring more often leaves the networks as they are.
+    // More frequent measurements do not change the networks.
     auto often = whole_config;
     often.eval_interval = 3;
     const auto measured = train(often);
@@ -125,7 +125,7 @@ TEST_F(Validation, StopsEarlyAndDecidesTheBest) {
   const auto result =
       train(config(", early_stopping: {metric: validation_action_error, mode: min, patience: 1, "
                    "min_delta: 1000}"));
-  // Before training, then the first that is no improvement.
+  // The measurement before training, then the first without improvement.
   EXPECT_EQ(result.summary.stop_reason, "early_stopping");
   EXPECT_EQ(result.summary.update_count, 20);
   const auto patient = train(
@@ -149,8 +149,8 @@ TEST_F(Validation, WrongKeysAreRefused) {
   };
   EXPECT_EQ(
       refused(", early_stopping: {metric: validation_td_error}", "td3_bc", "validation: 0.2\n"),
-      "c.yaml:8: algo_kwargs.early_stopping.mode: a smaller error is better (expected min, "
-      "got max)");
+      "c.yaml:8: algo_kwargs.early_stopping.mode: smaller errors are better (expected min, got "
+      "max)");
   const std::string no_such = "c.yaml:8: algo_kwargs.early_stopping.metric: no such metric: ";
   EXPECT_TRUE(refused(", early_stopping: {metric: validation_td_error, mode: min}", "bc",
                       "validation: 0.2\n")
@@ -165,8 +165,7 @@ TEST_F(Validation, WrongKeysAreRefused) {
       problem([&] {
         read_train_config(read_yaml("algo: sac\nenv_id: Pendulum-v1\nvalidation: 0.1\n", "c.yaml"));
       }),
-      "c.yaml:3: validation: sac learns from no dataset of which something could be held "
-      "out");
+      "c.yaml:3: validation: sac does not learn from a dataset, so no episodes can be held out");
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ TEST_F(WarmStartTest, TheBoundsOfTheNetworksHoldUnlessKeysSayOtherwise) {
   EXPECT_EQ(
       start(config(", action_low: -30, action_high: 30"), first.run_dir)->policy().env().action,
       Space::box({-30, -30}, {30, 30}));
-  EXPECT_TRUE(warnings_.back().starts_with("warning: the action bounds are not those of "));
+  EXPECT_TRUE(warnings_.back().starts_with("warning: the action bounds differ from those of "));
 }
 
 TEST_F(WarmStartTest, OfAnotherAlgorithmWhatFits) {
@@ -113,7 +113,7 @@ TEST_F(WarmStartTest, ARunOfWhichNothingFitsIsRefusedAndLeavesNothing) {
               }).ends_with("no such run or checkpoint directory"));
 }
 
-// The checkpoint of step 0 is there before the first update.
+// The checkpoint of step 0 exists before the first update.
 TEST_F(WarmStartTest, AKilledRunGoesOnFromItsStart) {
   const auto first = start(config())->train();
   const auto straight = start(config("", "td3_bc", "seed: 4\n"), first.run_dir)->train();
@@ -143,7 +143,7 @@ TEST_F(WarmStartTest, ResumeFindsMovedDataAndGoesElsewhere) {
   EXPECT_EQ(load_policy(moved.run_dir).config().dataset.source.path,
             directory_ / "archive/moved.npz");
   EXPECT_EQ(load_policy(first.run_dir).checkpoint(), first.checkpoint);  // as it was
-  // Other data are refused, and leave nothing.
+  // Other data is rejected without leaving files.
   write_machine_log(directory_ / "archive/other.npz", 8);
   const auto text = problem([&] { resume(directory_ / "archive/other.npz"); });
   EXPECT_NE(text.find("the dataset is not the one this run was trained on"), std::string::npos);

@@ -240,7 +240,7 @@ TEST(YamlValue, RefusesWhatIsNotOneValue) {
             "--set x: not one value (expected a value, [a, b] or {key: value}, got [a])");
   for (const char* text : {"#none", "---", "...", "--- # x"}) {
     EXPECT_EQ(value_error_of(text),
-              "--set x: the value reads as nothing (got `"s + text + "`; put it in quotes)");
+              "--set x: the value would be read as null (got `"s + text + "`; put it in quotes)");
   }
   EXPECT_EQ(value_error_of("%x"),
             "--set x: a line starts with % (YAML directives are not supported)");
@@ -252,7 +252,7 @@ TEST(YamlValue, RefusesWhatIsNotOneValue) {
             "--set x: a second document starts here (expected one document)");
 }
 
-// Any bytes give a tree or one Error{config}; nothing else may leave the reader.
+// Any bytes give a tree or one Error{config}, and no other exception.
 TEST(YamlReader, SurvivesMutatedInput) {
   const std::string seed_text =
       "algo: td3_bc\nenv_id: Pendulum-v1\nseed: 3\ntags: [a, 'b', \"c\\n\"]\nalgo_kwargs:\n"

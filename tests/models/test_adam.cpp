@@ -78,7 +78,7 @@ TEST(Adam, MinimisesAQuadratic) {
   EXPECT_LT(loss, 1e-4);
 }
 
-// The gradients of all leaves travel as one message, and what comes back is what the step uses.
+// The gradients of all leaves are sent as one message, and the step uses the averaged values.
 TEST(Adam, StepsAlongTheMeanGradientOfTheProcesses) {
   const auto leaf = [](std::vector<float> values) {
     return torch::tensor(values).set_requires_grad(true);

@@ -9,8 +9,8 @@ torch::Tensor leaf(std::vector<float> values) {
   return torch::tensor(values).set_requires_grad(true);
 }
 
-// The first step of Adam is the rate itself, against the sign of the gradient; the decay takes
-// rate * weight_decay * p off and does not pass through the moments.
+// The first step of Adam is the rate itself, against the sign of the gradient; the decay subtracts
+// rate * weight_decay * p and does not affect the moments.
 TEST(AdamW, DecayIsDecoupledFromTheMoments) {
   const auto p = leaf({2.0f, -4.0f});
   Adam adam({p}, {.learning_rate = 0.1, .weight_decay = 0.5}, {});

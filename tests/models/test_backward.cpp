@@ -13,7 +13,7 @@ torch::Tensor leaf(uint64_t seed, torch::IntArrayRef shape) {
   return values.set_requires_grad(true);
 }
 
-// Both passes over one graph made twice; every gradient must have the same bits.
+// Both backward passes on two copies of a graph; every gradient must have the same bits.
 template <class Build>
 void expect_same_gradients(const std::vector<torch::Tensor>& leaves, const Build& build) {
   std::vector<torch::Tensor> expected;
@@ -53,7 +53,7 @@ TEST(Backward, EqualsTheEngineThroughOurNodes) {
   });
 }
 
-// Only the engine runs hooks, which shows whose pass it was.
+// Only the engine runs hooks, which shows which backward pass was used.
 TEST(Backward, LeavesGraphsOfManyNodesToTheEngine) {
   const auto x = leaf(8, {3});
   for (const bool many : {false, true}) {

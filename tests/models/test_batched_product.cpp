@@ -24,7 +24,7 @@ torch::Tensor plain(const BatchedProduct& work) {
   return work.relu ? y.relu() : y;
 }
 
-// Results and all gradients against torch's operators.
+// Compares results and all gradients with torch's operators.
 void compare_with_torch(const BatchedProduct& work, std::vector<torch::Tensor> leaves,
                         ThreadPool* pool) {
   const auto gradients = [&](const torch::Tensor& y) {
@@ -43,7 +43,7 @@ void compare_with_torch(const BatchedProduct& work, std::vector<torch::Tensor> l
   for (size_t i = 0; i < got.size(); ++i) expect_near(got[i], wanted[i]);
 }
 
-// More rows than one piece of work has.
+// More rows than one unit of work.
 TEST(BatchedProduct, EqualsTorchWithBiasAndRelu) {
   const auto a = random_leaf(1, {2, 150, 5}), b = random_leaf(2, {2, 5, 7}),
              bias = random_leaf(3, {2, 7});
@@ -57,7 +57,7 @@ TEST(BatchedProduct, EqualsTorchWithATransposedFactor) {
   compare_with_torch({.a = a, .b = b, .transpose_b = true}, {a, b}, nullptr);
 }
 
-// Factors as they lie in one flat tensor of parameters, or turned round by another operator.
+// Factors inside one flat parameter tensor, or transposed by another operator.
 TEST(BatchedProduct, TakesFactorsWithGaps) {
   const auto flat = random_leaf(1, {2, 40}), a = random_leaf(2, {6, 2, 5});
   const auto parts = flat.split_with_sizes({2, 35, 3}, 1);

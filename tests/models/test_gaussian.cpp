@@ -37,7 +37,7 @@ TEST(Gaussian, GivenActionsAtTheEdgeStayFinite) {
   EXPECT_EQ(log_prob[0].item<float>(), log_prob[1].item<float>());
 }
 
-// Every kind of head: values and gradients against the torch operators.
+// Compares values and gradients of every kind of head with torch operators.
 struct Kind {
   bool squash, free_std;
   int64_t samples_each;
@@ -64,7 +64,7 @@ class GaussianAgainstPlain : public testing::TestWithParam<Kind> {
     EXPECT_TRUE(torch::allclose(got, expected, 1e-5, 1e-5)) << got << expected;
   }
   static void expect_same_gradients(const GaussianHead& a, const GaussianHead& b) {
-    // What does not depend on the means leaves them without a gradient in the plain path.
+    // In the plain path, values that do not depend on the means give them no gradient.
     const auto& plain = b.output.grad();
     expect_close(a.output.grad(), plain.defined() ? plain : torch::zeros_like(b.output));
     if (a.free_log_std.defined()) expect_close(a.free_log_std.grad(), b.free_log_std.grad());

@@ -7,7 +7,8 @@
 namespace rl_training::test_input_slopes {
 namespace {
 
-// Slopes of torch operators: one critic after the other, as a shared action gets their sum.
+// Slopes with torch operators, one critic at a time, because a shared action would receive their
+// sum.
 torch::Tensor plain_slopes(const CriticEnsemble& critics, const torch::Tensor& obs,
                            const torch::Tensor& actions) {
   const auto leaf = actions.clone().set_requires_grad(true);
@@ -49,7 +50,7 @@ TEST(InputSlopes, EqualGradientsOfGradients) {
   }
 }
 
-// On top of a gradient that is there, whichever comes first.
+// Added to an existing gradient, in either order.
 TEST(InputSlopes, GradientsAddUpWithThoseOfValues) {
   Rng rng(1);
   const CriticEnsemble critics(5, 2, {.count = 2, .hidden_sizes = {8}}, rng, {});

@@ -20,7 +20,7 @@ std::vector<const Kernels*> all_sets() {
   return sets;
 }
 
-// Every loop of an instruction set against the portable one.
+// Compares every loop of an instruction set with the portable one.
 void compare(const Kernels& ours, const Kernels& plain, int64_t rows, int64_t columns) {
   SCOPED_TRACE(ours.name);
   const auto count = static_cast<size_t>(rows * columns);
@@ -92,7 +92,7 @@ void compare(const Kernels& ours, const Kernels& plain, int64_t rows, int64_t co
   });
 }
 
-// On an awkward shape, and on one that has whole vectors and rows behind whole blocks.
+// For an odd shape, and for one with whole vectors and rows after whole blocks.
 TEST(Kernels, EverySetAgreesWithThePortableOne) {
   const auto sets = all_sets();
   for (const Kernels* set : sets) {
@@ -155,8 +155,8 @@ TEST(Kernels, RowsAreGatheredInPlace) {
   }
 }
 
-// Against double precision, also where tanh is 1 to all digits; what a number becomes depends
-// neither on its place nor on its neighbours.
+// Compared with double precision, also where tanh rounds to 1. A result depends neither on its
+// position nor on its neighbours.
 TEST(Kernels, FunctionsAreRightToAFewUnits) {
   std::vector<float> x;
   for (float value = -100.0f; value <= 100.0f; value += 0.37f) x.push_back(value);

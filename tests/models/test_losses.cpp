@@ -20,7 +20,7 @@ void expect_close(const torch::Tensor& got, const torch::Tensor& expected) {
   EXPECT_TRUE(torch::allclose(got, expected, 1e-5, 1e-6)) << got << expected;
 }
 
-// The factor stands for whatever a caller does with the scalar: it reaches the gradient.
+// The factor represents any use of the scalar; it must reach the gradient.
 constexpr double kFactors[] = {1.0, 0.5, -3.0};
 
 TEST(Losses, SquaredErrorEqualsPlainTorch) {

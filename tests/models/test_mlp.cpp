@@ -74,7 +74,7 @@ std::vector<Case> cases() {
     s.layer_norm = LayerNorm::before_activation;
     s.activation = Activation::tanh;
   });
-  // More rows than go through at once: gradients are summed by groups of chunks.
+  // More rows than one chunk, so that gradients are summed by groups of chunks.
   add("many_rows", 1300, 4, [](MlpSpec&) {});
   add("many_rows_norm_ensemble", 2700, 3, [](MlpSpec& s) {
     s.layer_norm = LayerNorm::before_activation;
@@ -147,8 +147,8 @@ TEST_P(FusedMlp, EqualsPlainTorchInValuesAndGradients) {
   }
 }
 
-// A frozen pass back leaves out rows without a gradient, which critics have where the smallest
-// counts; one that trains takes them all.
+// A backward pass without parameter gradients skips rows without a gradient, which occur if the
+// minimum of critics is used; a training pass uses all rows.
 TEST_P(FusedMlp, AFrozenPassGivesInputsTheGradientOfATrainingOne) {
   const auto& one = GetParam();
   ThreadPool pool(2);

@@ -56,7 +56,7 @@ torch::Tensor by_three_terms(const torch::Tensor& x, const torch::Tensor& y, Mmd
   return torch::sqrt(mean_kernel(x, x) + mean_kernel(y, y) - 2 * mean_kernel(x, y) + 1e-6);
 }
 
-// More rows than go together, and some left over.
+// More rows than are processed at once, with a remainder.
 TEST(Mmd, ValuesAndGradientsAgainstTheThreeTerms) {
   Rng rng(2);
   const auto x_values = draw(rng, {21, 3, 2}), y_values = draw(rng, {21, 5, 2});

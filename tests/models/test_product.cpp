@@ -21,7 +21,8 @@ struct Shape {
   int64_t m, n, k;
 };
 
-// Against sums in double precision. Rows are longer than needed, and what lies behind them stays.
+// Compared with sums in double precision. Rows are longer than needed, and values behind them must
+// not change.
 void check(const Shape& shape, bool transpose_a, bool transpose_b, Then then) {
   constexpr int64_t kGap = 3;
   const auto [m, n, k] = shape;
@@ -74,7 +75,8 @@ void check(const Shape& shape, bool transpose_a, bool transpose_b, Then then) {
 }
 
 TEST(Product, EveryShapeAndWhatFollows) {
-  // Whole and broken tiles, strips, vectors and squares; small enough for our own product or not.
+  // Complete and partial tiles, strips, vectors and squares; sizes for our own product and larger
+  // ones.
   constexpr Shape kShapes[] = {{1, 1, 1},     {6, 64, 16},  {7, 16, 1},    {100, 64, 64},
                                {5, 48, 32},   {33, 80, 70}, {37, 208, 64}, {4, 37, 20},
                                {13, 64, 515}, {2, 3, 64},   {35, 72, 300}};

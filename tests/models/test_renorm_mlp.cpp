@@ -64,8 +64,8 @@ TEST(BatchRenorm, WithTheNarrowestBoundsIsBatchNormalisation) {
                 {-1.068892, -0.534446, 0.0, 1.603338});
 }
 
-// Value, statistics and gradients of the fused node against torch's operators; more features than
-// one piece of work has, and one that does not vary.
+// Compares value, statistics and gradients of the fused node with torch's operators; more features
+// than one unit of work, and one constant feature.
 void compare_with_plain(Mode mode, bool warm) {
   const int64_t members = 2, rows = 9, features = 70;
   auto x = normal(1, {members, rows, features}) * 2 + 1;
@@ -141,7 +141,7 @@ TEST(RenormMlp, OnlyTrainingPassesMoveTheStatistics) {
   EXPECT_EQ(network.training_passes(), 1);
 }
 
-// Batch statistics take a shift and a scale of the inputs away.
+// Batch statistics remove a shift and a scale of the inputs.
 TEST(RenormMlp, TrainingPassesDoNotSeeAShiftOfTheInputs) {
   const auto network = small_network();
   const auto x = normal(1, {50, 4});
@@ -224,7 +224,7 @@ TEST(RenormMlp, TheNumberOfThreadsChangesNoBit) {
   }
 }
 
-// Each process moves them by its own rows; afterwards all have the same.
+// Each process updates them with its own rows; afterwards they are equal in all.
 TEST(RenormMlp, AveragesRunningStatisticsOverProcesses) {
   FakeGroup group(2);
   group.mean = [](size_t at, float mine) { return mine + static_cast<float>(at); };

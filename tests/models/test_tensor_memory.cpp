@@ -9,7 +9,7 @@
 namespace rl_training::test_tensor_memory {
 namespace {
 
-// How many different places so many tensors had that were given up one after another.
+// Number of distinct addresses of tensors that were created and freed one after another.
 size_t places(size_t count, torch::IntArrayRef shape) {
   std::set<const void*> seen;
   for (size_t i = 0; i < count; ++i) seen.insert(reused_floats(shape).data_ptr());

@@ -72,7 +72,7 @@ TEST(Transformer, StartsFromSmallNormalWeights) {
   EXPECT_EQ(values("last_norm.gain").min().item<float>(), 1.0f);
 }
 
-// Up to its observation a step sees everything; of its own action and of what follows, nothing.
+// A step depends on everything up to its observation, but not on its own action or later steps.
 TEST(Transformer, NoStepSeesItsActionOrLaterSteps) {
   const auto network = small_network();
   const torch::NoGradGuard no_grad;
@@ -97,7 +97,7 @@ TEST(Transformer, NoStepSeesItsActionOrLaterSteps) {
   }
 }
 
-// What stands behind a shorter piece does not matter, nor do other rows.
+// Values after the end of a shorter segment have no effect, nor do other rows.
 TEST(Transformer, PaddingAndOtherRowsDoNotMatter) {
   const auto network = small_network();
   const torch::NoGradGuard no_grad;

@@ -17,7 +17,7 @@ constexpr char kHere[] = "127.0.0.1";
 std::vector<float> values_of(int rank, size_t count) {
   std::vector<float> values(count);
   Rng(static_cast<uint64_t>(rank), "values").fill_normal(values);
-  // Sums of numbers so different in size depend on their order.
+  // Sums of values that differ so much in size depend on the order.
   for (size_t i = 0; i < count; ++i) values[i] *= (i % 3 == 0) ? 1e6f : 1.0f;
   return values;
 }
@@ -34,8 +34,8 @@ std::vector<float> ordered_mean(int size, size_t count) {
 
 class Averages : public testing::TestWithParam<std::tuple<int, size_t>> {};
 
-// Few values and many, for few processes and many: both ways of exchanging, with parts of unequal
-// length among them.
+// Few and many values with few and many processes, which covers both kinds of exchange and parts of
+// unequal length.
 TEST_P(Averages, AreSumsInTheOrderOfRanks) {
   const auto [size, count] = GetParam();
   const auto expected = ordered_mean(size, count);
@@ -167,7 +167,7 @@ TEST(Rendezvous, KeepsWhatEachSets) {
 
 using Names = std::map<std::string, std::string>;
 
-// The environment of a launcher, and none of any other, for one test.
+// Sets the environment variables of one launcher for a test.
 class Variables {
  public:
   explicit Variables(const Names& values = {}) {

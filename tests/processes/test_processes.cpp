@@ -1,5 +1,5 @@
-// Several processes that train one run, on the loopback interface of this machine. `make
-// test-processes` asks for more of it (RL_TRAINING_PROCESS_TESTS=all).
+// Several processes that train one run on the loopback interface. `make test-processes` runs more
+// tests (RL_TRAINING_PROCESS_TESTS=all).
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -92,7 +92,7 @@ std::vector<std::string> checkpoints_of(const std::string& run) {
   return names;
 }
 
-// Every byte that a run leaves, but for times, paths and the lock.
+// Every byte that a run writes, except times, paths and the lock.
 std::map<std::string, std::string> bytes_of(const std::string& run) {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(run + "/checkpoints")) {
@@ -140,7 +140,7 @@ class Processes : public testing::Test {
     if (!available) GTEST_SKIP() << "built without Gloo";
   }
 
-  // A run that nothing interrupts.
+  // An uninterrupted run.
   std::string train(const Task& task, const std::string& name, const std::string& processes) {
     const auto result = run(train_command(task, directory_ / name, processes));
     EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -219,7 +219,7 @@ TEST_F(Processes, WhatCannotBeSharedIsRefused) {
   EXPECT_FALSE(fs::exists(directory_ / "none"));
 }
 
-// One process is what it was before there were several.
+// One process gives the same result as a run without the option.
 TEST_F(Processes, OneIsTheSameAsNone) {
   auto alone = train_command(kOffline, directory_ / "alone", "1");
   const auto one = train(kOffline, "one", "1");
@@ -239,7 +239,8 @@ class EveryTask : public Processes, public testing::WithParamInterface<Task> {
   }
 };
 
-// Parameters are compared between processes at each checkpoint: a run that ends has equal ones.
+// Parameters are compared between processes at each checkpoint, so they are equal in a run that
+// finishes.
 TEST_P(EveryTask, RepeatsAndResumesExactly) {
   const auto once = train(GetParam(), "once", "2");
   expect_equal_runs(once, train(GetParam(), "again", "2"));
@@ -262,7 +263,7 @@ class MoreProcesses : public Processes {
   }
 };
 
-// Large enough for the exchange by parts.
+// Large enough for the exchange in parts.
 TEST_F(MoreProcesses, FourRepeatAndResumeExactly) {
   for (const Task& task : {kTasks[0], kTasks[1]}) {
     auto large = task;
@@ -278,7 +279,7 @@ TEST_F(MoreProcesses, FourRepeatAndResumeExactly) {
   }
 }
 
-// kill -9 of any of the processes, again and again, then to the end.
+// Repeatedly kills one of the processes with kill -9, then runs to the end.
 TEST_F(MoreProcesses, ARunKilledManyTimesEndsWithTheSameBytes) {
   const Task task = {"Killed",
                      "sac/pendulum",
@@ -315,7 +316,7 @@ TEST_F(MoreProcesses, ARunKilledManyTimesEndsWithTheSameBytes) {
   EXPECT_TRUE(read_all(killed + last) == read_all(straight + last));
 }
 
-// The signal comes to a process that is not the first.
+// The signal is sent to a process other than process 0.
 TEST_F(MoreProcesses, ASignalToAnyOfThemStopsAll) {
   const auto result = train_and(kLong, "stopped", "4", [](Program& program) {
     const auto children = children_of(program.pid());

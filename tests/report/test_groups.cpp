@@ -61,7 +61,7 @@ TEST(Groups, WhatDecidesNoValueDoesNotPartRuns) {
   config.replace(config.find("log_interval: 5"), 15, "log_interval: 7");
   write_all(directory / "b/config.yaml", config + "output_dir: elsewhere\n");
   EXPECT_EQ(report_of(directory.path()).tasks[0].groups.size(), 1u);
-  // A value on which early stopping decides does.
+  // A metric used by early stopping does matter.
   for (const char* name : {"a", "b"}) {
     auto text = read_all(directory / (std::string(name) + "/config.yaml"));
     text.replace(text.find("early_stopping: null"), 20, "early_stopping: {patience: 3}");
@@ -118,7 +118,7 @@ TEST(Groups, LastBestAndAt) {
   EXPECT_EQ(steps_text(group), "10 of 20");
 }
 
-// The length decides which evaluation is the last one, but not what step 10 was like.
+// The length decides which evaluation is the last one, but does not affect step 10.
 TEST(Groups, LengthsStayApartUnlessAStepIsAskedFor) {
   const TemporaryDirectory directory;
   write_run(directory / "a", {.seed = 0, .returns = {-9, -5}, .length = 10});
@@ -146,7 +146,7 @@ TEST(Groups, ByAKeyAndFilters) {
             (std::vector<std::string>{"bcq learning_rate=0.0003", "bcq learning_rate=0.001"}));
   EXPECT_DOUBLE_EQ(by.tasks[0].groups[0].figures->mean, -7.5);  // both sizes, seed 0 of each
   EXPECT_EQ(by.notes,
-            std::vector<std::string>{"warning: --by puts runs together that differ in batch_size"});
+            std::vector<std::string>{"warning: --by merges runs that differ in batch_size"});
   const auto filtered =
       report_of(directory.path(), {{}, {}, {"learning_rate=3e-4", "batch_size=64"}});
   ASSERT_EQ(filtered.tasks[0].groups.size(), 1u);

@@ -62,7 +62,7 @@ TEST(ReportText, KeysThatDoNotFitAreBelowTheirRow) {
       << text;
 }
 
-// Runs that never played are told apart by what was measured on held-out data.
+// Runs without evaluations are compared by validation metrics.
 TEST(ReportText, ValidationStandsWhereReturnsAreMissing) {
   const TemporaryDirectory directory;
   for (int seed = 0; seed < 2; ++seed) {
@@ -135,7 +135,7 @@ TEST(ReportMarkdown, EscapesWhatTheTableWouldRead) {
   EXPECT_NE(text.find("| x\\|y\\<b\\> | 1 |"), std::string::npos) << text;
 }
 
-// Names of strangers: neither the terminal nor the page may read them as anything but text.
+// Untrusted names: terminal and page must treat them as plain text.
 TEST(ReportHtml, HostileNamesAreShownAsText) {
   const TemporaryDirectory directory;
   const std::string name = "<script>alert(1)</script>\x1b[31m\n\"'&";
@@ -199,7 +199,7 @@ TEST(Plot, WritesSvgAndPng) {
   EXPECT_EQ(chart_ticks(0, 1, 5).size(), 6u);
 }
 
-// Returns, beside them what was measured on held-out data, or the metrics that were asked for.
+// Returns and validation metrics, or the requested metrics.
 TEST(Plot, HasAPanelForEachCurve) {
   const TemporaryDirectory directory;
   write_two_algorithms(directory);
@@ -260,7 +260,7 @@ TEST(Leaderboard, NormalisedScoresAreSummedUpOverTasks) {
   EXPECT_TRUE(board.normalized);
   ASSERT_TRUE(board.methods[0].total);
   // Hopper: (r + 20.272305) / 3254.572305; HalfCheetah: (r + 280.178953) / 12415.178953. Of six
-  // scores one is cut off at each end; r = -300, -290, -280 of bcq.
+  // scores one is discarded at each end; r = -300, -290, -280 of bcq.
   EXPECT_NEAR(board.methods[0].total->iqm,
               (100 * ((-280 + 20.272305) + (-290 + 20.272305)) / 3254.572305 +
                100 * ((-300 + 280.178953) + (-290 + 280.178953)) / 12415.178953) /

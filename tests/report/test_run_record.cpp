@@ -22,7 +22,7 @@ std::string error_of(const std::string& path) {
   return "no error";
 }
 
-// The process may be anywhere: in the middle of a row, before its first evaluation.
+// The process may be at any point: in the middle of a row, or before its first evaluation.
 TEST(RunRecord, RowsThatAreNotWholeDoNotCount) {
   const TemporaryDirectory directory;
   const auto run = directory / "a";
@@ -94,7 +94,7 @@ TEST(RunRecord, ABadRunIsLeftOutWithALine) {
   const auto warn = [&](const std::string& line) { lines.push_back(line); };
   EXPECT_EQ(read_runs(posix_file_system(), {directory.path()}, warn).size(), 1u);
   ASSERT_EQ(lines.size(), 1u);
-  EXPECT_TRUE(lines[0].starts_with("warning: left out: " + (directory / "b/config.yaml")));
+  EXPECT_TRUE(lines[0].starts_with("warning: skipped: " + (directory / "b/config.yaml")));
   EXPECT_EQ(lines[0].find('\x1b'), std::string::npos);
   EXPECT_THROW(read_runs(posix_file_system(), {directory / "b"}, warn), Error);
 }
@@ -113,7 +113,7 @@ TEST(RunRecord, FindsRunsBelowDirectories) {
     } catch (const Error& error) {
       EXPECT_EQ(error.exit_code(), 6);
       EXPECT_EQ(std::string(error.what()),
-                path + ": neither a run directory nor one that holds runs");
+                path + ": neither a run directory nor a directory that contains runs");
     }
   }
 }

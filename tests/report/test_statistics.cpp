@@ -40,7 +40,7 @@ TEST(Statistics, TasksAreResampledEachForItself) {
   const auto interval = bootstrap_interval(strata, interquartile_mean);
   EXPECT_NEAR(interval->low, 33.5, 0.6);
   EXPECT_NEAR(interval->high, 50.25, 0.6);
-  // As one task the six runs could all come from one half.
+  // As a single task, all six runs of a resample could come from one half.
   const auto mixed = bootstrap_interval({pooled(strata)}, interquartile_mean);
   EXPECT_LT(mixed->low, 28);
 }

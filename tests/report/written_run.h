@@ -10,7 +10,7 @@
 
 namespace rl_training {
 
-// A run directory as `train` leaves it, with the values a test wants to see again.
+// A run directory as written by `train`, with values chosen by a test.
 struct WrittenRun {
   std::string algo = "bcq", env_id = "Pendulum-v1";
   int64_t seed = 0;

@@ -10,12 +10,12 @@
 
 namespace rl_training {
 
-// Episodes of three steps that pay each action times 10, so that a test decides the returns.
+// Episodes of three steps with reward 10 * action, so that a test controls the returns.
 class PayingTask final : public Environment {
  public:
   static constexpr const char* kId = "Paying-v0";
 
-  // Adds the task to the table once.
+  // Registers the task once.
   static void add_to_table() {
     static const bool added = [] {
       register_environment({kId, "", [] { return std::make_unique<PayingTask>(); }});
@@ -48,7 +48,7 @@ class PayingTask final : public Environment {
   int64_t length_, steps_ = 0;
 };
 
-// Its one parameter grows by lr_scale with each update; the rest is as the test says.
+// Its only parameter grows by lr_scale with each update; the test sets everything else.
 class FakeAlgorithm final : public Algorithm {
  public:
   std::function<float(int64_t update)> loss = [](int64_t update) { return 1.0f / update; };
@@ -91,7 +91,7 @@ class FakeSampler final : public Sampler {
   void visit_state(StateVisitor& state) override { state.scalar("batches", batches); }
 };
 
-// Notes what happens in which order.
+// Records events in order.
 class RecordingSink final : public RunSink {
  public:
   std::vector<std::string> events;

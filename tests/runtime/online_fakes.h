@@ -3,8 +3,8 @@
 
 namespace rl_training {
 
-// Observes 100 * episode + step and pays the number of the step. Even episodes are cut by a time
-// limit after 4 steps, odd ones terminate after 3.
+// Observes 100 * episode + step; the reward is the number of the step. Even episodes are truncated
+// after 4 steps, odd ones terminate after 3.
 class CountingTask final : public Environment {
  public:
   static constexpr const char* kId = "Counting-v0";
@@ -49,7 +49,7 @@ class CountingTask final : public Environment {
   int64_t episode_ = -1, steps_ = 0;
 };
 
-// Always does the same and notes what it saw.
+// Always takes the same action and records its observations.
 class ConstantAlgorithm final : public Algorithm {
  public:
   float action = 0.25f;

@@ -47,7 +47,7 @@ TEST(AgreedRequests, OfAnyProcessCountForAllAndTheFirstSignalWins) {
   EXPECT_EQ(agreed.look(false, true).signal, 2);
 }
 
-// What comes up after the others were told is told in the next turn, unless a fresh look is taken.
+// A request that arrives after the exchange is sent in the next iteration, unless `fresh` is set.
 TEST(AgreedRequests, WhatNobodyWasToldYetDoesNotCount) {
   StopRequests own;
   FakeGroup group(2);

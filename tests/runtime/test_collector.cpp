@@ -116,7 +116,7 @@ TEST(Collector, GoesOnWhereItWasSaved) {
   first.step(13);
   MemoryState state;
   state.save(first);
-  Fixture second(20, 1, /*seed=*/9);  // nothing of its own start may be left
+  Fixture second(20, 1, /*seed=*/9);  // all of its initial state must be overwritten
   second.buffer.restore(0, first.buffer.encode(0, 13));
   state.restore(second);
   second.step(17);

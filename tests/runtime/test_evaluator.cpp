@@ -31,8 +31,8 @@ TEST(Evaluator, SumsRawRewardsOverWholeEpisodes) {
   EXPECT_EQ(result.length_mean, 3.0);
 }
 
-// Three copies that exist together, with episodes of one, two and three steps: seven episodes are
-// shared out before they begin, so the short ones do not count more often.
+// A group of three copies with episodes of one, two and three steps: the seven episodes are
+// distributed before they begin, so short ones are not counted more often.
 TEST(Evaluator, CopiesThatExistTogetherPlayFixedShares) {
   EnvInfo info{"PayingTogether-v0", "", [] { return std::make_unique<PayingTask>(); }};
   info.group = EnvGroup{[] { return int64_t{3}; },
@@ -66,7 +66,7 @@ TEST(Evaluator, MeanAndStdAreOverEpisodes) {
   EXPECT_EQ(result.lengths, std::vector<int64_t>(5, 200));
 }
 
-// The first episode, stepped by hand in the task itself.
+// The first episode, stepped manually.
 TEST(Evaluator, PlaysTheTaskOfItsOwnStream) {
   const auto policy = small_policy();
   ObsNormalizer normalizer(3);

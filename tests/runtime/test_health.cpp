@@ -39,7 +39,7 @@ TEST(Health, NamesTheFirstArrayThatIsNotFinite) {
   }
 }
 
-// Runs until it must stop; gives the key and update of the error.
+// Runs until it fails; returns the key and the update of the error.
 void expect_diverged(FakeTraining& t, const std::string& key, int64_t update) {
   t.options.log_interval = 5;
   t.options.checkpoint_interval = 3;
@@ -58,8 +58,8 @@ void expect_diverged(FakeTraining& t, const std::string& key, int64_t update) {
 
 using Events = std::vector<std::string>;
 
-// From update 7 on something is wrong. It is noticed at the next row or checkpoint, whichever
-// comes first, and nothing is written after that.
+// From update 7 on a value is not finite. This is detected at the next row or checkpoint, whichever
+// comes first, and nothing is written afterwards.
 TEST(Health, AMetricThatIsNotFiniteStopsTraining) {
   for (const float bad : {kNan, kInf, -kInf}) {
     FakeTraining t(100);
@@ -80,7 +80,7 @@ TEST(Health, AParameterThatIsNotFiniteStopsTraining) {
   }
 }
 
-// A policy that is not finite is not played, and what it would earn is no news.
+// A policy that is not finite is not evaluated.
 TEST(Health, ComesBeforeAnEvaluation) {
   FakeTraining t(100);
   t.evaluate_every(7);

@@ -8,7 +8,7 @@
 namespace rl_training::test_hindsight {
 namespace {
 
-// Goals are single numbers: what was achieved, then what is wanted.
+// Goals are single numbers: the achieved goal, then the desired goal.
 class NumberTask final : public GoalTask {
  public:
   int64_t goal_dim() const override { return 1; }
@@ -26,7 +26,7 @@ class NumberTask final : public GoalTask {
 
 constexpr float kWanted = 5000;
 
-// Row n has achieved n before and n + 1 after its step and wants 5000; its action says n / 1000.
+// Row n has achieved n before and n + 1 after its step, and desires 5000; its action is n / 1000.
 void fill(ReplayBuffer& buffer, int64_t rows, const std::set<int64_t>& ends) {
   for (int64_t i = 0; i < rows; ++i) {
     const auto n = static_cast<float>(buffer.total());
@@ -61,7 +61,7 @@ struct Fixture {
     reward.scale = 0.5;
   }
 
-  // Draws once and checks all that holds for every row.
+  // Draws a batch and checks what must hold for every row.
   std::vector<Drawn> draw(int64_t rows = 1000) {
     HindsightSampler sampler(buffer, normalizer, request(rows), task, reward, options, Rng(1));
     const Batch batch(request(rows), Space::unbounded(2), Space::unit_box(1));
@@ -155,7 +155,7 @@ TEST(Hindsight, RowsThatWereOverwrittenServeNoMore) {
   }
 }
 
-// The last step of an episode that failed ends its value for every goal, the others do not.
+// The last step of a failed episode is terminal for every goal; the others are not.
 TEST(Hindsight, AFailureStaysAnEnd) {
   Fixture f(100, 1, 0, {});
   for (int n = 0; n < 4; ++n) {

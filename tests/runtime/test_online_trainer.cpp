@@ -158,7 +158,7 @@ TEST(OnlineTrainer, AnEpochIsABufferInBatches) {
   EXPECT_EQ(t.sink.rows.back()["epoch"], 2);
 }
 
-// Half of it for the updates from data, then the rate it began with.
+// The schedule spans the offline updates; then the initial rate is used.
 TEST(OnlineTrainer, TheScheduleIsOfTheOfflineRunBefore) {
   OnlineTraining t;
   t.options.schedule = {.type = ScheduleSpec::Type::linear, .start = 0.8, .end = 0.0};
@@ -187,7 +187,7 @@ TEST(OnlineTrainer, TheWarmUpIsOfTheOfflineRunBefore) {
   EXPECT_EQ(t.algorithm.lr_scales, (std::vector<double>{0.25, 0.5, 1.0, 1.0}));
 }
 
-// RLPD's pre-training is a part of one run, and so is its share of the schedule.
+// RLPD's pre-training is part of the run and of its schedule.
 TEST(OnlineTrainer, PretrainingSharesTheSchedule) {
   OnlineTraining t;
   t.options.schedule = {.type = ScheduleSpec::Type::linear, .start = 1.0, .end = 0.0};
@@ -197,7 +197,7 @@ TEST(OnlineTrainer, PretrainingSharesTheSchedule) {
   EXPECT_EQ(t.algorithm.lr_scales, (std::vector<double>{1.0, 0.75, 0.5, 0.25}));
 }
 
-// The steps end such a run, not the updates that were never made.
+// Such a run ends by its steps, not by updates that were never made.
 TEST(OnlineTrainer, TheReasonIsTheLimitThatWasReached) {
   OnlineTraining t;
   NeverReady never;

@@ -126,7 +126,8 @@ TEST(RolloutCollector, LogProbabilitiesAreThoseOfTheActionsAsDrawn) {
       torch::allclose(f.ppo.log_density(rows.obs(), rows.actions()), rows.log_probs(), 1e-4, 1e-5));
 }
 
-// Rewards 2 r over the deviation of G = gamma G + 2 r, which begins again with each episode.
+// Rewards 2 r divided by the standard deviation of G = gamma G + 2 r, which restarts with each
+// episode.
 TEST(RolloutCollector, DividesRewardsByTheDeviationOfReturns) {
   auto options = small_options(true);
   options.rollout.normalize_observations = false;
@@ -147,7 +148,8 @@ TEST(RolloutCollector, DividesRewardsByTheDeviationOfReturns) {
   }
 }
 
-// Each observation is seen through statistics that include it; final ones are not counted.
+// Each observation is normalised by statistics that include it; final observations are not
+// included.
 TEST(RolloutCollector, NormalisesByWhatItHasSeen) {
   Fixture f(small_options(true));
   RunningStatistics seen(1);
@@ -183,7 +185,7 @@ TEST(RolloutPhase, UpdatesOnEveryRowOnceAPass) {
   EXPECT_EQ(planned_updates(f.phase->spec()), 60);
 }
 
-// All updates of a rollout have the rate of its first one, however many of them were made.
+// All updates of a rollout have the learning rate of its first update.
 TEST(RolloutPhase, TheScheduleCountsRollouts) {
   Fixture f(small_options(false));
   EXPECT_EQ(f.phase->scheduled_update(0), 0);

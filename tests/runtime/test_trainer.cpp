@@ -93,7 +93,7 @@ TEST(Trainer, StopsEarlyOnAMetric) {
   EXPECT_EQ(summary.stop_reason, "early_stopping");
   EXPECT_EQ(summary.update_count, 12);  // best at 6, then 8, 10, 12 without progress
   EXPECT_EQ(t.sink.events.back(), "checkpoint 12");
-  // Asked to go on, it has nothing to do and says the same.
+  // Running it again has no effect and reports the same.
   EXPECT_EQ(t.run().stop_reason, "early_stopping");
   EXPECT_EQ(t.sampler.batches, 12);
 }
@@ -152,7 +152,7 @@ TEST(Trainer, ARequestToStopEndsItWithACheckpoint) {
   EXPECT_EQ(t.trainer->run(t.sink, {}).update_count, 100);  // without requests nothing stops it
 }
 
-// Nothing is left to do: the run is complete, and resuming it would change nothing.
+// The run is complete, and resuming it would change nothing.
 TEST(Trainer, ARequestAfterTheLastUpdateStopsNothing) {
   for (const int64_t at : {9, 10}) {
     FakeTraining t(10);
@@ -203,7 +203,7 @@ TEST(Trainer, ARequestedCheckpointDoesNotEndIt) {
   EXPECT_EQ(t.run().stop_reason, "total_timesteps");
   EXPECT_EQ(t.sink.events,
             (Events{"log 4", "checkpoint 4", "checkpoint 7", "log 8", "log 10", "checkpoint 10"}));
-  // What must not reach a checkpoint does not, either, when one is requested.
+  // Values that are not finite do not reach a requested checkpoint either.
   FakeTraining spoilt(10);
   spoilt.algorithm.spoil = [](int64_t update, float& parameter) {
     if (update == 3) parameter = NAN;
@@ -215,8 +215,8 @@ TEST(Trainer, ARequestedCheckpointDoesNotEndIt) {
   EXPECT_EQ(spoilt.sink.events, Events{});
 }
 
-// The resumed run makes up for the evaluation that was due: the same rows in the end. Signals come
-// in the update before an evaluation and in evaluations themselves, also in the one before
+// The resumed run repeats the interrupted evaluation, so the rows are the same in the end. Signals
+// arrive in the update before an evaluation and during evaluations, including the one before
 // training.
 TEST(Trainer, ASignalDoesNotWaitForAnEvaluation) {
   const auto configure = [](FakeTraining& t) {
@@ -255,7 +255,7 @@ TEST(Trainer, ASignalDoesNotWaitForAnEvaluation) {
   }
 }
 
-// A checkpoint may be anybody's: what is no row is refused before anything is done with it.
+// Checkpoints are not trusted: an invalid row is rejected before it is used.
 TEST(Trainer, RowsInTheStateAreChecked) {
   class Writer final : public StateVisitor {
    public:
@@ -292,7 +292,7 @@ TEST(Trainer, RowsInTheStateAreChecked) {
   EXPECT_FALSE(refused("last_row", R"({"loss":1.5})", false));
 }
 
-// A training that stops early, with everything in its state that there can be.
+// A run that stops early, with every possible part of the state.
 void configure_eventful(FakeTraining& t) {
   t.evaluate_every(4);
   t.options.log_interval = 3;

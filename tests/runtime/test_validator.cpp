@@ -8,7 +8,7 @@ namespace {
 
 using Events = std::vector<std::string>;
 
-// pi(s) = s / 10, Q(s, a) = s + 10 a. Tells what its state hears.
+// pi(s) = s / 10, Q(s, a) = s + 10 a. Records what is passed to its state.
 class LinearExample : public Algorithm {
  public:
   struct Ears : PolicyState {

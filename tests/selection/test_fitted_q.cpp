@@ -1,4 +1,4 @@
-// Fitted Q evaluation: golden values, and tasks whose values are known.
+// Fitted Q evaluation: golden values, and tasks with known values.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -90,7 +90,7 @@ TEST(FittedQ, WithoutDiscountItIsRegressionOfTheReward) {
     EXPECT_NEAR(value_at(fit, 0, static_cast<float>(t), 0.5f), t + 1, 0.1);
 }
 
-// The data's own policy in a deterministic chain: Q is the discounted return.
+// The behaviour policy in a deterministic chain: Q is the discounted return.
 TEST(FittedQ, OwnPolicyHasTheMonteCarloReturn) {
   const auto data = chain(4, 4, true);
   FittedQ fit(data, {constant_actions(data, 0.5f)}, small_fit(0.9, 2000), {});
@@ -105,7 +105,7 @@ TEST(FittedQ, OwnPolicyHasTheMonteCarloReturn) {
   EXPECT_GT(fit.td_error(0, chain(4, 4, true, 2), next), 1.0);
 }
 
-// The first part knows the data's own policy alone; the second starts every candidate from there.
+// The first part fits only the behaviour policy; the second starts every candidate from there.
 TEST(FittedQ, CandidatesStartFromTheValuesOfTheData) {
   const auto data = chain(4, 4, true);
   EXPECT_TRUE(next_actions_of(data).equal(constant_actions(data, 0.5f)));
@@ -149,7 +149,8 @@ TEST(FittedQ, NextActionsStayInsideTheEpisode) {
   EXPECT_TRUE(next_actions_of(data).equal(torch::tensor({{0.2f}, {0.2f}, {0.6f}, {0.6f}})));
 }
 
-// Every reward is 1. Steps that were cut go on for ever, 1 / (1 - gamma); the one far away ends.
+// Every reward is 1. Truncated steps continue forever, with value 1 / (1 - gamma); the one far away
+// terminates.
 TEST(FittedQ, TimeOutsAreNotTheEnd) {
   DatasetBuilder builder(1, 1);
   for (int e = 0; e < 20; ++e) {
@@ -165,7 +166,8 @@ TEST(FittedQ, TimeOutsAreNotTheEnd) {
   EXPECT_NEAR(value_at(fit, 0, -50.0f, 0.0f), 1, 0.7);
 }
 
-// Nothing ends and every reward is 1: known at once, because the mean reward is taken out.
+// Nothing terminates and every reward is 1: the value is exact from the start, because the mean
+// reward is subtracted.
 TEST(FittedQ, ConstantRewardWithoutEnd) {
   const auto data = [] {
     DatasetBuilder builder(1, 1);
@@ -203,7 +205,8 @@ TEST(FittedQ, TellsABetterPolicyAndScalesWithTheReward) {
     return std::array{value_at(fit, 0, 0, 1), value_at(fit, 1, 0, -1)};
   };
   const auto plain = values(1);
-  // The two successors of the first observation look like it: values between 1 and 1 / (1 - 0.9).
+  // The two successors of the first observation resemble it, so values are between 1 and 1 / (1 -
+  // 0.9).
   EXPECT_GT(plain[0], 2.5);
   EXPECT_LT(plain[1], 0.5);
   const auto scaled = values(8);

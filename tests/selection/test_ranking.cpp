@@ -11,7 +11,7 @@ namespace {
 
 TEST(Ranking, RanksTheLargestFirstAndSharesTies) {
   EXPECT_EQ(ranks_of(std::vector<double>{3, 9, 3, 1}), (std::vector<double>{2.5, 1, 2.5, 4}));
-  // What diverged comes last.
+  // Values that are not finite come last.
   EXPECT_EQ(ranks_of(std::vector<double>{std::nan(""), 2, HUGE_VAL}),
             (std::vector<double>{2.5, 1, 2.5}));
 }
@@ -28,7 +28,7 @@ TEST(Ranking, GoldenCorrelationAndRegret) {
 }
 
 TEST(Ranking, IntervalHoldsEpisodesAndCritics) {
-  // Equal values: no doubt at all.
+  // Equal values give an interval of length 0.
   const auto sure = bootstrap_starts({{3, 3, 3}, {3, 3, 3}});
   EXPECT_EQ(sure.low, 3);
   EXPECT_EQ(sure.high, 3);
@@ -63,7 +63,7 @@ TEST(Importance, GoldenEstimates) {
   EXPECT_NEAR(importance_estimates({episodes[1]}, 0.9).doubly_robust, 3.14, 1e-9);
 }
 
-// 2000 steps with ratios that a double cannot hold the product of.
+// 2000 steps with ratios whose product exceeds the range of a double.
 TEST(Importance, LongEpisodesDoNotUnderflow) {
   std::vector<WeightedEpisode> episodes(3, WeightedEpisode(2000, WeightedStep{-6, 1, 0, 0}));
   const auto equal = importance_estimates(episodes, 0.5);
@@ -90,8 +90,8 @@ TEST(Importance, LimitCases) {
   EXPECT_NEAR(same_policy.trajectory, mean_return, 1e-12);
   EXPECT_NEAR(same_policy.weighted_per_decision, mean_return, 1e-12);
   EXPECT_NEAR(same_policy.effective_episodes, 2, 1e-12);
-  // The exact model of a deterministic task: no variance, whatever the weights.
-  // Chain of two steps with rewards 1 and 2: Q = V = (1 + 0.9 * 2, 2).
+  // With the exact model of a deterministic task there is no variance for any weights. Chain of two
+  // steps with rewards 1 and 2: Q = V = (1 + 0.9 * 2, 2).
   for (const double ratio : {-1.0, 0.3, 2.0}) {
     const WeightedEpisode chain = {{ratio, 1, 2.8, 2.8}, {ratio, 2, 2, 2}};
     EXPECT_NEAR(importance_estimates({chain}, 0.9).doubly_robust, 2.8, 1e-12);

@@ -15,7 +15,7 @@ std::atomic<pid_t> handled_by{0};
 
 void note_thread(int) { handled_by = ::gettid(); }
 
-// The host's own handler, while the test lives.
+// A handler of the host, installed during the test.
 class HostHandler {
  public:
   explicit HostHandler(int signal) : signal_(signal) {
@@ -68,7 +68,7 @@ TEST(SignalShield, WhatTheHostHasBlockedStaysSo) {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   {
     const SignalShield shield;
-    // To this thread alone: it waits here, while one to the process might reach another one of it.
+    // Sent only to this thread, where it waits; a signal to the process might reach another thread.
     pthread_kill(pthread_self(), SIGUSR2);
   }
   EXPECT_EQ(handled_by, 0);

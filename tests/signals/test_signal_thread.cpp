@@ -12,8 +12,8 @@
 namespace rl_training {
 namespace {
 
-// Three threads compute and look for requests, as a training loop does; one of them is also the
-// sender.
+// Three threads compute and poll for requests like a training loop; one of them also sends the
+// signals.
 TEST(SignalThread, TurnsSignalsIntoRequestsWhileOthersCompute) {
   const BlockedSignals restored_at_the_end;
   SignalThread signals;
@@ -40,7 +40,7 @@ TEST(SignalThread, TurnsSignalsIntoRequestsWhileOthersCompute) {
   EXPECT_EQ(signals.stop(), SIGTERM);
 }
 
-// It ends without having taken a signal, and another one can follow.
+// It ends without having received a signal, and another one can be started.
 TEST(SignalThread, EndsWithItsOwner) {
   const BlockedSignals restored_at_the_end;
   for (int i = 0; i < 100; ++i) {

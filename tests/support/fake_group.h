@@ -5,12 +5,12 @@
 
 namespace rl_training {
 
-// A group of which a test plays the other processes.
+// A group in which a test acts as the other processes.
 class FakeGroup final : public ProcessGroup {
  public:
   explicit FakeGroup(int size, int rank = 0) : ProcessGroup(rank, size) {}
 
-  // What averages become, by the number of the value in its message.
+  // Result of an average by the index of the value in its message.
   std::function<float(size_t at, float mine)> mean = [](size_t, float mine) { return mine; };
   std::vector<size_t> messages;        // values in each average
   std::vector<int32_t> others_say;     // words of all but this process, by rank

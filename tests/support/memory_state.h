@@ -7,7 +7,7 @@
 
 namespace rl_training {
 
-// Keeps visited state in memory: first a saving walk, then any number of restoring ones.
+// Keeps visited state in memory: the first visit saves, later visits restore.
 class MemoryState final : public StateVisitor {
  public:
   template <class Part>

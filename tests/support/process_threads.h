@@ -7,8 +7,8 @@
 
 namespace rl_training {
 
-// Calls `work(group)` as each process of a group on the loopback interface, in threads of this one.
-// Without Gloo nothing is called.
+// Calls `work(group)` for each process of a group on the loopback interface, in threads of this
+// process. Does nothing without Gloo.
 template <class Work>
 void in_processes(int size, const Work& work, Milliseconds timeout = std::chrono::seconds(30)) {
   if (!processes_available()) GTEST_SKIP() << "built without Gloo";

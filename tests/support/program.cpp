@@ -15,7 +15,7 @@ extern char** environ;
 namespace rl_training {
 namespace {
 
-constexpr auto kDeadline = std::chrono::minutes(5);  // a busy machine is no failure
+constexpr auto kDeadline = std::chrono::minutes(20);  // generous, for a busy machine
 
 }  // namespace
 
@@ -89,7 +89,7 @@ bool becomes_true(const std::function<bool()>& condition) {
   const auto end = std::chrono::steady_clock::now() + kDeadline;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > end) return false;
-    ::poll(nullptr, 0, 1);  // leaves the core to the program that is waited for
+    ::poll(nullptr, 0, 1);  // yields the core to the awaited program
   }
   return true;
 }

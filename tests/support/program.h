@@ -16,11 +16,11 @@ struct ProgramResult {
 
   // The one object on stdout.
   Json json() const;
-  // True when stderr is one line that starts with "error: ".
+  // True if stderr is one line that starts with "error: ".
   bool one_error_line() const;
 };
 
-// One running copy of the program. What it prints goes to files, so it never waits for a reader.
+// A running instance of the program. Its output goes to files, so it never blocks.
 class Program {
  public:
   struct Input {
@@ -29,7 +29,7 @@ class Program {
     std::string stderr_file = "";  // for example a terminal
     std::string stdout_file = "";
     std::string working_directory;
-    std::string program = "";  // in place of the one that was built
+    std::string program = "";  // instead of the built program
   };
 
   explicit Program(std::vector<std::string> arguments);
@@ -54,7 +54,7 @@ class Program {
 ProgramResult run(const std::vector<std::string>& arguments);
 ProgramResult run(const std::vector<std::string>& arguments, const Program::Input& input);
 
-// Asks `condition` again and again until it holds; false after five minutes.
+// Polls `condition` until it holds; false after twenty minutes, long enough for sanitizers.
 bool becomes_true(const std::function<bool()>& condition);
 
 }  // namespace rl_training

@@ -8,7 +8,7 @@
 
 namespace rl_training {
 
-// A directory of its own for one test, gone afterwards.
+// A temporary directory for one test.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {

@@ -7,7 +7,7 @@
 
 namespace rl_training {
 
-// The packaged config that is cheapest to start: made-up data, or a small task.
+// The packaged config that starts fastest: generated data, or a small task.
 inline std::string starter_config(const std::string& algo) {
   for (const char* task : {"/pendulum-random", "/pendulum", "/cartpole", "/cartpole-medium"}) {
     for (const auto& packaged : packaged_configs()) {
@@ -18,8 +18,8 @@ inline std::string starter_config(const std::string& algo) {
 }
 
 // A packaged config made small: 60 updates on 600 rows or 60 environment steps, with rows,
-// evaluations and checkpoints at intervals that do not fall together. `more` holds further
-// assignments as for --set.
+// evaluations and checkpoints at intervals that do not coincide. `more` holds further assignments
+// as for --set.
 inline TrainConfig tiny_config(const std::string& algo, const std::string& output_dir,
                                const std::vector<std::string>& more = {}) {
   auto root = load_config(starter_config(algo));
@@ -48,7 +48,7 @@ inline TrainConfig tiny_config(const std::string& algo, const std::string& outpu
     set_config_value(root, "num_envs=2");
     set_config_value(root, "batch_size=4");
   } else if (config.collects_by_itself()) {
-    // The buffer is full before the end, and training begins after the first checkpoint.
+    // The buffer overflows before the end, and training begins after the first checkpoint.
     set_config_value(root, "learning_starts=10");
     set_config_value(root, "buffer_capacity=40");
     set_config_value(root, "gradient_updates_per_step=2");

@@ -12,7 +12,7 @@ namespace {
 
 using Names = std::set<std::string>;
 
-// What each module may include besides itself.
+// The modules that each module may include besides itself.
 const std::map<std::string, Names> kAllowed = {
     {"util", {}},
     {"data", {"util"}},
@@ -34,12 +34,12 @@ const std::map<std::string, Names> kAllowed = {
      {"api", "sweep", "parallel", "report", "deploy", "selection", "experiment", "runtime",
       "algorithms", "models", "render", "envs", "data", "util"}},
 };
-// Single headers open to a module that may not see the rest of theirs.
+// Single headers that a module may include although it may not include the rest of their module.
 const std::map<std::string, Names> kAllowedHeaders = {
     {"algorithms", {"rl_training/data/batch.h"}},
 };
 const Names kModulesWithoutTorch = {"util", "data", "envs", "render", "parallel"};
-// The bridge: the data as torch sees it. Its own module may not include it.
+// The bridge from data to torch. Its own module may not include it.
 const std::string kTorchBridge = "rl_training/data/batch.h";
 
 bool starts_with_any(const std::string& text, std::initializer_list<const char*> prefixes) {
@@ -147,7 +147,7 @@ TEST(Layering, TheCheckAcceptsRightArrows) {
       wrong_includes("rl_training/util/a.cpp", "// #include \"rl_training/api/a.h\"\n").empty());
 }
 
-// What would run code of a file or start a shell.
+// Functions that would run code from a file or start a shell.
 bool has_forbidden_call(const std::string& text) {
   for (const std::string call : {"torch::load(", "torch::jit", "popen(", "system("}) {
     for (auto at = text.find(call); at != std::string::npos; at = text.find(call, at + 1)) {

@@ -55,14 +55,14 @@ struct Options {
   }
 };
 
-// `json` as a config file would give it, all of it in line 7.
+// `json` as if read from a config file, all in line 7.
 ConfigNode node_of(const Json& json) {
   auto node = ConfigNode::from_json(json, "c.yaml");
   for (auto& [key, value] : node.entries) value.line = 7;
   return node;
 }
 
-// A key with unquoted text, for texts that JSON cannot say.
+// A key with unquoted text that JSON cannot express.
 ConfigNode plain(const std::string& key, const std::string& text) {
   auto node = node_of(Json::object());
   auto value = ConfigNode::scalar(text);

@@ -136,7 +136,7 @@ TEST(Rng, StreamsDoNotCorrelate) {
   EXPECT_LT(std::abs(data_other) / std::sqrt(kDraws), 4);
 }
 
-// Keeps or gives back what visit_state names.
+// Saves or restores what visit_state lists.
 class Memory final : public StateVisitor {
  public:
   bool restore = false;
@@ -197,8 +197,8 @@ TEST(Rng, BelowIsUnbiased) {
 }
 
 TEST(Rng, BelowIsUnbiasedForBoundsNear64Bits) {
-  // Four words fall on three values here: without rejection every third value comes twice as
-  // often, with `next() % bound` the lowest third of the range does.
+  // Four words map to three values here. Without rejection every third value would occur twice as
+  // often; with `next() % bound` the lowest third of the range would.
   const uint64_t bound = uint64_t{3} << 62;
   Rng rng(11);
   int lowest_third = 0;
@@ -251,7 +251,7 @@ TEST(BoundedIntegers, AreNumpys) {
   EXPECT_EQ(rng.uniform(-0.25, 0.25), 0.19860690048478774);
   EXPECT_EQ(integers.below(3), 1u);
   EXPECT_EQ(integers.below(1), 0u);  // draws nothing
-  // Of the second half of the word before, and with rejections.
+  // Uses the second half of the previous word, also with rejections.
   for (const uint32_t expected : {2327057070u, 2500953064u, 675621569u, 166594732u}) {
     EXPECT_EQ(integers.below(3'000'000'000u), expected);
   }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Opens reports in a real browser. Exits with 77, which CTest shows as skipped, where the browser,
+# Opens reports in a real browser. Exits with 77, which CTest shows as skipped, if the browser,
 # Node.js or playwright-core is missing; `make test-web` installs them.
 #   tests/web/run.sh PROGRAM WORK_DIR [NODE_MODULES]
 set -euo pipefail

@@ -67,7 +67,7 @@ LanderWorld::LanderWorld(const LanderStart& start, const LanderOptions& options)
   bodies_[0]->ApplyForceToCenter(vec(start.force_x, start.force_y), true);
   add_leg(-1, start.bodies[1]);
   add_leg(1, start.bodies[2]);
-  // Velocities are those of the centres of mass, which exist only now that the shapes are there.
+  // Velocities refer to the centres of mass, which are known only after the shapes have been added.
   for (size_t i = 0; i < bodies_.size(); ++i) {
     bodies_[i]->SetLinearVelocity(vec(start.bodies[i].speed_x, start.bodies[i].speed_y));
     bodies_[i]->SetAngularVelocity(static_cast<float>(start.bodies[i].turn));
@@ -142,7 +142,7 @@ void LanderWorld::on_contact(b2Contact& contact, bool begins) {
   }
 }
 
-// A force and a torque that change slowly and never repeat, until a leg is down.
+// A slowly changing, non-repeating force and torque, until a leg touches the ground.
 void LanderWorld::blow() {
   if (!options_.enable_wind || touches_[0] || touches_[1]) return;
   const auto strength = [](double& phase) {
@@ -161,7 +161,7 @@ void LanderWorld::step(std::span<const double> engines) {
   b2Body& hull = *bodies_[0];
   const double sine = std::sin(hull.GetAngle()), cosine = std::cos(hull.GetAngle());
   const b2Vec2 at = hull.GetPosition();
-  // Drawn in every step, engines on or off.
+  // Drawn in every step, even if the engines are off.
   const double along = rng_.uniform(-1, 1) / kScale;
   const double across = rng_.uniform(-1, 1) / kScale;
 

@@ -10,24 +10,24 @@
 
 namespace rl_training {
 
-// Lengths below are divided by this.
+// Lengths below are divided by this scale.
 constexpr double kLanderScale = 30;
 constexpr double kLanderWidth = 600 / kLanderScale;
 constexpr double kLanderHeight = 400 / kLanderScale;
 constexpr int kLanderPoints = 11;     // of the terrain
-constexpr double kLanderFrames = 50;  // a second
+constexpr double kLanderFrames = 50;  // per second
 
-// Where body 0 (the hull) or one of the legs is, and how it moves.
+// Position and velocity of the hull or of a leg.
 struct BodyPose {
   double x, y, angle, speed_x, speed_y, turn;
 };
 
 // Everything that determines an episode besides the actions.
 struct LanderStart {
-  std::array<double, kLanderPoints + 1> heights;  // drawn, before they are smoothed
+  std::array<double, kLanderPoints + 1> heights;  // as drawn, before smoothing
   std::array<BodyPose, 3> bodies;                 // hull, legs
   double force_x, force_y;                        // a push on the hull during the first step
-  uint64_t seed;                                  // of the engines' dispersion
+  uint64_t seed;                                  // seed of the engines' dispersion
 };
 LanderStart random_lander_start(Rng& rng);
 

@@ -12,13 +12,13 @@
 namespace rl_training {
 namespace {
 
-// Main and side engine of each choice; the first one is part of every reset.
+// Main and side engine of each discrete action; every reset uses the first one.
 constexpr std::array<std::array<double, 2>, 4> kLanderChoices = {{{0, 0}, {0, -1}, {1, 0}, {0, 1}}};
 
-// How the episode began, and every action since: all there is to save.
+// The start of the episode and every action since, which determine its state.
 struct Episode {
   LanderStart start;
-  bool placed = false;          // by set_state: shaping is known from the start
+  bool placed = false;          // placed by set_state, so the shaping value is known from the start
   std::vector<double> actions;  // main and side engine of each step
 
   std::string bytes() const {
@@ -43,7 +43,8 @@ struct Episode {
   }
 };
 static_assert(std::is_trivially_copyable_v<LanderStart>);
-static_assert(sizeof(LanderStart) == 33 * sizeof(double));  // no gaps: the bytes are compared
+// No padding, because the bytes are compared.
+static_assert(sizeof(LanderStart) == 33 * sizeof(double));
 
 class LunarLander final : public Environment {
  public:
@@ -52,7 +53,8 @@ class LunarLander final : public Environment {
   const EnvSpec& spec() const override { return spec_; }
   void visit_options(OptionVisitor& options) override {
     options.number("gravity", options_.gravity, between(-12, 0), "in m/s^2, upward");
-    options.flag("enable_wind", options_.enable_wind, "wind pushes and turns the craft in the air");
+    options.flag("enable_wind", options_.enable_wind,
+                 "apply wind to the lander until a leg touches the ground");
     options.number("wind_power", options_.wind_power, between(0, 20), "largest force of the wind");
     options.number("turbulence_power", options_.turbulence_power, between(0, 2),
                    "largest torque of the wind");
@@ -103,7 +105,7 @@ void LunarLander::begin(Episode episode) {
 
 void LunarLander::reset(Rng& rng, std::span<double> obs) {
   begin({random_lander_start(rng), false, {}});
-  fire(kLanderChoices[0], obs);  // part of a reset: the push acts in it
+  fire(kLanderChoices[0], obs);  // this step is part of a reset; the initial push acts in it
 }
 
 StepResult LunarLander::step(std::span<const double> action, std::span<double> obs) {
@@ -156,7 +158,7 @@ double LunarLander::shaping(const Numbers& now) {
          10 * now[7];
 }
 
-// Bodies, then the terrain. What Box2D keeps of contacts is not in it: close, not exact.
+// Bodies, then the terrain. Box2D's contact state is not included, so this is approximate.
 std::vector<double> LunarLander::state() const {
   std::vector<double> all;
   for (int body = 0; body < 3; ++body) {
@@ -192,7 +194,7 @@ void LunarLander::visit_state(StateVisitor& state) {
   const std::string present = episode_.bytes();
   std::string bytes = present;
   state.text("episode", bytes);
-  if (bytes == present) return;  // saved, or nothing new
+  if (bytes == present) return;  // saving, or the state is unchanged
   begin(Episode::from_bytes(bytes));
   for (size_t i = 0; i < episode_.actions.size(); i += 2) {
     advance(std::span(episode_.actions).subspan(i, 2));

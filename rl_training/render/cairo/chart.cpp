@@ -114,7 +114,7 @@ class ChartPainter {
     const auto& rgb = kPalette[series % kPalette.size()];
     cairo_set_source_rgba(context_, rgb.red, rgb.green, rgb.blue, alpha);
   }
-  // `align`: 0 begins at (x, y), 0.5 is centred there, 1 ends there.
+  // `align`: 0 starts at (x, y), 0.5 is centred there, 1 ends there.
   void text(const std::string& words, double at_x, double at_y, double align, double size = 12) {
     cairo_text_extents_t extents;
     cairo_set_font_size(context_, size);

@@ -18,7 +18,7 @@ class Picture {
   int width() const { return width_; }
   int height() const { return height_; }
 
-  // Fills the rectangle at (x, y) with a frame: its caption above its scene or photo.
+  // Draws a frame at (x, y): its caption above its scene or photo.
   void draw(const Frame& frame, int x, int y, int width, int height);
 
   // Red, green and blue of every pixel, row by row, as three planes.
