@@ -106,7 +106,7 @@ torch::Tensor maximum_mean_discrepancy(const torch::Tensor& x, const torch::Tens
   return value;
 }
 
-// As w' K w over both sets together, w = (1/n ..., -1/m ...)
+// Computed as w' K w over both sets together, with w = (1/n ..., -1/m ...)
 torch::Tensor maximum_mean_discrepancy_plain(const torch::Tensor& x, const torch::Tensor& y,
                                              MmdKernel kernel, double sigma) {
   const int64_t n = x.size(1), m = y.size(1);
