@@ -17,7 +17,7 @@ namespace rl_training {
 struct SelectArguments {
   std::vector<std::string> runs;
   std::optional<std::string> data, output;
-  NumberArgument updates{"10000"}, batch_size{"256"}, critics{"3"}, seed{"0"}, threads;
+  NumberArgument updates, batch_size{"256"}, critics{"3"}, seed{"0"}, threads;
   NumberArgument truth_episodes;
   std::optional<double> gamma, tau;
 };
@@ -29,7 +29,9 @@ constexpr int64_t kSaveEvery = 1000;  // updates
 SelectionOptions selection_options(const SelectArguments& arguments) {
   SelectionOptions options;
   options.data = arguments.data;
-  options.fit.updates = arguments.updates.read("--updates", between(1, 100000000));
+  if (arguments.updates.given()) {
+    options.updates = arguments.updates.read("--updates", between(1, 100000000));
+  }
   options.fit.batch_size = arguments.batch_size.read("--batch-size", between(1, 65536));
   options.fit.critics = arguments.critics.read("--critics", between(1, 100));
   options.fit.seed = static_cast<uint64_t>(arguments.seed.read("--seed", at_least(0)));
@@ -226,7 +228,9 @@ void add_select(CLI::App& program, Invocation& call) {
         ->type_name("N")
         ->default_str(argument.text.value_or(""));
   };
-  number("--updates", arguments->updates, "updates for each of the two parts of a fit");
+  number("--updates", arguments->updates,
+         "updates for each of the two parts of a fit (default: 5 / (tau (1 - gamma)), which is "
+         "10000 for a horizon of 100 steps)");
   number("--batch-size", arguments->batch_size, "rows per update");
   number("--critics", arguments->critics, "critics per policy");
   number("--seed", arguments->seed, "seed of the fits");

@@ -24,7 +24,7 @@ SelectionOptions selection_options(const std::string& text) {
   OptionReader reader(map, "");
   auto seed = static_cast<int64_t>(options.fit.seed);
   std::string data;
-  reader.integer("updates", options.fit.updates, at_least(1), "");
+  reader.integer("updates", options.updates, at_least(1), "");
   reader.integer("batch_size", options.fit.batch_size, between(1, 65536), "");
   reader.integer("critics", options.fit.critics, between(1, 100), "");
   reader.integers("hidden_sizes", options.fit.hidden_sizes, between(1, 1 << 14), "");

@@ -81,6 +81,11 @@ double gamma_of(const TransitionDataset& data) {
   return 1 - 1 / std::clamp(length, kShortestHorizon, kLongestHorizon);
 }
 
+// A value follows its target with the rate tau (1 - gamma): after 5 / rate, 99 % of the way.
+int64_t updates_for(const FittedQOptions& fit) {
+  return std::llround(5 / (fit.tau * (1 - fit.gamma)));
+}
+
 // [critics, starts] as lists for each critic.
 std::vector<std::vector<double>> by_critic(const torch::Tensor& values) {
   const auto doubles = values.to(torch::kFloat64).contiguous();
@@ -115,6 +120,7 @@ Selection::Selection(const std::vector<std::string>& runs, const SelectionOption
   fingerprint_ = all.fingerprint();
   split(all);
   options_.fit.gamma = options.gamma.value_or(gamma_of(all));
+  options_.fit.updates = options.updates.value_or(updates_for(options_.fit));
   const auto& fit = options_.fit;
   const Json settings = {fingerprint_, options.held_out, fit.updates,       fit.batch_size,
                          fit.critics,  fit.hidden_sizes, fit.learning_rate, fit.weight_decay,

@@ -16,6 +16,8 @@ struct SelectionOptions {
   // None: the horizon 1 / (1 - gamma) is the mean episode length over rows of the data, limited to
   // 100 to 500 steps.
   std::optional<double> gamma;
+  // Updates of each part of the fit. None: 5 / (tau (1 - gamma)), so that values reach the horizon.
+  std::optional<int64_t> updates;
   std::optional<std::string> data;  // a file; none: what the first run was trained on
   double held_out = 0.1;            // share of the episodes that the TD error is computed on
 };

@@ -46,6 +46,15 @@ class Selected : public testing::Test {
 std::unique_ptr<TemporaryDirectory> Selected::directory_;
 std::vector<std::string> Selected::runs_;
 
+TEST_F(Selected, UpdatesFollowTheHorizonByDefault) {
+  std::vector<std::string> arguments = {"select", runs_.front()};
+  arguments.insert(arguments.end(), {"--tau", "0.5", "--gamma", "0.75", "--json", "--output",
+                                     file("horizon"), "--batch-size", "16"});
+  const auto result = run(arguments);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(Json::parse(result.out).at("updates"), 40);  // 5 / (0.5 * 0.25)
+}
+
 TEST_F(Selected, RanksEveryRunAndLeavesFiles) {
   const auto result = run(command("all", {"--truth", "2"}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
