@@ -38,7 +38,7 @@ struct RunEstimate {
   int64_t candidates = 0;
 };
 
-// The contents of one run directory, finished or still in training. Text is not escaped; whoever
+// The contents of one run directory, finished or still in training. Text is not escaped: code that
 // displays it must use `printable` or escape it.
 struct RunRecord {
   std::string path;

@@ -135,7 +135,7 @@ TEST(DecisionTransformerPolicy, TheReturnToGoFollowsTheRewards) {
 }
 
 // Actions are those that a pass over the last `context_length` steps predicts, with the returns,
-// actions and absolute times of those steps, and 0 in place of the action that is asked for.
+// actions and absolute times of those steps, and 0 instead of the requested action.
 TEST(DecisionTransformerPolicy, ActsOnTheLastStepsOfTheEpisode) {
   const auto options = small_options();
   DecisionTransformer algorithm(options, small_context());

@@ -30,7 +30,7 @@ TEST(DiscreteCqlLoss, ByHand) {
   EXPECT_NEAR(number_of(loss.loss), 1.7 + 2 * 1.407606, 1e-5);
 }
 
-// d cql_diff / dQ = softmax(Q) - 1[a], beside Huber's slope of -1 at the choice that was made
+// d cql_diff / dQ = softmax(Q) - 1[a], plus Huber's slope of -1 at the dataset action
 TEST(DiscreteCqlLoss, GradientByHand) {
   const Example f({1, 2, 0});
   discrete_cql_loss(f.networks, rows_of({0}, 3, 0.5f, 0.9f), 1.0).loss.backward();

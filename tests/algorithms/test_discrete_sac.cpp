@@ -44,7 +44,7 @@ TEST(DiscreteSacLoss, ValueIsTheExpectationOverAllChoices) {
   EXPECT_NEAR(number_of(value), kValue, 1e-6);
 }
 
-// Q_1 = 1 and Q_2 = 3 at the choice that was made: errors -1.352530, cut to slope -1, and 0.647470.
+// Q_1 = 1 and Q_2 = 3 at the dataset action: errors -1.352530, cut to slope -1, and 0.647470.
 TEST(DiscreteSacLoss, CriticLossAndGradientByHand) {
   const Example f;
   const auto result = discrete_sac_critic_loss(f.networks, rows_of({1}, 3), f.alpha, 0);
@@ -80,7 +80,7 @@ TEST(DiscreteSacLoss, CqlPenaltyByHand) {
   EXPECT_NEAR(number_of(plain.cql_diff), 1.407606, 1e-6);
   EXPECT_NEAR(number_of(held.cql_diff), 1.407606, 1e-6);
   EXPECT_NEAR(number_of(held.loss) - number_of(plain.loss), 0.5 * 2 * 1.407606, 1e-5);
-  // d/dQ = 0.5 (softmax(Q) - 1[a]), beside the slope -1 of the error at the choice that was made.
+  // d/dQ = 0.5 (softmax(Q) - 1[a]), plus the slope -1 of the error at the dataset action.
   held.loss.backward();
   const auto softmax = torch::tensor({1.0f, 2.0f, 0.0f}).softmax(0);
   const auto expected =

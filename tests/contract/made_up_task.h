@@ -131,7 +131,7 @@ class Batches {
         break;
     }
   }
-  // The first steps of each row, at least one.
+  // Sets the mask of the first steps of each row, at least one.
   void fill_mask(const torch::Tensor& mask) {
     for (int64_t row = 0; row < mask.size(0); ++row) {
       const auto steps = static_cast<int64_t>(rng_.below(static_cast<uint64_t>(mask.size(1)))) + 1;

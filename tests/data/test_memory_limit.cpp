@@ -40,7 +40,7 @@ TEST_F(MemoryLimit, TheSmallestAroundCounts) {
   EXPECT_EQ(limit(), 3'000'000);
   write("sys/fs/cgroup/memory.max", "2000000");  // in a container the root is its own group
   EXPECT_EQ(limit(), 2'000'000);
-  write("sys/fs/cgroup/c/memory.max", "1000000");  // somebody else's
+  write("sys/fs/cgroup/c/memory.max", "1000000");  // of another group
   EXPECT_EQ(limit(), 2'000'000);
 }
 

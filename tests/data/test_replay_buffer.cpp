@@ -339,7 +339,7 @@ TEST(ReplayBuffer, ReturnsComeBackWithTheirRows) {
   again.restore(6, buffer.encode(6, 8));
   for (int64_t row = 6; row < 14; ++row) {
     ASSERT_EQ(again.episode_end(row), buffer.episode_end(row));
-    if (row == 12) continue;  // its episode goes on
+    if (row == 12) continue;  // its episode has not ended
     EXPECT_EQ(again.return_to_go(row), buffer.return_to_go(row)) << row;
   }
 }

@@ -169,8 +169,8 @@ TEST(RolloutBuffer, KeepsNoMoreThanItsSteps) {
   EXPECT_EQ(f.buffer.rows(), 0);
 }
 
-// Rows one by one, in pairs or all at once: mean 3, variance 5.5 of (1, 2, 2, 7), beside the prior
-// of mean 0 and variance 1 that weighs 1e-4 rows.
+// Rows one by one, in pairs or all at once: mean 3, variance 5.5 of (1, 2, 2, 7), combined with the
+// prior of mean 0 and variance 1 that weighs 1e-4 rows.
 TEST(RunningStatistics, EqualThoseOfAllRows) {
   const std::vector<float> rows = {1, 2, 2, 7};
   for (const size_t at_once : {1, 2, 4}) {

@@ -14,7 +14,7 @@
 
 namespace rl_training {
 
-constexpr int kKill = -1;  // in place of an errno: the process ends at that call
+constexpr int kKill = -1;  // instead of an errno: the process ends at that call
 constexpr int kKilledExit = 9;
 
 // The real file system, except that call number `fault_at` (from 1) fails with `fault`. A failing

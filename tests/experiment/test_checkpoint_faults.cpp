@@ -28,7 +28,7 @@ struct Scenario {
   std::function<void(CheckpointStore&)> action;
   std::string newest_may_be;  // marks: first the old one, then the new one
   std::string best_may_be;    // "" if there is no best
-  std::string name_stays;     // stands under its own name after a failed call
+  std::string name_stays;     // still exists under its own name after a failed call
 };
 
 std::vector<Scenario> scenarios() {

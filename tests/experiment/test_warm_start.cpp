@@ -81,7 +81,7 @@ TEST_F(WarmStartTest, TheBoundsOfTheNetworksHoldUnlessKeysSayOtherwise) {
   warnings_.clear();
   EXPECT_EQ(start(config(), first.run_dir)->policy().env().action,
             Space::box({-20, -20}, {20, 20}));
-  EXPECT_EQ(warnings_.size(), 1u);  // what was taken, and nothing about bounds
+  EXPECT_EQ(warnings_.size(), 1u);  // lists what was copied; no warning about bounds
   warnings_.clear();
   EXPECT_EQ(
       start(config(", action_low: -30, action_high: 30"), first.run_dir)->policy().env().action,

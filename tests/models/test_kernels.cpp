@@ -119,7 +119,7 @@ void check_sums(const Kernels& set) {
     EXPECT_NEAR(y[2 * i], sum, 1e-5);
     EXPECT_EQ(y[2 * i + 1], 7.0f);
     EXPECT_EQ(dense[i], y[2 * i]);
-    float alone = 0;  // the same bits wherever a row stands
+    float alone = 0;  // the same bits at every position of a row
     set.row_dot(x.data() + i * kColumns, w.data(), 0.25f, 1, kColumns, &alone, 1);
     EXPECT_EQ(alone, dense[i]);
   }

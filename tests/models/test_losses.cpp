@@ -63,7 +63,8 @@ TEST(Losses, QuantileHuberEqualsPlainTorch) {
   }
 }
 
-// Levels 1/4 and 3/4. 0 and 1 against 2: (0.25 * 1.5 + 0.75 * 0.5) / 2; 0 and 3: one above.
+// Levels 1/4 and 3/4. Quantiles 0 and 1 with target 2: (0.25 * 1.5 + 0.75 * 0.5) / 2. Of quantiles
+// 0 and 3, one is above the target.
 TEST(Losses, QuantileHuberByHand) {
   const auto target = torch::tensor({{2.0f}});
   EXPECT_NEAR(quantile_huber(torch::tensor({{{0.0f, 1.0f}}}), target).item<double>(), 0.375, 1e-6);

@@ -97,7 +97,8 @@ int64_t relabelled(const std::vector<Drawn>& drawn) {
   return std::count_if(drawn.begin(), drawn.end(), [](const Drawn& d) { return d.goal_row >= 0; });
 }
 
-// Two environments: rows 0 2 4 6 | 8 10 and 1 3 5 7 9 | 11, of which 8, 10 and 11 go on.
+// Two environments: rows 0 2 4 6 | 8 10 and 1 3 5 7 9 | 11, of which 8, 10 and 11 belong to
+// unfinished episodes.
 Fixture two_streams() { return Fixture(100, 2, 12, {6, 9}); }
 
 TEST(Hindsight, RelabelsTheShareOfK) {
