@@ -70,8 +70,9 @@ TEST_F(EpisodePolicy, RewardsAreTakenOffTheReturnToGo) {
 }
 
 TEST_F(EpisodePolicy, BadLinesAreRefused) {
-  EXPECT_NE(error_of(R"({"obs": [-1, 0, 0], "reward": 1})").find("bad.jsonl:1: a reward without"),
-            std::string::npos);
+  EXPECT_NE(
+      error_of(R"({"obs": [-1, 0, 0], "reward": 1})").find("bad.jsonl:1: the first line cannot"),
+      std::string::npos);
   for (const char* line :
        {R"({"obs": [-1, 0, 0], "rewards": 1})", R"({"obs": [-1, 0, 0], "reward": "much"})"}) {
     EXPECT_NE(error_of(line).find("bad.jsonl:1: not a step"), std::string::npos) << line;

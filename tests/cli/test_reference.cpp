@@ -11,7 +11,7 @@ namespace {
 TEST(Reference, PagesOfTheRepositoryAreThoseOfTheProgram) {
   for (const std::string page : {"commands", "configuration"}) {
     EXPECT_EQ(run({"reference", page}).out, read_all(SOURCE_DIR "/docs/reference/" + page + ".md"))
-        << "`make reference` writes them again";
+        << "`make reference` rewrites them";
   }
 }
 

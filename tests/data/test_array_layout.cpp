@@ -81,7 +81,7 @@ TEST_F(ArrayLayoutTest, NamesAreMappedInNpzAndHdf5Alike) {
   const std::string rest = " action=ctrl reward=r terminated=failed";
   EXPECT_EQ(problem("obs=qpos,qacc" + rest), ": qacc: the file has no such array");
   EXPECT_EQ(problem("obs=qpos timeout=cut" + rest), ": cut: the file has no such array");
-  EXPECT_NE(problem("obs=qpos reward=r,r action=ctrl").find(": reward: one array is expected"),
+  EXPECT_NE(problem("obs=qpos reward=r,r action=ctrl").find(": reward: expected one array"),
             std::string::npos);
   EXPECT_NE(problem("ogbanch").find("unknown layout of arrays `ogbanch` (expected ogbench, neorl, "
                                     "exorl, imitation, or role=name,name; did you mean `ogbench`?"),
@@ -243,7 +243,7 @@ TEST_F(ArrayLayoutTest, ImagesInArraysAreNamed) {
   add("terminals", {0, 0});
   EXPECT_NE(problem("").find(
                 ": observations: wrong shape (expected (rows, dims), got (2, 4, 4, 3)); images "
-                "and other blocks are not read from files"),
+                "and other multidimensional data are not read from files"),
             std::string::npos);
 }
 

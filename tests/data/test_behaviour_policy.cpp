@@ -95,7 +95,7 @@ TEST(BehaviourPolicy, RefusesWhatIsNoSuchPolicy) {
   arrays = small_policy();
   arrays["last_fc_log_std/weight"] = {{2, 2}, {0, 0, 0, 0}};
   arrays["last_fc_log_std/bias"] = {{2}, {0, 0}};
-  expect_error(arrays, "last_fc_log_std/weight", "as many outputs as last_fc, 1");
+  expect_error(arrays, "last_fc_log_std/weight", "the number of outputs of last_fc, 1");
   arrays = small_policy();
   arrays["fc0/weight"].values[1] = std::numeric_limits<float>::quiet_NaN();
   expect_error(arrays, "fc0/weight", "finite");

@@ -83,7 +83,7 @@ TEST_F(CsvDatasetTest, NamesLineAndColumn) {
   EXPECT_EQ(problem(head + "1,2,1e300,0\n1,2,3,0\n"),
             ":2: reward: not a finite float (got 1e+300)");
   EXPECT_EQ(problem(head), ": no rows");
-  EXPECT_NE(problem("obs,action,reward\n1,2,3\n").find(":1: terminated: no column for it"),
+  EXPECT_NE(problem("obs,action,reward\n1,2,3\n").find(":1: terminated: no such column"),
             std::string::npos);
   EXPECT_NE(
       problem(head + "1,2,3,0\n", "obs=abs").find(":1: abs: no such column (did you mean `obs`?"),

@@ -188,7 +188,7 @@ TEST_F(NoEnvironment, ChoicesAreCounted) {
             "because 2 is the largest in the data");
   EXPECT_TRUE(problem([&] {
                 start(config(", learn_from: data, action_high: 1", "discrete_sac"));
-              }).starts_with("algo_kwargs.action_high: not the number of the last choice"));
+              }).starts_with("algo_kwargs.action_high: not the index of the last action"));
 }
 
 }  // namespace

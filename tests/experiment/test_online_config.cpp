@@ -56,7 +56,7 @@ TEST(OnlineConfig, WrongValuesAreRefusedByName) {
 
 TEST(OnlineConfig, SequenceModelsDoNotLearnFromAReplayBuffer) {
   const auto error = error_of("decision_transformer/pendulum", {"online=1000"});
-  EXPECT_NE(error.find("online: decision_transformer learns from pieces of whole episodes"),
+  EXPECT_NE(error.find("online: decision_transformer learns from segments of whole episodes"),
             std::string::npos)
       << error;
 }

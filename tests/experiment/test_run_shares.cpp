@@ -73,7 +73,7 @@ TEST(RunShares, OtherParametersEndTheRun) {
     ADD_FAILURE() << "accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::internal);
-    EXPECT_NE(error.message().find("process 3 does not have the parameters"), std::string::npos);
+    EXPECT_NE(error.message().find("process 3 no longer has the parameters"), std::string::npos);
   }
 }
 

@@ -61,7 +61,7 @@ constexpr BadConfig kBadTop[] = {
     {"env_kwargs: {max_episode_steps: 0}", "c.yaml:3: env_kwargs.max_episode_steps: out of range "},
     {"env_kwargs: {seed: 1}", "c.yaml:3: env_kwargs.seed: unknown key for Pendulum-v1 (did you "},
     {"env_kwargs: {wrappers: {reward: {preset: clip_1, clip: [2, null]}}}",
-     "c.yaml:3: env_kwargs.wrappers.reward.clip: the bounds, partly those of the preset, are "},
+     "c.yaml:3: env_kwargs.wrappers.reward.clip: the lower bound is above the upper bound "},
     {"seed: 1\nlog_interval: 5\nseed: 2",
      "c.yaml:5: seed: the key is given twice (first given in line 3)"},
     {"algo: td3_bc", "c.yaml:3: algo: the key is given twice (first given in line 1)"},

@@ -158,7 +158,7 @@ TEST_F(Validation, WrongKeysAreRefused) {
   EXPECT_TRUE(refused(", early_stopping: {metric: validation_td_error, mode: min}", "td3_bc", "")
                   .starts_with("c.yaml:7: algo_kwargs.early_stopping.metric: no such metric"));
   EXPECT_TRUE(refused("", "td3_bc", "validation: {episodes: 10}\n")
-                  .starts_with("validation: whole episodes are held out"));
+                  .starts_with("validation: no episodes would remain for training"));
   EXPECT_TRUE(
       refused("", "td3_bc", "validation: 1\n").starts_with("c.yaml:6: validation.fraction"));
   EXPECT_EQ(

@@ -114,7 +114,7 @@ TEST(Health, ValuesBeyondWhatTheRewardsAllowAreWarnedAboutOnce) {
     t.algorithm.target_q_mean = [sign](int64_t update) { return sign * 10.0f * update; };
     t.run();
     ASSERT_EQ(t.sink.warnings.size(), 1u);  // 100 at update 10 is allowed, 150 is not
-    EXPECT_NE(t.sink.warnings[0].find("150 at update 15, the rewards of the data allow 10 at most"),
+    EXPECT_NE(t.sink.warnings[0].find("150 at update 15, the rewards of the data allow at most 10"),
               std::string::npos)
         << t.sink.warnings[0];
   }
