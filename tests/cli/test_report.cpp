@@ -111,7 +111,7 @@ TEST(Report, SaysWhichRunOfASeedCounts) {
   }
   const auto result = run({"report", directory / "runs", "--json"});
   EXPECT_EQ(result.exit_code, 0);
-  EXPECT_TRUE(result.err.starts_with("warning: seed 0 counts once: ")) << result.err;
+  EXPECT_TRUE(result.err.starts_with("warning: each seed counts once; for seed 0, ")) << result.err;
   EXPECT_EQ(result.json()["groups"][0]["seeds"], 1);
 }
 

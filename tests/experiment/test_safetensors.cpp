@@ -126,10 +126,10 @@ TEST(Safetensors, RefusesMalformedFiles) {
       {file_of(one(R"({"dtype":"F99","shape":[2],"data_offsets":[0,8]})"), 8), "unknown dtype"},
       {file_of(one(R"({"dtype":7,"shape":[2],"data_offsets":[0,8]})"), 8), "unknown dtype"},
       {file_of(one(R"({"dtype":"F32","shape":2,"data_offsets":[0,8]})"), 8), "shape is not"},
-      {file_of(one(R"({"dtype":"F32","shape":[-2],"data_offsets":[0,8]})"), 8), "shape holds"},
-      {file_of(one(R"({"dtype":"F32","shape":[2.0],"data_offsets":[0,8]})"), 8), "shape holds"},
+      {file_of(one(R"({"dtype":"F32","shape":[-2],"data_offsets":[0,8]})"), 8), "shape contains"},
+      {file_of(one(R"({"dtype":"F32","shape":[2.0],"data_offsets":[0,8]})"), 8), "shape contains"},
       {file_of(one(R"({"dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,8]})"), 8),
-       "shape holds"},
+       "shape contains"},
       // 2^62 * 4 * 4 wraps around to 0.
       {file_of(one(R"({"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]})"), 0),
        "do not fit"},

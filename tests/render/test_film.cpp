@@ -167,7 +167,7 @@ TEST_F(FilmTest, RefusesWhatItCannotDraw) {
     }
     return "no error";
   };
-  EXPECT_EQ(message("a.png"), "`Bare` cannot be drawn (its class does not override scene())");
+  EXPECT_EQ(message("a.png"), "`Bare` has no drawing (its class does not override scene())");
   EXPECT_EQ(message("a.bmp"),
             "unknown kind of picture (expected a name that ends in .gif or .png)");
   EXPECT_TRUE(posix_file_system().list_directory(directory_.path()).empty());

@@ -95,7 +95,7 @@ TEST(Groups, ASeedCountsOnce) {
   ASSERT_EQ(report.tasks[0].groups[0].runs.size(), 1u);
   EXPECT_EQ(report.tasks[0].groups[0].figures->mean, -3);  // the newest that is finished
   ASSERT_EQ(report.notes.size(), 2u);
-  EXPECT_EQ(report.notes[0], "warning: seed 0 counts once: " + (directory / "old") +
+  EXPECT_EQ(report.notes[0], "warning: each seed counts once; for seed 0, " + (directory / "old") +
                                  " is ignored in favour of " + (directory / "new"));
 }
 
