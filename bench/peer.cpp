@@ -70,7 +70,6 @@ class PeerProcess final : public Peer {
     start(words, request[0], answer[1]);
     to_ = fdopen(request[1], "w");
     from_ = fdopen(answer[0], "r");
-    title_ = read_line();
   }
 
   ~PeerProcess() override {
@@ -81,10 +80,11 @@ class PeerProcess final : public Peer {
   PeerProcess(const PeerProcess&) = delete;
   PeerProcess& operator=(const PeerProcess&) = delete;
 
-  const std::string& title() const override { return title_; }
-
-  // Whether it ended without a title and without an error.
-  bool declined() { return title_.empty() && wait() == 0; }
+  const std::string& wait_for_title() override {
+    title_ = read_line();
+    if (title_.empty() && wait() != 0) throw ended();
+    return title_;
+  }
 
   double seconds_for(int64_t updates) override {
     // A request to a process that has ended must not end this one.
@@ -100,12 +100,12 @@ class PeerProcess final : public Peer {
     return seconds;
   }
 
+ private:
   Error ended() {
     return Error(ErrorKind::io, {command_, 0, "--peer"},
                  fmt::format("the peer ended without an answer (exit code {})", wait()));
   }
 
- private:
   void start(std::vector<std::string>& words, int input, int output) {
     std::vector<char*> arguments;
     for (auto& word : words) arguments.push_back(word.data());
@@ -172,10 +172,7 @@ void check_peer(const std::string& command) {
 
 std::unique_ptr<Peer> start_peer(const BenchWork& work, const std::string& command,
                                  const ThreadSetting& threads) {
-  auto peer = std::make_unique<PeerProcess>(work, command, threads);
-  if (!peer->title().empty()) return peer;
-  if (!peer->declined()) throw peer->ended();
-  return nullptr;
+  return std::make_unique<PeerProcess>(work, command, threads);
 }
 
 }  // namespace rl_training

@@ -9,7 +9,9 @@ namespace rl_training {
 // Another implementation of the same update, in a separate process.
 class Peer : public Contender {
  public:
-  virtual const std::string& title() const = 0;  // "PyTorch 1.13.0a0, eager"
+  // "PyTorch 1.13.0a0, eager" once it is ready, or "" if its threads are the same as with another
+  // setting. Throws Error{io} when it has failed.
+  virtual const std::string& wait_for_title() = 0;
 };
 
 struct ThreadSetting {
@@ -20,8 +22,7 @@ struct ThreadSetting {
 // Error{config, io} if there is none or its files cannot be read.
 void check_peer(const std::string& command);
 
-// Null if this setting is the same as another one for the peer. Throws Error{io} when it does not
-// start.
+// Starts it and does not wait. Throws Error{io} when that is impossible.
 std::unique_ptr<Peer> start_peer(const BenchWork& work, const std::string& command,
                                  const ThreadSetting& threads);
 

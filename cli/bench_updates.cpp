@@ -30,24 +30,30 @@ class Comparison {
     return entries_.size() - 1;
   }
 
-  // A peer that does not start is left out, with a note.
+  // All start at once. One that does not is left out, with a note.
   void add_peers(const std::vector<std::string>& commands) {
     std::vector<ThreadSetting> settings = {{1, 1}};
     if (threads_ > 1) settings.insert(settings.end(), {{threads_, 1}, {1, threads_}});
+    struct Starting {
+      std::string command;
+      ThreadSetting setting;
+      std::unique_ptr<Peer> peer;
+    };
+    std::vector<Starting> starting;
     for (const auto& command : commands) {
-      std::string reason;
       for (const auto& setting : settings) {
-        try {
-          auto peer = start_peer(work_, command, setting);
-          if (peer == nullptr) continue;
-          const auto title = peer->title();
-          peer_settings_.push_back({command, title, setting, entries_.size()});
-          entries_.push_back({std::move(peer), title, {}, /*may_fail=*/true});
-        } catch (const Error& error) {
-          reason = error.what();
-        }
+        starting.push_back({command, setting, start_peer(work_, command, setting)});
       }
-      if (!reason.empty()) failed(command, reason);
+    }
+    for (auto& [command, setting, peer] : starting) {
+      try {
+        const std::string title = peer->wait_for_title();
+        if (title.empty()) continue;
+        peer_settings_.push_back({command, title, setting, entries_.size()});
+        entries_.push_back({std::move(peer), title, {}, /*may_fail=*/true});
+      } catch (const Error& error) {
+        failed(command, error.what());
+      }
     }
   }
 
@@ -126,7 +132,9 @@ class Comparison {
     size_t entry;
   };
 
+  // Noted once, whatever the number of settings.
   void failed(const std::string& command, const std::string& reason) {
+    if (!failures_.empty() && failures_.back()["command"] == command) return;
     print_note(fmt::format("left out {}: {}", command, reason));
     failures_.push_back({{"command", command}, {"reason", reason}});
   }

@@ -116,6 +116,17 @@ class Bench:
         names = [packages[0] for packages in PACKAGES.values()]
         return output_of([self.python, "-c", code, *names]).splitlines()
 
+    def check_peers(self):
+        """That all do the same updates."""
+        if "torch" in self.missing:
+            return
+        note("checking that the peers do the same updates")
+        scripts = [["agree_with_program.py", self.program]]
+        scripts += [] if {"jax", "optax"} & set(self.missing) else [["agree.py"]]
+        for name, *arguments in scripts:
+            if subprocess.run([self.python, f"bench/peers/{name}", *arguments]).returncode != 0:
+                self.problem(f"FAILED: updates differ by bench/peers/{name}")
+
     # --- rows
 
     def row(self, name, measure):
@@ -323,10 +334,7 @@ def main():
     parser.add_argument("--fresh", action="store_true", help="measure all rows again")
     bench = Bench(parser.parse_args())
     bench.install()
-    if not {"jax", "optax", "torch"} & set(bench.missing):
-        note("checking that the peers do the same updates")
-        if subprocess.run([bench.python, "bench/peers/agree.py"]).returncode != 0:
-            bench.problem("FAILED: the updates of PyTorch and JAX differ (bench/peers/agree.py)")
+    bench.check_peers()
     updates = []
     for algo, hidden, count in UPDATE_ROWS:
         count = max(2, count // 10) if bench.args.quick and algo not in ("rlpd", "redq") else count
