@@ -31,9 +31,9 @@ Batch = namedtuple("Batch", "obs action reward next_obs not_done next_action")
 def mlp(inputs, hidden, outputs, layer_norm=None):
     layers = []
     for width in hidden:
-        layers += [nn.Linear(inputs, width), nn.ReLU()]
-        if layer_norm:  # "after" the activation
-            layers.append(nn.LayerNorm(width, eps=1e-6))
+        norm = [nn.LayerNorm(width, eps=1e-6)] if layer_norm else []
+        layers.append(nn.Linear(inputs, width))
+        layers += norm + [nn.ReLU()] if layer_norm == "before" else [nn.ReLU()] + norm
         inputs = width
     return nn.Sequential(*layers, nn.Linear(inputs, outputs))
 
@@ -181,9 +181,10 @@ class Learner:
         self.updates = 0
 
     def compile(self):
-        """The backward pass is compiled with the losses; what calls it and the optimiser are not."""
+        """Losses and their backward passes. Optimisers and random members stay eager."""
         global step
         step = torch.compiler.disable(step)
+        Critics.minimum_of_some = torch.compiler.disable(Critics.minimum_of_some)
         self.learn = torch.compile(self.learn)
 
     def update(self, batch):
@@ -452,7 +453,8 @@ class Iql(TwinCriticLearner):
         with torch.no_grad():
             target_q = self.critic_target.minimum(batch.obs, batch.action)
         error = target_q - self.value(batch.obs).squeeze(-1)
-        step(self.value_optimizer, ((s.expectile - (error < 0).float()).abs() * error.pow(2)).mean())
+        weight = (s.expectile - (error < 0).float()).abs()
+        step(self.value_optimizer, (weight * error.pow(2)).mean())
         with torch.no_grad():
             advantage = target_q - self.value(batch.obs).squeeze(-1)
             weight = (s.beta * advantage).exp().clamp(max=s.max_weight)
@@ -463,36 +465,24 @@ class Iql(TwinCriticLearner):
         move_target(self.critic, self.critic_target)
 
 
-class Ensemble(nn.Module):
-    """N critics as batched products, with inputs [N, rows, ...]; values [N, rows]."""
+class Critics(nn.Module):
+    """N critics as separate networks, which is faster here than batched products; [N, rows]."""
 
     def __init__(self, sizes, count, layer_norm=None):
         super().__init__()
-        widths = [sizes.obs + sizes.action, *sizes.hidden, 1]
-        shapes = list(zip(widths, widths[1:]))
-        self.weights = nn.ParameterList(
-            [nn.Parameter((torch.rand(count, i, o) * 2 - 1) / math.sqrt(i)) for i, o in shapes]
-        )
-        self.biases = nn.ParameterList([nn.Parameter(torch.zeros(count, 1, o)) for _, o in shapes])
-        hidden = sizes.hidden if layer_norm else []
-        self.gains = nn.ParameterList([nn.Parameter(torch.ones(count, 1, w)) for w in hidden])
-        self.shifts = nn.ParameterList([nn.Parameter(torch.zeros(count, 1, w)) for w in hidden])
-        self.count = count
+        inputs = sizes.obs + sizes.action
+        nets = [mlp(inputs, sizes.hidden, 1, layer_norm) for _ in range(count)]
+        self.nets = nn.ModuleList(nets)
 
-    def forward(self, obs, action, members=None):
-        """Of all members, or of those whose numbers are given."""
-        shape = (self.count if members is None else len(members), -1, -1)
-        chosen = (lambda x: x) if members is None else (lambda x: x[members])
-        action = action if action.dim() == 3 else action.unsqueeze(0).expand(shape)
-        x = torch.cat([obs.unsqueeze(0).expand(shape), action], -1)
-        for i, (weight, bias) in enumerate(zip(self.weights, self.biases)):
-            x = torch.baddbmm(chosen(bias), x, chosen(weight))
-            if i + 1 == len(self.weights):
-                return x.squeeze(-1)
-            if len(self.gains) > 0:
-                x = F.layer_norm(x, x.shape[-1:], eps=1e-6)
-                x = torch.addcmul(chosen(self.shifts[i]), x, chosen(self.gains[i]))
-            x = torch.relu(x)
+    def forward(self, obs, action):
+        inputs = torch.cat([obs, action], -1)
+        return torch.stack([net(inputs).squeeze(-1) for net in self.nets])
+
+    def minimum_of_some(self, obs, action, count):
+        """Over critics drawn at random."""
+        inputs = torch.cat([obs, action], -1)
+        members = torch.randperm(len(self.nets))[:count].tolist()
+        return torch.stack([self.nets[i](inputs).squeeze(-1) for i in members]).amin(0)
 
 
 class Soft(Learner):
@@ -502,7 +492,7 @@ class Soft(Learner):
         self.actor_every, self.actor_at = s.actor_every, s.actor_at
         self.actor = SquashedGaussianActor(sizes, log_std_min=s.log_std_min)
         self.actor_optimizer = adam(self.actor, s.rate)
-        self.critic = Ensemble(sizes, s.critics, s.layer_norm)
+        self.critic = Critics(sizes, s.critics, s.layer_norm)
         self.critic_target = copy.deepcopy(self.critic)
         self.critic_optimizer = adam(self.critic, s.rate)
         self.log_alpha = nn.Parameter(torch.zeros(()))
@@ -514,9 +504,12 @@ class Soft(Learner):
         with torch.no_grad():
             alpha = self.log_alpha.exp()
             action, log_prob, _ = self.actor.sample(batch.next_obs)
-            few = s.target_critics < s.critics
-            members = torch.randperm(s.critics)[: s.target_critics] if few else None
-            next_q = self.critic_target(batch.next_obs, action, members).amin(0)
+            if s.target_critics < s.critics:
+                next_q = self.critic_target.minimum_of_some(
+                    batch.next_obs, action, s.target_critics
+                )
+            else:
+                next_q = self.critic_target(batch.next_obs, action).amin(0)
             target = batch.reward + GAMMA * batch.not_done * (next_q - alpha * log_prob)
         error = self.critic(batch.obs, batch.action) - target
         step(self.critic_optimizer, s.critic_scale * error.pow(2).mean(1).sum())
@@ -542,6 +535,30 @@ class Redq(Soft):
 
 class Rlpd(Soft):
     name = "rlpd"
+
+
+class Ensemble(nn.Module):
+    """N critics as batched products, with inputs [N, rows, ...]; values [N, rows]."""
+
+    def __init__(self, sizes, count):
+        super().__init__()
+        widths = [sizes.obs + sizes.action, *sizes.hidden, 1]
+        shapes = list(zip(widths, widths[1:]))
+        self.weights = nn.ParameterList(
+            [nn.Parameter((torch.rand(count, i, o) * 2 - 1) / math.sqrt(i)) for i, o in shapes]
+        )
+        self.biases = nn.ParameterList([nn.Parameter(torch.zeros(count, 1, o)) for _, o in shapes])
+        self.count = count
+
+    def forward(self, obs, action):
+        shape = (self.count, -1, -1)
+        action = action if action.dim() == 3 else action.unsqueeze(0).expand(shape)
+        x = torch.cat([obs.unsqueeze(0).expand(shape), action], -1)
+        for i, (weight, bias) in enumerate(zip(self.weights, self.biases)):
+            x = torch.baddbmm(bias, x, weight)
+            if i + 1 < len(self.weights):
+                x = torch.relu(x)
+        return x.squeeze(-1)
 
 
 class SacN(Learner):

@@ -4,8 +4,8 @@
 The program learns with a step size of almost 0 from a dataset whose rows are all the same, so that
 batches and parameters do not change. With the parameters of its checkpoint and the same row, the
 peer must find the losses that the program has logged. Both draw noise of their own: a batch of
-32768 rows makes losses agree within 3 %. RLPD has all members in its target here. SAC and REDQ, which learn only online, share
-the code of RLPD on both sides and are not checked.
+32768 rows makes losses agree within 3 %. RLPD has all members in its target here. SAC and REDQ,
+which learn only online, share the code of RLPD on both sides and are not checked.
 """
 import glob
 import json
@@ -92,15 +92,9 @@ def load_layers(net, tensors, prefix):
 
 
 def load_critics(critic, tensors, prefix):
-    if isinstance(critic, eager.TwinCritic):
-        load_layers(critic.q1, tensors, f"{prefix}.member0")
-        load_layers(critic.q2, tensors, f"{prefix}.member1")
-        return
-    for kind, parameters in (("weight", critic.weights), ("bias", critic.biases),
-                             ("norm_gain", critic.gains), ("norm_shift", critic.shifts)):
-        for i, parameter in enumerate(parameters):
-            members = [tensors[f"{prefix}.member{m}.layer{i}.{kind}"] for m in range(critic.count)]
-            parameter.data = torch.stack(members).view(parameter.shape)
+    nets = critic.nets if isinstance(critic, eager.Critics) else [critic.q1, critic.q2]
+    for i, net in enumerate(nets):
+        load_layers(net, tensors, f"{prefix}.member{i}")
 
 
 def load(agent, tensors):

@@ -5,8 +5,8 @@
 
 VENV is made where it is missing, and packages are installed from PyPI; what cannot be installed, or
 fails, is left out and named. Each row is measured with all contenders taking turns and kept in
-VENV/results: a second call measures only what is missing or of another commit (--fresh: all of
-it). --quick makes short turns, to see that everything runs.
+VENV/results: a second call measures only what is missing, has failed or is of another commit
+(--fresh: all of it). --quick makes short turns, to see that everything runs.
 """
 import argparse
 import json
@@ -61,7 +61,7 @@ def output_of(words, **options):
 class Bench:
     def __init__(self, args):
         self.args = args
-        self.program = os.path.abspath(args.program)
+        self.program = os.path.relpath(args.program, ROOT)
         self.venv = os.path.relpath(args.venv, ROOT)
         self.page = os.path.abspath(args.page) if args.page else None
         self.python = f"{self.venv}/bin/python"
@@ -86,6 +86,10 @@ class Bench:
     def install(self):
         if not os.path.exists(self.python):
             subprocess.run(["/usr/bin/python3", "-m", "venv", self.venv])
+        if not os.path.exists(self.python):
+            self.missing = list(PACKAGES)
+            self.problem(f"SKIPPED: all but Debian's PyTorch, {self.venv} cannot be made")
+            return
         for module, packages in PACKAGES.items():
             if self.can_import(module):
                 continue
@@ -97,15 +101,12 @@ class Bench:
                 self.problem(f"SKIPPED: {module} cannot be installed or imported")
 
     def can_import(self, module):
-        try:
-            words = [self.python, "-c", f"import {module}"]
-            return subprocess.run(words, capture_output=True).returncode == 0
-        except OSError:
-            return False
+        words = [self.python, "-c", f"import {module}"]
+        return subprocess.run(words, capture_output=True).returncode == 0
 
     def versions(self):
         """Of the packages that are there, as "name version"."""
-        if not os.path.exists(self.python):
+        if len(self.missing) == len(PACKAGES):
             return []
         code = (
             "import importlib.metadata as m, sys\n"
@@ -135,7 +136,7 @@ class Bench:
         if not self.args.fresh and os.path.exists(path):
             with open(path) as file:
                 kept = json.load(file)
-            if kept["commit"] == self.commit:
+            if kept["commit"] == self.commit and not kept["result"]["failed"]:
                 note(f"{name}: measured before")
                 return kept["result"]
         load = os.getloadavg()[0]
@@ -213,12 +214,12 @@ class Bench:
                             self.problem(f"FAILED: {algo} of {side}: {error}")
                             continue
                         times.setdefault(side, {}).setdefault(threads, []).append(seconds)
-                        note(f"  {side}, threads {threads}: {seconds[0]:.1f} s of {seconds[1]:.1f} s")
+                        note(f"  {side}, threads {threads}: {seconds[1]:.1f} s")
         fastest = {
-            side: {str(threads): min(turns, key=lambda turn: turn[1]) for threads, turns in of.items()}
+            side: {str(n): min(turns, key=lambda turn: turn[1]) for n, turns in of.items()}
             for side, of in times.items() if side not in failed
         }
-        return {"steps": steps, "seconds": fastest}
+        return {"steps": steps, "seconds": fastest, "failed": sorted(failed)}
 
     def words_of(self, side, algo, steps, threads, data, directory):
         if side != "rl_training":
@@ -254,8 +255,9 @@ class Bench:
             for threads in (1, 2):
                 best = {}
                 for side, of in result["seconds"].items():
-                    best[side] = min((of[str(n)] for n in range(1, threads + 1)), key=lambda s: s[1])
-                cells = [f"{best[n][0]:.2f} ({best[n][1]:.2f})" if n in best else "-" for n in names]
+                    settings = [of[str(n)] for n in range(1, threads + 1)]
+                    best[side] = min(settings, key=lambda seconds: seconds[1])
+                cells = ["{:.2f} ({:.2f})".format(*best[n]) if n in best else "-" for n in names]
                 speeds = {n: 1 / seconds[1] for n, seconds in best.items()}
                 what = "steps" if algo == "sac" else "updates"
                 lines.append([f"`{algo}`, {result['steps']} {what}", str(threads), *cells,
@@ -269,10 +271,10 @@ class Bench:
             machine = updates[0]["machine"]
             loads = [r["load"] for r in updates] + [r["load"] for _, r in runs]
             parts.append(
-                f"Commit {self.commit}, {processor()}, {machine['cores']} cores, {machine['isa']}, FMA limit "
-                f"{machine['fma_gflops']:.0f} GFLOP/s on one core, load average before a row "
-                f"{min(loads):.1f} to {max(loads):.1f}{', short turns' if self.args.quick else ''}. "
-                f"{', '.join(self.versions())}.")
+                f"Commit {self.commit}, {processor()}, {machine['cores']} cores, {machine['isa']}, "
+                f"FMA limit {machine['fma_gflops']:.0f} GFLOP/s on one core, load average before "
+                f"a row {min(loads):.1f} to {max(loads):.1f}"
+                f"{', short turns' if self.args.quick else ''}. {', '.join(self.versions())}.")
             parts.append("Updates per second on one core:\n\n" + self.update_table(updates, 1))
             parts.append("On two cores:\n\n" + self.update_table(updates, 2))
         if runs:
@@ -340,7 +342,7 @@ def main():
         count = max(2, count // 10) if bench.args.quick and algo not in ("rlpd", "redq") else count
         name = f"update-{algo}" + (f"-{hidden.replace(',', '-')}" if hidden else "")
         updates.append(bench.row(name, lambda: bench.measure_updates(algo, hidden, count)))
-        for failure in (updates[-1] or {"failed": []})["failed"]:
+        for failure in updates[-1]["failed"] if updates[-1] else []:
             bench.problem(f"FAILED: {name}: {failure['command']}: {failure['reason']}")
     runs = [(algo, bench.row(f"run-{algo}", lambda: bench.measure_run(algo, steps, libraries)))
             for algo, steps, libraries in RUN_ROWS]
