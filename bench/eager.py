@@ -907,15 +907,15 @@ def main():
     data = Rollout if args.algo == "ppo" else ChoiceDataset if args.algo in CHOICES else Dataset
     dataset = data(args.rows, args.sizes)
     agent = ALGORITHMS[args.algo](args.sizes)
-    if args.compile:
-        agent.compile()
-
     def seconds_for(updates):
         start = time.perf_counter()
         for _ in range(updates):
             agent.update(dataset.sample(args.batch, args.algo == "rebrac"))
         return time.perf_counter() - start
 
+    if args.compile:
+        agent.compile()
+        seconds_for(2 * agent.actor_every + 4)  # compiles all variants of an update
     kind = "compiled" if args.compile else "eager"
     return measure(args, f"PyTorch {torch.__version__.split('+')[0]}, {kind}", seconds_for)
 

@@ -9,6 +9,7 @@ VENV/results: a second call measures only what is missing, has failed or is of a
 (--fresh: all of it). --quick makes short turns, to see that everything runs.
 """
 import argparse
+import itertools
 import json
 import os
 import subprocess
@@ -199,22 +200,20 @@ class Bench:
             if algo != "sac":
                 write = ["dataset", "collect", data, "--recipe", RECIPE, "--seed", "0"]
                 subprocess.run([self.program, *write], check=True, capture_output=True)
-            for _ in range(rounds):
-                for threads in (1, 2):
-                    for side in sides:
-                        if side in failed:
-                            continue
-                        words = self.words_of(side, algo, steps, threads, data, directory)
-                        try:
-                            seconds = self.timed(words, threads)
-                        except (OSError, ValueError, subprocess.SubprocessError) as error:
-                            if side == "rl_training":
-                                raise
-                            failed.add(side)
-                            self.problem(f"FAILED: {algo} of {side}: {error}")
-                            continue
-                        times.setdefault(side, {}).setdefault(threads, []).append(seconds)
-                        note(f"  {side}, threads {threads}: {seconds[1]:.1f} s")
+            for _, threads, side in itertools.product(range(rounds), (1, 2), sides):
+                if side in failed:
+                    continue
+                words = self.words_of(side, algo, steps, threads, data, directory)
+                try:
+                    seconds = self.timed(words, threads)
+                except (OSError, ValueError, subprocess.SubprocessError) as error:
+                    if side == "rl_training":
+                        raise
+                    failed.add(side)
+                    self.problem(f"FAILED: {algo} of {side}: {error}")
+                    continue
+                times.setdefault(side, {}).setdefault(threads, []).append(seconds)
+                note(f"  {side}, threads {threads}: {seconds[1]:.1f} s")
         fastest = {
             side: {str(n): min(turns, key=lambda turn: turn[1]) for n, turns in of.items()}
             for side, of in times.items() if side not in failed
