@@ -166,7 +166,7 @@ class Bench:
 
     def measure_updates(self, algo, hidden, updates):
         words = [self.program, "bench", "--json", "--algo", algo, "--threads", "2"]
-        words += ["--rounds", "1" if self.args.quick else "4", "--updates", str(updates)]
+        words += ["--rounds", "1" if self.args.quick else "5", "--updates", str(updates)]
         words += ["--hidden", hidden] if hidden else []
         for command in self.peers():
             words += ["--peer", command]
@@ -215,7 +215,7 @@ class Bench:
                 times.setdefault(side, {}).setdefault(threads, []).append(seconds)
                 note(f"  {side}, threads {threads}: {seconds[1]:.1f} s")
         fastest = {
-            side: {str(n): min(turns, key=lambda turn: turn[1]) for n, turns in of.items()}
+            side: {str(n): min(turns) for n, turns in of.items()}
             for side, of in times.items() if side not in failed
         }
         return {"steps": steps, "seconds": fastest, "failed": sorted(failed)}
@@ -255,9 +255,9 @@ class Bench:
                 best = {}
                 for side, of in result["seconds"].items():
                     settings = [of[str(n)] for n in range(1, threads + 1)]
-                    best[side] = min(settings, key=lambda seconds: seconds[1])
+                    best[side] = min(settings)
                 cells = ["{:.2f} ({:.2f})".format(*best[n]) if n in best else "-" for n in names]
-                speeds = {n: 1 / seconds[1] for n, seconds in best.items()}
+                speeds = {n: 1 / seconds[0] for n, seconds in best.items()}
                 what = "steps" if algo == "sac" else "updates"
                 lines.append([f"`{algo}`, {result['steps']} {what}", str(threads), *cells,
                               *ratio_cells(speeds)])
@@ -278,7 +278,7 @@ class Bench:
             parts.append("On two cores:\n\n" + self.update_table(updates, 2))
         if runs:
             parts.append("Whole runs, seconds of training (of the whole process); the ratio is of "
-                         "whole processes:\n\n" + self.run_table(runs))
+                         "training:\n\n" + self.run_table(runs))
         parts += [f"- {text}" for text in self.problems]
         return "\n\n".join(parts)
 
