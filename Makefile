@@ -17,7 +17,7 @@ LINT_DIR := build/lint
 SOURCES = $(shell find rl_training cli python tests examples bench fuzz -name '*.h' -o -name '*.cpp')
 
 .DEFAULT_GOAL := build
-.PHONY: help dependencies configure build demo results results-online test test-docs test-web python python-test test-ecosystem bench-python reliability bench bench-data bench-export bench-sac bench-check sanitize fuzz format lint install uninstall reference package tarball test-package results-next results-full fuzz-coverage test-slurm test-processes bench-processes clean
+.PHONY: help dependencies configure build demo results results-online test test-docs test-web python python-test test-ecosystem bench-python reliability bench bench-data bench-export bench-sac bench-check bench-peers sanitize fuzz format lint install uninstall reference package tarball test-package results-next results-full fuzz-coverage test-slurm test-processes bench-processes clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -96,6 +96,11 @@ test-web: build ## open reports in chromium (installs it and playwright-core)
 bench: build ## measure updates per second, compared with eager PyTorch
 	scripts/install_dependencies.sh bench
 	$(PROGRAM) bench --peer bench/eager.py
+
+# PEERS_ARGS=--quick: short turns; PEERS_ARGS=--fresh: rows of the same commit again.
+bench-peers: build ## speed compared with JAX, PyTorch 2, SBX and d3rlpy of PyPI; tables in docs/performance.md
+	scripts/install_dependencies.sh bench peers
+	bench/peers/run.py $(PROGRAM) build/peers --page docs/performance.md $(PEERS_ARGS)
 
 bench-check: configure ## count instructions of updates (valgrind), compare with bench/counts/expected.json; ACCEPT=1 rewrites that file
 	scripts/install_dependencies.sh valgrind

@@ -39,9 +39,6 @@ std::unique_ptr<Contender> make_ours(const BenchWork& work, int threads,
 // The matrix products of the update and nothing else, on every thread at once: `updates` are done
 // in all.
 std::unique_ptr<Contender> make_products_only(const Td3BcProducts& size, int threads);
-// bench/eager.py in a separate process. Throws Error{io} when it does not start.
-std::unique_ptr<Contender> make_eager_torch(const BenchWork& work, const std::string& script,
-                                            int torch_threads, int blas_threads);
 
 // Fused multiply-adds with nothing around them, on `threads` threads: GFLOP/s.
 double fma_limit_gflops(int threads);

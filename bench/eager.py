@@ -1,40 +1,39 @@
 #!/usr/bin/env python3
-"""Updates of offline algorithms in eager PyTorch, the peers that `rl_training bench` compares with.
+"""Updates in PyTorch, eager or with torch.compile: peers of `rl_training bench --peer`.
 
-Written as one would in a script: modules, losses, torch.optim.Adam, nothing fused or compiled.
-Random transitions stand in for a dataset: only the speed of the update matters here.
-The caller sets OPENBLAS_NUM_THREADS and OMP_NUM_THREADS before starting this program.
-
-Usual run:  prints {"updates_per_second_rounds": [...]} after a warm-up.
---serve:    reads lines "run U", does U updates each time and answers with the seconds they took;
-            "quit" ends. So contenders can take turns on one machine.
+Written as one would in a script: modules, losses, torch.optim.Adam (fused, where PyTorch has it).
+With --compile, `learn` of an algorithm goes through torch.compile. Random transitions stand in for
+a dataset: only the speed of the update matters here. The caller sets OPENBLAS_NUM_THREADS and
+OMP_NUM_THREADS before starting this program; see peer.py for the protocol.
 """
-import argparse
 import copy
-import json
 import math
+import os
 import sys
 import time
 from collections import namedtuple
 
+if "--compile" in sys.argv:  # else compiled code finds no vector functions, and has no vectors
+    os.environ["TORCH_USE_RTLD_GLOBAL"] = "YES"
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+from peer import GAMMA, SETTINGS, TAU, measure, parse_arguments
+
+FUSED = {"fused": True} if torch.__version__ >= (2, 4) else {}
 Batch = namedtuple("Batch", "obs action reward next_obs not_done next_action")
-Sizes = namedtuple("Sizes", "obs action hidden")
-GAMMA, TAU = 0.99, 0.005
 
 
 # --- shared pieces
 
 
-def mlp(inputs, hidden, outputs, layer_norm=False):
+def mlp(inputs, hidden, outputs, layer_norm=None):
     layers = []
     for width in hidden:
-        layers += [nn.Linear(inputs, width), nn.ReLU()]
-        if layer_norm:
-            layers.append(nn.LayerNorm(width, eps=1e-6))
+        norm = [nn.LayerNorm(width, eps=1e-6)] if layer_norm else []
+        layers.append(nn.Linear(inputs, width))
+        layers += norm + [nn.ReLU()] if layer_norm == "before" else [nn.ReLU()] + norm
         inputs = width
     return nn.Sequential(*layers, nn.Linear(inputs, outputs))
 
@@ -49,7 +48,7 @@ class DeterministicActor(nn.Module):
 
 
 class TwinCritic(nn.Module):
-    def __init__(self, sizes, layer_norm=False):
+    def __init__(self, sizes, layer_norm=None):
         super().__init__()
         self.q1 = mlp(sizes.obs + sizes.action, sizes.hidden, 1, layer_norm)
         self.q2 = mlp(sizes.obs + sizes.action, sizes.hidden, 1, layer_norm)
@@ -146,7 +145,7 @@ class Vae(nn.Module):
 
 
 def adam(module, rate):
-    return torch.optim.Adam(module.parameters(), lr=rate)
+    return torch.optim.Adam(module.parameters(), lr=rate, **FUSED)
 
 
 def step(optimizer, loss):
@@ -166,21 +165,41 @@ def twin_loss(critic, batch, target):
     return F.mse_loss(q1, target) + F.mse_loss(q2, target)
 
 
-def smoothed(actor, obs):
+def smoothed(actor, obs, s):
     """The target policy's action with clipped noise."""
     action = actor(obs)
-    noise = (torch.randn_like(action) * 0.2).clamp(-0.5, 0.5)
+    noise = (torch.randn_like(action) * s.policy_noise).clamp(-s.noise_clip, s.noise_clip)
     return (action + noise).clamp(-1, 1)
 
 
-class TwinCriticLearner:
+class Learner:
+    """Something that learns; its actor in updates with number % actor_every == actor_at."""
+
+    actor_every, actor_at = 1, 0
+
+    def __init__(self):
+        self.updates = 0
+
+    def compile(self):
+        """Losses and their backward passes. Optimisers and random members stay eager."""
+        global step
+        step = torch.compiler.disable(step)
+        Critics.minimum_of_some = torch.compiler.disable(Critics.minimum_of_some)
+        self.learn = torch.compile(self.learn)
+
+    def update(self, batch):
+        self.learn(batch, self.updates % self.actor_every == self.actor_at)
+        self.updates += 1
+
+
+class TwinCriticLearner(Learner):
     """Critics, their target and their optimiser."""
 
-    def __init__(self, sizes, rate, layer_norm=False):
+    def __init__(self, sizes, rate, layer_norm=None):
+        super().__init__()
         self.critic = TwinCritic(sizes, layer_norm)
         self.critic_target = copy.deepcopy(self.critic)
         self.critic_optimizer = adam(self.critic, rate)
-        self.updates = 0
 
     def step_critic(self, batch, next_value):
         target = batch.reward + GAMMA * batch.not_done * next_value
@@ -190,63 +209,65 @@ class TwinCriticLearner:
 # --- algorithms
 
 
-class Td3Bc(TwinCriticLearner):
+class DelayedLearner(TwinCriticLearner):
+    """TD3+BC and ReBRAC."""
+
     def __init__(self, sizes):
-        super().__init__(sizes, 3e-4)
+        self.s = SETTINGS[self.name]
+        super().__init__(sizes, self.s.rate, self.s.layer_norm)
+        self.actor_every, self.actor_at = self.s.actor_every, self.s.actor_at
         self.actor = DeterministicActor(sizes)
         self.actor_target = copy.deepcopy(self.actor)
-        self.actor_optimizer = adam(self.actor, 3e-4)
+        self.actor_optimizer = adam(self.actor, self.s.rate)
 
-    def update(self, batch):
-        self.updates += 1
+    def penalty(self, batch, next_action):
+        return 0.0
+
+    def learn(self, batch, with_actor):
         with torch.no_grad():
-            next_action = smoothed(self.actor_target, batch.next_obs)
+            next_action = smoothed(self.actor_target, batch.next_obs, self.s)
             next_value = self.critic_target.minimum(batch.next_obs, next_action)
+            next_value = next_value - self.penalty(batch, next_action)
         self.step_critic(batch, next_value)
-        if self.updates % 2 != 0:
+        if not with_actor:
             return
-        action = self.actor(batch.obs)
-        q = self.critic.first(batch.obs, action)
-        scale = 2.5 / q.abs().mean().detach()
-        step(self.actor_optimizer, -scale * q.mean() + F.mse_loss(action, batch.action))
+        step(self.actor_optimizer, self.actor_loss(batch, self.actor(batch.obs)))
         move_target(self.critic, self.critic_target)
         move_target(self.actor, self.actor_target)
 
 
-class Rebrac(TwinCriticLearner):
-    def __init__(self, sizes):
-        super().__init__(sizes, 1e-3, layer_norm=True)
-        self.actor = DeterministicActor(sizes)
-        self.actor_target = copy.deepcopy(self.actor)
-        self.actor_optimizer = adam(self.actor, 1e-3)
+class Td3Bc(DelayedLearner):
+    name = "td3_bc"
 
-    def update(self, batch):
-        with torch.no_grad():
-            next_action = smoothed(self.actor_target, batch.next_obs)
-            penalty = (next_action - batch.next_action).pow(2).sum(1)
-            next_value = self.critic_target.minimum(batch.next_obs, next_action) - 0.01 * penalty
-        self.step_critic(batch, next_value)
-        self.updates += 1
-        if self.updates % 2 == 0:
-            return
-        action = self.actor(batch.obs)
+    def actor_loss(self, batch, action):
+        q = self.critic.first(batch.obs, action)
+        scale = self.s.bc_alpha / q.abs().mean().detach()
+        return -scale * q.mean() + F.mse_loss(action, batch.action)
+
+
+class Rebrac(DelayedLearner):
+    name = "rebrac"
+
+    def penalty(self, batch, next_action):
+        return self.s.critic_bc * (next_action - batch.next_action).pow(2).sum(1)
+
+    def actor_loss(self, batch, action):
         q = self.critic.minimum(batch.obs, action)
         scale = 1 / q.abs().mean().detach()
         bc = (action - batch.action).pow(2).sum(1)
-        step(self.actor_optimizer, (0.01 * bc - scale * q).mean())
-        move_target(self.critic, self.critic_target)
-        move_target(self.actor, self.actor_target)
+        return (self.s.actor_bc * bc - scale * q).mean()
 
 
 class Cql(TwinCriticLearner):
-    samples, weight = 10, 10.0
+    s = SETTINGS["cql"]
+    samples, weight = s.samples, s.weight
 
     def __init__(self, sizes):
-        super().__init__(sizes, 3e-4)
+        super().__init__(sizes, self.s.rate)
         self.actor = SquashedGaussianActor(sizes, learn_scale=True)
-        self.actor_optimizer = adam(self.actor, 3e-5)
+        self.actor_optimizer = adam(self.actor, self.s.actor_rate)
         self.log_alpha = nn.Parameter(torch.zeros(()))
-        self.alpha_optimizer = torch.optim.Adam([self.log_alpha], lr=3e-5)
+        self.alpha_optimizer = torch.optim.Adam([self.log_alpha], lr=self.s.actor_rate, **FUSED)
 
     def candidates(self, batch):
         rows, dims = batch.action.shape
@@ -268,7 +289,7 @@ class Cql(TwinCriticLearner):
         ]
         return (torch.logsumexp(torch.cat(values, 1), 1) - data_q).mean()
 
-    def update(self, batch):
+    def learn(self, batch, with_actor):
         with torch.no_grad():
             candidates = self.candidates(batch)
             target = batch.reward + GAMMA * batch.not_done * self.next_value(batch)
@@ -295,7 +316,7 @@ class Crr(TwinCriticLearner):
         self.actor_target = copy.deepcopy(self.actor)
         self.actor_optimizer = adam(self.actor, 3e-4)
 
-    def update(self, batch):
+    def learn(self, batch, with_actor):
         with torch.no_grad():
             next_action = self.actor_target.sample(batch.next_obs)[0]
             next_value = self.critic_target.minimum(batch.next_obs, next_action)
@@ -336,7 +357,7 @@ class Bcq(TwinCriticLearner):
         self.actor_target = copy.deepcopy(self.actor)
         self.actor_optimizer = adam(self.actor, 1e-3)
 
-    def update(self, batch):
+    def learn(self, batch, with_actor):
         step(self.vae_optimizer, self.vae.loss(batch.obs, batch.action))
         with torch.no_grad():
             next_obs = batch.next_obs.unsqueeze(1).expand(-1, 10, -1)
@@ -364,9 +385,9 @@ class Bear(TwinCriticLearner):
         self.actor = SquashedGaussianActor(sizes, log_std_min=-5.0)
         self.actor_optimizer = adam(self.actor, 1e-4)
         self.log_alpha = nn.Parameter(torch.zeros(()))
-        self.alpha_optimizer = torch.optim.Adam([self.log_alpha], lr=1e-3)
+        self.alpha_optimizer = torch.optim.Adam([self.log_alpha], lr=1e-3, **FUSED)
 
-    def update(self, batch):
+    def learn(self, batch, with_actor):
         step(self.vae_optimizer, self.vae.loss(batch.obs, batch.action))
         with torch.no_grad():
             next_action = self.actor.sample(batch.next_obs, 10)[0]
@@ -378,8 +399,7 @@ class Bear(TwinCriticLearner):
         square = laplacian(made, made) + laplacian(unbounded, unbounded)
         mmd = torch.sqrt(square - 2 * laplacian(made, unbounded) + 1e-6)
         loss = self.log_alpha.exp().detach() * (mmd - 0.05)
-        self.updates += 1
-        if self.updates > 40000:
+        if self.updates >= 40000:
             loss = loss - self.critic.minimum(batch.obs, action[:, 0])
         step(self.actor_optimizer, loss.mean())
         self.step_critic(batch, next_value)
@@ -389,12 +409,13 @@ class Bear(TwinCriticLearner):
         move_target(self.critic, self.critic_target)
 
 
-class Bc:
+class Bc(Learner):
     def __init__(self, sizes):
+        super().__init__()
         self.actor = DeterministicActor(sizes)
         self.actor_optimizer = adam(self.actor, 3e-4)
 
-    def update(self, batch):
+    def learn(self, batch, with_actor):
         step(self.actor_optimizer, F.mse_loss(self.actor(batch.obs), batch.action))
 
 
@@ -404,7 +425,7 @@ class Awac(TwinCriticLearner):
         self.actor = GaussianActor(sizes, -20.0, tanh_mean=False)
         self.actor_optimizer = adam(self.actor, 3e-4)
 
-    def update(self, batch):
+    def learn(self, batch, with_actor):
         with torch.no_grad():
             next_action = self.actor.sample(batch.next_obs)
             next_value = self.critic_target.minimum(batch.next_obs, next_action)
@@ -418,25 +439,102 @@ class Awac(TwinCriticLearner):
 
 
 class Iql(TwinCriticLearner):
-    def __init__(self, sizes):
-        super().__init__(sizes, 3e-4)
-        self.value = mlp(sizes.obs, sizes.hidden, 1)
-        self.value_optimizer = adam(self.value, 3e-4)
-        self.actor = GaussianActor(sizes, -5.0, tanh_mean=True)
-        self.actor_optimizer = adam(self.actor, 3e-4)
+    s = SETTINGS["iql"]
 
-    def update(self, batch):
+    def __init__(self, sizes):
+        super().__init__(sizes, self.s.rate)
+        self.value = mlp(sizes.obs, sizes.hidden, 1)
+        self.value_optimizer = adam(self.value, self.s.rate)
+        self.actor = GaussianActor(sizes, self.s.log_std_min, tanh_mean=True)
+        self.actor_optimizer = adam(self.actor, self.s.rate)
+
+    def learn(self, batch, with_actor):
+        s = self.s
         with torch.no_grad():
             target_q = self.critic_target.minimum(batch.obs, batch.action)
         error = target_q - self.value(batch.obs).squeeze(-1)
-        step(self.value_optimizer, ((0.7 - (error < 0).float()).abs() * error.pow(2)).mean())
+        weight = (s.expectile - (error < 0).float()).abs()
+        step(self.value_optimizer, (weight * error.pow(2)).mean())
         with torch.no_grad():
-            weight = (3.0 * (target_q - self.value(batch.obs).squeeze(-1))).exp().clamp(max=100.0)
+            advantage = target_q - self.value(batch.obs).squeeze(-1)
+            weight = (s.beta * advantage).exp().clamp(max=s.max_weight)
         step(self.actor_optimizer, -(weight * self.actor.log_prob(batch.obs, batch.action)).mean())
         with torch.no_grad():
             next_value = self.value(batch.next_obs).squeeze(-1)
         self.step_critic(batch, next_value)
         move_target(self.critic, self.critic_target)
+
+
+class Critics(nn.Module):
+    """N critics as separate networks, which is faster here than batched products; [N, rows]."""
+
+    def __init__(self, sizes, count, layer_norm=None):
+        super().__init__()
+        inputs = sizes.obs + sizes.action
+        nets = [mlp(inputs, sizes.hidden, 1, layer_norm) for _ in range(count)]
+        self.nets = nn.ModuleList(nets)
+
+    def forward(self, obs, action):
+        inputs = torch.cat([obs, action], -1)
+        return torch.stack([net(inputs).squeeze(-1) for net in self.nets])
+
+    def minimum_of_some(self, obs, action, count):
+        """Over critics drawn at random."""
+        inputs = torch.cat([obs, action], -1)
+        members = torch.randperm(len(self.nets))[:count].tolist()
+        return torch.stack([self.nets[i](inputs).squeeze(-1) for i in members]).amin(0)
+
+
+class Soft(Learner):
+    def __init__(self, sizes):
+        super().__init__()
+        s = self.s = SETTINGS[self.name]
+        self.actor_every, self.actor_at = s.actor_every, s.actor_at
+        self.actor = SquashedGaussianActor(sizes, log_std_min=s.log_std_min)
+        self.actor_optimizer = adam(self.actor, s.rate)
+        self.critic = Critics(sizes, s.critics, s.layer_norm)
+        self.critic_target = copy.deepcopy(self.critic)
+        self.critic_optimizer = adam(self.critic, s.rate)
+        self.log_alpha = nn.Parameter(torch.zeros(()))
+        self.alpha_optimizer = torch.optim.Adam([self.log_alpha], lr=s.rate, **FUSED)
+        self.goal = s.entropy * sizes.action
+
+    def learn(self, batch, with_actor):
+        s = self.s
+        with torch.no_grad():
+            alpha = self.log_alpha.exp()
+            action, log_prob, _ = self.actor.sample(batch.next_obs)
+            if s.target_critics < s.critics:
+                next_q = self.critic_target.minimum_of_some(
+                    batch.next_obs, action, s.target_critics
+                )
+            else:
+                next_q = self.critic_target(batch.next_obs, action).amin(0)
+            target = batch.reward + GAMMA * batch.not_done * (next_q - alpha * log_prob)
+        error = self.critic(batch.obs, batch.action) - target
+        step(self.critic_optimizer, s.critic_scale * error.pow(2).mean(1).sum())
+        move_target(self.critic, self.critic_target)
+        if not with_actor:
+            return
+        action, log_prob, _ = self.actor.sample(batch.obs)
+        q = self.critic(batch.obs, action)
+        q = q.mean(0) if s.actor_mean else q.amin(0)
+        step(self.actor_optimizer, (alpha * log_prob - q).mean())
+        excess = -log_prob.detach().mean() - self.goal
+        factor = self.log_alpha.exp() if s.scaled_alpha else self.log_alpha
+        step(self.alpha_optimizer, factor * excess)
+
+
+class Sac(Soft):
+    name = "sac"
+
+
+class Redq(Soft):
+    name = "redq"
+
+
+class Rlpd(Soft):
+    name = "rlpd"
 
 
 class Ensemble(nn.Module):
@@ -463,22 +561,23 @@ class Ensemble(nn.Module):
         return x.squeeze(-1)
 
 
-class SacN:
+class SacN(Learner):
     critics = 10
 
     def __init__(self, sizes):
+        super().__init__()
         self.actor = SquashedGaussianActor(sizes, log_std_min=-5.0)
         self.actor_optimizer = adam(self.actor, 3e-4)
         self.critic = Ensemble(sizes, self.critics)
         self.critic_target = copy.deepcopy(self.critic)
         self.critic_optimizer = adam(self.critic, 3e-4)
         self.log_alpha = nn.Parameter(torch.zeros(()))
-        self.alpha_optimizer = torch.optim.Adam([self.log_alpha], lr=3e-4)
+        self.alpha_optimizer = torch.optim.Adam([self.log_alpha], lr=3e-4, **FUSED)
 
     def more_loss(self, batch):
         return 0.0
 
-    def update(self, batch):
+    def learn(self, batch, with_actor):
         action, log_prob, _ = self.actor.sample(batch.obs)
         surplus = (log_prob - batch.action.shape[1]).detach().mean()
         step(self.alpha_optimizer, -self.log_alpha * surplus)
@@ -518,7 +617,7 @@ class Xql(TwinCriticLearner):
         self.actor = GaussianActor(sizes, -5.0, tanh_mean=True)
         self.actor_optimizer = adam(self.actor, 3e-4)
 
-    def update(self, batch):
+    def learn(self, batch, with_actor):
         with torch.no_grad():
             target_q = self.critic_target.minimum(batch.obs, batch.action)
         z = ((target_q - self.value(batch.obs).squeeze(-1)) / 2.0).clamp(max=7.0)
@@ -570,10 +669,11 @@ def gelu_mlp(inputs, hidden, outputs, layer_norm=False):
     return nn.Sequential(*layers, nn.Linear(inputs, outputs))
 
 
-class Fql:
+class Fql(Learner):
     steps = 10
 
     def __init__(self, sizes):
+        super().__init__()
         both = sizes.obs + sizes.action
         self.actor = gelu_mlp(both, sizes.hidden, sizes.action)
         self.flow = gelu_mlp(both + 1, sizes.hidden, sizes.action)
@@ -587,7 +687,7 @@ class Fql:
     def act(self, obs, noise):
         return self.actor(torch.cat([obs, noise], 1))
 
-    def update(self, batch):
+    def learn(self, batch, with_actor):
         noise = torch.randn_like(batch.action)
         with torch.no_grad():
             next_action = self.act(batch.next_obs, torch.randn_like(noise)).clamp(-1, 1)
@@ -615,10 +715,11 @@ class Fql:
 # --- discrete actions: `sizes.action` choices, actions are their numbers
 
 
-class DoubleQLearner:
+class DoubleQLearner(Learner):
     """One value for each choice, and a target network."""
 
     def __init__(self, sizes):
+        super().__init__()
         self.critic = mlp(sizes.obs, sizes.hidden, sizes.action)
         self.critic_target = copy.deepcopy(self.critic)
         self.optimizer = adam(self.critic, 3e-4)
@@ -635,7 +736,7 @@ class DoubleQLearner:
         chosen = values.gather(1, batch.action.unsqueeze(1)).squeeze(1)
         return F.huber_loss(chosen, target), values, chosen
 
-    def update(self, batch):
+    def learn(self, batch, with_actor):
         step(self.optimizer, self.loss(batch))
         move_target(self.critic, self.critic_target)
 
@@ -672,12 +773,13 @@ class DiscreteBcq(DoubleQLearner):
         return self.td_loss(batch)[0] + imitation_loss(self.imitation(batch.obs), batch.action)
 
 
-class DiscreteBc:
+class DiscreteBc(Learner):
     def __init__(self, sizes):
+        super().__init__()
         self.actor = mlp(sizes.obs, sizes.hidden, sizes.action)
         self.optimizer = adam(self.actor, 3e-4)
 
-    def update(self, batch):
+    def learn(self, batch, with_actor):
         step(self.optimizer, imitation_loss(self.actor(batch.obs), batch.action))
 
 
@@ -692,15 +794,16 @@ def tower(inputs, hidden, outputs):
     return nn.Sequential(*layers, nn.Linear(inputs, outputs))
 
 
-class Ppo:
+class Ppo(Learner):
     def __init__(self, sizes):
+        super().__init__()
         self.actor = tower(sizes.obs, sizes.hidden, sizes.action)
         self.critic = tower(sizes.obs, sizes.hidden, 1)
         self.log_std = nn.Parameter(torch.zeros(sizes.action))
         self.parameters = [*self.actor.parameters(), *self.critic.parameters(), self.log_std]
         self.optimizer = torch.optim.Adam(self.parameters, lr=3e-4, eps=1e-5)
 
-    def update(self, batch):
+    def learn(self, batch, with_actor):
         obs = batch.obs.clamp(-10, 10)
         policy = torch.distributions.Normal(self.actor(obs), self.log_std.exp())
         ratio = (policy.log_prob(batch.action).sum(1) - batch.log_prob).exp()
@@ -727,6 +830,9 @@ ALGORITHMS = {
     "iql": Iql,
     "sac_n": SacN,
     "edac": Edac,
+    "sac": Sac,
+    "redq": Redq,
+    "rlpd": Rlpd,
     "xql": Xql,
     "cal_ql": CalQl,
     "fql": Fql,
@@ -791,63 +897,27 @@ class Rollout:
         return self.Minibatch(*(column[index] for column in self.columns))
 
 
-class Measurement:
-    def __init__(self, args):
-        sizes = Sizes(args.obs, args.action, args.hidden)
-        data = Rollout if args.algo == "ppo" else ChoiceDataset if args.algo in CHOICES else Dataset
-        self.dataset = data(args.rows, sizes)
-        self.agent = ALGORITHMS[args.algo](sizes)
-        self.batch_size = args.batch
-        self.next_actions = args.algo == "rebrac"
-
-    def seconds_for(self, updates):
-        """Sampling included."""
+def main():
+    compiled = ("--compile", "with torch.compile")
+    args = parse_arguments(__doc__.splitlines()[0], ALGORITHMS, [compiled])
+    if args.blas_threads != 1 and "USE_MKL=ON" in torch.__config__.show():
+        return 0  # MKL has the threads of PyTorch
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(0)
+    data = Rollout if args.algo == "ppo" else ChoiceDataset if args.algo in CHOICES else Dataset
+    dataset = data(args.rows, args.sizes)
+    agent = ALGORITHMS[args.algo](args.sizes)
+    def seconds_for(updates):
         start = time.perf_counter()
         for _ in range(updates):
-            self.agent.update(self.dataset.sample(self.batch_size, self.next_actions))
+            agent.update(dataset.sample(args.batch, args.algo == "rebrac"))
         return time.perf_counter() - start
 
-    def serve(self):
-        for line in sys.stdin:
-            words = line.split()
-            if words == ["quit"]:
-                return 0
-            if len(words) != 2 or words[0] != "run" or not words[1].isdigit():
-                expected = 'expected "run U" or "quit"'
-                print(f"unknown request ({expected}, got {line!r})", file=sys.stderr)
-                return 2
-            print(repr(self.seconds_for(int(words[1]))), flush=True)
-        return 0
-
-
-def widths(text):
-    return [int(word) for word in text.split(",")]
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--algo", choices=ALGORITHMS, default="td3_bc")
-    parser.add_argument("--hidden", type=widths, default=[256, 256], help="widths, as 256,256")
-    parser.add_argument("--batch", type=int, default=256)
-    parser.add_argument("--obs", type=int, default=17)
-    parser.add_argument("--action", type=int, default=6)
-    parser.add_argument("--rows", type=int, default=100000)
-    parser.add_argument("--torch-threads", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--updates", type=int, default=1000, help="updates in each round")
-    parser.add_argument("--warmup", type=int, default=10, help="updates before the first round")
-    parser.add_argument("--serve", action="store_true", help="take requests from stdin")
-    args = parser.parse_args()
-
-    torch.set_num_threads(args.torch_threads)
-    torch.manual_seed(0)
-    measurement = Measurement(args)
-    measurement.seconds_for(args.warmup)
-    if args.serve:
-        return measurement.serve()
-    rounds = [args.updates / measurement.seconds_for(args.updates) for _ in range(args.rounds)]
-    print(json.dumps({"updates_per_second_rounds": rounds}))
-    return 0
+    if args.compile:
+        agent.compile()
+        seconds_for(2 * agent.actor_every + 4)  # compiles all variants of an update
+    kind = "compiled" if args.compile else "eager"
+    return measure(args, f"PyTorch {torch.__version__.split('+')[0]}, {kind}", seconds_for)
 
 
 if __name__ == "__main__":

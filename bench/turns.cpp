@@ -3,15 +3,23 @@
 #include <algorithm>
 #include <thread>
 
+#include "rl_training/util/error.h"
+
 namespace rl_training {
 
 void take_turns(std::vector<Entry>& entries, int64_t rounds, int64_t work,
                 std::chrono::milliseconds pause) {
   for (int64_t round = -1; round < rounds; ++round) {  // the first one warms up
     for (auto& entry : entries) {
+      if (!entry.failure.empty()) continue;
       if (pause.count() > 0) std::this_thread::sleep_for(pause);
-      const double rate = static_cast<double>(work) / entry.contender->seconds_for(work);
-      if (round >= 0) entry.rates.push_back(rate);
+      try {
+        const double rate = static_cast<double>(work) / entry.contender->seconds_for(work);
+        if (round >= 0) entry.rates.push_back(rate);
+      } catch (const Error& error) {
+        if (!entry.may_fail) throw;
+        entry.failure = error.what();
+      }
     }
   }
 }

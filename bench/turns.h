@@ -13,6 +13,8 @@ struct Entry {
   std::unique_ptr<Contender> contender;
   std::string name;
   std::vector<double> rates = {};  // work a second, one for each round
+  bool may_fail = false;           // then an Error ends its turns, not the measurement
+  std::string failure = {};
 };
 
 // Contenders take turns, so that a change of the machine's mood meets all of them. The pause before

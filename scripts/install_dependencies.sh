@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Installs the packages that the build needs (Debian 12 or newer, Ubuntu 24.04 or newer); does nothing if all
-# are installed.
-#   scripts/install_dependencies.sh [bench] [chroot] [dev] [package] [python] [slurm] [valgrind] [web]
+# Installs what the build needs (Debian 12 or newer, Ubuntu 24.04 or newer) and does nothing when
+# all of it is there.
+#   scripts/install_dependencies.sh [bench] [chroot] [dev] [package] [peers] [python] [slurm] [valgrind] [web]
 # bench: PyTorch and h5py, which `make bench` and `make bench-data` compare with; dev: formatter,
 # linter, fuzzing compiler; python: what the Python package and its tests need; web: browser and
 # Node.js for the tests of pages; package: tools that make Debian packages; chroot: a clean Debian to
-# try them in; slurm: for the test of sweeps; valgrind: for `make bench-check`.
+# try them in; slurm: for the test of sweeps; valgrind: for `make bench-check`; peers: for the virtual
+# environment of `make bench-peers`.
 set -euo pipefail
 
 packages=(
@@ -26,6 +27,7 @@ for group in "$@"; do
       command -v node >/dev/null || packages+=(nodejs)
       command -v npm >/dev/null || packages+=(npm)
       ;;
+    peers) packages+=(python3-venv python3-dev) ;;
     python) packages+=(pybind11-dev python3-dev python3-numpy python3-pytest) ;;
     slurm) packages+=(slurm-wlm munge python3) ;;
     valgrind) packages+=(valgrind python3) ;;
@@ -33,7 +35,7 @@ for group in "$@"; do
     chroot) packages+=(debootstrap) ;;
     dev) packages+=(clang-format clang-tidy clang libclang-rt-14-dev llvm) ;;
     *)
-      echo "usage: $0 [bench] [chroot] [dev] [package] [python] [slurm] [valgrind] [web]" >&2
+      echo "usage: $0 [bench] [chroot] [dev] [package] [peers] [python] [slurm] [valgrind] [web]" >&2
       exit 2
       ;;
   esac

@@ -148,7 +148,7 @@ def environment_config(env):
         return {"env_id": env.id, **({"env_kwargs": env.env_kwargs} if env.env_kwargs else {})}
     is_instance = hasattr(env, "step") and not isinstance(env, type)
     if not is_instance and not callable(env):
-        raise ConfigError("no environment (expected an id, an object with reset and step, or what "
+        raise ConfigError("not an environment (expected an id, an object with reset and step, or what "
                           f"makes one, got {type(env).__name__})", key="env")
     make = _copier(env) if is_instance else env
     first = make()

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/program.h"
@@ -29,13 +30,78 @@ TEST(Bench, RefusesUnknownAlgorithms) {
   EXPECT_NE(result.err.find("did you mean `td3_bc`?"), std::string::npos) << result.err;
 }
 
-TEST(Bench, HasNoPyTorchVersionOfOnlineAlgorithms) {
+TEST(Bench, NamesAlgorithmsThatNoPeerHas) {
   const auto result =
-      run({"bench", "--algo", "rlpd", "--peer", std::string(SOURCE_DIR) + "/bench/eager.py"});
+      run({"bench", "--algo", "crossq", "--peer", std::string(SOURCE_DIR) + "/bench/eager.py"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_TRUE(result.one_error_line()) << result.err;
   EXPECT_NE(result.err.find("--peer"), std::string::npos) << result.err;
-  EXPECT_NE(result.err.find("rlpd"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("crossq"), std::string::npos) << result.err;
+}
+
+// A peer as bench/peer.py describes it, without a framework.
+class BenchPeers : public ::testing::Test {
+ protected:
+  std::string script(const std::string& name, const std::string& body) {
+    const auto path = directory_ / (name + ".py");
+    write_all(
+        path,
+        "import sys\nwords = dict(w[2:].split('=') for w in sys.argv[1:] if '=' in w)\n" + body);
+    return path;
+  }
+  // Its updates say that they take `seconds` each on one thread.
+  std::string peer(const std::string& title, double seconds) {
+    return script(title, fmt::format("if words['blas-threads'] != '1': sys.exit(0)\n"
+                                     "print('{}', flush=True)\n"
+                                     "for line in sys.stdin:\n"
+                                     "    rate = {} / int(words['threads'])\n"
+                                     "    print(int(line.split()[1]) * rate, flush=True)\n",
+                                     title, seconds));
+  }
+  TemporaryDirectory directory_;
+};
+
+TEST_F(BenchPeers, TakeTurnsAtTheirBestSetting) {
+  const auto result = run({"bench", "--algo", "sac", "--hidden", "8,8", "--rounds", "1",
+                           "--updates", "2", "--threads", "2", "--peer", peer("slow", 4), "--peer",
+                           "/usr/bin/python3 " + peer("fast", 0.5), "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json row = result.json()["results"].at(0);
+  EXPECT_EQ(row["name"], "sac update, hidden 8-8, batch 256, obs 17, action 6");
+  EXPECT_EQ(row["threads"], 2);
+  EXPECT_EQ(row["peer_name"], "fast");
+  EXPECT_NEAR(row["peer"].get<double>(), 4, 1e-9);
+  ASSERT_EQ(row["peers"].size(), 2u);
+  EXPECT_EQ(row["peers"][0]["name"], "slow");
+  EXPECT_NEAR(row["peers"][0]["rate"].get<double>(), 0.5, 1e-9);
+  EXPECT_EQ(row["peers"][0]["threads"], 2);
+  EXPECT_EQ(row["peers"][0]["blas_threads"], 1);
+}
+
+TEST_F(BenchPeers, AreLeftOutWhereTheyFail) {
+  const auto broken = script("broken", "sys.exit(3)\n");
+  const auto dying = script("dying", "print('dying', flush=True)\nsys.stdin.readline()\n");
+  const std::vector<std::string> call = {"bench",    "--algo", "sac",       "--hidden", "8",
+                                         "--rounds", "1",      "--updates", "1",        "--json"};
+  const auto with = [&](std::vector<std::string> peers) {
+    auto words = call;
+    for (const auto& peer : peers) words.insert(words.end(), {"--peer", peer});
+    return run(words);
+  };
+  const auto result = with({broken, dying, peer("sound", 1)});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json row = result.json()["results"].at(0);
+  ASSERT_EQ(row["peers"].size(), 1u);
+  EXPECT_EQ(row["peers"][0]["name"], "sound");
+  ASSERT_EQ(row["failed"].size(), 2u);
+  EXPECT_EQ(row["failed"][0]["command"], broken);
+  EXPECT_NE(row["failed"][0]["reason"].get<std::string>().find("exit code 3"), std::string::npos);
+  EXPECT_EQ(row["failed"][1]["command"], dying);
+
+  EXPECT_EQ(with({broken}).exit_code, 6);
+  const auto missing = with({"bench/no_such_peer.py"});
+  EXPECT_EQ(missing.exit_code, 6);
+  EXPECT_TRUE(missing.one_error_line()) << missing.err;
 }
 
 TEST(Bench, MeasuresTheShareOfCheckpoints) {
