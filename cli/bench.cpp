@@ -9,7 +9,7 @@
 namespace rl_training {
 
 struct BenchArguments {
-  std::string algo;
+  std::string algo;  // a name or "all"; empty: TD3+BC compared with its limits
   std::vector<std::string> peers;
   std::vector<int64_t> hidden;
   NumberArgument rounds, updates, threads;

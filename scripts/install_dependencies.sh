@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the build needs (Debian 12 or newer, Ubuntu 24.04 or newer) and does nothing when
-# all of it is there.
+# Installs the packages that the build needs (Debian 12 or newer, Ubuntu 24.04 or newer); does nothing if all
+# are installed.
 #   scripts/install_dependencies.sh [bench] [chroot] [dev] [package] [peers] [python] [slurm] [valgrind] [web]
 # bench: PyTorch and h5py, which `make bench` and `make bench-data` compare with; dev: formatter,
 # linter, fuzzing compiler; python: what the Python package and its tests need; web: browser and

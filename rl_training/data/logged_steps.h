@@ -87,7 +87,7 @@ LoggedSteps read_steps_in_sandbox(const std::string& path, const StepReader& rea
 
 // The usable rows under a policy. The row before a dropped one keeps the dropped row's action as
 // its next action. Observations and actions are shared with `steps`; if rows need separate
-// successors, slots for these are inserted, in the same memory if there is room, otherwise in
+// successors, slots for these are inserted, in the same memory if there is space, otherwise in
 // `memory`, which also holds the rows. Observations that are `in_place` are not moved; their
 // separate successors are stored elsewhere. `steps` must not be used afterwards.
 TransitionDataset make_transitions(LoggedSteps steps, TimeoutPolicy policy, ArrayMemory& memory);

@@ -18,7 +18,7 @@ struct Episode {
 
 // Logged transitions. A slot holds one observation and the action taken there. An episode of T
 // steps fills T + 1 consecutive slots, so the successor of a row is the observation of the next
-// slot, not a copy. If observations are in the caller's memory, where there is no room between
+// slot, not a copy. If observations are in the caller's memory, where there is no space between
 // episodes, successors of last rows are stored separately. A dataset is immutable once built;
 // copies share the columns.
 //

@@ -25,7 +25,7 @@ std::string first_nonfinite(Part& part) {
 }
 
 // Bound of plausible Q values: ten times the infinite discounted sum of the largest reward. The
-// factor leaves room for entropy bonuses and early errors.
+// factor allows for entropy bonuses and early errors.
 inline double plausible_value(double largest_reward, double gamma) {
   return 10.0 * largest_reward / (1.0 - gamma);
 }
