@@ -16,7 +16,6 @@ namespace rl_training {
 namespace {
 
 constexpr int kMaxLocalProcesses = 256;
-constexpr char kLoopback[] = "127.0.0.1";
 
 // Processes of one machine share its cores: each gets its part, or one core if there are fewer.
 void pin_to_share(int rank, int size) {

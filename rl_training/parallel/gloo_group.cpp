@@ -5,9 +5,11 @@
 #include <gloo/transport/tcp/device.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "rl_training/parallel/join.h"
+#include "rl_training/parallel/shared_slots.h"
 #include "rl_training/util/error.h"
 
 namespace rl_training {
@@ -16,7 +18,10 @@ namespace {
 // From this number of processes on, each process sums its part of the values and sends the sum to
 // the others, which transfers less data than sending every value to every process.
 constexpr int kProcessesForParts = 4;
-constexpr size_t kValuesForParts = 4096;
+// Fewer values are one message to every process.
+constexpr size_t kManyValues = 4096;
+// Values that a sum reads from all slots before it continues, so that they stay in the cache.
+constexpr size_t kSumBlock = 4096;
 // Longer texts need a second message in an exchange.
 constexpr size_t kInlineText = 240;
 
@@ -51,6 +56,7 @@ class GlooGroup final : public ProcessGroup {
   GlooGroup(const ProcessPlace& place, Rendezvous& rendezvous)
       : ProcessGroup(place.rank, place.size),
         timeout_(place.timeout),
+        one_machine_(place.master == kLoopback),
         context_(std::make_shared<gloo::rendezvous::Context>(place.rank, place.size)) {
     guarded([&] {
       context_->setTimeout(timeout_);
@@ -72,18 +78,10 @@ class GlooGroup final : public ProcessGroup {
   void average(std::span<const std::span<float>> parts) override {
     size_t count = 0;
     for (const auto& part : parts) count += part.size();
-    values_.resize(count);
-    float* at = values_.data();
-    for (const auto& part : parts) at = std::copy(part.begin(), part.end(), at);
-    if (size_ < kProcessesForParts || count < kValuesForParts) {
-      average_whole();
+    if (count >= kManyValues && share_memory(count)) {
+      average_in_memory(parts);
     } else {
-      average_by_parts();
-    }
-    const float* from = values_.data();
-    for (const auto& part : parts) {
-      std::copy_n(from, part.size(), part.begin());
-      from += part.size();
+      average_by_messages(parts, count);
     }
     ++operations_;
   }
@@ -147,6 +145,66 @@ class GlooGroup final : public ProcessGroup {
   }
 
  private:
+  // Makes room for that many values in memory shared by all processes, if they run on one machine.
+  // All of them get the same answer.
+  bool share_memory(size_t count) {
+    if (!one_machine_ || (slots_ != nullptr && slots_->values() >= count)) return one_machine_;
+    slots_ = rank_ == 0 ? SharedSlots::create(size_, count) : nullptr;
+    const auto mine = slots_ != nullptr ? slots_->handle() : SharedSlots::Handle();
+    std::vector<SharedSlots::Handle> handles(static_cast<size_t>(size_));
+    all_gather(&mine, sizeof(mine), handles.data());
+    if (rank_ > 0) slots_ = SharedSlots::open(handles.front(), size_, count);
+    const char opened = slots_ != nullptr ? 1 : 0;
+    std::string all(static_cast<size_t>(size_), '\0');
+    all_gather(&opened, 1, all.data());
+    one_machine_ = all.find('\0') == std::string::npos;
+    if (!one_machine_) slots_.reset();
+    return one_machine_;
+  }
+
+  // A process fills its slot of this turn only after all others have reached the turn before, so
+  // none still reads what the slot held two turns ago.
+  void average_in_memory(std::span<const std::span<float>> parts) {
+    float* mine = slots_->slot(rank_, turn_);
+    for (const auto& part : parts) mine = std::copy(part.begin(), part.end(), mine);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    all_gather(&word_, sizeof(word_), words_.data());
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    const float share = 1.0f / static_cast<float>(size_);
+    size_t at = 0;  // of the current block in every slot
+    for (const auto& part : parts) {
+      for (size_t done = 0; done < part.size();) {
+        const size_t count = std::min(kSumBlock, part.size() - done);
+        float* out = part.data() + done;
+        std::copy_n(slots_->slot(0, turn_) + at, count, out);
+        for (int rank = 1; rank < size_; ++rank) {
+          const float* row = slots_->slot(rank, turn_) + at;
+          for (size_t i = 0; i < count; ++i) out[i] += row[i];
+        }
+        for (size_t i = 0; i < count; ++i) out[i] *= share;
+        done += count;
+        at += count;
+      }
+    }
+    ++turn_;
+  }
+
+  void average_by_messages(std::span<const std::span<float>> parts, size_t count) {
+    values_.resize(count);
+    float* at = values_.data();
+    for (const auto& part : parts) at = std::copy(part.begin(), part.end(), at);
+    if (size_ < kProcessesForParts || count < kManyValues) {
+      average_whole();
+    } else {
+      average_by_parts();
+    }
+    const float* from = values_.data();
+    for (const auto& part : parts) {
+      std::copy_n(from, part.size(), part.begin());
+      from += part.size();
+    }
+  }
+
   // Every process receives all values of all others.
   void average_whole() {
     const size_t count = values_.size(), stride = count + 1;
@@ -192,10 +250,10 @@ class GlooGroup final : public ProcessGroup {
     for (size_t i = 0; i < count; ++i) out[i] *= share;
   }
 
-  void all_gather(void* mine, size_t bytes, void* all) {
+  void all_gather(const void* mine, size_t bytes, void* all) {
     guarded([&] {
       gloo::AllgatherOptions options(context_);
-      options.setInput(static_cast<char*>(mine), bytes);
+      options.setInput(static_cast<char*>(const_cast<void*>(mine)), bytes);
       options.setOutput(static_cast<char*>(all), bytes * static_cast<size_t>(size_));
       options.setTag(static_cast<uint32_t>(context_->nextSlot()));
       gloo::allgather(options);
@@ -217,8 +275,11 @@ class GlooGroup final : public ProcessGroup {
   }
 
   Milliseconds timeout_;
+  bool one_machine_;  // false, too, once its memory could not be shared
   std::shared_ptr<gloo::rendezvous::Context> context_;
   std::vector<float> values_, sent_, received_;  // reused in every call
+  std::unique_ptr<SharedSlots> slots_;
+  int64_t turn_ = 0;  // of the slots
 };
 
 }  // namespace

@@ -7,10 +7,13 @@
 
 namespace rl_training {
 
+// Address of the processes of one machine; they average large values in shared memory.
+inline constexpr char kLoopback[] = "127.0.0.1";
+
 // Identifies this process and the address of the others.
 struct ProcessPlace {
   int rank = 0, size = 1;
-  std::string master = "127.0.0.1";  // an address of process 0
+  std::string master = kLoopback;  // an address of process 0
   int port = 0;
   // Network interface of this machine for the exchange: a name such as eth0, or an address. "": the
   // interface of the connection to process 0.

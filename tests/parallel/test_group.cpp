@@ -5,6 +5,7 @@
 #include <map>
 #include <thread>
 
+#include "rl_training/parallel/shared_slots.h"
 #include "rl_training/util/error.h"
 #include "rl_training/util/rng.h"
 #include "tests/support/process_threads.h"
@@ -32,29 +33,79 @@ std::vector<float> ordered_mean(int size, size_t count) {
   return sums;
 }
 
-class Averages : public testing::TestWithParam<std::tuple<int, size_t>> {};
+class Averages : public testing::TestWithParam<std::tuple<int, size_t, const char*>> {};
 
-// Few and many values with few and many processes, which covers both kinds of exchange and parts of
-// unequal length.
+// Few and many values with few and many processes, through messages and shared memory, which covers
+// all kinds of exchange and parts of unequal length.
 TEST_P(Averages, AreSumsInTheOrderOfRanks) {
-  const auto [size, count] = GetParam();
+  const auto size = std::get<0>(GetParam());
+  const auto count = std::get<1>(GetParam());
   const auto expected = ordered_mean(size, count);
   std::atomic<int> equal = 0;
-  in_processes(size, [&](ProcessGroup& group) {
-    for (int again = 0; again < 3; ++again) {
-      auto values = values_of(group.rank(), count);
-      const std::span<float> all(values);
-      const std::vector<std::span<float>> parts = {all.subspan(0, count / 3),
-                                                   all.subspan(count / 3)};
-      group.average(parts);
-      equal += values == expected ? 1 : 0;
-    }
-  });
+  in_processes(
+      size,
+      [&](ProcessGroup& group) {
+        for (int again = 0; again < 3; ++again) {
+          auto values = values_of(group.rank(), count);
+          const std::span<float> all(values);
+          const std::vector<std::span<float>> parts = {all.subspan(0, count / 3),
+                                                       all.subspan(count / 3)};
+          group.average(parts);
+          equal += values == expected ? 1 : 0;
+        }
+      },
+      std::chrono::seconds(30), std::get<2>(GetParam()));
   EXPECT_EQ(equal, processes_available() ? 3 * size : 0);
 }
 INSTANTIATE_TEST_SUITE_P(Group, Averages,
                          testing::Combine(testing::Values(2, 3, 4, 5),
-                                          testing::Values(size_t{1}, size_t{7}, size_t{10001})));
+                                          testing::Values(size_t{1}, size_t{7}, size_t{10001}),
+                                          testing::Values(kLoopback, kOtherAddress)));
+
+// Slots are filled in turn, so a fast process does not overwrite what a slow one still reads; more
+// values than before need new memory.
+TEST(Group, AveragesManyTimesInSharedMemory) {
+  std::atomic<int> wrong = 0;
+  in_processes(3, [&](ProcessGroup& group) {
+    for (int turn = 0; turn < 200; ++turn) {
+      std::vector<float> values(turn < 100 ? 5000 : 9000, static_cast<float>(turn + group.rank()));
+      group.average(std::vector<std::span<float>>{values});
+      for (const float value : values) wrong += value == static_cast<float>(turn + 1) ? 0 : 1;
+    }
+  });
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(SharedSlots, AreTheSameMemoryInBoth) {
+  const auto created = SharedSlots::create(2, 5);
+  ASSERT_NE(created, nullptr);
+  const auto opened = SharedSlots::open(created->handle(), 2, 5);
+  ASSERT_NE(opened, nullptr);
+  for (int rank = 0; rank < 2; ++rank) {
+    for (int64_t turn = 0; turn < 2; ++turn) {
+      for (int i = 0; i < 5; ++i)
+        created->slot(rank, turn)[i] = static_cast<float>(10 * rank + turn);
+    }
+  }
+  for (int rank = 0; rank < 2; ++rank) {
+    for (int64_t turn = 0; turn < 4; ++turn) {
+      EXPECT_EQ(opened->slot(rank, turn)[4], static_cast<float>(10 * rank + turn % 2));
+    }
+  }
+}
+
+TEST(SharedSlots, OtherMemoryIsNotOpened) {
+  const auto created = SharedSlots::create(2, 5);
+  ASSERT_NE(created, nullptr);
+  auto handle = created->handle();
+  EXPECT_EQ(SharedSlots::open(handle, 2, 500), nullptr);  // another size
+  ++handle.key;
+  EXPECT_EQ(SharedSlots::open(handle, 2, 5), nullptr);
+  handle = created->handle();
+  handle.descriptor = 987654;
+  EXPECT_EQ(SharedSlots::open(handle, 2, 5), nullptr);
+  EXPECT_EQ(SharedSlots::open({}, 2, 5), nullptr);
+}
 
 TEST(Group, ExchangesTextsOfAnyLengthByRank) {
   in_processes(3, [&](ProcessGroup& group) {
