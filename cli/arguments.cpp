@@ -80,7 +80,9 @@ void add_run_argument(CLI::App& command, std::string& path) {
 void add_threads(CLI::App& command, NumberArgument& threads) {
   command
       .add_option("--threads", threads.text,
-                  "number of threads; 0 uses all cores. Results do not depend on it")
+                  "number of threads; 0 finds the fastest number for training, up to all cores. "
+                  "Results do not "
+                  "depend on it")
       ->type_name("N");
 }
 

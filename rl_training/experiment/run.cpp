@@ -67,7 +67,7 @@ RunResult Run::train(const Callbacks& callbacks, StopRequests* requests) {
 
 Json Run::facts() const {
   auto facts = checkpoint_facts(parts_.policy.config(), parts_.policy.env(),
-                                parts_.policy.pool().size(), parts_.dataset.fingerprint);
+                                parts_.policy.pool().capacity(), parts_.dataset.fingerprint);
   if (context_.processes != nullptr) facts["processes"] = context_.processes->size();
   return facts;
 }
@@ -178,7 +178,7 @@ void Run::write_metadata(int64_t from_update) {
                                   {"version", RL_TRAINING_VERSION},
                                   {"commit", RL_TRAINING_COMMIT},
                                   {"build", RL_TRAINING_BUILD_TYPE},
-                                  {"threads", parts_.policy.pool().size()},
+                                  {"threads", parts_.policy.pool().capacity()},
                                   {"processes", process_count(context_.processes)},
                                   {"instruction_set", kernels().name}});
   write_file_atomically(files, path,

@@ -76,6 +76,8 @@ RunParts::RunParts(const TrainConfig& config, RunData run_data, const RunContext
   parts.validator = validator_.get();
   parts.normalizer = &policy.normalizer();
   parts.processes = processes_;
+  // Several environments step on the same threads, and more of them than updates can use.
+  if (config.threads == 0 && config.num_envs == 1) parts.tuned_pool = &policy.pool();
   trainer = std::make_unique<Trainer>(std::move(parts), trainer_options());
   check_processes();
 }

@@ -94,7 +94,8 @@ void TrainConfig::visit_top_options(OptionVisitor& options) {
   options.text("output_dir", output_dir, "directory in which run directories are created");
   options.choice("device", device, {"cpu", "auto"}, "always the CPU");
   options.integer("threads", threads, between(0, 1024),
-                  "number of threads; 0 uses all cores. Results do not depend on it");
+                  "number of threads; 0 finds the fastest number, up to all cores. Results do "
+                  "not depend on it");
   options.integer("num_envs", num_envs, between(1, 4096), "environments stepped together (online)");
   options.integer("eval_episodes", eval_episodes, at_least(0),
                   "episodes per evaluation; 0 disables evaluation");

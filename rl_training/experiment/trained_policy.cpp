@@ -177,7 +177,7 @@ std::vector<std::vector<double>> TrainedPolicy::predict(const std::vector<std::v
 void TrainedPolicy::save(const std::string& directory) {
   const auto entries = save_state([this](StateVisitor& state) { visit_state(state); });
   save_checkpoint(posix_file_system(), directory, 0, entries,
-                  checkpoint_facts(config_, env_, pool_->size(), ""));
+                  checkpoint_facts(config_, env_, pool_->capacity(), ""));
 }
 
 void TrainedPolicy::visit_state(StateVisitor& state) {

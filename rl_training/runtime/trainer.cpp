@@ -24,7 +24,8 @@ Trainer::Trainer(TrainerParts parts, TrainerOptions options)
     : parts_(std::move(parts)),
       options_(std::move(options)),
       constant_(options_.schedule),
-      early_stopping_(options_.early_stopping) {
+      early_stopping_(options_.early_stopping),
+      threads_(parts_.tuned_pool) {
   constant_.type = ScheduleSpec::Type::constant;
   constant_.warmup_steps = 0;
 }
@@ -96,11 +97,13 @@ double Trainer::lr_scale(size_t phase_index) const {
 }
 
 Metrics Trainer::update(size_t phase, Sampler& sampler, const Callbacks& callbacks) {
+  threads_.begin_update();
   sampler.sample(parts_.batch.view());
   auto metrics = parts_.algorithm->update(parts_.batch, lr_scale(phase));
   if (const auto priorities = parts_.algorithm->priorities(); priorities.defined()) {
     sampler.set_priorities({priorities.data_ptr<float>(), static_cast<size_t>(priorities.numel())});
   }
+  threads_.end_update();
   ++update_;
   if (callbacks.on_update_end) callbacks.on_update_end(progress(), metrics);
   return metrics;
@@ -284,6 +287,7 @@ void Trainer::warn_of_divergence(const Json& row, RunSink& sink) {
 // True if no evaluation was better so far; nothing if a signal interrupted it.
 std::optional<bool> Trainer::evaluate(Json& row, const Callbacks& callbacks) {
   if (parts_.evaluator != nullptr) {
+    threads_.use_all();
     const auto result = parts_.evaluator->run(*parts_.algorithm, *parts_.normalizer, requests_);
     if (result.cut_short) return std::nullopt;
     add_to_row(row, result.as_metrics());

@@ -9,6 +9,7 @@
 #include "rl_training/runtime/evaluator.h"
 #include "rl_training/runtime/phase.h"
 #include "rl_training/runtime/schedule.h"
+#include "rl_training/runtime/thread_choice.h"
 #include "rl_training/runtime/validator.h"
 
 namespace rl_training {
@@ -49,6 +50,7 @@ struct TrainerParts {
   const Validator* validator = nullptr;  // null: nothing is held out
   const ObsNormalizer* normalizer = nullptr;
   ProcessGroup* processes = nullptr;  // null: single process
+  ThreadPool* tuned_pool = nullptr;   // null: the number of threads is given
 };
 
 // The training loop: runs the phases in order, logs, evaluates, writes checkpoints, and checks for
@@ -92,6 +94,7 @@ class Trainer {
   TrainerOptions options_;
   ScheduleSpec constant_;  // a constant schedule
   EarlyStopping early_stopping_;
+  ThreadChoice threads_;
   const StopRequests* requests_ = nullptr;  // of the current run(), may be null
   int64_t update_ = 0;
   int64_t previous_position_ = 0;

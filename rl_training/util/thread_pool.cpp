@@ -45,16 +45,32 @@ constexpr uint64_t kLeft = 0xffffffff;
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads) : shared_(std::make_unique<Shared>()) {
+ThreadPool::ThreadPool(int threads)
+    : capacity_(std::max(1, threads)), shared_(std::make_unique<Shared>()) {
+  start_workers(capacity_);
+}
+
+ThreadPool::~ThreadPool() { stop_workers(); }
+
+void ThreadPool::resize(int threads) {
+  threads = std::clamp(threads, 1, capacity_);
+  if (threads == size()) return;
+  stop_workers();
+  start_workers(threads);
+}
+
+void ThreadPool::start_workers(int threads) {
   const BlockedSignals blocked;  // inherited by the threads, which never run a handler
   for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { worker_loop(); });
 }
 
-ThreadPool::~ThreadPool() {
+void ThreadPool::stop_workers() {
   shared_->stop.store(true);
   shared_->ticket.fetch_add(kLeft + 1);
   shared_->ticket.notify_all();
   for (auto& worker : workers_) worker.join();
+  workers_.clear();
+  shared_->stop.store(false);
 }
 
 // Takes and runs tasks until none is left.

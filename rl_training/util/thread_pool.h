@@ -18,7 +18,13 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
+  // Threads in use, including the calling one.
   int size() const { return static_cast<int>(workers_.size()) + 1; }
+  // Threads given to the constructor.
+  int capacity() const { return capacity_; }
+  // Uses that many threads from now on, at most capacity(). Ends and starts threads, so it is meant
+  // for rare changes. Must not be called from a task.
+  void resize(int threads);
 
   // Calls body(0) ... body(tasks - 1), each once, and returns when all are done. Not reentrant;
   // an exception of a body is rethrown here.
@@ -35,10 +41,13 @@ class ThreadPool {
  private:
   using Call = void (*)(const void* body, int64_t task);
   void run_shared(int64_t tasks, Call call, const void* body);
+  void start_workers(int threads);
+  void stop_workers();
   void work();
   void worker_loop();
 
   struct Shared;
+  int capacity_;
   std::unique_ptr<Shared> shared_;
   std::vector<std::thread> workers_;
 };

@@ -1,0 +1,47 @@
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "rl_training/util/thread_pool.h"
+
+namespace rl_training {
+
+// Finds the number of threads with which updates are fastest (`threads: 0`). The first updates of a
+// session take turns with 1, 2, 4, ... and all threads of the pool. Small networks are often faster
+// on one thread, and large ones do not use all cores of a large machine. Results do not depend on
+// the number of threads, so the choice changes times only and is not part of the state.
+class ThreadChoice {
+ public:
+  using Clock = std::function<double()>;  // seconds
+
+  static double steady_seconds();
+
+  // `pool` is not owned; null: the number of threads is fixed and the other functions do nothing.
+  explicit ThreadChoice(ThreadPool* pool, Clock clock = steady_seconds);
+
+  // Around each update.
+  void begin_update();
+  void end_update();
+  // Uses all threads until the next update: environments of an evaluation profit from every core.
+  void use_all();
+
+ private:
+  struct Candidate {
+    int threads = 1;
+    double seconds = 0.0;  // of the fastest turn, for one update; 0: no turn yet
+  };
+
+  bool measuring() const { return turn_ < turns_; }
+  void end_turn(double seconds_per_update);
+  void choose();
+
+  ThreadPool* pool_;
+  Clock clock_;
+  std::vector<Candidate> candidates_;
+  size_t turns_ = 0, turn_ = 0;
+  int64_t updates_ = 0;  // of the turn, without the first, which also starts threads
+  double begin_ = 0.0, seconds_ = 0.0;
+  int chosen_ = 1;
+};
+
+}  // namespace rl_training
