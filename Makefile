@@ -34,11 +34,20 @@ build: configure ## build the program build/release/rl_training
 demo: build ## train, evaluate and predict on a small task
 	PROGRAM=$(PROGRAM) scripts/demo.sh
 
-results-online: build ## train the online algorithms over 5 seeds; tables and plots
-	JOBS=$(JOBS) scripts/online_results.sh
+# RESULTS_ARGS="--seeds 0,1 --only iql": fewer runs. Finished runs are kept, unfinished ones resumed.
+results: build ## train the offline algorithms on Pendulum, several seeds each; tables in docs/results.md (hours)
+	scripts/results.py pendulum replay --jobs $(JOBS) $(RESULTS_ARGS)
 
-results-next: build ## train the follow-on algorithms over 5 seeds; table in docs/results.md
-	JOBS=$(JOBS) scripts/next_results.sh
+results-online: build ## train the online and fine-tuned algorithms; tables in docs/results.md
+	scripts/results.py online goals fine-tuning --jobs $(JOBS) $(RESULTS_ARGS)
+
+results-next: build ## train discrete, locomotion, pixel and further offline runs; tables in docs/results.md (hours)
+	scripts/make_medium_sets.sh
+	scripts/results.py pendulum discrete online locomotion pixels medium-short --jobs $(JOBS) $(RESULTS_ARGS)
+
+results-full: build ## train with the published settings and lengths on full medium sets (days)
+	scripts/make_medium_sets.sh
+	scripts/results.py full --jobs $(JOBS) $(RESULTS_ARGS)
 
 test: configure ## build everything and run the tests
 	cmake --build --preset release -j $(JOBS)
@@ -118,13 +127,6 @@ bench-data: configure ## measure opening a dataset of a million rows, compared w
 	scripts/install_dependencies.sh bench
 	cmake --build --preset release --target data_bench -j $(JOBS)
 	/usr/bin/python3 bench/data/compare.py build/release/data_bench
-
-results: build ## train all algorithms, several seeds each, and write docs/results.md (hours)
-	JOBS=$(JOBS) scripts/results.sh
-
-results-full: build ## train with the published settings and lengths on full medium sets (days)
-	scripts/make_medium_sets.sh
-	JOBS=$(JOBS) scripts/full_results.sh
 
 sanitize: dependencies ## run the tests under address, undefined-behaviour and thread sanitizers
 	cmake --preset asan
