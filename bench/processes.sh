@@ -21,7 +21,7 @@ rows_a_second() {
     field seconds | awk -v rows="$(($2 * $3))" '{ print rows / $1 }'
 }
 
-for work in "rebrac ${REBRAC_UPDATES:-120}" "cql ${CQL_UPDATES:-10}"; do
+for work in "rebrac ${REBRAC_UPDATES:-480}" "cql ${CQL_UPDATES:-40}"; do
   read -r algo updates <<<"$work"
   for ((round = 0; round < rounds; ++round)); do
     rows_a_second "$algo" "$updates" 1024 >>"$directory/$algo-1"

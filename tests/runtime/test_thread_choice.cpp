@@ -62,7 +62,7 @@ TEST(ThreadChoice, TakesTheFastestTurnOfEach) {
   TimedUpdates updates(2);
   int64_t call = 0;
   updates.seconds = [&](int threads) {
-    const bool disturbed = threads == 2 && call++ < 15;
+    const bool disturbed = threads == 2 && call++ < 6;
     return disturbed ? 0.1 : 0.002 / threads;
   };
   EXPECT_EQ(updates.run(1000), 2);
