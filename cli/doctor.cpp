@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <oneapi/dnnl/dnnl.h>
 #include <torch/version.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "rl_training/experiment/packaged_configs.h"
 #include "rl_training/experiment/run.h"
 #include "rl_training/models/kernels.h"
+#include "rl_training/models/onednn.h"
 #include "rl_training/util/file_system.h"
 #include "rl_training/util/scratch_directory.h"
 
@@ -35,7 +35,7 @@ std::string compiler() {
 }
 
 std::string dnnl_version_text() {
-  const auto* version = dnnl_version();
+  const auto* version = onednn().version();
   return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
 }
 

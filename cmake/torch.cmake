@@ -4,10 +4,17 @@
 set(RL_TRAINING_TORCH "" CACHE PATH
   "Directory of a Python package torch to build against in place of the system's LibTorch")
 
+# oneDNN: linked, unless LibTorch brings a version of its own (models/onednn.cpp).
 if(NOT RL_TRAINING_TORCH)
   find_package(Torch REQUIRED)
+  set(ONEDNN_LIBRARIES dnnl)
   return()
 endif()
+find_library(ONEDNN_LIBRARY dnnl REQUIRED)
+get_filename_component(ONEDNN_FILE ${ONEDNN_LIBRARY} REALPATH)
+get_filename_component(ONEDNN_FILE ${ONEDNN_FILE} NAME)
+set(ONEDNN_LIBRARIES ${CMAKE_DL_LIBS})
+set(ONEDNN_DEFINITIONS RL_TRAINING_ONEDNN_FILE="${ONEDNN_FILE}")
 
 set(config ${RL_TRAINING_TORCH}/share/cmake/Torch/TorchConfig.cmake)
 if(NOT EXISTS ${config})
@@ -20,4 +27,8 @@ endif()
 set(TORCH_INCLUDE_DIRS ${RL_TRAINING_TORCH}/include
   ${RL_TRAINING_TORCH}/include/torch/csrc/api/include)
 set(TORCH_LIBRARIES ${RL_TRAINING_TORCH}/lib/libtorch_cpu.so ${RL_TRAINING_TORCH}/lib/libc10.so)
+# The package brings headers of its own fmt, which the compiler finds before the system's, but not the library.
+if(EXISTS ${RL_TRAINING_TORCH}/include/fmt/format.h)
+  set(TORCH_DEFINITIONS FMT_HEADER_ONLY)
+endif()
 message(STATUS "LibTorch: ${RL_TRAINING_TORCH}")

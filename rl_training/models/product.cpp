@@ -1,12 +1,12 @@
 #include "rl_training/models/product.h"
 
-#include <dnnl.h>
 #include <omp.h>
 
 #include <string_view>
 
 #include "rl_training/models/float_buffer.h"
 #include "rl_training/models/kernels.h"
+#include "rl_training/models/onednn.h"
 
 namespace rl_training {
 namespace {
@@ -14,8 +14,8 @@ namespace {
 // Limits oneDNN to the instruction set of our own loops. Must be called before the first product.
 void agree_on_instructions() {
   const std::string_view chosen = kernels().name;
-  if (chosen == "avx2") dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx2);
-  if (chosen == "baseline") dnnl_set_max_cpu_isa(dnnl_cpu_isa_sse41);
+  if (chosen == "avx2") onednn().set_max_cpu_isa(dnnl_cpu_isa_avx2);
+  if (chosen == "baseline") onednn().set_max_cpu_isa(dnnl_cpu_isa_sse41);
 }
 
 // Where our own product is at least as fast as oneDNN's.
@@ -53,8 +53,8 @@ void multiply(const Product& work) {
   const int host_threads = omp_get_max_threads();
   if (host_threads != 1) omp_set_num_threads(1);
   const bool add_old = work.then == Product::Then::add_old;
-  dnnl_sgemm(work.transpose_a ? 'T' : 'N', work.transpose_b ? 'T' : 'N', work.m, work.n, work.k,
-             1.0f, work.a, work.lda, work.b, work.ldb, add_old ? 1.0f : 0.0f, work.c, work.ldc);
+  onednn().sgemm(work.transpose_a ? 'T' : 'N', work.transpose_b ? 'T' : 'N', work.m, work.n, work.k,
+                 1.0f, work.a, work.lda, work.b, work.ldb, add_old ? 1.0f : 0.0f, work.c, work.ldc);
   if (host_threads != 1) omp_set_num_threads(host_threads);
   if (add_old || work.then == Product::Then::nothing) return;
   for (int64_t row = 0; row < work.m; ++row) finish_row(work, row);
