@@ -359,10 +359,10 @@ def algorithm_table(options, algo):
 
 def replace_between_markers(text, name, table):
     begin, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
-    if not table or begin not in text:
+    if begin not in text:
         return text
     head, rest = text.split(begin, 1)
-    return head + begin + table + end + rest.split(end, 1)[1]
+    return head + begin + (table or "No run has finished yet.\n") + end + rest.split(end, 1)[1]
 
 
 def write_plot(options, picture, title, group, names):
