@@ -47,6 +47,7 @@ def shorten(words):
             words += ["--threads", "1"]
         if any(re.fullmatch(r"[a-z0-9_]+/[a-zA-Z0-9_-]+", word) for word in words):  # packaged: has an environment
             words += ["--set", "eval_episodes=1"]
+        words[:] = [re.sub(r"^online=\d+$", f"online={STEPS}", word) for word in words]
         if any(re.search(r"-online|-wsrl", word) for word in words):
             words += ["--set", f"online.total_timesteps={STEPS}"]
     elif command == "resume":

@@ -5,7 +5,8 @@
 
 What is run, page by page and in order:
   ```sh             with bash; `rl_training` is short_program.py, which shortens trainings, and `make` only prints
-                    what it would do, so that a target that no longer exists fails
+                    what it would do, so that a target that no longer exists fails; `scripts/results.py` is
+                    short_results.py
   ```csv NAME ...   a block with a file name is written to that file
   ```yaml           a whole config (`algo: ...`) passes `config check`, a sweep (`config: ...`) a dry run
   ```python         all blocks of a page as one script, where the Python package is built
@@ -29,7 +30,7 @@ import time
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2]
-LINKED = ("scripts", "examples", "tests", "bench", "configs")
+LINKED = ("examples", "tests", "bench", "configs")
 TIMEOUT = 300  # seconds for a block
 
 FENCE = re.compile(r"^```(\S*) ?(.*)$")
@@ -182,6 +183,10 @@ def make_fixture(directory, environment):
     directory.mkdir()
     for name in LINKED:
         (directory / name).symlink_to(SOURCE / name)
+    (directory / "scripts").mkdir()
+    for file in (SOURCE / "scripts").iterdir():
+        short = Path(__file__).resolve().parent / f"short_{file.name}"
+        (directory / "scripts" / file.name).symlink_to(short if short.exists() else file)
     script = """
       rl_training train --config td3_bc/pendulum --seeds 0,1,2 --output-dir runs --quiet
       set -- runs/*
