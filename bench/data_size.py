@@ -5,8 +5,8 @@
                        [--limit-rows 16000000] [--limit-algos td3_bc cql] [--svg FILE]
 
 Trains TD3+BC (256-256, batch 256, one thread) on random transitions of hopper's sizes from the mapped
-cache. Sizes take turns, and the median of the turns counts; processor time, without that of the start,
-is given beside wall time, which other programs disturb. Then some algorithms train on a dataset without
+cache. Sizes take turns, and the median of the turns is reported; processor time, without start-up, is
+given beside wall time, which other programs disturb. Then some algorithms train on a dataset without
 and with a memory limit of half its size (a memory cgroup, version 1 or 2; needs root). Prints JSON.
 """
 import argparse

@@ -22,8 +22,8 @@ extern char** environ;
 namespace rl_training {
 namespace {
 
-// Debian's OpenBLAS 0.3.21 does not know newer processors and falls back to SSE3; the peer shall
-// not lose by that.
+// Debian's OpenBLAS 0.3.21 does not know newer processors and falls back to SSE3, which would
+// slow the peer down.
 std::string openblas_core() {
   if (const char* given = std::getenv("OPENBLAS_CORETYPE")) {
     return std::string("OPENBLAS_CORETYPE=") + given;
@@ -117,7 +117,7 @@ class PeerProcess final : public Peer {
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
-    sigset_t none;  // the program has signals blocked that the peer shall not
+    sigset_t none;  // the program blocks signals; the peer must not
     sigemptyset(&none);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);

@@ -43,7 +43,7 @@ void Td7Options::visit_options(OptionVisitor& options) {
   options.number("actor_bc_weight", actor_bc_weight, at_least(0),
                  "weight of the cloning term, in units of mean |Q|; offline only");
   options.integer("target_update_interval", target_update_interval, at_least(1),
-                  "updates from one copy of the networks to their targets to the next");
+                  "updates between two copies of the networks to their targets");
   options.number("min_priority", min_priority, above(0),
                  "smallest TD error that makes a row more likely; errors below are squared");
   options.number("priority_exponent", priority_exponent, at_least(0),

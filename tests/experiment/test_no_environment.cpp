@@ -122,7 +122,7 @@ TEST_F(NoEnvironment, SpacesThatCannotBelongToACheckpointAreRefused) {
             path + ": spaces.action: has no bounds to scale actions to");
   EXPECT_EQ(refused("action", {{"kind", "discrete"}, {"shape", Json::array()}, {"categories", 4}}),
             path + ": spaces: not what td3_bc learns to act on");
-  // Of other sizes than the tensors.
+  // Sizes that differ from those of the tensors.
   EXPECT_NE(refused("observation", {{"kind", "box"}, {"shape", {3}}}).find("wrong array"),
             std::string::npos);
 }

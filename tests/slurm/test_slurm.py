@@ -289,7 +289,7 @@ def several_processes(program, directory):
     text_of(*run, "--output-dir", f"{directory}/own", "--processes", "2")
     tensors = [open(glob.glob(f"{directory}/{name}/*/checkpoints/step-000000200/"
                               "tensors.safetensors")[0], "rb").read() for name in ("srun", "own")]
-    assert tensors[0] == tensors[1], "srun: other tensors than --processes 2"
+    assert tensors[0] == tensors[1], "srun: tensors differ from those of --processes 2"
     print("srun: two processes, the tensors of --processes 2")
 
 
