@@ -36,7 +36,7 @@ std::string openblas_core() {
 
 bool ends_with_py(const std::string& word) { return word.size() > 3 && word.ends_with(".py"); }
 
-// The words of a command line; a script alone is for Debian's Python.
+// The words of a command line; a script without an interpreter is run by Debian's Python.
 std::vector<std::string> words_of(const std::string& command) {
   std::istringstream stream(command);
   std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};

@@ -246,7 +246,7 @@ TEST(Mlp, GradientsOfGradientsEqualFiniteDifferences) {
   for (const auto norm : {LayerNorm::none, LayerNorm::before_activation}) {
     auto spec = small_critic();
     spec.hidden_sizes = {16, 16};
-    spec.activation = Activation::tanh;  // relu has no second derivative to see
+    spec.activation = Activation::tanh;  // ReLU has no second derivative
     spec.layer_norm = norm;
     Rng rng(1);
     Mlp network(spec, rng, {});

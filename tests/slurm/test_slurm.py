@@ -217,7 +217,7 @@ def kills_and_preemption(program, directory):
             "sleep 2")
     print(f"node {node} taken by another job")
 
-    # Killed, once it has something to lose.
+    # Killed after its first checkpoint.
     wait_for("a checkpoint of run 6", lambda: checkpoints_of(run_of(sweep, 3, 0)))
     os.kill(pid_of(sweep, 3, 0), signal.SIGKILL)
     print("run 6 killed")
