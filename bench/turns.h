@@ -17,9 +17,9 @@ struct Entry {
   std::string failure = {};
 };
 
-// Contenders take turns, so that changes in the machine's speed affect all of them. The pause before
-// each turn lets the idle threads of the previous contender go to sleep: BLAS and OpenMP threads spin
-// for a while first.
+// Contenders take turns, so that changes in the machine's speed affect all of them. The pause
+// before each turn lets the idle threads of the previous contender go to sleep: BLAS and OpenMP
+// threads spin for a while first.
 void take_turns(std::vector<Entry>& entries, int64_t rounds, int64_t work,
                 std::chrono::milliseconds pause);
 

@@ -225,11 +225,11 @@ std::vector<std::string> names_of(const UpdateBench& bench) {
   if (bench.algo != "all") {
     const auto& info = find_algorithm(bench.algo);
     if (with_peer && !peer_has(info)) {
-      throw Error(
-          ErrorKind::config, {"", 0, "--peer"},
-          "no peer has it (expected an offline algorithm that learns from transitions, dqn, ppo, "
-          "sac, redq or rlpd, got " +
-              bench.algo + ")");
+      throw Error(ErrorKind::config, {"", 0, "--peer"},
+                  "no peer implements it (expected an offline algorithm that learns from "
+                  "transitions, dqn, ppo, "
+                  "sac, redq or rlpd, got " +
+                      bench.algo + ")");
     }
     if (info.image_observations) {
       throw Error(
@@ -259,7 +259,7 @@ void bench_algorithms(const UpdateBench& bench, bool json) {
     results.push_back(result);
   }
   if (json) return print_results(results, gflops);
-  print(fmt::format("updates a second, up to {} thread{}; {}, FMA limit {:.0f} GFLOP/s on one\n",
+  print(fmt::format("updates per second, up to {} thread{}; {}, FMA limit {:.0f} GFLOP/s on one\n",
                     bench.threads, bench.threads == 1 ? "" : "s", kernels().name, gflops) +
         text_table(rows, {"work", "ours", "peer", "ratio", "which"}));
 }
@@ -284,11 +284,12 @@ void bench_limits(const UpdateBench& bench, bool json) {
     }
   }
   if (json) return print_results(results, one_core_gflops);
-  print(fmt::format("TD3+BC updates a second; batch 256, obs 17, action 6; {} cores, {}, FMA limit "
-                    "{:.0f} GFLOP/s on one\n",
-                    cores, kernels().name, one_core_gflops) +
-        text_table(rows, {"hidden", "threads", "products alone", "FMA limit", "ours", "peer",
-                          "ratio", "which"}));
+  print(
+      fmt::format("TD3+BC updates per second; batch 256, obs 17, action 6; {} cores, {}, FMA limit "
+                  "{:.0f} GFLOP/s on one\n",
+                  cores, kernels().name, one_core_gflops) +
+      text_table(rows, {"hidden", "threads", "products alone", "FMA limit", "ours", "peer", "ratio",
+                        "which"}));
 }
 
 }  // namespace

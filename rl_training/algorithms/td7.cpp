@@ -54,7 +54,7 @@ void Td7Options::visit_options(OptionVisitor& options) {
   options.integer("checkpoint_episodes", checkpoint_episodes, at_least(1),
                   "episodes of a rating after checkpoint_after_updates; 1 before");
   options.integer("checkpoint_after_updates", checkpoint_after_updates, at_least(0),
-                  "online updates before ratings become longer");
+                  "online updates during which a rating takes one episode");
   options.number("checkpoint_reset_weight", checkpoint_reset_weight, at_least(0),
                  "factor of the best rating at that moment");
 }

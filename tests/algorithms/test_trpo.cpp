@@ -177,7 +177,8 @@ TEST(TrustRegionStep, ByHand) {
   EXPECT_NEAR(number_of(f.networks.log_std[0]), beta * xl, 1e-4);
 }
 
-// Sets the parameters of the golden step directly, then compares both divergences and the objective.
+// Sets the parameters of the golden step directly, then compares both divergences and the
+// objective.
 TEST(TrustRegionStep, DivergencesByHand) {
   const Example f;
   const auto old = f.networks.distribution(f.batch.obs()).detached();

@@ -148,7 +148,7 @@ TEST_F(NoEnvironment, KeysThatNeedOneAreRefused) {
                 read_train_config(read_yaml("algo: td3_bc\n", "c.yaml"));
               }).starts_with("c.yaml:1: env_id: missing (expected for example env_id: "));
   EXPECT_TRUE(refused("td3_bc", "", ", dataset_kind: random")
-                  .ends_with("random data are made in an environment (expected a file, or "
+                  .ends_with("random data is generated in an environment (expected a file, or "
                              "env_id: ID)"));
 }
 

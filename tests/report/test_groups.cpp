@@ -163,7 +163,7 @@ TEST(Groups, ByAKeyAndFilters) {
             "--filter: not a condition (expected key=value, got batch_size)");
 }
 
-// An offline run that continues online has two clocks: updates and environment steps are not comparable.
+// An offline run that continues online has two clocks: updates and environment steps.
 TEST(Groups, OfflineAndOnlineStepsStayApart) {
   const TemporaryDirectory directory;
   write_run(directory / "a", {.returns = {}});
