@@ -9,38 +9,38 @@
 
 namespace rl_training {
 
-// Updates of one algorithm at its default sizes, or at others.
+// Updates of one algorithm, at its default sizes unless changed.
 struct BenchWork {
-  explicit BenchWork(const std::string& algo);  // throws Error{config} when there is none
+  explicit BenchWork(const std::string& algo);  // throws Error{config} if it is unknown
 
   std::string algo;
   int64_t obs_dim = 17, action_dim = 6;
   std::shared_ptr<AlgorithmOptions> options;
-  Space action() const;      // vectors, or as many choices
+  Space action() const;      // action_dim numbers, or a choice of action_dim actions
   std::string name() const;  // "td3_bc update, hidden 256-256, batch 256, obs 17, action 6"
 };
 
 // The matrix products of a TD3+BC update with two hidden layers.
 struct Td3BcProducts {
   int64_t obs_dim = 17, action_dim = 6, batch = 256, hidden = 256;
-  double flops() const;  // floating-point operations of one update, averaged
+  double flops() const;  // floating-point operations per update, on average
 };
 
-// Something that can be asked to do updates and says how long they took.
+// Performs updates and returns the time they took.
 class Contender {
  public:
   virtual ~Contender() = default;
   virtual double seconds_for(int64_t updates) = 0;
 };
 
-// Our algorithm on sampled batches, as the trainer calls it; one of several processes, or null.
+// Our algorithm on sampled batches, as the trainer calls it; `processes` is null for one process.
 std::unique_ptr<Contender> make_ours(const BenchWork& work, int threads,
                                      ProcessGroup* processes = nullptr);
-// The matrix products of the update and nothing else, on every thread at once: `updates` are done
-// in all.
+// Only the matrix products of an update, on all threads at once; `updates` counts those of all
+// threads.
 std::unique_ptr<Contender> make_products_only(const Td3BcProducts& size, int threads);
 
-// Fused multiply-adds with nothing around them, on `threads` threads: GFLOP/s.
+// Peak rate of fused multiply-adds on `threads` threads, in GFLOP/s.
 double fma_limit_gflops(int threads);
 
 }  // namespace rl_training

@@ -5,8 +5,8 @@
                        [--limit-rows 16000000] [--limit-algos td3_bc cql] [--svg FILE]
 
 Trains TD3+BC (256-256, batch 256, one thread) on random transitions of hopper's sizes from the mapped
-cache. Sizes take turns, and the median of the turns counts; processor time, without that of the start,
-is given beside wall time, which other programs disturb. Then some algorithms train on a dataset without
+cache. Sizes take turns, and the median of the turns is reported; processor time, without start-up, is
+given beside wall time, which other programs disturb. Then some algorithms train on a dataset without
 and with a memory limit of half its size (a memory cgroup, version 1 or 2; needs root). Prints JSON.
 """
 import argparse
@@ -55,7 +55,7 @@ class MemoryGroup:
 
 
 def train(options, data, output, group=None, algo="td3_bc"):
-    """Seconds for an update, and seconds of the processor for all of it."""
+    """Wall time per update, and processor time of the whole run, in seconds."""
     words = [options.program, "train", "--output-dir", output]
     words += config_arguments(data, options.updates, algo, log_interval=options.updates,
                               checkpoint_interval=options.updates, normalize_observations="false")
@@ -71,7 +71,7 @@ def train(options, data, output, group=None, algo="td3_bc"):
 
 
 def drop_from_memory(directory):
-    """So that the pages are read, and counted, by the process that uses them next."""
+    """Drops the pages, so that the next process that uses them reads them and is charged for them."""
     os.sync()
     for name in os.listdir(directory):
         with open(f"{directory}/{name}", "rb") as file:
@@ -79,7 +79,7 @@ def drop_from_memory(directory):
 
 
 def by_size(options, directory):
-    """Medians of wall and processor time of an update, by rows."""
+    """Median wall and processor time of an update, by number of rows."""
     wall, cpu, start = ({rows: [] for rows in options.rows} for _ in range(3))
     short = argparse.Namespace(**{**vars(options), "updates": 10})
     for rows in options.rows:

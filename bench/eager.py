@@ -13,7 +13,7 @@ import sys
 import time
 from collections import namedtuple
 
-if "--compile" in sys.argv:  # else compiled code finds no vector functions, and has no vectors
+if "--compile" in sys.argv:  # otherwise compiled code cannot find the vector functions and is scalar
     os.environ["TORCH_USE_RTLD_GLOBAL"] = "YES"
 import torch
 import torch.nn as nn
@@ -901,7 +901,7 @@ def main():
     compiled = ("--compile", "with torch.compile")
     args = parse_arguments(__doc__.splitlines()[0], ALGORITHMS, [compiled])
     if args.blas_threads != 1 and "USE_MKL=ON" in torch.__config__.show():
-        return 0  # MKL has the threads of PyTorch
+        return 0  # MKL uses PyTorch's threads
     torch.set_num_threads(args.threads)
     torch.manual_seed(0)
     data = Rollout if args.algo == "ppo" else ChoiceDataset if args.algo in CHOICES else Dataset

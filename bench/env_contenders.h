@@ -7,11 +7,11 @@
 
 namespace rl_training {
 
-// Random actions for one environment and where its episodes begin with them: what every contender
-// steps through, from the top in each turn, so that all simulate the same motion.
+// Random actions for one environment, and the states in which its episodes begin. Every contender
+// replays them from the start in each turn, so that all simulate the same motion.
 struct StepScript {
   struct Start {
-    int64_t step;  // before which the episode begins
+    int64_t step;  // the episode begins before this step
     std::vector<double> state;
   };
   std::string env_id;
@@ -21,13 +21,12 @@ struct StepScript {
 };
 StepScript make_step_script(const std::string& env_id, int64_t steps);
 
-// CPU time of the calling thread: other programs do not count.
+// CPU time of the calling thread, which excludes other programs.
 double thread_seconds();
 
 // Environment::step with its resets. CPU time.
 std::unique_ptr<Contender> make_env_steps(const StepScript& script);
-// MuJoCo's own functions for the same motion and nothing around them. CPU time. Null for tasks
-// without MuJoCo.
+// Only MuJoCo's own functions, for the same motion. CPU time. Null for tasks without MuJoCo.
 std::unique_ptr<Contender> make_raw_mujoco_steps(const StepScript& script);
 // VectorEnv::step on `threads` threads; `work` counts the steps of all copies. Wall time.
 std::unique_ptr<Contender> make_vector_steps(const std::string& env_id, int64_t copies,

@@ -3,9 +3,9 @@
 
     bench/jobs.py PROGRAM [--updates 20000] [--seeds 8] [--jobs 2]
 
-Trains the seeds of TD3+BC (256-256) one after the other with one thread, then with --jobs, and
-prints the ratio of the wall times; then how much memory one more process takes. Start-up, data and
-evaluation are part of both times.
+Trains the seeds of TD3+BC (256-256) in sequence with one thread, then with --jobs, and prints the
+ratio of the wall times and the memory of an additional process. Both times include start-up, data
+and evaluation.
 """
 import argparse
 import json
@@ -36,7 +36,7 @@ def command(options, data, output, seeds, jobs, updates=None):
 
 
 def memory_of(pid):
-    """In MB: pages that are there for this process alone, and its share of all that it uses."""
+    """In MB: private pages of the process, and its proportional share of all pages it uses."""
     kilobytes = {}
     with open(f"/proc/{pid}/smaps_rollup") as file:
         for line in file:
@@ -52,7 +52,7 @@ def children_of(pid):
 
 
 def watch_memory(process, largest):
-    """The largest memory of any child while there were several."""
+    """The largest memory of any child while several were running."""
     while process.poll() is None:
         try:
             seen = [memory_of(pid) for pid in children_of(process.pid)]

@@ -22,8 +22,8 @@ extern char** environ;
 namespace rl_training {
 namespace {
 
-// Debian's OpenBLAS 0.3.21 does not know newer processors and falls back to SSE3; the peer shall
-// not lose by that.
+// Debian's OpenBLAS 0.3.21 does not know newer processors and falls back to SSE3, which would
+// slow the peer down.
 std::string openblas_core() {
   if (const char* given = std::getenv("OPENBLAS_CORETYPE")) {
     return std::string("OPENBLAS_CORETYPE=") + given;
@@ -36,7 +36,7 @@ std::string openblas_core() {
 
 bool ends_with_py(const std::string& word) { return word.size() > 3 && word.ends_with(".py"); }
 
-// The words of a command line; a script alone is for Debian's Python.
+// The words of a command line; a script without an interpreter is run by Debian's Python.
 std::vector<std::string> words_of(const std::string& command) {
   std::istringstream stream(command);
   std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};
@@ -117,7 +117,7 @@ class PeerProcess final : public Peer {
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
-    sigset_t none;  // the program has signals blocked that the peer shall not
+    sigset_t none;  // the program blocks signals; the peer must not
     sigemptyset(&none);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);

@@ -9,8 +9,8 @@ namespace rl_training {
 // Another implementation of the same update, in a separate process.
 class Peer : public Contender {
  public:
-  // "PyTorch 1.13.0a0, eager" once it is ready, or "" if its threads are the same as with another
-  // setting. Throws Error{io} when it has failed.
+  // "PyTorch 1.13.0a0, eager" once it is ready, or "" if this setting equals another one for
+  // this peer. Throws Error{io} if the peer has failed.
   virtual const std::string& wait_for_title() = 0;
 };
 
@@ -19,10 +19,10 @@ struct ThreadSetting {
 };
 
 // A command is a script (bench/eager.py), or an interpreter, a script and its arguments. Throws
-// Error{config, io} if there is none or its files cannot be read.
+// Error{config, io} if the command is empty or its files cannot be read.
 void check_peer(const std::string& command);
 
-// Starts it and does not wait. Throws Error{io} when that is impossible.
+// Starts the peer without waiting for it. Throws Error{io} if it cannot be started.
 std::unique_ptr<Peer> start_peer(const BenchWork& work, const std::string& command,
                                  const ThreadSetting& threads);
 

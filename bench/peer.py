@@ -1,9 +1,9 @@
 """What the peers of `rl_training bench --peer` share: settings of the updates, arguments, protocol.
 
 A peer is started with --serve and prints its title. It then reads lines "run U", does U updates
-each time and answers with the seconds they took; "quit" or the end of input ends it. So contenders
-can take turns on one machine. A peer for which --blas-threads makes no difference ends without a
-title when that is not 1. Without --serve it prints {"updates_per_second_rounds": [...]}.
+each time and answers with the seconds they took; "quit" or the end of input ends it. This lets
+contenders take turns on one machine. A peer for which --blas-threads makes no difference ends without
+a title if that is not 1. Without --serve it prints {"updates_per_second_rounds": [...]}.
 """
 import argparse
 import json
@@ -14,8 +14,8 @@ from types import SimpleNamespace as Settings
 Sizes = namedtuple("Sizes", "obs action hidden")
 GAMMA, TAU = 0.99, 0.005
 
-# Of the algorithms that several peers have; the defaults of rl_training. The actor learns in
-# updates with `number % actor_every == actor_at`, counted from 0.
+# Settings of the algorithms that several peers have: the defaults of rl_training. The actor is
+# trained in updates with `number % actor_every == actor_at`, counted from 0.
 DELAYED = dict(policy_noise=0.2, noise_clip=0.5, actor_every=2)
 SOFT = dict(rate=3e-4, log_std_min=-20.0, layer_norm=None, target_critics=2)
 ENSEMBLE = dict(critics=10, actor_every=20, actor_at=19, actor_mean=True)

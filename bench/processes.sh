@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Two processes that train one run beside one process with half the batch, in turns: rows a second of
-# ReBRAC and CQL (three layers of 256) with 1024 rows a process, the median of ROUNDS (3) turns. Then
-# what TD3+BC (64-64) learns on Pendulum from batches of 4096, by one process and by two (SEEDS,
-# "0 1 2").
+# Compares two processes that train one run with one process that has half the batch, in turns: rows per
+# second of ReBRAC and CQL (three layers of 256) with 1024 rows per process, median of ROUNDS (3) turns.
+# Then compares the returns of TD3+BC (64-64) on Pendulum with batches of 4096, trained by one process
+# and by two (SEEDS, "0 1 2").
 #
 #   bench/processes.sh [PROGRAM]
 set -euo pipefail

@@ -1,4 +1,4 @@
-"""Random transitions of hopper's sizes; what they hold does not matter to a measurement of time."""
+"""Random transitions with Hopper's dimensions; their values do not affect the measured times."""
 import numpy as np
 
 OBS, ACTION = 11, 3

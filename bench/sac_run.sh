@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Times a whole small online run: SAC on Pendulum, 10,000 steps, batch 100, 64-64, an update a step,
+# Times a whole small online run: SAC on Pendulum, 10,000 steps, batch 100, 64-64, one update per step,
 # on one core. For each instruction set: the core's FMA limit, measured before each of ROUNDS (9)
 # turns, highest and (median); the training itself and the whole process with its start, fastest and
-# (median); and what the whole process would take on a core with a limit of 100 GFLOP/s: the fastest
-# turn by the highest limit, the median by the median.
+# (median); and the time of the whole process scaled to a core with a limit of 100 GFLOP/s: the
+# fastest turn by the highest limit, the median by the median.
 #
 #   bench/sac_run.sh [PROGRAM]
 set -euo pipefail
@@ -23,7 +23,7 @@ for kernels in "" avx2; do
   name=${kernels:-widest}
   for ((round = 0; round < rounds; ++round)); do
     if ! limit=$(ours bench --algo sac --rounds 1 --updates 1 --json 2>"$directory/notes"); then
-      [[ -n $kernels ]] && break 2  # a set that this processor has not
+      [[ -n $kernels ]] && break 2  # not supported by this processor
       cat "$directory/notes" >&2
       exit 1
     fi

@@ -8,7 +8,7 @@ double ScalingFigures::exchange_seconds(int processes) const {
   if (processes == 1) return 0;
   const double others = processes - 1, bytes = 4 * values;
   if (processes < 4) return others * (exchanges * latency + bytes * byte_seconds);
-  // All messages of the first half are on their way at once; the ring waits at each of its steps.
+  // The messages of the first half are sent concurrently; the ring waits at each of its steps.
   return exchanges * latency * (1 + others) + 2 * bytes * byte_seconds * others / processes;
 }
 

@@ -3,8 +3,8 @@
 
   bench/start_times.py PROGRAM [PROGRAM...] [--rounds N]
 
-For each call and program, in milliseconds, the least of 20 rounds: wall time and (processor time). On a
-machine that does other work, processor time says more."""
+For each call and program, in milliseconds, the minimum of 20 rounds: wall time and (processor time). On a
+busy machine, processor time is more reliable."""
 import argparse
 import pathlib
 import resource

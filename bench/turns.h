@@ -12,14 +12,14 @@ namespace rl_training {
 struct Entry {
   std::unique_ptr<Contender> contender;
   std::string name;
-  std::vector<double> rates = {};  // work a second, one for each round
+  std::vector<double> rates = {};  // work per second, one value per round
   bool may_fail = false;           // then an Error ends its turns, not the measurement
   std::string failure = {};
 };
 
-// Contenders take turns, so that a change of the machine's mood meets all of them. The pause before
-// each turn lets idle threads of the one before go to sleep: BLAS and OpenMP spin for a while
-// first.
+// Contenders take turns, so that changes in the machine's speed affect all of them. The pause
+// before each turn lets the idle threads of the previous contender go to sleep: BLAS and OpenMP
+// threads spin for a while first.
 void take_turns(std::vector<Entry>& entries, int64_t rounds, int64_t work,
                 std::chrono::milliseconds pause);
 

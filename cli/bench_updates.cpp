@@ -24,13 +24,13 @@ class Comparison {
     entries_.push_back({make_ours(work_, threads), "ours"});
   }
 
-  // Something that is neither ours nor a peer; returns its number for `rate`.
+  // Adds a contender that is neither ours nor a peer; returns its index for `rate`.
   size_t add(std::unique_ptr<Contender> contender, const std::string& name) {
     entries_.push_back({std::move(contender), name});
     return entries_.size() - 1;
   }
 
-  // All start at once. One that does not is left out, with a note.
+  // Starts all peers at once. A peer that fails to start is skipped, with a note.
   void add_peers(const std::vector<std::string>& commands) {
     std::vector<ThreadSetting> settings = {{1, 1}};
     if (threads_ > 1) settings.insert(settings.end(), {{threads_, 1}, {1, threads_}});
@@ -132,7 +132,7 @@ class Comparison {
     size_t entry;
   };
 
-  // Noted once, whatever the number of settings.
+  // Reported once, not for every setting.
   void failed(const std::string& command, const std::string& reason) {
     if (!failures_.empty() && failures_.back()["command"] == command) return;
     print_note(fmt::format("left out {}: {}", command, reason));
@@ -147,7 +147,7 @@ class Comparison {
   Json failures_ = Json::array();
 };
 
-// TD3+BC beside the matrix products alone and the processor's limit.
+// TD3+BC compared with the matrix products alone and with the processor's limit.
 Json measure_limits(int64_t hidden, int threads, double fma_gflops, const UpdateBench& bench) {
   BenchWork work("td3_bc");
   work.options->hidden_sizes = {hidden, hidden};
@@ -182,7 +182,7 @@ std::string rate_text(const Json& rate) {
   return fmt::format("{:.{}f}", value, value < 100 ? 1 : 0);
 }
 
-// A line for each peer, the first with what is measured; `work` are its first cells.
+// One line per peer; the first line begins with the cells `work`.
 void add_rows(std::vector<std::vector<std::string>>& rows, std::vector<std::string> work,
               const Json& result) {
   const auto ours = result["ours"].get<double>();
@@ -207,8 +207,8 @@ void print_results(const Json& results, double fma_gflops) {
               {"results", results}});
 }
 
-// bench/eager.py has the algorithms that learn from data alone, from single transitions, and some
-// others.
+// bench/eager.py implements the algorithms that learn from single transitions of a dataset, and a
+// few others.
 bool peer_has(const AlgorithmInfo& info) {
   for (const char* name : {"dqn", "ppo", "sac", "redq", "rlpd"}) {
     if (info.name == name) return true;
@@ -219,17 +219,16 @@ bool peer_has(const AlgorithmInfo& info) {
          !options->request().priorities.used;
 }
 
-// Which to measure; refused before the first is.
+// The algorithms to measure; throws Error{config} before the first measurement.
 std::vector<std::string> names_of(const UpdateBench& bench) {
   const bool with_peer = !bench.peers.empty();
   if (bench.algo != "all") {
     const auto& info = find_algorithm(bench.algo);
     if (with_peer && !peer_has(info)) {
-      throw Error(
-          ErrorKind::config, {"", 0, "--peer"},
-          "no peer has it (expected an offline algorithm that learns from transitions, dqn, ppo, "
-          "sac, redq or rlpd, got " +
-              bench.algo + ")");
+      throw Error(ErrorKind::config, {"", 0, "--peer"},
+                  "no peer implements it (expected an offline algorithm that learns from "
+                  "transitions, dqn, ppo, sac, redq or rlpd, got " +
+                      bench.algo + ")");
     }
     if (info.image_observations) {
       throw Error(
@@ -259,7 +258,7 @@ void bench_algorithms(const UpdateBench& bench, bool json) {
     results.push_back(result);
   }
   if (json) return print_results(results, gflops);
-  print(fmt::format("updates a second, up to {} thread{}; {}, FMA limit {:.0f} GFLOP/s on one\n",
+  print(fmt::format("updates per second, up to {} thread{}; {}, FMA limit {:.0f} GFLOP/s on one\n",
                     bench.threads, bench.threads == 1 ? "" : "s", kernels().name, gflops) +
         text_table(rows, {"work", "ours", "peer", "ratio", "which"}));
 }
@@ -284,11 +283,12 @@ void bench_limits(const UpdateBench& bench, bool json) {
     }
   }
   if (json) return print_results(results, one_core_gflops);
-  print(fmt::format("TD3+BC updates a second; batch 256, obs 17, action 6; {} cores, {}, FMA limit "
-                    "{:.0f} GFLOP/s on one\n",
-                    cores, kernels().name, one_core_gflops) +
-        text_table(rows, {"hidden", "threads", "products alone", "FMA limit", "ours", "peer",
-                          "ratio", "which"}));
+  print(
+      fmt::format("TD3+BC updates per second; batch 256, obs 17, action 6; {} cores, {}, FMA limit "
+                  "{:.0f} GFLOP/s on one\n",
+                  cores, kernels().name, one_core_gflops) +
+      text_table(rows, {"hidden", "threads", "products alone", "FMA limit", "ours", "peer", "ratio",
+                        "which"}));
 }
 
 }  // namespace

@@ -93,8 +93,8 @@ struct MixArguments {
 TransitionDataset mix(const MixArguments& arguments, ReadArguments& read) {
   if (!arguments.weights.empty() && arguments.weights.size() != arguments.inputs.size()) {
     throw Error(ErrorKind::config, {"", 0, "--weights"},
-                fmt::format("expected one per input (expected {}, got {})", arguments.inputs.size(),
-                            arguments.weights.size()));
+                fmt::format("wrong number of weights (expected {}, one per input, got {})",
+                            arguments.inputs.size(), arguments.weights.size()));
   }
   const auto size = arguments.size.read("--size", between(0, 1e9));
   const auto seed = static_cast<uint64_t>(arguments.seed.read("--seed", at_least(0)));

@@ -55,8 +55,8 @@ std::vector<OptionalPart> optional_parts() {
        "libcairo2-dev libgif-dev"},
       {"dygraphs", "interactive curves of reports", !chart_script().empty(), "libjs-dygraphs"},
       {"Gloo", "one run on several processes", processes_available(), "libgloo-dev"},
-      {"seccomp filter", "readers of untrusted files with few system calls", readers_are_filtered(),
-       "libseccomp-dev, and a kernel with seccomp"},
+      {"seccomp filter", "system call filter for readers of untrusted files",
+       readers_are_filtered(), "libseccomp-dev, and a kernel with seccomp"},
   };
 }
 

@@ -105,7 +105,7 @@ Report watch(const ReportArguments& arguments, const Invocation& call) {
     const bool again = any_running(report) && requests.stop() == 0;
     write_page(report, arguments, call, /*reload=*/again);
     if (!again) return report;
-    if (first) print_note("writing " + arguments.output + " again while runs are trained");
+    if (first) print_note("rewriting " + arguments.output + " while runs are training");
     for (int i = 0; i < kPausesBetweenLooks && requests.stop() == 0; ++i) {
       std::this_thread::sleep_for(kWatchPause);
     }

@@ -78,9 +78,10 @@ void load_progress(Selection& selection, const CheckpointStore& store, const std
   const auto saved = store.load_newest(print_note);
   if (!saved) return;
   if (saved->manifest.value("selection", "") != selection.key()) {
-    throw Error(ErrorKind::checkpoint, {output, 0, ""},
-                "contains another selection with other policies, data or options (expected another "
-                "--output)");
+    throw Error(
+        ErrorKind::checkpoint, {output, 0, ""},
+        "contains another selection, with different policies, data or options (expected another "
+        "--output)");
   }
   load_state(saved->entries, saved->path,
              [&](StateVisitor& state) { selection.visit_state(state); });

@@ -31,7 +31,7 @@ TrialValues selection_values(const SweepDirectory& sweep, const std::vector<std:
   if (words.size() == 1) return values;
   words.insert(words.end(), {"--updates", std::to_string(sweep.selection_updates()), "--output",
                              output, "--json"});
-  print_note("estimating the policies on logged data ...");
+  print_note("evaluating the policies on logged data ...");
   ChildProcess process(words, output + ".log");
   const int code = process.wait();
   if (code != 0) {

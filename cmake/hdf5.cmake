@@ -1,4 +1,4 @@
-# The serial C library of HDF5, for D4RL, Minari and d3rlpy files. Only data/hdf5_*.cpp include it.
+# The serial C library of HDF5, for D4RL, Minari, d3rlpy and robomimic files. Only data/hdf5_*.cpp include it.
 # CMake's own module would need the C language and would link the libraries that HDF5 was built with.
 find_path(HDF5_INCLUDE_DIR hdf5.h PATH_SUFFIXES hdf5/serial REQUIRED)
 find_library(HDF5_LIBRARY NAMES hdf5_serial hdf5 REQUIRED)

@@ -57,7 +57,7 @@ def _build():
     _run("cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
          "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=8", "-DRL_TRAINING_TESTS=OFF",
          f"-DPython_EXECUTABLE={sys.executable}", f"-DRL_TRAINING_PYTHON_DIR={directory}")
-    # Without pybind11 there is no such target; CMake's own words tell what is missing.
+    # Without pybind11 there is no such target; CMake's message states what is missing.
     _run("cmake", "--build", build, "--target", "python", "-j", jobs)
     return directory / NAME
 

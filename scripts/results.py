@@ -253,7 +253,7 @@ def first_step_above(record, goal):
 
 
 def deviations(entry, records):
-    """The difference to the published score, also in published standard deviations."""
+    """The difference from the published score, also in published standard deviations."""
     if not entry.published:
         return ""
     mean, deviation = entry.published

@@ -4,9 +4,9 @@
   bench/counts/check.py PROGRAM EXPECTED [--accept]
 
 PROGRAM is the executable update_counts, EXPECTED a JSON file. A count that has changed by more than
-2 % is shown and gives exit code 1; --accept writes the new counts instead. Kernels are those of
-AVX2: valgrind knows nothing beyond. Counts depend on the compiler and on the libraries that compute,
-which the file names; where these differ, so do the counts, and --accept into a file of your own."""
+2 % is reported with exit code 1; --accept writes the new counts instead. The kernels are those for AVX2,
+because valgrind does not support AVX-512. Counts depend on the versions of compiler and libraries that
+are listed in the file. With other versions, create your own file with --accept."""
 import json
 import pathlib
 import re
@@ -23,7 +23,7 @@ def command_line(program, directory):
 
 
 def count(program):
-    """Instructions of one update by algorithm, of the turn with the fewest."""
+    """Instructions per update of each algorithm, in the turn with the fewest."""
     with tempfile.TemporaryDirectory() as directory:
         environment = {"PATH": "/usr/bin:/bin", "RL_TRAINING_KERNELS": "avx2",
                        "ATEN_CPU_CAPABILITY": "avx2", "OMP_NUM_THREADS": "1",
@@ -45,7 +45,7 @@ def count(program):
 
 
 def versions():
-    """What the counts depend on beside our own code."""
+    """Versions of the tools and libraries on which the counts depend."""
     def package(name):
         query = ["dpkg-query", "-W", "-f=${Version}", name]
         done = subprocess.run(query, text=True, capture_output=True)
@@ -54,7 +54,7 @@ def versions():
 
 
 def report(expected, counts):
-    """Prints the table; true where all counts are as before."""
+    """Prints the table; true if all counts are unchanged."""
     same = set(expected) == set(counts)
     print(f"{'update':<10} {'before':>12} {'now':>12}   change")
     for name in sorted(set(expected) | set(counts)):

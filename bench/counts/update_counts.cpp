@@ -1,6 +1,6 @@
-// Updates of a few algorithms on one thread, for valgrind to count the instructions of
-// (`make bench-check`). Prints "NAME UPDATES" for each of several turns; callgrind leaves one file
-// for each, in the same order.
+// Runs updates of a few algorithms on one thread, whose instructions valgrind counts
+// (`make bench-check`). Prints "NAME UPDATES" for each turn; callgrind writes one file per turn, in
+// the same order.
 #include <valgrind/callgrind.h>
 
 #include <iostream>
@@ -13,7 +13,7 @@ int main() {
   constexpr int64_t kUpdates = 4;
   constexpr int kTurns = 3;
   const Session session(Session::Process::owner);
-  CALLGRIND_START_INSTRUMENTATION;  // nothing of LibTorch's start is counted
+  CALLGRIND_START_INSTRUMENTATION;  // excludes the start-up of LibTorch
   for (const char* name : {"td3_bc", "iql", "cql", "rebrac", "sac"}) {
     BenchWork work(name);
     work.options->hidden_sizes = {64, 64};

@@ -3,10 +3,10 @@
 
     compare.py DATA_BENCH [--rows N] [--rounds N] [--file FILE.hdf5]
 
-Without a file, one with gzip and one without are made. Both sides read the same arrays. Ours also
-checks them, lays them out for training and computes the SHA-256 fingerprint; h5py returns the
-raw arrays. Memory is the highest sum of the proportional set sizes of the process and its reader,
-beyond what the process has before, against the arrays that training needs.
+Without --file, it creates one file with gzip and one without. Both sides read the same arrays. Ours
+also checks them, lays them out for training and computes the SHA-256 fingerprint; h5py returns the
+raw arrays. Memory is the peak sum of the proportional set sizes of the process and its reader, minus
+that of the process before opening, relative to the arrays that training needs.
 """
 import argparse
 import json

@@ -25,7 +25,7 @@ namespace {
 
 constexpr int64_t kObsDim = 17, kActionDim = 6, kEpisode = 1000;
 
-// Walks that drift back to zero: floats whose lower bits are noise, as those of a simulator.
+// Random walks that drift back to zero: as in a simulator, the lower bits of the floats are noise.
 TransitionDataset make_dataset(int64_t rows) {
   Rng rng(1, "data_bench");
   DatasetBuilder builder(kObsDim, kActionDim);
@@ -64,7 +64,7 @@ int open_dataset(const std::string& path, const std::string& cache_directory) {
   const auto start = Clock::now();
   const auto dataset = load(path, cache_directory);
   const double seconds = seconds_since(start);
-  // What training holds: every observation and action once, 16 bytes a row for the rest.
+  // Memory that training needs: every observation and action once, 16 bytes per row for the rest.
   const int64_t slots = dataset.rows() + static_cast<int64_t>(dataset.episodes().size());
   const int64_t bytes =
       slots * 4 * (dataset.obs_dim() + dataset.action_dim()) + dataset.rows() * 16;
@@ -74,7 +74,7 @@ int open_dataset(const std::string& path, const std::string& cache_directory) {
   return 0;
 }
 
-// For data larger than the memory: only pages that are touched take any.
+// For data larger than memory: only pages that are accessed use memory.
 int sample_dataset(const std::string& path, const std::string& cache_directory, int64_t batches) {
   constexpr int64_t kRows = 256;
   const auto dataset = std::make_shared<const TransitionDataset>(load(path, cache_directory));

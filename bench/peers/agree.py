@@ -2,7 +2,7 @@
 """Checks that the peers in PyTorch and in JAX do the same updates: agree.py [ALGO...]
 
 Both start from the same parameters and see the same batches and the same (constant) noise. After 20
-updates, what their parameters have moved by must differ by less than a thousandth of its length.
+updates, the changes of their parameters must differ by less than a thousandth of their norm.
 """
 import os
 import sys
@@ -25,7 +25,7 @@ def array(tensor):
 
 
 def layers_of(net):
-    """Of a Sequential with its norms beside the layers that they belong to."""
+    """The layers of a Sequential, each with its normalisation, if any."""
     layers = []
     for module in net:
         if isinstance(module, torch.nn.Linear):
@@ -41,7 +41,7 @@ def critics_of(critic):
 
 
 def parameters_of(agent):
-    """The parameters of an agent in PyTorch as the state of one in JAX has them."""
+    """The parameters of a PyTorch agent in the structure of the JAX state."""
     state = {"critic": critics_of(agent.critic), "critic_target": critics_of(agent.critic_target)}
     if isinstance(agent.actor, eager.DeterministicActor):
         state["actor"] = layers_of(agent.actor.net)

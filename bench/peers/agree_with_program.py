@@ -3,8 +3,8 @@
 
 The program learns with a step size of almost 0 from a dataset whose rows are all the same, so that
 batches and parameters do not change. With the parameters of its checkpoint and the same row, the
-peer must find the losses that the program has logged. Both draw noise of their own: a batch of
-32768 rows makes losses agree within 3 %. RLPD has all members in its target here. SAC and REDQ,
+peer must compute the losses that the program has logged. Both draw their own noise; with a batch of
+32768 rows the losses agree within 3 %. RLPD uses all members in its target here. SAC and REDQ,
 which learn only online, share the code of RLPD on both sides and are not checked.
 """
 import glob

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""One whole training run of another library, for run.py beside it.
+"""Performs a whole training run with another library, for run.py.
 
     library.py sb3|sbx|d3rlpy ALGO --steps N [--threads N] [--data FILE.npz]
 
 SAC learns on Pendulum-v1 as in configs/sac/pendulum.yaml with learning_starts 100; TD3+BC and IQL
 learn from a file with the rows of pendulum/medium as in configs/*/pendulum.yaml: the same networks,
-batches and learning rates, no evaluations. Prints {"training_seconds": ...}; the process takes
-longer, by imports and, for d3rlpy, reading the file.
+batches and learning rates, no evaluations. Prints {"training_seconds": ...}, which excludes imports
+and, for d3rlpy, reading the file.
 """
 import argparse
 import json

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Measures rl_training beside JAX, PyTorch 2 and other libraries; writes their tables into a page.
+"""Compares the speed of rl_training with JAX, PyTorch 2 and other libraries; writes tables to a page.
 
     bench/peers/run.py PROGRAM VENV [--page docs/performance.md] [--quick] [--fresh]
 
-VENV is made where it is missing, and packages are installed from PyPI; what cannot be installed, or
-fails, is left out and named. Each row is measured with all contenders taking turns and kept in
-VENV/results: a second call measures only what is missing, has failed or is of another commit
-(--fresh: all of it). --quick makes short turns, to see that everything runs.
+VENV is created if it is missing, and packages are installed from PyPI; those that cannot be installed
+or fail are listed and skipped. All contenders of a row take turns, and its result is kept in
+VENV/results: a second call measures only rows that are missing, have failed or belong to another
+commit (--fresh: all rows). --quick uses short turns, to check that everything runs.
 """
 import argparse
 import itertools
@@ -20,7 +20,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SOURCES = ["rl_training", "bench", "cli", "cmake", "CMakeLists.txt"]
 BEGIN, END = "<!-- bench-peers: begin -->", "<!-- bench-peers: end -->"
-# What must be importable, and the packages that bring it.
+# Modules that must be importable, and the packages that provide them.
 PACKAGES = {
     "jax": ["jax"],
     "optax": ["optax"],
@@ -48,7 +48,7 @@ RUN_ROWS = [
 ]
 LIBRARIES = {"sb3": "stable_baselines3", "sbx": "sbx", "d3rlpy": "d3rlpy"}
 RECIPE = "pendulum/medium"
-ROW_SECONDS = 1800  # a row that takes longer is given up
+ROW_SECONDS = 1800  # a row that takes longer is abandoned
 
 
 def note(text):
@@ -106,7 +106,7 @@ class Bench:
         return subprocess.run(words, capture_output=True).returncode == 0
 
     def versions(self):
-        """Of the packages that are there, as "name version"."""
+        """The installed packages, as "name version"."""
         if len(self.missing) == len(PACKAGES):
             return []
         code = (
@@ -119,7 +119,7 @@ class Bench:
         return output_of([self.python, "-c", code, *names]).splitlines()
 
     def check_peers(self):
-        """That all do the same updates."""
+        """Checks that all contenders perform the same updates."""
         if "torch" in self.missing:
             return
         note("checking that the peers do the same updates")
@@ -132,7 +132,7 @@ class Bench:
     # --- rows
 
     def row(self, name, measure):
-        """What `measure` returns, kept for the next call; None where it fails."""
+        """The result of `measure`, kept for the next call; None if it fails."""
         path = f"{self.results}/{name}.json"
         if not self.args.fresh and os.path.exists(path):
             with open(path) as file:
@@ -175,7 +175,7 @@ class Bench:
         return answer["results"][0] | {"machine": answer["machine"]}
 
     def timed(self, words, threads):
-        """Seconds of the training and of the whole process."""
+        """Seconds of training and of the whole process."""
         environment = os.environ | {
             "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
         start = time.monotonic()
@@ -189,7 +189,7 @@ class Bench:
         return answer.get("training_seconds", answer.get("seconds")), seconds
 
     def measure_run(self, algo, steps, libraries):
-        """Each side on one and on two threads in turns; the fastest of each."""
+        """Runs each side on one and on two threads in turn; returns the fastest time of each."""
         steps = max(300, steps // 10) if self.args.quick else steps
         rounds = 1 if self.args.quick else 2
         sides = ["rl_training"]
@@ -296,7 +296,7 @@ def figure(value):
 
 
 def ratio_cells(rates):
-    """The fastest of the others, and how many times as fast ours is."""
+    """The fastest peer, and our speed relative to it."""
     others = {name: rate for name, rate in rates.items() if name != "rl_training"}
     if not others:
         return ["-", "-"]

@@ -1,10 +1,10 @@
-"""The speed of `learn` beside the program's: the same config, in turns, on one thread.
+"""Compares the speed of `learn` with the program's: the same config, in turns, on one thread.
 
     PYTHONPATH=build/python python3 bench/python/learn_speed.py PROGRAM [TURNS] [UPDATES]
 
-Prints updates a second of processor time and of wall time for each turn, and the median of their
-ratios. The differences of a short and a long run take out starting and loading. On a machine that
-others use, wall time tells little.
+Prints updates per second of processor time and of wall time for each turn, and the median of their
+ratios. Each time is the difference between a long and a short run, which excludes start-up and
+loading. On a shared machine, wall time is unreliable.
 """
 
 import json
@@ -47,7 +47,7 @@ def program(updates, seed, directory):
 
 
 def rates(run, updates, seed, directory):
-    """Updates a second of processor time, and of wall time."""
+    """Updates per second of processor time, and of wall time."""
     short = updates // 4
     return [updates / (long - short) for short, long in
             zip(run(short, seed, directory), run(short + updates, seed, directory))]

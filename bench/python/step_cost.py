@@ -2,9 +2,9 @@
 
     PYTHONPATH=build/python python3 bench/python/step_cost.py [STEPS]
 
-Collects with random actions and no updates; the difference of two lengths of run takes out all that
-is done once. Own time is that of the same steps in a Python loop. Prints the least of several turns
-of each, which is the least disturbed one.
+Collects with random actions and no updates; the difference between runs of two lengths excludes all
+one-time work. The environment's own time is that of the same steps in a Python loop. Prints the
+minimum of several turns of each, which is the least disturbed one.
 """
 
 import sys
@@ -59,7 +59,7 @@ def learn_time(steps, directory):
 
 
 def main():
-    warnings.simplefilter("ignore")  # that nothing will be learnt
+    warnings.simplefilter("ignore")  # the warning that nothing will be learnt
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     own = min(own_time(steps) for _ in range(5)) / steps
     with tempfile.TemporaryDirectory() as directory:

@@ -18,12 +18,13 @@ void DrqV2Options::visit_options(OptionVisitor& options) {
   options.integer("encoder_channels", encoder_channels, between(1, 1024),
                   "channels of each convolution");
   options.integer("feature_dim", feature_dim, between(1, 1 << 14),
-                  "features that actor and critics each make of an encoded image");
+                  "features that actor and critics each compute from an encoded image");
   options.integer("shift_pad", shift_pad, between(0, 64),
-                  "pixels by which images are moved at most; 0 disables the augmentation");
+                  "largest shift of an image in pixels; 0 disables the augmentation");
   options.number("noise_start", noise_start, at_least(0),
-                 "standard deviation of the policy's noise at first");
-  options.number("noise_end", noise_end, at_least(0), "standard deviation at the end");
+                 "initial standard deviation of the policy's noise");
+  options.number("noise_end", noise_end, at_least(0),
+                 "final standard deviation of the policy's noise");
   options.integer("noise_steps", noise_steps, at_least(0),
                   "environment steps over which it changes linearly");
   options.number("noise_clip", noise_clip, at_least(0), "bound of that noise in updates");

@@ -43,7 +43,7 @@ void Td7Options::visit_options(OptionVisitor& options) {
   options.number("actor_bc_weight", actor_bc_weight, at_least(0),
                  "weight of the cloning term, in units of mean |Q|; offline only");
   options.integer("target_update_interval", target_update_interval, at_least(1),
-                  "updates from one copy of the networks to their targets to the next");
+                  "updates between two copies of the networks to their targets");
   options.number("min_priority", min_priority, above(0),
                  "smallest TD error that makes a row more likely; errors below are squared");
   options.number("priority_exponent", priority_exponent, at_least(0),
@@ -54,7 +54,7 @@ void Td7Options::visit_options(OptionVisitor& options) {
   options.integer("checkpoint_episodes", checkpoint_episodes, at_least(1),
                   "episodes of a rating after checkpoint_after_updates; 1 before");
   options.integer("checkpoint_after_updates", checkpoint_after_updates, at_least(0),
-                  "online updates before ratings become longer");
+                  "online updates during which a rating takes one episode");
   options.number("checkpoint_reset_weight", checkpoint_reset_weight, at_least(0),
                  "factor of the best rating at that moment");
 }

@@ -6,9 +6,9 @@
 
 namespace rl_training {
 
-// A HDF5 file in D4RL's layout: observations, actions, rewards, terminals and, if present, timeouts
-// and next_observations, one entry for each step. Rewards and flags may be (N,) or (N, 1), numbers
-// of any float, integer or boolean type; everything else in the file is ignored.
+// An HDF5 file in D4RL's layout: observations, actions, rewards, terminals and, if present,
+// timeouts and next_observations, one entry for each step. Rewards and flags may be (N,) or (N, 1),
+// numbers of any float, integer or boolean type; everything else in the file is ignored.
 // - A time-out step's next observation is treated as unknown if it is the first observation of
 // the following episode: some writers store that observation instead of the true one.
 // - Without `timeouts`, the option episode_length states the time limit.

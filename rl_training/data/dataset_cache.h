@@ -42,7 +42,7 @@ class DatasetCache {
   // of these is set.
   static std::string default_directory();
 
-  // Like load_dataset_file. If `warnings` is not null, it receives the warnings of the data doctor.
+  // Like load_dataset_file. If `warnings` is not null, it receives the warnings about the data.
   TransitionDataset load(const std::string& kind, const std::string& path,
                          const DatasetReadOptions& read,
                          std::vector<DatasetWarning>* warnings = nullptr);

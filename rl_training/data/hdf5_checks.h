@@ -12,7 +12,7 @@
 // For hdf5_*.cpp only: no other file includes libhdf5's header.
 namespace rl_training {
 
-// Closes a HDF5 object with the function that fits its kind.
+// Closes an HDF5 object with the function that fits its kind.
 class Handle {
  public:
   Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}

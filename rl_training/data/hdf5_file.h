@@ -18,7 +18,7 @@ constexpr int64_t kMaxHdf5Ratio = 1100;              // deflate itself cannot ex
 constexpr int64_t kLargeHdf5Array = int64_t{64} << 20;
 constexpr int64_t kMaxLargeHdf5Ratio = 200;
 
-// A HDF5 file opened for reading. Paths are as in "episode_0/rewards". Only hard links are
+// An HDF5 file opened for reading. Paths are as in "episode_0/rewards". Only hard links are
 // followed and only plain storage is read: no soft or external links, no external or virtual
 // storage, no filters but deflate, shuffle and fletcher32, no plug-ins. Sizes are checked before
 // anything is allocated. Problems are thrown as Error{data} with file and path.

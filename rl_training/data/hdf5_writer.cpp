@@ -17,7 +17,7 @@ constexpr unsigned kDeflateLevel = 4;
 // Calls that create something return a negative number on failure.
 template <class T>
 T must(T result, const std::string& what) {
-  if (result < 0) throw Error(ErrorKind::io, "cannot make a HDF5 file: " + what);
+  if (result < 0) throw Error(ErrorKind::io, "cannot create an HDF5 file: " + what);
   return result;
 }
 

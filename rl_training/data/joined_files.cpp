@@ -46,14 +46,15 @@ void check_fits(const LoggedSteps& first, const LoggedSteps& part) {
   const auto check = [&](const char* key, int64_t expected, int64_t got) {
     if (expected == got) return;
     throw Error(ErrorKind::data, {part.file, 0, key},
-                "has another width than in " + first.file + " (expected " +
-                    std::to_string(expected) + ", got " + std::to_string(got) + ")");
+                "differs in width from " + first.file + " (expected " + std::to_string(expected) +
+                    ", got " + std::to_string(got) + ")");
   };
   check("obs", first.obs_dim, part.obs_dim);
   check("action", first.action_dim, part.action_dim);
   if (first.observation_names == part.observation_names && first.action_names == part.action_names)
     return;
-  throw Error(ErrorKind::data, {part.file, 0, ""}, "has other columns than " + first.file);
+  throw Error(ErrorKind::data, {part.file, 0, ""},
+              "its columns differ from those of " + first.file);
 }
 
 }  // namespace

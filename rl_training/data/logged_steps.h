@@ -39,9 +39,9 @@ struct DatasetWarning {
 struct LoggedSteps {
   // Flags of a slot.
   static constexpr uint8_t kTerminal = 1, kTimeout = 2;
-  static constexpr uint8_t kLast = 4;   // last step of its episode according to the file
-  static constexpr uint8_t kBreak = 8;  // no flag, but its next_observation is not the following
-  static constexpr uint8_t kOwnSuccessor = 16;     // its true successor is in `successors`
+  static constexpr uint8_t kLast = 4;           // last step of its episode according to the file
+  static constexpr uint8_t kBreak = 8;          // no flag, but the next observation does not follow
+  static constexpr uint8_t kOwnSuccessor = 16;  // its true successor is in `successors`
   static constexpr uint8_t kObservationOnly = 32;  // not a step: the last observation of an episode
   static constexpr uint8_t kNextActionValid = 64;
   // Without any of these flags, the successor is the following slot, if there is one.

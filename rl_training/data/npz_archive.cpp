@@ -86,7 +86,7 @@ class FortranWalk {
   }
   int64_t next() {
     const int64_t here = offset_;
-    for (size_t i = 0; i < shape_.size(); ++i) {  // the first index runs fastest
+    for (size_t i = 0; i < shape_.size(); ++i) {  // the first index varies fastest
       offset_ += stride_[i];
       if (++index_[i] < shape_[i]) break;
       offset_ -= stride_[i] * shape_[i];

@@ -196,7 +196,7 @@ void append_bytes(std::string& bytes, const unsigned char* data, int64_t count) 
 }
 
 [[noreturn]] void wrong_row_size() {
-  throw Error(ErrorKind::checkpoint, "the replay rows have another size than this run's");
+  throw Error(ErrorKind::checkpoint, "the replay rows differ in size from those of this run");
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 namespace rl_training {
 
-// A HDF5 file of robomimic: data/demo_0, data/demo_1, ... in the order of their numbers, each with
+// An HDF5 file of robomimic: data/demo_0, data/demo_1, ... in the order of their numbers, each with
 // actions, rewards, dones, obs/<name> and next_obs/<name>. A group `mask`, if any, is not needed.
 // - All obs/<name> that are vectors are concatenated in the order of their names; images are
 //   skipped with a warning. A map of names (obs=object,robot0_eef_pos) selects some. Without obs,

@@ -15,7 +15,7 @@ class MazeController {
 
   // Force in [-1, 1] along each axis for an observation of the task.
   Point push(std::span<const double> obs);
-  // Sets another goal than the observed one; nothing restores the observed goal.
+  // Replaces the observed goal; the observed goal cannot be restored.
   void set_detour(std::optional<MazeCell> to) { detour_ = to; }
 
  private:

@@ -15,7 +15,7 @@ namespace rl_training {
 namespace {
 
 // Swing-up of the pendulum: pump energy while it hangs, hold it with a PD law near the top.
-// The defaults are good (about -140 an episode); a degraded copy makes mediocre data.
+// The defaults are good (a return of about -140); a degraded copy generates mediocre data.
 struct SwingUp {
   double pump_gain = 1.0;
   double extra_energy = 0.5;  // target energy beyond that of rest in the upright position
@@ -58,8 +58,8 @@ Policy expert_episode(Rng&) {
                               std::span<float> action) mutable { policy.act(obs, rng, action); };
 }
 
-// Every episode has other flaws: wrong gains, noise, lapses. The data therefore contain good and
-// bad actions in similar states, from which an offline algorithm can learn.
+// Every episode has different flaws: wrong gains, noise, lapses. The data therefore contains good
+// and bad actions in similar states, from which an offline algorithm can learn.
 Policy medium_episode(Rng& rng) {
   SwingUp policy;
   policy.pump_gain = rng.uniform(0.05, 0.5);
@@ -98,7 +98,7 @@ struct PoleBalance {
   }
 };
 
-// As for the pendulum, every episode has other flaws.
+// As for the pendulum, every episode has different flaws.
 Policy medium_balance(Rng& rng) {
   PoleBalance policy;
   policy.turn_gain = rng.uniform(0.0, 0.4);

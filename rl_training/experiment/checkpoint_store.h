@@ -42,7 +42,7 @@ enum class CheckpointUse { training, acting };
 // The checkpoints of one run: directories step-000001000 with tensors.safetensors and
 // manifest.json. A directory gets its name only when all its bytes are on disk, and an older one is
 // removed only after the newer one is safe. There is no pointer to the newest checkpoint: it is the
-// one with the highest step that verifies.
+// one with the highest step that passes verification.
 class CheckpointStore {
  public:
   CheckpointStore(FileSystem& files, std::string directory, int keep = 3);
@@ -57,8 +57,8 @@ class CheckpointStore {
 
   std::vector<CheckpointInfo> list() const;  // step-* directories, oldest first
 
-  // The newest checkpoint that verifies; each damaged one that is skipped causes a warning. Returns
-  // nothing if there is no checkpoint, and throws Error{checkpoint} if none verifies.
+  // The newest valid checkpoint; each damaged one that is skipped causes a warning. Returns nothing
+  // if there is no checkpoint, and throws Error{checkpoint} if none is valid.
   std::optional<Checkpoint> load_newest(const std::function<void(const std::string&)>& warn,
                                         CheckpointUse use = CheckpointUse::training) const;
 

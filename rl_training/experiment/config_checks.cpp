@@ -119,7 +119,7 @@ void check_reward(const TrainConfig& config) {
 void check_is_file(const std::string& kind, const std::string& key) {
   if (kind != "random" && kind != "recipe") return;
   throw Error(ErrorKind::config, {"", 0, key},
-              kind + " data are made in an environment (expected a file, or env_id: ID)");
+              kind + " data is generated in an environment (expected a file, or env_id: ID)");
 }
 
 void check_environment(const TrainConfig& config) {

@@ -74,7 +74,7 @@ struct LoadedDataset {
   TransitionDataset rows;
   RewardTransform reward;                         // the applied transform
   EnvSpec env;                                    // without an environment: derived from the data
-  std::vector<std::string> warnings = {};         // of the data doctor, "FILE: code: message"
+  std::vector<std::string> warnings = {};         // of `dataset inspect`, "FILE: code: message"
   std::optional<ReferenceScores> reference = {};  // from the metadata of a Minari dataset
 };
 

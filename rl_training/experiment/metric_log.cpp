@@ -107,8 +107,8 @@ void MetricLog::restore() {
     const bool there = std::find(columns_.begin(), columns_.end(), name) != columns_.end();
     if (!there) columns_.push_back(std::move(name));
   }
-  // A process killed between rewriting the csv and its next checkpoint leaves a file of another
-  // length than the checkpoint records.
+  // A process killed between rewriting the csv and its next checkpoint leaves a file whose length
+  // differs from the one in the checkpoint.
   const auto kept = std::string_view(csv).substr(0, static_cast<size_t>(csv_bytes_));
   const auto jsonl = files.read_file(jsonl_.path());
   const bool in_step = kept.size() == static_cast<size_t>(csv_bytes_) && kept.ends_with('\n') &&

@@ -16,7 +16,7 @@ struct RunData {
   EnvSpec env;  // from the environment, or derived from the data
   std::shared_ptr<const TransitionDataset> rows;
   RewardTransform reward;
-  std::vector<std::string> warnings;         // of the data doctor
+  std::vector<std::string> warnings;         // of `dataset inspect`
   std::optional<ReferenceScores> reference;  // from the data's metadata
   std::string fingerprint = kNoDataset;      // of all data, including held-out episodes
   // Held-out rows (`validation`), used only for measurements.

@@ -17,7 +17,7 @@ struct RunContext {
   std::string command;  // for metadata.json
   std::function<void(const std::string&)> warn = [](const std::string&) {};
   const Session& session = guest_session();
-  bool strict_data = false;           // warnings of the data doctor are errors
+  bool strict_data = false;           // warnings about the data are errors
   ProcessGroup* processes = nullptr;  // processes that train together; null: only this one
 };
 

@@ -202,7 +202,7 @@ void Run::continue_logs(bool has_logs) {
   write_metadata(from);
 }
 
-// A run that another limit ended cannot continue online.
+// A run ended by a limit other than its length cannot continue online.
 void Run::check_online_phase(const ResumeChanges& changes) const {
   const auto ended_by = parts_.trainer->ended_by();
   if (!changes.online_timesteps || ended_by.empty()) return;

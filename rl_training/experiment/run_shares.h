@@ -22,7 +22,7 @@ void add_share(int rank, const std::string& packed, std::vector<ArchiveEntry>& e
 // The part of a checkpoint that a process loads: its own arrays and files, and the shared ones.
 Checkpoint share_of(const Checkpoint& checkpoint, int rank);
 
-// Throws Error{config} if the checkpoint was written by another number of processes.
+// Throws Error{config} if the checkpoint was written by a different number of processes.
 void check_process_count(const Checkpoint& checkpoint, int processes);
 
 }  // namespace rl_training

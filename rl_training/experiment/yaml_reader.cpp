@@ -159,7 +159,7 @@ class TreeBuilder final : public YAML::EventHandler {
                      " (expected a name; is a bracket left open?)");
     }
     if (levels_.size() == kDeepest) {
-      fail(mark, "nested too deep (expected at most " + std::to_string(kDeepest) + " levels)");
+      fail(mark, "nested too deeply (expected at most " + std::to_string(kDeepest) + " levels)");
     }
     block_style_used |= style == YAML::EmitterStyle::Block;
     levels_.emplace_back();

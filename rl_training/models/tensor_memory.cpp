@@ -50,7 +50,7 @@ class SpinLock {
 };
 
 // Unused blocks, by the power of two they hold. One list for all threads, because a tensor may be
-// freed on another thread than it was created on.
+// freed on a thread other than the one that created it.
 class Blocks {
  public:
   Block* take(size_t bytes) {

@@ -275,7 +275,7 @@ class GlooGroup final : public ProcessGroup {
   }
 
   Milliseconds timeout_;
-  bool one_machine_;  // false, too, once its memory could not be shared
+  bool one_machine_;  // also false once memory could not be shared
   std::shared_ptr<gloo::rendezvous::Context> context_;
   std::vector<float> values_, sent_, received_;  // reused in every call
   std::unique_ptr<SharedSlots> slots_;

@@ -28,7 +28,7 @@ struct RunDataset {
   std::string fingerprint;  // "" if it is not known, "none" without a dataset
   int64_t rows = 0, episodes = 0;
   std::optional<double> return_mean;
-  std::vector<std::string> warnings;  // of the data doctor
+  std::vector<std::string> warnings;  // of `dataset inspect`
 };
 
 // Estimate of `select` for a policy of the run.

@@ -7,12 +7,12 @@
 namespace rl_training {
 
 // Throws Error{config} if rows span several steps or have returns, because rewards for a relabelled
-// goal are not defined beyond the first step.
+// goal are not defined beyond the first step, and if rows are drawn by priority.
 void check_hindsight(const BatchRequest& request);
 
 // Hindsight experience replay (arXiv:1707.01495): in a share k / (k + 1) of each batch the desired
 // goal is replaced by one that the same episode achieved, and the reward is recomputed. Draws from
-// finished episodes only; works for every algorithm that learns from a replay buffer.
+// finished episodes only.
 class HindsightSampler final : public Sampler {
  public:
   HindsightSampler(const ReplayBuffer& buffer, const ObsNormalizer& normalizer,

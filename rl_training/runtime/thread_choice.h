@@ -7,9 +7,9 @@
 namespace rl_training {
 
 // Finds the number of threads with which updates are fastest (`threads: 0`). The first updates of a
-// session take turns with 1, 2, 4, ... and all threads of the pool. Small networks are often faster
-// on one thread, and large ones do not use all cores of a large machine. Results do not depend on
-// the number of threads, so the choice changes times only and is not part of the state.
+// session are timed with 1, 2, 4, ... and all threads of the pool in turn. Small networks are often
+// faster on one thread, and large ones do not use all cores of a large machine. Results do not
+// depend on the number of threads, so the choice changes times only and is not part of the state.
 class ThreadChoice {
  public:
   using Clock = std::function<double()>;  // seconds
@@ -22,7 +22,7 @@ class ThreadChoice {
   // Around each update.
   void begin_update();
   void end_update();
-  // Uses all threads until the next update: environments of an evaluation profit from every core.
+  // Uses all threads until the next update: environments of an evaluation benefit from every core.
   void use_all();
 
  private:

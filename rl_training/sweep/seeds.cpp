@@ -41,7 +41,7 @@ std::vector<int64_t> parse_seeds(const std::string& text, const std::string& key
     }
     for (int64_t seed = *first; seed <= *last; ++seed) {
       if (std::find(seeds.begin(), seeds.end(), seed) != seeds.end()) {
-        fail("seed " + std::to_string(seed) + " comes twice (expected each once)");
+        fail("seed " + std::to_string(seed) + " occurs twice (expected each seed once)");
       }
       seeds.push_back(seed);
     }

@@ -31,8 +31,8 @@ std::string follow_up_script(const SweepDirectory& sweep, const std::string& pro
 // sweep's state. Throws Error{io} with the output of sbatch on failure.
 void submit(SweepDirectory& sweep, FileSystem& files, const std::vector<size_t>& runs);
 
-// States of the tasks of an array that Slurm still lists, by number of the run; "" stands for the
-// job itself under kWholeJob.
+// States of the tasks of an array that Slurm still lists, by number of the run. The key kWholeJob
+// stands for the job itself.
 inline constexpr size_t kWholeJob = static_cast<size_t>(-1);
 std::map<size_t, std::string> queued_tasks(const std::string& job);
 void cancel_jobs(const std::vector<std::string>& jobs);

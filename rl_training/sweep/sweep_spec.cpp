@@ -86,10 +86,10 @@ void check_metric(const SweepSpec& spec, const TrainConfig& config) {
 }  // namespace
 
 void SweepSpec::visit_options(OptionVisitor& options) {
-  options.integer("trials", trials, between(1, 100000), "points to draw of `random`");
+  options.integer("trials", trials, between(1, 100000), "number of points to draw for `random`");
   options.integer("sweep_seed", sweep_seed, at_least(0), "seed of the points that are drawn");
   options.integer("total_timesteps", total_timesteps, at_least(1),
-                  "length of each run; none takes the config's");
+                  "length of each run; none uses the config's");
   options.group(
       "halving", "stop the worst trials early",
       [this](OptionVisitor& inner) { halving.visit_options(inner); }, &halving.used,
@@ -102,7 +102,8 @@ void SweepSpec::visit_options(OptionVisitor& options) {
                   "updates per estimate, if the metric is selection");
   options.integer("retries", retries, between(0, 100),
                   "further attempts on Slurm for a run that ends without progress");
-  options.text("output_dir", output_dir, "directory of the sweep; none is runs/NAME of the file");
+  options.text("output_dir", output_dir,
+               "directory of the sweep; none: runs/NAME, from the file's name");
 }
 
 SweepSpec read_sweep_spec(const ConfigNode& map) {

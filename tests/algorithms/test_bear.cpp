@@ -7,8 +7,8 @@
 namespace rl_training::test_bear {
 namespace {
 
-// One observation, one action, one latent, linear networks. The decoder gives the clipped latent,
-// the policy the mean 0.4 s with standard deviation 1.
+// One observation, one action, one latent, linear networks. The decoder returns the clipped latent;
+// the policy has mean 0.4 * s and standard deviation 1.
 struct Fixture {
   BearOptions options;
   std::unique_ptr<BearNetworks> networks;

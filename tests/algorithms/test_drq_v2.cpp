@@ -191,7 +191,7 @@ TEST(DrqV2Loss, ActorLossByHand) {
   EXPECT_FALSE(f.networks->critics.heads.network().parameters().grad().defined());
 }
 
-// Noise at its largest, then nearly none: what is explored differs by that.
+// With the largest noise, then with almost none, exploration differs accordingly.
 TEST(DrqV2, ExploresLessAndLess) {
   auto options = small_options();
   options.noise_end = 0;

@@ -69,7 +69,7 @@ TEST(IqlLoss, WeightsAreCapped) {
   EXPECT_NEAR(metric(result, "advantage_weight_mean"), (10 + std::exp(-4.5)) / 2, 1e-5);
 }
 
-// pi = 0, so each row costs w * 0.25; the standard deviation takes no part.
+// pi = 0, so each row costs w * 0.25; the standard deviation has no effect.
 TEST(IqlLoss, DeterministicActorByHand) {
   Fixture f(IqlOptions::Policy::deterministic);
   const auto result = iql_actor_loss(*f.networks, f.batch, f.target_q(), f.options);

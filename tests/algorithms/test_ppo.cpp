@@ -47,7 +47,7 @@ TEST(PpoLoss, StandardisedWithTheUnbiasedDeviation) {
   EXPECT_TRUE(torch::allclose(result, torch::tensor({-0.872872f, -0.218218f, 1.091089f})));
 }
 
-// Mean 0.5 s with deviation 1, value 0.3 s + 0.1: rows s = 1, 2 with actions 1.5, 0.5.
+// Mean 0.5 * s with deviation 1, value 0.3 * s + 0.1: rows s = 1, 2 with actions 1.5, 0.5.
 struct Example {
   Example() : networks(linear_options(), rollout_context(Space::unit_box(1)), Rng(0)) {
     set_parameters(networks.actor, {0.5f, 0.0f});

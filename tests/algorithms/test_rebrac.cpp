@@ -350,7 +350,7 @@ TEST(Rebrac, OnlineTheCriticsHaveNoPenalty) {
   EXPECT_NE(target_with(5, false), target_with(0, false));
 }
 
-// Two learning rates: a tiny one for the actor leaves it where it was, the critics move on.
+// Two learning rates: with a tiny one the actor hardly changes, while the critics do.
 TEST(Rebrac, LearningRatesAreSeparate) {
   RebracOptions options;
   options.hidden_sizes = {8};

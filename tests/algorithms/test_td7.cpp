@@ -139,7 +139,7 @@ TEST(Td7, UpdatesWaitForTheRatingOfAPolicy) {
   EXPECT_EQ(algorithm.updates_now(1), 2);
   EXPECT_TRUE(torch::equal(act_once(algorithm, batch.obs()), best));
   algorithm.episode_collected(5);
-  EXPECT_EQ(algorithm.updates_now(0), 0);  // rated, and nothing is due
+  EXPECT_EQ(algorithm.updates_now(0), 0);  // rated; no update is due
   EXPECT_FALSE(torch::equal(act_once(algorithm, batch.obs()), best));
 }
 

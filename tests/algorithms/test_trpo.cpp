@@ -28,7 +28,7 @@ TEST(ConjugateGradients, IteratesByHand) {
       torch::allclose(conjugate_gradients(product, b, 50), torch::tensor({0.090909f, 0.636364f})));
 }
 
-// Mean 0.5 s with deviation 1; rows s = 1, 2 with actions 1.5, 0.5 and standardised advantages.
+// Mean 0.5 * s with deviation 1; rows s = 1, 2 with actions 1.5, 0.5 and standardised advantages.
 struct Example {
   Example() : networks(linear_options(), rollout_context(Space::unit_box(1)), Rng(0)) {
     set_parameters(networks.actor, {0.5f, 0.0f});
@@ -177,7 +177,8 @@ TEST(TrustRegionStep, ByHand) {
   EXPECT_NEAR(number_of(f.networks.log_std[0]), beta * xl, 1e-4);
 }
 
-// The golden step of two parameters: the same distributions by the numbers themselves.
+// Sets the parameters of the golden step directly, then compares both divergences and the
+// objective.
 TEST(TrustRegionStep, DivergencesByHand) {
   const Example f;
   const auto old = f.networks.distribution(f.batch.obs()).detached();

@@ -49,7 +49,7 @@ class BenchPeers : public ::testing::Test {
         "import sys\nwords = dict(w[2:].split('=') for w in sys.argv[1:] if '=' in w)\n" + body);
     return path;
   }
-  // Its updates say that they take `seconds` each on one thread.
+  // Reports that each update takes `seconds` on one thread.
   std::string peer(const std::string& title, double seconds) {
     return script(title, fmt::format("if words['blas-threads'] != '1': sys.exit(0)\n"
                                      "print('{}', flush=True)\n"

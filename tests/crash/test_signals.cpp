@@ -50,7 +50,7 @@ const Training kMoreTrainings[] = {
      {"dataset_size=2000", "embed_dim=32", "context_length=10"}},
 };
 
-// "" is the best kernels that the processor has.
+// `kernels` "" selects the best ones that the processor supports.
 struct Case {
   Training training;
   std::string kernels;

@@ -119,7 +119,7 @@ TEST(BehaviourPolicy, ExplainsTheActionsOfRealFiles) {
       policy.distribution(obs, mean, std);
       for (size_t i = 0; i < mean.size(); ++i) {
         const double action = data.action(row)[i];
-        if (std::abs(action) > 0.999) continue;  // atanh of a float says little there
+        if (std::abs(action) > 0.999) continue;  // atanh of a float is inaccurate there
         const double error = (std::atanh(action) - mean[i]) / std[i];
         sum += error;
         squares += error * error;

@@ -195,7 +195,7 @@ TEST_F(CsvDatasetTest, ADirectoryOfFilesIsOneDataset) {
     load_dataset_file("auto", directory_ / "logs");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("run11.csv: obs: has another width than in "),
+    EXPECT_NE(std::string(error.what()).find("run11.csv: obs: differs in width from "),
               std::string::npos);
   }
 }

@@ -74,7 +74,7 @@ TEST(Hdf5File, ListsAndReads) {
   });
 }
 
-// Large compressed arrays use another path than small ones: chunk by chunk, on several threads.
+// Large compressed arrays use a different path from small ones: chunk by chunk, on several threads.
 TEST(Hdf5File, UnpacksChunksOfLargeArrays) {
   const std::string path = std::string(SOURCE_DIR) + "/tests/data/fixtures/d4rl/large_chunks.hdf5";
   const auto sums = [&](const std::string& key) {

@@ -45,7 +45,7 @@ def shorten(words):
         cap(words, "--total-timesteps", STEPS, add=True)
         if "--processes" not in words and "--threads" not in words:
             words += ["--threads", "1"]
-        if any(re.fullmatch(r"[a-z0-9_]+/[a-zA-Z0-9_-]+", word) for word in words):  # packaged: has an environment
+        if any(re.fullmatch(r"[a-z0-9_]+/[a-zA-Z0-9_-]+", word) for word in words):  # packaged configs have an environment
             words += ["--set", "eval_episodes=1"]
         words[:] = [re.sub(r"^online=\d+$", f"online={STEPS}", word) for word in words]
         if any(re.search(r"-online|-wsrl", word) for word in words):

@@ -25,7 +25,7 @@ def test_the_checker_accepts_our_tasks(name):
     ("InvertedPendulum-v5", "sac"), ("Hopper-v5", "td3"), ("HalfCheetah-v5", "sac"),
 ])
 def test_their_tasks_train(name, algo, tiny):
-    # By a maker, so that the task is theirs also where we have one of the same name.
+    # Passed as a function, so that Gymnasium's task is used even if we have one of the same name.
     agent = rl_training.make(algo, env=lambda: gymnasium.make(name), **tiny, **COLLECT).learn(80)
     assert agent.result["global_step"] == 80 and agent.result["update_count"] > 0
     assert np.isfinite(agent.metrics["critic_loss"][-1])
@@ -34,7 +34,7 @@ def test_their_tasks_train(name, algo, tiny):
 
 
 def test_their_ids_are_found(tiny):
-    # One that we do not have: ours would be taken first.
+    # A task that we do not have, because ours would take precedence.
     gymnasium.register("FurtherSwimmer-v0", "gymnasium.envs.mujoco.swimmer_v5:SwimmerEnv",
                        max_episode_steps=1000)
     agent = rl_training.SAC("FurtherSwimmer-v0", **dict(tiny, eval_episodes=0), **COLLECT).learn(60)

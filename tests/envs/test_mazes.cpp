@@ -210,7 +210,7 @@ TEST_F(Mazes, D4rlHidesTheGoalAndEndsAntsThere) {
   const auto there = ball->step(std::vector<double>(2), small);
   EXPECT_EQ(there.reward, 1);
   EXPECT_FALSE(there.terminated);
-  // Pushed along a row of free cells it moves, against a wall it stays.
+  // Pushed along a row of free cells it moves; pushed against a wall it stays.
   const auto pushed = [&](const std::vector<double>& push) {
     ball->set_state(std::vector<double>{1, 1, 1, 1, 0, 0});
     for (int step = 0; step < 60; ++step) ball->step(push, small);

@@ -147,9 +147,9 @@ TEST_F(ReplayTest, MeasuresDifferences) {
 TEST_F(ReplayTest, SetsTheStateWhereAnEpisodeBegins) {
   const std::string upright = "0,0,0,1,0,0,0,0,";
   EXPECT_EQ(replay(upright + "1\n" + upright + "0\n").max_obs_diff, 0);
-  // The state of an inner row is not used.
+  // The recorded state is used only in the first row of an episode, not in this one.
   EXPECT_EQ(replay(upright + "0\n3,1,0,1,0,0,0,0,0\n").max_obs_diff, 0);
-  // After an end it is: hanging down, the cosine is off by two.
+  // After the end of an episode it is used: hanging down, the cosine is off by two.
   EXPECT_NEAR(replay(upright + "1\n3.141592653589793,0,0,1,0,0,0,0,0\n").max_obs_diff, 2, 1e-6);
 }
 

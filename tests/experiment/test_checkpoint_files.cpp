@@ -69,7 +69,7 @@ TEST_F(CheckpointFilesTest, AreWrittenWhereTheyCannotBeLinked) {
       faulty.save(2, {}, Json::object(), false,
                   {file_of("a.rows", "first", path("step-000000001/a.rows"))});
     } catch (const Error&) {
-      continue;  // another call than the link failed
+      continue;  // a call other than the link failed
     }
     if (!files.failed()) break;
     if (!fs::exists(path("step-000000002/a.rows"))) continue;

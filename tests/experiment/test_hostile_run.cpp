@@ -38,7 +38,7 @@ class HostileRun : public testing::Test {
     change(path, name, std::string(reinterpret_cast<const char*>(&value), sizeof value));
   }
 
-  // Resuming fails with a checkpoint error; returns its position.
+  // Checks that resuming fails with a checkpoint error; returns the error's file, line and key.
   static ErrorPlace refused(const std::string& run_or_checkpoint) {
     try {
       Run::resume(run_or_checkpoint, {}, {});
@@ -110,7 +110,7 @@ TEST_F(HostileRun, LinksAreNotFollowed) {
        {"LOCK", "metrics.jsonl", "metrics.csv", "timing.jsonl", "metadata.json", "config.yaml"}) {
     const auto file = result.run_dir + "/" + name;
     const auto whole = read_all(file);
-    const auto kept = whole + std::string(100, 'x');  // as long as the log, so that a cut would do
+    const auto kept = whole + std::string(100, 'x');  // as long as the log
     write_all(outside, kept);
     fs::remove(file);
     fs::create_symlink(outside, file);

@@ -122,7 +122,7 @@ TEST_F(NoEnvironment, SpacesThatCannotBelongToACheckpointAreRefused) {
             path + ": spaces.action: has no bounds to scale actions to");
   EXPECT_EQ(refused("action", {{"kind", "discrete"}, {"shape", Json::array()}, {"categories", 4}}),
             path + ": spaces: not what td3_bc learns to act on");
-  // Of other sizes than the tensors.
+  // Sizes that differ from those of the tensors.
   EXPECT_NE(refused("observation", {{"kind", "box"}, {"shape", {3}}}).find("wrong array"),
             std::string::npos);
 }
@@ -148,7 +148,7 @@ TEST_F(NoEnvironment, KeysThatNeedOneAreRefused) {
                 read_train_config(read_yaml("algo: td3_bc\n", "c.yaml"));
               }).starts_with("c.yaml:1: env_id: missing (expected for example env_id: "));
   EXPECT_TRUE(refused("td3_bc", "", ", dataset_kind: random")
-                  .ends_with("random data are made in an environment (expected a file, or "
+                  .ends_with("random data is generated in an environment (expected a file, or "
                              "env_id: ID)"));
 }
 

@@ -76,7 +76,7 @@ TEST_F(Validation, RowsHoldTheMetricsAtTheEvaluationInterval) {
     EXPECT_TRUE(result.summary.metrics[name].is_number()) << name;
     EXPECT_NE(read_all(result.run_dir + "/metrics.csv").find(name), std::string::npos);
   }
-  EXPECT_FALSE(fs::exists(result.run_dir + "/checkpoints/best"));  // nothing says what is best
+  EXPECT_FALSE(fs::exists(result.run_dir + "/checkpoints/best"));  // no metric decides it
 
   const auto cloned = train(config("", "bc"));
   EXPECT_TRUE(cloned.summary.metrics["validation_action_error"].is_number());

@@ -176,8 +176,9 @@ TEST(YamlReader, LimitsDepthAndSize) {
     return "a: " + std::string(levels, '[') + std::string(levels, ']');
   };
   EXPECT_EQ(error_of(nested(15)), "no error");
-  EXPECT_EQ(error_of(nested(16)), "c.yaml:1: a: nested too deep (expected at most 16 levels)");
-  EXPECT_EQ(error_of(nested(100000)), "c.yaml:1: a: nested too deep (expected at most 16 levels)");
+  EXPECT_EQ(error_of(nested(16)), "c.yaml:1: a: nested too deeply (expected at most 16 levels)");
+  EXPECT_EQ(error_of(nested(100000)),
+            "c.yaml:1: a: nested too deeply (expected at most 16 levels)");
   std::string large = "a: \"";
   large.resize((1 << 20) - 1, 'x');
   EXPECT_EQ(error_of(large + "\""), "no error");

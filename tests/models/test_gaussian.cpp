@@ -33,7 +33,7 @@ TEST(Gaussian, GivenActionsAtTheEdgeStayFinite) {
   const double u = std::atanh(1.0 - 1e-5);
   const double expected =
       -0.5 * u * u - 0.918938533 - 2 * (std::log(2.0) - u - std::log1p(std::exp(-2 * u)));
-  EXPECT_NEAR(log_prob[0].item<double>(), expected, 2e-2);  // float32 has few digits of 1 - a
+  EXPECT_NEAR(log_prob[0].item<double>(), expected, 2e-2);  // in float32, 1 - a has few digits
   EXPECT_EQ(log_prob[0].item<float>(), log_prob[1].item<float>());
 }
 

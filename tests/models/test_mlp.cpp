@@ -232,7 +232,7 @@ TEST(Mlp, FrozenPassesGradientsOnlyToTheInput) {
   EXPECT_LT(distance(action.grad(), plain_action.grad()), 1e-5);
 }
 
-// |d sum y / d x|^2, as a penalty on gradients (EDAC) has it.
+// |d sum y / d x|^2, as in a gradient penalty such as EDAC's.
 torch::Tensor gradient_penalty(const Mlp& network, const torch::Tensor& obs,
                                const torch::Tensor& actions) {
   const auto leaf = actions.detach().clone().set_requires_grad(true);
@@ -246,7 +246,7 @@ TEST(Mlp, GradientsOfGradientsEqualFiniteDifferences) {
   for (const auto norm : {LayerNorm::none, LayerNorm::before_activation}) {
     auto spec = small_critic();
     spec.hidden_sizes = {16, 16};
-    spec.activation = Activation::tanh;  // relu has no second derivative to see
+    spec.activation = Activation::tanh;  // ReLU has no second derivative
     spec.layer_norm = norm;
     Rng rng(1);
     Mlp network(spec, rng, {});

@@ -111,7 +111,7 @@ TEST(Groups, LastBestAndAt) {
   EXPECT_DOUBLE_EQ(mean({Pick::best}), -4.5);
   EXPECT_DOUBLE_EQ(mean({Pick::at, 0}), -9);
   EXPECT_DOUBLE_EQ(mean({Pick::at, 10}), -4.5);
-  EXPECT_DOUBLE_EQ(mean({Pick::at, 19}), -1);  // the other run never came there
+  EXPECT_DOUBLE_EQ(mean({Pick::at, 19}), -1);  // the other run never reached that step
   const auto group = report_of(directory.path()).tasks[0].groups[0];
   EXPECT_EQ(group.count(RunState::unfinished), 1u);
   EXPECT_EQ(group.count(RunState::finished), 1u);
@@ -163,7 +163,7 @@ TEST(Groups, ByAKeyAndFilters) {
             "--filter: not a condition (expected key=value, got batch_size)");
 }
 
-// An offline run that continues online has two clocks; a step of one is no step of the other.
+// An offline run that continues online has two clocks: updates and environment steps.
 TEST(Groups, OfflineAndOnlineStepsStayApart) {
   const TemporaryDirectory directory;
   write_run(directory / "a", {.returns = {}});

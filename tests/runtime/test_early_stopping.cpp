@@ -31,9 +31,9 @@ int stops_at(const EarlyStoppingOptions& options, const std::vector<double>& val
 
 TEST(EarlyStopping, CountsObservationsWithoutProgress) {
   EXPECT_EQ(stops_at(options(2), {1, 2, 3, 3, 3, 9}), 5);
-  EXPECT_EQ(stops_at(options(2), {1, 0, 2, 1, 3, 2}), 0);  // progress starts the count again
+  EXPECT_EQ(stops_at(options(2), {1, 0, 2, 1, 3, 2}), 0);  // an improvement restarts the count
   EXPECT_EQ(stops_at(options(1), {5, 5}), 2);
-  EXPECT_EQ(stops_at(options(3), {-5, -6, -7, -8}), 4);  // the first is progress, whatever it is
+  EXPECT_EQ(stops_at(options(3), {-5, -6, -7, -8}), 4);  // the first always improves
 }
 
 TEST(EarlyStopping, MayLookForTheSmallest) {
@@ -45,7 +45,7 @@ TEST(EarlyStopping, MayLookForTheSmallest) {
 TEST(EarlyStopping, SmallChangesAreNoProgress) {
   auto with_delta = options(2);
   with_delta.min_delta = 0.5;
-  EXPECT_EQ(stops_at(with_delta, {1, 1.5, 1.5}), 3);       // exactly the delta is not more than it
+  EXPECT_EQ(stops_at(with_delta, {1, 1.5, 1.5}), 3);       // exactly the delta: no improvement
   EXPECT_EQ(stops_at(with_delta, {1, 1.3, 1.6, 2.0}), 0);  // measured from the best, not the last
   with_delta.mode = EarlyStoppingOptions::Mode::min;
   EXPECT_EQ(stops_at(with_delta, {1, 0.6, 0.4, 0.2}), 0);

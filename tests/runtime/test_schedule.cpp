@@ -19,7 +19,7 @@ TEST(Schedule, LinearGoesFromStartToEnd) {
   EXPECT_DOUBLE_EQ(resolve_schedule_value(spec, 50, 100), 0.6);
   EXPECT_DOUBLE_EQ(resolve_schedule_value(spec, 99, 100), 0.208);
   EXPECT_DOUBLE_EQ(resolve_schedule_value(spec, 100, 100), 0.2);
-  EXPECT_DOUBLE_EQ(resolve_schedule_value(spec, 500, 100), 0.2);  // a run that was made shorter
+  EXPECT_DOUBLE_EQ(resolve_schedule_value(spec, 500, 100), 0.2);  // a run that was shortened
 }
 
 TEST(Schedule, CosineGoesFromStartToEnd) {

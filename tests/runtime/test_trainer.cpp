@@ -42,7 +42,7 @@ TEST(Trainer, EvaluatesBeforeTheFirstAndAfterTheLastUpdate) {
 TEST(Trainer, OnlyABetterReturnIsTheBest) {
   FakeTraining t(4);
   t.evaluate_every(1);
-  const float actions[] = {0.9f, 0.3f, 0.3f, 0.2f, 0.4f};  // that before training does not count
+  const float actions[] = {0.9f, 0.3f, 0.3f, 0.2f, 0.4f};  // the one before training does not count
   t.algorithm.action = [&](int64_t update) { return actions[update]; };
   t.run();
   EXPECT_EQ(t.sink.events, (Events{"log 0", "log 1", "checkpoint 1 best", "log 2", "log 3", "log 4",

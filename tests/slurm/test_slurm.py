@@ -217,7 +217,7 @@ def kills_and_preemption(program, directory):
             "sleep 2")
     print(f"node {node} taken by another job")
 
-    # Killed, once it has something to lose.
+    # Killed after its first checkpoint.
     wait_for("a checkpoint of run 6", lambda: checkpoints_of(run_of(sweep, 3, 0)))
     os.kill(pid_of(sweep, 3, 0), signal.SIGKILL)
     print("run 6 killed")
@@ -289,7 +289,7 @@ def several_processes(program, directory):
     text_of(*run, "--output-dir", f"{directory}/own", "--processes", "2")
     tensors = [open(glob.glob(f"{directory}/{name}/*/checkpoints/step-000000200/"
                               "tensors.safetensors")[0], "rb").read() for name in ("srun", "own")]
-    assert tensors[0] == tensors[1], "srun: other tensors than --processes 2"
+    assert tensors[0] == tensors[1], "srun: tensors differ from those of --processes 2"
     print("srun: two processes, the tensors of --processes 2")
 
 

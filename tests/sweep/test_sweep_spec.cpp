@@ -52,7 +52,7 @@ TEST(SweepSpec, WhatIsWrongIsNamedWithItsLine) {
       {std::string(kGrid) + "metric: eval_retrun_mean\n", "did you mean `eval_return_mean`?"},
       {std::string(kGrid) + "set: {eval_episodes: 0}\n", "metric: needs evaluations"},
       {std::string(kGrid) + "mode: biggest\n", "s.yaml:3: mode: unknown choice"},
-      {std::string(kGrid) + "seeds: [1, 1]\n", "s.yaml:3: seeds: seed 1 comes twice"},
+      {std::string(kGrid) + "seeds: [1, 1]\n", "s.yaml:3: seeds: seed 1 occurs twice"},
       {std::string(kGrid) + "trials: 3\n", "trials: not used by `grid`"},
       {std::string(kGrid) + "random: {bc_alpha: [1]}\n", "excludes `grid`"},
       {"config: td3_bc/pendulum\nrandom: {bc_alpha: [1]}\n", "trials: missing"},

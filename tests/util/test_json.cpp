@@ -25,7 +25,7 @@ TEST(Json, WhatOthersWroteIsParsedUpToADepth) {
 TEST(Json, BracketsInTextsDoNotCount) {
   const auto text = std::string(R"(["\"\\)") + std::string(100, '[') + R"(:{", "])" + "\"]";
   EXPECT_EQ(parse_untrusted_json(text, {.depth = 1, .keys = 0}).size(), 2u);
-  EXPECT_TRUE(json_within(R"([[],[],[[]]])", {.depth = 3}));  // side by side is not deep
+  EXPECT_TRUE(json_within(R"([[],[],[[]]])", {.depth = 3}));  // siblings do not add depth
   EXPECT_FALSE(json_within(R"([[],[],[[]]])", {.depth = 2}));
 }
 
