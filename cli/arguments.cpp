@@ -1,5 +1,7 @@
 #include "cli/arguments.h"
 
+#include <algorithm>
+
 #include "rl_training/experiment/train_config.h"
 #include "rl_training/util/text.h"
 
@@ -33,6 +35,22 @@ std::vector<std::string> option_names(const CLI::App& app) {
     for (const auto& name : option->get_lnames()) names.push_back("--" + name);
   }
   return names;
+}
+
+// CLI11's message, in our words where its own are unclear.
+std::string plain_text(const CLI::ParseError& error) {
+  const std::string text = error.what();
+  const auto cut_at = [&](const char* mark) { return text.substr(0, text.find(mark)); };
+  constexpr const char* kTwice = ": At Most 1 required but received";
+  if (text.find(kTwice) != std::string::npos) return cut_at(kTwice) + ": given more than once";
+  constexpr const char* kNotIn = " not in {";  // "--format: html not in {text,json}"
+  const auto set = text.find(kNotIn), colon = text.find(": ");
+  if (set == std::string::npos || colon == std::string::npos || colon > set) return text;
+  std::string choices = text.substr(set + std::string_view(kNotIn).size());
+  choices = choices.substr(0, choices.find('}'));
+  std::replace(choices.begin(), choices.end(), ',', '|');
+  return text.substr(0, colon) + ": unknown value (expected " + choices + ", got " +
+         text.substr(colon + 2, set - colon - 2) + ")";
 }
 
 }  // namespace
@@ -90,7 +108,7 @@ std::string usage_problem(const CLI::App& program, const CLI::ParseError& error)
   const auto& app = innermost(program);
   // Unknown words are reported first, because a misspelt --config is also a missing --config.
   const auto unknown = program.remaining(/*recurse=*/true);
-  if (unknown.empty()) return error.what();
+  if (unknown.empty()) return plain_text(error);
   const auto& word = unknown.front();
   if (word.starts_with('-')) {
     const auto name = word.substr(0, word.find('='));
@@ -98,7 +116,11 @@ std::string usage_problem(const CLI::App& program, const CLI::ParseError& error)
            did_you_mean(name, option_names(app)) + ")";
   }
   const auto names = subcommand_names(app);
-  if (names.empty()) return "unexpected argument " + word;
+  if (names.empty()) {
+    const bool takes_config = app.get_option_no_throw("--config") != nullptr;
+    return "unexpected argument " + word +
+           (takes_config ? " (did you mean --config " + word + "?)" : "");
+  }
   return "unknown subcommand " + word + " (expected " + join(names, " | ") +
          did_you_mean(word, names) + ")";
 }

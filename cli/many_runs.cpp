@@ -75,10 +75,13 @@ class ManyRunsView {
       return fmt::format("exit code {}", result.exit_code);
     }
     const auto& error = result.report["error"];
-    const auto key = error.contains("key") && error["key"].is_string()
-                         ? error["key"].get<std::string>() + ": "
-                         : std::string();
-    return key + error.value("message", "");
+    std::string place;
+    for (const char* part : {"file", "key"}) {
+      if (error.contains(part) && error[part].is_string() && error[part] != "") {
+        place += error[part].get<std::string>() + ": ";
+      }
+    }
+    return place + error.value("message", "");
   }
 
  private:

@@ -21,7 +21,11 @@ void print_json(const Json& value) {
   print(value.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n");
 }
 
-void print_note(const std::string& line) { fmt::print(stderr, "{}\n", printable(line)); }
+// Not fmt::print, which throws if nothing reads stderr any more.
+void print_note(const std::string& line) {
+  const auto shown = printable(line) + "\n";
+  std::fwrite(shown.data(), 1, shown.size(), stderr);
+}
 
 void print_error(const Error& error, bool json) {
   print_note(fmt::format("error: {}", error.what()));

@@ -51,6 +51,7 @@ void SignalThread::end() {
 
 StopRequests& SignalThread::begin_training() {
   training_ = true;
+  std::signal(SIGPIPE, SIG_IGN);  // training outlives a pager or an ssh connection that shows it
   return requests_;
 }
 

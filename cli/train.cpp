@@ -11,7 +11,7 @@ namespace rl_training {
 
 struct TrainArguments {
   ConfigArguments config;
-  std::string seeds;  // --seeds: the report is a list
+  std::optional<std::string> seeds;  // --seeds: the report is a list
   NumberArgument seed, total_timesteps, threads, jobs, pause_at;
   std::optional<std::string> output_dir;
   std::string from;
@@ -33,9 +33,9 @@ std::vector<TrainConfig> read_configs(const TrainArguments& arguments) {
   set("threads", arguments.threads.text, "--threads");
   // Quoted, so that a path is always text.
   if (arguments.output_dir) set("output_dir", Json(*arguments.output_dir).dump(), "--output-dir");
-  if (arguments.seeds.empty()) return {read_train_config(root)};
+  if (!arguments.seeds) return {read_train_config(root)};
   std::vector<TrainConfig> configs;
-  for (const auto seed : parse_seeds(arguments.seeds, "--seeds")) {
+  for (const auto seed : parse_seeds(*arguments.seeds, "--seeds")) {
     set("seed", std::to_string(seed), "--seeds");
     configs.push_back(read_train_config(root));
   }
@@ -96,7 +96,7 @@ int train_in_sequence(const TrainArguments& arguments, const std::vector<TrainCo
     reports.push_back(train_one(arguments, config, call));
     if (call.signals->stop() != 0) break;
   }
-  if (call.json) print_json(arguments.seeds.empty() ? reports[0] : Json{{"runs", reports}});
+  if (call.json) print_json(arguments.seeds ? Json{{"runs", reports}} : reports[0]);
   return training_exit_code(call, reports, configs.size());
 }
 
@@ -150,7 +150,7 @@ int train_side_by_side(const TrainArguments& arguments, const std::vector<TrainC
 }  // namespace
 
 int run_train(const TrainArguments& arguments, const Invocation& call) {
-  if (arguments.jobs.given() && arguments.seeds.empty()) {
+  if (arguments.jobs.given() && !arguments.seeds) {
     throw Error(ErrorKind::config, {"", 0, "--jobs"}, "needs --seeds (expected for example 0-9)");
   }
   const auto configs = read_configs(arguments);

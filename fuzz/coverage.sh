@@ -7,7 +7,7 @@ build=$1 grown=$2
 cd "$(dirname "$0")/.."
 
 parsers=(
-  rl_training/experiment/{yaml_reader,safetensors,checked_json,checkpoint_store}.cpp
+  rl_training/experiment/{yaml_reader,safetensors,checked_json,checkpoint_manifest,checkpoint_store}.cpp
   rl_training/data/{csv_table,csv_dataset,gzip,key_map,npy_header,npz_archive}.cpp
   rl_training/data/{hdf5_file,hdf5_checks,d4rl,d3rlpy,minari,minari_space,robomimic,flat_steps}.cpp
   rl_training/util/json.cpp cli/observation_line.cpp

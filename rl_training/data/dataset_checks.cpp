@@ -75,7 +75,7 @@ class Checks {
     if (!file.has_timeouts && file.timeouts == 0) {
       add("missing_timeouts",
           "the file does not mark time-outs: an episode cut by the time limit looks like "
-          "one that continues (episode_length states the limit)");
+          "one that continues (env_kwargs.max_episode_steps of a config states the limit)");
     }
     const int64_t last = steps_.slots() - 1;
     const uint8_t flags = LoggedSteps::kTerminal | LoggedSteps::kTimeout;

@@ -128,8 +128,8 @@ std::unique_ptr<Environment> make_environment(const std::string& id, const EnvOp
     std::vector<std::string> ids;
     for (const EnvInfo& known : registered()) ids.push_back(known.id);
     throw Error(ErrorKind::config, {"", 0, "env_id"},
-                "unknown environment (expected one of " + join(ids, ", ") + ", got `" + id + "`" +
-                    did_you_mean(id, ids) + ")");
+                "unknown environment (expected one that `rl_training envs` lists, got `" + id +
+                    "`" + did_you_mean(id, ids) + ")");
   }
   if (!info->unavailable.empty()) {
     throw Error(ErrorKind::config, {"", 0, "env_id"},

@@ -54,7 +54,9 @@ PlayedEpisode play_episode(Environment& env, const Policy& policy, Rng rng,
     played.sum += result.reward;
     ++played.steps;
     if (look) look(played);
-    done = result.terminated || result.truncated;
+    // A task without its TimeLimit wrapper may never end by itself.
+    const bool at_limit = spec.max_episode_steps > 0 && played.steps >= spec.max_episode_steps;
+    done = result.terminated || result.truncated || at_limit;
   }
   return played;
 }

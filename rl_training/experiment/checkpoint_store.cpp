@@ -8,29 +8,18 @@
 #include <string_view>
 #include <utility>
 
-#include "rl_training/experiment/checked_json.h"
 #include "rl_training/util/error.h"
 #include "rl_training/util/hash.h"
+#include "rl_training/util/text.h"
 
 namespace rl_training {
 namespace {
 
-constexpr int64_t kFormatVersion = 1;
-constexpr uint64_t kMaxManifestBytes = 1 << 20;
-constexpr size_t kMaxManifestDepth = 32;
-constexpr size_t kMaxManifestKeys = 10000;
-constexpr char kTensorsFile[] = "tensors.safetensors";
-constexpr char kManifestFile[] = "manifest.json";
 constexpr char kBest[] = "best";
 constexpr std::string_view kTemporary = ".tmp-";
 // A directory has this name while its successor replaces it. rename() cannot swap two directories,
 // so for a moment this is the only copy; readers also look here.
 constexpr std::string_view kSetAside = ".old-";
-// The last member of the manifest: the hash of every byte before it.
-constexpr std::string_view kTrailerHead = "\"sha256\": \"";
-constexpr std::string_view kTrailerTail = "\"\n}\n";
-constexpr size_t kTrailerBytes = kTrailerHead.size() + 64 + kTrailerTail.size();
-
 std::string step_name(int64_t step) { return fmt::format("step-{:09}", step); }
 
 std::optional<int64_t> parse_step(std::string_view name) {
@@ -50,107 +39,13 @@ std::pair<std::string, std::string> split_path(const std::string& path) {
   return {parent.empty() ? "." : parent, whole.filename().string()};
 }
 
-[[noreturn]] void reject(const std::string& file, const std::string& key, const std::string& what) {
-  throw Error(ErrorKind::checkpoint, {file, 0, key}, what);
-}
-
-std::string write_manifest(int64_t step, const std::string& tensors, const Json& facts,
-                           const std::vector<CheckpointFile>& more) {
-  Json manifest;
-  manifest["format_version"] = kFormatVersion;
-  manifest["step"] = step;
-  manifest["files"] = Json::array(
-      {{{"name", kTensorsFile}, {"size", tensors.size()}, {"sha256", sha256_hex(tensors)}}});
-  for (const auto& file : more) {
-    manifest["files"].push_back(
-        {{"name", file.name}, {"size", file.size}, {"sha256", file.sha256}});
-  }
-  for (const auto& [key, value] : facts.items()) {
-    if (manifest.contains(key) || key == "sha256") {
-      throw Error(ErrorKind::internal, {kManifestFile, 0, key},
-                  "the manifest already has this key");
-    }
-    manifest[key] = value;
-  }
-  std::string text = manifest.dump(2, ' ', false, Json::error_handler_t::replace);
-  text.resize(text.size() - 2);  // the trailer contains the closing "\n}"
-  text += ",\n  ";
-  text += fmt::format("{}{}{}", kTrailerHead, sha256_hex(text), kTrailerTail);
-  if (text.size() > kMaxManifestBytes) {
-    throw Error(ErrorKind::internal, {kManifestFile, 0, ""}, "the manifest would be too long");
-  }
-  return text;
-}
-
-void check_trailer(std::string_view text, const std::string& file) {
-  if (text.size() < kTrailerBytes) reject(file, "", "too short for a manifest");
-  const auto trailer = text.substr(text.size() - kTrailerBytes);
-  if (!trailer.starts_with(kTrailerHead) || !trailer.ends_with(kTrailerTail)) {
-    reject(file, "", "does not end like a manifest; it was truncated or changed");
-  }
-  const auto stored = trailer.substr(kTrailerHead.size(), 64);
-  if (stored != sha256_hex(text.substr(0, text.size() - kTrailerBytes))) {
-    reject(file, "", "SHA-256 of the manifest does not match");
-  }
-}
-
-Json parse_manifest(const std::string& text, const std::string& file) {
-  check_trailer(text, file);
-  check_json(text, file, kMaxManifestDepth, kMaxManifestKeys);
-  Json manifest = Json::parse(text);
-  if (!manifest.is_object()) reject(file, "", "not a JSON object");
-  const Json version = manifest.value("format_version", Json());
-  if (!version.is_number_integer()) reject(file, "format_version", "is missing");
-  if (version != kFormatVersion) {
-    reject(file, "format_version",
-           fmt::format("written by another version of the program (expected {}, got {})",
-                       kFormatVersion, version.dump()));
-  }
-  const Json step = manifest.value("step", Json());
-  if (!step.is_number_unsigned() || step > INT64_MAX) reject(file, "step", "is not a step");
-  return manifest;
-}
-
-bool plain_name(const std::string& name) {
-  return !name.empty() && name != kManifestFile && name.front() != '.' &&
-         name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
-}
-
-// Name, size and hash of each data file; the tensors come first.
-std::vector<CheckpointFile> listed_files(const Json& manifest, const std::string& path,
-                                         const std::string& file) {
-  std::vector<CheckpointFile> found;
-  const Json list = manifest.value("files", Json());
-  for (const Json& item : list.is_array() ? list : Json::array()) {
-    const Json entry = item.is_object() ? item : Json::object();
-    const Json name = entry.value("name", Json());
-    const Json size = entry.value("size", Json());
-    const Json hash = entry.value("sha256", Json());
-    if (!name.is_string() || !size.is_number_unsigned() || !hash.is_string() ||
-        !plain_name(name.get<std::string>())) {
-      reject(file, "files", "is not a list of names, sizes and hashes");
-    }
-    for (const auto& other : found) {
-      if (other.name == name) reject(file, "files", "names a file twice");
-    }
-    found.push_back({name.get<std::string>(),
-                     size.get<uint64_t>(),
-                     hash.get<std::string>(),
-                     path + "/" + name.get<std::string>(),
-                     {}});
-  }
-  if (found.empty() || found.front().name != kTensorsFile) {
-    reject(file, "files", fmt::format("does not begin with {}", kTensorsFile));
-  }
-  return found;
-}
-
 // A link could point to any file, and a pipe or a device never ends.
 void check_regular(const std::string& path) {
   std::error_code code;
   const auto type = std::filesystem::symlink_status(path, code).type();
-  if (type == std::filesystem::file_type::not_found) reject(path, "", "is missing");
-  if (type != std::filesystem::file_type::regular) reject(path, "", "not a regular file");
+  if (type == std::filesystem::file_type::not_found) reject_checkpoint(path, "", "is missing");
+  if (type != std::filesystem::file_type::regular)
+    reject_checkpoint(path, "", "not a regular file");
 }
 
 std::string read_verified(FileSystem& files, const CheckpointFile& file) {
@@ -158,20 +53,41 @@ std::string read_verified(FileSystem& files, const CheckpointFile& file) {
   // Checked before reading an untrusted file.
   const uint64_t found = files.file_size(file.existing);
   if (found != file.size) {
-    reject(file.existing, "", fmt::format("wrong size (expected {}, got {})", file.size, found));
+    reject_checkpoint(file.existing, "",
+                      fmt::format("wrong size (expected {}, got {})", file.size, found));
   }
   std::string bytes = files.read_file(file.existing);
-  if (sha256_hex(bytes) != file.sha256) reject(file.existing, "", "SHA-256 does not match");
+  if (sha256_hex(bytes) != file.sha256)
+    reject_checkpoint(file.existing, "", "SHA-256 does not match");
   return bytes;
+}
+
+// What to name instead of a directory that is not a checkpoint: the runs or checkpoints inside.
+std::string what_else(FileSystem& files, const std::string& path) {
+  constexpr size_t kShown = 3;
+  std::vector<std::string> inside;
+  for (const std::string& name : files.list_directory(path)) {
+    const std::string entry = path + "/" + name;
+    if (files.exists(entry + "/checkpoints") || files.exists(entry + "/" + kManifestFile)) {
+      inside.push_back(name);
+    }
+  }
+  if (inside.empty()) return "neither a run nor a checkpoint (no manifest.json in it)";
+  std::sort(inside.begin(), inside.end());
+  const size_t more = inside.size() > kShown ? inside.size() - kShown : 0;
+  inside.resize(inside.size() - more);
+  return fmt::format("not a run or checkpoint (expected one of those in it: {}{})",
+                     join(inside, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
 Checkpoint read_checkpoint(FileSystem& files, const std::string& path, const std::string& name,
                            CheckpointUse use) {
   const std::string manifest_path = path + "/" + kManifestFile;
   const std::string tensors_path = path + "/" + kTensorsFile;
-  if (!files.exists(manifest_path)) reject(path, "", "not a checkpoint (no manifest.json in it)");
+  if (!files.exists(manifest_path)) reject_checkpoint(path, "", what_else(files, path));
   check_regular(manifest_path);
-  if (files.file_size(manifest_path) > kMaxManifestBytes) reject(manifest_path, "", "too large");
+  if (files.file_size(manifest_path) > kMaxManifestBytes)
+    reject_checkpoint(manifest_path, "", "too large");
 
   Checkpoint checkpoint;
   checkpoint.path = path;
@@ -179,9 +95,9 @@ Checkpoint read_checkpoint(FileSystem& files, const std::string& path, const std
   checkpoint.step = checkpoint.manifest["step"].get<int64_t>();
   const auto named_step = parse_step(name);
   if (named_step && *named_step != checkpoint.step) {
-    reject(manifest_path, "step",
-           fmt::format("belongs to another directory (expected {}, got {})", *named_step,
-                       checkpoint.step));
+    reject_checkpoint(manifest_path, "step",
+                      fmt::format("belongs to another directory (expected {}, got {})", *named_step,
+                                  checkpoint.step));
   }
   auto listed = listed_files(checkpoint.manifest, path, manifest_path);
   checkpoint.entries = read_safetensors(read_verified(files, listed.front()), tensors_path);

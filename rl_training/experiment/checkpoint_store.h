@@ -6,25 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "rl_training/experiment/checkpoint_manifest.h"
 #include "rl_training/experiment/safetensors.h"
 #include "rl_training/util/file_system.h"
-#include "rl_training/util/json.h"
 
 namespace rl_training {
 
 struct CheckpointInfo {
   std::string path;
   int64_t step = 0;
-};
-
-// A further file of a checkpoint that never changes. It is hard-linked from an earlier checkpoint
-// if possible, so that it takes no extra space, and written otherwise.
-struct CheckpointFile {
-  std::string name;
-  uint64_t size = 0;
-  std::string sha256;
-  std::string existing;  // path at which the same bytes exist; "": none
-  std::function<std::string()> bytes;
 };
 
 struct Checkpoint {

@@ -328,6 +328,7 @@ LoadedDataset load_dataset(const DatasetOptions& options, const std::string& env
   loaded.warnings = loader.warnings();
   loaded.reference = loader.reference();
   rows = keep_best_episodes(rows, options.top_fraction, context.gamma);  // uses raw rewards
+  loaded.mean_return = rows.mean_return();
   loaded.reward = resolve_reward_transform(options.reward, &rows);
   if (!loaded.reward.identity()) rows = transform_rewards(rows, loaded.reward);
   return loaded;

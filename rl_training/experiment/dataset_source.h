@@ -72,6 +72,7 @@ struct DatasetContext {
 
 struct LoadedDataset {
   TransitionDataset rows;
+  double mean_return = 0;                         // before the transform of rewards
   RewardTransform reward;                         // the applied transform
   EnvSpec env;                                    // without an environment: derived from the data
   std::vector<std::string> warnings = {};         // of `dataset inspect`, "FILE: code: message"

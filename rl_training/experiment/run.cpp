@@ -150,7 +150,12 @@ void Run::write_metadata(int64_t from_update) {
   Json metadata = Json::object();
   if (files.exists(path)) {
     metadata = parse_untrusted_json(files.read_file(path));
-    if (!metadata.is_object()) metadata = Json::object();
+    if (!metadata.is_object()) {
+      context_.warn("warning: " + path + " is not a JSON object: starting a new one, the old one " +
+                    "is kept as metadata.json.damaged");
+      files.rename(path, path + ".damaged");
+      metadata = Json::object();
+    }
   }
   metadata["algo"] = config().algo;
   metadata["env_id"] = config().env_id;
@@ -172,15 +177,18 @@ void Run::write_metadata(int64_t from_update) {
                         {"left", parts_.warm_start->left}};
   }
   if (!metadata["sessions"].is_array()) metadata["sessions"] = Json::array();
-  metadata["sessions"].push_back({{"started", utc_now()},
-                                  {"from_update", from_update},
-                                  {"command", context_.command},
-                                  {"version", RL_TRAINING_VERSION},
-                                  {"commit", RL_TRAINING_COMMIT},
-                                  {"build", RL_TRAINING_BUILD_TYPE},
-                                  {"threads", parts_.policy.pool().capacity()},
-                                  {"processes", process_count(context_.processes)},
-                                  {"instruction_set", kernels().name}});
+  // Resuming a finished run trains nothing and is not a session.
+  if (metadata["sessions"].empty() || !parts_.trainer->finished()) {
+    metadata["sessions"].push_back({{"started", utc_now()},
+                                    {"from_update", from_update},
+                                    {"command", context_.command},
+                                    {"version", RL_TRAINING_VERSION},
+                                    {"commit", RL_TRAINING_COMMIT},
+                                    {"build", RL_TRAINING_BUILD_TYPE},
+                                    {"threads", parts_.policy.pool().capacity()},
+                                    {"processes", process_count(context_.processes)},
+                                    {"instruction_set", kernels().name}});
+  }
   write_file_atomically(files, path,
                         metadata.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }

@@ -56,6 +56,7 @@ class Run final : private RunSink {
   Content content();
   void save_with_others(const std::function<void()>& save);
   void visit_state(StateVisitor& state);
+  void check_length(const ResumeChanges& changes) const;
   void check_online_phase(const ResumeChanges& changes) const;
   void continue_logs(bool has_logs);
   void inherit_best(const std::string& origin, int64_t step);

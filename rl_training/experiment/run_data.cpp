@@ -54,6 +54,7 @@ RunData load_run_data(const TrainConfig& config, const RunDataOptions& options) 
                     .discrete_actions = find_algorithm(config.algo).actions == ActionKind::choices,
                     .spaces = options.spaces});
   data.env = std::move(loaded.env);
+  data.mean_return = loaded.mean_return;
   data.reward = loaded.reward;
   data.warnings = std::move(loaded.warnings);
   data.reference = loaded.reference;

@@ -15,6 +15,7 @@ inline constexpr char kNoDataset[] = "none";
 struct RunData {
   EnvSpec env;  // from the environment, or derived from the data
   std::shared_ptr<const TransitionDataset> rows;
+  double mean_return = 0;  // of all episodes, before the transform of rewards
   RewardTransform reward;
   std::vector<std::string> warnings;         // of `dataset inspect`
   std::optional<ReferenceScores> reference;  // from the data's metadata

@@ -158,12 +158,12 @@ RunDirectory RunDirectory::create(FileSystem& files, const std::string& output_d
     files.sync_directory(temporary);
     run.path_ = claim_name(files, temporary, parent + "/" + name);
     files.sync_directory(parent);
-  } catch (const Error&) {
+  } catch (const Error& error) {
     try {
       files.remove_all(temporary);
     } catch (const Error&) {  // the first failure is the one to report
     }
-    throw;
+    throw Error(error.kind(), {parent + "/" + name, 0, ""}, error.message());
   }
   return run;
 }

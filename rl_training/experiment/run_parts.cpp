@@ -46,7 +46,7 @@ RunParts::RunParts(const TrainConfig& config, RunData run_data, const RunContext
   if (const auto& rows = data.rows) {
     dataset = {rows->rows(),
                static_cast<int64_t>(rows->episodes().size()),
-               rows->mean_return(),
+               data.mean_return,
                data.fingerprint,
                {}};
     if (!rows->obs_space().is_image()) {

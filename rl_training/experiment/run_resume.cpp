@@ -57,6 +57,14 @@ void set_dataset_path(TrainConfig& config, const std::string& path) {
   source.id.clear();
 }
 
+// Paths were made absolute when the run started, so a missing file has been moved or removed.
+void check_files(FileSystem& files, const TrainConfig& config) {
+  const auto& path = config.dataset.source.path;
+  if (!config.has_dataset() || path.empty() || files.exists(path)) return;
+  throw Error(ErrorKind::data, {path, 0, ""},
+              "no such file (expected the data of this run; if it was moved, give --dataset-path)");
+}
+
 void set_arrays(TrainConfig& config, std::shared_ptr<const MemoryArrays> arrays) {
   auto& source = config.dataset.source;
   if (!config.has_dataset() || !config.dataset.mix.empty() || source.kind != kMemoryKind) {
@@ -156,6 +164,7 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
     context.processes->exchange(orders.dump());
   }
 
+  check_files(files, config);
   std::optional<EnvSpec> spaces;
   if (checkpoint && !config.has_environment()) spaces = spaces_of(*checkpoint, config);
   auto data = load_run_data(config, {.warn = context.warn, .spaces = spaces ? &*spaces : nullptr});
@@ -178,6 +187,7 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
       run->parts_.load(*checkpoint, [&](StateVisitor& state) { run->visit_state(state); });
       run->last_checkpoint_ = checkpoint->path;
     }
+    run->check_length(changes);
     run->check_online_phase(changes);
     run->continue_logs(has_logs);
     if (checkpoint && !origin.in_place) run->inherit_best(origin.run, checkpoint->step);
@@ -200,6 +210,16 @@ void Run::continue_logs(bool has_logs) {
   timed_update_ = parts_.trainer->update_count();
   tensorboard_ = std::make_unique<TensorBoardLog>(directory_.file("tensorboard"), from);
   write_metadata(from);
+}
+
+// A run cannot become shorter than it is: its config would no longer describe it.
+void Run::check_length(const ResumeChanges& changes) const {
+  const int64_t excess = parts_.trainer->position() - parts_.trainer->length();
+  if (!changes.total_timesteps || excess <= 0) return;
+  throw Error(ErrorKind::config, {"--total-timesteps", 0, ""},
+              "shorter than the run already is (expected at least " +
+                  std::to_string(*changes.total_timesteps + excess) + ", got " +
+                  std::to_string(*changes.total_timesteps) + ")");
 }
 
 // A run ended by a limit other than its length cannot continue online.

@@ -325,8 +325,13 @@ void set_config_value(ConfigNode& root, const std::string& assignment, const std
     throw Error(ErrorKind::config, {origin, 0, ""},
                 "not an assignment (expected key=value, got " + assignment + ")");
   }
-  set_config_key(root, assignment.substr(0, equals),
-                 read_yaml_value(assignment.substr(equals + 1), origin), origin);
+  const auto key = assignment.substr(0, equals);
+  try {
+    set_config_key(root, key, read_yaml_value(assignment.substr(equals + 1), origin), origin);
+  } catch (const Error& error) {
+    if (!error.place().key.empty()) throw;
+    throw Error(error.kind(), {error.place().file, error.place().line, key}, error.message());
+  }
 }
 
 }  // namespace rl_training

@@ -212,7 +212,7 @@ EnvSpec spaces_of(const Checkpoint& checkpoint, const TrainConfig& config) {
   const auto found = checkpoint.manifest.find("spaces");
   if (found == checkpoint.manifest.end() || !found->is_object()) {
     throw Error(ErrorKind::checkpoint, {checkpoint.path, 0, "spaces"},
-                "the manifest has no observation and action spaces (written by 0.1.0?)");
+                "the manifest has no observation and action spaces");
   }
   EnvSpec env;
   env.id = config.env_id;

@@ -268,8 +268,8 @@ void Trainer::check_health(const Json& row) const {
   if (bad.empty()) return;
   throw Error(ErrorKind::diverged, {"", 0, bad},
               "not finite at update " + std::to_string(update_) +
-                  "; training stopped, the last good checkpoint is kept (expected finite losses "
-                  "and parameters: try a smaller learning_rate or check the rewards)");
+                  "; training stopped, earlier checkpoints are kept (expected finite losses and "
+                  "parameters: try a smaller learning_rate, or check rewards and observations)");
 }
 
 void Trainer::warn_of_divergence(const Json& row, RunSink& sink) {

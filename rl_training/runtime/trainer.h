@@ -66,13 +66,15 @@ class Trainer {
   std::string ended_by() const;
   // Position of the run: the sum over all phases, each in its own unit. It names checkpoints.
   int64_t position() const;
+  int64_t length() const;  // the position at which all phases are finished
+  // Whether nothing is left to do, not even an evaluation that a signal interrupted.
+  bool finished() const { return spent() && waiting_row_.empty(); }
   // Visits the loop's own counters; the owner visits the parts.
   void visit_state(StateVisitor& state);
 
  private:
   TrainProgress progress() const;
   int64_t global_step() const;
-  int64_t length() const;        // the position at which all phases are finished
   size_t current_phase() const;  // the first unfinished phase, or the last one
   bool spent() const;
   bool due(int64_t interval) const;

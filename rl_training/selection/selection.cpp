@@ -43,6 +43,11 @@ TransitionDataset load_data(const TrainedPolicy& policy, const std::optional<std
                                   .spaces = &policy.env()});
 }
 
+std::string bounded_text(const Space& space) {
+  if (space.low.empty()) return space.text();
+  return space.text() + " from " + Json(space.low).dump() + " to " + Json(space.high).dump();
+}
+
 // Rows of the given episodes, `step` apart.
 torch::Tensor row_numbers(const TransitionDataset& data, const std::vector<int64_t>& episodes,
                           int64_t step) {
@@ -142,8 +147,8 @@ void Selection::check_spaces() const {
     if (!(env.observation == first.observation) || !(env.action == first.action)) {
       throw Error(ErrorKind::config, {run, 0, ""},
                   "does not fit the first policy (expected observations of " +
-                      first.observation.text() + " and actions of " + first.action.text() +
-                      ", got " + env.observation.text() + " and " + env.action.text() + ")");
+                      first.observation.text() + " and actions of " + bounded_text(first.action) +
+                      ", got " + env.observation.text() + " and " + bounded_text(env.action) + ")");
     }
     const auto state = policy->algorithm().make_policy_state(1);
     if (typeid(*state) != typeid(PolicyState) || env.observation.is_image()) {

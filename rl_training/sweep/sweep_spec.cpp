@@ -79,7 +79,8 @@ void check_metric(const SweepSpec& spec, const TrainConfig& config) {
   if (known && evaluated) return;
   throw Error(ErrorKind::config, {spec.file, 0, "metric"},
               known ? "needs evaluations (expected eval_episodes of at least 1)"
-                    : "no metric of " + config.algo + " with this config (got " + spec.metric +
+                    : "no metric of " + config.algo + " with this config (expected one of " +
+                          join(names, ", ") + ", got " + spec.metric +
                           did_you_mean(spec.metric, names) + ")");
 }
 
@@ -125,7 +126,11 @@ SweepSpec read_sweep_spec(const ConfigNode& map) {
 }
 
 SweepSpec load_sweep_spec(const std::string& file) {
-  return read_sweep_spec(read_yaml(posix_file_system().read_file(file), file));
+  auto& files = posix_file_system();
+  if (!files.exists(file)) {
+    throw Error(ErrorKind::config, {file, 0, ""}, "no such file (expected a sweep in YAML)");
+  }
+  return read_sweep_spec(read_yaml(files.read_file(file), file));
 }
 
 std::string Trial::label() const {

@@ -150,12 +150,12 @@ void write_file_atomically(FileSystem& files, const std::string& path, std::stri
   try {
     files.write_file(temporary, bytes);
     files.rename(temporary, path);
-  } catch (const Error&) {
+  } catch (const Error& error) {
     try {
       files.remove_all(temporary);
     } catch (const Error&) {  // the first failure is the one to report
     }
-    throw;
+    throw Error(error.kind(), {path, 0, ""}, error.message());
   }
   const auto parent = std::filesystem::path(path).parent_path().string();
   files.sync_directory(parent.empty() ? "." : parent);

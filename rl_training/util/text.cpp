@@ -56,6 +56,7 @@ std::string escape(std::string_view head, uint32_t code, int digits) {
 }  // namespace
 
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates) {
+  constexpr size_t kShortestBeginning = 4;  // of a name that is not near by distance
   if (word.size() > 100) return "";
   std::string best;
   size_t best_distance = std::max<size_t>(2, word.size() / 3) + 1;
@@ -66,7 +67,11 @@ std::string nearest_name(std::string_view word, const std::vector<std::string>& 
       best = candidate;
     }
   }
-  return best;
+  if (!best.empty() || word.size() < kShortestBeginning) return best;
+  const auto begun = std::find_if(candidates.begin(), candidates.end(), [&](const auto& candidate) {
+    return candidate.starts_with(word);
+  });
+  return begun == candidates.end() ? "" : *begun;
 }
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {

@@ -70,6 +70,38 @@ TEST(Training, ReportsAndGoesOn) {
   EXPECT_EQ(more.json()["checkpoint"], run_dir + "/checkpoints/step-000000080");
 }
 
+// Otherwise the config would state another length than the run has.
+TEST(Training, AFinishedRunStaysAsItIs) {
+  const TemporaryDirectory directory;
+  const auto run_dir = run(tiny_training(directory / "runs")).json()["run_dir"].get<std::string>();
+  const auto config = read_all(run_dir + "/config.yaml");
+  const auto shorter = run({"resume", run_dir, "--total-timesteps", "40"});
+  EXPECT_EQ(shorter.exit_code, 2);
+  EXPECT_EQ(shorter.err,
+            "error: --total-timesteps: shorter than the run already is (expected at least 60, got "
+            "40)\n");
+  EXPECT_EQ(read_all(run_dir + "/config.yaml"), config);
+  EXPECT_EQ(run({"resume", run_dir, "--quiet"}).exit_code, 0);
+  EXPECT_EQ(Json::parse(read_all(run_dir + "/metadata.json"))["sessions"].size(), 1u);
+
+  const auto parent = run({"resume", directory / "runs"});
+  EXPECT_EQ(parent.exit_code, 4);
+  EXPECT_NE(
+      parent.err.find("expected one of those in it: " + fs::path(run_dir).filename().string()),
+      std::string::npos)
+      << parent.err;
+}
+
+TEST(Training, ContinuesIfNobodyReadsItsProgress) {
+  const TemporaryDirectory directory;
+  auto arguments = tiny_training(directory / "runs");
+  std::string command = "'" RL_TRAINING_PROGRAM "'";
+  for (const auto& argument : arguments) command += " '" + argument + "'";
+  ASSERT_EQ(std::system((command + " 2>&1 >/dev/null | true").c_str()), 0);
+  const auto run_dir = only_run_in(directory / "runs");
+  EXPECT_TRUE(fs::exists(run_dir + "/checkpoints/step-000000060"));
+}
+
 // The printed command continues the run.
 TEST(Training, TheNextCommandFitsTheRun) {
   const TemporaryDirectory directory;
@@ -97,6 +129,7 @@ TEST(Training, OptionsAreNamedInTheirErrors) {
   };
   EXPECT_TRUE(error_of("--total-timesteps", "0").starts_with("error: --total-timesteps: "));
   EXPECT_TRUE(error_of("--threads", "-1").starts_with("error: --threads: "));
+  EXPECT_TRUE(error_of("--seeds", "").starts_with("error: --seeds: no seeds "));
 }
 
 TEST(Training, AGoalTaskReportsItsSuccess) {

@@ -70,7 +70,7 @@ TEST_F(CheckpointStoreTest, SavesAndLoads) {
   ASSERT_TRUE(checkpoint.has_value());
   EXPECT_EQ(checkpoint->path, path("step-000001000"));
   EXPECT_EQ(checkpoint->step, 1000);
-  EXPECT_EQ(checkpoint->manifest["format_version"], 1);
+  EXPECT_EQ(checkpoint->manifest["format_version"], 2);
   EXPECT_EQ(checkpoint->manifest["config_hash"], "abc");
   EXPECT_EQ(checkpoint->manifest["config"]["seed"], 1);
   ASSERT_EQ(checkpoint->entries.size(), 2U);
@@ -192,14 +192,14 @@ void rewrite_manifest(const std::string& place, const std::function<void(Json&)>
 TEST_F(CheckpointStoreTest, NewerFormatStopsWithBothNumbers) {
   save(1);
   save(2);
-  rewrite_manifest(path("step-000000002"), [](Json& m) { m["format_version"] = 2; });
+  rewrite_manifest(path("step-000000002"), [](Json& m) { m["format_version"] = 3; });
   try {
     load();
     FAIL() << "a newer format was loaded or passed over";
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), 4);
     EXPECT_EQ(error.place().key, "format_version");
-    EXPECT_NE(error.message().find("expected 1, got 2"), std::string::npos) << error.message();
+    EXPECT_NE(error.message().find("expected 2, got 3"), std::string::npos) << error.message();
   }
 }
 
@@ -215,7 +215,7 @@ TEST_F(CheckpointStoreTest, HostileManifestsAreRefused) {
     return result;
   };
   EXPECT_TRUE(refused([](Json& m) { m.erase("format_version"); }));
-  EXPECT_TRUE(refused([](Json& m) { m["format_version"] = "1"; }));
+  EXPECT_TRUE(refused([](Json& m) { m["format_version"] = "2"; }));
   EXPECT_TRUE(refused([](Json& m) { m["step"] = -1; }));
   EXPECT_TRUE(refused([](Json& m) { m["step"] = 18446744073709551615ULL; }));
   EXPECT_TRUE(refused([](Json& m) { m["step"] = 1.0; }));

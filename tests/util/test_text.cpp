@@ -23,6 +23,7 @@ TEST(DidYouMean, FindsTypingSlips) {
 TEST(DidYouMean, StaysSilentWhenNothingIsNear) {
   EXPECT_EQ(nearest_name("entirely_different", kKeys), "");
   EXPECT_EQ(did_you_mean("entirely_different", kKeys), "");
+  EXPECT_EQ(nearest_name("learn", kKeys), "learning_rate");  // its beginning
   EXPECT_EQ(nearest_name("gamma", {}), "");
   EXPECT_EQ(nearest_name(std::string(100000, 'x'), {std::string(100000, 'x')}), "");
 }
