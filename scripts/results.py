@@ -102,6 +102,10 @@ PLOTS = [
     ("locomotion_hopper.svg", "Hopper-v4: return of evaluations", "locomotion",
      {"RLPD with medium data": "rlpd/hopper, 5 updates per step", "SAC": "sac/hopper", "CrossQ": "crossq/hopper"}),
 ]
+# The table of README.md.
+SUMMARY_ALGORITHMS = {"bc": "BC", "td3_bc": "TD3+BC", "iql": "IQL", "cql": "CQL", "rebrac": "ReBRAC"}
+SUMMARY_ROWS = [("Pendulum, mediocre controller (-617)", "pendulum", "{}/pendulum"),
+                ("Pendulum, public replay buffer (-180)", "replay", "{}/pendulum-replay")]
 DEFAULT_SEEDS = {"full": "0", "medium-short": "0,1", "locomotion": "0", "pixels": "0"}
 
 Job = collections.namedtuple("Job", "group entry seed")
@@ -245,7 +249,7 @@ def last(record):
 
 
 def length_of(records):
-    return max(last(records[0])[STEP], last(records[0])[UPDATES])
+    return last(records[0])[STEP]
 
 
 def first_step_above(record, goal):
@@ -357,6 +361,17 @@ def algorithm_table(options, algo):
     return markdown(rows) if len(rows) > 2 else None
 
 
+def summary_table(options):
+    """Some offline algorithms on two datasets, for README.md."""
+    rows = [["data (mean return)", *SUMMARY_ALGORITHMS.values()], ["---"] * (1 + len(SUMMARY_ALGORITHMS))]
+    for label, group, config in SUMMARY_ROWS:
+        records = records_of(options, group)
+        cells = [[last(record)[RETURN] for record in records if record["name"] == config.format(algo)]
+                 for algo in SUMMARY_ALGORITHMS]
+        rows.append([label, *(spread(values) if values else "-" for values in cells)])
+    return markdown(rows)
+
+
 def replace_between_markers(text, name, table):
     begin, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
     if begin not in text:
@@ -392,6 +407,9 @@ def write_tables(options):
         for group in GROUPS:
             text = replace_between_markers(text, group, table_of(options, group))
         page.write_text(text)
+    readme = options.page.parent.parent / "README.md"
+    if readme.exists():
+        readme.write_text(replace_between_markers(readme.read_text(), "summary", summary_table(options)))
     if (options.page.parent / "images").is_dir():
         for plot in PLOTS:
             write_plot(options, *plot)

@@ -201,7 +201,8 @@ TEST_F(Processes, AKilledProcessEndsTheRunWithItsCheckpoints) {
   const auto killed = only_run_in(directory_ / "killed");
   ASSERT_FALSE(checkpoints_of(killed).empty());
   auto further = resume_command(killed, "2");
-  further.insert(further.end(), {"--total-timesteps", "10"});  // less than is done: loads and ends
+  const auto done = std::stoll(checkpoints_of(killed).back().substr(std::string("step-").size()));
+  further.insert(further.end(), {"--total-timesteps", std::to_string(done)});  // loads and ends
   EXPECT_EQ(run(further).exit_code, 0);
 }
 
