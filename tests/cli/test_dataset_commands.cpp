@@ -1,0 +1,131 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <iterator>
+#include <sstream>
+#include <vector>
+
+#include "rl_training/data/dataset_file.h"
+#include "rl_training/data/npz_writer.h"
+#include "tests/support/program.h"
+#include "tests/support/temporary_directory.h"
+
+namespace rl_training {
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// Commands on files that other programs wrote.
+class DatasetCommands : public testing::Test {
+ protected:
+  std::string in(const std::string& name) const { return directory_ / name; }
+
+  // Episodes of 100 steps that end by time-out, without next observations; torques up to 2.
+  std::string write_log(const std::string& name, int episodes) const {
+    const int64_t rows = 100 * episodes;
+    std::vector<float> obs, actions, rewards;
+    std::vector<uint8_t> terminals(static_cast<size_t>(rows), 0), timeouts = terminals;
+    for (int64_t row = 0; row < rows; ++row) {
+      const auto at = static_cast<float>(row);
+      obs.insert(obs.end(), {std::sin(0.05f * at), std::cos(0.05f * at), 0.01f * at});
+      actions.push_back(2 * std::sin(0.7f * at));
+      rewards.push_back(0.01f * static_cast<float>(row % 37));
+      timeouts[static_cast<size_t>(row)] = row % 100 == 99 ? 1 : 0;
+    }
+    NpzWriter file;
+    file.add("observations", std::array{rows, int64_t{3}}, std::span<const float>(obs));
+    file.add("actions", std::array{rows, int64_t{1}}, std::span<const float>(actions));
+    file.add("rewards", std::array{rows}, std::span<const float>(rewards));
+    file.add_flags("terminals", terminals);
+    file.add_flags("timeouts", timeouts);
+    write_all(in(name), file.bytes());
+    return in(name);
+  }
+
+  // Discrete actions 0 to 2 as one number per row.
+  template <class T>
+  std::string write_choices(const std::string& name) const {
+    constexpr int64_t kRows = 30;
+    std::vector<float> obs;
+    std::vector<T> actions;
+    std::vector<uint8_t> terminals;
+    for (int64_t row = 0; row < kRows; ++row) {
+      obs.push_back(static_cast<float>(row));
+      actions.push_back(static_cast<T>(row % 3));
+      terminals.push_back(row % 10 == 9 ? 1 : 0);
+    }
+    NpzWriter file;
+    file.add("observations", std::array{kRows, int64_t{1}}, std::span<const float>(obs));
+    file.add("actions", std::array{kRows}, std::span<const T>(actions));
+    file.add("rewards", std::array{kRows}, std::span<const float>(obs));
+    file.add_flags("terminals", terminals);
+    write_all(in(name), file.bytes());
+    return in(name);
+  }
+
+  static TransitionDataset load(const std::string& path, TimeoutPolicy policy) {
+    DatasetReadOptions options;
+    options.timeout_policy = policy;
+    return load_dataset_file("auto", path, options);
+  }
+
+  // Everything that training reads.
+  static void expect_same_transitions(const TransitionDataset& a, const TransitionDataset& b) {
+    ASSERT_EQ(a.rows(), b.rows());
+    ASSERT_EQ(a.episodes().size(), b.episodes().size());
+    for (int64_t row = 0; row < a.rows(); ++row) {
+      EXPECT_EQ(a.action(row)[0], b.action(row)[0]) << row;
+      EXPECT_EQ(a.reward(row), b.reward(row)) << row;
+      EXPECT_EQ(a.terminated(row), b.terminated(row)) << row;
+      ASSERT_EQ(a.next_action_valid(row), b.next_action_valid(row)) << row;
+      if (a.next_action_valid(row)) {
+        EXPECT_EQ(a.next_action(row)[0], b.next_action(row)[0]) << row;
+      }
+      for (int k = 0; k < 3; ++k) {
+        EXPECT_EQ(a.obs(row)[k], b.obs(row)[k]) << row;
+        EXPECT_EQ(a.next_obs(row)[k], b.next_obs(row)[k]) << row;
+      }
+    }
+  }
+
+  TemporaryDirectory directory_;
+};
+
+TEST_F(DatasetCommands, AnInputIsNeverOverwritten) {
+  const auto log = write_log("log.npz", 1), other = write_log("other.npz", 1);
+  std::filesystem::create_symlink(log, in("link.npz"));
+  std::filesystem::create_hard_link(log, in("hard.npz"));
+  std::filesystem::create_directory(in("parts"));
+  std::filesystem::copy_file(log, in("parts/run1.npz"));
+  const auto before = read_all(log);
+  const std::vector<std::vector<std::string>> commands = {
+      {"convert", "log.npz", "log.npz"},    {"convert", "log.npz", "./parts/../log.npz"},
+      {"convert", log, "log.npz"},          {"convert", "log.npz", "link.npz"},
+      {"convert", "log.npz", "hard.npz"},   {"convert", "parts", "parts/run1.npz"},
+      {"mix", "log.npz", "other.npz", log}, {"mix", "link.npz", log, "other.npz"},
+  };
+  Program::Input input;
+  input.working_directory = directory_.path();
+  for (auto words : commands) {
+    words.insert(words.begin(), "dataset");
+    const auto refused = run(words, input);
+    EXPECT_EQ(refused.exit_code, 2) << words[2] << " " << words[3];
+    EXPECT_TRUE(refused.one_error_line()) << refused.err;
+    EXPECT_TRUE(contains(refused.err, "is also the input")) << refused.err;
+    EXPECT_EQ(read_all(log), before);
+  }
+  std::filesystem::copy_file(SOURCE_DIR "/tests/data/fixtures/d4rl/pendulum_no_next_gzip.hdf5",
+                             in("policy.hdf5"));
+  const auto collected = run({"dataset", "collect", "policy.hdf5", "--policy", "policy.hdf5",
+                              "--env", "Pendulum-v1", "--size", "10"},
+                             input);
+  EXPECT_EQ(collected.exit_code, 2);
+  EXPECT_TRUE(contains(collected.err, "policy.hdf5: is also the input")) << collected.err;
+}
+
+}  // namespace
+}  // namespace rl_training
