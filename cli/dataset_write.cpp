@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/tensor_commands.h"
 #include "rl_training/data/behaviour_policy.h"
+#include "rl_training/data/marked_ends.h"
 #include "rl_training/data/mixing.h"
 #include "rl_training/envs/recipes.h"
 #include "rl_training/envs/registry.h"
@@ -54,7 +55,25 @@ TransitionDataset mix(const MixArguments& arguments, ReadArguments& read) {
         arguments.weights.empty() ? static_cast<double>(dataset.rows()) : arguments.weights[i];
     parts.push_back({std::move(dataset), weight});
   }
-  return mix_transition_datasets(parts, size, seed);
+  return with_marked_ends(mix_transition_datasets(parts, size, seed));
+}
+
+TransitionDataset convert(const std::string& path, ReadArguments& read) {
+  const auto kind = read.kind == "auto" ? detect_dataset_kind(path) : read.kind;
+  const auto options = read.options(false);
+  DatasetFileSummary file;
+  const auto dataset = load_dataset_file(kind, path, options, &file);
+  if (file.dropped_rows > 0) {
+    print_note(fmt::format(
+        "{}: dropped {} of {} rows: {}; the row before each of them is now the end of its episode "
+        "by time-out",
+        path, file.dropped_rows, file.rows,
+        timeout_policy_for(kind, options) == TimeoutPolicy::drop
+            ? "timeout_policy drop removes steps that end by time-out and the last row"
+            : "they end an episode without termination, and the observation after them is not in "
+              "the file"));
+  }
+  return with_marked_ends(dataset);
 }
 
 // Prints progress every few seconds during long recordings.
@@ -162,7 +181,7 @@ void add_dataset_convert(CLI::App& parent, Invocation& call) {
       "  rl_training dataset convert log.npz pendulum-log-v0 --to minari --env Pendulum-v1",
       [read, path, write, &call] {
         write->check({*path});
-        const auto dataset = load_dataset_file(read->kind, *path, read->options(false));
+        const auto dataset = convert(*path, *read);
         write->save(dataset, read->env_id.empty() ? nullptr : &read->bounds, false, call);
         return 0;
       });

@@ -95,6 +95,67 @@ class DatasetCommands : public testing::Test {
   TemporaryDirectory directory_;
 };
 
+TEST_F(DatasetCommands, ConvertMarksTheNewEndsOfEpisodes) {
+  const auto log = write_log("log.npz", 5);
+  const auto original = load(log, TimeoutPolicy::keep);
+  const std::vector<std::vector<std::string>> outputs = {
+      {in("a.npz")}, {in("a.hdf5")}, {in("a-v0"), "--to", "minari"}};
+  for (const auto& output : outputs) {
+    std::vector<std::string> words = {"dataset", "convert", log};
+    words.insert(words.end(), output.begin(), output.end());
+    const auto made = run(words);
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+    EXPECT_TRUE(contains(made.err,
+                         "dropped 5 of 500 rows: they end an episode without termination, and the "
+                         "observation after them is not in the file; the row before each of them "
+                         "is now the end of its episode by time-out"))
+        << made.err;
+    const auto report = run({"dataset", "inspect", output[0], "--json"}).json();
+    EXPECT_EQ(report["rows"], 495) << output[0];
+    EXPECT_EQ(report["timeouts"], 5) << output[0];
+    EXPECT_EQ(report["transitions"], 495) << output[0];
+    for (const auto& warning : report["warnings"]) {
+      EXPECT_NE(warning["code"], "no_episode_end") << output[0];
+      EXPECT_NE(warning["code"], "cut_tail") << output[0];
+    }
+    expect_same_transitions(original, load(output[0], TimeoutPolicy::keep));
+  }
+  // D4RL's conversion of the written file loses no step, because its last observations have rows.
+  expect_same_transitions(original, load(in("a.hdf5"), TimeoutPolicy::drop));
+}
+
+TEST_F(DatasetCommands, ConvertingADroppedFileAgainChangesNothing) {
+  const auto log = write_log("log.npz", 3);
+  const auto hdf5 = in("log.hdf5");
+  const auto made = run({"dataset", "convert", log, hdf5, "--timeout-policy", "drop"});
+  EXPECT_TRUE(contains(made.err, "dropped 3 of 300 rows: timeout_policy drop")) << made.err;
+  const auto original = load(log, TimeoutPolicy::drop);
+  expect_same_transitions(original, load(hdf5, TimeoutPolicy::drop));
+  expect_same_transitions(original, load(hdf5, TimeoutPolicy::keep));
+  const auto again = run({"dataset", "convert", hdf5, in("again.hdf5")});
+  EXPECT_EQ(again.err, "");
+  EXPECT_EQ(read_all(hdf5), read_all(in("again.hdf5")));
+}
+
+TEST_F(DatasetCommands, TrainingAcceptsAConvertedLogWithoutWarnings) {
+  const auto hdf5 = in("log.hdf5");
+  run({"dataset", "convert", write_log("log.npz", 5), hdf5});
+  const auto trained =
+      run({"train", "--config", "td3_bc/pendulum-replay", "--strict-data", "--set",
+           "algo_kwargs.dataset_kind=d4rl", "--set", "algo_kwargs.dataset_path=" + hdf5, "--set",
+           "total_timesteps=2", "--set", "eval_episodes=0", "--set", "output_dir=" + in("runs")});
+  EXPECT_EQ(trained.exit_code, 0) << trained.err;
+}
+
+TEST_F(DatasetCommands, MixMarksTheNewEndsOfEpisodes) {
+  const auto a = write_log("a.npz", 2), b = write_log("b.npz", 3);
+  run({"dataset", "mix", in("both.npz"), a, b});
+  const auto report = run({"dataset", "inspect", in("both.npz"), "--json"}).json();
+  EXPECT_EQ(report["rows"], 495);
+  EXPECT_EQ(report["episodes"], 5);
+  EXPECT_EQ(report["timeouts"], 5);
+}
+
 TEST_F(DatasetCommands, AnInputIsNeverOverwritten) {
   const auto log = write_log("log.npz", 1), other = write_log("other.npz", 1);
   std::filesystem::create_symlink(log, in("link.npz"));
