@@ -20,6 +20,8 @@ class ArraySource {
   virtual bool has(const std::string& key) = 0;
   // Available without reading the data; throws if it is not an array of numbers.
   virtual std::vector<int64_t> shape(const std::string& key) = 0;
+  // Whether the elements are stored as integers or booleans.
+  virtual bool is_integer(const std::string& /*key*/) { return false; }
   // The elements in C order.
   virtual std::vector<float> read_floats(const std::string& key) = 0;
   virtual std::vector<double> read_doubles(const std::string& key) = 0;

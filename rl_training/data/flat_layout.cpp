@@ -59,6 +59,10 @@ void check_vector(ArraySource& source, const std::string& key, int64_t rows) {
   }
 }
 
+bool is_list_of_integers(ArraySource& source, const std::string& key) {
+  return source.shape(key).size() == 1 && source.is_integer(key);
+}
+
 // The number of columns.
 int64_t check_actions(ArraySource& source, const std::string& key, int64_t rows, bool choices) {
   const bool vector = source.shape(key).size() == 1;
@@ -66,7 +70,7 @@ int64_t check_actions(ArraySource& source, const std::string& key, int64_t rows,
     check_vector(source, key, rows);
     return 1;
   }
-  if (vector) {
+  if (vector && source.is_integer(key)) {
     wrong_shape(source, key,
                 "(" + std::to_string(rows) + ", dims), or an environment with discrete actions");
   }
@@ -85,7 +89,7 @@ FlatKeys::Names FlatKeys::all() const {
   return names;
 }
 
-FlatLayout find_flat_layout(ArraySource& source, const FlatKeys& keys, bool choices) {
+FlatLayout find_flat_layout(ArraySource& source, const FlatKeys& keys, std::optional<bool> stated) {
   FlatLayout layout;
   layout.obs = require_key(source, keys.obs);
   layout.actions = require_key(source, keys.actions);
@@ -111,6 +115,8 @@ FlatLayout find_flat_layout(ArraySource& source, const FlatKeys& keys, bool choi
   layout.obs_dim = check_matrix(source, layout.obs, -1, -1);
   layout.rows = source.shape(layout.obs)[0];
   if (layout.rows == 0) throw Error(ErrorKind::data, source.place(layout.obs), "no rows");
+  const bool choices = stated.value_or(is_list_of_integers(source, layout.actions));
+  layout.choices = choices;
   layout.action_dim = check_actions(source, layout.actions, layout.rows, choices);
   check_vector(source, layout.rewards, layout.rows);
   if (layout.next_obs) check_matrix(source, *layout.next_obs, layout.rows, layout.obs_dim);

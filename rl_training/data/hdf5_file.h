@@ -37,6 +37,7 @@ class Hdf5File final : public ArraySource {
   std::vector<std::string> names(const std::string& group);
 
   std::vector<int64_t> shape(const std::string& key) override;
+  bool is_integer(const std::string& key) override;
   // Each call reads the data again.
   std::vector<float> read_floats(const std::string& key) override;
   std::vector<double> read_doubles(const std::string& key) override;

@@ -50,6 +50,10 @@ std::vector<int64_t> MappedArrays::shape(const std::string& key) {
   return found == derived_.end() ? file_.shape(key) : found->second.shape;
 }
 
+bool MappedArrays::is_integer(const std::string& key) {
+  return derived_.count(key) == 0 && file_.is_integer(key);
+}
+
 std::vector<double> MappedArrays::read_doubles(const std::string& key) {
   const auto found = derived_.find(key);
   return found == derived_.end() ? file_.read_doubles(key) : found->second.compute();

@@ -29,6 +29,7 @@ class MappedArrays final : public ArraySource {
 
   bool has(const std::string& key) override;
   std::vector<int64_t> shape(const std::string& key) override;
+  bool is_integer(const std::string& key) override;
   std::vector<float> read_floats(const std::string& key) override;
   std::vector<double> read_doubles(const std::string& key) override;
   void read_blocks(const std::string& key, const BlockUser<float>& use) override;

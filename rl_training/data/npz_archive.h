@@ -34,6 +34,7 @@ class NpzReader final : public ArraySource {
   std::vector<std::string> keys() const;
   bool has(const std::string& key) override { return members_.count(key) > 0; }
   std::vector<int64_t> shape(const std::string& key) override { return header(key).shape; }
+  bool is_integer(const std::string& key) override { return header(key).type < NpyType::f2; }
   const NpyHeader& header(const std::string& key);
 
   // Each call reads the member again.

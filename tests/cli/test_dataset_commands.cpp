@@ -188,5 +188,24 @@ TEST_F(DatasetCommands, AnInputIsNeverOverwritten) {
   EXPECT_TRUE(contains(collected.err, "policy.hdf5: is also the input")) << collected.err;
 }
 
+TEST_F(DatasetCommands, IntegersOnePerRowAreDiscreteActions) {
+  const auto path = write_choices<int64_t>("choices.npz");
+  const auto report = run({"dataset", "inspect", path, "--json"}).json();
+  EXPECT_EQ(report["choices"], 3);
+  EXPECT_EQ(report["histograms"]["actions"][0]["counts"], Json({10, 10, 10}));
+  EXPECT_EQ(report["advice"]["algorithms"][0]["algo"], "discrete_cql");
+  for (const auto& name : {"again.npz", "again.hdf5"}) {
+    ASSERT_EQ(run({"dataset", "convert", path, in(name)}).exit_code, 0) << name;
+    EXPECT_EQ(run({"dataset", "inspect", in(name), "--json"}).json()["choices"], 3) << name;
+  }
+  const auto floats = run({"dataset", "inspect", write_choices<float>("floats.npz")});
+  EXPECT_EQ(floats.exit_code, 3);
+  EXPECT_TRUE(contains(
+      floats.err,
+      "floats.npz: actions: wrong shape (expected (30, 1) for one continuous action; for discrete "
+      "actions integers, --env or a discrete algorithm; got (30,) of floats)"))
+      << floats.err;
+}
+
 }  // namespace
 }  // namespace rl_training
