@@ -32,6 +32,7 @@ class Checks {
     check_successors();
     check_terminals();
     check_columns();
+    check_finite_values();
     report_.choices > 0 ? check_choices() : check_actions();
     check_jumps();
     check_rewards();
@@ -199,6 +200,27 @@ class Checks {
     if (!constant_actions.empty()) {
       add("constant_action", "action columns that never change: " + list(constant_actions));
     }
+  }
+
+  void check_finite_values() {
+    const auto all_finite = [](const Column<float>& values, int64_t dims, int64_t slot) {
+      const auto row =
+          values.span().subspan(static_cast<size_t>(slot * dims), static_cast<size_t>(dims));
+      return std::all_of(row.begin(), row.end(), [](float value) { return std::isfinite(value); });
+    };
+    Cases odd;
+    for (int64_t slot = 0; slot < steps_.slots(); ++slot) {
+      const bool fine = all_finite(steps_.obs, steps_.obs_dim, slot) &&
+                        all_finite(steps_.actions, steps_.action_dim, slot) &&
+                        std::isfinite(steps_.rewards[slot]);
+      if (!fine) odd.add(rows_[static_cast<size_t>(slot)]);
+    }
+    if (odd.count == 0) return;
+    add("not_finite",
+        fmt::format("{} rows contain NaN or infinity, from which nothing can be learnt: remove "
+                    "them or fill in values",
+                    odd.count),
+        odd.first);
   }
 
   void check_choices() {

@@ -207,5 +207,27 @@ TEST_F(DatasetCommands, IntegersOnePerRowAreDiscreteActions) {
       << floats.err;
 }
 
+TEST_F(DatasetCommands, ValuesThatAreNotFiniteAreCounted) {
+  const std::string head = "obs,action,reward,terminated\n1,2,3,0\n2,NaN,1,0\n";
+  write_all(in("log.csv"), head + "3,1,1,0\n4,1,2,1\n");
+  const auto refused = run({"dataset", "inspect", in("log.csv")});
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_TRUE(contains(refused.err,
+                       "log.csv:3: action: not a number (expected one, got NaN): remove line 3 "
+                       "(row 1, counted from 0) or fill in a value; no other row lacks it"))
+      << refused.err;
+  write_all(in("log.csv"), head + "inf,1,1,0\n4,1,2,1\n");
+  const auto report =
+      run({"dataset", "inspect", in("log.csv"), "--allow-nonfinite", "--json"}).json();
+  Json found;
+  for (const auto& warning : report["warnings"]) {
+    if (warning["code"] == "not_finite") found = warning;
+  }
+  EXPECT_EQ(found["row"], 1);
+  EXPECT_EQ(found["message"],
+            "2 rows contain NaN or infinity, from which nothing can be learnt: remove them or fill "
+            "in values");
+}
+
 }  // namespace
 }  // namespace rl_training

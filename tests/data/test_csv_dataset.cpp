@@ -77,7 +77,8 @@ TEST_F(CsvDatasetTest, ReadsColumnsByAMap) {
 TEST_F(CsvDatasetTest, NamesLineAndColumn) {
   const std::string head = "obs,action,reward,terminated\n";
   EXPECT_EQ(problem(head + "1,2,3,0\n1,,3,0\n"),
-            ":3: action: row 1 has no value (expected a number; no other row lacks it)");
+            ":3: action: not a number (expected one, got nothing): remove line 3 (row 1, counted "
+            "from 0) or fill in a value; no other row lacks it");
   EXPECT_EQ(problem(head + "1,2,3,0\n1,2,3,0.5\n"),
             ":3: terminated: not a flag (expected 0 or 1, got 0.5)");
   EXPECT_EQ(problem(head + "1,2,1e300,0\n1,2,3,0\n"),
