@@ -111,9 +111,13 @@ Json describe_plain_d4rl(const std::string& path) {
     Hdf5File file(path);
     forbid_opening_files();
     const int64_t format = format_of(file, path);
+    const auto keys = d4rl_keys(format);
+    for (const auto* required : {&keys.obs, &keys.actions, &keys.rewards, &keys.terminals}) {
+      if (!file.has(required->front())) return {};  // the general reader names what there is
+    }
     PlainArrays arrays;
     int64_t elements = 0;
-    for (const auto& name : d4rl_keys(format).all()) {
+    for (const auto& name : keys.all()) {
       if (!file.has(name)) continue;
       const auto array = file.plain_array(name);
       if (!array) return {};

@@ -23,10 +23,14 @@ std::optional<std::string> find_key(ArraySource& source, const Names& names) {
   return found;
 }
 
-std::string require_key(ArraySource& source, const Names& names) {
+std::string require_key(ArraySource& source, const Names& names, const std::string& role) {
   const auto key = find_key(source, names);
   if (key) return *key;
-  throw Error(ErrorKind::data, source.place(names.front()), "the file has no such array");
+  throw_no_such_array(
+      source, names.front(),
+      "; map one to this role: " + role +
+          (role == "terminated" ? "=..., or terminated=none if the task never terminates"
+                                : "=..."));
 }
 
 [[noreturn]] void wrong_shape(ArraySource& source, const std::string& key,
@@ -72,7 +76,14 @@ int64_t check_actions(ArraySource& source, const std::string& key, int64_t rows,
   }
   if (vector && source.is_integer(key)) {
     wrong_shape(source, key,
-                "(" + std::to_string(rows) + ", dims), or an environment with discrete actions");
+                "(" + std::to_string(rows) + ", dims), because the environment is continuous");
+  }
+  if (vector) {
+    throw Error(ErrorKind::data, source.place(key),
+                "wrong shape (expected (" + std::to_string(rows) +
+                    ", 1) for one continuous action; for discrete actions integers, --env or a "
+                    "discrete algorithm; got " +
+                    shape_text(source.shape(key)) + " of floats)");
   }
   return check_matrix(source, key, rows, -1);
 }
@@ -91,9 +102,9 @@ FlatKeys::Names FlatKeys::all() const {
 
 FlatLayout find_flat_layout(ArraySource& source, const FlatKeys& keys, std::optional<bool> stated) {
   FlatLayout layout;
-  layout.obs = require_key(source, keys.obs);
-  layout.actions = require_key(source, keys.actions);
-  layout.rewards = require_key(source, keys.rewards);
+  layout.obs = require_key(source, keys.obs, "obs");
+  layout.actions = require_key(source, keys.actions, "action");
+  layout.rewards = require_key(source, keys.rewards, "reward");
   layout.terminals = find_key(source, keys.terminals);
   if (!layout.terminals) {
     layout.terminals = find_key(source, keys.terminals_fallback);
@@ -109,7 +120,7 @@ FlatLayout find_flat_layout(ArraySource& source, const FlatKeys& keys, std::opti
   // Episode starts can replace terminals only if every last row is dropped anyway; assuming that
   // the task never terminates could be wrong.
   if (!layout.terminals && !keys.never_terminates && (!layout.starts || layout.next_obs)) {
-    require_key(source, keys.terminals);
+    require_key(source, keys.terminals, "terminated");
   }
 
   layout.obs_dim = check_matrix(source, layout.obs, -1, -1);

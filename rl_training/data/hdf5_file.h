@@ -35,6 +35,7 @@ class Hdf5File final : public ArraySource {
   bool is_group(const std::string& key);
   // Names inside a group ("" is the root), sorted.
   std::vector<std::string> names(const std::string& group);
+  std::vector<std::string> names() override { return names(""); }
 
   std::vector<int64_t> shape(const std::string& key) override;
   bool is_integer(const std::string& key) override;

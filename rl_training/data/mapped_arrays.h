@@ -28,6 +28,7 @@ class MappedArrays final : public ArraySource {
   void add_side_by_side(const std::string& key, const std::vector<std::string>& names);
 
   bool has(const std::string& key) override;
+  std::vector<std::string> names() override { return file_.names(); }
   std::vector<int64_t> shape(const std::string& key) override;
   bool is_integer(const std::string& key) override;
   std::vector<float> read_floats(const std::string& key) override;
