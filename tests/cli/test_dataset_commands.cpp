@@ -207,6 +207,22 @@ TEST_F(DatasetCommands, IntegersOnePerRowAreDiscreteActions) {
       << floats.err;
 }
 
+TEST_F(DatasetCommands, InspectShowsActionsInTheUnitsOfTheFile) {
+  const auto log = write_log("log.npz", 1);
+  const auto alone = run({"dataset", "inspect", log, "--json"}).json();
+  for (const auto& warning : alone["warnings"]) EXPECT_NE(warning["code"], "action_out_of_bounds");
+  const auto known = run({"dataset", "inspect", log, "--env", "Pendulum-v1", "--json"}).json();
+  for (const char* key : {"min", "max", "mean", "std"}) {
+    EXPECT_NEAR(known["actions"][0][key].get<double>(), alone["actions"][0][key].get<double>(),
+                1e-6)
+        << key;
+  }
+  EXPECT_GT(known["actions"][0]["max"], 1.9);
+  const auto& bars = known["histograms"]["actions"][0];
+  EXPECT_NEAR(bars["high"].get<double>(), known["actions"][0]["max"].get<double>(), 1e-6);
+  EXPECT_EQ(bars["counts"], alone["histograms"]["actions"][0]["counts"]);
+}
+
 TEST_F(DatasetCommands, ValuesThatAreNotFiniteAreCounted) {
   const std::string head = "obs,action,reward,terminated\n1,2,3,0\n2,NaN,1,0\n";
   write_all(in("log.csv"), head + "3,1,1,0\n4,1,2,1\n");
