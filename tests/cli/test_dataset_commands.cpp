@@ -207,6 +207,27 @@ TEST_F(DatasetCommands, IntegersOnePerRowAreDiscreteActions) {
       << floats.err;
 }
 
+// Every suggestion for files without an environment, shortened to two updates.
+TEST_F(DatasetCommands, SuggestedCommandsTrain) {
+  int commands = 0;
+  for (const auto& path : {write_log("log.npz", 5), write_choices<int64_t>("choices.npz")}) {
+    const auto report = run({"dataset", "inspect", path, "--json"}).json();
+    for (const auto& algorithm : report["advice"]["algorithms"]) {
+      std::istringstream text(algorithm["command"].get<std::string>());
+      std::vector<std::string> words{std::istream_iterator<std::string>(text), {}};
+      words.erase(words.begin());  // the program
+      for (const auto& word : {"total_timesteps=2", "algo_kwargs.hidden_sizes=[8]"}) {
+        words.insert(words.end(), {"--set", word});
+      }
+      words.insert(words.end(), {"--set", "output_dir=" + in("runs")});
+      const auto trained = run(words);
+      EXPECT_EQ(trained.exit_code, 0) << algorithm["command"] << trained.err;
+      ++commands;
+    }
+  }
+  EXPECT_GE(commands, 5);
+}
+
 TEST_F(DatasetCommands, InspectShowsActionsInTheUnitsOfTheFile) {
   const auto log = write_log("log.npz", 1);
   const auto alone = run({"dataset", "inspect", log, "--json"}).json();
