@@ -53,7 +53,7 @@ TransitionDataset mix(const MixArguments& arguments, ReadArguments& read) {
     // Without weights all rows of each dataset are used.
     const double weight =
         arguments.weights.empty() ? static_cast<double>(dataset.rows()) : arguments.weights[i];
-    parts.push_back({std::move(dataset), weight});
+    parts.push_back({std::move(dataset), weight, arguments.inputs[i]});
   }
   return with_marked_ends(mix_transition_datasets(parts, size, seed));
 }

@@ -266,5 +266,15 @@ TEST_F(DatasetCommands, ValuesThatAreNotFiniteAreCounted) {
             "in values");
 }
 
+TEST_F(DatasetCommands, MixNamesFilesThatDoNotFit) {
+  const auto log = write_log("log.npz", 1);
+  write_all(in("other.csv"), "obs,action,reward,terminated\n1,2,3,0\n2,1,1,1\n");
+  const auto mixed = run({"dataset", "mix", in("both.npz"), log, in("other.csv")});
+  EXPECT_EQ(mixed.exit_code, 3);
+  EXPECT_TRUE(contains(mixed.err, in("other.csv") + " has other observations or actions than " +
+                                      log + " (expected "))
+      << mixed.err;
+}
+
 }  // namespace
 }  // namespace rl_training
