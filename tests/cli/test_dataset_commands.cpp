@@ -266,6 +266,18 @@ TEST_F(DatasetCommands, ValuesThatAreNotFiniteAreCounted) {
             "in values");
 }
 
+TEST_F(DatasetCommands, NamesAreKeptByEveryFormat) {
+  write_all(in("log.csv"),
+            "angle [deg],speed,torque,reward,failed\n1,2,3,1,0\n2,4,5,2,0\n3,5,1,1,1\n");
+  const std::string keys = "obs=angle,speed action=torque terminated=failed";
+  for (const auto& name : {"log.npz", "log.hdf5"}) {
+    run({"dataset", "convert", in("log.csv"), in(name), "--keys", keys});
+    const auto report = run({"dataset", "inspect", in(name), "--json"}).json();
+    EXPECT_EQ(report["observation_names"], Json({"angle [deg]", "speed"})) << name;
+    EXPECT_EQ(report["action_names"], Json({"torque"})) << name;
+  }
+}
+
 TEST_F(DatasetCommands, MixNamesFilesThatDoNotFit) {
   const auto log = write_log("log.npz", 1);
   write_all(in("other.csv"), "obs,action,reward,terminated\n1,2,3,0\n2,1,1,1\n");
