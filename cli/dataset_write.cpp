@@ -4,14 +4,13 @@
 #include <chrono>
 
 #include "cli/dataset_arguments.h"
+#include "cli/dataset_output.h"
 #include "cli/greedy_policy.h"
 #include "cli/output.h"
 #include "cli/tensor_commands.h"
 #include "rl_training/data/behaviour_policy.h"
-#include "rl_training/data/d4rl.h"
-#include "rl_training/data/minari_writer.h"
+#include "rl_training/data/marked_ends.h"
 #include "rl_training/data/mixing.h"
-#include "rl_training/data/npz.h"
 #include "rl_training/envs/recipes.h"
 #include "rl_training/envs/registry.h"
 #include "rl_training/envs/rollout.h"
@@ -29,56 +28,6 @@ struct CollectArguments {
 };
 
 namespace {
-
-// Options of the output.
-struct WriteArguments {
-  std::string out, format = "auto";
-
-  void add_to(CLI::App& command) {
-    command
-        .add_option(
-            "OUT", out,
-            "file to write: .npz, .hdf5 in D4RL's layout, or a directory NAME-v0 for Minari")
-        ->required()
-        ->type_name("");
-    command.add_option("--to", format, "format: auto (by the name), npz, d4rl, minari")
-        ->check(CLI::IsMember({"auto", "npz", "d4rl", "minari"}))
-        ->type_name("FORMAT");
-  }
-
-  std::string chosen() const {
-    if (format != "auto") return format;
-    if (out.ends_with(".npz")) return "npz";
-    if (out.ends_with(".hdf5") || out.ends_with(".h5")) return "d4rl";
-    throw Error(ErrorKind::config, {out, 0, ""},
-                "unknown output format (expected a name that ends in .npz, .hdf5 or .h5, or "
-                "--to minari)");
-  }
-
-  // `bounds` of the environment, if known; with `scale` the actions are still in [-1, 1].
-  void save(const TransitionDataset& dataset, const Space* bounds, bool scale,
-            const Invocation& call) const {
-    const auto kind = chosen();
-    const Space* scaled_to = scale ? bounds : nullptr;
-    if (kind == "npz") save_npz_dataset(dataset, out, scaled_to);
-    if (kind == "d4rl") save_d4rl_dataset(dataset, out, scaled_to);
-    if (kind == "minari") {
-      MinariDetails details;
-      details.bounds = bounds;
-      details.scale_actions = scale;
-      save_minari_dataset(dataset, out, details);
-    }
-    const Json report = {{"path", out},
-                         {"kind", kind},
-                         {"rows", dataset.rows()},
-                         {"episodes", dataset.episodes().size()},
-                         {"return_mean", json_number(dataset.mean_return())},
-                         {"fingerprint", dataset.fingerprint()}};
-    if (call.json) return print_json(report);
-    print(fmt::format("{}: {} rows, {} episodes, mean return {:.1f}\n", out, dataset.rows(),
-                      dataset.episodes().size(), dataset.mean_return()));
-  }
-};
 
 constexpr const char* kEnvOfFiles =
     "environment of the data, for the time limit of files that mark no time-outs and for Minari's "
@@ -104,9 +53,27 @@ TransitionDataset mix(const MixArguments& arguments, ReadArguments& read) {
     // Without weights all rows of each dataset are used.
     const double weight =
         arguments.weights.empty() ? static_cast<double>(dataset.rows()) : arguments.weights[i];
-    parts.push_back({std::move(dataset), weight});
+    parts.push_back({std::move(dataset), weight, arguments.inputs[i]});
   }
-  return mix_transition_datasets(parts, size, seed);
+  return with_marked_ends(mix_transition_datasets(parts, size, seed));
+}
+
+TransitionDataset convert(const std::string& path, ReadArguments& read) {
+  const auto kind = read.kind == "auto" ? detect_dataset_kind(path) : read.kind;
+  const auto options = read.options(false);
+  DatasetFileSummary file;
+  const auto dataset = load_dataset_file(kind, path, options, &file);
+  if (file.dropped_rows > 0) {
+    print_note(fmt::format(
+        "{}: dropped {} of {} rows: {}; the row before each of them is now the end of its episode "
+        "by time-out",
+        path, file.dropped_rows, file.rows,
+        timeout_policy_for(kind, options) == TimeoutPolicy::drop
+            ? "timeout_policy drop removes steps that end by time-out and the last row"
+            : "they end an episode without termination, and the observation after them is not in "
+              "the file"));
+  }
+  return with_marked_ends(dataset);
 }
 
 // Prints progress every few seconds during long recordings.
@@ -213,8 +180,8 @@ void add_dataset_convert(CLI::App& parent, Invocation& call) {
       "'obs=x,v action=u reward=r terminated=failed'\n"
       "  rl_training dataset convert log.npz pendulum-log-v0 --to minari --env Pendulum-v1",
       [read, path, write, &call] {
-        write->chosen();  // checks the format before the work starts
-        const auto dataset = load_dataset_file(read->kind, *path, read->options(false));
+        write->check({*path});
+        const auto dataset = convert(*path, *read);
         write->save(dataset, read->env_id.empty() ? nullptr : &read->bounds, false, call);
         return 0;
       });
@@ -235,7 +202,7 @@ void add_dataset_mix(CLI::App& parent, Invocation& call) {
       "  rl_training dataset mix mixed.npz expert.hdf5 random.npz --weights 3,1 --size 100000 "
       "--seed 7",
       [read, write, arguments, &call] {
-        write->chosen();
+        write->check(arguments->inputs);
         const auto dataset = mix(*arguments, *read);
         write->save(dataset, read->env_id.empty() ? nullptr : &read->bounds, false, call);
         return 0;
@@ -271,7 +238,7 @@ void add_dataset_collect(CLI::App& parent, Invocation& call) {
       "--size 1000000\n"
       "  rl_training dataset collect maze.hdf5 --recipe pointmaze/umaze --size 100000",
       [arguments, write, &call] {
-        write->chosen();
+        write->check({arguments->policy});
         Space bounds;
         const auto dataset = collect(*arguments, bounds, call);
         write->save(dataset, &bounds, true, call);

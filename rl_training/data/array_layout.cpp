@@ -22,8 +22,7 @@ constexpr const char* kStarts = "(episode starts)";
 constexpr const char* kLastObservations = "(last observations)";
 
 void require_array(MappedArrays& arrays, const std::string& name) {
-  if (arrays.has(name)) return;
-  throw Error(ErrorKind::data, arrays.place(name), "the file has no such array");
+  if (!arrays.has(name)) throw_no_such_array(arrays, name);
 }
 
 int64_t rows_of(MappedArrays& arrays, const std::string& name) {

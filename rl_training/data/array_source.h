@@ -18,8 +18,12 @@ class ArraySource {
   virtual ~ArraySource() = default;
 
   virtual bool has(const std::string& key) = 0;
+  // Names of the arrays, for messages; empty: unknown.
+  virtual std::vector<std::string> names() { return {}; }
   // Available without reading the data; throws if it is not an array of numbers.
   virtual std::vector<int64_t> shape(const std::string& key) = 0;
+  // Whether the elements are stored as integers or booleans.
+  virtual bool is_integer(const std::string& /*key*/) { return false; }
   // The elements in C order.
   virtual std::vector<float> read_floats(const std::string& key) = 0;
   virtual std::vector<double> read_doubles(const std::string& key) = 0;
@@ -39,5 +43,12 @@ class ArraySource {
 
   virtual ErrorPlace place(const std::string& key) const = 0;
 };
+
+// Throws Error{data} that names the arrays of the file; `advice` follows.
+[[noreturn]] void throw_no_such_array(ArraySource& source, const std::string& key,
+                                      const std::string& advice = "");
+
+// "a, b, c and 5 more; did you mean `b`?", to describe what a file has instead of `wanted`.
+std::string present_names(const std::vector<std::string>& names, const std::string& wanted);
 
 }  // namespace rl_training

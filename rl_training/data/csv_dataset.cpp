@@ -14,21 +14,22 @@
 namespace rl_training {
 namespace {
 
+[[noreturn]] void throw_no_such_column(const CsvTable& table, const std::string& name,
+                                       const std::string& advice = "") {
+  throw Error(
+      ErrorKind::data, {table.path(), 1, name},
+      "no such column (the file has " + present_names(table.columns(), name) + ")" + advice);
+}
+
 std::vector<int64_t> columns_named(const CsvTable& table, const std::string& word) {
   if (word.ends_with('*')) {
-    auto columns = table.find_numbered(word.substr(0, word.size() - 1));
-    if (columns.empty()) {
-      throw Error(ErrorKind::data, {table.path(), 1, word.substr(0, word.size() - 1) + "0"},
-                  "no such column");
-    }
+    const auto stem = word.substr(0, word.size() - 1);
+    auto columns = table.find_numbered(stem);
+    if (columns.empty()) throw_no_such_column(table, stem + "0");
     return columns;
   }
   const int64_t column = table.find(word);
-  if (column < 0) {
-    const auto hint = did_you_mean(word, table.columns());
-    throw Error(ErrorKind::data, {table.path(), 1, word},
-                "no such column" + (hint.empty() ? "" : " (" + hint.substr(2) + ")"));
-  }
+  if (column < 0) throw_no_such_column(table, word);
   return {column};
 }
 
@@ -161,11 +162,9 @@ CsvColumns CsvColumns::find(const CsvTable& table, const KeyMap& map) {
              is_done_name(table.columns()[static_cast<size_t>(columns.terminated)])) {
     std::swap(columns.done, columns.terminated);
   }
-  const auto require = [&](bool there, const char* role, const char* otherwise = "") {
+  const auto require = [&](bool there, const std::string& role, const char* otherwise = "") {
     if (there) return;
-    throw Error(
-        ErrorKind::data, {table.path(), 1, role},
-        "no such column (map one to this role: " + std::string(role) + "=..." + otherwise + ")");
+    throw_no_such_column(table, role, "; map one to this role: " + role + "=..." + otherwise);
   };
   require(!columns.obs.empty(), "obs");
   require(!columns.action.empty(), "action");

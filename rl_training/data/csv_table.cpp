@@ -1,6 +1,9 @@
 #include "rl_training/data/csv_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -41,10 +44,39 @@ bool parse_number(std::string_view word, double& value) {
   return code == std::errc() && end == word.data() + word.size();
 }
 
-bool is_missing(std::string_view word) {
-  if (word.empty()) return true;
+// Words for a missing value; the first is an empty field.
+constexpr std::array<std::string_view, 7> kMissing = {"nothing", "NA",   "N/A", "null",
+                                                      "None",    "#N/A", "NaN"};
+constexpr int kNan = kMissing.size() - 1;
+
+// Index in kMissing, or -1.
+int missing_word(std::string_view word) {
+  if (word.empty()) return 0;
   const auto name = lower(word);
-  return name == "na" || name == "n/a" || name == "null" || name == "none" || name == "#n/a";
+  for (size_t i = 1; i < kMissing.size(); ++i) {
+    if (name == lower(kMissing[i])) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+constexpr uint64_t kPayload = (uint64_t{1} << 51) - 1;
+
+double nan_with(uint64_t payload) {
+  const auto bits = std::bit_cast<uint64_t>(std::numeric_limits<double>::quiet_NaN());
+  return std::bit_cast<double>((bits & ~kPayload) | payload);
+}
+
+// NaNs that keep what the field held: even low bits are an index in kMissing, odd ones a hash of a
+// text. A float has no such bits, so all of them become the same one.
+double missing_value(int word) { return nan_with(2 * static_cast<uint64_t>(word)); }
+double text_value(std::string_view text) {
+  return nan_with((std::hash<std::string_view>{}(text)&kPayload) | 1);
+}
+bool is_text(double value) {
+  return std::isnan(value) && (std::bit_cast<uint64_t>(value) & 1) != 0;
+}
+std::string_view found_word(double value) {
+  return kMissing.at((std::bit_cast<uint64_t>(value) & kPayload) / 2);
 }
 
 // "speed [m/s]" or "speed (m/s)": where the unit begins; npos without one.
@@ -56,14 +88,6 @@ size_t unit_start(std::string_view name) {
 
 std::string_view without_unit(std::string_view name) {
   return trimmed(name.substr(0, unit_start(name)));
-}
-
-// A NaN that distinguishes texts: its low bits are a hash of the text.
-double text_value(std::string_view text) {
-  constexpr uint64_t kPayload = (uint64_t{1} << 51) - 1;
-  const uint64_t hash = (std::hash<std::string_view>{}(text)&kPayload) | 1;
-  const auto bits = std::bit_cast<uint64_t>(std::numeric_limits<double>::quiet_NaN());
-  return std::bit_cast<double>((bits & ~kPayload) | hash);
 }
 
 }  // namespace
@@ -197,10 +221,8 @@ bool CsvTable::read_units(const std::vector<std::string>& fields) {
 
 double CsvTable::read_number(std::string_view word, int number, size_t column) {
   double value = 0;
-  if (parse_number(word, value)) {
-    return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
-  }
-  if (is_missing(word)) return std::numeric_limits<double>::quiet_NaN();
+  if (parse_number(word, value)) return std::isnan(value) ? missing_value(kNan) : value;
+  if (const int missing = missing_word(word); missing >= 0) return missing_value(missing);
   const auto name = lower(word);
   if (name == "true") return 1;
   if (name == "false") return 0;
@@ -293,18 +315,31 @@ double CsvTable::finite_at(int64_t row, int64_t column) const {
   const ErrorPlace place = {path_, line(row), columns_[static_cast<size_t>(column)]};
   if (std::isinf(value)) throw Error(ErrorKind::data, place, "not finite (expected a number)");
   const auto text = texts_.find(static_cast<size_t>(column));
-  const bool missing = std::bit_cast<uint64_t>(value) ==
-                       std::bit_cast<uint64_t>(std::numeric_limits<double>::quiet_NaN());
-  if (!missing && text != texts_.end()) {
-    throw Error(ErrorKind::data, {path_, text->second.line, place.key},
-                "not a number (got `" + text->second.text + "`)");
+  if (is_text(value) && text != texts_.end()) {
+    const int first = text->second.line;
+    throw Error(
+        ErrorKind::data, {path_, first, place.key},
+        "not a number (got `" + text->second.text + "`)" +
+            (first == line(0) && first_row_is_text()
+                 ? "; is line " + std::to_string(first) + " a row of units? Write them as [deg]"
+                 : ""));
   }
   int64_t all = 0;
   for (int64_t i = 0; i < rows(); ++i) all += std::isnan(at(i, column)) ? 1 : 0;
-  throw Error(ErrorKind::data, place,
-              "row " + std::to_string(row) + " has no value (expected a number; " +
-                  (all == 1 ? "no other row lacks it" : std::to_string(all) + " rows lack it") +
-                  ")");
+  throw Error(
+      ErrorKind::data, place,
+      fmt::format("not a number (expected one, got {}): remove line {} (row {}, counted "
+                  "from 0) or fill in a value; {}",
+                  found_word(value), line(row), row,
+                  all == 1 ? "no other row lacks it" : fmt::format("{} rows lack it", all)));
+}
+
+bool CsvTable::first_row_is_text() const {
+  size_t texts = 0;
+  for (size_t column = 0; column < columns_.size(); ++column) {
+    texts += is_text(at(0, static_cast<int64_t>(column))) ? 1 : 0;
+  }
+  return 2 * texts > columns_.size();
 }
 
 }  // namespace rl_training

@@ -14,7 +14,8 @@ namespace rl_training {
 // - True and False are 1 and 0; an empty field, NA, N/A, null and None are missing;
 // - lines that begin with # are comments. `# units: rad, Nm` or a row of [rad],[Nm] under the
 // header states units; the header may itself be the last comment, as numpy.savetxt writes it.
-// Missing values and text are stored as NaN; requesting them as numbers is an error.
+// Missing values, the number NaN and text are stored as NaN; requesting them as numbers is an
+// error.
 class CsvTable {
  public:
   explicit CsvTable(const std::string& path);
@@ -47,6 +48,7 @@ class CsvTable {
   size_t cell(int64_t row, int64_t column) const {
     return static_cast<size_t>(row) * columns_.size() + static_cast<size_t>(column);
   }
+  bool first_row_is_text() const;  // most of its fields
   void parse(std::string_view content);
   void choose_separator(std::string_view header);
   std::vector<std::string> split(std::string_view line) const;

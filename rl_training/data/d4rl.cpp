@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "rl_training/data/array_layout.h"
+#include "rl_training/data/column_names.h"
 #include "rl_training/data/flat_arrays.h"
 #include "rl_training/data/flat_steps.h"
 #include "rl_training/data/hdf5_file.h"
@@ -13,7 +14,6 @@
 #include "rl_training/data/sandbox.h"
 #include "rl_training/util/error.h"
 #include "rl_training/util/file_system.h"
-#include "rl_training/util/text.h"
 
 namespace rl_training {
 namespace {
@@ -22,7 +22,6 @@ namespace {
 // has the flags of the steps in `timeouts`; format 2 is FlatEnds::last_observations.
 constexpr const char* kFormatAttribute = "rl_training_format";
 constexpr int64_t kFormat = 2;
-constexpr const char* kNamesAttribute = "rl_training_names";
 
 // Our `format`; 0 for files of other programs.
 FlatKeys d4rl_keys(int64_t format) {
@@ -55,36 +54,13 @@ int64_t format_of(Hdf5File& file, const std::string& path) {
                   std::to_string(format) + ")");
 }
 
-// Names of observations and actions, in an attribute that is JSON.
-void add_names(Hdf5Writer& file, const TransitionDataset& dataset) {
-  if (dataset.observation_names().empty() && dataset.action_names().empty()) return;
-  const Json names = {{"observations", dataset.observation_names()},
-                      {"actions", dataset.action_names()}};
-  file.add_attribute("", kNamesAttribute,
-                     names.dump(-1, ' ', false, Json::error_handler_t::replace));
-}
-
-// Names that do not fit the data are ignored.
-void read_names(Hdf5File& file, LoggedSteps& steps) {
-  const auto text = file.text_attribute(kNamesAttribute);
-  const Json names = text ? parse_untrusted_json(*text) : Json();
-  const auto take = [&](const char* key, int64_t count, std::vector<std::string>& target) {
-    if (!names.is_object() || !names.contains(key) || !names.at(key).is_array()) return;
-    if (static_cast<int64_t>(names.at(key).size()) != count) return;
-    for (const auto& name : names.at(key)) {
-      if (!name.is_string()) return target.clear();
-      target.push_back(shortened(printable(name.get<std::string>()), 200));
-    }
-  };
-  take("observations", steps.obs_dim, steps.observation_names);
-  take("actions", steps.action_dim, steps.action_names);
-}
-
 std::vector<char> hdf5_bytes(const TransitionDataset& dataset, const Space* bounds) {
   const FlatArrays arrays(dataset, bounds, FlatEnds::last_observations);
   Hdf5Writer file;
   file.add_attribute("", kFormatAttribute, kFormat);
-  add_names(file, dataset);
+  if (const auto names = names_to_text(dataset); !names.empty()) {
+    file.add_attribute("", kNamesKey, names);
+  }
   arrays.write_to(file);
   return file.bytes();
 }
@@ -101,7 +77,7 @@ LoggedSteps read_d4rl_steps(const std::string& path, const DatasetReadOptions& o
   const auto warnings = apply_key_map(map, arrays, keys);
   auto steps = read_flat_steps(arrays, path, keys, options, output);
   steps.warnings.insert(steps.warnings.end(), warnings.begin(), warnings.end());
-  read_names(file, steps);
+  if (const auto names = file.text_attribute(kNamesKey)) names_from_text(*names, steps);
   return steps;
 }
 
@@ -111,9 +87,13 @@ Json describe_plain_d4rl(const std::string& path) {
     Hdf5File file(path);
     forbid_opening_files();
     const int64_t format = format_of(file, path);
+    const auto keys = d4rl_keys(format);
+    for (const auto* required : {&keys.obs, &keys.actions, &keys.rewards, &keys.terminals}) {
+      if (!file.has(required->front())) return {};  // the general reader names what there is
+    }
     PlainArrays arrays;
     int64_t elements = 0;
-    for (const auto& name : d4rl_keys(format).all()) {
+    for (const auto& name : keys.all()) {
       if (!file.has(name)) continue;
       const auto array = file.plain_array(name);
       if (!array) return {};

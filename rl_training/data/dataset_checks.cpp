@@ -23,8 +23,9 @@ constexpr int64_t kEqualLengths = 5;  // episodes that all terminate at the same
 
 class Checks {
  public:
-  Checks(const LoggedSteps& steps, const DatasetReport& report, const DatasetReadOptions& options)
-      : steps_(steps), report_(report), options_(options), found_(steps.warnings) {}
+  Checks(const LoggedSteps& steps, const DatasetReport& report, const DatasetReadOptions& options,
+         ActionUnits units)
+      : steps_(steps), report_(report), options_(options), units_(units), found_(steps.warnings) {}
 
   std::vector<DatasetWarning> run() && {
     number_rows();
@@ -32,6 +33,7 @@ class Checks {
     check_successors();
     check_terminals();
     check_columns();
+    check_finite_values();
     report_.choices > 0 ? check_choices() : check_actions();
     check_jumps();
     check_rewards();
@@ -201,6 +203,27 @@ class Checks {
     }
   }
 
+  void check_finite_values() {
+    const auto all_finite = [](const Column<float>& values, int64_t dims, int64_t slot) {
+      const auto row =
+          values.span().subspan(static_cast<size_t>(slot * dims), static_cast<size_t>(dims));
+      return std::all_of(row.begin(), row.end(), [](float value) { return std::isfinite(value); });
+    };
+    Cases odd;
+    for (int64_t slot = 0; slot < steps_.slots(); ++slot) {
+      const bool fine = all_finite(steps_.obs, steps_.obs_dim, slot) &&
+                        all_finite(steps_.actions, steps_.action_dim, slot) &&
+                        std::isfinite(steps_.rewards[slot]);
+      if (!fine) odd.add(rows_[static_cast<size_t>(slot)]);
+    }
+    if (odd.count == 0) return;
+    add("not_finite",
+        fmt::format("{} rows contain NaN or infinity, from which nothing can be learnt: remove "
+                    "them or fill in values",
+                    odd.count),
+        odd.first);
+  }
+
   void check_choices() {
     const auto& counts = report_.action_histograms.at(0).counts();
     std::vector<std::string> never;
@@ -227,6 +250,7 @@ class Checks {
       if (outside) beyond.add(rows_[static_cast<size_t>(slot)]);
     }
     if (beyond.count > 0) {
+      if (units_ == ActionUnits::unknown) return;
       add("action_out_of_bounds",
           fmt::format("{} rows have actions beyond the bounds ({})", beyond.count, example),
           beyond.first);
@@ -244,9 +268,7 @@ class Checks {
   }
 
   std::string shown_action(int64_t k, double value) const {
-    if (!options_.bounds) {
-      return fmt::format("column {}: {:g}, assumed bounds [-1, 1]", k, value);
-    }
+    if (!options_.bounds) return fmt::format("column {}: {:g}, bounds -1 and 1", k, value);
     const auto index = static_cast<size_t>(k);
     return fmt::format("column {}: {:g}, bounds {:g} and {:g}", k,
                        options_.bounds->from_unit(k, value), options_.bounds->low[index],
@@ -310,6 +332,7 @@ class Checks {
   const LoggedSteps& steps_;
   const DatasetReport& report_;
   const DatasetReadOptions& options_;
+  ActionUnits units_;
   std::vector<DatasetWarning> found_;
   std::vector<int64_t> rows_;  // row number of each slot
 };
@@ -317,8 +340,8 @@ class Checks {
 }  // namespace
 
 std::vector<DatasetWarning> check_dataset(const LoggedSteps& steps, const DatasetReport& report,
-                                          const DatasetReadOptions& options) {
-  return Checks(steps, report, options).run();
+                                          const DatasetReadOptions& options, ActionUnits units) {
+  return Checks(steps, report, options, units).run();
 }
 
 }  // namespace rl_training

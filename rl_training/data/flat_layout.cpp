@@ -23,10 +23,14 @@ std::optional<std::string> find_key(ArraySource& source, const Names& names) {
   return found;
 }
 
-std::string require_key(ArraySource& source, const Names& names) {
+std::string require_key(ArraySource& source, const Names& names, const std::string& role) {
   const auto key = find_key(source, names);
   if (key) return *key;
-  throw Error(ErrorKind::data, source.place(names.front()), "the file has no such array");
+  throw_no_such_array(
+      source, names.front(),
+      "; map one to this role: " + role +
+          (role == "terminated" ? "=..., or terminated=none if the task never terminates"
+                                : "=..."));
 }
 
 [[noreturn]] void wrong_shape(ArraySource& source, const std::string& key,
@@ -59,6 +63,10 @@ void check_vector(ArraySource& source, const std::string& key, int64_t rows) {
   }
 }
 
+bool is_list_of_integers(ArraySource& source, const std::string& key) {
+  return source.shape(key).size() == 1 && source.is_integer(key);
+}
+
 // The number of columns.
 int64_t check_actions(ArraySource& source, const std::string& key, int64_t rows, bool choices) {
   const bool vector = source.shape(key).size() == 1;
@@ -66,9 +74,16 @@ int64_t check_actions(ArraySource& source, const std::string& key, int64_t rows,
     check_vector(source, key, rows);
     return 1;
   }
-  if (vector) {
+  if (vector && source.is_integer(key)) {
     wrong_shape(source, key,
-                "(" + std::to_string(rows) + ", dims), or an environment with discrete actions");
+                "(" + std::to_string(rows) + ", dims), because the environment is continuous");
+  }
+  if (vector) {
+    throw Error(ErrorKind::data, source.place(key),
+                "wrong shape (expected (" + std::to_string(rows) +
+                    ", 1) for one continuous action; for discrete actions integers, --env or a "
+                    "discrete algorithm; got " +
+                    shape_text(source.shape(key)) + " of floats)");
   }
   return check_matrix(source, key, rows, -1);
 }
@@ -85,11 +100,11 @@ FlatKeys::Names FlatKeys::all() const {
   return names;
 }
 
-FlatLayout find_flat_layout(ArraySource& source, const FlatKeys& keys, bool choices) {
+FlatLayout find_flat_layout(ArraySource& source, const FlatKeys& keys, std::optional<bool> stated) {
   FlatLayout layout;
-  layout.obs = require_key(source, keys.obs);
-  layout.actions = require_key(source, keys.actions);
-  layout.rewards = require_key(source, keys.rewards);
+  layout.obs = require_key(source, keys.obs, "obs");
+  layout.actions = require_key(source, keys.actions, "action");
+  layout.rewards = require_key(source, keys.rewards, "reward");
   layout.terminals = find_key(source, keys.terminals);
   if (!layout.terminals) {
     layout.terminals = find_key(source, keys.terminals_fallback);
@@ -105,12 +120,14 @@ FlatLayout find_flat_layout(ArraySource& source, const FlatKeys& keys, bool choi
   // Episode starts can replace terminals only if every last row is dropped anyway; assuming that
   // the task never terminates could be wrong.
   if (!layout.terminals && !keys.never_terminates && (!layout.starts || layout.next_obs)) {
-    require_key(source, keys.terminals);
+    require_key(source, keys.terminals, "terminated");
   }
 
   layout.obs_dim = check_matrix(source, layout.obs, -1, -1);
   layout.rows = source.shape(layout.obs)[0];
   if (layout.rows == 0) throw Error(ErrorKind::data, source.place(layout.obs), "no rows");
+  const bool choices = stated.value_or(is_list_of_integers(source, layout.actions));
+  layout.choices = choices;
   layout.action_dim = check_actions(source, layout.actions, layout.rows, choices);
   check_vector(source, layout.rewards, layout.rows);
   if (layout.next_obs) check_matrix(source, *layout.next_obs, layout.rows, layout.obs_dim);

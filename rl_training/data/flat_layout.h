@@ -33,11 +33,13 @@ struct FlatLayout {
   std::string obs, actions, rewards;
   std::optional<std::string> terminals, timeouts, ends, starts, last_obs;
   std::optional<std::string> next_obs, next_actions, next_valid;
-  bool dones = false;  // terminals_fallback was used
+  bool dones = false;    // terminals_fallback was used
+  bool choices = false;  // actions are discrete
   int64_t rows = 0, obs_dim = 0, action_dim = 0;
 };
 
-// If `choices`, actions are one number per row, as a vector or as a matrix of one column.
-FlatLayout find_flat_layout(ArraySource& source, const FlatKeys& keys, bool choices);
+// `stated` is whether the actions are discrete, that is, one number per row as a vector or as a
+// matrix of one column. If it is unknown, a vector of integers is discrete.
+FlatLayout find_flat_layout(ArraySource& source, const FlatKeys& keys, std::optional<bool> stated);
 
 }  // namespace rl_training

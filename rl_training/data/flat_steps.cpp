@@ -191,6 +191,23 @@ void check_block(ArraySource& source, const std::string& key, const DatasetReadO
   if (!options.allow_nonfinite) check_finite(source.place(key), values, columns, first_row);
 }
 
+// The discrete actions of a file that does not state their number.
+Space find_choices(ArraySource& source, const FlatLayout& layout) {
+  constexpr int64_t kMostChoices = 1 << 16;
+  std::mutex mutex;
+  double largest = 0;
+  for (const auto& key : {std::optional(layout.actions), layout.next_actions}) {
+    if (!key) continue;
+    const auto look = [&](int64_t first_row, std::span<const double> values) {
+      check_choices(source.place(*key), values, kMostChoices, first_row);
+      const std::lock_guard lock(mutex);
+      for (const double value : values) largest = std::max(largest, value);
+    };
+    source.read_blocks(*key, ArraySource::BlockUser<double>(look));
+  }
+  return Space::discrete(static_cast<int64_t>(largest) + 1);
+}
+
 // Uses the source's memory if it lends it; otherwise reads into memory with `capacity` slots.
 void read_observations(ArraySource& source, const FlatLayout& layout,
                        const DatasetReadOptions& options, int64_t capacity, ArrayMemory& memory,
@@ -209,6 +226,19 @@ void read_observations(ArraySource& source, const FlatLayout& layout,
   steps.obs_buffer = ColumnBuffer<float>(memory, capacity * layout.obs_dim);
   source.read_into(layout.obs, steps.obs_buffer.first(count), check);
   steps.obs = steps.obs_buffer.column(count);
+}
+
+void read_next_actions(ArraySource& source, const FlatLayout& layout,
+                       const DatasetReadOptions& options, std::vector<uint8_t>& marks,
+                       LoggedSteps& steps) {
+  if (layout.next_valid) {
+    add_marks(source, layout.next_valid, LoggedSteps::kNextActionValid, marks);
+  } else {
+    for (auto& mark : marks) mark |= LoggedSteps::kNextActionValid;
+  }
+  std::vector<float> next_actions(static_cast<size_t>(layout.rows * layout.action_dim));
+  read_actions(source, *layout.next_actions, layout.action_dim, options, next_actions);
+  steps.next_actions = Column<float>(std::move(next_actions));
 }
 
 }  // namespace
@@ -285,15 +315,21 @@ void read_actions(ArraySource& source, const std::string& key, int64_t dims,
 }
 
 LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const FlatKeys& keys,
-                            const DatasetReadOptions& options, ArrayMemory& memory) {
-  const int64_t categories = options.bounds ? options.bounds->categories : 0;
-  const FlatLayout layout = find_flat_layout(source, keys, categories > 0);
+                            const DatasetReadOptions& given, ArrayMemory& memory) {
+  const FlatLayout layout = find_flat_layout(
+      source, keys, given.bounds ? std::optional(given.bounds->is_discrete()) : std::nullopt);
+  DatasetReadOptions options = given;
+  Space found;
+  if (!given.bounds && layout.choices) {
+    found = find_choices(source, layout);
+    options.bounds = &found;
+  }
   check_action_dim(source.place(layout.actions), options, layout.action_dim);
   LoggedSteps steps;
   steps.file = file;
   steps.obs_dim = layout.obs_dim;
   steps.action_dim = layout.action_dim;
-  steps.categories = categories;
+  steps.categories = options.bounds ? options.bounds->categories : 0;
   steps.has_timeouts = layout.timeouts || layout.ends || layout.last_obs;
   steps.has_next_observations = layout.next_obs.has_value();
   steps.true_successors = keys.true_successors;
@@ -325,16 +361,7 @@ LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const 
                  steps.action_buffer.first(action_count));
     steps.actions = steps.action_buffer.column(action_count);
   }
-  if (layout.next_actions) {
-    if (layout.next_valid) {
-      add_marks(source, layout.next_valid, LoggedSteps::kNextActionValid, marks);
-    } else {
-      for (auto& mark : marks) mark |= LoggedSteps::kNextActionValid;
-    }
-    std::vector<float> next_actions(static_cast<size_t>(action_count));
-    read_actions(source, *layout.next_actions, layout.action_dim, options, next_actions);
-    steps.next_actions = Column<float>(std::move(next_actions));
-  }
+  if (layout.next_actions) read_next_actions(source, layout, options, marks, steps);
   steps.marks = Column<uint8_t>(std::move(marks));
   return steps;
 }

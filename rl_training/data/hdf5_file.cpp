@@ -171,6 +171,13 @@ std::vector<int64_t> Hdf5File::shape(const std::string& key) {
   return shape;
 }
 
+bool Hdf5File::is_integer(const std::string& key) {
+  std::vector<int64_t> shape;
+  const Handle dataset(open_array(key, true, shape), H5Dclose);
+  const Handle type(H5Dget_type(dataset), H5Tclose);
+  return H5Tget_class(type) != H5T_FLOAT;
+}
+
 // An array open for reading, counted against the limit of the file.
 struct Hdf5File::Array {
   std::vector<int64_t> shape;

@@ -35,8 +35,10 @@ class Hdf5File final : public ArraySource {
   bool is_group(const std::string& key);
   // Names inside a group ("" is the root), sorted.
   std::vector<std::string> names(const std::string& group);
+  std::vector<std::string> names() override { return names(""); }
 
   std::vector<int64_t> shape(const std::string& key) override;
+  bool is_integer(const std::string& key) override;
   // Each call reads the data again.
   std::vector<float> read_floats(const std::string& key) override;
   std::vector<double> read_doubles(const std::string& key) override;

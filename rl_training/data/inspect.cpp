@@ -32,13 +32,18 @@ class RangeCounter {
   ValueRange range_;
 };
 
-std::vector<ValueRange> column_ranges(const LoggedSteps& steps, const Column<float>& values,
-                                      int64_t dims) {
+// An action in the units of the file, from which the options' bounds scaled it.
+double action_of_file(const DatasetReadOptions& options, int64_t k, double value) {
+  const bool scaled = options.bounds && !options.bounds->is_discrete();
+  return scaled ? options.bounds->from_unit(k, value) : value;
+}
+
+template <class Value>
+std::vector<ValueRange> column_ranges(const LoggedSteps& steps, int64_t dims, const Value& value) {
   std::vector<RangeCounter> counters(static_cast<size_t>(dims));
   for (int64_t slot = 0; slot < steps.slots(); ++slot) {
     if (steps.is(slot, LoggedSteps::kObservationOnly)) continue;
-    for (int64_t k = 0; k < dims; ++k)
-      counters[static_cast<size_t>(k)].add(values[slot * dims + k]);
+    for (int64_t k = 0; k < dims; ++k) counters[static_cast<size_t>(k)].add(value(slot, k));
   }
   std::vector<ValueRange> ranges;
   ranges.reserve(counters.size());
@@ -76,7 +81,8 @@ void add_episode_facts(const LoggedSteps& steps, DatasetReport& report) {
 }
 
 // Needs the ranges.
-void add_step_histograms(const LoggedSteps& steps, DatasetReport& report) {
+void add_step_histograms(const LoggedSteps& steps, const DatasetReadOptions& options,
+                         DatasetReport& report) {
   report.reward_histogram = Histogram(report.reward.min, report.reward.max);
   for (const auto& range : report.actions) {
     if (steps.categories > 0) {
@@ -91,7 +97,7 @@ void add_step_histograms(const LoggedSteps& steps, DatasetReport& report) {
     report.reward_histogram.add(steps.rewards[slot]);
     for (int64_t k = 0; k < steps.action_dim; ++k) {
       report.action_histograms[static_cast<size_t>(k)].add(
-          steps.actions[slot * steps.action_dim + k]);
+          action_of_file(options, k, steps.actions[slot * steps.action_dim + k]));
     }
   }
 }
@@ -104,10 +110,14 @@ DatasetReport describe_steps(const LoggedSteps& steps, const std::string& kind,
   report.file = summarize(steps);
   report.timeout_policy = timeout_policy_for(kind, options);
   report.choices = steps.categories;
-  report.obs = column_ranges(steps, steps.obs, steps.obs_dim);
-  report.actions = column_ranges(steps, steps.actions, steps.action_dim);
+  report.obs = column_ranges(steps, steps.obs_dim, [&](int64_t slot, int64_t k) -> double {
+    return steps.obs[slot * steps.obs_dim + k];
+  });
+  report.actions = column_ranges(steps, steps.action_dim, [&](int64_t slot, int64_t k) {
+    return action_of_file(options, k, steps.actions[slot * steps.action_dim + k]);
+  });
   add_episode_facts(steps, report);
-  add_step_histograms(steps, report);
+  add_step_histograms(steps, options, report);
   return report;
 }
 
@@ -182,7 +192,7 @@ std::vector<DatasetWarning> find_dataset_warnings(const LoggedSteps& steps, cons
                                                   const DatasetReadOptions& options) {
   auto report = describe_steps(steps, kind, options);
   report.transitions = report.file.rows;
-  return check_dataset(steps, report, options);
+  return check_dataset(steps, report, options, ActionUnits::of_training);
 }
 
 DatasetReport inspect_steps(const LoggedSteps& steps, const std::string& kind,
@@ -199,7 +209,8 @@ DatasetReport inspect_steps(const LoggedSteps& steps, const std::string& kind,
     report.transitions_terminals += data.terminated(row) ? 1 : 0;
   }
   report.fingerprint = data.fingerprint();
-  report.warnings = check_dataset(steps, report, options);
+  report.warnings = check_dataset(steps, report, options,
+                                  options.bounds ? ActionUnits::of_training : ActionUnits::unknown);
   return report;
 }
 

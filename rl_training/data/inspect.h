@@ -22,8 +22,9 @@ struct DatasetReport {
   int64_t choices = 0;      // above 0: number of discrete actions
   double transitions_reward_sum = 0;
   int64_t transitions_terminals = 0;
-  std::string fingerprint;               // of the transitions
-  std::vector<ValueRange> obs, actions;  // per dimension, over the steps of the file
+  std::string fingerprint;  // of the transitions
+  // Per dimension, over the steps of the file; actions in its units.
+  std::vector<ValueRange> obs, actions;
   std::vector<std::string> observation_names, action_names;  // of the dimensions; empty: unknown
   ValueRange reward, episode_return, episode_length;
   Histogram reward_histogram, return_histogram, length_histogram;

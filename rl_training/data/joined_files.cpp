@@ -51,6 +51,13 @@ void check_fits(const LoggedSteps& first, const LoggedSteps& part) {
   };
   check("obs", first.obs_dim, part.obs_dim);
   check("action", first.action_dim, part.action_dim);
+  const auto kind_of = [](const LoggedSteps& steps) {
+    return std::string(steps.categories > 0 ? "discrete" : "continuous");
+  };
+  if (kind_of(first) != kind_of(part)) {
+    throw Error(ErrorKind::data, {part.file, 0, "action"},
+                kind_of(part) + ", but " + kind_of(first) + " in " + first.file);
+  }
   if (first.observation_names == part.observation_names && first.action_names == part.action_names)
     return;
   throw Error(ErrorKind::data, {part.file, 0, ""},
@@ -90,6 +97,7 @@ LoggedSteps join_steps(const std::vector<LoggedSteps>& parts) {
   all.warnings = first.warnings;
   for (const auto& part : parts) {
     check_fits(first, part);
+    all.categories = std::max(all.categories, part.categories);
     append_column(obs, part.obs);
     append_column(actions, part.actions);
     append_column(successors, part.successors);

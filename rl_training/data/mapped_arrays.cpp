@@ -15,9 +15,7 @@ void MappedArrays::add_side_by_side(const std::string& key, const std::vector<st
   int64_t rows = -1, width = 0;
   std::vector<int64_t> widths;
   for (const auto& name : names) {
-    if (!file_.has(name)) {
-      throw Error(ErrorKind::data, file_.place(name), "the file has no such array");
-    }
+    if (!file_.has(name)) throw_no_such_array(file_, name);
     const auto shape = file_.shape(name);
     if (shape.empty() || shape.size() > 2 || (rows >= 0 && shape[0] != rows)) {
       throw Error(ErrorKind::data, file_.place(name),
@@ -48,6 +46,10 @@ bool MappedArrays::has(const std::string& key) { return derived_.count(key) > 0 
 std::vector<int64_t> MappedArrays::shape(const std::string& key) {
   const auto found = derived_.find(key);
   return found == derived_.end() ? file_.shape(key) : found->second.shape;
+}
+
+bool MappedArrays::is_integer(const std::string& key) {
+  return derived_.count(key) == 0 && file_.is_integer(key);
 }
 
 std::vector<double> MappedArrays::read_doubles(const std::string& key) {

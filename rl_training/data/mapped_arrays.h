@@ -28,7 +28,9 @@ class MappedArrays final : public ArraySource {
   void add_side_by_side(const std::string& key, const std::vector<std::string>& names);
 
   bool has(const std::string& key) override;
+  std::vector<std::string> names() override { return file_.names(); }
   std::vector<int64_t> shape(const std::string& key) override;
+  bool is_integer(const std::string& key) override;
   std::vector<float> read_floats(const std::string& key) override;
   std::vector<double> read_doubles(const std::string& key) override;
   void read_blocks(const std::string& key, const BlockUser<float>& use) override;

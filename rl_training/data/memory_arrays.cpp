@@ -24,7 +24,17 @@ class MemoryArrays::Source final : public ArraySource {
   explicit Source(const std::map<std::string, Array>& arrays) : arrays_(arrays) {}
 
   bool has(const std::string& key) override { return arrays_.count(key) > 0; }
+  std::vector<std::string> names() override {
+    std::vector<std::string> all;
+    for (const auto& [name, array] : arrays_) all.push_back(name);
+    return all;
+  }
   std::vector<int64_t> shape(const std::string& key) override { return arrays_.at(key).shape; }
+  bool is_integer(const std::string& key) override {
+    const auto& values = arrays_.at(key).values;
+    return !std::holds_alternative<Column<float>>(values) &&
+           !std::holds_alternative<Column<double>>(values);
+  }
   std::vector<float> read_floats(const std::string& key) override { return converted<float>(key); }
   std::vector<double> read_doubles(const std::string& key) override {
     return converted<double>(key);

@@ -18,9 +18,12 @@ void check_parts(std::span<const DatasetPart> parts, int64_t size) {
   const ErrorPlace place = {"", 0, "dataset_mix"};
   if (parts.empty()) throw Error(ErrorKind::config, place, "nothing to mix");
   if (size < 0) throw Error(ErrorKind::config, {"", 0, "dataset_mix_size"}, "below 0");
+  const auto name_of = [&](size_t i) {
+    return parts[i].name.empty() ? "part " + std::to_string(i) : parts[i].name;
+  };
   for (size_t i = 0; i < parts.size(); ++i) {
     const auto& part = parts[i];
-    const std::string name = "part " + std::to_string(i);
+    const std::string name = name_of(i);
     if (!std::isfinite(part.weight) || part.weight <= 0) {
       throw Error(ErrorKind::config, place, name + " has a bad weight (expected > 0)");
     }
@@ -29,7 +32,7 @@ void check_parts(std::span<const DatasetPart> parts, int64_t size) {
     if (part.dataset.obs_space() != first.obs_space() ||
         part.dataset.action_space() != first.action_space()) {
       throw Error(ErrorKind::data, place,
-                  name + " has other observations or actions than part 0 (expected " +
+                  name + " has other observations or actions than " + name_of(0) + " (expected " +
                       first.obs_space().text() + " and " + first.action_space().text() + ", got " +
                       part.dataset.obs_space().text() + " and " +
                       part.dataset.action_space().text() + ")");

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "rl_training/data/transition_dataset.h"
 
@@ -9,6 +10,7 @@ namespace rl_training {
 struct DatasetPart {
   TransitionDataset dataset;
   double weight = 1;
+  std::string name = "";  // for messages; "": its number
 };
 
 // A dataset of `size` rows (0: the sum of all parts) with a share of each part by its weight. Whole

@@ -9,6 +9,7 @@
 
 namespace rl_training {
 
+// Booleans and integers come before floats.
 enum class NpyType { b1, i1, i2, i4, i8, u1, u2, u4, u8, f2, f4, f8 };
 
 int64_t npy_type_size(NpyType type);

@@ -1,6 +1,7 @@
 #include "rl_training/data/npz.h"
 
 #include "rl_training/data/array_layout.h"
+#include "rl_training/data/column_names.h"
 #include "rl_training/data/flat_arrays.h"
 #include "rl_training/data/flat_steps.h"
 #include "rl_training/data/npz_archive.h"
@@ -27,13 +28,27 @@ FlatKeys npz_keys() {
   return keys;
 }
 
+// The names are text, stored as one byte per element.
+void read_names(NpzReader& file, LoggedSteps& steps) {
+  constexpr int64_t kMostBytes = int64_t{1} << 20;
+  if (!file.has(kNamesKey) || file.header(kNamesKey).count > kMostBytes) return;
+  std::string text;
+  for (const double byte : file.read_doubles(kNamesKey)) {
+    if (!(byte >= 0 && byte < 256)) return;
+    text.push_back(static_cast<char>(static_cast<unsigned char>(byte)));
+  }
+  names_from_text(text, steps);
+}
+
 }  // namespace
 
 LoggedSteps read_npz_steps(const std::string& path, const DatasetReadOptions& options,
                            SandboxOutput& output) {
   NpzReader file(path);
   forbid_opening_files();
-  return read_named_arrays(file, path, options, output);
+  auto steps = read_named_arrays(file, path, options, output);
+  read_names(file, steps);
+  return steps;
 }
 
 LoggedSteps read_named_arrays(ArraySource& file, const std::string& path,
@@ -60,6 +75,7 @@ void save_npz_dataset(const TransitionDataset& dataset, const std::string& path,
   const FlatArrays arrays(dataset, bounds, FlatEnds::flags);
   NpzWriter file;
   arrays.write_to(file);
+  if (const auto names = names_to_text(dataset); !names.empty()) file.add_text(kNamesKey, names);
   write_file_atomically(posix_file_system(), path, file.bytes());
 }
 

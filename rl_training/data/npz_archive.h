@@ -32,8 +32,10 @@ class NpzReader final : public ArraySource {
   NpzReader(std::span<const char> bytes, const std::string& name);
 
   std::vector<std::string> keys() const;
+  std::vector<std::string> names() override { return keys(); }
   bool has(const std::string& key) override { return members_.count(key) > 0; }
   std::vector<int64_t> shape(const std::string& key) override { return header(key).shape; }
+  bool is_integer(const std::string& key) override { return header(key).type < NpyType::f2; }
   const NpyHeader& header(const std::string& key);
 
   // Each call reads the member again.

@@ -38,6 +38,11 @@ void NpzWriter::add_flags(const std::string& key, std::span<const uint8_t> value
   add_raw(key, NpyType::b1, shape, values.data(), values.size_bytes());
 }
 
+void NpzWriter::add_text(const std::string& key, std::string_view text) {
+  const std::array<int64_t, 1> shape = {static_cast<int64_t>(text.size())};
+  add_raw(key, NpyType::u1, shape, text.data(), text.size());
+}
+
 void NpzWriter::add_raw(const std::string& key, NpyType type, std::span<const int64_t> shape,
                         const void* data, size_t size) {
   std::string content = make_npy_header(type, shape);

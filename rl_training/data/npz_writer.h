@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,8 @@ class NpzWriter {
   void add(const std::string& key, std::span<const int64_t> shape, std::span<const int64_t> values);
   // Stored as booleans.
   void add_flags(const std::string& key, std::span<const uint8_t> values);
+  // Stored as one unsigned integer per byte.
+  void add_text(const std::string& key, std::string_view text);
 
   std::string bytes() const;
 

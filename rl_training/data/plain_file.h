@@ -39,6 +39,10 @@ class PlainFile final : public ArraySource {
 
   bool has(const std::string& key) override { return arrays_.count(key) > 0; }
   std::vector<int64_t> shape(const std::string& key) override { return arrays_.at(key).shape; }
+  bool is_integer(const std::string& key) override {
+    const auto item = arrays_.at(key).item;
+    return item == PlainArray::Item::int8 || item == PlainArray::Item::uint8;
+  }
   std::vector<float> read_floats(const std::string& key) override;
   std::vector<double> read_doubles(const std::string& key) override;
   void read_into(const std::string& key, std::span<float> out,

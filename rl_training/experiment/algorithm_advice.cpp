@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "rl_training/algorithms/registry.h"
 #include "rl_training/experiment/packaged_configs.h"
@@ -104,6 +105,19 @@ std::string config_for(const std::string& algo, const Figures& figures) {
   return "";
 }
 
+// Removes what the config says about its own generated data, which a file excludes.
+std::string without_generated_data(const std::string& name) {
+  std::string words;
+  for (const auto& config : packaged_configs()) {
+    if (config.name != name) continue;
+    for (const auto& [key, none] : {std::pair{"dataset_id", "null"}, {"dataset_size", "0"}}) {
+      if (config.text.find(std::string("  ") + key + ":") == std::string::npos) continue;
+      words += fmt::format(" --set algo_kwargs.{}={}", key, none);
+    }
+  }
+  return words;
+}
+
 class Adviser {
  public:
   explicit Adviser(const Figures& figures) : figures_(figures) {}
@@ -154,7 +168,7 @@ void apply_rules(const Figures& figures, Adviser& advice) {
     advice.add(1, "bc", "without rewards only the actions themselves can be learnt");
     return;
   }
-  advice.add(2, "td3_bc", "the first to try: fast, and one parameter (bc_alpha) to tune");
+  advice.add(2, "td3_bc", "fast, and one parameter (bc_alpha) to tune");
   if (figures.sparse) {
     advice.add(
         3, "iql",
@@ -163,7 +177,7 @@ void apply_rules(const Figures& figures, Adviser& advice) {
   }
   if (figures.comparable && figures.spread > kMixedReturns) {
     advice.add(1.5, "iql", "mixed quality: it gives better actions more weight");
-    advice.add(1, "cql", "mixed quality: it lowers the values of actions outside the data");
+    advice.add(0.75, "cql", "mixed quality: it lowers the values of actions outside the data");
     if (figures.episodes >= kEpisodesToCondition) {
       advice.add(0.5, "decision_transformer",
                  "many episodes with different returns to condition on");
@@ -179,7 +193,7 @@ void apply_rules(const Figures& figures, Adviser& advice) {
     advice.add(1, "bcq", "concentrated actions: it only compares actions like those of the data");
     advice.add(0.5, "iql", "concentrated actions: it never evaluates others");
   } else if (figures.coverage > kWideActions) {
-    advice.add(1.5, "cql", "nearly every action was tried, so its penalty applies almost nowhere");
+    advice.add(1, "cql", "nearly every action was tried, so its penalty distorts few values");
     advice.add(1, "rebrac", "nearly every action was tried: weak penalties suffice");
   }
   if (figures.rows >= kManyRows) {
@@ -213,9 +227,9 @@ AlgorithmAdvice advise_algorithms(const DatasetReport& report, const std::string
   for (auto& choice : advice.choices) {
     choice.command = fmt::format(
         "rl_training train --config {} --set {} --set algo_kwargs.dataset_kind={} "
-        "--set algo_kwargs.dataset_path={} --set algo_kwargs.timeout_policy=auto",
+        "--set algo_kwargs.dataset_path={}{} --set algo_kwargs.timeout_policy=auto",
         choice.config, env_id.empty() ? "env_id=none --set eval_episodes=0" : "env_id=" + env_id,
-        report.kind, shell_word(path));
+        report.kind, shell_word(path), without_generated_data(choice.config));
     if (!keys.empty()) {
       choice.command += " --set " + shell_word("algo_kwargs.dataset_keys=" + keys);
     }

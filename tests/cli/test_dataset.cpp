@@ -64,8 +64,8 @@ TEST(Dataset, CollectWritesTheUnitsOfTheEnvironment) {
   const auto raw = run({"dataset", "inspect", out, "--json"}).json()["actions"][0];
   EXPECT_GT(raw["max"], 1.5);
   EXPECT_LE(raw["max"], 2.0);
-  const auto scaled = run({"dataset", "inspect", out, "--env", "Pendulum-v1", "--json"});
-  EXPECT_LE(scaled.json()["actions"][0]["max"], 1.0);
+  const auto known = run({"dataset", "inspect", out, "--env", "Pendulum-v1", "--json"}).json();
+  for (const auto& warning : known["warnings"]) EXPECT_NE(warning["code"], "action_out_of_bounds");
 }
 
 TEST(Dataset, MixDrawsByWeight) {

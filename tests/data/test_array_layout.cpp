@@ -41,13 +41,13 @@ class ArrayLayoutTest : public testing::Test {
     options.timeout_policy = TimeoutPolicy::keep;
     return load_dataset_file(std::string(kind) == "npz" ? "npz" : "d4rl", path, options, &summary_);
   }
-  std::string problem(const std::string& keys) {
+  std::string problem(const std::string& keys, const char* kind = "npz") {
     try {
-      load(keys);
+      load(keys, kind);
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::data);
       const std::string what = error.what();
-      return what.substr(what.find("a.npz") + 5);
+      return what.substr(what.find(": "));
     }
     return "no error";
   }
@@ -79,8 +79,19 @@ TEST_F(ArrayLayoutTest, NamesAreMappedInNpzAndHdf5Alike) {
     EXPECT_TRUE(data.terminated(2));
   }
   const std::string rest = " action=ctrl reward=r terminated=failed";
-  EXPECT_EQ(problem("obs=qpos,qacc" + rest), ": qacc: the file has no such array");
-  EXPECT_EQ(problem("obs=qpos timeout=cut" + rest), ": cut: the file has no such array");
+  EXPECT_EQ(problem("obs=qpos,qvels" + rest),
+            ": qvels: the file has no such array (it has ctrl, failed, qpos, qvel, r; did you mean "
+            "`qvel`?)");
+  EXPECT_EQ(problem("obs=qpos timeout=cut" + rest),
+            ": cut: the file has no such array (it has ctrl, failed, qpos, qvel, r)");
+  for (const char* kind : {"npz", "hdf5"}) {
+    EXPECT_EQ(problem("obs=qpos action=ctrl reward=r", kind),
+              ": terminals: the file has no such array (it has ctrl, failed, qpos, qvel, r); map "
+              "one to this role: terminated=..., or terminated=none if the task never terminates");
+    EXPECT_EQ(problem("action=ctrl reward=r terminated=failed", kind),
+              ": observations: the file has no such array (it has ctrl, failed, qpos, qvel, r); "
+              "map one to this role: obs=...");
+  }
   EXPECT_NE(problem("obs=qpos reward=r,r action=ctrl").find(": reward: expected one array"),
             std::string::npos);
   EXPECT_NE(problem("ogbanch").find("unknown layout of arrays `ogbanch` (expected ogbench, neorl, "

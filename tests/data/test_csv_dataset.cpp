@@ -77,17 +77,22 @@ TEST_F(CsvDatasetTest, ReadsColumnsByAMap) {
 TEST_F(CsvDatasetTest, NamesLineAndColumn) {
   const std::string head = "obs,action,reward,terminated\n";
   EXPECT_EQ(problem(head + "1,2,3,0\n1,,3,0\n"),
-            ":3: action: row 1 has no value (expected a number; no other row lacks it)");
+            ":3: action: not a number (expected one, got nothing): remove line 3 (row 1, counted "
+            "from 0) or fill in a value; no other row lacks it");
   EXPECT_EQ(problem(head + "1,2,3,0\n1,2,3,0.5\n"),
             ":3: terminated: not a flag (expected 0 or 1, got 0.5)");
   EXPECT_EQ(problem(head + "1,2,1e300,0\n1,2,3,0\n"),
             ":2: reward: not a finite float (got 1e+300)");
   EXPECT_EQ(problem(head), ": no rows");
-  EXPECT_NE(problem("obs,action,reward\n1,2,3\n").find(":1: terminated: no such column"),
-            std::string::npos);
-  EXPECT_NE(
-      problem(head + "1,2,3,0\n", "obs=abs").find(":1: abs: no such column (did you mean `obs`?"),
-      std::string::npos);
+  EXPECT_EQ(problem("obs,action,reward\n1,2,3\n"),
+            ":1: terminated: no such column (the file has obs, action, reward); map one to this "
+            "role: terminated=..., or terminated=none if the task never terminates");
+  EXPECT_EQ(problem("angle,action,reward,terminated\n1,2,3,0\n"),
+            ":1: obs: no such column (the file has angle, action, reward, terminated); map one to "
+            "this role: obs=...");
+  EXPECT_EQ(problem(head + "1,2,3,0\n", "obs=abs"),
+            ":1: abs: no such column (the file has obs, action, reward, terminated; did you mean "
+            "`obs`?)");
   EXPECT_NE(problem(head + "1,2,3,0\n", "ops=obs").find("unknown role `ops`"), std::string::npos);
   EXPECT_NE(problem(head + "1,2,3,0\n", "obs").find("`obs` is a layout of arrays"),
             std::string::npos);

@@ -81,8 +81,15 @@ TEST_F(CsvTableTest, MarksQuotesAndWordsOfOtherPrograms) {
   EXPECT_EQ(table.at(1, 2), 0);
   EXPECT_EQ(table.at(2, 2), 0);
   EXPECT_TRUE(std::isnan(table.at(2, 1)) && std::isnan(table.at(3, 1)));
-  EXPECT_EQ(problem("a,b\n1,2\n1,\n1,NA\n1,3\n"),
-            ":3: b: row 1 has no value (expected a number; 2 rows lack it)");
+  EXPECT_EQ(
+      problem("a,b\n1,2\n1,\n1,NA\n1,3\n"),
+      ":3: b: not a number (expected one, got nothing): remove line 3 (row 1, counted from 0) "
+      "or fill in a value; 2 rows lack it");
+  for (const std::string word : {"NaN", "NA", "N/A", "null", "None", "#N/A"}) {
+    EXPECT_NE(problem("a,b\n1,2\n1," + word + "\n").find("expected one, got " + word + ")"),
+              std::string::npos)
+        << word;
+  }
   EXPECT_EQ(problem("a,b\n1,inf\n"), ":2: b: not finite (expected a number)");
 }
 
@@ -104,6 +111,13 @@ TEST_F(CsvTableTest, CommentsAndUnits) {
   EXPECT_EQ(numpy.columns(), (Columns{"a", "b"}));
   EXPECT_EQ(numpy.rows(), 2);
   EXPECT_EQ(numpy.at(0, 1), 2);
+}
+
+TEST_F(CsvTableTest, ARowOfPlainUnitsIsRecognised) {
+  EXPECT_EQ(problem("t;angle;speed;u;b\ns;deg;deg/s;V;-\n1;2;3;4;5\n"),
+            ":2: angle: not a number (got `deg`); is line 2 a row of units? Write them as [deg]");
+  EXPECT_EQ(problem("t;b;angle\n1;-;3\n1;2;3\n"), ":2: b: not a number (got `-`)");
+  EXPECT_EQ(problem("t;b\n1;2\nx;y\n"), ":3: b: not a number (got `y`)");
 }
 
 TEST_F(CsvTableTest, TextsMatterOnlyWhereTheyAreUsed) {

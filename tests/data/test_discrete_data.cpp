@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -146,11 +147,51 @@ TEST_F(DiscreteData, WhatIsNoChoiceIsNamedWithItsRow) {
   write_npz<int64_t>(path, {0, 0, 0, 0, 0, 0}, {3, 2});
   EXPECT_EQ(problem_of([&] { load_dataset_file("npz", path, of_three()); }),
             path + ": actions: the environment has other actions (expected 1 columns, got 2)");
-  write_npz<int64_t>(path, {0, 0, 0}, {3});
+  write_npz<float>(path, {0, 0, 0}, {3});
   EXPECT_EQ(problem_of([&] { load_dataset_file("npz", path); }),
             path +
-                ": actions: wrong shape (expected (3, dims), or an environment with discrete "
-                "actions, got (3,))");
+                ": actions: wrong shape (expected (3, 1) for one continuous action; for discrete "
+                "actions integers, --env or a discrete algorithm; got (3,) of floats)");
+}
+
+TEST_F(DiscreteData, IntegersOnePerRowNeedNoEnvironment) {
+  const auto path = in("a.npz");
+  write_npz<int64_t>(path, {2, 0, 1}, {3});
+  const auto found = load_dataset_file("npz", path);
+  EXPECT_EQ(found.action_space(), kThree) << "the largest index is 2";
+  EXPECT_EQ(found.fingerprint(), load_dataset_file("npz", path, of_three()).fingerprint());
+  save_d4rl_dataset(found, in("a.hdf5"), nullptr);
+  DatasetReadOptions keep;
+  keep.timeout_policy = TimeoutPolicy::keep;
+  EXPECT_EQ(load_dataset_file("d4rl", in("a.hdf5"), keep).fingerprint(), found.fingerprint());
+  write_npz<int64_t>(path, {2, -1, 1}, {3});
+  EXPECT_EQ(problem_of([&] { load_dataset_file("npz", path); }),
+            path +
+                ": actions: row 1 is not a discrete action (expected a whole number from 0 to "
+                "65535, got -1)");
+  const Space box = Space::box({-1}, {1});
+  DatasetReadOptions continuous;
+  continuous.bounds = &box;
+  write_npz<int64_t>(path, {2, 0, 1}, {3});
+  EXPECT_EQ(problem_of([&] { load_dataset_file("npz", path, continuous); }),
+            path +
+                ": actions: wrong shape (expected (3, dims), because the environment is "
+                "continuous, got (3,))");
+  // A next action may be the only one of its kind.
+  DatasetBuilder builder(Space::unbounded(1), kThree);
+  builder.begin_episode(std::array{0.0f});
+  builder.add(std::array<int64_t, 1>{1}, 0, std::array{1.0f}, false, false);
+  builder.end_episode(std::array<int64_t, 1>{2});
+  save_npz_dataset(std::move(builder).build(), path, nullptr);
+  EXPECT_EQ(load_dataset_file("npz", path).next_choice(0), 2);
+  // The files of a directory need not contain every action.
+  std::filesystem::create_directory(in("parts"));
+  write_npz<int64_t>(in("parts/1.npz"), {1, 0, 1}, {3});
+  write_npz<int64_t>(in("parts/2.npz"), {2, 0, 1}, {3});
+  EXPECT_EQ(load_dataset_file("npz", in("parts")).action_space(), kThree);
+  write_npz<float>(in("parts/3.npz"), {2, 0, 1}, {3, 1});
+  EXPECT_EQ(problem_of([&] { load_dataset_file("npz", in("parts")); }),
+            in("parts/3.npz") + ": action: continuous, but discrete in " + in("parts/1.npz"));
 }
 
 TEST_F(DiscreteData, MinariSpacesMustFit) {

@@ -66,7 +66,8 @@ TEST(Inspect, FindsEachFaultAndNothingElse) {
          for (size_t i = 0; i < 160; i += 2) log.obs[i] = log.obs[i + 1];
        }},
       {"constant_action", [](Log& log) { log.actions.assign(80, 0.5f); }},
-      {"action_out_of_bounds:7", [](Log& log) { log.actions[7] = -5; }},
+      {"", [](Log& log) { log.actions[7] = -5; }},  // no bounds are known
+      {"not_finite:7", [](Log& log) { log.actions[7] = NAN; }},
       {"saturated_actions",
        [](Log& log) {
          for (size_t i = 0; i < 60; ++i) log.actions[i] = i % 2 == 0 ? 1.0f : -1.0f;
@@ -100,6 +101,28 @@ TEST(Inspect, FindsEachFaultAndNothingElse) {
   unmarked.has_timeouts = false;
   unmarked.marks = Column<uint8_t>(std::vector<uint8_t>(80, 0));
   EXPECT_EQ(codes(unmarked), "missing_timeouts no_episode_end");
+}
+
+TEST(Inspect, ActionsAreShownInTheUnitsOfTheirBounds) {
+  const auto bounds = Space::box({-2}, {6});
+  DatasetReadOptions options;
+  options.bounds = &bounds;
+  const auto report =
+      inspect_steps(steps_with([](Log& log) { log.actions[7] = -5; }), "d4rl", options);
+  EXPECT_NEAR(report.actions[0].min, -18, 1e-6);
+  EXPECT_NEAR(report.actions[0].max, 2.24, 1e-6);
+  EXPECT_NEAR(report.action_histograms[0].low(), -18, 1e-6);
+  ASSERT_EQ(report.warnings.size(), 1u);
+  EXPECT_EQ(report.warnings[0].text(),
+            "action_out_of_bounds: 1 rows have actions beyond the bounds (column 0: -18, bounds -2 "
+            "and 6) (row 7)");
+  // Actions that training takes as they are must be in [-1, 1].
+  const auto training =
+      find_dataset_warnings(steps_with([](Log& log) { log.actions[7] = -5; }), "d4rl", {});
+  ASSERT_EQ(training.size(), 1u);
+  EXPECT_EQ(training[0].text(),
+            "action_out_of_bounds: 1 rows have actions beyond the bounds (column 0: -5, bounds -1 "
+            "and 1) (row 7)");
 }
 
 TEST(Inspect, ReportsTheNumbersOfAFile) {

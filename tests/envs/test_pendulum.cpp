@@ -156,7 +156,8 @@ TEST_F(ReplayTest, SetsTheStateWhereAnEpisodeBegins) {
 TEST_F(ReplayTest, NamesFileAndLineOfAProblem) {
   EXPECT_EQ(problem(""), ": no recorded steps");
   EXPECT_EQ(problem("0,0,0,1,0,0,0,0,0\n0,0,,1,0,0,0,0,0\n"),
-            ":3: action0: row 1 has no value (expected a number; no other row lacks it)");
+            ":3: action0: not a number (expected one, got nothing): remove line 3 (row 1, counted "
+            "from 0) or fill in a value; no other row lacks it");
   EXPECT_EQ(problem("0,0,0,1,0,0,0,2,0\n"), ":2: terminated: not a flag (expected 0 or 1)");
   path_ = directory_ / "t.csv";
   std::ofstream(path_) << "state0,action0\n";

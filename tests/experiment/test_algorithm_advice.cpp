@@ -66,6 +66,9 @@ TEST(AlgorithmAdvice, FollowsTheFigures) {
   for (int i = 0; i < 2400; ++i) wide.action_histograms[0].add(-1 + (i % 24 + 0.5) / 12);
   EXPECT_EQ(advised(wide), (Names{"td3_bc", "cql", "rebrac"}));
 
+  wide.episode_return.std = 60;
+  EXPECT_EQ(advised(wide), (Names{"td3_bc", "cql", "iql", "rebrac"}));
+
   auto narrow = report;
   narrow.action_histograms = {Histogram(-1, 1)};
   for (int i = 0; i < 100; ++i) narrow.action_histograms[0].add(i < 98 ? 0 : 0.9);
@@ -99,6 +102,14 @@ TEST(AlgorithmAdvice, NamesPackagedConfigsAndACommand) {
       EXPECT_FALSE(choice.reasons.empty());
     }
   }
+  auto choices = report;
+  choices.choices = 2;
+  choices.transitions = 5'000;
+  EXPECT_EQ(advise_algorithms(choices, "a.npz", "", "").choices[0].command,
+            "rl_training train --config discrete_cql/cartpole-medium --set env_id=none "
+            "--set eval_episodes=0 --set algo_kwargs.dataset_kind=npz "
+            "--set algo_kwargs.dataset_path=a.npz --set algo_kwargs.dataset_id=null "
+            "--set algo_kwargs.timeout_policy=auto");
   const auto advice = advise_algorithms(report, "my log.npz", "obs=a,b action=u", "");
   EXPECT_EQ(advice.choices[0].config, "td3_bc/hopper-medium-v2");  // as many rows
   EXPECT_EQ(advice.choices[0].command,
