@@ -5,7 +5,8 @@
 
 namespace rl_training {
 
-// The candidate nearest to `word` by edit distance, or "" if none is near enough.
+// The candidate nearest to `word` by edit distance; if none is near enough, the first that begins
+// with it, or "".
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates);
 
 // "; did you mean `x`?" or "".
