@@ -1,20 +1,42 @@
 #include "cli/arguments.h"
 #include "cli/output.h"
 #include "rl_training/experiment/train_config.h"
+#include "rl_training/report/tables.h"
 #include "rl_training/util/text.h"
 
 namespace rl_training {
 namespace {
 
+// Where an algorithm learns by default: from data, in an environment, or from both at once.
+const char* learns_text(const std::string& name) {
+  bool data = false, environment = false;
+  for (const auto& phase : default_config(name).phases()) {
+    data = data || phase.reads_data();
+    environment = environment || phase.collects();
+  }
+  return data && environment ? "both" : data ? "offline" : "online";
+}
+
+const char* actions_text(ActionKind kind) {
+  return kind == ActionKind::vectors   ? "continuous"
+         : kind == ActionKind::choices ? "discrete"
+                                       : "both";
+}
+
 void list_algorithms(bool json) {
   Json list = Json::array();
   std::vector<std::vector<std::string>> rows;
   for (const auto& info : algorithms()) {
-    list.push_back({{"name", info.name}, {"title", info.title}, {"paper", info.paper}});
-    rows.push_back({info.name, info.title, info.paper});
+    const std::string learns = learns_text(info.name), actions = actions_text(info.actions);
+    list.push_back({{"name", info.name},
+                    {"title", info.title},
+                    {"paper", info.paper},
+                    {"learns", learns},
+                    {"actions", actions}});
+    rows.push_back({info.name, learns, actions, info.title});
   }
   if (json) return print_json({{"algorithms", list}});
-  print(text_table(rows, {"name", "title", "paper"}));
+  print(wrapped_table(rows, {"name", "learns", "actions", "title"}));
 }
 
 Json json_of(const std::vector<OptionRow>& options) {
@@ -32,12 +54,10 @@ Json json_of(const std::vector<OptionRow>& options) {
 std::string table_of(const std::vector<OptionRow>& options) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& option : options) {
-    // Long lists of names are moved to the last column, so that they do not push it out of view.
-    const bool wide = option.range.size() > 40;
-    rows.push_back({option.key, option.default_value, wide ? "a name" : option.range,
-                    wide ? option.meaning + ": " + option.range : option.meaning});
+    const auto range = option.range.empty() ? "" : " (" + option.range + ")";
+    rows.push_back({option.key, option.default_value, option.meaning + range});
   }
-  return text_table(rows, {"key", "default", "range", "meaning"});
+  return wrapped_table(rows, {"key", "default", "meaning (range)"});
 }
 
 void show_algorithm(const std::string& name, bool json) {
@@ -58,8 +78,10 @@ void show_algorithm(const std::string& name, bool json) {
                        {"options", json_of(options)},
                        {"online_options", json_of(online)}});
   }
-  print(info.name + ": " + info.title + " (" + info.paper + ")\nmetrics: " + join(metrics, ", ") +
-        "\n\nkeys of algo_kwargs:\n" + table_of(options));
+  const auto paper = info.paper.empty() ? "" : " (" + info.paper + ")";
+  print(wrapped_text(info.name + ": " + info.title + paper, text_width()) +
+        wrapped_text("metrics: " + join(metrics, ", "), text_width()) + "\nkeys of algo_kwargs:\n" +
+        table_of(options));
   if (!online.empty()) {
     print("\nkeys of the online phase after the updates on the dataset:\n" + table_of(online));
   }

@@ -23,7 +23,7 @@ void list_environments(bool json) {
     rows.push_back({info.id, usable ? info.summary : "not in this build: " + info.unavailable});
   }
   if (json) return print_json({{"environments", list}});
-  print(text_table(rows, {"id", "summary"}));
+  print(wrapped_table(rows, {"id", "summary"}));
 }
 
 Json json_numbers(const std::vector<double>& values) {
@@ -73,7 +73,7 @@ void show_environment(const std::string& id, bool json) {
     rows.push_back({keys.size() == 1 ? "env_kwargs" : "",
                     fmt::format("{} ({}): {}", row.key, row.default_value, row.meaning)});
   }
-  if (!json) return print(spec.id + ": " + spec.summary + "\n" + text_table(rows));
+  if (!json) return print(spec.id + ": " + spec.summary + "\n" + wrapped_table(rows));
   print_json({{"id", spec.id},
               {"summary", spec.summary},
               {"obs_dim", spec.observation.size()},

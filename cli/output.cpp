@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <sstream>
 
+#include "rl_training/report/tables.h"
 #include "rl_training/util/text.h"
 
 namespace rl_training {
@@ -67,6 +69,32 @@ std::string text_table(const std::vector<std::vector<std::string>>& rows,
     text += line + "\n";
   }
   return text;
+}
+
+std::string wrapped_table(const std::vector<std::vector<std::string>>& rows,
+                          const std::vector<std::string>& header) {
+  constexpr size_t kLeastWidth = 24;
+  size_t left = 0;
+  const size_t columns = rows.empty() ? 0 : rows.front().size();
+  for (size_t i = 0; i + 1 < columns; ++i) {
+    size_t widest = header.empty() ? 0 : header[i].size();
+    for (const auto& row : rows) widest = std::max(widest, printable(row[i]).size());
+    left += widest + 2;
+  }
+  const size_t room = std::max(kLeastWidth, text_width() - std::min(text_width(), left));
+  std::vector<std::vector<std::string>> lines;
+  for (const auto& row : rows) {
+    std::istringstream parts(wrapped_text(printable(row.back()), room));
+    auto line = row;
+    line.back().clear();
+    std::getline(parts, line.back());
+    lines.push_back(line);
+    for (std::string part; std::getline(parts, part);) {
+      lines.emplace_back(columns);
+      lines.back().back() = part;
+    }
+  }
+  return text_table(lines, header);
 }
 
 size_t text_width() {

@@ -21,6 +21,10 @@ bool stdout_is_good();
 std::string text_table(const std::vector<std::vector<std::string>>& rows,
                        const std::vector<std::string>& header = {});
 
+// The same with the last column wrapped at the width of the terminal.
+std::string wrapped_table(const std::vector<std::vector<std::string>>& rows,
+                          const std::vector<std::string>& header = {});
+
 // Width of the terminal on stdout in columns; 80 if stdout is not a terminal.
 size_t text_width();
 

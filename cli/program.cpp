@@ -1,10 +1,14 @@
 #include <algorithm>
+#include <set>
+#include <sstream>
+#include <utility>
 
 #include "build_info.h"
 #include "cli/arguments.h"
 #include "cli/output.h"
 #include "cli/signal_thread.h"
 #include "cli/tensor_commands.h"
+#include "rl_training/report/tables.h"
 #include "rl_training/util/text.h"
 
 namespace rl_training {
@@ -18,7 +22,69 @@ constexpr AddCommand kCommands[] = {
     add_verify_resume, add_doctor, add_bench,  add_completion,  add_reference,
 };
 
+// Wraps descriptions at the width of the terminal. Which options exclude each other is part of the
+// description, because the left column would become too wide.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_description(const CLI::App* app) const override {
+    return wrapped_text(app->get_description(), width_);
+  }
+
+  std::string make_subcommand(const CLI::App* command) const override {
+    return entry(command->get_display_name(true), command->get_description());
+  }
+
+  std::string make_option(const CLI::Option* option, bool is_positional) const override {
+    return entry(make_option_name(option, is_positional) + make_option_opts(option),
+                 make_option_desc(option));
+  }
+
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (option->get_type_size() == 0) return "";
+    const auto type = option->get_type_name(), value = option->get_default_str();
+    const bool list = option->get_expected_max() == CLI::detail::expected_max_vector_size;
+    return (type.empty() ? "" : " " + type) + (value.empty() ? "" : "=" + value) +
+           (list ? " ..." : "") + (option->get_required() ? " REQUIRED" : "");
+  }
+
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return option->get_description() + related("needs ", option->get_needs()) +
+           related("not with ", option->get_excludes());
+  }
+
+  // Examples are indented and stay as they are.
+  std::string make_footer(const CLI::App* app) const override {
+    std::istringstream lines(app->get_footer());
+    std::string text, paragraph;
+    for (std::string line; std::getline(lines, line);) {
+      const bool example = line.starts_with(' ');
+      if (example) text += wrapped_text(std::exchange(paragraph, ""), width_) + line + "\n";
+      if (!example) paragraph += line + " ";
+    }
+    return text + wrapped_text(paragraph, width_);
+  }
+
+ private:
+  static std::string related(const char* relation, const std::set<CLI::Option*>& options) {
+    std::set<std::string> names;  // not in the order of addresses
+    for (const auto* option : options) names.insert(option->get_name());
+    if (names.empty()) return "";
+    return std::string(" (") + relation + join({names.begin(), names.end()}, ", ") + ")";
+  }
+
+  std::string entry(const std::string& name, const std::string& meaning) const {
+    constexpr size_t kColumn = 26;
+    const auto left = "  " + name;
+    auto text = wrapped_text(meaning, width_, std::string(kColumn, ' '));
+    if (left.size() + 2 > kColumn || text.empty()) return left + "\n" + text;
+    return text.replace(0, left.size(), left);
+  }
+
+  size_t width_ = std::max<size_t>(text_width(), 50);
+};
+
 void describe(CLI::App& app, Invocation& call) {
+  app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", "rl_training " RL_TRAINING_VERSION " (" RL_TRAINING_COMMIT
                                     ", " RL_TRAINING_BUILD_TYPE ")");
   app.footer(

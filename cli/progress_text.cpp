@@ -11,6 +11,7 @@ namespace rl_training {
 namespace {
 
 constexpr size_t kBarWidth = 20, kNarrowBarWidth = 10, kSparkWidth = 24;
+constexpr size_t kPlainWidth = 80;  // of lines that are not redrawn
 
 std::string short_figure(double value) {
   const double size = std::abs(value);
@@ -153,12 +154,20 @@ std::string run_line(const std::string& name, size_t name_width, const ProgressS
 
 std::string losses_text(const ProgressState& state) {
   const auto line = step_text(state);
-  const auto losses = losses_line(state, 80 - std::min<size_t>(40, line.size()));
+  const auto losses = losses_line(state, kPlainWidth - std::min<size_t>(40, line.size()));
   return losses.empty() ? line : line + "  " + losses;
 }
 
 std::string validation_text(const ProgressState& state) {
-  return step_text(state) + "  " + validation_line(state, 120);
+  auto text = step_text(state) + "  validation";
+  size_t used = text.size();
+  for (const auto& [name, value] : state.validation) {
+    const auto part = "  " + name + " " + short_figure(value);
+    const bool fits = used + part.size() < kPlainWidth;
+    text += (fits ? "" : "\n  ") + part;
+    used = (fits ? used : 2) + part.size();
+  }
+  return text;
 }
 
 std::string evaluation_text(const ProgressState& state) {

@@ -40,7 +40,8 @@ std::string run_line(const std::string& name, size_t name_width, const ProgressS
 
 // "step 40/60 1834/s eval return -231.4 +- 12.0 best" after an evaluation.
 std::string evaluation_text(const ProgressState& state);
-// "step 40/60  1834/s  validation td_error 0.024  action_error 0.310" on held-out episodes.
+// "step 40/60  1834/s  validation  td_error 0.024  action_error 0.310" on held-out episodes; what
+// does not fit into 80 columns follows on a second line.
 std::string validation_text(const ProgressState& state);
 // "step 40/60  1834/s  critic_loss 12.345" between evaluations.
 std::string losses_text(const ProgressState& state);

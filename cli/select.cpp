@@ -2,11 +2,13 @@
 
 #include <chrono>
 #include <cmath>
+#include <sstream>
 
 #include "cli/arguments.h"
 #include "cli/output.h"
 #include "cli/signal_thread.h"
 #include "cli/tensor_commands.h"
+#include "cli/terminal_view.h"
 #include "rl_training/experiment/state_archive.h"
 #include "rl_training/models/compute.h"
 #include "rl_training/selection/selection_files.h"
@@ -48,27 +50,34 @@ SelectionOptions selection_options(const SelectArguments& arguments) {
   return options;
 }
 
-// Prints a line on stderr for each twentieth of the work.
+// Shows the share of the work on stderr: a line that is redrawn on a terminal, otherwise a line for
+// each twentieth. It is not a number of updates, because those of the second part take longer.
 class SelectProgress {
  public:
   explicit SelectProgress(const Selection& selection)
       : selection_(selection), first_(selection.share_done()), told_(twentieth()) {}
 
   void show() {
-    if (twentieth() == told_) return;
-    told_ = twentieth();
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - started_;
+    const auto now = Clock::now();
     const double share = selection_.share_done();
-    print_note(fmt::format("{:3} %  {}/{} updates  {:.0f} s left", 5 * told_,
-                           selection_.updates_done(), selection_.updates(),
-                           passed.count() * (1 - share) / (share - first_)));
+    const bool due = view_.is_terminal() ? now - drawn_ >= kRedrawInterval : twentieth() != told_;
+    if (!due || share <= first_) return;
+    drawn_ = now;
+    told_ = twentieth();
+    const std::chrono::duration<double> passed = now - started_;
+    const auto line = fmt::format("fitting  {:3} %  {} left", std::llround(std::floor(100 * share)),
+                                  duration_text(passed.count() * (1 - share) / (share - first_)));
+    view_.is_terminal() ? view_.draw({line}) : view_.add_line(line);
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr auto kRedrawInterval = std::chrono::milliseconds(100);
   int64_t twentieth() const { return std::llround(std::floor(20 * selection_.share_done())); }
 
   const Selection& selection_;
-  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  TerminalView view_;
+  Clock::time_point started_ = Clock::now(), drawn_;
   double first_;  // share that an earlier call completed
   int64_t told_;
 };
@@ -107,28 +116,49 @@ int fit(Selection& selection, CheckpointStore& store, const StopRequests& reques
   return 0;
 }
 
+// A table with the policy of each row in its last column, or below the row if that is too wide.
+std::string policy_table(std::vector<std::vector<std::string>> rows,
+                         std::vector<std::string> header, const std::vector<std::string>& names) {
+  const auto narrow = text_table(rows, header);
+  for (size_t i = 0; i < rows.size(); ++i) rows[i].push_back(names[i]);
+  header.emplace_back("policy");
+  std::istringstream wide_lines(text_table(rows, header)), narrow_lines(narrow);
+  bool fits = true;
+  for (std::string line; std::getline(wide_lines, line);) {
+    fits = fits && display_width(line) <= text_width();
+  }
+  if (fits) return wide_lines.str();
+  std::string text, line;
+  for (size_t i = 0; std::getline(narrow_lines, line); ++i) {
+    const bool is_row = i >= 2;  // below the header and its rule
+    text += line + "\n" + (is_row ? "      " + names[i - 2] + "\n" : "");
+  }
+  return text;
+}
+
 std::string estimates_table(std::vector<PolicyEstimate> estimates) {
   std::stable_sort(estimates.begin(), estimates.end(),
                    [](const auto& a, const auto& b) { return a.rank < b.rank; });
   std::vector<std::string> header = {"rank", "value", "95 % interval", "soft OPC", "TD error"};
   const bool truth = estimates.front().truth.has_value();
   if (truth) header.emplace_back("true return");
-  header.emplace_back("policy");
   std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> names;
   for (const auto& each : estimates) {
     auto& row = rows.emplace_back();
     row = {fmt::format("{:g}", each.rank), fmt::format("{:.4g}", each.value),
            fmt::format("[{:.4g}, {:.4g}]", each.low, each.high),
            fmt::format("{:.4g}", each.soft_opc), fmt::format("{:.4g}", each.td_error)};
     if (truth) row.push_back(fmt::format("{:.4g}", *each.truth));
-    row.push_back(each.run);
+    names.push_back(each.run);
   }
-  return text_table(rows, header);
+  return policy_table(rows, header, names);
 }
 
 // Prints importance sampling estimates of policies with a density.
 std::string importance_table(const std::vector<PolicyEstimate>& estimates) {
   std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> names;
   for (const auto& each : estimates) {
     if (!each.importance) continue;
     const bool usable = each.importance->effective_episodes >= kUsableEpisodes;
@@ -137,11 +167,20 @@ std::string importance_table(const std::vector<PolicyEstimate>& estimates) {
     };
     rows.push_back({fmt::format("{:.1f}", each.importance->effective_episodes),
                     figure(each.importance->weighted_per_decision),
-                    figure(each.importance->doubly_robust), each.run});
+                    figure(each.importance->doubly_robust)});
+    names.push_back(each.run);
   }
   if (rows.empty()) return "";
   return "\nImportance sampling, for policies with a density:\n" +
-         text_table(rows, {"effective episodes", "per decision", "doubly robust", "policy"}) + "\n";
+         policy_table(rows, {"effective episodes", "per decision", "doubly robust"}, names) + "\n";
+}
+
+std::string overlap_text(const std::vector<PolicyEstimate>& estimates) {
+  const auto others = estimates.size() - 1;
+  const auto count = overlap_with_best(estimates);
+  if (others == 0) return "";
+  if (count == 0) return "The best is distinguishable from all others.\n";
+  return fmt::format("{} of the other {} cannot be distinguished from the best.\n", count, others);
 }
 
 void print_selection(const std::vector<PolicyEstimate>& estimates, const Selection& selection,
@@ -149,16 +188,13 @@ void print_selection(const std::vector<PolicyEstimate>& estimates, const Selecti
   print(estimates_table(estimates) + importance_table(estimates));
   const auto own = selection.own_estimate();
   std::string summary = fmt::format(
-      "Behaviour policy of the data: {:.4g} [{:.4g}, {:.4g}], gamma {:.4g}.\n"
-      "{} of the other {} policies cannot be distinguished from the best.\n",
-      own.value, own.low, own.high, selection.fit_options().gamma, overlap_with_best(estimates),
-      estimates.size() - 1);
+      "Behaviour policy of the data: {:.4g} [{:.4g}, {:.4g}], gamma {:.4g}.\n{}", own.value,
+      own.low, own.high, selection.fit_options().gamma, overlap_text(estimates));
   if (estimates.front().truth) {
     const auto truth = compare_with_truth(estimates);
     summary += fmt::format(
-        "Compared with true returns: rank correlation {:.2f}, regret@1 {:.3g} ({:.0f} % of the "
-        "range), "
-        "regret@3 {:.3g}.\n",
+        "Compared with true returns: rank correlation {:.2f},\n"
+        "regret@1 {:.3g} ({:.0f} % of the range), regret@3 {:.3g}.\n",
         truth.spearman, truth.regret_1, truth.range > 0 ? 100 * truth.regret_1 / truth.range : 0.0,
         truth.regret_3);
   }

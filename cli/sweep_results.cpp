@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/output.h"
+#include "rl_training/report/group_key.h"
 #include "rl_training/report/tables.h"
 #include "rl_training/sweep/child_process.h"
 #include "rl_training/util/text.h"
@@ -15,7 +16,7 @@ namespace {
 struct TrialResult {
   size_t trial = 0;
   std::optional<double> value;
-  std::optional<int64_t> stopped_at;  // by halving
+  std::optional<int64_t> stopped_at;  // paused by halving
   std::vector<std::string> runs;      // directories of the runs that have begun
   size_t done = 0;
 };
@@ -51,7 +52,7 @@ TrialValues selection_values(const SweepDirectory& sweep, const std::vector<std:
   return values;
 }
 
-// A trial stopped by halving ranks below trials that were trained longer.
+// A trial paused by halving ranks below trials that were trained longer.
 std::vector<TrialResult> results_of(const SweepDirectory& sweep) {
   std::vector<TrialResult> results;
   std::vector<bool> listed(sweep.trial_count());
@@ -97,20 +98,24 @@ Json results_json(const SweepDirectory& sweep, const std::vector<TrialResult>& r
 
 Table results_table(const SweepDirectory& sweep, const std::vector<TrialResult>& results) {
   Table table = {{"trial", {}, true}};
-  for (const auto& [key, value] : sweep.trial_settings(0).items()) table.push_back({key, {}});
+  for (const auto& [key, value] : sweep.trial_settings(0).items()) {
+    std::vector<std::string> values;
+    for (const auto& result : results) {
+      const auto setting = sweep.trial_settings(result.trial).at(key);
+      values.push_back(
+          printable(setting.is_string() ? setting.get<std::string>() : setting.dump()));
+    }
+    table.push_back({printable(key), short_values(values), false, TableColumn::kKey});
+  }
+  const size_t column = table.size();
   table.push_back({sweep.metric(), {}, true});
   table.push_back({"runs", {}});
   for (const auto& result : results) {
     table.front().cells.push_back(std::to_string(result.trial));
-    size_t column = 1;
-    for (const auto& [key, value] : sweep.trial_settings(result.trial).items()) {
-      table[column++].cells.push_back(
-          printable(value.is_string() ? value.get<std::string>() : value.dump()));
-    }
-    table[column++].cells.push_back(result.value ? figure_text(*result.value) : "-");
+    table[column].cells.push_back(result.value ? figure_text(*result.value) : "-");
     auto state = fmt::format("{} of {} done", result.done, sweep.seeds().size());
-    if (result.stopped_at) state = fmt::format("stopped at {}", *result.stopped_at);
-    table[column].cells.push_back(state);
+    if (result.stopped_at) state = fmt::format("paused at {}", *result.stopped_at);
+    table[column + 1].cells.push_back(state);
   }
   return table;
 }
@@ -139,7 +144,7 @@ TrialValues round_values(const SweepDirectory& sweep, const SweepRound& round) {
 void print_sweep(const SweepDirectory& sweep, const Invocation& call) {
   const auto results = results_of(sweep);
   if (call.json) return print_json(results_json(sweep, results));
-  print(fit_table(results_table(sweep, results), text_width()) + "\n");
+  print(fit_table(results_table(sweep, results), text_width()).text + "\n");
   std::vector<std::string> paths;
   for (const auto& result : results) {
     paths.insert(paths.end(), result.runs.begin(), result.runs.end());

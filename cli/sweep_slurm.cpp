@@ -55,7 +55,8 @@ std::vector<RunRow> status_rows(SweepDirectory& sweep) {
     RunRow row{run.name,        status_name(status.state),
                status.position, length_of(run.config),
                std::nullopt,    status.path};
-    if (stopped && status.state == RunStatus::State::begun) row.state = "stopped by halving";
+    if (stopped && status.state == RunStatus::State::begun)
+      row.state = run_state_name(RunState::paused);
     // Locks of runs on other machines are not visible here.
     const auto task = tasks.find(number);
     if (task != tasks.end() && status.state != RunStatus::State::done) {

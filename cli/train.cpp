@@ -52,7 +52,7 @@ std::unique_ptr<Run> start_or_continue(const PlannedRun& run, const RunStatus& s
 }
 
 Json train_one(const TrainArguments& arguments, const TrainConfig& config, const Invocation& call) {
-  TrainingOptions options{.quiet = arguments.quiet};
+  TrainingOptions options{.quiet = arguments.quiet, .next_commands = !arguments.seeds};
   if (arguments.pause_at.given()) {
     options.pause_at = arguments.pause_at.read("--pause-at", at_least(1));
   }
@@ -96,7 +96,11 @@ int train_in_sequence(const TrainArguments& arguments, const std::vector<TrainCo
     reports.push_back(train_one(arguments, config, call));
     if (call.signals->stop() != 0) break;
   }
-  if (call.json) print_json(arguments.seeds ? Json{{"runs", reports}} : reports[0]);
+  if (call.json) {
+    print_json(arguments.seeds ? Json{{"runs", reports}} : reports[0]);
+  } else if (arguments.seeds) {
+    print_runs_report({reports.begin(), reports.end()});
+  }
   return training_exit_code(call, reports, configs.size());
 }
 

@@ -66,7 +66,8 @@ std::string how_to_go_on(const std::string& resume, const Json& report, const Tr
   return fmt::format("  {} --total-timesteps {}\n", resume, steps + config.total_timesteps);
 }
 
-// Suggests the best checkpoint if the run was evaluated.
+// Suggests the best checkpoint if the run was evaluated. The path is in a variable, because it
+// would make every command longer than a line.
 std::string next_commands(const Invocation& call, const Json& report, const RunRecord& record,
                           const Run& trained) {
   const auto& config = trained.config();
@@ -74,22 +75,24 @@ std::string next_commands(const Invocation& call, const Json& report, const RunR
   const auto run = report["run_dir"].get<std::string>();
   const bool has_best = std::find(record.checkpoints.begin(), record.checkpoints.end(), "best") !=
                         record.checkpoints.end();
-  const auto policy = shell_word(has_best ? run + "/checkpoints/best" : run);
+  const auto word = shell_word(run);
+  const std::string variable = word == run ? "$RUN" : "\"$RUN\"";
+  const auto policy = has_best ? variable + "/checkpoints/best" : variable;
   const auto evaluate = config.has_environment()
                             ? fmt::format("  {} evaluate {} --episodes 100\n", program, policy)
                             : "";
   return fmt::format(
       "next:\n"
+      "  RUN={6}\n"
       "{3}{5}"
       "  {0} predict {2} --obs '{4}'\n"
       "  {0} report {1} --output report.html\n"
       "  tensorboard --logdir {1}/tensorboard\n",
-      program, shell_word(run), policy,
-      how_to_go_on(program + " resume " + shell_word(run), report, config),
-      example_obs(config, trained.dataset()), evaluate);
+      program, variable, policy, how_to_go_on(program + " resume " + variable, report, config),
+      example_obs(config, trained.dataset()), evaluate, word);
 }
 
-// "-231.4 at step 400   checkpoints/best", if that checkpoint exists.
+// "-231.4 at update 400  (checkpoints/best)", if that checkpoint exists.
 std::string evaluation_row(const CurvePoint& point, const RunRecord& record,
                            const std::string& checkpoint) {
   const bool there = std::find(record.checkpoints.begin(), record.checkpoints.end(), checkpoint) !=
@@ -106,8 +109,12 @@ void add_evaluations(const RunRecord& record, const std::string& last_checkpoint
   }
   if (best == nullptr) return;
   rows.push_back({"best evaluation", evaluation_row(*best, record, "best")});
+  // A checkpoint that was written later, after a signal, has not been evaluated.
+  const auto& last = record.evaluations.back();
   const auto name = last_checkpoint.substr(last_checkpoint.rfind('/') + 1);
-  rows.push_back({"last evaluation", evaluation_row(record.evaluations.back(), record, name)});
+  const auto position = last.step + (last.online ? record.planned_updates : 0);
+  const bool evaluated = name == fmt::format("step-{:09}", position);
+  rows.push_back({"last evaluation", evaluation_row(last, record, evaluated ? name : "")});
 }
 
 // The last measurement on held-out episodes.
@@ -120,12 +127,17 @@ void add_validation(const Json& metrics, std::vector<std::vector<std::string>>& 
   });
 }
 
+// The path relative to the directory.
+std::string below(const std::string& directory, const std::string& path) {
+  return path.starts_with(directory + "/") ? path.substr(directory.size() + 1) : path;
+}
+
 std::string summary_text(const Json& report, const RunRecord& record) {
   const auto reason = report["stop_reason"].get<std::string>();
   const auto& data = report["dataset"];
   std::vector<std::vector<std::string>> rows = {
       {"run directory", report["run_dir"]},
-      {"checkpoint", report["checkpoint"]},
+      {"checkpoint", below(report["run_dir"], report["checkpoint"])},
       {"updates", fmt::format("{} (stopped by {})", report["update_count"].get<int64_t>(), reason)},
       {"training time", fmt::format("{:.1f} s", report["seconds"].get<double>())}};
   if (report["metrics"].contains("buffer_size")) {
@@ -208,7 +220,9 @@ Json train_and_print(const Invocation& call, const TrainingOptions& options, con
   }
   if (!call.json) {
     const auto record = read_run(posix_file_system(), result.run_dir);
-    print(summary_text(report, record) + next_commands(call, report, record, *run));
+    const auto next =
+        options.next_commands ? next_commands(call, report, record, *run) : std::string("\n");
+    print(summary_text(report, record) + next);
   }
   return report;
 }

@@ -17,6 +17,7 @@ struct TrainingOptions {
   // Pauses with a checkpoint at the first row at or after this position; `stop_reason` is `paused`.
   std::optional<int64_t> pause_at = std::nullopt;
   ProcessGroup* processes = nullptr;  // that train the run together with this one
+  bool next_commands = true;          // below the summary
 };
 
 // Trains one run for `train` and `resume`, with progress on stderr, and prints a summary unless

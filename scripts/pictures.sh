@@ -28,8 +28,7 @@ photograph "$work/report.html" 1140,800 "$images/report.png"
 
 # The screen as text, after a few evaluations.
 tmux -L "$session" -u new-session -d -x 80 -y 16 \
-  "cd '$work' && LC_ALL=C.UTF-8 '$program' train --config td3_bc/pendulum --total-timesteps 40000 \
-     --set eval_interval=500 --set 'hidden_sizes=[64,64]' --output-dir runs; sleep 60"
+  "cd '$work' && LC_ALL=C.UTF-8 '$program' train --config td3_bc/pendulum; sleep 60"
 screen=""
 for _ in $(seq 600); do
   screen=$(tmux -L "$session" capture-pane -p)

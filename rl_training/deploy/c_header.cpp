@@ -41,13 +41,14 @@ std::string head_comment(const ExportedPolicy& policy, int64_t stack_floats) {
   auto text =
       fmt::format("/* {}.h: a policy, written by `rl_training export --format c`.\n *\n", name);
   for (const auto& fact : policy.facts) text += " * " + c_comment(fact) + "\n";
-  text +=
-      fmt::format(" * observation: {} raw values; normalisation is included\n", graph.obs_dim());
+  text += fmt::format(" * input: {} raw observation values; normalisation is included\n",
+                      graph.obs_dim());
   if (graph.is_choice()) {
-    text += fmt::format(" * action: one of {} discrete actions, counted from 0\n",
+    text += fmt::format(" * output: one of {} discrete actions, counted from 0\n",
                         graph.node(graph.output().inputs[0]).width);
   } else {
-    text += fmt::format(" * action: {} in {}\n", graph.output().width, range_text(policy));
+    text += fmt::format(" * output: an action of size {} in {}\n", graph.output().width,
+                        range_text(policy));
   }
   if (const auto count = candidates_of(graph); count > 1) {
     text += fmt::format(

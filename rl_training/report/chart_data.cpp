@@ -116,8 +116,8 @@ std::string metrics_json(const ReportTask& task, bool online) {
 }
 
 std::string profile_json(const ReportTask& task) {
+  if (!has_profiles(task)) return "null";
   const auto profiles = task_profiles(task);
-  if (profiles.thresholds.empty()) return "null";
   return fmt::format("{{\"x\":{},\"shares\":{}}}", json_list(profiles.thresholds, short_number),
                      json_list(profiles.shares, [](const std::vector<double>& shares) {
                        return json_list(shares, short_number);

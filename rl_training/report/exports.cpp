@@ -35,7 +35,7 @@ Json estimate_json(const std::optional<RunEstimate>& estimate) {
           {"candidates", estimate->candidates}};
 }
 
-Json run_json(const RunRecord& run, const std::optional<double>& value) {
+Json run_json(const RunRecord& run, const std::optional<double>& value, int64_t value_step) {
   return {{"run_dir", run.path},
           {"seed", run.seed},
           {"state", run_state_name(run.state)},
@@ -43,6 +43,7 @@ Json run_json(const RunRecord& run, const std::optional<double>& value) {
           {"update_count", run.updates},
           {"global_step", run.has_online ? run.env_steps : run.updates},
           {"value", number_or_null(value)},
+          {"value_step", value ? Json(value_step) : Json()},
           {"last_return", number_or_null(last_of(run))},
           {"best_return", number_or_null(best_of(run))},
           {"estimate", estimate_json(run.estimate)},
@@ -76,7 +77,7 @@ Json group_json(const ReportTask& task, const RunGroup& group) {
   for (const auto& [key, value] : group.differing_keys) keys[key] = value;
   for (size_t i = 0; i < group.runs.size(); ++i) {
     last[std::to_string(group.runs[i].seed)] = number_or_null(last_of(group.runs[i]));
-    runs.push_back(run_json(group.runs[i], group.values[i]));
+    runs.push_back(run_json(group.runs[i], group.values[i], group.value_steps[i]));
   }
   return {
       {"algo", group.algo},
@@ -130,7 +131,7 @@ Json report_json(const Report& report) {
     tasks.push_back(task_json(task));
     for (const auto& group : task.groups) groups.push_back(group_json(task, group));
   }
-  return {{"choice", choice_name(report.choice)},
+  return {{"choice", choice_name(report)},
           {"groups", groups},
           {"tasks", tasks},
           {"notes", report.notes}};
@@ -166,10 +167,7 @@ std::string report_csv(const Report& report) {
   auto header = columns;
   for (const auto& name : names) header.push_back(printable(name));
   for (const auto& name : validations) header.push_back(printable(name));
-  for (const auto state :
-       {RunState::finished, RunState::running, RunState::unfinished, RunState::failed}) {
-    header.emplace_back(run_state_name(state));
-  }
+  for (const auto state : kRunStates) header.emplace_back(run_state_name(state));
   header.emplace_back("resumed");
   std::string text = csv_line(header);
   for (const auto& task : report.tasks) {
@@ -184,10 +182,7 @@ std::string report_csv(const Report& report) {
       for (const auto& name : validations) {
         cells.push_back(exact(json["validation"].value(name, Json())));
       }
-      for (const auto state :
-           {RunState::finished, RunState::running, RunState::unfinished, RunState::failed}) {
-        cells.push_back(std::to_string(group.count(state)));
-      }
+      for (const auto state : kRunStates) cells.push_back(std::to_string(group.count(state)));
       cells.push_back(std::to_string(group.resumed()));
       text += csv_line(cells);
     }

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <map>
 #include <set>
 
 #include "rl_training/util/error.h"
@@ -29,7 +31,8 @@ bool length_counts(const RunRecord& run, const ReportOptions& options) {
 bool decides(const RunRecord& run, const std::string& key, const ReportOptions& options) {
   static const std::set<std::string> never = {
       "seed", "threads", "output_dir", "tags", "checkpoint_interval", "algo_kwargs.dataset_cache"};
-  static const std::set<std::string> data = {"algo_kwargs.dataset_path"};
+  static const std::set<std::string> data = {"algo_kwargs.dataset_path", "algo_kwargs.dataset_id",
+                                             "algo_kwargs.dataset_kind"};
   if (never.contains(key)) return false;
   if (is_length(key)) return length_counts(run, options);
   // Early stopping may use a value that exists only in logged rows.
@@ -52,6 +55,57 @@ std::string hash_of(const std::string& task, const std::string& algo,
     add(value);
   }
   return hash.hex();
+}
+
+using FlatConfig = std::map<std::string, std::string>;
+
+// A map that is present in some configs and `null` in others (online, early_stopping) is one
+// column; otherwise each of its keys would be a column. Returns the names of all keys.
+std::set<std::string> collapse_optional_maps(std::vector<FlatConfig>& configs) {
+  std::set<std::string> absent, names;
+  for (const auto& config : configs) {
+    for (const auto& [key, value] : config) {
+      if (value == "null") absent.insert(key);
+    }
+  }
+  for (auto& config : configs) {
+    for (auto it = config.begin(); it != config.end();) {
+      std::string parent = it->first;
+      bool inside = false;
+      while (!inside && parent.find('.') != std::string::npos) {
+        parent.resize(parent.rfind('.'));
+        inside = absent.contains(parent);
+      }
+      if (inside) config[parent] = "yes";
+      it = inside ? config.erase(it) : std::next(it);
+    }
+    for (const auto& [key, value] : config) names.insert(key);
+  }
+  return names;
+}
+
+bool is_number(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  return !text.empty() && *end == '\0' && std::isfinite(value);
+}
+
+// The number with at most `detail` significant digits, unless it is that short already; a path as
+// ".../" and its last `detail` components.
+std::string short_value(const std::string& text, int detail) {
+  if (is_number(text)) {
+    const auto rounded = fmt::format("{:.{}g}", std::strtod(text.c_str(), nullptr), detail);
+    return rounded.size() < text.size() ? rounded : text;
+  }
+  constexpr size_t kLongPath = 24;
+  if (text.size() < kLongPath || text.find_first_of(" <>{}[]()\"',;") != std::string::npos) {
+    return text;
+  }
+  size_t begin = text.size();
+  for (int i = 0; i < detail && begin != std::string::npos; ++i) {
+    begin = begin == 0 ? std::string::npos : text.rfind('/', begin - 1);
+  }
+  return begin == std::string::npos ? text : "..." + text.substr(begin);
 }
 
 struct Filter {
@@ -107,6 +161,45 @@ std::string short_key(const std::string& key) {
   return key.starts_with(kKwargs) ? key.substr(kKwargs.size()) : key;
 }
 
+std::vector<std::string> short_values(const std::vector<std::string>& values) {
+  constexpr int kDigits = 4, kMostDigits = 17;
+  const bool numbers = std::any_of(values.begin(), values.end(), is_number);
+  const size_t distinct = std::set(values.begin(), values.end()).size();
+  for (int detail = numbers ? kDigits : 1; detail <= kMostDigits; ++detail) {
+    std::vector<std::string> shown;
+    for (const auto& value : values) shown.push_back(short_value(value, detail));
+    if (std::set(shown.begin(), shown.end()).size() == distinct) return shown;
+  }
+  return values;
+}
+
+void find_differing_keys(ReportTask& task, const ReportOptions& options) {
+  std::map<std::string, std::vector<RunGroup*>> by_algo;
+  for (auto& group : task.groups) by_algo[group.algo].push_back(&group);
+  for (auto& [algo, groups] : by_algo) {
+    std::vector<FlatConfig> configs;
+    for (const auto* group : groups) {
+      const auto keys = deciding_keys(group->runs.front(), options);
+      configs.emplace_back(keys.begin(), keys.end());
+    }
+    const auto names = collapse_optional_maps(configs);
+    for (const auto& name : names) {
+      const auto value_in = [&](size_t i) {
+        const auto found = configs[i].find(name);
+        return found == configs[i].end() ? std::string("-") : found->second;
+      };
+      std::vector<std::string> values;
+      for (size_t i = 0; i < configs.size(); ++i) values.push_back(value_in(i));
+      if (std::set(values.begin(), values.end()).size() == 1) continue;
+      const auto shown = short_values(values);
+      for (size_t i = 0; i < configs.size(); ++i) {
+        groups[i]->differing_keys.emplace_back(short_key(name), values[i]);
+        groups[i]->shown_keys.emplace_back(short_key(name), shown[i]);
+      }
+    }
+  }
+}
+
 std::vector<KeyValue> deciding_keys(const RunRecord& run, const ReportOptions& options) {
   std::vector<KeyValue> keys;
   if (!options.by.empty()) {
@@ -122,8 +215,8 @@ std::vector<KeyValue> deciding_keys(const RunRecord& run, const ReportOptions& o
 
 std::string task_key(const RunRecord& run) {
   const auto& data = run.dataset;
-  // The name comes first, so that tasks are sorted by name.
-  return run.env_id + "\n" + data.name + "\n" + data.fingerprint;
+  const bool known = !data.fingerprint.empty() && data.fingerprint != "none";
+  return run.env_id + "\n" + (known ? data.fingerprint : "name " + data.name);
 }
 
 std::string full_key(const RunRecord& run, const ReportOptions& options) {

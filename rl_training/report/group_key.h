@@ -19,6 +19,14 @@ std::string task_key(const RunRecord& run);
 // Without the prefix "algo_kwargs.", for display.
 std::string short_key(const std::string& key);
 
+// Values of one key for display: numbers with four significant digits, paths as ".../" and their
+// last component. Values that would then look the same keep as much as tells them apart.
+std::vector<std::string> short_values(const std::vector<std::string>& values);
+
+// Fills the keys in which groups differ. They are compared only between groups of one algorithm,
+// because algorithms have different keys.
+void find_differing_keys(ReportTask& task, const ReportOptions& options);
+
 // Throws Error{config} for a key of `by` or of a filter that no run has.
 void check_keys(const std::vector<RunRecord>& runs, const ReportOptions& options);
 // Throws Error{config} if no run is left.

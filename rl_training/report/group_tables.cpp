@@ -12,8 +12,8 @@ namespace {
 
 std::string state_text(const RunGroup& group) {
   std::vector<std::string> parts;
-  for (const auto state : {RunState::running, RunState::unfinished, RunState::failed}) {
-    if (const auto n = group.count(state)) {
+  for (const auto state : kRunStates) {
+    if (const auto n = group.count(state); n > 0 && state != RunState::finished) {
       parts.push_back(fmt::format("{} {}", n, run_state_name(state)));
     }
   }
@@ -29,16 +29,16 @@ bool same_everywhere(const std::vector<std::string>& cells) {
 void add_key_columns(const ReportTask& task, Table& table) {
   std::vector<std::string> names;
   for (const auto& group : task.groups) {
-    for (const auto& [key, value] : group.differing_keys) {
+    for (const auto& [key, value] : group.shown_keys) {
       if (std::find(names.begin(), names.end(), key) == names.end()) names.push_back(key);
     }
   }
   for (const auto& name : names) {
     TableColumn column{printable(name), {}, false, TableColumn::kKey};
     for (const auto& group : task.groups) {
-      const auto found = std::find_if(group.differing_keys.begin(), group.differing_keys.end(),
+      const auto found = std::find_if(group.shown_keys.begin(), group.shown_keys.end(),
                                       [&](const KeyValue& pair) { return pair.first == name; });
-      column.cells.push_back(found == group.differing_keys.end() ? "" : printable(found->second));
+      column.cells.push_back(found == group.shown_keys.end() ? "" : printable(found->second));
     }
     table.push_back(std::move(column));
   }
@@ -88,7 +88,7 @@ void add_validation_columns(const ReportTask& task, Table& table, bool beside_re
     const auto title = printable(validation_title(name));
     add_column(task, table, beside_returns ? "validation " + title : title,
                beside_returns            ? 30
-               : name.ends_with("error") ? 75
+               : name.ends_with("error") ? TableColumn::kAlways
                                          : 70,
                true,
                [&](const RunGroup& group) { return value_or_dash(mean_last_value(group, name)); });
@@ -120,23 +120,21 @@ std::string commits_text(const RunGroup& group) {
   return join({commits.begin(), commits.end()}, ", ");
 }
 
-// Explains the columns that `tables` shows.
-std::string legend_text(const Report& report, const std::string& tables) {
-  const auto shows = [&](std::string_view title) {
-    return tables.find(title) != std::string::npos;
-  };
+// Explains the columns with these titles.
+std::string legend_text(const Report& report, const std::set<std::string>& titles) {
   std::string text;
-  if (shows("IQM")) {
+  if (titles.contains("IQM")) {
     text += fmt::format(
-        "Returns of the {}: interquartile mean (IQM) over seeds with its 95 % bootstrap interval. ",
-        choice_name(report.choice));
+        "Returns of the {}: interquartile mean (IQM) over {} with its 95 % bootstrap interval. ",
+        choice_name(report), report.repeats_seeds() ? "runs" : "seeds");
   }
-  if (shows("best wins")) {
+  if (titles.contains("best wins")) {
     text += "best wins: probability that a run of the first row is better. ";
   }
   for (const auto& task : report.tasks) {
     for (const auto& name : validation_names_of(task)) {
-      if (!shows(validation_title(name))) continue;
+      const auto title = printable(validation_title(name));
+      if (!titles.contains(title) && !titles.contains("validation " + title)) continue;
       return text + "Errors and values on held-out data: mean over seeds of the last ones.";
     }
   }
@@ -184,10 +182,13 @@ Table group_table(const ReportTask& task) {
   add_column(task, table, "algo", TableColumn::kAlways, false,
              [](const RunGroup& group) { return printable(group.algo); });
   add_key_columns(task, table);
-  add_column(task, table, "seeds", TableColumn::kAlways, true, [&](const RunGroup& group) {
+  const bool repeated = std::any_of(task.groups.begin(), task.groups.end(),
+                                    [](const RunGroup& group) { return group.repeats_seeds(); });
+  const auto* const counted = repeated ? "runs" : "seeds";
+  add_column(task, table, counted, TableColumn::kAlways, true, [&](const RunGroup& group) {
     return std::to_string(played ? group.known_values().size() : group.runs.size());
   });
-  add_column(task, table, clock_title(task), 80, true, steps_text);
+  add_column(task, table, clock_title(task), TableColumn::kAlways, true, steps_text);
   if (played) add_return_columns(task, table);
   add_validation_columns(task, table, played);
   add_column(task, table, "estimate", 50, false, estimates_text);
@@ -199,19 +200,26 @@ Table group_table(const ReportTask& task) {
 
 std::string report_text(const Report& report, size_t width) {
   std::string text;
+  std::set<std::string> titles;
   for (const auto& task : report.tasks) {
-    text += (text.empty() ? "" : "\n") + printable(task.name()) + "\n";
+    text += (text.empty() ? "" : "\n") + wrapped_text(printable(task.name()), width);
     if (const auto data = dataset_text(task.dataset); !data.empty()) text += "data: " + data + "\n";
-    text += "\n" + fit_table(group_table(task), width);
+    const auto table = fit_table(group_table(task), width);
+    text += "\n" + table.text;
+    if (!table.left_out.empty()) {
+      text += wrapped_text("not shown: " + join(table.left_out, ", ") + "; --format csv has them",
+                           width);
+    }
+    titles.insert(table.titles.begin(), table.titles.end());
   }
-  return text + "\n" + wrapped_text(legend_text(report, text), width);
+  return text + "\n" + wrapped_text(legend_text(report, titles), width);
 }
 
 std::string report_markdown(const Report& report) {
   std::string text;
   for (const auto& task : report.tasks) {
     auto table = group_table(task);
-    add_column(task, table, choice_name(report.choice) + " by seed", 0, false, seed_values);
+    add_column(task, table, choice_name(report) + " by seed", 0, false, seed_values);
     add_column(task, table, "commit", 0, false, commits_text);
     const auto data = dataset_text(task.dataset);
     text += fmt::format("{}**{}**{}\n\n{}", text.empty() ? "" : "\n",

@@ -8,24 +8,43 @@
 
 #include "rl_training/envs/reference_scores.h"
 #include "rl_training/report/group_key.h"
+#include "rl_training/util/error.h"
 #include "rl_training/util/text.h"
 
 namespace rl_training {
 namespace {
 
-std::optional<double> chosen_value(const RunRecord& run, const EvaluationChoice& choice) {
+const CurvePoint* chosen_evaluation(const RunRecord& run, const EvaluationChoice& choice) {
   using Pick = EvaluationChoice::Pick;
-  if (run.evaluations.empty()) return std::nullopt;
+  if (run.evaluations.empty()) return nullptr;
   const bool online = run.evaluations.back().online;
-  std::optional<double> value;
   const int64_t reached = online ? run.env_steps : run.updates;
-  if (choice.pick == Pick::at && reached < choice.step) return std::nullopt;
+  if (choice.pick == Pick::at && reached < choice.step) return nullptr;
+  const CurvePoint* chosen = nullptr;
   for (const auto& point : run.evaluations) {
     if (choice.pick == Pick::at && (point.online != online || point.step > choice.step)) continue;
-    const bool better = choice.pick != Pick::best || !value || point.value > *value;
-    if (better) value = point.value;
+    const bool better =
+        choice.pick != Pick::best || chosen == nullptr || point.value > chosen->value;
+    if (better) chosen = &point;
   }
-  return value;
+  return chosen;
+}
+
+// A table without any value would not say why.
+void check_step_is_reached(const std::vector<RunRecord>& runs, const EvaluationChoice& choice) {
+  if (choice.pick != EvaluationChoice::Pick::at) return;
+  std::optional<int64_t> longest;
+  for (const auto& run : runs) {
+    if (run.state == RunState::running || chosen_evaluation(run, choice) != nullptr) return;
+    if (run.evaluations.empty()) continue;
+    const bool online = run.evaluations.back().online;
+    longest = std::max(longest.value_or(0), online ? run.env_steps : run.updates);
+  }
+  if (!longest) return;
+  throw Error(ErrorKind::config, {"", 0, "--at"},
+              fmt::format("no run reached this step (expected at most {}, where the longest ended, "
+                          "got {})",
+                          *longest, choice.step));
 }
 
 // Whether `a` is preferred to `b` as the run of a seed: a finished run before others, then the
@@ -59,8 +78,11 @@ std::vector<RunRecord> once_each(std::vector<RunRecord> runs, const ReportOption
 void fill_figures(RunGroup& group, const EvaluationChoice& choice) {
   std::stable_sort(group.runs.begin(), group.runs.end(),
                    [](const RunRecord& a, const RunRecord& b) { return a.seed < b.seed; });
-  group.values.clear();
-  for (const auto& run : group.runs) group.values.push_back(chosen_value(run, choice));
+  for (const auto& run : group.runs) {
+    const auto* point = chosen_evaluation(run, choice);
+    group.values.push_back(point == nullptr ? std::nullopt : std::optional(point->value));
+    group.value_steps.push_back(point == nullptr ? -1 : point->step);
+  }
   const auto values = group.known_values();
   if (values.empty()) return;
   group.figures = GroupFigures{mean_of(values), interquartile_mean(values), median_of(values),
@@ -81,59 +103,6 @@ void rank(ReportTask& task) {
     if (!group.figures) continue;
     group.best_wins = probability_of_improvement(best, values);
     group.best_wins_interval = improvement_interval(best, values);
-  }
-}
-
-using FlatConfig = std::map<std::string, std::string>;
-
-// A map that is present in some configs and `null` in others (online, early_stopping) is one
-// column; otherwise each of its keys would be a column. Returns the names of all keys.
-std::set<std::string> collapse_optional_maps(std::vector<FlatConfig>& configs) {
-  std::set<std::string> absent, names;
-  for (const auto& config : configs) {
-    for (const auto& [key, value] : config) {
-      if (value == "null") absent.insert(key);
-    }
-  }
-  for (auto& config : configs) {
-    for (auto it = config.begin(); it != config.end();) {
-      std::string parent = it->first;
-      bool inside = false;
-      while (!inside && parent.find('.') != std::string::npos) {
-        parent.resize(parent.rfind('.'));
-        inside = absent.contains(parent);
-      }
-      if (inside) config[parent] = "yes";
-      it = inside ? config.erase(it) : std::next(it);
-    }
-    for (const auto& [key, value] : config) names.insert(key);
-  }
-  return names;
-}
-
-// Keys are compared only between groups of one algorithm, because algorithms have different keys.
-void find_differing_keys(ReportTask& task, const ReportOptions& options) {
-  std::map<std::string, std::vector<RunGroup*>> by_algo;
-  for (auto& group : task.groups) by_algo[group.algo].push_back(&group);
-  for (auto& [algo, groups] : by_algo) {
-    std::vector<FlatConfig> configs;
-    for (const auto* group : groups) {
-      const auto keys = deciding_keys(group->runs.front(), options);
-      configs.emplace_back(keys.begin(), keys.end());
-    }
-    const auto names = collapse_optional_maps(configs);
-    for (const auto& name : names) {
-      const auto value_in = [&](size_t i) {
-        const auto found = configs[i].find(name);
-        return found == configs[i].end() ? std::string("-") : found->second;
-      };
-      bool differs = false;
-      for (size_t i = 1; i < configs.size(); ++i) differs = differs || value_in(i) != value_in(0);
-      if (!differs) continue;
-      for (size_t i = 0; i < configs.size(); ++i) {
-        groups[i]->differing_keys.emplace_back(short_key(name), value_in(i));
-      }
-    }
   }
 }
 
@@ -160,16 +129,26 @@ void collect(const std::vector<CurvePoint>& points, bool online, ValuesByStep& o
 
 }  // namespace
 
-std::string choice_name(const EvaluationChoice& choice) {
-  switch (choice.pick) {
-    case EvaluationChoice::Pick::best:
-      return "best evaluation";
-    case EvaluationChoice::Pick::at:
-      return fmt::format("evaluation at step {}", choice.step);
-    case EvaluationChoice::Pick::last:
-      break;
+std::string choice_name(const Report& report) {
+  using Pick = EvaluationChoice::Pick;
+  const auto& choice = report.choice;
+  if (choice.pick != Pick::at) {
+    return choice.pick == Pick::best ? "best evaluation" : "last evaluation";
   }
-  return "last evaluation";
+  std::set<int64_t> steps;
+  for (const auto& task : report.tasks) {
+    for (const auto& group : task.groups) {
+      steps.insert(group.value_steps.begin(), group.value_steps.end());
+    }
+  }
+  steps.erase(-1);
+  if (steps.empty() || steps == std::set{choice.step}) {
+    return fmt::format("evaluation at step {}", choice.step);
+  }
+  const auto used = steps.size() == 1
+                        ? fmt::format("step {}", *steps.begin())
+                        : fmt::format("steps {} to {}", *steps.begin(), *steps.rbegin());
+  return fmt::format("last evaluation up to step {} ({})", choice.step, used);
 }
 
 std::vector<double> RunGroup::known_values() const {
@@ -196,9 +175,15 @@ bool RunGroup::online() const {
   });
 }
 
+bool RunGroup::repeats_seeds() const {
+  std::set<int64_t> seeds;
+  for (const auto& run : runs) seeds.insert(run.seed);
+  return seeds.size() < runs.size();
+}
+
 std::string RunGroup::label() const {
   std::string text = algo;
-  for (const auto& [key, value] : differing_keys) text += fmt::format(" {}={}", key, value);
+  for (const auto& [key, value] : shown_keys) text += fmt::format(" {}={}", key, value);
   return text;
 }
 
@@ -212,18 +197,32 @@ std::optional<double> ReportTask::normalized(double episode_return) const {
   return normalized_score(env_id, episode_return);
 }
 
+bool Report::repeats_seeds() const {
+  for (const auto& task : tasks) {
+    if (std::any_of(task.groups.begin(), task.groups.end(),
+                    [](const RunGroup& group) { return group.repeats_seeds(); })) {
+      return true;
+    }
+  }
+  return false;
+}
+
 Report make_report(std::vector<RunRecord> runs, const ReportOptions& options) {
   Report report;
   report.choice = options.choice;
   check_keys(runs, options);
   runs = filtered(std::move(runs), options);
+  check_step_is_reached(runs, options.choice);
   runs = once_each(std::move(runs), options, report.notes);
 
   std::map<std::string, ReportTask> tasks;
   std::map<std::string, std::map<std::string, RunGroup>> groups;  // of each task
   for (auto& run : runs) {
     const auto task = task_key(run);
-    tasks.try_emplace(task, ReportTask{run.env_id, run.dataset, {}, false});
+    const auto [place, is_new] =
+        tasks.try_emplace(task, ReportTask{run.env_id, run.dataset, {}, false});
+    // Of several names of the same data the first one is shown, whatever the order of the runs.
+    if (run.dataset.name < place->second.dataset.name) place->second.dataset = run.dataset;
     const auto key = options.by.empty() ? full_key(run, options) : by_key(run, options);
     auto& group = groups[task][key];
     group.algo = run.algo;
@@ -237,6 +236,11 @@ Report make_report(std::vector<RunRecord> runs, const ReportOptions& options) {
     rank(task);
     report.tasks.push_back(std::move(task));
   }
+  std::stable_sort(report.tasks.begin(), report.tasks.end(),
+                   [](const ReportTask& a, const ReportTask& b) {
+                     return std::tie(a.env_id, a.dataset.name, a.dataset.fingerprint) <
+                            std::tie(b.env_id, b.dataset.name, b.dataset.fingerprint);
+                   });
   if (!options.by.empty()) note_merged_keys(report);
   std::map<std::string, int> names;
   for (const auto& task : report.tasks) ++names[task.name()];

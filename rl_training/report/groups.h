@@ -13,8 +13,6 @@ struct EvaluationChoice {
   enum class Pick { last, best, at } pick = Pick::last;
   int64_t step = 0;  // for `at`: the last evaluation up to this step, for runs that reached it
 };
-// "last evaluation", "evaluation at step 5000", ...
-std::string choice_name(const EvaluationChoice& choice);
 
 struct ReportOptions {
   EvaluationChoice choice;
@@ -40,8 +38,10 @@ struct RunGroup {
   std::string algo;
   std::string config_hash;               // SHA-256 of the keys and the data that affect values
   std::vector<KeyValue> differing_keys;  // keys in which groups of this algorithm and task differ
+  std::vector<KeyValue> shown_keys;      // the same with shortened values, for display
   std::vector<RunRecord> runs;           // by seed; each seed of a config once
   std::vector<std::optional<double>> values;  // selected value of each run
+  std::vector<int64_t> value_steps;           // their steps; -1 without a value
   std::optional<GroupFigures> figures;        // statistics of the available values
   std::optional<double> best_wins;  // probability that a run of the task's best group is better
   std::optional<ConfidenceInterval> best_wins_interval;
@@ -49,7 +49,8 @@ struct RunGroup {
   std::vector<double> known_values() const;
   size_t count(RunState state) const;
   size_t resumed() const;
-  bool online() const;  // whether the values are counted in environment steps
+  bool online() const;         // whether the values are counted in environment steps
+  bool repeats_seeds() const;  // with `by`, several configs may be merged
   // "algo key=value ...": enough to identify it within its task.
   std::string label() const;
 };
@@ -71,9 +72,15 @@ struct Report {
   EvaluationChoice choice;
   std::vector<ReportTask> tasks;
   std::vector<std::string> notes;  // skipped runs, duplicate seeds, keys merged by `by`
+
+  bool repeats_seeds() const;  // in any group
 };
 
-// Throws Error{config} for a filter or key that no run has, and for filters that match no run.
+// "last evaluation", "evaluation at step 5000", "last evaluation up to step 150 (step 100)", ...
+std::string choice_name(const Report& report);
+
+// Throws Error{config} for a filter or key that no run has, for filters that match no run, and for
+// a step that no run reached and none can still reach.
 Report make_report(std::vector<RunRecord> runs, const ReportOptions& options);
 
 // The IQM over runs at each evaluation step on one time axis, with a 95 % interval (for one run,

@@ -22,7 +22,7 @@ std::string command_html(const std::string& command) {
 
 std::string commands_of(const RunRecord& run, const std::string& program) {
   std::string html;
-  if (run.state == RunState::unfinished) {
+  if (run.state == RunState::unfinished || run.state == RunState::paused) {
     html += command_html(shell_word(program) + " resume " + shell_word(run.path));
   }
   if (run.checkpoints.empty()) return html;

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "rl_training/report/html.h"
 #include "rl_training/report/html_parts.h"
@@ -10,6 +9,8 @@
 
 namespace rl_training {
 namespace {
+
+constexpr const char* kIntervalTitle = "95 % interval";
 
 struct ValueRange {
   double low = 0, high = 1;
@@ -60,21 +61,18 @@ std::optional<double> sort_value(const RunGroup& group, const std::string& title
     return figures ? std::optional(figures->iqm) : std::nullopt;
   if (title == "mean") return figures ? std::optional(figures->mean) : std::nullopt;
   if (title == "median") return figures ? std::optional(figures->median) : std::nullopt;
-  if (title == "95 % interval") {
+  if (title == kIntervalTitle) {
     return figures && figures->interval ? std::optional(figures->interval->low) : std::nullopt;
   }
   return std::strtod(text.c_str(), nullptr);
 }
 
-// Many keys would hide the statistics, so they come last.
+// The score comes first, because a narrow screen shows only the first columns.
 Table page_table(const ReportTask& task) {
-  constexpr size_t kMostKeysFirst = 3;
   auto table = group_table(task);
-  const auto is_key = [](const TableColumn& column) { return column.keep == TableColumn::kKey; };
-  const auto keys = std::count_if(table.begin(), table.end(), is_key);
-  if (keys > static_cast<std::ptrdiff_t>(kMostKeysFirst)) {
-    std::stable_partition(table.begin(), table.end(), std::not_fn(is_key));
-  }
+  std::stable_partition(table.begin(), table.end(), [](const TableColumn& column) {
+    return column.title == "algo" || column.title == "IQM" || column.title == kIntervalTitle;
+  });
   return table;
 }
 
@@ -88,7 +86,7 @@ std::string score_table_html(const ReportTask& task) {
   for (size_t i = 0; i < table.size(); ++i) {
     html += fmt::format("<th{}>{}</th>", table[i].number ? " class=\"number\"" : "",
                         html_escaped(table[i].title));
-    if (i == 0 && bars) html += "<th>runs and interval</th>";
+    if (table[i].title == kIntervalTitle) html += "<th>runs and interval</th>";
   }
   html += "</tr></thead><tbody>\n";
   for (size_t row = 0; row < task.groups.size(); ++row) {
@@ -100,7 +98,9 @@ std::string score_table_html(const ReportTask& task) {
       } else {
         html += cell_html((i == 0 ? swatch(row) : "") + html_escaped(text));
       }
-      if (i == 0 && bars) html += cell_html(bar_html(row, task.groups[row], range));
+      if (table[i].title == kIntervalTitle) {
+        html += cell_html(bar_html(row, task.groups[row], range));
+      }
     }
     html += "</tr>\n";
   }

@@ -8,6 +8,7 @@
 #include "rl_training/report/html_parts.h"
 #include "rl_training/report/page_assets.h"
 #include "rl_training/report/plot.h"
+#include "rl_training/report/profile.h"
 #include "rl_training/report/tables.h"
 #include "rl_training/report/task_metrics.h"
 
@@ -54,9 +55,10 @@ std::string charts_html(const ReportTask& task) {
   html +=
       "<div class=\"tools\"><button type=\"button\" class=\"all\">All / none</button><label><input "
       "type=\"checkbox\" class=\"seeds\"> single runs</label></div><div class=\"legend\"></div>\n";
-  if (played) {
+  if (played) html += "<div class=\"curves\"></div>\n";
+  if (has_profiles(task)) {
     html +=
-        "<div class=\"curves\"></div>\n<h3>Performance profile</h3><p class=\"soft\">Share of a "
+        "<h3>Performance profile</h3><p class=\"soft\">Share of a "
         "group's runs above a return: the higher the line, the better.</p><div "
         "class=\"profile\"></div>\n";
   }
@@ -142,7 +144,7 @@ std::string overview_html(const Report& report) {
     groups += task.groups.size();
     for (const auto& group : task.groups) {
       runs += group.runs.size();
-      open += group.count(RunState::running) + group.count(RunState::unfinished);
+      open += group.runs.size() - group.count(RunState::finished) - group.count(RunState::failed);
       failed += group.count(RunState::failed);
     }
   }
@@ -150,12 +152,14 @@ std::string overview_html(const Report& report) {
       "<ul class=\"facts\"><li>runs <b>{}</b></li><li>groups <b>{}</b></li><li>not finished "
       "<b>{}</b></li><li>failed <b>{}</b></li></ul>",
       runs, groups, open, failed);
-  html += "<p class=\"soft\">Runs of a group differ only in their seed.";
+  const bool merged = report.repeats_seeds();  // by --by
+  html += merged ? "<p class=\"soft\">"
+                 : "<p class=\"soft\">Runs of a group differ only in their seed.";
   if (std::any_of(report.tasks.begin(), report.tasks.end(), has_evaluations)) {
     html += fmt::format(
-        " Returns of the {}. IQM: interquartile mean over seeds, with its 95 % bootstrap interval. "
+        " Returns of the {}. IQM: interquartile mean over {}, with its 95 % bootstrap interval. "
         "best wins: probability that a run of the first row is better.",
-        choice_name(report.choice));
+        choice_name(report), merged ? "runs" : "seeds");
   }
   html += "</p>";
   if (report.tasks.size() > 1) {

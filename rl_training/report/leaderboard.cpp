@@ -71,22 +71,26 @@ void rank_methods(std::vector<Method>& methods) {
 }
 
 std::string cell_figures(const GroupFigures& figures) {
-  return figure_text(figures.iqm) + " " + interval_text(figures.interval);
+  const auto iqm = figure_text(figures.iqm);
+  return figures.interval ? iqm + " " + interval_text(figures.interval) : iqm;
+}
+
+std::string cell_text(const Cell& cell) {
+  return fmt::format("{} (n={})", cell_figures(cell.figures), cell.seeds);
 }
 
 std::string mark(bool best, bool near_best) { return best ? "*" : near_best ? "~" : ""; }
 
 std::string plain_cell(const std::optional<Cell>& cell) {
   if (!cell) return "-";
-  return fmt::format("{} n={}{}", cell_figures(cell->figures), cell->seeds,
-                     mark(cell->best, cell->near_best));
+  return cell_text(*cell) + mark(cell->best, cell->near_best);
 }
 
-std::string legend_text(const Leaderboard& board) {
+std::string legend_text(const Leaderboard& board, const char* best) {
   return fmt::format(
       "{}: interquartile mean over n seeds with its 95 % bootstrap interval. "
-      "* best, ~ interval overlaps that of the best.{}",
-      board.normalized ? "Normalised scores" : "Returns",
+      "Best: {}; interval overlaps that of the best: ~.{}",
+      board.normalized ? "Normalised scores" : "Returns", best,
       board.normalized ? " all tasks: runs resampled within tasks." : "");
 }
 
@@ -136,27 +140,33 @@ Leaderboard make_leaderboard(const Report& report) {
     board.tasks.push_back(task.name());
     board.normalized = board.normalized && task.normalized(0).has_value();
   }
-  std::map<std::pair<std::string, std::string>, Strata> values;  // algorithm and keys
+  struct MethodRuns {
+    std::string shown_keys;
+    Strata values;
+  };
+  std::map<std::pair<std::string, std::vector<KeyValue>>, MethodRuns> runs;  // algorithm and keys
   for (size_t i = 0; i < report.tasks.size(); ++i) {
     for (const auto& group : report.tasks[i].groups) {
-      const auto keys = group.label().substr(std::min(group.label().size(), group.algo.size() + 1));
-      auto& of_method = values[{group.algo, keys}];
-      of_method.resize(report.tasks.size());
+      auto& method = runs[{group.algo, group.differing_keys}];
+      method.shown_keys =
+          group.label().substr(std::min(group.label().size(), group.algo.size() + 1));
+      method.values.resize(report.tasks.size());
       for (const double value : group.known_values()) {
-        of_method[i].push_back(board.normalized ? *report.tasks[i].normalized(value) : value);
+        method.values[i].push_back(board.normalized ? *report.tasks[i].normalized(value) : value);
       }
     }
   }
-  for (const auto& [name, strata] : values) {
+  for (const auto& [name, of_method] : runs) {
     Method method;
-    std::tie(method.algo, method.keys) = name;
+    method.algo = name.first;
+    method.keys = of_method.shown_keys;
     bool complete = board.normalized;
-    for (const auto& scores : strata) {
+    for (const auto& scores : of_method.values) {
       complete = complete && !scores.empty();
       method.cells.push_back(
           scores.empty() ? std::nullopt : std::optional(Cell{figures_of({scores}), scores.size()}));
     }
-    if (complete) method.total = figures_of(strata);
+    if (complete) method.total = figures_of(of_method.values);
     board.methods.push_back(std::move(method));
   }
   for (size_t i = 0; i < board.tasks.size(); ++i) mark_best(board.methods, i);
@@ -175,10 +185,10 @@ std::string leaderboard_text(const Leaderboard& board, size_t width) {
     size_t last = first + 1;
     const auto block = [&](size_t end) { return board_table(board, first, end, with_total); };
     while (last < board.tasks.size() && table_width(block(last + 1)) <= width) ++last;
-    text += (text.empty() ? "" : "\n") + fit_table(block(last), width, keys);
+    text += (text.empty() ? "" : "\n") + fit_table(block(last), width, keys).text;
     first = last;
   }
-  return text + "\n" + wrapped_text(legend_text(board), width);
+  return text + "\n" + wrapped_text(legend_text(board, "*"), width);
 }
 
 std::string leaderboard_markdown(const Leaderboard& board) {
@@ -186,11 +196,11 @@ std::string leaderboard_markdown(const Leaderboard& board) {
   for (size_t row = 0; row < board.methods.size(); ++row) {
     table[0].cells[row] = printable(board.methods[row].name());
   }
-  return markdown_table(table, /*bold_stars=*/true) + "\n" + legend_text(board) + "\n";
+  return markdown_table(table, /*bold_stars=*/true) + "\n" + legend_text(board, "**bold**") + "\n";
 }
 
 std::string leaderboard_html(const Leaderboard& board, const PageOptions& options) {
-  std::string body = "<p class=\"soft\">" + html_escaped(legend_text(board)) +
+  std::string body = "<p class=\"soft\">" + html_escaped(legend_text(board, "bold")) +
                      "</p><section class=\"card\"><div class=\"scroll\">"
                      "<table class=\"sortable\"><thead><tr><th>method</th>";
   const bool with_total = board.normalized && board.tasks.size() > 1;
@@ -199,15 +209,16 @@ std::string leaderboard_html(const Leaderboard& board, const PageOptions& option
     body += "<th class=\"number\">" + html_escaped(task) + "</th>";
   body += "</tr></thead><tbody>\n";
   for (const auto& method : board.methods) {
-    body += "<tr><td>" + html_escaped(method.name()) + "</td>";
+    body += "<tr><td class=\"method\">" + html_escaped(method.algo);
+    if (!method.keys.empty()) body += "<div class=\"soft\">" + html_escaped(method.keys) + "</div>";
+    body += "</td>";
     if (with_total) {
       body += method.total ? html_cell(cell_figures(*method.total), method.total->iqm,
                                        method.best_total, method.near_best_total)
                            : "<td class=\"number\" data-v=\"-1e308\">-</td>";
     }
     for (const auto& cell : method.cells) {
-      body += cell ? html_cell(fmt::format("{} n={}", cell_figures(cell->figures), cell->seeds),
-                               cell->figures.iqm, cell->best, cell->near_best)
+      body += cell ? html_cell(cell_text(*cell), cell->figures.iqm, cell->best, cell->near_best)
                    : "<td class=\"number\" data-v=\"-1e308\">-</td>";
     }
     body += "</tr>\n";

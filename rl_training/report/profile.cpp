@@ -4,6 +4,14 @@
 
 namespace rl_training {
 
+bool has_profiles(const ReportTask& task) {
+  return std::any_of(task.groups.begin(), task.groups.end(), [](const RunGroup& group) {
+    const auto values = group.known_values();
+    return std::any_of(values.begin(), values.end(),
+                       [&](double value) { return value != values.front(); });
+  });
+}
+
 TaskProfiles task_profiles(const ReportTask& task, size_t points) {
   std::vector<double> all;
   for (const auto& group : task.groups) {

@@ -11,6 +11,8 @@ struct TaskProfiles {
   std::vector<double> thresholds;
   std::vector<std::vector<double>> shares;
 };
+// Whether profiles say more than the table: some group has several runs, and their values differ.
+bool has_profiles(const ReportTask& task);
 TaskProfiles task_profiles(const ReportTask& task, size_t points = 51);
 
 }  // namespace rl_training

@@ -216,8 +216,8 @@ RunState state_of(const RunRecord& run) {
   if (failures.contains(run.stop_reason)) return RunState::failed;
   const bool updates_done = run.has_online || run.updates >= run.planned_updates;
   const bool steps_done = run.env_steps >= run.planned_env_steps;
-  return updates_done && steps_done && run.updates + run.env_steps > 0 ? RunState::finished
-                                                                       : RunState::unfinished;
+  if (updates_done && steps_done && run.updates + run.env_steps > 0) return RunState::finished;
+  return run.stop_reason == "paused" ? RunState::paused : RunState::unfinished;
 }
 
 }  // namespace
@@ -228,6 +228,8 @@ const char* run_state_name(RunState state) {
       return "finished";
     case RunState::running:
       return "running";
+    case RunState::paused:
+      return "paused";
     case RunState::unfinished:
       return "unfinished";
     case RunState::failed:

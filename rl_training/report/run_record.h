@@ -11,9 +11,12 @@
 
 namespace rl_training {
 
-// `failed`: the program stopped with an error such as diverged losses. `unfinished`: stopped by a
-// signal, killed, or trained on another machine.
-enum class RunState { finished, running, unfinished, failed };
+// `paused`: stopped with a checkpoint before its end, by `--pause-at` or by the halving of a sweep.
+// `unfinished`: stopped by a signal, killed, or trained on another machine. `failed`: the program
+// stopped with an error such as diverged losses.
+enum class RunState { finished, running, paused, unfinished, failed };
+inline constexpr RunState kRunStates[] = {RunState::finished, RunState::running, RunState::paused,
+                                          RunState::unfinished, RunState::failed};
 const char* run_state_name(RunState state);
 
 // Updates and environment steps are separate time axes; a point belongs to one of them.

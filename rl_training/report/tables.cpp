@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <sstream>
 
 #include "rl_training/util/text.h"
@@ -51,45 +52,26 @@ std::string told_below(const Table& table, int keep, size_t row) {
   return text;
 }
 
-}  // namespace
-
-std::string figure_text(double value) {
-  const double size = std::abs(value);
-  return size >= 100 ? fmt::format("{:.1f}", value)
-         : size >= 1 ? fmt::format("{:.2f}", value)
-                     : fmt::format("{:.4f}", value);
-}
-
-std::string interval_text(const std::optional<ConfidenceInterval>& interval) {
-  if (!interval) return "-";
-  return fmt::format("[{}, {}]", figure_text(interval->low), figure_text(interval->high));
-}
-
-size_t table_width(const Table& table) {
-  size_t width = 0;
-  for (const auto& column : table) width += column_width(column) + kGap;
-  return width > 0 ? width - kGap : 0;
-}
-
-std::string fit_table(Table table, size_t width, const std::vector<std::string>& extra_lines) {
-  std::vector<std::string> below(table.front().cells.size());
-  for (size_t i = 0; i < extra_lines.size(); ++i) below[i] = extra_lines[i];
-  while (table_width(table) > width) {
+// Without the columns that do not fit, lowest `keep` first. Keys and states stay.
+Table narrowed(const Table& table, size_t width, std::vector<std::string>& left_out) {
+  left_out.clear();
+  std::set<std::string> removed;
+  auto shown = table;
+  while (table_width(shown) > width) {
     const auto least = std::min_element(
-        table.begin(), table.end(),
+        shown.begin(), shown.end(),
         [](const TableColumn& a, const TableColumn& b) { return a.keep < b.keep; });
-    if (least->keep == TableColumn::kAlways) break;
-    const int going = least->keep;
-    for (size_t i = 0; i < below.size() && going >= TableColumn::kState; ++i) {
-      below[i] += told_below(table, going, i);
-    }
-    if (going == TableColumn::kKey) {  // all keys are moved together
-      std::erase_if(table,
-                    [](const TableColumn& column) { return column.keep == TableColumn::kKey; });
-    } else {
-      table.erase(least);
-    }
+    if (least->keep >= TableColumn::kState) break;
+    removed.insert(least->title);
+    shown.erase(least);
   }
+  for (const auto& column : table) {
+    if (removed.contains(column.title)) left_out.push_back(column.title);
+  }
+  return shown;
+}
+
+std::string table_text(const Table& table, const std::vector<std::string>& below, size_t width) {
   std::vector<size_t> widths;
   std::vector<std::string> titles, rules;
   for (const auto& column : table) {
@@ -105,17 +87,83 @@ std::string fit_table(Table table, size_t width, const std::vector<std::string>&
   return text;
 }
 
-std::string wrapped_text(const std::string& words, size_t width, const std::string& indent) {
-  std::istringstream in(words);
-  std::string text, line;
+// A sign that belongs to the number before it ("95 %") is part of its word.
+std::vector<std::string> unbroken_words(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> words;
   for (std::string word; in >> word;) {
-    if (!line.empty() && display_width(indent + line) + 1 + display_width(word) > width) {
-      text += indent + line + "\n";
-      line.clear();
+    if (word.starts_with('%') && !words.empty()) {
+      words.back() += " " + word;
+    } else {
+      words.push_back(std::move(word));
+    }
+  }
+  return words;
+}
+
+}  // namespace
+
+std::string figure_text(double value) {
+  const double size = std::abs(value);
+  return size >= 1e7   ? fmt::format("{:.4g}", value)
+         : size >= 100 ? fmt::format("{:.1f}", value)
+         : size >= 1   ? fmt::format("{:.2f}", value)
+                       : fmt::format("{:.4f}", value);
+}
+
+std::string interval_text(const std::optional<ConfidenceInterval>& interval) {
+  if (!interval) return "-";
+  return fmt::format("[{}, {}]", figure_text(interval->low), figure_text(interval->high));
+}
+
+size_t table_width(const Table& table) {
+  size_t width = 0;
+  for (const auto& column : table) width += column_width(column) + kGap;
+  return width > 0 ? width - kGap : 0;
+}
+
+FittedTable fit_table(const Table& table, size_t width,
+                      const std::vector<std::string>& extra_lines) {
+  auto below = extra_lines;
+  below.resize(table.front().cells.size());
+  auto whole = table;
+  FittedTable fitted;
+  auto shown = narrowed(whole, width, fitted.left_out);
+  for (const int moving : {TableColumn::kState, TableColumn::kKey}) {
+    // States are moved before anything is left out, keys only if that is not enough.
+    const bool fits = table_width(shown) <= width;
+    if (fits && (fitted.left_out.empty() || moving == TableColumn::kKey)) break;
+    for (size_t i = 0; i < below.size(); ++i) below[i] += told_below(whole, moving, i);
+    std::erase_if(whole, [&](const TableColumn& column) { return column.keep == moving; });
+    shown = narrowed(whole, width, fitted.left_out);
+  }
+  for (const auto& column : shown) fitted.titles.push_back(column.title);
+  fitted.text = table_text(shown, below, width);
+  return fitted;
+}
+
+std::string wrapped_text(const std::string& words, size_t width, const std::string& indent) {
+  std::string text, line;
+  const auto end_line = [&] {
+    if (!line.empty()) text += indent + line + "\n";
+    line.clear();
+  };
+  const size_t room = width > indent.size() ? width - indent.size() : 1;
+  for (auto word : unbroken_words(words)) {
+    if (!line.empty() && display_width(line) + 1 + display_width(word) > room) end_line();
+    while (display_width(word) > room) {
+      size_t cut = 0;
+      for (size_t i = 0; i < room; ++i) {
+        cut += std::max<size_t>(1, utf8_character_length(std::string_view(word).substr(cut)));
+      }
+      line = word.substr(0, cut);
+      word.erase(0, cut);
+      end_line();
     }
     line += (line.empty() ? "" : " ") + word;
   }
-  return line.empty() ? text : text + indent + line + "\n";
+  end_line();
+  return text;
 }
 
 std::string markdown_cell(const std::string& text) {

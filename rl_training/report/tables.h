@@ -7,9 +7,9 @@
 
 namespace rl_training {
 
-// One column of a table with a cell per row. If a table is too wide, columns with the lowest `keep`
-// are removed first; keys and states are then printed below their row, and columns with kAlways are
-// kept.
+// One column of a table with a cell per row. If a table is too wide, states are printed below their
+// row and columns with the lowest `keep` are left out; if that is not enough, keys are also printed
+// below their row. Columns with kAlways are kept.
 struct TableColumn {
   static constexpr int kAlways = 100, kKey = 90, kState = 85;
   std::string title;
@@ -33,10 +33,15 @@ std::string clock_title(const ReportTask& task);  // "updates", "env steps" or b
 // "200 episodes, mean return -617.0"; "" without data.
 std::string dataset_text(const RunDataset& dataset);
 
-// Aligned columns of at most `width` characters; keys that do not fit get extra lines below
-// their row.
-std::string fit_table(Table table, size_t width, const std::vector<std::string>& extra_lines = {});
-// Wraps text to lines of at most `width` characters, each with `indent`.
+// Aligned columns of at most `width` characters; `extra_lines` follow the rows they belong to.
+struct FittedTable {
+  std::string text;
+  std::vector<std::string> titles, left_out;  // of the columns
+};
+FittedTable fit_table(const Table& table, size_t width,
+                      const std::vector<std::string>& extra_lines = {});
+// Wraps text to lines of at most `width` characters, each with `indent`. "95 %" stays on one line;
+// a word that is longer than a line is split.
 std::string wrapped_text(const std::string& words, size_t width, const std::string& indent = "");
 // Escapes text for a Markdown table.
 std::string markdown_cell(const std::string& text);

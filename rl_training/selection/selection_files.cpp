@@ -1,5 +1,7 @@
 #include "rl_training/selection/selection_files.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -50,6 +52,15 @@ std::string run_of(const std::string& checkpoint) {
   return parent.filename() == "checkpoints" ? parent.parent_path().string() : "";
 }
 
+// "RUN" or "RUN/step-000000300" without the directories above and between.
+std::string short_name(const std::string& path) {
+  std::filesystem::path place(path);
+  if (place.filename().empty()) place = place.parent_path();
+  const auto run = run_of(place.string());
+  if (run.empty()) return place.filename().string();
+  return (std::filesystem::path(run).filename() / place.filename()).string();
+}
+
 }  // namespace
 
 SelectionTruth compare_with_truth(const std::vector<PolicyEstimate>& estimates) {
@@ -81,22 +92,19 @@ std::vector<Chart> selection_charts(const std::vector<PolicyEstimate>& estimates
   auto sorted = estimates;
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.rank < b.rank; });
-  Chart by_rank{
-      "Estimated value", "rank", "discounted return", {{.name = "estimate", .joined = false}}};
+  Chart by_rank{"Estimated value", "rank", "discounted return", {}};
+  Chart by_truth{"Estimate and truth", "true return", "estimated discounted return", {}};
   for (size_t i = 0; i < sorted.size(); ++i) {
-    by_rank.series[0].points.push_back(
-        {static_cast<double>(i + 1), sorted[i].value, sorted[i].low, sorted[i].high});
+    const auto& each = sorted[i];
+    const auto add = [&](Chart& chart, double x) {
+      chart.series.push_back({fmt::format("{}: {}", i + 1, short_name(each.run)),
+                              {{x, each.value, each.low, each.high}},
+                              /*joined=*/false});
+    };
+    add(by_rank, static_cast<double>(i + 1));
+    if (each.truth) add(by_truth, *each.truth);
   }
   if (!estimates.front().truth) return {by_rank};
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return *a.truth < *b.truth; });
-  Chart by_truth{"Estimate and truth",
-                 "true return",
-                 "estimated discounted return",
-                 {{.name = "estimate", .joined = false}}};
-  for (const auto& each : sorted) {
-    by_truth.series[0].points.push_back({*each.truth, each.value, each.low, each.high});
-  }
   return {by_rank, by_truth};
 }
 

@@ -38,6 +38,7 @@ RunStatus status_of(FileSystem& files, const PlannedRun& run, std::optional<int6
     case RunState::failed:
       status.state = RunStatus::State::failed;
       break;
+    case RunState::paused:
     case RunState::unfinished:
       status.state = pause_at && status.position >= *pause_at ? RunStatus::State::done
                                                               : RunStatus::State::begun;

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "tests/support/program.h"
 
 namespace rl_training {
@@ -9,6 +11,17 @@ TEST(Information, AlgorithmsAndTheirKeys) {
   const auto list = run({"algorithms", "--json"}).json()["algorithms"];
   ASSERT_GE(list.size(), 1u);
   EXPECT_EQ(list[0]["name"], "td3_bc");
+  std::map<std::string, std::string> kinds;
+  for (const auto& info : list) {
+    kinds[info["name"]] =
+        info["learns"].get<std::string>() + " " + info["actions"].get<std::string>();
+  }
+  EXPECT_EQ(kinds["td3_bc"], "offline continuous");
+  EXPECT_EQ(kinds["rlpd"], "both continuous");
+  EXPECT_EQ(kinds["sac"], "online continuous");
+  EXPECT_EQ(kinds["dqn"], "online discrete");
+  EXPECT_EQ(kinds["discrete_cql"], "offline discrete");
+  EXPECT_EQ(kinds["ppo"], "online both");
 
   const auto one = run({"algorithms", "td3_bc", "--json"}).json();
   EXPECT_EQ(one["name"], "td3_bc");

@@ -52,6 +52,18 @@ TEST(ProgressText, LinesForPipes) {
   EXPECT_EQ(losses_text(state), "step 4200/10000");
 }
 
+TEST(ProgressText, ValidationFitsIntoEightyColumns) {
+  auto state = halfway();
+  state.validation = {{"td_error", 0.024}, {"action_error", 0.31}};
+  EXPECT_EQ(validation_text(state),
+            "step 4200/10000  1834/s  validation  td_error 0.024  action_error 0.310");
+  state.validation.emplace_back("initial_value", -54.995);
+  state.validation.emplace_back("advantage", 0.144);
+  EXPECT_EQ(validation_text(state),
+            "step 4200/10000  1834/s  validation  td_error 0.024  action_error 0.310\n"
+            "    initial_value -54.995  advantage 0.144");
+}
+
 TEST(ProgressText, Sparklines) {
   EXPECT_EQ(sparkline(std::vector<double>{}, 5, true), "");
   EXPECT_EQ(sparkline(std::vector<double>{3}, 5, true), "▅");

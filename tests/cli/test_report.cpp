@@ -68,7 +68,7 @@ TEST(Report, WritesAPageAPlotAndTables) {
             std::string::npos);
   const auto board = directory / "board.html";
   ASSERT_EQ(run({"leaderboard", runs, "--output", board}).exit_code, 0);
-  EXPECT_NE(read_all(board).find("<td>td3_bc</td>"), std::string::npos);
+  EXPECT_NE(read_all(board).find("<td class=\"method\">td3_bc</td>"), std::string::npos);
 }
 
 TEST(Report, WatchesARunUntilItIsDone) {

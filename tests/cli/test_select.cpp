@@ -106,8 +106,7 @@ TEST_F(Selected, StoppedAndContinuedEqualsUninterrupted) {
     Program program(command("pieces", {"--threads", stops % 2 == 0 ? "1" : "2"}, "300"), input);
     if (stops < 2) {
       becomes_true([&] {
-        return program.ended() ||
-               read_all(input.stderr_file).find(" updates ") != std::string::npos;
+        return program.ended() || read_all(input.stderr_file).find(" left") != std::string::npos;
       });
       if (!program.ended()) program.send(SIGTERM);
     }
@@ -122,6 +121,23 @@ TEST_F(Selected, StoppedAndContinuedEqualsUninterrupted) {
     finished = true;
   }
   EXPECT_GE(stops, 1);
+}
+
+TEST_F(Selected, TellsProgressAndOverlapInPlainWords) {
+  auto words = command("plain");
+  std::erase(words, "--json");
+  const auto result = run(words);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.err.find("fitting  100 %  0:00 left\n"), std::string::npos) << result.err;
+  EXPECT_EQ(result.err.find("updates"), std::string::npos) << result.err;
+  // Paths are below their rows, because the table would be wider than 80 columns.
+  EXPECT_TRUE(result.out.starts_with("rank  value")) << result.out;
+  EXPECT_NE(result.out.find("\n      " + runs_[0] + "\n"), std::string::npos) << result.out;
+  const auto json = Json::parse(read_all(file("plain/selection.json")));
+  const auto count = json["overlap_with_best"].get<int>();
+  const auto said = count == 0 ? std::string("The best is distinguishable from all others.")
+                               : std::to_string(count) + " of the other 2 cannot be distinguished";
+  EXPECT_NE(result.out.find(said), std::string::npos) << result.out;
 }
 
 TEST_F(Selected, RepeatsAFinishedSelectionFromItsState) {

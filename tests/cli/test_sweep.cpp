@@ -63,7 +63,7 @@ TEST(Sweep, HalvingTrainsTheBestToTheEndOnly) {
   EXPECT_EQ(trials[3]["stopped_at"], 10);
   const auto status = run({"sweep", "status", directory / "out", "--json"}).json();
   EXPECT_EQ(status["states"]["done"], 1);
-  EXPECT_EQ(status["states"]["stopped by halving"], 3);
+  EXPECT_EQ(status["states"]["paused"], 3);
   // The final run equals that of a single call.
   const auto best = trials[0]["trial"].get<size_t>();
   const auto straight =

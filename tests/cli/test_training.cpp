@@ -56,11 +56,13 @@ TEST(Training, ReportsAndGoesOn) {
   EXPECT_EQ(again.err, "");
   for (const char* part :
        {"run directory", "dataset return", "before training", "best evaluation", "last evaluation",
-        "(checkpoints/step-000000060)", "/checkpoints/best --episodes 100", " report ",
-        "60 (stopped by total_timesteps)", " resume ", " evaluate ", " predict ",
-        "tensorboard --logdir"}) {
+        "checkpoint       checkpoints/step-000000060\n", "(checkpoints/step-000000060)",
+        "$RUN/checkpoints/best --episodes 100", " report $RUN ", "60 (stopped by total_timesteps)",
+        " resume $RUN ", " evaluate ", " predict ", "tensorboard --logdir $RUN/tensorboard"}) {
     EXPECT_NE(again.out.find(part), std::string::npos) << part << "\n" << again.out;
   }
+
+  EXPECT_NE(again.out.find("next:\n  RUN=" + run_dir + "\n"), std::string::npos) << again.out;
 
   const auto more = run({"resume", run_dir, "--total-timesteps", "8e1", "--json"});
   ASSERT_EQ(more.exit_code, 0) << more.err;
@@ -156,6 +158,32 @@ TEST(Training, SeveralSeedsMakeSeveralRuns) {
   EXPECT_NE(runs[0]["run_dir"].get<std::string>().find("__seed3__"), std::string::npos);
   EXPECT_NE(runs[1]["run_dir"].get<std::string>().find("__seed5__"), std::string::npos);
   EXPECT_NE(runs[0]["metrics"], runs[1]["metrics"]);
+}
+
+TEST(Training, SeveralSeedsEndWithTheirComparison) {
+  const TemporaryDirectory directory;
+  auto arguments = tiny_training(directory / "runs", {"--seeds", "3,5", "--quiet"});
+  std::erase(arguments, "--json");
+  const auto result = run(arguments);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out.find("next:"), std::string::npos) << result.out;
+  const auto table = result.out.find("algo    seeds  updates");
+  ASSERT_NE(table, std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("\ntd3_bc      2       60", table), std::string::npos) << result.out;
+  EXPECT_LT(result.out.rfind("last evaluation  "), table) << result.out;
+}
+
+// A checkpoint between two evaluations has no value of its own.
+TEST(Training, TheLastEvaluationNamesOnlyItsOwnCheckpoint) {
+  const TemporaryDirectory directory;
+  auto arguments =
+      tiny_training(directory / "runs", {"--pause-at", "25", "--set", "log_interval=10"});
+  std::erase(arguments, "--json");
+  const auto result = run(arguments);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.out.find(" checkpoints/step-000000030\n"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find(" at update 20\n"), std::string::npos) << result.out;
+  EXPECT_EQ(result.out.find("(checkpoints/step-000000030)"), std::string::npos) << result.out;
 }
 
 TEST(Training, WithoutEvaluationsEachTenthIsALine) {

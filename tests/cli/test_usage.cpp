@@ -23,6 +23,24 @@ TEST(Usage, EveryHelpHasExamplesAndSucceeds) {
   }
 }
 
+// Only examples, which are indented by two, may be longer: a command cannot be broken.
+TEST(Usage, DescriptionsFitIntoEightyColumns) {
+  for (const char* command : {"train --help", "dataset convert --help", "sweep --help", "--help",
+                              "algorithms", "algorithms td3_bc", "envs", "envs Hopper-v4"}) {
+    std::istringstream lines(run(words(command)).out);
+    size_t count = 0;
+    for (std::string line; std::getline(lines, line); ++count) {
+      const bool example = line.starts_with("  rl_training ") || line.starts_with("  srun ");
+      EXPECT_TRUE(example || line.size() <= 80) << command << ": " << line;
+    }
+    EXPECT_GT(count, 5U) << command;
+  }
+  const auto help = run({"train", "--help"}).out;
+  EXPECT_NE(help.find("  --seed N                seed of the run (not with --seeds)\n"),
+            std::string::npos)
+      << help;
+}
+
 TEST(Usage, VersionIsOneLine) {
   const auto result = run({"--version"});
   EXPECT_EQ(result.exit_code, 0);

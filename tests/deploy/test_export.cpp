@@ -225,8 +225,14 @@ TEST(OnnxFile, NamesInputAndOutput) {
 TEST(CHeader, UsesNothingBeyondMathAndHoldsItsTest) {
   const auto policy = made_policy("bcq");
   auto exported = export_policy(*policy, "robot");
+  exported.facts.insert(exported.facts.end(), {"observation: cos, sin, speed", "action: torque"});
   std::string text;
   write_and_verify(ExportFormat::c, *policy, random_rows(*policy, 100), exported, text);
+  EXPECT_NE(text.find(" * observation: cos, sin, speed\n * action: torque\n"
+                      " * input: 3 raw observation values; normalisation is included\n"
+                      " * output: an action of size 1 in [-2, 2]\n"),
+            std::string::npos)
+      << text.substr(0, 1000);
   size_t includes = 0;
   for (size_t at = 0; (at = text.find("#include", at)) != std::string::npos; ++at) ++includes;
   EXPECT_EQ(includes, 1u);

@@ -86,6 +86,34 @@ TEST(Groups, OtherDataIsAnotherTask) {
   EXPECT_FALSE(report.tasks[1].normalized(-5));
 }
 
+TEST(Groups, TheSameDataUnderAnotherNameIsTheSameTask) {
+  const TemporaryDirectory directory;
+  write_run(directory / "a", {.seed = 0, .returns = {-5}, .dataset_id = "z/copy"});
+  write_run(directory / "b", {.seed = 1, .returns = {-7}});
+  auto config = read_all(directory / "b/config.yaml");
+  config.replace(config.find("dataset_kind: recipe"), 20, "dataset_kind: hdf5");
+  write_all(directory / "b/config.yaml", config);
+  const auto report = report_of(directory.path());
+  ASSERT_EQ(report.tasks.size(), 1u);
+  EXPECT_EQ(report.tasks[0].name(), "Pendulum-v1, pendulum/medium");
+  ASSERT_EQ(report.tasks[0].groups.size(), 1u);
+  EXPECT_DOUBLE_EQ(report.tasks[0].groups[0].figures->mean, -6);
+}
+
+// Tables show 0.1235 for 0.12345678; files of numbers keep the value.
+TEST(Groups, ValuesOfKeysAreShortenedOnlyForDisplay) {
+  const TemporaryDirectory directory;
+  const char* const rates[] = {"0.12345678", "0.12345999", "0.5"};
+  for (int i = 0; i < 3; ++i) {
+    write_run(directory / std::to_string(i),
+              {.returns = {-1.0 - i}, .more_config = fmt::format("  rate: {}\n", rates[i])});
+  }
+  const auto report = report_of(directory.path());
+  EXPECT_EQ(labels_of(report),
+            (std::vector<std::string>{"bcq rate=0.123457", "bcq rate=0.12346", "bcq rate=0.5"}));
+  EXPECT_EQ(report_json(report)["groups"][0]["differing_keys"]["rate"], "0.12345678");
+}
+
 TEST(Groups, ASeedCountsOnce) {
   const TemporaryDirectory directory;
   write_run(directory / "old", {.returns = {-9, -5, -4}, .started = "2025-01-01T00:00:00Z"});
@@ -116,6 +144,27 @@ TEST(Groups, LastBestAndAt) {
   EXPECT_EQ(group.count(RunState::unfinished), 1u);
   EXPECT_EQ(group.count(RunState::finished), 1u);
   EXPECT_EQ(steps_text(group), "10 of 20");
+}
+
+// The table would otherwise claim a value of a step that has none.
+TEST(Groups, AStepWithoutAnEvaluationNamesTheOneThatIsUsed) {
+  const TemporaryDirectory directory;
+  write_run(directory / "a", {.seed = 0, .returns = {-9, -1, -5}});
+  const auto at = [&](int64_t step) {
+    return choice_name(report_of(directory.path(), {{EvaluationChoice::Pick::at, step}, {}, {}}));
+  };
+  EXPECT_EQ(at(10), "evaluation at step 10");
+  EXPECT_EQ(at(19), "last evaluation up to step 19 (step 10)");
+  EXPECT_EQ(
+      message_of([&] { at(21); }),
+      "--at: no run reached this step (expected at most 20, where the longest ended, got 21)");
+  write_all(directory / "a/metrics.jsonl",
+            R"({"global_step":12,"update_count":12,"eval_return_mean":-9})"
+            "\n"
+            R"({"global_step":20,"update_count":20})"
+            "\n");
+  write_run(directory / "b", {.seed = 1, .returns = {-9, -1, -5}});
+  EXPECT_EQ(at(19), "last evaluation up to step 19 (steps 10 to 12)");
 }
 
 // The length decides which evaluation is the last one, but does not affect step 10.
@@ -197,13 +246,15 @@ TEST(Groups, StatesOfRuns) {
   write_run(directory / "a", {.seed = 0, .returns = {-9, -5}, .stop_reason = "early_stopping"});
   write_run(directory / "b", {.seed = 1, .returns = {-9}, .stop_reason = "diverged"});
   write_run(directory / "c", {.seed = 2, .returns = {-9}, .stop_reason = "signal", .sessions = 2});
+  write_run(directory / "d", {.seed = 3, .returns = {-9}, .stop_reason = "paused"});
   const auto group = report_of(directory.path()).tasks[0].groups[0];
   EXPECT_EQ(group.runs[0].state, RunState::finished);
+  EXPECT_EQ(group.runs[3].state, RunState::paused);
   EXPECT_EQ(group.runs[1].state, RunState::failed);
   EXPECT_EQ(group.runs[2].state, RunState::unfinished);
   EXPECT_EQ(group.resumed(), 1u);
   const auto table = group_table(report_of(directory.path()).tasks[0]);
-  EXPECT_EQ(table.back().cells[0], "1 unfinished, 1 failed, 1 resumed");
+  EXPECT_EQ(table.back().cells[0], "1 paused, 1 unfinished, 1 failed, 1 resumed");
 }
 
 TEST(Groups, CurvesAreThinnedEvenlyAndKeepTheirEnds) {

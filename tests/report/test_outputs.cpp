@@ -13,55 +13,6 @@
 namespace rl_training {
 namespace {
 
-// Two algorithms with three seeds each.
-void write_two_algorithms(const TemporaryDirectory& directory,
-                          const std::string& env = "Pendulum-v1") {
-  for (int seed = 0; seed < 3; ++seed) {
-    write_run(directory / fmt::format("{}-a{}", env, seed),
-              {.env_id = env, .seed = seed, .returns = {-900, -600.0, -300.0 + 10 * seed}});
-    write_run(
-        directory / fmt::format("{}-b{}", env, seed),
-        {.algo = "bear", .env_id = env, .seed = seed, .returns = {-900, -700, -315.0 + 20 * seed}});
-  }
-}
-
-size_t widest_line(const std::string& text) {
-  std::istringstream lines(text);
-  size_t widest = 0;
-  for (std::string line; std::getline(lines, line);) widest = std::max(widest, display_width(line));
-  return widest;
-}
-
-TEST(ReportText, IsATableOfEightyColumns) {
-  const TemporaryDirectory directory;
-  write_two_algorithms(directory);
-  const auto text = report_text(report_of(directory.path()), 80);
-  EXPECT_LE(widest_line(text), 80u) << text;
-  EXPECT_TRUE(text.starts_with(
-      "Pendulum-v1, pendulum/medium\ndata: 100 rows in 2 episodes, mean return -617.0\n\n"
-      "algo  seeds  updates     IQM     95 % interval    mean  median  best wins\n"
-      "----  -----  -------  ------  ----------------  ------  ------  ---------\n"
-      "bcq       3       20  -290.0  [-300.0, -280.0]  -290.0  -290.0\n"
-      "bear      3       20  -295.0  [-315.0, -275.0]  -295.0  -295.0       0.56\n"))
-      << text;
-}
-
-TEST(ReportText, KeysThatDoNotFitAreBelowTheirRow) {
-  const TemporaryDirectory directory;
-  for (int i = 0; i < 2; ++i) {
-    WrittenRun run{.returns = {-9, -7, -5.0 - i}};
-    for (const char* key :
-         {"a_rather_long_name", "another_long_name", "a_third_name_that_is_long"}) {
-      run.more_config += fmt::format("  {}: {}\n", key, i);
-    }
-    write_run(directory / std::to_string(i), run);
-  }
-  const auto text = report_text(report_of(directory.path()), 80);
-  EXPECT_LE(widest_line(text), 80u) << text;
-  EXPECT_NE(text.find("\n    a_rather_long_name=0 a_third_name_that_is_long=0"), std::string::npos)
-      << text;
-}
-
 // Runs without evaluations are compared by validation metrics.
 TEST(ReportText, ValidationStandsWhereReturnsAreMissing) {
   const TemporaryDirectory directory;
@@ -123,9 +74,10 @@ TEST(ReportCsv, HasARowForEachGroup) {
   std::getline(lines, first);
   std::getline(lines, second);
   EXPECT_FALSE(std::getline(lines, more));
-  EXPECT_TRUE(header.ends_with("dataset_return,sizes,finished,running,unfinished,failed,resumed"));
-  EXPECT_TRUE(first.ends_with(",-617.0,[3],0,0,1,0,0")) << first;
-  EXPECT_TRUE(second.ends_with(",-617.0,\"[1, 2]\",0,0,1,0,0")) << second;
+  EXPECT_TRUE(
+      header.ends_with("dataset_return,sizes,finished,running,paused,unfinished,failed,resumed"));
+  EXPECT_TRUE(first.ends_with(",-617.0,[3],0,0,0,1,0,0")) << first;
+  EXPECT_TRUE(second.ends_with(",-617.0,\"[1, 2]\",0,0,0,1,0,0")) << second;
 }
 
 TEST(ReportMarkdown, EscapesWhatTheTableWouldRead) {
@@ -175,6 +127,37 @@ TEST(ReportHtml, AsksForNothingAndRunsOnlyItsOwnScript) {
   EXPECT_NE(page.find(", noon."), std::string::npos);
   const auto watched = report_html(report_of(directory.path()), {.reload_seconds = 7});
   EXPECT_NE(watched.find("http-equiv=\"refresh\" content=\"7\""), std::string::npos);
+}
+
+// A phone shows only the first columns of the table.
+TEST(ReportHtml, ScoresComeFirst) {
+  const TemporaryDirectory directory;
+  for (int i = 0; i < 2; ++i) {
+    WrittenRun run{.returns = {-9, -5.0 - i}};
+    run.more_config = fmt::format("  learning_rate: {}\n", i == 0 ? "0.00031415926535" : "0.1");
+    write_run(directory / std::to_string(i), run);
+  }
+  const auto page = report_html(report_of(directory.path()), {});
+  EXPECT_NE(page.find("<th>algo</th><th class=\"number\">IQM</th><th class=\"number\">95 % "
+                      "interval</th><th>runs and interval</th><th>learning_rate</th>"),
+            std::string::npos);
+  EXPECT_NE(page.find("<td>0.0003142</td>"), std::string::npos);
+  EXPECT_NE(page.find("bcq learning_rate=0.0003142"), std::string::npos);
+}
+
+TEST(ReportHtml, AProfileNeedsRunsThatDiffer) {
+  const auto has_profile = [](const std::vector<double>& values) {
+    const TemporaryDirectory directory;
+    for (size_t i = 0; i < values.size(); ++i) {
+      write_run(directory / std::to_string(i),
+                {.seed = static_cast<int64_t>(i), .returns = {-9, values[i]}});
+    }
+    const auto page = report_html(report_of(directory.path()), {});
+    return page.find("Performance profile") != std::string::npos;
+  };
+  EXPECT_FALSE(has_profile({-5}));
+  EXPECT_FALSE(has_profile({-5, -5}));
+  EXPECT_TRUE(has_profile({-5, -4}));
 }
 
 TEST(ReportHtml, Base64) {
@@ -243,12 +226,27 @@ TEST(Leaderboard, BestIsMarkedAndOverlappingIntervalsToo) {
   EXPECT_EQ(board.methods[2].cells[0]->seeds, 2u);
   EXPECT_FALSE(board.normalized);
   const auto text = leaderboard_text(board, 80);
-  EXPECT_NE(text.find("-290.0 [-300.0, -280.0] n=3*"), std::string::npos) << text;
-  EXPECT_NE(text.find("-295.0 [-315.0, -275.0] n=3~"), std::string::npos) << text;
+  EXPECT_NE(text.find("-290.0 [-300.0, -280.0] (n=3)*"), std::string::npos) << text;
+  EXPECT_NE(text.find("-295.0 [-315.0, -275.0] (n=3)~"), std::string::npos) << text;
   const auto markdown = leaderboard_markdown(board);
-  EXPECT_NE(markdown.find("| **-290.0 \\[-300.0, -280.0\\] n=3** |"), std::string::npos)
+  EXPECT_NE(markdown.find("| **-290.0 \\[-300.0, -280.0\\] (n=3)** |"), std::string::npos)
       << markdown;
-  EXPECT_NE(leaderboard_html(board, {}).find("<b>-290.0 [-300.0, -280.0] n=3</b>"),
+  const auto page = leaderboard_html(board, {});
+  EXPECT_NE(page.find("<b>-290.0 [-300.0, -280.0] (n=3)</b>"), std::string::npos);
+  EXPECT_NE(leaderboard_text(board, 200).find(" Best: *; interval"), std::string::npos);
+  EXPECT_NE(markdown.find(" Best: **bold**; interval"), std::string::npos) << markdown;
+  EXPECT_NE(page.find(" Best: bold; interval"), std::string::npos);
+}
+
+TEST(Leaderboard, ASingleRunHasNoInterval) {
+  const TemporaryDirectory directory;
+  write_run(directory / "a", {.returns = {-900, -153.2}, .more_config = "  rate: 0.1234567\n"});
+  write_run(directory / "b", {.returns = {-900, -200}, .more_config = "  rate: 0.2\n"});
+  const auto board = make_leaderboard(report_of(directory.path()));
+  EXPECT_NE(leaderboard_text(board, 80).find("-153.2 (n=1)*"), std::string::npos)
+      << leaderboard_text(board, 80);
+  EXPECT_NE(leaderboard_html(board, {}).find(
+                "<td class=\"method\">bcq<div class=\"soft\">rate=0.1235</div></td>"),
             std::string::npos);
 }
 

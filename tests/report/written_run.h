@@ -1,4 +1,6 @@
 #pragma once
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -61,6 +63,18 @@ inline void write_run(const std::string& path, const WrittenRun& run) {
                          {"sessions", sessions}};
   write_all(path + "/metadata.json", metadata.dump());
   write_all(path + "/metrics.jsonl", rows_of(run.returns, run.validations));
+}
+
+// Two algorithms with three seeds each.
+inline void write_two_algorithms(const TemporaryDirectory& directory,
+                                 const std::string& env = "Pendulum-v1") {
+  for (int seed = 0; seed < 3; ++seed) {
+    write_run(directory / fmt::format("{}-a{}", env, seed),
+              {.env_id = env, .seed = seed, .returns = {-900, -600.0, -300.0 + 10 * seed}});
+    write_run(
+        directory / fmt::format("{}-b{}", env, seed),
+        {.algo = "bear", .env_id = env, .seed = seed, .returns = {-900, -700, -315.0 + 20 * seed}});
+  }
 }
 
 inline Report report_of(const std::string& path, const ReportOptions& options = {}) {

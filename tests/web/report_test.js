@@ -104,7 +104,7 @@ const tests = {
     await page.locator(".all").click();
     assert.strictEqual(await inked(page), all);
 
-    const rates = () => page.$$eval("table.scores tbody tr", (rows) => rows.map((row) => row.cells[2].textContent));
+    const rates = () => page.$$eval("table.scores tbody tr", (rows) => rows.map((row) => row.cells[4].textContent));
     assert.deepStrictEqual(await rates(), ["0.001", "0.0003"]); // the best first
     await page.locator("table.scores th", { hasText: "IQM" }).click();
     await page.locator("table.scores th", { hasText: "IQM" }).click();
@@ -190,6 +190,8 @@ const tests = {
     const page = await open(browser, report(directory), { viewport: { width: 360, height: 740 } });
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= 360, `the page is ${wide} wide`);
+    const interval = await page.locator("table.scores th", { hasText: "95 % interval" }).boundingBox();
+    assert.ok(interval.x + interval.width <= 360, "the score is visible without scrolling");
     await done(page);
   },
 
