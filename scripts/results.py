@@ -74,6 +74,8 @@ GROUPS = {
                    [Entry(config, passes=-617) for config in
                     ["cal_ql/pendulum-online", "cal_ql/pendulum-wsrl", "fql/pendulum-online",
                      "td7/pendulum-online"]],
+    "hopper": [Entry(f"{algo}/hopper-medium-v2", steps=100000, file="hopper-200k")
+               for algo in ["bc", "td3_bc", "iql"]],
     "locomotion": [Entry("ppo/halfcheetah", passes=1500),
                    Entry("sac/hopper", steps=50000), Entry("crossq/hopper", steps=50000),
                    Entry("rlpd/hopper", "rlpd/hopper, 5 updates per step", 50000,
@@ -106,7 +108,7 @@ PLOTS = [
 SUMMARY_ALGORITHMS = {"bc": "BC", "td3_bc": "TD3+BC", "iql": "IQL", "cql": "CQL", "rebrac": "ReBRAC"}
 SUMMARY_ROWS = [("Pendulum, mediocre controller (-617)", "pendulum", "{}/pendulum"),
                 ("Pendulum, public replay buffer (-180)", "replay", "{}/pendulum-replay")]
-DEFAULT_SEEDS = {"full": "0", "medium-short": "0,1", "locomotion": "0", "pixels": "0"}
+DEFAULT_SEEDS = {"full": "0", "medium-short": "0,1", "hopper": "0,1", "locomotion": "0", "pixels": "0"}
 
 Job = collections.namedtuple("Job", "group entry seed")
 

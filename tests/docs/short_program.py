@@ -37,7 +37,8 @@ def short_sweep(words):
 
 def shorten(words):
     command = words[0] if words else ""
-    if command not in ("train", "resume", "sweep", "select", "evaluate", "envs", "dataset", "verify-resume", "render"):
+    if command not in ("train", "resume", "sweep", "select", "evaluate", "envs", "dataset", "verify-resume", "render",
+                       "report"):
         return
     if "--help" in words:
         return
@@ -58,6 +59,8 @@ def shorten(words):
     elif command == "select":
         cap(words, "--updates", STEPS, add=True)
         cap(words, "--truth", 2)
+    elif command == "report":
+        cap(words, "--at", STEPS)
     elif command == "verify-resume":
         cap(words, "--total-timesteps", 64, add=True)
     cap(words, "--episodes", 2)
