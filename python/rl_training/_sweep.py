@@ -71,7 +71,7 @@ class Sweep:
         return trial
 
     def tell(self, trial, value):
-        """Reports the value of a trial; None if it failed."""
+        """Reports the value of a trial; pass None for a trial that failed."""
         self._core.tell(trial.number, None if value is None else float(value))
 
     @property

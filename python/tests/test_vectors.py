@@ -94,7 +94,8 @@ def test_what_is_learnt_from_are_the_transitions_that_were_made(mode, tiny):
     np.testing.assert_array_equal(real["reward"], obs[:, 0] + 10 * obs[:, 1] + following[:, 2])
     ends = following[:, 2] == np.take(LENGTHS, obs[:, 0].astype(int))
     np.testing.assert_array_equal(real["flags"], np.where(ends, obs[:, 0] + 1, 0))
-    # 40 steps of each: episodes of 3 and of 5, with a step between them to begin the next one.
+    # 40 steps in each environment, in episodes of 3 and of 5 steps. With NextStep, each episode is
+    # followed by a step that only resets.
     assert gaps.sum() == (10 + 6 if mode == "NextStep" else 0)
     assert ends.sum() == (10 + 6 if mode == "NextStep" else 13 + 8)
     assert np.isfinite(agent.metrics["critic_loss"][-1])

@@ -18,7 +18,8 @@ std::string c_number(double value) {
   return text + "f";
 }
 
-// Writes the nodes in their order; candidates become one loop.
+// Writes the nodes of the graph in their order. Nodes that are computed for every candidate action
+// go into one loop over the candidates.
 class ActWriter {
  public:
   ActWriter(const PolicyGraph& graph, std::string prefix)

@@ -10,7 +10,7 @@
 namespace rl_training {
 namespace {
 
-// Runs a check whose errors name a key below `map`.
+// Runs `check`; if it throws, puts `map` in front of the key that the error names.
 template <class Check>
 void check_below(const std::string& map, const Check& check) {
   try {

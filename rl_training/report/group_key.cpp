@@ -167,6 +167,7 @@ std::vector<std::string> short_values(const std::vector<std::string>& values) {
   const size_t distinct = std::set(values.begin(), values.end()).size();
   for (int detail = numbers ? kDigits : 1; detail <= kMostDigits; ++detail) {
     std::vector<std::string> shown;
+    shown.reserve(values.size());
     for (const auto& value : values) shown.push_back(short_value(value, detail));
     if (std::set(shown.begin(), shown.end()).size() == distinct) return shown;
   }

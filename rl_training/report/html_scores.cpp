@@ -83,10 +83,10 @@ std::string score_table_html(const ReportTask& task) {
   const auto range = range_of(task);
   const bool bars = has_evaluations(task);
   std::string html = "<div class=\"scroll\"><table class=\"sortable scores\"><thead><tr>";
-  for (size_t i = 0; i < table.size(); ++i) {
-    html += fmt::format("<th{}>{}</th>", table[i].number ? " class=\"number\"" : "",
-                        html_escaped(table[i].title));
-    if (table[i].title == kIntervalTitle) html += "<th>runs and interval</th>";
+  for (const auto& column : table) {
+    html += fmt::format("<th{}>{}</th>", column.number ? " class=\"number\"" : "",
+                        html_escaped(column.title));
+    if (column.title == kIntervalTitle) html += "<th>runs and interval</th>";
   }
   html += "</tr></thead><tbody>\n";
   for (size_t row = 0; row < task.groups.size(); ++row) {

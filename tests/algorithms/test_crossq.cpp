@@ -82,7 +82,7 @@ TEST(CrossqLoss, CriticLossIsOnePassOverBothHalves) {
   EXPECT_LT(
       (gradient - network_of(same.networks.critics).parameters().grad()).abs().max().item<float>(),
       1e-4f);
-  // The actor and its statistics do not change.
+  // The actor gets no gradient.
   EXPECT_FALSE(e.networks.actor.parameters()[0].grad().defined());
 }
 

@@ -135,7 +135,8 @@ TEST_P(AlgorithmContract, TheNumberOfThreadsChangesNoBit) {
   }
 }
 
-// `values` matches the registry: one value per row, without gradient and without side effects.
+// `values` gives a result exactly if the registry says so: one value per row, without gradient. The
+// call has no side effects.
 TEST_P(AlgorithmContract, ValuesAreAskedWithoutATrace) {
   const auto algorithm = make_small(info_);
   Batches batches(info_);

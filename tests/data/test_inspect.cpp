@@ -13,13 +13,14 @@
 namespace rl_training {
 namespace {
 
-// Episodes of ten steps of a slowly turning pointer without problems; `change` introduces one.
 struct Log {
   std::vector<float> obs, actions;  // two columns, one column
   std::vector<double> rewards;
   std::vector<uint8_t> marks;
 };
 
+// A slowly turning pointer in episodes of ten steps. The data has no problem except the one that
+// `change` introduces.
 LoggedSteps steps_with(const std::function<void(Log&)>& change) {
   Log log;
   for (int i = 0; i < 80; ++i) {

@@ -298,7 +298,8 @@ TEST(ReplayBuffer, StoresTheFramesOfAStackOnce) {
   }
 }
 
-// If an environment declares a stack but returns other frames, they are stored unchanged.
+// If an environment declares stacked frames but its next observation is not the previous one
+// shifted by one frame, the frames are stored unchanged.
 TEST(ReplayBuffer, FramesThatDoNotMoveOnAreKept) {
   ReplayBuffer buffer(6, Space::image(2, 2, 2, 2), kAction);
   const auto pair = [](int first, int second) {

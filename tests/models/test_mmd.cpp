@@ -46,7 +46,8 @@ TEST(Mmd, EqualSetsFarSetsAndSymmetry) {
   }
 }
 
-// sqrt(mean k(x, x') + mean k(y, y') - 2 mean k(x, y) + 1e-6), diagonals included, by three terms.
+// sqrt(mean k(x, x') + mean k(y, y') - 2 mean k(x, y) + 1e-6); the first two means include the
+// diagonals.
 torch::Tensor by_three_terms(const torch::Tensor& x, const torch::Tensor& y, MmdKernel kernel) {
   const auto mean_kernel = [&](const torch::Tensor& u, const torch::Tensor& v) {
     const auto d = u.unsqueeze(2) - v.unsqueeze(1);
