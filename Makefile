@@ -162,7 +162,7 @@ lint: ## check formatting and run clang-tidy (20 minutes)
 	clang-format --dry-run -Werror $(SOURCES)
 	cmake --preset dev -B $(LINT_DIR) -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DCMAKE_UNITY_BUILD=ON \
 	  -DCMAKE_UNITY_BUILD_BATCH_SIZE=8
-	cmake --build $(LINT_DIR) --target tensorboard_event.pb.h
+	cmake --build $(LINT_DIR) --target tensorboard_event.pb.h onnx_model.pb.h
 	run-clang-tidy -p $(LINT_DIR) -j $(JOBS) -quiet -extra-arg=-Wno-unknown-warning-option \
 	  -extra-arg=-include$(CURDIR)/cmake/clang_tidy.h '$(TIDY_FILES).*\.dir/Unity/'
 

@@ -39,7 +39,7 @@ std::vector<std::string> option_names(const CLI::App& app) {
 
 // CLI11's message, in our words where its own are unclear.
 std::string plain_text(const CLI::ParseError& error) {
-  const std::string text = error.what();
+  std::string text = error.what();
   const auto cut_at = [&](const char* mark) { return text.substr(0, text.find(mark)); };
   constexpr const char* kTwice = ": At Most 1 required but received";
   if (text.find(kTwice) != std::string::npos) return cut_at(kTwice) + ": given more than once";

@@ -77,7 +77,7 @@ class ManyRunsView {
     const auto& error = result.report["error"];
     std::string place;
     for (const char* part : {"file", "key"}) {
-      if (error.contains(part) && error[part].is_string() && error[part] != "") {
+      if (error.contains(part) && error[part].is_string()) {
         place += error[part].get<std::string>() + ": ";
       }
     }
