@@ -43,7 +43,7 @@ results-online: build ## train the online and fine-tuned algorithms; tables in d
 
 results-next: build ## train discrete, locomotion, pixel and further offline runs; tables in docs/results.md (hours)
 	scripts/make_medium_sets.sh
-	scripts/results.py pendulum discrete online locomotion pixels medium-short --jobs $(JOBS) $(RESULTS_ARGS)
+	scripts/results.py pendulum discrete online locomotion pixels hopper medium-short --jobs $(JOBS) $(RESULTS_ARGS)
 
 results-full: build ## train with the published settings and lengths on full medium sets (days)
 	scripts/make_medium_sets.sh
