@@ -106,14 +106,17 @@ PLOTS = [
 ]
 # The table of README.md.
 SUMMARY_ALGORITHMS = {"bc": "BC", "td3_bc": "TD3+BC", "iql": "IQL", "cql": "CQL", "rebrac": "ReBRAC"}
-SUMMARY_ROWS = [("Pendulum, mediocre controller (-617)", "pendulum", "{}/pendulum"),
-                ("Pendulum, public replay buffer (-180)", "replay", "{}/pendulum-replay")]
 DEFAULT_SEEDS = {"full": "0", "medium-short": "0,1", "hopper": "0,1", "locomotion": "0", "pixels": "0"}
 
 Job = collections.namedtuple("Job", "group entry seed")
 
 # Places in an evaluation of a record; score and success rate may be None.
 STEP, UPDATES, RETURN, SCORE, SUCCESS = range(5)
+
+# Rows of README.md: title, group, config of an algorithm, what of its last evaluation.
+SUMMARY_ROWS = [("Pendulum, mediocre controller (-617)", "pendulum", "{}/pendulum", RETURN),
+                ("Pendulum, public replay buffer (-180)", "replay", "{}/pendulum-replay", RETURN),
+                ("Hopper, medium controller, normalised score (38.3)", "hopper", "{}/hopper-medium-v2", SCORE)]
 
 
 def name_of(entry):
@@ -366,9 +369,9 @@ def algorithm_table(options, algo):
 def summary_table(options):
     """Some offline algorithms on two datasets, for README.md."""
     rows = [["data (mean return)", *SUMMARY_ALGORITHMS.values()], ["---"] * (1 + len(SUMMARY_ALGORITHMS))]
-    for label, group, config in SUMMARY_ROWS:
+    for label, group, config, value in SUMMARY_ROWS:
         records = records_of(options, group)
-        cells = [[last(record)[RETURN] for record in records if record["name"] == config.format(algo)]
+        cells = [[last(record)[value] for record in records if record["name"] == config.format(algo)]
                  for algo in SUMMARY_ALGORITHMS]
         rows.append([label, *(spread(values) if values else "-" for values in cells)])
     return markdown(rows)
