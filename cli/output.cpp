@@ -81,10 +81,10 @@ std::string wrapped_table(const std::vector<std::vector<std::string>>& rows,
     for (const auto& row : rows) widest = std::max(widest, printable(row[i]).size());
     left += widest + 2;
   }
-  const size_t room = std::max(kLeastWidth, text_width() - std::min(text_width(), left));
+  const size_t available = std::max(kLeastWidth, text_width() - std::min(text_width(), left));
   std::vector<std::vector<std::string>> lines;
   for (const auto& row : rows) {
-    std::istringstream parts(wrapped_text(printable(row.back()), room));
+    std::istringstream parts(wrapped_text(printable(row.back()), available));
     auto line = row;
     line.back().clear();
     std::getline(parts, line.back());

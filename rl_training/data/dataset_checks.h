@@ -7,7 +7,7 @@
 namespace rl_training {
 
 // of_training: actions are read as training uses them, in [-1, 1]. unknown: they are in the units
-// of the file, whose bounds nobody stated.
+// of the file, whose bounds are not stated.
 enum class ActionUnits { of_training, unknown };
 
 // Finds suspicious properties of data that can be loaded. Each finding is reported once, with the

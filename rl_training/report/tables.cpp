@@ -148,12 +148,12 @@ std::string wrapped_text(const std::string& words, size_t width, const std::stri
     if (!line.empty()) text += indent + line + "\n";
     line.clear();
   };
-  const size_t room = width > indent.size() ? width - indent.size() : 1;
+  const size_t available = width > indent.size() ? width - indent.size() : 1;
   for (auto word : unbroken_words(words)) {
-    if (!line.empty() && display_width(line) + 1 + display_width(word) > room) end_line();
-    while (display_width(word) > room) {
+    if (!line.empty() && display_width(line) + 1 + display_width(word) > available) end_line();
+    while (display_width(word) > available) {
       size_t cut = 0;
-      for (size_t i = 0; i < room; ++i) {
+      for (size_t i = 0; i < available; ++i) {
         cut += std::max<size_t>(1, utf8_character_length(std::string_view(word).substr(cut)));
       }
       line = word.substr(0, cut);

@@ -1,6 +1,10 @@
 #pragma once
+#include <cstdio>
+#include <filesystem>
 #include <string>
 #include <vector>
+
+#include "tests/support/program.h"
 
 namespace rl_training {
 
@@ -17,6 +21,21 @@ inline std::vector<std::string> tiny_training(const std::string& output_dir,
   }
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
+}
+
+// The run directory in a directory that holds one; "" if there is none yet.
+inline std::string only_run_in(const std::string& output_dir) {
+  if (!std::filesystem::exists(output_dir)) return "";
+  for (const auto& entry : std::filesystem::directory_iterator(output_dir)) {
+    if (!entry.path().filename().string().starts_with(".")) return entry.path().string();
+  }
+  return "";
+}
+
+inline std::string tensors_at(const std::string& run_dir, int64_t step) {
+  char name[32];
+  std::snprintf(name, sizeof(name), "step-%09lld", static_cast<long long>(step));
+  return read_all(run_dir + "/checkpoints/" + name + "/tensors.safetensors");
 }
 
 }  // namespace rl_training

@@ -35,6 +35,13 @@ TEST(Rollout, PoliciesHearOfEpisodesAndRewards) {
   EXPECT_EQ(sum, episode.sum);
 }
 
+// A task without the wrapper that ends its episodes.
+TEST(Rollout, EndsAtTheTimeLimitOfTheTask) {
+  const auto bare = find_environment("Pendulum-v1")->make();
+  Remembering played;
+  EXPECT_EQ(play_episode(*bare, played.policy(), Rng(1)).steps, 200);
+}
+
 TEST(Rollout, AlsoWhileADatasetIsCollected) {
   const auto env = make_environment("Pendulum-v1");
   Remembering collected;

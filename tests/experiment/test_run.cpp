@@ -120,6 +120,15 @@ TEST_F(RunTest, RowsStartAndEndWithAnEvaluation) {
   EXPECT_EQ(result.checkpoint, result.run_dir + "/checkpoints/step-000000033");
 }
 
+TEST_F(RunTest, TheReturnOfTheDataIsThatOfItsOwnRewards) {
+  const auto mean_of = [&](const char* setting) {
+    const auto result = train({setting, "total_timesteps=1"});
+    const auto metadata = Json::parse(read_all(result.run_dir + "/metadata.json"));
+    return metadata["dataset"]["return_mean"].get<double>();
+  };
+  EXPECT_EQ(mean_of("reward_scale=0.01"), mean_of("reward_scale=1"));
+}
+
 TEST_F(RunTest, MetadataSaysHowItCameToBe) {
   const auto result = train({"seed=4", "threads=2"});
   Run::resume(result.run_dir, {70, 1}, context())->train();
