@@ -74,8 +74,9 @@ GROUPS = {
                    [Entry(config, passes=-617) for config in
                     ["cal_ql/pendulum-online", "cal_ql/pendulum-wsrl", "fql/pendulum-online",
                      "td7/pendulum-online"]],
-    "hopper": [Entry(f"{algo}/hopper-medium-v2", steps=100000, file="hopper-200k")
-               for algo in ["bc", "td3_bc", "iql"]],
+    "hopper": [Entry(f"{algo}/hopper-medium-v2", steps=steps, file="hopper-200k")
+               for algo, steps in [("bc", 100000), ("td3_bc", 100000), ("iql", 100000), ("crr", 100000),
+                                   ("rebrac", 50000), ("cql", 30000)]],
     "locomotion": [Entry("ppo/halfcheetah", passes=1500),
                    Entry("sac/hopper", steps=50000), Entry("crossq/hopper", steps=50000),
                    Entry("rlpd/hopper", "rlpd/hopper, 5 updates per step", 50000,
