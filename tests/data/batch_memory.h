@@ -6,7 +6,7 @@
 
 namespace rl_training {
 
-// Memory for a batch of transitions with two observation entries and one action.
+// Memory for a batch of transitions. Observations have two entries, and actions have one.
 struct BatchMemory {
   explicit BatchMemory(int64_t rows)
       : obs(rows * 2),

@@ -3,8 +3,10 @@
 
 namespace rl_training {
 
-// Files that come with the tests, and the larger collection that may exist next to the repository.
-inline const std::string kOwn = std::string(SOURCE_DIR) + "/tests/data/fixtures/";
-inline const std::string kShared = std::string(SHARED_DIR) + "/fixtures/";
+// Files that come with the tests.
+inline const std::string kFixtures = std::string(SOURCE_DIR) + "/tests/data/fixtures/";
+// Genuine public datasets, which must not be copied here. Tests that read them are skipped without
+// them.
+inline const std::string kReal = std::string(SHARED_DIR) + "/fixtures/real/";
 
 }  // namespace rl_training

@@ -6,8 +6,9 @@
 
 namespace rl_training {
 
-// Two episodes of 3 and 2 rows, two observation entries, one action. Row r has the action
-// r / 10 and the reward r + 1; the first episode terminates, the second is truncated.
+// Two episodes with 3 and 2 rows. Observations have two entries, and actions have one. Row r has
+// the action r / 10 and the reward r + 1. The first episode terminates, and the second is
+// truncated.
 inline DatasetBuilder small_builder() {
   DatasetBuilder builder(2, 1);
   int row = 0;

@@ -17,7 +17,8 @@ using Values = std::vector<float>;
 
 class ArrayLayoutTest : public testing::Test {
  protected:
-  // Arrays of one column unless `columns` says otherwise.
+  // Adds an array to the npz file and to the hdf5 file. The array is one-dimensional if `columns`
+  // is 0.
   void add(const char* key, const Values& values, int64_t columns = 0) {
     const auto rows = static_cast<int64_t>(values.size());
     if (columns == 0) {
@@ -116,13 +117,14 @@ TEST_F(ArrayLayoutTest, EpisodesByNumberAndDones) {
   EXPECT_EQ(cut.obs(1)[0], 3);
 }
 
-// Its `terminals` are ends of trajectories, and the last row of each has no successor.
+// In OGBench files, `terminals` marks the ends of trajectories, and the last row of each trajectory
+// has no successor.
 TEST_F(ArrayLayoutTest, OgbenchEndsAreNoTerminations) {
   add("observations", {1, 2, 3, 11, 12, 13}, 1);
   add("actions", {0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f}, 1);
   add("terminals", {0, 0, 1, 0, 0, 1});
   add("qpos", {0, 0, 0, 0, 0, 0}, 1);
-  for (const char* keys : {"ogbench", ""}) {  // recognised by its arrays, too
+  for (const char* keys : {"ogbench", ""}) {  // "" detects the layout from the arrays
     const auto data = load(keys);
     EXPECT_EQ(codes(), Codes{"no_rewards"});
     EXPECT_EQ(summary_.terminals, 0);
@@ -171,7 +173,7 @@ TEST_F(ArrayLayoutTest, Neorl) {
   }
 }
 
-// Row t holds the action and the reward that led to its observation.
+// Row t contains the action and the reward that led to the observation of row t.
 TEST_F(ArrayLayoutTest, ExorlEpisodesOfADirectory) {
   add("observation", {1, 2, 3}, 1);
   add("action", {0, 0.5f, 0.75f}, 1);
@@ -213,7 +215,7 @@ TEST_F(ArrayLayoutTest, ExorlDiscountZeroIsATermination) {
   EXPECT_EQ(data.next_obs(1)[0], 3);
 }
 
-// One observation more than actions in each trajectory.
+// Each trajectory has one more observation than actions.
 TEST_F(ArrayLayoutTest, Imitation) {
   add("obs", {1, 2, 3, 11, 12, 13, 14}, 1);
   add("acts", {0.1f, 0.2f, 0.3f, 0.4f, 0.5f}, 1);

@@ -23,7 +23,7 @@ struct Array {
 };
 using Arrays = std::map<std::string, Array>;
 
-// Two inputs, two hidden units, one action.
+// A policy with two inputs, two hidden units and one action.
 Arrays small_policy() {
   return {{"fc0/weight", {{2, 2}, {1, 0, -1, 2}}},
           {"fc0/bias", {{2}, {0.5f, -1}}},
@@ -51,10 +51,10 @@ TEST(BehaviourPolicy, ActsAsItsWeightsSay) {
   EXPECT_EQ(policy.action_dim(), 1);
   Values mean(1), std(1), action(1);
   const std::vector<double> obs = {1, 2}, other = {-1, 0};
-  policy.distribution(obs, mean, std);  // hidden 1.5 and 2
+  policy.distribution(obs, mean, std);  // hidden units 1.5 and 2
   EXPECT_FLOAT_EQ(mean[0], 0.5f * 1.5f - 0.25f * 2 + 0.1f);
   EXPECT_FLOAT_EQ(std[0], 0.5f);
-  policy.distribution(other, mean, std);  // hidden -0.5 and 0, cut to 0
+  policy.distribution(other, mean, std);  // hidden units -0.5 and 0; ReLU sets both to 0
   EXPECT_FLOAT_EQ(mean[0], 0.1f);
   Rng rng(3), same(3);
   policy.act(obs, rng, action);
@@ -64,7 +64,7 @@ TEST(BehaviourPolicy, ActsAsItsWeightsSay) {
   wide["last_fc_log_std/bias"].values = {5};
   write(path, wide);
   BehaviourPolicy::read(path).distribution(obs, mean, std);
-  EXPECT_FLOAT_EQ(std[0], std::exp(2.0f));  // the bound of the logarithm
+  EXPECT_FLOAT_EQ(std[0], std::exp(2.0f));  // upper bound of the log standard deviation
 }
 
 TEST(BehaviourPolicy, RefusesWhatIsNoSuchPolicy) {
@@ -101,10 +101,10 @@ TEST(BehaviourPolicy, RefusesWhatIsNoSuchPolicy) {
   expect_error(arrays, "fc0/weight", "finite");
 }
 
-// The actions in D4RL's own files are samples of the policy stored in the file.
+// The actions in D4RL's own files are samples of the policy that the same file contains.
 TEST(BehaviourPolicy, ExplainsTheActionsOfRealFiles) {
-  const auto directory = kShared + "real/d4rl_slices/";
-  if (!std::filesystem::exists(directory)) GTEST_SKIP() << "no recordings at " << directory;
+  const auto directory = kReal + "d4rl_slices/";
+  if (!std::filesystem::exists(directory)) GTEST_SKIP() << "no genuine files at " << directory;
   for (const char* name : {"hopper", "walker2d", "halfcheetah"}) {
     SCOPED_TRACE(name);
     const auto path = directory + name + "_medium-v2.hdf5";
@@ -119,7 +119,7 @@ TEST(BehaviourPolicy, ExplainsTheActionsOfRealFiles) {
       policy.distribution(obs, mean, std);
       for (size_t i = 0; i < mean.size(); ++i) {
         const double action = data.action(row)[i];
-        if (std::abs(action) > 0.999) continue;  // atanh of a float is inaccurate there
+        if (std::abs(action) > 0.999) continue;  // atanh of a float is inaccurate here
         const double error = (std::atanh(action) - mean[i]) / std[i];
         sum += error;
         squares += error * error;

@@ -10,7 +10,7 @@
 namespace rl_training {
 namespace {
 
-// One episode for each list of rewards; observations count the rows over all episodes.
+// Creates one episode per list of rewards. The observations number the rows of all episodes.
 TransitionDataset episodes_of(const std::vector<std::vector<float>>& rewards) {
   DatasetBuilder builder(1, 1);
   float at = 0;
@@ -39,7 +39,8 @@ TEST(BestEpisodes, DiscountedReturn) {
   EXPECT_DOUBLE_EQ(data.episode_return(0, 0), 1);
 }
 
-// 8 at the second step is worth more than 5 at once, unless the future counts half.
+// The reward 8 at the second step is worth more than 5 at the first step with gamma 1, but less
+// with gamma 0.5.
 TEST(BestEpisodes, AreChosenByDiscountedReturn) {
   const auto data = episodes_of({{5, 0}, {0, 8}});
   EXPECT_EQ(rewards_of(keep_best_episodes(data, 0.5, 1.0)), (std::vector<float>{0, 8}));
@@ -54,14 +55,14 @@ TEST(BestEpisodes, StayWholeAndInOrder) {
   EXPECT_EQ(kept.episodes()[1].first_row, 1);
   EXPECT_EQ(kept.episodes()[1].rows, 2);
   EXPECT_EQ(kept.episodes()[2].first_row, 3);
-  // Observations 5 to 7 and actions belong to the third episode of the whole.
+  // Observations 5 to 7 and their actions belong to the third episode of the whole dataset.
   EXPECT_EQ(kept.obs(1)[0], 5);
   EXPECT_EQ(kept.next_obs(1)[0], 6);
   EXPECT_EQ(kept.next_obs(2)[0], 7);
   EXPECT_EQ(kept.action(2)[0], 0.6f);
   EXPECT_TRUE(kept.truncated(2));
   EXPECT_FALSE(kept.truncated(1));
-  EXPECT_EQ(kept.obs(1), data.obs(3));  // shared
+  EXPECT_EQ(kept.obs(1), data.obs(3));  // the same memory
 }
 
 TEST(BestEpisodes, EqualADatasetOfThoseAlone) {
@@ -89,10 +90,10 @@ TEST(BestEpisodes, CountIsRoundedDownButAtLeastOne) {
   const auto kept = [&](double fraction) { return keep_best_episodes(data, fraction, 1.0).rows(); };
   EXPECT_EQ(kept(0.001), 1);
   EXPECT_EQ(kept(0.1), 10);
-  EXPECT_EQ(kept(0.29), 29);  // 28.999999999999996 as a product
+  EXPECT_EQ(kept(0.29), 29);  // 100 * 0.29 is 28.999999999999996
   EXPECT_EQ(kept(0.299), 29);
   EXPECT_EQ(kept(1), 100);
-  // Of equals the first ones.
+  // If returns are equal, the first episodes are selected.
   EXPECT_EQ(keep_best_episodes(data, 0.02, 1.0).obs(1)[0], 2);
 }
 

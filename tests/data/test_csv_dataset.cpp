@@ -45,7 +45,7 @@ TEST_F(CsvDatasetTest, ReadsColumnsByTheirNames) {
   EXPECT_EQ(summary.terminals, 1);
   EXPECT_EQ(summary.timeouts, 1);
   EXPECT_EQ(summary.reward_sum, -28);
-  EXPECT_EQ(summary.dropped_rows, 2);  // the time-out, and where the file ends
+  EXPECT_EQ(summary.dropped_rows, 2);  // the time-out, and the last row of the file
   ASSERT_EQ(data.rows(), 5);
   ASSERT_EQ(data.episodes().size(), 3u);
   EXPECT_EQ(data.obs(1)[0], 0.5f);
@@ -54,7 +54,7 @@ TEST_F(CsvDatasetTest, ReadsColumnsByTheirNames) {
   EXPECT_EQ(data.reward(3), -4);
   EXPECT_EQ(data.next_obs(3)[0], 2);
   const auto next = data.with_next_actions();
-  EXPECT_TRUE(next.next_action_valid(4));  // the step itself is dropped, its action is known
+  EXPECT_TRUE(next.next_action_valid(4));  // the step is dropped, but its action is known
   EXPECT_EQ(next.next_action(4)[0], 2);
   EXPECT_FALSE(next.next_action_valid(2));
 }
@@ -119,7 +119,7 @@ TEST_F(CsvDatasetTest, DoneIsNeverSilentlyATermination) {
     DatasetFileSummary summary;
     load_dataset_file("csv", write(header + rows), options, &summary);
     EXPECT_EQ(codes(summary.warnings), std::vector<std::string>{"dones"}) << header << map;
-    EXPECT_EQ(summary.terminals, 1) << header << map;  // the other is a time-out
+    EXPECT_EQ(summary.terminals, 1) << header << map;  // the other end is a time-out
     EXPECT_EQ(summary.timeouts, 1) << header << map;
   }
   DatasetReadOptions options;
@@ -143,7 +143,7 @@ TEST_F(CsvDatasetTest, EndsWithoutTerminations) {
     const auto data = load_dataset_file("csv", write(text), options, &summary);
     EXPECT_EQ(summary.episodes, 2) << map;
     EXPECT_EQ(summary.terminals, 0) << map;
-    ASSERT_EQ(data.rows(), 3) << map;  // the last steps have no successor
+    ASSERT_EQ(data.rows(), 3) << map;  // the last step of each episode has no successor
     EXPECT_EQ(data.next_obs(0)[0], 2) << map;
     EXPECT_EQ(data.next_obs(2)[0], 7) << map;
   }
@@ -164,7 +164,7 @@ TEST_F(CsvDatasetTest, NamesOfColumnsAreKept) {
   const auto report = inspect_dataset("csv", directory_ / "a.csv", options);
   EXPECT_EQ(report.to_json().at("observation_names"), Json(names));
   EXPECT_EQ(report.to_json().at("action_names"), Json({"torque [Nm]"}));
-  // Through copies, mixtures, the cache and our own files.
+  // The names are retained by copies, mixtures, the cache and the files that we write.
   EXPECT_EQ(data.with_next_actions().observation_names(), names);
   EXPECT_EQ(mix_transition_datasets(std::vector<DatasetPart>{{data, 1}, {data, 1}}, 0, 1)
                 .observation_names(),

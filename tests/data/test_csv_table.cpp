@@ -64,7 +64,7 @@ TEST_F(CsvTableTest, SeparatorsAndDecimalCommas) {
   EXPECT_EQ(tabs.columns(), (Columns{"a", "b b", "c"}));
   EXPECT_TRUE(std::isnan(tabs.at(0, 1)));
   EXPECT_EQ(tabs.at(0, 2), 3);
-  // A separator at the end of each line is no column.
+  // A separator at the end of each line does not create a column.
   const CsvTable ended(write("a;b;\n1;2;\n3;4;\n"));
   EXPECT_EQ(ended.columns(), (Columns{"a", "b"}));
   EXPECT_EQ(ended.at(1, 1), 4);
@@ -106,7 +106,7 @@ TEST_F(CsvTableTest, CommentsAndUnits) {
   EXPECT_EQ(row.full_name(0), "angle [rad]");
   EXPECT_EQ(row.full_name(1), "speed (m/s)");
   EXPECT_EQ(row.find("speed"), 1);
-  // numpy.savetxt puts the header into a comment.
+  // numpy.savetxt writes the header as a comment.
   const CsvTable numpy(write("# a,b\n1,2\n3,4\n"));
   EXPECT_EQ(numpy.columns(), (Columns{"a", "b"}));
   EXPECT_EQ(numpy.rows(), 2);
@@ -136,7 +136,9 @@ TEST_F(CsvTableTest, TextsMatterOnlyWhereTheyAreUsed) {
 }
 
 TEST_F(CsvTableTest, Gzip) {
-  // printf 'a,b\n1,2\n' | gzip -n, twice: members follow each other.
+  // The output of `printf 'a,b
+  // 1,2
+  // ' | gzip -n`, followed by a second gzip member.
   const std::string first =
       std::string("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", 10) +
       std::string("\x4b\xd4\x49\xe2\x32\xd4\x31\xe2\x02\x00\x7b\x07\x97\x0a\x08\x00\x00\x00", 18);
@@ -149,7 +151,7 @@ TEST_F(CsvTableTest, Gzip) {
   EXPECT_EQ(table.at(1, 1), 4);
   EXPECT_EQ(problem(first.substr(0, 14)), ": the gzip data are truncated");
   auto damaged = first;
-  damaged[damaged.size() - 6] ^= 1;  // of the checksum
+  damaged[damaged.size() - 6] ^= 1;  // changes the checksum
   EXPECT_EQ(problem(damaged), ": the gzip data are damaged");
 }
 

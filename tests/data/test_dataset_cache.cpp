@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A dataset of several episodes with distinct values, some ended by time-out.
+// A dataset of several episodes with distinct values. Every second episode ends by time-out.
 TransitionDataset walk(int seed, int episodes = 20) {
   Rng rng(static_cast<uint64_t>(seed), "walk");
   DatasetBuilder builder(3, 2);
@@ -96,7 +96,7 @@ TEST_F(DatasetCacheTest, WhatIsMadeIsMadeOnceAndShared) {
   EXPECT_NE(get(2).fingerprint(), expected.fingerprint());
   EXPECT_EQ(made, 2);
   EXPECT_EQ(DatasetCache(options()).list().size(), 2U);
-  get(3, 1 << 20);  // too small to be kept
+  get(3, 1 << 20);  // too small for the cache
   get(3, 1 << 20);
   EXPECT_EQ(made, 4);
   change_byte(cached(".json")[0], 5);
@@ -142,7 +142,7 @@ TEST_F(DatasetCacheTest, KeepsTheWarningsOfTheDataDoctor) {
   save_d4rl_dataset(std::move(builder).build(), path);
   const auto expected = inspect_dataset("d4rl", path).warnings;
   ASSERT_FALSE(expected.empty());
-  load(path);  // an entry without warnings is not usable if they are requested
+  load(path);  // this entry has no warnings, so the next load cannot use it
   for (int round = 0; round < 3; ++round) {
     std::vector<DatasetWarning> found;
     DatasetCache(options()).load("auto", path, {}, &found);
@@ -178,7 +178,7 @@ TEST_F(DatasetCacheTest, GivesTheSameBitsWithAndWithout) {
       for (int k = 0; k < 2; ++k) ASSERT_EQ(second.action(row)[k], plain.action(row)[k]);
     }
   }
-  EXPECT_EQ(cached(".data").size(), 2u);  // one for each way of reading
+  EXPECT_EQ(cached(".data").size(), 2u);  // one entry for each set of read options
   EXPECT_TRUE(cached(".tmp").empty());
   EXPECT_TRUE(warnings_.empty());
 }
@@ -187,21 +187,21 @@ TEST_F(DatasetCacheTest, SecondLoadDoesNotReadTheFile) {
   const auto path = directory_ / "walk.npz";
   save_npz_dataset(walk(1), path);
   const auto first = load(path);
-  // The cached data is returned, so a header with other rows would be noticed.
+  // The second load must use the cached file and not write it again.
   const auto before = cached(".data").at(0);
   struct stat info {};
   ASSERT_EQ(::stat(before.c_str(), &info), 0);
   const auto again = load(path);
   struct stat now {};
   ASSERT_EQ(::stat(before.c_str(), &now), 0);
-  EXPECT_EQ(info.st_ino, now.st_ino);  // not made again
+  EXPECT_EQ(info.st_ino, now.st_ino);  // the same file
   EXPECT_EQ(again.fingerprint(), first.fingerprint());
 }
 
 TEST_F(DatasetCacheTest, EveryKindGoesThroughIt) {
   int files = 0;
-  for (const char* folder : {"d4rl", "d3rlpy", "csv", "minari"}) {
-    for (const auto& entry : fs::directory_iterator(kOwn + folder)) {
+  for (const char* folder : {"d4rl", "d3rlpy", "csv", "npz", "minari/v0.5.3/pendulum"}) {
+    for (const auto& entry : fs::directory_iterator(kFixtures + folder)) {
       const auto path = entry.path().string();
       std::string plain;
       try {
@@ -214,18 +214,19 @@ TEST_F(DatasetCacheTest, EveryKindGoesThroughIt) {
       EXPECT_EQ(cached(".data").size(), static_cast<size_t>(++files)) << path;
     }
   }
-  EXPECT_GE(files, 4);
+  EXPECT_GE(files, 18);
 }
 
 TEST_F(DatasetCacheTest, AChangedFileIsReadAgain) {
   const auto path = directory_ / "walk.npz";
   save_npz_dataset(walk(1), path);
   const auto first = load(path);
-  save_npz_dataset(walk(2), path);  // same size, another file in its place
+  save_npz_dataset(walk(2), path);  // a new file of the same size
   EXPECT_EQ(load(path).fingerprint(), walk(2).fingerprint());
   EXPECT_NE(load(path).fingerprint(), first.fingerprint());
 
-  // Overwritten in place with the old modification time restored: the change time differs.
+  // The file is overwritten in place, and its old modification time is restored. Only its change
+  // time differs.
   struct stat info {};
   ASSERT_EQ(::stat(path.c_str(), &info), 0);
   save_npz_dataset(walk(3), directory_ / "other.npz");
@@ -257,7 +258,7 @@ TEST_F(DatasetCacheTest, DamageIsFoundAndMadeGood) {
   const auto size = static_cast<int64_t>(fs::file_size(data));
   const std::vector<std::function<void()>> damages = {
       [&] { change_byte(data, 100); },          // an observation
-      [&] { change_byte(data, size - 2000); },  // rows, or episodes
+      [&] { change_byte(data, size - 2000); },  // the table of rows or of episodes
       [&] { change_byte(header, 30); },
       [&] { change_byte(header, -1); },
       [&] { write_all(header, ""); },
@@ -269,7 +270,7 @@ TEST_F(DatasetCacheTest, DamageIsFoundAndMadeGood) {
     damages[i]();
     warnings_.clear();
     EXPECT_EQ(load(path).fingerprint(), whole) << i;
-    // A changed byte that no row uses is harmless; any other is reported once.
+    // A changed byte that no row uses causes no warning. Any other change causes one warning.
     EXPECT_LE(warnings_.size(), 1u) << i;
     if (i != 1) {
       EXPECT_EQ(warnings_.size(), 1u) << i;
@@ -280,7 +281,7 @@ TEST_F(DatasetCacheTest, DamageIsFoundAndMadeGood) {
   }
 }
 
-// Changes each byte of the rows, episodes and values in turn; the returned data is always correct.
+// Changes bytes throughout the file, one at a time. The returned data is always correct.
 TEST_F(DatasetCacheTest, NoFlippedByteIsServed) {
   const auto path = directory_ / "small.npz";
   save_npz_dataset(small_dataset(), path);
@@ -303,7 +304,7 @@ TEST_F(DatasetCacheTest, WithoutAPlaceToWriteItStillLoads) {
 }
 
 TEST_F(DatasetCacheTest, ABadFileIsAnErrorAndLeavesNothing) {
-  EXPECT_THROW(load(kOwn + "malformed/terminals_value_2.hdf5"), Error);
+  EXPECT_THROW(load(kFixtures + "malformed/terminals_value_2.hdf5"), Error);
   EXPECT_THROW(load(directory_ / "none.npz"), Error);
   EXPECT_TRUE(cached("").empty());
 }
@@ -319,7 +320,7 @@ TEST_F(DatasetCacheTest, ListsAndClears) {
   EXPECT_GT(cache.clear(), entries[0].bytes);
   EXPECT_TRUE(cached("").empty());
   EXPECT_TRUE(cache.list().empty());
-  EXPECT_EQ(data.with_next_actions().rows(), 1000);  // mapped memory outlives the file
+  EXPECT_EQ(data.with_next_actions().rows(), 1000);  // the mapped memory is still valid
 }
 
 TEST(DatasetCache, LooksWhereTheEnvironmentSays) {

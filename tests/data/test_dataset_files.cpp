@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -16,12 +17,10 @@ namespace {
 
 using nlohmann::json;
 
-// Files of the real writers with sums computed by NumPy. A few are always available in
-// tests/data/fixtures; the whole set is read if the shared fixtures exist.
-
-json load_json(const std::string& path) {
-  std::ifstream file(path);
-  return file ? json::parse(file) : json();
+// Files of the real writers, with sums computed by NumPy and by D4RL's own conversion.
+json expected() {
+  std::ifstream file(kFixtures + "expected.json");
+  return json::parse(file);
 }
 
 std::vector<double> column_sums(const Column<float>& values, int64_t dims, const LoggedSteps& steps,
@@ -143,55 +142,39 @@ void check_minari(const std::string& directory, const json& facts) {
   EXPECT_EQ(data.obs(0), steps.obs.data());  // not copied
 }
 
-TEST(DatasetFiles, OwnFixtures) {
-  const auto facts = load_json(kOwn + "expected.json");
-  ASSERT_FALSE(facts.is_null());
-  for (const auto& [name, entry] : facts["valid"].items()) check_valid_file(kOwn + name, entry);
-  for (const auto& [name, entry] : facts["q_learning"].items()) {
-    check_q_learning(kOwn + name, entry);
-    check_row_for_row(kOwn + name);
-  }
-  for (const auto& [name, entry] : facts["minari"].items()) check_minari(kOwn + name, entry);
+TEST(DatasetFiles, RowsAndSums) {
+  const auto files = expected().at("valid");
+  EXPECT_EQ(files.size(), 17U);
+  for (const auto& [name, facts] : files.items()) check_valid_file(kFixtures + name, facts);
 }
 
-TEST(DatasetFiles, EveryValidSharedFile) {
-  const auto facts = load_json(kShared + "data/expected.json");
-  if (facts.is_null()) GTEST_SKIP() << "no shared fixtures at " << kShared;
-  int files = 0;
-  for (const auto& [name, entry] : facts["valid"].items()) {
-    check_valid_file(kShared + "data/" + name, entry);
-    ++files;
-  }
-  EXPECT_EQ(files, 17);
+TEST(DatasetFiles, MinariRowsAndSums) {
+  const auto datasets = expected().at("minari");
+  EXPECT_EQ(datasets.size(), 22U);
+  for (const auto& [name, facts] : datasets.items()) check_minari(kFixtures + name, facts);
 }
 
-TEST(DatasetFiles, EveryQLearningOracle) {
-  const auto facts = load_json(kShared + "d4rl_qlearning_oracle.json");
-  if (facts.is_null()) GTEST_SKIP() << "no shared fixtures at " << kShared;
-  int files = 0;
-  for (const auto& [name, entry] : facts.items()) {
-    check_q_learning(kShared + name, entry["default"]);
-    check_row_for_row(kShared + name);
-    ++files;
+void check_conversions(const std::string& folder, const json& files) {
+  for (const auto& [name, facts] : files.items()) {
+    check_q_learning(folder + name, facts);
+    check_row_for_row(folder + name);
   }
-  EXPECT_EQ(files, 21);
 }
 
-TEST(DatasetFiles, EveryMinariOracle) {
-  const auto facts = load_json(kShared + "data/expected_minari.json");
-  if (facts.is_null()) GTEST_SKIP() << "no shared fixtures at " << kShared;
-  int datasets = 0;
-  for (const auto& [name, entry] : facts.items()) {
-    const std::string suffix = "/data/main_data.hdf5";
-    ASSERT_TRUE(name.ends_with(suffix));
-    check_minari(kShared + "data/" + name.substr(0, name.size() - suffix.size()), entry);
-    ++datasets;
-  }
-  EXPECT_GE(datasets, 19);
+TEST(DatasetFiles, EqualsD4rlsConversion) {
+  const auto facts = expected();
+  EXPECT_EQ(facts.at("q_learning").size(), 9U);
+  check_conversions(kFixtures, facts.at("q_learning"));
+}
+
+TEST(DatasetFiles, EqualsD4rlsConversionOfGenuineFiles) {
+  const auto facts = expected();
+  if (!std::filesystem::exists(kReal)) GTEST_SKIP() << "no genuine files at " << kReal;
+  check_conversions(kReal, facts.at("q_learning_real"));
 }
 
 TEST(DatasetFiles, KeepsTimeoutsWithTheirTrueSuccessor) {
-  const auto path = kOwn + "d4rl/mountaincar_terminals.hdf5";
+  const auto path = kFixtures + "d4rl/mountaincar_terminals.hdf5";
   DatasetReadOptions options;
   options.timeout_policy = TimeoutPolicy::keep;
   DatasetFileSummary summary;
@@ -204,8 +187,9 @@ TEST(DatasetFiles, KeepsTimeoutsWithTheirTrueSuccessor) {
 }
 
 TEST(DatasetFiles, MinariIdsAreFoundBelowTheirRoot) {
-  ASSERT_EQ(::setenv("MINARI_DATASETS_PATH", (kOwn + "minari").c_str(), 1), 0);
-  EXPECT_EQ(find_minari_dataset("pendulum-time/dict-v0"), kOwn + "minari/pendulum-time/dict-v0");
+  ASSERT_EQ(::setenv("MINARI_DATASETS_PATH", (kFixtures + "minari/v0.5.3").c_str(), 1), 0);
+  EXPECT_EQ(find_minari_dataset("pendulum-time/dict-v0"),
+            kFixtures + "minari/v0.5.3/pendulum-time/dict-v0");
   EXPECT_EQ(detect_dataset_kind("pendulum-time/dict-v0"), "minari");
   EXPECT_EQ(load_dataset_file("minari", "pendulum-time/dict-v0").rows(), 600);
   EXPECT_EQ(find_minari_dataset("pendulum-time/none-v0"), "");
@@ -218,15 +202,15 @@ TEST(DatasetFiles, BoundsScaleActionsOfEveryKind) {
   scaled.bounds = &bounds;
   wrong_size.bounds = &wrong;
   for (const auto& name : {"d4rl/pendulum_single_row.hdf5", "d3rlpy/pendulum_v2.h5",
-                           "minari/pendulum-time/dict-v0", "csv/steps.csv"}) {
+                           "minari/v0.5.3/pendulum-time/dict-v0", "csv/steps.csv"}) {
     SCOPED_TRACE(name);
-    const auto plain = read_logged_steps("auto", kOwn + name);
-    const auto half = read_logged_steps("auto", kOwn + name, scaled);
+    const auto plain = read_logged_steps("auto", kFixtures + name);
+    const auto half = read_logged_steps("auto", kFixtures + name, scaled);
     ASSERT_EQ(plain.actions.size(), half.actions.size());
     for (int64_t i = 0; i < plain.actions.size(); ++i) {
       ASSERT_EQ(half.actions[i], plain.actions[i] / 2);
     }
-    EXPECT_THROW(read_logged_steps("auto", kOwn + name, wrong_size), Error);
+    EXPECT_THROW(read_logged_steps("auto", kFixtures + name, wrong_size), Error);
   }
 }
 

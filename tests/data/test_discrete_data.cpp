@@ -26,7 +26,7 @@ namespace {
 
 const Space kThree = Space::discrete(3);
 
-// Two episodes, of three and two steps: choices 2, 0, 1 and 1, 2.
+// Two episodes of three and two steps, with the choices 2, 0, 1 and 1, 2.
 TransitionDataset three_choices() {
   DatasetBuilder builder(Space::unbounded(2), kThree);
   float at = 0;
@@ -67,7 +67,7 @@ std::string problem_of(const std::function<void()>& work) {
   return "no error";
 }
 
-// A flat npz whose actions are given.
+// Writes an npz file with the given actions.
 template <class T>
 void write_npz(const std::string& path, const std::vector<T>& actions,
                const std::vector<int64_t>& shape) {
@@ -177,14 +177,14 @@ TEST_F(DiscreteData, IntegersOnePerRowNeedNoEnvironment) {
             path +
                 ": actions: wrong shape (expected (3, dims), because the environment is "
                 "continuous, got (3,))");
-  // A next action may be the only one of its kind.
+  // An action may occur only as a next action.
   DatasetBuilder builder(Space::unbounded(1), kThree);
   builder.begin_episode(std::array{0.0f});
   builder.add(std::array<int64_t, 1>{1}, 0, std::array{1.0f}, false, false);
   builder.end_episode(std::array<int64_t, 1>{2});
   save_npz_dataset(std::move(builder).build(), path, nullptr);
   EXPECT_EQ(load_dataset_file("npz", path).next_choice(0), 2);
-  // The files of a directory need not contain every action.
+  // A file of a directory may lack some of the actions.
   std::filesystem::create_directory(in("parts"));
   write_npz<int64_t>(in("parts/1.npz"), {1, 0, 1}, {3});
   write_npz<int64_t>(in("parts/2.npz"), {2, 0, 1}, {3});

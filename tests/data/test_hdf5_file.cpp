@@ -9,11 +9,11 @@
 namespace rl_training {
 namespace {
 
-const std::string kMalformed = std::string(SOURCE_DIR) + "/tests/data/fixtures/malformed/";
+const std::string kFolder = std::string(SOURCE_DIR) + "/tests/data/fixtures/";
 
-// The error of reading one array.
+// Returns the error message of reading one array.
 std::string hdf5_problem(const std::string& name, const std::string& key) {
-  const auto path = kMalformed + name;
+  const auto path = kFolder + name;
   try {
     run_in_sandbox(path, SandboxLimits::for_file(path), [&](SandboxOutput&) {
       Hdf5File file(path);
@@ -30,19 +30,21 @@ std::string hdf5_problem(const std::string& name, const std::string& key) {
 }
 
 TEST(Hdf5File, NeverLooksIntoOtherFiles) {
-  EXPECT_EQ(hdf5_problem("ext.h5", "actions"), "data in external files are not read");
-  EXPECT_EQ(hdf5_problem("link.h5", "rewards"), "is a link to another file, which is not read");
-  EXPECT_EQ(hdf5_problem("virtual.h5", "rewards"), "virtual datasets are not read");
-  EXPECT_EQ(hdf5_problem("external_link.hdf5", "observations"),
+  EXPECT_EQ(hdf5_problem("crashers/ext.h5", "actions"), "data in external files are not read");
+  EXPECT_EQ(hdf5_problem("crashers/link.h5", "rewards"),
+            "is a link to another file, which is not read");
+  EXPECT_EQ(hdf5_problem("malformed/virtual.h5", "rewards"), "virtual datasets are not read");
+  EXPECT_EQ(hdf5_problem("malformed/external_link.hdf5", "observations"),
             "is a link to another file, which is not read");
 }
 
 TEST(Hdf5File, RefusesWhatIsTooLargeBeforeReadingIt) {
-  EXPECT_EQ(hdf5_problem("bomb.h5", "rewards").find("shape (500000000,) does not fit the data"),
-            0u);
   EXPECT_EQ(
-      hdf5_problem("huge_extent.hdf5", "observations").find("shape (1099511627776, 3) is larger"),
+      hdf5_problem("malformed/bomb.h5", "rewards").find("shape (500000000,) does not fit the data"),
       0u);
+  EXPECT_EQ(hdf5_problem("malformed/huge_extent.hdf5", "observations")
+                .find("shape (1099511627776, 3) is larger"),
+            0u);
 }
 
 TEST(Hdf5File, ListsAndReads) {
@@ -74,7 +76,8 @@ TEST(Hdf5File, ListsAndReads) {
   });
 }
 
-// Large compressed arrays use a different path from small ones: chunk by chunk, on several threads.
+// Large compressed arrays are read in a different way from small ones: chunk by chunk, on several
+// threads.
 TEST(Hdf5File, UnpacksChunksOfLargeArrays) {
   const std::string path = std::string(SOURCE_DIR) + "/tests/data/fixtures/d4rl/large_chunks.hdf5";
   const auto sums = [&](const std::string& key) {
@@ -101,7 +104,7 @@ TEST(Hdf5File, UnpacksChunksOfLargeArrays) {
         }).text;
     return text;
   };
-  // Row i, column k holds (i * columns + k) % 251 / 4, exact in both types.
+  // Row i and column k contain (i * columns + k) % 251 / 4, which is exact in both types.
   for (const auto& [key, rows, columns] : {std::tuple{"float32_rows", 100'000, 3},
                                            {"float32_columns", 100'000, 3},
                                            {"float64_shuffled", 70'001, 5},

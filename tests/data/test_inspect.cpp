@@ -14,12 +14,12 @@ namespace rl_training {
 namespace {
 
 struct Log {
-  std::vector<float> obs, actions;  // two columns, one column
+  std::vector<float> obs, actions;  // two columns of observations, one of actions
   std::vector<double> rewards;
   std::vector<uint8_t> marks;
 };
 
-// A slowly turning pointer in episodes of ten steps. The data has no problem except the one that
+// A slowly rotating pointer, in episodes of ten steps. The data has no problem except the one that
 // `change` introduces.
 LoggedSteps steps_with(const std::function<void(Log&)>& change) {
   Log log;
@@ -67,7 +67,7 @@ TEST(Inspect, FindsEachFaultAndNothingElse) {
          for (size_t i = 0; i < 160; i += 2) log.obs[i] = log.obs[i + 1];
        }},
       {"constant_action", [](Log& log) { log.actions.assign(80, 0.5f); }},
-      {"", [](Log& log) { log.actions[7] = -5; }},  // no bounds are known
+      {"", [](Log& log) { log.actions[7] = -5; }},  // valid, because no bounds are known
       {"not_finite:7", [](Log& log) { log.actions[7] = NAN; }},
       {"saturated_actions",
        [](Log& log) {
@@ -102,6 +102,11 @@ TEST(Inspect, FindsEachFaultAndNothingElse) {
   unmarked.has_timeouts = false;
   unmarked.marks = Column<uint8_t>(std::vector<uint8_t>(80, 0));
   EXPECT_EQ(codes(unmarked), "missing_timeouts no_episode_end");
+  // The file contains successors, but the successors of time-outs are observations of the next
+  // episode.
+  auto borrowed = steps_with([](Log&) {});
+  borrowed.successors = Column<float>(std::vector<float>{0, 0});
+  EXPECT_EQ(codes(borrowed), "borrowed_successor:9");
 }
 
 TEST(Inspect, ActionsAreShownInTheUnitsOfTheirBounds) {
@@ -117,7 +122,7 @@ TEST(Inspect, ActionsAreShownInTheUnitsOfTheirBounds) {
   EXPECT_EQ(report.warnings[0].text(),
             "action_out_of_bounds: 1 rows have actions beyond the bounds (column 0: -18, bounds -2 "
             "and 6) (row 7)");
-  // Actions that training takes as they are must be in [-1, 1].
+  // Actions that training uses without scaling must be in [-1, 1].
   const auto training =
       find_dataset_warnings(steps_with([](Log& log) { log.actions[7] = -5; }), "d4rl", {});
   ASSERT_EQ(training.size(), 1u);
@@ -127,7 +132,7 @@ TEST(Inspect, ActionsAreShownInTheUnitsOfTheirBounds) {
 }
 
 TEST(Inspect, ReportsTheNumbersOfAFile) {
-  const auto path = kOwn + "d4rl/mountaincar_terminals.hdf5";
+  const auto path = kFixtures + "d4rl/mountaincar_terminals.hdf5";
   const auto report = inspect_dataset("auto", path);
   const auto json = report.to_json();
   EXPECT_EQ(json["kind"], "d4rl");
@@ -151,35 +156,39 @@ TEST(Inspect, ReportsTheNumbersOfAFile) {
   DatasetReadOptions keep;
   keep.timeout_policy = TimeoutPolicy::keep;
   EXPECT_EQ(inspect_dataset("auto", path, keep).transitions, 644);
-  EXPECT_EQ(inspect_dataset("auto", kOwn + "d4rl/pendulum_single_row.hdf5").transitions, 0);
+  EXPECT_EQ(inspect_dataset("auto", kFixtures + "d4rl/pendulum_single_row.hdf5").transitions, 0);
 }
 
-TEST(Inspect, KnowsTheTrapsOfRealFiles) {
-  if (!std::filesystem::exists(kShared + "real")) GTEST_SKIP() << "no shared fixtures";
-  const auto find = [](const DatasetReport& report, const std::string& code) {
-    for (const auto& warning : report.warnings) {
-      if (warning.code == code) return warning.row.value_or(-1);
-    }
-    return int64_t{-2};
-  };
-  DatasetReadOptions keep;
-  keep.timeout_policy = TimeoutPolicy::keep;
-  const auto replay = inspect_dataset(
-      "auto", kShared + "real/pendulum/pendulum_replay_v1.1.0.converted.hdf5", keep);
-  EXPECT_EQ(replay.file.rows, 99'500);
-  EXPECT_EQ(replay.file.episodes, 500);
-  EXPECT_GE(find(replay, "borrowed_successor"), 0);
-  const auto antmaze =
-      inspect_dataset("auto", kShared + "real/d4rl_slices/antmaze-medium-diverse-v0.hdf5");
-  EXPECT_EQ(find(antmaze, "terminal_cluster"), 65);
+int64_t row_of_warning(const DatasetReport& report, const std::string& code) {
+  for (const auto& warning : report.warnings) {
+    if (warning.code == code) return warning.row.value_or(-1);
+  }
+  return -2;
+}
+
+TEST(Inspect, KnowsTheTrapsOfMalformedFiles) {
   const auto bounds = Space::box({-2}, {2});
   DatasetReadOptions scaled;
   scaled.bounds = &bounds;
   const auto beyond =
-      inspect_dataset("auto", kShared + "data/malformed/action_out_of_bounds.hdf5", scaled);
-  EXPECT_EQ(find(beyond, "action_out_of_bounds"), 7);
-  const auto endless = inspect_dataset("auto", kShared + "data/malformed/no_episode_end.hdf5");
-  EXPECT_EQ(find(endless, "no_episode_end"), -1);
+      inspect_dataset("auto", kFixtures + "malformed/action_out_of_bounds.hdf5", scaled);
+  EXPECT_EQ(row_of_warning(beyond, "action_out_of_bounds"), 7);
+  const auto endless = inspect_dataset("auto", kFixtures + "malformed/no_episode_end.hdf5");
+  EXPECT_EQ(row_of_warning(endless, "no_episode_end"), -1);
+}
+
+TEST(Inspect, KnowsTheTrapsOfGenuineFiles) {
+  if (!std::filesystem::exists(kReal)) GTEST_SKIP() << "no genuine files at " << kReal;
+  DatasetReadOptions keep;
+  keep.timeout_policy = TimeoutPolicy::keep;
+  const auto replay =
+      inspect_dataset("auto", kReal + "pendulum/pendulum_replay_v1.1.0.converted.hdf5", keep);
+  EXPECT_EQ(replay.file.rows, 99'500);
+  EXPECT_EQ(replay.file.episodes, 500);
+  EXPECT_GE(row_of_warning(replay, "borrowed_successor"), 0);
+  const auto antmaze =
+      inspect_dataset("auto", kReal + "d4rl_slices/antmaze-medium-diverse-v0.hdf5");
+  EXPECT_EQ(row_of_warning(antmaze, "terminal_cluster"), 65);
 }
 
 }  // namespace

@@ -83,22 +83,9 @@ const Table& hdf5_table() {
   return table;
 }
 
-TEST(MalformedFiles, OwnHdf5) {
-  for (const auto& name : {"nan_observations", "external_link", "huge_extent", "lzf_filter",
-                           "truncated_header", "terminals_value_2"}) {
-    const auto path = kOwn + "malformed/" + name + ".hdf5";
-    const auto text = problem("d4rl", path);
-    EXPECT_NE(text.find(hdf5_table().at(name)), std::string::npos) << name << text;
-    EXPECT_EQ(problem("auto", path), text);
-  }
-  EXPECT_NE(problem("d4rl", kOwn + "malformed/crash_11_558.h5"), "");
-  EXPECT_NE(problem("d4rl", kOwn + "malformed/ext.h5"), "");
-}
-
-TEST(MalformedFiles, EverySharedHdf5) {
-  if (!fs::exists(kShared + "data/malformed")) GTEST_SKIP() << "no shared fixtures at " << kShared;
+TEST(MalformedFiles, Hdf5) {
   int files = 0;
-  for (const auto& entry : fs::directory_iterator(kShared + "data/malformed")) {
+  for (const auto& entry : fs::directory_iterator(kFixtures + "malformed")) {
     if (entry.path().extension() != ".hdf5") continue;
     const auto name = entry.path().stem().string();
     SCOPED_TRACE(name);
@@ -120,9 +107,8 @@ TEST(MalformedFiles, EverySharedHdf5) {
 }
 
 TEST(MalformedFiles, CrashersAreContained) {
-  if (!fs::exists(kShared + "hdf5_crashers")) GTEST_SKIP() << "no shared fixtures at " << kShared;
   int files = 0;
-  for (const auto& entry : fs::directory_iterator(kShared + "hdf5_crashers")) {
+  for (const auto& entry : fs::directory_iterator(kFixtures + "crashers")) {
     EXPECT_NE(problem("d4rl", entry.path()), "") << entry.path();
     EXPECT_NE(problem("d3rlpy", entry.path()), "") << entry.path();
     ++files;
@@ -130,9 +116,8 @@ TEST(MalformedFiles, CrashersAreContained) {
   EXPECT_EQ(files, 6);
 }
 
-TEST(MalformedFiles, EverySharedMinari) {
-  const std::string folder = kShared + "data/malformed/minari/";
-  if (!fs::exists(folder)) GTEST_SKIP() << "no shared fixtures at " << kShared;
+TEST(MalformedFiles, Minari) {
+  const std::string folder = kFixtures + "malformed/minari/";
   const Table table = {
       {"no_metadata_json", ""},
       {"no_main_data", "main_data.hdf5: cannot open: No such file"},
@@ -183,7 +168,7 @@ TEST(MalformedFiles, WhatIsNotAFileAtAll) {
   std::ofstream(directory / "notes.txt") << "hello";
   EXPECT_NE(problem("auto", directory / "notes.txt").find("unknown kind"), std::string::npos);
   const auto odd_name = directory / "a file \xc3\xa9.hdf5";
-  fs::copy(kOwn + "malformed/terminals_value_2.hdf5", odd_name);
+  fs::copy(kFixtures + "malformed/terminals_value_2.hdf5", odd_name);
   EXPECT_NE(problem("auto", odd_name).find("not a flag"), std::string::npos);
   EXPECT_THROW(load_dataset_file("d4rk", odd_name), Error);
 }
@@ -191,7 +176,8 @@ TEST(MalformedFiles, WhatIsNotAFileAtAll) {
 TEST(MalformedFiles, NonfiniteNumbersPassWhenAllowed) {
   DatasetReadOptions options;
   options.allow_nonfinite = true;
-  const auto steps = read_logged_steps("d4rl", kOwn + "malformed/nan_observations.hdf5", options);
+  const auto steps =
+      read_logged_steps("d4rl", kFixtures + "malformed/nan_observations.hdf5", options);
   EXPECT_TRUE(std::isnan(steps.obs[5 * 3 + 1]));
 }
 

@@ -11,7 +11,7 @@
 namespace rl_training {
 namespace {
 
-// small_dataset() as arrays of type T in memory.
+// Returns small_dataset() as arrays of type T in memory.
 template <class T>
 MemoryArrays small_arrays() {
   MemoryArrays arrays;
@@ -55,7 +55,7 @@ TEST(MemoryArrays, FloatsAreUsedWhereTheyLie) {
     for (int64_t k = 0; k < 2; ++k) EXPECT_EQ(lent.next_obs(row)[k], copied.next_obs(row)[k]);
   }
   EXPECT_EQ(lent.next_obs(0), obs.data() + 2);
-  EXPECT_EQ(lent.next_obs(2)[1], 3);  // not in the array: row 3 is another episode's
+  EXPECT_EQ(lent.next_obs(2)[1], 3);  // not in the array: row 3 belongs to another episode
   EXPECT_EQ(lent.next_obs(4)[1], 2);
   const std::vector<int64_t> second = {1};
   EXPECT_EQ(lent.with_episodes(second).next_obs(1)[0], 200);
@@ -69,7 +69,7 @@ TEST(MemoryArrays, ATerminalRowWithoutASuccessorStandsForItself) {
   plain.add("rewards", {3}, Column<float>({1, 1, 1}));
   plain.add("terminals", {3}, Column<uint8_t>({0, 1, 0}));
   const auto rows = plain.transitions({}).dataset;
-  ASSERT_EQ(rows.rows(), 2);  // what followed the last row is not known
+  ASSERT_EQ(rows.rows(), 2);  // the last row is dropped, because its successor is unknown
   EXPECT_EQ(rows.next_obs(0)[0], 2);
   EXPECT_EQ(rows.next_obs(1)[0], 2);
 }

@@ -19,7 +19,7 @@ class MemoryLimit : public testing::Test {
   int64_t limit() const { return memory_limit(directory_.path()); }
 
   TemporaryDirectory directory_;
-  const int64_t machine_ = memory_limit(directory_.path());  // no groups there yet
+  const int64_t machine_ = memory_limit(directory_.path());  // the directory has no groups yet
 };
 
 TEST_F(MemoryLimit, IsThatOfTheMachineWithoutGroups) {
@@ -28,7 +28,7 @@ TEST_F(MemoryLimit, IsThatOfTheMachineWithoutGroups) {
   EXPECT_EQ(limit(), machine_);
   write("sys/fs/cgroup/a/b/memory.max", "max");
   EXPECT_EQ(limit(), machine_);
-  write("sys/fs/cgroup/a/b/memory.max", "9000000000000000000");  // more than there is
+  write("sys/fs/cgroup/a/b/memory.max", "9000000000000000000");  // more than the machine has
   EXPECT_EQ(limit(), machine_);
 }
 
@@ -38,9 +38,9 @@ TEST_F(MemoryLimit, TheSmallestAroundCounts) {
   EXPECT_EQ(limit(), 5'000'000);
   write("sys/fs/cgroup/a/memory.max", "3000000");
   EXPECT_EQ(limit(), 3'000'000);
-  write("sys/fs/cgroup/memory.max", "2000000");  // in a container the root is its own group
+  write("sys/fs/cgroup/memory.max", "2000000");  // the root is the container's own group
   EXPECT_EQ(limit(), 2'000'000);
-  write("sys/fs/cgroup/c/memory.max", "1000000");  // of another group
+  write("sys/fs/cgroup/c/memory.max", "1000000");  // another group
   EXPECT_EQ(limit(), 2'000'000);
 }
 

@@ -11,6 +11,7 @@
 #include "rl_training/data/minari_writer.h"
 #include "rl_training/data/sandbox.h"
 #include "rl_training/util/error.h"
+#include "tests/data/fixture_paths.h"
 #include "tests/data/small_dataset.h"
 #include "tests/support/temporary_directory.h"
 
@@ -29,7 +30,7 @@ TEST(MinariWriter, ReadsBackTheSameTransitions) {
   const auto steps = read_logged_steps("minari", path);
   EXPECT_TRUE(steps.warnings.empty());
   EXPECT_EQ(fs::directory_iterator(directory.path())->path().filename(), "small-v0");
-  // Releases of Minari refuse data of a newer one.
+  // A release of Minari rejects data of a newer release.
   const auto metadata = nlohmann::json::parse(read_all(path + "/data/metadata.json"));
   EXPECT_EQ(metadata["minari_version"], "0.5.0");
 }
@@ -83,10 +84,10 @@ std::vector<std::string> episode_names(const std::string& directory) {
   return nlohmann::json::parse(text).get<std::vector<std::string>>();
 }
 
-// Equals the original writer's file, except for information that only the original environment has.
+// The file equals that of Minari's own writer, except for information that only the original
+// environment has.
 TEST(MinariWriter, HasTheLayoutOfTheRealWriter) {
-  const auto real = std::string(SHARED_DIR) + "/fixtures/data/minari/v0.5.3/pendulum/random-v0";
-  if (!fs::exists(real)) GTEST_SKIP() << "no shared fixtures at " << real;
+  const auto real = kFixtures + "minari/v0.5.3/pendulum/random-v0";
   const TemporaryDirectory directory;
   const auto path = directory / "random-v0";
   const auto bounds = Space::box({-2}, {2});

@@ -11,7 +11,8 @@
 namespace rl_training {
 namespace {
 
-// `episodes` episodes of `steps` rows; row t of episode e has observation 1000 tag + 10 e + t.
+// Creates `episodes` episodes of `steps` rows. Row t of episode e has the observation 1000 tag + 10
+// e + t.
 TransitionDataset tagged(int tag, int episodes, int steps) {
   DatasetBuilder builder(1, 1);
   for (int e = 0; e < episodes; ++e) {
@@ -36,7 +37,8 @@ TEST(Mixing, SharesFollowTheWeights) {
   const std::vector<DatasetPart> parts = {{tagged(1, 10, 4), 3}, {tagged(2, 10, 4), 1}};
   const auto mixed = mix_transition_datasets(parts, 30, 5);
   EXPECT_EQ(mixed.rows(), 30);
-  EXPECT_EQ(rows_of(mixed, 1), 23);  // 22.5 and 7.5: equal remainders, the first gets the row
+  // The shares are 22.5 and 7.5 rows. The remainders are equal, so the first part gets the row.
+  EXPECT_EQ(rows_of(mixed, 1), 23);
   EXPECT_EQ(rows_of(mixed, 2), 7);
   EXPECT_EQ(mix_transition_datasets(parts, 0, 5).rows(), 80);
   const std::vector<DatasetPart> thirds = {
@@ -61,7 +63,7 @@ TEST(Mixing, EpisodesStayWholeAndComeOnceBeforeTheyComeAgain) {
   }
   ASSERT_EQ(seen.size(), 5u);
   for (const auto& [obs, count] : seen) EXPECT_TRUE(count == 2 || count == 3) << obs;
-  // The row at which an episode was cut still knows its next action.
+  // The row at which an episode was cut still has its next action.
   const auto with_next = mixed.with_next_actions();
   ASSERT_TRUE(with_next.next_action_valid(41));
   EXPECT_EQ(with_next.next_action(41)[0], mixed.next_obs(41)[0] / 10'000);

@@ -13,6 +13,7 @@
 #include "rl_training/util/error.h"
 #include "rl_training/util/file_system.h"
 #include "rl_training/util/rng.h"
+#include "tests/data/fixture_paths.h"
 #include "tests/data/small_dataset.h"
 #include "tests/support/temporary_directory.h"
 
@@ -26,7 +27,7 @@ std::string raw(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
-// An npy array with any header text.
+// Returns an npy array with the given header text.
 std::string npy(const std::string& dict, const std::string& data) {
   std::string out("\x93NUMPY\x01\x00", 8);
   out += static_cast<char>(dict.size() & 0xff);
@@ -58,7 +59,7 @@ std::string zip_of(const Members& members, int method = ZIP_CM_STORE) {
 
 std::span<const char> view(const std::string& bytes) { return {bytes.data(), bytes.size()}; }
 
-// The five rows of a valid dataset without successors.
+// A valid dataset of five rows without next observations.
 Members plain_members() {
   return {{"obs.npy", npy_of("<f4", "(5, 1)", raw<float>({0, 1, 2, 3, 4}))},
           {"actions.npy", npy_of("<f8", "(5, 1)", raw<double>({0, 1, 2, -2, 4}))},
@@ -73,7 +74,8 @@ class NpzTest : public testing::Test {
     std::ofstream(directory_ / "a.npz", std::ios::binary) << bytes;
     return directory_ / "a.npz";
   }
-  // The message without the file name, which it must begin with; "" if the file loads.
+  // Returns the error message without the file name, with which it must start, or "" if the file
+  // loads.
   std::string problem(const std::string& path) {
     try {
       load_npz_dataset(path);
@@ -99,7 +101,8 @@ TEST_F(NpzTest, RoundTripKeepsTheFingerprint) {
   auto given = small_builder();
   given.give_next_actions(std::vector<float>{5, 6, 7, 8, 9}, {1, 0, 1, 1, 1});
   auto unflagged = small_builder();
-  // Begins where the previous episode ended, so only the episode starts separate them.
+  // The second episode starts where the previous one ended, so only the stored episode starts
+  // separate them.
   unflagged.begin_episode(std::array{7.0f, 7.0f});
   unflagged.add(std::array{0.0f}, 1, std::array{8.0f, 8.0f}, false, false);
   unflagged.begin_episode(std::array{8.0f, 8.0f});
@@ -116,14 +119,15 @@ TEST_F(NpzTest, RoundTripKeepsTheFingerprint) {
     EXPECT_EQ(loaded.episodes().size(), dataset.episodes().size());
     EXPECT_EQ(loaded.has_next_actions(), dataset.has_next_actions());
     save_npz_dataset(loaded, path);
-    EXPECT_EQ(posix_file_system().read_file(path), first);  // no time stamps
+    EXPECT_EQ(posix_file_system().read_file(path), first);  // the file contains no time stamps
   }
 }
 
 TEST_F(NpzTest, DerivesSuccessorsInsideEpisodes) {
   DatasetFileSummary summary;
   const auto data = load_npz_dataset(write(zip_of(plain_members())), nullptr, &summary);
-  // Row 1 is terminal and stays; row 3 timed out and row 4 ends the file: no successor, dropped.
+  // Row 1 is terminal and needs no successor. Rows 3 (a time-out) and 4 (the last row) have no
+  // successor and are dropped.
   ASSERT_EQ(data.rows(), 3);
   EXPECT_EQ(data.reward(2), 3);
   EXPECT_EQ(data.next_obs(0)[0], 1);
@@ -132,7 +136,7 @@ TEST_F(NpzTest, DerivesSuccessorsInsideEpisodes) {
   EXPECT_EQ(data.next_obs(2)[0], 3);
   EXPECT_FALSE(data.truncated(2));
   ASSERT_EQ(data.episodes().size(), 2u);
-  EXPECT_EQ(data.action(2)[0], 2);  // beyond [-1, 1]: kept
+  EXPECT_EQ(data.action(2)[0], 2);  // values beyond [-1, 1] are retained
   EXPECT_EQ(summary.rows, 5);
   EXPECT_EQ(summary.dropped_rows, 2);
   EXPECT_EQ(summary.terminals, 1);
@@ -151,7 +155,7 @@ TEST_F(NpzTest, ATimeoutAmongDonesIsNoTermination) {
   EXPECT_EQ(data.rows(), 3);
   ASSERT_EQ(summary.warnings.size(), 1u);
   EXPECT_EQ(summary.warnings[0].code, "dones");
-  // A flag under its proper name causes no warning.
+  // A flag array with an unambiguous name causes no warning.
   members[3].first = "terminals.npy";
   load_npz_dataset(write(zip_of(members)), nullptr, &summary);
   EXPECT_EQ(summary.terminals, 2);
@@ -295,7 +299,8 @@ TEST_F(NpzTest, RefusesBadArchives) {
 }
 
 TEST_F(NpzTest, RefusesABombBeforeInflatingIt) {
-  // The directory claims 1.5 GB for a few bytes; nothing of that size may be allocated.
+  // The zip directory declares 1.5 GB for a few bytes. The reader must not allocate memory of that
+  // size.
   auto bytes = zip_of(plain_members(), ZIP_CM_DEFLATE);
   const auto entry = bytes.find("PK\x01\x02");
   const uint32_t size = 1'500'000'000;
@@ -324,15 +329,13 @@ TEST_F(NpzTest, EveryByteMayBeWrong) {
   EXPECT_GT(refused, 1000);
 }
 
-// Files of the original writers, if the shared fixtures exist.
+// Tests files that were written by other programs.
 class NpzFixtures : public NpzTest {
  protected:
   void SetUp() override {
-    std::ifstream file(folder_ + "expected.json");
-    if (!file) GTEST_SKIP() << "no shared fixtures at " << folder_;
+    std::ifstream file(kFixtures + "expected.json");
     file >> expected_;
   }
-  const std::string folder_ = std::string(SHARED_DIR) + "/fixtures/data/";
   nlohmann::json expected_;
 };
 
@@ -343,10 +346,10 @@ TEST_F(NpzFixtures, ValidFilesLoadWithTheRightSums) {
     SCOPED_TRACE(name);
     ++files;
     DatasetFileSummary summary;
-    const auto data = load_npz_dataset(folder_ + name, nullptr, &summary);
+    const auto data = load_npz_dataset(kFixtures + name, nullptr, &summary);
     EXPECT_EQ(summary.rows, facts["n"].get<int64_t>());
     EXPECT_EQ(summary.reward_sum, facts["reward_sum"].get<double>());
-    if (!facts.contains("obs_sum")) {  // no successors: ten episodes lose their last row
+    if (!facts.contains("obs_sum")) {  // without successors, ten episodes lose their last row
       EXPECT_EQ(data.rows(), 1990);
       EXPECT_EQ(data.episodes().size(), 10u);
       continue;
@@ -376,7 +379,7 @@ TEST_F(NpzFixtures, MalformedFilesAreRefused) {
   for (const auto& [name, facts] : expected_["malformed"].items()) {
     if (!name.ends_with(".npz")) continue;
     ++files;
-    const auto text = problem(folder_ + name);
+    const auto text = problem(kFixtures + name);
     if (name.find("VALID") != std::string::npos) {
       EXPECT_EQ(text, "") << name;
     } else {

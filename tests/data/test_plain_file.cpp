@@ -21,7 +21,7 @@ namespace {
 
 using Item = PlainArray::Item;
 
-// Writes arrays to a file at unaligned positions.
+// Writes arrays to a file at unaligned offsets.
 class RawFile {
  public:
   template <class T>
@@ -103,7 +103,7 @@ TEST(PlainFile, ReadsIntoMemoryThatIsAFile) {
     file.read_into("x", column.first(300'000), [](int64_t, std::span<const float>) {});
     EXPECT_TRUE(std::equal(values.begin(), values.end(), column.data));
     EXPECT_EQ(std::count(before.data, before.data + 5, 0.0f), 5);
-    std::vector<float> elsewhere(values.size());  // not of that memory
+    std::vector<float> elsewhere(values.size());  // memory outside of the file
     file.read_into("x", elsewhere, [](int64_t, std::span<const float>) {});
     EXPECT_EQ(elsewhere, values);
     memory.array(column.data, 300'000 * 4);
@@ -188,7 +188,7 @@ TEST(PlainFile, NoticesThatTheFileChanged) {
   EXPECT_NE(problem(path, description).find("cannot open"), std::string::npos);
 }
 
-// A file with plain arrays, and the same compressed, which uses the other path.
+// Compares a file with plain arrays and a compressed copy of the file, which is read by libhdf5.
 TEST(PlainFile, GivesWhatLibhdf5Gives) {
   const std::string fixtures = std::string(SOURCE_DIR) + "/tests/data/fixtures/d4rl/";
   const auto look = [](const std::string& path) {
@@ -207,10 +207,11 @@ TEST(PlainFile, GivesWhatLibhdf5Gives) {
     const auto one = load_dataset_file("d4rl", plain, options, &ours);
     const auto other = load_dataset_file("d4rl", packed, options, &theirs);
     EXPECT_EQ(one.fingerprint(), other.fingerprint());
-    // One of two time-outs has the following observation as successor, which is not trusted.
+    // One of the two time-outs stores the following observation as its successor. This successor is
+    // not trusted.
     EXPECT_EQ(one.rows(), policy == TimeoutPolicy::drop ? 297 : 299);
     EXPECT_EQ(ours.reward_sum, theirs.reward_sum);
-    EXPECT_EQ(ours.episodes, 6);  // one is broken in two
+    EXPECT_EQ(ours.episodes, 6);  // one episode is split in two
     EXPECT_EQ(ours.dropped_rows, theirs.dropped_rows);
   }
 }

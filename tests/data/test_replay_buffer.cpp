@@ -12,7 +12,8 @@ namespace {
 
 const Space kObs = Space::unbounded(2), kAction = Space::unit_box(1);
 
-// Row n holds n in every value; `ends` lists the rows at which an episode ends.
+// Adds rows. All values of row n are derived from n. `ends` lists the rows at which an episode
+// ends.
 void fill(ReplayBuffer& buffer, int64_t rows, const std::vector<int64_t>& ends = {}) {
   for (int64_t i = 0; i < rows; ++i) {
     const auto n = static_cast<float>(buffer.total());
@@ -43,7 +44,7 @@ TEST(ReplayBuffer, KeepsTheNewestRowsUnderTheirNumbers) {
 
 TEST(ReplayBuffer, KnowsTheEpisodesOfEachEnvironment) {
   ReplayBuffer buffer(100, kObs, kAction, /*streams=*/2);
-  fill(buffer, 10, {4, 7});  // rows 0 2 4 | 6 8 and 1 3 5 7 | 9
+  fill(buffer, 10, {4, 7});  // streams 0 2 4 | 6 8 and 1 3 5 7 | 9
   EXPECT_EQ(buffer.episode_begin(4), 0);
   EXPECT_EQ(buffer.episode_end(2), 4);
   EXPECT_EQ(buffer.episode_end(3), 7);
@@ -69,8 +70,8 @@ TEST(ReplayBuffer, RowsComeBackFromTheirBytes) {
   EXPECT_THROW(again.restore(13, "short"), Error);
 }
 
-// Of the episodes 0 2 4 | 6 8 .. and 1 3 5 7 9 | .. the rows before 5 are gone; the remainder of
-// each begins in its own stream.
+// The episodes are 0 2 4 | 6 8 ... and 1 3 5 7 9 | ..., and rows before 5 are no longer stored. The
+// remaining part of each episode starts in its own stream.
 TEST(ReplayBuffer, EpisodesThatComeBackInPartStayInTheirStream) {
   ReplayBuffer buffer(8, kObs, kAction, /*streams=*/2);
   fill(buffer, 13, {4, 9});
@@ -110,7 +111,7 @@ TEST(ReplaySampler, DrawsEveryRowThatIsThereAndNoOther) {
   }
 }
 
-// Row 2 only began an episode and is not a transition; with capacity 6 it is overwritten by row 8.
+// Row 2 only starts an episode and is not a transition. With capacity 6, row 8 overwrites row 2.
 TEST(ReplayBuffer, GapsAreNeitherDrawnNorSpanned) {
   ReplayBuffer buffer(6, kObs, kAction);
   const float nothing[2] = {-1, -1};
@@ -146,8 +147,8 @@ TEST(ReplayBuffer, GapsAreNeitherDrawnNorSpanned) {
   EXPECT_FALSE(ReplaySampler(empty, normalizer, transitions(), Rng(1)).ready());
 }
 
-// Rewards 10 n; stream 0 has rows 0 2 4 | 6 8, stream 1 has 1 3 5 7 | 9; row 4 terminates, row 7 is
-// cut. Gamma 0.5.
+// The reward of row n is 10 n, and gamma is 0.5. Stream 0 has the rows 0 2 4 | 6 8, and row 4
+// terminates. Stream 1 has the rows 1 3 5 7 | 9, and row 7 is truncated.
 TEST(ReplayBuffer, SpansSeveralStepsOfOneEnvironment) {
   ReplayBuffer buffer(100, kObs, kAction, /*streams=*/2);
   fill(buffer, 10, {4, 7});
@@ -167,7 +168,7 @@ TEST(ReplayBuffer, SpansSeveralStepsOfOneEnvironment) {
   EXPECT_EQ(batch.next_obs[0], 6);
   EXPECT_EQ(batch.next_action_valid[0], 1);
   EXPECT_EQ(batch.next_actions[0], 7);
-  gather(5);  // two steps are left before the cut, which is bootstrapped
+  gather(5);  // two steps are left before the truncation
   EXPECT_EQ(batch.rewards[0], 50 + 0.5f * 70);
   EXPECT_EQ(batch.discount[0], 0.25f);
   EXPECT_EQ(batch.terminated[0], 0);
@@ -193,7 +194,7 @@ TEST(ReplayBuffer, KeepsDiscreteActionsAsIntegers) {
   EXPECT_EQ(choices, (std::vector<int64_t>{2, 0, 1}));
 }
 
-// Frames of 2 x 2 pixels that hold their own number.
+// A frame of 2 x 2 pixels. Every pixel is the number of the frame.
 std::vector<unsigned char> frame(int number) {
   return std::vector<unsigned char>(4, static_cast<unsigned char>(number));
 }
@@ -202,7 +203,8 @@ void fill_frames(ReplayBuffer& buffer, int64_t rows) {
   for (int64_t i = 0; i < rows; ++i) {
     const auto n = static_cast<int>(buffer.total());
     const float action = 0;
-    // Two streams; an episode of stream n % 2 ends every sixth row, and the next one begins again.
+    // There are two streams. Stream 1 consists of the odd rows, and its episodes end at rows 5, 11,
+    // 17, ... Stream 0 is one episode.
     buffer.add(frame(n).data(), &action, static_cast<float>(n), frame(n + 2).data(), n % 6 == 5,
                false);
   }
@@ -224,7 +226,7 @@ TEST(ReplayBuffer, StoresEachFrameOnce) {
     EXPECT_EQ(obs, frame(static_cast<int>(row)));
     EXPECT_EQ(next_obs, frame(static_cast<int>(row) + 2));
   }
-  // Eight rows need eight successors and the first observation of each remaining part of an
+  // Eight rows need eight successors, and the first observation of each remaining part of an
   // episode.
   EXPECT_LE(buffer.frames(), 8 + 4);
 
@@ -238,7 +240,8 @@ TEST(ReplayBuffer, StoresEachFrameOnce) {
   EXPECT_THROW(again.restore(again.total(), std::string(3, '\1')), Error);
 }
 
-// Two frames of 2 x 2 pixels; the first observation of an episode repeats its frame.
+// Adds an observation of two frames of 2 x 2 pixels. The first observation of an episode repeats
+// its frame.
 void add_stack(ReplayBuffer& buffer, int older, int newer, int next, bool ends) {
   auto obs = frame(older), next_obs = frame(newer);
   const auto after = frame(newer), then = frame(next);
@@ -248,7 +251,7 @@ void add_stack(ReplayBuffer& buffer, int older, int newer, int next, bool ends) 
   buffer.add(obs.data(), &action, 0, next_obs.data(), ends, false);
 }
 
-// Episodes of three rows, seen as the frames 0 0 1 2 3 | 4 4 5 6 7 | ...
+// Adds episodes of three rows, which observe the frames 0 0 1 2 3 | 4 4 5 6 7 | ...
 void fill_stacks(ReplayBuffer& buffer, int64_t rows) {
   for (int64_t i = 0; i < rows; ++i) {
     const auto n = static_cast<int>(buffer.total());
@@ -279,15 +282,16 @@ TEST(ReplayBuffer, StoresTheFramesOfAStackOnce) {
   EXPECT_EQ(gathered(buffer, 3), (std::vector<unsigned char>{4, 4, 4, 5}));
   fill_stacks(buffer, 2);
   EXPECT_EQ(gathered(buffer, 2), (std::vector<unsigned char>{1, 2, 2, 3}));
-  EXPECT_EQ(buffer.frames(), 10);  // 0 is gone, 8 9 10 came
+  EXPECT_EQ(buffer.frames(), 10);  // frame 0 was removed, 8 9 10 were added
 
   ReplayBuffer again(6, stack, kAction);
   const auto bytes = buffer.encode(2, 6);
   again.restore(2, bytes);
   EXPECT_EQ(again.frames(), buffer.frames());
   EXPECT_EQ(again.encode(2, 6), bytes);
-  // Row 2 holds three frames, 3 to 5 four, 6 and 7 three; each row has 2 marks and 12 bytes more,
-  // and the three observations that follow have a mark for each frame.
+  // Row 2 stores three frames, rows 3 to 5 store four, and rows 6 and 7 store three. Each row adds
+  // 2 marks and 12 other bytes. Rows 2, 3 and 6 start an episode in these bytes, which adds a mark
+  // for each of their 2 frames.
   EXPECT_EQ(bytes.size(), 10 * 4 + 6 * (2 + 12) + 3 * 2);
   fill_stacks(again, 3);
   fill_stacks(buffer, 3);
@@ -298,8 +302,8 @@ TEST(ReplayBuffer, StoresTheFramesOfAStackOnce) {
   }
 }
 
-// If an environment declares stacked frames but its next observation is not the previous one
-// shifted by one frame, the frames are stored unchanged.
+// An environment may declare stacked frames although its next observation is not the previous one
+// shifted by one frame. The frames are then stored unchanged.
 TEST(ReplayBuffer, FramesThatDoNotMoveOnAreKept) {
   ReplayBuffer buffer(6, Space::image(2, 2, 2, 2), kAction);
   const auto pair = [](int first, int second) {
@@ -321,7 +325,7 @@ TEST(ReplaySampler, RefusesReturnsThatTheBufferDoesNotKeep) {
                Error);
 }
 
-// Streams 0 2 4 | 6 8 and 1 3 5 7 | 9 with rewards of ten times the row.
+// The streams are 0 2 4 | 6 8 and 1 3 5 7 | 9. The reward is ten times the number of the row.
 ReplayBuffer with_returns(int64_t capacity = 100) {
   return ReplayBuffer(capacity, kObs, kAction, /*streams=*/2, ReturnRule{.gamma = 0.5});
 }
@@ -340,12 +344,12 @@ TEST(ReplayBuffer, ReturnsComeBackWithTheirRows) {
   again.restore(6, buffer.encode(6, 8));
   for (int64_t row = 6; row < 14; ++row) {
     ASSERT_EQ(again.episode_end(row), buffer.episode_end(row));
-    if (row == 12) continue;  // its episode has not ended
+    if (row == 12) continue;  // the episode has not ended
     EXPECT_EQ(again.return_to_go(row), buffer.return_to_go(row)) << row;
   }
 }
 
-// Rewards of one stream, whose episode ends with the last.
+// Returns the returns to go of one episode with these rewards. Checks that restoring retains them.
 std::vector<float> returns_of(const std::vector<float>& rewards, int64_t capacity = 100) {
   ReplayBuffer buffer(capacity, kObs, kAction, 1, ReturnRule{.gamma = 0.99, .failure_reward = -5});
   const float obs[2] = {0, 0}, action = 0;
@@ -370,7 +374,8 @@ TEST(ReplayBuffer, AFailedEpisodeFailsForEver) {
   for (const float value : returns_of({-5, -5, -5})) EXPECT_NEAR(value, -500, 1e-3);
 }
 
-// The first step succeeded, but only the other rows are left when the buffer is restored.
+// The first step succeeded, but only the other rows are left when the buffer is restored. The
+// episode must not count as failed.
 TEST(ReplayBuffer, WhetherAnEpisodeFailedIsKept) {
   ReplayBuffer buffer(3, kObs, kAction, 1, ReturnRule{.gamma = 0.5, .failure_reward = -1});
   ReplayBuffer again = buffer;
@@ -414,7 +419,7 @@ TEST(MixtureSampler, HoldsTheRatioInEveryMinibatch) {
   EXPECT_EQ(MixtureSampler::first_rows(0.3, 10), 3);
   ReplayBuffer small(4, kObs, kAction), large(100, kObs, kAction);
   fill(small, 4);
-  fill(large, 54);  // of which 50 to 53 are not in the other
+  fill(large, 54);  // rows 4 to 53 are only in this buffer
   const ObsNormalizer normalizer(2);
   ReplaySampler a(small, normalizer, transitions(), Rng(1)),
       b(large, normalizer, transitions(), Rng(2));
@@ -429,21 +434,21 @@ TEST(MixtureSampler, HoldsTheRatioInEveryMinibatch) {
   ReplaySampler none(empty, normalizer, transitions(), Rng(3));
   EXPECT_FALSE(MixtureSampler(a, none, 0.5, Rng(3)).ready());
   EXPECT_TRUE(MixtureSampler(a, none, 1.0, Rng(3)).ready());
-  MixtureSampler(a, none, 1.0, Rng(3)).sample(batch.view());  // never looks at the empty one
+  MixtureSampler(a, none, 1.0, Rng(3)).sample(batch.view());  // does not draw from the empty buffer
   for (int64_t row = 0; row < 10; ++row) EXPECT_LT(batch.actions[row], 4.0f);
 }
 
-// 100 and 300 rows: on average a quarter of the draws are from the first.
+// With 100 and 300 rows, a quarter of the draws come from the first buffer on average.
 TEST(MixtureSampler, WithoutARatioAllRowsAreEquallyLikely) {
   ReplayBuffer small(100, kObs, kAction), large(300, kObs, kAction);
   fill(small, 100);
-  fill(large, 1300);  // of which 1000 and later are there
+  fill(large, 1300);  // only the rows from 1000 on are still stored
   const ObsNormalizer normalizer(2);
   ReplaySampler a(small, normalizer, transitions(), Rng(1)),
       b(large, normalizer, transitions(), Rng(2));
   MixtureSampler mixture(a, b, std::nullopt, Rng(3));
   EXPECT_EQ(mixture.rows(), 400);
-  EXPECT_EQ(mixture.first_rows(40), 40);  // before there was any minibatch
+  EXPECT_EQ(mixture.first_rows(40), 40);  // no minibatch has been drawn yet
   BatchMemory batch(40);
   int64_t first = 0, changes = 0, before = -1;
   for (int i = 0; i < 500; ++i) {
@@ -457,7 +462,7 @@ TEST(MixtureSampler, WithoutARatioAllRowsAreEquallyLikely) {
   EXPECT_NEAR(static_cast<double>(first), 5000, 5 * std::sqrt(20000 * 0.25 * 0.75));
   EXPECT_GT(changes, 300);
 
-  // Rows that do not exist yet are not drawn, and the state restores the draws.
+  // Rows that do not exist yet are not drawn. The saved state restores the sequence of draws.
   ReplayBuffer empty(4, kObs, kAction);
   ReplaySampler none(empty, normalizer, transitions(), Rng(4));
   MixtureSampler alone(a, none, std::nullopt, Rng(3));

@@ -27,9 +27,9 @@ TEST(RewardTransform, Presets) {
   EXPECT_EQ(apply("antmaze_minus_one", 1), 0);
   EXPECT_EQ(apply("antmaze_ten_minus_five", 1), 5);
   EXPECT_EQ(apply("antmaze_hundred", 0.5), 50);
-  // Returns 6 and 9.
+  // The returns are 6 and 9.
   EXPECT_DOUBLE_EQ(apply("d4rl_locomotion_return_range", 3), 1000);
-  // Rewards 1 to 5: mean 3, variance 2.
+  // The rewards are 1 to 5, so their mean is 3 and their variance is 2.
   EXPECT_DOUBLE_EQ(apply("standardize", 5), std::sqrt(2.0));
   for (const auto& preset : reward_presets()) EXPECT_TRUE(std::isfinite(apply(preset.name, 1)));
 }
@@ -41,7 +41,7 @@ TEST(RewardTransform, ExplicitPartsOverrideThePreset) {
   spec.clip_max = 1.5;
   EXPECT_EQ(resolve_reward_transform(spec, nullptr).apply(-1), 1);
   EXPECT_EQ(resolve_reward_transform(spec, nullptr).apply(0), 1.5);
-  // sign, then scale, then shift, then clip
+  // The order is sign, scale, shift, clip.
   const RewardTransform all{true, 10, 1, std::nullopt, 8};
   EXPECT_EQ(all.apply(0.2), 8);
   EXPECT_EQ(all.apply(-0.2), -9);
@@ -52,7 +52,7 @@ TEST(RewardTransform, ChangesRewardsAndNothingElse) {
   const auto shifted = transform_rewards(data, {false, 2, -1, {}, {}});
   for (int64_t row = 0; row < data.rows(); ++row) {
     EXPECT_EQ(shifted.reward(row), 2 * data.reward(row) - 1);
-    EXPECT_EQ(shifted.obs(row), data.obs(row));  // shared
+    EXPECT_EQ(shifted.obs(row), data.obs(row));  // the same memory
     EXPECT_EQ(shifted.terminated(row), data.terminated(row));
     EXPECT_EQ(shifted.next_action_valid(row), data.next_action_valid(row));
   }

@@ -22,7 +22,7 @@ class RobomimicTest : public testing::Test {
       file_.add(key, std::array{rows, columns}, std::span<const float>(values));
     }
   }
-  // Of `steps` steps whose observations begin at `first`.
+  // Adds a demonstration with one step per entry of `dones`. Its observations start at `first`.
   void add_demo(const std::string& name, float first, const Values& dones, bool next_obs) {
     Values arm, object, next_arm, next_object, actions, rewards;
     for (size_t t = 0; t < dones.size(); ++t) {
@@ -59,7 +59,7 @@ class RobomimicTest : public testing::Test {
 
 TEST_F(RobomimicTest, DemonstrationsInTheOrderOfTheirNumbers) {
   add_demo("demo_10", 50, {0, 0}, true);
-  add_demo("demo_2", 10, {0, 0, 1, 1}, true);  // there is no group `mask`
+  add_demo("demo_2", 10, {0, 0, 1, 1}, true);  // the file has no group `mask`
   const auto data = load();
   EXPECT_EQ(detect_dataset_kind(directory_ / "low_dim.hdf5"), "robomimic");
   EXPECT_EQ(summary_.episodes, 2);
@@ -85,7 +85,7 @@ TEST_F(RobomimicTest, ChosenObservationsAndMissingSuccessors) {
   add_demo("demo_0", 10, {0, 0, 0}, false);
   const auto data = load("obs=robot0_eef_pos");
   EXPECT_EQ(data.obs_dim(), 2);
-  ASSERT_EQ(data.rows(), 2);  // nothing follows the last step
+  ASSERT_EQ(data.rows(), 2);  // the last step has no successor
   EXPECT_EQ(data.next_obs(1)[0], 12);
   try {
     load("obs=robot0_eef_quat");

@@ -30,16 +30,16 @@ TEST(GeneralizedAdvantages, ByHand) {
               {3.087884, 2.120026, 1.092});
   expect_near(advantages_of({1, 1, 1}, {0.5f, 0.6f, 0.7f}, {0, 1, 0}, {0.8f}),
               {1.4702, 0.4, 1.092});
-  // A time-out with V(final) = 2: gamma V is part of the reward.
+  // A time-out with V(final) = 2: the reward includes gamma V(final).
   expect_near(advantages_of({1, 1 + 0.99f * 2, 1}, {0.5f, 0.6f, 0.7f}, {0, 1, 0}, {0.8f}),
               {3.33239, 2.38, 1.092});
 }
 
 TEST(GeneralizedAdvantages, LimitsOfLambda) {
-  // 0: one-step errors
+  // With lambda 0, the advantages are the one-step errors.
   expect_near(advantages_of({1, 2, 3}, {0.5f, 0.6f, 0.7f}, {0, 0, 0}, {0.8f}, 0),
               {1 + 0.99 * 0.6 - 0.5, 2 + 0.99 * 0.7 - 0.6, 3 + 0.99 * 0.8 - 0.7});
-  // 1: the discounted return minus the value
+  // With lambda 1, the advantages are the discounted returns minus the values.
   const double last = 3 + 0.99 * 0.8, second = 2 + 0.99 * last, first = 1 + 0.99 * second;
   expect_near(advantages_of({1, 2, 3}, {0.5f, 0.6f, 0.7f}, {0, 0, 0}, {0.8f}, 1),
               {first - 0.5, second - 0.6, last - 0.7});
@@ -56,7 +56,8 @@ TEST(GeneralizedAdvantages, EnvironmentsDoNotMix) {
   }
 }
 
-// Three steps of two environments with one observation each; row n sees n and does 10 n.
+// Three steps of two environments with one observation entry each. Row n has the observation n and
+// the action 10 n.
 struct Example {
   Example() : buffer(Space::unbounded(1), Space::unit_box(1), 3, 2) {}
   void add() {
@@ -85,7 +86,7 @@ BatchRequest rollout_request(int64_t rows) {
   return request;
 }
 
-// Memory of a batch of `rows` rows.
+// Memory for a batch of `rows` rows.
 struct Memory {
   explicit Memory(int64_t rows) : obs(rows), action(rows), log_prob(rows), value(rows), gae(rows) {
     view.rows = rows;
@@ -116,7 +117,7 @@ TEST(RolloutSampler, APassHasEveryRowOnceWithItsOwnColumns) {
         EXPECT_EQ(memory.action[row], 10 * n);
         EXPECT_EQ(memory.log_prob[row], -n);
         EXPECT_EQ(memory.value[row], n / 2);
-        // The second environment's episodes end with each step: A = 2 - V.
+        // The episodes of the second environment end with each step, so A = 2 - V.
         if (static_cast<int>(n) % 2 == 1) {
           EXPECT_EQ(memory.gae[row], 2 - n / 2);
         }
@@ -169,8 +170,9 @@ TEST(RolloutBuffer, KeepsNoMoreThanItsSteps) {
   EXPECT_EQ(f.buffer.rows(), 0);
 }
 
-// Rows one by one, in pairs or all at once: mean 3, variance 5.5 of (1, 2, 2, 7), combined with the
-// prior of mean 0 and variance 1 that weighs 1e-4 rows.
+// The rows (1, 2, 2, 7) have the mean 3 and the variance 5.5. They are combined with a prior of
+// mean 0 and variance 1 that weighs 1e-4 rows. The result must not depend on how many rows are
+// added at once.
 TEST(RunningStatistics, EqualThoseOfAllRows) {
   const std::vector<float> rows = {1, 2, 2, 7};
   for (const size_t at_once : {1, 2, 4}) {

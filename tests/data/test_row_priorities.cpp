@@ -35,7 +35,8 @@ TEST(RowPriorities, NewPlacesHaveTheLargestSoFar) {
   priorities.update(std::vector<int64_t>{0}, std::vector<float>{3});
   priorities.grow(3);
   EXPECT_EQ(priorities.at(2), 3);
-  priorities.update(std::vector<int64_t>{0, 2}, std::vector<float>{1.5f, 2});  // 3 is forgotten
+  // The second update recomputes the maximum, so the old maximum of 3 is forgotten.
+  priorities.update(std::vector<int64_t>{0, 2}, std::vector<float>{1.5f, 2});
   priorities.grow(9);
   EXPECT_EQ(priorities.at(8), 2);
   EXPECT_EQ(priorities.at(1), 1);
@@ -55,7 +56,7 @@ TEST(RowPriorities, ComeBackWithTheState) {
   priorities.grow(7);
   again.grow(7);
   EXPECT_EQ(again.at(6), 2.7f);
-  for (int i = 0; i < 2; ++i) {  // the third update looks the largest up
+  for (int i = 0; i < 2; ++i) {  // the third update recomputes the maximum
     priorities.update(std::vector<int64_t>{5, 6}, std::vector<float>{1, 1});
     again.update(std::vector<int64_t>{5, 6}, std::vector<float>{1, 1});
   }
@@ -65,7 +66,7 @@ TEST(RowPriorities, ComeBackWithTheState) {
   EXPECT_EQ(again.at(7), 1);
 }
 
-// A row for each number, seven of which fit; row 5 is none.
+// Adds rows to a buffer of seven rows. Row 5 is a gap.
 void add_rows(ReplayBuffer& buffer, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     const auto n = static_cast<float>(buffer.total());
@@ -85,8 +86,8 @@ BatchRequest prioritised() {
   return request;
 }
 
-// The priority of each row becomes 0 except for row 6, which is then drawn until new rows are
-// added.
+// Sets the priority of every row except row 6 to 0. The sampler then draws only row 6 until new
+// rows are added.
 TEST(ReplaySampler, DrawsByPriorities) {
   ReplayBuffer buffer(7, Space::unbounded(2), Space::unit_box(1));
   add_rows(buffer, 10);

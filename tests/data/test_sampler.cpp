@@ -28,7 +28,7 @@ TEST(UniformSampler, GathersWholeRows) {
   BatchMemory batch(64);
   sampler.sample(batch.view());
   for (size_t i = 0; i < 64; ++i) {
-    const auto row = static_cast<int64_t>(batch.rewards[i]) - 1;  // rewards name the row
+    const auto row = static_cast<int64_t>(batch.rewards[i]) - 1;  // the reward identifies the row
     ASSERT_GE(row, 0);
     ASSERT_LT(row, 5);
     EXPECT_EQ(batch.actions[i], data->action(row)[0]);
@@ -113,7 +113,7 @@ std::string refused(const BatchRequest& request) {
   return "accepted";
 }
 
-// Names the column when the sampler is created, not at the first batch.
+// The error is raised when the sampler is created, not at the first batch, and it names the column.
 TEST(UniformSampler, RefusesWhatItCannotGive) {
   EXPECT_THROW(UniformSampler(std::make_shared<const TransitionDataset>(), ObsNormalizer(0),
                               transitions(), Rng(0)),
@@ -128,7 +128,7 @@ TEST(UniformSampler, RefusesWhatItCannotGive) {
             "mask: a dataset of transitions cannot fill this column of a batch");
 }
 
-// Rewards 1 2 3 | 4 5, terminated after row 2, cut after row 4; gamma 0.5.
+// The rewards are 1 2 3 | 4 5, and gamma is 0.5. Row 2 terminates, and row 4 is truncated.
 TEST(UniformSampler, SpansSeveralStepsUpToTheEndOfTheEpisode) {
   const auto data = std::make_shared<const TransitionDataset>(small_dataset().with_next_actions());
   UniformSampler sampler(data, ObsNormalizer(2), with_columns({BatchColumn::next_action_valid}, 2),
@@ -144,7 +144,7 @@ TEST(UniformSampler, SpansSeveralStepsUpToTheEndOfTheEpisode) {
       {data->action(1)[0], {2 + 0.5f * 3, 0, 1, 2}},
       {data->action(2)[0], {3, 0, 1, 2}},
       {data->action(3)[0], {4 + 0.5f * 5, 0.25f, 0, 4}},
-      {data->action(4)[0], {5, 0.5f, 0, 4}},  // one step is left: gamma to the first power
+      {data->action(4)[0], {5, 0.5f, 0, 4}},  // one step is left, so the discount is gamma
   };
   std::set<float> seen;
   for (size_t i = 0; i < 200; ++i) {
@@ -163,7 +163,7 @@ TEST(UniformSampler, SpansSeveralStepsUpToTheEndOfTheEpisode) {
 TEST(ObsNormalizer, UsesPopulationStatisticsOfObservationsOnly) {
   const auto normalizer = ObsNormalizer::fit(small_dataset());
   EXPECT_FALSE(normalizer.identity());
-  // Entry 0: 100 three times, 200 twice. Entry 1: 0 1 2 0 1.
+  // Entry 0 is 100 three times and 200 twice. Entry 1 is 0, 1, 2, 0, 1.
   EXPECT_FLOAT_EQ(normalizer.mean()[0], 140);
   EXPECT_FLOAT_EQ(normalizer.scale()[0], static_cast<float>(std::sqrt(2400.0) + 1e-3));
   EXPECT_FLOAT_EQ(normalizer.mean()[1], 0.8f);

@@ -38,7 +38,7 @@ TEST(Space, RefusesDescriptionsOfNone) {
   }
 }
 
-// A dataset of choices keeps them as int64, and its fingerprint differs from that of vectors.
+// A dataset with discrete actions stores them as int64.
 TEST(TransitionDataset, HoldsDiscreteActions) {
   DatasetBuilder builder(Space::unbounded(1), Space::discrete(3));
   const std::array<int64_t, 1> two = {2}, one = {1};

@@ -39,7 +39,7 @@ TEST(TransitionDataset, SuccessorIsAViewOfTheNextRow) {
   const auto data = small_dataset();
   EXPECT_EQ(data.next_obs(0), data.obs(1));
   EXPECT_EQ(data.next_obs(1), data.obs(2));
-  EXPECT_NE(data.next_obs(2), data.obs(3));  // the episode ends here
+  EXPECT_NE(data.next_obs(2), data.obs(3));  // row 2 ends the episode
   EXPECT_EQ(data.next_obs(3), data.obs(4));
 }
 
@@ -85,7 +85,7 @@ TEST(TransitionDataset, GivenNextActionsAreKept) {
   EXPECT_EQ(data.next_action(4)[0], 9);
 }
 
-// Row 2 ends by termination and needs no next action; row 4 is cut off by time and has none.
+// Row 2 terminates and needs no next action. Row 4 ends by a time limit and has no next action.
 TEST(TransitionDataset, RowsWithoutANextActionCanBeLeftOut) {
   const auto all = small_dataset().with_next_actions();
   const auto known = all.where_next_action_is_known();
@@ -93,7 +93,7 @@ TEST(TransitionDataset, RowsWithoutANextActionCanBeLeftOut) {
   ASSERT_EQ(known.episodes().size(), 2u);
   EXPECT_EQ(known.episodes()[1].first_row, 3);
   EXPECT_EQ(known.episodes()[1].rows, 1);
-  EXPECT_EQ(known.next_action(3)[0], all.action(4)[0]);  // known though its own row is gone
+  EXPECT_EQ(known.next_action(3)[0], all.action(4)[0]);  // known, although row 4 is omitted
   EXPECT_NE(known.fingerprint(), all.fingerprint());
   EXPECT_EQ(known.where_next_action_is_known().fingerprint(), known.fingerprint());
 }
@@ -111,7 +111,7 @@ TEST(TransitionDataset, LeavingOutAnInnerRowSplitsItsEpisode) {
     EXPECT_EQ(known.reward(row), rewards[row]);
     EXPECT_EQ(known.next_action(row)[0], next_actions[row]);
   }
-  EXPECT_EQ(known.next_obs(0)[1], 1);  // still its own successor
+  EXPECT_EQ(known.next_obs(0)[1], 1);  // the successor does not change
 }
 
 TEST(TransitionDataset, EqualNextActionsHaveEqualFingerprints) {
@@ -121,7 +121,7 @@ TEST(TransitionDataset, EqualNextActionsHaveEqualFingerprints) {
             small_dataset().with_next_actions().fingerprint());
 }
 
-// One row described by all its parts, to change them one at a time.
+// All parts of one row, so that a test can change them one at a time.
 struct OneRow {
   float obs = 1, action = 0.5f, reward = 2, next_obs = 3;
   bool terminated = false, truncated = false, begin_again = false;
@@ -160,7 +160,7 @@ TEST(TransitionDataset, FingerprintChangesWithEveryPart) {
   EXPECT_EQ(seen.size(), changes.size());
 }
 
-// The same values in the same order, but split into episodes at another row.
+// The values and their order are equal, but the episodes are split at another row.
 TEST(TransitionDataset, FingerprintKnowsWhereEpisodesEnd) {
   const auto cut_after = [](int rows) {
     DatasetBuilder builder(1, 1);
@@ -174,7 +174,8 @@ TEST(TransitionDataset, FingerprintKnowsWhereEpisodesEnd) {
   EXPECT_NE(cut_after(1), cut_after(2));
 }
 
-// Rewards 1 2 3 | 4 5 become -1 -1 1 | -1 -1: the second episode counts as failing forever.
+// The rewards 1 2 3 | 4 5 are replaced by -1 -1 1 | -1 -1. The second episode counts as if it
+// failed forever.
 TEST(TransitionDataset, AFailedEpisodeHasTheReturnOfFailingForEver) {
   const std::vector<float> rewards = {-1, -1, 1, -1, -1};
   const auto data = small_dataset().with_rewards(rewards).with_returns_to_go(
@@ -185,7 +186,7 @@ TEST(TransitionDataset, AFailedEpisodeHasTheReturnOfFailingForEver) {
   EXPECT_FLOAT_EQ(data.return_to_go(4), -10);
 }
 
-// The sum stops at terminations and time-outs, without bootstrapping.
+// The sum ends at terminations and time-outs, without bootstrapping.
 TEST(TransitionDataset, MonteCarloReturnsStayInTheEpisode) {
   const auto data = small_dataset().with_returns_to_go({.gamma = 0.9});
   EXPECT_FLOAT_EQ(data.return_to_go(2), 3);
@@ -223,9 +224,9 @@ TEST(DatasetBuilder, KnowsTheActionAfterACutEpisode) {
   builder.begin_episode(std::array{1.0f});
   builder.add(std::array{0.25f}, 1, std::array{2.0f}, false, false);
   builder.end_episode(std::array{0.75f});
-  builder.end_episode(std::array{9.0f});  // nothing is open
+  builder.end_episode(std::array{9.0f});  // no episode is open
   builder.begin_episode(std::array{3.0f});
-  builder.end_episode(std::array{9.0f});  // nothing is in it
+  builder.end_episode(std::array{9.0f});  // the episode is empty
   builder.begin_episode(std::array{4.0f});
   builder.add(std::array{0.5f}, 1, std::array{5.0f}, false, false);
   const auto data = std::move(builder).build().with_next_actions();
@@ -236,7 +237,7 @@ TEST(DatasetBuilder, KnowsTheActionAfterACutEpisode) {
   EXPECT_EQ(data.action(1)[0], 0.5f);
 }
 
-// The same rows over existing memory, with unused slots in between.
+// Builds the same rows in existing memory, with unused slots between them.
 TEST(SlotDatasetBuilder, EqualsTheCopyingOne) {
   const Column<float> obs(std::vector<float>{1, 2, 3, 99, 4, 5, 6});
   const Column<float> actions(std::vector<float>{.1f, .2f, .3f, .4f, .5f, .6f, .7f});
@@ -269,14 +270,14 @@ TEST(SlotDatasetBuilder, EqualsTheCopyingOne) {
   EXPECT_THROW(misused.add(7, 0, false, false), Error);
   EXPECT_THROW(misused.add(-1, 0, false, false), Error);
   misused.add(0, 0, false, false);
-  EXPECT_THROW(misused.add(2, 0, false, false), Error);  // leaves one out
+  EXPECT_THROW(misused.add(2, 0, false, false), Error);  // skips a slot
   EXPECT_THROW(SlotDatasetBuilder(Space::unbounded(2), Space::unit_box(1), obs.bytes(),
                                   actions.bytes(), memory),
                Error);
 
   SlotDatasetBuilder at_the_end(Space::unbounded(1), Space::unit_box(1), obs.bytes(),
                                 actions.bytes(), memory);
-  at_the_end.add(6, 0, false, false);  // no slot after it
+  at_the_end.add(6, 0, false, false);  // the last slot, which has no successor
   auto with_successor = at_the_end;
   EXPECT_THROW(std::move(at_the_end).build(), Error);
   with_successor.give_successor(std::array{7.0f});
@@ -313,7 +314,7 @@ TEST(Space, ScalesBothWays) {
   EXPECT_EQ(bounds.from_unit(0, 1), 2.0);
   EXPECT_EQ(bounds.from_unit(1, -1), 0.0);
   EXPECT_EQ(bounds.from_unit(1, 0.5), 7.5);
-  EXPECT_EQ(bounds.to_unit(0, 5), 2.5f);  // beyond the bounds is kept
+  EXPECT_EQ(bounds.to_unit(0, 5), 2.5f);  // values beyond the bounds are retained
   const auto odd = Space::box({-0.1}, {0.3});
   EXPECT_EQ(odd.from_unit(0, 1), 0.3);
   EXPECT_EQ(odd.from_unit(0, -1), -0.1);

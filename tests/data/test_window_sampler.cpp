@@ -10,7 +10,7 @@ namespace rl_training {
 namespace {
 
 TEST(TrajectoryWindows, StayInsideTheirEpisode) {
-  const auto data = small_dataset();  // rows 0-2 and 3-4, rewards 1 to 5
+  const auto data = small_dataset();  // rows 0 to 2 and 3 to 4, with rewards 1 to 5
   Rng rng(4);
   const auto windows = sample_trajectory_windows(data, 2, 200, rng);
   ASSERT_EQ(windows.obs.size(), 200u * 2 * 2);
@@ -55,7 +55,8 @@ TEST(TrajectoryWindows, RefusesNothingToDo) {
 }
 
 TEST(WindowSampler, RefusesEpisodesThatAreTooLong) {
-  const auto data = std::make_shared<TransitionDataset>(small_dataset());  // 3 rows and 2
+  // The episodes have 3 and 2 rows.
+  const auto data = std::make_shared<TransitionDataset>(small_dataset());
   BatchRequest request;
   request.rows = 1;
   request.columns = {BatchColumn::obs, BatchColumn::timestep};

@@ -11,28 +11,26 @@
 
 namespace rl_training {
 
-// The defaults, and these keys of the task itself.
+// Returns default options with these keys of the task itself.
 inline EnvOptions task_options(const Json& keys) {
   EnvOptions options;
   options.task = keys;
   return options;
 }
 
-// Recordings <name>_traj<k>.csv: some here, more in the collection next to the repository.
+// Returns the paths of <name>_traj0.csv and, if it exists, of <name>_traj1.csv.
 inline std::vector<std::string> recordings(const std::string& name) {
   std::vector<std::string> paths;
-  for (const std::string& directory : {std::string(SOURCE_DIR) + "/tests/envs/fixtures/",
-                                       std::string(SHARED_DIR) + "/fixtures/env/"}) {
-    for (int k = 0; k < 10; ++k) {
-      const std::string path = directory + name + "_traj" + std::to_string(k) + ".csv";
-      if (std::filesystem::exists(path)) paths.push_back(path);
-    }
+  for (const char* number : {"0", "1"}) {
+    const auto path =
+        std::string(SOURCE_DIR) + "/tests/envs/fixtures/" + name + "_traj" + number + ".csv";
+    if (std::filesystem::exists(path)) paths.push_back(path);
   }
   return paths;
 }
 
-// The largest difference of seeded resets from Gymnasium's, in states and, if wanted, the recorded
-// part of observations.
+// Returns the largest difference between our seeded resets and Gymnasium's. It compares states and,
+// if `observations` is true, the recorded part of the observations.
 inline double seeded_reset_difference(const std::string& env_id, const std::string& name,
                                       bool observations = true) {
   const CsvTable table(std::string(SOURCE_DIR) + "/tests/envs/fixtures/seeded_reset_" + name +

@@ -51,7 +51,7 @@ TEST(MountainCar, TheGoalEndsTheTask) {
   EXPECT_TRUE(result.terminated);
   EXPECT_FALSE(result.truncated);
   EXPECT_NEAR(result.reward, 100 - 0.025, 1e-12);
-  // Rolling backwards over the goal does not count.
+  // Reaching the goal position while moving backwards does not end the episode.
   env->set_state(std::vector{0.5, -0.02});
   EXPECT_FALSE(env->step(std::vector{0.0}, obs).terminated);
 }
@@ -70,13 +70,14 @@ TEST(PointGoal, EndsAtTheGoalOrAfterFiftySteps) {
     ASSERT_FALSE(result.terminated);
     ASSERT_EQ(result.reward, -1);
   }
-  // Both dimensions count: 0.04 off in each is 0.057 away.
+  // Both dimensions count: a distance of 0.04 in each is a distance of 0.057, which is beyond the
+  // goal's radius of 0.05.
   env->set_state(std::vector{0.46, 0.46, 0.5, 0.5});
   EXPECT_FALSE(env->step(std::vector{0.0, 0.0}, obs).terminated);
   const auto there = env->step(std::vector{0.2, 0.0}, obs);
   EXPECT_TRUE(there.terminated);
   EXPECT_EQ(there.reward, 0);
-  // Reaching the goal with the last step terminates without truncation.
+  // An episode that reaches the goal in its last step terminates and is not truncated.
   env->set_state(std::vector{-2.0, 0.0, 2.0, 0.0});
   for (int step = 1; step < 50; ++step) env->step(std::vector{step <= 10 ? 0.0 : 1.0, 0.0}, obs);
   const auto last = env->step(std::vector{1.0, 0.0}, obs);

@@ -47,7 +47,7 @@ TEST(CartPoleRecipes, HoldChoicesAndEnds) {
   EXPECT_NE(data.fingerprint(), recipe_dataset("cartpole/medium", 0, 1).fingerprint());
 }
 
-// The stored rows are real transitions.
+// The stored rows are transitions of the environment.
 TEST(CartPoleRecipes, RowsAreWhatTheEnvironmentDid) {
   const auto env = make_environment("CartPole-v1");
   const auto data = collect_dataset(*env, random_policy(env->spec().action), 200, Rng(4));

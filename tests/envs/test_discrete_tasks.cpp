@@ -16,7 +16,7 @@
 namespace rl_training {
 namespace {
 
-// After the first reset with `seed` and then after each action.
+// Returns the states after a reset with `seed` and after each action.
 std::vector<std::vector<double>> states_of(Environment& env, uint64_t seed,
                                            const std::vector<double>& actions) {
   std::vector<double> obs(static_cast<size_t>(env.spec().observation.size()));
@@ -75,7 +75,7 @@ TEST(CartPole, SeededResetsEqualGymnasium) {
 TEST(CartPole, EndsStrictlyBeyondItsBoundsAndPaysForThatStep) {
   CartPole env;
   std::vector<double> obs(4);
-  // The new position is the old one plus 0.02 times the old velocity.
+  // A step adds 0.02 times the old velocity to the position.
   env.set_state(std::vector{2.4, 0.0, 0.0, 0.0});
   EXPECT_FALSE(env.step(std::vector{1.0}, obs).terminated);
   env.set_state(std::vector{-2.4, -0.001, 0.0, 0.0});
@@ -206,7 +206,7 @@ class DiscreteLander : public testing::Test {
   }
 };
 
-// None, left, main and right engine are the corners of the continuous task's throttles.
+// The four actions (no engine, left, main, right) equal these throttles of the continuous task.
 TEST_F(DiscreteLander, IsTheContinuousTaskAtFullThrottle) {
   const std::vector<std::vector<double>> throttles = {{0, 0}, {0, -1}, {1, 0}, {0, 1}};
   const auto discrete = make_environment("LunarLander-v3");
@@ -226,7 +226,7 @@ TEST_F(DiscreteLander, IsTheContinuousTaskAtFullThrottle) {
     ASSERT_EQ(result.terminated, expected.terminated);
     if (result.terminated) break;
   }
-  // Terrain and push of seed 0 as Gymnasium draws them.
+  // The terrain heights of seed 0, as Gymnasium draws them.
   Rng first(0);
   discrete->reset(first, obs);
   const auto state = discrete->state();

@@ -60,8 +60,8 @@ TEST(EnvOptions, RewardKeysOverrideThePreset) {
   const Json reward = {{"preset", "clip_1"}, {"scale", 2}, {"clip", {nullptr, 5}}};
   auto transform =
       read("Pendulum-v1", {{"wrappers", {{"reward", reward}}}}).reward_transform(nullptr);
-  EXPECT_EQ(transform.apply(-3), -1);  // of the preset
-  EXPECT_EQ(transform.apply(2), 4);    // scaled, and 5 instead of the preset's 1
+  EXPECT_EQ(transform.apply(-3), -1);  // lower bound of the preset
+  EXPECT_EQ(transform.apply(2), 4);    // 2 * 2; the bound 5 replaces the preset's 1
   EXPECT_EQ(transform.apply(9), 5);
 
   transform = read("Pendulum-v1", {{"wrappers", {{"reward", "sign_clip"}}}}).reward_transform({});
@@ -101,7 +101,7 @@ TEST(EnvOptions, AKeyThatTheTaskDoesNotHave) {
             "env_kwargs.healthy_reward: unknown key for Pendulum-v1 (none is known here)");
 }
 
-// --- MuJoCo: what Gymnasium's v4 constructors take
+// --- MuJoCo: the arguments of Gymnasium's v4 constructors
 
 class MujocoOptionsTest : public testing::Test {
  protected:
@@ -110,7 +110,7 @@ class MujocoOptionsTest : public testing::Test {
   }
 };
 
-// One step from the model's initial pose, raised by `height`, with the action 0.5.
+// Takes one step with the action 0.5 from the model's initial pose, raised by `height`.
 StepResult one_step(const std::string& id, const Json& json, double height = 0) {
   const auto env = make_environment(id, read(id, json));
   auto state = env->state();
@@ -163,10 +163,10 @@ TEST_F(MujocoOptionsTest, FramesOfAStep) {
 }
 
 TEST_F(MujocoOptionsTest, Health) {
-  const double lower = -0.6;  // from 1.25 to 0.65, below 0.7
+  const double lower = -0.6;  // lowers z from 1.25 to 0.65, below the limit of 0.7
   EXPECT_TRUE(one_step("Hopper-v4", Json::object(), lower).terminated);
   EXPECT_FALSE(one_step("Hopper-v4", {{"healthy_z_range", {0.6, nullptr}}}, lower).terminated);
-  // Without termination the bonus is lost while unhealthy.
+  // If unhealthy states do not terminate the episode, they earn no healthy reward.
   const auto fallen = one_step("Hopper-v4", {{"terminate_when_unhealthy", false}}, lower);
   EXPECT_FALSE(fallen.terminated);
   EXPECT_NEAR(one_step("Hopper-v4", Json::object(), lower).reward - fallen.reward, 1, 1e-12);
@@ -187,7 +187,7 @@ TEST_F(MujocoOptionsTest, Observations) {
   EXPECT_EQ(size("Ant-v4-contact", {{"use_contact_forces", false}}), 27);
   EXPECT_EQ(size("Humanoid-v4", all), 378);
 
-  // The position comes first, the rest is as before.
+  // The position comes first, followed by the default observation.
   const auto hidden = make_environment("HalfCheetah-v4");
   const auto shown = make_environment("HalfCheetah-v4", read("HalfCheetah-v4", all));
   std::vector<double> a(17), b(18);

@@ -1,7 +1,7 @@
-// Public recordings of Gymnasium's tasks, checked transition by transition: our simulation must
-// lead from the recorded observation to the recorded successor. The files hold float32 values, so a
-// state is known only to half a unit in the last place. The test measures for each state how far
-// that rounding moves the successor, and requires that it explains every difference.
+// Checks every transition of public recordings of Gymnasium's tasks: from the recorded observation,
+// our simulation must reach the recorded next observation. The files contain float32 values, so
+// each state is rounded to half a unit in the last place. For each state, the test measures how far
+// this rounding changes the next observation. The measured change must explain every difference.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,13 +19,13 @@ namespace {
 struct Experts {
   const char* id;
   const char* file;
-  int64_t rows;  // without those whose velocities were cut
+  int64_t rows;  // expected number of rows without clipped velocities
 };
 constexpr Experts kExperts[] = {
     {"Hopper-v4", "expert_data_Hopper-v4.converted.hdf5", 1644},
     {"HalfCheetah-v4", "expert_data_HalfCheetah-v4.converted.hdf5", 2000}};
 
-constexpr double kHalfUnit = 0x1p-24;  // of a float, relative
+constexpr double kHalfUnit = 0x1p-24;  // relative rounding error of a float
 
 class ExpertData : public testing::TestWithParam<Experts> {
  protected:
@@ -36,7 +36,8 @@ class ExpertData : public testing::TestWithParam<Experts> {
     next_.resize(static_cast<size_t>(env_->spec().observation.size()));
   }
 
-  // The observation is the state without the first position, on which no force depends.
+  // The observation is the state without the first position. No force depends on this position, so
+  // it is set to 0.
   std::vector<double> successor(std::vector<double> state, const std::vector<double>& action) {
     state.insert(state.begin(), 0.0);
     env_->set_state(state);
@@ -60,7 +61,7 @@ TEST_P(ExpertData, EveryTransitionReplaysToTheLastDigitOfAFloat) {
   for (int64_t row = 0; row < data.rows(); ++row) {
     const std::vector<double> state(data.obs(row), data.obs(row) + obs_dim);
     const std::vector<double> action(data.action(row), data.action(row) + action_dim);
-    // Observed velocities of Hopper are clipped to 10.
+    // Hopper clips the observed velocities to 10, so the true velocity is unknown in these rows.
     if (std::string(GetParam().id) == "Hopper-v4" &&
         std::any_of(state.begin() + 5, state.end(), [](double v) { return std::abs(v) >= 10; })) {
       continue;

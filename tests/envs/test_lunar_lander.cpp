@@ -21,7 +21,7 @@ class LunarLanderTest : public testing::Test {
   }
 };
 
-// A controller that tilts towards the pad and brakes the fall; it usually lands.
+// A controller that tilts towards the landing pad and brakes the fall. It usually lands.
 std::vector<double> pilot(const std::vector<double>& obs) {
   const double lean = std::clamp(0.5 * obs[0] + obs[2], -0.4, 0.4);
   double turn = 0.5 * (lean - obs[4]) - obs[5];
@@ -47,12 +47,13 @@ TEST_F(LunarLanderTest, StartsAtTheTopMiddleWithAPush) {
   Rng rng(3);
   env->reset(rng, obs);
   EXPECT_LT(std::abs(obs[0]), 0.02);
-  EXPECT_NEAR(obs[1], 1.41, 0.02);  // (13.33 - 3.33 - 0.6) / 6.67, after one step
-  // A force of up to 1000 for a fiftieth of a second on about 4.8 kg.
+  EXPECT_NEAR(obs[1], 1.41, 0.02);  // (start 13.33 - pad 3.33 - legs 0.6) / 6.67, after one step
+  // The initial push is a force of up to 1000 N for 1/50 s on about 4.8 kg. The speed is then at
+  // most 4.2 m/s, which is 0.83 in the units of the observation.
   EXPECT_GT(std::abs(obs[2]), 0);
   EXPECT_LT(std::abs(obs[2]), 0.9);
   EXPECT_EQ(obs[6], 0);
-  // The terrain is drawn first, as Gymnasium does: twelve uniform heights.
+  // The terrain is drawn before the push, as in Gymnasium: twelve uniform heights.
   Rng same(3);
   const auto state = env->state();
   for (size_t i = 0; i < 12; ++i) EXPECT_EQ(state[18 + i], same.uniform(0, 400.0 / 30 / 2));
@@ -68,7 +69,7 @@ TEST_F(LunarLanderTest, WindPushesUntilALegIsDown) {
     return obs;
   };
   const auto calm = fall(Json::object());
-  EXPECT_EQ(fall({{"wind_power", 20}}), calm);  // not switched on
+  EXPECT_EQ(fall({{"wind_power", 20}}), calm);  // the wind is not enabled
   const auto windy = fall({{"enable_wind", true}});
   EXPECT_NE(windy[2], calm[2]);
   EXPECT_NE(windy[4], calm[4]);
@@ -77,7 +78,7 @@ TEST_F(LunarLanderTest, WindPushesUntilALegIsDown) {
   EXPECT_EQ(fall({{"enable_wind", true}, {"wind_power", 0}, {"turbulence_power", 0}}), calm);
   EXPECT_GT(fall({{"gravity", -5}})[1], calm[1]);
   EXPECT_THROW(fall({{"gravity", 1}}), Error);
-  // The same wind after a saved state is restored.
+  // The wind is the same after a saved state is restored.
   const auto env = make_environment(kId, task_options({{"enable_wind", true}}));
   const auto other = make_environment(kId, task_options({{"enable_wind", true}}));
   std::vector<double> a(8), b(8);
@@ -92,7 +93,8 @@ TEST_F(LunarLanderTest, WindPushesUntilALegIsDown) {
   EXPECT_EQ(a, b);
 }
 
-// The reward is the change of the shaping, which follows from the observations, minus the fuel.
+// The reward is the change of the shaping potential minus the cost of the fuel. The potential can
+// be computed from the observation.
 TEST_F(LunarLanderTest, RewardOfAStep) {
   const auto env = make_environment(kId);
   std::vector<double> obs(8);
@@ -126,11 +128,11 @@ TEST_F(LunarLanderTest, EnginesPushTheRightWay) {
     return std::vector{obs[2] - first[2], obs[3] - first[3], obs[5] - first[5]};
   };
   const auto falling = change({0, 0}), lifting = change({1, 0});
-  EXPECT_NEAR(falling[1], -10 * 0.2 * (400.0 / 60) / 50, 2e-3);  // gravity alone for 0.2 s
+  EXPECT_NEAR(falling[1], -10 * 0.2 * (400.0 / 60) / 50, 2e-3);  // only gravity, for 0.2 s
   EXPECT_GT(lifting[1], falling[1] + 0.1);
-  EXPECT_GT(change({0, 1})[0], falling[0]);  // the engine on the left pushes to the right
+  EXPECT_GT(change({0, 1})[0], falling[0]);  // the left engine pushes to the right
   EXPECT_LT(change({0, -1})[0], falling[0]);
-  EXPECT_EQ(change({0, 0.5}), falling);  // a side engine needs more than half
+  EXPECT_EQ(change({0, 0.5}), falling);  // a side engine starts above half throttle
 }
 
 TEST_F(LunarLanderTest, FallingCrashesAndAPilotLands) {
@@ -175,13 +177,13 @@ TEST_F(LunarLanderTest, SavedStateGoesOnBitForBit) {
     return seen;
   };
   envs.reset();
-  // Saved in the air, near and on the ground, over several episodes.
+  // The state is saved in the air, near the ground and on the ground, over several episodes.
   for (int from = 0; from < 360; from += 45) {
     MemoryState state;
     state.save(envs);
     state.restore(other);
     EXPECT_EQ(run(envs, from, 45), run(other, from, 45)) << from;
-    state.restore(other);  // from a state further on, too
+    state.restore(other);  // also works when `other` is in a later state
   }
 }
 
@@ -195,9 +197,10 @@ TEST_F(LunarLanderTest, StateStartsAnEpisode) {
   env->set_state(state);
   env->observe(again);
   for (size_t i = 0; i < 8; ++i) EXPECT_NEAR(again[i], obs[i], 1e-5);
-  EXPECT_LT(std::abs(env->step(std::vector{0.0, 0.0}, obs).reward), 5);  // shaping is known
+  // The environment computes the shaping potential of the new state, so the reward has no jump.
+  EXPECT_LT(std::abs(env->step(std::vector{0.0, 0.0}, obs).reward), 5);
   EXPECT_THROW(env->set_state(std::vector{1.0}), Error);
-  // Saving and resuming is exact from there as well.
+  // A state that is saved afterwards is also restored exactly.
   const auto copy = make_environment(kId);
   MemoryState saved;
   saved.save(*env);

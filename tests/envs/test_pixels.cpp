@@ -31,14 +31,15 @@ std::vector<uint8_t> frame_of(const Environment& env, size_t place, size_t stack
   return {first, first + bytes};
 }
 
-// The pixels of the drawing of a pendulum at this angle.
+// Returns the pixels of the scene of `env`: three planes of size x size.
 std::vector<uint8_t> painted(Environment& env, int64_t size) {
   std::vector<uint8_t> planes(static_cast<size_t>(3 * size * size));
   paint_scene(env.scene(), size, planes);
   return planes;
 }
 
-// A black square from (1, 0) to (2, 1) of a 4 x 2 view, which lies in the middle of 4 x 4 pixels.
+// The scene is a black square from (1, 0) to (2, 1) in a view of 4 x 2. The view is centred in 4 x
+// 4 pixels.
 TEST(Paint, FillsPolygons) {
   const Scene scene{{0, 0}, {4, 2}, {{{{1, 0}, {2, 0}, {2, 1}, {1, 1}}, {0, 0, 0}}}};
   std::vector<uint8_t> planes(48, 7);
@@ -52,7 +53,8 @@ TEST(Paint, FillsPolygons) {
   }
 }
 
-// Half of a pixel: 250 + (255 - 250) / 2 in red, and lines thinner than a pixel by their share.
+// A pixel that is half covered has the mean of both colours: 250 + (255 - 250) / 2 in red. A line
+// thinner than a pixel colours the pixel in proportion to its width.
 TEST(Paint, SharesPixelsByTheirCoverage) {
   std::vector<uint8_t> planes(48);
   paint_scene({{0, 0}, {4, 4}, {{{{-9, -9}, {1.5, -9}, {1.5, 9}, {-9, 9}}, {1, 0, 0}}}}, 4, planes);
@@ -98,7 +100,8 @@ TEST(Pixels, StacksFramesAndRepeatsActions) {
   EXPECT_NE(seen[3], seen[4]);
 }
 
-// Three steps of the task: the second action is cut short by the time limit.
+// The time limit is three steps and each action is repeated twice, so the time limit ends the
+// second action after one step.
 TEST(Pixels, EndsWithTheTask) {
   auto options = pixels();
   options.max_episode_steps = 3;
@@ -167,8 +170,8 @@ TEST(Pixels, TasksWithoutAPictureAreRefused) {
             "(expected a MuJoCo task and libosmesa6, or renderer: drawing)");
 }
 
-// Other tests register tasks without a drawing; ours have one, and not all of its pixels are the
-// same.
+// Every task with a scene can be observed as pixels, and its image is not a single colour. Tasks
+// without a scene are skipped; other tests register such tasks.
 TEST(Pixels, EveryTaskCanBeSeen) {
   int64_t seen = 0;
   for (const EnvInfo& info : environments()) {

@@ -6,14 +6,14 @@
 namespace rl_training {
 namespace {
 
-// A policy with memory that records its calls in order.
+// A policy that counts its calls and records the rewards that it observes.
 struct Remembering {
   int64_t episodes = 0, acted = 0;
   std::vector<double> rewards;
 
   Policy policy() {
     Policy result = [this](std::span<const double>, Rng&, std::span<float> action) {
-      // Each action but the first of an episode follows the reward of the one before.
+      // Before each action, the policy must have observed the rewards of all earlier actions.
       EXPECT_EQ(static_cast<int64_t>(rewards.size()), acted);
       ++acted;
       action[0] = 0.5f;
@@ -35,7 +35,7 @@ TEST(Rollout, PoliciesHearOfEpisodesAndRewards) {
   EXPECT_EQ(sum, episode.sum);
 }
 
-// A task without the wrapper that ends its episodes.
+// This task does not have the wrapper that ends episodes, so play_episode() must end the episode.
 TEST(Rollout, EndsAtTheTimeLimitOfTheTask) {
   const auto bare = find_environment("Pendulum-v1")->make();
   Remembering played;

@@ -12,7 +12,7 @@
 namespace rl_training {
 namespace {
 
-// Observes (episode, t); reward 10 * episode + t + 0.1 * action.
+// An environment that observes (episode, t). The reward is 10 * episode + t + 0.1 * action.
 class Counter final : public Environment {
  public:
   Counter(int64_t terminate_at, int64_t truncate_at)
@@ -49,7 +49,8 @@ class Counter final : public Environment {
   int64_t terminate_at_, truncate_at_, episode_ = -1, t_ = 0;
 };
 
-// As in the recording, the first copy terminates at 3 and the second is truncated at 4.
+// As in the recording, the first copy terminates at t = 3 and the second copy is truncated at t =
+// 4.
 void register_counter() {
   for (const EnvInfo& info : environments()) {
     if (info.id == "Counter") return;
@@ -90,7 +91,7 @@ TEST(VectorEnv, AutoResetEqualsGymnasiumSameStep) {
   }
 }
 
-// All results of 450 steps of five pendulums, across two resets.
+// Returns all results of `steps` steps with fixed actions.
 std::vector<double> trace(VectorEnv& envs, int steps) {
   std::vector<double> seen;
   for (int step = 0; step < steps; ++step) {
@@ -119,7 +120,7 @@ TEST(VectorEnv, ThreadsDoNotChangeABit) {
   }
 }
 
-// Enough copies for threads to be used.
+// 3000 environments are enough for the thread pool to be used.
 TEST(VectorEnv, ThreadsDoNotChangeABitOfMany) {
   VectorEnv alone("Pendulum-v1", 3000, 3, "env", nullptr);
   ThreadPool pool(4);
@@ -129,7 +130,7 @@ TEST(VectorEnv, ThreadsDoNotChangeABitOfMany) {
   EXPECT_EQ(trace(shared, 20), trace(alone, 20));
 }
 
-// From its third step on, it returns the reward and observation that the test sets.
+// An environment that returns the given reward and observation from its third step on.
 class Broken final : public Environment {
  public:
   Broken(double reward, double observation) : reward_(reward), observation_(observation) {
@@ -215,7 +216,7 @@ TEST(VectorEnv, ClipsAndScalesActions) {
   envs.step(std::vector{3.0f, 0.5f});
   same.step(std::vector{1.0f, 0.5f});
   EXPECT_EQ(envs.rewards()[0], same.rewards()[0]);
-  // Half of the unit range is a torque of 1.
+  // The action 0.5 of the unit range is a torque of 1.
   Rng rng(0, "env/1");
   const auto env = make_environment("Pendulum-v1");
   std::vector<double> obs(3);
@@ -239,7 +240,7 @@ TEST(VectorEnv, StateCarriesOver) {
   state.save(envs);
   state.restore(other);
   EXPECT_TRUE(std::equal(envs.obs().begin(), envs.obs().end(), other.obs().begin()));
-  EXPECT_EQ(trace(envs, 300), trace(other, 300));  // over the next two resets
+  EXPECT_EQ(trace(envs, 300), trace(other, 300));  // covers the next two resets
 }
 
 }  // namespace

@@ -11,7 +11,8 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// Returns of 100 +- 10, dense rewards, actions of every size but not evenly.
+// A dataset with returns of 100 +- 10 and dense rewards. Its actions cover the whole range, but
+// unevenly.
 DatasetReport middling_report() {
   DatasetReport report;
   report.kind = "npz";
@@ -111,7 +112,7 @@ TEST(AlgorithmAdvice, NamesPackagedConfigsAndACommand) {
             "--set algo_kwargs.dataset_path=a.npz --set algo_kwargs.dataset_id=null "
             "--set algo_kwargs.timeout_policy=auto");
   const auto advice = advise_algorithms(report, "my log.npz", "obs=a,b action=u", "");
-  EXPECT_EQ(advice.choices[0].config, "td3_bc/hopper-medium-v2");  // as many rows
+  EXPECT_EQ(advice.choices[0].config, "td3_bc/hopper-medium-v2");  // its dataset is as large
   EXPECT_EQ(advice.choices[0].command,
             "rl_training train --config td3_bc/hopper-medium-v2 --set env_id=none "
             "--set eval_episodes=0 "

@@ -12,7 +12,7 @@
 namespace rl_training::test_checkpoint_faults {
 namespace {
 
-// One array whose value identifies the checkpoint.
+// A state with one array. The value of the array identifies the checkpoint.
 std::vector<ArchiveEntry> entries_for(char mark) {
   return {{"net.weights", DType::u8, {300}, std::string(300, mark)}};
 }
@@ -21,14 +21,15 @@ char mark_of(const Checkpoint& checkpoint) { return checkpoint.entries.at(0).byt
 
 const Json kFacts = {{"threads", 1}};
 
-// An operation with faults, its initial state, and the checkpoints that may exist afterwards.
+// An operation during which a fault occurs, its initial state, and the checkpoints that may exist
+// afterwards.
 struct Scenario {
   std::string name;
   std::function<void(CheckpointStore&)> prepare;
   std::function<void(CheckpointStore&)> action;
-  std::string newest_may_be;  // marks: first the old one, then the new one
-  std::string best_may_be;    // "" if there is no best
-  std::string name_stays;     // still exists under its own name after a failed call
+  std::string newest_may_be;  // marks: the old one, then the new one
+  std::string best_may_be;    // "" if there is no best checkpoint
+  std::string name_stays;     // must still exist after a failed call
 };
 
 std::vector<Scenario> scenarios() {
@@ -53,7 +54,8 @@ std::vector<Scenario> scenarios() {
 
 class CheckpointFaults : public ::testing::TestWithParam<Scenario> {
  protected:
-  // After a fault: old or new, complete, without a warning; and the next attempt succeeds.
+  // Checks the store after a fault. The newest checkpoint is the old or the new one, it is
+  // complete, and loading it prints no warning. The next attempt to save succeeds.
   void check_whole(const std::string& place, const std::string& context) {
     const Scenario& scenario = GetParam();
     CheckpointStore store(posix_file_system(), place);
@@ -79,7 +81,8 @@ class CheckpointFaults : public ::testing::TestWithParam<Scenario> {
     if (scenario.best_may_be.empty()) return;
     const auto best = load_checkpoint(posix_file_system(), place + "/best");
     EXPECT_NE(scenario.best_may_be.find(mark_of(best)), std::string::npos) << context;
-    // A run that resumes from the new step does not evaluate it again.
+    // A run that resumes from the new step does not repeat its evaluation, so the best checkpoint
+    // must already be the new one.
     const bool has_new_step = mark_of(*newest) == scenario.newest_may_be[1];
     EXPECT_TRUE(!has_new_step || mark_of(best) == scenario.best_may_be[1]) << context;
   }
@@ -155,7 +158,7 @@ TEST(CheckpointFault, AnUnreadableNewestIsPassedOver) {
   CheckpointStore prepared(posix_file_system(), directory.path());
   prepared.save(1, entries_for('1'), kFacts);
   prepared.save(2, entries_for('2'), kFacts);
-  FaultyFileSystem files(3, EIO);  // list, size, then reading the newest manifest
+  FaultyFileSystem files(3, EIO);  // fails when the newest manifest is read, after list and size
   const CheckpointStore store(files, directory.path());
   std::vector<std::string> warnings;
   const auto found = store.load_newest([&](const std::string& line) { warnings.push_back(line); });

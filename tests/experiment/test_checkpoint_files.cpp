@@ -1,5 +1,5 @@
-// Further files of a checkpoint: linked if they already exist, otherwise written; verified in both
-// cases.
+// Tests additional files of a checkpoint. Files that already exist are linked, and other files are
+// written. Both are verified.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -54,7 +54,7 @@ TEST_F(CheckpointFilesTest, AreLinkedFromWhereTheyLie) {
   EXPECT_EQ(checkpoint->files[0].existing, path("step-000000002/a.rows"));
   EXPECT_EQ(checkpoint->files[0].bytes(), "first");
   EXPECT_EQ(checkpoint->files[1].bytes(), "second");
-  // A shared file exists as long as a checkpoint refers to it.
+  // A shared file exists as long as one checkpoint refers to it.
   fs::remove_all(path("step-000000001"));
   EXPECT_EQ(load()->files[0].bytes(), "first");
 }
@@ -103,7 +103,7 @@ TEST_F(CheckpointFilesTest, EveryFlippedBitIsFoundAndTheOlderOneUsed) {
   EXPECT_TRUE(warnings.empty());
 }
 
-// Shared rows are one file on disk, so damage affects every checkpoint that refers to it.
+// Shared rows are one file on disk, so damage affects every checkpoint that refers to the file.
 TEST_F(CheckpointFilesTest, DamageToASharedFileIsNeverPassedOver) {
   save(1, {file_of("a.rows", "first")});
   save(2, {file_of("a.rows", "first", path("step-000000001/a.rows"))});
@@ -111,7 +111,7 @@ TEST_F(CheckpointFilesTest, DamageToASharedFileIsNeverPassedOver) {
   EXPECT_THROW(load(), Error);
 }
 
-// A policy acts without them.
+// A policy does not need these files to act, so they are not verified.
 TEST_F(CheckpointFilesTest, AreNotLookedAtForActing) {
   save(1, {file_of("a.rows", "first")});
   write_all(path("step-000000001/a.rows"), "fjrst");
@@ -135,14 +135,14 @@ TEST_F(CheckpointFilesTest, LinksPipesAndDevicesAreRefused) {
       }
       return "no error";
     };
-    EXPECT_NE(error(), "no error") << name;             // it is missing
-    fs::create_symlink(directory / "elsewhere", file);  // the right bytes, in another place
+    EXPECT_NE(error(), "no error") << name;             // the file is missing
+    fs::create_symlink(directory / "elsewhere", file);  // the right bytes in another directory
     EXPECT_NE(error().find("not a regular file"), std::string::npos) << error();
     fs::remove(file);
     fs::create_symlink("/dev/zero", file);
     EXPECT_NE(error().find("not a regular file"), std::string::npos) << error();
     fs::remove(file);
-    ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);  // without a writer
+    ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);  // a FIFO without a writer
     EXPECT_NE(error().find("not a regular file"), std::string::npos) << error();
   }
 }

@@ -41,7 +41,7 @@ class CheckpointStoreTest : public ::testing::Test {
   std::vector<std::string> warnings;
 };
 
-// Changed in place, because rewriting the whole file thousands of times would be too slow.
+// Changes the file in place. Rewriting it thousands of times would be too slow.
 void flip_bit(const std::string& file, size_t bit) {
   std::fstream stream(file, std::ios::binary | std::ios::in | std::ios::out);
   const auto at = static_cast<std::streamoff>(bit / 8);
@@ -178,7 +178,7 @@ TEST_F(CheckpointStoreTest, AnExchangedManifestIsDetected) {
   EXPECT_EQ(load()->step, 1);
 }
 
-// Changes a manifest and corrects its hash, as a hostile writer would.
+// Changes a manifest and corrects its hash, as an attacker would.
 void rewrite_manifest(const std::string& place, const std::function<void(Json&)>& change) {
   const std::string file = place + "/manifest.json";
   Json manifest = Json::parse(read_all(file));

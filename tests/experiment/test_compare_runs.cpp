@@ -36,7 +36,7 @@ TEST_F(CompareRuns, EqualOnesAreEqual) {
   const auto result = compare_runs(directory_ / "a", directory_ / "b");
   EXPECT_TRUE(result.equal());
   EXPECT_EQ(result.step, 10);
-  EXPECT_EQ(result.arrays, 4);  // of two checkpoints
+  EXPECT_EQ(result.arrays, 4);  // two arrays in each of two checkpoints
   EXPECT_EQ(result.values, 8);
   EXPECT_EQ(result.rows, 3);
 }
@@ -56,7 +56,7 @@ TEST_F(CompareRuns, EveryDifferenceIsNamed) {
   write("b", 0.5f, 7, 10, "1\n2\n3\n", /*best=*/false);
   EXPECT_EQ(differences(), (Lines{"best checkpoint: exists in one only"}));
   write("a", -0.0f);
-  write("b", 0.0f);  // equal as numbers
+  write("b", 0.0f);  // -0.0 and 0.0 are equal as numbers, but not as bits
   EXPECT_EQ(differences().size(), 2u);
 }
 

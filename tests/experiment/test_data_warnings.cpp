@@ -15,7 +15,8 @@ namespace fs = std::filesystem;
 class DataWarnings : public testing::Test {
  protected:
   DataWarnings() {
-    // One episode whose second observation never changes and whose end is not marked.
+    // One episode whose second observation column never changes. The end of the episode is not
+    // marked.
     DatasetBuilder builder(2, 1);
     builder.begin_episode(std::array{0.0f, 7.0f});
     for (int step = 1; step < 40; ++step) {
@@ -50,7 +51,7 @@ TEST_F(DataWarnings, AreToldAndRecorded) {
                                            "never change: 1";
   }
   EXPECT_TRUE(constant) << found.dump(2);
-  // All of `dataset inspect`.
+  // The run reports all warnings of `dataset inspect`.
   const Space bounds = Space::box({0}, {1});
   DatasetReadOptions read;
   read.bounds = &bounds;

@@ -29,7 +29,7 @@ TEST(DatasetSource, MixesByWeight) {
   options.mix_size = 1200;
   const auto mixed = load_transition_dataset(options, "Pendulum-v1");
   EXPECT_EQ(mixed.rows(), 1200);
-  // The mean return of 900 expert rows and 300 random rows is between the two.
+  // The mean return of 900 expert rows and 300 random rows is between the returns of both sources.
   const double expert = recipe_dataset("pendulum/expert", 800, 0).mean_return();
   const double random = recipe_dataset("pendulum/random", 800, 0).mean_return();
   EXPECT_LT(mixed.mean_return(), expert);
@@ -53,7 +53,7 @@ TEST(DatasetSource, TransformsRewards) {
   }
 }
 
-// Chosen by the raw rewards, discounted, before they are transformed.
+// The best episodes are selected by their discounted raw rewards, before rewards are transformed.
 TEST(DatasetSource, KeepsTheBestEpisodes) {
   DatasetOptions options;
   options.source = recipe("pendulum/medium", 1600);
@@ -82,7 +82,7 @@ TEST(DatasetSource, ActionsOfAFileAreInTheSaidUnits) {
   options.source.path = path;
   options.actions = "unit";
   EXPECT_EQ(load_transition_dataset(options, "Pendulum-v1").fingerprint(), made.fingerprint());
-  options.actions = "environment";  // Pendulum's torque goes to 2
+  options.actions = "environment";  // Pendulum's torque limit is 2
   const auto halved = load_transition_dataset(options, "Pendulum-v1");
   for (int64_t row = 0; row < made.rows(); ++row) {
     EXPECT_FLOAT_EQ(halved.action(row)[0], made.action(row)[0] / 2);

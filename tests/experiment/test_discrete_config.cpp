@@ -51,7 +51,7 @@ TEST(DiscreteConfig, TheSourceDecidesWhichKeysThereAre) {
   EXPECT_EQ(both.phases()[1].length, 70);
 }
 
-// Output of a run can be read again for every kind of data.
+// The config that a run writes can be read again, for every source of data.
 TEST(DiscreteConfig, ResolvedConfigsReadBack) {
   for (const auto& text : {std::string("algo: discrete_sac\nenv_id: CartPole-v1\n"), kFromData,
                            kFromData + "online: {total_timesteps: 70}\n"}) {

@@ -1,4 +1,4 @@
-// Untrusted run directories and checkpoints.
+// Tests untrusted run directories and checkpoints.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <utime.h>
@@ -38,7 +38,8 @@ class HostileRun : public testing::Test {
     change(path, name, std::string(reinterpret_cast<const char*>(&value), sizeof value));
   }
 
-  // Checks that resuming fails with a checkpoint error; returns the error's file, line and key.
+  // Checks that resuming fails with a checkpoint error. Returns the file, line and key of the
+  // error.
   static ErrorPlace refused(const std::string& run_or_checkpoint) {
     try {
       Run::resume(run_or_checkpoint, {}, {});
@@ -110,7 +111,7 @@ TEST_F(HostileRun, LinksAreNotFollowed) {
        {"LOCK", "metrics.jsonl", "metrics.csv", "timing.jsonl", "metadata.json", "config.yaml"}) {
     const auto file = result.run_dir + "/" + name;
     const auto whole = read_all(file);
-    const auto kept = whole + std::string(100, 'x');  // as long as the log
+    const auto kept = whole + std::string(100, 'x');  // longer than the log
     write_all(outside, kept);
     fs::remove(file);
     fs::create_symlink(outside, file);
@@ -182,8 +183,8 @@ TEST_F(HostileRun, WhatKilledProcessesLeftIsRemoved) {
   EXPECT_TRUE(fs::exists(of_others));
 }
 
-// Whichever call fails while the best checkpoint is saved, the next save writes it before its own
-// step.
+// If a call fails while the best checkpoint is saved, the next save writes the best checkpoint
+// before its own step. The test lets each call fail once.
 TEST_F(HostileRun, ABestThatFailedIsWrittenBeforeTheNextStep) {
   const auto entries = [](char mark) {
     return std::vector<ArchiveEntry>{{"mark", DType::u8, {1}, std::string(1, mark)}};
@@ -201,7 +202,7 @@ TEST_F(HostileRun, ABestThatFailedIsWrittenBeforeTheNextStep) {
       store.save(2, entries('b'), {}, /*best=*/true);
     } catch (const Error&) {
     }
-    if (!files.failed()) break;  // all calls were tried
+    if (!files.failed()) break;  // every call has failed once
     store.save(3, entries('c'), {});
     EXPECT_EQ(marks("best"), "b") << tried;
     EXPECT_EQ(marks("step-000000003"), "c") << tried;

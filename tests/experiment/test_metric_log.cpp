@@ -69,7 +69,7 @@ TEST(MetricLog, AResumedRunWritesTheSameFiles) {
     MetricLog first(killed.path(), columns());
     for (int i = 1; i <= 3; ++i) first.write(row(i));
     checkpoint = save_state(visiting(first));
-    for (int i = 4; i <= 5; ++i) first.write(row(i));  // after the checkpoint: lost
+    for (int i = 4; i <= 5; ++i) first.write(row(i));  // lost, because they follow the checkpoint
   }
   MetricLog second(killed.path(), columns());
   load_state(checkpoint, "f", visiting(second));
@@ -97,7 +97,8 @@ TEST(MetricLog, FurtherColumnsAreAddedToAnExistingFile) {
   MetricLog first(run.path(), {"a", "b"});
   first.write({{"a", 1}, {"b", 2}, {"new", 7}});
   const auto checkpoint = save_state(visiting(first));
-  for (int attempt = 0; attempt < 2; ++attempt) {  // the second one comes after a kill
+  // The second attempt starts from the same checkpoint, as after a kill.
+  for (int attempt = 0; attempt < 2; ++attempt) {
     MetricLog second(run.path(), {"new", "b", "a"});
     load_state(checkpoint, "f", visiting(second));
     second.restore();
@@ -105,7 +106,7 @@ TEST(MetricLog, FurtherColumnsAreAddedToAnExistingFile) {
     second.write({{"a", 3}, {"b", 4}, {"new", 5}});
     EXPECT_EQ(read_all(run / "metrics.csv"), "a,b,new\n1,2,7\n3,4,5\n");
   }
-  MetricLog fewer(run.path(), {"b"});  // the columns of the file stay
+  MetricLog fewer(run.path(), {"b"});  // the columns of the file do not change
   load_state(checkpoint, "f", visiting(fewer));
   fewer.restore();
   fewer.write({{"a", 8}});
@@ -129,8 +130,8 @@ TEST(MetricLog, AFileShorterThanTheCheckpointSaysIsAnError) {
   }
 }
 
-// Limits the size of files while an object exists: as on a full disk, part of the data is written
-// first.
+// Limits the size of files while an object exists. As on a full disk, the first part of the data is
+// still written.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
@@ -149,7 +150,7 @@ class FileSizeLimit {
 };
 
 TEST(MetricLog, AFullDiskIsAnErrorWithThePath) {
-  // A row of 8 bytes, and a header of more than 10.
+  // A row has 8 bytes, and a header has more than 10 bytes.
   for (const auto& [bytes, full] : {std::pair(4, "metrics.jsonl"), std::pair(10, "metrics.csv")}) {
     const TemporaryDirectory run;
     MetricLog log(run.path(), {"a", "a_longer_name"});
@@ -161,7 +162,7 @@ TEST(MetricLog, AFullDiskIsAnErrorWithThePath) {
       EXPECT_EQ(error.exit_code(), 6);
       EXPECT_EQ(error.place().file, run / full);
     }
-    EXPECT_EQ(std::filesystem::file_size(run / "metrics.jsonl"), 0U);  // the row is in neither file
+    EXPECT_EQ(std::filesystem::file_size(run / "metrics.jsonl"), 0U);  // the row was removed
     log.write({{"a", 2}});
     EXPECT_EQ(read_all(run / "metrics.jsonl"), "{\"a\":2}\n");
     EXPECT_EQ(read_all(run / "metrics.csv"), "a,a_longer_name\n2,\n");

@@ -79,7 +79,8 @@ TEST_F(NoEnvironment, PolicyIsLoadedResumedAndAsksForNoEnvironment) {
                 ": env_id: an evaluation needs an environment, and this run was trained without "
                 "one (expected a run whose config has env_id)");
 
-  // Resuming equals not having stopped, and does not derive bounds from the data again.
+  // A resumed run equals an uninterrupted run, and it does not derive the bounds from the data
+  // again.
   warnings_.clear();
   const auto longer =
       rl_training::Run::resume(first.run_dir, {.total_timesteps = 50, .threads = {}}, {})->train();
@@ -90,7 +91,7 @@ TEST_F(NoEnvironment, PolicyIsLoadedResumedAndAsksForNoEnvironment) {
             read_all(whole.checkpoint + "/tensors.safetensors"));
 }
 
-// For example a checkpoint of another program whose environment is unknown here.
+// The checkpoint may come from another program whose environment is unknown here.
 TEST_F(NoEnvironment, APolicyActsWhereItsEnvironmentIsNotKnown) {
   auto config = tiny_config("td3_bc", directory_ / "runs", {"total_timesteps=5"});
   const auto trained = start(config)->train();
@@ -122,7 +123,7 @@ TEST_F(NoEnvironment, SpacesThatCannotBelongToACheckpointAreRefused) {
             path + ": spaces.action: has no bounds to scale actions to");
   EXPECT_EQ(refused("action", {{"kind", "discrete"}, {"shape", Json::array()}, {"categories", 4}}),
             path + ": spaces: not what td3_bc learns to act on");
-  // Sizes that differ from those of the tensors.
+  // These sizes differ from the sizes of the tensors.
   EXPECT_NE(refused("observation", {{"kind", "box"}, {"shape", {3}}}).find("wrong array"),
             std::string::npos);
 }

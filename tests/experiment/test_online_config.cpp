@@ -1,4 +1,4 @@
-// Keys of online training: which values are rejected, and how errors are reported.
+// Tests the config keys of online training: which values are rejected, and what the errors report.
 #include <gtest/gtest.h>
 
 #include "rl_training/experiment/train_config.h"

@@ -1,4 +1,4 @@
-// Online runs: contents of their checkpoints, and resuming.
+// Tests online runs: the contents of their checkpoints, and resuming.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -32,8 +32,8 @@ std::vector<std::string> replay_files(const std::string& checkpoint) {
   return names;
 }
 
-// Everything that depends only on the seed: logs, and every file of the last checkpoint except its
-// manifest.
+// Returns everything that depends only on the seed: the logs, and every file of the last checkpoint
+// except its manifest.
 std::map<std::string, std::string> outcome(const RunResult& result) {
   std::map<std::string, std::string> content;
   for (const char* name : {"metrics.jsonl", "metrics.csv"}) {
@@ -78,7 +78,8 @@ class OnlineRunTest : public testing::Test {
   RunResult resume(const std::string& path, const ResumeChanges& changes = {}) {
     return Run::resume(path, changes, context())->train();
   }
-  // Stops the run at each of the positions and resumes it in a new object.
+  // Interrupts the run at each of the positions, resumes it each time in a new object, and compares
+  // the result with an uninterrupted run.
   void expect_pieces_equal_the_whole(const TrainConfig& config,
                                      const std::vector<int64_t>& positions) {
     const auto whole = outcome(train(config));
@@ -98,7 +99,7 @@ class OnlineRunTest : public testing::Test {
   std::vector<std::string> warnings_;
 };
 
-// Checkpoints at 7, 14, ..., evaluations at 20 and 40, of which the best are saved, too.
+// Checkpoints are written at 7, 14, ... and at evaluations (20, 40, 60) that are the best so far.
 TEST_F(OnlineRunTest, EachCheckpointAddsTheRowsSinceTheOneBefore) {
   const auto result = train(config("sac", {"buffer_capacity=1000"}));
   const auto newest = replay_files(result.run_dir + "/checkpoints/step-000000060");
@@ -115,11 +116,11 @@ TEST_F(OnlineRunTest, EachCheckpointAddsTheRowsSinceTheOneBefore) {
   }
   uint64_t bytes = 0;
   for (const auto& name : newest) bytes += fs::file_size(result.checkpoint + "/" + name);
-  EXPECT_EQ(bytes, 60u * 9 * 4);  // two observations of 3, an action, reward and flags
+  EXPECT_EQ(bytes, 60u * 9 * 4);  // two observations of 3 values, an action, a reward and flags
 }
 
 TEST_F(OnlineRunTest, FilesOfRowsThatWereOverwrittenGo) {
-  const auto result = train(config("sac"));  // capacity 40 of 60 rows
+  const auto result = train(config("sac"));  // the capacity is 40, and 60 rows are collected
   const auto names = replay_files(result.checkpoint);
   EXPECT_GT(names.front(), "replay-000000000000.rows");
   EXPECT_LE(names.front(), "replay-000000000020.rows");
@@ -139,7 +140,7 @@ TEST_F(OnlineRunTest, ADamagedRowsFileLeadsToTheOlderCheckpoint) {
   EXPECT_EQ(outcome(again), expected);
 }
 
-// A manifest without the first rows is intact, but its buffer is incomplete.
+// The file with the first rows is missing from the list, so the buffer would be incomplete.
 TEST_F(OnlineRunTest, RowsThatAreNotThereAreMissed) {
   auto buffer = small_buffer();
   ReplayFiles rows(buffer, posix_file_system());
@@ -165,7 +166,8 @@ TEST_F(OnlineRunTest, RowsThatAreNotThereAreMissed) {
   }
 }
 
-// Earlier checkpoints are removed during training: all rows are also in memory.
+// Earlier checkpoints are removed during training. All rows are also in memory, so they are written
+// again.
 TEST_F(OnlineRunTest, RowsAreWrittenAnewWhenTheirFilesAreGone) {
   const auto made = config("sac", {"buffer_capacity=1000"});
   const auto expected = read_all(train(made).checkpoint + "/tensors.safetensors");
@@ -183,7 +185,7 @@ TEST_F(OnlineRunTest, RowsAreWrittenAnewWhenTheirFilesAreGone) {
   EXPECT_EQ(resume(directory_ / "moved", {80, {}}).summary.global_step, 80);
 }
 
-// Every checkpoint adds a file, so without merging a long run would have thousands.
+// Every checkpoint adds a file. Without merging, a long run would have thousands of files.
 TEST_F(OnlineRunTest, ManyFilesBecomeOne) {
   auto buffer = small_buffer();
   ReplayFiles rows(buffer, posix_file_system());
@@ -240,7 +242,7 @@ TEST_F(OnlineRunTest, AnOfflineRunGoesOnInItsEnvironment) {
   EXPECT_EQ(saved.online.total_timesteps, 30);
 
   online.reset();
-  changes.online_timesteps = 50;  // and further
+  changes.online_timesteps = 50;  // a later resume can extend the online phase
   EXPECT_EQ(resume(result.run_dir, changes).summary.global_step, 50);
   EXPECT_EQ(resume(result.run_dir).summary.global_step, 50);
 }
@@ -258,7 +260,8 @@ TEST_F(OnlineRunTest, GoingOnlineIsForOfflineAlgorithms) {
   }
 }
 
-// Stopped before, at and after the first environment step, and in the middle of the intervals.
+// The run is interrupted before, at and after the first environment step, and between evaluations
+// and checkpoints.
 TEST_F(OnlineRunTest, FineTuningInPiecesEqualsTheWhole) {
   expect_pieces_equal_the_whole(
       config("td3_bc", {"online={total_timesteps: 40, buffer_capacity: 32, train_frequency: 3, "
@@ -282,8 +285,9 @@ TEST_F(OnlineRunTest, HindsightInPiecesEqualsTheWhole) {
   }
 }
 
-// Returns need whole episodes: updates start after the first episode has ended, and restored rows
-// of the buffer keep their returns. WSRL's settings: no data, a warm-up, blocks of critic updates.
+// Returns need complete episodes, so updates start after the first episode has ended. Rows that are
+// restored to the buffer retain their returns. The second case has WSRL's settings: no offline
+// data, a warm-up, and several critic updates per actor update.
 TEST_F(OnlineRunTest, CalibrationInPiecesEqualsTheWhole) {
   for (const char* online : {"offline_batch_ratio: 0.5",
                              "offline_batch_ratio: 0, warmup_steps: 90, "
@@ -298,13 +302,14 @@ TEST_F(OnlineRunTest, CalibrationInPiecesEqualsTheWhole) {
   }
 }
 
-// Every offline algorithm, stopped in its offline phase, at its end and online.
+// Every offline algorithm is interrupted in its offline phase, at the end of this phase, and in its
+// online phase.
 TEST_F(OnlineRunTest, FineTuningOfEachInPiecesEqualsTheWhole) {
   for (const auto& info : algorithms()) {
     const auto defaults = default_config(info.name);
     const auto request = defaults.algorithm->request();
     if (defaults.collects_by_itself() || request.window > 0) continue;
-    // Returns and the updates of TD7 need a finished episode, which these few steps do not contain.
+    // Returns, and the updates of TD7, need a finished episode. These few steps do not contain one.
     if (request.has(BatchColumn::return_to_go) || info.name == "td7") continue;
     SCOPED_TRACE(info.name);
     expect_pieces_equal_the_whole(
@@ -321,8 +326,8 @@ TEST_F(OnlineRunTest, UpdatesAtTheEndsOfEpisodesInPiecesEqualTheWhole) {
       {7, 20, 29, 44, 62});
 }
 
-// An online phase planned from the start equals one added later, also with a schedule, a warm-up
-// and limits.
+// An online phase that was planned from the start equals an online phase that is added later, even
+// with a schedule, a warm-up and limits.
 TEST_F(OnlineRunTest, GoingOnlineLaterEqualsHavingPlannedIt) {
   const std::vector<std::string> keys = {"learning_rate_schedule=cosine", "warmup_steps=50",
                                          "min_buffer_size=500", "max_epochs=1000"};
@@ -334,9 +339,9 @@ TEST_F(OnlineRunTest, GoingOnlineLaterEqualsHavingPlannedIt) {
   const auto offline = train(config("iql", keys));
   const auto later = rows_of(resume(offline.run_dir, changes).run_dir);
   EXPECT_EQ(later.back(), planned.back());
-  EXPECT_EQ(later.back()["update_count"], 90);  // the warm-up was the offline part's
+  EXPECT_EQ(later.back()["update_count"], 90);  // the warm-up applies only to the offline phase
   EXPECT_EQ(later.back()["lr_scale"], 1.0);
-  EXPECT_EQ(later.back()["epoch"], 90 / 19);  // of 600 rows in batches of 32
+  EXPECT_EQ(later.back()["epoch"], 90 / 19);  // an epoch is 600 rows in batches of 32
 }
 
 TEST_F(OnlineRunTest, UpdatesFromDataEndWithTheFirstStep) {
@@ -364,7 +369,8 @@ TEST_F(OnlineRunTest, UpdatesFromDataEndWithTheFirstStep) {
   EXPECT_EQ(resume(offline.run_dir, {70, {}, 30}).summary.update_count, 100);
 }
 
-// 10 steps of 4 environments become 12; the rest equals a run planned this way.
+// With 4 environments, 10 steps are rounded up to 12. The extended run equals a run that was
+// planned with 50 steps.
 TEST_F(OnlineRunTest, ALongerRunOfSeveralEnvironmentsEqualsAStraightOne) {
   const std::vector<std::string> keys = {"num_envs=4", "learning_starts=1"};
   auto shorter = keys, longer = keys;
@@ -387,7 +393,7 @@ TEST_F(OnlineRunTest, NothingToLearnFromIsSaid) {
   EXPECT_NE(warnings_[0].find("learning_starts"), std::string::npos) << warnings_[0];
 }
 
-// The transform of collected rewards.
+// Applies the transform of collected rewards to three raw rewards.
 std::vector<double> collected_rewards(const TrainConfig& config,
                                       std::vector<std::string>* warnings) {
   const auto warn = [&](const std::string& line) { warnings->push_back(line); };
@@ -410,14 +416,15 @@ TEST_F(OnlineRunTest, RewardKeysHoldForBothSources) {
     EXPECT_NEAR(own[i], 2 * raw[i], 1e-5);
     EXPECT_EQ(same[i], own[i]);
   }
-  ASSERT_EQ(warnings_.size(), 1u);  // of `own` alone: it changes one source
+  ASSERT_EQ(warnings_.size(), 1u);  // only `own` changes a single source
   EXPECT_NE(warnings_[0].find("env_kwargs.wrappers.reward"), std::string::npos);
 
   const auto data = load_run_data(config("rlpd", {"reward_shift=-1"}), {});
   const auto plain = load_run_data(config("rlpd"), {});
   EXPECT_NEAR(data.rows->reward(7), plain.rows->reward(7) - 1, 1e-5);
 
-  // A preset that depends on the data must use raw rewards.
+  // A preset that depends on the data must see raw rewards, so it is rejected together with another
+  // transform.
   try {
     collected_rewards(
         config("rlpd", {"reward_scale=0.1", "env_kwargs.wrappers.reward.preset=standardize"}),
@@ -429,7 +436,8 @@ TEST_F(OnlineRunTest, RewardKeysHoldForBothSources) {
   }
 }
 
-// Evaluations of a run with changed rewards stay raw: a shift of -1 is 200 a Pendulum episode.
+// Evaluations report raw returns even if rewards are changed. A shift of -1 would change the return
+// of a Pendulum episode by 200.
 TEST_F(OnlineRunTest, EvaluationsStayRaw) {
   const auto first_return = [&](const std::vector<std::string>& more) {
     return rows_of(train(config("rlpd", more)).run_dir).front()["eval_return_mean"];

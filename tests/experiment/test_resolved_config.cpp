@@ -55,7 +55,7 @@ const std::string kEverything = kStart +
 
 TEST(TrainConfig, EveryKeyReachesItsField) {
   const auto config = read(kEverything);
-  EXPECT_EQ(config.seed, 9007199254740993);  // more than a double can hold
+  EXPECT_EQ(config.seed, 9007199254740993);  // more digits than a double can represent
   EXPECT_EQ(config.total_timesteps, 3000);
   EXPECT_EQ(config.output_dir, "a b: c");
   EXPECT_EQ(config.device, "auto");
@@ -115,7 +115,7 @@ TEST(TrainConfig, EarlyStoppingIsOffUnlessThere) {
   EXPECT_TRUE(read(kStart + "algo_kwargs: {early_stopping: {}}\n").early_stopping.enabled);
 }
 
-// config.yaml of a run and the config in a checkpoint can be read back unchanged.
+// config.yaml of a run and the config in a checkpoint are read back unchanged.
 TEST(ResolvedConfig, ReadsBackToTheSame) {
   std::vector<TrainConfig> configs = {read(kStart), read(kEverything)};
   for (const auto& packaged : packaged_configs()) {
@@ -151,7 +151,7 @@ TEST(PackagedConfigs, AllOfThemAreGoodAndFoundByName) {
   }
 }
 
-// What the authors set for each task, beyond the defaults.
+// The authors of the algorithms publish these values for each task. They differ from the defaults.
 TEST(PackagedConfigs, LocomotionHasThePublishedNumbers) {
   const auto value_of = [](const std::string& name, const std::string& key) {
     return write_train_config(read_train_config(load_config(name)))["algo_kwargs"][key];
@@ -180,7 +180,7 @@ TEST(PackagedConfigs, LocomotionHasThePublishedNumbers) {
   }
 }
 
-// Keys that do not affect results may change; any other change gives another hash.
+// The hash ignores keys that do not affect results. A change of any other key changes the hash.
 TEST(ConfigHash, LeavesOutOnlyWhatDecidesNoNumber) {
   const auto hash_with = [](const std::string& assignment) {
     auto root = read_yaml(kEverything, "c.yaml");

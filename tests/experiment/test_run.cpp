@@ -26,7 +26,7 @@ std::vector<Json> rows_of(const std::string& run_dir) {
   return rows;
 }
 
-// Every file below a directory with its content.
+// Returns the paths and contents of all files below a directory.
 std::map<std::string, std::string> content_of(const std::string& directory) {
   std::map<std::string, std::string> content;
   for (const auto& entry : fs::recursive_directory_iterator(directory)) {
@@ -60,7 +60,8 @@ class RunTest : public testing::Test {
   std::vector<std::string> warnings_;
 };
 
-// Three episodes of 200 steps, each cut off by time: their last rows have no next action.
+// The data has three episodes of 200 steps that end by a time limit, so their last rows have no
+// next action.
 TEST_F(RunTest, RowsWithoutANextActionAreLeftOutWhereTheyAreNeeded) {
   const auto start = [&](const std::vector<std::string>& more) {
     warnings_.clear();
@@ -96,7 +97,7 @@ TEST_F(RunTest, ADatasetWithoutAnyNextActionIsRefusedUnlessAFallbackIsChosen) {
     EXPECT_EQ(error.place().key, "next_action_fallback");
     EXPECT_NE(error.message().find("no row of the dataset has a next action"), std::string::npos);
   }
-  EXPECT_FALSE(fs::exists(directory_ / "runs"));  // nothing is left on the disk
+  EXPECT_FALSE(fs::exists(directory_ / "runs"));  // no files are left on disk
   start("zero_penalty");
   start("current_action");
 }
@@ -114,7 +115,7 @@ TEST_F(RunTest, RowsStartAndEndWithAnEvaluation) {
   }
   EXPECT_EQ(logged, (std::vector<int64_t>{0, 5, 10, 15, 20, 25, 30, 33}));
   EXPECT_EQ(evaluated, (std::vector<int64_t>{0, 20, 33}));
-  EXPECT_EQ(rows.back()["epoch"], 33 / 19);  // 600 rows in batches of 32
+  EXPECT_EQ(rows.back()["epoch"], 33 / 19);  // an epoch is 600 rows in batches of 32
   EXPECT_EQ(rows.back()["eval_length_mean"], 200.0);
   EXPECT_EQ(result.summary.metrics["eval_return_mean"], rows.back()["eval_return_mean"]);
   EXPECT_EQ(result.checkpoint, result.run_dir + "/checkpoints/step-000000033");
@@ -165,10 +166,10 @@ TEST_F(RunTest, AnOlderCheckpointGoesOnInANewDirectory) {
     EXPECT_NE(fork.run_dir, old.run_dir);
     EXPECT_EQ(fs::path(fork.run_dir).parent_path(), fs::path(old.run_dir).parent_path());
     EXPECT_TRUE(content_of(old.run_dir) == before) << name;
-    // The metrics are copied as well, as if the branch had trained from the start.
+    // The metrics are copied too, as if the branch had trained from the start.
     EXPECT_EQ(read_all(fork.run_dir + "/metrics.jsonl"), read_all(old.run_dir + "/metrics.jsonl"));
     EXPECT_EQ(read_all(fork.run_dir + "/metrics.csv"), read_all(old.run_dir + "/metrics.csv"));
-    if (std::string(name) == "best") continue;  // it may be the last one: nothing left to do
+    if (std::string(name) == "best") continue;  // may be the last step, so there may be no updates
     EXPECT_TRUE(tensors_of(fork.checkpoint) == tensors_of(old.checkpoint)) << name;
   }
   EXPECT_TRUE(warnings_.empty()) << warnings_[0];
@@ -199,7 +200,7 @@ Callbacks kill_at(int64_t update) {
   return callbacks;
 }
 
-// If it is killed before its next checkpoint, it must still know its new length.
+// A run whose extension is killed before its next checkpoint still knows its new length.
 TEST_F(RunTest, AKilledExtensionIsNotForgotten) {
   const auto whole = train({"total_timesteps=80"});
   const auto first = train();
@@ -210,7 +211,8 @@ TEST_F(RunTest, AKilledExtensionIsNotForgotten) {
   EXPECT_EQ(read_all(more.run_dir + "/metrics.jsonl"), read_all(whole.run_dir + "/metrics.jsonl"));
 }
 
-// A branch must not start from scratch either, and it inherits the best checkpoint.
+// A killed branch resumes from the checkpoint at which it started. It also has a copy of the best
+// checkpoint.
 TEST_F(RunTest, AKilledBranchGoesOnFromWhereItBranchedOff) {
   const auto old = train({"checkpoint_interval=20"});
   auto branch = Run::resume(old.run_dir + "/checkpoints/step-000000040", {}, context());
@@ -240,7 +242,8 @@ TEST_F(RunTest, WithoutAnyCheckpointItSaysThatItStartsAgain) {
   EXPECT_NE(warnings_[0].find("has no checkpoint"), std::string::npos) << warnings_[0];
 }
 
-// There would be nothing to do, so it is rejected and nothing is written.
+// The run has reached another limit, so an online phase would have no updates. The request is
+// rejected and nothing is written.
 TEST_F(RunTest, AnEndedRunDoesNotGoOnline) {
   for (const char* limit :
        {"max_updates=30", "early_stopping={metric: critic_loss, target_value: -1000}"}) {
@@ -321,7 +324,7 @@ TEST_F(RunTest, AnotherDatasetIsRefused) {
 TEST_F(RunTest, TrainsAlikeFromAFileAndFromItsCache) {
   const auto file = directory_ / "data.npz";
   save_npz_dataset(random_dataset("Pendulum-v1", 45'000, 1), file);  // large enough to be cached
-  // A file changed just now is not cached yet.
+  // A file that has just been changed is not cached.
   fs::last_write_time(file, fs::last_write_time(file) - std::chrono::hours(1));
   ASSERT_EQ(::setenv("RL_TRAINING_CACHE", (directory_ / "cache").c_str(), 1), 0);
   std::vector<std::string> metrics, tensors;
@@ -349,7 +352,7 @@ TEST_F(RunTest, ThatCannotStartLeavesNothing) {
   EXPECT_FALSE(fs::exists(directory_ / "runs"));
 }
 
-// A file in place of the checkpoint directory simulates a failing disk.
+// Simulates a failing disk: a file takes the place of the checkpoint directory.
 class FailingSaves : public RunTest {
  protected:
   std::unique_ptr<rl_training::Run> start(const std::vector<std::string>& more = {}) {
@@ -370,7 +373,7 @@ class FailingSaves : public RunTest {
 
 TEST_F(FailingSaves, AreTriedAgain) {
   const auto run = start({"eval_episodes=0"});
-  const auto result = run->train(unblock_at(20));  // saves at 7 and 14 fail, that at 21 does not
+  const auto result = run->train(unblock_at(20));  // saves at 7 and 14 fail, at 21 succeeds
   ASSERT_EQ(warnings_.size(), 2u);
   EXPECT_TRUE(warnings_[0].starts_with("warning: checkpoint of step 7 failed (")) << warnings_[0];
   EXPECT_TRUE(warnings_[1].starts_with("warning: checkpoint of step 14 failed (")) << warnings_[1];
@@ -397,7 +400,7 @@ TEST_F(FailingSaves, ThreeInARowEndTheRun) {
   EXPECT_EQ(warnings_.size(), 2u);
 }
 
-// Otherwise the work since the last good checkpoint would be lost silently.
+// Without this error, the work since the last good checkpoint would be lost silently.
 TEST_F(FailingSaves, TheLastOneMustSucceed) {
   const auto run = start({"eval_episodes=0", "checkpoint_interval=40"});
   try {
@@ -406,7 +409,7 @@ TEST_F(FailingSaves, TheLastOneMustSucceed) {
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::io);
   }
-  EXPECT_EQ(warnings_.size(), 2u);  // of 40 and 60
+  EXPECT_EQ(warnings_.size(), 2u);  // at updates 40 and 60
 }
 
 }  // namespace

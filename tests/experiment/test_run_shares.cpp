@@ -34,7 +34,7 @@ TEST(RunShares, EachProcessFindsItsOwnAgain) {
             entries, files);
   add_share(2, pack_share(state("0000"), {}), entries, files);
 
-  // Equal state is stored once.
+  // State that equals the state of process 0 is not stored again.
   std::vector<std::string> names;
   for (const auto& entry : entries) names.push_back(entry.name);
   EXPECT_EQ(names,
@@ -59,7 +59,7 @@ TEST(RunShares, EachProcessFindsItsOwnAgain) {
     EXPECT_EQ(share_of(checkpoint, rank).step, 7);
   }
   EXPECT_EQ(value(0, "metric_log.bytes"), "12");
-  EXPECT_EQ(value(1, "metric_log.bytes"), "none");  // logs are process 0's
+  EXPECT_EQ(value(1, "metric_log.bytes"), "none");  // only process 0 writes logs
   EXPECT_EQ(share_of(checkpoint, 0).files.size(), 1U);
   EXPECT_EQ(share_of(checkpoint, 1).files.size(), 2U);
   EXPECT_EQ(share_of(checkpoint, 2).files.size(), 0U);

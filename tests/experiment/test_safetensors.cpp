@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
+#include <map>
 
 #include "rl_training/experiment/safetensors.h"
 #include "rl_training/experiment/state_archive.h"
@@ -20,7 +21,7 @@ ArchiveEntry floats(const std::string& name, const std::vector<float>& values) {
   return entry;
 }
 
-// A file with the given header.
+// Returns a file with the given header and `data_bytes` bytes of data.
 std::string file_of(const std::string& header, size_t data_bytes) {
   const uint64_t length = header.size();
   return std::string(reinterpret_cast<const char*>(&length), 8) + header +
@@ -130,7 +131,7 @@ TEST(Safetensors, RefusesMalformedFiles) {
       {file_of(one(R"({"dtype":"F32","shape":[2.0],"data_offsets":[0,8]})"), 8), "shape contains"},
       {file_of(one(R"({"dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,8]})"), 8),
        "shape contains"},
-      // 2^62 * 4 * 4 wraps around to 0.
+      // The size of 2^62 * 4 * 4 bytes overflows to 0.
       {file_of(one(R"({"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]})"), 0),
        "do not fit"},
       {file_of(one(R"({"dtype":"F32","shape":[2],"data_offsets":[0,4]})"), 4), "do not fit"},
@@ -159,11 +160,23 @@ TEST(Safetensors, ManyNamesInAHeaderStayCheap) {
 
 TEST(Safetensors, ReadsAFileOfThePublicLibrary) {
   const std::string path =
-      std::string(SHARED_DIR) + "/fixtures/outputs/hopper_medium_policy.safetensors";
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no sample at " << path;
-  const auto entries = read_safetensors(read_all(path), path);
-  ASSERT_FALSE(entries.empty());
-  for (const auto& entry : entries) EXPECT_EQ(entry.dtype, DType::f32) << entry.name;
+      std::string(SOURCE_DIR) + "/tests/experiment/fixtures/by_library.safetensors";
+  std::map<std::string, ArchiveEntry> entries;
+  for (auto& entry : read_safetensors(read_all(path), path)) entries[entry.name] = entry;
+  ASSERT_EQ(entries.size(), 4U);
+  const auto expect = [&]<typename T>(const std::string& name, DType dtype,
+                                      const std::vector<int64_t>& shape,
+                                      const std::vector<T>& values) {
+    const ArchiveEntry& entry = entries.at(name);
+    EXPECT_EQ(entry.dtype, dtype) << name;
+    EXPECT_EQ(entry.shape, shape) << name;
+    ASSERT_EQ(entry.bytes.size(), values.size() * sizeof(T)) << name;
+    EXPECT_EQ(std::memcmp(entry.bytes.data(), values.data(), entry.bytes.size()), 0) << name;
+  };
+  expect("weight", DType::f32, {2, 3}, std::vector<float>{0, 0.25, 0.5, 0.75, 1, 1.25});
+  expect("bias", DType::f32, {2}, std::vector<float>{-1.5, 2});
+  expect("steps", DType::i64, {}, std::vector<int64_t>{7});
+  expect("flags", DType::u8, {3}, std::vector<uint8_t>{1, 0, 1});
 }
 
 struct Inner {

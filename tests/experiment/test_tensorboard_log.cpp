@@ -22,7 +22,7 @@ uint32_t read_u32(const std::string& bytes, size_t at) {
   return value;
 }
 
-// Reverses the mask instead of applying it, so that the check shares no code with the writer.
+// Reverses the mask instead of applying it, so that the test shares no code with the writer.
 uint32_t unmask(uint32_t masked) {
   const uint32_t rotated = masked - 0xa282ead8U;
   return (rotated >> 17) | (rotated << 15);
@@ -75,7 +75,7 @@ TEST(TensorBoardLog, WritesTheExpectedBytes) {
   EXPECT_TRUE(name.ends_with("." + std::to_string(::getpid()) + ".0")) << name;
   const auto records = read_records(read_all(paths[0]));
   ASSERT_EQ(records.size(), 3U);
-  // wall_time is field 1 (0x09 and 8 bytes); what follows is known to the byte.
+  // wall_time is field 1: the byte 0x09, then 8 bytes. All bytes after it are known.
   EXPECT_EQ(records[0][0], '\x09');
   EXPECT_EQ(records[0].substr(9),
             "\x1a\x0d"
@@ -138,8 +138,8 @@ TEST(TensorBoardLog, AResumedRunDropsTheLostSteps) {
   const TemporaryDirectory run;
   { TensorBoardLog(run.path(), 0).write(1500, {{"a", 1.0}}); }
   { TensorBoardLog(run.path(), 1000).write(1100, {{"a", 2.0}}); }
-  { TensorBoardLog(run.path(), 0).write(10, {{"a", 3.0}}); }  // killed before any checkpoint
-  const auto paths = event_paths(run.path());                 // sorted as TensorBoard sorts them
+  { TensorBoardLog(run.path(), 0).write(10, {{"a", 3.0}}); }  // killed before the first checkpoint
+  const auto paths = event_paths(run.path());  // sorted in the same order as by TensorBoard
   ASSERT_EQ(paths.size(), 3U);
 
   const auto first = read_events(paths[0]);
@@ -162,9 +162,8 @@ TEST(TensorBoardLog, AResumedRunDropsTheLostSteps) {
 }
 
 TEST(TensorBoardLog, ReadsAFileOfTensorBoardItself) {
-  const std::string directory = std::string(SHARED_DIR) + "/fixtures/outputs/tensorboard_real";
-  if (!std::filesystem::exists(directory)) GTEST_SKIP() << "no sample at " << directory;
-  const auto events = read_events(event_paths(directory).at(0));
+  const auto events = read_events(std::string(SOURCE_DIR) +
+                                  "/tests/experiment/fixtures/events.out.tfevents.tensorboard");
   ASSERT_EQ(events.size(), 51U);
   EXPECT_EQ(events[0].file_version(), "brain.Event:2");
   for (int i = 1; i <= 50; ++i) {

@@ -11,7 +11,7 @@ namespace {
 
 TrainConfig read(const std::string& text) { return read_train_config(read_yaml(text, "c.yaml")); }
 
-// The whole line that a user would see, or "no error".
+// Returns the whole line that a user would see, or "no error".
 template <class Body>
 std::string error_of(const Body& body) {
   try {
@@ -26,11 +26,11 @@ std::string error_of(const Body& body) {
 const std::string kStart = "algo: td3_bc\nenv_id: Pendulum-v1\n";  // two lines
 
 struct BadConfig {
-  const char* text;   // what follows kStart, from line 3 on
-  const char* error;  // how the message begins
+  const char* text;   // the text after kStart, from line 3 on
+  const char* error;  // the start of the error message
 };
 
-// Keys of the top level.
+// Errors in top-level keys.
 constexpr BadConfig kBadTop[] = {
     {"total_timestep: 10", "c.yaml:3: total_timestep: unknown key (did you mean `total_timesteps`"},
     {"sede: 1", "c.yaml:3: sede: unknown key (did you mean `seed`?)"},
@@ -72,7 +72,7 @@ constexpr BadConfig kBadTop[] = {
     {"seed: [1", "c.yaml:"},
 };
 
-// Entries of algo_kwargs, in line 4.
+// Errors in entries of algo_kwargs, which are in line 4.
 constexpr BadConfig kBadKwargs[] = {
     {"bach_size: 64", "c.yaml:4: algo_kwargs.bach_size: unknown key (did you mean `batch_size`?)"},
     {"seed: 1", "c.yaml:4: algo_kwargs.seed: unknown key (did you mean `seed`?)"},
@@ -201,7 +201,7 @@ TEST(BadConfig, FilesMustBeThere) {
             std::string::npos);
 }
 
-// A command-line assignment is checked in the same way; its errors name `--set`.
+// An assignment of the command line is checked in the same way as a file. Its errors name `--set`.
 TEST(SetConfigValue, IsCheckedAsTheFileIs) {
   const std::pair<const char*, const char*> table[] = {
       {"seed=-1", "--set: seed: out of range (expected a whole number >= 0, got -1)"},

@@ -51,7 +51,7 @@ TEST_F(Validation, EpisodesAreHeldOutAndRecorded) {
   const auto all = load_run_data(config("", "td3_bc", ""), {});
   EXPECT_EQ(data.fingerprint, all.fingerprint);
   EXPECT_EQ(all.held_out, nullptr);
-  // The rows are those of these episodes.
+  // The held-out rows are the rows of these episodes.
   for (size_t i = 0; i < 3; ++i) {
     const int64_t row = 20 * data.held_out_episodes[i] + 7;
     EXPECT_EQ(data.held_out->reward(static_cast<int64_t>(i) * 20 + 7), all.rows->reward(row));
@@ -76,7 +76,8 @@ TEST_F(Validation, RowsHoldTheMetricsAtTheEvaluationInterval) {
     EXPECT_TRUE(result.summary.metrics[name].is_number()) << name;
     EXPECT_NE(read_all(result.run_dir + "/metrics.csv").find(name), std::string::npos);
   }
-  EXPECT_FALSE(fs::exists(result.run_dir + "/checkpoints/best"));  // no metric decides it
+  // Without returns and early stopping, no metric decides which checkpoint is the best.
+  EXPECT_FALSE(fs::exists(result.run_dir + "/checkpoints/best"));
 
   const auto cloned = train(config("", "bc"));
   EXPECT_TRUE(cloned.summary.metrics["validation_action_error"].is_number());
@@ -85,7 +86,7 @@ TEST_F(Validation, RowsHoldTheMetricsAtTheEvaluationInterval) {
             std::string::npos);
 }
 
-// BEAR and BCQ draw candidates when they act; the Decision Transformer has memory.
+// BCQ draws random candidates when it acts, and the Decision Transformer has memory.
 TEST_F(Validation, IsExactOnResumeAndChangesNothingInTraining) {
   for (const char* algo : {"td3_bc", "bcq", "decision_transformer"}) {
     SCOPED_TRACE(algo);
@@ -125,7 +126,8 @@ TEST_F(Validation, StopsEarlyAndDecidesTheBest) {
   const auto result =
       train(config(", early_stopping: {metric: validation_action_error, mode: min, patience: 1, "
                    "min_delta: 1000}"));
-  // The measurement before training, then the first without improvement.
+  // The measurement at update 10 is the first one that counts. The measurement at update 20 does
+  // not improve by min_delta, so training stops.
   EXPECT_EQ(result.summary.stop_reason, "early_stopping");
   EXPECT_EQ(result.summary.update_count, 20);
   const auto patient = train(

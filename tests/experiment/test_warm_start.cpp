@@ -36,7 +36,7 @@ class WarmStartTest : public testing::Test {
   static Json metadata_of(const std::string& run_dir) {
     return Json::parse(read_all(run_dir + "/metadata.json"));
   }
-  // Bytes of an array of a checkpoint.
+  // Returns the bytes of an array of a checkpoint.
   static std::string array(const std::string& checkpoint, const std::string& name) {
     for (const auto& entry : load_checkpoint(posix_file_system(), checkpoint).entries) {
       if (entry.name == name) return entry.bytes;
@@ -62,7 +62,7 @@ TEST_F(WarmStartTest, NetworksAndNormaliserAreTaken) {
     EXPECT_EQ(array(zero, name), array(first.checkpoint, name)) << name;
     EXPECT_NE(array(zero, name), "no such array") << name;
   }
-  // Optimisers and streams are new.
+  // Optimisers and random streams are new.
   EXPECT_NE(array(zero, "algorithm.actor_optimizer.steps"),
             array(first.checkpoint, "algorithm.actor_optimizer.steps"));
   EXPECT_EQ(second->policy().predict({{0.3, -0.1}}),
@@ -81,7 +81,7 @@ TEST_F(WarmStartTest, TheBoundsOfTheNetworksHoldUnlessKeysSayOtherwise) {
   warnings_.clear();
   EXPECT_EQ(start(config(), first.run_dir)->policy().env().action,
             Space::box({-20, -20}, {20, 20}));
-  EXPECT_EQ(warnings_.size(), 1u);  // lists what was copied; no warning about bounds
+  EXPECT_EQ(warnings_.size(), 1u);  // lists the copied parts; there is no warning about bounds
   warnings_.clear();
   EXPECT_EQ(
       start(config(", action_low: -30, action_high: 30"), first.run_dir)->policy().env().action,
@@ -113,7 +113,7 @@ TEST_F(WarmStartTest, ARunOfWhichNothingFitsIsRefusedAndLeavesNothing) {
               }).ends_with("no such run or checkpoint directory"));
 }
 
-// The checkpoint of step 0 exists before the first update.
+// The run is killed before its first update. The checkpoint of step 0 already exists.
 TEST_F(WarmStartTest, AKilledRunGoesOnFromItsStart) {
   const auto first = start(config())->train();
   const auto straight = start(config("", "td3_bc", "seed: 4\n"), first.run_dir)->train();
@@ -142,12 +142,13 @@ TEST_F(WarmStartTest, ResumeFindsMovedDataAndGoesElsewhere) {
   EXPECT_EQ(moved.summary.update_count, 40);
   EXPECT_EQ(load_policy(moved.run_dir).config().dataset.source.path,
             directory_ / "archive/moved.npz");
-  EXPECT_EQ(load_policy(first.run_dir).checkpoint(), first.checkpoint);  // as it was
-  // Other data is rejected without leaving files.
+  // The first run is unchanged.
+  EXPECT_EQ(load_policy(first.run_dir).checkpoint(), first.checkpoint);
+  // Different data is rejected, and no files are written.
   write_machine_log(directory_ / "archive/other.npz", 8);
   const auto text = problem([&] { resume(directory_ / "archive/other.npz"); });
   EXPECT_NE(text.find("the dataset is not the one this run was trained on"), std::string::npos);
-  // The moved run continues on its own.
+  // The moved run can be resumed without the new paths.
   EXPECT_EQ(rl_training::Run::resume(moved.run_dir, {.total_timesteps = 50, .threads = {}}, {})
                 ->train()
                 .summary.update_count,
@@ -179,8 +180,9 @@ TEST_F(WarmStartTest, TheEndOfAPhaseIsKept) {
   const auto end =
       load_checkpoint(posix_file_system(), result.run_dir + "/checkpoints/phase-offline");
   EXPECT_EQ(end.step, 60);
-  EXPECT_FALSE(fs::exists(result.run_dir + "/checkpoints/step-000000060"));  // long gone
-  // A run of one phase has no such copy, until another phase is added.
+  // This checkpoint was removed when newer ones were written.
+  EXPECT_FALSE(fs::exists(result.run_dir + "/checkpoints/step-000000060"));
+  // A run with one phase has no such copy until another phase is added.
   const auto offline = start(tiny_config("td3_bc", directory_ / "runs"))->train();
   const auto copy = offline.run_dir + "/checkpoints/phase-offline";
   EXPECT_FALSE(fs::exists(copy));

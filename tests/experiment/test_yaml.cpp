@@ -253,7 +253,7 @@ TEST(YamlValue, RefusesWhatIsNotOneValue) {
             "--set x: a second document starts here (expected one document)");
 }
 
-// Any bytes give a tree or one Error{config}, and no other exception.
+// Any bytes produce either a tree or one Error{config}, and no other exception.
 TEST(YamlReader, SurvivesMutatedInput) {
   const std::string seed_text =
       "algo: td3_bc\nenv_id: Pendulum-v1\nseed: 3\ntags: [a, 'b', \"c\\n\"]\nalgo_kwargs:\n"

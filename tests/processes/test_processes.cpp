@@ -1,4 +1,4 @@
-// Several processes that train one run on the loopback interface. `make test-processes` runs more
+// Several processes train one run on the loopback interface. `make test-processes` runs additional
 // tests (RL_TRAINING_PROCESS_TESTS=all).
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -59,14 +59,13 @@ std::vector<std::string> train_command(const Task& task, const std::string& outp
       "train",  "--config",  task.config, "--output-dir",      output_dir,  "--quiet",
       "--json", "--threads", "1",         "--total-timesteps", task.length, "--processes",
       processes};
-  auto assignments = task.assignments;
-  for (const char* more : {"batch_size=32", "eval_episodes=3", "eval_interval=70", "log_interval=7",
-                           "checkpoint_interval=20"}) {
-    assignments.push_back(more);
-  }
+  std::vector<const char*> assignments = {"batch_size=32", "eval_episodes=3", "eval_interval=70",
+                                          "log_interval=7", "checkpoint_interval=20"};
   if (!std::string_view(task.config).starts_with("decision_transformer")) {
     assignments.push_back("hidden_sizes=[32,32]");
   }
+  // Later assignments override earlier ones.
+  assignments.insert(assignments.end(), task.assignments.begin(), task.assignments.end());
   for (const char* assignment : assignments) {
     arguments.insert(arguments.end(), {"--set", assignment});
   }
@@ -92,7 +91,8 @@ std::vector<std::string> checkpoints_of(const std::string& run) {
   return names;
 }
 
-// Every byte that a run writes, except times, paths and the lock.
+// The contents of all checkpoints and of metrics.jsonl. manifest.json is omitted because it
+// contains times and paths.
 std::map<std::string, std::string> bytes_of(const std::string& run) {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(run + "/checkpoints")) {
@@ -140,7 +140,7 @@ class Processes : public testing::Test {
     if (!available) GTEST_SKIP() << "built without Gloo";
   }
 
-  // An uninterrupted run.
+  // Trains a run without interruption and returns its directory.
   std::string train(const Task& task, const std::string& name, const std::string& processes) {
     const auto result = run(train_command(task, directory_ / name, processes));
     EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -150,7 +150,7 @@ class Processes : public testing::Test {
     const auto result = run(resume_command(run_directory, processes));
     EXPECT_EQ(result.exit_code, 0) << result.err;
   }
-  // Starts a run, does `harm` once it has a few checkpoints, and waits for its end.
+  // Starts a run, calls `harm` once the run has `checkpoints` checkpoints, and waits for its end.
   ProgramResult train_and(const Task& task, const std::string& name, const std::string& processes,
                           const std::function<void(Program&)>& harm, size_t checkpoints = 2) {
     auto arguments = train_command(task, directory_ / name, processes);
@@ -170,7 +170,7 @@ class Processes : public testing::Test {
 TEST_F(Processes, RepeatBitForBitAndStopAndResumeExactly) {
   const auto once = train(kOffline, "once", "2");
   expect_equal_runs(once, train(kOffline, "again", "2"));
-  // SIGTERM at any step stops both at the same one.
+  // A SIGTERM at any time stops both processes at the same step.
   const auto result = train_and(
       kOffline, "stopped", "2", [](Program& p) { p.send(SIGTERM); }, 1);
   const auto stopped = only_run_in(directory_ / "stopped");
@@ -202,7 +202,8 @@ TEST_F(Processes, AKilledProcessEndsTheRunWithItsCheckpoints) {
   ASSERT_FALSE(checkpoints_of(killed).empty());
   auto further = resume_command(killed, "2");
   const auto done = std::stoll(checkpoints_of(killed).back().substr(std::string("step-").size()));
-  further.insert(further.end(), {"--total-timesteps", std::to_string(done)});  // loads and ends
+  // The run is already complete at this length, so the program only loads the checkpoint.
+  further.insert(further.end(), {"--total-timesteps", std::to_string(done)});
   EXPECT_EQ(run(further).exit_code, 0);
 }
 
@@ -220,7 +221,7 @@ TEST_F(Processes, WhatCannotBeSharedIsRefused) {
   EXPECT_FALSE(fs::exists(directory_ / "none"));
 }
 
-// One process gives the same result as a run without the option.
+// A run with `--processes 1` equals a run without the option.
 TEST_F(Processes, OneIsTheSameAsNone) {
   auto alone = train_command(kOffline, directory_ / "alone", "1");
   const auto one = train(kOffline, "one", "1");
@@ -230,7 +231,7 @@ TEST_F(Processes, OneIsTheSameAsNone) {
   expect_equal_runs(one, only_run_in(directory_ / "alone"));
 }
 
-// Below: `make test-processes`.
+// The following tests run only with `make test-processes`.
 
 class EveryTask : public Processes, public testing::WithParamInterface<Task> {
  protected:
@@ -240,8 +241,8 @@ class EveryTask : public Processes, public testing::WithParamInterface<Task> {
   }
 };
 
-// Parameters are compared between processes at each checkpoint, so they are equal in a run that
-// finishes.
+// The processes compare their parameters at each checkpoint. A run that finishes therefore has
+// equal parameters in all processes.
 TEST_P(EveryTask, RepeatsAndResumesExactly) {
   const auto once = train(GetParam(), "once", "2");
   expect_equal_runs(once, train(GetParam(), "again", "2"));
@@ -264,7 +265,7 @@ class MoreProcesses : public Processes {
   }
 };
 
-// Large enough for the exchange in parts.
+// Runs each task with four processes.
 TEST_F(MoreProcesses, FourRepeatAndResumeExactly) {
   for (const Task& task : {kTasks[0], kTasks[1]}) {
     auto large = task;
@@ -280,7 +281,7 @@ TEST_F(MoreProcesses, FourRepeatAndResumeExactly) {
   }
 }
 
-// Repeatedly kills one of the processes with kill -9, then runs to the end.
+// Kills a random process with SIGKILL up to 20 times, then resumes the run until its end.
 TEST_F(MoreProcesses, ARunKilledManyTimesEndsWithTheSameBytes) {
   const Task task = {"Killed",
                      "sac/pendulum",
