@@ -14,8 +14,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <new>
 #include <utility>
@@ -39,11 +39,12 @@ void limit(int resource, int64_t value) {
   if (::setrlimit(static_cast<__rlimit_resource>(resource), &now) != 0) ::_exit(1);
 }
 
-// Closes all descriptors of the parent except the memory file, which becomes descriptor 3.
+// Closes all descriptors of the parent except the output, which becomes descriptor 3.
 void close_descriptors(int output) {
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null < 0) ::_exit(1);
-  // Both may be below 3 if the parent runs without standard streams.
+  // Duplicates both descriptors to numbers from 10 on, because the original numbers may be below 3
+  // if the parent runs without standard streams.
   const int kept = ::fcntl(output, F_DUPFD_CLOEXEC, 10), quiet = ::fcntl(null, F_DUPFD_CLOEXEC, 10);
   if (kept < 0 || quiet < 0) ::_exit(1);
   for (const int stream : {0, 1, 2}) ::dup2(quiet, stream);
@@ -57,26 +58,38 @@ void close_descriptors(int output) {
   }
 }
 
-void confine(int output, const SandboxLimits& limits, int64_t mapped_bytes) {
+// Address space of this process. Uses system calls only, so that a child may call this after
+// fork().
+int64_t mapped_bytes() {
+  const Descriptor file(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
+  char text[32] = {};
+  if (file.get() < 0 || ::read(file.get(), text, sizeof text - 1) <= 0) return 0;
+  return std::strtoll(text, nullptr, 10) * ::sysconf(_SC_PAGESIZE);
+}
+
+void confine(int output, const SandboxLimits& limits) {
+  // The child inherits everything that is mapped, also what other threads of the parent mapped just
+  // before the fork. The limit is for the memory that the child adds.
+  const int64_t inherited_bytes = mapped_bytes();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::prctl(PR_SET_DUMPABLE, 0);
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGSYS}) {
     ::signal(signal, SIG_DFL);
   }
-  // The parent handles these signals, even if they are sent to the whole process group, and the
-  // child ends with its parent. The signal mask is reset to that of a new process.
+  // The child ignores these signals, which may be sent to the whole process group. The parent
+  // handles them, and the child ends with its parent.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) ::signal(signal, SIG_IGN);
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  // A write beyond the limit then fails instead of killing the process.
+  // If SIGXFSZ is ignored, a write beyond the file size limit fails instead of killing the process.
   ::signal(SIGXFSZ, SIG_IGN);
   close_descriptors(output);
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_CPU, limits.cpu_seconds);
   limit(RLIMIT_FSIZE, limits.output_bytes + kMaxSandboxMessage);
-  limit(RLIMIT_AS, mapped_bytes + limits.memory_bytes);
-  // A missing filter does not prevent reading; `doctor` reports it.
+  limit(RLIMIT_AS, inherited_bytes + limits.memory_bytes);
+  // Reading continues if the filter cannot be installed. `rl_training doctor` reports this.
   if (sandbox_is_strict() && !limits.writes_files) {
     install_call_filter(CallFilter::opening, kOutputDescriptor);
   }
@@ -84,8 +97,7 @@ void confine(int output, const SandboxLimits& limits, int64_t mapped_bytes) {
 
 [[noreturn]] void run_child(const std::string& file, const SandboxLimits& limits,
                             const std::function<void(SandboxOutput&)>& reader) {
-  // Large blocks are returned to the system when they are freed, and threads have no separate
-  // arenas.
+  // Reduces memory use: freed large blocks return to the system, and threads share one arena.
   ::mallopt(M_MMAP_THRESHOLD, 256 * 1024);
   ::mallopt(M_ARENA_MAX, 1);
   SandboxSender output(kOutputDescriptor);
@@ -108,7 +120,8 @@ void confine(int output, const SandboxLimits& limits, int64_t mapped_bytes) {
   ::_exit(0);
 }
 
-// Waits for the child, and kills it if it hangs without using CPU time.
+// Waits for the child and kills it after `seconds`. The limit of CPU time does not stop a child
+// that hangs without using CPU time.
 int wait_for(pid_t child, int64_t seconds) {
   const Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
   if (handle.get() >= 0) {
@@ -144,24 +157,18 @@ void check_status(const std::string& file, int status, const SandboxLimits& limi
   throw Error(ErrorKind::data, {file, 0, ""}, reason);
 }
 
-int64_t mapped_bytes() {
-  int64_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  return pages * ::sysconf(_SC_PAGESIZE);
-}
-
 }  // namespace
 
 SandboxLimits SandboxLimits::for_file(const std::string& path) {
   struct stat info {};
   const int64_t size = ::stat(path.c_str(), &info) == 0 ? info.st_size : 0;
-  constexpr int64_t kMaxArrays = int64_t{8} << 30;  // as in npz_archive.h and hdf5_file.h
-  // Deflate reaches 1032 : 1, and small types grow when converted.
+  constexpr int64_t kMaxArrays = int64_t{8} << 30;  // same limit as npz_archive.h and hdf5_file.h
+  // Deflate reaches a ratio of 1032, and values of small types grow by conversion to float.
   const int64_t arrays = size > kMaxArrays / 4400 ? kMaxArrays : 4400 * size;
   SandboxLimits limits;
-  // Row records are stored in addition to the arrays.
+  // The factor 2 accounts for the row records, which are stored in addition to the arrays.
   limits.output_bytes = 2 * arrays;
-  // The output is mapped as well, and some arrays exist twice while they are assembled.
+  // The factor 3 accounts for the mapped output and for arrays that exist twice for a short time.
   limits.memory_bytes = 3 * arrays + 256 * kMiB;
   limits.cpu_seconds = 30 + size / (5 * kMiB);
   return limits;
@@ -212,14 +219,13 @@ SandboxResult run_in_sandbox(const std::string& file, const SandboxLimits& limit
     throw Error(ErrorKind::io, {file, 0, ""},
                 std::string("cannot start a reader: ") + std::strerror(errno));
   }
-  const int64_t mapped = mapped_bytes();
   const pid_t child = ::fork();
   if (child < 0) {
     throw Error(ErrorKind::io, {file, 0, ""},
                 std::string("cannot start a reader: ") + std::strerror(errno));
   }
   if (child == 0) {
-    confine(channel, limits, mapped);
+    confine(channel, limits);
     run_child(file, limits, reader);
   }
   check_status(file, wait_for(child, 60 + 10 * limits.cpu_seconds), limits);

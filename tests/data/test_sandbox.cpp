@@ -127,18 +127,19 @@ TEST(Sandbox, OpenFilesOfTheProcessAreOutOfReach) {
     output.text(std::string(opened_before ? "b" : "") + (still_reads ? "r" : "") +
                 (opened_after ? "a" : "") + (free_one == 4 ? "4" : ""));
   });
-  // Descriptor 4 is the first free one, because all descriptors of the parent except the output are
-  // closed.
+  // The child has only the standard streams (0 to 2) and the output (3), so 4 is the first free
+  // descriptor.
   EXPECT_EQ(result.text, sandbox_is_strict() ? "br4" : "bra4");
   ::close(other);
 }
 
 TEST(Sandbox, WorksBesideOtherThreads) {
-  std::atomic<bool> stop = false;
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   for (int i = 0; i < 3; ++i) {
-    threads.emplace_back([&] {
-      while (!stop) std::vector<int>(1000, 1).swap(*std::make_unique<std::vector<int>>());
+    threads.emplace_back([](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        std::vector<int>(1000, 1).swap(*std::make_unique<std::vector<int>>());
+      }
     });
   }
   for (int i = 0; i < 50; ++i) {
@@ -148,11 +149,29 @@ TEST(Sandbox, WorksBesideOtherThreads) {
     });
     EXPECT_EQ(result.text.size(), static_cast<size_t>(1000 + i));
   }
-  stop = true;
-  for (auto& thread : threads) thread.join();
 }
 
-// Calls that a compromised reader could try: "name=errno" for each attempt, 0 if it succeeded.
+// Another thread may map memory between any two instructions of the parent, also just before the
+// fork.
+TEST(Sandbox, MemoryThatOtherThreadsMapIsNotCounted) {
+  constexpr size_t kBytes = size_t{4} << 30;
+  const std::jthread thread([](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      void* memory = ::mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      ::munmap(memory, kBytes);
+    }
+  });
+  for (int i = 0; i < 100; ++i) {
+    const auto result = run_in_sandbox("f", kLimits, [](SandboxOutput& output) {
+      const std::vector<char> memory(1 << 20, 'x');
+      output.text(std::string(memory.begin(), memory.begin() + 10));
+    });
+    ASSERT_EQ(result.text.size(), 10U);
+  }
+}
+
+// Tries calls that a compromised reader could make. Returns "name=errno" for each call, with 0 for
+// success.
 std::string attempts(const std::string& file) {
   std::string text;
   const auto note = [&](const char* name, long result) {
@@ -186,7 +205,8 @@ TEST(Sandbox, AReaderThatWasTakenOverReachesNothing) {
     forbid_opening_files();
     output.text(before + "| " + attempts(directory / "other"));
   });
-  // 1 is EPERM. Until its own file is open, a reader may only open and look up other files.
+  // The error 1 is EPERM. Before its own file is open, a reader may open files for reading and look
+  // them up. Afterwards, it may do neither.
   EXPECT_EQ(result.text,
             "read=0 write=1 create=1 stat=0 unlink=1 rename=1 truncate=1 socket=1 unix_socket=1 "
             "exec=1 fork=1 kill=1 ptrace=1 code=1 "
@@ -195,7 +215,7 @@ TEST(Sandbox, AReaderThatWasTakenOverReachesNothing) {
   EXPECT_EQ(read_all(directory / "other"), "secret");
 }
 
-// Large arrays are unpacked by several threads.
+// Readers unpack large arrays on several threads, so the filter must allow threads.
 TEST(Sandbox, AFilteredReaderStillHasThreads) {
   const auto result = run_in_sandbox("f", kLimits, [&](SandboxOutput& output) {
     forbid_opening_files();
