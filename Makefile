@@ -1,13 +1,14 @@
-# Short names for the usual commands; CMake does the work (see CMakePresets.json).
+# Short names for common commands. CMake does the work (see CMakePresets.json).
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 FUZZ_RUNS ?= -1
 FUZZ_TARGETS ?= checkpoint config csv hdf5 json npz safetensors
-# Thread sanitizer sees races only in code compiled with it, which LibTorch is not.
+# The thread sanitizer finds races only in code that is compiled with it, which excludes LibTorch.
 TSAN_MODULES ?= util data envs signals
 
-# Which groups of files clang-tidy reads: `make lint TIDY_FILES=rl_training_base` leaves out LibTorch's.
+# The groups of files that clang-tidy reads. `make lint TIDY_FILES=rl_training_base` excludes files
+# that use LibTorch.
 TIDY_FILES ?= rl_training
 
 empty :=
@@ -34,7 +35,8 @@ build: configure ## build the program build/release/rl_training
 demo: build ## train, evaluate and predict on a small task
 	PROGRAM=$(PROGRAM) scripts/demo.sh
 
-# RESULTS_ARGS="--seeds 0,1 --only iql": fewer runs. Finished runs are kept, unfinished ones resumed.
+# RESULTS_ARGS="--seeds 0,1 --only iql" trains fewer runs. Finished runs are not repeated,
+# unfinished runs are resumed.
 results: build ## train the offline algorithms on Pendulum, several seeds each; tables in docs/results.md (hours)
 	scripts/results.py pendulum replay --jobs $(JOBS) $(RESULTS_ARGS)
 
@@ -53,7 +55,8 @@ test: configure ## build everything and run the tests
 	cmake --build --preset release -j $(JOBS)
 	ctest --preset release --output-on-failure -j2
 
-# Trainings are shortened to DOCS_STEPS updates; Python blocks run where `make python` has built the package.
+# Training commands are shortened to DOCS_STEPS updates. Python blocks run only if `make python` has
+# built the package.
 test-docs: build ## run the commands of README.md and docs/
 	tests/docs/test_docs.py $(PROGRAM)
 
@@ -70,7 +73,7 @@ test-ecosystem: python ## test together with Gymnasium, Minari, TensorBoard, ONN
 	cmake --build --preset release --target rl_training_cli -j $(JOBS)
 	tests/ecosystem/run.sh $(CURDIR)/build/python $(CURDIR)/$(PROGRAM) $(CURDIR)/build/ecosystem
 
-bench-python: python ## time learn and the program, and a step of a Python environment
+bench-python: python ## measure the speed of learn, of the program and of a step in a Python environment
 	cmake --build --preset release --target rl_training_cli -j $(JOBS)
 	PYTHONPATH=build/python /usr/bin/python3 bench/python/learn_speed.py $(PROGRAM)
 	PYTHONPATH=build/python /usr/bin/python3 bench/python/step_cost.py
@@ -83,10 +86,10 @@ reliability: configure ## attack the program: kills, signals, full disks, damage
 	build/release/tests/test_api --gtest_filter='Leaks.*'
 	scripts/reliability.py $(PROGRAM)
 
-test-slurm: build ## a sweep on a private Slurm: kills, pre-emption, same bits
+test-slurm: build ## test a sweep on a private Slurm: kills, pre-emption, equal bits
 	scripts/install_dependencies.sh slurm || true
 	tests/slurm/test_slurm.py $(PROGRAM) || test $$? = 77
-test-processes: configure ## one run on 2 and 4 processes and on 2 hosts: bits, kills, a cut link
+test-processes: configure ## test one run on 2 and 4 processes and on 2 hosts: equal bits, kills, a broken link
 	cmake --build --preset release -j $(JOBS) --target rl_training_cli test_processes
 	RL_TRAINING_PROCESS_TESTS=all build/release/tests/test_processes
 	scripts/test_two_hosts.sh $(CURDIR)/$(PROGRAM)
@@ -106,8 +109,8 @@ bench: build ## measure updates per second, compared with eager PyTorch
 	scripts/install_dependencies.sh bench
 	$(PROGRAM) bench --peer bench/eager.py
 
-# PEERS_ARGS=--quick: short turns; PEERS_ARGS=--fresh: rows of the same commit again.
-bench-peers: build ## speed compared with JAX, PyTorch 2, SBX and d3rlpy of PyPI; tables in docs/performance.md
+# PEERS_ARGS=--quick measures briefly. PEERS_ARGS=--fresh also repeats rows of the same commit.
+bench-peers: build ## compare the speed with JAX, PyTorch 2, SBX and d3rlpy from PyPI; tables in docs/performance.md
 	scripts/install_dependencies.sh bench peers
 	bench/peers/run.py $(PROGRAM) build/peers --page docs/performance.md $(PEERS_ARGS)
 
@@ -116,10 +119,10 @@ bench-check: configure ## count instructions of updates (valgrind), compare with
 	cmake --build --preset release --target update_counts -j $(JOBS)
 	bench/counts/check.py build/release/libexec/update_counts bench/counts/expected.json $(if $(ACCEPT),--accept)
 
-bench-sac: build ## time a whole small online run on one core
+bench-sac: build ## measure the time of a whole small online run on one core
 	bench/sac_run.sh $(PROGRAM)
 
-bench-export: build ## time one action of an exported policy, compared with LibTorch and ONNX Runtime
+bench-export: build ## measure the time of one action of an exported policy, compared with LibTorch and ONNX Runtime
 	cmake --build --preset release --target libtorch_forward -j $(JOBS)
 	bench/export/run.sh $(PROGRAM) build/release/libtorch_forward build/export
 
@@ -136,7 +139,8 @@ sanitize: dependencies ## run the tests under address, undefined-behaviour and t
 	cmake --build --preset tsan -j $(JOBS) --target $(addprefix test_,$(TSAN_MODULES))
 	ctest --preset tsan --output-on-failure -R '^($(subst $(space),|,$(TSAN_MODULES)))$$'
 
-# Each until FUZZ_SECONDS are over or FUZZ_RUNS inputs were tried; only the targets in FUZZ_TARGETS.
+# Each target runs until FUZZ_SECONDS have passed or FUZZ_RUNS inputs have been tried. FUZZ_TARGETS
+# selects the targets.
 fuzz: ## run each fuzz target for FUZZ_SECONDS
 	scripts/install_dependencies.sh dev
 	cmake --preset fuzz
@@ -171,7 +175,7 @@ install: build ## install program, library, headers and, if its dependencies exi
 	  cmake --build --preset release --target python -j $(JOBS); fi
 	cmake --install build/release --prefix $(PREFIX)
 
-uninstall: ## remove what the last `make install` installed
+uninstall: ## remove the files that the last `make install` installed
 	xargs -r -d '\n' rm -fv < build/release/install_manifest.txt
 
 reference: build ## generate docs/reference/ from the option tables
@@ -179,7 +183,7 @@ reference: build ## generate docs/reference/ from the option tables
 	$(PROGRAM) reference commands --output docs/reference/commands.md
 	$(PROGRAM) reference configuration --output docs/reference/configuration.md
 
-package: ## make Debian packages in build/package
+package: ## build Debian packages in build/package
 	scripts/install_dependencies.sh package python
 	cmake --preset release -B build/package -DCMAKE_INSTALL_PREFIX=/usr -DRL_TRAINING_TESTS=OFF \
 	  -DRL_TRAINING_PYTHON_DIR=$(CURDIR)/build/package/python \
@@ -187,7 +191,7 @@ package: ## make Debian packages in build/package
 	cmake --build build/package -j $(JOBS)
 	cd build/package && cpack
 
-tarball: package ## pack the program with the libraries it needs, for systems without them
+tarball: package ## pack the program with the libraries that it needs, for systems without them
 	scripts/make_tarball.sh build/package
 
 test-package: package ## install the packages in a clean Debian 12 and run the demo there (root)

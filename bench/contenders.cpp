@@ -40,7 +40,7 @@ TransitionDataset random_transitions(const BenchWork& work, int64_t rows) {
   return std::move(builder).build().with_next_actions();
 }
 
-// Minibatches of a rollout that is filled once, pass after pass.
+// Shuffled minibatches of a rollout that is filled only once with random data.
 class RandomRollout final : public Sampler {
  public:
   explicit RandomRollout(const BenchWork& work)
@@ -122,7 +122,7 @@ class Ours final : public Contender {
   std::unique_ptr<Algorithm> algorithm_;
 };
 
-// One thread's copy of the products of an update.
+// Buffers of one thread for the matrix products of an update.
 class Products {
  public:
   explicit Products(const Td3BcProducts& size)

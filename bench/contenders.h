@@ -9,14 +9,14 @@
 
 namespace rl_training {
 
-// Updates of one algorithm, at its default sizes unless changed.
+// The updates of one algorithm to measure, with its default sizes unless changed.
 struct BenchWork {
-  explicit BenchWork(const std::string& algo);  // throws Error{config} if it is unknown
+  explicit BenchWork(const std::string& algo);  // throws Error{config} for an unknown name
 
   std::string algo;
   int64_t obs_dim = 17, action_dim = 6;
   std::shared_ptr<AlgorithmOptions> options;
-  Space action() const;      // action_dim numbers, or a choice of action_dim actions
+  Space action() const;      // action_dim numbers, or one of action_dim discrete actions
   std::string name() const;  // "td3_bc update, hidden 256-256, batch 256, obs 17, action 6"
 };
 
@@ -26,18 +26,19 @@ struct Td3BcProducts {
   double flops() const;  // floating-point operations per update, on average
 };
 
-// Performs updates and returns the time they took.
+// A program that is measured. Performs updates and returns the time that they took.
 class Contender {
  public:
   virtual ~Contender() = default;
   virtual double seconds_for(int64_t updates) = 0;
 };
 
-// Our algorithm on sampled batches, as the trainer calls it; `processes` is null for one process.
+// An algorithm of rl_training on sampled batches, called as the trainer calls it. `processes` is
+// null for one process.
 std::unique_ptr<Contender> make_ours(const BenchWork& work, int threads,
                                      ProcessGroup* processes = nullptr);
-// Only the matrix products of an update, on all threads at once; `updates` counts those of all
-// threads.
+// Only the matrix products of an update. All threads compute at once; `updates` counts the updates
+// of all threads.
 std::unique_ptr<Contender> make_products_only(const Td3BcProducts& size, int threads);
 
 // Peak rate of fused multiply-adds on `threads` threads, in GFLOP/s.

@@ -1,13 +1,14 @@
 #!/usr/bin/python3
-"""How the time for an update depends on the size of the dataset, and on a memory limit.
+"""Measures how the time of an update depends on the size of the dataset, and on a memory limit.
 
     bench/data_size.py PROGRAM [--rows 10000 100000 1000000 10000000] [--updates 2000] [--turns 3]
                        [--limit-rows 16000000] [--limit-algos td3_bc cql] [--svg FILE]
 
-Trains TD3+BC (256-256, batch 256, one thread) on random transitions of hopper's sizes from the mapped
-cache. Sizes take turns, and the median of the turns is reported; processor time, without start-up, is
-given beside wall time, which other programs disturb. Then some algorithms train on a dataset without
-and with a memory limit of half its size (a memory cgroup, version 1 or 2; needs root). Prints JSON.
+First trains TD3+BC (256-256, batch 256, one thread) on random transitions with Hopper's dimensions from
+the mapped cache. The sizes are measured alternately, and the median of all repetitions is reported. The
+processor time without start-up is reported as well, because other programs disturb the wall time. Then
+trains some algorithms on a dataset without and with a memory limit of half its size. The limit is a memory
+cgroup (version 1 or 2), which needs root. Prints JSON.
 """
 import argparse
 import json
@@ -55,7 +56,7 @@ class MemoryGroup:
 
 
 def train(options, data, output, group=None, algo="td3_bc"):
-    """Wall time per update, and processor time of the whole run, in seconds."""
+    """Returns the wall time per update and the processor time of the whole run, in seconds."""
     words = [options.program, "train", "--output-dir", output]
     words += config_arguments(data, options.updates, algo, log_interval=options.updates,
                               checkpoint_interval=options.updates, normalize_observations="false")
@@ -71,7 +72,7 @@ def train(options, data, output, group=None, algo="td3_bc"):
 
 
 def drop_from_memory(directory):
-    """Drops the pages, so that the next process that uses them reads them and is charged for them."""
+    """Drops the cached pages, so that the next process must read them and is charged for their memory."""
     os.sync()
     for name in os.listdir(directory):
         with open(f"{directory}/{name}", "rb") as file:
@@ -79,12 +80,12 @@ def drop_from_memory(directory):
 
 
 def by_size(options, directory):
-    """Median wall and processor time of an update, by number of rows."""
+    """Returns the median wall and processor time of an update for each number of rows."""
     wall, cpu, start = ({rows: [] for rows in options.rows} for _ in range(3))
     short = argparse.Namespace(**{**vars(options), "updates": 10})
     for rows in options.rows:
         write_dataset(f"{directory}/{rows}.npz", rows)
-        train(short, f"{directory}/{rows}.npz", f"{directory}/runs")  # makes the cache
+        train(short, f"{directory}/{rows}.npz", f"{directory}/runs")  # creates the cache
     for _ in range(options.turns):
         for rows in options.rows:
             data, runs = f"{directory}/{rows}.npz", f"{directory}/runs"

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Updates in PyTorch, eager or with torch.compile: peers of `rl_training bench --peer`.
 
-Written as one would in a script: modules, losses, torch.optim.Adam (fused, where PyTorch has it).
-With --compile, `learn` of an algorithm goes through torch.compile. Random transitions stand in for
-a dataset: only the speed of the update matters here. The caller sets OPENBLAS_NUM_THREADS and
-OMP_NUM_THREADS before starting this program; see peer.py for the protocol.
+The code is written like an ordinary script: modules, losses, torch.optim.Adam (fused if PyTorch supports
+it). With --compile, the `learn` method of an algorithm is compiled by torch.compile. The data are random
+transitions, because only the speed of the update matters. The caller sets OPENBLAS_NUM_THREADS and
+OMP_NUM_THREADS before it starts this program. peer.py describes the protocol.
 """
 import copy
 import math
@@ -13,7 +13,8 @@ import sys
 import time
 from collections import namedtuple
 
-if "--compile" in sys.argv:  # otherwise compiled code cannot find the vector functions and is scalar
+# Without this, compiled code does not find the vector functions and is scalar.
+if "--compile" in sys.argv:
     os.environ["TORCH_USE_RTLD_GLOBAL"] = "YES"
 import torch
 import torch.nn as nn
@@ -25,7 +26,7 @@ FUSED = {"fused": True} if torch.__version__ >= (2, 4) else {}
 Batch = namedtuple("Batch", "obs action reward next_obs not_done next_action")
 
 
-# --- shared pieces
+# --- shared parts
 
 
 def mlp(inputs, hidden, outputs, layer_norm=None):
@@ -78,7 +79,7 @@ class SquashedGaussianActor(nn.Module):
         return mean, log_std.clamp(*self.bounds)
 
     def sample(self, obs, count=0):
-        """Actions, log densities, unbounded actions; with `count` an additional dimension of that size."""
+        """Returns actions, log densities and unbounded actions. `count` > 0 adds a dimension of that size."""
         mean, log_std = self.head(obs)
         if count > 0:
             mean = mean.unsqueeze(1).expand(-1, count, -1)
@@ -100,7 +101,7 @@ class SquashedGaussianActor(nn.Module):
 
 
 class GaussianActor(nn.Module):
-    """Unsquashed, with one free standard deviation for each action."""
+    """A Gaussian policy without tanh, with one trainable standard deviation for each action."""
 
     def __init__(self, sizes, log_std_min, tanh_mean):
         super().__init__()
@@ -166,14 +167,14 @@ def twin_loss(critic, batch, target):
 
 
 def smoothed(actor, obs, s):
-    """The target policy's action with clipped noise."""
+    """Returns the target policy's action with clipped noise."""
     action = actor(obs)
     noise = (torch.randn_like(action) * s.policy_noise).clamp(-s.noise_clip, s.noise_clip)
     return (action + noise).clamp(-1, 1)
 
 
 class Learner:
-    """Something that learns; its actor in updates with number % actor_every == actor_at."""
+    """Base class. The actor is trained in updates with number % actor_every == actor_at."""
 
     actor_every, actor_at = 1, 0
 
@@ -181,7 +182,7 @@ class Learner:
         self.updates = 0
 
     def compile(self):
-        """Losses and their backward passes. Optimisers and random members stay eager."""
+        """Compiles losses and backward passes. Optimisers and the choice of random critics stay eager."""
         global step
         step = torch.compiler.disable(step)
         Critics.minimum_of_some = torch.compiler.disable(Critics.minimum_of_some)
@@ -193,7 +194,7 @@ class Learner:
 
 
 class TwinCriticLearner(Learner):
-    """Critics, their target and their optimiser."""
+    """Twin critics with their target networks and optimiser."""
 
     def __init__(self, sizes, rate, layer_norm=None):
         super().__init__()
@@ -343,7 +344,7 @@ class PerturbationActor(nn.Module):
 
 
 def best_of_candidates(critic, obs, action):
-    """max over candidates of 0.75 min + 0.25 max of both critics; [rows, n, ...] inputs."""
+    """Maximum over candidates of 0.75 min + 0.25 max of both critics. Inputs are [rows, n, ...]."""
     q1, q2 = critic(obs, action)
     return (0.75 * torch.min(q1, q2) + 0.25 * torch.max(q1, q2)).max(1)[0]
 
@@ -466,7 +467,7 @@ class Iql(TwinCriticLearner):
 
 
 class Critics(nn.Module):
-    """N critics as separate networks, which is faster here than batched products; [N, rows]."""
+    """N critics as separate networks, which is faster here than batched products. Returns [N, rows]."""
 
     def __init__(self, sizes, count, layer_norm=None):
         super().__init__()
@@ -479,7 +480,7 @@ class Critics(nn.Module):
         return torch.stack([net(inputs).squeeze(-1) for net in self.nets])
 
     def minimum_of_some(self, obs, action, count):
-        """Over critics drawn at random."""
+        """Returns the minimum over `count` critics that are drawn at random."""
         inputs = torch.cat([obs, action], -1)
         members = torch.randperm(len(self.nets))[:count].tolist()
         return torch.stack([self.nets[i](inputs).squeeze(-1) for i in members]).amin(0)
@@ -538,7 +539,7 @@ class Rlpd(Soft):
 
 
 class Ensemble(nn.Module):
-    """N critics as batched products, with inputs [N, rows, ...]; values [N, rows]."""
+    """N critics as batched products. Inputs are [N, rows, ...], values [N, rows]."""
 
     def __init__(self, sizes, count):
         super().__init__()
@@ -646,7 +647,7 @@ class CalQl(Cql):
 
     def conservative(self, q, batch, candidates, data_q):
         obs = batch.obs.unsqueeze(1).expand(-1, self.samples, -1)
-        bound = batch.reward.unsqueeze(1)  # stands in for the returns
+        bound = batch.reward.unsqueeze(1)  # used instead of the returns
         values = []
         for i, (action, density) in enumerate(candidates):
             value = q(torch.cat([obs, action], -1)).squeeze(-1)
@@ -712,11 +713,11 @@ class Fql(Learner):
         move_target(self.critic, self.critic_target)
 
 
-# --- discrete actions: `sizes.action` choices, actions are their numbers
+# --- discrete actions: an action is an index below `sizes.action`
 
 
 class DoubleQLearner(Learner):
-    """One value for each choice, and a target network."""
+    """One value for each discrete action, and a target network."""
 
     def __init__(self, sizes):
         super().__init__()
@@ -845,7 +846,7 @@ ALGORITHMS = {
 CHOICES = ("dqn", "discrete_cql", "discrete_bcq", "discrete_bc")
 
 
-# --- measuring
+# --- measurement
 
 
 class Dataset:
@@ -876,7 +877,7 @@ class ChoiceDataset(Dataset):
 
 
 class Rollout:
-    """2048 rows, used in minibatches of a shuffled order."""
+    """2048 rows, used in shuffled minibatches."""
 
     Minibatch = namedtuple("Minibatch", "obs action log_prob value advantage")
 
@@ -901,7 +902,7 @@ def main():
     compiled = ("--compile", "with torch.compile")
     args = parse_arguments(__doc__.splitlines()[0], ALGORITHMS, [compiled])
     if args.blas_threads != 1 and "USE_MKL=ON" in torch.__config__.show():
-        return 0  # MKL uses PyTorch's threads
+        return 0  # MKL uses PyTorch's threads, so this setting is redundant
     torch.set_num_threads(args.threads)
     torch.manual_seed(0)
     data = Rollout if args.algo == "ppo" else ChoiceDataset if args.algo in CHOICES else Dataset

@@ -7,11 +7,12 @@
 
 namespace rl_training {
 
-// Random actions for one environment, and the states in which its episodes begin. Every contender
-// replays them from the start in each turn, so that all simulate the same motion.
+// Random actions for one environment, and the initial states of its episodes. In each interval of
+// the measurement, every contender replays them from the start, so that all contenders simulate the
+// same motion.
 struct StepScript {
   struct Start {
-    int64_t step;  // the episode begins before this step
+    int64_t step;  // the episode starts before this step
     std::vector<double> state;
   };
   std::string env_id;
@@ -21,14 +22,16 @@ struct StepScript {
 };
 StepScript make_step_script(const std::string& env_id, int64_t steps);
 
-// CPU time of the calling thread, which excludes other programs.
+// CPU time of the calling thread. Other programs do not affect it.
 double thread_seconds();
 
-// Environment::step with its resets. CPU time.
+// Environment::step, including resets. Measures CPU time.
 std::unique_ptr<Contender> make_env_steps(const StepScript& script);
-// Only MuJoCo's own functions, for the same motion. CPU time. Null for tasks without MuJoCo.
+// Only MuJoCo's own functions, for the same motion. Measures CPU time. Null for tasks without
+// MuJoCo.
 std::unique_ptr<Contender> make_raw_mujoco_steps(const StepScript& script);
-// VectorEnv::step on `threads` threads; `work` counts the steps of all copies. Wall time.
+// VectorEnv::step on `threads` threads. The argument of seconds_for counts the steps of all copies.
+// Measures wall time.
 std::unique_ptr<Contender> make_vector_steps(const std::string& env_id, int64_t copies,
                                              int threads);
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Updates in JAX: one jit-compiled scan over many updates, sampling included.
 
-A peer of `rl_training bench --peer "PYTHON bench/jax_peer.py"`; see peer.py for the protocol.
-Networks are lists of layers, critics one such list with a leading dimension for the members.
+A peer of `rl_training bench --peer "PYTHON bench/jax_peer.py"`; peer.py describes the protocol.
+A network is a list of layers. Several critics are one such list, with a leading dimension for the critics.
 """
 import functools
 import math
@@ -16,7 +16,7 @@ import optax
 
 from peer import GAMMA, SETTINGS, TAU, measure, parse_arguments
 
-LONGEST_SCAN = 100  # updates in one call
+LONGEST_SCAN = 100  # largest number of updates in one call
 
 
 # --- networks
@@ -60,7 +60,7 @@ def init_critics(key, sizes, count, layer_norm=None):
 
 
 def values(critics, obs, action, layer_norm=None):
-    """[members, rows...]"""
+    """Returns the values [critics, rows...]."""
     inputs = jnp.concatenate([obs, action], -1)
     return jax.vmap(lambda member: mlp(member, inputs, layer_norm)[..., 0])(critics)
 
@@ -79,7 +79,7 @@ def tanh_density(noise, log_std, unbounded):
 
 
 def sample(actor, obs, key, log_std_min=-20.0, count=None):
-    """Actions and log densities of a squashed Gaussian; with `count` that many for each row."""
+    """Returns actions and log densities of a squashed Gaussian. With `count`, draws that many per row."""
     mean, log_std = jnp.split(mlp(actor["net"], obs), 2, axis=-1)
     if "scale" in actor:
         log_std = log_std * actor["scale"][0] + actor["scale"][1]
@@ -103,11 +103,11 @@ def smoothed(actor, obs, key, s):
     return jnp.clip(action + jnp.clip(noise, -s.noise_clip, s.noise_clip), -1, 1)
 
 
-# --- updates: a state is a dict of parameters, their optimisers' states below "opt"
+# --- updates: a state is a dict of parameters; the states of their optimisers are in "opt"
 
 
 def minimized(state, name, rate, loss):
-    """The state after one Adam step of the parameters `name`, and what else `loss` returns."""
+    """Returns the state after one Adam step of the parameters `name`, and the second result of `loss`."""
     gradient, extra = jax.grad(loss, has_aux=True)(state[name])
     change, opt = optax.adam(rate).update(gradient, state["opt"][name])
     parameters = optax.apply_updates(state[name], change)
@@ -158,7 +158,7 @@ class Delayed:
 
     def learn_actor(self, state, batch, _key):
         s, critic = self.s, state["critic"]
-        if not self.rebrac:  # its actor follows the first critic alone
+        if not self.rebrac:  # the actor of TD3+BC uses only the first critic
             critic = jax.tree.map(lambda x: x[:1], critic)
 
         def loss(actor):
@@ -334,7 +334,7 @@ ALGORITHMS = {
 }
 
 
-# --- measuring
+# --- measurement
 
 
 def random_data(key, rows, sizes):
@@ -350,7 +350,7 @@ def random_data(key, rows, sizes):
 
 
 def one_update(agent, batch, state, number, key):
-    """The update with this number, from 0."""
+    """Performs the update with this number, counted from 0."""
     learn_key, actor_key = jax.random.split(key)
     state = agent.learn(state, batch, learn_key)
     if not hasattr(agent, "learn_actor"):
@@ -377,7 +377,7 @@ def main():
     args = parse_arguments(__doc__.splitlines()[0], ALGORITHMS)
     if args.blas_threads != 1:
         return 0
-    # XLA starts as many threads as there are processors for it.
+    # XLA starts one thread for each processor that it may use.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: args.threads])
     agent = ALGORITHMS[args.algo](args.algo, args.sizes)
     keys = jax.random.split(jax.random.key(0), 3)

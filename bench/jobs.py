@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Throughput and memory of several seeds side by side.
+"""Measures the throughput and memory of several seeds that train in parallel.
 
     bench/jobs.py PROGRAM [--updates 20000] [--seeds 8] [--jobs 2]
 
-Trains the seeds of TD3+BC (256-256) in sequence with one thread, then with --jobs, and prints the
-ratio of the wall times and the memory of an additional process. Both times include start-up, data
-and evaluation.
+Trains the seeds of TD3+BC (256-256) first in sequence with one thread, then with --jobs. Prints the
+ratio of the wall times and the memory of an additional process. Both times include start-up, loading
+of data and evaluation.
 """
 import argparse
 import json
@@ -36,7 +36,7 @@ def command(options, data, output, seeds, jobs, updates=None):
 
 
 def memory_of(pid):
-    """In MB: private pages of the process, and its proportional share of all pages it uses."""
+    """Returns the private pages of a process and its proportional share of all its pages, in MB."""
     kilobytes = {}
     with open(f"/proc/{pid}/smaps_rollup") as file:
         for line in file:
@@ -52,11 +52,11 @@ def children_of(pid):
 
 
 def watch_memory(process, largest):
-    """The largest memory of any child while several were running."""
+    """Records the largest memory of any child while several children are running."""
     while process.poll() is None:
         try:
             seen = [memory_of(pid) for pid in children_of(process.pid)]
-        except (OSError, KeyError):  # one has just ended
+        except (OSError, KeyError):  # a child has just ended
             seen = []
         for private, share in seen if len(seen) > 1 else []:
             largest["private"] = max(largest["private"], private)

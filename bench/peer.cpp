@@ -22,8 +22,8 @@ extern char** environ;
 namespace rl_training {
 namespace {
 
-// Debian's OpenBLAS 0.3.21 does not know newer processors and falls back to SSE3, which would
-// slow the peer down.
+// Debian's OpenBLAS 0.3.21 does not recognise newer processors and falls back to SSE3, which would
+// slow the peer down. Therefore sets the core type.
 std::string openblas_core() {
   if (const char* given = std::getenv("OPENBLAS_CORETYPE")) {
     return std::string("OPENBLAS_CORETYPE=") + given;
@@ -36,7 +36,7 @@ std::string openblas_core() {
 
 bool ends_with_py(const std::string& word) { return word.size() > 3 && word.ends_with(".py"); }
 
-// The words of a command line; a script without an interpreter is run by Debian's Python.
+// Splits a command line into words. A script without an interpreter is run by Debian's Python.
 std::vector<std::string> words_of(const std::string& command) {
   std::istringstream stream(command);
   std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};
@@ -44,13 +44,14 @@ std::vector<std::string> words_of(const std::string& command) {
   return words;
 }
 
-// A separate process that answers "run U" with the seconds taken; bench/peer.py has the protocol.
+// A separate process that answers "run U" with the seconds that U updates took. bench/peer.py
+// describes the protocol.
 class PeerProcess final : public Peer {
  public:
   PeerProcess(const BenchWork& work, const std::string& command, const ThreadSetting& threads)
       : command_(command) {
     int request[2], answer[2];
-    // Close-on-exec: a second peer must not hold the first one's pipe open.
+    // Close-on-exec: a second peer must not inherit the pipe of the first and keep it open.
     if (pipe2(request, O_CLOEXEC) != 0 || pipe2(answer, O_CLOEXEC) != 0) {
       throw Error(ErrorKind::io, {command, 0, ""}, "cannot make pipes");
     }
@@ -73,7 +74,7 @@ class PeerProcess final : public Peer {
   }
 
   ~PeerProcess() override {
-    std::fclose(to_);  // end of input ends it
+    std::fclose(to_);  // the peer ends at the end of its input
     std::fclose(from_);
     wait();
   }
@@ -87,7 +88,7 @@ class PeerProcess final : public Peer {
   }
 
   double seconds_for(int64_t updates) override {
-    // A request to a process that has ended must not end this one.
+    // If the peer has ended, writing to it must not end this process.
     const auto before = std::signal(SIGPIPE, SIG_IGN);
     std::fprintf(to_, "run %lld\n", static_cast<long long>(updates));
     std::fflush(to_);
@@ -117,7 +118,7 @@ class PeerProcess final : public Peer {
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
-    sigset_t none;  // the program blocks signals; the peer must not
+    sigset_t none;  // this program blocks signals, but the peer must not
     sigemptyset(&none);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
@@ -138,7 +139,7 @@ class PeerProcess final : public Peer {
     return text;
   }
 
-  // Its exit code, once it has ended.
+  // Waits until the peer has ended and returns its exit code.
   int wait() {
     if (process_ > 0) {
       int status = 0;

@@ -1,9 +1,9 @@
-"""What the peers of `rl_training bench --peer` share: settings of the updates, arguments, protocol.
+"""Code that the peers of `rl_training bench --peer` share: settings of the updates, arguments, protocol.
 
-A peer is started with --serve and prints its title. It then reads lines "run U", does U updates
-each time and answers with the seconds they took; "quit" or the end of input ends it. This lets
-contenders take turns on one machine. A peer for which --blas-threads makes no difference ends without
-a title if that is not 1. Without --serve it prints {"updates_per_second_rounds": [...]}.
+A peer is started with --serve and prints its title. It then reads lines "run U". For each line it performs
+U updates and prints the seconds that they took. "quit" or the end of input ends the peer. With this
+protocol, contenders can run alternately on one machine. If --blas-threads has no effect on a peer, the peer
+ends without a title for values other than 1. Without --serve, it prints {"updates_per_second_rounds": [...]}.
 """
 import argparse
 import json
@@ -14,8 +14,8 @@ from types import SimpleNamespace as Settings
 Sizes = namedtuple("Sizes", "obs action hidden")
 GAMMA, TAU = 0.99, 0.005
 
-# Settings of the algorithms that several peers have: the defaults of rl_training. The actor is
-# trained in updates with `number % actor_every == actor_at`, counted from 0.
+# Settings of the algorithms that several peers implement. They are the defaults of rl_training. The
+# actor is trained in updates with `number % actor_every == actor_at`, counted from 0.
 DELAYED = dict(policy_noise=0.2, noise_clip=0.5, actor_every=2)
 SOFT = dict(rate=3e-4, log_std_min=-20.0, layer_norm=None, target_critics=2)
 ENSEMBLE = dict(critics=10, actor_every=20, actor_at=19, actor_mean=True)
@@ -26,8 +26,8 @@ SETTINGS = {
     ),
     "iql": Settings(rate=3e-4, expectile=0.7, beta=3.0, max_weight=100.0, log_std_min=-5.0),
     "cql": Settings(rate=3e-4, actor_rate=3e-5, samples=10, weight=10.0),
-    # critic_scale: of sum_i mean (Q_i - y)^2; entropy: goal for each action;
-    # scaled_alpha: the temperature's loss has alpha as its factor instead of log alpha
+    # critic_scale: factor of sum_i mean (Q_i - y)^2; entropy: target for each action dimension;
+    # scaled_alpha: the temperature's loss has the factor alpha instead of log alpha
     "sac": Settings(critics=2, actor_every=1, actor_at=0, actor_mean=False, critic_scale=0.5,
                     entropy=-1.0, scaled_alpha=False, **SOFT),
     "redq": Settings(critic_scale=1.0, entropy=-1.0, scaled_alpha=False, **ENSEMBLE, **SOFT),
@@ -76,7 +76,7 @@ def serve(title, seconds_for):
 
 
 def measure(args, title, seconds_for):
-    """`seconds_for(updates)` does that many updates, sampling included, and returns the time."""
+    """Measures `seconds_for(updates)`, which performs updates with sampling and returns the time."""
     if args.serve:
         return serve(title, seconds_for)
     seconds_for(args.warmup)

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Compares two processes that train one run with one process that has half the batch, in turns: rows per
-# second of ReBRAC and CQL (three layers of 256) with 1024 rows per process, median of ROUNDS (3) turns.
-# Then compares the returns of TD3+BC (64-64) on Pendulum with batches of 4096, trained by one process
-# and by two (SEEDS, "0 1 2").
+# First compares two processes that train one run with one process that has half the batch. Measures
+# rows per second of ReBRAC and CQL (three layers of 256) with 1024 rows per process, and reports
+# the median of ROUNDS (default 3) alternating repetitions.
+# Then compares the returns of TD3+BC (64-64) on Pendulum with batches of 4096, trained by one
+# process and by two, for the seeds in SEEDS (default "0 1 2").
 #
 #   bench/processes.sh [PROGRAM]
 set -euo pipefail
@@ -13,7 +14,7 @@ trap 'rm -rf "$directory"' EXIT
 
 field() { sed -n "s/.*\"$1\":\(-\{0,1\}[0-9.]*\).*/\1/p"; }
 middle() { sort -n | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }'; }
-# algorithm, updates, batch, further arguments
+# Arguments: algorithm, updates, batch, additional arguments of `train`.
 rows_a_second() {
   "$program" train --config "$1/pendulum-random" --quiet --json --output-dir "$directory/runs" \
     --threads 1 --set "total_timesteps=$2" --set "batch_size=$3" --set 'hidden_sizes=[256,256,256]' \

@@ -2,7 +2,7 @@
 import numpy as np
 
 OBS, ACTION = 11, 3
-ROW_BYTES = 4 * (OBS + ACTION) + 16  # in the mapped cache
+ROW_BYTES = 4 * (OBS + ACTION) + 16  # bytes per row in the mapped cache
 
 
 def write_dataset(path, rows):
@@ -16,7 +16,7 @@ def write_dataset(path, rows):
 
 
 def config_arguments(data, updates, algo="td3_bc", **changes):
-    """The algorithm's Hopper config (256-256, batch 256) on such a file, without an environment."""
+    """Arguments of `train`: the Hopper config (256-256, batch 256) on a file of write_dataset, without environment."""
     words = ["--config", f"{algo}/hopper-medium-v2", "--threads", "1", "--total-timesteps",
              str(updates), "--quiet", "--json"]
     settings = {"env_id": "none", "eval_episodes": 0, "dataset_kind": "npz", "dataset_path": data,

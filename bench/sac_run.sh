@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Times a whole small online run: SAC on Pendulum, 10,000 steps, batch 100, 64-64, one update per step,
-# on one core. For each instruction set: the core's FMA limit, measured before each of ROUNDS (9)
-# turns, highest and (median); the training itself and the whole process with its start, fastest and
-# (median); and the time of the whole process scaled to a core with a limit of 100 GFLOP/s: the
-# fastest turn by the highest limit, the median by the median.
+# Measures a whole small online run on one core: SAC on Pendulum, 10,000 steps, batch 100, 64-64,
+# one update per step. Repeats each measurement ROUNDS times (default 9) and prints for each
+# instruction set:
+# - the FMA limit of the core, measured before each run: highest and (median);
+# - the time of the training and of the whole process with its start: fastest and (median);
+# - the time of the whole process, scaled to a core with a limit of 100 GFLOP/s. The fastest time is
+#   scaled by the highest limit, the median time by the median limit.
 #
 #   bench/sac_run.sh [PROGRAM]
 set -euo pipefail
@@ -15,7 +17,7 @@ trap 'rm -rf "$directory"' EXIT
 
 field() { sed -n "s/.*\"$1\":\([0-9.]*\).*/\1/p"; }
 ours() { taskset -c "$core" "$program" "$@"; }
-# smallest (or with -r largest) number of a file, then the one in the middle
+# Prints the smallest number of a file (with -r, the largest), then the median.
 extremes() { sort -n "$@" | awk '{ all[NR] = $1 } END { print all[1], all[int((NR + 1) / 2)] }'; }
 
 for kernels in "" avx2; do
@@ -23,7 +25,7 @@ for kernels in "" avx2; do
   name=${kernels:-widest}
   for ((round = 0; round < rounds; ++round)); do
     if ! limit=$(ours bench --algo sac --rounds 1 --updates 1 --json 2>"$directory/notes"); then
-      [[ -n $kernels ]] && break 2  # not supported by this processor
+      [[ -n $kernels ]] && break 2  # this processor does not support the instruction set
       cat "$directory/notes" >&2
       exit 1
     fi

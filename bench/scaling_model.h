@@ -7,27 +7,28 @@ inline constexpr int kModelProcesses[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512}
 inline constexpr int kModelRuns[] = {1, 10, 100, 1000, 10000};
 inline constexpr int kModelCores[] = {2, 16, 64, 512};
 
-// Measured costs of an update and an exchange, and the efficiency that they predict for many
-// processes or runs. The model ignores cores and links that processes share.
+// Measured costs of an update and of an exchange between processes, and the predicted efficiency of
+// many processes or runs. The model ignores cores and links that processes share.
 struct ScalingFigures {
-  int64_t batch_rows = 0;                     // the algorithm's default batch
+  int64_t batch_rows = 0;                     // default batch size of the algorithm
   double fixed_seconds = 0, row_seconds = 0;  // time of an update: fixed + rows * row
-  double exchanges = 0, values = 0;           // per update: messages, floats in all of them
-  double latency = 0, byte_seconds = 0;       // time of a message: latency + bytes * byte
-  double start_seconds = 0;                   // of the program
+  double exchanges = 0, values = 0;      // per update: number of messages, floats in all messages
+  double latency = 0, byte_seconds = 0;  // time of a message: latency + bytes * byte
+  double start_seconds = 0;              // start-up time of the program
 
   double update_seconds(int64_t rows) const {
     return fixed_seconds + row_seconds * static_cast<double>(rows);
   }
   // Time to average the gradients of one update, as in rl_training/parallel/gloo_group.cpp. Few
-  // processes: a ring that passes on all values. Many: each part goes to its owner directly, then a
-  // ring passes on the sums.
+  // processes form a ring that passes on all values. With many processes, each part first goes
+  // directly to its owner; a ring then passes on the sums.
   double exchange_seconds(int processes) const;
-  // Weak scaling: every process has the full batch. Its rate relative to a process that runs alone.
+  // Weak scaling: every process has the full batch. Returns the rate of a process relative to a
+  // process that runs alone.
   double weak_efficiency(int processes) const;
   // Strong scaling: all processes share one batch.
   double strong_efficiency(int processes) const;
-  // One core per run: the share of the cores' time that is spent on training.
+  // Share of the cores' time that is spent on training if each run uses one core.
   double sweep_efficiency(int runs, int cores, double run_seconds) const;
 };
 

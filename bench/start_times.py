@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Start times of subcommands, of one program or of several in turns.
+"""Measures the start-up times of subcommands, for one program or alternately for several programs.
 
   bench/start_times.py PROGRAM [PROGRAM...] [--rounds N]
 
-For each call and program, in milliseconds, the minimum of 20 rounds: wall time and (processor time). On a
-busy machine, processor time is more reliable."""
+Prints the minimum of 20 rounds for each call and program, in milliseconds: wall time and (processor time).
+On a busy machine, processor time is more reliable."""
 import argparse
 import pathlib
 import resource
@@ -27,7 +27,7 @@ def calls(directory):
 
 
 def prepare(program, directory):
-    """A dataset of 1,000 rows and two short runs."""
+    """Creates a dataset of 1,000 rows and two short runs."""
     quiet = {"check": True, "stdout": subprocess.DEVNULL}
     subprocess.run([program, "dataset", "collect", f"{directory}/random.npz", "--env", "Pendulum-v1",
                     "--size", "1000"], **quiet)
@@ -46,7 +46,7 @@ def processor_seconds():
 
 
 def milliseconds(command):
-    """Wall time, processor time."""
+    """Returns the wall time and the processor time of a command."""
     start, used = time.perf_counter(), processor_seconds()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return 1e3 * (time.perf_counter() - start), 1e3 * (processor_seconds() - used)

@@ -9,7 +9,7 @@ namespace rl_training {
 
 void take_turns(std::vector<Entry>& entries, int64_t rounds, int64_t work,
                 std::chrono::milliseconds pause) {
-  for (int64_t round = -1; round < rounds; ++round) {  // the first one warms up
+  for (int64_t round = -1; round < rounds; ++round) {  // round -1 is a warm-up
     for (auto& entry : entries) {
       if (!entry.failure.empty()) continue;
       if (pause.count() > 0) std::this_thread::sleep_for(pause);

@@ -13,13 +13,13 @@ struct Entry {
   std::unique_ptr<Contender> contender;
   std::string name;
   std::vector<double> rates = {};  // work per second, one value per round
-  bool may_fail = false;           // then an Error ends its turns, not the measurement
+  bool may_fail = false;           // if true, an Error ends only the measurement of this contender
   std::string failure = {};
 };
 
-// Contenders take turns, so that changes in the machine's speed affect all of them. The pause
-// before each turn lets the idle threads of the previous contender go to sleep: BLAS and OpenMP
-// threads spin for a while first.
+// Measures the contenders alternately, so that changes in the machine's speed affect all of them.
+// The pause before each measurement lets idle threads of the previous contender go to sleep,
+// because BLAS and OpenMP threads spin for a while first.
 void take_turns(std::vector<Entry>& entries, int64_t rounds, int64_t work,
                 std::chrono::milliseconds pause);
 

@@ -7,7 +7,7 @@
 namespace rl_training {
 namespace {
 
-// Where an algorithm learns by default: from data, in an environment, or from both at once.
+// Whether an algorithm learns by default from data, in an environment, or from both at once.
 const char* learns_text(const std::string& name) {
   bool data = false, environment = false;
   for (const auto& phase : default_config(name).phases()) {
@@ -65,7 +65,7 @@ void show_algorithm(const std::string& name, bool json) {
   auto config = default_config(name);
   const auto options =
       list_options([&](OptionVisitor& visitor) { config.visit_algo_kwargs(visitor); });
-  // Only offline algorithms have keys of a following online phase.
+  // Only offline algorithms have the keys of an `online` phase.
   auto online = list_options([&](OptionVisitor& visitor) { config.visit_top_options(visitor); });
   std::erase_if(online, [](const OptionRow& option) { return !option.key.starts_with("online."); });
   auto metrics = info.metrics;

@@ -15,7 +15,7 @@ const CLI::App& innermost(const CLI::App& program) {
   return *app;
 }
 
-// "rl_training config show"
+// The name of a command with its parents: "rl_training config show".
 std::string full_name(const CLI::App& app) {
   const auto* parent = app.get_parent();
   return (parent == nullptr ? "" : full_name(*parent) + " ") + app.get_name();
@@ -37,7 +37,7 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
-// CLI11's message, in our words where its own are unclear.
+// The message of CLI11, reworded where it is unclear.
 std::string plain_text(const CLI::ParseError& error) {
   std::string text = error.what();
   const auto cut_at = [&](const char* mark) { return text.substr(0, text.find(mark)); };
@@ -106,7 +106,8 @@ void add_threads(CLI::App& command, NumberArgument& threads) {
 
 std::string usage_problem(const CLI::App& program, const CLI::ParseError& error) {
   const auto& app = innermost(program);
-  // Unknown words are reported first, because a misspelt --config is also a missing --config.
+  // Unknown arguments are reported first, because a misspelt --config also causes an error about a
+  // missing --config.
   const auto unknown = program.remaining(/*recurse=*/true);
   if (unknown.empty()) return plain_text(error);
   const auto& word = unknown.front();

@@ -10,12 +10,13 @@
 
 namespace rl_training {
 
-// Adds a subcommand that runs `work`, with --json and with examples at the end of its help.
+// Adds a subcommand that runs `work`. The subcommand has the option --json and shows the examples
+// at the end of its help.
 CLI::App* add_command(CLI::App& parent, Invocation& call, const std::string& name,
                       const std::string& summary, const std::string& examples,
                       std::function<int()> work);
 
-// The arguments of `train` and `config` for a config and its changes.
+// The arguments of `train` and `config` that select a config and change its keys.
 struct ConfigArguments {
   std::string config;  // file or packaged name
   std::vector<std::string> assignments;
@@ -25,8 +26,8 @@ struct ConfigArguments {
   ConfigNode load() const;
 };
 
-// A whole number from the command line. It is kept as text until `read`, so that it is checked and
-// reported like a config key (and may be written as 1e6).
+// A whole number from the command line, stored as text until `read`. It is therefore checked and
+// reported like a config key, and may be written as 1e6.
 struct NumberArgument {
   std::optional<std::string> text;
 
@@ -39,9 +40,9 @@ void add_run_argument(CLI::App& command, std::string& path);
 void add_threads(CLI::App& command, NumberArgument& threads);
 inline const Range kThreadRange = between(0, 1024);
 
-// One-line message for arguments that CLI11 did not accept.
+// A one-line message about arguments that CLI11 rejected.
 std::string usage_problem(const CLI::App& program, const CLI::ParseError& error);
-// The same if a subcommand is missing.
+// A one-line message about a missing subcommand.
 std::string missing_subcommand(const CLI::App& program);
 
 }  // namespace rl_training

@@ -9,13 +9,13 @@
 namespace rl_training {
 
 struct BenchArguments {
-  std::string algo;  // a name or "all"; empty: TD3+BC compared with its limits
+  std::string algo;  // a name or "all"; empty: compares TD3+BC with its limits
   std::vector<std::string> peers;
   std::vector<int64_t> hidden;
   NumberArgument rounds, updates, threads;
-  NumberArgument latency_us, bandwidth_mbit;  // of a network other than this machine's
+  NumberArgument latency_us, bandwidth_mbit;  // properties of the network to predict for
   bool envs = false, checkpoints = false, scaling_model = false;
-  std::string env;  // one of them
+  std::string env;  // measures only this environment
 
   NetworkFigures network() const {
     NetworkFigures figures;

@@ -14,7 +14,7 @@
 namespace rl_training {
 namespace {
 
-// The packaged config of a small task, with the algorithm's default networks.
+// The packaged config of a small task, but with the algorithm's default networks.
 TrainConfig config_to_measure(const std::string& algo, const std::string& output_dir) {
   std::string name;
   for (const auto& packaged : packaged_configs()) {
@@ -32,10 +32,10 @@ TrainConfig config_to_measure(const std::string& algo, const std::string& output
   return config;
 }
 
-// The time of a step is measured in the second half of a short run, when an online run has started
-// to learn.
+// Measures the time of a step in the second half of a short run, because an online run starts to
+// learn only after some steps.
 Json measure_checkpoints(const std::string& algo, int64_t rounds) {
-  // On the file system of the working directory, where runs are written.
+  // Use the file system of the working directory, because runs are written there.
   const ScratchDirectory scratch(".");
   const auto config = config_to_measure(algo, scratch.file("runs"));
   auto run = Run::start(config, {});

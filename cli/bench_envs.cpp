@@ -15,22 +15,23 @@
 namespace rl_training {
 namespace {
 
-// Many short turns, because other load rarely leaves both cores idle for long.
+// Contenders run alternately for many short intervals, because other load rarely leaves both cores
+// idle for long.
 constexpr double kTurnSeconds = 0.005;
 constexpr int64_t kTurnsInRound = 20, kVectorTurnsInRound = 80;
 constexpr int64_t kFewestCopies = 16, kMostCopies = 8192;
 constexpr double kVectorStepSeconds = 400e-6;
 
 struct EnvSpeed {
-  int64_t steps;   // steps per turn
+  int64_t steps;   // steps per interval
   int64_t copies;  // copies in a vector
   double ours;
   std::optional<double> raw, overhead_percent;
-  std::vector<std::pair<int, double>> vector_rates;  // by threads
-  double vector_ratio = 1;                           // all threads over one
+  std::vector<std::pair<int, double>> vector_rates;  // by number of threads
+  double vector_ratio = 1;  // rate on all threads divided by the rate on one
 };
 
-// Enough steps for a turn to be measured accurately.
+// The number of steps in one interval, large enough to measure the interval accurately.
 int64_t turn_length(const std::string& id) {
   constexpr int64_t kProbe = 200;
   const auto script = make_step_script(id, kProbe);
@@ -40,7 +41,7 @@ int64_t turn_length(const std::string& id) {
   return std::clamp<int64_t>(static_cast<int64_t>(kTurnSeconds / each), 64, 1000000);
 }
 
-// A power of two, large enough for threads to pay off.
+// The number of copies in a vector: a power of two, large enough to benefit from threads.
 int64_t vector_copies(double rate) {
   int64_t copies = kFewestCopies;
   while (copies < kMostCopies && static_cast<double>(copies) < kVectorStepSeconds * rate) {
@@ -49,7 +50,7 @@ int64_t vector_copies(double rate) {
   return copies;
 }
 
-// The fastest turn is least affected by other load.
+// The rate of the fastest interval, which is least affected by other load.
 double best(const Entry& entry) {
   return *std::max_element(entry.rates.begin(), entry.rates.end());
 }

@@ -16,9 +16,9 @@
 namespace rl_training {
 namespace {
 
-constexpr int64_t kRunUpdates = 100000;  // length of a run of a sweep
+constexpr int64_t kRunUpdates = 100000;  // length of each run of a sweep
 
-// Counts the values that an algorithm averages.
+// Counts the values that an algorithm averages over processes.
 class CountingGroup final : public ProcessGroup {
  public:
   CountingGroup() : ProcessGroup(0, 1) {}
@@ -46,7 +46,8 @@ double update_seconds(const BenchWork& like, int64_t rows, int64_t rounds) {
   return *std::min_element(seconds.begin(), seconds.end());
 }
 
-// Two threads act as two processes that average `values` floats; returns the fastest round.
+// Measures how long two processes take to average `values` floats; two threads act as the
+// processes. Returns the time of the fastest round.
 double exchange_seconds(int64_t values, int64_t rounds) {
   constexpr int kRepeats = 100;
   auto server = std::make_unique<RendezvousServer>("127.0.0.1", 0, Milliseconds(60000));
@@ -70,7 +71,7 @@ double exchange_seconds(int64_t values, int64_t rounds) {
   return seconds;
 }
 
-// Start-up time of the program.
+// The time that the program takes to start.
 double start_seconds(int64_t rounds) {
   const ScratchDirectory scratch;
   double fastest = 1e9;
@@ -87,7 +88,7 @@ ScalingFigures measure(const std::string& algo, int64_t rounds, const NetworkFig
   ScalingFigures figures;
   figures.batch_rows = work.options->batch_size;
   CountingGroup counted;
-  constexpr int64_t kCounted = 4;  // enough updates to include delayed ones
+  constexpr int64_t kCounted = 4;  // enough updates to include delayed updates of the policy
   make_ours(work, 1, &counted)->seconds_for(kCounted);
   figures.exchanges = static_cast<double>(counted.operations()) / kCounted;
   figures.values = static_cast<double>(counted.values) / kCounted;

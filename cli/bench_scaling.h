@@ -4,13 +4,13 @@
 
 namespace rl_training {
 
-// A network other than this machine's loopback.
+// Properties of a network other than this machine's loopback.
 struct NetworkFigures {
   std::optional<double> latency_us, bandwidth_mbit;
 };
 
-// Measures an update and an exchange between processes on this machine. From these it predicts the
-// efficiency of 1 to 512 processes for one run, and of sweeps of 1 to 10,000 runs.
+// Measures an update and an exchange between processes on this machine. From these, predicts the
+// efficiency of one run on 1 to 512 processes, and of sweeps of 1 to 10,000 runs.
 void run_scaling_model(const std::string& algo, int64_t rounds, const NetworkFigures& network,
                        bool json);
 

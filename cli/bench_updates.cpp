@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kPause(200);
 
-// One algorithm and one number of threads: ours and the peers at every setting, in turns.
+// Compares one algorithm with the peers at every setting of threads. The contenders run
+// alternately.
 class Comparison {
  public:
   Comparison(BenchWork work, int threads) : work_(std::move(work)), threads_(threads) {}
@@ -24,13 +25,13 @@ class Comparison {
     entries_.push_back({make_ours(work_, threads), "ours"});
   }
 
-  // Adds a contender that is neither ours nor a peer; returns its index for `rate`.
+  // Adds a contender that is neither this program nor a peer. Returns its index for `rate`.
   size_t add(std::unique_ptr<Contender> contender, const std::string& name) {
     entries_.push_back({std::move(contender), name});
     return entries_.size() - 1;
   }
 
-  // Starts all peers at once. A peer that fails to start is skipped, with a note.
+  // Starts all peers at the same time. Skips a peer that fails to start, with a note.
   void add_peers(const std::vector<std::string>& commands) {
     std::vector<ThreadSetting> settings = {{1, 1}};
     if (threads_ > 1) settings.insert(settings.end(), {{threads_, 1}, {1, threads_}});
@@ -69,7 +70,8 @@ class Comparison {
 
   double rate(size_t entry) const { return median(entries_[entry].rates); }
 
-  // Every contender at every setting: ours, then the peers in the order of their commands.
+  // The rates of all contenders at all settings: this program first, then the peers in the order of
+  // their commands.
   Json settings() const {
     Json all = Json::array();
     for (const auto& ours : ours_) {
@@ -88,7 +90,7 @@ class Comparison {
     return all;
   }
 
-  // Each name of `settings` once, with its best setting; ours is the first.
+  // The best setting of each name in `settings`. This program comes first.
   static Json best_of(const Json& settings) {
     Json all = Json::array();
     for (const auto& one : settings) {
@@ -132,7 +134,7 @@ class Comparison {
     size_t entry;
   };
 
-  // Reported once, not for every setting.
+  // Reports a failure of a peer once, not for every setting.
   void failed(const std::string& command, const std::string& reason) {
     if (!failures_.empty() && failures_.back()["command"] == command) return;
     print_note(fmt::format("left out {}: {}", command, reason));
@@ -147,7 +149,7 @@ class Comparison {
   Json failures_ = Json::array();
 };
 
-// TD3+BC compared with the matrix products alone and with the processor's limit.
+// Compares TD3+BC with its matrix products alone and with the limit of the processor.
 Json measure_limits(int64_t hidden, int threads, double fma_gflops, const UpdateBench& bench) {
   BenchWork work("td3_bc");
   work.options->hidden_sizes = {hidden, hidden};
@@ -164,7 +166,7 @@ Json measure_limits(int64_t hidden, int threads, double fma_gflops, const Update
   return result;
 }
 
-// Any algorithm, each contender at its best number of threads.
+// Compares an algorithm with the peers, each at its best number of threads.
 Json measure_algorithm(const std::string& algo, const UpdateBench& bench) {
   BenchWork work(algo);
   if (!bench.hidden.empty()) work.options->hidden_sizes = bench.hidden;
@@ -182,7 +184,7 @@ std::string rate_text(const Json& rate) {
   return fmt::format("{:.{}f}", value, value < 100 ? 1 : 0);
 }
 
-// One line per peer; the first line begins with the cells `work`.
+// Adds one row per peer. The first row begins with the cells `work`.
 void add_rows(std::vector<std::vector<std::string>>& rows, std::vector<std::string> work,
               const Json& result) {
   const auto ours = result["ours"].get<double>();
@@ -207,8 +209,8 @@ void print_results(const Json& results, double fma_gflops) {
               {"results", results}});
 }
 
-// bench/eager.py implements the algorithms that learn from single transitions of a dataset, and a
-// few others.
+// Whether bench/eager.py implements the algorithm. It implements the algorithms that learn from
+// single transitions of a dataset, and a few other algorithms.
 bool peer_has(const AlgorithmInfo& info) {
   for (const char* name : {"dqn", "ppo", "sac", "redq", "rlpd"}) {
     if (info.name == name) return true;
@@ -219,7 +221,7 @@ bool peer_has(const AlgorithmInfo& info) {
          !options->request().priorities.used;
 }
 
-// The algorithms to measure; throws Error{config} before the first measurement.
+// The algorithms to measure. Throws Error{config} before the first measurement.
 std::vector<std::string> names_of(const UpdateBench& bench) {
   const bool with_peer = !bench.peers.empty();
   if (bench.algo != "all") {

@@ -7,15 +7,16 @@
 namespace rl_training {
 
 struct UpdateBench {
-  std::string algo;                // a name or "all"; empty: TD3+BC compared with limits
+  std::string algo;                // a name or "all"; empty: compares TD3+BC with its limits
   std::vector<int64_t> hidden;     // empty: the algorithm's default
-  std::vector<std::string> peers;  // commands
-  int threads = 1;                 // with `algo`: largest number per contender
+  std::vector<std::string> peers;  // commands that start the peers
+  int threads = 1;                 // with `algo`: largest number of threads per contender
   int64_t rounds = 5;
-  std::optional<int64_t> updates = {};  // per turn
+  std::optional<int64_t> updates = {};  // updates per interval of measurement
 };
 
-// `bench`: updates per second, compared with limits and peers, measured in turns.
+// `bench`: measures updates per second and compares them with limits and peers. The contenders run
+// alternately.
 void run_update_bench(const UpdateBench& bench, bool json);
 
 }  // namespace rl_training

@@ -10,13 +10,13 @@ namespace rl_training {
 
 struct OptionEntry {
   std::string name;  // "--set", or "RUN" for a positional argument
-  std::string type;  // placeholder of its value, "" for a flag
+  std::string type;  // placeholder of the option's value; "" for a flag
   std::string meaning;
   bool positional = false, required = false;
 };
 
 struct CommandEntry {
-  std::string path;  // "dataset inspect"; "" is the program itself
+  std::string path;  // "dataset inspect"; "" for the program itself
   std::string summary, examples;
   std::vector<OptionEntry> options;
   std::vector<std::string> subcommands;
@@ -25,12 +25,12 @@ struct CommandEntry {
   std::string usage() const;
 };
 
-// The program and all its subcommands as data, each before its own subcommands. Reference pages,
-// man pages and completion scripts are generated from it.
+// The program and all its subcommands as data, each command before its own subcommands. Reference
+// pages, man pages and completion scripts are generated from this data.
 std::vector<CommandEntry> list_commands(const CLI::App& program);
 
-// Scripts for `rl_training completion`: subcommands, options, packaged configs, algorithms and
-// environments by name, and otherwise files.
+// Scripts for `rl_training completion`. They complete subcommands, options, and the names of
+// packaged configs, algorithms and environments; elsewhere they complete files.
 std::string bash_completion(const std::vector<CommandEntry>& commands);
 std::string zsh_completion(const std::vector<CommandEntry>& commands);
 

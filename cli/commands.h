@@ -15,16 +15,16 @@ struct TensorCommands;
 // One call of the program. The selected subcommand stores its work in `run`, which is called after
 // all arguments have been parsed.
 struct Invocation {
-  std::string program;                 // as typed, for printed commands
-  std::string command_line;            // as typed, for metadata.json
-  std::vector<std::string> arguments;  // without the program's name
+  std::string program;                 // the program's name as typed, for printed commands
+  std::string command_line;            // the whole command as typed, for metadata.json
+  std::vector<std::string> arguments;  // the arguments without the program's name
   bool json = false;
   SignalThread* signals = nullptr;
-  const TensorCommands* tensors = nullptr;  // null: see `tensor_commands`
+  const TensorCommands* tensors = nullptr;  // null: tensor_commands() starts another program
   std::function<int()> run;                 // returns the exit code
 };
 
-// Each function adds one subcommand; program.cpp has the table.
+// Each function adds one subcommand. The table in program.cpp lists all of them.
 void add_train(CLI::App& program, Invocation& call);
 void add_sweep(CLI::App& program, Invocation& call);
 void add_resume(CLI::App& program, Invocation& call);

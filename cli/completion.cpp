@@ -11,9 +11,11 @@
 namespace rl_training {
 namespace {
 
-// Both scripts first find the subcommand among the words before the cursor: $path.
+// Both scripts first determine the subcommand from the words before the cursor and store it in
+// $path.
 
-// "|dataset" and "dataset|inspect": the words that lead from one command to the next.
+// Shell patterns for the words that lead from a command to its subcommands: "|dataset" and
+// "dataset|inspect".
 std::vector<std::string> steps(const std::vector<CommandEntry>& commands) {
   std::vector<std::string> patterns;
   for (const auto& command : commands) {
@@ -24,7 +26,7 @@ std::vector<std::string> steps(const std::vector<CommandEntry>& commands) {
   return patterns;
 }
 
-// Completable names by the preceding word or the enclosing command.
+// The names that can be completed after certain options and commands.
 struct KnownNames {
   std::string configs, algorithms, environments;
 

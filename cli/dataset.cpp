@@ -54,7 +54,7 @@ void print_report(const DatasetReport& report) {
         {dimension_name("observation", report.observation_names, i), range_text(report.obs[i])});
   }
   print(text_table(rows));
-  // In a separate table, because they are wider than numbers.
+  // Print these in a separate table, because they are wider than numbers.
   rows = {{"fingerprint", report.fingerprint}};
   for (const auto& warning : report.warnings) {
     rows.push_back({"warning " + warning.code,
@@ -170,7 +170,7 @@ DatasetReadOptions ReadArguments::options(bool scale) {
   if (!env_id.empty()) {
     const EnvSpec env = make_environment(env_id)->spec();
     bounds = env.action;
-    // Discrete actions have no units.
+    // Discrete actions have no units, so they are never scaled.
     if (scale || bounds.is_discrete()) read.bounds = &bounds;
     read.episode_length = env.max_episode_steps;
   }

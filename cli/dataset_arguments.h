@@ -11,11 +11,12 @@ namespace rl_training {
 struct ReadArguments {
   std::string kind = "auto", env_id, timeout_policy = "auto", keys;
   bool allow_nonfinite = false;
-  Space bounds;  // of the environment, if one was given
+  Space bounds;  // action bounds of the environment, if --env is set
 
   // `env_meaning` is the help of --env.
   void add_to(CLI::App& command, const char* env_meaning);
-  // With `scale`, actions are scaled by the bounds; otherwise they are not changed.
+  // If `scale` is true, actions are scaled to [-1, 1] by the bounds. Otherwise they are not
+  // changed.
   DatasetReadOptions options(bool scale);
 };
 

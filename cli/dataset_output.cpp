@@ -12,10 +12,11 @@
 namespace rl_training {
 namespace {
 
-// Whether `out` is the file `input`, under any name, or a file below the directory `input`.
+// Whether `out` is the file `input`, possibly under another name, or a file below the directory
+// `input`.
 bool would_overwrite(const std::string& out, const std::string& input) {
   namespace fs = std::filesystem;
-  std::error_code code;  // missing files are not the same
+  std::error_code code;  // fs::equivalent returns false for missing files
   if (fs::equivalent(out, input, code)) return true;
   if (!fs::is_directory(input, code)) return false;
   const auto readable = fs::directory_options::skip_permission_denied;

@@ -8,15 +8,16 @@
 
 namespace rl_training {
 
-// The file that a subcommand of `dataset` writes.
+// The output file of a subcommand of `dataset`.
 struct WriteArguments {
   std::string out, format = "auto";
 
   void add_to(CLI::App& command);
-  // Call this before the work starts: throws Error{config} for an unknown format, or if one of the
-  // inputs would be overwritten.
+  // Throws Error{config} for an unknown format, or if one of the inputs would be overwritten. Call
+  // this before the work starts.
   void check(const std::vector<std::string>& inputs) const;
-  // `bounds` of the environment, if known; with `scale` the actions are still in [-1, 1].
+  // `bounds` are the action bounds of the environment, or null if unknown. If `scale` is true, the
+  // dataset's actions are in [-1, 1] and must be scaled to the bounds.
   void save(const TransitionDataset& dataset, const Space* bounds, bool scale,
             const Invocation& call) const;
 

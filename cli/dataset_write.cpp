@@ -50,7 +50,7 @@ TransitionDataset mix(const MixArguments& arguments, ReadArguments& read) {
   std::vector<DatasetPart> parts;
   for (size_t i = 0; i < arguments.inputs.size(); ++i) {
     auto dataset = load_dataset_file(read.kind, arguments.inputs[i], read.options(false));
-    // Without weights all rows of each dataset are used.
+    // Without --weights, the weight of a dataset is its number of rows, so that all rows are used.
     const double weight =
         arguments.weights.empty() ? static_cast<double>(dataset.rows()) : arguments.weights[i];
     parts.push_back({std::move(dataset), weight, arguments.inputs[i]});
@@ -76,7 +76,7 @@ TransitionDataset convert(const std::string& path, ReadArguments& read) {
   return with_marked_ends(dataset);
 }
 
-// Prints progress every few seconds during long recordings.
+// Returns a callback that prints progress every few seconds.
 std::function<void(int64_t rows)> tell_progress(int64_t size) {
   using Clock = std::chrono::steady_clock;
   return [size, last = Clock::now()](int64_t rows) mutable {
@@ -87,7 +87,7 @@ std::function<void(int64_t rows)> tell_progress(int64_t size) {
   };
 }
 
-// The policy that recorded the D4RL file `path`.
+// Collects data with the behaviour policy that is stored in the D4RL file `path`.
 TransitionDataset collect_behaviour(const std::string& path, Environment& env, int64_t size,
                                     uint64_t seed) {
   auto policy = BehaviourPolicy::read(path);
@@ -106,7 +106,7 @@ TransitionDataset collect_behaviour(const std::string& path, Environment& env, i
   return collect_dataset(env, Policy(act), size, Rng(seed, "collect"), tell_progress(size));
 }
 
-// Adds noise to the policy's actions, so that the data covers more actions.
+// Adds noise to the actions of a policy, so that the data covers more actions.
 Policy with_noise(Policy policy, const Space& space, double noise) {
   if (noise == 0) return policy;
   policy.act = [act = policy.act, space, noise](std::span<const double> obs, Rng& rng,
@@ -125,7 +125,7 @@ Policy with_noise(Policy policy, const Space& space, double noise) {
   return policy;
 }
 
-// The dataset, and in `bounds` those of its environment.
+// Returns the dataset and sets `bounds` to the action space of its environment.
 TransitionDataset collect(const CollectArguments& arguments, Space& bounds,
                           const Invocation& call) {
   const auto size = arguments.row_count();
@@ -170,7 +170,7 @@ TransitionDataset collect_with_run(const CollectArguments& arguments, Space& bou
 
 void add_dataset_convert(CLI::App& parent, Invocation& call) {
   auto read = std::make_shared<ReadArguments>();
-  read->timeout_policy = "keep";  // keeps every step that can be kept
+  read->timeout_policy = "keep";  // retains as many steps as possible
   auto path = std::make_shared<std::string>();
   auto write = std::make_shared<WriteArguments>();
   auto* command = add_command(

@@ -39,7 +39,7 @@ std::string dnnl_version_text() {
   return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
 }
 
-// The problem that `work` throws, or "".
+// Runs `work`. The problem of the result is the message that `work` throws, or "".
 template <class Work>
 Check check(const char* name, const Work& work) {
   try {
@@ -62,7 +62,7 @@ void check_packaged_configs() {
   for (const auto& config : packaged_configs()) read_train_config(load_config(config.name));
 }
 
-// The checkpoint bytes of a short run.
+// Trains a short run and returns the bytes of its checkpoint.
 std::string trained_bytes(const std::string& directory, int threads) {
   auto config = default_config(algorithms().front().name);
   config.env_id = "Pendulum-v1";

@@ -64,7 +64,7 @@ void show_environment(const std::string& id, bool json) {
   EnvOptions options;
   for (const auto& row :
        list_options([&](OptionVisitor& visitor) { options.visit_options(visitor, id); })) {
-    // The same for all environments, see the documentation.
+    // Wrappers are the same for all environments; the documentation lists them.
     if (row.key.starts_with("wrappers")) continue;
     keys.push_back({{"key", row.key},
                     {"type", row.type},
@@ -90,10 +90,11 @@ void show_environment(const std::string& id, bool json) {
 }
 
 struct ReturnStatistics {
-  double mean = 0, deviation = 0, length = 0;  // over episodes; population standard deviation
+  // Over episodes; `deviation` is the population standard deviation.
+  double mean = 0, deviation = 0, length = 0;
 };
 
-// Episode i draws from the stream "eval/i", as evaluations of trained policies do.
+// Episode i draws from the random stream "eval/i", as in evaluations of trained policies.
 ReturnStatistics play_episodes(const std::string& id, const Policy& policy, int64_t episodes,
                                uint64_t seed, ThreadPool& pool) {
   std::vector<PlayedEpisode> played(static_cast<size_t>(episodes));

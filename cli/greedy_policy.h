@@ -4,11 +4,11 @@
 
 namespace rl_training {
 
-// A trained policy in the form that rollouts need. `trained` must outlive it.
+// Converts a trained policy to the form that rollouts need. `trained` must outlive the result.
 Policy greedy_policy(TrainedPolicy& trained);
 
-// The environment of --env, or that of the run if it is "". Throws Error{config} if the policy does
-// not match it; `purpose` names what needs the environment.
+// Creates the environment `env_id` or, if it is "", the environment of the run. Throws
+// Error{config} if the policy does not match the environment. `purpose` appears in the message.
 std::unique_ptr<Environment> environment_for(const TrainedPolicy& trained,
                                              const std::string& env_id, const std::string& purpose);
 

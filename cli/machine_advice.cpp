@@ -26,7 +26,7 @@ bool has_task(const char* id) {
   return info != nullptr && info->unavailable.empty();
 }
 
-// Share of the time since boot that other virtual machines of the host took (steal time).
+// Share of the time since boot that other virtual machines on the same host used (steal time).
 double stolen_share() {
   std::ifstream file("/proc/stat");
   std::string label;

@@ -4,17 +4,17 @@
 
 namespace rl_training {
 
-// An optional part of a build.
+// An optional component of a build.
 struct OptionalPart {
   std::string name, serves;
   bool present = false;
-  std::string install;  // package that provides it
+  std::string install;  // the package that provides the component
 };
 
 std::vector<OptionalPart> optional_parts();
 
-// Conditions on this machine that make runs slow or fail, or measurements noisy; one sentence each,
-// with the remedy.
+// Conditions on this machine that make runs slow, make them fail, or make measurements noisy. Each
+// is one sentence with a remedy.
 std::vector<std::string> machine_advice();
 
 }  // namespace rl_training

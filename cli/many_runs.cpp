@@ -21,7 +21,8 @@ constexpr size_t kLongestName = 24;
 constexpr auto kViewInterval = std::chrono::milliseconds(500);
 using Clock = std::chrono::steady_clock;
 
-// One view of all runs: a permanent line for each finished run, and below it the running ones.
+// A view of all runs on stderr: a permanent line for each finished run, and below these lines the
+// runs in progress.
 class ManyRunsView {
  public:
   ManyRunsView(const std::vector<const PlannedRun*>& runs, size_t done_before, bool quiet)
@@ -40,7 +41,7 @@ class ManyRunsView {
     std::erase_if(running_, [job](const RunningRun& run) { return run.job == job; });
     result.exit_code == 0 ? ++done_ : result.stopped() ? ++stopped_ : ++failed_;
     for (const auto& warning : result.warnings) {
-      // Warnings about the data are the same for all runs.
+      // Print each warning once: warnings about the data are the same for all runs.
       if (told_.insert(warning).second) view_.add_line(printable(warning));
     }
     if (result.exit_code != 0 && !result.stopped()) {
@@ -90,7 +91,7 @@ class ManyRunsView {
     std::optional<MetricTail> rows;
     ProgressState state;
     Clock::time_point started;
-    int64_t first_position;  // -1: no row seen yet
+    int64_t first_position;  // -1 before the first row
   };
 
   std::string name_of(size_t job) const {
@@ -149,7 +150,8 @@ Json failure(const std::string& name, const JobResult& result) {
 }
 
 int exit_code_of(const JobResult& result) {
-  // Killed from outside, for example by the out-of-memory killer.
+  // A code above 128 means that the process was killed from outside, for example by the
+  // out-of-memory killer.
   return result.exit_code > 128 ? 1 : std::max(0, result.exit_code);
 }
 
@@ -178,7 +180,7 @@ ManyRunsResult train_many(const Invocation& call, const std::vector<PlannedRun>&
   auto& requests = call.signals->begin_training();
   ManyRunsResult all;
   all.reports.resize(runs.size());
-  std::vector<size_t> places;  // index of each job among the runs
+  std::vector<size_t> places;  // index of each job in `runs`
   std::vector<const PlannedRun*> left;
   std::vector<Job> jobs;
   for (size_t i = 0; i < runs.size(); ++i) {

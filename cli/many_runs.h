@@ -14,20 +14,21 @@ struct ManyRunsOptions {
   std::optional<int64_t> pause_at;
 };
 
-// Trains runs in separate processes, with one view of all on stderr. Finished runs are skipped,
-// others continued. The reports are those of `train`, in order; a failed run has {name, exit_code,
-// error} instead, and a run that was never started {name, exit_code: null}.
+// Trains runs in separate processes and shows all of them in one view on stderr. Skips finished
+// runs and continues unfinished ones. The reports are those of `train`, in the order of `runs`. A
+// failed run has {name, exit_code, error} instead. A run that was never started has {name,
+// exit_code: null}.
 struct ManyRunsResult {
   std::vector<Json> reports;
-  int exit_code = 0;  // that of the first failed run, or 128 + signal
+  int exit_code = 0;  // exit code of the first failed run, or 128 + signal
 };
 ManyRunsResult train_many(const Invocation& call, const std::vector<PlannedRun>& runs,
                           const ManyRunsOptions& options);
 
-// Prints a comparison of these runs on stdout; nothing if none was trained.
+// Prints a comparison of these runs on stdout. Prints nothing if no run was trained.
 void print_runs_report(const std::vector<Json>& reports);
 
-// The value of --jobs; 0 uses all cores.
+// The number of jobs for the value of --jobs. 0 uses all cores.
 size_t job_count(int64_t jobs, size_t threads);
 
 }  // namespace rl_training

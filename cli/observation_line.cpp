@@ -23,7 +23,7 @@ std::vector<double> read_obs(const Json& json, const std::string& text, int64_t 
   }
   std::vector<double> obs;
   for (const auto& item : json) {
-    // Networks compute in single precision, where a larger number would become infinite.
+    // Networks compute in single precision, so a larger number would become infinite.
     if (!item.is_number() || std::abs(item.get<double>()) > std::numeric_limits<float>::max()) {
       refuse_line(place, "not an observation", "finite numbers",
                   item.dump(-1, ' ', false, Json::error_handler_t::replace));

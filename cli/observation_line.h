@@ -11,7 +11,7 @@ namespace rl_training {
 // One line of input for a policy.
 struct ObservationLine {
   std::vector<double> obs;
-  std::optional<double> reward;  // of the previous step
+  std::optional<double> reward;  // reward of the previous step
 };
 
 // Reads an array of `size` numbers, or {"obs": array, "reward": number}. Throws Error{data} at

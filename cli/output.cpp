@@ -23,7 +23,7 @@ void print_json(const Json& value) {
   print(value.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n");
 }
 
-// Not fmt::print, which throws if nothing reads stderr any more.
+// Does not use fmt::print, which throws if stderr is closed.
 void print_note(const std::string& line) {
   const auto shown = printable(line) + "\n";
   std::fwrite(shown.data(), 1, shown.size(), stderr);

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::streamsize kLongestLine = 1 << 20;
 
-// Treats lines as steps of one episode.
+// Answers observations with actions. All lines are steps of one episode.
 class Answers {
  public:
   explicit Answers(TrainedPolicy& policy) : env_(policy.env()), episode_(policy) {}
@@ -57,7 +57,7 @@ class Answers {
   bool first_ = true;
 };
 
-// Each line is answered immediately.
+// Answers each line before the next line is read.
 void answer_lines(Answers& answers, std::istream& input, const std::string& name) {
   std::vector<char> line(kLongestLine);
   for (int number = 1; input.getline(line.data(), kLongestLine) || input.gcount() > 0; ++number) {
@@ -65,7 +65,7 @@ void answer_lines(Answers& answers, std::istream& input, const std::string& name
     if (input.fail() && !input.eof()) {
       throw Error(ErrorKind::data, place, "line too long (expected less than 1 MiB)");
     }
-    const auto length = input.gcount() - (input.eof() ? 0 : 1);  // without the end of the line
+    const auto length = input.gcount() - (input.eof() ? 0 : 1);  // without the newline
     const std::string text(line.data(), static_cast<size_t>(length));
     if (text.find_first_not_of(" \t\r") != std::string::npos) answers.answer(text, place);
   }
@@ -75,7 +75,7 @@ void answer_lines(Answers& answers, std::istream& input, const std::string& name
 }  // namespace
 
 int run_predict(const PredictArguments& arguments, const Invocation& /*call*/) {
-  // A single row is too little work for several threads.
+  // One thread: a single row is too little work for several threads.
   auto policy = load_policy(arguments.run, {.warn = print_note, .threads = 1});
   Answers answers(policy);
   if (arguments.obs) {

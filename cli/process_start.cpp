@@ -1,4 +1,4 @@
-// Must run before main() and before the constructors of shared libraries.
+// Code that must run before main() and before the constructors of shared libraries.
 #include <cxxabi.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -14,8 +14,9 @@
 namespace rl_training {
 namespace {
 
-// If a standard stream is closed at start, the next opened file would get its descriptor, and
-// messages would be written to that file.
+// Opens /dev/null for standard streams that are closed when the program starts. Otherwise the next
+// opened file would get the descriptor of a standard stream, and messages would be written to that
+// file.
 void open_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     // open() returns the lowest free descriptor, which is this one.
@@ -23,8 +24,8 @@ void open_standard_streams() {
   }
 }
 
-// LibTorch's constructors allocate; a process with too little memory ends there, before main()
-// could catch what they throw.
+// LibTorch's constructors allocate memory. If memory runs out, they throw before main() can catch
+// the exception, so a terminate handler prints the error.
 std::terminate_handler usual_end = nullptr;
 
 [[noreturn]] void end_without_memory() {
@@ -41,7 +42,7 @@ std::terminate_handler usual_end = nullptr;
 void start_process() {
   open_standard_streams();
   usual_end = std::set_terminate(end_without_memory);
-  block_taken_signals();  // OpenBLAS starts its threads in a constructor
+  block_taken_signals();  // block now, because OpenBLAS starts its threads in a constructor
 }
 
 [[gnu::section(".preinit_array"), gnu::used]] void (*const kAtStart)() = start_process;

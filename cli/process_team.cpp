@@ -17,7 +17,8 @@ namespace {
 
 constexpr int kMaxLocalProcesses = 256;
 
-// Processes of one machine share its cores: each gets its part, or one core if there are fewer.
+// Divides the cores of this machine among its processes. Each process gets its share, or one core
+// if there are fewer cores than processes.
 void pin_to_share(int rank, int size) {
   cpu_set_t all, mine;
   if (::sched_getaffinity(0, sizeof(all), &all) != 0) return;
@@ -30,7 +31,8 @@ void pin_to_share(int rank, int size) {
   CPU_ZERO(&mine);
   const int first = rank * count / size, end = std::max(first + 1, (rank + 1) * count / size);
   for (int i = first; i < end; ++i) CPU_SET(cores[static_cast<size_t>(i)], &mine);
-  static_cast<void>(::sched_setaffinity(0, sizeof(mine), &mine));  // a failure only makes it slower
+  // If this fails, the process is only slower.
+  static_cast<void>(::sched_setaffinity(0, sizeof(mine), &mine));
 }
 
 bool read_whole(std::string_view text, int& value) {
@@ -50,7 +52,7 @@ Milliseconds timeout_of(const ProcessArguments& arguments) {
              : ProcessPlace().timeout;
 }
 
-// "1/4" with --master.
+// Parses "1/4" and --master.
 ProcessPlace place_by_hand(const ProcessArguments& arguments, size_t slash) {
   const std::string_view text = arguments.processes;
   ProcessPlace place;
@@ -71,7 +73,7 @@ ProcessPlace place_by_hand(const ProcessArguments& arguments, size_t slash) {
   return place;
 }
 
-// The arguments for the other processes, except their rank.
+// The arguments of this call without --processes and --json.
 std::vector<std::string> arguments_of_others(const std::vector<std::string>& arguments) {
   std::vector<std::string> kept;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -169,9 +171,10 @@ int ProcessTeam::run(const std::function<int()>& work) {
   return code;
 }
 
-// The cause is the process that failed first, not one that only lost its connection.
+// Finds the process that failed first and reports its error. Processes that only lost their
+// connection are not the cause.
 void ProcessTeam::find_reason() {
-  group_.reset();  // makes waiting processes end
+  group_.reset();  // makes the waiting processes end
   constexpr int kPatienceMs = 2000;
   for (int waited = 0; waited < kPatienceMs; waited += 10) {
     if (std::all_of(others_.begin(), others_.end(), [](auto& other) { return other->ended(); })) {

@@ -21,18 +21,18 @@ struct ProcessArguments {
   bool given() const { return !processes.empty(); }
 };
 
-// The connected processes of one run: started by this process on this machine, or by a launcher.
-// The destructor ends those that it has started.
+// The connected processes of one run. Either this process starts them on this machine, or a
+// launcher starts them. The destructor ends the processes that this object has started.
 class ProcessTeam {
  public:
   // Does nothing without --processes.
   ProcessTeam(const ProcessArguments& arguments, const Invocation& call);
 
   ProcessGroup* group() const { return group_.get(); }
-  // Whether this is a process other than process 0, which writes logs, checkpoints and output.
+  // Whether this is a process other than process 0. Process 0 writes logs, checkpoints and output.
   bool is_helper() const { return process_rank(group()) > 0; }
-  // Runs `work` and waits for the started processes. If one of them caused an Error, the Error
-  // names it.
+  // Runs `work` and waits for the started processes. If another process caused an error, throws an
+  // Error that names that process.
   int run(const std::function<int()>& work);
 
  private:

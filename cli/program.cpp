@@ -22,8 +22,8 @@ constexpr AddCommand kCommands[] = {
     add_verify_resume, add_doctor, add_bench,  add_completion,  add_reference,
 };
 
-// Wraps descriptions at the width of the terminal. Which options exclude each other is part of the
-// description, because the left column would become too wide.
+// Wraps descriptions at the width of the terminal. Appends the list of excluded options to the
+// description, because in the left column it would be too wide.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_description(const CLI::App* app) const override {
@@ -52,7 +52,7 @@ class HelpFormatter : public CLI::Formatter {
            related("not with ", option->get_excludes());
   }
 
-  // Examples are indented and stay as they are.
+  // Examples are indented and are not wrapped.
   std::string make_footer(const CLI::App* app) const override {
     std::istringstream lines(app->get_footer());
     std::string text, paragraph;
@@ -66,7 +66,7 @@ class HelpFormatter : public CLI::Formatter {
 
  private:
   static std::string related(const char* relation, const std::set<CLI::Option*>& options) {
-    std::set<std::string> names;  // not in the order of addresses
+    std::set<std::string> names;  // sorted by name, because the order of pointers varies
     for (const auto* option : options) names.insert(option->get_name());
     if (names.empty()) return "";
     return std::string(" (") + relation + join({names.begin(), names.end()}, ", ") + ")";
@@ -109,7 +109,7 @@ int parse_and_run(CLI::App& app, Invocation& call, int argc, char** argv) {
   return call.run();
 }
 
-// The message without the backtrace below it.
+// The first line of an exception's message, without the backtrace.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace
@@ -123,7 +123,8 @@ int run_commands(int argc, char** argv, const TensorCommands* tensors) {
   for (int i = 0; i < argc; ++i) {
     call.command_line += (i > 0 ? " " : "") + shell_word(argv[i]);
     if (i > 0) call.arguments.emplace_back(argv[i]);
-    call.json = call.json || std::string(argv[i]) == "--json";  // also when parsing fails
+    // Set here, so that it is also known if parsing fails.
+    call.json = call.json || std::string(argv[i]) == "--json";
   }
   CLI::App app(
       "Trains reinforcement-learning agents from logged data, from environments, or from both.",

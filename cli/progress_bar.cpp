@@ -90,9 +90,9 @@ void ProgressBar::on_validation(const TrainProgress& progress, const ValidationM
   tell(validation_text(state_));
 }
 
-// Prints a permanent line.
+// Prints a permanent line for an evaluation.
 void ProgressBar::tell(const std::string& line) {
-  told_tenths_ = tenths(state_) + 1;  // the next line without an evaluation is not due yet
+  told_tenths_ = tenths(state_) + 1;  // this line also counts for the next tenth of the run
   view_.add_line(line);
   if (view_.is_terminal()) draw();
 }

@@ -8,8 +8,8 @@
 
 namespace rl_training {
 
-// Shows the progress of training on stderr. A terminal gets a view of a few lines that is redrawn
-// in place, and a permanent line above it for each evaluation. Otherwise a line is printed for each
+// Shows the progress of training on stderr. On a terminal, a view of a few lines is redrawn in
+// place, with a permanent line above it for each evaluation. Otherwise a line is printed for each
 // evaluation and for each tenth of the run.
 class ProgressBar {
  public:
@@ -19,7 +19,7 @@ class ProgressBar {
 
   // Evaluations of earlier sessions of a resumed run.
   void start_with(std::vector<ProgressState::Evaluation> evaluations);
-  // Callbacks for Run::train; they refer to this object.
+  // Callbacks for Run::train. They refer to this object, which must outlive the training.
   Callbacks callbacks();
   // Prints a line above the view.
   void note(const std::string& line);
@@ -37,7 +37,7 @@ class ProgressBar {
   TerminalView view_;
   Clock::time_point started_, last_draw_;
   int64_t first_position_ = 0;
-  int64_t told_tenths_ = 0;  // tenths of the run that have been printed
+  int64_t told_tenths_ = 0;  // tenths of the run that need no further line
   ProgressState state_;
 };
 

@@ -11,7 +11,7 @@ namespace rl_training {
 namespace {
 
 constexpr size_t kBarWidth = 20, kNarrowBarWidth = 10, kSparkWidth = 24;
-constexpr size_t kPlainWidth = 80;  // of lines that are not redrawn
+constexpr size_t kPlainWidth = 80;  // width of lines that are not redrawn
 
 std::string short_figure(double value) {
   const double size = std::abs(value);
@@ -30,7 +30,7 @@ std::string bar(double part, size_t width, bool unicode) {
   return unicode ? text : "[" + text + "]";
 }
 
-// Appends a part to a line if it fits.
+// Appends a part to a line if it fits. Returns whether it fits.
 bool add_part(std::string& line, const std::string& part, size_t width) {
   const std::string gap = line.empty() ? "" : "  ";
   if (display_width(line) + gap.size() + display_width(part) >= width) return false;

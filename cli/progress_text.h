@@ -8,19 +8,19 @@
 
 namespace rl_training {
 
-// Progress of a run in training.
+// Progress of a run that is training.
 struct ProgressState {
   struct Evaluation {
     int64_t step = 0;
     double mean = 0, std = 0;
   };
   int64_t position = 0, length = 0;
-  double rate = 0;                                     // steps per second; 0: not known yet
-  std::vector<std::pair<std::string, double>> losses;  // of the last update
+  double rate = 0;                                     // steps per second; 0 if not yet known
+  std::vector<std::pair<std::string, double>> losses;  // losses of the last update
   std::vector<Evaluation> evaluations;
-  std::vector<std::pair<std::string, double>> validation;  // latest values, without their prefix
+  std::vector<std::pair<std::string, double>> validation;  // latest values; names have no prefix
 
-  const Evaluation* best() const;  // null without one
+  const Evaluation* best() const;  // null if there are no evaluations
 };
 
 // Capabilities of a terminal.
@@ -29,24 +29,25 @@ struct TerminalText {
   bool unicode = true;
 };
 
-// The view that is redrawn in place: at most three lines, each shorter than the width of the
-// terminal, because a wrapped line could not be erased.
+// The view that is redrawn in place: at most three lines. Each line is shorter than the width of
+// the terminal, because a wrapped line could not be erased.
 std::vector<std::string> progress_lines(const ProgressState& state, const TerminalText& terminal);
 
-// One of several runs: "seed 3   42%  ####------  420/1000  310/s  0:02 left  eval -231.4",
-// truncated to less than the width of the terminal.
+// The line of one of several runs, shorter than the width of the terminal:
+// "seed 3   42%  ####------  420/1000  310/s  0:02 left  eval -231.4".
 std::string run_line(const std::string& name, size_t name_width, const ProgressState& state,
                      const TerminalText& terminal);
 
-// "step 40/60 1834/s eval return -231.4 +- 12.0 best" after an evaluation.
+// The text after an evaluation: "step 40/60 1834/s eval return -231.4 +- 12.0 best".
 std::string evaluation_text(const ProgressState& state);
-// "step 40/60  1834/s  validation  td_error 0.024  action_error 0.310" on held-out episodes; what
-// does not fit into 80 columns follows on a second line.
+// The text after a validation on held-out episodes:
+// "step 40/60  1834/s  validation  td_error 0.024  action_error 0.310".
+// Text beyond 80 columns is moved to a second line.
 std::string validation_text(const ProgressState& state);
-// "step 40/60  1834/s  critic_loss 12.345" between evaluations.
+// The text between evaluations: "step 40/60  1834/s  critic_loss 12.345".
 std::string losses_text(const ProgressState& state);
 
-// A bar chart with eight heights of the latest `width` values, the newest on the right.
+// A bar chart of the latest `width` values with eight heights. The newest value is on the right.
 std::string sparkline(std::span<const double> values, size_t width, bool unicode);
 
 // "0:07", "12:30", "3:00:01"

@@ -35,7 +35,7 @@ std::string key_table(Options& options) {
   return key_table(list_options([&](OptionVisitor& visitor) { options.visit_options(visitor); }));
 }
 
-// Escapes text for roff: hyphens stay ASCII, and no line starts with a request.
+// Escapes text for roff, so that hyphens stay ASCII and no line starts with a roff request.
 std::string roff(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
@@ -121,7 +121,7 @@ std::string configuration_reference() {
                         info.title);
     text += key_table(*default_config(info.name).algorithm);
   }
-  text.pop_back();  // one newline at the end
+  text.pop_back();  // leave one newline at the end
   return text;
 }
 

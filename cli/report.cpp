@@ -64,7 +64,8 @@ void write_page(const Report& report, const ReportArguments& arguments, const In
   page.program = call.program;
   page.made_at = fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::time(nullptr)));
   page.reload_seconds = reload ? kReloadSeconds : 0;
-  // Omitted while the page is being rewritten, because an episode takes seconds.
+  // While the page is rewritten repeatedly, it contains no episodes, because playing one takes
+  // seconds.
   for (size_t i = 0; arguments.episode && !reload && i < report.tasks.size(); ++i) {
     if (auto film = tensor_commands(call).film(report.tasks[i])) page.films[i] = std::move(*film);
   }
@@ -114,7 +115,8 @@ Report watch(const ReportArguments& arguments, const Invocation& call) {
 
 int run_report(const ReportArguments& arguments, const Invocation& call) {
   check_report_arguments(arguments);
-  if (arguments.episode) tensor_commands(call);  // must be called before anything is printed
+  // May start another program, so it must come before any output.
+  if (arguments.episode) tensor_commands(call);
   const bool page = !arguments.output.empty();
   const auto report =
       arguments.watch ? watch(arguments, call) : read_report(arguments, /*quiet=*/false);
@@ -135,8 +137,8 @@ int run_report(const ReportArguments& arguments, const Invocation& call) {
 
 }  // namespace
 
-// An episode of the best run of a task, from its best checkpoint. If the task cannot be drawn or
-// the run has no checkpoint, a note is printed instead.
+// Renders an episode of a task's best run from its best checkpoint. Prints a note instead if the
+// task cannot be drawn or the run has no checkpoint.
 std::optional<std::string> film_of(const ReportTask& task) {
   const auto& group = task.groups.front();
   const RunRecord* best = nullptr;

@@ -26,7 +26,7 @@ struct SelectArguments {
 
 namespace {
 
-constexpr int64_t kSaveEvery = 1000;  // updates
+constexpr int64_t kSaveEvery = 1000;  // in updates
 
 SelectionOptions selection_options(const SelectArguments& arguments) {
   SelectionOptions options;
@@ -50,8 +50,9 @@ SelectionOptions selection_options(const SelectArguments& arguments) {
   return options;
 }
 
-// Shows the share of the work on stderr: a line that is redrawn on a terminal, otherwise a line for
-// each twentieth. It is not a number of updates, because those of the second part take longer.
+// Shows the completed share of the work on stderr: on a terminal as a line that is redrawn,
+// otherwise as a line for each twentieth. The share is not the share of updates, because updates of
+// the second part take longer.
 class SelectProgress {
  public:
   explicit SelectProgress(const Selection& selection)
@@ -78,11 +79,11 @@ class SelectProgress {
   const Selection& selection_;
   TerminalView view_;
   Clock::time_point started_ = Clock::now(), drawn_;
-  double first_;  // share that an earlier call completed
+  double first_;  // share that an earlier call had completed
   int64_t told_;
 };
 
-// Continues from the saved state of an earlier call with the same policies, data and options.
+// Loads the state that an earlier call with the same policies, data and options has saved.
 void load_progress(Selection& selection, const CheckpointStore& store, const std::string& output) {
   const auto saved = store.load_newest(print_note);
   if (!saved) return;
@@ -98,7 +99,7 @@ void load_progress(Selection& selection, const CheckpointStore& store, const std
       fmt::format("continuing at update {} of {}", selection.updates_done(), selection.updates()));
 }
 
-// The signal that stopped it, or 0.
+// Fits until all updates are done. Returns the signal that stopped it, or 0.
 int fit(Selection& selection, CheckpointStore& store, const StopRequests& requests) {
   const auto save = [&] {
     store.save(selection.updates_done(),
@@ -116,7 +117,8 @@ int fit(Selection& selection, CheckpointStore& store, const StopRequests& reques
   return 0;
 }
 
-// A table with the policy of each row in its last column, or below the row if that is too wide.
+// A table with the policy of each row in the last column. If the table is too wide, the policy is
+// printed below each row.
 std::string policy_table(std::vector<std::vector<std::string>> rows,
                          std::vector<std::string> header, const std::vector<std::string>& names) {
   const auto narrow = text_table(rows, header);
@@ -130,7 +132,7 @@ std::string policy_table(std::vector<std::vector<std::string>> rows,
   if (fits) return wide_lines.str();
   std::string text, line;
   for (size_t i = 0; std::getline(narrow_lines, line); ++i) {
-    const bool is_row = i >= 2;  // below the header and its rule
+    const bool is_row = i >= 2;  // after the header and its rule
     text += line + "\n" + (is_row ? "      " + names[i - 2] + "\n" : "");
   }
   return text;
@@ -155,7 +157,7 @@ std::string estimates_table(std::vector<PolicyEstimate> estimates) {
   return policy_table(rows, header, names);
 }
 
-// Prints importance sampling estimates of policies with a density.
+// A table of importance sampling estimates, for the policies that have a density.
 std::string importance_table(const std::vector<PolicyEstimate>& estimates) {
   std::vector<std::vector<std::string>> rows;
   std::vector<std::string> names;

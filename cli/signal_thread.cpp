@@ -15,11 +15,12 @@ sigset_t taken_signals() {
   return set;
 }
 
-// Default effect of a signal.
+// Applies the default effect of a signal.
 void die_by_default(int signal) {
   struct sigaction present {};
   sigaction(signal, nullptr, &present);
-  if (present.sa_handler == SIG_IGN) return;  // nohup, or a background job of a script
+  // For example under nohup, or in a background job of a script.
+  if (present.sa_handler == SIG_IGN) return;
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, signal);
@@ -36,7 +37,7 @@ void block_taken_signals() {
 
 SignalThread::SignalThread() {
   link_process_start();
-  block_taken_signals();  // inherited by the new thread, which receives them with sigwait
+  block_taken_signals();  // the new thread inherits this mask and receives the signals with sigwait
   thread_ = std::thread([this] { take_signals(); });
 }
 
@@ -51,7 +52,7 @@ void SignalThread::end() {
 
 StopRequests& SignalThread::begin_training() {
   training_ = true;
-  std::signal(SIGPIPE, SIG_IGN);  // training outlives a pager or an ssh connection that shows it
+  std::signal(SIGPIPE, SIG_IGN);  // training must survive the end of a pager or an ssh connection
   return requests_;
 }
 
@@ -60,7 +61,8 @@ void SignalThread::take_signals() {
   while (!ending_) {
     int signal = 0;
     const bool taken = sigwait(&set, &signal) == 0;
-    if (taken && !(ending_ && signal == SIGUSR1)) take(signal);  // SIGUSR1 sent by end()
+    // Ignores the SIGUSR1 that end() sends.
+    if (taken && !(ending_ && signal == SIGUSR1)) take(signal);
   }
 }
 

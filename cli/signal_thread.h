@@ -6,16 +6,18 @@
 
 namespace rl_training {
 
-// Called at the start of the process, before there are threads (process_start.cpp).
+// Blocks the signals that SignalThread receives. Called at the start of the process, before there
+// are threads (process_start.cpp).
 void block_taken_signals();
-// Does nothing; calling it makes the linker include process_start.cpp from a static library.
+// Does nothing. A call makes the linker include process_start.cpp from a static library.
 void link_process_start();
 
-// The thread of the program that receives SIGINT, SIGTERM, SIGHUP and SIGUSR1. All other threads
-// block them from the start of the process, including threads that shared libraries start before
-// main(), so that no signal interrupts a computation.
-// Until a command trains, these signals have their default effect. During training the first SIGINT
-// or SIGTERM requests a stop, a second one ends the process immediately, and SIGHUP and SIGUSR1
+// A thread that receives SIGINT, SIGTERM, SIGHUP and SIGUSR1. All other threads block these signals
+// from the start of the process, so that no signal interrupts a computation. This includes threads
+// that shared libraries start before main().
+//
+// Before training, these signals have their default effect. During training, the first SIGINT or
+// SIGTERM requests a stop, and a second one ends the process immediately. SIGHUP and SIGUSR1
 // request a checkpoint.
 class SignalThread {
  public:
@@ -24,9 +26,9 @@ class SignalThread {
   SignalThread(const SignalThread&) = delete;
   SignalThread& operator=(const SignalThread&) = delete;
 
-  // Ends the thread. Signals remain blocked and pending until another thread receives them.
+  // Ends the thread. Signals stay blocked and pending until another thread receives them.
   void end();
-  // From now on signals become requests.
+  // From this call on, signals become requests to the training loop.
   StopRequests& begin_training();
   // The signal that requested a stop, or 0.
   int stop() const { return requests_.stop(); }

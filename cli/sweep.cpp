@@ -22,7 +22,7 @@ struct SweepArguments {
   bool dry_run = false, slurm = false, quiet = false;
 };
 
-// Prints the runs without creating a directory.
+// Prints the runs of a sweep without creating a directory.
 void print_plan(const SweepSpec& spec, const std::vector<Trial>& trials, const Invocation& call) {
   const auto rungs = rung_positions(round_rules(spec, trials));
   if (call.json) {
@@ -133,7 +133,7 @@ void add_sweep(CLI::App& program, Invocation& call) {
       "  rl_training sweep cancel runs/sweep\n"
       "Repeating the command continues the sweep. Sweep files: docs/sweeps.md.",
       [] { return 0; });
-  // Subcommands set `call.run` themselves.
+  // If there is a subcommand, it sets `call.run` itself.
   command->callback([command, arguments, &call] {
     if (!command->get_subcommands().empty()) return;
     call.run = [arguments, &call] { return run_sweep(*arguments, call); };

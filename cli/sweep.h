@@ -4,11 +4,12 @@
 
 namespace rl_training {
 
-// Submits the remaining runs of a sweep to Slurm with its stored options; prints the trials if
-// nothing remains. `by_hand`: called by a user, so attempts are counted from zero.
+// Submits the remaining runs of a sweep to Slurm with its stored options. Prints the trials if
+// nothing remains. `by_hand` means that a user, not a Slurm job, makes the call; attempts are then
+// counted from zero.
 int submit_sweep(SweepDirectory& sweep, const Invocation& call, bool by_hand);
 
-// Adds status, cancel, and the subcommands that Slurm jobs call.
+// Adds the subcommands `status` and `cancel`, and those that Slurm jobs call.
 void add_sweep_subcommands(CLI::App& sweep, Invocation& call);
 
 }  // namespace rl_training

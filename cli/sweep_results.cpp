@@ -16,12 +16,12 @@ namespace {
 struct TrialResult {
   size_t trial = 0;
   std::optional<double> value;
-  std::optional<int64_t> stopped_at;  // paused by halving
-  std::vector<std::string> runs;      // directories of the runs that have begun
+  std::optional<int64_t> stopped_at;  // position at which halving paused the trial
+  std::vector<std::string> runs;      // directories of the runs that have started
   size_t done = 0;
 };
 
-// Estimates of the newest policies of all runs by `select`.
+// Estimates the newest policies of all runs with `select`.
 TrialValues selection_values(const SweepDirectory& sweep, const std::vector<std::string>& paths,
                              const std::string& output) {
   TrialValues values(paths.size());
@@ -52,7 +52,8 @@ TrialValues selection_values(const SweepDirectory& sweep, const std::vector<std:
   return values;
 }
 
-// A trial paused by halving ranks below trials that were trained longer.
+// The results of all trials, best first. A trial that halving paused ranks below trials that were
+// trained longer.
 std::vector<TrialResult> results_of(const SweepDirectory& sweep) {
   std::vector<TrialResult> results;
   std::vector<bool> listed(sweep.trial_count());

@@ -7,11 +7,11 @@
 
 namespace rl_training {
 
-// The value of each trial of a round, from the current state of its runs.
+// The values of the trials of a round, from the current state of their runs.
 TrialValues round_values(const SweepDirectory& sweep, const SweepRound& round);
 
-// Trials from best to worst with their values, and the report of their runs: a table, or JSON with
-// `call.json`. `reports` are those of the runs that were just trained.
+// Prints the trials from best to worst with their values, and a report of their runs. Prints a
+// table, or JSON if `call.json` is set.
 void print_sweep(const SweepDirectory& sweep, const Invocation& call);
 
 }  // namespace rl_training

@@ -25,7 +25,7 @@ std::string own_job() {
   return job == nullptr ? "" : job;
 }
 
-// Jobs of the sweep that are still on Slurm, except this one.
+// The jobs of the sweep that Slurm still lists, except the job of this process.
 std::vector<std::string> live_jobs(SweepDirectory& sweep) {
   std::vector<std::string> live;
   for (const auto& job : {sweep.slurm().array, sweep.slurm().follow_up}) {
@@ -34,7 +34,7 @@ std::vector<std::string> live_jobs(SweepDirectory& sweep) {
   return live;
 }
 
-// A run in the output of `sweep status`.
+// One row in the output of `sweep status`.
 struct RunRow {
   std::string name, state;
   int64_t position = 0, length = 0;
@@ -57,7 +57,7 @@ std::vector<RunRow> status_rows(SweepDirectory& sweep) {
                std::nullopt,    status.path};
     if (stopped && status.state == RunStatus::State::begun)
       row.state = run_state_name(RunState::paused);
-    // Locks of runs on other machines are not visible here.
+    // The state comes from Slurm, because locks of runs on other machines are not visible here.
     const auto task = tasks.find(number);
     if (task != tasks.end() && status.state != RunStatus::State::done) {
       row.state = task->second == "RUNNING" ? "running" : "queued";
@@ -125,7 +125,7 @@ int run_cancel(const SweepPlace& place, const Invocation& call) {
   return 0;
 }
 
-// Runs a task of the array: trains its run in this process.
+// Runs one task of the array: trains its run in this process.
 int run_task(const SweepPlace& place) {
   auto sweep = SweepDirectory::open(posix_file_system(), place.directory);
   const auto number = static_cast<size_t>(
@@ -209,7 +209,8 @@ void add_sweep_subcommands(CLI::App& sweep, Invocation& call) {
       add("advance", "Submit the remaining runs (called by the job after an array)",
           "  rl_training sweep advance runs/sweep",
           [&call](const SweepPlace& given) { return run_advance(given, call); });
-  for (auto* inner : {task, advance}) inner->group("");  // for scripts, not for people
+  // Hidden from the help, because only scripts use them.
+  for (auto* inner : {task, advance}) inner->group("");
 }
 
 }  // namespace rl_training

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Path of the program with LibTorch, in the build tree or in the installation.
+// Path of the program that contains LibTorch, in the build tree or in the installation.
 fs::path tensor_program() {
   const auto own = fs::read_symlink("/proc/self/exe").parent_path();
   auto built = own / "libexec/rl_training";
@@ -23,13 +23,13 @@ fs::path tensor_program() {
   return (own / RL_TRAINING_LIBEXEC_DIR / "rl_training").lexically_normal();
 }
 
-// The process continues as the other program with the same pid, streams and signals.
+// Replaces this program by the one with LibTorch. The process keeps its pid, streams and signals.
 [[noreturn]] void become_tensor_program(const Invocation& call) {
   const auto path = tensor_program().string();
   std::vector<char*> argv = {const_cast<char*>(call.program.c_str())};
   for (const auto& argument : call.arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  call.signals->end();  // signals from now on stay pending for the other program
+  call.signals->end();  // later signals stay pending for the other program
   ::execv(path.c_str(), argv.data());
   throw Error(ErrorKind::io, {path, 0, ""},
               std::string("cannot start the second executable of the program (") +

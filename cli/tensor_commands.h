@@ -29,14 +29,15 @@ int run_export(const ExportArguments& arguments, const Invocation& call);
 int run_render(const RenderArguments& arguments, const Invocation& call);
 int run_bench(const BenchArguments& arguments, const Invocation& call);
 int run_doctor(const Invocation& call);
-// `dataset collect --policy RUN`: the dataset, and in `bounds` those of its environment.
+// `dataset collect --policy RUN`: returns the dataset and sets `bounds` to the action space of its
+// environment.
 TransitionDataset collect_with_run(const CollectArguments& arguments, Space& bounds);
-// `report --episode`: an animation; nothing if the task cannot be drawn.
+// `report --episode`: returns an animation, or nullopt if the task cannot be drawn.
 std::optional<std::string> film_of(const ReportTask& task);
 
-// Work of subcommands that needs LibTorch. Subcommands reach it only through `tensor_commands` and
-// never by name, so the linker omits it from the program `rl_training`, which starts without
-// LibTorch.
+// The functions of subcommands that need LibTorch. Subcommands call them only through
+// `tensor_commands`, never by name. The linker therefore omits them from the program `rl_training`,
+// which starts without LibTorch.
 struct TensorCommands {
   decltype(&run_train) train = run_train;
   decltype(&run_resume) resume = run_resume;
@@ -51,9 +52,9 @@ struct TensorCommands {
   decltype(&film_of) film = film_of;
 };
 
-// The table of this process. If it has none, the call does not return: the process executes the
+// The functions of this process. If the process has none, the call does not return: it executes the
 // program with LibTorch with the same arguments. Nothing may have been read, printed or changed
-// before.
+// before this call.
 const TensorCommands& tensor_commands(const Invocation& call);
 
 // Runs the command line; `tensors` is null in the program without LibTorch.

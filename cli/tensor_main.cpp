@@ -6,7 +6,7 @@
 int main(int argc, char** argv) {
   const int code = rl_training::run_program(argc, argv);
 #ifndef __SANITIZE_ADDRESS__  // the sanitizer checks for leaks at exit
-  // Exits without destructors, because LibTorch would destroy its operators one by one.
+  // Exit without destructors, because destroying LibTorch's operators one by one takes time.
   std::fflush(nullptr);
   std::_Exit(code);
 #else

@@ -6,8 +6,8 @@
 
 namespace rl_training {
 
-// Shows a view of a few lines on stderr that is redrawn in place, with permanent lines above it. If
-// stderr is not a terminal, only the permanent lines are printed.
+// Shows a few lines on stderr that are redrawn in place, with permanent lines above them. If stderr
+// is not a terminal, prints only the permanent lines.
 class TerminalView {
  public:
   TerminalView();
@@ -23,7 +23,7 @@ class TerminalView {
   // erased.
   void draw(const std::vector<std::string>& lines);
   void erase();
-  // Prints a permanent line; the view is erased until it is drawn again.
+  // Prints a permanent line. Erases the view until the next draw().
   void add_line(const std::string& line);
 
  private:

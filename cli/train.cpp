@@ -11,7 +11,7 @@ namespace rl_training {
 
 struct TrainArguments {
   ConfigArguments config;
-  std::optional<std::string> seeds;  // --seeds: the report is a list
+  std::optional<std::string> seeds;  // --seeds; if set, the report is a list
   NumberArgument seed, total_timesteps, threads, jobs, pause_at;
   std::optional<std::string> output_dir;
   std::string from;
@@ -21,7 +21,7 @@ struct TrainArguments {
 
 namespace {
 
-// One config for each run, all checked before the first one starts.
+// Returns one config for each run. Checks all of them before the first run starts.
 std::vector<TrainConfig> read_configs(const TrainArguments& arguments) {
   auto root = arguments.config.load();
   const auto set = [&](const char* key, const std::optional<std::string>& value,
@@ -31,7 +31,7 @@ std::vector<TrainConfig> read_configs(const TrainArguments& arguments) {
   set("seed", arguments.seed.text, "--seed");
   set("total_timesteps", arguments.total_timesteps.text, "--total-timesteps");
   set("threads", arguments.threads.text, "--threads");
-  // Quoted, so that a path is always text.
+  // Quote the path, so that it is always read as text.
   if (arguments.output_dir) set("output_dir", Json(*arguments.output_dir).dump(), "--output-dir");
   if (!arguments.seeds) return {read_train_config(root)};
   std::vector<TrainConfig> configs;
@@ -42,7 +42,7 @@ std::vector<TrainConfig> read_configs(const TrainArguments& arguments) {
   return configs;
 }
 
-// Starts the run, or resumes an existing run of this config.
+// Starts the run, or resumes it if it already exists.
 std::unique_ptr<Run> start_or_continue(const PlannedRun& run, const RunStatus& status,
                                        RunContext context) {
   if (status.path.empty()) return Run::start(run.config, std::move(context), run.from);
@@ -104,7 +104,7 @@ int train_in_sequence(const TrainArguments& arguments, const std::vector<TrainCo
   return training_exit_code(call, reports, configs.size());
 }
 
-// The call that trains one seed in a separate process.
+// Arguments of a call that trains one seed in a separate process.
 std::vector<std::string> child_arguments(const TrainArguments& arguments, const TrainConfig& config,
                                          size_t threads) {
   std::vector<std::string> words = {"train", "--config", arguments.config.config};
@@ -129,7 +129,7 @@ int train_side_by_side(const TrainArguments& arguments, const std::vector<TrainC
   if (arguments.pause_at.given()) {
     options.pause_at = arguments.pause_at.read("--pause-at", at_least(1));
   }
-  // Many runs use cores best with one thread each.
+  // The default is one thread per run: many runs use the cores best with one thread each.
   if (arguments.threads.given()) {
     options.jobs.threads =
         static_cast<size_t>(arguments.threads.read("--threads", between(1, 1024)));

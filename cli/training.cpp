@@ -17,7 +17,8 @@
 namespace rl_training {
 namespace {
 
-// The evaluation before the first update: the first row of the metrics, also for a resumed run.
+// The evaluation before the first update. It is the first row of the metrics, also in a resumed
+// run.
 Json metrics_before(const std::string& run_dir) {
   std::ifstream file(run_dir + "/metrics.jsonl");
   std::string line;
@@ -56,7 +57,7 @@ std::string example_obs(const TrainConfig& config, const DatasetFacts& dataset) 
   return "[" + text + "]";
 }
 
-// The command that continues the run; none if a limit other than its length ended it.
+// The command that continues the run; "" if the run ended for another reason than its length.
 std::string how_to_go_on(const std::string& resume, const Json& report, const TrainConfig& config) {
   const auto reason = report["stop_reason"].get<std::string>();
   const auto steps = report["global_step"].get<int64_t>();
@@ -66,8 +67,8 @@ std::string how_to_go_on(const std::string& resume, const Json& report, const Tr
   return fmt::format("  {} --total-timesteps {}\n", resume, steps + config.total_timesteps);
 }
 
-// Suggests the best checkpoint if the run was evaluated. The path is in a variable, because it
-// would make every command longer than a line.
+// Commands to try next. They use the best checkpoint if the run was evaluated. The path of the run
+// is in a shell variable, because it would make every command longer than a line.
 std::string next_commands(const Invocation& call, const Json& report, const RunRecord& record,
                           const Run& trained) {
   const auto& config = trained.config();
@@ -92,7 +93,7 @@ std::string next_commands(const Invocation& call, const Json& report, const RunR
       example_obs(config, trained.dataset()), evaluate, word);
 }
 
-// "-231.4 at update 400  (checkpoints/best)", if that checkpoint exists.
+// "-231.4 at update 400  (checkpoints/best)". Omits the checkpoint if it does not exist.
 std::string evaluation_row(const CurvePoint& point, const RunRecord& record,
                            const std::string& checkpoint) {
   const bool there = std::find(record.checkpoints.begin(), record.checkpoints.end(), checkpoint) !=
@@ -109,7 +110,7 @@ void add_evaluations(const RunRecord& record, const std::string& last_checkpoint
   }
   if (best == nullptr) return;
   rows.push_back({"best evaluation", evaluation_row(*best, record, "best")});
-  // A checkpoint that was written later, after a signal, has not been evaluated.
+  // The last checkpoint may be newer than the last evaluation, for example after a signal.
   const auto& last = record.evaluations.back();
   const auto name = last_checkpoint.substr(last_checkpoint.rfind('/') + 1);
   const auto position = last.step + (last.online ? record.planned_updates : 0);
@@ -117,7 +118,7 @@ void add_evaluations(const RunRecord& record, const std::string& last_checkpoint
   rows.push_back({"last evaluation", evaluation_row(last, record, evaluated ? name : "")});
 }
 
-// The last measurement on held-out episodes.
+// Adds the last measurement on held-out episodes.
 void add_validation(const Json& metrics, std::vector<std::vector<std::string>>& rows) {
   ValidationMetrics{}.metrics([&](const std::string& name, const std::optional<double>&) {
     if (!metrics.contains(name) || !metrics[name].is_number()) return;
@@ -127,7 +128,7 @@ void add_validation(const Json& metrics, std::vector<std::vector<std::string>>& 
   });
 }
 
-// The path relative to the directory.
+// The path relative to the directory, if it is below the directory.
 std::string below(const std::string& directory, const std::string& path) {
   return path.starts_with(directory + "/") ? path.substr(directory.size() + 1) : path;
 }

@@ -14,25 +14,26 @@ using MakeRun = std::function<std::unique_ptr<Run>(RunContext)>;
 
 struct TrainingOptions {
   bool quiet = false;
-  // Pauses with a checkpoint at the first row at or after this position; `stop_reason` is `paused`.
+  // Pauses with a checkpoint at the first row at or after this position. `stop_reason` is then
+  // `paused`.
   std::optional<int64_t> pause_at = std::nullopt;
-  ProcessGroup* processes = nullptr;  // that train the run together with this one
-  bool next_commands = true;          // below the summary
+  ProcessGroup* processes = nullptr;  // processes that train the run together; null: only this one
+  bool next_commands = true;          // print suggested commands below the summary
 };
 
-// Trains one run for `train` and `resume`, with progress on stderr, and prints a summary unless
-// --json is given. Returns the JSON report.
+// Trains one run for `train` and `resume` and shows progress on stderr. Prints a summary unless
+// --json is set. Returns the JSON report.
 Json train_and_print(const Invocation& call, const TrainingOptions& options, const MakeRun& make);
 
-// The same in the other processes of the run, without output. Returns the exit code.
+// Trains the run in a process other than process 0, without output. Returns the exit code.
 using MakeWorker = std::function<std::unique_ptr<RunWorker>(RunContext)>;
 int train_as_helper(const Invocation& call, const MakeWorker& make, ProcessGroup& processes);
 
-// The report of a run that is already finished.
+// The report of a run that has already finished.
 Json report_of(const RunRecord& record);
 
-// 0 if all `runs` reached their end; otherwise 128 + the signal that stopped them, in this or
-// another process. A signal after the last update of the last run has no effect.
+// Returns 0 if all `runs` reached their end. Otherwise returns 128 + the signal that stopped them,
+// in this or another process. A signal after the last update of the last run has no effect.
 int training_exit_code(const Invocation& call, const Json& reports, size_t runs);
 
 }  // namespace rl_training

@@ -28,7 +28,8 @@ struct VerifyArguments {
   std::optional<std::string> output_dir;
 };
 
-// The user's config, shortened, with checkpoints, evaluations and rows within that length.
+// The user's config with a short length, so that checkpoints, evaluations and log rows occur within
+// that length.
 TrainConfig short_config(const VerifyArguments& arguments) {
   auto config = read_train_config(arguments.config.load());
   const int64_t length = arguments.total_timesteps.given()
@@ -45,7 +46,8 @@ TrainConfig short_config(const VerifyArguments& arguments) {
   return config;
 }
 
-// Directory of both runs: a given new directory that is kept, or a temporary one that is removed.
+// The directory of both runs: a new directory that the user names and that remains, or a temporary
+// directory that is removed.
 class ProofDirectory {
  public:
   explicit ProofDirectory(const std::optional<std::string>& given) : keep(given.has_value()) {
@@ -73,7 +75,7 @@ void require_success(ChildProcess& process, const std::string& what) {
               what + ": " + (line.empty() ? fmt::format("ended with exit code {}", code) : line));
 }
 
-// The directory of the single run below `output_dir`; "" if it does not exist yet.
+// The directory of the only run below `output_dir`; "" if it does not exist yet.
 std::string run_in(const std::string& output_dir) {
   for (const auto& name : posix_file_system().list_directory(output_dir)) {
     if (!name.starts_with(".")) return output_dir + "/" + name;
@@ -87,8 +89,8 @@ int64_t newest_step(const std::string& run) {
   return steps.empty() ? -1 : steps.back().step;
 }
 
-// Trains in a separate process and kills it with SIGKILL once a checkpoint of that step exists.
-// Returns the step of its newest checkpoint.
+// Trains in a separate process and kills it with SIGKILL once a checkpoint of `step` exists.
+// Returns the step of the newest checkpoint.
 int64_t train_and_kill(const std::vector<std::string>& arguments, const std::string& output_dir,
                        const std::string& log, int64_t step) {
   ChildProcess process(arguments, log);

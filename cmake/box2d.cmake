@@ -1,5 +1,6 @@
-# Adds the Box2D tasks to rl_training_base if version 2.4 of the library is installed; otherwise the rest builds
-# and the tasks are listed as unavailable. Version 2.3 has other headers, 3 another interface.
+# Adds the Box2D tasks to rl_training_base if version 2.4 of the library is installed. Otherwise the
+# tasks are listed as unavailable. Version 2.3 has other headers, and version 3 has another
+# interface.
 find_library(BOX2D_LIBRARY box2d)
 find_path(BOX2D_INCLUDE_DIR box2d/b2_world.h)
 if(BOX2D_LIBRARY AND BOX2D_INCLUDE_DIR)

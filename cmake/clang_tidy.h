@@ -1,6 +1,7 @@
-// Included before everything else when clang-tidy reads our code. LibTorch 1.13 holds vectors of a
-// type that it defines later; clang instantiates their destructors too early, because C++20 makes
-// them constexpr. Here they are not. The renamed function is declared constexpr before.
+// Included before all other headers when clang-tidy reads the code. LibTorch 1.13 has vectors of a
+// type that it defines later. clang instantiates the destructors of these vectors too early,
+// because they are constexpr in C++20; this header removes the constexpr. __fill_a1 is renamed
+// because it has already been declared constexpr.
 #include <algorithm>
 #include <string>
 #undef _GLIBCXX20_CONSTEXPR

@@ -1,7 +1,7 @@
-# Debian's LibTorch links OpenCV and FFmpeg but uses nothing of them; they depend on 170 more libraries, which
-# every start would load. If the loader's own check (`ldd -u`) says that they are not used, `target` first finds
-# empty libraries of these names in the directory `empty_libraries` next to it. Other processes do not search
-# there.
+# Debian's LibTorch links OpenCV and FFmpeg without using them. They depend on 170 more libraries,
+# which every start would load. If the loader's own check (`ldd -u`) confirms that OpenCV and FFmpeg
+# are not used, `target` loads empty libraries of the same names instead, from the directory
+# `empty_libraries` next to it. Other programs do not search this directory.
 function(make_empty_libraries target)
   if(NOT TARGET torch_cpu)
     return()

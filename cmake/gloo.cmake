@@ -1,5 +1,5 @@
-# Several processes for one run, if Gloo is installed; otherwise `--processes` is rejected and `doctor` reports
-# it.
+# Adds support for several processes per run if Gloo is installed. Otherwise `--processes` is
+# rejected, and `doctor` reports that Gloo is missing.
 find_library(GLOO_LIBRARY gloo)
 find_path(GLOO_INCLUDE_DIR gloo/rendezvous/context.h)
 if(GLOO_LIBRARY AND GLOO_INCLUDE_DIR)

@@ -1,5 +1,5 @@
-# `cmake --install` installs a package: find_package(rl_training) -> rl_training::rl_training, and
-# rl_training::program with the command line.
+# `cmake --install` installs a CMake package: find_package(rl_training) provides
+# rl_training::rl_training, and rl_training::program with the command line.
 set_target_properties(rl_training_base PROPERTIES EXPORT_NAME base)
 set_target_properties(rl_training_program PROPERTIES EXPORT_NAME program)
 set_target_properties(rl_training_messages PROPERTIES EXPORT_NAME messages)

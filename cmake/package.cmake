@@ -14,7 +14,7 @@ install(FILES ${SHARE_DIR}/completions/_rl_training COMPONENT program
 install(FILES README.md CHANGELOG.md LICENSE COMPONENT program DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(PROGRAMS scripts/demo.sh COMPONENT program DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# Debian packages of `make package`: the program, the C++ library and the Python package.
+# The Debian packages of `make package`: the program, the C++ library and the Python package.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME rl-training)
 set(CPACK_PACKAGE_CONTACT "rl_training contributors <maintainers@rl-training.invalid>")
@@ -33,7 +33,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME rl-training)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
-# LibTorch calls BLAS through the alternatives of libblas.so.3.
+# LibTorch calls BLAS through libblas.so.3, which is selected by Debian's alternatives system.
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "libopenblas0-pthread, libosmesa6, gcc")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME librl-training-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)

@@ -1,17 +1,18 @@
-# The program consists of two executables. `rl_training` does not load LibTorch and starts immediately; for work
-# with tensors it executes libexec/rl_training/rl_training, which contains everything (cli/tensor_commands.h).
-# Both are linked from the same libraries.
+# The program consists of two executables. `rl_training` does not load LibTorch and starts
+# immediately. For work with tensors, it executes libexec/rl_training/rl_training, which contains
+# everything (cli/tensor_commands.h). Both are linked from the same libraries.
 function(add_program target)
   add_executable(${target} ${ARGN})
   set_target_properties(${target} PROPERTIES OUTPUT_NAME rl_training)
   target_link_libraries(${target} PRIVATE rl_training_flags)
 endfunction()
 
-# LibTorch comes first, so that its many symbols are searched in the fewest libraries at every start.
+# LibTorch comes first, so that the dynamic linker finds its many symbols quickly at every start.
 set(TENSOR_PROGRAM_LIBRARIES ${TORCH_LIBRARIES} rl_training_program)
 
 if(RL_TRAINING_SANITIZE)
-  # Sanitizers keep every variable alive, and with it what it refers to: there is one executable.
+  # Sanitizers prevent the linker from dropping variables and the functions that they refer to.
+  # Therefore there is only one executable.
   add_program(rl_training_cli cli/tensor_main.cpp)
   target_link_libraries(rl_training_cli PRIVATE ${TENSOR_PROGRAM_LIBRARIES})
   return()
@@ -28,9 +29,9 @@ make_empty_libraries(rl_training_tensors)
 install(TARGETS rl_training_tensors COMPONENT program
   RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/rl_training)
 
-# The linker drops each function that cannot be reached from `main`, and with them all that call LibTorch. If a
-# subcommand reaches one, `undefined reference to at::...` names the calling function; the subcommand must go
-# through `tensor_commands`.
+# The linker drops all functions that cannot be reached from `main`, including all that call
+# LibTorch. If a subcommand reaches such a function, the linker reports `undefined reference to
+# at::...` with the calling function. The subcommand must then use `tensor_commands`.
 add_program(rl_training_cli cli/main.cpp)
 target_link_libraries(rl_training_cli PRIVATE $<TARGET_FILE:rl_training_program>
   $<TARGET_FILE:rl_training> rl_training_base yaml-cpp)
@@ -40,8 +41,8 @@ set_target_properties(rl_training_cli PROPERTIES
 add_dependencies(rl_training_cli rl_training_program rl_training rl_training_tensors)
 install(TARGETS rl_training_cli COMPONENT program)
 
-# Libraries of a tarball (scripts/make_tarball.sh) are found first. An RPATH also applies to dependencies of
-# libraries, a RUNPATH only to those of the program itself.
+# Search the libraries of a tarball first (scripts/make_tarball.sh). An RPATH also applies to
+# dependencies of libraries; a RUNPATH applies only to those of the program itself.
 foreach(target rl_training_tensors rl_training_cli)
   target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
   set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH ON

@@ -1,5 +1,5 @@
-# Adds drawing of episodes to rl_training_base if Cairo and giflib are installed; otherwise the rest builds and
-# `rl_training render` states why it cannot draw.
+# Adds the rendering of episodes to rl_training_base if Cairo and giflib are installed. Otherwise
+# `rl_training render` reports why it cannot draw.
 find_library(CAIRO_LIBRARY cairo)
 find_path(CAIRO_INCLUDE_DIR cairo.h PATH_SUFFIXES cairo)
 find_library(GIF_LIBRARY gif)

@@ -1,5 +1,5 @@
-# Embeds the style and script of HTML reports, and dygraphs if it is installed; otherwise reports show their
-# curves as pictures. Adds a source to GENERATED_SOURCES.
+# Embeds the style and script of HTML reports, and dygraphs if it is installed. Without dygraphs,
+# reports show their curves as pictures. Adds a source to GENERATED_SOURCES.
 find_file(DYGRAPHS_SCRIPT dygraph.min.js PATHS /usr/share/javascript PATH_SUFFIXES dygraphs)
 find_file(DYGRAPHS_STYLE dygraph.min.css PATHS /usr/share/javascript PATH_SUFFIXES dygraphs)
 if(DYGRAPHS_SCRIPT AND DYGRAPHS_STYLE)
@@ -8,13 +8,13 @@ else()
   message(STATUS "dygraphs not found: reports have still curves (Debian: libjs-dygraphs)")
 endif()
 
-# One function per asset that returns the text of the file; "" if there is none.
+# Adds a function that returns the text of a file; the text is "" if there is no file.
 function(add_page_asset name file)
   set(text "")
   if(file)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     file(READ ${file} text)
-    # Developer tools of browsers would ask for the map.
+    # Remove the reference to the source map, which browsers' developer tools would try to load.
     string(REGEX REPLACE "/[/*]# sourceMappingURL[^\n]*" "" text "${text}")
   endif()
   set(PAGE_ASSETS "${PAGE_ASSETS}std::string_view ${name}() {\n  return R\"asset(${text})asset\";\n}\n"

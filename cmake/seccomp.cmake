@@ -1,5 +1,5 @@
-# The system call filter of dataset readers, if libseccomp is installed; otherwise readers only have their other
-# limits, and `doctor` reports it.
+# Adds the system call filter of dataset readers if libseccomp is installed. Otherwise readers have
+# only their other limits, and `doctor` reports that the filter is missing.
 find_library(SECCOMP_LIBRARY seccomp)
 find_path(SECCOMP_INCLUDE_DIR seccomp.h)
 if(SECCOMP_LIBRARY AND SECCOMP_INCLUDE_DIR)

@@ -1,10 +1,12 @@
-# LibTorch: the system's, or that of a Python package `torch` (2.6 or newer), for a Python module
-# that shares it with `import torch`. The package's own CMake files would require a CUDA toolkit if it was built
-# with one, although linking its libraries does not.
+# Uses the system's LibTorch, or the LibTorch of a Python package `torch` (2.6 or newer). The latter
+# is for a Python module that shares LibTorch with `import torch`. The package's own CMake files are
+# not used: if the package was built with CUDA, they require a CUDA toolkit, although linking does
+# not.
 set(RL_TRAINING_TORCH "" CACHE PATH
   "Directory of a Python package torch to build against in place of the system's LibTorch")
 
-# oneDNN: linked, unless LibTorch brings a version of its own (models/onednn.cpp).
+# oneDNN is linked, unless LibTorch contains its own version. In that case it is loaded at run time
+# (models/onednn.cpp).
 if(NOT RL_TRAINING_TORCH)
   find_package(Torch REQUIRED)
   set(ONEDNN_LIBRARIES dnnl)
@@ -27,7 +29,8 @@ endif()
 set(TORCH_INCLUDE_DIRS ${RL_TRAINING_TORCH}/include
   ${RL_TRAINING_TORCH}/include/torch/csrc/api/include)
 set(TORCH_LIBRARIES ${RL_TRAINING_TORCH}/lib/libtorch_cpu.so ${RL_TRAINING_TORCH}/lib/libc10.so)
-# The package brings headers of its own fmt, which the compiler finds before the system's, but not the library.
+# The package contains the headers of fmt, which the compiler finds before the system's, but not the
+# library of fmt.
 if(EXISTS ${RL_TRAINING_TORCH}/include/fmt/format.h)
   set(TORCH_DEFINITIONS FMT_HEADER_ONLY)
 endif()

@@ -1,4 +1,4 @@
-// A custom environment, registered from outside the library, used for training and drawn. The data
+// Registers a custom environment from outside the library, trains on it and draws it. The data
 // consists of random episodes of the environment itself.
 //
 //   example_own_environment [UPDATES [OUTPUT_DIR]]
@@ -64,7 +64,7 @@ void run(int64_t updates, const std::string& output_dir) {
       {"Cart-v0", "keep a cart at the origin", [] { return std::make_unique<Cart>(); }});
   TrainConfig config = default_config("td3_bc");
   config.env_id = "Cart-v0";
-  config.env.task = {{"friction", 0.05}};  // as `env_kwargs: {friction: 0.05}` in a file
+  config.env.task = {{"friction", 0.05}};  // in a config file: `env_kwargs: {friction: 0.05}`
   config.total_timesteps = updates;
   config.eval_interval = std::max<int64_t>(updates, 1);
   config.output_dir = output_dir;

@@ -1,4 +1,4 @@
-// A program with its own environment and algorithm and the whole command line for them:
+// A program that adds its own environment and algorithm to the whole command line of rl_training:
 //   own_program train --config cart.yaml      (algo: linear_bc, env_id: Cart-v0)
 //   own_program evaluate RUN, resume RUN, predict RUN, render RUN, dataset collect, report ...
 #include <cmath>
@@ -66,7 +66,7 @@ struct CloningLoss {
   }
 };
 
-// Clones the actions of the data with one linear layer.
+// Clones the actions of the data with a single linear layer.
 class LinearBc final : public Algorithm {
  public:
   LinearBc(const LinearBcOptions& options, const AlgorithmContext& context)

@@ -1,5 +1,5 @@
-// TD3+BC on Pendulum-v1, configured in code: train on a generated dataset, print returns during
-// training, ask the policy for actions, save it and load it again.
+// TD3+BC on Pendulum-v1, configured in code: trains on a generated dataset, prints returns during
+// training, queries the policy for actions, saves the policy and loads it again.
 //
 //   example_td3_bc_pendulum [UPDATES [OUTPUT_DIR]]
 #include <cstdio>
@@ -16,7 +16,8 @@ Td3BcOptions algorithm_options() {
   options.hidden_sizes = {256, 256};
   options.batch_size = 256;
   options.learning_rate = 3e-4;
-  options.bc_alpha = 2.5;  // larger trusts the critics more, smaller clones the data more
+  // A larger value trusts the critics more, a smaller one clones the data more.
+  options.bc_alpha = 2.5;
   return options;
 }
 
@@ -28,8 +29,8 @@ TrainConfig run_options(int64_t updates, const std::string& output_dir) {
   config.eval_episodes = 20;
   config.eval_interval = 1000;
   config.checkpoint_interval = 1000;
-  // A generated dataset; kind "d4rl" (or minari, npz, csv) with `path` reads transitions from a
-  // file.
+  // A generated dataset. To read transitions from a file, set the kind to d4rl, minari, npz or csv,
+  // and set `path`.
   config.dataset.source.kind = "recipe";
   config.dataset.source.id = "pendulum/medium";
   return config;
@@ -56,7 +57,8 @@ void run(int64_t updates, const std::string& output_dir) {
   std::printf("50 fresh episodes: return %.1f +- %.1f\n", evaluation.return_mean,
               evaluation.return_std);
 
-  // An observation is (cos, sin, angular velocity) of the rod; the action is a torque.
+  // The observation is the cosine and sine of the rod's angle and its angular velocity. The action
+  // is a torque.
   const std::vector<double> hanging = {-1.0, 0.0, 0.0};
   std::printf("torque when hanging still: %.3f\n", agent.predict(hanging)[0]);
 

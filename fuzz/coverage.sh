@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints which part of the lines of the parsers the corpora reach: those of the repository and what
-# `make fuzz` has added to them. Needs the programs of the preset fuzz-coverage.
+# Prints the share of the parsers' lines that the corpora reach. The corpora are those of the repository and the
+# inputs that `make fuzz` has added. Needs the programs of the preset fuzz-coverage.
 #   fuzz/coverage.sh BUILD_DIR GROWN_CORPUS_DIR
 set -euo pipefail
 build=$1 grown=$2
@@ -20,7 +20,8 @@ for program in "${programs[@]}"; do
   name=$(basename "$program")
   corpora=("fuzz/corpus/$name")
   [[ -d $grown/$name ]] && corpora+=("$grown/$name")
-  # %c: counters are in the file at once, also those of a child process that ends early.
+  # %c writes the counters to the file immediately, so a child process that ends early is also
+  # counted.
   LLVM_PROFILE_FILE="$build/$name%c.profraw" "$program" "${corpora[@]}" | sed "s/^/$name: /"
   objects+=(-object "$program")
 done

@@ -1,5 +1,5 @@
-// A checkpoint with an untrusted manifest, unchanged and with a corrected hash, without which it
-// would be rejected early. fuzz_safetensors.cpp covers the tensors.
+// Loads a checkpoint with an untrusted manifest: unchanged, and with a correct hash, because a
+// wrong hash is rejected early. fuzz_safetensors.cpp tests the tensors.
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace rl_training;
 
-// The manifest is kept in memory, because writing it would take most of the time.
+// Stores the manifest in memory, because writing it to disk would take most of the time.
 class ManifestInMemory final : public FileSystem {
  public:
   std::string text;
@@ -28,7 +28,7 @@ class ManifestInMemory final : public FileSystem {
   std::vector<std::string> list_directory(const std::string& path) override {
     return disk_.list_directory(path);
   }
-  // Loading changes nothing.
+  // Loading must not change files.
   void write_file(const std::string&, std::string_view) override { std::abort(); }
   void make_directories(const std::string&) override { std::abort(); }
   void rename(const std::string&, const std::string&) override { std::abort(); }

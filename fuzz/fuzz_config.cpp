@@ -1,4 +1,4 @@
-// An untrusted config: any bytes give a tree or one Error.
+// Reads an untrusted config: any bytes must result in a tree or one Error.
 #include "rl_training/experiment/yaml_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,4 +1,4 @@
-// An untrusted table, compressed or not: every column is looked up and every cell is read.
+// Reads an untrusted table, compressed or not. Looks up every column and reads every cell.
 #include <string_view>
 
 #include "rl_training/data/csv_dataset.h"

@@ -1,6 +1,6 @@
-// An untrusted HDF5 file, read as every kind of dataset in a child process. A crash inside libhdf5
-// may kill the child; a sanitizer report about our own code ends it with an exit code and is a
-// finding.
+// Reads an untrusted HDF5 file as every kind of dataset, in a child process. A crash inside libhdf5
+// may kill the child. A sanitizer report about the code of rl_training ends the child with an exit
+// code, which counts as a finding.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -16,14 +16,15 @@
 #include "rl_training/util/error.h"
 #include "rl_training/util/scratch_directory.h"
 
-// The coverage counters, if the compiler adds them.
+// The coverage counters; null if the compiler does not add them.
 extern "C" [[gnu::weak]] char __start___sancov_cntrs, __stop___sancov_cntrs;
 
 namespace {
 
 using namespace rl_training;
 
-// The fuzzer must see the coverage of its children, so whole pages of the counters are made shared.
+// Shares the whole memory pages of the counters with child processes, because the fuzzer must see
+// their coverage.
 bool share_counters() {
   const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto first = (reinterpret_cast<uintptr_t>(&__start___sancov_cntrs) + page - 1) / page;
@@ -33,7 +34,7 @@ bool share_counters() {
                 MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
 }
 
-// All kinds of readers are tried, whatever the previous one reported.
+// Tries all readers, even if an earlier one has failed.
 LoggedSteps read_as_every_kind(const std::string& path, SandboxOutput& output) {
   const DatasetReadOptions options;
   LoggedSteps steps;
@@ -55,8 +56,8 @@ LoggedSteps read_as_every_kind(const std::string& path, SandboxOutput& output) {
 
 }  // namespace
 
-// libhdf5 is not compiled with the sanitizers: its calls of memcpy are not checked, and failed
-// allocations return null instead of ending the process.
+// libhdf5 is not compiled with the sanitizers. Therefore its calls of memcpy are not checked, and
+// failed allocations return null instead of ending the process.
 extern "C" const char* __asan_default_options() {
   return "replace_intrin=0:allocator_may_return_null=1";
 }

@@ -1,4 +1,5 @@
-// Untrusted JSON (observations, metadata, text in a checkpoint): a value or one Error.
+// Parses untrusted JSON (observations, metadata, text in a checkpoint): must result in a value or
+// one Error.
 #include <cstdlib>
 #include <string>
 

@@ -1,4 +1,4 @@
-// An untrusted npz archive: every member is opened and read.
+// Reads an untrusted npz archive: opens and reads every member.
 #include "rl_training/data/npz_archive.h"
 #include "rl_training/util/error.h"
 

@@ -1,4 +1,5 @@
-// Untrusted tensors of a checkpoint; accepted ones must stay the same when written and read again.
+// Reads the untrusted tensors of a checkpoint. If they are accepted, writing and reading them again
+// must yield the same number of tensors.
 #include <cstdlib>
 
 #include "rl_training/experiment/safetensors.h"

@@ -1,5 +1,5 @@
-// Runs one fuzz target on every file of a corpus, in a build without libFuzzer, as a regression
-// test.
+// Runs one fuzz target on every file of a corpus, as a regression test in a build without
+// libFuzzer.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>

@@ -1,6 +1,6 @@
-"""`pip install .`: builds the package with CMake and packs a wheel (PEP 517).
+"""Build backend for `pip install .`: builds the package with CMake and packs a wheel (PEP 517).
 
-Needs nothing but what `scripts/install_dependencies.sh python` installs.
+Needs only the packages that `scripts/install_dependencies.sh python` installs.
 """
 
 import base64
@@ -35,13 +35,13 @@ def _tag():
 
 
 def _run(*command, check=True):
-    """In the repository, with the interpreter's own packages, which pip hides from builds."""
+    """Runs a command in the repository. Unsets PYTHONPATH, with which pip hides the installed packages."""
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     return subprocess.run(command, cwd=ROOT, env=env, check=check).returncode == 0
 
 
 def _shares_build():
-    """Whether `make python` builds for this very interpreter, with the same pybind11."""
+    """Whether `make python` would build for this interpreter, with the same pybind11."""
     return (os.path.realpath(sys.executable) == os.path.realpath("/usr/bin/python3")
             and not _run(sys.executable, "-c", "import importlib.util, sys; "
                          "sys.exit(importlib.util.find_spec('pybind11') is None)", check=False))
@@ -57,7 +57,7 @@ def _build():
     _run("cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
          "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=8", "-DRL_TRAINING_TESTS=OFF",
          f"-DPython_EXECUTABLE={sys.executable}", f"-DRL_TRAINING_PYTHON_DIR={directory}")
-    # Without pybind11 there is no such target; CMake's message states what is missing.
+    # Without pybind11 this target does not exist. CMake's message then states what is missing.
     _run("cmake", "--build", build, "--target", "python", "-j", jobs)
     return directory / NAME
 

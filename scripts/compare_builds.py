@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Trains every algorithm for a short while with two builds of the program and compares the tensors
-of the final checkpoints bit for bit. Needs the Python standard library only.
+"""Trains every algorithm briefly with two builds of the program and compares the tensors of the final
+checkpoints bit for bit. Needs only the Python standard library.
 
   scripts/compare_builds.py OLD_PROGRAM NEW_PROGRAM [ALGORITHM ...]
 
-Tensors that only one of the two checkpoints has are listed but do not count as differences, because state may
-have been renamed. Ends with 1 if any tensor differs.
+Tensors that only one of the two checkpoints contains are listed but do not count as differences, because
+state may have been renamed. Exits with 1 if any tensor differs.
 """
 import json
 import os
@@ -14,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-# algorithm: config and how long to train it; the lengths reach every part of an update.
+# The config of each algorithm and the length of its run. The lengths are sufficient to reach every
+# part of an update.
 RUNS = {
     "td3_bc": ("td3_bc/pendulum", 300), "rebrac": ("rebrac/pendulum", 120),
     "crr": ("crr/pendulum", 150), "bcq": ("bcq/pendulum", 150), "bear": ("bear/pendulum", 60),
@@ -23,13 +24,14 @@ RUNS = {
     "td3": ("td3/pendulum", 1500), "ddpg": ("ddpg/pendulum", 1500), "redq": ("redq/pendulum", 300),
     "tqc": ("tqc/pendulum", 1300),
 }
-# Keys that let online runs reach their first updates.
+# Options with which online runs reach their first updates.
 EXTRA = {
     "rlpd": ["--set", "learning_starts=100", "--set", "offline_pretrain_updates=50"],
     "redq": ["--set", "learning_starts=100"],
     "sac": [], "td3": [], "ddpg": [], "tqc": [],
 }
-ONLINE = ["td3_bc", "rebrac", "iql", "cql"]  # followed by a phase in the environment
+# Algorithms that are also trained with a following online phase.
+ONLINE = ["td3_bc", "rebrac", "iql", "cql"]
 
 
 def tensors(path):
@@ -41,7 +43,8 @@ def tensors(path):
     return {name: (entry["dtype"], tuple(entry["shape"]),
                    body[entry["data_offsets"][0]:entry["data_offsets"][1]])
             for name, entry in header.items()
-            if name != "__metadata__" and not name.startswith("metric_log.")}  # lengths of logs
+            # The arrays metric_log.* contain the lengths of logs.
+            if name != "__metadata__" and not name.startswith("metric_log.")}
 
 
 def train(program, config, steps, extra, directory):

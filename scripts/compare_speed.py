@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Trains the same short runs with two builds of the program alternately and compares their times: `train` is
-the time of the training itself, `process` includes the start of the program.
-Each ratio is new / old; both the fastest turn and the median of the ratios of neighbouring turns are
-shown. Run it on a quiet machine. Needs the Python standard library only.
+"""Trains the same short runs alternately with two builds of the program and compares their times.
+
+`train` is the time of the training itself; `process` includes the start of the program. Each ratio is new / old.
+Prints the ratio of the fastest runs and the median of the ratios of neighbouring runs. Use a machine without
+other load. Needs only the Python standard library.
 
   scripts/compare_speed.py OLD_PROGRAM NEW_PROGRAM [--rounds N] [--case NAME]
 """
@@ -21,7 +22,7 @@ def offline(config, updates, threads, *settings):
                 word for setting in settings for word in ("--set", setting)]
 
 
-# The runs: updates alone, but for the last, which is a whole small online run.
+# The runs. All of them measure only updates, except the last, which is a whole small online run.
 CASES = {
     "td3_bc 256-256, 1 thread": offline("td3_bc/pendulum", 1000, 1),
     "td3_bc 256-256, 2 threads": offline("td3_bc/pendulum", 1000, 2),
@@ -57,7 +58,7 @@ def main():
     for name, arguments in CASES.items():
         if options.case and name not in options.case:
             continue
-        times = ([], [])  # of the old and the new program: (training, process) of each turn
+        times = ([], [])  # (training, process) times of the old and of the new program
         for turn_number in range(options.rounds):
             order = (0, 1) if turn_number % 2 == 0 else (1, 0)
             for which in order:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Trains a small policy, then evaluates it and asks it for an action from what is on disk.
-# PROGRAM: the program to use, by default rl_training of the PATH. The run stays in runs/demo.
+# Trains a small policy, then evaluates it and predicts an action from the files on disk.
+# PROGRAM is the program to use (default: rl_training from the PATH). The run remains in runs/demo.
 set -euo pipefail
 
 program=${PROGRAM:-rl_training}

@@ -1,12 +1,17 @@
 #!/usr/bin/env bash
-# Installs the packages that the build needs (Debian 12 or newer, Ubuntu 24.04 or newer); does nothing if all
-# are installed.
+# Installs the packages that the build needs (Debian 12 or newer, Ubuntu 24.04 or newer). Does nothing if all
+# of them are installed.
 #   scripts/install_dependencies.sh [bench] [chroot] [dev] [package] [peers] [python] [slurm] [valgrind] [web]
-# bench: PyTorch and h5py, which `make bench` and `make bench-data` compare with; dev: formatter,
-# linter, fuzzing compiler; python: what the Python package and its tests need; web: browser and
-# Node.js for the tests of pages; package: tools that make Debian packages; chroot: a clean Debian to
-# try them in; slurm: for the test of sweeps; valgrind: for `make bench-check`; peers: for the virtual
-# environment of `make bench-peers`.
+# Each argument adds the packages for one purpose:
+#   bench     PyTorch and h5py, with which `make bench` and `make bench-data` compare
+#   chroot    a clean Debian, in which packages are tested
+#   dev       formatter, linter and fuzzing compiler
+#   package   tools that build Debian packages
+#   peers     the virtual environment of `make bench-peers`
+#   python    the Python package and its tests
+#   slurm     the test of sweeps
+#   valgrind  `make bench-check`
+#   web       browser and Node.js for the tests of HTML pages
 set -euo pipefail
 
 packages=(
@@ -46,7 +51,7 @@ installed() {
 }
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-  # Package names differ on other systems; there CMake reports what is missing.
+  # Package names differ on other systems. There, CMake reports missing packages.
   echo "This system has no apt-get. The build needs what these Debian packages hold:" >&2
   echo "  ${packages[*]}" >&2
   echo "Install them, then run: cmake --preset release && cmake --build --preset release" >&2

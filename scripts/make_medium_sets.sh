@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Records full-size medium datasets for hopper, walker2d and halfcheetah with the behaviour policies stored in
-# D4RL's medium-v2 files, in the v4 tasks, and prints their returns next to D4RL's. A slice of
-# a file is enough, as long as it has `metadata/policy`. Existing sets are not recorded again.
+# Records full-size medium datasets for hopper, walker2d and halfcheetah in the v4 tasks, and prints their
+# returns next to those of D4RL. The actions come from the behaviour policies that are stored in D4RL's medium-v2
+# files. A slice of a file is sufficient if it contains `metadata/policy`. Existing datasets are not recorded again.
 #
 #   D4RL_FILES   directory of hopper_medium-v2.hdf5, walker2d_medium-v2.hdf5, halfcheetah_medium-v2.hdf5
-#   MEDIUM_DIR   where the sets go (runs/medium)
-#   MEDIUM_ROWS  rows of each set (1000000)
-#   PROGRAM      another build of the program (build/release/rl_training)
+#   MEDIUM_DIR   output directory (default runs/medium)
+#   MEDIUM_ROWS  rows of each dataset (default 1000000)
+#   PROGRAM      the program to use (default build/release/rl_training)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,7 +16,7 @@ directory=${MEDIUM_DIR:-runs/medium}
 rows=${MEDIUM_ROWS:-1000000}
 mkdir -p "$directory"
 
-make_set() { # file environment D4RL's mean return
+make_set() { # arguments: file, environment, D4RL's mean return
   local source=$files/$1_medium-v2.hdf5 set=$directory/$1-medium.hdf5
   if [[ ! -f $source ]]; then
     echo "SKIPPED $1: no file $source" >&2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Packs the program with every library it loads, except the C library: unpack it on any Linux of the
-# same or a newer glibc and run bin/rl_training.
+# Packs the program with all libraries that it loads, except the C library. Unpack the archive on any Linux
+# with the same or a newer glibc and run bin/rl_training.
 #   scripts/make_tarball.sh BUILD_DIRECTORY
 set -euo pipefail
 
@@ -11,7 +11,8 @@ rm -rf "$build/tarball"
 DESTDIR=$build/tarball/root cmake --install "$build" --component program --strip >/dev/null
 mv "$build/tarball/root/usr" "$tree"
 
-# The RPATH of both executables names this directory, also for libraries that other libraries load.
+# The RPATH of both executables contains this directory. An RPATH also applies to libraries that
+# other libraries load.
 libraries=$tree/libexec/rl_training/libraries
 mkdir -p "$libraries"
 ldd "$tree/bin/rl_training" "$tree/libexec/rl_training/rl_training" |

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes docs/images/report.png and docs/images/terminal.png: trains a few small runs, opens their report in
-# chromium and captures the live view of a run in a terminal of 80 columns (tmux).
+# Creates docs/images/report.png and docs/images/terminal.png. Trains a few small runs, renders their report
+# in chromium, and captures the live view of a run in a terminal of 80 columns (tmux).
 #   scripts/pictures.sh [PROGRAM]
-# Needs chromium and tmux; takes a few minutes on one core.
+# Needs chromium and tmux. Takes a few minutes on one core.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 program=$(realpath "${1:-build/release/rl_training}")
@@ -11,7 +11,7 @@ work=$(mktemp -d)
 session=rl_training_pictures_$$
 trap 'tmux -L "$session" kill-server 2>/dev/null || true; rm -rf "$work"' EXIT
 
-photograph() { # page size picture
+photograph() { # arguments: page, size, picture
   chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --force-device-scale-factor=1 \
     --virtual-time-budget=3000 --window-size="$2" --screenshot="$3" "file://$1" >/dev/null 2>&1
 }
@@ -26,7 +26,7 @@ done
 "$program" report "$work/runs" --output "$work/report.html" >/dev/null
 photograph "$work/report.html" 1140,800 "$images/report.png"
 
-# The screen as text, after a few evaluations.
+# Capture the screen as text after a few evaluations.
 tmux -L "$session" -u new-session -d -x 80 -y 16 \
   "cd '$work' && LC_ALL=C.UTF-8 '$program' train --config td3_bc/pendulum; sleep 60"
 screen=""

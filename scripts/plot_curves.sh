@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Draws learning curves as SVG on stdout:  plot_curves.sh TITLE "NAME:FILE"...
-# A file has lines "step mean low high". Plain awk, so that no plotting program is needed.
+# Each file contains lines "step mean low high". The script uses plain awk, so it needs no plotting program.
 set -euo pipefail
 title=$1
 shift
@@ -20,7 +20,7 @@ done | awk -v title="$title" '
   function stroke(path, colour, size) {
     printf "<path d=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"%d\"/>\n", path, colour, size
   }
-  # A round interval that gives five to ten ticks.
+  # Returns a round interval that results in five to ten ticks.
   function tick_of(span,   unit) {
     unit = 10 ^ int(log(span / 5) / log(10) + (span / 5 < 1 ? -1 : 0))
     if (span / unit > 25) return 5 * unit
@@ -42,7 +42,7 @@ done | awk -v title="$title" '
     text(left + width / 2, top + height + 40, "middle", "environment steps")
     text(left + width / 2, 24, "middle", title)
   }
-  # The line of the means, the band from lowest to highest, and the name below.
+  # Draws the line of the means, the band from the lowest to the highest value, and the name below.
   function draw(name, place,   k, begin, line, band) {
     for (k = 1; k <= rows[name]; ++k) {
       begin = k == 1 ? "M" : "L"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Attacks the program from outside and prints one line per guarantee: what was done how often, and how often it
-failed. Exits with 1 if anything failed. Needs only the Python standard library; tests that this machine does
-not support are reported as skipped.
+"""Attacks the program from outside and prints one line per guarantee: the attack, the number of attempts and the
+number of failures. Exits with 1 if anything failed. Needs only the Python standard library. Attacks that this
+machine does not support are reported as skipped.
 
   scripts/reliability.py PROGRAM [--count N] [--minutes M] [--only NAME]
 """
@@ -53,14 +53,14 @@ class Attack:
             self.failures.append(what)
 
     def expect_refusal(self, result, codes, what):
-        """A rejection is one line on stderr and one of the exit codes, never a crash."""
+        """Expects a rejection: one line on stderr and one of the exit codes, not a crash."""
         lines = [line for line in result.stderr.splitlines() if "warning:" not in line]
         self.expect(result.returncode in codes and len(lines) == 1,
                     f"{what}: exit {result.returncode}, stderr {result.stderr[:300]!r}")
 
 
 def mutated(rng, data):
-    """A few bytes changed, or a piece removed, repeated or inserted."""
+    """Returns the data with a few changed bytes, or with a piece removed, repeated or inserted."""
     data = bytearray(data)
     for _ in range(rng.randint(1, 4)):
         at = rng.randrange(max(1, len(data)))
@@ -80,7 +80,7 @@ def mutated(rng, data):
 
 
 def attack_inputs(attack):
-    """Mutated configs, csv, npz and HDF5 files: accepted, or rejected in one line, never a crash."""
+    """Mutated configs, csv, npz and HDF5 files must be accepted, or rejected in one line, without a crash."""
     config = attack.run("config", "show", "td3_bc/pendulum-random").stdout.encode()
     for name in ("data.npz", "data.hdf5"):
         made = attack.run("dataset", "collect", attack.path(name), "--env", "Pendulum-v1", "--size", "400")
@@ -117,7 +117,7 @@ def attack_inputs(attack):
 
 
 def attack_starts(attack):
-    """Many processes resume one run at the same time: one of them trains, the others change nothing."""
+    """Many processes resume one run at the same time. One of them trains, the others change nothing."""
     made = json.loads(attack.train(attack.path("runs")).stdout)
     run_dir = made["run_dir"]
     starts = 100
@@ -142,7 +142,7 @@ def attack_starts(attack):
 
 
 def attack_cache(attack):
-    """Two processes fill one cache at once; then every cached file is damaged."""
+    """Two processes fill one cache at the same time. Then every cached file is damaged."""
     attack.run("dataset", "collect", attack.path("data.hdf5"), "--env", "Pendulum-v1", "--size", "100000")
     def fingerprint(cache):
         return json.loads(attack.run("dataset", "inspect", attack.path("data.hdf5"), "--json", env={
@@ -167,14 +167,14 @@ def attack_cache(attack):
 
 
 def attack_memory(attack):
-    """Address space limits from too small to generous: one line and exit code 6, or a finished run."""
+    """Limits of the address space, from too small to generous. Expects a finished run, or one line and exit code 6."""
     outcomes = []
     for mib in (200, 300, 400, 500, 600, 700, 800, 1000, 1300, 1600, 2000, 3000):
         limit = mib << 20
         result = attack.train(attack.path("runs"), preexec_fn=lambda: resource.setrlimit(
             resource.RLIMIT_AS, (limit, limit)))
         outcomes.append(result.returncode)
-        # 127: the dynamic linker cannot map LibTorch, before any of our code runs.
+        # 127: the dynamic linker could not map LibTorch, so the program did not start.
         started = result.returncode != 127
         if started and result.returncode != 0:
             attack.expect_refusal(result, (6,), f"{mib} MiB")
@@ -225,8 +225,8 @@ def write_npz(path, arrays):
 
 
 def attack_values(attack):
-    """Rewards and observations that are not finite or huge: stopped with exit code 5 and finite checkpoints, or
-    rejected."""
+    """Rewards and observations that are huge or not finite. Expects a rejection, or exit code 5 and finite
+    checkpoints."""
     rows, kinds = 400, 0
     config = attack.path("values.yaml")
     with open(config, "w", encoding="ascii") as file:
@@ -264,7 +264,7 @@ def resident_kib(pid):
 
 
 def attack_soak(attack):
-    """A long online run: memory, open files and disk usage stay constant once the buffer is full."""
+    """A long online run. Memory, open files and disk usage must stay constant once the buffer is full."""
     runs = attack.path("runs")
     with open(attack.path("stderr"), "w", encoding="utf-8") as stderr:
         child = subprocess.Popen(

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Trains policies of different quality (algorithms, seeds, lengths), ranks them without an
-# environment and compares the ranking with true returns: the figures of docs/selection.md. Resumable: existing
-# results are kept.
+# Trains policies of different quality (algorithms, seeds, lengths), ranks them without an environment, and
+# compares the ranking with true returns. Produces the figures of docs/selection.md. A second call continues:
+# it uses existing results.
 #
 #   OUTPUT=runs/selection_results scripts/selection_results.sh [pendulum] [hopper] [hopper-narrow]
 #
-# SELECT_OPTIONS ("--truth 20") is passed to `select`. Pendulum's policies come from offline and online
-# algorithms, so that some are better than anything in the data.
-# The Hopper tasks need a file of hopper-medium-v2 data in HOPPER_MEDIUM (D4RL layout). `hopper` ranks
-# on logs of several policies: that file, six policies with noise (of other seeds than those that are
-# ranked) and random actions. `hopper-narrow` ranks the same policies on that file alone.
+# SELECT_OPTIONS (default "--truth 20") is passed to `select`.
+# `pendulum` ranks policies of offline and online algorithms, so that some are better than anything in the data.
+# The Hopper tasks need a file with hopper-medium-v2 data in D4RL's layout, named by HOPPER_MEDIUM. `hopper` ranks
+# on the logs of several policies: this file, data of six policies with noise, and data of random actions. The six
+# policies have other seeds than the ranked ones. `hopper-narrow` ranks the same policies on this file alone.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,7 +17,7 @@ program=${PROGRAM:-build/release/rl_training}
 output=${OUTPUT:-runs/selection_results}
 threads=${THREADS:-0}
 read -ra options <<<"${SELECT_OPTIONS:---truth 20}"
-# algorithm:seed:updates
+# Each policy is algorithm:seed:updates.
 declare -A policies=(
   [pendulum]="td3_bc:0:50 td3_bc:1:200 td3_bc:0:500 td3_bc:1:2000 td3_bc:0:6000 bc:0:100 bc:1:2000
     iql:0:300 sac:0:10000 td3:0:10000 ddpg:0:10000 redq:0:10000 tqc:0:10000 rlpd:0:10000"
@@ -26,7 +26,7 @@ declare -A policies=(
 )
 loggers="bc:10:50 td3_bc:10:150 awac:10:500 bc:11:1000 td3_bc:11:2000 iql:10:3000"
 
-train() { # task algorithm:seed:updates -> the run's directory
+train() { # arguments: task, algorithm:seed:updates; prints the directory of the run
   local algo seed length place config=$1 more=()
   IFS=: read -r algo seed length <<<"$2"
   place=$output/$1/$algo-$seed-$length
@@ -44,7 +44,7 @@ train() { # task algorithm:seed:updates -> the run's directory
   echo "$place"/*/
 }
 
-make_logs() { # -> the file
+make_logs() { # prints the name of the file
   local logs=$output/hopper/logs place files=("$HOPPER_MEDIUM") logger seed=100
   mkdir -p "$logs"
   if [[ ! -e $logs/all.hdf5 ]]; then

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Checks that one run on two processes started by mpirun or torchrun has the same bits as with `--processes 2`.
-# A launcher
-# that is missing is skipped (Debian: openmpi-bin). torchrun is one of PyTorch 2: Debian's 1.13 fails
-# with Python 3.11 before it starts anything.
+# Checks that a run on two processes that mpirun or torchrun starts has the same bits as with `--processes 2`.
+# Skips a launcher that is missing (Debian: openmpi-bin). torchrun must be from PyTorch 2: with Python 3.11, the
+# torchrun of Debian's PyTorch 1.13 fails before it starts anything.
 #
 #   [TORCHRUN=VENV/bin/torchrun] scripts/test_launchers.sh PROGRAM
 set -euo pipefail
@@ -17,7 +16,7 @@ port=$((20000 + RANDOM % 20000))
 tensors() { sha256sum "$work/$1"/*/checkpoints/step-000000200/tensors.safetensors | cut -d' ' -f1; }
 
 "${run[@]}" --processes 2 --output-dir "$work/own" >/dev/null
-check() { # name command...
+check() { # arguments: name, command...
   local name=$1
   shift
   if ! command -v "$1" >/dev/null; then

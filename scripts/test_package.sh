@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs the Debian packages of a directory in a clean Debian 12 and uses them there: the demo of the
-# program, its man page, completion, the Python module. Needs root; the system is created once and kept.
+# Installs the Debian packages of a directory in a clean Debian 12 and tests them there: the demo of the program,
+# its man page, completion, and the Python module. Needs root. The clean system is created once and remains.
 #   scripts/test_package.sh DIRECTORY
-#   CHROOT  where the clean system is kept (build/chroot)
-#   MIRROR  Debian mirror (the first one of this system's own sources)
+#   CHROOT  directory of the clean system (default build/chroot)
+#   MIRROR  Debian mirror (default: the first one in this system's sources)
 set -euo pipefail
 
 packages=$(cd "${1:?usage: $0 DIRECTORY}" && pwd)
@@ -15,7 +15,7 @@ mirror=${MIRROR:-$(sed -nE 's,^(URIs: *|deb (\[[^]]*\] )?)(https?:[^ ]*/debian/?
 if [[ ! -e $chroot/bin/sh ]]; then
   debootstrap --variant=minbase bookworm "$chroot" "$mirror" >&2
 fi
-# The settings with which this system reaches its mirror.
+# Copy the settings with which this system reaches its mirror.
 cp -r /etc/apt/apt.conf.d "$chroot/etc/apt/"
 cp /etc/resolv.conf "$chroot/etc/"
 echo "deb $mirror bookworm main" > "$chroot/etc/apt/sources.list"

@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
-# One run on two hosts: network namespaces joined by a link, one process in each, given rank and size
-# as torchrun would. Bits repeat and equal those of two processes of one host, a stopped run resumes
-# exactly, every socket is bound to the given address, and a link that is cut ends both processes
-# within the time-out with the last checkpoint intact. Needs root and iproute2; skipped without.
+# Tests one run on two hosts. The hosts are network namespaces that a link connects, with one process in each.
+# The processes read rank and size from the variables of torchrun. The test checks that
+# - results repeat bit for bit and equal those of two processes on one host;
+# - a stopped run resumes exactly;
+# - every socket is bound to the given address;
+# - a broken link ends both processes within the time-out, and the last checkpoint stays intact.
+# Needs root and iproute2; is skipped without them.
 #
 #   scripts/test_two_hosts.sh [PROGRAM]
 set -euo pipefail
@@ -37,7 +40,7 @@ fail() {
   exit 1
 }
 
-# The command in both hosts; the exit codes in code1 and code2.
+# Starts the command on both hosts. finish() stores the exit codes in code1 and code2.
 start() {
   export WORLD_SIZE=2 MASTER_ADDR=10.77.0.1 MASTER_PORT=29500
   RANK=0 ip netns exec "$one" "$program" "$@" --processes env --process-timeout $timeout \
@@ -72,7 +75,7 @@ for name in once again; do
   start train $(config $name 1000)
   if [[ $name == once ]]; then
     wait_for_checkpoints once 1
-    # All sockets of the trainer are on the link, none on every address.
+    # All sockets of the trainer must be on the link; none may listen on all addresses.
     for host in "$one" "$two"; do
       if ip netns exec "$host" ss -Htln | awk '{print $4}' | grep -qv '^10\.77\.0\.'; then
         fail "a socket listens outside the link"
@@ -94,7 +97,7 @@ echo "ok: the same bits as two processes of one host"
 # shellcheck disable=SC2046
 start train $(config stopped 1000)
 wait_for_checkpoints stopped 2
-kill -TERM "$pid2"  # the process that is not the first
+kill -TERM "$pid2"  # signal the second process
 finish
 [[ $code1 == 143 && $code2 == 143 ]] || [[ $code1 == 0 && $code2 == 0 ]] ||
   fail "a signal ended the processes with $code1 and $code2"

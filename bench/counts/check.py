@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Instructions of an update, counted by valgrind and compared with those in the repository.
+"""Counts the instructions of an update with valgrind and compares them with the counts in the repository.
 
   bench/counts/check.py PROGRAM EXPECTED [--accept]
 
 PROGRAM is the executable update_counts, EXPECTED a JSON file. A count that has changed by more than
-2 % is reported with exit code 1; --accept writes the new counts instead. The kernels are those for AVX2,
+2 % is reported with exit code 1; --accept writes the new counts instead. The program uses the AVX2 kernels,
 because valgrind does not support AVX-512. Counts depend on the versions of compiler and libraries that
 are listed in the file. With other versions, create your own file with --accept."""
 import json
@@ -23,7 +23,7 @@ def command_line(program, directory):
 
 
 def count(program):
-    """Instructions per update of each algorithm, in the turn with the fewest."""
+    """Returns the instructions per update of each algorithm: the smallest count of several repetitions."""
     with tempfile.TemporaryDirectory() as directory:
         environment = {"PATH": "/usr/bin:/bin", "RL_TRAINING_KERNELS": "avx2",
                        "ATEN_CPU_CAPABILITY": "avx2", "OMP_NUM_THREADS": "1",
@@ -54,7 +54,7 @@ def versions():
 
 
 def report(expected, counts):
-    """Prints the table; true if all counts are unchanged."""
+    """Prints the table. Returns True if all counts are unchanged."""
     same = set(expected) == set(counts)
     print(f"{'update':<10} {'before':>12} {'now':>12}   change")
     for name in sorted(set(expected) | set(counts)):

@@ -1,6 +1,6 @@
-// Runs updates of a few algorithms on one thread, whose instructions valgrind counts
-// (`make bench-check`). Prints "NAME UPDATES" for each turn; callgrind writes one file per turn, in
-// the same order.
+// Runs updates of a few algorithms on one thread, so that valgrind can count their instructions
+// (`make bench-check`). Prints "NAME UPDATES" for each repetition. Callgrind writes one file per
+// repetition, in the same order.
 #include <valgrind/callgrind.h>
 
 #include <iostream>
@@ -13,13 +13,13 @@ int main() {
   constexpr int64_t kUpdates = 4;
   constexpr int kTurns = 3;
   const Session session(Session::Process::owner);
-  CALLGRIND_START_INSTRUMENTATION;  // excludes the start-up of LibTorch
+  CALLGRIND_START_INSTRUMENTATION;  // exclude the start-up of LibTorch
   for (const char* name : {"td3_bc", "iql", "cql", "rebrac", "sac"}) {
     BenchWork work(name);
     work.options->hidden_sizes = {64, 64};
     work.options->batch_size = 64;
     const auto ours = make_ours(work, 1);
-    ours->seconds_for(2);  // fills buffers, builds kernels
+    ours->seconds_for(2);  // warm-up: fills buffers and builds kernels
     for (int turn = 0; turn < kTurns; ++turn) {
       CALLGRIND_ZERO_STATS;
       ours->seconds_for(kUpdates);

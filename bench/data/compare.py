@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Opens a D4RL-like file with h5py + NumPy and with rl_training, in turns, and prints a table.
+"""Opens a D4RL-like file alternately with h5py + NumPy and with rl_training, and prints a table.
 
     compare.py DATA_BENCH [--rows N] [--rounds N] [--file FILE.hdf5]
 
-Without --file, it creates one file with gzip and one without. Both sides read the same arrays. Ours
-also checks them, lays them out for training and computes the SHA-256 fingerprint; h5py returns the
-raw arrays. Memory is the peak sum of the proportional set sizes of the process and its reader, minus
-that of the process before opening, relative to the arrays that training needs.
+Without --file, it creates one file with gzip and one without. Both programs read the same arrays. h5py
+returns the raw arrays; rl_training also checks them, arranges them for training and computes the SHA-256
+fingerprint. Memory is the peak proportional set size of the process and its reader, minus that of the
+process before opening. It is printed relative to the size of the arrays that training needs.
 """
 import argparse
 import json
@@ -59,7 +59,7 @@ def open_ours(program, path, cache="", watch_memory=False):
 
 
 def store_plainly(source, target):
-    """The same arrays without compression, as h5py writes them when nothing else is asked for."""
+    """Stores the same arrays without compression, which is the default of h5py."""
     import h5py
     with h5py.File(source) as old, h5py.File(target, "w") as new:
         for key in old:
@@ -108,7 +108,7 @@ def main():
             store_plainly(files["gzip"], files["plain"])
         small = os.path.join(directory, "small.hdf5")
         run([arguments.program, "make", small, "1000"])
-        time.sleep(0.2)  # a file changed just now is not cached yet
+        time.sleep(0.2)  # files that have just changed are not cached
         base = max(open_ours(arguments.program, small, watch_memory=True)[1] for _ in range(5))
         for kind, path in files.items():
             if kind:

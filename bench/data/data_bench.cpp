@@ -1,8 +1,8 @@
-// Opens datasets for bench/data/compare.py, in a separate process so that time and memory are
-// those of opening alone.
-//   data_bench make FILE.hdf5 [ROWS]     a file like D4RL's: 17 observations, 6 actions
-//   data_bench open FILE [CACHE_DIR]     reads it, or maps it from a cache
-//   data_bench sample FILE CACHE_DIR [BATCHES]   opens it and draws batches of 256 rows
+// Opens datasets for bench/data/compare.py. It is a separate process, so that the measured time and
+// memory are those of opening alone.
+//   data_bench make FILE.hdf5 [ROWS]     writes a file like D4RL's: 17 observations, 6 actions
+//   data_bench open FILE [CACHE_DIR]     reads the file, or maps it from a cache
+//   data_bench sample FILE CACHE_DIR [BATCHES]   opens the file and draws batches of 256 rows
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,8 @@ namespace {
 
 constexpr int64_t kObsDim = 17, kActionDim = 6, kEpisode = 1000;
 
-// Random walks that drift back to zero: as in a simulator, the lower bits of the floats are noise.
+// Creates random walks that drift back to zero. As in data of a simulator, the lower bits of the
+// floats are noise.
 TransitionDataset make_dataset(int64_t rows) {
   Rng rng(1, "data_bench");
   DatasetBuilder builder(kObsDim, kActionDim);
@@ -64,7 +65,8 @@ int open_dataset(const std::string& path, const std::string& cache_directory) {
   const auto start = Clock::now();
   const auto dataset = load(path, cache_directory);
   const double seconds = seconds_since(start);
-  // Memory that training needs: every observation and action once, 16 bytes per row for the rest.
+  // The memory that training needs: each observation and action once, and 16 bytes per row for the
+  // other columns.
   const int64_t slots = dataset.rows() + static_cast<int64_t>(dataset.episodes().size());
   const int64_t bytes =
       slots * 4 * (dataset.obs_dim() + dataset.action_dim()) + dataset.rows() * 16;
@@ -74,7 +76,7 @@ int open_dataset(const std::string& path, const std::string& cache_directory) {
   return 0;
 }
 
-// For data larger than memory: only pages that are accessed use memory.
+// Draws batches. For data larger than memory, only the accessed pages use memory.
 int sample_dataset(const std::string& path, const std::string& cache_directory, int64_t batches) {
   constexpr int64_t kRows = 256;
   const auto dataset = std::make_shared<const TransitionDataset>(load(path, cache_directory));

@@ -1,6 +1,6 @@
-// Times one action of a trained policy in LibTorch, for `make bench-export`: the exported
-// operations as torch operators on one row. Writes the actions for the observations that the C
-// program used.
+// Measures the time of one action of a trained policy in LibTorch, for `make bench-export`.
+// Executes the exported operations as torch operators on one row. Writes the actions for the
+// observations that the C program used.
 //   libtorch_forward RUN OBS_FILE ACTIONS_FILE
 #include <torch/types.h>
 

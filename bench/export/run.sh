@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Time of one action of a 17-256-256-6 policy on one core: the exported C header at -O3
-# -march=native, LibTorch on one row, ONNX Runtime (onnxruntime-node) on one row. All must give equal
-# actions.
+# Measures the time of one action of a 17-256-256-6 policy on one core, with the exported C header
+# (-O3 -march=native), with LibTorch on one row, and with ONNX Runtime (onnxruntime-node) on one row.
+# Prints how far the actions differ.
 #   bench/export/run.sh PROGRAM LIBTORCH_FORWARD WORK_DIR
 set -euo pipefail
 program=$1 libtorch=$2 work=$3
@@ -16,7 +16,7 @@ run=$(sed -n 's/.*"run_dir":"\([^"]*\)".*/\1/p' "$work/train.json")
 "$program" export "$run" --format c --output "$work/policy.h"
 "$program" export "$run" --format onnx --output "$work/policy.onnx"
 
-# the largest difference between two files of float32
+# Prints the largest difference between two files of float32 values.
 difference() {
   paste <(od -An -v -tf4 -w4 "$1") <(od -An -v -tf4 -w4 "$2") |
     awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > m) m = d } END { printf "%.2g", m + 0 }'
@@ -33,7 +33,8 @@ if ! command -v npm >/dev/null || ! command -v node >/dev/null; then
   exit 0
 fi
 if [[ ! -d $work/node_modules/onnxruntime-node ]]; then
-  # its script would fetch CUDA libraries; those for the processor are in the package
+  # The package contains the libraries for the processor. Without --ignore-scripts, its install
+  # script would download CUDA libraries.
   npm install --prefix "$work" --no-fund --no-audit --silent --ignore-scripts onnxruntime-node >/dev/null 2>&1 ||
     { echo "ONNX Runtime                 SKIPPED: npm cannot install onnxruntime-node"; exit 0; }
 fi

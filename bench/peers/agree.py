@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that the peers in PyTorch and in JAX do the same updates: agree.py [ALGO...]
+"""Checks that the peers in PyTorch and in JAX perform the same updates: agree.py [ALGO...]
 
-Both start from the same parameters and see the same batches and the same (constant) noise. After 20
+Both start from the same parameters and use the same batches and the same constant noise. After 20
 updates, the changes of their parameters must differ by less than a thousandth of their norm.
 """
 import os
@@ -25,7 +25,7 @@ def array(tensor):
 
 
 def layers_of(net):
-    """The layers of a Sequential, each with its normalisation, if any."""
+    """Returns the layers of a Sequential, each with its normalisation if it has one."""
     layers = []
     for module in net:
         if isinstance(module, torch.nn.Linear):
@@ -41,7 +41,7 @@ def critics_of(critic):
 
 
 def parameters_of(agent):
-    """The parameters of a PyTorch agent in the structure of the JAX state."""
+    """Returns the parameters of a PyTorch agent in the structure of the JAX state."""
     state = {"critic": critics_of(agent.critic), "critic_target": critics_of(agent.critic_target)}
     if isinstance(agent.actor, eager.DeterministicActor):
         state["actor"] = layers_of(agent.actor.net)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Checks losses of the peer in PyTorch against the program's: agree_with_program.py PROGRAM
+"""Compares losses of the PyTorch peer with those of the program: agree_with_program.py PROGRAM
 
-The program learns with a step size of almost 0 from a dataset whose rows are all the same, so that
-batches and parameters do not change. With the parameters of its checkpoint and the same row, the
-peer must compute the losses that the program has logged. Both draw their own noise; with a batch of
-32768 rows the losses agree within 3 %. RLPD uses all members in its target here. SAC and REDQ,
-which learn only online, share the code of RLPD on both sides and are not checked.
+The program learns with a step size of almost 0 from a dataset whose rows are all equal, so that batches
+and parameters do not change. With the parameters of the program's checkpoint and the same row, the peer must
+compute the losses that the program has logged. Program and peer draw different noise; with a batch of
+32768 rows, the losses agree within 3 %. Here RLPD uses all critics in its target. SAC and REDQ learn only
+online and are not checked; they share the code of RLPD in the program and in the peer.
 """
 import glob
 import json
@@ -21,8 +21,8 @@ import torch
 from peer import SETTINGS, Sizes
 
 BATCH, LIMIT = 32768, 0.03
-SIZES = Sizes(3, 1, [32, 32])  # of Pendulum-v1
-# Losses in the order of the optimisers' steps in an update with the actor.
+SIZES = Sizes(3, 1, [32, 32])  # sizes for Pendulum-v1
+# Losses in the order in which an update that trains the actor minimises them.
 LOSSES = {
     "td3_bc": ["critic_loss", "actor_loss"],
     "rebrac": ["critic_loss", "actor_loss"],
@@ -108,7 +108,7 @@ def load(agent, tensors):
 
 
 def logged(run, names):
-    """The last value of each metric."""
+    """Returns the last logged value of each metric."""
     with open(f"{run}/metrics.jsonl") as file:
         rows = [json.loads(line) for line in file]
     return {n: [row[n] for row in rows if row.get(n) is not None][-1] for n in names if n}

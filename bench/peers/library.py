@@ -3,10 +3,10 @@
 
     library.py sb3|sbx|d3rlpy ALGO --steps N [--threads N] [--data FILE.npz]
 
-SAC learns on Pendulum-v1 as in configs/sac/pendulum.yaml with learning_starts 100; TD3+BC and IQL
-learn from a file with the rows of pendulum/medium as in configs/*/pendulum.yaml: the same networks,
-batches and learning rates, no evaluations. Prints {"training_seconds": ...}, which excludes imports
-and, for d3rlpy, reading the file.
+SAC learns on Pendulum-v1 as in configs/sac/pendulum.yaml, but with learning_starts 100. TD3+BC and IQL
+learn from a file with the rows of pendulum/medium as in configs/*/pendulum.yaml. Networks, batches and
+learning rates are those of the configs; there are no evaluations. Prints {"training_seconds": ...}, which
+excludes imports and, for d3rlpy, reading the file.
 """
 import argparse
 import json
@@ -58,7 +58,7 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--data")
     args = parser.parse_args()
-    if args.library == "sbx":  # XLA starts as many threads as there are processors for it
+    if args.library == "sbx":  # XLA starts one thread for each processor that it may use
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: args.threads])
     else:
         import torch

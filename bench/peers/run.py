@@ -3,10 +3,10 @@
 
     bench/peers/run.py PROGRAM VENV [--page docs/performance.md] [--quick] [--fresh]
 
-VENV is created if it is missing, and packages are installed from PyPI; those that cannot be installed
-or fail are listed and skipped. All contenders of a row take turns, and its result is kept in
-VENV/results: a second call measures only rows that are missing, have failed or belong to another
-commit (--fresh: all rows). --quick uses short turns, to check that everything runs.
+VENV is created if it is missing, and packages are installed from PyPI. Packages that cannot be installed
+and contenders that fail are listed and skipped. The contenders of a row are measured alternately. Results
+are stored in VENV/results: a second call measures only rows that are missing, have failed or belong to
+another commit; --fresh measures all rows. --quick measures briefly, to check that everything runs.
 """
 import argparse
 import itertools
@@ -20,7 +20,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SOURCES = ["rl_training", "bench", "cli", "cmake", "CMakeLists.txt"]
 BEGIN, END = "<!-- bench-peers: begin -->", "<!-- bench-peers: end -->"
-# Modules that must be importable, and the packages that provide them.
+# Modules that must be importable, with the packages that provide them.
 PACKAGES = {
     "jax": ["jax"],
     "optax": ["optax"],
@@ -29,7 +29,8 @@ PACKAGES = {
     "sbx": ["sbx-rl"],
     "d3rlpy": ["d3rlpy"],
 }
-# Algorithm, widths (default: its own), updates in a turn: about half a second of ours.
+# Algorithm, hidden sizes (None: the default), and the number of updates that takes rl_training
+# about half a second.
 UPDATE_ROWS = [
     ("td3_bc", None, 100),
     ("td3_bc", "64,64", 600),
@@ -40,7 +41,7 @@ UPDATE_ROWS = [
     ("rlpd", None, 20),
     ("redq", None, 20),
 ]
-# Algorithm, environment steps or updates, other libraries.
+# Algorithm, number of environment steps or updates, and the libraries to compare with.
 RUN_ROWS = [
     ("sac", 5000, ["sb3", "sbx"]),
     ("td3_bc", 2000, ["d3rlpy"]),
@@ -48,7 +49,7 @@ RUN_ROWS = [
 ]
 LIBRARIES = {"sb3": "stable_baselines3", "sbx": "sbx", "d3rlpy": "d3rlpy"}
 RECIPE = "pendulum/medium"
-ROW_SECONDS = 1800  # a row that takes longer is abandoned
+ROW_SECONDS = 1800  # a row that takes longer is skipped
 
 
 def note(text):
@@ -66,15 +67,15 @@ class Bench:
         self.venv = os.path.relpath(args.venv, ROOT)
         self.page = os.path.abspath(args.page) if args.page else None
         self.python = f"{self.venv}/bin/python"
-        os.chdir(ROOT)  # paths in messages are relative to it
+        os.chdir(ROOT)  # messages show paths relative to the repository
         self.results = f"{self.venv}/{'quick' if args.quick else 'results'}"
         os.makedirs(self.results, exist_ok=True)
         self.commit = output_of(["git", "rev-parse", "--short", "HEAD"])
         if output_of(["git", "status", "--porcelain", "--", *SOURCES]):
             self.commit += " with changes"
-        self.missing = []  # modules
-        self.problems = []  # sentences
-        # Compiled code is kept there, and compiled without idle worker processes.
+        self.missing = []  # names of modules
+        self.problems = []  # sentences for the page
+        # Compiled code is cached in the venv. One compile thread avoids idle worker processes.
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.abspath(f"{self.venv}/inductor")
         os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
 
@@ -106,7 +107,7 @@ class Bench:
         return subprocess.run(words, capture_output=True).returncode == 0
 
     def versions(self):
-        """The installed packages, as "name version"."""
+        """Returns the installed packages as "name version"."""
         if len(self.missing) == len(PACKAGES):
             return []
         code = (
@@ -132,7 +133,7 @@ class Bench:
     # --- rows
 
     def row(self, name, measure):
-        """The result of `measure`, kept for the next call; None if it fails."""
+        """Returns the result of `measure` or the stored result of an earlier call; None if it fails."""
         path = f"{self.results}/{name}.json"
         if not self.args.fresh and os.path.exists(path):
             with open(path) as file:
@@ -175,7 +176,7 @@ class Bench:
         return answer["results"][0] | {"machine": answer["machine"]}
 
     def timed(self, words, threads):
-        """Seconds of training and of the whole process."""
+        """Returns the seconds of training and of the whole process."""
         environment = os.environ | {
             "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
         start = time.monotonic()
@@ -189,7 +190,7 @@ class Bench:
         return answer.get("training_seconds", answer.get("seconds")), seconds
 
     def measure_run(self, algo, steps, libraries):
-        """Runs each side on one and on two threads in turn; returns the fastest time of each."""
+        """Runs all libraries alternately on one and two threads. Returns the fastest time of each."""
         steps = max(300, steps // 10) if self.args.quick else steps
         rounds = 1 if self.args.quick else 2
         sides = ["rl_training"]
@@ -233,7 +234,7 @@ class Bench:
     # --- tables
 
     def update_table(self, results, threads):
-        """Each contender at its best setting with at most this many threads."""
+        """A table of all contenders, each at its best setting with at most this many threads."""
         names, lines = [], []
         for result in results:
             for one in result["settings"]:
@@ -284,7 +285,7 @@ class Bench:
 
 
 def short_name(name):
-    """From "td3_bc update, hidden 256-256, batch 256, obs ...": "`td3_bc`, 256-256, batch 256"."""
+    """Shortens "td3_bc update, hidden 256-256, batch 256, obs ..." to "`td3_bc`, 256-256, batch 256"."""
     algo, hidden, batch = name.split(", ")[:3]
     return f"`{algo.split()[0]}`, {hidden.split()[1]}, {batch}"
 
@@ -296,7 +297,7 @@ def figure(value):
 
 
 def ratio_cells(rates):
-    """The fastest peer, and our speed relative to it."""
+    """Returns the fastest peer, and the speed of rl_training relative to it."""
     others = {name: rate for name, rate in rates.items() if name != "rl_training"}
     if not others:
         return ["-", "-"]

@@ -1,8 +1,8 @@
-"""Compares the speed of `learn` with the program's: the same config, in turns, on one thread.
+"""Compares the speed of `learn` with that of the program, alternately, with one config on one thread.
 
     PYTHONPATH=build/python python3 bench/python/learn_speed.py PROGRAM [TURNS] [UPDATES]
 
-Prints updates per second of processor time and of wall time for each turn, and the median of their
+Prints updates per second of processor time and of wall time for each repetition, and the median of their
 ratios. Each time is the difference between a long and a short run, which excludes start-up and
 loading. On a shared machine, wall time is unreliable.
 """
@@ -47,7 +47,7 @@ def program(updates, seed, directory):
 
 
 def rates(run, updates, seed, directory):
-    """Updates per second of processor time, and of wall time."""
+    """Returns updates per second of processor time and of wall time."""
     short = updates // 4
     return [updates / (long - short) for short, long in
             zip(run(short, seed, directory), run(short + updates, seed, directory))]

@@ -1,4 +1,4 @@
-"""Train in environments of Gymnasium: one by its id, and a vector of them.
+"""Train in Gymnasium environments: in one that is named by its id, and in a vector of several.
 
     python3 examples/python/gymnasium_online.py [STEPS]
 """
@@ -15,18 +15,19 @@ def main():
     options = dict(hidden_sizes=[64, 64], learning_starts=min(1000, steps // 2), eval_episodes=5,
                    eval_interval=max(1, steps // 4), log_interval=max(1, steps // 10))
 
-    # An id of Gymnasium's that the library does not implement.
+    # An id of Gymnasium. The library itself does not implement this environment.
     agent = rl_training.SAC("MountainCarContinuous-v0", **options)
     agent.learn(steps, progress_bar=True)
     print("MountainCarContinuous-v0: return", agent.evaluate(n_episodes=5)["return_mean"])
 
-    # Four at once. A function is called once for training and once for each evaluation.
+    # Four environments at once. The function is called once for training and once for each
+    # evaluation.
     agent = rl_training.DiscreteSAC(env=lambda: gymnasium.make_vec("CartPole-v1", num_envs=4),
                                     **options)
     agent.learn(steps, progress_bar=True)
     print("CartPole-v1: return", agent.evaluate(n_episodes=20)["return_mean"])
 
-    # A task of the library through Gymnasium.
+    # A task of the library, used through Gymnasium.
     env = gymnasium.make("rl_training/CartPole-v1")
     obs, _ = env.reset(seed=0)
     total, done = 0.0, False

@@ -1,4 +1,4 @@
-"""Train from arrays alone, without an environment, and compare two algorithms on held-out data.
+"""Train from arrays without an environment, and compare two algorithms on held-out data.
 
     python3 examples/python/offline_from_arrays.py [UPDATES]
 """
@@ -11,7 +11,7 @@ import rl_training
 
 
 def record(rows=5000, length=100, seed=0):
-    """A heater that a noisy controller keeps at 20 degrees: (temperature, outside) -> power."""
+    """Simulates a heater with a noisy controller that aims at 20 degrees: (temperature, outside) -> power."""
     random = np.random.default_rng(seed)
     obs, actions, rewards, timeouts = [], [], [], []
     temperature = outside = 0.0

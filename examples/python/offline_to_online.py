@@ -1,4 +1,4 @@
-"""Learn Pendulum-v1 from logged data, continue in the environment, stop when it is good, export.
+"""Learn Pendulum-v1 from logged data, continue in the environment, stop at a good return, export the policy.
 
     python3 examples/python/offline_to_online.py [UPDATES]
 """

@@ -1,4 +1,4 @@
-"""Optuna chooses the points of a sweep; needs python3-optuna (or `pip install optuna`).
+"""Lets Optuna choose the points of a sweep. Needs python3-optuna (or `pip install optuna`).
 
     python3 optuna_sweep.py [UPDATES]
 """

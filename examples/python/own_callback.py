@@ -1,4 +1,4 @@
-"""Watch a run with callbacks: keep a copy of the best policy, stop when nothing improves.
+"""Watch a run with callbacks: save the best policy, and stop when nothing improves.
 
     python3 examples/python/own_callback.py [STEPS]
 """
@@ -22,11 +22,11 @@ class KeepBest:
         if self.best is None or value > self.best:
             self.best, self.since = value, 0
             self.agent.save(f"{self.path}-{progress.position}")
-        return self.since < 5  # False ends training, with a checkpoint
+        return self.since < 5  # False ends training and writes a checkpoint
 
 
 def losses(progress):
-    """Callbacks may return nothing."""
+    """Prints the critic loss. A callback may return nothing."""
     if progress.metrics.get("critic_loss") is not None:
         print(f"{progress.position}/{progress.length}: "
               f"critic loss {progress.metrics['critic_loss']:.3f}")

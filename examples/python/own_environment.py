@@ -17,7 +17,7 @@ class Space:
 
 
 class Cart:
-    """Bring a cart to 0 and keep it there; Gymnasium's interface without Gymnasium."""
+    """Bring a cart to 0 and keep it there. Has Gymnasium's interface but does not need Gymnasium."""
 
     observation_space = Space([-np.inf] * 2, [np.inf] * 2)
     action_space = Space([-1], [1])

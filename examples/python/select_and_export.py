@@ -1,4 +1,4 @@
-"""Train several policies from a log, rank them without an environment, export the best.
+"""Train several policies from a log, rank them without an environment, and export the best.
 
     python3 examples/python/select_and_export.py [UPDATES]
 """
@@ -10,7 +10,7 @@ import rl_training
 
 def main():
     updates = int(sys.argv[1]) if len(sys.argv) > 1 else 3000
-    # A file that was logged elsewhere would do: Dataset.open("log.npz").
+    # You can also use a file that was logged elsewhere: Dataset.open("log.npz").
     log = rl_training.Dataset.from_arrays(**play("Pendulum-v1", episodes=20))
     log.save("pendulum.npz")
 
@@ -34,7 +34,7 @@ def main():
 
 
 def play(name, episodes):
-    """Episodes of random actions in a task of the library."""
+    """Plays episodes of random actions in a task of the library."""
     env = rl_training.Environment(name)
     env.action_space.seed(0)
     columns = {key: [] for key in ("observations", "actions", "rewards", "next_observations",

@@ -1,4 +1,4 @@
-"""Agents: created with options, trained in run directories, used to predict actions."""
+"""Agents, which are created with options, train in run directories and predict actions."""
 
 import contextlib
 import json
@@ -19,22 +19,22 @@ from ._options import docstring, merge, to_json, warn
 
 
 class Progress(NamedTuple):
-    """The argument of a callback at each row of metrics."""
+    """The argument of a callback, which is called at each row of metrics."""
 
     position: int  # updates (offline) or environment steps (online)
-    length: int  # of the run, in the same unit
-    metrics: dict  # the row: name to value, None where there is none
+    length: int  # length of the run, in the same unit
+    metrics: dict  # the row: name to value, None if the row has no value
 
 
 @contextlib.contextmanager
 def _interrupts():
-    """Requests to stop. Ctrl-C requests the end of training instead of interrupting it."""
+    """Yields an object for stop requests. Ctrl-C requests the end of training instead of interrupting it."""
     requests = _core.StopRequests()
     mine = (threading.current_thread() is threading.main_thread()
             and signal.getsignal(signal.SIGINT) is signal.default_int_handler)
 
     def handler(signum, frame):
-        if requests.requested():  # a second one does not wait
+        if requests.requested():  # a second Ctrl-C interrupts immediately
             raise KeyboardInterrupt
         requests.request_stop(signum)
 
@@ -63,13 +63,14 @@ def _show_progress(progress):
 class Agent:
     """Base class of all algorithms. Use their classes, :func:`make` or :func:`load`."""
 
-    algo = None  # name of the algorithm, in the subclasses
+    algo = None  # name of the algorithm, set by the subclasses
     _reads_data = True
 
     def __init__(self, dataset=None, env=None, **options):
         if self.algo is None:
             raise TypeError("use the class of an algorithm, or rl_training.make")
-        # SAC(env): algorithms that learn only in environments take one as first argument.
+        # SAC(env): for algorithms that learn only in environments, the first argument is the
+        # environment.
         if env is None and not self._reads_data and not isinstance(dataset, (Dataset, dict)):
             dataset, env = None, dataset
         self._build({"algo": self.algo}, dataset, env, options)
@@ -99,8 +100,10 @@ class Agent:
 
     @classmethod
     def from_config(cls, file_or_name, dataset=None, env=None, **options):
-        """Creates an agent from a YAML file or a packaged config ("td3_bc/pendulum"), changed by the
-        options."""
+        """Creates an agent from a YAML file or a packaged config such as "td3_bc/pendulum".
+
+        The options change values of the config.
+        """
         config = _core.read_config_file(os.fspath(file_or_name))
         if cls.algo is None:
             cls = _class_of(config["algo"])
@@ -115,10 +118,11 @@ class Agent:
         """Trains in a run directory below ``output_dir`` and returns the agent.
 
         ``total_timesteps`` is the length of the whole run, in updates (offline) or environment
-        steps (online); calling again with a larger one continues. ``callback``, a function or a list
-        of them, gets a :class:`Progress` at each row of metrics; returning False ends training.
-        Ctrl-C ends it with a checkpoint and raises KeyboardInterrupt. After an exception of a
-        callback or an environment the run can be resumed. ``result`` says how training ended.
+        steps (online). Call learn() again with a larger value to continue. ``callback`` is a function
+        or a list of functions. Each is called with a :class:`Progress` at each row of metrics and can
+        return False to end training. Ctrl-C ends training with a checkpoint and raises
+        KeyboardInterrupt. If a callback or an environment raises an exception, the run can be resumed.
+        ``result`` describes how training ended.
         """
         callbacks = list(callback) if isinstance(callback, (list, tuple)) else [callback]
         callbacks = [each for each in callbacks if each is not None]
@@ -140,10 +144,10 @@ class Agent:
         return self
 
     def predict(self, obs):
-        """The greedy action for one observation, or actions for rows of them.
+        """Returns the greedy action for one observation, or the actions for rows of observations.
 
         Actions are in the environment's units: float32, or int64 if discrete. For a policy with memory, each
-        observation is the first of an episode.
+        observation is treated as the first of an episode.
         """
         obs = np.asarray(obs)
         shape = tuple(self._core.obs_shape())
@@ -155,7 +159,7 @@ class Agent:
         return self._core.predict(obs.reshape(len(obs), -1))
 
     def evaluate(self, env=None, n_episodes=10, seed=0):
-        """Plays whole episodes with the greedy policy; returns a dict with return_mean and others."""
+        """Plays whole episodes with the greedy policy. Returns a dict with return_mean and other statistics."""
         env_id = environment_config(env).get("env_id", "")
         with _interrupts() as requests:
             return self._core.evaluate(requests, int(n_episodes), int(seed), env_id)
@@ -166,9 +170,10 @@ class Agent:
 
     @classmethod
     def load(cls, path, dataset=None, env=None):
-        """The policy of a run (its newest checkpoint) or of a checkpoint.
+        """Loads the policy of a run (its newest checkpoint) or of a checkpoint.
 
-        A later :meth:`learn` continues training; for that, pass in-memory arrays and Python environments again.
+        A later :meth:`learn` continues training. To do so, pass in-memory arrays and Python environments
+        again.
         """
         environment_config(env)
         return cls._wrap(_core.Agent.load(os.fspath(path), _arrays_of(dataset), warn))
@@ -176,10 +181,10 @@ class Agent:
     @classmethod
     def resume(cls, path, dataset=None, env=None, total_timesteps=None, online_timesteps=None,
                output_dir=None):
-        """Loads a run or checkpoint to continue training exactly as if it had not stopped.
+        """Loads a run or checkpoint. learn() then continues exactly as if training had not stopped.
 
-        In-memory arrays and Python environments must be passed again; the arrays are checked.
-        ``online_timesteps`` adds environment steps after the updates of an offline algorithm.
+        Pass in-memory arrays and Python environments again; the arrays are verified.
+        ``online_timesteps`` adds a phase of environment steps after the updates of an offline algorithm.
         """
         environment_config(env)
         output_dir = None if output_dir is None else os.fspath(output_dir)
@@ -187,15 +192,16 @@ class Agent:
                                             output_dir, online_timesteps, warn))
 
     def export(self, path, format=None, name="policy"):
-        """Writes the policy as a C header (``c``) or an ONNX model (``onnx``), verified."""
+        """Writes the policy as a C header (``c``) or an ONNX model (``onnx``) and verifies the file."""
         path = os.fspath(path)
         if format is None:
             format = "onnx" if path.endswith(".onnx") else "c"
         return self._core.export(path, format, name, warn)
 
     def close(self):
-        """Releases the run directory, so that another process or agent may resume the run. The agent then has
-        the state of the newest checkpoint; learn() continues from it, save() writes its policy.
+        """Releases the run directory, so that another process or agent can resume the run.
+
+        The agent then has the state of the newest checkpoint: learn() continues from it, save() writes its policy.
         """
         self._core.close()
 
@@ -207,17 +213,17 @@ class Agent:
 
     @property
     def run_dir(self):
-        """The run directory; None before the first learn()."""
+        """The run directory, or None before the first learn()."""
         return self._core.run_dir() or None
 
     @property
     def config(self):
-        """Every option with its value, as in config.yaml."""
+        """All options with their values, as in config.yaml."""
         return self._core.config()
 
     @property
     def metrics(self):
-        """The rows of metrics so far: name to array, NaN where a row has no value."""
+        """The rows of metrics so far: name to array, with NaN if a row has no value."""
         if self.run_dir is None:
             return {}
         with open(os.path.join(self.run_dir, "metrics.jsonl"), encoding="utf-8") as file:
@@ -241,7 +247,7 @@ def _arrays_of(dataset):
 
 
 def _make_class(info):
-    # "TD3+BC: TD3 with a behaviour-cloning term" is TD3BC.
+    # The class of "TD3+BC: TD3 with a behaviour-cloning term" is TD3BC.
     name = re.sub(r"\W", "", info["title"].split(":")[0])
     name = {"DecisionTransformer": "DT"}.get(name, name)
     return type(name, (Agent,), {"algo": info["name"], "_reads_data": info["reads_data"],
@@ -253,7 +259,7 @@ CLASSES = {info["name"]: _make_class(info) for info in _core.algorithm_table()}
 
 def _class_of(algo):
     if algo not in CLASSES:
-        _core.algorithm_options(algo)  # raises, with the nearest name
+        _core.algorithm_options(algo)  # raises an error that suggests the nearest name
     return CLASSES[algo]
 
 
@@ -263,26 +269,26 @@ def algorithms():
 
 
 def make(algo, dataset=None, env=None, **options):
-    """An agent by the name of its algorithm: ``make("td3_bc", dataset, learning_rate=1e-3)``."""
+    """Creates an agent by the name of its algorithm: ``make("td3_bc", dataset, learning_rate=1e-3)``."""
     return _class_of(algo)(dataset, env, **options)
 
 
 def load(path, dataset=None, env=None):
-    """The policy of a run or checkpoint of any algorithm, see :meth:`Agent.load`."""
+    """Loads the policy of a run or checkpoint of any algorithm. See :meth:`Agent.load`."""
     return Agent.load(path, dataset, env)
 
 
 def resume(path, dataset=None, env=None, **changes):
-    """A run or checkpoint of any algorithm, to continue training; see :meth:`Agent.resume`."""
+    """Loads a run or checkpoint of any algorithm to continue training. See :meth:`Agent.resume`."""
     return Agent.resume(path, dataset, env, **changes)
 
 
 def select(runs, data=None, **options):
     """Ranks the policies of runs or checkpoints on logged data, without an environment.
 
-    Fitted Q evaluation, see docs/selection.md. ``data`` is a file; None uses that of the first run. Options:
-    updates, batch_size, critics, hidden_sizes, gamma, tau, seed. Returns a dict with
-    ``policies``, best estimates first in ``rank``.
+    Uses fitted Q evaluation, see docs/selection.md. ``data`` is a file; None uses the data of the first run. The
+    options are updates, batch_size, critics, hidden_sizes, gamma, tau and seed. Returns a dict. Its list
+    ``policies`` contains an estimate for each policy; the best policy has ``rank`` 1.
     """
     if data is not None:
         options["data"] = data
@@ -291,7 +297,7 @@ def select(runs, data=None, **options):
 
 
 def report(paths="runs", output=None):
-    """Compares runs, grouped over seeds, and returns a dict; ``output`` also writes an HTML page."""
+    """Compares runs, grouped over seeds. Returns a dict and, if ``output`` is set, writes an HTML page."""
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
     return _core.report([os.fspath(path) for path in paths],

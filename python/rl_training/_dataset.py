@@ -1,4 +1,4 @@
-"""Datasets: logged files, or arrays."""
+"""Datasets from logged files or arrays."""
 
 import os
 
@@ -26,11 +26,11 @@ class Dataset:
 
     @classmethod
     def open(cls, path, kind="auto", keys=None, timeout_policy="auto", discrete=False):
-        """A file or directory; ``kind`` is d4rl, minari, d3rlpy, robomimic, npz, csv or auto.
+        """Opens a file or directory. ``kind`` is d4rl, minari, d3rlpy, robomimic, npz, csv or auto.
 
-        ``keys`` names arrays or columns, ``{"obs": "qpos,qvel", "reward": "r"}``, or a known layout
-        (``"ogbench"``). ``discrete`` reads actions as indices for ``to_numpy``; algorithms know this
-        themselves.
+        ``keys`` names the arrays or columns, for example ``{"obs": "qpos,qvel", "reward": "r"}``, or a known
+        layout such as ``"ogbench"``. With ``discrete``, ``to_numpy`` returns actions as indices; algorithms
+        need no such setting.
         """
         path = os.fspath(path)
         config = {"dataset_kind": kind, "dataset_path": path}
@@ -49,10 +49,10 @@ class Dataset:
     def from_arrays(cls, observations, actions, rewards, terminals=None, timeouts=None,
                     next_observations=None, *, next_actions=None, episode_starts=None,
                     timeout_policy="auto"):
-        """Arrays with one row per step, in chronological order.
+        """Creates a dataset from arrays with one row per step, in chronological order.
 
         Episodes end at ``terminals``, at ``timeouts``, before ``episode_starts`` and where
-        ``next_observations`` is not the following observation. Actions are in the environment's
+        ``next_observations`` differs from the following observation. Actions are in the environment's
         units; integers in one column are discrete actions. Contiguous float32 arrays are used without a copy:
         do not modify them while the dataset, or an agent that trains on it, exists.
         """
@@ -80,7 +80,7 @@ class Dataset:
 
     @classmethod
     def mix(cls, datasets, weights=None, size=0, seed=0):
-        """Mixes several files by weight, for training. ``size`` 0 uses the total number of rows."""
+        """Mixes several files by weight for training. If ``size`` is 0, uses the total number of rows."""
         datasets = list(datasets)
         weights = [1.0] * len(datasets) if weights is None else list(weights)
         if len(weights) != len(datasets):
@@ -120,31 +120,32 @@ class Dataset:
         return self._loaded
 
     def __len__(self):
-        """Usable transitions."""
+        """The number of usable transitions."""
         return len(self._rows())
 
     @property
     def fingerprint(self):
-        """SHA-256 of the transitions, actions in the units of the file."""
+        """SHA-256 of the transitions, with actions in the units of the file."""
         return self._rows().fingerprint()
 
     def inspect(self):
-        """The output of ``rl_training dataset inspect --json`` as a dict."""
+        """Returns the output of ``rl_training dataset inspect --json`` as a dict."""
         if self._reading is None:
             raise DataError("a mixture is made when training begins; inspect its parts")
         return self._reading.inspect()
 
     def to_numpy(self):
-        """The transitions as a dict of arrays with ``len`` rows each.
+        """Returns the transitions as a dict of arrays with ``len(self)`` rows each.
 
-        Observations and actions are read-only views of the library's memory if the rows are contiguous there (a
-        single episode, or successors in the next row), otherwise copies.
+        Observations and actions are read-only views of the library's memory if their rows are contiguous there.
+        Otherwise they are copies. Rows are contiguous if there is a single episode, or if the next observation
+        of each row is the observation of the next row.
         """
         rows = self._rows()
         return {name: rows.column(name) for name in _COLUMNS}
 
     def episodes(self):
-        """(first row, rows) of each episode."""
+        """Returns (first row, number of rows) of each episode."""
         return self._rows().episodes()
 
     def save(self, path):

@@ -1,4 +1,4 @@
-"""Environments of the library for Python, and Python environments for the library."""
+"""Environments of the library for use in Python, and Python environments for use in the library."""
 
 import copy
 import re
@@ -61,8 +61,8 @@ except ImportError:
 class Environment(_Base):
     """A task of the library with Gymnasium's interface: ``Environment("Hopper-v4")``.
 
-    Keyword arguments are those of ``env_kwargs``. Observations are float32. A seed gives the same
-    first observation as Gymnasium's task of that name.
+    Keyword arguments are those of ``env_kwargs``. Observations are float32. With the same seed, the first
+    observation equals that of Gymnasium's task of the same name.
     """
 
     metadata = {"render_modes": []}
@@ -95,17 +95,17 @@ class Environment(_Base):
 
 
 def make_task(task, **kwargs):
-    """Entry point for Gymnasium, whose functions have their own arguments named ``id``."""
+    """Entry point for Gymnasium. It has no argument ``id``, because Gymnasium's functions use that name."""
     return Environment(task, **kwargs)
 
 
 def environments():
-    """Ids of the environments that can be used."""
+    """Returns the ids of the available environments."""
     return _core.environment_ids()
 
 
 def register_gymnasium():
-    """Registers the tasks with Gymnasium as ``rl_training/ID``; called at import."""
+    """Registers the tasks with Gymnasium as ``rl_training/ID``. Called when the package is imported."""
     if gymnasium is None:
         return
     for name in _core.environment_ids():
@@ -121,7 +121,7 @@ def _name_of(env, kind):
 
 
 def _copier(env):
-    """A factory that copies an instance, because evaluations use separate environments."""
+    """Returns a factory that copies an instance, because evaluations use separate environments."""
 
     def copied():
         try:
@@ -134,7 +134,7 @@ def _copier(env):
 
 
 def environment_config(env):
-    """Converts a user's ``env`` argument to config keys: an id, an instance, or a factory."""
+    """Converts a user's ``env`` argument (an id, an instance or a factory) to config keys."""
     if env is None:
         return {}
     if isinstance(env, str):

@@ -27,7 +27,7 @@ class CheckpointError(Error):
 
 
 class DivergedError(Error, ArithmeticError):
-    """A loss or a network is no longer finite; the last good checkpoint is kept."""
+    """A loss or a network is no longer finite. The last valid checkpoint remains."""
 
 
 class IoError(Error, OSError):

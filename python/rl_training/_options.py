@@ -1,4 +1,4 @@
-"""Keyword arguments as a config, and docstrings from the tables of options."""
+"""Converts keyword arguments to a config, and creates docstrings from the option tables."""
 
 import json
 import textwrap
@@ -6,19 +6,19 @@ import warnings
 
 from . import _core
 
-# Keys of a config outside algo_kwargs; those of groups have a dot.
+# Keys of a config outside algo_kwargs. Keys of groups contain a dot; only the group's name is used.
 _RUN_KEYS = {row[0].split(".")[0] for row in _core.run_options()} | {"algo_kwargs", "env_kwargs"}
 _GIVEN_OTHERWISE = {"algo", "env_id"}
 
 
 def warn(text):
-    """A warning of the library as a Python warning."""
+    """Issues a warning of the library as a Python warning."""
     prefix = "warning: "
     warnings.warn(text[len(prefix):] if text.startswith(prefix) else text, stacklevel=3)
 
 
 def _plain(value):
-    """NumPy's numbers and arrays, and paths, for JSON."""
+    """Converts NumPy numbers, NumPy arrays and paths for JSON."""
     if hasattr(value, "tolist"):
         return value.tolist()
     if hasattr(value, "__fspath__"):
@@ -31,7 +31,7 @@ def to_json(options):
 
 
 def merge(config, options):
-    """Arranges keyword arguments as a config; the library checks names and values."""
+    """Arranges keyword arguments as a config. The library checks names and values."""
     config = dict(config)
     kwargs = dict(config.get("algo_kwargs", {}))
     for key, value in options.items():

@@ -1,6 +1,6 @@
-"""Type stubs of the classes of all algorithms: ``python3 -m rl_training._stubs FILE``.
+"""Writes type stubs for the classes of all algorithms: ``python3 -m rl_training._stubs FILE``.
 
-The build writes them to _classes.pyi, with every option as a keyword argument.
+The build writes them to _classes.pyi. Every option is a keyword argument.
 """
 
 import sys
@@ -19,7 +19,7 @@ _TYPES = {"whole number": "int", "whole numbers": "List[int]", "number": "float"
 
 
 def _keywords(info):
-    """Option names with their types; those of groups are in the group's dict."""
+    """Returns option names with their types. Options of a group are in the dict of the group."""
     rows = _core.algorithm_options(info["name"]) + _core.run_options()
     found = {}
     for key, kind, *_ in rows:

@@ -1,4 +1,4 @@
-"""Ask/tell interface to sweeps, whose points are drawn by this package or by another optimiser."""
+"""Ask/tell interface to sweeps. The points come from this package or from another optimiser."""
 
 import os
 
@@ -9,19 +9,19 @@ from ._options import to_json
 
 
 class Trial:
-    """A point of a sweep: a config to train with each seed up to ``pause_at``."""
+    """A point of a sweep: a config to train with each seed, up to ``pause_at``."""
 
     def __init__(self, facts):
         self.number = facts["number"]
         self.label = facts["label"]  # "learning_rate=0.001 bc_alpha=2"
         self.config = facts["config"]
         self.seeds = facts["seeds"]
-        self.pause_at = facts["pause_at"]  # None: to the end of the run
+        self.pause_at = facts["pause_at"]  # None: train to the end of the run
         self.metric = facts["metric"]
-        self.runs = []  # directories, once trained
+        self.runs = []  # directories of the trained runs
 
     def train(self, progress_bar=False):
-        """Trains or continues the run of each seed; returns the mean of the metric's last values."""
+        """Trains or continues the run of each seed. Returns the mean of the metric's last values."""
         if self.metric == "selection":
             raise ConfigError("no metric of a run (expected rl_training.select on the runs)",
                               key="metric")
@@ -50,8 +50,8 @@ class Trial:
 class Sweep:
     """A sweep (docs/sweeps.md) from a YAML file or a dict, whose trials this process trains.
 
-    With ``grid`` or ``random``, :meth:`ask` returns its points. Points of another optimiser are passed to it as
-    settings.
+    With ``grid`` or ``random``, :meth:`ask` returns the points of the sweep. To use another optimiser, pass
+    the settings of its points to :meth:`ask`.
     """
 
     def __init__(self, sweep):
@@ -62,7 +62,7 @@ class Sweep:
         self.trials = []
 
     def ask(self, settings=None):
-        """The next trial, or None; with settings such as ``{"learning_rate": 1e-3}``, a trial with these."""
+        """Returns the next trial or None. With settings such as ``{"learning_rate": 1e-3}``, creates a trial."""
         facts = self._core.ask("" if settings is None else to_json(settings))
         if facts is None:
             return None
@@ -71,12 +71,12 @@ class Sweep:
         return trial
 
     def tell(self, trial, value):
-        """Reports the value of a trial; pass None for a trial that failed."""
+        """Reports the value of a trial. Pass None for a trial that failed."""
         self._core.tell(trial.number, None if value is None else float(value))
 
     @property
     def best(self):
-        """The best trial so far; None before a value was reported."""
+        """The best trial so far, or None before the first value."""
         number = self._core.best()
         return next((trial for trial in reversed(self.trials) if trial.number == number), None)
 

@@ -32,7 +32,8 @@ ResumeChanges changes_of(std::optional<int64_t> total_timesteps,
   return changes;
 }
 
-// `on_row(position, length, row)`: None or a true value continues.
+// `on_row(position, length, row)` is called at each row. Training continues if it returns None or a
+// true value.
 py::object learn(Agent& agent, PythonStopRequests& requests, const py::object& on_row) {
   Callbacks callbacks;
   if (!on_row.is_none()) {
@@ -94,7 +95,7 @@ py::array predict(Agent& agent,
   }
   {
     const py::gil_scoped_release release;
-    const BlockedSignals blocked;  // short enough for signals to wait
+    const BlockedSignals blocked;  // short enough to delay signals
     actions = agent.policy().predict(input);
   }
   const auto& space = agent.policy().env().action;

@@ -1,4 +1,4 @@
-// Comparing runs: rankings on logged data and reports.
+// Comparison of runs: rankings on logged data, and reports.
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
@@ -38,7 +38,7 @@ SelectionOptions selection_options(const std::string& text) {
   return options;
 }
 
-// None if it was interrupted.
+// Returns None if a stop request interrupted the ranking.
 py::object select(PythonStopRequests& requests, const Runs& runs, const std::string& text,
                   const Note& warn) {
   const auto options = selection_options(text);

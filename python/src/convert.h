@@ -13,11 +13,11 @@ py::object to_python(const Json& json);
 // Parses text written by Python's json module.
 Json parse_arguments(const std::string& text);
 
-// Arrays by name. Contiguous arrays of a supported type are used without a copy; others are
-// converted once.
+// Creates arrays by name. Contiguous arrays of a supported type are used without a copy; other
+// arrays are converted once.
 std::shared_ptr<MemoryArrays> memory_arrays(const py::dict& arrays);
 
-// Functions with which each file adds its part to the module.
+// Each of these functions adds the bindings of one source file to the module.
 void bind_errors(py::module_& module);
 void bind_registry(py::module_& module);
 void bind_datasets(py::module_& module);

@@ -1,4 +1,4 @@
-// Python bindings of datasets in files and arrays.
+// Python bindings for datasets from files and arrays.
 #include <pybind11/stl.h>
 
 #include "python/src/convert.h"
@@ -10,14 +10,15 @@
 namespace rl_training {
 namespace {
 
-// Transitions with actions in the units in which they were logged.
+// Transitions with actions in the units of the log.
 class LoadedTransitions {
  public:
   explicit LoadedTransitions(TransitionDataset rows) : rows_(std::move(rows)) {}
 
   int64_t size() const { return rows_.rows(); }
   const TransitionDataset& rows() const { return rows_; }
-  // Column `name` of all rows; a view of the library's memory if the rows are contiguous.
+  // Column `name` of all rows. It is a view of the library's memory if the rows are contiguous,
+  // otherwise a copy.
   py::array column(const std::string& name) const;
 
  private:
@@ -27,7 +28,8 @@ class LoadedTransitions {
   TransitionDataset rows_;
 };
 
-// A read-only view of memory that the dataset owns; copies of a dataset share it.
+// A read-only view of memory that the dataset owns. The view holds a copy of the dataset; copies
+// share the memory.
 py::array view(const TransitionDataset& dataset, const py::dtype& dtype,
                const std::vector<int64_t>& shape, const std::vector<int64_t>& strides,
                const void* data) {
@@ -76,12 +78,12 @@ py::array LoadedTransitions::column(const std::string& name) const {
 struct Reading {
   std::string kind = "auto", path, keys, timeout_policy = "auto";
   bool discrete = false;
-  std::shared_ptr<MemoryArrays> arrays;  // instead of a file
+  std::shared_ptr<MemoryArrays> arrays;  // used instead of a file if set
 
   DatasetReadOptions options() const {
     static const Space kAnyChoice = Space::discrete(ActionSpaceFinder::kMostChoices);
     DatasetReadOptions read;
-    // Minari states the number of discrete actions.
+    // Minari files state the number of discrete actions, so they need no assumed bound.
     const bool stated = !arrays && (kind == "auto" ? detect_dataset_kind(path) : kind) == "minari";
     if (discrete && !stated) read.bounds = &kAnyChoice;
     if (timeout_policy == "drop") read.timeout_policy = TimeoutPolicy::drop;

@@ -1,4 +1,4 @@
-// Python environments for the library, and environments of the library for Python.
+// Bindings for Python environments in the library, and for environments of the library in Python.
 #include <pybind11/stl.h>
 
 #include <map>
@@ -14,16 +14,18 @@
 namespace rl_training {
 namespace {
 
-// Factory of the environments of an id, with the first object, which was created to inspect it.
+// Factory of the environments of an id. `first` is the object that was created to inspect the
+// environment; it is used before the factory is called again.
 struct Maker {
   py::object make, first;
-  EnvSpec spec;            // for vectors, the spec of a member
-  int64_t group_size = 0;  // 0 unless it is a vector
+  EnvSpec spec;            // for a vector: the spec of a member
+  int64_t group_size = 0;  // 0 if the environment is not a vector
 
   py::object next() { return first ? std::exchange(first, py::object()) : make(); }
 };
 
-// By id. Never destroyed, because the interpreter ends before static variables are destroyed.
+// The factories by id. The map is never destroyed, because the interpreter ends before static
+// variables are destroyed.
 std::map<std::string, Maker>& makers() {
   static auto* const all = new std::map<std::string, Maker>();
   return *all;
@@ -54,8 +56,8 @@ EnvInfo vector_info(const std::string& id) {
   return info;
 }
 
-// A later factory of the same id replaces the earlier one. Returns the number of environments of a
-// vector, otherwise 0.
+// Registers a factory; it replaces an earlier factory of the same id. Returns the number of
+// environments in a vector, and 0 for a single environment.
 int64_t add_python_environment(const std::string& id, py::object make, py::object first,
                                bool is_vector) {
   Maker maker{std::move(make), first.is_none() ? py::object() : std::move(first), {}, 0};
@@ -72,7 +74,7 @@ int64_t add_python_environment(const std::string& id, py::object make, py::objec
   return count;
 }
 
-// A task of the library, stepped from Python.
+// A task of the library that Python code steps.
 class NativeEnvironment {
  public:
   NativeEnvironment(const std::string& id, const std::string& options)

@@ -1,4 +1,4 @@
-// Errors of the library as Python exceptions with file, line and key.
+// Translates errors of the library to Python exceptions with file, line and key.
 #include "python/src/convert.h"
 #include "rl_training/util/error.h"
 

@@ -27,7 +27,8 @@ PythonEnvironment::~PythonEnvironment() {
 }
 
 void PythonEnvironment::reset(Rng& rng, std::span<double> obs) {
-  seed_ = static_cast<int64_t>(rng.next() >> 33);  // 31 bits, which every generator accepts
+  // Every random generator accepts a seed of 31 bits.
+  seed_ = static_cast<int64_t>(rng.next() >> 33);
   actions_.clear();
   const py::gil_scoped_acquire gil;
   reset_task(obs);
@@ -65,7 +66,7 @@ StepResult PythonEnvironment::step_task(std::span<const double> action, std::spa
   return step;
 }
 
-// A new array for each step, because a task may keep its argument.
+// Creates a new array for each step, because a task may store its argument.
 py::object PythonEnvironment::make_action(std::span<const double> action) const {
   if (layout_.discrete) return py::int_(static_cast<int64_t>(action[0]));
   if (layout_.doubles) {
@@ -107,7 +108,7 @@ void PythonEnvironment::visit_state(StateVisitor& state) {
   const std::array<int64_t, 1> shape = {static_cast<int64_t>(last_obs_.size())};
   state.array("last_obs", DType::f64, shape, last_obs_.data());
   if (seed_ == seed_before && after == before) return;
-  // Loaded.
+  // The state was loaded.
   if (after.size() % (sizeof(double) * static_cast<size_t>(spec_.action.size())) != 0) {
     throw Error(ErrorKind::checkpoint, {"", 0, "episode_actions"}, "not actions of this task");
   }

@@ -4,11 +4,11 @@
 
 namespace rl_training {
 
-// An object with Gymnasium's interface as a task: `reset(seed=...)`, `step(action)`,
+// A task that wraps a Python object with Gymnasium's interface: `reset(seed=...)`, `step(action)`,
 // `observation_space` and `action_space`.
-// Its state is the seed of the episode and the actions since, which are replayed when it is loaded.
-// This is exact for tasks that are determined by seed and actions, and nothing in a checkpoint is
-// executed as code.
+//
+// The state is the seed of the episode and its actions so far, which are replayed on load. Replay
+// is exact if seed and actions determine the episode. Nothing in a checkpoint is executed as code.
 class PythonEnvironment final : public Environment {
  public:
   PythonEnvironment(const std::string& id, py::object task);
@@ -36,7 +36,7 @@ class PythonEnvironment final : public Environment {
   py::object task_, reset_, step_;
   ActionLayout layout_;
   std::vector<double> last_obs_;
-  // The episode so far; seed -1: none has begun.
+  // The episode so far. The seed is -1 before the first episode.
   int64_t seed_ = -1;
   std::vector<double> actions_;
 };

@@ -5,7 +5,7 @@
 namespace rl_training {
 namespace {
 
-// Gymnasium's AutoresetMode, or its name or value.
+// Reads Gymnasium's AutoresetMode, which may also be given by name or value.
 Autoreset autoreset_of(const std::string& id, const py::handle& task) {
   py::object mode = py::none();
   if (py::hasattr(task, "metadata") && py::isinstance<py::dict>(task.attr("metadata"))) {
@@ -22,7 +22,7 @@ Autoreset autoreset_of(const std::string& id, const py::handle& task) {
              text + ")");
 }
 
-// One number per member.
+// Converts `value` to one number per member.
 DoubleArray numbers(const std::string& id, const char* name, const py::handle& value,
                     int64_t count) {
   auto array = DoubleArray::ensure(value);
@@ -84,7 +84,7 @@ void PythonVector::begin_episode(int64_t i, int64_t seed) {
   if (seed_ < 0) {
     reset_all(seed);
   } else if (steps_ == 0) {
-    return;  // already begun together with the others
+    return;  // the members started their episodes together
   } else if (autoreset_ == Autoreset::next_step) {
     waiting_[static_cast<size_t>(i)] = 1;
   } else if (autoreset_ == Autoreset::disabled) {
@@ -145,7 +145,7 @@ void PythonVector::take_results(const py::tuple& results) {
   }
 }
 
-// The key is final_obs since Gymnasium 1, and final_observation before.
+// The key is final_obs since Gymnasium 1; before, it was final_observation.
 void PythonVector::take_final_observations(const py::dict& info) {
   const char* key = info.contains("final_obs") ? "final_obs" : "final_observation";
   if (!info.contains(key)) {
@@ -179,7 +179,7 @@ void PythonVector::visit_state(StateVisitor& state) {
   state.scalar("seed", seed_, -1);
   state.scalar("steps", steps_);
   if ((seed_ == seed_before && steps_ == steps_before) || seed_ < 0) return;
-  // Loaded.
+  // The state was loaded.
   lost_ = true;
   const std::string message = spec_.id +
                               ": the run resumes with new episodes, because episodes of a vector "

@@ -4,17 +4,18 @@
 
 namespace rl_training {
 
-// When a vector of environments begins the next episode after one has ended.
+// When a vector of environments starts the next episode of a member whose episode has ended.
 enum class Autoreset { next_step, same_step, disabled };
 
-// An object with the interface of Gymnasium's VectorEnv: `num_envs` tasks that are reset and
-// stepped together. Members (below) are the individual tasks for the library, which calls them in
-// order.
-// The library does not seed later episodes, so they cannot be replayed: after its state is loaded,
-// a vector begins new episodes at the next step.
+// A Python object with the interface of Gymnasium's VectorEnv: `num_envs` tasks that are reset and
+// stepped together. The library uses each task through a PythonVectorMember and calls the members
+// in order.
+//
+// The library does not seed episodes after the first, so they cannot be replayed. After a vector's
+// state has been loaded, it starts new episodes at the next step.
 class PythonVector {
  public:
-  // Requires the GIL, like everything below except the destructor.
+  // All functions require that the caller holds the GIL, except the destructor.
   PythonVector(const std::string& id, py::object task);
   ~PythonVector();
   PythonVector(const PythonVector&) = delete;
@@ -47,14 +48,16 @@ class PythonVector {
   Autoreset autoreset_ = Autoreset::next_step;
   int64_t count_ = 0;
   ActionLayout layout_;
-  std::vector<double> actions_, obs_, final_obs_;  // of all members, concatenated
+  std::vector<double> actions_, obs_, final_obs_;  // values of all members, concatenated
   std::vector<StepResult> results_;
-  std::vector<uint8_t> waiting_;   // ended; begins an episode in the next step
-  int64_t seed_ = -1, steps_ = 0;  // seed of the last reset of all members, and steps since
-  bool lost_ = false;              // the episodes of a loaded state cannot be restored
+  // 1 if the member's episode has ended and the next step starts a new one.
+  std::vector<uint8_t> waiting_;
+  // Seed of the last reset of all members, and number of steps since.
+  int64_t seed_ = -1, steps_ = 0;
+  bool lost_ = false;  // a state was loaded, whose episodes cannot be restored
 };
 
-// Task `i` of a vector; without a vector it only has a spec.
+// Task `i` of a vector. Without a vector, the object only provides a spec.
 class PythonVectorMember final : public Environment {
  public:
   PythonVectorMember(EnvSpec spec, std::shared_ptr<PythonVector> vector, int64_t i)

@@ -1,4 +1,4 @@
-// Lists of algorithms, their options, and environments.
+// Bindings for the lists of algorithms, options and environments.
 #include "rl_training/envs/registry.h"
 
 #include <pybind11/stl.h>
@@ -45,7 +45,7 @@ py::list run_options() {
   return rows_of(list_options([&](OptionVisitor& options) { config.visit_top_options(options); }));
 }
 
-// A packaged config by name or a YAML file, with every key.
+// Reads a packaged config by name, or a YAML file. The result contains every key.
 py::object read_config_file(const std::string& file_or_name) {
   return to_python(write_train_config(read_train_config(load_config(file_or_name))));
 }

@@ -13,7 +13,7 @@ int64_t size_of(const py::handle& box) {
   return size;
 }
 
-// One bound per element of a Box; `name` is low or high.
+// Returns one bound per element of a Box. `name` is low or high.
 std::vector<double> bounds_of(const py::handle& box, const char* name, int64_t size) {
   const auto values = DoubleArray::ensure(box.attr(name));
   if (!values) throw py::error_already_set();

@@ -10,18 +10,19 @@ namespace py = pybind11;
 
 using DoubleArray = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
-// Gymnasium's spaces, recognised by attributes: a Box has low, high and shape, a Discrete has n.
-// Values of any shape are flattened. Throws Error{config} at `id` for other spaces.
+// Reads Gymnasium's spaces. They are recognised by their attributes: a Box has low, high and shape,
+// a Discrete has n. Values of any shape are flattened. Throws Error{config} at `id` for other
+// spaces.
 Space read_observation_space(const std::string& id, const py::handle& space);
 Space read_action_space(const std::string& id, const py::handle& space);
 
-// How actions are passed to a task.
+// The form in which actions are passed to a task.
 struct ActionLayout {
   ActionLayout() = default;
   ActionLayout(const Space& space, const py::handle& given);
 
   bool discrete = false, doubles = false;
-  std::vector<py::ssize_t> shape;  // of one action; empty if discrete
+  std::vector<py::ssize_t> shape;  // shape of one action; empty if discrete
 };
 
 std::string type_name(const py::handle& object);

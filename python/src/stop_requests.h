@@ -12,8 +12,9 @@ namespace rl_training {
 
 namespace py = pybind11;
 
-// Requests to stop that also come from Python: its signal handlers run when the training thread
-// polls for them, and exceptions of handlers or callbacks are kept until training has ended.
+// Stop requests that can also come from Python. Python's signal handlers run when the training
+// thread polls this object. Exceptions of handlers or callbacks are stored and thrown after
+// training has ended.
 class PythonStopRequests final : public StopRequests {
  public:
   int stop() const override {

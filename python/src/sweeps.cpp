@@ -1,4 +1,4 @@
-// Trials of sweeps, trained from Python.
+// Bindings for the trials of sweeps.
 #include <fmt/format.h>
 #include <pybind11/stl.h>
 
@@ -15,7 +15,7 @@ Search open_sweep(const std::string& file, const std::string& text) {
                              : load_sweep_spec(file));
 }
 
-// `settings` is JSON, or "" for the next point of the sweep itself.
+// Returns the next trial. `settings` is JSON, or "" for the next point of the sweep itself.
 py::object ask(Search& search, const std::string& settings) {
   const auto asked = settings.empty()
                          ? search.ask()
@@ -33,7 +33,7 @@ py::object ask(Search& search, const std::string& settings) {
                     {"metric", search.spec().metric}});
 }
 
-// The run of a config to resume; "" if there is none.
+// Finds the run of a config; "" if there is none.
 std::string run_of_config(const std::string& config) {
   return find_run(posix_file_system(),
                   read_train_config(ConfigNode::from_json(parse_arguments(config), "")));

@@ -4,7 +4,7 @@ import shutil
 import numpy as np
 import pytest
 
-# Options for runs of a second.
+# Options for runs that take about a second.
 TINY = dict(hidden_sizes=[16, 16], batch_size=32, eval_episodes=1, eval_interval=1000,
             log_interval=10, checkpoint_interval=20, threads=1)
 
@@ -23,7 +23,7 @@ def program():
 
 
 def make_arrays(rows=400, episode=50, seed=0):
-    """Episodes of a point that is pushed: observations (position, velocity), one action."""
+    """Creates episodes of a point that is pushed: observations (position, velocity), one action."""
     random = np.random.default_rng(seed)
     columns = {name: [] for name in ("observations", "actions", "rewards", "terminals",
                                      "timeouts", "next_observations")}
@@ -45,7 +45,7 @@ def make_arrays(rows=400, episode=50, seed=0):
 
 
 def resident():
-    """Resident memory of the process in bytes."""
+    """Returns the resident memory of the process in bytes."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
@@ -61,9 +61,9 @@ class Space:
 
 
 class Point:
-    """An environment with Gymnasium's interface that does not import Gymnasium: push a point to 0."""
+    """Push a point to 0. The class has Gymnasium's interface but does not import Gymnasium."""
 
-    steps_made = 0  # of all instances
+    steps_made = 0  # number of steps of all instances
 
     def __init__(self, length=20):
         self.length = length

@@ -1,4 +1,4 @@
-"""Every algorithm through learn, predict, save, load, resume."""
+"""Tests learn, predict, save, load and resume for every algorithm."""
 
 import json
 import pathlib
@@ -11,7 +11,7 @@ import pytest
 import rl_training
 from conftest import TINY
 
-# Options for runs of a second; each algorithm uses those that it has.
+# Options for runs that take about a second. Each algorithm uses only the options that it has.
 SMALL = dict(
     hidden_sizes=[16, 16], critic_hidden_sizes=[16, 16], vae_hidden_sizes=[16, 16],
     num_critics=3, batch_size=10, offline_pretrain_updates=20, learning_starts=10,
@@ -34,7 +34,7 @@ def options_of(algo, output_dir):
 
 
 def same_bits(mine, theirs):
-    """Metrics and the tensors of the last checkpoint."""
+    """Asserts that metrics and the tensors of the last checkpoint are equal."""
     mine, theirs = pathlib.Path(mine), pathlib.Path(theirs)
     metrics = (mine / "metrics.jsonl").read_bytes()
     assert metrics and metrics == (theirs / "metrics.jsonl").read_bytes()
@@ -61,7 +61,7 @@ def test_learn_predict_save_load_resume(algo, tmp_path):
         rows = np.linspace(-1, 1, 5 * size, dtype=np.float32).reshape(5, size)
     actions = straight.predict(rows)
     for row, action in zip(rows, actions):
-        # Convolutions of one image and of many may differ in the last bit.
+        # Convolutions of one image and of a batch may differ in the last bit.
         np.testing.assert_allclose(straight.predict(row), action,
                                    rtol=1e-5 if INFO[algo]["image_observations"] else 0)
     if discrete:
@@ -75,7 +75,7 @@ def test_learn_predict_save_load_resume(algo, tmp_path):
     assert type(loaded) is type(straight)
     np.testing.assert_array_equal(loaded.predict(rows), actions)
 
-    # A shorter run that continues to the same length gives the same values.
+    # A shorter run that is continued to the same length must yield the same values.
     agent = rl_training.make(algo, **options_of(algo, tmp_path / "resumed"), seed=3).learn(40)
     run_dir = agent.run_dir
     agent.close()

@@ -106,7 +106,7 @@ def test_training_from_arrays_and_resuming(arrays, tiny, tmp_path):
     tiny.pop("eval_episodes")
     options = dict(tiny, action_low=-2, action_high=2)
     straight = rl_training.TD3BC(Dataset.from_arrays(**arrays), **options).learn(60)
-    agent = rl_training.TD3BC(arrays, **options).learn(30)  # a dict will do
+    agent = rl_training.TD3BC(arrays, **options).learn(30)  # a dict of arrays is also accepted
     run_dir = agent.run_dir
     agent.close()
     with pytest.raises(rl_training.ConfigError, match="arrays in memory") as caught:

@@ -1,4 +1,4 @@
-"""Runs the tour of docs/python.md and the examples."""
+"""Runs the tour in docs/python.md and the examples."""
 
 import ast
 import pathlib
@@ -44,7 +44,7 @@ def test_example(name, budget, shown, tmp_path, monkeypatch, capsys):
 
 def test_every_example_is_run():
     names = {path.stem for path in (ROOT / "examples/python").glob("*.py")}
-    names.remove("optuna_sweep")  # in test_sweep.py
+    names.remove("optuna_sweep")  # test_sweep.py runs this example
     assert names == {parameters[0] for parameters in test_example.pytestmark[0].args[1]}
 
 

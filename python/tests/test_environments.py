@@ -12,7 +12,7 @@ def test_sac_in_an_environment_of_python(tiny):
     agent = rl_training.SAC(env=Point, **tiny, **COLLECT, train_frequency=2).learn(200)
     assert agent.result["global_step"] == 200
     assert agent.config["env_id"] == "python-Point"
-    # 200 collected, and evaluations of one episode of 20 steps before and after.
+    # 200 collected steps, and two evaluations of one episode with 20 steps each.
     assert Point.steps_made - before == 240
     assert np.isfinite(agent.metrics["critic_loss"][-1])
     result = agent.evaluate(n_episodes=3, seed=1)
@@ -38,7 +38,7 @@ def test_resume_in_the_middle_of_an_episode_is_exact(tiny):
     tiny["eval_episodes"] = 0
     options = dict(env=Point, **tiny, **COLLECT)
     straight = rl_training.SAC(**options).learn(110)
-    agent = rl_training.SAC(**options).learn(50)  # 10 steps into the third episode
+    agent = rl_training.SAC(**options).learn(50)  # stops 10 steps into the third episode
     run_dir = agent.run_dir
     agent.close()
     resumed = rl_training.resume(run_dir, env=Point, total_timesteps=110).learn()
@@ -89,7 +89,7 @@ def test_an_exception_of_the_environment_leaves_a_run_to_resume(tiny):
     with pytest.raises(RuntimeError, match="on fire"):
         agent.learn(30)
     run_dir = agent.run_dir
-    assert agent.predict(np.zeros(2)).shape == (1,)  # of the last checkpoint
+    assert agent.predict(np.zeros(2)).shape == (1,)  # the policy of the last checkpoint
 
     class Repaired(Point):
         pass

@@ -1,4 +1,4 @@
-"""Tests with Gymnasium itself; skipped if it is not installed."""
+"""Tests with Gymnasium itself. They are skipped if it is not installed."""
 
 import numpy as np
 import pytest

@@ -28,7 +28,7 @@ def test_trials_are_those_of_the_program(tmp_path):
         trained.append((trial.number, trial.pause_at))
         sweep.tell(trial, trial.train())
     assert [pause for _, pause in trained] == [10] * 4 + [20] * 2 + [None]
-    file = tmp_path / "sweep.json"  # JSON is YAML
+    file = tmp_path / "sweep.json"  # YAML accepts JSON
     file.write_text(json.dumps({**spec, "output_dir": str(tmp_path / "program")}))
     done = subprocess.run([os.environ["RL_TRAINING_PROGRAM"], "sweep", str(file), "--jobs", "1",
                            "--quiet", "--json"], capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Callbacks, stopping and interrupting training."""
+"""Tests of callbacks, stopping and interrupting training."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ import pytest
 import rl_training
 from conftest import Point, resident
 
-SLOW = 10_000_000  # more updates than any test waits for
+SLOW = 10_000_000  # more updates than any test performs
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_ctrl_c_ends_with_a_checkpoint(options):
 def test_ctrl_c_inside_an_environment_of_python(tiny):
     class Sleepy(Point):
         def step(self, action):
-            time.sleep(0.001)  # where a signal finds Python's own code running
+            time.sleep(0.001)  # so that the signal usually arrives inside Python code
             return super().step(action)
 
     tiny.update(eval_episodes=0, checkpoint_interval=SLOW)

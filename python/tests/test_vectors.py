@@ -1,4 +1,4 @@
-"""Gymnasium's vector environments in each autoreset mode."""
+"""Tests of Gymnasium's vector environments in each autoreset mode."""
 
 import pathlib
 
@@ -9,12 +9,12 @@ import rl_training
 from conftest import Space
 
 MODES = ["NextStep", "SameStep", "Disabled"]
-LENGTHS = (3, 5)  # of the episodes of either environment
+LENGTHS = (3, 5)  # episode lengths of the two environments
 COLLECT = dict(learning_starts=8, buffer_capacity=2000)
 
 
 class Clocks:
-    """Two environments that observe (number, episode, time), with reward number + 10 * episode + time."""
+    """Two environments that observe (index, episode, time). The reward is index + 10 * episode + time."""
 
     num_envs = 2
     single_observation_space = Space(low=-np.full(3, np.inf), high=np.full(3, np.inf), shape=(3,))
@@ -72,7 +72,7 @@ class Clocks:
 
 
 def replayed(run_dir):
-    """The rows of the replay buffer in the run's last checkpoint: obs, next_obs, action, reward, flags."""
+    """Returns the replay rows of the run's last checkpoint: obs, next_obs, action, reward, flags."""
     record = np.dtype([("obs", "<f4", 3), ("next_obs", "<f4", 3), ("action", "<f4"),
                        ("reward", "<f4"), ("flags", "<i4")])
     files = sorted(pathlib.Path(run_dir, "checkpoints").glob("step-*"))[-1].glob("replay-*")
@@ -89,12 +89,13 @@ def test_what_is_learnt_from_are_the_transitions_that_were_made(mode, tiny):
     gaps = rows["flags"] == 8
     real = rows[~gaps]
     obs, following = real["obs"], real["next_obs"]
-    np.testing.assert_array_equal(following[:, :2], obs[:, :2])  # inside one episode
+    # Observations of a transition are from the same episode.
+    np.testing.assert_array_equal(following[:, :2], obs[:, :2])
     np.testing.assert_array_equal(following[:, 2], obs[:, 2] + 1)
     np.testing.assert_array_equal(real["reward"], obs[:, 0] + 10 * obs[:, 1] + following[:, 2])
     ends = following[:, 2] == np.take(LENGTHS, obs[:, 0].astype(int))
     np.testing.assert_array_equal(real["flags"], np.where(ends, obs[:, 0] + 1, 0))
-    # 40 steps in each environment, in episodes of 3 and of 5 steps. With NextStep, each episode is
+    # 40 steps in each environment, in episodes of 3 and 5 steps. With NextStep, each episode is
     # followed by a step that only resets.
     assert gaps.sum() == (10 + 6 if mode == "NextStep" else 0)
     assert ends.sum() == (10 + 6 if mode == "NextStep" else 13 + 8)
@@ -125,7 +126,7 @@ def test_a_resumed_run_begins_new_episodes(mode, tiny):
         made.append(Clocks(mode))
         return made[-1]
 
-    agent = rl_training.SAC(env=make, **tiny, **COLLECT).learn(44)  # 22 steps of each
+    agent = rl_training.SAC(env=make, **tiny, **COLLECT).learn(44)  # 22 steps per environment
     run_dir = agent.run_dir
     agent.close()
     with pytest.warns(RuntimeWarning, match="begin|new episodes"):
@@ -136,7 +137,7 @@ def test_a_resumed_run_begins_new_episodes(mode, tiny):
     np.testing.assert_array_equal(rows["obs"][46:48, 1], [seed % 1000 + 1] * 2)
     np.testing.assert_array_equal(rows["obs"][46:48, 2], [0, 0])
     resumed.close()
-    with pytest.warns(RuntimeWarning):  # the same bits each time
+    with pytest.warns(RuntimeWarning):  # every resume must yield the same bits
         again = rl_training.resume(f"{run_dir}/checkpoints/step-000000044", env=make,
                                    output_dir=f"{run_dir}-1", total_timesteps=80).learn()
     with pytest.warns(RuntimeWarning):

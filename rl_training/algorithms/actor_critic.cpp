@@ -30,7 +30,7 @@ torch::Tensor member_values(const CriticEnsemble& critics, const torch::Tensor& 
   return torch::stack(values);
 }
 
-// Partial Fisher-Yates shuffle: only the first `wanted` places are drawn.
+// Partial Fisher-Yates shuffle: only the first `wanted` positions are shuffled.
 void draw_members(Rng& rng, int64_t count, int64_t wanted, std::vector<int64_t>& members) {
   const auto all = static_cast<size_t>(count), places = static_cast<size_t>(wanted);
   members.resize(all);

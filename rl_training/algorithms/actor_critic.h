@@ -4,7 +4,7 @@
 
 namespace rl_training {
 
-// Parts that actor-critic algorithms share; losses are in the files of the algorithms.
+// Parts that the actor-critic algorithms share. Losses of a single algorithm are in its own file.
 
 // Loss of critics that regress onto a target.
 struct CriticLoss {
@@ -20,16 +20,17 @@ struct CriticLoss {
 CriticLoss critic_loss(const CriticEnsemble& critics, const Batch& batch,
                        const torch::Tensor& target);
 
-// The minimum over critics, without gradient: [rows]. Distributional critics are represented by
-// their mean.
+// The smallest critic value of each row, without gradient: [rows]. The value of a distributional
+// critic is its mean.
 torch::Tensor least_value(const CriticEnsemble& critics, const torch::Tensor& obs,
                           const torch::Tensor& actions);
 
-// Values of the chosen members: [chosen, rows]. If all members are chosen in order, this is one
-// pass with gradient; otherwise the values have no gradient.
+// Values of the chosen members: [chosen, rows]. If `members` lists all members in order, the values
+// have gradients and are computed in one pass. Otherwise they have no gradient.
 torch::Tensor member_values(const CriticEnsemble& critics, const torch::Tensor& obs,
                             const torch::Tensor& actions, const std::vector<int64_t>& members);
-// Draws `wanted` of `count` members without replacement; uses no random values if all are wanted.
+// Draws `wanted` of `count` members without replacement. If `wanted` equals `count`, the result is
+// all members in order and `rng` does not advance.
 void draw_members(Rng& rng, int64_t count, int64_t wanted, std::vector<int64_t>& members);
 
 // Loss of an actor that clones dataset actions, weighted by row.
@@ -56,9 +57,9 @@ struct GaussianNetworks {
   void visit_state(StateVisitor& state);
 };
 
-// Holds the state of training: networks, their optimisers and random streams. `Networks` is
-// constructed from (options, context, rng, design...), and has `actor`, `critics` and visit_state.
-// A derived algorithm adds its losses, `update` and `act`, and lists any further state in
+// Base class with the training state: networks, their optimisers and random streams. `Networks` is
+// constructed from (options, context, rng, design...) and has `actor`, `critics` and `visit_state`.
+// A derived algorithm adds its losses, `update` and `act`. If it has further state, it overrides
 // `visit_state`.
 template <class Options, class Networks>
 class ActorCritic : public Algorithm {

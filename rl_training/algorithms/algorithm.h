@@ -27,23 +27,23 @@ class NoiseBuffer {
   torch::Tensor values_;
 };
 
-// `greedy` is what evaluation and deployment use; `explore` is for collecting.
+// Evaluation and deployment use `greedy`; collection uses `explore`.
 enum class ActMode { greedy, explore };
 
-// Memory of a policy over the current episodes, one row per environment. Most policies depend only
-// on the current observation and have no memory.
+// Memory of a policy during the current episodes, one row per environment. Most policies depend
+// only on the current observation and have no memory.
 class PolicyState {
  public:
   virtual ~PolicyState() = default;
   virtual void begin_episode(int64_t /*row*/) {}
-  // Passes the raw reward of the row's last action.
+  // Records the raw reward of the row's last action.
   virtual void observe_reward(int64_t /*row*/, double /*reward*/) {}
-  // Tells the policy that another action than the one it chose was taken: [action_dim] in [-1, 1].
+  // Records that `action` was executed instead of the policy's own action: [action_dim] in [-1, 1].
   virtual void observe_action(int64_t /*row*/, const torch::Tensor& /*action*/) {}
   virtual void visit_state(StateVisitor& /*state*/) {}
 };
 
-// The algo_kwargs that every algorithm shares; each adds its own in a derived struct.
+// The algo_kwargs that all algorithms share. Each algorithm adds its own keys in a derived struct.
 struct AlgorithmOptions {
   virtual ~AlgorithmOptions() = default;
 
@@ -55,17 +55,17 @@ struct AlgorithmOptions {
   int64_t n_step = 1;
 
   virtual void visit_options(OptionVisitor& options);
-  // The phases of a run of `total_timesteps`: by default updates on the dataset. Algorithms that
-  // learn from an environment override this.
+  // The phases of a run of `total_timesteps`. The default is one phase of updates on the dataset.
+  // Algorithms that learn from an environment override this function.
   virtual std::vector<PhaseSpec> phases(int64_t total_timesteps) const;
-  // Options of collection; null for algorithms that learn from data alone.
+  // Collection options, or null for algorithms that learn from data alone.
   virtual CollectOptions* collect() { return nullptr; }
-  // Columns that a batch must have.
+  // Requirements on a batch: its rows, columns, discount and number of summed rewards.
   virtual BatchRequest request() const;
   // Adam options of actor and critics.
   virtual AdamOptions actor_adam() const { return {.learning_rate = learning_rate}; }
   virtual AdamOptions critic_adam() const { return {.learning_rate = learning_rate}; }
-  // Checks rules that involve several keys; throws Error{config} naming the key.
+  // Checks rules that involve several keys. Throws Error{config} that names the invalid key.
   virtual void check() const {}
   // Whether rows without a next action must be dropped from the dataset.
   virtual bool needs_next_actions() const { return false; }
@@ -78,10 +78,10 @@ struct AlgorithmOptions {
 // Arguments for constructing an algorithm.
 struct AlgorithmContext {
   Space obs, action;
-  uint64_t seed = 0;  // each algorithm derives its named streams from it
+  uint64_t seed = 0;  // seeds all random streams of the algorithm
   Compute compute;
 
-  // Seed of noise streams, which differs between the processes that train one run.
+  // Seed of the noise streams. It differs between the processes that train one run.
   uint64_t own_seed() const { return seed_of_process(seed, process_rank(compute.processes)); }
 
   int64_t obs_dim() const { return obs.size(); }
@@ -99,8 +99,9 @@ class Algorithm {
   virtual torch::Tensor priorities() const { return {}; }
   // Called when a collected episode has ended, with its raw return.
   virtual void episode_collected(double /*episode_return*/) {}
-  // Called after each step of a collecting phase, in which `due` updates became due. Returns how
-  // many updates to make now. An algorithm that postpones updates must count them itself.
+  // Called after each step of a collecting phase. `due` is the number of updates that the step adds
+  // to the schedule. Returns the number of updates to run now. An algorithm that postpones updates
+  // must count them itself.
   virtual int64_t updates_now(int64_t due) { return due; }
   // Observations [rows, ...] (normalised as in training) -> actions [rows, action_dim] in [-1, 1],
   // or discrete actions [rows] (int64). `state` was created by this algorithm for the same number
@@ -111,7 +112,7 @@ class Algorithm {
   // a function.
   virtual PolicyGraph::Value describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const;
   // Log density [rows] of the given actions (log probability, if they are discrete) under the
-  // policy that ActMode::explore samples from; undefined if it has no density.
+  // policy that ActMode::explore samples from; undefined if that policy has no density.
   virtual torch::Tensor log_density(const torch::Tensor& /*obs*/,
                                     const torch::Tensor& /*actions*/) const {
     return {};
@@ -120,12 +121,12 @@ class Algorithm {
     return std::make_unique<PolicyState>();
   }
   // Estimates Q(s, a): [rows], without gradient. Observations and actions have the same form as in
-  // `act`. Undefined for algorithms that do not learn Q(s, a).
+  // `act`. The result is an undefined tensor for algorithms that do not learn Q(s, a).
   virtual torch::Tensor values(const torch::Tensor& /*obs*/,
                                const torch::Tensor& /*actions*/) const {
     return {};
   }
-  // Called when a phase other than the first begins, with the number of updates planned in it.
+  // Called when any phase after the first begins, with the number of updates planned for the phase.
   virtual void begin_phase(const PhaseSpec& /*phase*/, int64_t /*planned_updates*/) {}
   virtual void visit_state(StateVisitor& state) = 0;
 };
@@ -140,7 +141,7 @@ using AlgorithmMaker = std::unique_ptr<Algorithm> (*)(const AlgorithmOptions&,
 // Kinds of actions that an algorithm supports.
 enum class ActionKind { vectors, choices, either };
 
-// Describes an algorithm: a line of the table in registry.cpp, or the argument of
+// Describes an algorithm: one row of the table in registry.cpp, or the argument of
 // `register_algorithm`.
 struct AlgorithmInfo {
   std::string name;
@@ -149,8 +150,8 @@ struct AlgorithmInfo {
   // Supported actions and observations.
   ActionKind actions = ActionKind::vectors;
   bool image_observations = false;  // images instead of vectors
-  // Share of dataset rows in each batch of an `online` phase; none: all rows of dataset and buffer
-  // are equally likely.
+  // Fraction of dataset rows in each batch of an `online` phase. Without a value, all rows of the
+  // dataset and the replay buffer are equally likely.
   std::optional<double> online_data_share = 0.5;
   std::vector<std::string> metrics;  // names that update() reports, in order
   bool has_values = false;           // `Algorithm::values` is implemented; detected automatically

@@ -21,13 +21,13 @@ struct AwacNetworks : GaussianNetworks {
   AwacNetworks(const AwacOptions& options, const AlgorithmContext& context, Rng rng);
 };
 
-// Weights of the rows by their advantages, [rows] -> [rows], without gradient.
+// Weight of each row, computed from its advantage: [rows] -> [rows], without gradient.
 torch::Tensor awac_weights(const torch::Tensor& advantage, const AwacOptions& options);
 
 // `noise` is standard normal, [rows, action_dim].
 CriticLoss awac_critic_loss(const AwacNetworks& networks, const Batch& batch,
                             const torch::Tensor& noise);
-// `noise` as above.
+// `noise` is standard normal, [rows, action_dim].
 WeightedCloningLoss awac_actor_loss(const AwacNetworks& networks, const Batch& batch,
                                     const torch::Tensor& noise, const AwacOptions& options);
 

@@ -36,7 +36,7 @@ ConditionalVae make_behavior_vae(const BatchConstrainedOptions& options,
 }
 namespace {
 
-// Observations are processed in chunks, which bounds memory.
+// Largest number of candidate actions in memory. Larger sets of observations are split into chunks.
 constexpr int64_t kCandidatesAtOnce = 8192;
 
 torch::Tensor draw_noise(Rng& rng, int64_t rows, int64_t columns) {
@@ -45,7 +45,8 @@ torch::Tensor draw_noise(Rng& rng, int64_t rows, int64_t columns) {
   return noise;
 }
 
-// The noise is the same in every call, so the greedy policy is a function of the observation.
+// The noise is the same in every call, so the greedy policy is a deterministic function of the
+// observation.
 torch::Tensor greedy_noise(int64_t count, int64_t noise_dim) {
   Rng fixed(0, "act");
   return draw_noise(fixed, count, noise_dim);
@@ -62,13 +63,14 @@ torch::Tensor best_of(const CandidatePolicy& policy, const CriticEnsemble& criti
 
 }  // namespace
 
-// L = mse(dec(s, mu + sigma e), a) + w KL(N(mu, sigma) | N(0, 1)), (mu, sigma) = enc(s, a)
+// L = mse(dec(s, mu + sigma e), a) + kl_weight KL(N(mu, sigma) | N(0, 1))
+// with the encoder (mu, sigma) = enc(s, a) and the decoder dec
 VaeLoss behavior_vae_loss(const ConditionalVae& vae, const Batch& batch, const torch::Tensor& noise,
                           double kl_weight) {
   return {vae.loss(batch.obs(), batch.actions(), noise, kl_weight)};
 }
 
-// y = r + gamma (1 - d) max_j [l min_k Q'_k(s', a_j) + (1 - l) max_k Q'_k(s', a_j)];
+// y = r + gamma (1 - d) max_j [l min_k Q'_k(s', a_j) + (1 - l) max_k Q'_k(s', a_j)], l = lambda_min
 // L = sum_k mean (Q_k(s, a) - y)^2
 CandidateCriticLoss candidate_critic_loss(const CandidateCritics& critics, const Batch& batch,
                                           const torch::Tensor& next_actions) {

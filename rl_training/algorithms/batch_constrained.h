@@ -6,14 +6,14 @@
 
 namespace rl_training {
 
-// Parts that BCQ and BEAR share: a behaviour model, and a policy that takes the best of several
+// Parts that BCQ and BEAR share: a behaviour model, and a policy that selects the best of several
 // sampled actions.
 
 struct BatchConstrainedOptions : AlgorithmOptions {
   int64_t n_action_samples = 10;
   int64_t eval_action_samples = 100;
   double lambda_min = 0.75;
-  std::optional<int64_t> latent_dim;  // none: twice the action dimension
+  std::optional<int64_t> latent_dim;  // if unset, twice the action dimension
   double latent_clip = 0.5;
   double vae_kl_weight = 0.5;
   std::vector<int64_t> vae_hidden_sizes = {750, 750};
@@ -38,7 +38,7 @@ struct VaeLoss : ConditionalVae::Terms {
 VaeLoss behavior_vae_loss(const ConditionalVae& vae, const Batch& batch, const torch::Tensor& noise,
                           double kl_weight);
 
-// The twin critics and the parts of their target.
+// The twin critics, their target networks, and the weight of the smaller critic in the target.
 struct CandidateCritics {
   const CriticEnsemble& online;
   const CriticEnsemble& target;
@@ -55,7 +55,7 @@ struct CandidateCriticLoss {
     visit("candidate_q_mean", candidate_q_mean);
   }
 };
-// `next_actions` holds n candidates for each row of the batch, side by side: [rows * n,
+// `next_actions` contains n candidates for each row of the batch, in consecutive rows: [rows * n,
 // action_dim].
 CandidateCriticLoss candidate_critic_loss(const CandidateCritics& critics, const Batch& batch,
                                           const torch::Tensor& next_actions);
@@ -67,13 +67,15 @@ struct CandidatePolicy {
   std::function<torch::Tensor(const torch::Tensor& obs, const torch::Tensor& noise)> propose;
 };
 
-// Returns the candidate with the largest Q_1 at each observation. Without `explore` the noise is
-// the same in every call and for every row, so the policy is a function of the observation.
+// Returns the candidate with the largest Q_1 at each observation. If `explore` is null, the noise
+// is the same in every call and for every row, so the policy is a deterministic function of the
+// observation.
 torch::Tensor best_candidates(const CandidatePolicy& policy, const CriticEnsemble& critics,
                               const torch::Tensor& obs, Rng* explore);
 
-// The greedy policy of `best_candidates` in two parts, for export: its noise [count, noise_dim],
-// and the selection among candidate actions at repeated observations.
+// The greedy policy of `best_candidates` for export, in two parts. `describe_noise` is its fixed
+// noise [count, noise_dim]. `describe_best` selects one of the candidate actions; `obs` is the
+// observation, repeated for each candidate.
 PolicyGraph::Value describe_noise(PolicyGraph& graph, int64_t count, int64_t noise_dim);
 PolicyGraph::Value describe_best(PolicyGraph& graph, const CriticEnsemble& critics,
                                  PolicyGraph::Value obs, PolicyGraph::Value actions);

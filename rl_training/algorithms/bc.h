@@ -23,7 +23,7 @@ struct BcNetworks {
 
 struct BcLoss {
   torch::Tensor loss;
-  torch::Tensor squared_error;  // of the policy's mean, for either loss
+  torch::Tensor squared_error;  // of the policy's mean, also for the Gaussian policy
 
   template <class Visit>
   void metrics(Visit&& visit) const {

@@ -42,14 +42,14 @@ struct BcqActorLoss {
 };
 BcqActorLoss bcq_actor_loss(const BcqNetworks& networks, const Batch& batch, const BcqNoise& noise);
 
-// The loss of the behaviour model (behavior_vae_loss), then critic and actor loss.
+// The losses of the behaviour model (behavior_vae_loss), the critics and the actor.
 JointLoss<VaeLoss, CandidateCriticLoss, BcqActorLoss> bcq_loss(const BcqNetworks& networks,
                                                                const Batch& batch,
                                                                const BcqNoise& noise,
                                                                const BcqOptions& options);
 
-// BCQ (arXiv:1812.02900), continuous: Q-learning over actions that a model of the data proposes and
-// a small network perturbs.
+// BCQ for continuous actions (arXiv:1812.02900): Q-learning over actions that a model of the data
+// proposes and a small network perturbs.
 class Bcq final : public ActorCritic<BcqOptions, BcqNetworks> {
  public:
   Bcq(const BcqOptions& options, const AlgorithmContext& context);

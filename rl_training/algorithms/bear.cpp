@@ -7,7 +7,8 @@
 namespace rl_training {
 namespace {
 
-// A given multiplier is fixed; a learnt one starts at 1, clamped to its bounds.
+// With `mmd_alpha`, the multiplier is fixed at that value. A learnt multiplier starts at 1, clamped
+// to its bounds.
 double initial_log_alpha(const BearOptions& options) {
   if (options.mmd_alpha) return std::log(*options.mmd_alpha);
   return std::clamp(0.0, options.log_alpha_min, options.log_alpha_max);
@@ -77,8 +78,9 @@ CandidateCriticLoss bear_critic_loss(const BearNetworks& networks, const Batch& 
                                batch, next_actions);
 }
 
-// L = mean(-min_k Q_k(s, a_1) + alpha (MMD(s) - eps)), MMD between u_1 .. u_n ~ pi(s) and the
-// decoder's outputs, both before tanh; a_1 = tanh(u_1). During warm-up there is no Q term.
+// L = mean(-min_k Q_k(s, a_1) + alpha (MMD(s) - eps)), a_1 = tanh(u_1), eps = mmd_threshold
+// MMD compares u_1 .. u_n ~ pi(s) with n outputs of the decoder, both before tanh. During warm-up
+// there is no Q term.
 BearActorLoss bear_actor_loss(const BearNetworks& networks, const Batch& batch,
                               const BearNoise& noise, const torch::Tensor& alpha, bool warming_up,
                               const BearOptions& options) {
@@ -139,7 +141,7 @@ BearNoise Bear::draw_noise(int64_t rows) {
   return noise;
 }
 
-// As published, the gradients of critics and actor are both computed before either is stepped. The
+// As in the paper, the losses of critics and actor are both computed before either is stepped. The
 // actor is stepped first, because its backward pass needs the unchanged critics.
 Metrics Bear::update(const Batch& batch, double lr_scale) {
   const bool warming_up = updates_++ < options_.warmup_updates;

@@ -12,7 +12,7 @@ struct BearOptions : BatchConstrainedOptions {
   double mmd_sigma = 20.0;
   double mmd_threshold = 0.05;
   int64_t n_mmd_samples = 4;
-  std::optional<double> mmd_alpha;  // learnt
+  std::optional<double> mmd_alpha;  // learnt if unset
   double lagrange_learning_rate = 1e-3;
   double log_alpha_min = -5.0, log_alpha_max = 10.0;
   int64_t warmup_updates = 40000;
@@ -32,7 +32,7 @@ struct BearNetworks {
   void visit_state(StateVisitor& state);
 };
 
-// Standard normal values for one update; m is n_action_samples, n is n_mmd_samples, and the samples
+// Standard normal values for one update. m is n_action_samples and n is n_mmd_samples. The samples
 // of a row are adjacent.
 struct BearNoise {
   torch::Tensor encoder;       // [rows, latent_dim]
@@ -54,22 +54,22 @@ struct BearActorLoss {
     visit("mmd_alpha", alpha);
   }
 };
-// `alpha` is the multiplier. During warm-up the loss has no Q term.
+// `alpha` is the Lagrange multiplier. During warm-up the loss has no Q term.
 BearActorLoss bear_actor_loss(const BearNetworks& networks, const Batch& batch,
                               const BearNoise& noise, const torch::Tensor& alpha, bool warming_up,
                               const BearOptions& options);
-// Derivative of the multiplier's loss with respect to log alpha. It is negative if the policy is
-// too far from the data, so that alpha grows.
+// Derivative of the multiplier's loss with respect to log alpha. If the policy is too far from the
+// data, the derivative is negative and alpha grows.
 torch::Tensor bear_multiplier_gradient(const torch::Tensor& alpha, const torch::Tensor& mmd_mean,
                                        const BearOptions& options);
 
-// The loss of the behaviour model (behavior_vae_loss), then critic and actor loss.
+// The losses of the behaviour model (behavior_vae_loss), the critics and the actor.
 JointLoss<VaeLoss, CandidateCriticLoss, BearActorLoss> bear_loss(
     const BearNetworks& networks, const Batch& batch, const BearNoise& noise,
     const torch::Tensor& alpha, bool warming_up, const BearOptions& options);
 
 // BEAR (arXiv:1906.00949): an actor that maximises Q while its samples stay within a given distance
-// of the behaviour policy's.
+// of the behaviour policy's samples.
 class Bear final : public ActorCritic<BearOptions, BearNetworks> {
  public:
   Bear(const BearOptions& options, const AlgorithmContext& context);

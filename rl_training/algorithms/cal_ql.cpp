@@ -4,7 +4,7 @@
 
 namespace rl_training {
 
-// As in the authors' code, which uses orthogonal initialisation in every layer.
+// The defaults of the authors' code, which initialises every layer orthogonally.
 CalQlOptions::CalQlOptions() {
   hidden_sizes = {256, 256};
   critic_hidden_sizes = {256, 256, 256, 256};

@@ -5,7 +5,8 @@ namespace rl_training {
 
 struct CalQlOptions : CqlOptions {
   static constexpr const char* kName = "cal_ql";
-  std::optional<double> failure_reward;  // of sparse tasks, after the reward transform
+  // Reward of a step without success in a sparse task, after the reward transform.
+  std::optional<double> failure_reward;
 
   CalQlOptions();
   void visit_options(OptionVisitor& options) override;
@@ -13,7 +14,7 @@ struct CalQlOptions : CqlOptions {
   BatchRequest request() const override;
 };
 
-// Share of the policy's sampled actions whose value was raised to the reference.
+// Fraction of the policy's sampled actions whose value was raised to the reference.
 struct CalQlBound {
   torch::Tensor rate;
 
@@ -24,8 +25,8 @@ struct CalQlBound {
 };
 
 // Cal-QL (arXiv:2303.05479): CQL that does not push the values of the policy's actions below the
-// return observed in the data from the same state, so performance does not drop when online
-// training starts.
+// return observed in the data from the same state. This bound avoids a drop in performance when
+// online training starts.
 class CalQl final : public Cql {
  public:
   CalQl(const CalQlOptions& options, const AlgorithmContext& context) : Cql(options, context) {}

@@ -113,8 +113,8 @@ SoftPolicyLoss cql_actor_loss(const CqlNetworks& networks, const Batch& batch,
 
 namespace {
 
-// Largest value over the actions at each s', where a value is the minimum over the selected
-// critics: [rows].
+// The critics' target: [rows]. It bootstraps from the largest value over the actions at s'. The
+// value of an action is the minimum over the selected critics.
 torch::Tensor cql_target(const CqlNetworks& networks, const Batch& batch,
                          const torch::Tensor& actions, const std::vector<int64_t>& members) {
   const torch::NoGradGuard no_grad;
@@ -126,8 +126,9 @@ torch::Tensor cql_target(const CqlNetworks& networks, const Batch& batch,
   return td_target(batch.rewards(), batch.discount(), next_q.view({rows, each}).amax(1));
 }
 
-// Raises the values [members, rows, 3 n] of the policy's actions, which are the last 2 n, to the
-// reference. Also returns the share of values that were below it.
+// `values` is [members, rows, 3 n]; the last 2 n columns belong to the policy's actions. Raises the
+// values in those columns to at least the reference, and also returns the fraction that was below
+// the reference.
 std::pair<torch::Tensor, torch::Tensor> bounded_values(const torch::Tensor& values,
                                                        const torch::Tensor& reference) {
   if (!reference.defined()) return {values, scalar(0)};
@@ -152,9 +153,10 @@ torch::Tensor clipped_diff(const torch::Tensor& diff, const CqlOptions& options)
 
 }  // namespace
 
-// y = r + gamma (1 - d) min_i Q'_i(s', b'), b' ~ pi(s');  D_i = T log sum_c exp((Q_i(s, c) - log
-// p(c)) / T) - Q_i(s, a);  L = sum_i mean (Q_i(s, a) - y)^2 + w cql_alpha (mean clip(D_i) - gap)
-// with Cal-QL's reference R, Q_i(s, c) of the policy's c is max(Q_i(s, c), R)
+// y = r + gamma (1 - d) min_i Q'_i(s', b'), b' ~ pi(s')
+// D_i = T log sum_c exp((Q_i(s, c) - log p(c)) / T) - Q_i(s, a)
+// L = sum_i mean (Q_i(s, a) - y)^2 + w cql_alpha (mean clip(D_i) - gap), w: the multiplier
+// Cal-QL has a reference value R and uses max(Q_i(s, c), R) for the policy's actions c.
 CqlCriticLoss cql_critic_loss(const CqlNetworks& networks, const Batch& batch,
                               const CqlCandidates& candidates, const torch::Tensor& multiplier,
                               const CqlOptions& options, const CqlVariant& variant) {
@@ -166,7 +168,7 @@ CqlCriticLoss cql_critic_loss(const CqlNetworks& networks, const Batch& batch,
     return {loss, loss, scalar(0), target.mean(), data_q.detach().mean(), scalar(0)};
   }
   const int64_t sampled = candidates.log_density.size(1);
-  // One pass through the critics for dataset actions and all sampled actions.
+  // One pass through the critics evaluates dataset actions and all sampled actions.
   const auto q = networks.critics.values(repeat_rows(batch.obs(), 1 + sampled), candidates.actions)
                      .view({-1, rows, 1 + sampled});
   const auto data_q = q.select(2, 0);

@@ -18,14 +18,15 @@ struct CqlOptions : AlgorithmOptions, TemperatureOptions {
   bool max_target_backup = false;
   bool orthogonal_init = true;
 
-  // Settings whose keys only Cal-QL has.
-  std::vector<int64_t> critic_hidden_sizes;  // empty: hidden_sizes
+  // Settings that have keys only in Cal-QL.
+  std::vector<int64_t> critic_hidden_sizes;  // hidden_sizes if empty
   int64_t num_critics = 2;
-  std::optional<int64_t> num_min_critics;  // number drawn for each target; none: all
+  std::optional<int64_t> num_min_critics;  // critics drawn for each target; all if unset
   bool layer_norm = false;
   bool orthogonal_actor = false;
-  std::optional<double> online_cql_alpha;  // in the online phase; none: cql_alpha
-  bool actor_once_per_block = false;  // in the online phase, after each block of critic updates
+  std::optional<double> online_cql_alpha;  // in the online phase; cql_alpha if unset
+  // In the online phase, update the actor once after each block of critic updates.
+  bool actor_once_per_block = false;
 
   void visit_options(OptionVisitor& options) override;
   AdamOptions actor_adam() const override {
@@ -46,28 +47,28 @@ struct CqlNoise {
   torch::Tensor target;   // standard normal, [rows, action_dim]; [rows * n, ...] with
                           // max_target_backup
   torch::Tensor now;      // standard normal, [rows * n, action_dim]
-  torch::Tensor next;     // the same
+  torch::Tensor next;     // standard normal, [rows * n, action_dim]
   torch::Tensor uniform;  // in [-1, 1], [rows * n, action_dim]
 };
 
-// Actions at which the conservative term evaluates the critics, without gradient. A row has k = 1 +
-// 3 n actions, all evaluated at its own observation: the dataset action, n uniform actions, n
-// policy actions sampled at s', n policy actions sampled at s.
+// Actions at which the conservative term evaluates the critics, without gradient. Each row has k
+// actions, where k = 1 + 3 n: the dataset action, n uniform actions, n policy actions sampled at
+// s', and n policy actions sampled at s. All are evaluated at the row's observation s.
 struct CqlCandidates {
   torch::Tensor target_actions;  // at s', one per row of CqlNoise::target
   torch::Tensor actions;         // [rows * k, action_dim]
-  torch::Tensor log_density;     // [rows, 3 n], of all actions except the dataset's
+  torch::Tensor log_density;     // [rows, 3 n], of all actions except the dataset action
 };
 CqlCandidates cql_candidates(const CqlNetworks& networks, const Batch& batch,
                              const CqlNoise& noise);
 
-// `noise` is standard normal, [rows, action_dim]; `alpha` a scalar.
+// `noise` is standard normal, [rows, action_dim]; `alpha` is a scalar.
 SoftPolicyLoss cql_actor_loss(const CqlNetworks& networks, const Batch& batch,
                               const torch::Tensor& noise, const torch::Tensor& alpha);
 
 struct CqlCriticLoss {
   torch::Tensor loss, td_loss, diff, target_q_mean, data_q_mean;
-  torch::Tensor bound_rate;  // share of the policy's actions below their reference value
+  torch::Tensor bound_rate;  // fraction of policy actions with a value below the reference
 
   template <class Visit>
   void metrics(Visit&& visit) const {
@@ -80,13 +81,14 @@ struct CqlCriticLoss {
 };
 // Changes that Cal-QL makes to the critic loss.
 struct CqlVariant {
-  // [rows]: lower bound of the values of the policy's actions in D; no bound if undefined.
+  // Lower bound of the values of the policy's actions in the conservative term: [rows]. No bound if
+  // undefined.
   torch::Tensor reference = {};
-  std::vector<int64_t> members = {};  // target critics to use; empty: all
+  std::vector<int64_t> members = {};  // target critics to use; all if empty
   std::optional<double> weight = {};  // replaces cql_alpha
 };
-// `multiplier` is the Lagrange multiplier, 1 without one. Without `log_density` in the candidates
-// there is no conservative term.
+// `multiplier` is the Lagrange multiplier, or 1 if there is none. If the candidates have no
+// `log_density`, the loss has no conservative term.
 CqlCriticLoss cql_critic_loss(const CqlNetworks& networks, const Batch& batch,
                               const CqlCandidates& candidates, const torch::Tensor& multiplier,
                               const CqlOptions& options, const CqlVariant& variant = {});
@@ -120,7 +122,7 @@ class Cql : public ActorCritic<CqlOptions, CqlNetworks> {
   void visit_state(StateVisitor& state) override;
 
  protected:
-  // One update; `reference` as in CqlVariant.
+  // One update. `reference` is CqlVariant::reference.
   CqlCriticLoss step(const Batch& batch, double lr_scale, const torch::Tensor& reference);
   const Held<SoftPolicyLoss, CqlScalars>& policy_loss() const { return policy_loss_; }
 

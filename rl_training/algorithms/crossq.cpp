@@ -37,7 +37,7 @@ void CrossqOptions::check() const {
 
 namespace {
 
-// As in the authors' code, which uses flax's default initialisation.
+// Default initialisation of flax, as in the authors' code.
 constexpr LayerInit kFlaxInit = {.weight = LayerInit::Weight::lecun_normal,
                                  .bias = LayerInit::Bias::constant};
 
@@ -76,9 +76,11 @@ void CrossqNetworks::visit_state(StateVisitor& state) {
   state.part("critics", critics);
 }
 
-// a' ~ pi(s'), running statistics;  Q_k of (s, a) and (s', a') in one pass, statistics of all rows;
-// y = r + gamma (1 - d) (min_k sg(Q_k(s', a')) - alpha log pi(a'|s'));
+// y = r + gamma (1 - d) (min_k sg(Q_k(s', a')) - alpha log pi(a'|s')) with a' ~ pi(s'), where sg
+// stops the gradient
 // L = 1/2 sum_k mean (Q_k(s, a) - y)^2
+// The actor uses its running statistics. One pass evaluates the critics at (s, a) and (s', a') and
+// normalises with the statistics of all these rows.
 CriticLoss crossq_critic_loss(const CrossqNetworks& networks, const Batch& batch,
                               const torch::Tensor& noise, const torch::Tensor& alpha) {
   const int64_t rows = batch.rows();
@@ -98,8 +100,8 @@ CriticLoss crossq_critic_loss(const CrossqNetworks& networks, const Batch& batch
   return {squared_error(values.narrow(1, 0, rows), target.values, 0.5), target.mean};
 }
 
-// a ~ pi(s), reparameterised, statistics of the batch;
-// L = mean (alpha log pi(a|s) - min_k Q_k(s, a)), the critics by their running statistics
+// L = mean (alpha log pi(a|s) - min_k Q_k(s, a)), a ~ pi(s), reparameterised
+// The actor uses the statistics of the batch, and the critics use their running statistics.
 SoftPolicyLoss crossq_actor_loss(const CrossqNetworks& networks, const Batch& batch,
                                  const torch::Tensor& noise, const torch::Tensor& alpha) {
   const auto sample = networks.actor.sample(batch.obs(), noise, Mode::train);
@@ -110,7 +112,7 @@ SoftPolicyLoss crossq_actor_loss(const CrossqNetworks& networks, const Batch& ba
 
 namespace {
 
-// The loss alpha (H - H_target).
+// Goal of the temperature loss alpha (H - H_target).
 TemperatureGoal crossq_goal(const CrossqOptions& options, const AlgorithmContext& context) {
   auto goal = options.goal(-static_cast<double>(context.action_dim()));
   goal.scaled_loss = true;

@@ -20,7 +20,7 @@ struct CrossqOptions : SoftOptions {
   AdamOptions critic_adam() const override { return actor_adam(); }
 };
 
-// Two critics and no targets; actor and critics are batch-renormalised networks.
+// An actor and two critics, all with batch renormalisation. There are no target networks.
 struct CrossqNetworks {
   CrossqNetworks(const CrossqOptions& options, const AlgorithmContext& context, Rng rng);
   GaussianActor actor;
@@ -32,7 +32,7 @@ struct CrossqNetworks {
 // Updates the critics' running statistics once. `noise` is standard normal, [rows, action_dim].
 CriticLoss crossq_critic_loss(const CrossqNetworks& networks, const Batch& batch,
                               const torch::Tensor& noise, const torch::Tensor& alpha);
-// Updates the actor's running statistics once. `noise` as above.
+// Updates the actor's running statistics once. `noise` is standard normal, [rows, action_dim].
 SoftPolicyLoss crossq_actor_loss(const CrossqNetworks& networks, const Batch& batch,
                                  const torch::Tensor& noise, const torch::Tensor& alpha);
 

@@ -97,7 +97,7 @@ CriticLoss crr_critic_loss(const CrrNetworks& networks, const Batch& batch,
 }
 
 // A = min_i Q_i(s, a) - mean_j or max_j min_i Q_i(s, a_j), a_1 .. a_n ~ pi(s);
-// L = -mean f(A) log pi(a | s), f = 1[A > 0] or min(exp(A / beta), cap) (no gradient)
+// L = -mean f(A) log pi(a | s), f = 1[A > 0] or min(exp(A / beta), max_weight) (no gradient)
 CrrActorLoss crr_actor_loss(const CrrNetworks& networks, const Batch& batch,
                             const torch::Tensor& noise, const CrrOptions& options) {
   const auto head = networks.actor.head(batch.obs());
@@ -150,8 +150,8 @@ PolicyGraph::Value Crr::describe_policy(PolicyGraph& graph, PolicyGraph::Value o
   return networks_.actor.describe_mode(graph, obs);
 }
 
-// When greedy, every row of every call uses the same draws, so the policy is a function of the
-// observation. When exploring, each row has its own draws.
+// When greedy, every row of every call uses the same draws, so the policy is a deterministic
+// function of the observation. When exploring, each row has its own draws.
 torch::Tensor Crr::act_critic_weighted(const torch::Tensor& obs, ActMode mode) {
   const torch::NoGradGuard no_grad;
   const int64_t rows = obs.size(0), n = options_.n_action_samples;

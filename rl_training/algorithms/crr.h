@@ -31,10 +31,10 @@ struct CrrNetworks : GaussianNetworks {
 // Q(s, a) [rows] minus the mean or maximum of the candidates' Q [rows, n], without gradient.
 torch::Tensor crr_advantage(const torch::Tensor& q, const torch::Tensor& candidate_q,
                             const CrrOptions& options);
-// Weights of the rows by their advantages, [rows] -> [rows], without gradient.
+// Weight of each row, computed from its advantage: [rows] -> [rows], without gradient.
 torch::Tensor crr_weights(const torch::Tensor& advantage, const CrrOptions& options);
-// Index of the candidate that the critic-weighted policy takes in each row, chosen with probability
-// softmax(Q / beta) by a uniform draw in [0, 1) per row. [rows, n], [rows, 1] -> [rows].
+// Samples a candidate in each row with probability softmax(Q / beta) and returns its index.
+// `uniform` contains one draw in [0, 1) per row. Shapes: [rows, n], [rows, 1] -> [rows].
 torch::Tensor crr_choose(const torch::Tensor& candidate_q, const torch::Tensor& uniform,
                          const CrrOptions& options);
 
@@ -63,8 +63,8 @@ JointLoss<CriticLoss, CrrActorLoss> crr_loss(const CrrNetworks& networks, const 
                                              const torch::Tensor& actor_noise,
                                              const CrrOptions& options);
 
-// CRR (arXiv:2006.15134): critic-regularized regression, which clones those actions that the critic
-// rates above the policy's own.
+// CRR (arXiv:2006.15134): critic-regularized regression, which clones the dataset actions that the
+// critic rates above the policy's own actions.
 class Crr final : public ActorCritic<CrrOptions, CrrNetworks> {
  public:
   using ActorCritic::ActorCritic;

@@ -75,7 +75,7 @@ Transformer make_network(const DecisionTransformerOptions& options,
   return {spec, rng, context.compute};
 }
 
-// The latest steps of one episode per row, stored from index 0.
+// The latest steps of the current episode of each row, stored from index 0.
 class History final : public PolicyState {
  public:
   History(const DecisionTransformerOptions& options, int64_t rows, int64_t obs_dim,
@@ -99,7 +99,8 @@ class History final : public PolicyState {
     return_to_go_[static_cast<size_t>(row)] -= reward / options_.return_scale;
   }
 
-  // The previous step, because `take_actions` has already advanced the counter.
+  // Replaces the action of the previous step, because `take_actions` has already advanced the
+  // counter.
   void observe_action(int64_t row, const torch::Tensor& action) override {
     const int64_t time = time_[static_cast<size_t>(row)];
     if (time == 0) return;
@@ -108,7 +109,8 @@ class History final : public PolicyState {
                 entry<float>(steps_.actions, row, at));
   }
 
-  // Appends a step to each row; its action is not known yet. obs: [rows, obs_dim], contiguous.
+  // Appends a step to each row. Its action is zero, because the action is not known yet. `obs` is
+  // [rows, obs_dim] and contiguous.
   void append(const torch::Tensor& obs) {
     const int64_t width = obs.size(1);
     for (int64_t row = 0; row < rows(); ++row) {
@@ -128,7 +130,7 @@ class History final : public PolicyState {
     }
   }
 
-  // Everything remembered, truncated to the number of steps of the longest row.
+  // All stored steps, truncated to the number of steps of the longest row.
   Trajectories steps() const {
     int64_t longest = 0;
     for (int64_t row = 0; row < rows(); ++row) longest = std::max(longest, last(row) + 1);
@@ -136,7 +138,8 @@ class History final : public PolicyState {
     return {part(steps_.returns), part(steps_.obs), part(steps_.actions), part(steps_.timesteps)};
   }
 
-  // Selects the actions of the appended step from those predicted for all steps.
+  // Selects the actions of the appended step from `predicted`, which has actions for all steps.
+  // Stores them in the history and advances to the next step.
   torch::Tensor take_actions(const torch::Tensor& predicted) {
     auto chosen = torch::empty({rows(), predicted.size(2)});
     for (int64_t row = 0; row < rows(); ++row) {
@@ -164,12 +167,12 @@ class History final : public PolicyState {
     return options_.target_return.value_or(0.0) / options_.return_scale;
   }
 
-  // Index of the current step.
+  // Index of the row's current step in `steps_`.
   int64_t last(int64_t row) const {
     return std::min(time_[static_cast<size_t>(row)], options_.context_length - 1);
   }
 
-  // Offset of a step of a row in [rows, steps, ...].
+  // Pointer to step `at` of a row in [rows, steps, ...].
   template <class T>
   static T* entry(const torch::Tensor& column, int64_t row, int64_t at) {
     return column.data_ptr<T>() + row * column.stride(0) + at * column.stride(1);

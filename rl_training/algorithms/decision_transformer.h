@@ -24,7 +24,7 @@ struct DecisionTransformerOptions : AlgorithmOptions {
 
 struct DecisionTransformerLoss {
   torch::Tensor loss;
-  torch::Tensor gradient_norm;  // before clipping; known after the step
+  torch::Tensor gradient_norm;  // before clipping; set after the optimiser step
   template <class Visit>
   void metrics(Visit&& visit) const {
     visit("actor_loss", loss);
@@ -33,22 +33,22 @@ struct DecisionTransformerLoss {
 };
 
 // Mean of (predicted - actions)^2 over the steps whose mask is 1. Actions are [rows, steps,
-// action_dim], the mask is [rows, steps].
+// action_dim]; the mask is [rows, steps].
 torch::Tensor masked_squared_error(const torch::Tensor& predicted, const torch::Tensor& actions,
                                    const torch::Tensor& mask);
 
-// If `dropout` is null the network is in eval mode.
+// If `dropout` is null, the network is in eval mode.
 DecisionTransformerLoss decision_transformer_loss(const Transformer& network, const Batch& batch,
                                                   double return_scale, Rng* dropout);
 
 // Decision Transformer (arXiv:2106.01345): a sequence model that clones whole episodes, conditioned
-// on the return-to-go. Its policy remembers the last `context_length` steps.
+// on the return-to-go. Its policy stores the last `context_length` steps.
 class DecisionTransformer final : public Algorithm {
  public:
   DecisionTransformer(const DecisionTransformerOptions& options, const AlgorithmContext& context);
 
   Metrics update(const Batch& batch, double lr_scale) override;
-  // Both modes give the same actions: the policy has no noise.
+  // Both modes return the same actions, because the policy has no noise.
   torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
   PolicyGraph::Value describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const override;
   std::unique_ptr<PolicyState> make_policy_state(int64_t rows) const override;

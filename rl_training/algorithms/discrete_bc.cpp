@@ -22,7 +22,7 @@ BatchRequest DiscreteBcOptions::request() const {
   return request;
 }
 
-// L = -mean log softmax(l(s))_a + logit_penalty mean l(s)^2
+// L = -mean log softmax(l(s))_a + logit_penalty mean l(s)^2 with the logits l(s)
 ImitationLoss imitation_loss(const torch::Tensor& logits, const torch::Tensor& choices,
                              double logit_penalty) {
   ImitationLoss result;

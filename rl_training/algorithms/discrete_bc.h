@@ -11,8 +11,8 @@ struct DiscreteBcOptions : AlgorithmOptions {
   BatchRequest request() const override;
 };
 
-// Loss of a classifier of dataset actions with raw logits [rows, choices]; discrete BCQ uses it,
-// too.
+// Loss of a classifier of dataset actions, computed from its logits [rows, choices]. Discrete BCQ
+// also uses this loss.
 struct ImitationLoss {
   torch::Tensor loss;
   torch::Tensor likelihood;  // the negative log-likelihood without the penalty

@@ -6,7 +6,8 @@
 namespace rl_training {
 namespace {
 
-// Initialised from a separate stream, so that it is not a copy of the critic.
+// The behaviour model has its own random stream, so that its initial weights differ from the
+// critic's.
 Mlp make_imitation(const DiscreteBcqOptions& options, const AlgorithmContext& context) {
   Rng rng(context.seed, "init/imitation");
   return Mlp(choice_spec(options, context), rng, context.compute);
@@ -33,6 +34,7 @@ torch::Tensor likely_values(const torch::Tensor& values, const torch::Tensor& lo
 
 // a' = argmax of Q(s', .) over likely actions;  y = r + gamma (1 - d) Q'(s', a')
 // L = mean huber(Q(s, a) - y) - mean log G(a|s) + logit_penalty mean l(s)^2
+// with the behaviour model G and its logits l(s)
 DiscreteBcqLoss discrete_bcq_loss(const DiscreteQNetworks& networks, const Mlp& imitation,
                                   const Batch& batch, const DiscreteBcqOptions& options) {
   torch::Tensor next;

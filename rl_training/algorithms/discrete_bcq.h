@@ -12,16 +12,16 @@ struct DiscreteBcqOptions : AlgorithmOptions {
   void visit_options(OptionVisitor& options) override;
 };
 
-// Keeps the values of actions with G(a|s) > threshold max_b G(b|s), where G is the behaviour model;
-// sets the others to -infinity. values, logits: [rows, choices]
+// Keeps the values of actions with G(a|s) > threshold max_b G(b|s), where G is the behaviour model,
+// and sets the other values to -infinity. Both arguments are [rows, choices].
 torch::Tensor likely_values(const torch::Tensor& values, const torch::Tensor& logits,
                             double threshold);
 
-// Critic and behaviour model are separate networks that are stepped together.
+// Critic and behaviour model are separate networks with one optimiser.
 struct DiscreteBcqLoss {
   CriticLoss critic;
   ImitationLoss imitation;
-  torch::Tensor loss;  // their sum
+  torch::Tensor loss;  // sum of both losses
 
   template <class Visit>
   void metrics(Visit&& visit) const {

@@ -24,8 +24,8 @@ torch::Tensor values_of(const torch::Tensor& values, const torch::Tensor& choice
   return values.gather(-1, choices.unsqueeze(-1).expand(shape)).squeeze(-1);
 }
 
-// The first action whose cumulative probability exceeds the draw. Rounding may leave the last sum
-// slightly below 1, hence the bound.
+// The first action whose cumulative probability exceeds the draw. The result is clamped, because
+// rounding may leave the last sum slightly below 1.
 torch::Tensor draw_choices(const torch::Tensor& log_probs, const torch::Tensor& uniform) {
   const auto passed = log_probs.exp().cumsum(1).le(uniform).sum(1);
   return passed.clamp_max(log_probs.size(1) - 1);

@@ -5,7 +5,7 @@
 namespace rl_training {
 
 // Parts that algorithms for discrete actions share. Their networks map an observation to one value
-// per action (Q or a logit); "choices" in shapes is the number of actions.
+// per action (Q or a logit). In shapes, "choices" is the number of actions.
 
 MlpSpec choice_spec(const AlgorithmOptions& options, const AlgorithmContext& context,
                     int64_t members = 1);
@@ -16,12 +16,12 @@ torch::Tensor choice_values(const Mlp& network, const torch::Tensor& obs);
 // The values of the given actions: [..., rows, choices], [rows] -> [..., rows].
 torch::Tensor values_of(const torch::Tensor& values, const torch::Tensor& choices);
 
-// Samples an action for each row with uniform draws [rows, 1] in [0, 1): [rows, choices] -> [rows]
-// (int64)
+// Samples an action for each row: [rows, choices] -> [rows] (int64). `uniform` contains draws in
+// [0, 1): [rows, 1].
 torch::Tensor draw_choices(const torch::Tensor& log_probs, const torch::Tensor& uniform);
 
-// CQL's penalty, by how much the values of all actions exceed that of the dataset action: mean (log
-// sum_b exp Q(s, b) - Q(s, a)). [..., rows, choices], [..., rows] -> scalar
+// CQL's penalty: mean (log sum_b exp Q(s, b) - Q(s, a)) with the dataset action a.
+// Shapes: [..., rows, choices], [..., rows] -> scalar.
 torch::Tensor conservative_difference(const torch::Tensor& values, const torch::Tensor& chosen);
 
 // A network for Q(s, a) of every action, and its target network.
@@ -32,7 +32,8 @@ struct DiscreteQNetworks {
   Mlp critics, critics_target;  // each has one member
 };
 
-// The loss, Q(s, .) [rows, choices], and Q(s, a) [rows], which the loss compares with the target.
+// The loss and the values in it: `values` is Q(s, .), [rows, choices], and `chosen` is Q(s, a),
+// [rows].
 struct DiscreteTdLoss {
   CriticLoss critic;
   torch::Tensor values, chosen;
@@ -43,8 +44,8 @@ DiscreteTdLoss discrete_td_loss(const DiscreteQNetworks& networks, const Batch& 
 // argmax_a Q(s', a) of the trained network, without gradient: [rows].
 torch::Tensor double_q_choices(const DiscreteQNetworks& networks, const Batch& batch);
 
-// Greedy actions, replaced by uniformly random ones with probability epsilon. Draws come from the
-// stream "explore/policy".
+// Replaces each greedy action by a uniformly random action with probability epsilon. The draws come
+// from the random stream "explore/policy".
 class EpsilonGreedy {
  public:
   explicit EpsilonGreedy(uint64_t seed) : rng_(seed, "explore/policy") {}
@@ -57,8 +58,8 @@ class EpsilonGreedy {
   Rng rng_;
 };
 
-// Holds the state of training. A derived algorithm adds its losses and `update`, and lists any
-// further state in `visit_state`.
+// Base class with the training state. A derived algorithm adds its losses and `update`. If it has
+// further state, it overrides `visit_state`.
 class DiscreteQ : public Algorithm {
  public:
   DiscreteQ(const AlgorithmOptions& options, const AlgorithmContext& context);

@@ -5,14 +5,15 @@
 namespace rl_training {
 namespace {
 
-// The paper's target, relative to the entropy of the uniform distribution.
+// The paper's target entropy, as a fraction of the entropy of the uniform distribution.
 constexpr double kEntropyShare = 0.98;
 constexpr int64_t kTwins = 2;
 
 }  // namespace
 
 void DiscreteSacOptions::visit_options(OptionVisitor& options) {
-  // Not the keys of SoftOptions, because collection is optional here.
+  // Does not call SoftOptions::visit_options, which always visits the collection keys; collection
+  // is optional here.
   AlgorithmOptions::visit_options(options);  // NOLINT(bugprone-parent-virtual-call)
   visit_temperature_options(options);
   options.number("cql_alpha", cql_alpha, at_least(0),
@@ -78,7 +79,7 @@ DiscreteSacCriticLoss discrete_sac_critic_loss(const DiscreteSacNetworks& networ
   return result;
 }
 
-// L = mean sum_a pi(a|s) (alpha log pi(a|s) - min_i Q_i(s, a)), with Q as a constant
+// L = mean sum_a pi(a|s) (alpha log pi(a|s) - min_i Q_i(s, a)), without gradient through Q
 SoftPolicyLoss discrete_sac_actor_loss(const DiscreteSacNetworks& networks, const Batch& batch,
                                        const torch::Tensor& alpha) {
   torch::Tensor values;

@@ -15,14 +15,14 @@ struct DiscreteSacOptions : SoftOptions {
   void visit_options(OptionVisitor& options) override;
 };
 
-// Both map an observation to one value per action: logits (actor) or Q (critics).
+// Actor and critics map an observation to one number per action: a logit (actor) or Q (critics).
 struct DiscreteSacNetworks {
   DiscreteSacNetworks(const DiscreteSacOptions& options, const AlgorithmContext& context, Rng rng);
   // log pi(a|s) of every action: [rows, choices].
   torch::Tensor log_probs(const torch::Tensor& obs) const;
 
   Mlp actor;
-  Mlp critics, critics_target;  // two members
+  Mlp critics, critics_target;  // each has two members
 };
 
 struct DiscreteSacCriticLoss {
@@ -36,8 +36,8 @@ struct DiscreteSacCriticLoss {
   }
 };
 
-// The value of a state: the exact expectation over all actions. log_probs [rows, choices], values
-// [members, rows, choices] -> [rows]
+// The soft value of each state, as an exact expectation over all actions.
+// Shapes: log_probs [rows, choices], values [members, rows, choices] -> [rows].
 torch::Tensor discrete_soft_value(const torch::Tensor& log_probs, const torch::Tensor& values,
                                   const torch::Tensor& alpha);
 
@@ -46,8 +46,8 @@ DiscreteSacCriticLoss discrete_sac_critic_loss(const DiscreteSacNetworks& networ
                                                double cql_alpha);
 SoftPolicyLoss discrete_sac_actor_loss(const DiscreteSacNetworks& networks, const Batch& batch,
                                        const torch::Tensor& alpha);
-// Goal of the loss alpha (H - H_target); the default H_target is a fraction of the entropy of the
-// uniform distribution.
+// Goal of the temperature loss alpha (H - H_target). The default H_target is a fraction of the
+// entropy of the uniform distribution.
 TemperatureGoal discrete_sac_goal(const DiscreteSacOptions& options, int64_t choices);
 
 // SAC for discrete actions (arXiv:1910.07207).

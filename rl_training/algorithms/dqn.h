@@ -15,14 +15,14 @@ struct DqnOptions : AlgorithmOptions {
     return replay_phases(environment, total_timesteps);
   }
   void visit_options(OptionVisitor& options) override;
-  // Value after `step` exploring steps.
+  // Probability of a random action after `step` exploring steps.
   double epsilon(int64_t step) const;
 };
 
 CriticLoss dqn_loss(const DiscreteQNetworks& networks, const Batch& batch, bool double_q);
 
-// Deep Q-learning with a target network (Nature 518), by default with Double DQN's target
-// (arXiv:1509.06461).
+// Deep Q-learning with a target network (Mnih et al., Nature 518, 2015). The default target is that
+// of Double DQN (arXiv:1509.06461).
 class Dqn final : public DiscreteQ {
  public:
   Dqn(const DqnOptions& options, const AlgorithmContext& context);

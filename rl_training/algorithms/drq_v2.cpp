@@ -77,7 +77,7 @@ void DrqV2Networks::visit_state(StateVisitor& state) {
   state.part("critics_target", critics_target);
 }
 
-// out(y, x) = in(clamp(y + down - pad), clamp(x + right - pad))
+// out(y, x) = in(clamp(y + v - pad), clamp(x + h - pad)) with shifts (v, h) of the row
 torch::Tensor random_shift(const torch::Tensor& images, const torch::Tensor& shifts, int64_t pad) {
   const int64_t channels = images.size(1), height = images.size(2), width = images.size(3);
   auto out = torch::empty_like(images);
@@ -86,7 +86,7 @@ torch::Tensor random_shift(const torch::Tensor& images, const torch::Tensor& shi
   const auto* shift = shifts.data_ptr<int64_t>();
   for (int64_t row = 0; row < images.size(0); ++row, shift += 2) {
     const int64_t down = shift[0] - pad, right = shift[1] - pad;
-    const int64_t left_edge = std::clamp<int64_t>(-right, 0, width);  // columns that repeat it
+    const int64_t left_edge = std::clamp<int64_t>(-right, 0, width);  // columns that repeat an edge
     const int64_t right_edge = std::clamp<int64_t>(right, 0, width);
     const auto inside = static_cast<size_t>(width - left_edge - right_edge);
     for (int64_t plane = 0; plane < channels; ++plane, from += height * width) {
@@ -107,8 +107,8 @@ torch::Tensor truncated_normal(const torch::Tensor& mean, const torch::Tensor& n
   return x.requires_grad() ? x + (inside - x.detach()) : inside;
 }
 
-// y = r + gamma^n (1 - d) min_i Q'_i(h', pi(h') + clip(sigma e, +-c)); L = sum_i mean (Q_i(h, a) -
-// y)^2
+// y = r + gamma^n (1 - d) min_i Q'_i(h', pi(h') + clip(noise, +-clip)) with encoded images h, h'
+// L = sum_i mean (Q_i(h, a) - y)^2
 CriticLoss drq_v2_critic_loss(const DrqV2Networks& networks, const Batch& batch,
                               const torch::Tensor& features, const torch::Tensor& next_features,
                               const torch::Tensor& noise, double clip) {
@@ -122,7 +122,7 @@ CriticLoss drq_v2_critic_loss(const DrqV2Networks& networks, const Batch& batch,
   return {squared_error(networks.critics.values(features, batch.actions()), target), target.mean()};
 }
 
-// L = -mean min_i Q_i(h, pi(h) + clip(sigma e, +-c)), with h as it is
+// L = -mean min_i Q_i(h, pi(h) + clip(noise, +-clip)) with the encoded image h
 DrqV2ActorLoss drq_v2_actor_loss(const DrqV2Networks& networks, const torch::Tensor& features,
                                  const torch::Tensor& noise, double clip) {
   const auto actions = truncated_normal(networks.actor.actions(features), noise, clip);

@@ -26,13 +26,13 @@ struct DrqV2Options : AlgorithmOptions {
     return replay_phases(environment, total_timesteps);
   }
   void visit_options(OptionVisitor& options) override;
-  // Standard deviation of the policy's noise after that many environment steps.
+  // Standard deviation of the policy's noise after `step` environment steps.
   double noise(int64_t step) const {
     return linear_change(noise_start, noise_end, noise_steps, step);
   }
 };
 
-// Actions in (-1, 1) from the encoder's features.
+// Maps the encoder's features to actions in (-1, 1).
 struct PixelActor {
   PixelActor(int64_t features, const DrqV2Options& options, const AlgorithmContext& context,
              Rng& rng);
@@ -48,7 +48,7 @@ struct PixelActor {
   DeterministicActor head;
 };
 
-// Twin values of the encoder's features and an action: one trunk, two heads.
+// Twin critics that map the encoder's features and an action to values. They share one trunk.
 struct PixelCritics {
   PixelCritics(int64_t features, const DrqV2Options& options, const AlgorithmContext& context,
                Rng& rng);
@@ -64,7 +64,7 @@ struct PixelCritics {
   CriticEnsemble heads;
 };
 
-// The encoder serves actor and critics and has no target.
+// Actor and critics share the encoder, which has no target network.
 struct DrqV2Networks {
   DrqV2Networks(const DrqV2Options& options, const AlgorithmContext& context, Rng rng);
   void visit_state(StateVisitor& state);
@@ -74,15 +74,18 @@ struct DrqV2Networks {
   PixelCritics critics, critics_target;
 };
 
-// Each image moved by up to `pad` pixels, its edge repeated: uint8 [rows, channels, height, width].
-// `shifts` int64 [rows, 2] are down and right, 0 to 2 pad; `pad` of both leaves the image as it is.
+// Shifts each image by up to `pad` pixels and repeats the pixels at its edge. `images` is uint8
+// [rows, channels, height, width]. `shifts` is int64 [rows, 2]: a vertical and a horizontal shift,
+// each from 0 to 2 * pad, where `pad` means no shift.
 torch::Tensor random_shift(const torch::Tensor& images, const torch::Tensor& shifts, int64_t pad);
 
-// mean + clip(noise, +-c), inside +-(1 - 1e-6) with the gradient of the mean everywhere; an
-// infinite c clips nothing. `noise` already has its standard deviation.
+// mean + clip(noise, +-clip), clamped to +-(1 - 1e-6). The clamp passes the gradient of the mean
+// unchanged. An infinite `clip` disables the clipping of the noise. `noise` is already multiplied
+// by its standard deviation.
 torch::Tensor truncated_normal(const torch::Tensor& mean, const torch::Tensor& noise, double clip);
 
-// `features` with a gradient, `next_features` without; `noise` as above, [rows, action_dim].
+// `features` have a gradient; `next_features` have none. `noise` [rows, action_dim] is already
+// multiplied by its standard deviation.
 CriticLoss drq_v2_critic_loss(const DrqV2Networks& networks, const Batch& batch,
                               const torch::Tensor& features, const torch::Tensor& next_features,
                               const torch::Tensor& noise, double clip);
@@ -95,7 +98,8 @@ struct DrqV2ActorLoss {
     visit("actor_loss", loss);
   }
 };
-// `features` without a gradient.
+// `features` have no gradient. `noise` [rows, action_dim] is already multiplied by its standard
+// deviation.
 DrqV2ActorLoss drq_v2_actor_loss(const DrqV2Networks& networks, const torch::Tensor& features,
                                  const torch::Tensor& noise, double clip);
 
@@ -117,10 +121,10 @@ class DrqV2 final : public Algorithm {
   int64_t processes_;
   Rng rng_, explore_rng_;
   DrqV2Networks networks_;
-  Adam critic_optimizer_, actor_optimizer_;  // the first one's leaves include the encoder
+  Adam critic_optimizer_, actor_optimizer_;  // critic_optimizer_ also steps the encoder
   NoiseBuffer target_noise_, actor_noise_, explore_noise_;
   torch::Tensor shifts_;
-  int64_t explored_ = 0;  // environment steps with the policy's own actions
+  int64_t explored_ = 0;  // environment steps in which the policy chose the action
 };
 
 AlgorithmInfoOf<DrqV2, DrqV2Options> drq_v2_info();

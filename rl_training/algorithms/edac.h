@@ -4,8 +4,8 @@
 
 namespace rl_training {
 
-// The defaults are the authors' for D4RL's halfcheetah datasets. Both keys depend on the task; see
-// docs/algorithms/edac.md.
+// The defaults are the authors' settings for D4RL's halfcheetah datasets. The number of critics and
+// `eta` depend on the task; see docs/algorithms/edac.md.
 struct EdacOptions : SacNOptions {
   static constexpr const char* kName = "edac";
   double eta = 1.0;
@@ -21,8 +21,9 @@ struct EdacDiversity {
     visit("diversity_loss", loss);
   }
 };
-// Similarity of the critics' action gradients at dataset actions: 0 if they are orthogonal, the
-// number of critics if all point the same way. `slopes` was created for critics of this shape.
+// Similarity of the critics' action gradients at dataset actions. It is 0 if the gradients are
+// orthogonal, and the number of critics if all gradients point in the same direction. `slopes` was
+// created for critics of this shape.
 EdacDiversity edac_diversity(const CriticEnsemble& critics, const InputSlopes& slopes,
                              const Batch& batch);
 

@@ -11,13 +11,13 @@ inline double linear_change(double start, double end, int64_t steps, int64_t ste
   return start + (end - start) * (static_cast<double>(step) / static_cast<double>(steps));
 }
 
-// Turns a policy into actions inside [-1, 1], without gradients. Noise comes from the stream
+// Computes a policy's actions in [-1, 1], without gradients. Noise comes from the random stream
 // "explore/policy" and is drawn only for ActMode::explore.
 class Explorer {
  public:
   explicit Explorer(uint64_t seed) : rng_(seed, "explore/policy") {}
 
-  // The most likely action, or a sample.
+  // The most likely action if greedy, or a sample if exploring.
   torch::Tensor act(const GaussianActor& actor, const torch::Tensor& obs, ActMode mode);
   // The actor's action, with noise if exploring.
   torch::Tensor act(const DeterministicActor& actor, const torch::Tensor& obs, ActMode mode,
@@ -25,7 +25,7 @@ class Explorer {
   // clip(actions + noise * N(0, 1), +-1)
   torch::Tensor around(const torch::Tensor& actions, double noise);
 
-  // For policies that use random values in another way.
+  // The random stream, for policies that draw their own noise.
   Rng& rng() { return rng_; }
   // Adds "explore_rng" to the state of its owner.
   void visit_state(StateVisitor& state) { state.part("explore_rng", rng_); }

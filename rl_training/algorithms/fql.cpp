@@ -53,7 +53,8 @@ void FqlNetworks::visit_state(StateVisitor& state) {
   state.part("critics_target", critics_target);
 }
 
-// x_0 = z;  x_{k+1} = x_k + v(s, x_k, k / n) / n;  clip(x_n, +-1)
+// x_0 = z;  x_{k+1} = x_k + v(s, x_k, k / n) / n;  result: clip(x_n, +-1)
+// with the noise z, the velocity v and n = steps
 torch::Tensor fql_flow_actions(const FqlNetworks& networks, const torch::Tensor& obs,
                                const torch::Tensor& noise, int64_t steps) {
   const torch::NoGradGuard no_grad;
@@ -69,7 +70,7 @@ torch::Tensor fql_flow_actions(const FqlNetworks& networks, const torch::Tensor&
   return x.clamp(-1.0, 1.0);
 }
 
-// y = r + gamma (1 - d) mean or min_i Q'_i(s', clip(mu(s', z), +-1))
+// y = r + gamma (1 - d) mean or min_i Q'_i(s', clip(mu(s', z), +-1)) with the actor mu and noise z
 torch::Tensor fql_target(const FqlNetworks& networks, const Batch& batch,
                          const torch::Tensor& noise, const FqlOptions& options) {
   const torch::NoGradGuard no_grad;
@@ -79,14 +80,14 @@ torch::Tensor fql_target(const FqlNetworks& networks, const Batch& batch,
                    options.target_q == Reduce::mean ? next_q.mean(0) : minimum(next_q));
 }
 
-// L = mean_{i, b} (Q_i(s, a) - y)^2
+// L = mean (Q_i(s, a) - y)^2 over critics i and rows
 CriticLoss fql_critic_loss(const FqlNetworks& networks, const Batch& batch,
                            const torch::Tensor& target) {
   const auto q = networks.critics.values(batch.obs(), batch.actions());
   return {squared_error(q, target, 1.0 / static_cast<double>(q.size(0))), target.mean()};
 }
 
-// x_t = (1 - t) z + t a;  L = mean_{b, j} (v(s, x_t, t) - (a - z))^2
+// x_t = (1 - t) z + t a;  L = mean (v(s, x_t, t) - (a - z))^2 over rows and action dimensions
 FqlFlowLoss fql_flow_loss(const FqlNetworks& networks, const Batch& batch,
                           const torch::Tensor& noise, const torch::Tensor& time) {
   const auto way = batch.actions() - noise;
@@ -95,7 +96,7 @@ FqlFlowLoss fql_flow_loss(const FqlNetworks& networks, const Batch& batch,
 }
 
 // q = mean_i Q_i(s, clip(mu(s, z), +-1)), lambda = 1 / mean |q| (no gradient) or 1;
-// L = alpha mean_{b, j} (mu(s, z) - flow(s, z))^2 - lambda mean q
+// L = actor_bc_weight mean (mu(s, z) - flow(s, z))^2 - lambda mean q
 FqlActorLoss fql_actor_loss(const FqlNetworks& networks, const Batch& batch,
                             const torch::Tensor& noise, const FqlOptions& options) {
   const auto wanted = fql_flow_actions(networks, batch.obs(), noise, options.flow_steps);

@@ -4,8 +4,8 @@
 
 namespace rl_training {
 
-// The defaults are the authors' for D4RL's antmaze datasets. The weight depends on the task; see
-// docs/algorithms/fql.md.
+// The defaults are the authors' settings for D4RL's antmaze datasets. `actor_bc_weight` depends on
+// the task; see docs/algorithms/fql.md.
 struct FqlOptions : AlgorithmOptions {
   static constexpr const char* kName = "fql";
   double actor_bc_weight = 10.0;
@@ -49,15 +49,15 @@ struct FqlNetworks {
   CriticEnsemble critics, critics_target;
 };
 
-// Integrates the flow from the noise in `steps` Euler steps: samples of the behaviour policy in
-// [-1, 1], without gradient.
+// Integrates the flow from the noise in `steps` Euler steps. Returns samples of the behaviour
+// policy in [-1, 1], without gradient.
 torch::Tensor fql_flow_actions(const FqlNetworks& networks, const torch::Tensor& obs,
                                const torch::Tensor& noise, int64_t steps);
 
 // `noise` is standard normal, [rows, action_dim].
 torch::Tensor fql_target(const FqlNetworks& networks, const Batch& batch,
                          const torch::Tensor& noise, const FqlOptions& options);
-// `target` is that of fql_target.
+// `target` is the result of fql_target.
 CriticLoss fql_critic_loss(const FqlNetworks& networks, const Batch& batch,
                            const torch::Tensor& target);
 
@@ -69,7 +69,7 @@ struct FqlFlowLoss {
     visit("flow_loss", loss);
   }
 };
-// `noise` as above; `time` is uniform in [0, 1], [rows, 1].
+// `noise` is standard normal, [rows, action_dim]; `time` is uniform in [0, 1], [rows, 1].
 FqlFlowLoss fql_flow_loss(const FqlNetworks& networks, const Batch& batch,
                           const torch::Tensor& noise, const torch::Tensor& time);
 
@@ -83,18 +83,18 @@ struct FqlActorLoss {
     visit("actor_q_mean", q_mean);
   }
 };
-// `noise` as above.
+// `noise` is standard normal, [rows, action_dim].
 FqlActorLoss fql_actor_loss(const FqlNetworks& networks, const Batch& batch,
                             const torch::Tensor& noise, const FqlOptions& options);
 
-// FQL (arXiv:2502.02538): a flow models the behaviour policy; a one-step policy is distilled from
-// it and maximises Q.
+// FQL (arXiv:2502.02538): a flow models the behaviour policy. A one-step policy is distilled from
+// the flow and maximises Q.
 class Fql final : public ActorCritic<FqlOptions, FqlNetworks> {
  public:
   Fql(const FqlOptions& options, const AlgorithmContext& context);
 
   Metrics update(const Batch& batch, double lr_scale) override;
-  // The greedy action uses noise 0.
+  // The greedy action uses zero noise.
   torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
   PolicyGraph::Value describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const override;
   void visit_state(StateVisitor& state) override;

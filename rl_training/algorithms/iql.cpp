@@ -7,7 +7,7 @@
 namespace rl_training {
 namespace {
 
-// Used in every layer, as in the authors' code.
+// Initialisation of every layer, as in the authors' code.
 LayerInit orthogonal() { return orthogonal_layer(std::sqrt(2.0)); }
 
 GaussianActor::Options actor_options(const ImplicitOptions& options) {
@@ -86,8 +86,8 @@ IqlValueLoss iql_value_loss(const IqlNetworks& networks, const Batch& batch,
   return {expectile_loss(target_q - value, options.expectile), value.detach().mean()};
 }
 
-// w = min(exp(beta (min_i Q'_i(s, a) - V(s))), cap) (no gradient);  L = -mean w log pi(a | s),
-// or mean w |pi(s) - a|^2 for a deterministic policy
+// w = min(exp(beta (min_i Q'_i(s, a) - V(s))), max_weight) (no gradient)
+// L = -mean w log pi(a | s), or mean w |pi(s) - a|^2 for a deterministic policy
 WeightedCloningLoss iql_actor_loss(const IqlNetworks& networks, const Batch& batch,
                                    const torch::Tensor& target_q, const ImplicitOptions& options) {
   torch::Tensor advantage, weights;

@@ -41,7 +41,7 @@ struct IqlNetworks {
   CriticEnsemble critics, critics_target;
 };
 
-// min_i Q'_i(s, a) without gradient: [rows]. Both value and actor learn from it.
+// min_i Q'_i(s, a) without gradient: [rows]. The losses of value and actor both use it.
 torch::Tensor iql_target_q(const IqlNetworks& networks, const Batch& batch);
 
 struct IqlValueLoss {
@@ -53,24 +53,25 @@ struct IqlValueLoss {
     visit("value_mean", value_mean);
   }
 };
-// `target_q` is that of iql_target_q.
+// `target_q` is the result of iql_target_q.
 IqlValueLoss iql_value_loss(const IqlNetworks& networks, const Batch& batch,
                             const torch::Tensor& target_q, const IqlOptions& options);
-// `target_q` as above.
+// `target_q` is the result of iql_target_q.
 WeightedCloningLoss iql_actor_loss(const IqlNetworks& networks, const Batch& batch,
                                    const torch::Tensor& target_q, const ImplicitOptions& options);
 // r + gamma (1 - d) V(s') without gradient, [rows].
 torch::Tensor iql_target(const IqlNetworks& networks, const Batch& batch);
 CriticLoss iql_critic_loss(const IqlNetworks& networks, const Batch& batch);
 
-// Steps value, actor and critics once each, then the targets. The regression losses of value and
-// critics are defined by the algorithm.
+// Base class of IQL and XQL. An update steps value, actor and critics once each, then moves the
+// target critics. The derived class defines the losses of value and critics.
 class ImplicitQ : public Algorithm {
  public:
   ImplicitQ(const ImplicitOptions& options, const AlgorithmContext& context,
             LayerNorm value_norm = LayerNorm::none);
 
-  // The schedule applies to the actor; the learning rates of value and critics are constant.
+  // The learning-rate schedule applies to the actor only. The rates of value and critics are
+  // constant.
   Metrics update(const Batch& batch, double lr_scale) override;
   torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
   PolicyGraph::Value describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const override {
@@ -97,11 +98,11 @@ class ImplicitQ : public Algorithm {
   Adam actor_optimizer_, value_optimizer_, critic_optimizer_;
 };
 
-// Names of the metrics of both algorithms, in order.
+// Names of the metrics of IQL and XQL, in order.
 std::vector<std::string> implicit_metrics();
 
-// IQL (arXiv:2110.06169): values by expectile regression on dataset actions, and a policy cloned
-// with advantage weights.
+// IQL (arXiv:2110.06169): learns values by expectile regression on dataset actions, and a policy by
+// cloning with advantage weights.
 class Iql final : public ImplicitQ {
  public:
   Iql(const IqlOptions& options, const AlgorithmContext& context)

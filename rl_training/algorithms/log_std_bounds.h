@@ -3,7 +3,7 @@
 
 namespace rl_training {
 
-// The two options of a Gaussian policy that bound its log standard deviation.
+// Options that bound the log standard deviation of a Gaussian policy.
 struct LogStdBounds {
   double min = -5.0, max = 2.0;
 

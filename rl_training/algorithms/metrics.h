@@ -17,9 +17,9 @@ namespace rl_training {
 // and a list
 //   template <class Visit>
 //   void metrics(Visit&& visit) const { visit("critic_loss", loss); ... }
-// that names the reported ones. A metric is defined only there.
+// that names the tensors to report. Metrics of an update are defined only in these lists.
 
-// Named scalars of one update. They are tensors, which are read only when they are logged. An
+// Named scalars of one update. Each scalar is a tensor, which is read only when it is logged. An
 // undefined tensor means "not known yet".
 class Metrics {
  public:
@@ -27,7 +27,7 @@ class Metrics {
     if (values_.empty()) values_.reserve(12);
     values_.emplace_back(name, value.requires_grad() ? without_graph(value) : value);
   }
-  // All metrics that the loss reports.
+  // Adds all metrics that the loss reports.
   template <class Loss>
   void add(const Loss& loss) {
     loss.metrics([this](const char* name, const torch::Tensor& value) { set(name, value); });
@@ -50,8 +50,9 @@ template <class... Losses>
 std::vector<std::string> metric_names_of() {
   std::vector<std::string> names;
   const auto append = [&]<class Loss>(std::type_identity<Loss>) {
-    // Visits the list without a loss object, because creating even an undefined tensor needs
-    // LibTorch, and the names must be available without it. No field is read.
+    // The names must be available without LibTorch, but a loss object contains tensors, and even an
+    // undefined tensor needs LibTorch. This code therefore visits the list without a real object;
+    // no field is read.
     alignas(Loss) static constexpr std::byte kNoLoss[sizeof(Loss)]{};
     reinterpret_cast<const Loss*>(kNoLoss)->metrics(
         [&](const char* name, const torch::Tensor&) { names.emplace_back(name); });
@@ -60,12 +61,12 @@ std::vector<std::string> metric_names_of() {
   return names;
 }
 
-// Several losses on one batch with unchanged networks, for tests and inspection; `update` steps the
-// networks between its losses.
+// Several losses on one batch with unchanged networks, for tests and inspection. In contrast,
+// `update` steps the networks between its losses.
 template <class... Parts>
 struct JointLoss {
   std::tuple<Parts...> parts;
-  torch::Tensor loss;  // the sum of those that are minimised
+  torch::Tensor loss;  // sum of the parts' losses, without a temperature loss
 
   template <class Part>
   const Part& part() const {
@@ -77,7 +78,7 @@ struct JointLoss {
   }
 };
 
-// The sum of all parts.
+// Combines the parts; the joint loss is the sum of their losses.
 template <class First, class... Others>
 JointLoss<First, Others...> joint_loss(const First& first, const Others&... others) {
   return {{first, others...}, (first.loss + ... + others.loss)};
@@ -85,9 +86,9 @@ JointLoss<First, Others...> joint_loss(const First& first, const Others&... othe
 
 void visit_metric(StateVisitor& state, const std::string& name, torch::Tensor& value);
 
-// The latest losses of a part that is not updated every time (a delayed actor). Between two such
-// updates its metrics are reported again; before the first one they are not known. Only the
-// reported values are kept, without their graph.
+// The latest metrics of a part that is not stepped in every update, such as a delayed actor. They
+// are reported again until the part is stepped next, and are undefined before its first step. Only
+// the values are stored, without the autograd graph.
 template <class... Losses>
 class Held {
  public:

@@ -11,8 +11,8 @@ namespace {
 
 constexpr double kObservationLimit = 10.0;  // bound of normalised observations
 
-// Orthogonal weights, zero biases. The small gain of the policy's last layer makes it nearly
-// uniform at the start, so that it explores.
+// Orthogonal weights, zero biases. With the small gain of its last layer, the initial policy is
+// nearly the same at every observation, which helps exploration.
 MlpSpec tower_spec(const OnPolicyOptions& options, int64_t inputs, int64_t outputs,
                    double output_gain) {
   const auto orthogonal = [](double gain) {
@@ -64,8 +64,8 @@ torch::Tensor ActionDistribution::entropy() const {
   return (log_std() + constant).sum();
 }
 
-// Continuous, with standard deviations s:
-//   sum_j log(s'_j / s_j) + (s_j^2 + (m_j - m'_j)^2) / (2 s'_j^2) - 1/2
+// Continuous, with means m and standard deviations s (a prime marks `other`):
+//   sum_j (log(s'_j / s_j) + (s_j^2 + (m_j - m'_j)^2) / (2 s'_j^2) - 1/2)
 // Discrete: sum_a p(a) (log p(a) - log p'(a))
 torch::Tensor ActionDistribution::kl_from(const ActionDistribution& other) const {
   if (discrete()) return (log_probs.exp() * (log_probs - other.log_probs)).sum(1).mean();

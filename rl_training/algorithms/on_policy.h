@@ -6,8 +6,8 @@
 namespace rl_training {
 
 // Parts that PPO and TRPO share: a policy network, a value network, and acting in rollouts.
-// Continuous actions have a normal distribution with one free standard deviation per dimension;
-// discrete actions have a softmax.
+// Continuous actions have a normal distribution; its standard deviations, one per dimension, do not
+// depend on the observation. Discrete actions have a softmax distribution.
 
 struct OnPolicyOptions : AlgorithmOptions {
   OnPolicyOptions() {
@@ -30,10 +30,10 @@ struct OnPolicyOptions : AlgorithmOptions {
 // The policy's output at each observation.
 struct ActionDistribution {
   GaussianHead head;        // of continuous actions
-  torch::Tensor log_probs;  // of discrete actions, [rows, choices]; undefined for continuous ones
+  torch::Tensor log_probs;  // of discrete actions, [rows, choices]; otherwise undefined
 
   bool discrete() const { return log_probs.defined(); }
-  torch::Tensor log_std() const;                               // of continuous actions, [A]
+  torch::Tensor log_std() const;                               // continuous actions: [action_dim]
   torch::Tensor log_prob(const torch::Tensor& actions) const;  // [rows]
   torch::Tensor entropy() const;                               // mean over rows
   // mean KL(this || other); twice differentiable if `this` is.
@@ -48,13 +48,13 @@ struct OnPolicyNetworks {
                                   bool twice_differentiable = false) const;
   torch::Tensor values(const torch::Tensor& obs) const;  // V(s), [rows]
   std::vector<torch::Tensor> policy_parameters() const;
-  // Normalised observations are clipped to +-10.
+  // The input of the networks: `obs`, clipped to +-10 if the observations are normalised.
   torch::Tensor seen(const torch::Tensor& obs) const;
   void visit_state(StateVisitor& state);
 
   bool clips_observations;
   Mlp actor;
-  torch::Tensor log_std;  // [A]; undefined for discrete actions
+  torch::Tensor log_std;  // [action_dim]; undefined for discrete actions
   Mlp critic;
 };
 
@@ -76,7 +76,7 @@ class OnPolicyAlgorithm : public Algorithm {
   RolloutActions roll(const torch::Tensor& obs);
   torch::Tensor state_values(const torch::Tensor& obs) const;
   // Whether the latest update decided to skip the remaining minibatches of the rollout. Every
-  // update sets it.
+  // update sets this flag.
   virtual bool rollout_used_up() const { return false; }
 
   torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;

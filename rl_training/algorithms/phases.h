@@ -26,11 +26,12 @@ struct CollectOptions {
   HindsightOptions her = {};
 
   void visit_options(OptionVisitor& options);
-  // Checks rules that involve several keys; throws Error{config} naming the key.
+  // Checks rules that involve several keys. Throws Error{config} that names the invalid key.
   void check(int64_t batch_size, int64_t num_envs) const;
 };
 
-// How an on-policy algorithm collects: rollouts that are used for a few passes and then discarded.
+// How an on-policy algorithm collects rollouts. A rollout is used for a few passes and then
+// discarded.
 struct RolloutOptions {
   int64_t steps = 2048;      // summed over all environments
   int64_t epochs = 10;       // passes over a rollout
@@ -40,22 +41,21 @@ struct RolloutOptions {
 
   // Does not visit `epochs` and `minibatches`, which the algorithm sets.
   void visit_options(OptionVisitor& options);
-  // Checks rules that involve several keys; throws Error{config} naming the key.
+  // Checks rules that involve several keys. Throws Error{config} that names the invalid key.
   void check(int64_t num_envs) const;
-  int64_t updates() const { return epochs * minibatches; }  // after each rollout, at most
+  int64_t updates() const { return epochs * minibatches; }  // per rollout, at most
 };
 
-// One phase of training: where its batches come from, in which unit its length is counted, and
-// which learning rates it uses. A run is a list of phases; see docs/architecture.md.
+// One phase of training: the source of its batches, its length and its learning rates. A run is a
+// list of phases; see docs/architecture.md.
 struct PhaseSpec {
   enum class Source {
     data,     // the dataset alone; the length is in updates
-    replay,   // what was collected; the length is in environment steps
-    mixture,  // both; the length is in environment steps
-    rollout,  // what the current policy has just collected; the length is in environment steps
+    replay,   // the replay buffer; the length is in environment steps
+    mixture,  // dataset and replay buffer; the length is in environment steps
+    rollout,  // rollouts of the current policy; the length is in environment steps
   };
-  // Whether the learning-rate schedule spans the run or the phase, or whether the initial rate
-  // stays constant.
+  // Whether the learning-rate schedule spans the run, spans the phase, or is constant.
   enum class Schedule { run, phase, constant };
 
   std::string name;
@@ -64,13 +64,14 @@ struct PhaseSpec {
   Schedule schedule = Schedule::run;
 
   // Used by phases that collect.
-  CollectOptions collect = {};  // into a replay buffer
-  RolloutOptions rollout = {};  // into a rollout
-  // Share of dataset rows in a mixture; none: proportional to the numbers of rows.
+  CollectOptions collect = {};  // for collection into a replay buffer
+  RolloutOptions rollout = {};  // for collection into a rollout
+  // Fraction of dataset rows in the batches of a mixture. Without a value, all rows of the dataset
+  // and the replay buffer are equally likely.
   std::optional<double> data_share = {};
-  // Environment steps before the first update, in addition to learning_starts.
+  // Environment steps before the first update, if more than learning_starts.
   int64_t warmup_steps = 0;
-  int64_t min_buffer_size = 0;  // rows required before the first update
+  int64_t min_buffer_size = 0;  // replay rows required before the first update
 
   bool reads_data() const { return source == Source::data || source == Source::mixture; }
   bool collects() const { return source != Source::data; }

@@ -6,7 +6,7 @@ namespace rl_training {
 namespace {
 
 constexpr double kAdamEpsilon = 1e-5;
-constexpr double kKlSlack = 1.5;  // the use of a rollout ends beyond this multiple of target_kl
+constexpr double kKlSlack = 1.5;  // a rollout is used up to this multiple of target_kl
 
 std::vector<torch::Tensor> all_parameters(const OnPolicyNetworks& networks) {
   auto leaves = networks.policy_parameters();
@@ -65,8 +65,8 @@ torch::Tensor approximate_kl(const torch::Tensor& log_ratio) {
   return (log_ratio.expm1() - log_ratio).mean();
 }
 
-// rho = pi(a|s) / pi_old(a|s), A standardised over the rows, R = A + V_old
-// L = mean -min(A rho, A clip(rho, 1 +- e)) + value_weight mean (V - R)^2 - entropy_weight H
+// rho = pi(a|s) / pi_old(a|s);  R = A + V_old;  B = A standardised over the rows
+// L = mean -min(B rho, B clip(rho, 1 +- e)) + value_weight mean (V - R)^2 - entropy_weight H
 PpoLoss ppo_loss(const OnPolicyNetworks& networks, const Batch& batch, const PpoOptions& options) {
   const auto policy = networks.distribution(batch.obs());
   const auto log_ratio = policy.log_prob(batch.actions()) - batch.log_probs();

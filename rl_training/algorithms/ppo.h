@@ -19,11 +19,11 @@ struct PpoOptions : OnPolicyOptions {
 };
 
 struct PpoLoss {
-  torch::Tensor loss;  // what is minimised: policy, value and entropy together
+  torch::Tensor loss;  // the minimised sum of policy loss, value loss and entropy term
   torch::Tensor policy_loss, value_loss, entropy;
   torch::Tensor approx_kl;  // between the policy that collected the rollout and the current one,
                             // without gradient
-  torch::Tensor clip_fraction;  // share of rows whose ratio is outside the clip range
+  torch::Tensor clip_fraction;  // fraction of rows whose ratio is outside the clip range
 
   template <class Visit>
   void metrics(Visit&& visit) const {
@@ -38,7 +38,8 @@ struct PpoLoss {
 // -min(A rho, A clip(rho, 1 - e, 1 + e)) of each row, rho = exp(log_ratio).
 torch::Tensor clipped_objective(const torch::Tensor& log_ratio, const torch::Tensor& advantages,
                                 double clip_range);
-// mean (V - R)^2; with a clip range e the larger error of V and of V_old + clip(V - V_old, +-e).
+// mean (V - R)^2. With a clip range e, each row uses the larger of two errors: that of V and that
+// of V_old + clip(V - V_old, +-e).
 torch::Tensor clipped_value_loss(const torch::Tensor& values, const torch::Tensor& old_values,
                                  const torch::Tensor& returns, std::optional<double> clip_range);
 // mean (rho - 1 - log rho), an estimate of KL(old || new) that is never negative.
@@ -58,8 +59,9 @@ class Ppo final : public OnPolicyAlgorithm {
  private:
   PpoOptions options_;
   Adam optimizer_;
-  bool used_up_ = false;  // set by the latest update; not part of the state, because nothing is
-                          // saved within a rollout's updates
+  // Set by the latest update. Not part of the state, because a checkpoint is never written between
+  // the updates on a rollout.
+  bool used_up_ = false;
 };
 
 AlgorithmInfoOf<Ppo, PpoOptions> ppo_info();

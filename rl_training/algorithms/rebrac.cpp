@@ -68,8 +68,9 @@ RebracNetworks::RebracNetworks(const RebracOptions& options, const AlgorithmCont
                              .output_init = narrow_layer(3e-3)},
                             context, rng) {}
 
-// y = r + gamma (1 - d) (min_i Q'_i(s', b) - beta_2 |b - a'|^2), b = clip(pi'(s') + clip(sigma e,
-// +-c), +-1);  L = sum_i mean (Q_i(s, a) - y)^2
+// b = clip(pi'(s') + clip(sigma e, +-c), +-1)
+// y = r + gamma (1 - d) (min_i Q'_i(s', b) - bc_weight |b - a'|^2)
+// L = sum_i mean (Q_i(s, a) - y)^2
 RebracCriticLoss rebrac_critic_loss(const RebracNetworks& networks, const Batch& batch,
                                     const torch::Tensor& noise, double bc_weight,
                                     const RebracOptions& options) {
@@ -94,7 +95,7 @@ RebracCriticLoss rebrac_critic_loss(const RebracNetworks& networks, const Batch&
 }
 
 // q = min_i Q_i(s, pi(s)), lambda = 1 / mean |q| (no gradient);
-// L = beta_1 mean |pi(s) - a|^2 - w lambda mean q
+// L = bc_weight mean |pi(s) - a|^2 - actor_q_weight lambda mean q
 RebracActorLoss rebrac_actor_loss(const RebracNetworks& networks, const Batch& batch,
                                   double bc_weight, const RebracOptions& options) {
   const auto actions = networks.actor.actions(batch.obs());

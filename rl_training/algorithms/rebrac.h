@@ -3,8 +3,8 @@
 
 namespace rl_training {
 
-// The defaults are the authors' for D4RL's locomotion datasets. The two weights depend on the
-// dataset; see docs/algorithms/rebrac.md.
+// The defaults are the authors' settings for D4RL's locomotion datasets. `actor_bc_weight` and
+// `critic_bc_weight` depend on the dataset; see docs/algorithms/rebrac.md.
 struct RebracOptions : DelayedActorOptions {
   static constexpr const char* kName = "rebrac";
   // Treatment of rows without a next action.
@@ -45,7 +45,7 @@ struct RebracCriticLoss {
     visit("next_action_coverage", next_action_coverage);
   }
 };
-// `noise` is standard normal, [rows, action_dim]; the batch holds next actions. `bc_weight`
+// `noise` is standard normal, [rows, action_dim]. The batch must contain next actions. `bc_weight`
 // replaces the option critic_bc_weight.
 RebracCriticLoss rebrac_critic_loss(const RebracNetworks& networks, const Batch& batch,
                                     const torch::Tensor& noise, double bc_weight,
@@ -66,21 +66,21 @@ struct RebracActorLoss {
 RebracActorLoss rebrac_actor_loss(const RebracNetworks& networks, const Batch& batch,
                                   double bc_weight, const RebracOptions& options);
 
-// Critic and actor loss with the weights of the options.
+// Critic and actor loss with the weights from `options`.
 JointLoss<RebracCriticLoss, RebracActorLoss> rebrac_loss(const RebracNetworks& networks,
                                                          const Batch& batch,
                                                          const torch::Tensor& noise,
                                                          const RebracOptions& options);
 
-// ReBRAC (arXiv:2305.09836): TD3+BC with a cloning penalty in the critics' target too, and
-// LayerNorm in deeper critics.
+// ReBRAC (arXiv:2305.09836): TD3+BC with an additional cloning penalty in the critics' target, and
+// with deeper critics that use LayerNorm.
 class Rebrac final : public DelayedActorCritic<RebracOptions, RebracNetworks, RebracActorLoss> {
  public:
   using DelayedActorCritic::DelayedActorCritic;
 
   Metrics update(const Batch& batch, double lr_scale) override;
-  // As in the authors' fine-tuning, the critics' penalty is disabled online and the actor's weight
-  // decreases linearly.
+  // As in the authors' fine-tuning, the online phase disables the critics' penalty and decreases
+  // the actor's cloning weight linearly.
   void begin_phase(const PhaseSpec& phase, int64_t planned_updates) override;
   void visit_state(StateVisitor& state) override;
 
@@ -88,7 +88,7 @@ class Rebrac final : public DelayedActorCritic<RebracOptions, RebracNetworks, Re
   double actor_bc_weight() const;
   double critic_bc_weight() const { return online_ ? 0.0 : options_.critic_bc_weight; }
 
-  // In the online phase: the update at which it began and the number of planned updates.
+  // Whether the online phase has started, the update at which it started, and its planned updates.
   bool online_ = false;
   int64_t online_start_ = 0, online_length_ = 0;
 };

@@ -14,15 +14,15 @@ struct RedqOptions : SoftOptions {
   SoftDesign design(int64_t action_dim) const;
 };
 
-// REDQ (arXiv:2101.05982): an ensemble of critics, random subsets of it in the target, and many
-// updates per step.
+// REDQ (arXiv:2101.05982): an ensemble of critics, targets that use a random subset of the
+// ensemble, and many updates per environment step.
 class Redq final : public SoftActorCritic {
  public:
   Redq(const RedqOptions& options, const AlgorithmContext& context)
       : SoftActorCritic(options, options.design(context.action_dim()), context) {}
 };
 
-// Throws Error{config} naming num_min_critics if it exceeds the number of critics.
+// Throws Error{config} that names num_min_critics if it exceeds the number of critics.
 void check_critic_counts(int64_t num_critics, int64_t num_min_critics);
 
 AlgorithmInfoOf<Redq, RedqOptions> redq_info();

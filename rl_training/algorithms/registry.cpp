@@ -40,15 +40,16 @@ namespace rl_training {
 
 namespace {
 
-// Only `make_algorithm` uses the classes that the return types of these functions name.
+// Each function names the class of its algorithm in its return type. Only `make_algorithm` and
+// `register_algorithm` use these classes.
 constexpr auto kTable = std::make_tuple(
-    // from data
+    // Algorithms that learn from data.
     td3_bc_info, rebrac_info, crr_info, bcq_info, bear_info, bc_info, awac_info, iql_info, cql_info,
     decision_transformer_info, sac_n_info, edac_info, xql_info, cal_ql_info, fql_info, td7_info,
     discrete_bc_info, discrete_bcq_info, discrete_cql_info,
-    // from data and the environment
+    // Algorithms that learn from data and the environment.
     rlpd_info,
-    // from the environment
+    // Algorithms that learn from the environment.
     sac_info, td3_info, ddpg_info, redq_info, tqc_info, crossq_info, discrete_sac_info, dqn_info,
     ppo_info, trpo_info, drq_v2_info);
 

@@ -56,8 +56,9 @@ SoftDesign RlpdOptions::design(int64_t action_dim) const {
   return design;
 }
 
-// y = r + gamma (1 - d) (min_{i in Z} Q'_i(s', a') - alpha log pi(a'|s'));  L_Q = mean_{i, b} (Q_i
-// - y)^2; L_pi = mean (alpha log pi(a|s) - mean_i Q_i(s, a))
+// y = r + gamma (1 - d) (min_{i in M} Q'_i(s', a') - alpha log pi(a'|s')), M: `members`
+// L_Q = mean (Q_i(s, a) - y)^2 over critics i and rows
+// L_pi = mean (alpha log pi(a|s) - mean_i Q_i(s, a))
 JointLoss<CriticLoss, SoftPolicyLoss, TemperatureLoss> rlpd_loss(
     const SoftNetworks& networks, const Batch& batch, const torch::Tensor& noise,
     const std::vector<int64_t>& members, const torch::Tensor& alpha, const RlpdOptions& options) {

@@ -21,16 +21,17 @@ struct RlpdOptions : SoftOptions {
 };
 
 // RLPD (arXiv:2302.02948): SAC with prior data in every minibatch, an ensemble of critics with
-// LayerNorm, random subsets in the target and many updates per step.
+// LayerNorm, targets that use a random subset of the ensemble, and many updates per environment
+// step.
 class Rlpd final : public SoftActorCritic {
  public:
   Rlpd(const RlpdOptions& options, const AlgorithmContext& context)
       : SoftActorCritic(options, options.design(context.action_dim()), context) {}
 };
 
-// Critic, actor and temperature loss; `loss` is that of critics and actor. `noise` is standard
-// normal, [2 * rows, action_dim]: for the next states, then for the states. `members` are the drawn
-// target critics.
+// Critic, actor and temperature losses. `loss` is the sum of the critic and actor losses. `noise`
+// is standard normal, [2 * rows, action_dim]: the first half is for the next states, the second
+// half for the states. `members` are the target critics to use.
 JointLoss<CriticLoss, SoftPolicyLoss, TemperatureLoss> rlpd_loss(
     const SoftNetworks& networks, const Batch& batch, const torch::Tensor& noise,
     const std::vector<int64_t>& members, const torch::Tensor& alpha, const RlpdOptions& options);

@@ -3,8 +3,8 @@
 
 namespace rl_training {
 
-// The defaults are the authors' for D4RL's halfcheetah datasets. The number of critics depends on
-// the task; see docs/algorithms/sac_n.md.
+// The defaults are the authors' settings for D4RL's halfcheetah datasets. The number of critics
+// depends on the task; see docs/algorithms/sac_n.md.
 struct SacNOptions : SoftLearnerOptions {
   static constexpr const char* kName = "sac_n";
   int64_t num_critics = 10;

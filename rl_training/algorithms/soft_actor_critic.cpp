@@ -30,8 +30,8 @@ std::vector<std::string> soft_metrics() {
   return metric_names_of<CriticLoss, SoftPolicyLoss, TemperatureLoss>();
 }
 
-// a' ~ pi(s');  y = r + gamma (1 - d) (min_{i in M} Q'_i(s', a') - alpha log pi(a'|s'));
-// L = c sum_i mean (Q_i(s, a) - y)^2
+// y = r + gamma (1 - d) (min_{i in M} Q'_i(s', a') - alpha log pi(a'|s')), a' ~ pi(s'), M: members
+// L = critic_loss_scale sum_i mean (Q_i(s, a) - y)^2
 CriticLoss soft_critic_loss(const SoftNetworks& networks, const Batch& batch,
                             const torch::Tensor& noise, const std::vector<int64_t>& members,
                             const torch::Tensor& alpha, const SoftDesign& design) {

@@ -5,13 +5,13 @@
 
 namespace rl_training {
 
-// The keys that SAC and its relatives share.
+// The keys that SAC and its variants share.
 struct SoftLearnerOptions : AlgorithmOptions, TemperatureOptions {
   void visit_options(OptionVisitor& options) override;
   void check() const override { check_temperature(); }
 };
 
-// In addition, the keys of algorithms that learn from an environment.
+// Adds the keys of algorithms that learn from an environment.
 struct SoftOptions : SoftLearnerOptions {
   CollectOptions environment;
 
@@ -30,14 +30,14 @@ struct SoftDesign {
   bool backup_entropy = true;
   double critic_loss_scale = 0.5;  // factor of sum_i mean (Q_i - y)^2
   int64_t actor_interval = 1;      // critic updates per update of actor and temperature
-  // If true, the order is temperature, actor, critics (against the new policy); otherwise critics,
-  // actor, temperature.
+  // Order of an update. If true: temperature, actor, then critics, whose target uses the new
+  // policy. If false: critics, actor, then temperature.
   bool policy_first = false;
   TemperatureGoal temperature = {};
   double log_std_min = -20.0;
   LayerNorm layer_norm = LayerNorm::none;
   LayerInit init = {};
-  std::optional<LayerInit> actor_head, critic_head;  // none: the same as `init`
+  std::optional<LayerInit> actor_head, critic_head;  // `init` if unset
 };
 
 struct SoftNetworks : GaussianNetworks {
@@ -45,19 +45,19 @@ struct SoftNetworks : GaussianNetworks {
                const SoftDesign& design);
 };
 
-// Names of the metrics of all of them except EDAC, in order.
+// Names of the metrics that SAC and most of its variants report, in order.
 std::vector<std::string> soft_metrics();
 
-// `noise` is standard normal [rows, action_dim]; `members` are the target critics whose minimum is
-// used.
+// `noise` is standard normal, [rows, action_dim]. The target uses the minimum of the target critics
+// `members`.
 CriticLoss soft_critic_loss(const SoftNetworks& networks, const Batch& batch,
                             const torch::Tensor& noise, const std::vector<int64_t>& members,
                             const torch::Tensor& alpha, const SoftDesign& design);
-// `sample` holds one sample of the actor per row.
+// `sample` contains one sample of the actor per row.
 SoftPolicyLoss soft_policy_loss(const SoftNetworks& networks, const Batch& batch,
                                 const GaussianSample& sample, const torch::Tensor& alpha,
                                 const SoftDesign& design);
-// The same with a sample computed from `noise`, as above.
+// Computes the sample from `noise`, which is standard normal, [rows, action_dim].
 SoftPolicyLoss soft_policy_loss(const SoftNetworks& networks, const Batch& batch,
                                 const torch::Tensor& noise, const torch::Tensor& alpha,
                                 const SoftDesign& design);
@@ -76,14 +76,15 @@ class SoftActorCritic : public ActorCritic<SoftLearnerOptions, SoftNetworks> {
   torch::Tensor log_density(const torch::Tensor& obs, const torch::Tensor& actions) const override {
     return gaussian_log_prob(networks_.actor.head(obs), actions);
   }
-  // Blocks of `actor_interval` updates begin with the first environment step.
+  // Restarts the count, so that the blocks of `actor_interval` updates begin with the first
+  // environment step.
   void begin_phase(const PhaseSpec&, int64_t) override { updates_ = 0; }
   void visit_state(StateVisitor& state) override;
 
  protected:
   // The parts of an update; each draws its own noise.
   CriticLoss loss_of_critics(const Batch& batch);
-  void step_critics(const torch::Tensor& loss, double lr_scale);  // and moves the targets
+  void step_critics(const torch::Tensor& loss, double lr_scale);  // also moves the targets
   void step_policy(const Batch& batch, double lr_scale);          // actor and temperature
   const Held<SoftPolicyLoss, TemperatureLoss>& policy_loss() const { return actor_loss_; }
 

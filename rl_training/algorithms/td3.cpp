@@ -46,7 +46,7 @@ Td3Networks::Td3Networks(const AlgorithmOptions& options, const AlgorithmContext
                             {.count = critic_count, .hidden_sizes = options.hidden_sizes}, context,
                             rng) {}
 
-// clip(pi'(s') + clip(sigma e, +-c), +-1)
+// clip(pi'(s') + clip(sigma e, +-c), +-1) with noise e, sigma = policy_noise and c = noise_clip
 torch::Tensor smoothed_next_actions(const DeterministicNetworks& networks, const Batch& batch,
                                     const torch::Tensor& noise,
                                     const DelayedActorOptions& options) {

@@ -3,7 +3,7 @@
 
 namespace rl_training {
 
-// The keys that TD3 and its relatives share.
+// The keys that TD3 and its variants share.
 struct DelayedActorOptions : AlgorithmOptions {
   double policy_noise = 0.2;
   double noise_clip = 0.5;
@@ -25,7 +25,7 @@ struct Td3Options : DelayedActorOptions {
   void visit_options(OptionVisitor& options) override;
 };
 
-// A deterministic actor, critics and their targets.
+// A deterministic actor, critics, and target networks for both.
 struct DeterministicNetworks {
   DeterministicNetworks(const DeterministicActor::Options& actor_options,
                         const CriticEnsemble::Options& critic_options,
@@ -43,11 +43,11 @@ struct Td3Networks : DeterministicNetworks {
 };
 
 // Next actions of the smoothed target policy, without gradient: [rows, action_dim]. `noise` is
-// standard normal, of the same shape.
+// standard normal and has the same shape.
 torch::Tensor smoothed_next_actions(const DeterministicNetworks& networks, const Batch& batch,
                                     const torch::Tensor& noise, const DelayedActorOptions& options);
 
-// `noise` as above.
+// `noise` is standard normal, [rows, action_dim].
 CriticLoss td3_critic_loss(const DeterministicNetworks& networks, const Batch& batch,
                            const torch::Tensor& noise, const DelayedActorOptions& options);
 
@@ -62,8 +62,8 @@ struct Td3ActorLoss {
 };
 Td3ActorLoss td3_actor_loss(const DeterministicNetworks& networks, const Batch& batch);
 
-// TD3 and its relatives: a deterministic actor that is updated less often than the critics and
-// explores with noise of constant size.
+// Base class of TD3 and its variants. The deterministic actor is updated less often than the
+// critics and explores with noise of constant scale.
 template <class Options, class Networks, class ActorLoss>
 class DelayedActorCritic : public ActorCritic<Options, Networks> {
  public:

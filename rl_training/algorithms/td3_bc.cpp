@@ -9,8 +9,8 @@ void Td3BcOptions::visit_options(OptionVisitor& options) {
   visit_delayed_options(options);
 }
 
-// lambda = alpha / mean |Q_1(s, pi(s))| (no gradient);  L = -lambda mean Q_1(s, pi(s)) + mse(pi(s),
-// a)
+// lambda = bc_alpha / mean |Q_1(s, pi(s))| (no gradient)
+// L = -lambda mean Q_1(s, pi(s)) + mse(pi(s), a)
 Td3BcActorLoss td3_bc_actor_loss(const Td3Networks& networks, const Batch& batch,
                                  const Td3BcOptions& options) {
   const auto actions = networks.actor.actions(batch.obs());

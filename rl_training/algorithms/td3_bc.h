@@ -24,7 +24,7 @@ struct Td3BcActorLoss {
 Td3BcActorLoss td3_bc_actor_loss(const Td3Networks& networks, const Batch& batch,
                                  const Td3BcOptions& options);
 
-// Critic loss, which is TD3's, and actor loss. `noise` is standard normal, [rows, action_dim].
+// TD3's critic loss, and the actor loss. `noise` is standard normal, [rows, action_dim].
 JointLoss<CriticLoss, Td3BcActorLoss> td3_bc_loss(const Td3Networks& networks, const Batch& batch,
                                                   const torch::Tensor& noise,
                                                   const Td3BcOptions& options);

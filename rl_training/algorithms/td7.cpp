@@ -8,7 +8,7 @@
 namespace rl_training {
 namespace {
 
-constexpr double kFarReturn = 1e8;  // beyond any
+constexpr double kFarReturn = 1e8;  // larger than any return
 
 MlpSpec td7_spec(int64_t inputs, int64_t outputs, const std::vector<int64_t>& hidden_sizes,
                  Activation activation = Activation::elu) {
@@ -185,7 +185,7 @@ void ValueRange::visit_state(StateVisitor& state) {
   visit_tensor(state, "seen_high", seen_high);
 }
 
-// L = mse(z_sa, z(s')), the second without gradient
+// L = mse(z_sa, z(s')), without gradient through z(s')
 Td7EncoderLoss td7_encoder_loss(const Td7Networks& networks, const Batch& batch) {
   torch::Tensor next;
   {
@@ -196,7 +196,7 @@ Td7EncoderLoss td7_encoder_loss(const Td7Networks& networks, const Batch& batch)
   return {torch::mse_loss(networks.encoder.embed_pair(embedding, batch.actions()), next)};
 }
 
-// y = r + gamma (1 - d) clip(min_i Q'_i(s', a'), low, high) with a' of the smoothed target policy
+// y = r + gamma (1 - d) clip(min_i Q'_i(s', a'), low, high) with a' from the smoothed target policy
 torch::Tensor td7_target(const Td7Networks& networks, const Batch& batch,
                          const torch::Tensor& noise, const Td7Options& options,
                          const ValueRange& range) {
@@ -213,7 +213,7 @@ torch::Tensor td7_target(const Td7Networks& networks, const Batch& batch,
                    torch::minimum(torch::maximum(values, range.low), range.high));
 }
 
-// L = mean over rows of sum_i h(|Q_i - y|), h(x) = x^2 / 2 below the smallest priority p, else p x
+// L = mean over rows of sum_i h(|Q_i - y|), h(x) = x^2 / 2 if x < p, else p x, p = min_priority
 CriticLoss td7_critic_loss(const torch::Tensor& values, const torch::Tensor& target,
                            double min_priority) {
   const auto error = (values - target).abs();
@@ -222,7 +222,7 @@ CriticLoss td7_critic_loss(const torch::Tensor& values, const torch::Tensor& tar
   return {row_losses.sum(0).mean(), target.mean()};
 }
 
-// max(max_i |Q_i - y|, p)^alpha
+// max(max_i |Q_i - y|, min_priority)^priority_exponent
 torch::Tensor td7_priorities(const torch::Tensor& values, const torch::Tensor& target,
                              const Td7Options& options) {
   const torch::NoGradGuard no_grad;
@@ -233,7 +233,7 @@ torch::Tensor td7_priorities(const torch::Tensor& values, const torch::Tensor& t
       .pow(options.priority_exponent);
 }
 
-// L = -mean Q(s, pi(s)) + w mean |Q(s, pi(s))| mse(pi(s), a), the mean |Q| without gradient
+// L = -mean Q(s, pi(s)) + bc_weight mean |Q(s, pi(s))| mse(pi(s), a), no gradient through mean |Q|
 Td7ActorLoss td7_actor_loss(const torch::Tensor& values, const torch::Tensor& bc_loss,
                             double bc_weight) {
   const auto q_mean = values.mean();
@@ -311,15 +311,15 @@ torch::Tensor Td7::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode
   return explorer_.around(actions, options_.exploration_noise);
 }
 
-// Updates wait until the present policy is rated.
+// Postpones updates until the current policy has been rated on whole episodes.
 int64_t Td7::updates_now(int64_t due) {
   if (!options_.policy_checkpoints) return due;
   due_updates_ += due;
   return std::exchange(rated_, false) ? std::exchange(due_updates_, 0) : 0;
 }
 
-// A policy counts by its worst episode, and one that is worse than the best policy's worst needs no
-// other.
+// A policy's rating is the lowest return of its episodes. The rating ends early when an episode
+// returns less than the rating of the best policy.
 void Td7::episode_collected(double episode_return) {
   ++rated_episodes_;
   lowest_return_ = std::min(lowest_return_, episode_return);

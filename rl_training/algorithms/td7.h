@@ -17,10 +17,10 @@ struct Td7Options : DelayedActorOptions {
   BatchRequest request() const override;
 };
 
-// x divided by the mean of its absolute values, by rows.
+// Divides each row of x by the mean of the row's absolute values.
 torch::Tensor average_l1_norm(const torch::Tensor& x);
 
-// Embeddings of states, z = AvgL1Norm(f(s)), and of states with actions, z_sa = g(z, a): both
+// Embeddings of states, z = AvgL1Norm(f(s)), and of state-action pairs, z_sa = g(z, a). Both are
 // [rows, embedding_dim].
 struct Td7Encoder {
   Td7Encoder(const Td7Options& options, const AlgorithmContext& context, Rng& rng);
@@ -45,7 +45,7 @@ struct Td7Actor {
   Mlp first, head;
 };
 
-// Where critics look: an observation and an action with both embeddings.
+// Input of a critic: observation, action, and the embeddings z and z_sa.
 struct Td7Input {
   torch::Tensor obs, actions, embedding, pair;
 };
@@ -74,7 +74,9 @@ struct Td7Critics {
   Td7Critic one, two;
 };
 
-// `fixed` is the encoder that actor and critics see; it and its target follow in steps.
+// Actor and critics use the embeddings of `fixed`, and their targets those of `fixed_target`. Every
+// `target_update_interval` updates, `fixed_target` copies `fixed` and then `fixed` copies
+// `encoder`.
 struct Td7Networks {
   Td7Networks(const Td7Options& options, const AlgorithmContext& context, Rng rng);
   void visit_state(StateVisitor& state);
@@ -84,7 +86,8 @@ struct Td7Networks {
   Td7Critics critics, critics_target;
 };
 
-// What targets have been, and the bounds that follow it in steps; scalars.
+// Bounds `low` and `high` of bootstrapped values, all scalars. `see` records the smallest and
+// largest target so far, and `follow` copies these records to the bounds.
 struct ValueRange {
   torch::Tensor low = torch::zeros({}), high = torch::zeros({});
   torch::Tensor seen_low = torch::full({}, 1e8f), seen_high = torch::full({}, -1e8f);
@@ -104,15 +107,15 @@ struct Td7EncoderLoss {
 };
 Td7EncoderLoss td7_encoder_loss(const Td7Networks& networks, const Batch& batch);
 
-// [rows], without gradient. `noise` is standard normal, [rows, action_dim].
+// The critics' target: [rows], without gradient. `noise` is standard normal, [rows, action_dim].
 torch::Tensor td7_target(const Td7Networks& networks, const Batch& batch,
                          const torch::Tensor& noise, const Td7Options& options,
                          const ValueRange& range);
 
-// Values [2, rows] against targets [rows].
+// `values` is [2, rows]; `target` is [rows].
 CriticLoss td7_critic_loss(const torch::Tensor& values, const torch::Tensor& target,
                            double min_priority);
-// Of the same, [rows].
+// Priorities of the rows: [rows]. `values` is [2, rows]; `target` is [rows].
 torch::Tensor td7_priorities(const torch::Tensor& values, const torch::Tensor& target,
                              const Td7Options& options);
 
@@ -126,12 +129,13 @@ struct Td7ActorLoss {
     visit("actor_q_mean", q_mean);
   }
 };
-// Values [2, rows] of the actor's actions, and how far those are from the data's.
+// `values` are the critics' values of the actor's actions: [2, rows]. `bc_loss` is the mean squared
+// difference between these actions and the dataset actions.
 Td7ActorLoss td7_actor_loss(const torch::Tensor& values, const torch::Tensor& bc_loss,
                             double bc_weight);
 
-// TD7 (arXiv:2306.02451): TD3 with learnt embeddings of states and actions, prioritised rows,
-// hard target updates, and, online, checkpoints of the policy that did best.
+// TD7 (arXiv:2306.02451): TD3 with learnt embeddings of states and actions, prioritised rows and
+// hard target updates. Online, it also stores checkpoints of the best policy.
 class Td7 final : public Algorithm {
  public:
   Td7(const Td7Options& options, const AlgorithmContext& context);
@@ -164,9 +168,9 @@ class Td7 final : public Algorithm {
   Held<Td7ActorLoss> actor_loss_;
   torch::Tensor priorities_;  // of the latest batch
   int64_t updates_ = 0;
-  // Online.
+  // State of the online phase.
   bool online_ = false, has_checkpoint_ = false;
-  bool rated_ = false;  // between the end of an episode and the updates after it
+  bool rated_ = false;  // the rating is complete, so the postponed updates can run
   int64_t due_updates_ = 0, online_updates_ = 0, rated_episodes_ = 0;
   double lowest_return_, best_lowest_return_;
 };

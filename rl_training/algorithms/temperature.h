@@ -18,13 +18,13 @@ struct TemperatureGoal {
 // The keys of an entropy temperature.
 struct TemperatureOptions {
   std::string alpha = "auto";            // "auto", "auto:<initial value>" or a fixed number
-  std::optional<double> target_entropy;  // none: the algorithm's default
+  std::optional<double> target_entropy;  // if unset, the algorithm's default
 
   void visit_temperature_options(OptionVisitor& options);
   void check_temperature() const;
 
   bool automatic_alpha() const { return alpha.starts_with("auto"); }
-  double first_alpha() const;  // throws Error{config} if `alpha` is none of the three
+  double first_alpha() const;  // throws Error{config} if `alpha` is invalid
   TemperatureGoal goal(double default_entropy) const {
     return {.learnt = automatic_alpha(), .entropy = target_entropy.value_or(default_entropy)};
   }
@@ -63,7 +63,7 @@ class Temperature {
               const Compute& compute);
 
   const torch::Tensor& value() const { return scalar_.value(); }
-  // Makes one step. The returned loss is from before the step, `alpha` from after it.
+  // Takes one gradient step. Returns the loss before the step and `alpha` after the step.
   TemperatureLoss update(const torch::Tensor& entropy);
   void visit_state(StateVisitor& state) { scalar_.visit_state(state); }
 

@@ -26,9 +26,9 @@ TqcNetworks::TqcNetworks(const TqcOptions& options, const AlgorithmContext& cont
                         .hidden_sizes = options.hidden_sizes},
                        context, rng) {}
 
-// z = the lowest quantiles of all target critics at (s', a'), pooled and sorted;
-// y_j = r + gamma (1 - d) (z_j - alpha log pi(a'|s'));  L = mean |tau_i - 1[y_j < q_i]| huber(y_j -
-// q_i)
+// z = the lowest quantiles of all target critics at (s', a'), pooled and sorted
+// y_j = r + gamma (1 - d) (z_j - alpha log pi(a'|s'))
+// L = mean |tau_i - 1[y_j < q_i]| huber(y_j - q_i)
 CriticLoss tqc_critic_loss(const TqcNetworks& networks, const Batch& batch,
                            const torch::Tensor& noise, const torch::Tensor& alpha,
                            const TqcOptions& options) {

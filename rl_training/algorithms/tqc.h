@@ -13,7 +13,7 @@ struct TqcOptions : SoftOptions {
   void check() const override;
 };
 
-// The critics give quantiles: [critics, rows, quantiles].
+// The critics predict quantiles: [critics, rows, quantiles].
 struct TqcNetworks : GaussianNetworks {
   TqcNetworks(const TqcOptions& options, const AlgorithmContext& context, Rng rng);
 };
@@ -22,12 +22,12 @@ struct TqcNetworks : GaussianNetworks {
 CriticLoss tqc_critic_loss(const TqcNetworks& networks, const Batch& batch,
                            const torch::Tensor& noise, const torch::Tensor& alpha,
                            const TqcOptions& options);
-// `noise` as above.
+// `noise` is standard normal, [rows, action_dim].
 SoftPolicyLoss tqc_actor_loss(const TqcNetworks& networks, const Batch& batch,
                               const torch::Tensor& noise, const torch::Tensor& alpha);
 
-// TQC (arXiv:2005.04269): SAC with distributional critics whose highest quantiles are left out of
-// the target.
+// TQC (arXiv:2005.04269): SAC with distributional critics. The target drops their highest
+// quantiles.
 class Tqc final : public ActorCritic<TqcOptions, TqcNetworks> {
  public:
   Tqc(const TqcOptions& options, const AlgorithmContext& context);

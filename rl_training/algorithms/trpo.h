@@ -17,13 +17,13 @@ struct TrpoOptions : OnPolicyOptions {
   int64_t critic_epochs = 10;
 
   void visit_options(OptionVisitor& options) override;
-  // The whole rollout.
+  // Requests the whole rollout as one batch.
   BatchRequest request() const override;
   std::vector<PhaseSpec> phases(int64_t total_timesteps) const override;
 };
 
-// Computes v -> (F + damping) v. F is the Hessian of the mean KL divergence at the current policy,
-// that is, the Fisher matrix over all policy parameters as one flat vector.
+// Computes v -> (F + damping I) v. F is the Hessian of the mean KL divergence at the current
+// policy, that is, the Fisher matrix over all policy parameters as one flat vector.
 class FisherProduct {
  public:
   FisherProduct(const OnPolicyNetworks& networks, const torch::Tensor& obs, double damping);
@@ -45,9 +45,9 @@ torch::Tensor surrogate_objective(const ActionDistribution& policy, const Batch&
                                   const torch::Tensor& advantages);
 
 struct TrustRegionStep {
-  torch::Tensor objective;  // after the step, of standardised advantages
+  torch::Tensor objective;  // after the step, with standardised advantages
   torch::Tensor kl;         // mean KL(new || old)
-  torch::Tensor scale;      // accepted fraction of the full step; 0: no step was accepted
+  torch::Tensor scale;      // accepted fraction of the full step; 0 if no step was accepted
   torch::Tensor entropy;
 
   template <class Visit>
@@ -58,7 +58,7 @@ struct TrustRegionStep {
     visit("entropy", entropy);
   }
 };
-// Changes the policy's parameters.
+// Updates the policy's parameters.
 TrustRegionStep trust_region_step(const OnPolicyNetworks& networks, const Batch& batch,
                                   const TrpoOptions& options);
 

@@ -30,7 +30,7 @@ IqlValueLoss xql_value_loss(const IqlNetworks& networks, const Batch& batch,
           value.detach().mean()};
 }
 
-// y = r + gamma (1 - d) V(s');  L = sum_i mean huber_20(Q_i(s, a) - y)
+// y = r + gamma (1 - d) V(s');  L = sum_i mean huber(Q_i(s, a) - y) with delta = kHuberDelta
 CriticLoss xql_critic_loss(const IqlNetworks& networks, const Batch& batch) {
   const auto target = iql_target(networks, batch);
   return {huber_error(networks.critics.values(batch.obs(), batch.actions()), target, kHuberDelta),

@@ -3,8 +3,8 @@
 
 namespace rl_training {
 
-// The defaults are the authors' for D4RL's locomotion datasets. The temperature depends on the
-// dataset; see docs/algorithms/xql.md.
+// The defaults are the authors' settings for D4RL's locomotion datasets. `gumbel_temperature`
+// depends on the dataset; see docs/algorithms/xql.md.
 struct XqlOptions : ImplicitOptions {
   static constexpr const char* kName = "xql";
   double gumbel_temperature = 2.0;
@@ -19,7 +19,7 @@ IqlValueLoss xql_value_loss(const IqlNetworks& networks, const Batch& batch,
                             const torch::Tensor& target_q, const XqlOptions& options);
 CriticLoss xql_critic_loss(const IqlNetworks& networks, const Batch& batch);
 
-// XQL (arXiv:2301.02328): IQL whose value is a soft maximum of Q over the data's actions, learnt by
+// XQL (arXiv:2301.02328): IQL whose value is a soft maximum of Q over dataset actions, learnt by
 // Gumbel regression.
 class Xql final : public ImplicitQ {
  public:

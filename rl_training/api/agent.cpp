@@ -15,7 +15,7 @@ RunContext agent_context(const char* command, const Agent::Warn& warn) {
 
 }  // namespace
 
-// Without an environment the policy is created later, when the data has defined its spaces.
+// Without an environment, the policy is created later, because the data defines its spaces.
 Agent::Agent(const TrainConfig& config, Warn warn) : warn_(std::move(warn)), config_(config) {
   config_.validate();
   if (config_.has_environment()) policy_ = std::make_unique<TrainedPolicy>(config_);
@@ -96,7 +96,7 @@ EvaluationResult Agent::evaluate(int64_t episodes, uint64_t seed, const Evaluati
 }
 
 std::vector<double> Agent::predict(const std::vector<double>& obs) {
-  const BlockedSignals blocked;  // short enough for signals to wait
+  const BlockedSignals blocked;  // the call is short, so signals can wait
   return policy().predict({obs}).front();
 }
 

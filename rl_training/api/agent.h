@@ -6,8 +6,8 @@
 
 namespace rl_training {
 
-// An agent for C++ programs: created from a config, trained in a run directory, asked for
-// actions, saved and loaded.
+// An agent for C++ programs. Create it from a config, train it in a run directory, predict actions,
+// save it and load it.
 //
 //   auto agent = rl_training::TD3BC::from_config("td3_bc/pendulum");
 //   agent.learn();
@@ -16,44 +16,49 @@ class Agent {
  public:
   using Warn = std::function<void(const std::string&)>;
 
-  // The config is validated like one read from a file. `warn` receives the warnings of a run.
+  // Validates the config in the same way as a config file. `warn` receives the warnings of a run.
   explicit Agent(const TrainConfig& config, Warn warn = {});
-  // A packaged config by name, or a YAML file.
+  // Reads a packaged config by name, or a YAML file.
   static Agent from_config(const std::string& file_or_name);
 
-  // A new agent trains in a new run directory below config().output_dir; one that was loaded or
-  // resumed continues exactly where that run or checkpoint stopped.
-  // Signal handlers of the program run in another thread meanwhile (runtime/signal_shield.h); your
+  // Trains the agent. A new agent trains in a new run directory below config().output_dir. An agent
+  // that was loaded or resumed continues exactly where its run or checkpoint stopped.
+  //
+  // Meanwhile, signal handlers of the program run in another thread (runtime/signal_shield.h). Your
   // handler can stop training through `requests`. After an exception, for example from a callback
   // or an environment, the agent is in the state of the run's last checkpoint.
   RunResult learn(const Callbacks& callbacks = {}, StopRequests* requests = nullptr);
-  // Sets the length of the run, counted from its beginning; a finished run is extended.
+  // Sets the total length of the run in timesteps, counted from its beginning. A larger value
+  // extends a finished run.
   void set_total_timesteps(int64_t total_timesteps);
   EvaluationResult evaluate(int64_t episodes = 10, uint64_t seed = 0,
                             const EvaluationPlace& place = {});
-  // The greedy action for one raw observation, in the environment's units: for a policy with
-  // memory, the first action of an episode.
+  // Returns the greedy action for one raw observation, in the units of the environment. For a
+  // policy with memory, this is the first action of an episode.
   std::vector<double> predict(const std::vector<double>& obs);
-  // An episode played step by step, for policies with memory. Valid until the next learn().
+  // Starts an episode for step-by-step prediction with a policy that has memory. The result is
+  // valid until the next learn().
   PolicyEpisode episode() { return PolicyEpisode(policy()); }
 
-  // The policy as a separate checkpoint directory, loadable by `load` and `rl_training predict`.
+  // Saves the policy as a separate checkpoint directory, which load() and `rl_training predict` can
+  // read.
   void save(const std::string& directory);
-  // Loads a run directory or a checkpoint; `changes` apply to a later learn().
+  // Loads a run directory or a checkpoint. `changes` apply to a later learn().
   static Agent load(const std::string& run_or_checkpoint, const ResumeChanges& changes = {},
                     Warn warn = {});
-  // The same, ready to continue training; `total_timesteps` > 0 sets a new length.
+  // Loads a run directory or a checkpoint and resumes the run. A `total_timesteps` above 0 sets a
+  // new total length.
   static Agent resume(const std::string& run_or_checkpoint, int64_t total_timesteps = 0);
   static Agent resume(const std::string& run_or_checkpoint, const ResumeChanges& changes,
                       Warn warn = {});
-  // Releases the run directory, so that another process may resume the run. A later learn() resumes
-  // it.
+  // Releases the run directory, so that another process can resume the run. A later learn() of this
+  // agent also resumes the run.
   void close();
 
   const TrainConfig& config() const;
-  // "" before the first learn().
+  // The run directory, or "" if the agent has no run yet.
   std::string run_dir() const { return run_ ? run_->path() : run_dir_; }
-  // Valid until the next learn().
+  // The reference is valid until the next learn().
   TrainedPolicy& policy();
 
  protected:
@@ -65,11 +70,11 @@ class Agent {
   void load_policy_if_needed();
 
   Warn warn_;
-  TrainConfig config_;                     // before the first learn()
-  std::unique_ptr<TrainedPolicy> policy_;  // while there is no run
+  TrainConfig config_;                     // used while there is no run
+  std::unique_ptr<TrainedPolicy> policy_;  // used while there is no run
   std::string loaded_from_, run_dir_;
   ResumeChanges changes_;     // for the next learn() of a loaded agent
-  std::unique_ptr<Run> run_;  // from the first learn() on
+  std::unique_ptr<Run> run_;  // null while no run is open
 };
 
 }  // namespace rl_training

@@ -34,13 +34,13 @@
 
 namespace rl_training {
 
-// The class of one algorithm: an Agent that rejects configs and checkpoints of others.
+// The class of one algorithm: an Agent that rejects configs and checkpoints of other algorithms.
 template <class Options>
 class AgentOf : public Agent {
  public:
-  // A config built in code: the options of the algorithm, and everything else in `config`. Start
-  // from default_config(Options::kName), because some defaults of online phases depend on the
-  // algorithm.
+  // Builds a config in code. `options` are the options of the algorithm; `config` contains all
+  // other options. Derive `config` from default_config(Options::kName), because some defaults of
+  // online phases depend on the algorithm.
   AgentOf(const std::string& env_id, const Options& options,
           TrainConfig config = default_config(Options::kName))
       : Agent(complete(env_id, options, std::move(config))) {}

@@ -13,7 +13,7 @@ namespace {
 
 using Warnings = std::vector<DatasetWarning>;
 
-// Keys of derived arrays; no name of an array of a file has parentheses.
+// Keys of derived arrays. The parentheses avoid clashes with array names in files.
 constexpr const char* kObs = "(obs)";
 constexpr const char* kActions = "(actions)";
 constexpr const char* kRewards = "(rewards)";
@@ -32,7 +32,7 @@ int64_t rows_of(MappedArrays& arrays, const std::string& name) {
   throw Error(ErrorKind::data, arrays.place(name), "wrong shape (expected rows, got a number)");
 }
 
-// A vector of `rows` values, computed from all elements of `name`.
+// Adds the array `key`: a vector of `rows` values that `compute` derives from the array `name`.
 template <class Compute>
 void derive_vector(MappedArrays& arrays, const char* key, const std::string& name, int64_t rows,
                    const Compute& compute) {
@@ -74,8 +74,8 @@ void apply_ogbench(MappedArrays& arrays, FlatKeys& keys, Warnings& warnings) {
   keys.terminals = {kTerminals};
 }
 
-// 1 at the rows where a trajectory begins. Some files list only the second and later trajectories,
-// others also the end of the last one; both give the same flags.
+// `index` lists the rows where trajectories begin. Some files omit row 0. Others also list the end
+// of the last trajectory. Both variants produce the same episodes.
 void apply_neorl(MappedArrays& arrays, FlatKeys& keys, Warnings&) {
   keys.obs = {"obs"};
   keys.actions = {"action"};
@@ -100,7 +100,7 @@ void apply_neorl(MappedArrays& arrays, FlatKeys& keys, Warnings&) {
   keys.episode_starts = {kStarts};
 }
 
-// Drops the first row and appends a row of zeros.
+// Adds the array `key`: the array `name` without its first row, followed by a row of zeros.
 void derive_shifted(MappedArrays& arrays, const char* key, const std::string& name) {
   require_array(arrays, name);
   const auto shape = arrays.shape(name);
@@ -136,7 +136,7 @@ void apply_exorl(MappedArrays& arrays, FlatKeys& keys, Warnings&) {
   });
 }
 
-// The rows of `obs` at which trajectories end: their last observations.
+// Rows of `obs` that contain the last observation of a trajectory.
 std::vector<int64_t> imitation_ends(MappedArrays& arrays, int64_t rows) {
   const auto indices = arrays.file().read_doubles("indices");
   std::vector<int64_t> ends;
@@ -153,7 +153,7 @@ std::vector<int64_t> imitation_ends(MappedArrays& arrays, int64_t rows) {
   return ends;
 }
 
-// Inserts a row of zeros after each trajectory of `name`.
+// Adds the array `key`: the array `name` with a row of zeros after each trajectory.
 void derive_padded(MappedArrays& arrays, const char* key, const std::string& name,
                    const std::vector<int64_t>& ends) {
   auto shape = arrays.shape(name);
@@ -225,7 +225,8 @@ void apply_imitation(MappedArrays& arrays, FlatKeys& keys, Warnings& warnings) {
 struct Layout {
   const char* name;
   void (*apply)(MappedArrays& arrays, FlatKeys& keys, Warnings& warnings);
-  // Arrays that identify a layout: all of the first list, none of the second, one of the third.
+  // A file has this layout if it contains every array of `all`, no array of `none`, and at least
+  // one array of `any`. An empty `any` imposes no condition.
   std::vector<std::string> all, none, any;
 };
 
@@ -284,7 +285,7 @@ void apply_names(const KeyMap& map, MappedArrays& arrays, FlatKeys& keys) {
     keys.episode_ends = {name};
     std::erase(keys.terminals, name);
     std::erase(keys.terminals_fallback, name);
-    keys.never_terminates = true;  // unless another array marks terminations
+    keys.never_terminates = true;  // makes the terminals optional
   }
   if (map.never_terminates()) {
     keys.terminals = keys.terminals_fallback = {};

@@ -9,22 +9,23 @@
 
 namespace rl_training {
 
-// Layouts of arrays that other programs write, by name:
-// - ogbench: `terminals` marks the last row of each trajectory, which is not a termination and has
-//   no successor; there are no rewards. With `masks`, as its single-task versions have them, 0 is a
-//   termination.
-// - neorl: obs, action, reward, done, next_obs, and `index` with the rows where trajectories begin.
-// - exorl: one episode; observation, action, reward, discount with one row more than there are
-//   steps: action and reward of row t led to the observation of row t.
-// - imitation: obs with one row more for each trajectory than acts and rews, which are split at
-//   `indices`; `terminal` for each trajectory.
+// Names of the known array layouts of other programs:
+// - ogbench: `terminals` marks the last row of each trajectory. That row is not a termination and
+//   has no next observation. Rewards may be missing. The single-task versions also have `masks`,
+//   which is 0 at terminations.
+// - neorl: obs, action, reward, done, next_obs, and `index`, which lists the rows where
+//   trajectories begin.
+// - exorl: one episode in the arrays observation, action, reward and discount. Each array has one
+//   row more than the episode has steps: action and reward of row t led to observation t.
+// - imitation: `indices` lists the steps at which acts and rews are split into trajectories. obs
+//   has one additional row per trajectory, and `terminal` has one flag per trajectory.
 std::vector<std::string> array_layouts();
 
-// The layout that these arrays identify unambiguously; "" if there is none.
+// Returns the first layout that matches the arrays of the file, or "" if no layout matches.
 std::string recognise_layout(ArraySource& file);
 
-// Applies the map to `keys` and `arrays`; the rest of `keys` is unchanged. Throws Error{data} if
-// the layout or an array is missing.
+// Applies the map to `keys` and `arrays`. Entries of `keys` that the map does not mention do not
+// change. Throws Error{data} if the layout is unknown or an array is missing.
 std::vector<DatasetWarning> apply_key_map(const KeyMap& map, MappedArrays& arrays, FlatKeys& keys);
 
 }  // namespace rl_training

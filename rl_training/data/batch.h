@@ -8,18 +8,19 @@
 
 namespace rl_training {
 
-// Data of one gradient update: exactly the requested columns. Box actions are scaled to [-1, 1].
-// `terminated` is 1 only where the task itself ended: at time-outs it is 0, because targets
-// bootstrap there.
+// The data of one gradient update: exactly the requested columns. Box actions are scaled to
+// [-1, 1]. `terminated` is 1 only where the task itself ended. It is 0 at time-outs, because
+// targets bootstrap there.
 class Batch {
  public:
   Batch() = default;
-  // Filled with zeros, `request.rows` rows.
+  // Allocates `request.rows` rows of zeros.
   Batch(const BatchRequest& request, const Space& obs, const Space& action);
 
   int64_t rows() const { return obs().size(0); }
 
-  // Shapes without windows; with them a step dimension follows the rows.
+  // The shapes below are for requests without windows. With windows, the shapes are
+  // [rows, window, ...].
   const torch::Tensor& obs() const { return column(BatchColumn::obs); }         // [rows, ...]
   const torch::Tensor& actions() const { return column(BatchColumn::action); }  // [rows, ...]
   const torch::Tensor& rewards() const { return column(BatchColumn::reward); }  // [rows]

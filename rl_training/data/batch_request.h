@@ -8,8 +8,8 @@
 
 namespace rl_training {
 
-// Columns of a minibatch. A row spans n steps: `reward` is their discounted sum, `discount` is
-// gamma^n (1 - terminated), where `terminated` belongs to the last step.
+// Columns of a minibatch. A row spans n steps. `reward` is the discounted sum of the n rewards, and
+// `discount` is gamma^n * (1 - terminated), where `terminated` is the flag of the last step.
 enum class BatchColumn {
   obs,
   action,
@@ -22,10 +22,10 @@ enum class BatchColumn {
   return_to_go,
   timestep,
   mask,
-  // Columns of rollouts, computed by the policy that collected them.
-  log_prob,   // of the action
+  // Columns of on-policy rollouts, computed with the policy that collected the rollouts.
+  log_prob,   // log-probability of the action
   value,      // V(obs)
-  advantage,  // by GAE
+  advantage,  // generalised advantage estimate (GAE)
 };
 inline constexpr std::size_t kBatchColumns = 14;
 inline constexpr std::array<const char*, kBatchColumns> kBatchColumnNames = {
@@ -41,15 +41,15 @@ constexpr const char* column_name(BatchColumn column) {
 // How returns-to-go are computed.
 struct ReturnRule {
   double gamma = 1.0;
-  // An episode with only this reward counts as failing forever: each of its rows has the return
-  // failure_reward / (1 - gamma). None disables this rule.
+  // If every reward of an episode equals this value, the episode counts as failing forever: the
+  // return of each of its rows is failure_reward / (1 - gamma). An empty value disables this rule.
   std::optional<double> failure_reward = {};
 
   bool is_failure(float reward) const {
     return failure_reward && reward == static_cast<float>(*failure_reward);
   }
-  // `reward(k)` and `write(k, value)` access step k of `steps`. There is no bootstrap after the
-  // last step.
+  // Calls `write(k, value)` with the return of each step k. `reward(k)` returns the reward of step
+  // k. The returns do not bootstrap after the last step.
   template <class Reward, class Write>
   void sum_up(int64_t steps, bool failed, const Reward& reward, const Write& write) const {
     double sum = failed ? *failure_reward / (1.0 - gamma) : 0.0;
@@ -60,25 +60,27 @@ struct ReturnRule {
   }
 };
 
-// Rows are drawn in proportion to their priorities, which the algorithm sets for the rows of a
-// batch after each update. Every `reset_interval` updates the largest priority is recomputed.
+// Rows are drawn in proportion to their priorities. After each update, the algorithm sets the
+// priorities of the rows of the batch. The largest priority is recomputed after every
+// `reset_interval` updates.
 struct PriorityRule {
   bool used = false;
   int64_t reset_interval = 1;
 };
 
-// What an algorithm requests. A sampler fills exactly these columns or its constructor throws.
+// The batches that an algorithm requests. The constructor of a sampler throws if the sampler cannot
+// fill all requested columns.
 struct BatchRequest {
   int64_t rows = 0;
   std::vector<BatchColumn> columns = {BatchColumn::obs, BatchColumn::action, BatchColumn::reward,
                                       BatchColumn::next_obs, BatchColumn::discount};
   double gamma = 0.99;
   int64_t n_step = 1;       // steps that a transition spans, fewer at the end of an episode
-  ReturnRule returns = {};  // behind return_to_go
+  ReturnRule returns = {};  // how return_to_go is computed
   PriorityRule priorities = {};
-  int64_t window = 0;        // above 0: each row is a segment of an episode with this many steps
-  int64_t max_steps = 0;     // above 0: no episode may have more (key max_episode_length)
-  bool raw_rewards = false;  // the config may not transform rewards
+  int64_t window = 0;        // if above 0, each row is a segment of an episode of this many steps
+  int64_t max_steps = 0;     // if above 0, longest allowed episode (key max_episode_length)
+  bool raw_rewards = false;  // if true, the config must not transform rewards
 
   bool has(BatchColumn column) const {
     return std::find(columns.begin(), columns.end(), column) != columns.end();
@@ -86,7 +88,7 @@ struct BatchRequest {
 };
 
 // Row-major memory that a sampler fills. The pointer of a column that was not requested is null.
-// Observations and actions have the dtype of their space. With windows, each row holds `steps`
+// Observations and actions have the dtype of their space. With windows, each row contains `steps`
 // entries of every column.
 struct BatchView {
   int64_t rows = 0, steps = 1;
@@ -97,7 +99,7 @@ struct BatchView {
         *advantage = nullptr;
   int64_t* timestep = nullptr;
 
-  // `count` rows from `first_row` on.
+  // The `count` rows that start at `first_row`.
   BatchView part(int64_t first_row, int64_t count) const;
 };
 
@@ -105,11 +107,11 @@ struct BatchView {
 struct StepSpan {
   int64_t last_row = 0;
   float reward = 0;    // discounted sum over the steps
-  float discount = 0;  // factor of the value after the last step
+  float discount = 0;  // factor for the value of the state after the last step
 };
 
-// `Rows` has reward(row), terminated(row) and following(row): the row of the next step of the same
-// episode, or -1.
+// `Rows` must provide reward(row), terminated(row) and following(row). The last function returns
+// the row of the next step of the same episode, or -1 at the end of the episode.
 template <class Rows>
 StepSpan span_steps(const Rows& rows, int64_t row, const BatchRequest& request) {
   double sum = rows.reward(row), power = request.gamma;

@@ -14,11 +14,11 @@ namespace rl_training {
 namespace {
 
 constexpr const char* kGroup = "metadata/policy/";
-// Bounds used by the implementation with which D4RL was recorded.
+// Clipping bounds of the implementation that recorded the D4RL datasets.
 constexpr float kMinLogStd = -20, kMaxLogStd = 2;
-constexpr int64_t kMaxWidth = 65536;  // of a layer; recorded policies are far smaller
+constexpr int64_t kMaxWidth = 65536;  // units per layer; recorded policies are far smaller
 
-// One of `choices`; the first one if the file does not state it.
+// Reads one of `choices`. Returns the first choice if the file has no entry `name`.
 std::string read_choice(Hdf5File& file, const std::string& name,
                         const std::vector<std::string>& choices) {
   const std::string key = kGroup + name;
@@ -30,7 +30,8 @@ std::string read_choice(Hdf5File& file, const std::string& name,
                   shortened(printable(text), 40) + "`)");
 }
 
-// Reads weight and bias and returns {outputs, inputs}; `inputs` 0 accepts any number.
+// Sends weight and bias of a layer to `output` and returns {outputs, inputs}. If `inputs` is 0, the
+// layer may have any number of inputs.
 Json send_layer(Hdf5File& file, const std::string& name, int64_t inputs, SandboxOutput& output) {
   const std::string weight = kGroup + name + "/weight", bias = kGroup + name + "/bias";
   for (const auto& key : {weight, bias}) {
@@ -64,7 +65,8 @@ Json send_layer(Hdf5File& file, const std::string& name, int64_t inputs, Sandbox
   return {shape[0], shape[1]};
 }
 
-// Shapes of all layers, the last two being mean and log_std, and the activation.
+// Sends all layers as arrays, then their shapes and the activation as JSON. The last two layers are
+// mean and log_std.
 void send_policy(const std::string& path, SandboxOutput& output) {
   Hdf5File file(path);
   forbid_opening_files();
@@ -108,7 +110,7 @@ BehaviourPolicy BehaviourPolicy::read(const std::string& path) {
   const Json facts = facts_of_reader(sent.text, path);
   BehaviourPolicy policy;
   policy.relu_ = facts.at("relu").get<bool>();
-  // A compromised reader may report anything: checked again here.
+  // A compromised reader may report anything, so the sizes are checked again here.
   const size_t hidden = facts.at("layers").size() - 2;
   size_t next = 0;
   for (const auto& shape : facts.at("layers")) {

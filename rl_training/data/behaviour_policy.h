@@ -8,13 +8,13 @@
 
 namespace rl_training {
 
-// The policy that recorded a D4RL file, if the file contains it in `metadata/policy`: hidden
-// layers fc0, fc1, ..., then last_fc for the mean and last_fc_log_std for the logarithm of the
-// standard deviation of a Gaussian, which tanh squashes into (-1, 1).
+// The policy that recorded a D4RL file. Some files contain this policy in `metadata/policy`. It has
+// hidden layers fc0, fc1, ... and two output layers: last_fc for the mean and last_fc_log_std for
+// the logarithm of the standard deviation of a Gaussian. tanh squashes the sample into (-1, 1).
 class BehaviourPolicy {
  public:
-  // Read in a sandbox. Throws Error{data} with file and key if there is no policy, or one of
-  // another kind.
+  // Reads the file in a sandbox. Throws Error{data} with file and key if the file contains no
+  // policy or a policy of another kind.
   static BehaviourPolicy read(const std::string& path);
 
   int64_t obs_dim() const { return hidden_.front().in; }
@@ -36,8 +36,8 @@ class BehaviourPolicy {
 
   std::vector<Layer> hidden_;
   Layer mean_, log_std_;
-  bool relu_ = true;                        // else tanh
-  std::vector<float> values_, next_, std_;  // buffers of one pass
+  bool relu_ = true;                        // activation: ReLU if true, tanh if false
+  std::vector<float> values_, next_, std_;  // buffers of one forward pass
 };
 
 }  // namespace rl_training

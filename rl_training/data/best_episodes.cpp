@@ -24,8 +24,7 @@ TransitionDataset keep_best_episodes(const TransitionDataset& dataset, double fr
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
     return returns[static_cast<size_t>(a)] > returns[static_cast<size_t>(b)];
   });
-  // The small addend is for products such as 0.29 * 100, which are rounded to slightly below a
-  // whole number.
+  // The small addend compensates for rounding errors: 0.29 * 100 evaluates to slightly below 29.
   const auto kept = std::floor(fraction * static_cast<double>(episodes) + 1e-9);
   order.resize(static_cast<size_t>(std::max(kept, 1.0)));
   std::sort(order.begin(), order.end());

@@ -3,8 +3,9 @@
 
 namespace rl_training {
 
-// The best `fraction` of the episodes by discounted return, rounded down but at least one. Among
-// equal returns the earlier episode is kept. The order of the episodes does not change.
+// Returns the `fraction` of the episodes with the highest discounted returns. The number of
+// episodes is rounded down, but is at least one. Among equal returns the earlier episode is
+// preferred. The order of the episodes does not change.
 TransitionDataset keep_best_episodes(const TransitionDataset& dataset, double fraction,
                                      double gamma);
 

@@ -23,8 +23,8 @@ namespace {
 
 using Filter = std::unique_ptr<void, decltype(&seccomp_release)>;
 
-// A call unknown to this architecture or library cannot be made, so a failure to add it only makes
-// the filter stricter.
+// Ignores failures. Adding a rule fails if the architecture or library does not know the call. A
+// missing rule only makes the filter stricter.
 void allow(const Filter& filter, std::initializer_list<int> calls) {
   for (const int call : calls) seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, call, 0);
 }
@@ -43,7 +43,9 @@ scmp_arg_cmp is(unsigned index, scmp_datum_t value) { return {index, SCMP_CMP_EQ
 void allow_reading(const Filter& filter, int output) {
   allow(filter, {SCMP_SYS(read), SCMP_SYS(pread64), SCMP_SYS(readv), SCMP_SYS(preadv),
                  SCMP_SYS(lseek), SCMP_SYS(fstat), SCMP_SYS(close), SCMP_SYS(fadvise64)});
-  // fstat() of newer C libraries: of a descriptor, not of a name.
+  // Newer C libraries implement fstat() as newfstatat() with AT_EMPTY_PATH and an empty path. A
+  // filter cannot see the path, so a compromised process can still query whether a file exists and
+  // its size.
   allow_if(filter, SCMP_SYS(newfstatat), bits(3, AT_EMPTY_PATH, AT_EMPTY_PATH));
   for (const int command : {F_GETFD, F_SETFD, F_GETFL}) {
     allow_if(filter, SCMP_SYS(fcntl), is(1, static_cast<scmp_datum_t>(command)));
@@ -52,7 +54,7 @@ void allow_reading(const Filter& filter, int output) {
        {SCMP_SYS(pwrite64), SCMP_SYS(write), SCMP_SYS(ftruncate), SCMP_SYS(fallocate)}) {
     allow_if(filter, call, is(0, static_cast<scmp_datum_t>(output)));
   }
-  for (const int stream : {1, 2}) {  // they lead to /dev/null
+  for (const int stream : {1, 2}) {  // stdout and stderr, redirected to /dev/null
     allow_if(filter, SCMP_SYS(write), is(0, static_cast<scmp_datum_t>(stream)));
   }
 }
@@ -69,11 +71,11 @@ void allow_memory_and_threads(const Filter& filter) {
   // A reader needs no executable memory.
   allow_if(filter, SCMP_SYS(mmap), bits(2, PROT_EXEC, 0));
   allow_if(filter, SCMP_SYS(mprotect), bits(2, PROT_EXEC, 0));
-  // Threads, but no processes. The filter cannot inspect the flags of clone3; if it fails, the C
-  // library uses clone.
+  // Allows new threads but no new processes. The filter cannot inspect the flags of clone3, so
+  // clone3 always fails. The C library then falls back to clone.
   allow_if(filter, SCMP_SYS(clone), bits(0, CLONE_THREAD, CLONE_THREAD));
   seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
-  // abort() signals the process itself.
+  // abort() sends a signal to its own process.
   allow_if(filter, SCMP_SYS(tgkill), is(0, static_cast<scmp_datum_t>(::getpid())));
 }
 
@@ -84,7 +86,7 @@ void allow_opening(const Filter& filter) {
   allow(filter, {SCMP_SYS(newfstatat), SCMP_SYS(stat), SCMP_SYS(lstat), SCMP_SYS(statx),
                  SCMP_SYS(access), SCMP_SYS(faccessat), SCMP_SYS(faccessat2), SCMP_SYS(readlink),
                  SCMP_SYS(readlinkat), SCMP_SYS(getcwd), SCMP_SYS(getdents64)});
-  // Limits of the process itself, which can only be lowered, and the second filter.
+  // The process may query and lower its own limits, and it installs the second filter later.
   allow_if(filter, SCMP_SYS(prlimit64), is(0, 0));
   allow(filter, {SCMP_SYS(prctl), SCMP_SYS(seccomp)});
 }
@@ -111,7 +113,7 @@ bool readers_are_filtered() {
   const SandboxLimits limits{int64_t{64} << 20, int64_t{1} << 20, 10};
   return run_in_sandbox("doctor", limits, [](SandboxOutput& output) {
            forbid_opening_files();
-           // This call fails only if it is filtered.
+           // getppid() fails only if the filter blocks it.
            output.text(::syscall(SYS_getppid) < 0 ? "filtered" : "");
          }).text == "filtered";
 }

@@ -2,19 +2,21 @@
 
 namespace rl_training {
 
-// System calls that remain allowed in a process that reads an untrusted file. All others fail with
-// EPERM, even if the file has compromised the process: no sockets, no other programs, no signals to
-// other processes, no files written, created or removed by name.
+// System calls that remain allowed in a process that reads an untrusted file. All other calls fail,
+// even if the file has compromised the process. The process cannot open sockets, start programs,
+// signal other processes, or create, write or remove files by name.
 enum class CallFilter {
   opening,  // reading, memory, threads, exiting, and opening files for reading
-  reading,  // the same without opening files or looking up names
+  reading,  // like `opening`, but without opening files
 };
 
-// Installs the filter for the rest of the process's life; filters accumulate. Call this ONLY in a
-// child process. Returns false if the build has no libseccomp or the kernel rejects the filter.
+// Installs the filter for the remaining life of the process. A second filter restricts the process
+// further. Call this ONLY in a child process. Returns false if the build has no libseccomp or the
+// kernel rejects the filter.
 bool install_call_filter(CallFilter filter, int output_descriptor);
 
-// Whether this build filters readers on this machine; tested in a child process.
+// Whether the system calls of reader processes are filtered on this machine. Starts a child process
+// to test this.
 bool readers_are_filtered();
 
 }  // namespace rl_training

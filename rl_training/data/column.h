@@ -7,8 +7,8 @@
 
 namespace rl_training {
 
-// A read-only array with shared storage: a vector moved into it, or memory that `owner` keeps alive
-// (for example a mapped file). Copies are cheap and refer to the same elements.
+// A read-only array with shared storage. The storage is a vector that was moved into the column, or
+// memory that `owner` keeps alive, such as a mapped file. Copies are cheap and share the elements.
 template <class T>
 class Column {
  public:
@@ -26,7 +26,7 @@ class Column {
   int64_t size() const { return size_; }
   const T& operator[](int64_t i) const { return data_[i]; }
   std::span<const T> span() const { return {data_, static_cast<size_t>(size_)}; }
-  // Some of the elements.
+  // The `count` elements that start at `first`. The result shares the storage.
   Column part(int64_t first, int64_t count) const { return {owner_, data_ + first, count}; }
   // The same memory as bytes.
   Column<unsigned char> bytes() const {
@@ -40,13 +40,13 @@ class Column {
   int64_t size_ = 0;
 };
 
-// Memory for large arrays while they are filled.
+// Allocates and fills the memory of large arrays.
 class ArrayMemory {
  public:
   virtual ~ArrayMemory() = default;
   // Zero-filled memory, aligned to 64 bytes.
   virtual std::shared_ptr<void> allocate(int64_t bytes) = 0;
-  // Copies to any address; faster for memory of its own that is backed by a file.
+  // Copies `data` to any address. An override may be faster for file-backed memory from allocate().
   virtual void store(void* target, const void* data, int64_t bytes);
 };
 
@@ -56,7 +56,7 @@ class HeapMemory final : public ArrayMemory {
   std::shared_ptr<void> allocate(int64_t bytes) override;
 };
 
-// A column while it is filled.
+// Writable memory that becomes a column once it is filled.
 template <class T>
 struct ColumnBuffer {
   std::shared_ptr<void> owner;

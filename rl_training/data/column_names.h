@@ -6,13 +6,14 @@
 
 namespace rl_training {
 
-// Key under which our files keep the names of observations and actions.
+// Key under which this program stores the names of observations and actions in its files.
 constexpr const char* kNamesKey = "rl_training_names";
 
-// The names as JSON; "" if there are none.
+// Returns the names as JSON, or "" if the dataset has no names.
 std::string names_to_text(const TransitionDataset& dataset);
 
-// Reads them back; names that do not fit the data are ignored.
+// Stores the names from this JSON text in `steps`. Ignores names whose number differs from the
+// number of observation or action components.
 void names_from_text(const std::string& text, LoggedSteps& steps);
 
 }  // namespace rl_training

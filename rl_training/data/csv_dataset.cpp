@@ -51,7 +51,7 @@ class RoleFinder {
     }
     return columns;
   }
-  // `other_names` are tried if the map does not name the role.
+  // `other_names` are alternative column names, used if the map does not contain the role.
   int64_t single(const std::string& role, const std::vector<std::string>& other_names) const {
     if (map_.has(role)) {
       const auto columns = several(role);
@@ -72,7 +72,8 @@ class RoleFinder {
   const KeyMap& map_;
 };
 
-// The columns as arrays of a flat dataset. Values are checked here, where the line number is known.
+// Presents the columns as arrays of a flat dataset. Checks the values here, where the line number
+// is known.
 class CsvArrays final : public ArraySource {
  public:
   CsvArrays(const CsvTable& table, const CsvColumns& columns, bool allow_nonfinite)
@@ -87,7 +88,7 @@ class CsvArrays final : public ArraySource {
                                        {"episode_end", columns.episode_end}}) {
       if (column >= 0) arrays_[role] = {column};
     }
-    // Under its own name, which a warning shows.
+    // The key is the column's own name, because a warning prints it.
     if (columns.done >= 0) arrays_[name_of(columns.done)] = {columns.done};
   }
 

@@ -8,9 +8,9 @@
 
 namespace rl_training {
 
-// The columns of a table for each role. In a map of names, `x*` stands for x0, x1, x2, ... A role
-// that is not mapped uses the columns with its own name (obs0, obs1, ..., or obs). Treating a
-// column `done` as termination always causes a warning, even if the map says so.
+// The columns of a table for each role. In a map of names, `x*` means x0, x1, x2, ... A role that
+// is not mapped uses the columns with its own name (obs0, obs1, ..., or obs). Using a column named
+// `done` as termination always causes a warning, even if the map requests it.
 struct CsvColumns {
   std::vector<int64_t> obs, action, next_obs;
   int64_t reward = -1, terminated = -1, done = -1, timeout = -1, episode = -1, episode_end = -1;
@@ -19,7 +19,8 @@ struct CsvColumns {
   static CsvColumns find(const CsvTable& table, const KeyMap& map);
 };
 
-// One step per row, in order. An episode ends at a flag and where the column `episode` changes.
+// Reads one step per row, in order. An episode ends where a flag (terminated, done, timeout or
+// episode_end) is set and where the value in the column `episode` changes.
 LoggedSteps read_csv_steps(const std::string& path, const DatasetReadOptions& options,
                            SandboxOutput& output);
 

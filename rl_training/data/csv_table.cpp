@@ -44,7 +44,7 @@ bool parse_number(std::string_view word, double& value) {
   return code == std::errc() && end == word.data() + word.size();
 }
 
-// Words for a missing value; the first is an empty field.
+// Names of missing values in files and error messages. The first name describes an empty field.
 constexpr std::array<std::string_view, 7> kMissing = {"nothing", "NA",   "N/A", "null",
                                                       "None",    "#N/A", "NaN"};
 constexpr int kNan = kMissing.size() - 1;
@@ -66,8 +66,8 @@ double nan_with(uint64_t payload) {
   return std::bit_cast<double>((bits & ~kPayload) | payload);
 }
 
-// NaNs that keep what the field held: even low bits are an index in kMissing, odd ones a hash of a
-// text. A float has no such bits, so all of them become the same one.
+// The payload of a NaN records what the field contained. An even payload is twice an index in
+// kMissing; an odd payload is a hash of the text. Conversion to float loses this information.
 double missing_value(int word) { return nan_with(2 * static_cast<uint64_t>(word)); }
 double text_value(std::string_view text) {
   return nan_with((std::hash<std::string_view>{}(text)&kPayload) | 1);
@@ -79,7 +79,8 @@ std::string_view found_word(double value) {
   return kMissing.at((std::bit_cast<uint64_t>(value) & kPayload) / 2);
 }
 
-// "speed [m/s]" or "speed (m/s)": where the unit begins; npos without one.
+// Position of the opening bracket of the unit in "speed [m/s]" or "speed (m/s)"; npos if the name
+// has no unit.
 size_t unit_start(std::string_view name) {
   if (!name.ends_with(']') && !name.ends_with(')')) return std::string_view::npos;
   const auto at = name.rfind(name.back() == ']' ? '[' : '(');
@@ -143,8 +144,8 @@ void CsvTable::choose_separator(std::string_view header) {
   }
 }
 
-// Splits a line into fields without surrounding blanks and quotes. Quoted fields may contain
-// separators; "" stands for a quote.
+// Splits a line into fields and removes surrounding blanks and quotes. Quoted fields may contain
+// separators. Within quotes, "" means one quote character.
 std::vector<std::string> CsvTable::split(std::string_view line) const {
   std::vector<std::string> fields;
   std::string field;
@@ -191,7 +192,7 @@ void CsvTable::read_header(std::string_view line, int number) {
     names.pop_back();
     separator_at_end_ = true;
   }
-  // Data frames write the row number in a column without a name.
+  // Data frames write the row index into a first column without a name.
   if (names.size() > 1 && names.front().empty()) names.front() = "index";
   std::set<std::string> seen;
   for (const auto& name : names) {
@@ -208,7 +209,8 @@ void CsvTable::read_header(std::string_view line, int number) {
   if (in_comment) read_row(line, number);
 }
 
-// Whether the fields can be the units of the columns.
+// Stores the fields as units of the columns. Returns false if the numbers of fields and columns
+// differ.
 bool CsvTable::read_units(const std::vector<std::string>& fields) {
   if (fields.size() != columns_.size()) return false;
   for (size_t i = 0; i < fields.size(); ++i) {
@@ -235,7 +237,7 @@ double CsvTable::read_number(std::string_view word, int number, size_t column) {
   return text_value(word);
 }
 
-// A row of [rad],[m/s] under the header.
+// Whether the line is a row of units, such as [rad],[m/s]. If so, stores the units.
 bool CsvTable::is_units_row(std::string_view line) {
   auto fields = split(line);
   if (separator_at_end_ && fields.back().empty()) fields.pop_back();

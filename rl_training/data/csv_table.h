@@ -8,24 +8,25 @@
 namespace rl_training {
 
 // A CSV file of numbers under one header row, as loggers, spreadsheets and data frames write it:
-// - separated by commas, semicolons or tabs, whichever is most frequent in the header; unless it is
-//   the comma, a comma in a number is a decimal comma;
-// - a byte order mark, quotes around fields, a separator at the end of each line, gzip;
-// - True and False are 1 and 0; an empty field, NA, N/A, null and None are missing;
-// - lines that begin with # are comments. `# units: rad, Nm` or a row of [rad],[Nm] under the
-// header states units; the header may itself be the last comment, as numpy.savetxt writes it.
-// Missing values, the number NaN and text are stored as NaN; requesting them as numbers is an
-// error.
+// - The separator is a comma, semicolon or tab, whichever is most frequent in the header. If the
+//   separator is not a comma, a comma in a number is a decimal comma.
+// - The file may begin with a byte order mark, quote its fields, end each line with a separator,
+//   and be compressed with gzip.
+// - True and False are read as 1 and 0. An empty field, NA, N/A, #N/A, null and None are missing
+//   values.
+// - Lines that begin with # are comments. The comment `# units: rad, Nm` or a row [rad],[Nm] under
+//   the header states units. The last comment may be the header, as numpy.savetxt writes it.
+// Missing values, the number NaN and text are stored as NaN. finite_at() throws for these values.
 class CsvTable {
  public:
   explicit CsvTable(const std::string& path);
-  // From memory; messages use `name` as the file.
+  // Parses `content`. Error messages use `name` as the file name.
   CsvTable(std::string_view content, const std::string& name);
 
   const std::string& path() const { return path_; }
   int64_t rows() const { return static_cast<int64_t>(lines_.size()); }
   const std::vector<std::string>& columns() const { return columns_; }
-  // The column's name with its unit, "speed [m/s]".
+  // The column's name with its unit, for example "speed [m/s]".
   std::string full_name(int64_t column) const;
   // Index of the column with this name, with or without its unit in brackets; -1 if there is none.
   int64_t find(std::string_view column) const;
@@ -33,7 +34,7 @@ class CsvTable {
   std::vector<int64_t> find_numbered(std::string_view name) const;
 
   double at(int64_t row, int64_t column) const { return values_[cell(row, column)]; }
-  // The same, but throws if a value is missing, not a number or not finite.
+  // Like at(), but throws if the value is missing, not a number or not finite.
   double finite_at(int64_t row, int64_t column) const;
   // Whether a column has the same value, number or text, in two rows.
   bool equal(int64_t row, int64_t other, int64_t column) const;
@@ -48,7 +49,7 @@ class CsvTable {
   size_t cell(int64_t row, int64_t column) const {
     return static_cast<size_t>(row) * columns_.size() + static_cast<size_t>(column);
   }
-  bool first_row_is_text() const;  // most of its fields
+  bool first_row_is_text() const;  // whether most fields of the first row are text
   void parse(std::string_view content);
   void choose_separator(std::string_view header);
   std::vector<std::string> split(std::string_view line) const;
@@ -67,7 +68,7 @@ class CsvTable {
   std::vector<std::string> columns_, units_;
   std::vector<double> values_;
   std::vector<int> lines_;
-  std::map<size_t, Text> texts_;  // the first text of a column
+  std::map<size_t, Text> texts_;  // first text field of each column, by column index
 };
 
 }  // namespace rl_training

@@ -62,7 +62,8 @@ class Version2Reader {
                 "wrong shape (expected " + wanted + ", got " + shape_text(file_.shape(key)) + ")");
   }
 
-  // Tuple observations have a second index.
+  // The keys of the observations of an episode. Each part of a tuple observation has its own key,
+  // such as observations_3_0 and observations_3_1.
   std::vector<std::string> obs_keys(const std::string& episode) {
     std::string key = "observations_" + episode;
     if (file_.has(key) || !file_.has(key + "_0")) return {key};

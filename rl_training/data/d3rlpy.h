@@ -5,9 +5,9 @@
 
 namespace rl_training {
 
-// A dataset file of d3rlpy: version 1 (flat arrays with episode_terminals) or 2 (arrays numbered
-// by episode). Version 2 stores no observation after an episode's last step, so that step is usable
-// only if it terminated.
+// Reads a dataset file of d3rlpy. Version 1 has flat arrays with episode_terminals. Version 2 has
+// separate arrays for each episode. Version 2 does not store the observation after the last step of
+// an episode, so the last step is usable only if it terminated.
 LoggedSteps read_d3rlpy_steps(const std::string& path, const DatasetReadOptions& options,
                               SandboxOutput& output);
 

@@ -18,12 +18,13 @@
 namespace rl_training {
 namespace {
 
-// Marks files written by this program, in which every next observation is the true one. Format 1
-// has the flags of the steps in `timeouts`; format 2 is FlatEnds::last_observations.
+// This attribute marks files written by this program, in which every next observation is the true
+// one. Format 1 stores the time-out flags of steps in `timeouts`. Format 2 stores episode ends as
+// FlatEnds::last_observations (flat_arrays.h).
 constexpr const char* kFormatAttribute = "rl_training_format";
 constexpr int64_t kFormat = 2;
 
-// Our `format`; 0 for files of other programs.
+// `format` is the value of kFormatAttribute, or 0 for files of other programs.
 FlatKeys d4rl_keys(int64_t format) {
   const bool ours = format > 0;
   FlatKeys keys;
@@ -89,7 +90,7 @@ Json describe_plain_d4rl(const std::string& path) {
     const int64_t format = format_of(file, path);
     const auto keys = d4rl_keys(format);
     for (const auto* required : {&keys.obs, &keys.actions, &keys.rewards, &keys.terminals}) {
-      if (!file.has(required->front())) return {};  // the general reader names what there is
+      if (!file.has(required->front())) return {};  // read_d4rl_steps throws
     }
     PlainArrays arrays;
     int64_t elements = 0;
@@ -101,11 +102,11 @@ Json describe_plain_d4rl(const std::string& path) {
                                   std::multiplies<>());
       arrays.emplace(name, *array);
     }
-    // If this exceeds the limit, the general reader reports it.
+    // Above this limit, read_d4rl_steps throws.
     if (elements > kMaxHdf5Bytes / static_cast<int64_t>(sizeof(double))) return {};
     return {{"format", format}, {"plain", PlainFile::describe(marks, arrays)}};
   } catch (const Error&) {
-    return {};  // the general reader reports the same problem
+    return {};  // read_d4rl_steps throws the same error
   }
 }
 
@@ -120,8 +121,8 @@ void save_d4rl_dataset(const TransitionDataset& dataset, const std::string& path
                        const Space* bounds) {
   const auto limits = SandboxLimits::for_writing(dataset.rows() * 8 *
                                                  (dataset.obs_dim() + dataset.action_dim() + 2));
-  // Runs in a child process like the readers, so that no thread of this process ever holds
-  // libhdf5's lock.
+  // Writes in a child process, as the readers do, so that no thread of this process ever holds the
+  // lock of libhdf5.
   const auto result = run_in_sandbox(path, limits, [&](SandboxOutput& output) {
     const auto image = hdf5_bytes(dataset, bounds);
     output.array(image.data(), static_cast<int64_t>(image.size()));

@@ -14,7 +14,7 @@ template <class T>
 concept SpaceElement =
     std::same_as<T, float> || std::same_as<T, int64_t> || std::same_as<T, unsigned char>;
 
-// One observation or action in the dtype of its space: a view of a vector, an array or a span.
+// A view of one observation or action in the dtype of its space. Accepts a vector, array or span.
 class SpaceValue {
  public:
   template <std::ranges::contiguous_range Range>
@@ -35,18 +35,18 @@ class SpaceValue {
 class DatasetBuilder {
  public:
   DatasetBuilder(Space obs, Space action);
-  // Vectors, with actions in [-1, 1].
+  // Observations and actions are float vectors. Actions lie in [-1, 1].
   DatasetBuilder(int64_t obs_dim, int64_t action_dim)
       : DatasetBuilder(Space::unbounded(obs_dim), Space::unit_box(action_dim)) {}
 
-  // Starts an episode, after ending an open one. Episodes without steps are discarded.
+  // Starts an episode. Ends the open episode first. Episodes without steps are discarded.
   void begin_episode(SpaceValue obs);
-  // One step of the open episode; `terminated` or `truncated` closes it.
+  // Adds a step to the open episode. The episode ends if `terminated` or `truncated` is true.
   void add(SpaceValue action, float reward, SpaceValue next_obs, bool terminated, bool truncated);
   // Ends the open episode, if there is one.
   void end_episode();
-  // The same if the action that followed the last step is known, although that following step is
-  // not part of the data.
+  // Ends the open episode. `next_action` is the action that followed its last step. The step with
+  // that action is not part of the data.
   void end_episode(SpaceValue next_action);
   // Uses these next actions, one per row in order, instead of deriving them.
   void give_next_actions(SpaceValue next_actions, std::vector<uint8_t> valid);
@@ -55,7 +55,7 @@ class DatasetBuilder {
   // Whether `add` may follow without `begin_episode`.
   bool episode_open() const { return open_; }
 
-  // Ends an open episode.
+  // Ends the open episode and returns the dataset.
   TransitionDataset build() &&;
 
  private:
@@ -69,21 +69,21 @@ class DatasetBuilder {
   bool next_actions_given_ = false;
 };
 
-// Builds a dataset over slots that are already in memory (for example a mapped file), without a
-// copy. Rows are stored in `memory`.
+// Builds a dataset over slots that are already in memory, such as a mapped file. Does not copy the
+// slots. A slot is one observation and one action. The row records are stored in `memory`.
 class SlotDatasetBuilder {
  public:
   SlotDatasetBuilder(Space obs_space, Space action_space, Column<unsigned char> obs,
                      Column<unsigned char> actions, ArrayMemory& memory);
 
-  // A step from this slot to the next one; inside an episode the slots must follow each other.
+  // Adds a step from this slot to the next slot. The slots of an episode must be consecutive.
   void add(int64_t slot, float reward, bool terminated, bool truncated);
-  // Sets the successor of the last step if it is not in the next slot; at most kMostSuccessors
-  // times.
+  // Sets the next observation of the last step if the next slot does not contain it. Call this at
+  // most kMostSuccessors times.
   static constexpr int64_t kMostSuccessors = (int64_t{1} << 24) - 1;
   void give_successor(SpaceValue next_obs);
-  // Ends the episode. `next_action_known` states that the next slot holds the action that followed
-  // the last step.
+  // Ends the episode. `next_action_known` states that the next slot contains the action that
+  // followed the last step.
   void end_episode(bool next_action_known);
   void give_next_actions(SpaceValue next_actions, std::vector<uint8_t> valid);
 
@@ -97,7 +97,7 @@ class SlotDatasetBuilder {
   bool open_ = false;
   Column<unsigned char> obs_, actions_;
   std::vector<unsigned char> successors_, next_actions_;
-  ColumnBuffer<TransitionDataset::Row> rows_;  // one per slot, which is an upper bound
+  ColumnBuffer<TransitionDataset::Row> rows_;  // one per slot, an upper bound of the row count
   int64_t row_count_ = 0;
   std::vector<Episode> episodes_;
   std::vector<uint8_t> next_action_valid_;

@@ -28,7 +28,7 @@ constexpr const char* kLock = ".lock";
 constexpr const char* kTemporary = ".tmp-";
 constexpr size_t kDigestDigits = 64;
 
-// Hash of everything that decides the result of reading, except the content of the files.
+// Hash of everything that determines the dataset except the content of the files.
 std::string entry_name(const Json& sources, const std::string& kind,
                        const DatasetReadOptions& read) {
   Json key = {{"layout", DatasetColumns::kLayout},
@@ -43,7 +43,7 @@ std::string entry_name(const Json& sources, const std::string& kind,
   return sha256_hex(key.dump(-1, ' ', false, Json::error_handler_t::replace)).substr(0, 32);
 }
 
-// The header without its digest; null if it is damaged.
+// Returns the header without its digest, or null if the header is missing or damaged.
 Json read_header(const std::string& path) {
   auto& files = posix_file_system();
   if (!files.exists(path)) return {};
@@ -98,8 +98,9 @@ std::vector<DatasetWarning> read_warnings(const Json& list) {
   return warnings;
 }
 
-// Held by the one process that creates an entry. On file systems without locks, two processes may
-// do the same work. Removes its file at the end: a process that waited for it finds the entry made.
+// A lock held by the process that creates an entry. On file systems without locks, two processes
+// may do the same work. The destructor removes the lock file. A process that waited for the lock
+// then finds the finished entry.
 class EntryLock {
  public:
   explicit EntryLock(std::string path) : path_(std::move(path)) {
@@ -164,7 +165,7 @@ TransitionDataset DatasetCache::load(const std::string& kind, const std::string&
     }
     if (can_be_made) {
       const EntryLock held(file(name + kLock));
-      if (auto dataset = open_entry(name, sources, warnings)) {  // another process has made it
+      if (auto dataset = open_entry(name, sources, warnings)) {  // built by another process
         DatasetColumns::expect_random_access(*dataset);
         return *std::move(dataset);
       }
@@ -198,7 +199,8 @@ TransitionDataset DatasetCache::made(const Json& what,
   return dataset;
 }
 
-// Returns the dataset mapped from its new file; nothing if it is too small or cannot be written.
+// Returns the dataset mapped from its new file. Returns nothing if the dataset is too small or the
+// file cannot be written.
 std::optional<TransitionDataset> DatasetCache::keep(const std::string& name, const Json& sources,
                                                     const Json& what,
                                                     const TransitionDataset& dataset) {
@@ -309,7 +311,7 @@ std::optional<FileTransitions> DatasetCache::make_entry(const std::string& name,
   }
 }
 
-// The data file is renamed first, so that a header never names data that do not exist.
+// Renames the data file before it writes the header, so that a header never refers to missing data.
 void DatasetCache::commit(const std::string& name, const std::string& temporary, const Json& body) {
   auto& files = posix_file_system();
   files.remove_all(file(name + kHeader));

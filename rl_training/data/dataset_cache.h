@@ -11,9 +11,9 @@
 namespace rl_training {
 
 struct DatasetCacheOptions {
-  std::string directory;              // "": no cache
-  int64_t minimum_bytes = 1 << 20;    // smaller files are read as fast without a cache
-  int64_t settle_milliseconds = 100;  // a file changed more recently is not cached yet
+  std::string directory;              // "" disables the cache
+  int64_t minimum_bytes = 1 << 20;    // smaller files are not cached, as they are read fast anyway
+  int64_t settle_milliseconds = 100;  // files that changed more recently are not cached yet
   std::function<void(const std::string&)> warn = [](const std::string&) {};
 };
 
@@ -24,22 +24,26 @@ struct CachedDataset {
   std::string data_file;
 };
 
-// Caches datasets in files that are mapped into memory instead of being read. An entry belongs to
-// one path and one way of reading it. It is used only if
-// - each source file still has its size, inode and modification times, and had not been modified
-//   just before it was read (times are too coarse to distinguish a second change from the first);
-// - its header is intact (it ends with its SHA-256);
-// - its data file is the one described in the header (size, inode, modification time) and was
-//   written or verified since the machine booted. Otherwise all of it is read once and compared
-//   with the hashes in the header, because a crash may have lost data that was not yet on disk.
-//   Otherwise the entry is rebuilt, by one process at a time; others wait and share the result.
-// If an entry cannot be written, a warning is printed and the dataset is loaded without it.
+// Caches datasets in files that are mapped into memory instead of being read. Each entry belongs to
+// one path and one set of read options. An entry is used only if
+// - the size, inode and modification times of each source file are unchanged;
+// - the header of the entry is intact (it ends with its own SHA-256);
+// - the data file matches the header.
+// The data file matches if it has the size, inode and times in the header and was written or
+// verified since the machine booted. If only the size matches, the cache reads the whole data file
+// once and compares it with the hashes in the header, because a crash may lose data that was not
+// yet on disk.
+//
+// An entry that cannot be used is rebuilt by one process. Other processes wait and share the
+// result. A file that was modified just before it was read is not cached, because file times are
+// too coarse to detect a second change. If an entry cannot be written, the cache prints a warning
+// and loads the dataset from its source.
 class DatasetCache {
  public:
   explicit DatasetCache(DatasetCacheOptions options) : options_(std::move(options)) {}
 
-  // $RL_TRAINING_CACHE, or rl_training below $XDG_CACHE_HOME, or ~/.cache/rl_training; "" if none
-  // of these is set.
+  // Returns the first of $RL_TRAINING_CACHE, $XDG_CACHE_HOME/rl_training and
+  // $HOME/.cache/rl_training whose variable is set, or "" if none of the variables is set.
   static std::string default_directory();
 
   // Like load_dataset_file. If `warnings` is not null, it receives the warnings about the data.
@@ -47,8 +51,8 @@ class DatasetCache {
                          const DatasetReadOptions& read,
                          std::vector<DatasetWarning>* warnings = nullptr);
 
-  // Caches a dataset that this library generates; `what` lists everything else that it depends on.
-  // The binary that contains the generating code takes the place of the source file.
+  // Caches a dataset that this library generates. The entry is valid as long as the binary with the
+  // generating code is unchanged. `what` lists everything else that the dataset depends on.
   TransitionDataset made(const Json& what, const std::function<TransitionDataset()>& make);
 
   std::vector<CachedDataset> list() const;
@@ -56,7 +60,8 @@ class DatasetCache {
   int64_t clear();
 
  private:
-  // Warns about an unusable entry, unless the caller will check it `again`.
+  // Warns about an unusable entry. Set `again` to suppress the warning if the entry will be checked
+  // a second time.
   std::optional<TransitionDataset> open_entry(const std::string& name, const Json& sources,
                                               std::vector<DatasetWarning>* warnings,
                                               bool again = false);

@@ -13,13 +13,13 @@
 namespace rl_training {
 namespace {
 
-// Thresholds of the warnings; the first is a share of the actions of one dimension.
-constexpr double kSaturatedShare = 0.5;
-constexpr double kJumpFactor = 30;     // times the usual step
-constexpr double kJumpDeviations = 3;  // and at least this many standard deviations
+// Thresholds of the warnings.
+constexpr double kSaturatedShare = 0.5;  // fraction of the actions in one dimension
+constexpr double kJumpFactor = 30;       // a jump is more than this many times the median step
+constexpr double kJumpDeviations = 3;    // a jump also exceeds this many standard deviations
 constexpr double kHugeValue = 1e6;
 constexpr double kLargeReward = 100, kSmallReward = 1e-3;  // bounds of the mean absolute reward
-constexpr int64_t kEqualLengths = 5;  // episodes that all terminate at the same step
+constexpr int64_t kEqualLengths = 5;  // fewest episodes for a warning about equal lengths
 
 class Checks {
  public:
@@ -275,7 +275,8 @@ class Checks {
                        options_.bounds->high[index]);
   }
 
-  // Distance of the observation from this slot to the next, in standard deviations of each column.
+  // Distance between the observations of this slot and the next: the root mean square over the
+  // columns, each in units of its standard deviation.
   double step_size(int64_t slot) const {
     double sum = 0;
     for (int64_t k = 0; k < steps_.obs_dim; ++k) {

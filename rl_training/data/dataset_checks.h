@@ -6,12 +6,12 @@
 
 namespace rl_training {
 
-// of_training: actions are read as training uses them, in [-1, 1]. unknown: they are in the units
-// of the file, whose bounds are not stated.
+// of_training: actions are in [-1, 1], as training uses them. unknown: actions are in the units of
+// the file, and their bounds are not known.
 enum class ActionUnits { of_training, unknown };
 
 // Finds suspicious properties of data that can be loaded. Each finding is reported once, with the
-// number of cases and the first row. `report` has the values that inspect_steps computed.
+// number of cases and the first row. `report` contains the statistics from inspect_steps.
 std::vector<DatasetWarning> check_dataset(const LoggedSteps& steps, const DatasetReport& report,
                                           const DatasetReadOptions& options, ActionUnits units);
 

@@ -24,7 +24,7 @@ void give(SandboxOutput& output, const Column<T>& column) {
 
 void will_need(const void* data, int64_t bytes) {
   static const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-  const size_t before = reinterpret_cast<size_t>(data) % page;  // madvise() takes whole pages
+  const size_t before = reinterpret_cast<size_t>(data) % page;  // madvise() needs a page boundary
   auto* first = const_cast<char*>(static_cast<const char*>(data)) - before;
   ::madvise(first, before + static_cast<size_t>(bytes), MADV_WILLNEED);
 }
@@ -95,7 +95,7 @@ void DatasetColumns::expect_random_access(const TransitionDataset& dataset) {
   const std::array columns = {bytes_of(dataset.obs_), bytes_of(dataset.actions_),
                               bytes_of(dataset.rows_), bytes_of(dataset.next_actions_)};
   for (const auto& column : columns) {
-    // Only whole pages inside the range, so that no other data is affected.
+    // Uses only the pages that lie entirely inside the column, so that no other data is affected.
     const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
     const auto address = reinterpret_cast<size_t>(column.data());
     const size_t before = (page - address % page) % page;
@@ -123,7 +123,7 @@ void DatasetColumns::read_ahead(const TransitionDataset& dataset, std::span<cons
 }
 
 bool DatasetColumns::is_intact(const TransitionDataset& dataset) {
-  // Row records come first, because hashing follows their references.
+  // Checks the row records before hashing, because hashing follows their slot indices.
   const int64_t slots = dataset.slots();
   int64_t rows = 0;
   for (const Episode& episode : dataset.episodes()) {

@@ -8,7 +8,8 @@
 
 namespace rl_training {
 
-// A dataset as arrays and JSON facts, to pass it between processes or store it in a file.
+// Converts a dataset to arrays and JSON facts and back, to pass it between processes or store it in
+// a file.
 class DatasetColumns {
  public:
   // Format version; changes whenever the meaning of the arrays or facts changes.
@@ -22,17 +23,18 @@ class DatasetColumns {
                                      const std::vector<Column<unsigned char>>& arrays);
 
   // Call this once for a mapped file that will be sampled. If the file may not fit into memory, the
-  // kernel is told to read only the pages that are accessed and not their neighbours, which would
-  // evict others. This makes sampling about fifty times as fast.
+  // call turns off the kernel's read-ahead, which reads neighbouring pages and evicts pages that
+  // are needed. Without read-ahead, sampling is about fifty times as fast.
   static void expect_random_access(const TransitionDataset& dataset);
-  // Whether the file may not fit into memory.
+  // Whether the dataset needs at least half of the memory that this process may use.
   static bool may_exceed_memory(const TransitionDataset& dataset);
-  // Asks the kernel to read the pages of many rows at once, before they are accessed one by one:
-  // first the row records, and later the observations and actions to which these refer.
+  // Both functions request that the kernel reads the pages of many rows at once, before the rows
+  // are accessed one by one. read_ahead_places() requests the row records. Call it first, because
+  // read_ahead() follows these records to request the observations and actions.
   static void read_ahead_places(const TransitionDataset& dataset, std::span<const int64_t> rows);
   static void read_ahead(const TransitionDataset& dataset, std::span<const int64_t> rows);
 
-  // Whether all arrays match their stored hashes; reads all of them.
+  // Whether all arrays match their stored hashes. Reads the whole dataset.
   static bool is_intact(const TransitionDataset& dataset);
 };
 

@@ -32,8 +32,8 @@ struct Kind {
   LoggedSteps (*read)(const std::string& path, const DatasetReadOptions& options,
                       SandboxOutput& output);
   TimeoutPolicy policy;
-  // For files that may store arrays plainly: positions are found in a sandbox, values are read
-  // outside.
+  // Set for kinds of files that may store arrays plainly. `describe_plain` finds the positions of
+  // the arrays in a sandbox. `read_plain` reads the values outside the sandbox.
   Json (*describe_plain)(const std::string& path) = nullptr;
   LoggedSteps (*read_plain)(const std::string& path, const Json& description,
                             const DatasetReadOptions& options, ArrayMemory& memory) = nullptr;
@@ -139,7 +139,7 @@ FileTransitions take_over(const std::string& file, const SandboxResult& result) 
   return taken;
 }
 
-// The files of a directory that is read as one dataset; empty if `path` is no such directory.
+// The files of a directory that is read as one dataset. Empty if `path` is not such a directory.
 std::vector<std::string> files_of(const std::string& kind, const std::string& path) {
   std::error_code code;
   const bool joined = (kind == "npz" || kind == "csv") && std::filesystem::is_directory(path, code);
@@ -153,7 +153,7 @@ Json describe_in_sandbox(const std::string& file, Json (*describe)(const std::st
   return facts_of_reader(run_in_sandbox(file, SandboxLimits::for_file(file), look).text, file);
 }
 
-// Read without a child process, because such a file contains only plain numbers.
+// Reads the file without a child process, because its arrays are plain numbers at known positions.
 template <class Read>
 FileTransitions read_plain_transitions(const std::string& kind, const std::string& path, int output,
                                        const DatasetReadOptions& options, const Read& read) {
@@ -247,7 +247,7 @@ std::string detect_dataset_kind(const std::string& path) {
   if (archive) return "npz";
   const auto size = static_cast<int64_t>(std::filesystem::file_size(path, code));
   if (has_hdf5_signature(file, size)) return detect_hdf5_kind(path);
-  // The name decides for files without a magic number and for damaged files.
+  // Uses the file name for files without a magic number and for damaged files.
   const auto extension = std::filesystem::path(path).extension().string();
   if (extension == ".csv" || extension == ".tsv" || path.ends_with(".csv.gz")) return "csv";
   if (extension == ".npz") return "npz";

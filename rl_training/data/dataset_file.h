@@ -9,11 +9,11 @@
 
 namespace rl_training {
 
-// Contents of a file, including rows that cannot be used.
+// Describes the contents of a file, including rows that cannot be used for training.
 struct DatasetFileSummary {
   int64_t rows = 0, episodes = 0, obs_dim = 0, action_dim = 0, terminals = 0, timeouts = 0;
-  double reward_sum = 0;   // of the rewards as stored
-  double return_mean = 0;  // over the episodes
+  double reward_sum = 0;   // sum of the rewards as stored
+  double return_mean = 0;  // mean undiscounted return per episode
   bool has_timeouts = false, has_next_observations = false, has_next_actions = false;
   int64_t dropped_rows = 0;
   std::vector<DatasetWarning> warnings;
@@ -21,17 +21,18 @@ struct DatasetFileSummary {
 
 DatasetFileSummary summarize(const LoggedSteps& steps);
 
-// The kinds of files that can be read: d4rl, minari, d3rlpy, robomimic, npz, csv. The last two may
-// be directories of such files, each with whole episodes.
+// The kinds of files that can be read: d4rl, minari, d3rlpy, robomimic, npz, csv. A directory of
+// npz files or of csv files is read as one dataset. Each of its files must contain whole episodes.
 std::vector<std::string> dataset_file_kinds();
 
-// Detects the kind of `path` by its content; throws Error{data} if it is none of them.
+// Detects the kind of `path`, mainly from its content. Throws Error{data} if the kind is unknown.
 std::string detect_dataset_kind(const std::string& path);
 
-// The policy that the options state, or the default of the kind.
+// Returns the policy in the options, or the default policy of the kind.
 TimeoutPolicy timeout_policy_for(const std::string& kind, const DatasetReadOptions& options);
 
-// The steps of a file; `kind` may be "auto". Every problem is Error{data} with file, key and row.
+// Reads the steps of a file; `kind` may be "auto". Throws Error{data} with file, key and row if the
+// data is invalid.
 LoggedSteps read_logged_steps(const std::string& kind, const std::string& path,
                               const DatasetReadOptions& options = {});
 
@@ -41,25 +42,25 @@ std::string dataset_data_file(const std::string& kind, const std::string& path);
 struct FileTransitions {
   TransitionDataset dataset;
   DatasetFileSummary summary;
-  // Facts of the arrays in the output, if there is one: those of DatasetColumns, with offsets and
-  // sizes.
+  // Set if the arrays were written to an output file: the facts of DatasetColumns and the offset
+  // and size of each array.
   Json columns;
   std::vector<std::pair<int64_t, int64_t>> places;
 };
 
-// Makes transitions of steps that were read, by the timeout_policy of the options, which must be
-// set. `kind` and `path` are for messages.
+// Converts steps to transitions. The options must contain a timeout_policy. `kind` and `path` are
+// used in messages.
 FileTransitions make_file_transitions(const std::string& kind, const std::string& path,
                                       const DatasetReadOptions& options, LoggedSteps steps,
                                       ArrayMemory& memory);
 
-// Reads a file and makes transitions of it. The arrays are written to the empty file open as
-// `output` (-1: none). Throws Error{io} if the disk is full and Error{data} if there are no
-// transitions.
+// Reads a file and converts its steps to transitions. Writes the arrays to `output`, the descriptor
+// of an empty file, unless `output` is -1. Throws Error{io} if the disk is full and Error{data} if
+// there are no transitions.
 FileTransitions read_transitions(const std::string& kind, const std::string& path,
                                  const DatasetReadOptions& options, int output);
 
-// The transitions of a file; throws Error{data} if there are none.
+// Reads the transitions of a file. Throws Error{data} if there are none.
 TransitionDataset load_dataset_file(const std::string& kind, const std::string& path,
                                     const DatasetReadOptions& options = {},
                                     DatasetFileSummary* summary = nullptr);

@@ -3,7 +3,7 @@
 
 namespace rl_training {
 
-// A file descriptor that closes itself; below zero it stands for none.
+// Owns a file descriptor and closes it. A negative value means that there is no descriptor.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}

@@ -60,7 +60,7 @@ bool are_settled(const Json& sources, int64_t milliseconds) {
   for (const auto& source : sources) {
     const int64_t last =
         std::max(source.at("modified").get<int64_t>(), source.at("changed").get<int64_t>());
-    // Whole seconds: the file system may count in steps of one or two seconds.
+    // A time in whole seconds suggests a file system with a resolution of one or two seconds.
     const int64_t margin = last % kSecond == 0 ? 2 * kSecond : milliseconds * 1'000'000;
     if (milliseconds > 0 && now - last < margin) return false;
   }
@@ -70,7 +70,7 @@ bool are_settled(const Json& sources, int64_t milliseconds) {
 std::string library_file() {
   Dl_info info{};
   if (::dladdr(reinterpret_cast<const void*>(&library_file), &info) == 0) return "";
-  const fs::path named = info.dli_fname;  // for a program, argv[0]
+  const fs::path named = info.dli_fname;  // argv[0] if the code is in the program itself
   std::error_code code;
   const auto program = fs::read_symlink("/proc/self/exe", code);
   if (program.filename() == named.filename()) return program.string();

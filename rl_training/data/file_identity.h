@@ -6,18 +6,18 @@
 
 namespace rl_training {
 
-// Path, size, inode and times of a file: equal as long as the file is unchanged. Null if there is
-// no such file.
+// Returns path, size, inode and times of a file. The result changes when the file changes. Null if
+// the file does not exist.
 Json file_identity(const std::string& path);
 
-// The identities of the files that a dataset is read from; null if one of them is unknown.
+// Returns the identities of the files of a dataset, or null if an identity cannot be determined.
 Json dataset_sources(const std::string& kind, const std::string& path);
 
-// Whether any later change of these files would show in their times: the last one is at least this
-// long ago. 0 disables the check.
+// Whether the last change of each file is at least this long ago, so that any later change alters
+// its times. 0 disables the check.
 bool are_settled(const Json& sources, int64_t milliseconds);
 
-// The file with this library's code: the program, or a shared library in it. Empty if unknown.
+// The file that contains this library's code: the program or a shared library. Empty if unknown.
 std::string library_file();
 
 // Identifies the current boot of the machine; empty if unknown.

@@ -42,7 +42,8 @@ FlatArrays::FlatArrays(const TransitionDataset& given, const Space* bounds, Flat
     }
     if (observations) timeouts.resize(truncations.size(), 0);
     unflagged_end |= !dataset.terminated(last) && !dataset.truncated(last);
-    // The successor of a terminal row is masked, but the last row of a file needs a following row.
+    // A terminal row needs no successor, because termination masks the successor. The exception is
+    // the last row of the file: readers expect a following row.
     if (observations && (!dataset.terminated(last) || i + 1 == episodes.size())) {
       append_last_observation(dataset, bounds, last);
     }
@@ -79,7 +80,7 @@ void FlatArrays::append_last_observation(const TransitionDataset& dataset, const
   ++rows;
   append_values(obs, dataset.next_obs(last_row), obs_dim);
   append_values(next_obs, dataset.next_obs(last_row), obs_dim);
-  // The action that followed, if it is known; zeros otherwise.
+  // Stores the action that followed the last step, or zeros if that action is unknown.
   if (discrete) {
     choices.push_back(dataset.next_choice(last_row));
   } else {

@@ -10,29 +10,31 @@
 namespace rl_training {
 
 // How flat arrays mark the ends of episodes.
-// - flags: by terminals, timeouts and, if an episode ends without a flag, episode_starts.
-// - last_observations: the last observation of an episode is an extra row with reward 0, and
-// `timeouts` marks those rows and no others. Every successor is therefore the following
-// observation, and a reader that skips rows with timeouts, as D4RL's q-learning conversion does,
-// gets exactly the transitions. After a terminal row, whose successor is masked, the extra row is
-// written only at the end of the file. `truncations` holds the flags of the steps.
+// - flags: `terminals` and `timeouts` mark the last steps. If an episode ends without a flag,
+//   `episode_starts` marks the first steps.
+// - last_observations: an extra row with reward 0 stores the last observation of an episode.
+//   `timeouts` marks only these extra rows. The next observation of every step is therefore the
+//   observation of the following row. Readers that skip rows with timeouts, such as D4RL's
+//   qlearning_dataset(), get exactly the transitions. After a terminal step there is no extra row,
+//   except at the end of the file. `truncations` contains the time-out flags of the steps.
 enum class FlatEnds { flags, last_observations };
 
-// A dataset as one array for each thing with an entry for each row, as flat files store it.
+// A dataset as flat files store it: one array per quantity, with one entry per row.
 struct FlatArrays {
   int64_t rows = 0, obs_dim = 0, action_dim = 0;
-  bool discrete = false;  // `choices` instead of `actions`
+  bool discrete = false;  // if true, `choices` is used instead of `actions`
   std::vector<float> obs, next_obs, actions, rewards;
   std::vector<uint8_t> terminals, timeouts;
-  std::vector<uint8_t> truncations;  // last_observations only
-  // Empty unless an episode ends without a flag: otherwise it would merge with the next one.
+  std::vector<uint8_t> truncations;  // only with FlatEnds::last_observations
+  // Empty if every episode ends with a flag. Readers would merge an episode without an end flag
+  // with the next episode.
   std::vector<uint8_t> episode_starts;
-  // Empty if the dataset has none and the order of the rows determines them.
+  // Empty if the next action is always the action of the next row.
   std::vector<float> next_actions;
-  std::vector<uint8_t> next_action_valid;  // also of `next_choices`
+  std::vector<uint8_t> next_action_valid;  // for `next_actions` or `next_choices`
   std::vector<int64_t> choices, next_choices;
 
-  // Actions are scaled from [-1, 1] to `bounds`, or not scaled if there are none.
+  // Scales actions from [-1, 1] to `bounds`. If `bounds` is null, actions are not scaled.
   FlatArrays(const TransitionDataset& dataset, const Space* bounds, FlatEnds ends);
 
   // Adds the arrays to a file under the names that all flat formats share.
@@ -74,11 +76,12 @@ void FlatArrays::write_to(File& file) const {
   if (!episode_starts.empty()) file.add_flags("episode_starts", episode_starts);
 }
 
-// Makes next actions part of the data if they contain more than the order of the rows, that is, if
-// the action after the last row of an episode is known although that step is not part of the data.
+// Returns a dataset that stores next actions explicitly if they cannot be derived from the
+// following rows. This is the case if the action after the last row of an episode is known, but the
+// step with that action is not part of the data.
 TransitionDataset with_known_next_actions(const TransitionDataset& dataset);
 
-// The actions of some rows in the same units.
+// Appends the action `values` to `out`, scaled in the same way as in FlatArrays.
 void append_actions(const TransitionDataset& dataset, const Space* bounds, const float* values,
                     std::vector<float>& out);
 

@@ -10,7 +10,7 @@ namespace {
 
 using Names = FlatKeys::Names;
 
-// The name under which an array is stored, or nothing. Throws if the file has two of the names.
+// Returns the name that the file contains, or nothing. Throws if the file contains several names.
 std::optional<std::string> find_key(ArraySource& source, const Names& names) {
   std::optional<std::string> found;
   for (const auto& name : names) {
@@ -43,7 +43,7 @@ std::string require_key(ArraySource& source, const Names& names, const std::stri
                                     : ""));
 }
 
-// dims < 0: any number of them.
+// Returns the number of columns. A negative `rows` or `dims` accepts any size.
 int64_t check_matrix(ArraySource& source, const std::string& key, int64_t rows, int64_t dims) {
   const auto shape = source.shape(key);
   if (shape.size() != 2 || shape[1] < 1 || (rows >= 0 && shape[0] != rows) ||
@@ -67,7 +67,7 @@ bool is_list_of_integers(ArraySource& source, const std::string& key) {
   return source.shape(key).size() == 1 && source.is_integer(key);
 }
 
-// The number of columns.
+// Returns the number of columns.
 int64_t check_actions(ArraySource& source, const std::string& key, int64_t rows, bool choices) {
   const bool vector = source.shape(key).size() == 1;
   if (choices && vector) {
@@ -117,8 +117,8 @@ FlatLayout find_flat_layout(ArraySource& source, const FlatKeys& keys, std::opti
   layout.next_obs = find_key(source, keys.next_obs);
   layout.next_actions = find_key(source, keys.next_actions);
   layout.next_valid = find_key(source, keys.next_action_valid);
-  // Episode starts can replace terminals only if every last row is dropped anyway; assuming that
-  // the task never terminates could be wrong.
+  // Episode starts can replace terminals only if there are no next observations. The last row of
+  // each episode is then dropped anyway, so it does not matter whether that row terminated.
   if (!layout.terminals && !keys.never_terminates && (!layout.starts || layout.next_obs)) {
     require_key(source, keys.terminals, "terminated");
   }

@@ -8,20 +8,21 @@
 
 namespace rl_training {
 
-// Names under which a file may store each array, all with one entry per step.
-// Required are observations, actions, rewards and terminals.
+// Names under which a file may store each array. Each array has one entry per step. Observations,
+// actions, rewards and terminals are required.
 struct FlatKeys {
   using Names = std::vector<std::string>;
   Names obs, actions, rewards, terminals, timeouts, next_obs;
-  // Used only if none of `terminals` exists: marks every end, possibly including time-outs.
+  // Marks every episode end, possibly including time-outs. Used only if the file contains none of
+  // `terminals`.
   Names terminals_fallback;
   Names episode_ends;  // marks every last step, whatever ended the episode
   Names episode_starts;
-  Names last_observations;  // marks rows that hold only the last observation of an episode
+  Names last_observations;  // marks rows that contain only the last observation of an episode
   Names next_actions, next_action_valid;
-  bool never_terminates = false;  // then no terminals are needed
-  // Whether a last step's next observation is trusted even if it equals the first observation
-  // of the following episode. Some writers store that observation instead of the true one.
+  bool never_terminates = false;  // if true, terminals are not required
+  // Whether the next observation of a last step is used even if it equals the first observation of
+  // the following episode. Some writers store that first observation by mistake.
   bool trust_equal_successors = true;
   bool true_successors = false;  // see LoggedSteps
 
@@ -38,8 +39,9 @@ struct FlatLayout {
   int64_t rows = 0, obs_dim = 0, action_dim = 0;
 };
 
-// `stated` is whether the actions are discrete, that is, one number per row as a vector or as a
-// matrix of one column. If it is unknown, a vector of integers is discrete.
+// `stated` is whether the actions are discrete. Discrete actions are one number per row, as a
+// vector or as a matrix with one column. If `stated` is empty, a vector of integers counts as
+// discrete.
 FlatLayout find_flat_layout(ArraySource& source, const FlatKeys& keys, std::optional<bool> stated);
 
 }  // namespace rl_training

@@ -17,8 +17,8 @@
 namespace rl_training {
 namespace {
 
-// Whether a predicate holds for all values. Blocks of sixteen without early exit let the compiler
-// vectorise.
+// Whether a predicate is true for all values. Blocks of sixteen values without an early exit let
+// the compiler vectorise the loop.
 template <class T, class Test>
 bool all_pass(std::span<const T> values, const Test& test) {
   constexpr size_t kLanes = 16;
@@ -32,8 +32,8 @@ bool all_pass(std::span<const T> values, const Test& test) {
   return fine;
 }
 
-// Whether a double remains finite as a float; values half a unit in the last place beyond the
-// largest float do not.
+// Whether the value is finite as a float. 0x1.ffffffp127 is the smallest positive double that
+// rounds to an infinite float.
 bool is_finite_float(float value) { return std::abs(value) <= std::numeric_limits<float>::max(); }
 bool is_finite_float(double value) { return std::abs(value) < 0x1.ffffffp127; }
 
@@ -61,8 +61,8 @@ void add_marks(ArraySource& source, const std::optional<std::string>& key, uint8
   source.read_blocks(*key, ArraySource::BlockUser<double>(set));
 }
 
-// `dones` usually marks every end of an episode. Rows that are also marked as time-outs are
-// time-outs.
+// An array such as `dones` usually marks every end of an episode. This function clears the terminal
+// flag of rows that are also marked as time-outs.
 void sort_out_dones(const FlatLayout& layout, std::vector<uint8_t>& marks,
                     std::vector<DatasetWarning>& warnings) {
   using Steps = LoggedSteps;
@@ -77,7 +77,8 @@ void sort_out_dones(const FlatLayout& layout, std::vector<uint8_t>& marks,
        std::nullopt});
 }
 
-// Marks time-outs that the file implies but does not mark.
+// Marks episode ends that the file does not flag as terminations or time-outs: rows in
+// `layout.ends`, rows before `layout.starts`, and rows at the time limit in the options.
 void add_implied_ends(ArraySource& source, const FlatLayout& layout,
                       const DatasetReadOptions& options, std::vector<uint8_t>& marks) {
   using Steps = LoggedSteps;
@@ -117,8 +118,8 @@ Column<double> read_rewards(ArraySource& source, const FlatLayout& layout,
   return rewards.column(layout.rows);
 }
 
-// Number of consecutive rows without a mark, starting with this one; the last row of the file is
-// not counted.
+// Number of consecutive rows without a mark, from `row` up to `end_row`. Does not count the last
+// row of the file.
 int64_t inner_rows(const std::vector<uint8_t>& marks, int64_t row, int64_t end_row) {
   const int64_t limit = std::min(end_row, static_cast<int64_t>(marks.size()) - 1);
   int64_t end = row;
@@ -126,7 +127,8 @@ int64_t inner_rows(const std::vector<uint8_t>& marks, int64_t row, int64_t end_r
   return end - row;
 }
 
-// Keeps only those next observations that differ from the following observation.
+// Returns the next observations that must be stored separately, because they differ from the
+// observation of the following row or belong to a last step. Sets the marks of these rows.
 std::vector<float> find_successors(ArraySource& source, const FlatLayout& layout,
                                    const DatasetReadOptions& options, std::span<const float> obs,
                                    bool trust_equal, std::vector<uint8_t>& marks) {
@@ -137,18 +139,19 @@ std::vector<float> find_successors(ArraySource& source, const FlatLayout& layout
                        static_cast<size_t>(rows) * width * sizeof(float)) == 0;
   };
   std::mutex mutex;
-  std::map<int64_t, std::vector<float>> found;  // by the first row of their block
+  std::map<int64_t, std::vector<float>> found;  // key: first row of the block
   const auto look = [&](int64_t first_row, std::span<const float> next) {
     if (!options.allow_nonfinite) {
       check_finite(source.place(*layout.next_obs), next, layout.obs_dim, first_row);
     }
     std::vector<float> successors;
     const int64_t end_row = first_row + static_cast<int64_t>(next.size() / width);
-    int64_t one_by_one = first_row;  // up to this row
+    int64_t one_by_one = first_row;  // rows before this row are compared one by one
     for (int64_t row = first_row; row < end_row; ++row) {
       const float* own = next.data() + static_cast<size_t>(row - first_row) * width;
       if (row >= one_by_one) {
-        // Usually all rows up to the next end match, so they are compared at once.
+        // Inside an episode, the next observation of a row usually equals the observation of the
+        // following row. One call therefore compares all rows up to the end of the episode.
         const int64_t stretch = inner_rows(marks, row, end_row);
         one_by_one = row + stretch;
         if (stretch > 0 && equal(own, row + 1, stretch)) {
@@ -177,8 +180,8 @@ std::vector<float> find_successors(ArraySource& source, const FlatLayout& layout
   return all;
 }
 
-// Upper bound of the number of slots: each kept row that ends an episode needs another slot for its
-// successor.
+// Upper bound of the number of slots. Under TimeoutPolicy::keep, each row that ends an episode may
+// need one more slot for its successor.
 int64_t slots_to_reserve(const std::vector<uint8_t>& marks, const DatasetReadOptions& options) {
   auto slots = static_cast<int64_t>(marks.size());
   if (options.timeout_policy == TimeoutPolicy::drop) return slots;
@@ -191,7 +194,7 @@ void check_block(ArraySource& source, const std::string& key, const DatasetReadO
   if (!options.allow_nonfinite) check_finite(source.place(key), values, columns, first_row);
 }
 
-// The discrete actions of a file that does not state their number.
+// Returns the action space of a file with discrete actions that does not state their number.
 Space find_choices(ArraySource& source, const FlatLayout& layout) {
   constexpr int64_t kMostChoices = 1 << 16;
   std::mutex mutex;
@@ -208,7 +211,8 @@ Space find_choices(ArraySource& source, const FlatLayout& layout) {
   return Space::discrete(static_cast<int64_t>(largest) + 1);
 }
 
-// Uses the source's memory if it lends it; otherwise reads into memory with `capacity` slots.
+// Uses the memory of the source if lend() returns it. Otherwise reads into new memory with
+// `capacity` slots.
 void read_observations(ArraySource& source, const FlatLayout& layout,
                        const DatasetReadOptions& options, int64_t capacity, ArrayMemory& memory,
                        LoggedSteps& steps) {
@@ -334,7 +338,7 @@ LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const 
   steps.has_next_observations = layout.next_obs.has_value();
   steps.true_successors = keys.true_successors;
 
-  // Small arrays first, so that a wrong flag is found before gigabytes are read.
+  // Reads the small arrays first, so that a wrong flag is found before gigabytes are read.
   std::vector<uint8_t> marks(static_cast<size_t>(layout.rows), 0);
   add_marks(source, layout.terminals, LoggedSteps::kTerminal, marks);
   add_marks(source, layout.timeouts, LoggedSteps::kTimeout, marks);

@@ -9,24 +9,24 @@
 
 namespace rl_training {
 
-// Reads a file of flat arrays, observations and actions into `memory`. Shapes are checked against
-// each other before any data are read.
+// Reads a file of flat arrays. Observations and actions are stored in `memory`. Checks that the
+// shapes match before it reads any data.
 LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const FlatKeys& keys,
                             const DatasetReadOptions& options, ArrayMemory& memory);
 
-// Helpers for readers of other layouts; they throw Error{data} at `place` with the row.
+// Helpers for readers of other layouts. They throw Error{data} with `place` and the row.
 void check_finite(const ErrorPlace& place, std::span<const float> values, int64_t columns,
                   int64_t first_row = 0);
 void check_finite(const ErrorPlace& place, std::span<const double> values, int64_t columns,
                   int64_t first_row = 0);
 std::vector<uint8_t> to_flags(const ErrorPlace& place, std::span<const double> values,
                               int64_t first_row = 0);
-// Checks that the values are indices of discrete actions below `count`.
+// Checks that the values are whole numbers from 0 to `categories` - 1.
 void check_choices(const ErrorPlace& place, std::span<const double> values, int64_t categories,
                    int64_t first_row = 0);
 void check_action_dim(const ErrorPlace& place, const DatasetReadOptions& options, int64_t dims);
-// Checks discrete actions, or scales actions of `dims` columns to [-1, 1] if the options state
-// bounds.
+// Reads actions with `dims` columns. If the options state bounds, checks discrete actions and
+// scales continuous actions to [-1, 1].
 void read_actions(ArraySource& source, const std::string& key, int64_t dims,
                   const DatasetReadOptions& options, std::span<float> out);
 

@@ -25,7 +25,7 @@ constexpr const char* kImage =
 constexpr const char* kBag = "export the topics to one table with a row for each step, as csv";
 
 struct Format {
-  std::string_view start;  // of the content; "": recognised by name only
+  std::string_view start;  // first bytes of the file; "" if only the name identifies the format
   std::string_view ending;
   const char* what;
   const char* advice;

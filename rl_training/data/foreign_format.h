@@ -3,8 +3,8 @@
 
 namespace rl_training {
 
-// Names an unsupported format and how to convert it; "" if the file or directory is none of the
-// formats known here (Parquet, Arrow, TFRecord and RLDS, pickles, images, ...).
+// Returns a message that names the unsupported format of a file or directory and explains how to
+// convert it. Examples are Parquet, Arrow, RLDS, pickles and images. Returns "" for other formats.
 std::string foreign_format(const std::string& path);
 
 }  // namespace rl_training

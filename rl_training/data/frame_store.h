@@ -6,8 +6,8 @@
 
 namespace rl_training {
 
-// Images that several rows of a replay buffer refer to, each stored once. Frames are numbered from
-// 0 in the order in which they were added.
+// Stores each image once, although several rows of a replay buffer refer to it. Frames are numbered
+// from 0 in the order of insertion.
 class FrameStore {
  public:
   explicit FrameStore(int64_t frame_bytes) : frame_bytes_(frame_bytes) {}

@@ -12,7 +12,7 @@ namespace rl_training {
 namespace {
 
 constexpr size_t kMaxUnpackedBytes = size_t{4} << 30;
-constexpr int kGzipWindow = 15 + 16;  // the largest window, and gzip's header
+constexpr int kGzipWindow = 15 + 16;  // 15: largest window; 16: expect a gzip header
 
 }  // namespace
 
@@ -27,7 +27,8 @@ std::string gunzip(std::string_view bytes, const std::string& file) {
   const std::unique_ptr<z_stream, decltype(&inflateEnd)> closer(&stream, inflateEnd);
   std::string out, block(size_t{256} << 10, '\0');
   for (bool more = true; more;) {
-    // zlib does not write to its input, and its sizes have 32 bits.
+    // The const_cast is safe because zlib does not write to its input. Input is passed in pieces
+    // because sizes in zlib have 32 bits.
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
     const auto piece = std::min<size_t>(bytes.size(), std::numeric_limits<uInt>::max());
     stream.avail_in = static_cast<uInt>(piece);

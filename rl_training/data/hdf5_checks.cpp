@@ -54,7 +54,7 @@ std::string type_problem(hid_t type) {
   const size_t size = H5Tget_size(type);
   bool fine = (kind == H5T_INTEGER || kind == H5T_FLOAT) && size >= 1 && size <= 8;
   if (kind == H5T_ENUM) {
-    // Booleans of h5py are an enumeration over int8.
+    // h5py stores booleans as an enumeration over int8.
     const Handle base(H5Tget_super(type), H5Tclose);
     fine = base.valid() && H5Tget_class(base) == H5T_INTEGER && H5Tget_size(base) <= 8;
   }

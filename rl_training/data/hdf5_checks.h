@@ -9,10 +9,10 @@
 
 #include "rl_training/data/plain_file.h"
 
-// For hdf5_*.cpp only: no other file includes libhdf5's header.
+// Only hdf5_*.cpp files include this header, so that no other file depends on libhdf5.
 namespace rl_training {
 
-// Closes an HDF5 object with the function that fits its kind.
+// Owns an HDF5 object and closes it with the function for its kind.
 class Handle {
  public:
   Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
@@ -30,24 +30,25 @@ class Handle {
   herr_t (*close_)(hid_t);
 };
 
-// The innermost reason of the last failure: "inflate() failed".
+// The innermost cause of the last libhdf5 error, for example "inflate() failed".
 std::string last_hdf5_reason();
 
-// Why values of this type cannot be read as numbers; "" if they can.
+// Returns the reason why values of this type cannot be read as numbers, or "" if they can.
 std::string type_problem(hid_t type);
 
-// The corresponding type in memory, if values are stored in the same form.
+// Returns the corresponding C++ type if the file stores values as they are in memory.
 std::optional<PlainArray::Item> plain_item(hid_t type);
 
-// Why the storage of a dataset is not supported; "" if it is.
+// Returns the reason why the storage of a dataset is not supported, or "" if it is supported.
 std::string storage_problem(hid_t plist);
 
-// Why a dataset of this size is rejected before memory is allocated; "" if it is accepted.
-// `file_size` bounds the stored bytes, because chunks of a hostile file may overlap.
+// Returns the reason why a dataset of this size is rejected, or "" if it is accepted. Call this
+// before memory is allocated. `file_size` limits the stored bytes, because chunks of a hostile file
+// may overlap.
 std::string size_problem(hid_t dataset, hid_t plist, hid_t type, const std::vector<int64_t>& shape,
                          int64_t file_size);
 
-// The product; nothing if it exceeds 2^62.
+// Returns `factor` times all dimensions of `shape`, or nothing if the product is 2^62 or more.
 std::optional<int64_t> product(const std::vector<int64_t>& shape, int64_t factor);
 
 }  // namespace rl_training

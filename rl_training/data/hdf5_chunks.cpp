@@ -14,10 +14,10 @@
 namespace rl_training {
 namespace {
 
-constexpr int64_t kBatchBytes = int64_t{4} << 20;      // compressed bytes held at a time
-constexpr int64_t kMaxChunkBytes = int64_t{16} << 20;  // uncompressed, one per thread
+constexpr int64_t kBatchBytes = int64_t{4} << 20;      // compressed bytes in memory at a time
+constexpr int64_t kMaxChunkBytes = int64_t{16} << 20;  // uncompressed; one chunk per thread
 
-// Deflate alone or after shuffle.
+// Whether the only filter is deflate, or the filters are shuffle and then deflate.
 bool filters_fit(hid_t plist, bool& shuffled) {
   const int count = H5Pget_nfilters(plist);
   if (count < 1 || count > 2) return false;
@@ -33,7 +33,7 @@ bool filters_fit(hid_t plist, bool& shuffled) {
          (!shuffled || filters[0] == H5Z_FILTER_SHUFFLE);
 }
 
-// About twice as fast as zlib for chunks that are unpacked in one call.
+// Uses libdeflate, which is about twice as fast as zlib if a whole chunk is unpacked in one call.
 bool inflate_exactly(const std::vector<unsigned char>& packed, std::vector<unsigned char>& out) {
   thread_local const std::unique_ptr<libdeflate_decompressor, void (*)(libdeflate_decompressor*)>
       decompressor(libdeflate_alloc_decompressor(), libdeflate_free_decompressor);
@@ -101,7 +101,7 @@ bool ChunkReader::fetch(int64_t row, int64_t column, Packed& packed) const {
   const std::array<hsize_t, 2> offset = {static_cast<hsize_t>(row), static_cast<hsize_t>(column)};
   hsize_t size = 0;
   if (H5Dget_chunk_storage_size(dataset_, offset.data(), &size) < 0 || size == 0) return false;
-  // Incompressible data grows slightly.
+  // Deflate enlarges incompressible data slightly.
   const auto limit = static_cast<hsize_t>(chunk_rows_ * chunk_columns_ * item_) * 2 + 4096;
   if (size > limit || size > static_cast<hsize_t>(file_size_)) return false;
   packed.row = row;

@@ -7,26 +7,26 @@
 
 #include "rl_training/util/thread_pool.h"
 
-// For hdf5_*.cpp only: no other file includes libhdf5's header.
+// Only hdf5_*.cpp files include this header, so that no other file depends on libhdf5.
 namespace rl_training {
 
-// Unpacks the chunks of an array on several threads; libhdf5 uses one. Only for the usual case:
-// floats or doubles of this machine, rank 1 or 2, deflate with or without shuffle.
+// Unpacks the chunks of an array on several threads, whereas libhdf5 uses one thread. Supports only
+// the usual case: native floats or doubles, rank 1 or 2, deflate with or without shuffle.
 class ChunkReader {
  public:
-  // Nothing if the array is of another kind.
+  // Returns nothing if this class does not support the array.
   static std::optional<ChunkReader> open(hid_t dataset, const std::vector<int64_t>& shape,
                                          int64_t file_size);
 
-  // The largest number of rows up to `most` that does not split a chunk, but at least one row of
-  // chunks.
+  // The largest number of rows up to `most` that contains only whole chunks. At least the rows of
+  // one chunk, even if `most` is smaller.
   int64_t whole_chunk_rows(int64_t most) const {
     return most < chunk_rows_ ? chunk_rows_ : most / chunk_rows_ * chunk_rows_;
   }
 
-  // Rows [first, first + rows), which begin and end at chunk boundaries or at the end of the array.
-  // Returns false if a chunk is missing, damaged or stored in another way; the contents of `out`
-  // are then undefined.
+  // Reads the rows [first, first + rows), which must begin and end at chunk boundaries or at the
+  // end of the array. Returns false if a chunk is missing, damaged or stored in another way. The
+  // contents of `out` are then undefined.
   template <class T>
   bool read(int64_t first, int64_t rows, T* out, ThreadPool& pool) const;
 

@@ -17,7 +17,7 @@ static_assert(sizeof(hid_t) == sizeof(int64_t));
 
 constexpr int64_t kMaxTextBytes = int64_t{16} << 20;
 constexpr int64_t kBlockBytes = int64_t{4} << 20;
-constexpr int64_t kManyBytes = int64_t{1} << 20;  // from this size on several threads pay off
+constexpr int64_t kManyBytes = int64_t{1} << 20;  // from this size on, several threads are faster
 constexpr hsize_t kMaxNames = 10'000'000;
 
 std::string read_string(hid_t object, hid_t type, bool attribute, std::string& problem) {
@@ -178,7 +178,7 @@ bool Hdf5File::is_integer(const std::string& key) {
   return H5Tget_class(type) != H5T_FLOAT;
 }
 
-// An array open for reading, counted against the limit of the file.
+// An array that is open for reading. Its size counts towards the limit for the file.
 struct Hdf5File::Array {
   std::vector<int64_t> shape;
   Handle dataset;
@@ -204,7 +204,7 @@ void Hdf5File::read_rows(const std::string& key, Array& array, int64_t first, in
   if (array.chunks) {
     if (!pool_) pool_ = std::make_unique<ThreadPool>(std::min(available_cores(), 4));
     if (array.chunks->read(first, rows, out, *pool_)) return;
-    array.chunks.reset();  // something unusual: libhdf5 reads it or reports the problem
+    array.chunks.reset();  // libhdf5 reads unusual chunks or reports the error
   }
   std::vector<hsize_t> start(array.shape.size(), 0), count(array.shape.begin(), array.shape.end());
   if (!start.empty()) {

@@ -13,17 +13,18 @@ namespace rl_training {
 
 // Limits for files of unknown origin.
 constexpr int64_t kMaxHdf5Bytes = int64_t{8} << 30;  // memory of all arrays read from one file
-constexpr int64_t kMaxHdf5Ratio = 1100;              // deflate itself cannot exceed 1032
-// Above this size, real data compresses far less than zeros do.
+constexpr int64_t kMaxHdf5Ratio = 1100;              // largest ratio; deflate compresses up to 1032
+// Arrays above this size must have a smaller compression ratio, because real data compresses far
+// less than zeros do.
 constexpr int64_t kLargeHdf5Array = int64_t{64} << 20;
 constexpr int64_t kMaxLargeHdf5Ratio = 200;
 
-// An HDF5 file opened for reading. Paths are as in "episode_0/rewards". Only hard links are
-// followed and only plain storage is read: no soft or external links, no external or virtual
-// storage, no filters but deflate, shuffle and fletcher32, no plug-ins. Sizes are checked before
-// anything is allocated. Problems are thrown as Error{data} with file and path.
+// An HDF5 file that is open for reading. Keys are paths such as "episode_0/rewards". Follows only
+// hard links. Rejects soft links, external links, external storage and virtual storage. Accepts
+// only the filters deflate, shuffle and fletcher32, and never loads plug-ins. Checks sizes before
+// it allocates memory. Throws Error{data} with file and path if the file cannot be read.
 //
-// Damaged files crash libhdf5 1.10: use this in a sandbox only.
+// Use this class only in a sandbox, because damaged files crash libhdf5 1.10.
 class Hdf5File final : public ArraySource {
  public:
   explicit Hdf5File(const std::string& path);
@@ -33,7 +34,7 @@ class Hdf5File final : public ArraySource {
 
   bool has(const std::string& key) override;
   bool is_group(const std::string& key);
-  // Names inside a group ("" is the root), sorted.
+  // Sorted names of the objects in a group; "" is the root group.
   std::vector<std::string> names(const std::string& group);
   std::vector<std::string> names() override { return names(""); }
 
@@ -46,22 +47,24 @@ class Hdf5File final : public ArraySource {
                  const BlockUser<float>& look) override;
   void read_blocks(const std::string& key, const BlockUser<float>& use) override;
   void read_blocks(const std::string& key, const BlockUser<double>& use) override;
-  // The position of the values, if they are stored as in memory; nothing otherwise.
+  // Returns the position of the values if the file stores them contiguously and as they are in
+  // memory. Otherwise returns nothing.
   std::optional<PlainArray> plain_array(const std::string& key);
-  // A scalar string dataset.
+  // Reads a string dataset with one element.
   std::string read_text(const std::string& key);
-  // Attribute of the root; nothing if there is none of this name.
+  // Both functions read an attribute of the root group. They return nothing if the attribute does
+  // not exist or has another type.
   std::optional<std::string> text_attribute(const std::string& name);
   std::optional<int64_t> integer_attribute(const std::string& name);
 
   ErrorPlace place(const std::string& key) const override { return {file_, 0, key}; }
 
  private:
-  using Id = int64_t;  // hid_t, without including its header
+  using Id = int64_t;  // the same as hid_t, whose header is not included here
   struct Array;
 
   [[noreturn]] void fail(const std::string& key, const std::string& message) const;
-  // Fails on soft and external links; false if the path does not exist.
+  // Throws for soft and external links. Returns false if the path does not exist.
   bool check_links(const std::string& key);
   Id open_array(const std::string& key, bool numeric, std::vector<int64_t>& shape);
   Array open_for_reading(const std::string& key, int64_t element_bytes);

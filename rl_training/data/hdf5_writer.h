@@ -6,12 +6,13 @@
 
 namespace rl_training {
 
-// Compressed in small chunks, or as one uncompressed chunk to which rows can be appended.
+// compressed: small compressed chunks. extendable: large uncompressed chunks, to which other
+// programs can append rows.
 enum class Hdf5Storage { compressed, extendable };
 
-// Creates an HDF5 file in memory, without time stamps, so equal arrays give equal files. Keys are
-// paths such as "episode_0/rewards"; groups are created as needed. Like Hdf5File, use it in a
-// sandbox only.
+// Creates an HDF5 file in memory. The file has no time stamps, so equal arrays produce equal files.
+// Keys are paths such as "episode_0/rewards"; groups are created as needed. Use this class only in
+// a sandbox, like Hdf5File.
 class Hdf5Writer {
  public:
   explicit Hdf5Writer(Hdf5Storage storage = Hdf5Storage::compressed);
@@ -22,9 +23,9 @@ class Hdf5Writer {
   void add(const std::string& key, std::span<const int64_t> shape, std::span<const float> values);
   void add(const std::string& key, std::span<const int64_t> shape, std::span<const double> values);
   void add(const std::string& key, std::span<const int64_t> shape, std::span<const int64_t> values);
-  // Stored as h5py stores booleans.
+  // Stores the flags in the same format as h5py's booleans.
   void add_flags(const std::string& key, std::span<const uint8_t> values);
-  // Attribute of an existing group; "" is the root.
+  // Adds an attribute to an existing group; "" is the root group.
   void add_attribute(const std::string& group, const std::string& name, int64_t value);
   void add_attribute(const std::string& group, const std::string& name, double value);
   void add_attribute(const std::string& group, const std::string& name, const std::string& value);
@@ -38,7 +39,7 @@ class Hdf5Writer {
                          const void* value);
 
   Hdf5Storage storage_;
-  int64_t file_ = -1, bool_type_ = -1;  // hid_t, without including its header
+  int64_t file_ = -1, bool_type_ = -1;  // the same as hid_t, whose header is not included here
 };
 
 }  // namespace rl_training

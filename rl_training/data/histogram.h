@@ -5,11 +5,11 @@
 
 namespace rl_training {
 
-// Counts values in equal parts of [low, high].
+// Counts values in bins of equal width between `low` and `high`.
 class Histogram {
  public:
   Histogram() = default;
-  // If `low` = `high` there is one part.
+  // `parts` is the number of bins. If `low` equals `high`, there is only one bin.
   Histogram(double low, double high, int parts = 24);
 
   // Values that are not finite are ignored.
@@ -18,7 +18,8 @@ class Histogram {
   double low() const { return low_; }
   double high() const { return high_; }
   const std::vector<int64_t>& counts() const { return counts_; }
-  // One character per part, with a height relative to the most frequent part; a blank means 0.
+  // A bar chart with one character per bin. Heights are relative to the fullest bin; a blank means
+  // an empty bin.
   std::string bars() const;
 
  private:

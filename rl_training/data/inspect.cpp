@@ -9,7 +9,7 @@
 namespace rl_training {
 namespace {
 
-// Running mean and variance (Welford), which does not overflow on large values.
+// Computes mean and variance with Welford's algorithm, which avoids large intermediate sums.
 class RangeCounter {
  public:
   void add(double value) {
@@ -32,7 +32,8 @@ class RangeCounter {
   ValueRange range_;
 };
 
-// An action in the units of the file, from which the options' bounds scaled it.
+// Converts an action back to the units of the file. The reader scaled the action to [-1, 1] with
+// the bounds in the options.
 double action_of_file(const DatasetReadOptions& options, int64_t k, double value) {
   const bool scaled = options.bounds && !options.bounds->is_discrete();
   return scaled ? options.bounds->from_unit(k, value) : value;
@@ -80,7 +81,7 @@ void add_episode_facts(const LoggedSteps& steps, DatasetReport& report) {
   report.length_histogram = histogram_of(report.episode_length, lengths);
 }
 
-// Needs the ranges.
+// Requires that `report` already contains the ranges of rewards and actions.
 void add_step_histograms(const LoggedSteps& steps, const DatasetReadOptions& options,
                          DatasetReport& report) {
   report.reward_histogram = Histogram(report.reward.min, report.reward.max);
@@ -102,7 +103,7 @@ void add_step_histograms(const LoggedSteps& steps, const DatasetReadOptions& opt
   }
 }
 
-// Everything except what needs transitions.
+// Computes the part of the report that does not depend on transitions.
 DatasetReport describe_steps(const LoggedSteps& steps, const std::string& kind,
                              const DatasetReadOptions& options) {
   DatasetReport report;

@@ -13,29 +13,29 @@ struct ValueRange {
   double min = 0, max = 0, mean = 0, std = 0;
 };
 
-// What `rl_training dataset inspect` reports about a file.
+// The report of `rl_training dataset inspect` about a file.
 struct DatasetReport {
   std::string kind;
   DatasetFileSummary file;
   TimeoutPolicy timeout_policy = TimeoutPolicy::drop;
   int64_t transitions = 0;  // usable rows under the policy
-  int64_t choices = 0;      // above 0: number of discrete actions
+  int64_t choices = 0;      // number of discrete actions; 0 if actions are continuous
   double transitions_reward_sum = 0;
   int64_t transitions_terminals = 0;
-  std::string fingerprint;  // of the transitions
-  // Per dimension, over the steps of the file; actions in its units.
+  std::string fingerprint;  // identifies the transitions
+  // One range per dimension, over all steps of the file. Actions are in the units of the file.
   std::vector<ValueRange> obs, actions;
-  std::vector<std::string> observation_names, action_names;  // of the dimensions; empty: unknown
+  std::vector<std::string> observation_names, action_names;  // per dimension; empty if unknown
   ValueRange reward, episode_return, episode_length;
   Histogram reward_histogram, return_histogram, length_histogram;
-  // Per dimension; for discrete actions, a bar per action.
+  // One histogram per dimension. For discrete actions, each action has its own bin.
   std::vector<Histogram> action_histograms;
   std::vector<DatasetWarning> warnings;
 
   Json to_json() const;
 };
 
-// Only the warnings, for steps that can become transitions.
+// Computes only the warnings of the report. Does not warn about files without transitions.
 std::vector<DatasetWarning> find_dataset_warnings(const LoggedSteps& steps, const std::string& kind,
                                                   const DatasetReadOptions& options);
 

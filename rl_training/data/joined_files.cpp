@@ -13,7 +13,7 @@ bool is_csv(const std::string& path) {
   return path.ends_with(".csv") || path.ends_with(".csv.gz") || path.ends_with(".tsv");
 }
 
-// episode_9 before episode_10: runs of digits are compared as numbers.
+// Compares runs of digits as numbers, so that episode_9 precedes episode_10.
 bool in_natural_order(const std::string& a, const std::string& b) {
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
   size_t i = 0, j = 0;

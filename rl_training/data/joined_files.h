@@ -6,12 +6,13 @@
 
 namespace rl_training {
 
-// The files of a directory that are read as one dataset: all .npz, or all .csv (.csv.gz, .tsv),
-// ordered by name, with numbers compared by value. Empty if there are none, or files of both kinds.
+// The files of a directory that are read as one dataset: either all .npz files, or all .csv,
+// .csv.gz and .tsv files. Sorted by name; numbers in names are compared by value. Empty if the
+// directory contains neither kind or both kinds.
 std::vector<std::string> files_to_join(const std::string& directory);
 
-// Concatenates the steps of several files; each file ends an episode. Throws Error{data} naming the
-// second file if two files do not match.
+// Concatenates the steps of several files. An episode ends at the end of each file. Throws
+// Error{data} that names the first file whose columns or actions differ from those of `parts[0]`.
 LoggedSteps join_steps(const std::vector<LoggedSteps>& parts);
 
 }  // namespace rl_training

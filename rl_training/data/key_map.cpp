@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kNever = "none";
 
-// Splits at a separator, except inside quotes, which are kept.
+// Splits at each separator outside quotes. Does not remove the quotes.
 std::vector<std::string> split_outside_quotes(const std::string& text, char separator) {
   std::vector<std::string> parts(1);
   bool quoted = false;

@@ -18,7 +18,7 @@ void hand_over(SandboxOutput& output, const Column<T>& column) {
   output.array(column.data(), column.size() * static_cast<int64_t>(sizeof(T)));
 }
 
-// The sizes of all other arrays follow from the number of flags.
+// Interprets bytes from the sandbox as `count` elements. Throws if the size does not match.
 template <class T>
 Column<T> take_over(const Column<unsigned char>& bytes, int64_t count) {
   if (bytes.size() != count * static_cast<int64_t>(sizeof(T))) {
@@ -44,7 +44,8 @@ Json facts_of(const LoggedSteps& steps) {
           {"warnings", warnings}};
 }
 
-// How the row of a slot gets its successor.
+// Where the successor of a slot's row is: nowhere, in the next slot, in LoggedSteps::successors, or
+// in the slot itself.
 enum class Successor { none, next_slot, own, itself };
 
 Successor successor_of(const LoggedSteps& steps, int64_t slot, TimeoutPolicy policy) {
@@ -84,7 +85,7 @@ std::span<const float> row_of(const Column<float>& rows, int64_t row, int64_t wi
   return rows.span().subspan(static_cast<size_t>(row * width), static_cast<size_t>(width));
 }
 
-// Passes the usable rows to a builder, and the ends of episodes whose last row is not usable.
+// Passes the usable rows to a builder. Ends an episode where its last row is not usable.
 template <class After>
 void give_rows(const LoggedSteps& steps, TimeoutPolicy policy, SlotDatasetBuilder& builder,
                const After& after) {
@@ -108,8 +109,8 @@ void give_rows(const LoggedSteps& steps, TimeoutPolicy policy, SlotDatasetBuilde
   }
 }
 
-// Inserts a slot with the successor after each row that needs one. Slots are moved starting from
-// the end, so none is overwritten before it has been moved.
+// Inserts a slot with the successor after each row that needs such a slot. Moves the slots from
+// last to first, so that no slot is overwritten before it was moved.
 class Expansion {
  public:
   Expansion(LoggedSteps& steps, TimeoutPolicy policy, ArrayMemory& memory)

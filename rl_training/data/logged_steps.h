@@ -12,19 +12,20 @@
 
 namespace rl_training {
 
-// What happens to a step that ends by time-out. `drop` removes it like D4RL's q-learning
-// conversion, which also uses observations[i + 1] as every successor and loses the last row. `keep`
-// keeps it as non-terminal if its true successor is known.
+// The treatment of a step that ends by time-out. `drop` removes the step, as D4RL's
+// qlearning_dataset() does. Like that function, `drop` uses observations[i + 1] as the next
+// observation of every other row, so the last row of the file is lost. `keep` retains the time-out
+// step as non-terminal if its true next observation is known.
 enum class TimeoutPolicy { drop, keep };
 
 struct DatasetReadOptions {
-  // Action space of the file; absent: continuous actions already in [-1, 1].
+  // Action space of the file. If null, continuous actions are already in [-1, 1].
   const Space* bounds = nullptr;
-  std::optional<TimeoutPolicy> timeout_policy;  // absent: drop for d4rl, keep for the others
-  int64_t episode_length = 0;                   // time limit of files that mark none; 0: unknown
-  bool allow_nonfinite = false;                 // accept NaN and infinity
-  std::string keys;                             // names in the file, see key_map.h
-  bool find_warnings = false;                   // look for suspicious data while reading
+  std::optional<TimeoutPolicy> timeout_policy;  // if empty, drop for d4rl and keep otherwise
+  int64_t episode_length = 0;    // time limit for files that do not mark time-outs; 0 if unknown
+  bool allow_nonfinite = false;  // accept NaN and infinity
+  std::string keys;              // names in the file, see key_map.h
+  bool find_warnings = false;    // look for suspicious data while reading
 };
 
 // A possible problem of a dataset that can be loaded.
@@ -39,33 +40,35 @@ struct DatasetWarning {
 struct LoggedSteps {
   // Flags of a slot.
   static constexpr uint8_t kTerminal = 1, kTimeout = 2;
-  static constexpr uint8_t kLast = 4;           // last step of its episode according to the file
-  static constexpr uint8_t kBreak = 8;          // no flag, but the next observation does not follow
-  static constexpr uint8_t kOwnSuccessor = 16;  // its true successor is in `successors`
-  static constexpr uint8_t kObservationOnly = 32;  // not a step: the last observation of an episode
+  static constexpr uint8_t kLast = 4;              // last step of its episode according to the file
+  static constexpr uint8_t kBreak = 8;             // no end flag, but the next slot is no successor
+  static constexpr uint8_t kOwnSuccessor = 16;     // the true successor is in `successors`
+  static constexpr uint8_t kObservationOnly = 32;  // last observation of an episode, not a step
   static constexpr uint8_t kNextActionValid = 64;
-  // Without any of these flags, the successor is the following slot, if there is one.
+  // The successor of a slot without these flags is the following slot.
   static constexpr uint8_t kAnyEnd = kTerminal | kTimeout | kLast | kBreak | kObservationOnly;
 
   std::string file;
   int64_t obs_dim = 0, action_dim = 0;
-  // Above 0: the action of a slot is the index of one of this many discrete actions.
+  // 0 if actions are continuous. Otherwise the number of discrete actions, and the action of a slot
+  // is an index.
   int64_t categories = 0;
   // Each slot has an observation, an action, a reward and marks.
   Column<float> obs, actions;
   Column<double> rewards;
   Column<uint8_t> marks;
-  Column<float> successors;    // of the steps marked so, in order
-  Column<float> next_actions;  // for each slot, or empty
-  // Writable memory of observations and actions for `capacity` slots; 0: none.
+  Column<float> successors;    // of the steps with kOwnSuccessor, in order
+  Column<float> next_actions;  // one per slot, or empty
+  // Writable memory behind `obs` and `actions`, with space for `capacity` slots. If `capacity` is
+  // 0, there is no such memory.
   ColumnBuffer<float> obs_buffer, action_buffer;
   int64_t capacity = 0;
-  bool in_place = false;  // observations are in the caller's memory and are not moved
+  bool in_place = false;  // observations are in memory that the source lent and are not moved
   bool has_timeouts = false, has_next_observations = false;
-  // The file was written by this program: `drop` removes only time-outs without a last observation,
-  // because all other successors are known.
+  // True if this program wrote the file. All successors are then known, except after time-outs
+  // without a last observation. `drop` removes only these time-outs.
   bool true_successors = false;
-  std::vector<std::string> observation_names, action_names;  // empty: unknown
+  std::vector<std::string> observation_names, action_names;  // empty if unknown
   std::vector<DatasetWarning> warnings;
 
   int64_t slots() const { return marks.size(); }
@@ -78,21 +81,22 @@ struct LoggedSteps {
   }
 };
 
-// A reader of one kind of file, for use in a sandbox only. Large arrays are stored in the output's
-// memory.
+// A reader of one kind of file. Call it only in a sandbox. It stores large arrays in the memory of
+// `output`.
 using StepReader = std::function<LoggedSteps(SandboxOutput& output)>;
 
-// Runs a reader of `path` in a child process (sandbox.h) and maps the steps it returns.
+// Runs a reader of `path` in a child process (sandbox.h) and maps its result into memory.
 LoggedSteps read_steps_in_sandbox(const std::string& path, const StepReader& reader);
 
-// The usable rows under a policy. The row before a dropped one keeps the dropped row's action as
-// its next action. Observations and actions are shared with `steps`; if rows need separate
-// successors, slots for these are inserted, in the same memory if there is space, otherwise in
-// `memory`, which also holds the rows. Observations that are `in_place` are not moved; their
-// separate successors are stored elsewhere. `steps` must not be used afterwards.
+// Returns the usable rows under a policy. The next action of a row before a dropped row is the
+// action of the dropped row. The dataset shares observations and actions with `steps`. Some rows
+// need an additional slot for their successor. These slots are inserted in the memory of `steps` if
+// there is space, and otherwise in `memory`. Observations that are `in_place` are not moved; their
+// successors are stored separately. The row records are stored in `memory`. Do not use `steps`
+// afterwards.
 TransitionDataset make_transitions(LoggedSteps steps, TimeoutPolicy policy, ArrayMemory& memory);
 
-// The same without changing the steps.
+// Like the function above, but does not change `steps`.
 TransitionDataset make_transitions(const LoggedSteps& steps, TimeoutPolicy policy);
 
 }  // namespace rl_training

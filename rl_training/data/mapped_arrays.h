@@ -8,23 +8,24 @@
 
 namespace rl_training {
 
-// A file of arrays together with arrays that are computed from those of the file. The arrays of the
-// file are passed through.
+// Extends a file of arrays by derived arrays, which are computed from the arrays of the file. The
+// arrays of the file remain accessible.
 class MappedArrays final : public ArraySource {
  public:
   explicit MappedArrays(ArraySource& file) : file_(file) {}
 
   ArraySource& file() { return file_; }
 
-  // An array of this shape; `compute` returns its elements in C order. Messages about it name
-  // `shown`, an array of the file.
+  // A derived array. `compute` returns the elements in C order. Error messages name `shown`, an
+  // array of the file, instead of the derived array.
   struct Derived {
     std::string shown;
     std::vector<int64_t> shape;
     std::function<std::vector<double>()> compute;
   };
   void add(const std::string& key, Derived array);
-  // Concatenates arrays with the same number of rows by column; a vector is a matrix of one column.
+  // Adds an array with the columns of several arrays, which must have the same number of rows. A
+  // vector counts as one column.
   void add_side_by_side(const std::string& key, const std::vector<std::string>& names);
 
   bool has(const std::string& key) override;

@@ -21,7 +21,7 @@ TransitionDataset with_marked_ends(const TransitionDataset& given) {
   if (std::all_of(all.begin(), all.end(), [&](const auto& one) { return has_flag(given, one); })) {
     return given;
   }
-  // A flag closes the episode, so an action that followed must be given separately.
+  // A flag closes the episode, so a known action after the episode must be passed separately.
   const auto data = with_known_next_actions(given);
   using Bytes = std::span<const unsigned char>;
   const auto obs_bytes = static_cast<size_t>(data.obs_space().bytes());

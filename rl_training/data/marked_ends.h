@@ -3,10 +3,10 @@
 
 namespace rl_training {
 
-// Marks every last row of an episode that has no flag as ended by time-out. Such a row is the last
-// one because the row after it was dropped, missing or cut off; its own successor is known, so it
-// is a truncated step. Without the mark, readers of a written file cannot see where the episode
-// ends. Known next actions are kept. Nothing else changes.
+// Marks the last row of every episode that ends without a flag as a time-out. Such an episode ends
+// because the following row was dropped, missing or cut off. The successor of its last row is
+// known, so this row is a truncated step. Without the mark, readers of a written file cannot detect
+// the end of the episode. Next actions and all other data do not change.
 TransitionDataset with_marked_ends(const TransitionDataset& dataset);
 
 }  // namespace rl_training

@@ -8,7 +8,7 @@
 namespace rl_training {
 namespace {
 
-constexpr char kKindOfArrays[] = "npz";  // the kind whose rules apply
+constexpr char kKindOfArrays[] = "npz";  // arrays in memory follow the rules of this kind
 
 DatasetReadOptions with_policy(DatasetReadOptions options) {
   options.timeout_policy = timeout_policy_for(kKindOfArrays, options);
@@ -17,8 +17,8 @@ DatasetReadOptions with_policy(DatasetReadOptions options) {
 
 }  // namespace
 
-// Presents the arrays like those of a file. If the type matches, blocks refer to the arrays
-// themselves, and float32 arrays are lent, so nothing is copied.
+// Presents the arrays like those of a file. Does not copy an array if its type matches: read_blocks
+// passes a view of the array, and lend() returns float32 arrays.
 class MemoryArrays::Source final : public ArraySource {
  public:
   explicit Source(const std::map<std::string, Array>& arrays) : arrays_(arrays) {}

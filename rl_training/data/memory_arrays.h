@@ -10,20 +10,20 @@
 
 namespace rl_training {
 
-// A dataset that a program holds as named arrays, read as the arrays of an npz file are: the same
-// names, checks and messages. Nothing changes after building.
+// A dataset of named arrays in memory. The arrays are read like the arrays of an npz file, with the
+// same names, checks and messages. Reading does not change the arrays.
 class MemoryArrays {
  public:
-  // Name used instead of a path in messages.
+  // Error messages use this name instead of a path.
   static constexpr char kFile[] = "arrays";
 
   using Values = std::variant<Column<float>, Column<double>, Column<int64_t>, Column<int32_t>,
                               Column<uint8_t>>;
-  // Adds an array with elements in C order; the column keeps its memory alive. `shape` must match
+  // Adds an array with elements in C order. The column keeps the memory alive. `shape` must match
   // the number of elements.
   void add(const std::string& key, std::vector<int64_t> shape, Values values);
 
-  // Throws Error{data} naming the array and the row.
+  // Both functions throw Error{data} with the array and the row if the data is invalid.
   LoggedSteps steps(const DatasetReadOptions& options) const;
   FileTransitions transitions(const DatasetReadOptions& options) const;
 

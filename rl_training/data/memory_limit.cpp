@@ -9,7 +9,8 @@
 namespace rl_training {
 namespace {
 
-// Limit of a group and all enclosing groups; "max" and missing files mean no limit.
+// Reduces `limit` to the lowest limit of a group and its enclosing groups. "max" and missing files
+// mean that there is no limit.
 void lower_to(const std::string& groups, std::string group, const char* file, int64_t& limit) {
   while (true) {
     int64_t bytes = 0;
@@ -25,7 +26,7 @@ int64_t memory_limit(const std::string& root) {
   int64_t limit = int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
   const std::string groups = root + "/sys/fs/cgroup";
   std::ifstream own(root + "/proc/self/cgroup");
-  // Lines like 0::/user.slice (version 2) and 4:memory:/docker/... (version 1).
+  // Lines are like 0::/user.slice (cgroup version 2) or 4:memory:/docker/... (version 1).
   for (std::string line; std::getline(own, line);) {
     const auto path = line.find(":/");
     if (path == std::string::npos) continue;

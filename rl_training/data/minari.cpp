@@ -27,13 +27,13 @@ bool is_dataset_directory(const fs::path& path) {
 }
 
 struct Metadata {
-  std::string file;  // for messages
+  std::string file;  // for error messages
   std::optional<int64_t> episodes, steps;
   std::optional<std::string> observation_space, action_space, env_spec;  // JSON
   std::optional<double> ref_min_score, ref_max_score;
 };
 
-// Since 0.5 the metadata is in metadata.json, with spaces as JSON inside a string.
+// Since Minari 0.5, the metadata is in metadata.json. Spaces are strings that contain JSON.
 Metadata parse_metadata(const std::string& file) {
   auto& files = posix_file_system();
   const ErrorPlace place = {file, 0, ""};
@@ -75,7 +75,7 @@ Metadata parse_metadata(const std::string& file) {
   return metadata;
 }
 
-// Before 0.5 the metadata consists of attributes of the HDF5 root.
+// Before Minari 0.5, the metadata consists of attributes of the HDF5 root group.
 Metadata read_attributes(Hdf5File& file, const std::string& path) {
   Metadata metadata;
   metadata.file = path;
@@ -87,7 +87,8 @@ Metadata read_attributes(Hdf5File& file, const std::string& path) {
   return metadata;
 }
 
-// Without a space, the data defines the parts. Gymnasium sorts the keys of a Dict, as we do here.
+// Derives the parts of a space from the data, for files that do not describe their spaces. The keys
+// of a Dict are sorted, as in Gymnasium.
 void list_leaves(Hdf5File& file, const std::string& root, const std::string& path, int depth,
                  std::vector<SpaceLeaf>& leaves) {
   if (!file.is_group(root + path) || depth > 32) {
@@ -95,7 +96,7 @@ void list_leaves(Hdf5File& file, const std::string& root, const std::string& pat
     return;
   }
   auto names = file.names(root + path);
-  // _index_10 comes after _index_9.
+  // Sorts shorter names first, so that _index_9 precedes _index_10.
   std::stable_sort(names.begin(), names.end(), [](const auto& a, const auto& b) {
     const bool indices = a.starts_with("_index_") && b.starts_with("_index_");
     return indices && a.size() < b.size();
@@ -173,7 +174,8 @@ class MinariReader {
     if (episodes_ == 0) throw Error(ErrorKind::data, file_.place(""), "no episodes");
   }
 
-  // Whether actions are discrete, according to the dataset's own space or else the environment's.
+  // Sets the number of discrete actions from the action space of the dataset, or from that of the
+  // environment if the dataset does not describe it.
   void find_choices() {
     const ErrorPlace place = {metadata_.file, 0, "action_space"};
     const int64_t wanted = options_.bounds ? options_.bounds->categories : 0;
@@ -195,7 +197,7 @@ class MinariReader {
     return sum;
   }
 
-  // Checks shapes only; returns the number of steps.
+  // Checks only the shapes. Returns the number of steps.
   int64_t check_episode(int64_t episode) {
     const std::string key = key_of(episode);
     if (!file_.is_group(key)) {
@@ -208,8 +210,8 @@ class MinariReader {
       throw Error(ErrorKind::data, file_.place(key + "/rewards"),
                   "wrong shape (expected (steps,), got " + shape_text(rewards) + ")");
     }
-    // The number of actions is taken as the number of steps; of the two, rewards are more often too
-    // short.
+    // Uses the number of actions as the number of steps, because the array of rewards is more often
+    // too short than the array of actions.
     const int64_t steps = file_.shape(key + "/actions" + action_leaves_[0].path).at(0);
     check_rows(key + "/rewards", steps);
     check_rows(key + "/terminations", steps);
@@ -293,7 +295,7 @@ class MinariReader {
     rewards_.insert(rewards_.end(), rewards.begin(), rewards.end());
     rewards_.push_back(0);
     read_leaves(key + "/observations", obs_leaves_, result_.obs_dim, nullptr, 0, obs_, steps + 1);
-    // An empty action for the slot of the last observation.
+    // Reads `steps + 1` rows: the slot of the last observation has an action of zeros.
     const Space* bounds = result_.categories > 0 ? nullptr : options_.bounds;
     read_leaves(key + "/actions", action_leaves_, result_.action_dim, bounds, result_.categories,
                 actions_, steps + 1);
@@ -330,7 +332,7 @@ class MinariReader {
   const DatasetReadOptions& options_;
   int64_t episodes_ = 0;
   std::vector<SpaceLeaf> obs_leaves_, action_leaves_;
-  bool has_next_actions_ = false;  // our own arrays
+  bool has_next_actions_ = false;  // only in files written by this program
   std::vector<float> obs_, actions_, next_actions_;
   std::vector<double> rewards_;
   std::vector<uint8_t> marks_;
@@ -361,7 +363,8 @@ std::string minari_data_file(const std::string& path_or_id) {
 
 namespace {
 
-// The metadata next to the data file, or, if missing, in it.
+// Reads metadata.json next to the data file, or the attributes of the data file if there is no
+// metadata.json. Also opens the data file as `file`.
 Metadata read_metadata(const std::string& path, std::optional<Hdf5File>& file) {
   const auto metadata_path = (fs::path(path).parent_path() / "metadata.json").string();
   const bool has_metadata = posix_file_system().exists(metadata_path);

@@ -6,27 +6,27 @@
 
 namespace rl_training {
 
-// The directory of a Minari dataset: `path` itself, or the dataset of this id below
-// $MINARI_DATASETS_PATH (~/.minari/datasets). "" if there is none.
+// Returns the directory of a Minari dataset: the path itself, or the directory with this id below
+// $MINARI_DATASETS_PATH (default ~/.minari/datasets). Returns "" if there is no such dataset.
 std::string find_minari_dataset(const std::string& path_or_id);
 
-// The data file of a dataset; throws Error{data} if there is none. metadata.json, if present, is
-// next to it.
+// Returns the data file of a dataset. Throws Error{data} if there is no such dataset. The optional
+// metadata.json is in the same directory.
 std::string minari_data_file(const std::string& path_or_id);
 
-// What a dataset states about the task in which it was recorded.
+// The metadata of a dataset about the task in which it was recorded.
 struct MinariTask {
   std::string env_id;  // "" if unknown
   // Returns that correspond to normalised scores of 0 and 100.
   std::optional<double> ref_min_score, ref_max_score;
 };
-// Reads it from the dataset with this data file, in a sandbox.
+// Reads this metadata in a sandbox.
 MinariTask read_minari_task(const std::string& data_file);
 
-// The data file of a Minari dataset (0.3 to 0.5) stored as HDF5. An episode has one observation
-// more than steps, so every successor is known, also at a time-out. Dict and Tuple spaces are
-// concatenated in the order of their subspaces. An episode that ends without a flag counts as
-// truncated, with a warning. Arrow and Parquet storage is rejected.
+// Reads the HDF5 data file of a Minari dataset (version 0.3 to 0.5). An episode has one more
+// observation than steps, so the successor of every step is known, even at a time-out. The parts of
+// Dict and Tuple spaces are concatenated in the order of the subspaces. An episode that ends
+// without a flag counts as truncated and causes a warning. Arrow and Parquet storage is rejected.
 LoggedSteps read_minari_steps(const std::string& path, const DatasetReadOptions& options,
                               SandboxOutput& output);
 

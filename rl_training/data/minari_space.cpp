@@ -27,7 +27,8 @@ std::string without_python_words(std::string_view text) {
     for (const std::string_view candidate : {"-Infinity", "Infinity", "NaN"}) {
       if (!quoted && rest.starts_with(candidate)) word = candidate;
     }
-    // Padded to the same length, so that positions in the text do not change.
+    // Pads the replacement to the length of the word, so that positions in error messages stay
+    // correct. Only NaN grows, by one character.
     if (!word.empty()) {
       result += word.size() >= 4 ? "null" + std::string(word.size() - 4, ' ') : "null";
       i += word.size();
@@ -80,7 +81,7 @@ class Flattener {
     if (type == "Discrete" || type == "MultiDiscrete" || type == "MultiBinary") {
       if (continuous_) fail("expected continuous actions (a Box space), got " + type);
       if (type == "Discrete") return 1;
-      // The keys nvec and n have several spellings; the data determines the width as well.
+      // The width is taken from the data, because the keys nvec and n have several spellings.
       return -1;
     }
     fail("cannot use a space of type " + (type.empty() ? "(none)" : shortened(type, 40)));
@@ -107,7 +108,7 @@ class Flattener {
 }  // namespace
 
 Json parse_python_json(std::string_view text, const ErrorPlace& place) {
-  constexpr JsonLimits kLimits{32, 50'000};  // kMaxLeaves boxes of five keys
+  constexpr JsonLimits kLimits{32, 50'000};  // enough for kMaxLeaves boxes with five keys each
   if (!json_within(text, kLimits)) {
     throw Error(ErrorKind::data, place,
                 "nested too deeply or too many keys (expected at most " +

@@ -20,24 +20,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Version of the layout. A release of Minari reads files of its own version and of older ones.
+// Version of the file layout. A release of Minari reads files of its own and of older versions.
 constexpr const char* kMinariVersion = "0.5.0";
 
-// The arrays of one episode, its rewards as doubles like Minari's.
+// The arrays of one episode. Rewards are doubles, as in Minari.
 struct EpisodeArrays {
   std::vector<float> obs, actions;
-  std::vector<int64_t> choices;  // instead of actions
+  std::vector<int64_t> choices;  // discrete actions; `actions` is then empty
   std::vector<double> rewards;
   std::vector<uint8_t> terminations, truncations;
-  // Empty if the order of the rows determines them.
+  // Empty if the next action is always the action of the next row.
   std::vector<float> next_actions;
   std::vector<int64_t> next_choices;
   std::vector<uint8_t> next_action_valid;
-  bool unflagged_end = false;  // Minari has no notation for it: the last step becomes truncated
+  // Whether the episode ends without a flag. Minari cannot express this, so the last step is stored
+  // as truncated.
+  bool unflagged_end = false;
 
   EpisodeArrays(const TransitionDataset& dataset, const Episode& episode, const Space* bounds) {
     const auto count = static_cast<size_t>((episode.rows + 1) * dataset.obs_dim());
-    // The slots of an episode are contiguous, including the last observation.
+    // The observations of an episode are contiguous, including the last one.
     obs.assign(dataset.obs(episode.first_row), dataset.obs(episode.first_row) + count);
     for (int64_t row = episode.first_row; row < episode.first_row + episode.rows; ++row) {
       if (dataset.action_space().is_discrete()) {
@@ -97,7 +99,7 @@ std::vector<char> hdf5_bytes(const TransitionDataset& given, const Space* bounds
     file.add(group + "/rewards", std::array{episode.rows}, std::span<const double>(arrays.rewards));
     file.add_flags(group + "/terminations", arrays.terminations);
     file.add_flags(group + "/truncations", arrays.truncations);
-    // Minari ignores unknown arrays; only our reader uses these.
+    // Only the reader of this program uses these arrays. Minari ignores unknown arrays.
     if (dataset.has_next_actions()) {
       add_actions(group + "/next_actions", episode.rows, arrays.next_actions, arrays.next_choices);
       file.add_flags(group + "/next_action_valid", arrays.next_action_valid);
@@ -111,7 +113,7 @@ std::vector<char> hdf5_bytes(const TransitionDataset& given, const Space* bounds
   return file.bytes();
 }
 
-// A list of numbers as Python's json writes it, with bare Infinity.
+// A list of numbers in the format of Python's json module, which writes Infinity without quotes.
 std::string python_list(const std::vector<double>& values) {
   std::string text = "[";
   for (const double value : values) {
@@ -180,7 +182,7 @@ void save_minari_dataset(const TransitionDataset& dataset, const std::string& di
   });
   const auto image = result.arrays.at(0).span();
 
-  // Readers see the complete dataset or none.
+  // Writes to a temporary directory and renames it, so that readers never see a partial dataset.
   const auto temporary = path + ".tmp-" + std::to_string(::getpid());
   try {
     files.make_directories(temporary + "/data");

@@ -7,17 +7,17 @@
 namespace rl_training {
 
 struct MinariDetails {
-  std::string dataset_id;         // "": the name of the directory
-  const Space* bounds = nullptr;  // of the environment, for the action space
-  bool scale_actions = false;     // from [-1, 1] to the bounds
+  std::string dataset_id;         // if "", the name of the directory is used
+  const Space* bounds = nullptr;  // action space of the environment
+  bool scale_actions = false;     // whether to scale actions from [-1, 1] to `bounds`
   std::string algorithm_name = "unknown";
 };
 
-// Creates a Minari dataset in the layout of 0.5: data/main_data.hdf5 with one group per episode,
-// and data/metadata.json. The name of `directory` must end in a version such as -v0, and it must
-// not exist yet. Reading it gives the same transitions. An episode that ends without a flag is
-// stored as truncated; this, and the actions that followed such episodes, are recorded in
-// additional arrays, which Minari ignores.
+// Creates a Minari dataset in the layout of version 0.5: data/main_data.hdf5 with one group per
+// episode, and data/metadata.json. The dataset id must end in a version such as -v0, and
+// `directory` must not exist yet. Reading the dataset returns the same transitions. An episode that
+// ends without a flag is stored as truncated. Additional arrays, which Minari ignores, record the
+// missing flag and the action after such an episode.
 void save_minari_dataset(const TransitionDataset& dataset, const std::string& directory,
                          const MinariDetails& details = {});
 

@@ -40,7 +40,8 @@ void check_parts(std::span<const DatasetPart> parts, int64_t size) {
   }
 }
 
-// Whole rows for each part: rounded down first, then the largest remainders get one more.
+// Number of rows of each part. Exact shares are rounded down; the parts with the largest remainders
+// then get one more row each until the sum is `size`.
 std::vector<int64_t> shares(std::span<const DatasetPart> parts, int64_t size) {
   double total = 0;
   for (const auto& part : parts) total += part.weight;

@@ -10,14 +10,17 @@ namespace rl_training {
 struct DatasetPart {
   TransitionDataset dataset;
   double weight = 1;
-  std::string name = "";  // for messages; "": its number
+  std::string name = "";  // for error messages; if "", messages use the index of the part
 };
 
-// A dataset of `size` rows (0: the sum of all parts) with a share of each part by its weight. Whole
-// episodes are drawn, each once before any is repeated; only the last episode of a part may be cut.
-// The same seed gives the same bits. If a part came with next actions, the mixture has them for all
-// rows, where those of the other parts are derived from the order of their rows. Throws Error{data}
-// if parts do not match or are empty, and Error{config} for bad weights.
+// Returns a dataset of `size` rows in which the share of each part is proportional to its weight.
+// If `size` is 0, the result has as many rows as all parts together. Whole episodes are drawn at
+// random, and every episode of a part is drawn once before any is repeated. Only the last episode
+// of a part may be cut. The same seed produces the same bits.
+//
+// If a part stores next actions, the mixture stores them for all rows. The next actions of the
+// other parts are derived from the order of their rows. Throws Error{data} if parts do not match or
+// are empty, and Error{config} for invalid weights.
 TransitionDataset mix_transition_datasets(std::span<const DatasetPart> parts, int64_t size,
                                           uint64_t seed);
 

@@ -8,7 +8,7 @@
 namespace rl_training {
 namespace {
 
-constexpr double kEpsilon = 1e-3;  // keeps constant entries finite, as in TD3+BC
+constexpr double kEpsilon = 1e-3;  // avoids division by zero for constant entries, as in TD3+BC
 
 }  // namespace
 
@@ -34,7 +34,8 @@ ObsNormalizer ObsNormalizer::fit(const TransitionDataset& dataset) {
     for (size_t i = 0; i < dims; ++i) mean[i] += dataset.obs(row)[i];
   }
   for (double& value : mean) value /= count;
-  // A second pass over the data, because sums of squares lose all precision if the mean is large.
+  // Computes the variance in a second pass, because sums of squares lose precision if the mean is
+  // large.
   for (int64_t row = 0; row < dataset.rows(); ++row) {
     for (size_t i = 0; i < dims; ++i) {
       const double difference = dataset.obs(row)[i] - mean[i];

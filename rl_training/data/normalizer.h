@@ -9,16 +9,17 @@
 
 namespace rl_training {
 
-// (obs - mean) / scale for each entry of a float vector, or no change at all. Images are never
-// changed.
+// Computes (obs - mean) / scale for each entry of a float vector, or is the identity. Images are
+// never changed.
 class ObsNormalizer {
  public:
   explicit ObsNormalizer(const Space& obs);  // identity
   explicit ObsNormalizer(int64_t obs_dim) : ObsNormalizer(Space::unbounded(obs_dim)) {}
-  // Statistics over the observations of all rows, without successors; scale is std + 1e-3.
+  // Computes the statistics of the observations of all rows. Next observations are not included.
+  // `scale` is the standard deviation plus 1e-3.
   static ObsNormalizer fit(const TransitionDataset& dataset);
 
-  // One observation; `in` and `out` may be the same.
+  // Normalises one observation. `in` and `out` may be the same.
   void apply(const unsigned char* in, unsigned char* out) const {
     if (identity_) return copy_entry(in, bytes_, out);
     apply(reinterpret_cast<const float*>(in), reinterpret_cast<float*>(out));
@@ -29,7 +30,7 @@ class ObsNormalizer {
     const float* scale = scale_.data();
     for (size_t i = 0; i < dims; ++i) out[i] = (in[i] - mean[i]) / scale[i];
   }
-  // Uses (obs - mean) / scale from now on.
+  // Replaces the statistics. apply() uses the new values from now on.
   void set(std::span<const double> mean, std::span<const double> scale);
   // Throws Error{internal} if the space does not match.
   void check(const Space& obs) const;
@@ -42,7 +43,7 @@ class ObsNormalizer {
 
  private:
   bool identity_ = true;
-  int64_t bytes_;  // of one observation
+  int64_t bytes_;  // size of one observation
   std::vector<float> mean_, scale_;
 };
 

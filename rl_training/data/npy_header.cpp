@@ -29,14 +29,15 @@ constexpr std::array<TypeName, 12> kTypes = {{{NpyType::b1, "b1"},
                                               {NpyType::f4, "f4"},
                                               {NpyType::f8, "f8"}}};
 
-// Escapes bytes of an untrusted file for an error message.
+// Replaces unprintable bytes of an untrusted file, for error messages.
 std::string shown(std::string_view text) {
   std::string out;
   for (const char c : text.substr(0, 40)) out += c >= 32 && c < 127 ? c : '?';
   return out;
 }
 
-// Parses {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } and nothing else.
+// Parses headers such as {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } and rejects
+// all other Python literals.
 class HeaderParser {
  public:
   HeaderParser(std::string_view text, const ErrorPlace& place)
@@ -213,7 +214,8 @@ NpyHeader parse_npy_header(std::string_view prologue, const ErrorPlace& place) {
   int64_t bytes = npy_type_size(header.type);
   bool overflow = false;
   for (const int64_t dim : header.shape) {
-    // A dimension of 0 must not hide the size of the others, from which strides are computed.
+    // Counts a dimension of 0 as 1. Otherwise a 0 would hide an overflow of the other dimensions,
+    // from which strides are computed.
     overflow |= __builtin_mul_overflow(bytes, std::max<int64_t>(dim, 1), &bytes);
     if (!overflow) header.count *= dim;
   }
@@ -232,7 +234,7 @@ std::string make_npy_header(NpyType type, std::span<const int64_t> shape) {
   const char order = npy_type_size(type) == 1 ? '|' : '<';
   std::string dict = std::string("{'descr': '") + order + std::string(name) +
                      "', 'fortran_order': False, 'shape': " + shape_text(shape) + ", }";
-  // Magic, version and length take 10 bytes; the data begin at a multiple of 64.
+  // Magic, version and length take 10 bytes. The padding makes the data begin at a multiple of 64.
   while ((10 + dict.size() + 1) % 64 != 0) dict += ' ';
   dict += '\n';
   std::string header(kMagic);

@@ -9,12 +9,12 @@
 
 namespace rl_training {
 
-// Booleans and integers come before floats.
+// Booleans and integers precede floats, because NpzReader::is_integer compares with f2.
 enum class NpyType { b1, i1, i2, i4, i8, u1, u2, u4, u8, f2, f4, f8 };
 
 int64_t npy_type_size(NpyType type);
 
-// The array described by the header of a .npy file.
+// Describes the array in a .npy file.
 struct NpyHeader {
   NpyType type = NpyType::f4;
   bool big_endian = false;
@@ -24,21 +24,23 @@ struct NpyHeader {
   int64_t data_offset = 0;  // bytes of magic, version and header
 };
 
-// The longest accepted prologue; NumPy itself writes 128 bytes for plain arrays.
+// The longest accepted prologue in bytes: magic, version, length and header. NumPy writes 128 bytes
+// for plain arrays.
 constexpr int64_t kMaxNpyPrologue = 12 + 65535;
 
-// The length of the whole prologue, from its first 12 bytes (10 for version 1.0).
+// Returns the length of the whole prologue. `first_bytes` are its first 12 bytes (10 for version
+// 1.0).
 int64_t npy_prologue_length(std::string_view first_bytes, const ErrorPlace& place);
 
 // Reads a complete prologue. The dictionary is parsed as a literal; nothing is evaluated. Throws
-// Error{data} at `place` for objects (pickle), structured and text types, and shapes beyond 2^63
-// elements.
+// Error{data} with `place` for objects (pickle), structured types, text types, and arrays of 2^63
+// or more bytes.
 NpyHeader parse_npy_header(std::string_view prologue, const ErrorPlace& place);
 
-// The prologue of a C-ordered little-endian array, as NumPy writes it.
+// Returns the prologue of a little-endian array in C order, as NumPy writes it.
 std::string make_npy_header(NpyType type, std::span<const int64_t> shape);
 
-// "(3, 4)"
+// The shape in Python's notation, for example "(3, 4)".
 std::string shape_text(std::span<const int64_t> shape);
 
 }  // namespace rl_training

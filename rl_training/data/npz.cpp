@@ -18,7 +18,7 @@ FlatKeys npz_keys() {
   keys.actions = {"actions"};
   keys.rewards = {"rewards"};
   keys.terminals = {"terminals", "terminations"};
-  // If one of those exists, `dones` is ignored, because it may include time-outs.
+  // `dones` is ignored if the file contains terminals, because `dones` may include time-outs.
   keys.terminals_fallback = {"dones"};
   keys.timeouts = {"timeouts", "truncations"};
   keys.next_obs = {"next_observations", "next_obs"};
@@ -28,7 +28,7 @@ FlatKeys npz_keys() {
   return keys;
 }
 
-// The names are text, stored as one byte per element.
+// Reads the names, which are stored as text with one byte per element.
 void read_names(NpzReader& file, LoggedSteps& steps) {
   constexpr int64_t kMostBytes = int64_t{1} << 20;
   if (!file.has(kNamesKey) || file.header(kNamesKey).count > kMostBytes) return;

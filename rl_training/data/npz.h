@@ -8,31 +8,31 @@
 
 namespace rl_training {
 
-// Reads the arrays observations (or obs), actions, rewards, terminals (terminations, or else
-// dones) and, if present, timeouts (truncations), next_observations (next_obs), next_actions,
-// next_action_valid, episode_starts.
-// - `dones` counts as termination unless a time-out is marked as well.
-// - Episodes end at a flag, before an episode start, and where next_observations is not the
-//   following observation.
+// Reads an npz file. The arrays observations (or obs), actions, rewards and terminals (or
+// terminations, or dones) are required. The arrays timeouts (or truncations), next_observations (or
+// next_obs), next_actions, next_action_valid and episode_starts are optional.
+// - `dones` counts as termination, except in rows that are also marked as time-outs.
+// - An episode ends at a flag, before an episode start, and where next_observations differs from
+//   the following observation.
 // - Without next_observations, the successor of a row is the next observation of its episode. The
-//   last row of an
-//   episode then has none: it stays if it is terminal (nothing is bootstrapped from it) and is
-//   dropped otherwise.
-// - Bounds, if given, state the units of the actions; otherwise [-1, 1] is assumed.
-//   Actions beyond are kept as they are.
-// Every problem is Error{data} with file, key and, if applicable, the row.
+//   last row of an episode then has no successor. It is retained if it is terminal, because targets
+//   do not bootstrap from its successor. Otherwise it is dropped.
+// - The bounds in the options state the units of the actions. Without bounds, the reader assumes
+//   that actions are in [-1, 1]. Actions outside the bounds are not clipped.
+// Throws Error{data} with the file, the key and, if applicable, the row.
 LoggedSteps read_npz_steps(const std::string& path, const DatasetReadOptions& options,
                            SandboxOutput& output);
 
-// The same for arrays that are not in a file; messages use `path` as the file.
+// Like read_npz_steps, but reads from any source of arrays. Error messages use `path` as the file
+// name.
 LoggedSteps read_named_arrays(ArraySource& file, const std::string& path,
                               const DatasetReadOptions& options, ArrayMemory& memory);
 
 TransitionDataset load_npz_dataset(const std::string& path, const Space* bounds = nullptr,
                                    DatasetFileSummary* summary = nullptr);
 
-// Writes a file atomically. Actions are scaled from [-1, 1] to `bounds`, or not scaled if there are
-// none. Loading the file gives the same fingerprint.
+// Writes a file atomically. Scales actions from [-1, 1] to `bounds`; if `bounds` is null, actions
+// are not scaled. Loading the file produces the same fingerprint.
 void save_npz_dataset(const TransitionDataset& dataset, const std::string& path,
                       const Space* bounds = nullptr);
 

@@ -77,7 +77,8 @@ T decode(const char* bytes, NpyType type, bool swap) {
   return T();
 }
 
-// The C-order positions of the elements of a Fortran-order file, in file order.
+// Iterates over the elements of a Fortran-order array in file order. next() returns the index of
+// the element in C order.
 class FortranWalk {
  public:
   explicit FortranWalk(const std::vector<int64_t>& shape)
@@ -103,7 +104,7 @@ class FortranWalk {
 
 }  // namespace
 
-// One open member, read front to back.
+// An open member of the archive, which is read sequentially.
 class NpzReader::Stream {
  public:
   Stream(zip* archive, const Member& member, ErrorPlace place)
@@ -114,7 +115,7 @@ class NpzReader::Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // Reads up to `size` bytes.
+  // Reads up to `size` bytes and returns their number.
   int64_t read_some(char* out, int64_t size) {
     int64_t done = 0;
     while (done < size) {
@@ -128,7 +129,7 @@ class NpzReader::Stream {
   void read(char* out, int64_t size) {
     if (read_some(out, size) != size) fail("the data are truncated");
   }
-  // Reading to the end also makes libzip verify the checksum.
+  // Throws if there is more data. libzip verifies the checksum when it reaches the end.
   void expect_end() {
     char extra = 0;
     if (read_some(&extra, 1) != 0) fail("the data are longer than the directory says");
@@ -178,8 +179,8 @@ NpzReader::NpzReader(std::span<const char> bytes, const std::string& name) : fil
 
 void NpzReader::Close::operator()(zip* archive) const { zip_discard(archive); }
 
-// Names and sizes come from the central directory; those in the local headers are wrong in files
-// written to a pipe.
+// Reads names and sizes from the central directory. The local headers contain wrong values in files
+// that were written to a pipe.
 void NpzReader::read_directory(int64_t file_size) {
   const auto fail = [&](const std::string& key, const std::string& message) {
     throw Error(ErrorKind::data, place(key), message);
@@ -272,7 +273,7 @@ const NpyHeader& NpzReader::header(const std::string& key) {
 template <class T>
 int64_t NpzReader::admit(const std::string& key) {
   const NpyHeader& header = this->header(key);
-  // Small types grow when converted, so both the stored and the converted size are limited.
+  // Values of small types grow by conversion, so both the stored and the converted size count.
   const int64_t bytes = std::max(member(key).size, header.count * static_cast<int64_t>(sizeof(T)));
   if (bytes > kMaxNpzBytes - bytes_read_) {
     throw Error(ErrorKind::data, place(key), "the arrays are larger than the limit of 8 GiB");

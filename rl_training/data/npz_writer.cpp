@@ -10,7 +10,7 @@
 namespace rl_training {
 namespace {
 
-constexpr zip_uint16_t kDate1980 = (1 << 5) | 1;  // 1 January 1980, as NumPy writes
+constexpr zip_uint16_t kDate1980 = (1 << 5) | 1;  // 1 January 1980, the date that NumPy writes
 
 [[noreturn]] void fail(const char* what) {
   throw Error(ErrorKind::io, std::string("cannot make an npz file: ") + what);
@@ -53,7 +53,7 @@ void NpzWriter::add_raw(const std::string& key, NpyType type, std::span<const in
 std::string NpzWriter::bytes() const {
   zip_source_t* target = zip_source_buffer_create(nullptr, 0, 0, nullptr);
   if (!target) fail("out of memory");
-  zip_source_keep(target);  // we read it after the archive has released it
+  zip_source_keep(target);  // the bytes are read after the archive has released the source
   const std::unique_ptr<zip_source_t, void (*)(zip_source_t*)> holder(target, zip_source_free);
   zip_t* archive = zip_open_from_source(target, ZIP_TRUNCATE, nullptr);
   if (!archive) fail("libzip refuses");
@@ -72,7 +72,7 @@ std::string NpzWriter::bytes() const {
     }
   }
   if (zip_close(archive) != 0) fail(zip_strerror(archive));
-  static_cast<void>(guard.release());  // zip_close has freed it
+  static_cast<void>(guard.release());  // zip_close has freed the archive
 
   zip_stat_t info;
   if (zip_source_stat(target, &info) != 0 || zip_source_open(target) != 0) fail("lost the bytes");

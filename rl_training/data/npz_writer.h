@@ -10,15 +10,16 @@
 
 namespace rl_training {
 
-// Writes an .npz with uncompressed members and no time stamps, so equal arrays give equal files.
+// Creates an .npz file with uncompressed members and a fixed date, so equal arrays produce equal
+// files.
 class NpzWriter {
  public:
   void add(const std::string& key, std::span<const int64_t> shape, std::span<const float> values);
   void add(const std::string& key, std::span<const int64_t> shape, std::span<const double> values);
   void add(const std::string& key, std::span<const int64_t> shape, std::span<const int64_t> values);
-  // Stored as booleans.
+  // Stores the values as booleans.
   void add_flags(const std::string& key, std::span<const uint8_t> values);
-  // Stored as one unsigned integer per byte.
+  // Stores each byte of the text as an unsigned 8-bit integer.
   void add_text(const std::string& key, std::string_view text);
 
   std::string bytes() const;

@@ -13,7 +13,7 @@
 namespace rl_training {
 namespace {
 
-// Small enough to stay in a core's own cache while it is checked.
+// A block of this size stays in the private cache of a core while its values are checked.
 constexpr int64_t kBlockBytes = int64_t{512} << 10;
 
 int64_t item_bytes(PlainArray::Item item) {
@@ -29,7 +29,7 @@ int64_t item_bytes(PlainArray::Item item) {
   return 0;
 }
 
-// Identifies a file and its version.
+// Identifies a file and its current content by device, inode, size and modification time.
 Json marks_of(const struct stat& info) {
   return {static_cast<uint64_t>(info.st_dev), static_cast<uint64_t>(info.st_ino),
           static_cast<int64_t>(info.st_size), static_cast<int64_t>(info.st_mtim.tv_sec),
@@ -107,7 +107,8 @@ PlainFile::PlainFile(const std::string& path, const Json& description, ArrayMemo
   }
 }
 
-// Not through a mapping, because a file truncated meanwhile would end the process.
+// Uses pread instead of a mapping. If another program truncated a mapped file, access to the
+// mapping would kill this process.
 void PlainFile::read_bytes(const std::string& key, int64_t offset, void* out, int64_t bytes) {
   char* next = static_cast<char*>(out);
   while (bytes > 0) {
@@ -124,7 +125,7 @@ void PlainFile::read_bytes(const std::string& key, int64_t offset, void* out, in
   }
 }
 
-// Reads out.size() elements, starting at a row.
+// Reads out.size() elements from row `first` on and converts them to T.
 template <class T>
 void PlainFile::read_part(const std::string& key, int64_t first, std::span<T> out) {
   const auto& array = arrays_.at(key);

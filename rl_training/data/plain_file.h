@@ -13,7 +13,7 @@
 
 namespace rl_training {
 
-// Values stored contiguously in a file in the same form as in memory.
+// An array whose values are contiguous in a file and have the same format as in memory.
 struct PlainArray {
   enum class Item { int8, uint8, float32, float64 };
   Item item = Item::float32;
@@ -23,18 +23,17 @@ struct PlainArray {
 
 using PlainArrays = std::map<std::string, PlainArray>;
 
-// Reads arrays by their positions in a file, on several threads. The parser of the format, which
-// runs in a sandbox, only reports positions and is not trusted: positions are checked against the
-// size of the file.
+// Reads arrays at known positions of a file, on several threads. A parser in a sandbox reports the
+// positions. The parser is not trusted, so positions are checked against the size of the file.
 class PlainFile final : public ArraySource {
  public:
-  // Identifies the current version of the file.
+  // Identifies the file and its current content.
   static Json marks(const std::string& path);
-  // Description for the constructor.
+  // Returns a description for the constructor.
   static Json describe(const Json& marks, const PlainArrays& arrays);
 
-  // Throws Error{data} if a position is beyond the end of the file or the file has changed. Values
-  // are written to `memory` with its store().
+  // Throws Error{data} if an array extends beyond the end of the file or the file has changed.
+  // read_into() writes values with `memory.store()`.
   PlainFile(const std::string& path, const Json& description, ArrayMemory& memory);
 
   bool has(const std::string& key) override { return arrays_.count(key) > 0; }
@@ -59,8 +58,8 @@ class PlainFile final : public ArraySource {
   std::vector<T> read_all(const std::string& key);
   template <class T>
   void read_all_blocks(const std::string& key, const BlockUser<T>& use);
-  // Calls body(first row, rows) for blocks of whole rows, several at a time. If several throw, the
-  // error of the first row is thrown.
+  // Calls body(first row, rows) for blocks of whole rows, on several threads. If several calls
+  // throw, rethrows the exception of the first block.
   template <class Body>
   void for_blocks(const std::string& key, const Body& body);
   void read_bytes(const std::string& key, int64_t offset, void* out, int64_t bytes);

@@ -20,7 +20,7 @@ ReplayBuffer::ReplayBuffer(int64_t capacity, const Space& obs, const Space& acti
   if (capacity < streams) throw Error(ErrorKind::internal, "the buffer is smaller than one step");
 }
 
-// Memory grows with the rows, so a generous capacity costs nothing at first.
+// Memory grows with the number of rows, so a large capacity uses no memory at first.
 unsigned char* ReplayBuffer::next_record() {
   if (total_ < capacity_) {
     records_.resize(static_cast<size_t>((total_ + 1) * width_));
@@ -63,8 +63,9 @@ bool ReplayBuffer::continues() const {
   return before >= std::max(first(), oldest_) && before >= 0 && tail(before).flags == 0;
 }
 
-// A stack begins with one frame repeated. A step drops its oldest frame and adds a new one. After
-// the first frame that differs, all following frames are new.
+// Stores only frames that are not stored yet. At the start of an episode, a stack repeats one
+// frame. Each step drops the oldest frame of the stack and adds a new frame. The shared frames of
+// two consecutive stacks are found by comparison: all frames from the first difference on are new.
 void ReplayBuffer::put_frames(unsigned char* record, const unsigned char* obs,
                               const unsigned char* next_obs) {
   const int64_t stack = obs_space_.frames, bytes = frames_.frame_bytes();
@@ -97,8 +98,8 @@ void ReplayBuffer::read_obs(const unsigned char* at, const ObsNormalizer& normal
   }
 }
 
-// A row's frames are older than those of later rows of the same stream, but not necessarily of
-// other streams.
+// Drops all frames before the oldest frame that a stored row uses. Within a stream, frames of later
+// rows are newer, so it is enough to check the oldest row of each stream.
 void ReplayBuffer::drop_unused_frames() {
   if (total_ <= capacity_) return;
   int64_t needed = frame_number(record(first()));
@@ -108,8 +109,8 @@ void ReplayBuffer::drop_unused_frames() {
   frames_.drop_before(needed);
 }
 
-// Stored with the last row, because rows that have been overwritten are not available after a
-// resume.
+// Whether all stored rewards of the episode are failure_reward. The result is stored with the last
+// row, because rows that have been overwritten are not available after a resume.
 bool ReplayBuffer::episode_failed(float last_reward) const {
   if (!return_rule_ || !return_rule_->is_failure(last_reward)) return false;
   for (int64_t row = total_ - streams_; row >= std::max(total_ + 1 - capacity_, oldest_);
@@ -129,8 +130,8 @@ void ReplayBuffer::note_returns(int64_t first_row, int64_t last_row) {
                        });
 }
 
-// The newest record belongs to the episode of the stream's previous row or begins a new one. When
-// an episode ends, its end is stored in all its rows.
+// Assigns the newest record to an episode: that of the stream's previous row, or a new episode.
+// When an episode ends, stores the end in all rows of the episode.
 void ReplayBuffer::note_episode() {
   const int64_t row = total_++;
   if (is_gap(row)) ++gaps_;
@@ -151,7 +152,7 @@ void ReplayBuffer::note_episode() {
 
 void ReplayBuffer::gather(int64_t row, const ObsNormalizer& normalizer, const BatchRequest& request,
                           const BatchView& batch, int64_t i) const {
-  const unsigned char* from = record(row);  // computed once, because it may need a division
+  const unsigned char* from = record(row);  // computed once, because it may involve a division
   const unsigned char* to = from;           // the record of the last step
   Tail end = tail_of(from);
   int64_t last = row;
@@ -177,7 +178,7 @@ void ReplayBuffer::gather(int64_t row, const ObsNormalizer& normalizer, const Ba
   if (batch.terminated) batch.terminated[i] = (end.flags & kTerminated) != 0 ? 1.0f : 0.0f;
   if (batch.return_to_go) batch.return_to_go[i] = return_to_go(row);
   if (!batch.next_action && !batch.next_action_valid) return;
-  // The next action is in the stream's next row, if that exists.
+  // The next action is the action of the stream's next row, if that row exists.
   const int64_t next = following(last);
   if (batch.next_action_valid) batch.next_action_valid[i] = next >= 0 ? 1.0f : 0.0f;
   if (!batch.next_action) return;
@@ -201,10 +202,12 @@ void append_bytes(std::string& bytes, const unsigned char* data, int64_t count) 
 
 }  // namespace
 
-// Format of an image: a byte that states whether the observation follows, which is the case unless
-// it is the successor of an earlier row in these bytes. Each of its frames is preceded by a byte,
-// which is 0 if the frame repeats the previous one. Then the number of frames that the successor
-// shares with the observation, followed by its other frames.
+// Format of the two stacks of a row with images:
+// - One byte: 0 if the observation is the successor of an earlier row in these bytes, otherwise 1.
+// - If 1: for each frame of the observation, one byte. The byte is 0 if the frame repeats the
+//   previous frame; otherwise it is 1 and the frame follows.
+// - One byte: the number of frames that the successor shares with the observation.
+// - The other frames of the successor.
 void ReplayBuffer::encode_frames(int64_t row, bool known, std::string& bytes) const {
   const int64_t stack = obs_space_.frames;
   const unsigned char *from = record(row), *to = from + place_width_;
@@ -246,7 +249,8 @@ void ReplayBuffer::restore_frames(unsigned char* record, const Take& take) {
   }
 }
 
-// Vector records are stored unchanged; image records as their frames and the rest of the record.
+// Writes records with vectors unchanged. A record with images is written as its frames, followed by
+// the rest of the record.
 std::string ReplayBuffer::encode(int64_t row, int64_t count) const {
   std::string bytes;
   if (!obs_space_.is_image()) bytes.reserve(static_cast<size_t>(count * width_));
@@ -267,7 +271,7 @@ void ReplayBuffer::restore(int64_t row, std::string_view bytes) {
   if (total_ == 0) total_ = oldest_ = row;
   if (row != total_) throw Error(ErrorKind::checkpoint, "replay rows are missing");
   while (static_cast<int64_t>(episodes_.size()) < std::min(total_, capacity_)) {
-    episodes_.emplace_back();  // only if the oldest rows are no longer in the window
+    episodes_.emplace_back();  // reached only if the oldest rows are no longer stored
     records_.resize(episodes_.size() * static_cast<size_t>(width_));
   }
   const auto* next = reinterpret_cast<const unsigned char*>(bytes.data());

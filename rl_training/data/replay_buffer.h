@@ -14,23 +14,23 @@
 namespace rl_training {
 
 // The newest `capacity` transitions of an online run, in the dtypes of their spaces. Rows are
-// numbered from 0 in the order in which they were added and keep their number; `first` is the
-// oldest row still stored. `streams` environments add in turn, so row n belongs to environment n %
-// streams. Each frame of an image is stored once: the successor of a row is the observation of the
-// stream's next row, and frames that two stacks share are shared in memory.
+// numbered from 0 in the order of insertion and never change their number; `first` is the oldest
+// row that is still stored. `streams` environments add rows in rotation, so row n belongs to
+// environment n % streams. Each frame of an image is stored once, even if several stacks contain
+// it. For example, the successor of a row shares its frames with the observation of the next row.
 class ReplayBuffer {
  public:
-  // With `returns`, rows of finished episodes have a return-to-go.
+  // If `returns` is set, rows of finished episodes have a return-to-go.
   ReplayBuffer(int64_t capacity, const Space& obs, const Space& action, int64_t streams = 1,
                const std::optional<ReturnRule>& returns = {});
 
-  // One transition in the dtypes of the spaces; box actions are scaled to [-1, 1], rewards are
-  // already transformed.
+  // Adds one transition in the dtypes of the spaces. Box actions must be scaled to [-1, 1], and the
+  // reward must already be transformed.
   void add(const void* obs, const void* action, float reward, const void* next_obs, bool terminated,
            bool truncated);
 
-  // Adds a placeholder for a step that only began an episode, so that streams keep adding in turn.
-  // No sampler draws it.
+  // Adds a placeholder for a step that only reset the environment, so that streams keep adding rows
+  // in rotation. Samplers never draw placeholders.
   void add_gap(const void* obs, const void* action);
   bool is_gap(int64_t row) const { return (tail(row).flags & kGap) != 0; }
   int64_t gaps() const { return gaps_; }  // placeholders among the stored rows
@@ -44,7 +44,7 @@ class ReplayBuffer {
   int64_t streams() const { return streams_; }
 
   const unsigned char* action_bytes(int64_t row) const { return record(row) + action_at_; }
-  // Of float32 spaces.
+  // Only for float32 spaces.
   const float* obs(int64_t row) const { return reinterpret_cast<const float*>(record(row)); }
   const float* next_obs(int64_t row) const {
     return reinterpret_cast<const float*>(record(row) + place_width_);
@@ -55,24 +55,24 @@ class ReplayBuffer {
   float reward(int64_t row) const { return tail(row).reward; }
   bool terminated(int64_t row) const { return (tail(row).flags & kTerminated) != 0; }
   bool truncated(int64_t row) const { return (tail(row).flags & kTruncated) != 0; }
-  // The row of the next step of the same episode; -1 if the episode ends or has no more rows.
+  // The row of the next step of the same episode, or -1 if the episode ended or has no next row
+  // yet.
   int64_t following(int64_t row) const {
     const int64_t next = row + streams_;
     return tail(row).flags == 0 && next < total_ && !is_gap(next) ? next : -1;
   }
-  // First row (possibly no longer stored) and last row of the row's episode; -1 if the episode has
-  // not ended.
+  // First and last row of the episode that contains `row`. The first row may no longer be stored.
+  // The last row is -1 if the episode has not ended.
   int64_t episode_begin(int64_t row) const { return episodes_[place(row)].begin; }
   int64_t episode_end(int64_t row) const { return episodes_[place(row)].end; }
   // Whether any row of a finished episode is stored.
   bool has_finished_episode() const { return last_end_ >= first(); }
   bool keeps_returns() const { return return_rule_.has_value(); }
-  // Only for a row whose episode has ended. Rewards of rows that are no longer stored are not
-  // included.
+  // Call this only for a row whose episode has ended.
   float return_to_go(int64_t row) const { return returns_[static_cast<size_t>(place(row))]; }
 
-  // Copies the transition of a row, spanning up to `n_step` steps, to index i of a batch;
-  // observations are normalised.
+  // Copies the transition that starts at a row to index i of a batch. The transition spans up to
+  // `n_step` steps. Normalises observations.
   void gather(int64_t row, const ObsNormalizer& normalizer, const BatchRequest& request,
               const BatchView& batch, int64_t i) const;
   // Address and size of a row's record, for prefetching.
@@ -81,18 +81,19 @@ class ReplayBuffer {
 
   int64_t frames() const { return frames_.size(); }  // images that are stored
 
-  // Serialises rows; `restore` reads them back in the order of their numbers.
+  // encode() serialises rows. restore() reads them back; call it in ascending order of rows.
   std::string encode(int64_t row, int64_t count) const;
   void restore(int64_t row, std::string_view bytes);
-  // Whether every row of the window has been restored.
+  // Whether all of the newest `capacity` rows have been restored.
   bool complete() const { return oldest_ <= first(); }
 
-  // Visits only the number of rows; their content is in separate files that never change.
+  // Visits only the number of rows. The content of the rows is saved in separate files, which never
+  // change.
   void visit_state(StateVisitor& state);
 
  private:
-  // kFailed is set only together with one of the others: every reward of the episode was
-  // failure_reward.
+  // kFailed means that every reward of the episode was failure_reward. It is set only on the last
+  // row of an episode, together with kTerminated or kTruncated.
   static constexpr int32_t kTerminated = 1, kTruncated = 2, kFailed = 4, kGap = 8;
   static constexpr int64_t kNumberBytes = sizeof(int64_t);
   struct Episode {
@@ -103,12 +104,12 @@ class ReplayBuffer {
     int32_t flags = 0;
   };
 
-  // Avoids the division until rows are overwritten.
+  // Position of a row in the ring buffer. Avoids the division as long as no row was overwritten.
   int64_t place(int64_t row) const { return row < capacity_ ? row : row % capacity_; }
   const unsigned char* record(int64_t row) const { return records_.data() + place(row) * width_; }
-  // Copies the observation that a record contains or, for images, refers to.
+  // Copies the observation at `at`. For images, `at` points to frame numbers.
   void read_obs(const unsigned char* at, const ObsNormalizer& normalizer, unsigned char* out) const;
-  // For an image, the number of each frame of its stack, in ascending order.
+  // The number of a frame in the stack of an image. Numbers within a stack never decrease.
   static int64_t frame_number(const unsigned char* at, int64_t frame = 0) {
     int64_t number = 0;
     std::memcpy(&number, at + frame * kNumberBytes, sizeof number);
@@ -125,7 +126,7 @@ class ReplayBuffer {
   }
   unsigned char* next_record();
   void add(const void* obs, const void* action, const void* next_obs, const Tail& tail);
-  // Whether the observation of the next row is the successor of the stream's previous row.
+  // Whether the next row that is added continues the episode of the stream's previous row.
   bool continues() const;
   void put_frames(unsigned char* record, const unsigned char* obs, const unsigned char* next_obs);
   void encode_frames(int64_t row, bool known, std::string& bytes) const;
@@ -140,14 +141,14 @@ class ReplayBuffer {
   Space obs_space_, action_space_;
   int64_t streams_;
   int64_t place_width_;                  // bytes of an observation or of its frame numbers
-  int64_t action_at_, tail_at_, width_;  // of a record [obs | next_obs | action | tail]
+  int64_t action_at_, tail_at_, width_;  // bytes; record layout: obs | next_obs | action | tail
   int64_t total_ = 0, last_end_ = -1, gaps_ = 0;
-  int64_t oldest_ = 0;  // rows before it were already gone when the buffer was restored
-  std::vector<unsigned char> records_;  // grows to capacity
-  std::vector<Episode> episodes_;       // of each record
+  int64_t oldest_ = 0;                  // oldest row that was restored; 0 in a new buffer
+  std::vector<unsigned char> records_;  // grows to `capacity` records
+  std::vector<Episode> episodes_;       // one per record
   std::optional<ReturnRule> return_rule_;
-  std::vector<float> returns_;  // per record; empty without a return rule
-  FrameStore frames_;           // of images
+  std::vector<float> returns_;  // one per record; empty without a return rule
+  FrameStore frames_;           // frames of image observations
 };
 
 }  // namespace rl_training

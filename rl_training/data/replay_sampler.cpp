@@ -30,7 +30,8 @@ ReplaySampler::ReplaySampler(const ReplayBuffer& buffer, const ObsNormalizer& no
               "the replay buffer keeps no returns");
 }
 
-// Only the last episode of each environment can be unfinished, so few draws are rejected.
+// Replaces rows of unfinished episodes by new draws. Only the last episode of each environment can
+// be unfinished, so few draws are rejected.
 void ReplaySampler::redraw_unfinished() {
   for (int64_t& index : indices_) {
     while (buffer_.episode_end(buffer_.first() + index) < 0) {
@@ -50,7 +51,7 @@ void ReplaySampler::draw_uniformly() {
   }
 }
 
-// Rows added since the latest batch are new.
+// Assigns the largest priority to rows that were added since the latest batch.
 void ReplaySampler::notice_new_rows() {
   priorities_->grow(buffer_.rows());
   for (int64_t row = std::max(noticed_, buffer_.first()); row < buffer_.total(); ++row) {
@@ -74,7 +75,7 @@ void ReplaySampler::set_priorities(std::span<const float> priorities) {
   priorities_->update(places_, priorities);
 }
 
-// The rows are restored before this is called.
+// When a run is resumed, the rows are restored before this call.
 void ReplaySampler::visit_state(StateVisitor& state) {
   state.part("rng", rng_);
   if (!priorities_) return;
@@ -112,7 +113,7 @@ bool MixtureSampler::ready() const {
   return (*ratio_ <= 0 || first_.ready()) && (*ratio_ >= 1 || second_.ready());
 }
 
-// How many of `rows` draws from all rows belong to the first sampler.
+// Draws `rows` times from the rows of both samplers and returns how many draws belong to the first.
 int64_t MixtureSampler::draw_first_rows(int64_t rows) {
   const auto first = static_cast<uint64_t>(first_.rows()),
              all = static_cast<uint64_t>(this->rows());

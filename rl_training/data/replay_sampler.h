@@ -6,8 +6,8 @@
 
 namespace rl_training {
 
-// Draws rows from the buffer with replacement, uniformly or by priority; with returns-to-go, only
-// from finished episodes.
+// Draws rows from the buffer with replacement, uniformly or by priority. If the request contains
+// returns-to-go, uniform draws are limited to finished episodes.
 class ReplaySampler final : public Sampler {
  public:
   ReplaySampler(const ReplayBuffer& buffer, const ObsNormalizer& normalizer, BatchRequest request,
@@ -32,30 +32,31 @@ class ReplaySampler final : public Sampler {
   BatchRequest request_;
   bool whole_episodes_;
   Rng rng_;
-  std::optional<RowPriorities> priorities_;  // indexed by the position of a row in the buffer
-  int64_t noticed_ = 0;                      // rows ever added that have a priority
+  std::optional<RowPriorities> priorities_;  // indexed by the position of a row in the ring buffer
+  int64_t noticed_ = 0;                      // rows before this one already have a priority
   std::vector<int64_t> indices_, places_;
 };
 
-// Throws Error{config} naming the column if a replay buffer cannot fill such batches.
+// Throws Error{config} that names the column if a replay buffer cannot fill a requested column.
 void check_replay_columns(const BatchRequest& request);
 
-// Each minibatch holds round(ratio * rows) rows of the first sampler, then rows of the second; with
-// a ratio strictly between 0 and 1 there is at least one of each. Without a ratio all rows of both
-// are equally likely, as if they were in one buffer.
+// Each minibatch contains round(ratio * rows) rows of the first sampler, followed by rows of the
+// second sampler. If the ratio is strictly between 0 and 1, both samplers contribute at least one
+// row. Without a ratio, all rows of both samplers are equally likely, as in one common buffer.
 class MixtureSampler final : public Sampler {
  public:
   MixtureSampler(Sampler& first, Sampler& second, std::optional<double> ratio, Rng rng)
       : first_(first), second_(second), ratio_(ratio), rng_(rng) {}
 
   static int64_t first_rows(double ratio, int64_t rows);
-  // Rows of the first sampler in a minibatch of `rows` rows; without a ratio, in the latest one.
+  // Number of rows of the first sampler in a minibatch of `rows` rows. Without a ratio, the number
+  // in the latest minibatch.
   int64_t first_rows(int64_t rows) const;
   int64_t rows() const override { return first_.rows() + second_.rows(); }
   bool ready() const override;
   void sample(const BatchView& batch) override;
   void set_priorities(std::span<const float> priorities) override;
-  // Does not visit the two samplers; their owner does.
+  // Does not visit the two samplers, because their owner visits them.
   void visit_state(StateVisitor& state) override;
 
  private:
@@ -65,7 +66,7 @@ class MixtureSampler final : public Sampler {
   Sampler& second_;
   std::optional<double> ratio_;
   Rng rng_;                    // used only without a ratio
-  int64_t latest_first_ = -1;  // no minibatch yet
+  int64_t latest_first_ = -1;  // first_rows() of the latest minibatch; -1 before the first one
 };
 
 }  // namespace rl_training

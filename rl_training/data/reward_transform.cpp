@@ -35,7 +35,7 @@ RewardTransform only_sign() {
   return transform;
 }
 
-// 1000 / (best - worst return), as IQL does on the locomotion tasks.
+// Scales rewards by 1000 / (best - worst return), as IQL does on the locomotion tasks.
 RewardTransform return_range(const TransitionDataset* dataset) {
   const auto episodes = static_cast<int64_t>(dataset->episodes().size());
   double low = 0, high = 0;
@@ -51,7 +51,7 @@ RewardTransform return_range(const TransitionDataset* dataset) {
   return scaled(1000 / (high - low), 0);
 }
 
-// Zero mean and unit variance over the rows, as EDAC does on Adroit.
+// Scales rewards to zero mean and unit variance over all rows, as EDAC does on Adroit.
 RewardTransform standardized(const TransitionDataset* dataset) {
   const auto rows = static_cast<double>(std::max<int64_t>(dataset->rows(), 1));
   double sum = 0, squares = 0;

@@ -8,8 +8,8 @@
 
 namespace rl_training {
 
-// clip(scale * sign(reward) + shift), each part optional, in this order. Applies to datasets and to
-// collected rewards; evaluation reports raw rewards.
+// Computes clip(scale * sign(reward) + shift); each operation is optional. The transform applies to
+// datasets and to collected rewards. Evaluation reports raw rewards.
 struct RewardTransform {
   bool sign = false;
   double scale = 1, shift = 0;
@@ -20,9 +20,9 @@ struct RewardTransform {
   bool operator==(const RewardTransform&) const = default;
 };
 
-// A preset and explicit parts, which override those of the preset.
+// A preset and explicit values, which override the values of the preset.
 struct RewardTransformSpec {
-  std::string preset;  // "": none
+  std::string preset;  // "" for no preset
   std::optional<bool> sign;
   std::optional<double> scale, shift, clip_min, clip_max;
 };
@@ -33,11 +33,12 @@ struct RewardPreset {
   bool needs_dataset;
 };
 const std::vector<RewardPreset>& reward_presets();
-// The option `key` that names one of them, or "none".
+// Visits the option `key`, whose value is the name of a preset or "none".
 void visit_reward_preset(OptionVisitor& options, const char* key, std::string& preset);
 
-// Presets that depend on the data use `dataset` and are rejected without it. Throws Error{config}
-// for an unknown preset, clip_min above clip_max and values that are not finite.
+// Combines the preset and the explicit values. Presets that depend on the data require `dataset`.
+// Throws Error{config} for an unknown preset, a missing dataset, clip_min above clip_max, and
+// values that are not finite.
 RewardTransform resolve_reward_transform(const RewardTransformSpec& spec,
                                          const TransitionDataset* dataset);
 

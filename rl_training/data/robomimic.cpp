@@ -54,7 +54,7 @@ class RobomimicReader {
                 "wrong shape (expected " + wanted + ", got " + shape_text(file_.shape(key)) + ")");
   }
 
-  // demo_2 before demo_10.
+  // Returns the demonstrations in the order of their numbers: demo_2 precedes demo_10.
   std::vector<std::string> list_demos() {
     auto names = file_.names("data");
     std::erase_if(names, [](const std::string& name) { return !name.starts_with("demo"); });
@@ -97,7 +97,7 @@ class RobomimicReader {
     return shape.size() == 2 ? shape[1] : 1;
   }
 
-  // Appends rows [first, first + count) of all parts, concatenated, to obs_.
+  // Concatenates the columns of all parts and appends the rows [first, first + count) to obs_.
   void append_parts(const std::string& demo, const std::string& group, int64_t steps, int64_t first,
                     int64_t count) {
     int64_t dims = 0;
@@ -127,7 +127,8 @@ class RobomimicReader {
     }
   }
 
-  // Number of steps up to the first `dones`, and whether there is one.
+  // Returns the number of steps up to and including the first set flag of `dones`, and whether
+  // there is such a flag.
   std::pair<int64_t, bool> end_of(const std::string& demo, int64_t steps) {
     const std::string key = demo + "/dones";
     if (!file_.has(key)) return {steps, false};

@@ -102,7 +102,7 @@ RolloutSampler::RolloutSampler(const RolloutBuffer& buffer, const BatchRequest& 
   check_rollout_columns(request);
 }
 
-// Fisher-Yates on 0, 1, 2, ...: the order depends on the stream alone.
+// Fisher-Yates shuffle of 0, 1, 2, ..., so that the order depends only on the random stream.
 void RolloutSampler::shuffle() {
   std::iota(order_.begin(), order_.end(), 0);
   for (size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[rng_.below(i)]);

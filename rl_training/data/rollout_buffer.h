@@ -10,23 +10,23 @@
 
 namespace rl_training {
 
-// Generalised advantage estimation (arXiv:1506.02438) over T steps of E environments, step by step:
-// all spans but `last_values` [E] are [T * E]. `ended` is 1 where the episode ended with that step;
-// the reward of a truncated step already includes gamma V(final observation).
+// Input of generalised advantage estimation (arXiv:1506.02438) over T steps of E environments. All
+// spans have shape [T, E] except `last_values`, which has shape [E]. `ended` is 1 where the episode
+// ended with that step. The reward of a truncated step already includes gamma V(final observation).
 struct GaeInput {
   std::span<const float> rewards, values;
   std::span<const uint8_t> ended;
-  std::span<const float> last_values;  // V of the observations after the last step
+  std::span<const float> last_values;  // values of the observations after the last step
   double gamma = 0.99, lambda = 0.95;
 };
 void generalized_advantages(const GaeInput& input, std::span<float> advantages);
 
-// T steps of E environments with the current policy, which are used for a few passes and then
-// discarded. Observations are normalised, as the policy saw them; actions are stored as sampled,
-// before clipping.
+// T steps of E environments with the current policy. The steps are used for a few passes and then
+// discarded. Observations are normalised, as in the input of the policy. Actions are stored as
+// sampled, before clipping.
 class RolloutBuffer {
  public:
-  // One step of all environments, each array with E entries.
+  // One step of all environments. Each array has E entries.
   struct Step {
     const void *obs, *actions;
     const float *log_probs, *values, *rewards;
@@ -46,8 +46,8 @@ class RolloutBuffer {
   // Copies a row to index i of a batch.
   void gather(int64_t row, const BatchView& batch, int64_t i) const;
 
-  // Visits the steps so far. Advantages are not included, because they are used before the next
-  // step.
+  // Visits the steps that were added. Does not visit the advantages, because they are computed and
+  // used before the next step is added.
   void visit_state(StateVisitor& state);
 
  private:
@@ -58,16 +58,16 @@ class RolloutBuffer {
   std::vector<uint8_t> ended_;
 };
 
-// Throws Error{config} for a column that rollouts do not have.
+// Throws Error{config} if the request contains a column that rollouts do not have.
 void check_rollout_columns(const BatchRequest& request);
 
-// Minibatches of a full rollout: every row once between two calls of `shuffle`.
+// Draws minibatches from a full rollout. Every row is drawn once between two calls of shuffle().
 class RolloutSampler final : public Sampler {
  public:
   RolloutSampler(const RolloutBuffer& buffer, const BatchRequest& request, Rng rng);
 
   int64_t rows() const override { return buffer_.rows(); }
-  // Begins a pass over the rows in a new random order.
+  // Starts a pass over the rows in a new random order.
   void shuffle();
   void sample(const BatchView& batch) override;
   // Visits only the random stream, because a pass always ends before anything is saved.

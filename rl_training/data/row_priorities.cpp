@@ -47,7 +47,7 @@ int64_t RowPriorities::draw(Rng& rng) const {
   size_t node = 1;
   while (node < sums_.size() / 2) {
     node *= 2;
-    // Rounding must not lead to an empty right subtree.
+    // The second condition prevents a rounding error from selecting an empty right subtree.
     if (rest < sums_[node] || sums_[node + 1] == 0) continue;
     rest -= sums_[node];
     ++node;

@@ -10,26 +10,27 @@
 namespace rl_training {
 
 // Draws indices in proportion to their priorities, as in LAP (arXiv:2007.06049). New indices get
-// the largest priority so far. Every `reset_interval` updates that maximum is recomputed, so that
-// large priorities of the past are forgotten. Priorities are kept in a tree in which each node is
-// the sum of its two children, so draws depend only on the priorities, not on the order in which
-// they were set.
+// the largest priority so far. After every `reset_interval` updates, this maximum is recomputed
+// from the current priorities, so that large priorities of the past are forgotten. Priorities are
+// stored in a tree in which each node is the sum of its two children. Draws therefore depend only
+// on the priorities, not on the order in which they were set.
 class RowPriorities {
  public:
   explicit RowPriorities(int64_t reset_interval) : reset_interval_(reset_interval) {}
 
   int64_t size() const { return size_; }
   float at(int64_t place) const { return static_cast<float>(sums_[leaf(place)]); }
-  // Indices from size() on are new.
+  // Adds new indices, from the old size() up to `size` - 1.
   void grow(int64_t size);
-  // Marks an index as new again, or as never to be drawn.
+  // renew() gives an index the priority of a new index. An index is never drawn after remove().
   void renew(int64_t place) { set(place, largest_); }
   void remove(int64_t place) { set(place, 0); }
-  // Sets the priorities of the indices drawn for an update.
+  // Sets the priorities of the indices that were drawn for a gradient update.
   void update(std::span<const int64_t> places, std::span<const float> priorities);
   int64_t draw(Rng& rng) const;
 
-  // Visits one priority per index; the number of indices is known when a run is resumed.
+  // Visits one priority per index. Call grow() first when a run is resumed, because the number of
+  // indices is not saved.
   void visit_state(StateVisitor& state);
 
  private:
@@ -39,7 +40,7 @@ class RowPriorities {
 
   int64_t reset_interval_, size_ = 0, updates_ = 0;
   double largest_ = 1;
-  std::vector<double> sums_ = {0, 0};  // the root is at 1; the second half holds the leaves
+  std::vector<double> sums_ = {0, 0};  // the root is at 1; the second half contains the leaves
 };
 
 }  // namespace rl_training

@@ -17,8 +17,8 @@ RunningStatistics::RunningStatistics(std::span<const float> mean, std::span<cons
   update_deviation();
 }
 
-// Chan, Golub and LeVeque's update: mean and squared deviations of the new rows are combined with
-// the old ones, weighted by their counts.
+// Uses the update of Chan, Golub and LeVeque, which combines the mean and squared deviations of the
+// new rows with the old values, weighted by the numbers of rows.
 void RunningStatistics::add(std::span<const float> rows) {
   const size_t width = mean_.size();
   const size_t count = rows.size() / width;

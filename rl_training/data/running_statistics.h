@@ -7,14 +7,14 @@
 
 namespace rl_training {
 
-// Mean and variance of each entry over all rows so far, in constant memory.
+// Computes mean and variance of each entry over all rows so far, in constant memory.
 class RunningStatistics {
  public:
   explicit RunningStatistics(int64_t width);
-  // Starts with known values, which have the weight of `count` rows.
+  // Starts with known statistics, which have the weight of `count` rows.
   RunningStatistics(std::span<const float> mean, std::span<const float> deviation, double count);
 
-  // Rows [count, width], all at once.
+  // Adds rows of shape [count, width].
   void add(std::span<const float> rows);
   std::span<const double> mean() const { return mean_; }
   // sqrt(variance + 1e-8) of each entry, valid until the next call of `add`.
@@ -25,7 +25,7 @@ class RunningStatistics {
  private:
   void update_deviation();
 
-  double count_ = 1e-4;  // number of rows; above 0 to avoid a division by 0
+  double count_ = 1e-4;  // number of rows; starts above 0 to avoid a division by 0
   std::vector<double> mean_, variance_, deviation_;
 };
 

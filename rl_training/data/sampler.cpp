@@ -66,7 +66,7 @@ UniformSampler::UniformSampler(std::shared_ptr<const TransitionDataset> dataset,
   if (!request_.priorities.used) return;
   priorities_.emplace(request_.priorities.reset_interval);
   priorities_->grow(dataset_->rows());
-  reads_ahead_ = false;  // the next rows depend on priorities that the update sets
+  reads_ahead_ = false;  // the next rows are unknown until the update sets their priorities
 }
 
 void UniformSampler::sample(const BatchView& batch) {
@@ -85,9 +85,9 @@ void UniformSampler::visit_state(StateVisitor& state) {
   if (priorities_) state.part("priorities", *priorities_);
 }
 
-// While this batch is processed, the disk reads the observations of the next batch and the row
-// records of the batch after that. Both batches are drawn again later from the same stream, so only
-// the stream is saved.
+// While this batch is processed, the kernel reads the observations of the next batch and the row
+// records of the batch after that. A copy of the random stream draws both batches in advance.
+// sample() later draws the same rows, so the indices need not be saved.
 void UniformSampler::read_ahead(int64_t rows) {
   Rng later = rng_;
   later_indices_.resize(static_cast<size_t>(rows));
@@ -97,15 +97,15 @@ void UniformSampler::read_ahead(int64_t rows) {
   DatasetColumns::read_ahead_places(*dataset_, later_indices_);
 }
 
-// Rows are scattered in memory, so each is prefetched before it is used: first its record, then the
-// observations and actions to which the record refers.
+// Rows are scattered in memory, so each row is prefetched before it is used. The row record is
+// prefetched first, then the observations and actions at its slot.
 void UniformSampler::prefetch_and_gather(const BatchView& batch) const {
   constexpr int64_t kRowAhead = 16, kObsAhead = 8, kCacheLine = 64;
   const TransitionDataset& data = *dataset_;
   const int64_t obs_bytes = 2 * data.obs_space().bytes();
   for (int64_t i = -kRowAhead; i < batch.rows; ++i) {
-    // The prefetches are written inline in this loop, because GCC considers a function that only
-    // prefetches to have no effect and drops the call.
+    // The prefetches are written inline in this loop. If they were in a separate function, GCC
+    // would assume that the function has no effect and remove the call.
     if (i + kRowAhead < batch.rows) {
       const int64_t row = indices_[i + kRowAhead];
       __builtin_prefetch(data.row_address(row));

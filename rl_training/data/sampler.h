@@ -13,12 +13,12 @@
 
 namespace rl_training {
 
-// Fills batches. Each sampler is created for one request; its constructor throws Error{config or
-// data} naming the column or key if it cannot provide it.
+// Fills batches. Each sampler is created for one request. The constructor throws Error{config} or
+// Error{data} that names the column or key if the sampler cannot fill the requested columns.
 class Sampler {
  public:
   virtual ~Sampler() = default;
-  // Number of rows to draw from; may be 0 at first.
+  // Number of rows from which the sampler draws. May be 0 at first.
   virtual int64_t rows() const = 0;
   virtual bool ready() const { return rows() > 0; }
   virtual void sample(const BatchView& batch) = 0;
@@ -27,13 +27,13 @@ class Sampler {
   virtual void visit_state(StateVisitor& state) = 0;
 };
 
-// Throws Error{config} naming the first requested column that is not in `offered`, or if windows
-// are requested and `source` has none.
+// Throws Error{config} that names the first requested column that is not in `offered`. `source`
+// describes the sampler in the message.
 void check_columns(const BatchRequest& request, std::initializer_list<BatchColumn> offered,
                    const char* source);
 
-// Draws transitions with replacement, uniformly or by priority, and normalises observations while
-// copying.
+// Draws transitions with replacement, uniformly or by priority. Normalises observations while it
+// copies them.
 class UniformSampler final : public Sampler {
  public:
   UniformSampler(std::shared_ptr<const TransitionDataset> dataset, ObsNormalizer normalizer,
@@ -44,8 +44,8 @@ class UniformSampler final : public Sampler {
   void set_priorities(std::span<const float> priorities) override {
     priorities_->update(indices_, priorities);
   }
-  // Visits the random stream and priorities. The dataset and its normaliser are passed again when a
-  // run is resumed.
+  // Visits the random stream and the priorities. Does not visit the dataset and the normaliser,
+  // because a resumed run passes them to the constructor.
   void visit_state(StateVisitor& state) override;
 
  private:
@@ -57,7 +57,7 @@ class UniformSampler final : public Sampler {
   ObsNormalizer normalizer_;
   BatchRequest request_;
   float gamma_;
-  bool reads_ahead_;  // rows may be on disk
+  bool reads_ahead_;  // true if the dataset may exceed the memory, so that rows may be on disk
   Rng rng_;
   std::optional<RowPriorities> priorities_;
   std::vector<int64_t> indices_, later_indices_;

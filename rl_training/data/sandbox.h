@@ -10,19 +10,19 @@
 namespace rl_training {
 
 struct SandboxLimits {
-  int64_t memory_bytes = 0;  // in addition to what the process has already mapped
+  int64_t memory_bytes = 0;  // in addition to the memory that the process has already mapped
   int64_t output_bytes = 0;
   int64_t cpu_seconds = 0;
-  bool writes_files = false;  // then its system calls are not filtered
+  bool writes_files = false;  // if true, system calls are not filtered
 
-  // Limits that suffice for a file of this size with any compression; small for small files.
+  // Limits that suffice for a file of this size with any compression. Small files get low limits.
   static SandboxLimits for_file(const std::string& path);
   // Limits that suffice to write a file with arrays of this size.
   static SandboxLimits for_writing(int64_t bytes);
 };
 
-// Results that a reader passes from the child. Memory from allocate() is shared with the parent, so
-// arrays in it are passed without a copy.
+// Passes the results of a reader from the child to the parent. Memory from allocate() is shared
+// with the parent, so arrays in this memory are not copied.
 class SandboxOutput : public ArrayMemory {
  public:
   virtual void text(const std::string& text) = 0;
@@ -32,33 +32,34 @@ class SandboxOutput : public ArrayMemory {
 struct SandboxResult {
   std::string text;
   std::vector<Column<unsigned char>> arrays;  // each aligned to 64 bytes
-  std::vector<int64_t> offsets;               // of the arrays in the output
+  std::vector<int64_t> offsets;               // offsets of the arrays in the output, in bytes
 };
 
-// Runs `reader` in a forked child with these limits, without core dumps, without open files of the
-// parent and with few system calls (call_filter.h), and maps its results. A damaged file can only
-// kill the child, which is reported as Error{data} naming `file`. An Error thrown by the reader is
-// rethrown in the parent.
+// Runs `reader` in a forked child with these limits and maps its results. The child makes no core
+// dumps, has no access to open files of the parent, and may use only a few system calls
+// (call_filter.h). A damaged file can only kill the child; the parent then throws Error{data} that
+// names `file`. If the reader throws an Error, the parent rethrows it.
 //
-// Other threads may run meanwhile. They do not exist in the child, where locks that they held stay
-// locked. The C library's own locks are safe; libhdf5 is never called outside such a child.
+// Other threads of the parent may run meanwhile. They do not exist in the child, so locks that they
+// held stay locked there. The C library handles its own locks. libhdf5 is safe because it is never
+// called outside such a child.
 //
-// The output is passed through memory, or through the empty file open as `output`, which then holds
-// the arrays; a full disk is Error{io}.
+// The output is passed through memory by default. If `output` is the descriptor of an empty file,
+// the arrays are written to this file instead. Throws Error{io} if the disk is full.
 SandboxResult run_in_sandbox(const std::string& file, const SandboxLimits& limits,
                              const std::function<void(SandboxOutput&)>& reader, int output = -1);
 
-// Parses the facts in the reader's text. The reader may have been compromised by its file, so text
-// that is not JSON is Error{data} naming `file`.
+// Parses the facts in the text of a reader. The file may have compromised the reader, so this
+// throws Error{data} that names `file` if the text is not JSON.
 Json facts_of_reader(const std::string& text, const std::string& file);
 
-// Called by the reader once it has opened its file: from now on no other file can be opened or
-// looked up. Call this ONLY in the child.
+// The reader calls this once it has opened its file. From then on, the child cannot open any
+// other file. Call this ONLY in the child.
 void forbid_opening_files();
 
-// False in sanitizer builds. A sanitizer needs its own descriptors and ends the process if an
-// allocation fails, so files can still be opened there, and exceeding the memory limit kills the
-// child.
+// False in sanitizer builds. A sanitizer needs descriptors of its own, so the child can still open
+// files. A sanitizer also ends the process if an allocation fails, so exceeding the memory limit
+// kills the child.
 bool sandbox_is_strict();
 
 }  // namespace rl_training

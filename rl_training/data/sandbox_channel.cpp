@@ -19,12 +19,12 @@ constexpr uint64_t kMagic = 0x726c5f7472616e73;
 
 int64_t rounded_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
-// The last bytes of the output.
+// The last bytes of the output. The message precedes the trailer.
 struct Trailer {
   uint64_t message_bytes = 0, magic = 0;
 };
 
-// A sequence of numbers and texts.
+// Serialises a sequence of numbers and texts.
 class MessageWriter {
  public:
   void number(int64_t value) { bytes_.append(reinterpret_cast<const char*>(&value), 8); }
@@ -80,7 +80,7 @@ SandboxSender::~SandboxSender() {
 std::shared_ptr<void> SandboxSender::allocate(int64_t bytes) {
   const int64_t size = rounded_up(std::max<int64_t>(bytes, 1), kPage);
   position_ = rounded_up(position_, kPage);
-  // Disk space is allocated now, because a full disk would cause SIGBUS later.
+  // Allocates the disk space now, because a full disk would cause SIGBUS later.
   if (const int code = ::posix_fallocate(descriptor_, position_, size); code != 0) {
     out_of_space(code);
   }
@@ -92,7 +92,8 @@ std::shared_ptr<void> SandboxSender::allocate(int64_t bytes) {
   return {start, [](void*) {}};
 }
 
-// Writing to the file fills whole pages; through the mapping each page would first be zeroed.
+// Writes to the file instead of the mapping. A write through the mapping would first fill each page
+// with zeros.
 void SandboxSender::store(void* target, const void* data, int64_t bytes) {
   const char* first = static_cast<const char*>(target);
   for (const auto& region : regions_) {
@@ -144,7 +145,7 @@ void SandboxSender::close(const std::string& message) {
   append(message.data(), static_cast<int64_t>(message.size()));
   const Trailer trailer{message.size(), kMagic};
   append(&trailer, sizeof trailer);
-  // The last allocation may extend beyond this position.
+  // The parent reads the trailer at the end of the file, so the file must end here.
   if (::ftruncate(descriptor_, position_) != 0) out_of_space(errno);
 }
 

@@ -10,11 +10,11 @@ namespace rl_training {
 
 constexpr int64_t kMaxSandboxMessage = int64_t{16} << 20;
 
-// The child's side of a sandbox: writes to the file, still empty, that the parent will map.
+// The child's side of a sandbox. Writes to an empty file, which the parent maps later.
 class SandboxSender final : public SandboxOutput {
  public:
   explicit SandboxSender(int descriptor) : descriptor_(descriptor) {}
-  // Destruction releases the allocated memory.
+  // Unmaps the allocated memory.
   ~SandboxSender() override;
   SandboxSender(const SandboxSender&) = delete;
   SandboxSender& operator=(const SandboxSender&) = delete;
@@ -24,7 +24,7 @@ class SandboxSender final : public SandboxOutput {
   void store(void* target, const void* data, int64_t bytes) override;
   void array(const void* data, int64_t bytes) override;
 
-  // Writes the end of the output: success or failure.
+  // Call one of these functions last: finish() after success, fail() after an error.
   void finish();
   void fail(const Error& error);
 
@@ -44,10 +44,11 @@ class SandboxSender final : public SandboxOutput {
   int64_t position_ = 0;
 };
 
-// The parent's side, after the child has exited normally. Rethrows an Error of the child.
+// The parent's side of a sandbox. Call this after the child has exited normally. Rethrows an Error
+// of the child.
 SandboxResult receive_from_sandbox(int descriptor);
 
-// The first `size` bytes of an open file, read-only.
+// Maps the first `size` bytes of an open file into memory, read-only.
 Column<unsigned char> map_file(int descriptor, int64_t size);
 
 }  // namespace rl_training

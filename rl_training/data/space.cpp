@@ -11,7 +11,7 @@ namespace rl_training {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr int64_t kLargestSpace = int64_t{1} << 28;  // elements; far more than any task has
+constexpr int64_t kLargestSpace = int64_t{1} << 28;  // elements; far more than any task needs
 
 constexpr std::array kSpaceKinds = {std::pair{"box", DType::f32}, std::pair{"discrete", DType::i64},
                                     std::pair{"image", DType::u8}};

@@ -12,17 +12,17 @@ namespace rl_training {
 
 // Describes one observation or action: a box of float32 values, a discrete value below `categories`
 // (int64), or an image (uint8). Environments, datasets, replay buffers, algorithms and checkpoints
-// use it.
+// use this description.
 //
-// Inside the library box actions are scaled to [-1, 1] in each dimension; only `to_unit` and
-// `from_unit` change units. Centre and half width are used so that symmetric bounds scale without
-// rounding.
+// Inside the library, box actions are scaled to [-1, 1] in each dimension. Only `to_unit` and
+// `from_unit` convert units. They use the centre and half width of the bounds, so that symmetric
+// bounds scale without rounding.
 struct Space {
   DType dtype = DType::f32;
-  std::vector<int64_t> shape;     // {17}; {channels, height, width}; empty if discrete
-  std::vector<double> low, high;  // one bound for each element; empty: unbounded
-  int64_t categories = 0;         // above 0: values 0 .. categories - 1
-  int64_t frames = 1;             // frames stacked in the channels of an image, the oldest first
+  std::vector<int64_t> shape;     // {17} or {channels, height, width}; empty if discrete
+  std::vector<double> low, high;  // one bound per element; empty if unbounded
+  int64_t categories = 0;         // number of discrete values; 0 if not discrete
+  int64_t frames = 1;             // frames stacked in the channels of an image, oldest first
 
   static Space box(std::vector<double> low, std::vector<double> high);
   static Space unbounded(int64_t size) { return {DType::f32, {size}, {}, {}, 0}; }
@@ -36,11 +36,11 @@ struct Space {
   bool is_image() const { return dtype == DType::u8; }
   int64_t size() const;  // elements of one value
   int64_t bytes() const { return size() * dtype_size(dtype); }
-  // Whether this is a value of the discrete space.
+  // Whether `value` is a whole number from 0 to `categories` - 1.
   bool contains_choice(double value) const {
     return value >= 0 && value < static_cast<double>(categories) && value == std::floor(value);
   }
-  std::string text() const;  // "17 values", "2 choices", "uint8 image [3, 84, 84]"
+  std::string text() const;  // "17 values", "2 choices" or "uint8 image [3, 84, 84]"
 
   float to_unit(int64_t dim, double value) const {
     const double half = half_width(dim);
@@ -48,7 +48,7 @@ struct Space {
   }
   double from_unit(int64_t dim, double value) const {
     const double scaled = center(dim) + half_width(dim) * value;
-    // Rounding must not move the ends of [-1, 1] beyond the bounds.
+    // Clamps the result, because rounding could move -1 or 1 slightly beyond the bounds.
     return value >= -1 && value <= 1 ? std::clamp(scaled, low[dim], high[dim]) : scaled;
   }
 

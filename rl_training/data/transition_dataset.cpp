@@ -163,7 +163,7 @@ TransitionDataset TransitionDataset::where_next_action_is_known() const {
   return result;
 }
 
-// Hashes only slots that belong to rows; others may hold any value.
+// Hashes only slots that belong to rows, because other slots may contain any value.
 std::string TransitionDataset::hash_obs() const {
   ContentHash hash;
   for (const Episode& episode : episodes_.span()) {
@@ -182,7 +182,7 @@ std::string TransitionDataset::hash_actions() const {
   return hash.hex();
 }
 
-// Rewards and flags row by row.
+// Hashes the reward and the flags of each row: 4 bytes and 1 byte.
 std::string TransitionDataset::hash_rewards() const {
   constexpr int64_t kBlock = 4096;
   ContentHash hash;
@@ -202,7 +202,7 @@ std::string TransitionDataset::hash_rewards() const {
   return hash.hex();
 }
 
-// Derived and stored next actions with equal values have the same hash.
+// The hash depends only on the next actions, not on whether they are stored or derived.
 std::string TransitionDataset::hash_next_actions() const {
   ContentHash hash;
   const auto bytes = static_cast<size_t>(action_width_);
@@ -218,7 +218,7 @@ std::string TransitionDataset::hash_next_actions() const {
 }
 
 void TransitionDataset::compute_hashes(bool with_next_actions) {
-  // Threads pay off only if there is much to read.
+  // Uses several threads only if there is much data to read.
   constexpr int64_t kManyBytes = int64_t{1} << 23;
   const bool large = rows() * (obs_width_ + action_width_) > kManyBytes;
   ThreadPool pool(large ? std::min(available_cores(), 4) : 1);
@@ -236,7 +236,8 @@ void TransitionDataset::update_fingerprint() {
   const auto add = [&](int64_t number) { hash.add(&number, sizeof number); };
   hash.add("rl_training transitions 3");
   for (const int64_t number : {rows(), obs_dim(), action_dim(), episodes_.size()}) add(number);
-  // Float vectors keep the fingerprint from before other spaces were added.
+  // For float vectors, the fingerprint does not include the spaces. It is therefore the same as in
+  // versions that supported only float vectors.
   if (obs_space_.dtype != DType::f32 || action_space_.dtype != DType::f32) {
     hash.add(space_to_json(obs_space_).dump() + space_to_json(action_space_).dump());
   }

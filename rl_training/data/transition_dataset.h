@@ -16,11 +16,11 @@ struct Episode {
   int64_t first_row = 0, rows = 0;
 };
 
-// Logged transitions. A slot holds one observation and the action taken there. An episode of T
-// steps fills T + 1 consecutive slots, so the successor of a row is the observation of the next
-// slot, not a copy. If observations are in the caller's memory, where there is no space between
-// episodes, successors of last rows are stored separately. A dataset is immutable once built;
-// copies share the columns.
+// Logged transitions. A slot contains one observation and the action selected for it. An episode of
+// T steps fills T + 1 consecutive slots, so the successor of a row is the observation of the next
+// slot and needs no copy. If the observations are in the caller's memory, there is no space between
+// episodes. The successors of last rows are then stored separately. A dataset is immutable once
+// built; copies share the columns.
 //
 // Observations and actions are stored in the dtype of their space: float32 vectors, int64 discrete
 // actions, uint8 images. Box actions are scaled to [-1, 1].
@@ -34,7 +34,7 @@ class TransitionDataset {
   int64_t obs_dim() const { return obs_space_.size(); }
   int64_t action_dim() const { return action_space_.size(); }
   std::span<const Episode> episodes() const { return episodes_.span(); }
-  // Names of the elements of observations and actions, with units if known; empty: unknown. They
+  // Names of the elements of observations and actions, with units if known. Empty if unknown. Names
   // are not part of the fingerprint.
   const std::vector<std::string>& observation_names() const { return observation_names_; }
   const std::vector<std::string>& action_names() const { return action_names_; }
@@ -52,7 +52,7 @@ class TransitionDataset {
   const unsigned char* action_bytes(int64_t row) const {
     return actions_.data() + rows_[row].slot * action_width_;
   }
-  // The same for float32 spaces.
+  // The same data as floats, only for float32 spaces.
   const float* obs(int64_t row) const { return as_floats(obs_bytes(row)); }
   const float* next_obs(int64_t row) const { return as_floats(next_obs_bytes(row)); }
   const float* action(int64_t row) const { return as_floats(action_bytes(row)); }
@@ -65,12 +65,13 @@ class TransitionDataset {
   float reward(int64_t row) const { return rows_[row].reward; }
   bool terminated(int64_t row) const { return rows_[row].terminated != 0; }
   bool truncated(int64_t row) const { return rows_[row].truncated != 0; }
-  // The row of the next step of the same episode; -1 where the episode ends.
+  // The row of the next step of the same episode, or -1 if the episode ends.
   int64_t following(int64_t row) const { return rows_[row].last != 0 ? -1 : row + 1; }
 
-  // Whether next actions are part of the data because they came with it or were requested.
+  // Whether next actions are part of the dataset: they were stored in the source or added by
+  // with_next_actions().
   bool has_next_actions() const { return next_actions_kind_ != NextActions::none; }
-  // The stored next action, or the one implied by the order of the rows; zeros if there is none.
+  // The stored next action, or the action of the next slot. Zeros if the next action is unknown.
   const unsigned char* next_action_bytes(int64_t row) const {
     if (rows_[row].next_action_valid == 0) return no_action_.data();
     if (next_actions_kind_ == NextActions::given) return next_actions_.data() + row * action_width_;
@@ -79,39 +80,40 @@ class TransitionDataset {
   const float* next_action(int64_t row) const { return as_floats(next_action_bytes(row)); }
   int64_t next_choice(int64_t row) const { return as_choice(next_action_bytes(row)); }
   bool next_action_valid(int64_t row) const { return rows_[row].next_action_valid != 0; }
-  // The next action is the one of the following row; the last row of an episode has none, unless
-  // the action that followed it is known. A dataset that came with next actions keeps those.
+  // Adds next actions. The next action of a row is the action of the following row. The last row of
+  // an episode has no next action, unless the action after the episode is known. Returns the
+  // dataset unchanged if it already has next actions.
   TransitionDataset with_next_actions() const;
-  // Keeps only rows whose next action is known, or not needed because the task terminated. An
-  // episode that loses an inner row becomes two.
+  // Retains only rows whose next action is known, or not needed because the task terminated. An
+  // episode that loses an inner row becomes two episodes.
   TransitionDataset where_next_action_is_known() const;
-  // Replaces the rewards, one per row, and discards returns computed before.
+  // Replaces the rewards, one per row, and discards the returns-to-go.
   TransitionDataset with_rewards(std::span<const float> rewards) const;
-  // Keeps only these episodes, in the given order; the columns are shared.
+  // Retains only these episodes, in the given order. Observations and actions are shared.
   TransitionDataset with_episodes(std::span<const int64_t> episodes) const;
 
-  // Adds for each row the discounted sum of the rewards from it to the end of its episode. Nothing
-  // is bootstrapped: where an episode was cut (time-out, dropped row, end of the file) the sum
-  // stops there, as it does at a termination. The sum follows from the data, so the fingerprint
-  // does not change.
+  // Adds the return-to-go of each row: the discounted sum of rewards from the row to the end of its
+  // episode. The sum does not bootstrap. If an episode was cut by a time-out, a dropped row or the
+  // end of the file, the sum stops there, as at a termination. The fingerprint does not change.
   TransitionDataset with_returns_to_go(const ReturnRule& rule) const;
   bool has_returns_to_go() const { return returns_to_go_.size() > 0; }
   float return_to_go(int64_t row) const { return returns_to_go_[row]; }
 
-  // SHA-256 of everything above. It is computed from one hash per part, so that a change of one
-  // part does not require reading the others again.
+  // SHA-256 of observations, actions, rewards, flags, episodes and next actions. It is computed
+  // from one hash per part, so that a change of one part does not require reading the other parts
+  // again.
   const std::string& fingerprint() const { return fingerprint_; }
 
-  // Sum over its rows of gamma^t reward.
+  // Discounted return: the sum of gamma^t * reward over the rows t = 0, 1, ... of the episode.
   double episode_return(int64_t episode, double gamma = 1.0) const;
   double mean_return() const;
-  // The largest absolute value of a reward.
+  // The largest absolute value of all rewards.
   double largest_reward() const;
 
   // Address of a row's record (slot, reward and flags), for prefetching.
   const void* row_address(int64_t row) const { return rows_.data() + row; }
-  // Addresses of the values of row 0; the values of the next row are `kRowBytes` further. Flags are
-  // 0 or 1.
+  // Addresses of the values of row 0. The values of consecutive rows are `kRowBytes` bytes apart.
+  // Flags are 0 or 1.
   static constexpr int64_t kRowBytes = 16;
   const float* rewards() const { return &rows_.data()->reward; }
   const uint8_t* terminated_flags() const { return &rows_.data()->terminated; }
@@ -122,10 +124,11 @@ class TransitionDataset {
   friend class DatasetColumns;
   friend class SlotDatasetBuilder;
 
-  // Everything that a random access needs besides the vectors, in a quarter of a cache line.
+  // All data of a row except observations and actions. A record fills a quarter of a cache line, so
+  // random access is fast.
   struct Row {
     int64_t slot : 40 = 0;
-    // 0: the next slot holds the successor; otherwise its index in `successors_`, counted from 1.
+    // 0 if the next slot contains the successor. Otherwise 1 + the index in `successors_`.
     uint64_t own_successor : 24 = 0;
     float reward = 0;
     uint8_t terminated = 0, truncated = 0, next_action_valid = 0;
@@ -135,7 +138,7 @@ class TransitionDataset {
   enum class NextActions { none, derived, given };
   struct PartHashes {
     std::string obs, actions, rewards;
-    std::string next_actions;  // "": not computed yet
+    std::string next_actions;  // "" if not computed yet
   };
 
   using Bytes = Column<unsigned char>;
@@ -144,12 +147,12 @@ class TransitionDataset {
     return reinterpret_cast<const float*>(bytes);
   }
   static int64_t as_choice(const unsigned char* bytes);
-  // Fills all columns except given next actions.
+  // Sets all columns except `successors_` and stored next actions.
   TransitionDataset(Space obs_space, Space action_space, Bytes obs, Bytes actions, Column<Row> rows,
                     Column<Episode> episodes);
   int64_t slots() const { return obs_.size() / obs_width_; }
   static void mark_last_rows(std::span<Row> rows, std::span<const Episode> episodes);
-  // The last steps of building.
+  // The builders call these functions last.
   void give_next_actions(std::vector<unsigned char> next_actions,
                          const std::vector<uint8_t>& valid);
   void compute_hashes(bool with_next_actions);

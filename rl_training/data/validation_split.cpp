@@ -28,7 +28,7 @@ EpisodeSplit split_episodes(int64_t episodes, const ValidationOptions& options) 
   std::vector<int64_t> order(static_cast<size_t>(episodes));
   std::iota(order.begin(), order.end(), 0);
   Rng rng(static_cast<uint64_t>(options.seed), "validation");
-  // Partial Fisher-Yates shuffle.
+  // Partial Fisher-Yates shuffle: only the first `count` entries are drawn.
   for (int64_t i = 0; i < count; ++i) {
     const auto other = i + static_cast<int64_t>(rng.below(static_cast<uint64_t>(episodes - i)));
     std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(other)]);

@@ -7,11 +7,11 @@
 
 namespace rl_training {
 
-// `validation:`, whole episodes that are held out of training.
+// The config section `validation:`, which holds out whole episodes from training.
 struct ValidationOptions {
   bool used = false;
-  double fraction = 0.1;            // of the episodes
-  std::optional<int64_t> episodes;  // number of episodes, instead of a fraction
+  double fraction = 0.1;            // fraction of the episodes
+  std::optional<int64_t> episodes;  // number of episodes; replaces `fraction`
   int64_t seed = 0;
 
   void visit_options(OptionVisitor& options);
@@ -22,8 +22,8 @@ struct EpisodeSplit {
   std::vector<int64_t> training, held_out;
 };
 
-// Selects the held-out episodes among `episodes`, at least one, by the options' seed. Throws
-// Error{config} if none would remain for training.
+// Selects at least one of `episodes` episodes as held out, at random with the seed in the options.
+// Throws Error{config} if no episode would remain for training.
 EpisodeSplit split_episodes(int64_t episodes, const ValidationOptions& options);
 
 }  // namespace rl_training

@@ -7,9 +7,9 @@
 
 namespace rl_training {
 
-// Draws segments of episodes, `request.window` steps each, for sequence models. A segment begins at
-// a row drawn uniformly and does not extend beyond its episode: missing steps are zero and have
-// mask 0. `timestep` counts from the start of the episode.
+// Draws segments of episodes for sequence models. Each segment has `request.window` steps. A
+// segment begins at a uniformly drawn row and does not extend beyond its episode. Missing steps are
+// zero and have mask 0. `timestep` counts from the start of the episode.
 class WindowSampler final : public Sampler {
  public:
   WindowSampler(std::shared_ptr<const TransitionDataset> dataset, ObsNormalizer normalizer,
@@ -26,7 +26,7 @@ class WindowSampler final : public Sampler {
   std::vector<int64_t> first_rows_;
 };
 
-// The same as plain arrays, for a dataset of vectors.
+// Segments of episodes as plain arrays, for a dataset of float vectors. See WindowSampler.
 struct TrajectoryWindows {
   int64_t count = 0, length = 0, obs_dim = 0, action_dim = 0;
   std::vector<int64_t> first_rows;                              // [count], rows of the dataset
@@ -37,8 +37,8 @@ struct TrajectoryWindows {
   std::vector<int64_t> timesteps;
 };
 
-// Throws Error{data} if `length` or `count` is below 1, or if the dataset is empty or does not
-// consist of float vectors.
+// Draws `count` segments of `length` steps. Throws Error{data} if `length` or `count` is below 1,
+// or if the dataset is empty or does not consist of float vectors.
 TrajectoryWindows sample_trajectory_windows(const TransitionDataset& dataset, int64_t length,
                                             int64_t count, Rng& rng);
 

@@ -19,7 +19,7 @@ std::string c_number(double value) {
 }
 
 // Writes the nodes of the graph in their order. Nodes that are computed for every candidate action
-// go into one loop over the candidates.
+// are written into one loop over the candidates.
 class ActWriter {
  public:
   ActWriter(const PolicyGraph& graph, std::string prefix)
@@ -63,7 +63,8 @@ class ActWriter {
     return name;
   }
 
-  // Reuses the input's memory if no later operation reads it.
+  // Name of the array for the result. Reuses the input's memory if no later operation reads the
+  // input.
   std::string target(const Node& node, size_t number) {
     const auto input = node.inputs[0];
     const bool own = graph_.node(input).op != Op::obs && graph_.node(input).op != Op::constant &&
@@ -95,7 +96,7 @@ class ActWriter {
     names_.push_back(kept);
   }
 
-  // The name of the result.
+  // Writes the code of a node and returns the name of its result.
   std::string write_node(const Node& node, size_t number) {
     auto x = node.inputs.empty() ? "obs" : names_[node.inputs[0]];
     switch (node.op) {
@@ -207,7 +208,7 @@ class ActWriter {
   CActCode code_;
   const PolicyGraph& graph_;
   std::string prefix_;
-  std::vector<int> uses_;  // of each node's result
+  std::vector<int> uses_;  // number of uses of each node's result
   std::vector<std::string> names_;
   bool in_loop_ = false;
 };

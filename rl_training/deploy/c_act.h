@@ -10,8 +10,8 @@ namespace rl_training {
 // The operations of a policy as C code, for the function that computes an action.
 struct CActCode {
   std::string constants;     // arrays of weights, at file scope
-  std::string body;          // of `void act(const float *obs, float *action)`, or `int act(obs)`
-  int64_t stack_floats = 0;  // of the local arrays together
+  std::string body;          // body of `void act(obs, float *action)` or `int act(obs)`
+  int64_t stack_floats = 0;  // total size of the local arrays
 };
 // Names at file scope begin with `prefix`; the body calls prefix_dense and prefix_layer_norm.
 CActCode write_c_act(const PolicyGraph& graph, const std::string& prefix);

@@ -11,7 +11,7 @@
 namespace rl_training {
 namespace {
 
-// The relevant line of a compiler's output.
+// The first error in a compiler's output, or the beginning of the output if there is no error line.
 std::string first_error(const std::string& messages) {
   const auto at = messages.find("error:");
   return at == std::string::npos ? shortened(messages, 200)

@@ -8,8 +8,8 @@ namespace rl_training {
 // The policy as one C99 header without dependencies.
 std::string write_c_header(const ExportedPolicy& policy);
 
-// The header with a main function that runs its self-test, then reads observations (float32) from
-// stdin and writes actions (float32) to stdout. For verification.
+// A C program for verification that includes the header. It runs the header's self-test, then reads
+// observations (float32) from stdin and writes actions (float32) to stdout.
 std::string write_c_probe(const ExportedPolicy& policy, const std::string& header_path);
 
 }  // namespace rl_training

@@ -13,11 +13,11 @@ struct PolicyExample {
   std::vector<double> obs, action;
 };
 
-// A policy from raw observations to actions in the units of the task, ready to be written in
+// A policy that maps raw observations to actions in the units of the task, ready to be written in
 // another format.
 struct ExportedPolicy {
-  std::string name;                             // prefix of the functions in C, name of the graph
-  std::vector<std::string> facts;               // "algorithm: td3_bc", ..., printed into the file
+  std::string name;                             // prefix of C functions; name of the ONNX graph
+  std::vector<std::string> facts;               // "algorithm: td3_bc", ..., written to the file
   PolicyGraph graph;                            // includes normaliser and action scaling
   std::vector<double> action_low, action_high;  // empty for discrete actions
   // Unit of errors: 1, or half the range of an action if that is larger.
@@ -28,14 +28,14 @@ struct ExportedPolicy {
 // Throws Error{config} with the reason if the policy is not a function of one observation.
 ExportedPolicy export_policy(TrainedPolicy& policy, const std::string& name);
 
-// The graph computed in double precision.
+// Result of the graph in double precision.
 struct InterpretedPolicy {
   std::vector<double> action;
-  // If the policy selects the largest of several scores: the scores relative to the absolute value
-  // of the largest; otherwise empty.
+  // The scores if the policy selects the largest of several scores, otherwise empty. They are
+  // divided by the absolute value of the largest score if that is above 1.
   std::vector<double> scores;
 };
-// With `choice`, that index is used instead of the one with the largest score.
+// With `choice`, this index is selected instead of the index of the largest score.
 InterpretedPolicy interpret_policy(const PolicyGraph& graph, const std::vector<double>& obs,
                                    std::optional<size_t> choice = {});
 

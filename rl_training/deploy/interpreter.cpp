@@ -9,7 +9,7 @@ namespace {
 using Op = PolicyGraph::Op;
 using Node = PolicyGraph::Node;
 
-// The values of all nodes at one observation, each [rows, width].
+// Computes the values of all nodes at one observation, each [rows, width].
 class Interpreter {
  public:
   Interpreter(const PolicyGraph& graph, const std::vector<double>& obs,
@@ -24,7 +24,7 @@ class Interpreter {
   const std::vector<double>& scores() const { return scores_; }
 
  private:
-  // Observations are float32 everywhere.
+  // Rounds to float32, because observations are float32 in every format.
   static std::vector<double> rounded(const std::vector<double>& obs) {
     std::vector<double> result(obs);
     for (double& value : result) value = static_cast<float>(value);

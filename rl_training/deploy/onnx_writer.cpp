@@ -15,7 +15,8 @@ static_assert(std::endian::native == std::endian::little, "raw ONNX tensors are 
 
 constexpr int64_t kIrVersion = 8, kOpset = 17;
 
-// One vector for each observation is [N, width], candidates are [N, rows, width].
+// Writes the nodes of a policy as ONNX nodes. A value with one vector per observation is a tensor
+// [N, width]; a value for candidates is [N, rows, width].
 class OnnxWriter {
  public:
   OnnxWriter(const PolicyGraph& policy, onnx_model::Graph& graph)
@@ -135,7 +136,7 @@ class OnnxWriter {
     }
   }
 
-  // [rows, width] for each of the N observations.
+  // Repeats the constant [rows, width] for each of the N observations.
   std::string write_constant(const Node& node) {
     emit("Shape", {"obs"}, between("batch"));
     attribute("start", int64_t{0});

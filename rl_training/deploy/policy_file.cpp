@@ -50,7 +50,7 @@ PolicyFile write_policy_file(TrainedPolicy& policy, const PolicyFileOptions& opt
   std::string text;
   PolicyFile written;
   written.verified = write_and_verify(options.format, policy, probes.obs, exported, text);
-  // Written so that NaN is rejected as well.
+  // This form of the comparison also rejects NaN.
   if (!(written.verified.max_abs_error <= kLargestExportError)) {
     throw Error(ErrorKind::internal,
                 fmt::format("{}: the exported policy differs from predict by {:.3g} (expected at "

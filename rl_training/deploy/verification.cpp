@@ -55,14 +55,16 @@ Rows run_written(ExportFormat format, const ExportedPolicy& exported, const std:
   return actions;
 }
 
-// Margin of the best score; infinite if nothing is selected.
+// Difference between the best and the second-best score; infinite if there are fewer than two
+// scores.
 double margin_of(std::vector<double> scores) {
   if (scores.size() < 2) return HUGE_VAL;
   std::partial_sort(scores.begin(), scores.begin() + 2, scores.end(), std::greater<>());
   return scores[0] - scores[1];
 }
 
-// Rows for the test vectors: the half of some observations with the clearest selection.
+// Selects rows for the test vectors from a sample of the observations. Uses only the half of the
+// sample with the largest margins between the best scores.
 std::vector<size_t> example_rows(const PolicyGraph& graph, const Rows& obs) {
   std::vector<std::pair<double, size_t>> order;
   const size_t step = 1 + obs.size() / kExamplePool;
@@ -78,8 +80,8 @@ std::vector<size_t> example_rows(const PolicyGraph& graph, const Rows& obs) {
   return rows;
 }
 
-// Distance of an action from the nearest action whose score equals the best score up to rounding;
-// float32 rounding decides which of these is selected.
+// Distance of an action from the nearest action whose score equals the best score up to rounding.
+// Float32 rounding decides which of these actions a policy selects.
 double nearest_equally_good(const ExportedPolicy& exported, const std::vector<double>& obs,
                             const std::vector<double>& action) {
   const auto scores = interpret_policy(exported.graph, obs).scores;

@@ -13,25 +13,25 @@ struct Verification {
   // Observations for which the action differs from that of `predict` but is equally good up to
   // rounding.
   int64_t undecided = 0;
-  double max_abs_error = 0;  // in the policy's units of an action
+  double max_abs_error = 0;  // in units of ExportedPolicy::action_unit
 };
 
 constexpr double kLargestExportError = 1e-5;
 
-// Observations at which a policy is compared, and the names of the dataset's columns; empty:
-// unknown.
+// Observations at which a policy is compared, and the names of the dataset's columns. The names are
+// empty if unknown.
 struct Probes {
   std::vector<std::vector<double>> obs;
   std::vector<std::string> observation_names, action_names;
 };
 
-// Observations spread over the run's dataset, and random ones if it has too few or is not available
-// (`note` receives the reason).
+// Returns observations spread over the run's dataset. Adds random observations if the dataset has
+// too few rows or is not available; in the latter case, `note` receives the reason.
 Probes find_probes(TrainedPolicy& policy, int64_t count,
                    const std::function<void(const std::string&)>& note);
 
-// Adds test vectors to `exported`, generates its text, evaluates that at `obs` and compares the
-// results with `policy.predict`. `text` receives the generated file.
+// Adds test vectors to `exported`, generates the text of the file, evaluates the file at `obs` and
+// compares the results with `policy.predict`. `text` receives the generated text.
 Verification write_and_verify(ExportFormat format, TrainedPolicy& policy,
                               const std::vector<std::vector<double>>& obs, ExportedPolicy& exported,
                               std::string& text);

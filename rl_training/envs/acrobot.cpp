@@ -15,10 +15,11 @@ constexpr double kHalfTurn = std::numbers::pi;
 constexpr double kArmTimeStep = 0.2;
 constexpr double kArmGravity = 9.8;
 constexpr double kMaxTurn1 = 4 * kHalfTurn, kMaxTurn2 = 9 * kHalfTurn;
-// Masses, lengths and moments of inertia of both links are 1; their centres of mass at one half.
+// Masses, lengths and moments of inertia of both links are 1. Their centres of mass are in the
+// middle of the links.
 constexpr double kCenter = 0.5;
 
-// Derivative of the state under a constant torque.
+// Time derivative of the state under a constant torque.
 ArmState arm_motion(const ArmState& state, double torque) {
   const auto [angle1, angle2, turn1, turn2] = state;
   const double cosine = std::cos(angle2), sine = std::sin(angle2);
@@ -39,7 +40,7 @@ ArmState moved(const ArmState& from, const ArmState& motion, double time) {
   return to;
 }
 
-// One classical Runge-Kutta step.
+// Returns the state after one classical Runge-Kutta step.
 ArmState after_step(const ArmState& state, double torque) {
   constexpr double kHalf = kArmTimeStep / 2;
   const ArmState k1 = arm_motion(state, torque);

@@ -6,9 +6,9 @@
 
 namespace rl_training {
 
-// Acrobot-v1: swing the tip of a two-link arm above a line with a torque of -1 (0), none (1) or 1
-// (2) at the joint between the links. Follows Gymnasium: an episode begins with a state of float32
-// values and continues in double.
+// Acrobot-v1: swing the tip of a two-link arm above a line. The actions 0, 1 and 2 apply a torque
+// of -1, 0 and 1 at the joint between the links. Follows Gymnasium: the initial state is rounded to
+// float32, later states are double.
 class Acrobot final : public Environment {
  public:
   Acrobot();
@@ -24,8 +24,8 @@ class Acrobot final : public Environment {
 
  private:
   EnvSpec spec_;
-  // Angle of the first link (0 hangs down), angle of the second link relative to it, and both
-  // angular velocities.
+  // Angle of the first link (0 hangs down), angle of the second link relative to the first, and
+  // both angular velocities.
   std::array<double, 4> state_{};
 };
 

@@ -13,7 +13,7 @@ namespace {
 constexpr double kCartGravity = 9.8;
 constexpr double kPoleMass = 0.1;
 constexpr double kTotalMass = kPoleMass + 1.0;  // including the cart
-constexpr double kHalfPole = 0.5;               // half of its length
+constexpr double kHalfPole = 0.5;               // half of the pole's length
 constexpr double kPoleMoment = kPoleMass * kHalfPole;
 constexpr double kPush = 10.0;
 constexpr double kCartTimeStep = 0.02;
@@ -24,7 +24,7 @@ constexpr double kLargestTilt = 12 * 2 * std::numbers::pi / 360;
 
 CartPole::CartPole() {
   constexpr double kFree = std::numeric_limits<double>::infinity();
-  // Doubled beyond the termination bounds, so that the last observation is still inside.
+  // Twice the termination bounds, so that the last observation of an episode is inside the space.
   const auto position = static_cast<double>(static_cast<float>(2 * kTrackEnd));
   const auto tilt = static_cast<double>(static_cast<float>(2 * kLargestTilt));
   spec_.id = "CartPole-v1";

@@ -6,9 +6,9 @@
 
 namespace rl_training {
 
-// CartPole-v1: keep a pole upright by pushing its cart to the left (0) or to the right (1). The
-// values equal Gymnasium's to the last bit: state in double, observations rounded to float32
-// values. Steps after the end of an episode give no reward.
+// CartPole-v1: keep a pole upright by pushing its cart to the left (0) or to the right (1). All
+// values equal Gymnasium's to the last bit: the state is double, observations are rounded to
+// float32. A step after the end of an episode has a reward of 0.
 class CartPole final : public Environment {
  public:
   CartPole();

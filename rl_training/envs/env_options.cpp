@@ -37,7 +37,7 @@ void EnvOptions::visit_options(OptionVisitor& options, const std::string& env_id
         "pixels", "observe rendered frames of the task instead of its own observations",
         [&](OptionVisitor& inner) { pixels.visit_options(inner); }, &pixels.used, "size");
   });
-  // An environment that cannot be made is reported where `env_id` is read.
+  // The code that reads `env_id` reports unknown and unavailable environments.
   const EnvInfo* info = find_environment(env_id);
   if (info == nullptr || !info->unavailable.empty()) return;
   const auto prototype = info->make();

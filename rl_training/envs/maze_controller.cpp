@@ -21,7 +21,7 @@ Point MazeController::push(std::span<const double> obs) {
   return {law(target.x - at.x, obs[6]), law(target.y - at.y, obs[7])};
 }
 
-// The centre of the next cell on the path, or the goal if it is in this cell.
+// The centre of the next cell on the path, or the goal if `from` is the goal's cell.
 Point MazeController::next_target(MazeCell from, Point goal) {
   find_distances(task_->cell_at(goal));
   const auto distance = [&](MazeCell cell) {

@@ -7,15 +7,16 @@
 
 namespace rl_training {
 
-// Steers a ball of PointMaze to its goal: from cell to cell along a shortest path, by a PD law.
+// Steers the ball of a PointMaze task to its goal. The ball moves from cell to cell along a
+// shortest path; a PD law sets the force.
 class MazeController {
  public:
   MazeController(const MazeTask& task, double position_gain, double speed_gain)
       : task_(&task), position_gain_(position_gain), speed_gain_(speed_gain) {}
 
-  // Force in [-1, 1] along each axis for an observation of the task.
+  // Returns the force in [-1, 1] along each axis for an observation of the task.
   Point push(std::span<const double> obs);
-  // Replaces the observed goal; the observed goal cannot be restored.
+  // Steers to the cell `to` instead of the observed goal; nullopt restores the observed goal.
   void set_detour(std::optional<MazeCell> to) { detour_ = to; }
 
  private:
@@ -25,8 +26,8 @@ class MazeController {
   const MazeTask* task_;
   double position_gain_, speed_gain_;
   std::optional<MazeCell> detour_;
-  MazeCell goal_cell_ = {-1, -1};   // to which the distances refer
-  std::vector<int64_t> distances_;  // steps from cell to cell; -1 in walls
+  MazeCell goal_cell_ = {-1, -1};   // the goal of `distances_`
+  std::vector<int64_t> distances_;  // number of steps from each cell to goal_cell_; -1 for walls
 };
 
 }  // namespace rl_training

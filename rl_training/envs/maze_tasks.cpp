@@ -13,12 +13,12 @@ namespace {
 using Cells = std::vector<MazeCell>;
 
 struct Layout {
-  const char* name;  // of Gymnasium-Robotics
+  const char* name;  // in Gymnasium-Robotics
   const char* d4rl_name;
   const char* rows;
   int64_t point_steps, ant_steps;  // time limits
-  Cells diverse;                   // marked in the diverse variants; none: no such variants
-  MazeCell point_goal, ant_goal;   // of D4RL
+  Cells diverse;                   // marked cells of the diverse variants; empty: no such variants
+  MazeCell point_goal, ant_goal;   // goals in D4RL
 };
 
 const std::vector<Layout>& layouts() {
@@ -58,7 +58,8 @@ std::string gymnasium_summary(const MazeTask& task, const std::string& name) {
                      name, task.dense ? ", dense reward" : "");
 }
 
-// A layout, and its variants with fixed reset (G) or goals and resets in the same cells (GR).
+// Adds each layout and its diverse variants. In "_Diverse_G" all episodes start in one cell; in
+// "_Diverse_GR" starts and goals are drawn from the same cells.
 void add_gymnasium(std::vector<MazeTask>& tasks, MazeBody body, int version) {
   for (const Layout& layout : layouts()) {
     std::vector<std::pair<std::string, MazeMap>> variants = {{layout.name, MazeMap(layout.rows)}};
@@ -107,7 +108,7 @@ void add_maze2d(std::vector<MazeTask>& tasks) {
 }
 
 void add_antmaze(std::vector<MazeTask>& tasks) {
-  // The part of the id after the size describes the dataset; the task is the same.
+  // The part of the id after the size names the dataset. All datasets of a size use the same task.
   const std::pair<const char*, std::vector<const char*>> ids[] = {{"umaze", {"", "-diverse"}},
                                                                   {"medium", {"-play", "-diverse"}},
                                                                   {"large", {"-play", "-diverse"}}};
@@ -165,7 +166,7 @@ std::vector<MazeCell> MazeMap::marked_or_free(const std::string& letters) const 
 Point MazeTask::center(MazeCell cell) const {
   const auto row = static_cast<double>(cell.row), column = static_cast<double>(cell.column);
   if (is_d4rl()) {
-    // Rows grow with x for the ball, with y for the ant, which starts at the origin.
+    // The row index grows with x for the ball and with y for the ant. The ant starts at the origin.
     if (!is_ant()) return {row, column};
     return {scale() * column - scale(), scale() * row - scale()};
   }
@@ -180,7 +181,8 @@ MazeCell MazeTask::cell_at(Point point) const {
           static_cast<int64_t>(std::floor(point.x / scale() + width / 2))};
 }
 
-// D4RL places the ball 0.2 from the centre of its cell.
+// In D4RL's maze2d the origin of the ball's coordinates is at (1.2, 1.2), but walls are shifted by
+// (1, 1). The centre of a cell is therefore 0.2 away from the centre of its wall box.
 Point MazeTask::wall(MazeCell cell) const {
   const Point at = center(cell);
   const double offset = is_d4rl() && !is_ant() ? 1 : 0;

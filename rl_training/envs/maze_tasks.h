@@ -11,19 +11,19 @@ struct MazeCell {
   int64_t row = 0, column = 0;
 };
 
-// Cells of a maze, row 0 first: # wall, . free, and free cells that are marked: r for resets, g for
-// goals, c for both.
+// Cells of a maze, row 0 first. A cell is a wall (#), free (.), or free and marked: r for resets, g
+// for goals, c for both.
 class MazeMap {
  public:
-  explicit MazeMap(const std::string& rows);  // separated by spaces
+  explicit MazeMap(const std::string& rows);  // rows are separated by spaces
 
   void mark(char letter, const std::vector<MazeCell>& cells);
   int64_t rows() const { return static_cast<int64_t>(rows_.size()); }
   int64_t columns() const { return static_cast<int64_t>(rows_.front().size()); }
-  // Cells with one of the letters, letter by letter, each row by row.
+  // Cells with one of the letters, ordered by letter, then by row and column.
   std::vector<MazeCell> cells(const std::string& letters) const;
-  // Cells for goals and resets: the marked cells. If nothing is marked, all free cells; if only the
-  // other kind is marked, the unmarked free cells.
+  // Cells for goals and resets: the cells marked for that purpose. If there are none, the unmarked
+  // free cells.
   std::vector<MazeCell> goals() const { return marked_or_free("gc"); }
   std::vector<MazeCell> resets() const { return marked_or_free("rc"); }
 
@@ -41,28 +41,28 @@ struct MazeTask {
   MazeBody body = MazeBody::point;
   MazeRules rules = MazeRules::gymnasium;
   int version = 0;
-  bool dense = false;  // reward exp(-distance), else 1 at the goal and 0 elsewhere
+  bool dense = false;  // reward is exp(-distance) if true, else 1 at the goal and 0 elsewhere
   MazeMap map;
   int64_t max_episode_steps = 0;
 
   bool is_ant() const { return body == MazeBody::ant; }
   bool is_d4rl() const { return rules == MazeRules::d4rl; }
-  double scale() const { return is_ant() ? 4 : 1; }  // edge of a cell
+  double scale() const { return is_ant() ? 4 : 1; }  // edge length of a cell
   // Distance within which the goal counts as reached, in the coordinates of the body.
   double goal_radius() const { return is_d4rl() ? 0.5 : 0.45; }
   // The centre of a cell in the coordinates of the body.
   Point center(MazeCell cell) const;
-  // The cell at a point, by Gymnasium-Robotics' coordinates.
+  // The cell at a point, in the coordinates of Gymnasium-Robotics.
   MazeCell cell_at(Point point) const;
-  // Offset from coordinates of the body to those of a drawing.
+  // Add this offset to coordinates of the body to obtain coordinates of the drawing.
   double drawing_offset() const { return is_d4rl() && !is_ant() ? 1.2 : 0; }
   // The centre of a wall in world coordinates.
   Point wall(MazeCell cell) const;
 };
 
-// PointMaze and AntMaze of Gymnasium-Robotics, maze2d and antmaze of D4RL.
+// PointMaze and AntMaze of Gymnasium-Robotics, and maze2d and antmaze of D4RL.
 const std::vector<MazeTask>& maze_tasks();
-// The id must exist.
+// Returns the task with this id, which must exist.
 const MazeTask& maze_task(const std::string& id);
 
 }  // namespace rl_training

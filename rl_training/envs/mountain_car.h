@@ -6,8 +6,8 @@
 
 namespace rl_training {
 
-// Shared part of both tasks: leave a valley with an engine that is too weak to climb out directly.
-// The values equal Gymnasium's bit for bit.
+// Shared part of both mountain car tasks: leave a valley with an engine that is too weak to climb
+// out directly. All values equal Gymnasium's to the last bit.
 class MountainCarTask : public Environment {
  public:
   const EnvSpec& spec() const override { return spec_; }
@@ -23,7 +23,7 @@ class MountainCarTask : public Environment {
     double power, goal;  // acceleration at full throttle, position of the flag
   };
   explicit MountainCarTask(const Rules& rules);
-  // Makes one step in double precision; returns whether the car is at the flag.
+  // Performs one step in double precision. Returns whether the car is at the flag.
   bool drive(double throttle);
 
   Rules rules_;
@@ -31,16 +31,16 @@ class MountainCarTask : public Environment {
   std::array<double, 2> state_{};  // position, velocity
 };
 
-// MountainCarContinuous-v0: each step is computed in double and stored as float32 values, and the
-// cost uses the unclipped action.
+// MountainCarContinuous-v0. Each step is computed in double, and the state is stored as float32
+// values. The cost uses the unclipped action.
 class MountainCar final : public MountainCarTask {
  public:
   MountainCar();
   StepResult step(std::span<const double> action, std::span<double> obs) override;
 };
 
-// MountainCar-v0: the engine pushes to the left (0), rests (1) or pushes to the right (2), and
-// every step costs 1. The state stays in double.
+// MountainCar-v0: the engine pushes to the left (0), is off (1) or pushes to the right (2). Every
+// step costs 1. The state stays in double.
 class DiscreteMountainCar final : public MountainCarTask {
  public:
   DiscreteMountainCar();

@@ -21,7 +21,7 @@ double distance_to_segment(const Point& p, const Point& a, const Point& b) {
   return std::hypot(p.x - a.x - share * along_x, p.y - a.y - share * along_y);
 }
 
-// Distance to the line through all points; a single one is a segment without length.
+// Distance to the polyline through all points. A single point is a segment of length 0.
 double distance_to_line(const Point& p, const std::vector<Point>& points, bool closed) {
   const size_t count = points.size();
   double least = closed || count == 1 ? distance_to_segment(p, points.back(), points.front())
@@ -42,8 +42,9 @@ bool is_inside(const Point& p, const std::vector<Point>& polygon) {
   return inside;
 }
 
-// Share of the pixel around `p` that a shape covers. It is estimated along the shortest line
-// between them, as the overlap of the shape with an interval of one pixel.
+// Estimates the share of the pixel around `p` that a shape covers. Considers only the line from `p`
+// to the nearest point of the shape's outline: returns the overlap of the shape with an interval of
+// one pixel around `p` on that line.
 double coverage(const Point& p, const std::vector<Point>& points, double half_width) {
   if (half_width > 0) {
     const double distance = distance_to_line(p, points, false);
@@ -54,7 +55,7 @@ double coverage(const Point& p, const std::vector<Point>& points, double half_wi
   return std::clamp(0.5 + (is_inside(p, points) ? distance : -distance), 0.0, 1.0);
 }
 
-// Pixels from..to that a shape with such coordinates can touch.
+// The pixels [from, to) that a shape with coordinates from `low` to `high` can touch.
 struct Extent {
   int64_t from, to;
 

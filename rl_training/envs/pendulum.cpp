@@ -17,7 +17,7 @@ constexpr double kLength = 1.0;
 constexpr double kMaxSpeed = 8.0;
 constexpr double kMaxTorque = 2.0;
 
-// To [-pi, pi), with a floored modulo as in Python.
+// Wraps an angle to [-pi, pi) with a floored modulo, as in Python.
 double wrap_angle(double angle) {
   double rest = std::fmod(angle + kPi, 2 * kPi);
   if (rest < 0) rest += 2 * kPi;

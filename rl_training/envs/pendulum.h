@@ -7,8 +7,8 @@
 namespace rl_training {
 
 // Pendulum-v1: swing up a rod and hold it upright with a torque that is too weak to lift it
-// directly. Values equal Gymnasium's to the last bit: state in double, observations rounded to
-// float32 values. Never terminates.
+// directly. All values equal Gymnasium's to the last bit: the state is double, observations are
+// rounded to float32. The task never terminates.
 class Pendulum final : public Environment {
  public:
   Pendulum();

@@ -18,14 +18,14 @@ struct PixelOptions {
   void visit_options(OptionVisitor& options);
 };
 
-// Wraps a task that can be drawn. The observation consists of the latest `frame_stack` frames, the
-// oldest first, each as red, green and blue planes of size x size. At the start of an episode the
-// first frame is repeated. Each action is repeated, and its rewards are summed, until the episode
-// ends.
+// Wraps a task that can be drawn. The observation consists of the latest `frame_stack` frames,
+// oldest first, each as red, green and blue planes of size x size pixels. At the start of an
+// episode, the first frame fills the whole stack. Each action is repeated `action_repeat` times, or
+// until the episode ends, and the rewards are summed.
 class Pixels final : public Environment {
  public:
-  // The time limit counts steps of `inner`, not actions. Throws Error{config} at
-  // `env_kwargs.wrappers.pixels` if the task cannot be rendered this way.
+  // The time limit of `inner` counts steps of the task, not actions. Throws Error{config} at
+  // `env_kwargs.wrappers.pixels` if the task cannot be rendered with these options.
   Pixels(std::unique_ptr<Environment> inner, const PixelOptions& options);
 
   const EnvSpec& spec() const override { return spec_; }

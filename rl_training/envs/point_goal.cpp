@@ -13,13 +13,13 @@ constexpr int64_t kMaxSteps = 50;
 constexpr double kThreshold = 0.05;
 constexpr float kActionScale = 0.1f;
 constexpr float kBound = 2.0f;
-constexpr float kSpread = 1.0f;  // of first positions and goals
+constexpr float kSpread = 1.0f;  // starts and goals are drawn from [-kSpread, kSpread]
 
 void draw(Rng& rng, std::vector<float>& out) {
   for (float& value : out) value = static_cast<float>(rng.uniform(-kSpread, kSpread));
 }
 
-// The same as numpy.allclose with the threshold as absolute tolerance.
+// Equals numpy.allclose with the threshold as absolute tolerance.
 bool starts_at_goal(const std::vector<float>& position, const std::vector<float>& goal) {
   constexpr float kRelative = 1e-5f;
   for (size_t i = 0; i < goal.size(); ++i) {
@@ -29,7 +29,7 @@ bool starts_at_goal(const std::vector<float>& position, const std::vector<float>
   return true;
 }
 
-// The norm is computed in float32 and compared in double.
+// Computes the norm in float32 and compares it in double.
 bool within_threshold(std::span<const double> achieved, std::span<const double> desired) {
   float sum = 0;
   for (size_t i = 0; i < desired.size(); ++i) {
@@ -107,7 +107,7 @@ bool PointGoal::compute_terminated(std::span<const double> achieved,
   return within_threshold(achieved, desired);
 }
 
-// The first two dimensions are drawn as position, a third one as size.
+// Draws the first two dimensions as position and the third as size.
 Scene PointGoal::scene() const {
   const auto place = [](const std::vector<float>& at) {
     return Point{at[0], at.size() > 1 ? at[1] : 0.0f};

@@ -6,10 +6,11 @@
 
 namespace rl_training {
 
-// RL-PointGoal1D-v0 and its 2D and 3D versions: move a point to a goal, with a reward of -1 until
-// it is reached. Observes position, then goal; an episode ends at the goal (terminated) or after 50
-// steps (truncated). A time limit could set both flags; here only one is ever set, so the task
-// counts its steps itself. Computed in float32, as in the Python original.
+// RL-PointGoal1D-v0 and its 2D and 3D versions: move a point to a goal. Each step has a reward of
+// -1 until the goal is reached. The observation is the position, then the goal. An episode ends at
+// the goal (terminated) or after 50 steps (truncated), never with both flags. The task counts its
+// steps itself, because the TimeLimit wrapper could set both flags. All values are computed in
+// float32, as in the Python original.
 class PointGoal final : public Environment, public GoalTask {
  public:
   explicit PointGoal(int64_t dims);

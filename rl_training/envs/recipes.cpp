@@ -14,11 +14,12 @@
 namespace rl_training {
 namespace {
 
-// Swing-up of the pendulum: pump energy while it hangs, hold it with a PD law near the top.
-// The defaults are good (a return of about -140); a degraded copy generates mediocre data.
+// Swing-up controller for the pendulum: pumps energy until the pendulum is near the top, then holds
+// it with a PD law. The default parameters reach a return of about -140. Degraded parameters
+// generate mediocre data.
 struct SwingUp {
   double pump_gain = 1.0;
-  double extra_energy = 0.5;  // target energy beyond that of rest in the upright position
+  double extra_energy = 0.5;  // target energy minus the energy at rest in the upright position
   double angle_gain = 10.0, speed_gain = 3.0;
   double noise = 0.05;        // standard deviation, in units of the largest torque
   double lapse_chance = 0.0;  // probability per step of starting to act at random
@@ -38,9 +39,9 @@ struct SwingUp {
 
  private:
   static constexpr double kMaxTorque = 2.0;
-  static constexpr double kGravityTerm = 15.0;  // angular acceleration of gravity at the horizontal
+  static constexpr double kGravityTerm = 15.0;  // angular acceleration of a horizontal pendulum
   static constexpr double kHoldAngle = 0.5;
-  // Above this torque the pendulum is too fast for the PD law.
+  // If the PD law requests more torque than this, the pendulum is too fast to be held.
   static constexpr double kHoldTorque = 6.0;
 
   double torque(std::span<const double> obs) const {
@@ -59,7 +60,7 @@ Policy expert_episode(Rng&) {
 }
 
 // Every episode has different flaws: wrong gains, noise, lapses. The data therefore contains good
-// and bad actions in similar states, from which an offline algorithm can learn.
+// and bad actions in similar states, and an offline algorithm can learn from the difference.
 Policy medium_episode(Rng& rng) {
   SwingUp policy;
   policy.pump_gain = rng.uniform(0.05, 0.5);
@@ -76,13 +77,14 @@ Policy medium_episode(Rng& rng) {
 
 Policy random_torques(Rng&) { return random_policy(Space::unit_box(1)); }
 
-// Balances the pole by pushing towards where it leans, and towards the middle of the track.
+// Balances the pole: pushes the cart in the direction in which the pole leans, and towards the
+// middle of the track.
 struct PoleBalance {
   double angle_gain = 1.0, turn_gain = 0.3, position_gain = 0.05, speed_gain = 0.1;
-  double bias = 0.0;          // error of the angle that it considers upright, in radians
-  double noise = 0.0;         // standard deviation of the noise on the measured angle
+  double bias = 0.0;   // error of the angle that the controller considers upright, in radians
+  double noise = 0.0;  // standard deviation of the noise on the measured angle
   double lapse_chance = 0.0;  // probability per step of starting to push at random
-  int64_t lapse_steps = 0;    // duration of that behaviour
+  int64_t lapse_steps = 0;    // duration of such a lapse
   int64_t lapse_left = 0;
 
   void act(std::span<const double> obs, Rng& rng, std::span<float> choice) {
@@ -98,7 +100,7 @@ struct PoleBalance {
   }
 };
 
-// As for the pendulum, every episode has different flaws.
+// Every episode has different flaws, as for the pendulum.
 Policy medium_balance(Rng& rng) {
   PoleBalance policy;
   policy.turn_gain = rng.uniform(0.0, 0.4);
@@ -115,9 +117,10 @@ Policy medium_balance(Rng& rng) {
 
 Policy random_pushes(Rng&) { return random_policy(Space::discrete(2)); }
 
-// Lands by aiming at an angle that brings the craft over the pad, and at a rate of descent.
+// Lands the craft: controls the angle to bring the craft over the pad, and the engine to limit the
+// rate of descent.
 struct Landing {
-  double tilt_gain = 0.5, drift_gain = 1.0;  // gains of the target angle by distance and drift
+  double tilt_gain = 0.5, drift_gain = 1.0;  // gains from distance and drift to the target angle
   double hover = 0.55;                       // target height per unit of distance
   double brake_gain = 0.5;
   double lapse_chance = 0.0;  // probability per step of firing a random engine
@@ -162,7 +165,7 @@ struct MazeWalk {
   std::vector<MazeCell> cells;
   double noise = 0.0;
   double stray_chance = 0.0;  // probability per step of heading for a random cell
-  int64_t stray_steps = 0;    // duration of that behaviour
+  int64_t stray_steps = 0;    // duration of such a detour
   int64_t stray_left = 0;
 
   void act(std::span<const double> obs, Rng& rng, std::span<float> action_unit) {
@@ -197,7 +200,7 @@ Policy medium_maze_walk(Rng& rng) { return maze_walk("PointMaze_Medium-v3", rng)
 
 using MakeEpisode = Policy (*)(Rng& rng);
 
-// The episodes of a dataset use the controllers in turn.
+// The episodes of a dataset cycle through the controllers in `episodes`.
 struct Recipe {
   RecipeInfo info;
   std::vector<MakeEpisode> episodes;

@@ -10,7 +10,8 @@ namespace {
 
 using Names = std::vector<std::string_view>;
 
-// All ids "<task>-<dataset>-<version>" share the scores; an empty dataset omits its part.
+// Scores that all ids "<task>-<dataset>-<version>" share. If the dataset is empty, the id is
+// "<task>-<version>".
 struct Family {
   std::string_view task;
   Names datasets, versions;

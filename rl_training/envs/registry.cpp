@@ -45,7 +45,7 @@ EnvInfo maze(const MazeTask& task) {
 #endif
 }
 
-// Each task exists with the rules of v4 and of v5.
+// Each task exists with the rules of v4 and with the rules of v5.
 void add_mujoco(std::vector<EnvInfo>& entries) {
   const std::pair<std::string, std::string> tasks[] = {
       {"InvertedPendulum", "balance a pole on a cart"},

@@ -10,7 +10,7 @@
 
 namespace rl_training {
 
-// Environments that are stepped as a group and exist only together.
+// Environments that are created together and stepped as a group.
 struct EnvGroup {
   std::function<int64_t()> size;
   std::function<std::vector<std::unique_ptr<Environment>>()> make;  // with their own time limits
@@ -19,17 +19,17 @@ struct EnvGroup {
 struct EnvInfo {
   std::string id, summary;
   std::function<std::unique_ptr<Environment>()> make;  // the bare task, without its time limit
-  std::string unavailable = {};        // why it is not available in this build; empty: it is
-  std::optional<EnvGroup> group = {};  // if set, the result of `make` only provides the spec
+  std::string unavailable = {};  // why this build lacks the environment; empty if it is available
+  std::optional<EnvGroup> group = {};  // if set, `make` only provides the spec
 };
 
-// All known environments: those of the library, then those added by `register_environment`.
+// All known environments: the built-in ones, then those added by `register_environment`.
 const std::vector<EnvInfo>& environments();
 
 // Adds a user's environment. Must not be called while other threads create environments.
 void register_environment(EnvInfo info);
 
-// Null if there is none of that name.
+// Returns null for an unknown id.
 const EnvInfo* find_environment(const std::string& id);
 
 // Creates an environment with the time limit and the pixel wrapper of `options`; the collector
@@ -38,14 +38,14 @@ const EnvInfo* find_environment(const std::string& id);
 std::unique_ptr<Environment> make_environment(const std::string& id,
                                               const EnvOptions& options = {});
 
-// Number of copies that exist together; 0: any number.
+// Number of copies in a group; 0 if the environment has no groups and any number is allowed.
 int64_t group_size(const std::string& id);
-// Creates `count` copies. Throws Error{config} at `num_envs` if copies exist only in groups of
+// Creates `count` copies. Throws Error{config} at `num_envs` if the environment has groups of
 // another size.
 std::vector<std::unique_ptr<Environment>> make_environments(const std::string& id, int64_t count,
                                                             const EnvOptions& options = {});
 
-// Sets the task's own keys.
+// Sets the options of the task itself, without those of its wrappers.
 void set_task_options(Environment& task, const Json& values);
 
 }  // namespace rl_training

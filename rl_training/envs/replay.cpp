@@ -20,7 +20,8 @@ struct ReplayColumns {
   int64_t reward, terminated, truncated, trajectory, step;
 };
 
-// The columns of these names, in this order; each name is one column `name` or name0, name1, ...
+// Finds the columns with these names, in this order. A name is one column `name` or the columns
+// name0, name1, ...
 std::vector<int64_t> columns_of(const CsvTable& table, std::initializer_list<const char*> names,
                                 size_t count) {
   std::vector<int64_t> columns;
@@ -56,7 +57,7 @@ ReplayColumns find_columns(const CsvTable& table, const Environment& env) {
           table.find("step")};
 }
 
-// A row with step -1 shows the first observation of an episode instead of a step.
+// A row with step -1 contains the first observation of an episode instead of a step.
 bool is_reset_row(const CsvTable& table, const ReplayColumns& columns, int64_t row) {
   return columns.step >= 0 && table.at(row, columns.step) == -1;
 }
@@ -87,7 +88,7 @@ void read_action(const CsvTable& table, int64_t row, const std::vector<int64_t>&
                           space.categories - 1, out[0]));
 }
 
-// NaN counts as an infinite difference; std::max would drop it.
+// Counts NaN as an infinite difference, because std::max would ignore NaN.
 void widen(double& largest, double difference) {
   if (std::isnan(difference)) difference = std::numeric_limits<double>::infinity();
   largest = std::max(largest, std::abs(difference));
@@ -108,7 +109,7 @@ ReplayReport replay_trajectory(const std::string& env_id, const std::string& csv
     read_row(table, row, columns.obs, values);
     for (size_t i = 0; i < obs.size(); ++i) widen(report.max_obs_diff, obs[i] - values[i]);
   };
-  // A recording with reset rows may continue after the end of an episode.
+  // With reset rows, a recording may contain further steps after an episode has ended.
   const bool has_reset_rows = is_reset_row(table, columns, 0);
   bool episode_start = true;
   for (int64_t row = 0; row < table.rows(); ++row) {

@@ -11,11 +11,17 @@ struct ReplayReport {
 };
 
 // Steps an environment with recorded actions and compares the results with the recording.
-// The CSV has columns action0.., reward, terminated and optionally truncated and traj; the
-// state before the step as state0.. (or state and goal, or qpos0.. and qvel0..); and the
-// observation after it as obs0.. (or observation and desired_goal). The state is set where an
-// episode begins; from there it runs freely. A row with step -1 begins an episode and holds only
-// its first observation; in a file with such rows, only these and changes of traj begin episodes.
+//
+// Columns of the CSV file:
+// - action0.., reward and terminated; optionally truncated, traj and step;
+// - the state before the step: state0.., or state and goal, or qpos0.. and qvel0..;
+// - the observation after the step: obs0.., or observation and desired_goal.
+//
+// The environment is set to the recorded state at the start of each episode, then runs freely. An
+// episode starts after a termination or truncation and where traj changes. A row with step -1 also
+// starts an episode and contains no step, only its state and first observation. In a file with such
+// rows, a termination or truncation does not start the next episode.
+//
 // Throws Error{data} with file and line for a bad file.
 ReplayReport replay_trajectory(const std::string& env_id, const std::string& csv_path);
 

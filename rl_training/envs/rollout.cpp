@@ -24,7 +24,7 @@ void to_environment(const Space& space, std::span<float> action_unit, std::span<
   }
 }
 
-// Images are passed to the policy as numbers.
+// Converts an image observation to doubles, the type that policies take.
 void read_pixels(const Environment& env, std::span<double> obs) {
   if (!env.spec().observation.is_image()) return;
   std::vector<uint8_t> image(obs.size());
@@ -54,7 +54,7 @@ PlayedEpisode play_episode(Environment& env, const Policy& policy, Rng rng,
     played.sum += result.reward;
     ++played.steps;
     if (look) look(played);
-    // A task without its TimeLimit wrapper may never end by itself.
+    // Without its TimeLimit wrapper, a task may never end by itself.
     const bool at_limit = spec.max_episode_steps > 0 && played.steps >= spec.max_episode_steps;
     done = result.terminated || result.truncated || at_limit;
   }

@@ -12,8 +12,8 @@
 
 namespace rl_training {
 
-// A policy for one environment. `act` alone suffices for policies that depend only on the current
-// observation; the other two functions are for policies with memory.
+// A policy for one environment. A policy that depends only on the current observation needs only
+// `act`; a policy with memory also needs the other two functions.
 struct Policy {
   using Act =
       std::function<void(std::span<const double> obs, Rng& rng, std::span<float> action_unit)>;
@@ -22,38 +22,40 @@ struct Policy {
   requires std::constructible_from<Act, Function> Policy(Function act_by)
       : act(std::move(act_by)) {}  // NOLINT(google-explicit-constructor)
 
-  // Writes an action for an observation: values in [-1, 1], or the index of a discrete action.
+  // Writes the action for an observation: values in [-1, 1], or the index of a discrete action.
   Act act;
   std::function<void()> begin_episode = [] {};
-  std::function<void(double reward)> observe_reward = [](double) {};  // of the last action
+  std::function<void(double reward)> observe_reward = [](double) {};  // reward of the last action
 };
 
 struct PlayedEpisode {
-  double sum = 0;  // of raw rewards
+  double sum = 0;  // sum of raw rewards
   int64_t steps = 0;
 };
 
-// One whole episode; resets and policy draw from `rng`. `look`, if given, is called after the
-// reset and after each step.
+// Plays one whole episode. Resets and the policy draw from `rng`. If `look` is set, it is called
+// after the reset and after each step.
 PlayedEpisode play_episode(Environment& env, const Policy& policy, Rng rng,
                            const std::function<void(const PlayedEpisode&)>& look = {});
 
-// A dataset builder for such an environment, with continuous actions in [-1, 1].
+// Returns a dataset builder for environments with this spec. Continuous actions are in [-1, 1].
 DatasetBuilder builder_for(const EnvSpec& spec);
 
 // Adds one episode to `builder`, truncated after `max_steps` steps.
 void collect_episode(Environment& env, const Policy& policy, int64_t max_steps, Rng& rng,
                      DatasetBuilder& builder);
 
-// Plays episodes until there are `steps` rows; the last episode is cut there. Resets and policy
-// draw from `rng`. Next actions are filled in. `look`, if given, is called after each episode with
-// the number of rows.
+// Plays episodes until there are `steps` rows, and cuts the last episode there. Resets and the
+// policy draw from `rng`. The dataset includes next actions. If `look` is set, it is called with
+// the number of rows after each episode.
 TransitionDataset collect_dataset(Environment& env, const Policy& policy, int64_t steps, Rng rng,
                                   const std::function<void(int64_t rows)>& look = {});
 
-// Uniformly random actions; the centre of the bounds or the first discrete action.
+// Uniformly random actions.
 Policy random_policy(const Space& action);
+// Always the centre of the bounds, or the first discrete action.
 void zero_policy(std::span<const double> obs, Rng& rng, std::span<float> action_unit);
+// Data of `random_policy`.
 TransitionDataset random_dataset(const std::string& env_id, int64_t size, uint64_t seed,
                                  const EnvOptions& options = {},
                                  const std::function<void(int64_t rows)>& look = {});

@@ -5,7 +5,7 @@
 
 namespace rl_training {
 
-// Ends episodes as truncated after a number of steps, in addition to the inner task's flags.
+// Truncates episodes after a number of steps. The flags of the inner task are passed on.
 class TimeLimit final : public Environment {
  public:
   TimeLimit(std::unique_ptr<Environment> inner, int64_t max_episode_steps);

@@ -11,10 +11,11 @@
 namespace rl_training {
 namespace {
 
-// Duration of a step of all copies, in seconds, from which on threads are used.
+// Threads are used if a step of all copies takes longer than this, in seconds.
 constexpr double kWorthThreads = 30e-6;
-// Up to this many copies are distributed one by one. Larger numbers are split into one part per
-// thread. A thread usually gets the same part in every step, so its copies are still in its cache.
+// Up to this many copies are distributed to the threads one by one. Larger numbers are split into
+// one part per thread: a thread usually gets the same part in every step, so its copies are still
+// in its cache.
 constexpr int64_t kCopiesOneByOne = 64;
 
 }  // namespace
@@ -122,8 +123,8 @@ void VectorEnv::step_all(const ChooseAction& choose_action) {
   }
 }
 
-// Results of a task are stored in replay buffers and checkpoints, so they must be finite as
-// float32.
+// Observations and rewards are stored as float32 in replay buffers and checkpoints, so they must be
+// finite as float32.
 void VectorEnv::check_finite(const Slot& slot, double reward) const {
   if (!std::isfinite(static_cast<float>(reward))) {
     throw Error(ErrorKind::diverged, spec_.id + ": the reward of a step is not finite (got " +

@@ -11,13 +11,13 @@
 
 namespace rl_training {
 
-// Several copies of one environment stepped together. When an episode ends, the next one begins
-// immediately: `final_obs` is the result of the step, `obs` is the observation to act on.
-// Environment i draws from its own stream, so results do not depend on the number of threads. The
-// pool is not used if a step of all copies takes less time than waking a thread.
+// Several copies of one environment that are stepped together. When an episode ends, the next one
+// starts immediately: `final_obs` is the result of the step, `obs` is the observation to act on.
+// Environment i draws from its own random stream, so results do not depend on the number of
+// threads. The thread pool is not used if a step of all copies is faster than waking a thread.
 class VectorEnv {
  public:
-  // Streams are named "<purpose>/<first + i>"; `pool` may be null.
+  // Environment i uses the random stream "<purpose>/<first + i>". `pool` may be null.
   VectorEnv(const std::string& id, int64_t count, uint64_t seed, std::string_view purpose,
             ThreadPool* pool, const EnvOptions& options = {}, int64_t first = 0);
 
@@ -29,21 +29,21 @@ class VectorEnv {
 
   void reset();
   void reset_one(int64_t i);
-  // Actions [count, A] in [-1, 1]: clipped and scaled to the environment's units.
+  // Actions [count, A] in [-1, 1], which are clipped and scaled to the environment's units.
   void step(std::span<const float> actions_unit);
-  // The same for discrete actions, one per environment.
+  // Discrete actions, one per environment.
   void step(std::span<const int64_t> choices);
 
-  // One observation of environment i in the dtype of the observation space.
+  // The observation of environment i, in the dtype of the observation space.
   const unsigned char* obs_of(int64_t i) const { return obs_.data() + i * obs_bytes_; }
   const unsigned char* final_obs_of(int64_t i) const { return final_obs_.data() + i * obs_bytes_; }
-  // All of them, [count, O], for float32 observations.
+  // All observations, [count, O]. Only valid for float32 observations.
   std::span<const float> obs() const { return floats(obs_); }
   std::span<const float> final_obs() const { return floats(final_obs_); }
   std::span<const double> rewards() const { return rewards_; }
   std::span<const uint8_t> terminated() const { return terminated_; }
   std::span<const uint8_t> truncated() const { return truncated_; }
-  // Copies for which the step only began an episode and is not a transition.
+  // 1 for copies whose step only started an episode and is not a transition.
   std::span<const uint8_t> restarted() const { return restarted_; }
 
   void visit_state(StateVisitor& state);
@@ -60,7 +60,8 @@ class VectorEnv {
   static std::span<const float> floats(const std::vector<unsigned char>& bytes) {
     return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
   }
-  // Calls `choose_action(i)`, which fills the action of slot i, and steps, for all environments.
+  // For every environment i, calls `choose_action(i)`, which fills the action of slot i, and steps
+  // it.
   template <class ChooseAction>
   void step_all(const ChooseAction& choose_action);
   void step_one(int64_t i);
@@ -70,7 +71,7 @@ class VectorEnv {
   std::vector<Slot> slots_;
   EnvSpec spec_;
   ThreadPool* pool_;
-  int probes_left_ = 8;         // initial steps that are timed without threads
+  int probes_left_ = 8;         // number of initial steps that are timed without threads
   double fastest_probe_ = 1e9;  // in seconds; the minimum is the least disturbed measurement
   int64_t obs_bytes_;
   std::vector<unsigned char> obs_, final_obs_;

@@ -12,7 +12,7 @@
 namespace rl_training {
 namespace {
 
-// The key's values for `columns` columns; empty if it is not given.
+// The values of a key, one for each of `columns` columns; empty if the key is not set.
 std::vector<double> for_columns(const std::vector<double>& given, size_t columns, const char* key) {
   if (given.size() == 1) return std::vector<double>(columns, given[0]);
   if (given.empty() || given.size() == columns) return given;
@@ -84,7 +84,7 @@ Space ActionSpaceFinder::space(const DatasetOptions& options,
   auto low = for_columns(options.action_low, low_.size(), "action_low");
   auto high = for_columns(options.action_high, high_.size(), "action_high");
   if (options.actions == "unit") {
-    // The bounds apply to the quantity stored in the file.
+    // Actions in the file are already in [-1, 1], so these are the default bounds.
     if (low.empty()) low.assign(low_.size(), -1.0);
     if (high.empty()) high.assign(high_.size(), 1.0);
   }

@@ -8,17 +8,16 @@
 
 namespace rl_training {
 
-// The action space without an environment: `action_low` and `action_high`, or the
-// smallest and largest action of each column. Examines datasets whose actions are in the units of
-// the file. If no file states the number of discrete actions, they are read as if there were
-// `kMostChoices`.
+// Derives the action space of a run without an environment. The bounds are `action_low` and
+// `action_high`, or the smallest and largest action of each column. The examined datasets must have
+// actions in the units of the file. If no file states the number of discrete actions, the files are
+// read as if it were `kMostChoices`.
 class ActionSpaceFinder {
  public:
   static constexpr int64_t kMostChoices = 1 << 16;
 
   void look_at(const TransitionDataset& dataset);
-  // Bounds taken from the data cause a warning. Throws Error{config} if the keys do not match the
-  // data.
+  // Warns if bounds come from the data. Throws Error{config} if the keys do not match the data.
   Space space(const DatasetOptions& options,
               const std::function<void(const std::string&)>& warn) const;
 

@@ -15,16 +15,16 @@ namespace {
 
 constexpr size_t kMostChoices = 4;
 constexpr int64_t kFewRows = 10'000, kManyRows = 200'000;
-// Fewer episodes say nothing about the spread of returns.
+// With fewer episodes, the spread of returns is not meaningful.
 constexpr int64_t kEpisodesToCompare = 5;
 constexpr int64_t kEpisodesToCondition = 100;  // needed for a return-conditioned policy
-constexpr double kEvenReturns = 0.05, kMixedReturns = 0.2;  // deviation / |mean|
-// Relative to the largest possible entropy.
+constexpr double kEvenReturns = 0.05, kMixedReturns = 0.2;  // standard deviation / |mean|
+// Entropy of the actions, divided by the largest possible entropy.
 constexpr double kNarrowActions = 0.45, kWideActions = 0.9;
-// Share of the steps in one bar of the histogram.
+// Rewards are sparse if one bar of their histogram contains this share of the steps.
 constexpr double kSparseShare = 0.9;
 
-// Entropy of a histogram in [0, 1]: 1 where all bars are equally high.
+// Entropy of a histogram, scaled to [0, 1]. It is 1 if all bars are equally high.
 double evenness(const Histogram& histogram) {
   double total = 0, entropy = 0;
   for (const int64_t count : histogram.counts()) total += static_cast<double>(count);
@@ -40,7 +40,7 @@ double evenness(const Histogram& histogram) {
 struct Figures {
   int64_t rows = 0, episodes = 0;
   double coverage = 0;        // mean entropy of the action histograms, from 0 to 1
-  double spread = 0;          // standard deviation of the returns relative to their mean
+  double spread = 0;          // standard deviation of the returns, divided by their mean
   double constant_share = 0;  // share of the steps with nearly the same reward
   bool no_rewards = false, sparse = false, comparable = false, discrete = false;
 
@@ -95,7 +95,8 @@ bool is_packaged(const std::string& name) {
                      [&](const PackagedConfig& config) { return config.name == name; });
 }
 
-// The packaged config nearest in size; "" if the algorithm has none for data.
+// A packaged config of the algorithm for a dataset of similar size; "" if the algorithm has no
+// config for a dataset.
 std::string config_for(const std::string& algo, const Figures& figures) {
   const bool many = figures.rows >= kManyRows;
   for (const char* task : {many ? "hopper-medium-v2" : "pendulum-replay", "pendulum-random",
@@ -105,7 +106,8 @@ std::string config_for(const std::string& algo, const Figures& figures) {
   return "";
 }
 
-// Removes what the config says about its own generated data, which a file excludes.
+// Options that unset the config's keys for generated data, because these keys are not allowed for a
+// file.
 std::string without_generated_data(const std::string& name) {
   std::string words;
   for (const auto& config : packaged_configs()) {

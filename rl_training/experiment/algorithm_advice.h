@@ -7,12 +7,12 @@
 
 namespace rl_training {
 
-// Suggests algorithms from the statistics of a dataset. These are rules of thumb, with reasons;
-// docs/choosing.md explains them.
+// Suggests algorithms from the statistics of a dataset, with reasons. The suggestions follow rules
+// of thumb, which docs/choosing.md explains.
 struct AlgorithmAdvice {
   struct Choice {
-    std::string algo, config;  // a packaged config to start from
-    std::string command;       // that trains on this file
+    std::string algo, config;  // `config`: a packaged config to start from
+    std::string command;       // trains on this file
     std::vector<std::string> reasons;
     double score = 0;
   };
@@ -22,7 +22,7 @@ struct AlgorithmAdvice {
   Json to_json() const;
 };
 
-// `env_id` may be "": without an environment.
+// Without an environment, `env_id` is "".
 AlgorithmAdvice advise_algorithms(const DatasetReport& report, const std::string& path,
                                   const std::string& keys, const std::string& env_id);
 

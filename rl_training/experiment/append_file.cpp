@@ -25,7 +25,7 @@ void AppendFile::fail(const char* what, int code) const {
 void AppendFile::open() {
   if (fd_ >= 0) return;
   fd_ = open_run_file(path_);
-  // The directory entry must survive a power cut as well, because checkpoints rely on the file.
+  // Checkpoints rely on the file, so its directory entry must also survive a power cut.
   const auto parent = std::filesystem::path(path_).parent_path().string();
   posix_file_system().sync_directory(parent.empty() ? "." : parent);
 }
@@ -59,7 +59,7 @@ void AppendFile::append(uint64_t offset, std::string_view record) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
       const int code = errno;
-      // The write error is reported instead.
+      // A failure to truncate is ignored, because the write error is reported.
       if (::ftruncate(fd_, static_cast<off_t>(offset)) != 0) {
       }
       fail("cannot write", code);

@@ -5,12 +5,12 @@
 
 namespace rl_training {
 
-// A log file that grows by whole records: a record that cannot be written completely is removed, so
-// the file never ends in a partial record. Failures throw Error{io} with the path; a link in place
-// of the file throws Error{checkpoint} (run_file.h).
+// A log file that grows by whole records. If a record cannot be written completely, its bytes are
+// removed, so the file never ends in a partial record. Failures throw Error{io} with the path. A
+// link in place of the file throws Error{checkpoint}; see run_file.h.
 class AppendFile {
  public:
-  // The file is created or opened by the first append() or cut().
+  // The first append(), cut() or size() opens the file and creates it if necessary.
   explicit AppendFile(std::string path) : path_(std::move(path)) {}
   ~AppendFile();
   AppendFile(const AppendFile&) = delete;
@@ -18,7 +18,7 @@ class AppendFile {
 
   const std::string& path() const { return path_; }
   void append(uint64_t offset, std::string_view record);  // drops everything after `offset` first
-  void cut(uint64_t size);                                // a shorter file is an error
+  void cut(uint64_t size);  // throws if the file is shorter than `size`
   uint64_t size();
   void sync();
 

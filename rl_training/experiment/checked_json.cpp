@@ -9,7 +9,8 @@
 namespace rl_training {
 namespace {
 
-// nlohmann's own parser callback takes quadratic time on an object with many objects in it.
+// Uses the SAX interface, because nlohmann's parser callback takes quadratic time for an object
+// that contains many objects.
 class Checker final : public nlohmann::json_sax<nlohmann::json> {
  public:
   Checker(const std::string& file, size_t max_depth, size_t max_keys)
@@ -60,7 +61,7 @@ class Checker final : public nlohmann::json_sax<nlohmann::json> {
 }  // namespace
 
 void check_json(std::string_view text, const std::string& file, size_t max_depth, size_t max_keys) {
-  // The parser would treat it as the end of the text.
+  // The parser would treat a zero byte as the end of the text.
   if (text.find('\0') != std::string_view::npos) {
     throw Error(ErrorKind::checkpoint, {file, 0, ""}, "not valid JSON");
   }

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kFormatVersion = 2;
 constexpr size_t kMaxManifestDepth = 32;
 constexpr size_t kMaxManifestKeys = 10000;
-// The last member of the manifest: the hash of every byte before it.
+// The last member of the manifest is the SHA-256 of all bytes before it.
 constexpr std::string_view kTrailerHead = "\"sha256\": \"";
 constexpr std::string_view kTrailerTail = "\"\n}\n";
 constexpr size_t kTrailerBytes = kTrailerHead.size() + 64 + kTrailerTail.size();

@@ -17,8 +17,8 @@ namespace {
 
 constexpr char kBest[] = "best";
 constexpr std::string_view kTemporary = ".tmp-";
-// A directory has this name while its successor replaces it. rename() cannot swap two directories,
-// so for a moment this is the only copy; readers also look here.
+// Prefix of an old directory while a new one replaces it. rename() cannot swap two directories, so
+// the old directory is briefly the only copy. Readers therefore also look for this name.
 constexpr std::string_view kSetAside = ".old-";
 std::string step_name(int64_t step) { return fmt::format("step-{:09}", step); }
 
@@ -39,7 +39,8 @@ std::pair<std::string, std::string> split_path(const std::string& path) {
   return {parent.empty() ? "." : parent, whole.filename().string()};
 }
 
-// A link could point to any file, and a pipe or a device never ends.
+// Other types of files are unsafe: a link can point to any file, and a pipe or a device may never
+// end.
 void check_regular(const std::string& path) {
   std::error_code code;
   const auto type = std::filesystem::symlink_status(path, code).type();
@@ -50,7 +51,7 @@ void check_regular(const std::string& path) {
 
 std::string read_verified(FileSystem& files, const CheckpointFile& file) {
   check_regular(file.existing);
-  // Checked before reading an untrusted file.
+  // The size is checked before an untrusted file is read.
   const uint64_t found = files.file_size(file.existing);
   if (found != file.size) {
     reject_checkpoint(file.existing, "",
@@ -62,7 +63,8 @@ std::string read_verified(FileSystem& files, const CheckpointFile& file) {
   return bytes;
 }
 
-// What to name instead of a directory that is not a checkpoint: the runs or checkpoints inside.
+// Part of an error message about a directory that is not a checkpoint: lists the runs or
+// checkpoints inside the directory.
 std::string what_else(FileSystem& files, const std::string& path) {
   constexpr size_t kShown = 3;
   std::vector<std::string> inside;
@@ -134,8 +136,9 @@ std::string CheckpointStore::save(int64_t step, const std::vector<ArchiveEntry>&
                                   const std::vector<CheckpointFile>& more) {
   if (step < 0) throw Error(ErrorKind::internal, "a checkpoint needs a step of 0 or more");
   const auto content = std::make_shared<const Content>(step, entries, facts, more);
-  // "best" is written first: a run killed in between resumes from an earlier step and writes both
-  // again. In the opposite order it would resume from this step and never write "best".
+  // "best" is written first. A run that is killed between the two commits then resumes from an
+  // earlier step and writes both again. In the opposite order, it would resume from this step and
+  // never write "best".
   if (best) unsaved_best_ = content;
   if (unsaved_best_ != nullptr) commit(kBest, *unsaved_best_);
   unsaved_best_ = nullptr;
@@ -154,7 +157,7 @@ void CheckpointStore::commit(const std::string& name, const Content& content) {
         ErrorKind::io, {path_of(name), 0, ""},
         fmt::format("not enough disk space (expected {} free bytes, got {})", needed, free));
   }
-  // "step-000001000" gives ".tmp-000001000-<pid>".
+  // The temporary name of "step-000001000" is ".tmp-000001000-<pid>".
   const std::string short_name = name.starts_with("step-") ? name.substr(5) : name;
   const std::string temporary = path_of(fmt::format("{}{}-{}", kTemporary, short_name, ::getpid()));
   try {
@@ -171,7 +174,8 @@ void CheckpointStore::commit(const std::string& name, const Content& content) {
   }
 }
 
-// Not every file system has links, and an earlier checkpoint may have been moved away.
+// Copies the file if it cannot be linked: not every file system supports links, and an earlier
+// checkpoint may have been moved.
 void CheckpointStore::add_file(const CheckpointFile& file, const std::string& path) {
   if (!file.existing.empty()) {
     try {
@@ -197,18 +201,19 @@ void CheckpointStore::put_in_place(const std::string& temporary, const std::stri
     throw;
   }
   files_.sync_directory(directory_);
-  remove_quietly(files_, set_aside);  // possibly left by an earlier failure
+  remove_quietly(files_, set_aside);  // may also exist because of an earlier failure
 }
 
-// The new checkpoint is already safe, so a failure here is not a failure to save; the next save
-// tries again to remove old checkpoints.
+// The new checkpoint is already safe, so a failure to remove old checkpoints is ignored. The next
+// save tries again.
 void CheckpointStore::clean_up(int64_t step) {
   try {
     remove_temporary();
     auto older = list();
     std::erase_if(older, [&](const CheckpointInfo& info) { return info.step >= step; });
     for (size_t i = 0; i + static_cast<size_t>(keep_) <= older.size(); ++i) {
-      // Renamed first, so that a partly deleted directory does not look like a damaged checkpoint.
+      // The directory is renamed first, so that a partly deleted one does not look like a damaged
+      // checkpoint.
       const std::string temporary =
           path_of(fmt::format("{}{:09}-{}-deleted", kTemporary, older[i].step, ::getpid()));
       files_.rename(older[i].path, temporary);
@@ -248,8 +253,8 @@ std::optional<Checkpoint> CheckpointStore::load_newest(
       }
       return checkpoint;
     } catch (const Error& error) {
-      // A checkpoint of a newer program is intact; falling back to an older one would lose its
-      // work.
+      // A checkpoint of a newer program version is intact. Falling back to an older checkpoint
+      // would lose the work of that version.
       if (error.place().key == "format_version") throw;
       damaged.push_back(fmt::format("{} is damaged ({})", info->path, error.what()));
     }
@@ -300,7 +305,7 @@ Checkpoint load_checkpoint(FileSystem& files, const std::string& path, Checkpoin
     return read_checkpoint(files, moved ? set_aside : path, name, use);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::checkpoint) throw;
-    // Unreadable counts as damaged.
+    // An unreadable checkpoint counts as damaged.
     throw Error(ErrorKind::checkpoint, error.place(), error.message());
   }
 }

@@ -20,39 +20,41 @@ struct CheckpointInfo {
 struct Checkpoint {
   std::string path;
   int64_t step = 0;
-  Json manifest;  // format_version, step, files and the facts given to save()
+  Json manifest;  // format_version, step, files and the facts passed to save()
   std::vector<ArchiveEntry> entries;
-  std::vector<CheckpointFile> files;  // verified; `existing` is their path
+  std::vector<CheckpointFile> files;  // verified; `existing` is the path of each file
 };
 
-// Why a checkpoint is read. Acting needs only the networks; further files, such as rows of a replay
-// buffer, are then not read.
+// The purpose of reading a checkpoint. Acting needs only the networks, so additional files, such as
+// the rows of a replay buffer, are not read.
 enum class CheckpointUse { training, acting };
 
 // The checkpoints of one run: directories step-000001000 with tensors.safetensors and
-// manifest.json. A directory gets its name only when all its bytes are on disk, and an older one is
-// removed only after the newer one is safe. There is no pointer to the newest checkpoint: it is the
-// one with the highest step that passes verification.
+// manifest.json. A directory gets its final name only when all its bytes are on disk. An older
+// checkpoint is removed only after the newer one is safe. There is no pointer to the newest
+// checkpoint: it is the one with the highest step that passes verification.
 class CheckpointStore {
  public:
   CheckpointStore(FileSystem& files, std::string directory, int keep = 3);
 
-  // Returns the path. A failure throws Error{io}, leaves earlier checkpoints unchanged and removes
-  // its temporary files. `facts` is an object whose members are added to the manifest, which must
-  // not depend on the time of day, so that a resumed run writes the same bytes. With `best`, a copy
-  // is also stored as "best", which remains when the step is deleted. A best checkpoint that could
-  // not be written is kept in memory and written before any later step.
+  // Writes a checkpoint and returns its path. The members of the object `facts` are added to the
+  // manifest. They must not depend on the time of day, so that a resumed run writes the same bytes.
+  // With `best`, a copy is also stored as "best", which remains when the step is deleted.
+  //
+  // On failure, throws Error{io}, removes the temporary files and leaves earlier checkpoints
+  // unchanged. If "best" could not be written, it is retained in memory and written before the next
+  // step.
   std::string save(int64_t step, const std::vector<ArchiveEntry>& entries, const Json& facts,
                    bool best = false, const std::vector<CheckpointFile>& more = {});
 
   std::vector<CheckpointInfo> list() const;  // step-* directories, oldest first
 
-  // The newest valid checkpoint; each damaged one that is skipped causes a warning. Returns nothing
-  // if there is no checkpoint, and throws Error{checkpoint} if none is valid.
+  // Returns the newest valid checkpoint and warns about each damaged one that is skipped. Returns
+  // nullopt if there is no checkpoint. Throws Error{checkpoint} if no checkpoint is valid.
   std::optional<Checkpoint> load_newest(const std::function<void(const std::string&)>& warn,
                                         CheckpointUse use = CheckpointUse::training) const;
 
-  // Removes what a killed process left unfinished. Only for the holder of the run's lock.
+  // Removes unfinished files of a killed process. Only the holder of the run's lock may call this.
   void remove_leftovers();
 
  private:
@@ -79,13 +81,14 @@ class CheckpointStore {
   std::shared_ptr<const Content> unsaved_best_;
 };
 
-// One checkpoint directory of any name, committed as above; an existing one is replaced.
+// Writes one checkpoint directory of any name, as safely as CheckpointStore::save. Replaces an
+// existing directory.
 void save_checkpoint(FileSystem& files, const std::string& path, int64_t step,
                      const std::vector<ArchiveEntry>& entries, const Json& facts,
                      const std::vector<CheckpointFile>& more = {});
 
-// One checkpoint directory ("step-..." or "best"), with every byte verified; otherwise throws
-// Error{checkpoint}.
+// Reads one checkpoint directory ("step-..." or "best") and verifies every byte. Throws
+// Error{checkpoint} if the verification fails.
 Checkpoint load_checkpoint(FileSystem& files, const std::string& path,
                            CheckpointUse use = CheckpointUse::training);
 

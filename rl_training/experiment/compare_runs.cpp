@@ -29,7 +29,7 @@ std::string how_far(const std::string& first, const std::string& second) {
                      first.size() / sizeof(Number), largest);
 }
 
-// "" if they are equal.
+// Describes how the arrays differ; "" if they are equal.
 std::string difference(const ArchiveEntry& a, const ArchiveEntry& b) {
   if (a.dtype != b.dtype || a.shape != b.shape) {
     return fmt::format("{} against {}", describe_array(a.dtype, a.shape),

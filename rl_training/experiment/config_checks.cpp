@@ -10,7 +10,7 @@
 namespace rl_training {
 namespace {
 
-// Runs `check`; if it throws, puts `map` in front of the key that the error names.
+// Runs `check`. If it throws, adds the prefix `map` to the key that the error names.
 template <class Check>
 void check_below(const std::string& map, const Check& check) {
   try {
@@ -70,7 +70,7 @@ void check_early_stopping(const TrainConfig& config) {
                   did_you_mean(metric, names) + ")");
 }
 
-// Requirements of the algorithm's batches on the rest of the config.
+// Checks that the rest of the config meets the requirements of the algorithm's batches.
 void check_request(const TrainConfig& config, const EnvSpec& env, bool collects) {
   const auto request = config.algorithm->request();
   if (collects && request.window > 0) {
@@ -107,7 +107,7 @@ void check_validation(const TrainConfig& config) {
               config.algo + " does not learn from a dataset, so no episodes can be held out");
 }
 
-// Presets that depend on data are resolved when the data is loaded.
+// Presets that depend on data cannot be checked here; they are resolved when the data is loaded.
 void check_reward(const TrainConfig& config) {
   for (const auto& preset : reward_presets()) {
     if (preset.needs_dataset && config.env.reward.preset == preset.name) return;
@@ -115,7 +115,7 @@ void check_reward(const TrainConfig& config) {
   config.env.reward_transform(nullptr);
 }
 
-// Generated datasets need an environment.
+// Rejects generated datasets, because they need an environment.
 void check_is_file(const std::string& kind, const std::string& key) {
   if (kind != "random" && kind != "recipe") return;
   throw Error(ErrorKind::config, {"", 0, key},
@@ -149,7 +149,7 @@ void check_environment(const TrainConfig& config) {
   });
 }
 
-// Rejects keys that need an environment if there is none.
+// Checks a config without an environment: rejects keys that need one.
 void check_without_environment(const TrainConfig& config) {
   const auto refuse = [](const char* key, const std::string& what) {
     throw Error(ErrorKind::config, {"", 0, key},
@@ -195,7 +195,8 @@ void check_spaces(const TrainConfig& config, const EnvSpec& env) {
 }
 
 void TrainConfig::validate() const {
-  TrainConfig copy = *this;  // visit_options also reads, so it needs non-const fields
+  // Visit_options can also write to its fields, so it needs a non-const object.
+  TrainConfig copy = *this;
   check_options([&](OptionVisitor& options) { copy.visit_top_options(options); });
   check_below("algo_kwargs", [&] {
     check_options([&](OptionVisitor& options) { copy.visit_algo_kwargs(options); });

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kDefaultRandomRows = 20000;
 
-// Keys that a kind uses. Every kind not listed is a file format.
+// The keys that a kind uses. A kind that is not listed in keys_of is a file format.
 struct Keys {
   bool path = false, id = false, size = false, seed = false;
 };
@@ -115,8 +115,8 @@ class Loader {
     });
   }
 
-  // Actions are left as they are in the files and are not checked. `choices`: they are indices of
-  // discrete actions.
+  // Returns the actions unchanged and unchecked, as they are in the files. If `choices` is true,
+  // they are indices of discrete actions.
   TransitionDataset load_raw(const DatasetSource& source, bool choices) {
     static const Space any_choice = Space::discrete(ActionSpaceFinder::kMostChoices);
     if (source.kind == kMemoryKind) {
@@ -126,7 +126,7 @@ class Loader {
     }
     return load_with(source, [&](const std::string& kind, const std::string& path) {
       auto read = read_options(options_, env_);
-      // Minari states the number of discrete actions.
+      // Minari files state the number of discrete actions, so they need no assumed bound.
       const auto name = kind == "auto" ? detect_dataset_kind(path) : kind;
       read.bounds = choices && name != "minari" ? &any_choice : nullptr;
       return cache_.load(kind, path, read);
@@ -169,7 +169,7 @@ class Loader {
     if (!source.path.empty()) return load_file(source.kind, source.path);
     const auto ids = ids_of(source.id);
     if (ids.size() == 1) return load_file(source.kind, ids[0]);
-    // All rows of each part.
+    // The weight of each part is its number of rows, so that all rows are used.
     std::vector<DatasetPart> parts;
     for (const auto& id : ids) {
       auto dataset = load_file(source.kind, id);
@@ -203,7 +203,8 @@ std::vector<DatasetSource> sources_of(const DatasetOptions& options) {
   return options.mix.empty() ? std::vector{options.source} : options.mix;
 }
 
-// Determines the spaces from the raw files; the files are then read again with these spaces.
+// Determines the spaces from the raw files. The caller then reads the files again with these
+// spaces.
 EnvSpec spec_of_data(const DatasetOptions& options, const DatasetContext& context) {
   if (context.spaces != nullptr) return *context.spaces;
   EnvSpec env;
@@ -327,7 +328,8 @@ LoadedDataset load_dataset(const DatasetOptions& options, const std::string& env
   }
   loaded.warnings = loader.warnings();
   loaded.reference = loader.reference();
-  rows = keep_best_episodes(rows, options.top_fraction, context.gamma);  // uses raw rewards
+  // Ranks episodes by raw rewards.
+  rows = keep_best_episodes(rows, options.top_fraction, context.gamma);
   loaded.mean_return = rows.mean_return();
   loaded.reward = resolve_reward_transform(options.reward, &rows);
   if (!loaded.reward.identity()) rows = transform_rewards(rows, loaded.reward);

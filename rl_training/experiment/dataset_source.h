@@ -16,23 +16,25 @@ namespace rl_training {
 // `env_id` of a run that learns from data alone, without evaluation or collection.
 inline constexpr char kNoEnvironment[] = "none";
 
-// `dataset_kind` of arrays that the training program holds (memory_arrays.h).
+// `dataset_kind` of arrays in the memory of the training program (memory_arrays.h).
 inline constexpr char kMemoryKind[] = "memory";
 
-// One source of transitions: `dataset_kind`, `dataset_path`, ... or an entry of `dataset_mix`.
+// One source of transitions. The config describes it with `dataset_kind`, `dataset_path`, ... or
+// with an entry of `dataset_mix`.
 struct DatasetSource {
   std::string kind = "random";
-  std::string path;  // file kinds
-  std::string id;    // recipe, or comma-separated Minari ids
+  std::string path;  // for kinds that read a file
+  std::string id;    // name of a recipe, or comma-separated Minari ids
   int64_t size = 0;
   int64_t seed = 0;
-  double weight = 1;  // in a mixture
-  // Only for kind `memory`: passed by the host program, not a key.
+  double weight = 1;  // weight in a mixture
+  // Only for kind `memory`. The host program passes the arrays; they are not a config key.
   std::shared_ptr<const MemoryArrays> arrays = {};
 
   // Keys are `<prefix>kind`, `<prefix>path`, ...
   void visit_options(OptionVisitor& options, const std::string& prefix, bool in_mix);
-  // Throws Error{config} if a key is missing or the kind does not use it.
+  // Throws Error{config} if a required key is missing or if the kind does not use a key that is
+  // set.
   void check(const std::string& prefix) const;
 };
 
@@ -44,7 +46,7 @@ struct DatasetOptions {
   double top_fraction = 1;
   bool normalize_observations = true;
   std::string actions = "environment";
-  // Without an environment; one value applies to all columns.
+  // Only without an environment. A single value applies to all columns.
   std::vector<double> action_low, action_high;
   std::string timeout_policy = "auto";
   std::string csv_columns;
@@ -63,29 +65,29 @@ struct DatasetContext {
   EnvOptions env = {};
   // Receives warnings about an unusable cache and about assumed bounds.
   std::function<void(const std::string&)> warn = [](const std::string&) {};
-  double gamma = 1.0;  // discount of the returns by which the best episodes are selected
-  // Without an environment: whether the algorithm has discrete actions, and the spaces, if they are
-  // already known.
+  double gamma = 1.0;  // discount for the returns that select the best episodes
+  // Only without an environment: whether the algorithm has discrete actions, and the spaces if they
+  // are already known.
   bool discrete_actions = false;
   const EnvSpec* spaces = nullptr;
 };
 
 struct LoadedDataset {
   TransitionDataset rows;
-  double mean_return = 0;                         // before the transform of rewards
-  RewardTransform reward;                         // the applied transform
-  EnvSpec env;                                    // without an environment: derived from the data
-  std::vector<std::string> warnings = {};         // of `dataset inspect`, "FILE: code: message"
+  double mean_return = 0;                  // before the reward transform
+  RewardTransform reward;                  // the applied transform
+  EnvSpec env;                             // derived from the data if there is no environment
+  std::vector<std::string> warnings = {};  // warnings of `dataset inspect`, "FILE: code: message"
   std::optional<ReferenceScores> reference = {};  // from the metadata of a Minari dataset
 };
 
-// Reads, generates or mixes the dataset, scales actions to [-1, 1] and transforms rewards. Throws
-// Error{data} if the dataset does not match the environment. If `env_id` is `none`, the spaces come
-// from the files and from action_low and action_high.
+// Reads, generates or mixes the dataset, scales actions to [-1, 1] and transforms rewards. If
+// `env_id` is `none`, the spaces come from the files and from action_low and action_high. Throws
+// Error{data} if the dataset does not match the environment.
 LoadedDataset load_dataset(const DatasetOptions& options, const std::string& env_id,
                            const DatasetContext& context = {});
 
-// Returns only the rows.
+// Returns only the rows of load_dataset.
 TransitionDataset load_transition_dataset(const DatasetOptions& options, const std::string& env_id,
                                           const DatasetContext& context = {});
 

@@ -20,7 +20,7 @@ std::string csv_cell(const Json& value) {
   if (value.is_null()) return "";
   if (value.is_number_float() && !std::isfinite(value.get<double>())) {
     const double number = value.get<double>();
-    return std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";  // as pandas reads them
+    return std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";  // spellings that pandas reads
   }
   if (!value.is_string()) return value.dump();
   const auto& text = value.get_ref<const std::string&>();
@@ -56,8 +56,8 @@ void MetricLog::write(const Json& row) {
   const std::string line = to_line(row);
   std::string cells = csv_row(row);
   if (csv_bytes_ == 0) cells = join(columns_, ",") + "\n" + cells;
-  // The lengths advance only when both files are written, so after a failure the next row starts at
-  // the same position in both.
+  // The stored lengths advance only after both files are written. If a write fails, the next row
+  // therefore replaces the failed row in both files.
   jsonl_.append(static_cast<uint64_t>(jsonl_bytes_), line);
   try {
     csv_.append(static_cast<uint64_t>(csv_bytes_), cells);
@@ -107,8 +107,8 @@ void MetricLog::restore() {
     const bool there = std::find(columns_.begin(), columns_.end(), name) != columns_.end();
     if (!there) columns_.push_back(std::move(name));
   }
-  // A process killed between rewriting the csv and its next checkpoint leaves a file whose length
-  // differs from the one in the checkpoint.
+  // The length of the csv file can differ from the length in the checkpoint: a process may have
+  // been killed between rewriting the csv file and its next checkpoint.
   const auto kept = std::string_view(csv).substr(0, static_cast<size_t>(csv_bytes_));
   const auto jsonl = files.read_file(jsonl_.path());
   const bool in_step = kept.size() == static_cast<size_t>(csv_bytes_) && kept.ends_with('\n') &&

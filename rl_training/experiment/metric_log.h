@@ -9,23 +9,27 @@
 
 namespace rl_training {
 
-// metrics.jsonl (one object per line; NaN and infinities as null) and metrics.csv (the same rows
-// with fixed columns; missing values are empty cells; keys outside the columns are only in the
-// jsonl). If a resumed run has further columns, the csv is rewritten from the jsonl. Both files
-// contain only values that the seed determines, and their lengths are part of the training state: a
-// resumed run truncates what a killed process wrote after its last checkpoint, and writes it again.
+// Writes metrics.jsonl and metrics.csv. The jsonl file contains one object per line, with NaN and
+// infinities as null. The csv file contains the same rows with fixed columns: missing values are
+// empty cells, and other keys are omitted. If a resumed run has more columns, the csv file is
+// rewritten from the jsonl file.
+//
+// Both files contain only values that the seed determines. Their lengths are part of the training
+// state: a resumed run truncates the rows that a killed process wrote after its last checkpoint,
+// and writes them again.
 class MetricLog {
  public:
   MetricLog(const std::string& run_path, std::vector<std::string> columns);
 
-  void write(const Json& row);  // a flat object; written to the files before this returns
+  void write(const Json& row);  // a flat object; it is in both files when this returns
   void flush();                 // syncs to disk
 
   void visit_state(StateVisitor& state);
-  // Truncates the files to the loaded lengths. Existing csv columns keep their order; new columns
-  // follow them.
+  // Truncates the files to the loaded lengths. Existing csv columns retain their order; new columns
+  // are appended.
   void restore();
-  // Discards the loaded lengths, because the rows up to the checkpoint are not in this directory.
+  // Discards the loaded lengths, because this directory does not contain the rows before the
+  // checkpoint.
   void start_empty() { jsonl_bytes_ = csv_bytes_ = 0; }
 
  private:
@@ -39,8 +43,8 @@ class MetricLog {
   int64_t csv_bytes_ = 0;
 };
 
-// timing.jsonl: wall-clock times are written only here, so that all other files of runs can be
-// compared.
+// Writes timing.jsonl. The metric files contain no wall-clock times, so that two runs can be
+// compared byte for byte.
 class TimingLog {
  public:
   explicit TimingLog(const std::string& run_path);

@@ -4,9 +4,9 @@
 
 namespace rl_training {
 
-// A file of configs/ that is embedded in the program.
+// A file of configs/, embedded in the program.
 struct PackagedConfig {
-  std::string name;  // "td3_bc/pendulum"
+  std::string name;  // for example "td3_bc/pendulum"
   std::string text;
 };
 

@@ -11,11 +11,11 @@
 namespace rl_training {
 namespace {
 
-// At this number of files the rows are merged into one file.
+// At this number of files, all rows are merged into one file.
 constexpr size_t kMaxSegments = 500;
 constexpr std::string_view kPrefix = "replay-", kOtherPrefix = "replay", kSuffix = ".rows";
 
-// The number of the first row, from the name of the file.
+// Reads the index of the first row from the name of the file.
 int64_t first_row(const std::string& name, const std::string& prefix) {
   int64_t first = -1;
   if (name.starts_with(prefix) && name.ends_with(kSuffix)) {
@@ -64,7 +64,8 @@ std::vector<CheckpointFile> ReplayFiles::checkpoint_files() {
   const bool gone = std::any_of(pending_.begin(), pending_.end(), [this](const Segment& s) {
     return !files_.exists(s.file.existing);
   });
-  if (gone || pending_.size() >= kMaxSegments) pending_.clear();  // all rows are also in memory
+  // Write all rows again, from memory.
+  if (gone || pending_.size() >= kMaxSegments) pending_.clear();
   const int64_t saved =
       pending_.empty() ? buffer_.first() : pending_.back().first + pending_.back().rows;
   if (saved < buffer_.total()) {

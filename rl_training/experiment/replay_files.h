@@ -6,18 +6,20 @@
 
 namespace rl_training {
 
-// The rows of a replay buffer as files of checkpoints. Rows never change, so each checkpoint adds
-// one file with the rows since the previous one and links the others.
+// Stores the rows of a replay buffer as files of checkpoints. Rows never change. Each checkpoint
+// therefore adds one file with the rows since the previous checkpoint and links the earlier files.
 class ReplayFiles {
  public:
-  // `process` is the rank of the process whose rows these are: its files have separate names.
+  // `process` is the rank of the process that owns the buffer. Each process uses its own file
+  // names.
   ReplayFiles(ReplayBuffer& buffer, FileSystem& files, int process = 0);
-  // Rank of the process whose rows a file holds; 0 also for other files.
+  // Returns the rank of the process whose rows a file contains, and 0 for all other files.
   static int process_of(const std::string& name);
 
   // Restores the rows of a checkpoint into the buffer.
   void load(const Checkpoint& checkpoint);
-  // Files for the next checkpoint; call `saved_in` after it has been written to that directory.
+  // Returns the files for the next checkpoint. After the checkpoint has been written, call
+  // `saved_in` with its directory.
   std::vector<CheckpointFile> checkpoint_files();
   void saved_in(const std::string& directory);
 

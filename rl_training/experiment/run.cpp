@@ -57,7 +57,7 @@ RunResult Run::train(const Callbacks& callbacks, StopRequests* requests) {
     record_session_end(context_.session.files(), metadata, "exception");
     throw;
   }
-  // There is no later attempt after the last save: if it fails, the run fails.
+  // If earlier saves failed, saves once more. There is no later attempt, so a failure here throws.
   if (failed_saves_ > 0) save_checkpoint_of(parts_.trainer->position(), /*best=*/false);
   result.run_dir = directory_.path();
   result.checkpoint = last_checkpoint_;
@@ -72,7 +72,7 @@ Json Run::facts() const {
   return facts;
 }
 
-// The state of all processes.
+// Collects the state of all processes.
 Run::Content Run::content() {
   Content content = {save_state([this](StateVisitor& state) { visit_state(state); }),
                      parts_.phases->checkpoint_files()};
@@ -88,15 +88,15 @@ void Run::save(const std::string& directory) {
                   files);
 }
 
-// The other processes send their shares (RunWorker::send_share) and receive the path of the
-// checkpoint; "" if it was not saved.
+// Collects the shares that the other processes send (RunWorker::send_share), saves, and sends them
+// the path of the checkpoint ("" if it was not saved).
 void Run::save_with_others(const std::function<void()>& save) {
   if (context_.processes == nullptr) return save();
   shares_ = context_.processes->collect("");
   saved_in_.clear();
   save();
   context_.processes->exchange(saved_in_);
-  if (!saved_in_.empty()) shares_.clear();  // otherwise saved again at the end of training
+  if (!saved_in_.empty()) shares_.clear();  // otherwise train() needs them to save again
 }
 
 void Run::log(const Json& row) {
@@ -113,8 +113,8 @@ void Run::log(const Json& row) {
   timed_at_ = now;
 }
 
-// A full disk must not end hours of training at once: a failed checkpoint is tried again at the
-// next interval, and only several in a row stop the run.
+// A full disk must not immediately end hours of training. After a failed save, the next checkpoint
+// is tried at the next interval; only several consecutive failures stop the run.
 void Run::save_or_warn(int64_t step, const std::function<void()>& save) {
   try {
     save();
@@ -177,7 +177,7 @@ void Run::write_metadata(int64_t from_update) {
                         {"left", parts_.warm_start->left}};
   }
   if (!metadata["sessions"].is_array()) metadata["sessions"] = Json::array();
-  // Resuming a finished run trains nothing and is not a session.
+  // Resuming a finished run trains nothing, so it is not recorded as a session.
   if (metadata["sessions"].empty() || !parts_.trainer->finished()) {
     metadata["sessions"].push_back({{"started", utc_now()},
                                     {"from_update", from_update},

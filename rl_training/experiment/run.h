@@ -15,7 +15,7 @@ struct ResumeChanges {
   std::optional<int64_t> online_timesteps = std::nullopt;  // adds or extends an online phase
   std::optional<std::string> dataset_path = {};            // new location of the same data
   std::optional<std::string> output_dir = {};              // resume in a new run directory below it
-  // Arrays of a run with `dataset_kind: memory`, which are not in a file.
+  // The data of a run with `dataset_kind: memory`, which is not stored in a file.
   std::shared_ptr<const MemoryArrays> arrays = {};
 };
 
@@ -24,21 +24,22 @@ struct RunResult {
   TrainSummary summary;
 };
 
-// One training run in its directory: dataset, policy, loop, logs and checkpoints. If several
-// processes train the run, this is process 0; the others have a RunWorker.
+// One training run in its directory: dataset, policy, training loop, logs and checkpoints. If
+// several processes train the run together, process 0 has a Run and the others have a RunWorker.
 class Run final : private RunSink {
  public:
-  // `from`, a run or a checkpoint, provides the initial parameters (warm_start.h).
+  // `from` is a run or a checkpoint that provides the initial parameters (warm_start.h).
   static std::unique_ptr<Run> start(const TrainConfig& config, RunContext context,
                                     const std::string& from = "");
-  // Resumes from the newest good checkpoint of a run, or from one given checkpoint. A checkpoint
-  // that is not the newest of its run is resumed in a new directory: nothing is overwritten.
+  // Resumes from the newest valid checkpoint of a run, or from the given checkpoint. If the given
+  // checkpoint is not the newest of its run, training continues in a new directory, so that nothing
+  // is overwritten.
   static std::unique_ptr<Run> resume(const std::string& run_or_checkpoint,
                                      const ResumeChanges& changes, RunContext context);
 
   RunResult train(const Callbacks& callbacks = {}, StopRequests* requests = nullptr);
-  // Writes the current state as a checkpoint outside the run directory; only for a run on one
-  // process.
+  // Writes the current state as a checkpoint outside the run directory. Only allowed for a run on
+  // one process.
   void save(const std::string& directory);
 
   const TrainConfig& config() const { return parts_.policy.config(); }
@@ -78,8 +79,8 @@ class Run final : private RunSink {
   TimingLog timing_log_;
   std::unique_ptr<TensorBoardLog> tensorboard_;
   std::string last_checkpoint_;
-  std::vector<std::string> shares_;  // current state of the other processes
-  std::string saved_in_;             // checkpoint that contains them
+  std::vector<std::string> shares_;  // state of the other processes for the next checkpoint
+  std::string saved_in_;             // path of the checkpoint that contains shares_
   int failed_saves_ = 0;             // consecutive failures
   int64_t timed_update_ = 0;
   double timed_at_ = 0;

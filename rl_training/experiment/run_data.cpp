@@ -8,8 +8,8 @@ namespace {
 
 using Warn = std::function<void(const std::string&)>;
 
-// Drops rows whose next action is not known. It is an error if no row remains: silently training
-// without the penalty would be another algorithm.
+// Drops rows whose next action is not known. Throws if no row with a known next action remains,
+// because training without the penalty would be a different algorithm.
 TransitionDataset with_known_next_actions(const TransitionDataset& data, const Warn& warn) {
   auto known = data.where_next_action_is_known();
   const auto dropped = data.rows() - known.rows();
@@ -27,7 +27,7 @@ TransitionDataset with_known_next_actions(const TransitionDataset& data, const W
   return known;
 }
 
-// A policy with a limited number of timesteps cannot act in longer episodes.
+// A policy with a limited number of timesteps cannot learn from or act in longer episodes.
 void check_lengths(const TransitionDataset& data, int64_t most) {
   for (const auto& episode : data.episodes()) {
     if (episode.rows <= most) continue;

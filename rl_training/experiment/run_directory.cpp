@@ -32,7 +32,7 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
 }
 
-// Environment ids such as "pointmaze/Large-v3" must stay one path component.
+// Makes an id such as "pointmaze/Large-v3" a single path component.
 std::string path_part(std::string text) {
   for (char& c : text) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -42,9 +42,9 @@ std::string path_part(std::string text) {
   return text;
 }
 
-// "pid 17 on host, started 2025-01-02T03:04:05Z", as the holder wrote it.
+// Returns the holder's line in the lock file: "pid 17 on host, started 2025-01-02T03:04:05Z".
 std::string read_holder(int lock) {
-  // The holder may have taken the lock but not yet written its line.
+  // The holder may have acquired the lock but not yet written its line.
   for (int attempt = 0; attempt < 100; ++attempt) {
     std::array<char, 512> text{};
     const ssize_t count = ::pread(lock, text.data(), text.size(), 0);
@@ -94,8 +94,8 @@ bool is_locked(const std::string& path) {
   return locked;
 }
 
-// Removes directories that a killed process did not finish creating. A recent one may still be in
-// progress, because the lock is taken after the directory has been created.
+// Removes directories that a killed process did not finish creating. A recent directory may still
+// be in progress, because the lock is acquired after the directory has been created.
 void remove_abandoned(FileSystem& files, const std::string& parent) {
   try {
     for (const auto& name : files.list_directory(parent)) {
@@ -105,11 +105,12 @@ void remove_abandoned(FileSystem& files, const std::string& parent) {
         files.remove_all(path);
       }
     }
-  } catch (const Error&) {  // a directory of another user must not prevent training
+  } catch (const Error&) {  // ignored: a directory of another user must not prevent training
   }
 }
 
-// Removes files that a killed process had not renamed yet. Only for the holder of the lock.
+// Removes files that a killed process had not yet renamed. Only the holder of the lock may call
+// this.
 void remove_unfinished_files(FileSystem& files, const std::string& run) {
   for (const auto& name : files.list_directory(run)) {
     for (const char* known : {"config.yaml.tmp-", "metadata.json.tmp-"}) {
@@ -118,8 +119,8 @@ void remove_unfinished_files(FileSystem& files, const std::string& run) {
   }
 }
 
-// rename() never replaces a directory that is not empty, so only one of two processes gets a name,
-// and the other tries the next one.
+// rename() never replaces a directory that is not empty. If two processes want the same name, one
+// of them gets it and the other tries the next name.
 std::string claim_name(FileSystem& files, const std::string& temporary, const std::string& wanted) {
   for (int n = 0;; ++n) {
     std::string path = n == 0 ? wanted : fmt::format("{}-{}", wanted, n);
@@ -145,7 +146,7 @@ RunDirectory RunDirectory::create(FileSystem& files, const std::string& output_d
   const std::string name = fmt::format("{}{:%Y%m%d-%H%M%S}", run_name(algo, env_id, seed),
                                        fmt::gmtime(std::time(nullptr)));
   const std::string parent = output_dir.empty() ? "." : output_dir;
-  // The thread's id, so that two threads of one process do not share a temporary directory.
+  // The thread id prevents two threads of one process from sharing a temporary directory.
   const std::string temporary = fmt::format("{}/{}{}-{}", parent, kTemporaryRun, name, ::gettid());
   files.make_directories(parent);
   remove_abandoned(files, parent);
@@ -161,7 +162,7 @@ RunDirectory RunDirectory::create(FileSystem& files, const std::string& output_d
   } catch (const Error& error) {
     try {
       files.remove_all(temporary);
-    } catch (const Error&) {  // the first failure is the one to report
+    } catch (const Error&) {  // the first failure is reported
     }
     throw Error(error.kind(), {parent + "/" + name, 0, ""}, error.message());
   }

@@ -6,21 +6,22 @@
 
 namespace rl_training {
 
-// "<algo>__<task>__seed<seed>__", the beginning of the names of run directories.
+// "<algo>__<task>__seed<seed>__": the prefix of the names of run directories.
 std::string run_name(const std::string& algo, const std::string& task, uint64_t seed);
 
-// The directory of one run, held by one process at a time: an flock on its file LOCK (pid, host,
-// start time) lasts as long as this object and ends with the process in any case.
+// The directory of one run, locked by one process at a time. The lock is an flock on the file LOCK,
+// which contains pid, host and start time. It is released when this object is destroyed or when the
+// process ends for any reason.
 class RunDirectory {
  public:
-  // <output_dir>/<algo>__<env>__seed<seed>__<UTC YYYYmmdd-HHMMSS>[-n]. It appears atomically, with
-  // config.yaml and already locked.
+  // Creates <output_dir>/<algo>__<env>__seed<seed>__<UTC YYYYmmdd-HHMMSS>[-n]. The directory
+  // appears atomically: it already contains config.yaml and is locked.
   static RunDirectory create(FileSystem& files, const std::string& output_dir,
                              const std::string& algo, const std::string& env_id, uint64_t seed,
                              const std::string& config_yaml);
 
-  // Opens an existing run to resume it. Throws Error{io} if it is not a run directory or is locked
-  // by another process.
+  // Opens an existing run to resume it. Throws Error{io} if `path` is not a run directory or if
+  // another process has locked it.
   static RunDirectory open(FileSystem& files, const std::string& path);
 
   RunDirectory(RunDirectory&& other) noexcept;
@@ -34,7 +35,7 @@ class RunDirectory {
   RunDirectory(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
 
   std::string path_;
-  int lock_;  // descriptor of LOCK, -1 after a move
+  int lock_;  // descriptor of LOCK; -1 after a move
 };
 
 }  // namespace rl_training

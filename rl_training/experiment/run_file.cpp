@@ -17,7 +17,8 @@ namespace {
               std::string("not a file of this run (expected a regular file, got ") + found + ")");
 }
 
-// Whether the path exists; checked first, because opening a device can have side effects.
+// Returns whether the path exists and throws if its type is not allowed. The check comes before
+// opening, because opening a device can have side effects.
 bool check_kind(const std::string& path, bool directory_allowed) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) return false;

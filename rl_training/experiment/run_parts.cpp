@@ -29,7 +29,7 @@ RunBeginning load_beginning(const TrainConfig& config, const RunContext& context
     spaces->id = config.env_id;
     spaces->max_episode_steps = config.env.max_episode_steps.value_or(0);
   }
-  // Bounds that the config does not state are copied with the networks.
+  // If the config states no bounds, they come from the same checkpoint as the networks.
   const bool same_bounds = !config.has_environment() && config.dataset.action_low.empty() &&
                            config.dataset.action_high.empty();
   beginning.data = load_run_data(
@@ -54,7 +54,7 @@ RunParts::RunParts(const TrainConfig& config, RunData run_data, const RunContext
     }
     if (config.dataset.normalize_observations) policy.normalizer() = ObsNormalizer::fit(*rows);
   }
-  // Must precede the samplers, which copy the normaliser.
+  // The warm start must precede the samplers, because they copy the normaliser.
   if (from != nullptr) warm_start = start_from(*from, policy);
   phases =
       std::make_unique<RunPhases>(policy, data, context.session.files(), processes_, context.warn);
@@ -76,7 +76,8 @@ RunParts::RunParts(const TrainConfig& config, RunData run_data, const RunContext
   parts.validator = validator_.get();
   parts.normalizer = &policy.normalizer();
   parts.processes = processes_;
-  // Several environments step on the same threads, and more of them than updates can use.
+  // Do not tune the pool for updates if there are several environments: they step on the same
+  // threads and can use more threads than updates can.
   if (config.threads == 0 && config.num_envs == 1) parts.tuned_pool = &policy.pool();
   trainer = std::make_unique<Trainer>(std::move(parts), trainer_options());
   check_processes();
@@ -102,12 +103,14 @@ TrainerOptions RunParts::trainer_options() const {
   }
   options.learning_rate = config.algorithm->learning_rate;
   options.dataset_size = dataset.rows;
-  // Rewards of an environment may be larger than those of the data.
+  // Only for runs without collection: rewards of an environment may be larger than those of the
+  // data.
   if (data.rows && collecting_phase(specs) == nullptr) {
     options.value_limit =
         plausible_value(data.rows->largest_reward(), config.algorithm->request().gamma);
   }
-  // The policy changes only at the end of a rollout, and only then are there losses to report.
+  // The policy changes only at the end of a rollout, and only then are there losses to log.
+  // Intervals are therefore rounded up to whole rollouts.
   const auto rounded = [&](int64_t interval) {
     const int64_t unit = specs.front().rolls_out() ? specs.front().rollout.steps : 1;
     return (interval + unit - 1) / unit * unit;
@@ -118,7 +121,8 @@ TrainerOptions RunParts::trainer_options() const {
   return options;
 }
 
-// Processes with different configs or data would block each other or average unrelated values.
+// Checks that all processes have the same config and data. Otherwise they would block each other or
+// average unrelated values.
 void RunParts::check_processes() const {
   if (processes_ == nullptr) return;
   const Json ours = {{"version", RL_TRAINING_VERSION},

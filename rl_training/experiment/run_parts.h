@@ -17,8 +17,8 @@ struct RunContext {
   std::string command;  // for metadata.json
   std::function<void(const std::string&)> warn = [](const std::string&) {};
   const Session& session = guest_session();
-  bool strict_data = false;           // warnings about the data are errors
-  ProcessGroup* processes = nullptr;  // processes that train together; null: only this one
+  bool strict_data = false;           // treat warnings about the data as errors
+  ProcessGroup* processes = nullptr;  // processes that train together; null if there is only one
 };
 
 struct DatasetFacts {
@@ -37,15 +37,16 @@ struct RunBeginning {
 RunBeginning load_beginning(const TrainConfig& config, const RunContext& context,
                             const std::string& from);
 
-// The parts of a run in one process: data, policy, phases and the training loop. The owner writes
-// the files.
+// The parts of a run in one process: data, policy, phases and training loop. The owner of this
+// object writes the files.
 class RunParts {
  public:
   RunParts(const TrainConfig& config, RunData run_data, const RunContext& context,
            const Checkpoint* from = nullptr);
 
   void visit_state(StateVisitor& state);
-  // Visits the state of this process, which the owner saves.
+  // Loads this process's share of a checkpoint. `visit` must visit the whole state that the owner
+  // saves.
   void load(const Checkpoint& checkpoint, const VisitState& visit);
 
   TrainedPolicy policy;

@@ -13,7 +13,7 @@ uint64_t own_seed(const TrainConfig& config, const ProcessGroup* processes) {
   return seed_of_process(static_cast<uint64_t>(config.seed), process_rank(processes));
 }
 
-// Capacity of each process's buffer.
+// Capacity of the buffer of each process.
 int64_t share_of_buffer(const TrainConfig& config, const PhaseSpec& phase,
                         const ProcessGroup* processes) {
   const int64_t share = phase.collect.buffer_capacity / process_count(processes);
@@ -158,8 +158,8 @@ std::vector<Phase*> RunPhases::phases() const {
   return phases;
 }
 
-// A checkpoint written before a phase was added has no state for it; that phase begins with an
-// empty buffer and new environments.
+// A checkpoint that was written before a phase was added has no state for that phase. The phase
+// then starts with an empty buffer and new environments.
 void RunPhases::visit_state(StateVisitor& state) {
   if (dataset_ != nullptr) state.part("sampler", *dataset_);
   auto saved = static_cast<int64_t>(phases_.size());

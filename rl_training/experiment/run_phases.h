@@ -10,21 +10,22 @@
 
 namespace rl_training {
 
-// Rows of one process in each batch of a run; throws Error{config} if batches cannot be divided.
+// The batch request of one process: its share of the rows of each batch. Throws Error{config} if
+// batches cannot be divided among the processes.
 BatchRequest share_of_batch(const TrainConfig& config, const ProcessGroup* processes);
 
-// The phases of a run and their parts: the sampler of the dataset and, for phases that collect,
+// The phases of a run and their parts: the sampler of the dataset and, for phases that collect, the
 // replay buffer, environments and samplers.
 class RunPhases {
  public:
-  // `warn` receives warnings about settings without effect.
+  // `warn` receives warnings about settings that have no effect.
   RunPhases(TrainedPolicy& policy, const RunData& data, FileSystem& files, ProcessGroup* processes,
             const std::function<void(const std::string&)>& warn);
 
   std::vector<Phase*> phases() const;
 
   void visit_state(StateVisitor& state);
-  // Restores the replay rows of a checkpoint; call it before `visit_state` loads the rest.
+  // Restores the replay rows of a checkpoint. Call it before `visit_state` loads the rest.
   void load_rows(const Checkpoint& checkpoint);
   std::vector<CheckpointFile> checkpoint_files();
   void saved_in(const std::string& directory);
@@ -59,7 +60,7 @@ class RunPhases {
   };
 
   std::unique_ptr<Sampler> dataset_;
-  // Null if no phase collects in this way.
+  // Null if no phase collects into a replay buffer or into rollouts, respectively.
   std::unique_ptr<Replay> replay_;
   std::unique_ptr<Rollout> rollout_;
   std::vector<std::unique_ptr<Phase>> phases_;

@@ -1,4 +1,4 @@
-// Resumes a run: selects the checkpoint and the directory, and applies changes.
+// Resumes a run: selects the checkpoint and the directory, and applies the requested changes.
 #include <filesystem>
 
 #include "rl_training/experiment/run.h"
@@ -11,9 +11,10 @@
 namespace rl_training {
 namespace {
 
-// The run to which the given path belongs ("" for a checkpoint outside a run), and whether training
-// continues in its directory. For a checkpoint this is the case only if it is the newest one;
-// otherwise newer work would be overwritten.
+// `run` is the run to which the given path belongs, or "" for a checkpoint outside a run.
+// `in_place` means that training continues in the directory of that run. A given checkpoint
+// continues in place only if it is the newest of its run; otherwise newer work would be
+// overwritten.
 struct Origin {
   std::string run;
   bool in_place = false;
@@ -29,7 +30,8 @@ Origin find_origin(FileSystem& files, const std::string& given) {
   Origin origin;
   origin.run = path.parent_path().parent_path().string();
   if (origin.run.empty()) origin.run = ".";
-  if (!files.exists(origin.run + "/config.yaml")) return {};  // a copied checkpoint
+  // A checkpoint that was copied out of its run.
+  if (!files.exists(origin.run + "/config.yaml")) return {};
   const auto all = CheckpointStore(files, origin.run + "/checkpoints").list();
   origin.in_place =
       !all.empty() && std::filesystem::path(all.back().path).filename() == path.filename();
@@ -57,7 +59,8 @@ void set_dataset_path(TrainConfig& config, const std::string& path) {
   source.id.clear();
 }
 
-// Paths were made absolute when the run started, so a missing file has been moved or removed.
+// Paths were made absolute when the run started, so a file that does not exist has been moved or
+// removed.
 void check_files(FileSystem& files, const TrainConfig& config) {
   const auto& path = config.dataset.source.path;
   if (!config.has_dataset() || path.empty() || files.exists(path)) return;
@@ -89,7 +92,7 @@ bool same_length(const TrainConfig& a, const TrainConfig& b) {
          (!a.online.used || a.online.total_timesteps == b.online.total_timesteps);
 }
 
-// The number of offline updates can change only before the first environment step. Later the run
+// The number of offline updates can change only before the first environment step. Later, the run
 // would return to the offline phase, and its position, which names checkpoints, would be wrong.
 void check_new_length(const Checkpoint& checkpoint, const TrainConfig& before,
                       const TrainConfig& config) {
@@ -135,7 +138,7 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
   auto origin = find_origin(files, given);
   if (changes.output_dir) origin.in_place = false;
   std::optional<RunDirectory> directory;
-  if (origin.in_place) {  // locked first, because the run may still be training
+  if (origin.in_place) {  // lock first, because the run may still be training
     directory = RunDirectory::open(files, origin.run);
     CheckpointStore(files, directory->file("checkpoints")).remove_leftovers();
   }
@@ -154,7 +157,8 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
     check_process_count(*checkpoint, process_count(context.processes));
     check_new_length(*checkpoint, before, config);
   }
-  // After a kill, the run must keep its new length and not start again.
+  // Save a checkpoint at once if the directory, the length or the dataset path changes. If the run
+  // is killed early, it then resumes with these changes.
   const bool save_now =
       checkpoint && (!origin.in_place || !same_length(config, before) || changes.dataset_path);
   if (context.processes != nullptr) {
@@ -197,7 +201,7 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
     write_file_atomically(files, place + "/config.yaml", yaml);
   } catch (const Error&) {
     run.reset();
-    if (!origin.in_place) files.remove_all(place);  // removes the failed branch
+    if (!origin.in_place) files.remove_all(place);  // remove the directory of the failed branch
     throw;
   }
   return run;
@@ -212,7 +216,8 @@ void Run::continue_logs(bool has_logs) {
   write_metadata(from);
 }
 
-// A run cannot become shorter than it is: its config would no longer describe it.
+// The new length must not be less than the number of steps already trained, because the config
+// would no longer describe the run.
 void Run::check_length(const ResumeChanges& changes) const {
   const int64_t excess = parts_.trainer->position() - parts_.trainer->length();
   if (!changes.total_timesteps || excess <= 0) return;
@@ -222,7 +227,7 @@ void Run::check_length(const ResumeChanges& changes) const {
                   std::to_string(*changes.total_timesteps) + ")");
 }
 
-// A run ended by a limit other than its length cannot continue online.
+// A run that ended for another reason than its length cannot continue online.
 void Run::check_online_phase(const ResumeChanges& changes) const {
   const auto ended_by = parts_.trainer->ended_by();
   if (!changes.online_timesteps || ended_by.empty()) return;
@@ -232,7 +237,8 @@ void Run::check_online_phase(const ResumeChanges& changes) const {
                   "earlier checkpoint can be resumed in a new run)");
 }
 
-// A branch inherits the best checkpoint from before the point where it starts.
+// A new branch of a run inherits the best checkpoint, unless that checkpoint is newer than the
+// start of the branch.
 void Run::inherit_best(const std::string& origin, int64_t step) {
   auto& files = context_.session.files();
   const auto path = origin + "/checkpoints/best";

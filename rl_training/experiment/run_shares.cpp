@@ -15,8 +15,9 @@ namespace {
 
 constexpr std::string_view kProcess = "process";
 
-// Trained parameters and everything that depends on them. Single floats are excluded: they are
-// metrics, which differ between processes because each has its own share of a batch.
+// Whether the entry must be equal in all processes: parameters and arrays that depend on them.
+// Single floats are excluded, because they are metrics. Metrics differ between processes, since
+// each process has its own share of a batch.
 bool is_common(const ArchiveEntry& entry) {
   return entry.dtype == DType::f32 && !entry.shape.empty() && entry.name.starts_with("algorithm.");
 }
@@ -33,7 +34,7 @@ std::string common_hash(const std::vector<ArchiveEntry>& entries) {
 
 std::string prefix_of(int rank) { return std::string(kProcess) + std::to_string(rank) + "."; }
 
-// The rank in "process<rank>.name"; 0 for an array without it.
+// Returns the rank in "process<rank>.name", or 0 if the name has no such prefix.
 int owner_of(const std::string& name) {
   int rank = 0;
   if (!name.starts_with(kProcess)) return 0;
@@ -48,7 +49,7 @@ bool same(const ArchiveEntry& a, const ArchiveEntry& b) {
 
 }  // namespace
 
-// A line of JSON, the arrays, the bytes of new files.
+// Format: one line of JSON, then the arrays, then the bytes of new files.
 std::string pack_share(const std::vector<ArchiveEntry>& entries,
                        const std::vector<CheckpointFile>& files) {
   std::vector<ArchiveEntry> own;

@@ -1,4 +1,4 @@
-// Starts a run: data, initial parameters from another run, and directory.
+// Starts a run: loads the data, copies initial parameters from another run, creates the directory.
 #include "rl_training/experiment/run.h"
 #include "rl_training/experiment/yaml_writer.h"
 #include "rl_training/util/text.h"
@@ -29,7 +29,7 @@ void tell_data_warnings(const std::vector<std::string>& warnings, const RunConte
 
 std::unique_ptr<Run> Run::start(const TrainConfig& config, RunContext context,
                                 const std::string& from) {
-  // Checked before anything is written to disk.
+  // Load and check the data before anything is written to disk.
   auto beginning = load_beginning(config, context, from);
   tell_data_warnings(beginning.data.warnings, context);
   const auto placed = with_absolute_paths(config);
@@ -53,7 +53,7 @@ std::unique_ptr<Run> Run::start(const TrainConfig& config, RunContext context,
     }
   } catch (const Error&) {
     run.reset();
-    files.remove_all(place);  // removes the failed run
+    files.remove_all(place);  // remove the directory of the failed run
     throw;
   }
   return run;

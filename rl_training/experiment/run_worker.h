@@ -5,15 +5,15 @@
 
 namespace rl_training {
 
-// One of the processes other than process 0 (Run) that train a run together. It writes nothing,
-// because process 0 writes logs and checkpoints. It reads the same dataset and, to resume, the
-// checkpoint that process 0 names; both must be on a shared file system.
+// A process other than process 0 of a run that several processes train together. It writes no
+// files, because process 0 writes logs and checkpoints. It reads the same dataset as process 0 and,
+// to resume, the checkpoint that process 0 names. Both must be on a shared file system.
 class RunWorker final : private RunSink {
  public:
-  // Corresponds to Run::start in process 0, with the same config.
+  // Corresponds to Run::start in process 0 and needs the same config.
   static std::unique_ptr<RunWorker> start(const TrainConfig& config, RunContext context,
                                           const std::string& from = "");
-  // Corresponds to Run::resume in process 0, which names the checkpoint.
+  // Corresponds to Run::resume in process 0, which sends the path of the checkpoint.
   static std::unique_ptr<RunWorker> resume(RunContext context);
 
   TrainSummary train(StopRequests* requests = nullptr);

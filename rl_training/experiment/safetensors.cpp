@@ -19,13 +19,13 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the arrays are stored as in memory");
 
-// A sorted map, because the insertion-ordered Json takes quadratic time for a hostile header with
+// A sorted map. The insertion-ordered Json type would take quadratic time for a hostile header with
 // many names.
 using HeaderJson = nlohmann::json;
 
 constexpr uint64_t kLengthBytes = 8;
 constexpr uint64_t kMaxHeaderBytes = 16 << 20;
-constexpr size_t kMaxHeaderDepth = 3;  // header, entry, shape
+constexpr size_t kMaxHeaderDepth = 3;  // levels: header, entry, shape
 constexpr size_t kMaxRank = 16;
 constexpr char kMetadata[] = "__metadata__";
 
@@ -46,7 +46,7 @@ const char* dtype_name(DType dtype) {
   throw Error(ErrorKind::checkpoint, {file, 0, key}, what);
 }
 
-// False if the number of bytes overflows or a dimension is negative.
+// Computes the size of an array. Returns false if the size overflows or a dimension is negative.
 bool array_bytes(DType dtype, const std::vector<int64_t>& shape, uint64_t& bytes) {
   bytes = static_cast<uint64_t>(dtype_size(dtype));
   for (const int64_t size : shape) {
@@ -161,7 +161,8 @@ std::string write_safetensors(const std::vector<ArchiveEntry>& entries) {
       throw Error(ErrorKind::internal, {"", 0, entry->name}, "two arrays have this name");
     }
     const uint64_t end = offset + entry->bytes.size();
-    // Written as text, because an ordered object would search all earlier names for each new one.
+    // The header is built as text: an insertion-ordered object would search all earlier names for
+    // each new name.
     const Json value = {{"dtype", dtype_name(entry->dtype)},
                         {"shape", entry->shape},
                         {"data_offsets", {offset, end}}};

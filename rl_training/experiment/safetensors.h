@@ -8,7 +8,7 @@
 
 namespace rl_training {
 
-// One named array: little endian, C order.
+// One named array, little endian and in C order.
 struct ArchiveEntry {
   std::string name;
   DType dtype = DType::u8;
@@ -19,13 +19,14 @@ struct ArchiveEntry {
 // "F32 [3, 4]", for messages.
 std::string describe_array(DType dtype, const std::vector<int64_t>& shape);
 
-// The safetensors layout: 8 bytes of header length, a JSON header padded to a multiple of 8, then
-// the arrays without gaps. Arrays are sorted by width, widest first, then by name, so that every
-// array is aligned and the same entries always give the same bytes.
+// Writes the safetensors layout: 8 bytes of header length, a JSON header padded to a multiple of 8
+// bytes, then the arrays without gaps. Arrays are sorted by element size, largest first, then by
+// name. Every array is therefore aligned, and the same entries always yield the same bytes.
 std::string write_safetensors(const std::vector<ArchiveEntry>& entries);
 
-// Entries in file order. The file is not trusted: any deviation from this layout throws
-// Error{checkpoint} naming `file`, before memory is allocated for sizes claimed by a header.
+// Returns the entries in file order. The file is not trusted: any deviation from this layout throws
+// Error{checkpoint} naming `file`. No memory is allocated for a size before that size has been
+// checked.
 std::vector<ArchiveEntry> read_safetensors(std::string_view bytes, const std::string& file);
 
 }  // namespace rl_training

@@ -112,7 +112,7 @@ void load_state(const std::vector<ArchiveEntry>& entries, const std::string& fil
   StateLoader loader(entries, file);
   try {
     visit(loader);
-  } catch (const Error& error) {  // adds the file to an error of a part
+  } catch (const Error& error) {  // add the file to an error that a part has thrown
     if (!error.place().file.empty()) throw;
     throw Error(error.kind(), {file, 0, error.place().key}, error.message());
   }

@@ -39,8 +39,8 @@ std::vector<std::string> event_files(const std::string& directory) {
   return names;
 }
 
-// TensorBoard reads the files in the order of their names, so ours must come after those already
-// there, even when runs follow each other within a second or the clock was set back.
+// TensorBoard reads the files in the order of their names. A new file must therefore sort after all
+// earlier files, even if two runs start within a second or the clock was set back.
 std::string new_file_name(const std::vector<std::string>& earlier) {
   auto seconds = static_cast<int64_t>(wall_clock());
   for (const auto& name : earlier) {
@@ -77,9 +77,10 @@ TensorBoardLog::TensorBoardLog(const std::string& directory, int64_t start_step)
   event.set_wall_time(wall_clock());
   event.set_file_version("brain.Event:2");
   append(event.SerializeAsString());
-  // TensorBoard takes the first START event of a run as its beginning, so a new run needs one, too.
-  // At every later START it drops all steps from that step on; the row of the checkpoint's own step
-  // was written before the checkpoint and must remain.
+  // TensorBoard treats the first START event as the beginning of a run, so a new run also needs
+  // this event. At every later START event, TensorBoard drops all steps from the step of the event
+  // on. The row of the checkpoint's own step must remain, so the event of a resumed run has the
+  // next step.
   event.set_step(start_step > 0 ? start_step + 1 : 0);
   event.mutable_session_log()->set_status(tensorboard::SessionLog::START);
   append(event.SerializeAsString());
@@ -99,7 +100,7 @@ void TensorBoardLog::write(int64_t step, const Json& row) {
 }
 
 void TensorBoardLog::write_text(const std::string& tag, const std::string& text) {
-  std::string block = "    ";  // Markdown's indented block keeps lines as they are
+  std::string block = "    ";  // an indented Markdown block preserves the lines of the text
   for (const char c : text) block += c == '\n' ? std::string("\n    ") : std::string(1, c);
   tensorboard::Event event;
   event.set_wall_time(wall_clock());

@@ -45,7 +45,8 @@ const ConfigNode& required(const ConfigNode& root, const char* key, const char* 
   return *node;
 }
 
-// Looks up the object that a key names; an unknown name is reported at the position of the key.
+// Calls `find`, which looks up the name in `node`. Reports an unknown name at the position of the
+// key.
 template <class Find>
 void check_name(const ConfigNode& node, const char* key, const Find& find) {
   try {
@@ -55,7 +56,7 @@ void check_name(const ConfigNode& node, const char* key, const Find& find) {
   }
 }
 
-// `none` if the key is missing or empty.
+// Returns `none` if the key is missing or empty.
 std::string read_env_id(const ConfigNode& root) {
   const auto* node = root.find("env_id");
   if (node == nullptr || node->kind == ConfigNode::Kind::null) return kNoEnvironment;
@@ -136,7 +137,8 @@ std::vector<PhaseSpec> TrainConfig::phases() const {
     phase.min_buffer_size = budget.min_buffer_size;
   }
   if (online.used) {
-    // The schedule spans only the offline updates; afterwards the initial rate is used.
+    // The learning-rate schedule spans only the offline updates. Afterwards the initial rate is
+    // used.
     for (auto& phase : phases) phase.schedule = PhaseSpec::Schedule::phase;
     phases.push_back({.name = "online",
                       .source = PhaseSpec::Source::mixture,
@@ -147,8 +149,8 @@ std::vector<PhaseSpec> TrainConfig::phases() const {
                       .warmup_steps = online.warmup_steps});
   }
   for (auto& phase : phases) {
-    // All environments step together and rollouts are used as a whole, so the run may end slightly
-    // later.
+    // Lengths are rounded up, because all environments step together and rollouts are used as a
+    // whole.
     if (phase.collects()) {
       const int64_t unit = phase.rolls_out() ? phase.rollout.steps : num_envs;
       if (unit > 0) phase.length = (phase.length + unit - 1) / unit * unit;
@@ -209,7 +211,8 @@ TrainConfig read_train_config(const ConfigNode& root, ConfigUse use) {
     check_name(*root.find("env_id"), "env_id", [&] { make_environment(env_id); });
   }
 
-  // The algorithm's own keys decide whether it collects, and therefore whether `online` is allowed.
+  // Read algo_kwargs first: the algorithm's own keys decide whether it collects, and therefore
+  // whether `online` is allowed.
   const auto visit_kwargs = [&](OptionVisitor& options) { config.visit_algo_kwargs(options); };
   if (const auto* node = root.find("algo_kwargs")) {
     OptionReader reader(*node, "algo_kwargs");
@@ -222,7 +225,7 @@ TrainConfig read_train_config(const ConfigNode& root, ConfigUse use) {
   top.accept("env_kwargs");
   top.finish(keys_of(visit_kwargs, "algo_kwargs."));
   config.env_id = env_id;
-  if (!needed) return config;  // keys and spaces of the environment are not known here
+  if (!needed) return config;  // without the environment, its keys and spaces are not known
 
   if (const auto* node = root.find("env_kwargs")) {
     OptionReader reader(*node, "env_kwargs");
@@ -238,7 +241,8 @@ TrainConfig read_train_config(const ConfigNode& root, ConfigUse use) {
 }
 
 Json write_train_config(const TrainConfig& config) {
-  TrainConfig copy = config;  // visit_options also reads, so it needs non-const fields
+  // Visit_options can also write to its fields, so it needs a non-const object.
+  TrainConfig copy = config;
   Json json = write_options([&](OptionVisitor& options) { copy.visit_top_options(options); });
   json["algo_kwargs"] =
       write_options([&](OptionVisitor& options) { copy.visit_algo_kwargs(options); });

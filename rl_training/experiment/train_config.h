@@ -11,20 +11,20 @@
 
 namespace rl_training {
 
-// `online:`, a phase in the environment after an offline algorithm's updates. The policy explores
-// from the first step.
+// `online:`, a phase in the environment that follows the updates of an offline algorithm. The
+// policy explores from the first step.
 struct OnlineStage {
   bool used = false;
   int64_t total_timesteps = 10000;  // environment steps
   CollectOptions collect{.learning_starts = 0};
-  std::optional<double> offline_batch_ratio = 0.5;  // none: proportional to the numbers of rows
+  std::optional<double> offline_batch_ratio = 0.5;  // nullopt: proportional to the numbers of rows
   int64_t warmup_steps = 0;                         // environment steps before the first update
 
   void visit_options(OptionVisitor& options);
 };
 
-// The config of a run. Top-level keys are fields; `algo_kwargs` holds the algorithm's own options
-// and the shared schedule, budget, early-stopping and dataset options.
+// The config of a run. Top-level keys are fields. `algo_kwargs` contains the algorithm's own
+// options and the options that algorithms share: schedule, budget, early stopping and dataset.
 struct TrainConfig {
   std::string algo;
   std::string env_id = kNoEnvironment;
@@ -49,16 +49,16 @@ struct TrainConfig {
   OnlineStage online;
   ValidationOptions validation;
 
-  // The phases of the run: those of the algorithm, then the `online` phase.
+  // The phases of the run: the algorithm's phases, then the `online` phase.
   std::vector<PhaseSpec> phases() const;
   bool has_environment() const { return env_id != kNoEnvironment; }
-  // Whether the algorithm collects even without `online`.
+  // Whether the algorithm itself collects, even without `online`.
   bool collects_by_itself() const;
   bool has_dataset() const { return read_data(phases()); }
 
-  // Checks ranges, rules between keys, and whether algorithm and environment match; throws
-  // Error{config} with the dotted key. Reading a config calls this; call it for configs built in
-  // code.
+  // Checks ranges, rules between keys, and whether algorithm and environment match. Throws
+  // Error{config} with the dotted key. read_train_config calls this; call it yourself for a config
+  // built in code.
   void validate() const;
 
   void visit_top_options(OptionVisitor& options);
@@ -69,43 +69,43 @@ struct TrainConfig {
 // Names of all metrics that a run logs: the columns of metrics.csv.
 std::vector<std::string> metric_names(const TrainConfig& config);
 
-// The metrics that only runs with a collecting phase have.
+// The metrics that only runs with a collecting phase log.
 std::vector<std::string> collecting_metric_names(const TrainConfig& config);
 
 // The defaults of one algorithm.
 TrainConfig default_config(const std::string& algo);
 
-// Why a config is read. For acting, the environment need not be known.
+// The purpose of reading a config. For acting, the environment may be unknown.
 enum class ConfigUse { training, acting };
 
-// Strict: every key must be known, of the right type and in range; otherwise throws Error{config}
-// with file, line and key.
+// Reads a config strictly: every key must be known, of the right type and in range. Otherwise
+// throws Error{config} with file, line and key.
 TrainConfig read_train_config(const ConfigNode& root, ConfigUse use = ConfigUse::training);
 
 // Throws Error{config} if the algorithm does not support these observations or actions.
 void check_spaces(const TrainConfig& config, const EnvSpec& env);
 
-// Every key with its value in a fixed order, as in config.yaml and checkpoints.
+// All keys with their values in a fixed order, as stored in config.yaml and in checkpoints.
 Json write_train_config(const TrainConfig& config);
 
-// SHA-256 of all keys that affect results: without threads, paths and the length of the run.
+// SHA-256 of all keys that affect results. Excludes threads, tags, paths and the length of the run.
 std::string config_hash(const TrainConfig& config);
 
-// The same with absolute dataset and output paths. A dataset given by id keeps its name.
+// Returns the config with absolute dataset and output paths. Dataset ids stay unchanged.
 TrainConfig with_absolute_paths(TrainConfig config);
 std::string absolute_path(const std::string& path);
 
-// Name of the task for the run directory: the environment, or else the dataset.
+// Name of the task for the run directory: the environment or, without one, the dataset.
 std::string task_name(const TrainConfig& config);
 
-// A file, or the name of a packaged config ("td3_bc/pendulum").
+// Loads a file or a packaged config such as "td3_bc/pendulum".
 ConfigNode load_config(const std::string& file_or_name);
 
-// The key may be dotted; one that is not a top-level key is looked for in algo_kwargs, so
+// Sets a key, which may be dotted. A key that is not a top-level key is set in algo_kwargs, so
 // `batch_size` is enough. Error messages use `origin` as the file.
 void set_config_key(ConfigNode& root, const std::string& key, ConfigNode value,
                     const std::string& origin);
-// `--set key=value`.
+// Applies `--set key=value`.
 void set_config_value(ConfigNode& root, const std::string& assignment,
                       const std::string& origin = "--set");
 

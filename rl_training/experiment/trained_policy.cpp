@@ -18,8 +18,8 @@ EnvSpec spec_of_environment(const TrainConfig& config) {
               "none: the spaces of the policy come from the data (expected training first)");
 }
 
-// Every network has at least one weight per input. Spaces that are larger than the tensors allow
-// are therefore rejected before memory is allocated.
+// Every network has at least one weight per input. Rejects spaces with more elements than the
+// tensors have bytes, before memory is allocated for them.
 void check_size(const Checkpoint& checkpoint, const char* key, const Space& space) {
   uint64_t bytes = 0;
   for (const auto& entry : checkpoint.entries) bytes += entry.bytes.size();
@@ -41,7 +41,7 @@ void check_bounds(const Checkpoint& checkpoint, const Space& action) {
               "has no bounds to scale actions to");
 }
 
-// [rows, obs_dim], normalised.
+// Returns normalised observations [rows, obs_dim].
 torch::Tensor as_vectors(const std::vector<std::vector<double>>& obs,
                          const ObsNormalizer& normalizer) {
   const auto columns = static_cast<int64_t>(obs.empty() ? 0 : obs.front().size());
@@ -55,7 +55,7 @@ torch::Tensor as_vectors(const std::vector<std::vector<double>>& obs,
   return input;
 }
 
-// [rows, channels, height, width], uint8.
+// Returns uint8 images [rows, channels, height, width].
 torch::Tensor as_images(const std::vector<std::vector<double>>& obs, const Space& space) {
   std::vector<int64_t> shape = {static_cast<int64_t>(obs.size())};
   shape.insert(shape.end(), space.shape.begin(), space.shape.end());

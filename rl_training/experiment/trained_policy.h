@@ -9,20 +9,21 @@
 
 namespace rl_training {
 
-// Environment and limits of an evaluation, if they differ from the config's.
+// Optional settings of an evaluation.
 struct EvaluationPlace {
-  std::string env_id = {};                 // "": the config's
-  const StopRequests* requests = nullptr;  // can interrupt an evaluation
+  std::string env_id = {};                 // "" for the environment of the config
+  const StopRequests* requests = nullptr;  // can interrupt the evaluation
 };
 
-// A policy with everything it needs to act: networks, observation normaliser and action bounds.
+// A policy and everything that it needs to act: networks, observation normaliser and action bounds.
 class TrainedPolicy {
  public:
-  // Initialises a policy from the config's seed for its environment.
+  // Initialises a new policy for the environment of the config, with the config's seed.
   explicit TrainedPolicy(const TrainConfig& config);
-  // The same for the spaces of `env`; `processes` is null unless several processes train together.
+  // Initialises a new policy for the spaces of `env`. `processes` is null unless several processes
+  // train together.
   TrainedPolicy(TrainConfig config, EnvSpec env, ProcessGroup* processes = nullptr);
-  // Loads a saved policy. No environment is needed, because the checkpoint contains spaces and
+  // Loads a saved policy. This needs no environment, because the checkpoint contains spaces and
   // bounds.
   explicit TrainedPolicy(const Checkpoint& checkpoint);
 
@@ -31,18 +32,18 @@ class TrainedPolicy {
   const EnvSpec& env() const { return env_; }
   // Path of the loaded checkpoint; "" if the policy was not loaded.
   const std::string& checkpoint() const { return checkpoint_; }
-  // Creates the environment of the config. Throws Error{config} naming `purpose` if there is none,
-  // and Error{checkpoint} if its spaces differ from those of the policy.
+  // Creates the environment of the config. Throws Error{config} naming `purpose` if the config has
+  // none, and Error{checkpoint} if the spaces of environment and policy differ.
   std::unique_ptr<Environment> make_own_environment(const std::string& purpose) const;
   Algorithm& algorithm() { return *algorithm_; }
   ObsNormalizer& normalizer() { return normalizer_; }
   ThreadPool& pool() const { return *pool_; }
 
   EvaluationResult evaluate(int64_t episodes, uint64_t seed, const EvaluationPlace& place = {});
-  // Greedy actions in the environment's units for rows of raw observations, each the first of an
-  // episode.
+  // Returns greedy actions in the environment's units for rows of raw observations. Each row is the
+  // first observation of an episode.
   std::vector<std::vector<double>> predict(const std::vector<std::vector<double>>& obs);
-  // The same for the next step of each row's episode; `state` has the same number of rows.
+  // Returns the actions for the next step of each row's episode. `state` has one episode per row.
   std::vector<std::vector<double>> predict(const std::vector<std::vector<double>>& obs,
                                            PolicyState& state);
 
@@ -64,7 +65,8 @@ class TrainedPolicy {
   ObsNormalizer normalizer_;
 };
 
-// Runs a policy step by step in one episode and holds its memory. `policy` must outlive it.
+// Runs a policy step by step in one episode and stores the policy's memory. `policy` must outlive
+// this object.
 class PolicyEpisode {
  public:
   explicit PolicyEpisode(TrainedPolicy& policy)
@@ -72,11 +74,11 @@ class PolicyEpisode {
 
   // Starts a new episode.
   void begin() { state_->begin_episode(0); }
-  // The greedy action at a raw observation, in the environment's units.
+  // Returns the greedy action for a raw observation, in the environment's units.
   std::vector<double> act(const std::vector<double>& obs) {
     return policy_->predict({obs}, *state_).front();
   }
-  // Passes the raw reward of the last action; call it before the next action.
+  // Passes the raw reward of the last action. Call it before the next act().
   void observe_reward(double reward) { state_->observe_reward(0, reward); }
 
  private:
@@ -84,7 +86,7 @@ class PolicyEpisode {
   std::unique_ptr<PolicyState> state_;
 };
 
-// Metadata of a checkpoint.
+// Metadata that is stored in a checkpoint.
 Json checkpoint_facts(const TrainConfig& config, const EnvSpec& env, int threads,
                       const std::string& fingerprint);
 
@@ -93,22 +95,22 @@ TrainConfig config_of(const Checkpoint& checkpoint, ConfigUse use = ConfigUse::t
 // The spaces stored in a checkpoint, with the config's `env_id`.
 EnvSpec spaces_of(const Checkpoint& checkpoint, const TrainConfig& config);
 
-// Removes a trailing slash, which shells add when they complete a directory.
+// Removes trailing slashes, which shells add when they complete a directory.
 std::string without_slash(std::string path);
 
 struct PolicyLoading {
   std::function<void(const std::string&)> warn = [](const std::string&) {};
-  std::optional<int64_t> threads = {};  // overrides the config
-  // Overrides the config, for return-conditioned policies.
+  std::optional<int64_t> threads = {};  // overrides the number in the config
+  // For return-conditioned policies; overrides the value in the config.
   std::optional<double> target_return = {};
 };
 
-// Loads the policy of a run (its newest valid checkpoint) or of one checkpoint, without its
+// Loads the policy of a run (its newest valid checkpoint) or of one checkpoint. Does not create the
 // environment.
 TrainedPolicy load_policy(const std::string& run_or_checkpoint, const PolicyLoading& loading = {});
 
-// A run directory (its newest good checkpoint), or one checkpoint directory such as
-// RUN/checkpoints/best. Damaged ones that are skipped cause warnings.
+// Loads the newest valid checkpoint of a run directory, or one checkpoint directory such as
+// RUN/checkpoints/best. Warns about each damaged checkpoint that is skipped.
 Checkpoint find_checkpoint(const std::string& run_or_checkpoint,
                            const std::function<void(const std::string&)>& warn);
 

@@ -12,8 +12,8 @@ namespace {
 constexpr std::string_view kAlgorithm = "algorithm.", kNormalizer = "normalizer.";
 constexpr std::string_view kTarget = "_target";
 
-// The arrays of each part of a state by their names inside the part: "algorithm.actor.layer0.bias"
-// is `layer0.bias` of `actor`. Single numbers are not parts.
+// The arrays of each part of a state, by their names inside the part. For example,
+// "algorithm.actor.layer0.bias" is `layer0.bias` of the part `actor`. Single numbers are not parts.
 using Parts = std::map<std::string, std::map<std::string, const ArchiveEntry*>>;
 
 Parts parts_of(const std::vector<ArchiveEntry>& entries) {
@@ -32,7 +32,7 @@ Parts parts_of(const std::vector<ArchiveEntry>& entries) {
   return parts;
 }
 
-// Optimisers, random streams, held metrics and learnt temperatures are not networks.
+// Optimisers, random streams, logged metrics and learnt temperatures are not networks.
 bool is_network(const std::string& name, const std::map<std::string, const ArchiveEntry*>& arrays) {
   for (const char* other : {"optimizer", "rng", "metrics"}) {
     if (name.ends_with(other)) return false;
@@ -56,7 +56,7 @@ bool same_arrays(const std::map<std::string, const ArchiveEntry*>& a,
   return true;
 }
 
-// The part of the other state to copy from; null if none matches.
+// Finds the part of the other state to copy from; null if no part matches.
 const std::map<std::string, const ArchiveEntry*>* source_of(
     const std::string& name, const std::map<std::string, const ArchiveEntry*>& arrays,
     const Parts& others) {

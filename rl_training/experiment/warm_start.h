@@ -6,16 +6,18 @@
 
 namespace rl_training {
 
-// Networks ("actor", "critics") and "normalizer" that a new run copied from another one. `left`
-// lists those of the new run that the other lacks or has in other sizes.
+// `taken` lists the networks ("actor", "critics") and the "normalizer" that a new run copied from
+// another run. `left` lists the networks that were not copied, because the other run lacks them or
+// has them in other sizes.
 struct WarmStart {
   std::string checkpoint;
   std::vector<std::string> taken, left;
 };
 
-// Copies networks and normaliser of a checkpoint into a new policy, each only if all its arrays
-// match. Optimisers, temperatures and random streams are not copied. A target network that the
-// checkpoint lacks is copied from its network. Throws Error{config} if no network matches.
+// Copies the networks and the normaliser of a checkpoint into a new policy. A network is copied
+// only if all its arrays match. A target network that the checkpoint lacks is copied from the
+// network itself. Optimisers, temperatures and random streams are not copied. Throws Error{config}
+// if no network matches.
 WarmStart start_from(const Checkpoint& checkpoint, TrainedPolicy& policy);
 
 }  // namespace rl_training

@@ -22,7 +22,7 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::string quoted(const std::string& text) { return "`" + shortened(text, kLongestShown) + "`"; }
 
-// Positions in a text, for errors. Values from the command line have no line.
+// Positions in a text, for error messages. Values from the command line have no lines.
 struct Source {
   std::string file;
   bool has_lines = true;
@@ -33,8 +33,8 @@ struct Source {
   }
 };
 
-// Rejects what yaml-cpp would accept silently: it treats byte 4 as the end of the text, accepts
-// UTF-16, and ignores unknown directives.
+// Rejects text that yaml-cpp would silently misread: it treats byte 4 as the end of the text,
+// accepts UTF-16, and ignores unknown directives.
 void check_characters(std::string_view text, const Source& source) {
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
     source.fail(1, "", "the text is UTF-16 (expected UTF-8)");
@@ -60,7 +60,7 @@ void check_characters(std::string_view text, const Source& source) {
   }
 }
 
-// Builds the tree from yaml-cpp's events, without recursion and without aliases to follow.
+// Builds the tree from yaml-cpp's events. There is no recursion, and aliases are never followed.
 class TreeBuilder final : public YAML::EventHandler {
  public:
   TreeBuilder(const Source& source, std::string_view text) : source_(source), text_(text) {}
@@ -116,7 +116,7 @@ class TreeBuilder final : public YAML::EventHandler {
   // A list or map that is still open.
   struct Level {
     ConfigNode node;
-    std::optional<std::string> key;  // of the value that comes next
+    std::optional<std::string> key;  // key of the next value
     int key_line = 0;
     std::unordered_map<std::string, int> lines_of_keys;
   };
@@ -183,20 +183,22 @@ class TreeBuilder final : public YAML::EventHandler {
       level.node.items.push_back(std::move(node));
       return;
     }
-    // yaml-cpp reports these at the token after the key, which may be lines below it.
+    // For a map, a list or an empty value, yaml-cpp reports the position of the token after the
+    // key, which may be several lines below the key.
     if (node.kind != ConfigNode::Kind::scalar) node.line = level.key_line;
     level.node.entries.emplace_back(std::move(*level.key), std::move(node));
     level.key.reset();
   }
 
   void refuse_tag(const YAML::Mark& mark, const std::string& tag) const {
-    // "?" and "!" mark plain and quoted text without a tag.
+    // yaml-cpp uses "?" and "!" for plain and quoted text without a tag.
     if (!tag.empty() && tag != "?" && tag != "!") {
       fail(mark, "tags are not supported (got " + quoted(tag) + ")");
     }
   }
 
-  // yaml-cpp lets the end of the text close a quote.
+  // Throws if a quote is not closed: yaml-cpp would accept the end of the text as the closing
+  // quote.
   void check_quotes(const YAML::Mark& mark) const {
     const auto begin = static_cast<size_t>(mark.pos);
     if (begin >= text_.size() || (text_[begin] != '"' && text_[begin] != '\'')) return;
@@ -235,7 +237,7 @@ bool says_null(std::string_view text) {
   return word == "~" || word == "null" || word == "Null" || word == "NULL";
 }
 
-// Prepares the text for yaml-cpp.
+// Checks the text and removes a byte order mark.
 std::string_view checked(std::string_view text, const Source& source) {
   if (text.size() > kMostBytes) {
     source.fail(0, "",
@@ -247,7 +249,7 @@ std::string_view checked(std::string_view text, const Source& source) {
   return text;
 }
 
-// Parses the text into `tree`; false if it contains no document.
+// Parses the text into `tree`. Returns false if the text contains no document.
 bool parse(std::string_view text, const Source& source, TreeBuilder& tree) {
   try {
     std::istringstream stream{std::string(text)};
@@ -292,7 +294,7 @@ ConfigNode read_yaml_value(std::string_view text, const std::string& origin) {
         0, "",
         "not one value (expected a value, [a, b] or {key: value}, got " + tree.root.shown() + ")");
   }
-  // A comment or a document mark alone would silently unset the key.
+  // A text that consists only of a comment or a document mark would silently unset the key.
   if (tree.root.kind == ConfigNode::Kind::null && !says_null(text)) {
     source.fail(0, "",
                 "the value would be read as null (got " + quoted(std::string(text)) +

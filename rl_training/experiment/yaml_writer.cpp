@@ -26,7 +26,7 @@ bool reads_back_plain(const std::string& text) {
   return std::find(kSpecialWords.begin(), kSpecialWords.end(), lower) == kSpecialWords.end();
 }
 
-// JSON's numbers and strings are also valid YAML.
+// Numbers and strings in JSON syntax are also valid YAML.
 std::string scalar_text(const Json& value) {
   if (value.is_string() && reads_back_plain(value.get_ref<const std::string&>())) {
     return value.get<std::string>();
@@ -34,7 +34,7 @@ std::string scalar_text(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// Whether the value contains no map with entries, so that it fits on one line.
+// Whether the value fits on one line: it contains no map with entries.
 bool fits_on_a_line(const Json& value) {
   if (value.is_object()) return value.empty();
   return !value.is_array() || std::all_of(value.begin(), value.end(), fits_on_a_line);

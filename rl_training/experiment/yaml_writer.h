@@ -5,8 +5,8 @@
 
 namespace rl_training {
 
-// Readable YAML: maps in lines, lists of plain values as [a, b]. read_yaml restores the same
-// values: doubles keep all their bits, and text that looks like another type is quoted.
+// Writes readable YAML: one line per map entry, lists of plain values as [a, b]. read_yaml restores
+// the same values: doubles retain all their bits, and text that looks like another type is quoted.
 std::string write_yaml(const Json& value);
 
 }  // namespace rl_training

@@ -38,7 +38,7 @@ void Adam::average_gradients() {
   processes_->average(gradients_);
 }
 
-// The same as torch.nn.utils.clip_grad_norm_.
+// Equivalent to torch.nn.utils.clip_grad_norm_.
 void Adam::clip_gradients() {
   double squares = 0;
   for (const auto& leaf : leaves_) {

@@ -9,14 +9,14 @@ namespace rl_training {
 struct AdamOptions {
   double learning_rate = 3e-4;
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
-  // Decoupled: each step first shrinks the parameters by this times the learning rate.
+  // Decoupled decay: each step first multiplies the parameters by 1 - learning_rate * weight_decay.
   double weight_decay = 0.0;
-  // Above 0: the norm of the gradient over all leaves is clipped to this value.
+  // If above 0, the norm of the gradient over all leaves is clipped to this value.
   double max_gradient_norm = 0.0;
 };
 
-// Adam (arXiv:1412.6980) on flat parameters, those of a network or several leaves; the same step as
-// torch.optim.Adam, with `weight_decay` as torch.optim.AdamW (arXiv:1711.05101).
+// Adam (arXiv:1412.6980) on the parameters of a network or on several leaves. The step is that of
+// torch.optim.Adam, or with `weight_decay` that of torch.optim.AdamW (arXiv:1711.05101).
 class Adam {
  public:
   Adam(const Network& network, const AdamOptions& options, const Compute& compute);
@@ -47,11 +47,11 @@ class Adam {
   double gradient_norm_ = 0;
 };
 
-// One step with the gradients stored at the optimiser's leaves. Every gradient of every algorithm
-// passes through here; this is the only place where several processes average them.
+// One step with the gradients stored at the optimiser's leaves. All Adam steps of all algorithms
+// use this function. No other function averages gradients over processes.
 void apply_gradients(Adam& optimizer, double lr_scale);
 
-// Backward pass and one step, for each loss of each algorithm.
+// Runs the backward pass of `loss`, then apply_gradients.
 void minimize(const torch::Tensor& loss, Adam& optimizer, double lr_scale);
 
 }  // namespace rl_training

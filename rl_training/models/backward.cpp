@@ -21,14 +21,14 @@ class Graph {
   explicit Graph(autograd::Node* root) {
     visits_.reserve(8);
     visit_of(root);
-    for (size_t i = 0; i < visits_.size() && !too_large(); ++i) {  // grows during the loop
+    for (size_t i = 0; i < visits_.size() && !too_large(); ++i) {  // the loop extends `visits_`
       for (const auto& edge : visits_[i].node->next_edges()) {
         if (edge.is_valid()) ++visit_of(edge.function.get()).waiting_for;
       }
     }
   }
 
-  // Linear search, which pays off only for small graphs.
+  // `visit_of` searches linearly, which is efficient only for small graphs.
   bool too_large() const { return visits_.size() > 64; }
 
   void deliver(autograd::Node* node, uint32_t input, torch::Tensor gradient) {
@@ -38,8 +38,8 @@ class Graph {
     slot = slot.defined() ? slot + gradient : std::move(gradient);
   }
 
-  // The most recent node with no missing gradients, which the engine would choose as well; null at
-  // the end.
+  // The most recently created node with no missing gradients, or null if no node is left. The
+  // autograd engine chooses in the same order.
   Visit* next() {
     Visit* chosen = nullptr;
     for (auto& visit : visits_) {
@@ -62,7 +62,8 @@ class Graph {
   std::vector<Visit> visits_;
 };
 
-// Sums over broadcast dimensions, and converts the gradient if a factor was a C++ double.
+// Sums over broadcast dimensions, and converts the type of the gradient if a factor was a C++
+// double.
 torch::Tensor fitted(torch::Tensor gradient, const autograd::InputMetadata& input) {
   if (!input.is_same_shape(gradient)) gradient = input.reduce_grad(gradient);
   return gradient.dtype() == input.dtype() ? gradient : gradient.to(input.options().dtype());

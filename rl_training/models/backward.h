@@ -3,10 +3,10 @@
 
 namespace rl_training {
 
-// loss.backward() for a scalar, on this thread: the same nodes in the same order, hence the same
-// bits, without the engine's queues and stream bookkeeping, which cost more than the nodes of a
-// small network. Graphs of more than 64 nodes go to the engine. Hooks and create_graph are not
-// supported.
+// Does the same as loss.backward() for a scalar, but on the calling thread. The nodes run in the
+// same order as in the autograd engine, so the results are bit-identical. This function avoids the
+// engine's queues and stream bookkeeping, which cost more than the nodes of a small network. It
+// passes graphs of more than 64 nodes to the engine. Hooks and create_graph are not supported.
 void run_backward(const torch::Tensor& loss);
 
 }  // namespace rl_training

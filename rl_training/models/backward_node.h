@@ -7,7 +7,8 @@
 
 namespace rl_training {
 
-// Pointer to a backward node. Newer versions of LibTorch use intrusive reference counts.
+// Creates a backward node. The type of the returned pointer depends on the version of LibTorch:
+// newer versions use intrusive reference counts.
 template <class Node, class... Args>
 auto make_backward_node(Args&&... args) {
   if constexpr (std::is_base_of_v<c10::intrusive_ptr_target, Node>) {

@@ -24,7 +24,7 @@ struct FeatureNorm {
   double by_mean = 0, by_sigma = 0, by_var = 0;
 };
 
-// A unit of work: some features of one member, all rows.
+// Largest number of features in a unit of work, which covers all rows of one member.
 constexpr int64_t kNormColumns = 64;
 using ColumnValues = std::array<double, kNormColumns>;
 
@@ -50,7 +50,7 @@ void for_column_blocks(ThreadPool* pool, const torch::Tensor& x, const Body& bod
   });
 }
 
-// Sums over the rows of value(entry, column), always in the order of the rows.
+// Sums value(entry, column) over the rows, always in row order.
 template <class Value>
 ColumnValues sum_rows(const ColumnBlock& block, const Value& value) {
   ColumnValues sums{};
@@ -78,8 +78,8 @@ FeatureNorm batch_norm(double mean, double var, double running_mean, double runn
   norm.inverse_std = 1.0 / std::sqrt(var / (r * r) + kRenormEps);
   norm.batch_mean = mean;
   norm.by_mean = 1.0;
-  // The square root has no derivative at 0, so a constant feature (a dead unit) passes no gradient
-  // here.
+  // The square root has no derivative at 0, so a constant feature, such as a dead unit, passes no
+  // gradient through sigma.
   norm.by_sigma = sigma > 0.0 ? -d / (r * sigma) : 0.0;
   norm.by_var = 1.0 / (r * r);
   return norm;
@@ -213,7 +213,7 @@ torch::Tensor batch_renorm_plain(const BatchRenorm& work, const RenormOptions& o
       work.running_mean.lerp_(batch_mean, 1.0 - options.momentum);
       work.running_var.lerp_(batch_var, 1.0 - options.momentum);
     }
-    // The smallest positive variance instead of 0, where the square root has no derivative.
+    // A tiny positive variance replaces 0, where the square root has no derivative.
     mean = batch_mean - d / r * batch_var.clamp_min(1e-30).sqrt();
     var = batch_var / r.square();
   }

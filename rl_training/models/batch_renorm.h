@@ -9,7 +9,7 @@ namespace rl_training {
 // Batch renormalisation (arXiv:1702.03275).
 struct RenormOptions {
   double momentum = 0.99;  // weight of the old running statistics in a training pass
-  // Bound on the ratio of the batch standard deviation to the running one.
+  // Bound on the ratio of the batch standard deviation to the running standard deviation.
   double r_max = 3.0;
   double d_max = 5.0;             // bound of the shift of the mean, in running standard deviations
   int64_t warmup_steps = 100000;  // initial training passes that use only the batch statistics
@@ -27,15 +27,16 @@ struct BatchRenorm {
   bool warm = false;  // the warm-up is over
 };
 
-// Mode::eval: mean and var are the running ones. Mode::train: those of the batch (the variance is
-// the mean square), and once warm
+// In Mode::eval, mean and var are the running statistics. In Mode::train, they are those of the
+// batch, where var is the mean squared deviation. After the warm-up, Mode::train computes
 //   r = clip(sqrt(var + eps) / sqrt(running_var + eps), 1 / r_max, r_max)         (no gradient)
 //   d = clip((mean - running_mean) / sqrt(running_var + eps), -d_max, d_max)      (no gradient)
-//   mean - d / r sqrt(var)  and  var / r^2  in their place.
-// One autograd node; the gradient flows through mean and var of the batch.
+// and replaces mean by mean - d / r sqrt(var), and var by var / r^2.
+// This is one autograd node; the gradient flows through mean and var of the batch.
 torch::Tensor batch_renorm(const BatchRenorm& work, const RenormOptions& options, ThreadPool* pool);
 
-// The same made of torch operators, for double backward and as the reference in tests.
+// The same function made of torch operators. It supports double backward and is the reference in
+// tests.
 torch::Tensor batch_renorm_plain(const BatchRenorm& work, const RenormOptions& options);
 
 }  // namespace rl_training

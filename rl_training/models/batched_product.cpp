@@ -17,8 +17,8 @@ namespace autograd = torch::autograd;
 // Rows of a result that form one unit of work.
 constexpr int64_t kProductRows = 128;
 
-// Whether each matrix of a batch is contiguous. The matrices need not be adjacent, for example
-// those of ensemble members inside one parameter tensor.
+// Whether each matrix of a batch is contiguous. The matrices need not be adjacent: those of
+// ensemble members, for example, are parts of one parameter tensor.
 bool has_plain_matrices(const torch::Tensor& x) {
   return x.stride(2) == 1 && x.stride(1) == x.size(2);
 }
@@ -29,7 +29,7 @@ torch::Tensor plain_matrices(const torch::Tensor& x) {
 
 float* matrix(const torch::Tensor& x, int64_t i) { return x.data_ptr<float>() + i * x.stride(0); }
 
-// c[i] = op(a[i]) op(b[i]), c: [n, rows, columns], contiguous.
+// c[i] = op(a[i]) op(b[i]), where c is contiguous, [n, rows, columns].
 void multiply_all(const torch::Tensor& a, bool transpose_a, const torch::Tensor& b,
                   bool transpose_b, const torch::Tensor& c, Product::Then then,
                   const torch::Tensor& bias, ThreadPool* pool) {
@@ -59,7 +59,7 @@ class BatchedProductNode : public autograd::Node {
  public:
   BatchedProductNode(BatchedProduct work, ThreadPool* pool) : work_(std::move(work)), pool_(pool) {}
 
-  // The values whose sign masks the gradient of ReLU.
+  // Stores the output, whose sign masks the gradient of ReLU.
   void keep_output(const torch::Tensor& y) { y_ = without_graph(y); }
 
   autograd::variable_list apply(autograd::variable_list&& gradients) override {

@@ -7,11 +7,12 @@
 namespace rl_training {
 
 SingleThreadedTensors::SingleThreadedTensors() {
-  // Initialises the setting of this thread now; a later initialisation would overwrite ours.
+  // LibTorch initialises the thread count of this thread here. If it did so later, it would
+  // overwrite our setting.
   at::get_num_threads();
   before_ = omp_get_max_threads();
   omp_set_num_threads(1);
-  // The line above has no effect on a LibTorch with its own copy of the OpenMP runtime.
+  // omp_set_num_threads has no effect on a LibTorch with its own copy of the OpenMP runtime.
   if (at::get_num_threads() == 1) return;
   process_wide_ = at::get_num_threads();
   at::set_num_threads(1);

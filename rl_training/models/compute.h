@@ -15,8 +15,8 @@ struct Compute {
 // While an object of this class exists, LibTorch's operators and oneDNN's products use only the
 // calling thread. ATen splits large reductions by its thread count, which would change results, so
 // our pool must be the only source of parallelism. The setting affects only the calling thread and
-// is restored afterwards. If LibTorch has its own copy of the OpenMP runtime, it is limited in the
-// whole process meanwhile.
+// is restored afterwards. If LibTorch has its own copy of the OpenMP runtime, the limit applies to
+// the whole process during that time.
 class SingleThreadedTensors {
  public:
   SingleThreadedTensors();
@@ -25,15 +25,15 @@ class SingleThreadedTensors {
   SingleThreadedTensors& operator=(const SingleThreadedTensors&) = delete;
 
  private:
-  int before_;            // threads of this thread's parallel regions
-  int process_wide_ = 0;  // what to restore if LibTorch has its own OpenMP; 0: nothing
+  int before_;            // OpenMP thread count of this thread to restore
+  int process_wide_ = 0;  // LibTorch's own OpenMP thread count to restore; 0: unchanged
 };
 
 // An uninitialised float32 tensor on the CPU, faster than torch::empty, which uses the dispatcher.
 torch::Tensor empty_floats(torch::IntArrayRef shape);
 
-// The same values outside any graph, faster than detach(), which creates a tracked view. The values
-// must not be changed in place.
+// The same values without the autograd graph. Faster than detach(), which creates a tracked view.
+// The values must not be changed in place.
 torch::Tensor without_graph(const torch::Tensor& x);
 
 template <class Body>

@@ -38,8 +38,8 @@ torch::Tensor ConditionalVae::decode_unbounded(const torch::Tensor& obs,
   return decoder_.forward(obs, latents).squeeze(0);
 }
 
-// L = mse(decode(s, mu + sigma e), a) + w KL;  KL = -1/2 mean (1 + log sigma^2 - mu^2 - sigma^2),
-// both means over the batch and the dimensions
+// L = mse(decode(s, mu + sigma e), a) + kl_weight KL
+// KL = -1/2 mean (1 + log sigma^2 - mu^2 - sigma^2), where means are over the batch and dimensions
 ConditionalVae::Terms ConditionalVae::loss(const torch::Tensor& obs, const torch::Tensor& actions,
                                            const torch::Tensor& noise, double kl_weight) const {
   const auto head = encode(obs, actions);

@@ -17,11 +17,11 @@ class ConditionalVae {
   ConditionalVae(int64_t obs_dim, int64_t action_dim, const Options& options, Rng& rng,
                  const Compute& compute);
 
-  // The normal distribution of the latent [rows, latent_dim] at a transition.
+  // The normal distribution of the latent [rows, latent_dim] of each observation and action.
   GaussianHead encode(const torch::Tensor& obs, const torch::Tensor& actions) const;
   // [rows, action_dim], before tanh.
   torch::Tensor decode_unbounded(const torch::Tensor& obs, const torch::Tensor& latents) const;
-  // The same in [-1, 1].
+  // [rows, action_dim], mapped into [-1, 1] by tanh.
   torch::Tensor decode(const torch::Tensor& obs, const torch::Tensor& latents) const {
     return decode_unbounded(obs, latents).tanh();
   }

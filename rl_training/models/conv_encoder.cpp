@@ -19,7 +19,8 @@ int64_t layer_inputs(int64_t layer, int64_t image_channels, int64_t channels) {
   return layer == 0 ? image_channels : channels;
 }
 
-// For each layer its weight [channels, inputs, 3, 3], then its bias.
+// Sizes of the parts of the parameters: for each layer its weight [channels, inputs, 3, 3] and its
+// bias.
 std::vector<int64_t> part_sizes(int64_t image_channels, int64_t channels) {
   std::vector<int64_t> sizes;
   for (int64_t layer = 0; layer < kLayers; ++layer) {
@@ -29,7 +30,7 @@ std::vector<int64_t> part_sizes(int64_t image_channels, int64_t channels) {
   return sizes;
 }
 
-// Orthogonal weights, with the gain for ReLU, and no bias.
+// Orthogonal weights, with the gain for ReLU, and zero biases.
 torch::Tensor initial_convolutions(int64_t image_channels, int64_t channels, Rng& rng) {
   int64_t size = 0;
   for (const int64_t part : part_sizes(image_channels, channels)) size += part;
@@ -90,7 +91,7 @@ ConvEncoder::ConvEncoder(torch::IntArrayRef image, int64_t channels, Rng& rng,
       channels_(channels),
       features_(encoded_features(image, channels)) {}
 
-// Channels last: oneDNN's convolutions are fastest on that layout.
+// Uses the channels-last layout, because oneDNN's convolutions are fastest on it.
 torch::Tensor ConvEncoder::forward(const torch::Tensor& images) const {
   TORCH_CHECK(images.dim() == 4 && images.scalar_type() == torch::kByte, "not a batch of images");
   const auto parts = parameters_.split_with_sizes(part_sizes(image_channels_, channels_));

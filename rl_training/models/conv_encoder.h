@@ -4,8 +4,9 @@
 
 namespace rl_training {
 
-// Maps images to features: bytes become values in [-0.5, 0.5], then four 3 x 3 convolutions without
-// padding, the first with stride 2, each followed by ReLU. Made of torch operators.
+// Maps images to features. Bytes are scaled to [-0.5, 0.5] and pass through four 3 x 3 convolutions
+// without padding, each followed by ReLU. The first convolution has stride 2. All layers are torch
+// operators.
 class ConvEncoder final : public Network {
  public:
   // `image` is [channels, height, width]; `channels` is the number of channels of every layer.
@@ -17,14 +18,14 @@ class ConvEncoder final : public Network {
   int64_t features() const { return features_; }
   // uint8 [rows, channels, height, width] -> [rows, features]
   torch::Tensor forward(const torch::Tensor& images) const;
-  // "layer0.weight" [channels, inputs, 3, 3], "layer0.bias", ...
+  // Parts of the state: "layer0.weight" [channels, inputs, 3, 3], "layer0.bias", ...
   void visit_state(StateVisitor& state) override;
 
  private:
   int64_t image_channels_, channels_, features_;
 };
 
-// Reduces the number of features: linear, layer norm, tanh.
+// Reduces the number of features with a linear layer, layer norm and tanh.
 class FeatureTrunk final : public Network {
  public:
   FeatureTrunk(int64_t inputs, int64_t outputs, Rng& rng, const Compute& compute);

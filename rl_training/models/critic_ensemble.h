@@ -8,7 +8,7 @@ class CriticEnsemble {
  public:
   struct Options {
     int64_t count = 2;
-    int64_t outputs = 1;  // above 1: a distribution instead of a value
+    int64_t outputs = 1;  // if above 1, a distribution instead of a value
     std::vector<int64_t> hidden_sizes = {256, 256};
     Activation activation = Activation::relu;
     LayerNorm layer_norm = LayerNorm::none;
@@ -18,7 +18,7 @@ class CriticEnsemble {
 
   CriticEnsemble(int64_t obs_dim, int64_t action_dim, const Options& options, Rng& rng,
                  const Compute& compute);
-  // Uses the given network, from (obs, action) to one value.
+  // Uses the given network, which maps (obs, action) to one value per member.
   explicit CriticEnsemble(std::unique_ptr<FeedForward> network) : network_(std::move(network)) {}
   CriticEnsemble(const CriticEnsemble& other) : network_(other.network_->clone()) {}
   CriticEnsemble& operator=(const CriticEnsemble&) = delete;

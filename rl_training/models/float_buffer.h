@@ -8,7 +8,7 @@
 
 namespace rl_training {
 
-// Memory that is reused in every call and only grows, aligned to 64 bytes. Large buffers request
+// Memory that is reused in every call and never shrinks, aligned to 64 bytes. Large buffers request
 // huge pages, which reduce TLB misses.
 class FloatBuffer {
  public:

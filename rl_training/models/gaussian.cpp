@@ -19,13 +19,13 @@ namespace {
 
 constexpr float kHalfLogTwoPi = 0.918938533f;
 
-// Valid until the next call.
+// Temporary memory of this thread, valid until the next call.
 float* scratch(int64_t count) {
   thread_local FloatBuffer buffer;
   return buffer.reserve(count);
 }
 
-// Addresses of the raw values of a row and of their gradients.
+// Access to the values of a head by row and action dimension.
 struct HeadView {
   explicit HeadView(const GaussianHead& head)
       : action_dim(head.action_dim()),
@@ -90,7 +90,7 @@ bool wants_gradient(const GaussianHead& head) {
           (head.free_log_std.defined() && head.free_log_std.requires_grad()));
 }
 
-// Attaches tensors to a backward node whose edges lead to the head.
+// Creates a backward node whose edges lead to the head.
 template <class Node, class... Args>
 auto make_node(const GaussianHead& head, Args&&... args) {
   auto node = make_backward_node<Node>(head, std::forward<Args>(args)...);
@@ -108,8 +108,9 @@ class SampleNode : public autograd::Node {
         actions_(std::move(actions)),
         std_(std::move(std)) {}
 
-  // u = mean + std e. With g the gradient at u (through a: times 1 - a^2, through log p: the slope
-  // term gives + 2 a), d mean = g and d log std = g std e - d log p.
+  // For u = mean + std e and the total gradient g at u: d mean = g, d log std = g std e - d log p.
+  // If squashed, the gradient at a contributes (1 - a^2) d a to g, and the gradient at log p
+  // contributes 2 a d log p.
   autograd::variable_list apply(autograd::variable_list&& gradients) override {
     const HeadView head(head_);
     const HeadGradient out(head_);
@@ -148,7 +149,7 @@ class LogProbNode : public autograd::Node {
   LogProbNode(GaussianHead head, torch::Tensor unbounded)
       : head_(std::move(head)), unbounded_(std::move(unbounded)) {}
 
-  // With z = (u - mean) / std: d mean = z / std, d log std = z^2 - 1.
+  // With z = (u - mean) / std and the gradient g: d mean = g z / std, d log std = g (z^2 - 1).
   autograd::variable_list apply(autograd::variable_list&& gradients) override {
     const HeadView head(head_);
     const HeadGradient out(head_);

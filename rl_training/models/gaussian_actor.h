@@ -5,16 +5,16 @@
 namespace rl_training {
 
 // A normal distribution over actions at each observation: squashed into [-1, 1] by tanh (SAC and
-// its relatives), or unsquashed with a separate standard deviation (IQL, AWAC).
+// its variants), or unsquashed with a separate standard deviation (IQL, AWAC).
 class GaussianActor {
  public:
   struct Options {
     std::vector<int64_t> hidden_sizes = {256, 256};
     bool squash = true;
-    bool tanh_mean = false;           // mean in [-1, 1]; unsquashed only
+    bool tanh_mean = false;           // mean in [-1, 1]; only for unsquashed actors
     bool state_dependent_std = true;  // false: one free log std per action dimension, initially 0
     bool learn_free_std = true;       // false: the free log std is constant
-    // Log std = m x + c of the network's output x; initially m = 1, c = -1.
+    // If true, the log std is m x + c, where x is the network's output. Initially m = 1 and c = -1.
     bool learn_std_scale = false;
     double log_std_min = -20.0, log_std_max = 2.0;
     LayerNorm layer_norm = LayerNorm::none;
@@ -24,13 +24,13 @@ class GaussianActor {
 
   GaussianActor(int64_t obs_dim, int64_t action_dim, const Options& options, Rng& rng,
                 const Compute& compute);
-  // Uses the given network, from observations to the head's values.
+  // Uses the given network, which maps observations to the values of the head.
   GaussianActor(std::unique_ptr<FeedForward> network, int64_t action_dim, const Options& options);
-  GaussianActor(const GaussianActor& other);  // an independent copy: a target network
+  GaussianActor(const GaussianActor& other);  // an independent copy, for target networks
   GaussianActor& operator=(const GaussianActor&) = delete;
 
   GaussianHead head(const torch::Tensor& obs, Mode mode = Mode::eval) const;
-  // Reparameterised samples; n for each row with noise [rows * n, action_dim].
+  // Reparameterised samples. With noise [rows * n, action_dim], each row has n samples.
   GaussianSample sample(const torch::Tensor& obs, const torch::Tensor& noise,
                         Mode mode = Mode::eval) const {
     return gaussian_sample(head(obs, mode), noise);
@@ -38,7 +38,7 @@ class GaussianActor {
   // The mode before squashing, mapped into [-1, 1]; used for evaluation.
   torch::Tensor mode(const torch::Tensor& obs) const;
 
-  // The mode, and samples from noise that is the same for every observation: [rows, action_dim].
+  // For export: the mode, and samples computed from constant noise [rows, action_dim].
   PolicyGraph::Value describe_mode(PolicyGraph& graph, PolicyGraph::Value obs) const;
   PolicyGraph::Value describe_samples(PolicyGraph& graph, PolicyGraph::Value obs,
                                       PolicyGraph::Value noise) const;
@@ -55,7 +55,7 @@ class GaussianActor {
   Options options_;
   int64_t action_dim_;
   std::unique_ptr<FeedForward> network_;
-  torch::Tensor free_log_std_;  // [action_dim]; undefined with a state-dependent one
+  torch::Tensor free_log_std_;  // [action_dim]; undefined if the std depends on the state
   torch::Tensor std_scale_;     // m and c; undefined if they are not learnt
 };
 

@@ -11,12 +11,13 @@ namespace rl_training {
 
 namespace autograd = torch::autograd;
 
-// Values that a pass keeps for its backward pass: the activations, whose signs are the masks, and
-// for each hidden layer the derivative of the output with respect to the layer's product.
+// Values that a pass stores for its backward pass: the activations, whose signs are the ReLU masks,
+// and for each hidden layer the derivative of the output with respect to the layer's matrix
+// product.
 struct SlopePass {
   MlpWorkspace workspace;
   std::vector<FloatBuffer> slope;  // [members, rows, width] each
-  std::vector<FloatBuffer> delta;  // the same, of the backward pass
+  std::vector<FloatBuffer> delta;  // the same shapes, for the backward pass
 };
 
 struct InputSlopes::Shared {
@@ -46,6 +47,7 @@ struct InputSlopes::Shared {
 };
 
 // v_L = w keep_L;  v_i = (v_{i+1} W_{i+1}') keep_i;  out = v_1 W_1'
+// with weights W_i, the weights w of the output, and the ReLU mask keep_i of hidden layer i
 void InputSlopes::Shared::forward(const float* parameters, int64_t member, int64_t columns,
                                   SlopePass& pass, float* out) const {
   const int64_t rows = pass.workspace.rows;
@@ -89,8 +91,10 @@ void InputSlopes::Shared::forward(const float* parameters, int64_t member, int64
             .ldc = columns});
 }
 
-// With g the gradient at `out`: dW_1 += g' v_1, u_1 = (g W_1) keep_1; dW_i += u_{i-1}' v_i, u_i =
-// (u_{i-1} W_i) keep_i; dw += sum over rows of u_L.
+// With the gradient g at `out`:
+//   dW_1 += g' v_1,  u_1 = (g W_1) keep_1
+//   dW_i += u_{i-1}' v_i,  u_i = (u_{i-1} W_i) keep_i
+//   dw += sum over rows of u_L
 void InputSlopes::Shared::backward(const float* parameters, int64_t member, int64_t columns,
                                    const float* out_gradient, SlopePass& pass, float* sums) const {
   const int64_t rows = pass.workspace.rows;
@@ -99,7 +103,7 @@ void InputSlopes::Shared::backward(const float* parameters, int64_t member, int6
   if (last == 0) {
     return kernels().add_columns(out_gradient, rows, columns, sums + side_weight(columns));
   }
-  const float* above = out_gradient;  // u of the layer before, [rows, width]
+  const float* above = out_gradient;  // u of the previous layer, [rows, width]
   for (size_t i = 0; i < last; ++i) {
     const int64_t width = i == 0 ? columns : layer(i).inputs;
     const int64_t weight = i == 0 ? side_weight(columns) : layer(i).weight;

@@ -3,13 +3,13 @@
 
 namespace rl_training {
 
-// The gradient of each critic's value with respect to the action, as a differentiable function of
-// the parameters, for losses on that gradient (EDAC). With ReLU it is a product of weights and of
-// masks that are constant almost everywhere, so its own gradient is a single autograd node and
-// needs no double backward.
+// Computes the gradient of each critic's value with respect to the action. The result is
+// differentiable with respect to the parameters, for losses on this gradient (EDAC). With ReLU, the
+// gradient is a product of weights and masks, and the masks are constant almost everywhere. A
+// single autograd node can therefore differentiate it, without double backward.
 class InputSlopes {
  public:
-  // For critics of this shape, which must have ReLU and no LayerNorm.
+  // For networks of the same shape as `critics`, which must use ReLU and no LayerNorm.
   InputSlopes(const CriticEnsemble& critics, const Compute& compute);
 
   // [count, rows, action_dim]. A backward pass reaches only the parameters.
@@ -17,7 +17,7 @@ class InputSlopes {
                    const torch::Tensor& actions) const;
 
  private:
-  struct Shared;  // kernel and spare buffers, also held by the autograd nodes
+  struct Shared;  // kernel and spare buffers, shared with the autograd nodes
   std::shared_ptr<Shared> shared_;
 
   friend class InputSlopesNode;

@@ -2,8 +2,9 @@
 #include "rl_training/models/kernels.h"
 
 // Shared by the files that are compiled once for each instruction set, with KERNEL_SET = baseline |
-// avx2 | avx512. They contain only plain loops: if they used a library's templates or inline
-// functions, the linker might keep the copy compiled for AVX-512 for the whole program.
+// avx2 | avx512. These files contain only plain loops. If they used a library's templates or inline
+// functions, the linker might select the copy compiled for AVX-512 for the whole program, which
+// would fail on processors without AVX-512.
 namespace rl_training::KERNEL_SET {
 namespace {
 
@@ -25,7 +26,7 @@ inline void store(float* to, Vector value) { *reinterpret_cast<Unaligned*>(to) =
 
 }  // namespace
 
-// Functions of other files for the table in kernels.cpp.
+// Functions that other files define for the table in kernels.cpp.
 void layer_norm(const float* x, const float* gain, const float* shift, float eps, int64_t rows,
                 int64_t columns, float* mean, float* inverse_std, float* y);
 void layer_norm_backward(float* delta, const float* gain, const float* x, const float* mean,

@@ -1,8 +1,8 @@
-// Compiled for each instruction set, see kernel_set.h. Elementwise loops, loops over columns, and
-// the table of all kernels of a set.
+// Elementwise loops, loops over columns, and the table of all kernels of an instruction set. This
+// file is compiled once for each instruction set; see kernel_set.h.
 #include "rl_training/models/kernel_set.h"
 
-// glibc provides vector versions of these, accurate to a few units in the last place.
+// glibc provides vector versions of these functions, accurate to a few units in the last place.
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__)
 #define VECTOR_FUNCTION __attribute__((simd("notinbranch"), const))
 #else
@@ -40,7 +40,8 @@ void relu(float* y, int64_t count) {
   }
 }
 
-// Only whole vectors, the last one padded, so that a result does not depend on its position.
+// Processes only whole vectors and pads the last one, so that a result does not depend on its
+// position.
 template <class Function>
 void apply(const float* x, int64_t count, float* y, Function function) {
   for (int64_t i = 0; i < count; i += kLanes) {
@@ -64,7 +65,7 @@ void tanh(float* y, int64_t count) {
   apply(y, count, y, [](float value) { return tanhf(value); });
 }
 
-// With t = tanh(c): slope = (1 + t) / 2 + x (1 - t^2) c' / 2.
+// With c as in kernels.h and t = tanh(c): slope = (1 + t) / 2 + x (1 - t^2) c' / 2.
 void gelu(float* y, int64_t count, float* slope) {
   constexpr float kScale = 0.797884561f, kCubic = 0.044715f;
   apply(y, count, slope, [](float x) { return tanhf(kScale * (x + kCubic * x * x * x)); });
@@ -84,7 +85,7 @@ void exp(const float* x, int64_t count, float* y) {
   apply(x, count, y, [](float value) { return expf(value); });
 }
 
-// 2 (log 2 - |u| - log(1 + exp(-2 |u|))): the slope is even in u.
+// 2 (log 2 - |u| - log(1 + exp(-2 |u|))). The slope of tanh is even in u, so |u| can replace u.
 void log_tanh_slope(const float* u, int64_t count, float* out) {
   constexpr float kLog2 = 0.693147181f;
   apply(u, count, out, [](float value) {
@@ -111,7 +112,8 @@ void multiply_by(float* delta, const float* factor, int64_t count) {
   for (int64_t i = 0; i < count; ++i) delta[i] *= factor[i];
 }
 
-// out[j] += sum_i d[i] x[i, j], or without d sum_i x[i, j]: columns whose sums stay in registers.
+// out[j] += sum_i d[i] x[i, j], or sum_i x[i, j] if d is null. The sums of all columns stay in
+// registers.
 template <int64_t kVectors>
 void add_column_block(const float* d, const float* x, int64_t rows, int64_t columns, float* out) {
   Vector sums[kVectors];
@@ -198,11 +200,11 @@ void polyak(float* target, const float* source, int64_t count, float tau) {
   for (int64_t i = 0; i < count; ++i) target[i] += tau * (source[i] - target[i]);
 }
 
-// Enough independent sums to fill the registers.
+// Uses enough independent sums to fill the registers.
 double fma_loop(int64_t rounds) {
   constexpr int kSums = 10;
   Vector sums[kSums];
-  // Different initial values, or the compiler would merge the sums.
+  // The initial values differ; otherwise the compiler would merge the sums.
   for (int k = 0; k < kSums; ++k) sums[k] = Vector{} + static_cast<float>(k);
   const Vector a = Vector{} + 0.99f;
   const Vector b = Vector{} + 1e-3f;

@@ -40,11 +40,12 @@ struct Kernels {
   void (*multiply_by)(float* delta, const float* factor, int64_t count);
   // out[j] += sum_i delta[i, j]
   void (*add_columns)(const float* delta, int64_t rows, int64_t columns, float* out);
-  // y = gain * (x - mean) / std + shift by rows; keeps mean and 1 / std
+  // y = gain * (x - mean) / std + shift for each row; also stores mean and 1 / std
   void (*layer_norm)(const float* x, const float* gain, const float* shift, float eps, int64_t rows,
                      int64_t columns, float* mean, float* inverse_std, float* y);
-  // delta (in place): gradient at y -> gradient at x, 0 where `keep` is given and not positive; and
-  // the gradients of gain and shift, summed over the rows
+  // Replaces the gradient at y by the gradient at x in `delta`. With `keep`, the gradient at x is 0
+  // where `keep` is not positive. Also computes the gradients of gain and shift, summed over the
+  // rows.
   void (*layer_norm_backward)(float* delta, const float* gain, const float* x, const float* mean,
                               const float* inverse_std, const float* keep, int64_t rows,
                               int64_t columns, float* gain_gradient, float* shift_gradient);
@@ -61,24 +62,27 @@ struct Kernels {
   void (*gather_rows)(float* values, const int64_t* rows, int64_t count, int64_t columns);
   // sum_j |level - 1[y_j < q]| huber(y_j - q), and its derivative with respect to q.
   float (*quantile_huber)(float q, float level, const float* y, int64_t count, float* slope);
-  // 16 rows at once: squared = sum_ij w_i w_j exp(factor |p_i - p_j|), the distance `absolute` or
-  // squared, and its gradient by the points. points, gradient: [count, dims, 16]; squared: [16].
+  // squared = sum_ij w_i w_j exp(factor d(p_i, p_j)) and its gradient with respect to the points,
+  // for 16 rows at once. d sums the absolute differences of the coordinates if `absolute`, or else
+  // their squares. points, gradient: [count, dims, 16]; squared: [16].
   void (*squared_mmd)(const float* points, const float* weights, int64_t count, int64_t dims,
                       bool absolute, float factor, float* squared, float* gradient);
   void (*adam)(float* p, float* m, float* v, const float* g, int64_t count, const AdamStep& step);
   // target += tau * (source - target)
   void (*polyak)(float* target, const float* source, int64_t count, float tau);
-  // A product within the limits of product.h; null if this set has none.
+  // A matrix product within the limits of product.h; null if this set has no such function.
   void (*multiply_small)(const Product& work, float* scratch);
-  // Independent fused multiply-adds, for `bench`; returns the number of operations.
+  // Runs independent fused multiply-adds for `bench`, and returns the number of operations.
   double (*fma_loop)(int64_t rounds);
 };
 
-// RL_TRAINING_KERNELS=baseline|avx2|avx512 selects a narrower set, for instance to get the bits of
-// another machine; Throws Error{config} if this processor lacks it.
+// The kernels of this process. The environment variable RL_TRAINING_KERNELS=baseline|avx2|avx512
+// selects a narrower set, for instance to reproduce the exact results of another machine. Throws
+// Error{config} if this processor does not support the selected set.
 const Kernels& kernels();
 
-// The sets that this processor supports, the widest first and the portable one last; then null.
+// Returns one of the sets that this processor supports: rank 0 is the widest set, and the last rank
+// is the portable set. Larger ranks return null.
 const Kernels* available_kernels(size_t rank);
 
 }  // namespace rl_training

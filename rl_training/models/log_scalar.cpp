@@ -8,7 +8,8 @@
 namespace rl_training {
 namespace {
 
-// Replaces the logarithm of a multiplier fixed at 0: finite, with an exponential of 0.
+// Replaces the logarithm of a multiplier that is fixed at 0. This value is finite and its
+// exponential is 0.
 constexpr double kLeastLog = -1e9;
 
 }  // namespace
@@ -21,8 +22,8 @@ LogScalar::LogScalar(const Options& options, const Compute& compute)
   refresh_value();
 }
 
-// Always computed by the same function, because two implementations of exp may differ in the last
-// bit, and a resumed run must equal an uninterrupted one.
+// The value is always computed by this function, because two implementations of exp may differ in
+// the last bit. A resumed run must equal an uninterrupted run.
 void LogScalar::refresh_value() {
   value_ = reused_floats({});
   *value_.data_ptr<float>() = std::exp(*log_.data_ptr<float>());

@@ -3,8 +3,8 @@
 
 namespace rl_training {
 
-// A positive value x learnt through its logarithm: an entropy temperature, a Lagrange multiplier.
-// Its gradient has a closed form, so no graph is built for it.
+// A positive value x that is learnt through its logarithm, such as an entropy temperature or a
+// Lagrange multiplier. Its gradient has a closed form, so no autograd graph is needed.
 class LogScalar {
  public:
   struct Options {

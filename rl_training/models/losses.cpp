@@ -16,7 +16,7 @@ namespace {
 
 namespace autograd = torch::autograd;
 
-// A scalar whose gradients with respect to its inputs were computed in the forward pass.
+// Backward node of a scalar whose gradients were already computed in the forward pass.
 class KnownGradients : public autograd::Node {
  public:
   explicit KnownGradients(autograd::variable_list gradients) : gradients_(std::move(gradients)) {}

@@ -3,33 +3,33 @@
 
 namespace rl_training {
 
-// Creates a scalar tensor; reads the value of one directly from memory.
+// `scalar` creates a scalar tensor. `number` reads the value of a scalar tensor directly from
+// memory.
 torch::Tensor scalar(double value);
 float number(const torch::Tensor& value);
 
 // Smallest member at each row: [members, rows] -> [rows].
 torch::Tensor minimum(const torch::Tensor& values);
 
-// Between the smallest and the largest member: lambda min + (1 - lambda) max, [rows].
+// Weighted mean of the smallest and the largest member: lambda min + (1 - lambda) max, [rows].
 torch::Tensor min_max_mix(const torch::Tensor& values, double lambda);
 
-// Repeats each row n times in succession: [rows, d] -> [rows * n, d]. values(...).view({-1, n})
-// then has the candidates of a row in one row.
+// Repeats each row n times in succession: [rows, d] -> [rows * n, d]. The values of the result,
+// viewed as [rows, n], have all candidates of a row in one row.
 torch::Tensor repeat_rows(const torch::Tensor& x, int64_t n);
 
-// r + discount next_value, without gradient. All [rows].
+// r + discount next_value, without gradient. All tensors are [rows].
 torch::Tensor td_target(const torch::Tensor& rewards, const torch::Tensor& discount,
                         const torch::Tensor& next_value);
 
-// scale times the sum over members of the mean over rows of (values - target)^2: [members, rows],
-// [rows] -> scalar.
-// One autograd node.
+// scale times the sum over members of the mean over rows of (values - target)^2, as one autograd
+// node: [members, rows], [rows] -> scalar.
 torch::Tensor squared_error(const torch::Tensor& values, const torch::Tensor& target,
                             double scale = 1.0);
 
-// r + discount (smallest member - alpha log_prob) and its mean, without gradient.
-// [rows], [rows], [members, rows], [rows], scalar -> [rows], scalar. An undefined log_prob omits
-// that term.
+// r + discount (smallest member - alpha log_prob) and its mean, without gradient. [rows], [rows],
+// [members, rows], [rows], scalar -> [rows], scalar. If next_log_prob is undefined, the target has
+// no alpha term.
 struct SoftTarget {
   torch::Tensor values, mean;
 };
@@ -37,13 +37,14 @@ SoftTarget soft_td_target(const torch::Tensor& rewards, const torch::Tensor& dis
                           const torch::Tensor& next_values, const torch::Tensor& next_log_prob,
                           const torch::Tensor& alpha);
 
-// Quantile regression with Huber's loss (kappa 1): predicted quantiles [members, rows, n] at levels
-// (i + 1/2) / n against target samples [rows, m]; mean over all pairs. One autograd node.
+// Quantile regression with Huber's loss (kappa 1), as one autograd node. Compares predicted
+// quantiles [members, rows, n] at levels (i + 1/2) / n with target samples [rows, m], and returns
+// the mean over all pairs.
 torch::Tensor quantile_huber(const torch::Tensor& quantiles, const torch::Tensor& target);
 
-// mean over rows of (alpha log_prob - Q), with Q the smallest member or their mean, and the entropy
-// -mean log_prob, without gradient: [rows], [members, rows], scalar -> scalars. One autograd node;
-// alpha gets no gradient.
+// `loss` is the mean over rows of (alpha log_prob - Q), where Q is the minimum or the mean over
+// members. It is one autograd node, and alpha gets no gradient. `entropy` is -mean log_prob,
+// without gradient. Shapes: [rows], [members, rows], scalar -> scalars.
 enum class Reduce { minimum, mean };
 struct SoftActorLoss {
   torch::Tensor loss, entropy;
@@ -51,22 +52,22 @@ struct SoftActorLoss {
 SoftActorLoss soft_actor_loss(const torch::Tensor& log_prob, const torch::Tensor& values,
                               const torch::Tensor& alpha, Reduce reduce);
 
-// mean over rows of |expectile - 1[u < 0]| u^2 with u = difference, [rows]: 0.5 gives half the mean
-// square; larger values emphasise large differences.
+// mean over rows of |expectile - 1[u < 0]| u^2 with u = difference, [rows]. An expectile of 0.5
+// gives half the mean square; larger values emphasise positive differences.
 torch::Tensor expectile_loss(const torch::Tensor& difference, double expectile);
 
-// Gumbel regression with z = min(difference / temperature, clip), [rows]: mean over rows of
-// exp(z) - z - 1, scaled by exp(-m) with m = max(max z, -1) (no gradient), so that nothing
-// overflows. The minimiser is V = temperature log mean exp(Q / temperature).
+// Gumbel regression with z = min(difference / temperature, clip), [rows]: the mean over rows of
+// exp(z) - z - 1. To prevent overflow, the loss is scaled by exp(-m) with m = max(max z, -1),
+// without gradient through m. The minimiser is V = temperature log mean exp(Q / temperature).
 torch::Tensor gumbel_loss(const torch::Tensor& difference, double temperature, double clip);
 
-// As squared_error, with Huber's loss: x^2 / 2 up to |x| = delta, linear beyond.
+// Like squared_error with scale 1, but with Huber's loss: x^2 / 2 up to |x| = delta, linear beyond.
 torch::Tensor huber_error(const torch::Tensor& values, const torch::Tensor& target, double delta);
 
-// min(exp(exponent), cap) without gradient. The exponent is clipped, so nothing overflows.
+// min(exp(exponent), cap) without gradient. Clips the exponent, which prevents overflow.
 torch::Tensor exp_weights(const torch::Tensor& exponent, double cap);
 
-// -mean over rows of weights * log_prob, both [rows]; weights are constants.
+// -mean over rows of weights * log_prob, both [rows], without gradient through the weights.
 torch::Tensor weighted_cloning(const torch::Tensor& weights, const torch::Tensor& log_prob);
 
 }  // namespace rl_training

@@ -94,7 +94,8 @@ class MlpNode : public autograd::Node {
     return side_columns_ > 0 ? workspace_->joined_input.data() : x_.data_ptr<float>();
   }
 
-  // Members that the pass does not use have zero gradient; that of the others is overwritten.
+  // Sets the gradient of members that the pass does not use to zero. The backward pass overwrites
+  // the gradient of the other members.
   const torch::Tensor& cleared_gradient() {
     if (!shared_->gradient.defined()) shared_->gradient = torch::zeros_like(parameters_);
     const int64_t used = workspace_->members * shared_->kernel.layout().size;
@@ -137,7 +138,8 @@ const MlpLayout& Mlp::layout() const { return shared_->kernel.layout(); }
 
 namespace {
 
-// Copies rows of `columns` values into longer rows. A library call per short row would not pay off.
+// Copies rows of `columns` values into longer rows. For short rows, a library call per row would be
+// slower than a loop.
 void copy_columns(const float* from, int64_t rows, int64_t columns, float* to, int64_t to_row) {
   constexpr int64_t kFew = 8;
   if (columns > kFew) {

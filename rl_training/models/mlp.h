@@ -7,12 +7,12 @@
 
 namespace rl_training {
 
-// One MLP or an ensemble of equal ones. The whole network is one autograd node (MlpKernel); passes
-// that need double backward are made of torch operators.
+// An MLP, or an ensemble of MLPs of the same shape. The whole network is one autograd node
+// (MlpKernel). Passes that need double backward use torch operators instead.
 class Mlp final : public FeedForward {
  public:
   Mlp(const MlpSpec& spec, Rng& rng, const Compute& compute);
-  // An independent network with the same parameters: a target network.
+  // An independent network with the same parameter values, for use as a target network.
   Mlp(const Mlp& other);
 
   const MlpSpec& spec() const;
@@ -30,11 +30,11 @@ class Mlp final : public FeedForward {
   void visit_state(StateVisitor& state) override;
 
  private:
-  // Made of torch operators only.
+  // A forward pass that uses only torch operators, for double backward.
   torch::Tensor forward_plain(const torch::Tensor& x, const torch::Tensor& side,
                               const Pass& pass) const;
 
-  struct Shared;  // kernel and spare buffers, also held by the autograd nodes
+  struct Shared;  // kernel and spare buffers, shared with the autograd nodes
   std::shared_ptr<Shared> shared_;
 
   friend class MlpNode;

@@ -9,7 +9,7 @@
 namespace rl_training {
 namespace {
 
-// A single network is split more finely than an ensemble, whose members are already parallel work.
+// A single network is split more finely than an ensemble, whose members already run in parallel.
 constexpr int64_t kRowsOfLoneNetwork = 128;
 constexpr int64_t kRowsOfMember = 256;
 constexpr int64_t kColumnsOfBlock = 128;
@@ -38,7 +38,7 @@ int64_t MlpKernel::chunks_of(int64_t rows) const {
   return (rows + chunk_rows() - 1) / chunk_rows();
 }
 
-// Memory for the outputs of the hidden blocks over `rows` rows.
+// Reserves memory for the outputs of the hidden blocks for `rows` rows.
 void MlpKernel::reserve_activations(int64_t rows, MlpWorkspace& workspace) const {
   const size_t hidden = layout_.layers.size() - 1;
   if (workspace.activation.size() < hidden) {
@@ -80,7 +80,7 @@ void MlpKernel::forward(const float* parameters, const float* x, int64_t rows, i
   });
 }
 
-// `offset_rows` is the position of the chunk in the workspace.
+// `offset_rows` is the index of the chunk's first row in the workspace.
 void MlpKernel::forward_chunk(const float* parameters, const float* x, const Chunk& chunk,
                               MlpWorkspace& workspace, int64_t offset_rows, float* y) const {
   const auto& k = kernels();
@@ -133,7 +133,8 @@ void MlpKernel::forward_chunk(const float* parameters, const float* x, const Chu
   }
 }
 
-// Activation and LayerNorm of a hidden block, except for what was fused with its product.
+// Applies activation and LayerNorm of a hidden block, except for a ReLU that is fused with the
+// product.
 void MlpKernel::activate(size_t index, const float* member, int64_t offset_rows, int64_t count,
                          MlpWorkspace& workspace) const {
   const auto& k = kernels();

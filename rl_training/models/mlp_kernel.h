@@ -9,27 +9,28 @@
 
 namespace rl_training {
 
-// Narrower heads are computed column by column, because tiles would be mostly empty.
+// Output layers of at most this width are computed column by column, because the tiles of a matrix
+// product would be mostly empty.
 constexpr int64_t kFewOutputs = 4;
 
-// Values that a forward pass keeps for its backward pass.
+// Values that a forward pass stores for its backward pass.
 struct MlpWorkspace {
   int64_t members = 0, rows = 0;
   FloatBuffer joined_input;             // [rows, inputs], the concatenation of two inputs
   std::vector<FloatBuffer> activation;  // output of each hidden block [members, rows, width]
-  std::vector<FloatBuffer> before_norm, mean, inverse_std;  // LayerNorm only
-  std::vector<FloatBuffer> slope;  // of GELU, which cannot be recovered from its output
+  std::vector<FloatBuffer> before_norm, mean, inverse_std;  // only for LayerNorm
+  std::vector<FloatBuffer> slope;  // derivative of GELU, which its output does not determine
   std::vector<FloatBuffer> delta;  // gradient at each layer's product [members, rows, width], or
-                                   // one chunk of it per group
+                                   // of one chunk per group
   std::vector<FloatBuffer> norm_sums;  // gain and shift gradients [members, chunks, 2 * width]
   FloatBuffer input_delta;             // [members, rows, wanted inputs]
   FloatBuffer group_sums;              // parameters' gradients [members, groups, size]
 };
 
-// A whole MLP, or an ensemble of equal ones, forward and backward on the CPU in float32.
-// Work is split by (member, chunk or group of chunks of rows) and by (member, layer, block of
-// columns). The split does not depend on the number of threads, and sums are formed in a fixed
-// order, so any pool gives the same bits.
+// Forward and backward passes of an MLP, or of an ensemble of MLPs of the same shape, on the CPU in
+// float32. Work is split by member and rows, or by member, layer and columns. The split does not
+// depend on the number of threads, and sums are computed in a fixed order, so results are
+// bit-identical for any pool.
 class MlpKernel {
  public:
   MlpKernel(const MlpSpec& spec, ThreadPool* pool);
@@ -37,9 +38,9 @@ class MlpKernel {
   const MlpSpec& spec() const { return spec_; }
   const MlpLayout& layout() const { return layout_; }
 
-  // x: [rows, inputs] -> y: [members, rows, outputs] with the first `members` networks. If there is
-  // no backward pass, `kept` is null and all chunks reuse the same memory, which stays in the
-  // cache.
+  // x: [rows, inputs] -> y: [members, rows, outputs] with the first `members` networks. If no
+  // backward pass follows, pass null for `kept`: all chunks then reuse the same memory, which stays
+  // in the cache.
   void forward(const float* parameters, const float* x, int64_t rows, int64_t members,
                MlpWorkspace* kept, float* y) const;
 
@@ -47,10 +48,10 @@ class MlpKernel {
     float* parameters = nullptr;               // [members, size]; null: not needed
     bool add_to_parameters = false;            // add to the old gradient instead of overwriting it
     float* input = nullptr;                    // [rows, input_count], overwritten; null: not needed
-    int64_t input_first = 0, input_count = 0;  // wanted columns of x
+    int64_t input_first = 0, input_count = 0;  // columns of x that need a gradient
   };
-  // Call after `forward` with the same workspace; `y` is its result, `y_gradient` the gradient with
-  // respect to it.
+  // Call this function after `forward`, with the same workspace. `y` is the result of `forward`,
+  // and `y_gradient` is the gradient with respect to `y`.
   void backward(const float* parameters, const float* x, const float* y, const float* y_gradient,
                 MlpWorkspace& workspace, const Gradients& wanted) const;
 
@@ -70,7 +71,8 @@ class MlpKernel {
 
   int64_t chunk_rows() const;
   int64_t chunks_of(int64_t rows) const;
-  // Whether ReLU is fused with the product of a hidden layer, forward and backward.
+  // Whether ReLU is fused with the product of a hidden layer in the forward pass, and in the
+  // backward pass.
   bool relu_after_product() const {
     return spec_.activation == Activation::relu && spec_.layer_norm != LayerNorm::before_activation;
   }
@@ -105,7 +107,7 @@ class MlpKernel {
   MlpSpec spec_;
   MlpLayout layout_;
   ThreadPool* pool_;
-  std::vector<Block> blocks_;  // the widest layers first, for balanced threads
+  std::vector<Block> blocks_;  // layers with the most inputs first, to balance the threads
 };
 
 }  // namespace rl_training

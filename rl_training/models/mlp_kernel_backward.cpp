@@ -8,8 +8,8 @@
 namespace rl_training {
 namespace {
 
-// If there are more chunks, they are processed in groups: a group processes its chunks in order and
-// accumulates parameter gradients while a chunk is still in the cache.
+// Largest number of groups of chunks. If there are more chunks, each group processes several chunks
+// in order. It accumulates their parameter gradients while each chunk is still in the cache.
 constexpr int64_t kMostGroups = 8;
 
 // Sums of groups are added in blocks of this many values.
@@ -79,7 +79,7 @@ void MlpKernel::backward(const float* parameters, const float* x, const float* y
                       wanted.parameters + member * layout_.size);
     });
   }
-  if (wanted.input != nullptr) {  // summed over members in order
+  if (wanted.input != nullptr) {  // sum over members, in order
     const int64_t count = rows * wanted.input_count;
     const float* parts = workspace.input_delta.data();
     std::copy(parts, parts + count, wanted.input);
@@ -164,8 +164,8 @@ void MlpKernel::backward_rows(const float* parameters, const float* x, const Chu
   }
 }
 
-// Turns the gradient at a hidden block's output into the gradient at its product, in place, except
-// for what was fused with the product that computed it.
+// Converts the gradient at a hidden block's output into the gradient at the block's product, in
+// place.
 void MlpKernel::activate_backward(size_t index, const float* member, const Chunk& chunk,
                                   MlpWorkspace& workspace) const {
   const auto& k = kernels();
@@ -173,7 +173,8 @@ void MlpKernel::activate_backward(size_t index, const float* member, const Chunk
   const int64_t width = layer.outputs;
   const int64_t offset = chunk.offset * width;
   float* delta = workspace.delta[index].data() + chunk.delta * width;
-  // ReLU is fused with the product above or with LayerNorm
+  // ReLU is not handled here, because it is fused with the product of the next layer or with
+  // LayerNorm.
   const auto undo_activation = [&](const float* activation) {
     if (spec_.activation == Activation::tanh) {
       k.tanh_backward(delta, activation, chunk.count * width);
@@ -206,9 +207,9 @@ void MlpKernel::activate_backward(size_t index, const float* member, const Chunk
   }
 }
 
-// Gradient of a layer's parameters, the given columns of its weights, from the chunk's rows; with
-// `add` it is added to `gradient` (of one member). Biases and other row vectors are computed with
-// the first block.
+// Computes the gradient of a block of weight columns from the rows of the chunk. `gradient` is the
+// gradient of one member; with `add`, the result is added to it. The first block of a layer also
+// computes the gradients of bias, gain and shift.
 void MlpKernel::weight_gradient(const Block& block, const Chunk& chunk, const float* x,
                                 const MlpWorkspace& workspace, bool add, float* gradient) const {
   const auto& k = kernels();
@@ -241,20 +242,21 @@ void MlpKernel::weight_gradient(const Block& block, const Chunk& chunk, const fl
   add_rows(layer.bias, layer.outputs,
            [&](float* out) { k.add_columns(delta, chunk.count, layer.outputs, out); });
   if (layer.gain < 0) return;
-  // gain and shift are adjacent, and so are their partial sums
+  // Gain and shift are adjacent in memory, and so are their partial sums.
   add_rows(layer.gain, 2 * layer.outputs, [&](float* out) {
     k.add_columns(norm_sums(block.layer, chunk, workspace), chunks_of(chunk.count),
                   2 * layer.outputs, out);
   });
 }
 
-// Sums the gradients of gain and shift over chunks, beginning with the given one.
+// Address of the chunk's sums of the gradients of gain and shift. The sums of the next chunks
+// follow.
 float* MlpKernel::norm_sums(size_t layer, const Chunk& chunk, const MlpWorkspace& workspace) const {
   const int64_t before = chunk.member * chunks_of(workspace.rows) + chunk.index;
   return workspace.norm_sums[layer].data() + before * 2 * layout_.layers[layer].outputs;
 }
 
-// Adds the groups of each member in order.
+// Adds the gradients of all groups of each member, in order.
 void MlpKernel::add_groups(int64_t groups, const MlpWorkspace& workspace,
                            const Gradients& wanted) const {
   const int64_t size = layout_.size, pieces = (size + kPiece - 1) / kPiece;

@@ -6,8 +6,8 @@
 namespace rl_training {
 namespace {
 
-// Moves the first rows of `values` to the indices `rows` of `count` rows, and sets the others to
-// zero.
+// Moves the first rows of `values` to the indices in `rows`, and sets all other of the `count` rows
+// to zero.
 void spread_rows(const std::vector<int64_t>& rows, int64_t count, int64_t width, float* values) {
   thread_local FloatBuffer buffer;
   const int64_t filled = static_cast<int64_t>(rows.size()) * width;
@@ -21,17 +21,17 @@ void spread_rows(const std::vector<int64_t>& rows, int64_t count, int64_t width,
 
 }  // namespace
 
-// Moves the rows whose output has a gradient to the front of their chunk, with everything that the
-// backward pass needs, and returns their indices. If the minimum of several critics is used, each
-// row has a gradient in only one of them. Only for passes without parameter gradients, which would
-// need the other rows.
+// Finds the rows whose output has a nonzero gradient, moves them to the front of their chunk, and
+// returns their indices. Also moves all values of these rows that the backward pass needs. This
+// saves work for the minimum of several critics, where each row has a gradient in only one critic.
+// Valid only for passes without parameter gradients, because the rows of x are not moved.
 const std::vector<int64_t>& MlpKernel::gather_rows(const Chunk& chunk,
                                                    MlpWorkspace& workspace) const {
   thread_local std::vector<int64_t> rows;
   rows.resize(static_cast<size_t>(chunk.count));
   const float* delta = workspace.delta.back().data() + chunk.delta * spec_.outputs;
   int64_t count = 0;
-  for (int64_t i = 0; i < chunk.count; ++i) {  // branchless: the branch would be unpredictable
+  for (int64_t i = 0; i < chunk.count; ++i) {  // no branch, which would be unpredictable
     bool wanted = false;
     for (int64_t j = 0; j < spec_.outputs; ++j) wanted |= delta[i * spec_.outputs + j] != 0.0f;
     rows[static_cast<size_t>(count)] = i;
@@ -57,7 +57,7 @@ const std::vector<int64_t>& MlpKernel::gather_rows(const Chunk& chunk,
   return rows;
 }
 
-// The backward pass to the inputs only.
+// A backward pass that computes only the gradient of the inputs.
 void MlpKernel::backward_frozen(const float* parameters, const float* x, const Chunk& chunk,
                                 MlpWorkspace& workspace, const Gradients& wanted) const {
   const auto& rows = gather_rows(chunk, workspace);

@@ -9,8 +9,8 @@ void fill_uniform(Rng& rng, std::span<float> out, double bound) {
   for (float& value : out) value = static_cast<float>(rng.uniform(-bound, bound));
 }
 
-// Orthonormal rows or columns, whichever are shorter, times `gain`: modified Gram-Schmidt on normal
-// values.
+// Orthonormal rows or columns, whichever are fewer, times `gain`. Uses modified Gram-Schmidt on
+// normal values.
 void fill_orthogonal(Rng& rng, std::span<float> out, int64_t rows, int64_t columns, double gain) {
   const bool wide = columns >= rows;
   const int64_t count = wide ? rows : columns;

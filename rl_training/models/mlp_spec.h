@@ -7,33 +7,34 @@
 
 namespace rl_training {
 
-// `gelu` is x Phi(x) in its tanh form; `elu` is x where positive, else exp(x) - 1.
+// `gelu` is the tanh approximation of x Phi(x); `elu` is x where positive, else exp(x) - 1.
 enum class Activation { none, relu, tanh, gelu, elu };
 enum class LayerNorm { none, before_activation, after_activation };
 
-// Initialisation of a layer. Fan-in is always the number of the layer's inputs.
+// Initialisation of a layer. Fan-in is the number of the layer's inputs.
 struct LayerInit {
   enum class Weight { fan_in_uniform, uniform, xavier_uniform, orthogonal, lecun_normal };
   enum class Bias { fan_in_uniform, uniform, constant };
   Weight weight = Weight::fan_in_uniform;  // U(+-1/sqrt(in)), LibTorch's default
-  double weight_scale = 1.0;               // bound of `uniform`, gain of the three others
+  double weight_scale = 1.0;               // bound of `uniform`, gain of the kinds after it
   Bias bias = Bias::fan_in_uniform;
   double bias_scale = 0.0;  // bound of `uniform`, value of `constant`
 };
 
-// Orthogonal weights with zero biases: IQL, CQL's critics.
+// Orthogonal weights with zero biases, as in IQL and CQL's critics.
 constexpr LayerInit orthogonal_layer(double gain) {
   return {LayerInit::Weight::orthogonal, gain, LayerInit::Bias::constant, 0.0};
 }
-// Xavier weights with zero biases: RLPD, REDQ, FQL, CQL's heads.
+// Xavier weights with zero biases, as in RLPD, REDQ, FQL and CQL's heads.
 constexpr LayerInit xavier_layer(double gain = 1.0) {
   return {LayerInit::Weight::xavier_uniform, gain, LayerInit::Bias::constant, 0.0};
 }
-// Hidden layers of ReBRAC, SAC-N and EDAC: weights by fan-in, biases 0.1.
+// Hidden layers of ReBRAC, SAC-N and EDAC: uniform weights with a bound set by fan-in, and biases
+// of 0.1.
 constexpr LayerInit fan_in_layer() {
   return {LayerInit::Weight::fan_in_uniform, 1.0, LayerInit::Bias::constant, 0.1};
 }
-// Output layers of those: uniform in a narrow interval.
+// Output layers of ReBRAC, SAC-N and EDAC: uniform weights and biases in a narrow interval.
 constexpr LayerInit narrow_layer(double bound) {
   return {LayerInit::Weight::uniform, bound, LayerInit::Bias::uniform, bound};
 }
@@ -42,7 +43,7 @@ struct MlpSpec {
   int64_t inputs = 0, outputs = 0;
   std::vector<int64_t> hidden_sizes = {256, 256};
   Activation activation = Activation::relu;
-  Activation output_activation = Activation::none;  // not gelu, elu
+  Activation output_activation = Activation::none;  // neither gelu nor elu
   LayerNorm layer_norm = LayerNorm::none;           // in every hidden block
   double layer_norm_eps = 1e-5;
   LayerInit hidden_init = {}, output_init = {};

@@ -15,10 +15,11 @@ namespace {
 
 namespace autograd = torch::autograd;
 
-constexpr double kEpsilon = 1e-6;  // under the square root
+constexpr double kEpsilon = 1e-6;  // added under the square root
 constexpr int64_t kRowsAtOnce = 16;
 
-// A row's value depends only on that row's samples; gradients are computed in the forward pass.
+// Backward node with the gradients that the forward pass computed. The value of a row depends only
+// on the samples of that row.
 class MmdNode : public autograd::Node {
  public:
   MmdNode(torch::Tensor x_gradient, torch::Tensor y_gradient)
@@ -106,7 +107,7 @@ torch::Tensor maximum_mean_discrepancy(const torch::Tensor& x, const torch::Tens
   return value;
 }
 
-// Computed as w' K w over both sets together, with w = (1/n ..., -1/m ...)
+// Computes w' K w over both sets together, with w = (1/n ..., -1/m ...).
 torch::Tensor maximum_mean_discrepancy_plain(const torch::Tensor& x, const torch::Tensor& y,
                                              MmdKernel kernel, double sigma) {
   const int64_t n = x.size(1), m = y.size(1);
@@ -116,7 +117,7 @@ torch::Tensor maximum_mean_discrepancy_plain(const torch::Tensor& x, const torch
       (kernel == MmdKernel::laplacian ? difference.abs() : difference.square()).sum(3);
   const auto weights = torch::cat({torch::full({n}, 1.0 / static_cast<double>(n), x.options()),
                                    torch::full({m}, -1.0 / static_cast<double>(m), x.options())});
-  // A sum instead of products with w, because BLAS would start its own threads.
+  // Uses a sum instead of matrix products with w, because BLAS would start its own threads.
   const auto pairs = weights.unsqueeze(1) * weights;
   const auto squared = ((distance * (-0.5 / sigma)).exp() * pairs).sum({1, 2});
   return (squared.clamp_min(0.0) + kEpsilon).sqrt();

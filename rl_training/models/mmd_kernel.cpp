@@ -1,7 +1,7 @@
-// Compiled for each instruction set, see kernel_set.h.
+// This file is compiled once for each instruction set; see kernel_set.h.
 #include "rl_training/models/kernel_set.h"
 
-// glibc provides a vector version, accurate to a few units in the last place.
+// glibc provides a vector version of expf, accurate to a few units in the last place.
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__)
 extern "C" __attribute__((simd("notinbranch"), const)) float expf(float);
 #else
@@ -11,7 +11,7 @@ extern "C" __attribute__((const)) float expf(float);
 namespace rl_training::KERNEL_SET {
 namespace {
 
-// Contribution of the pair of points p and q, in all lanes.
+// Adds the contribution of the pair of points p and q, in all lanes.
 template <bool kAbsolute>
 void add_pair(const float* p, const float* q, float weight, int64_t dims, float factor,
               float* squared, float* p_gradient, float* q_gradient) {

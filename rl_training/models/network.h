@@ -10,12 +10,12 @@
 
 namespace rl_training {
 
-// Whether a backward pass reaches the network's own parameters, or only its inputs (an actor loss
-// differentiates through the critics without changing them).
+// Whether a backward pass also reaches the network's parameters (train), or only its inputs
+// (frozen). For example, an actor loss differentiates through frozen critics.
 enum class Use { train, frozen };
 
 // Whether a pass uses batch statistics and dropout (train), or running statistics and no dropout
-// (eval). Networks without either ignore it.
+// (eval). Networks that have neither ignore the mode.
 enum class Mode { train, eval };
 
 // A function with learnable parameters in one flat tensor, which is a single leaf for optimisation,
@@ -25,7 +25,8 @@ class Network {
   virtual ~Network() = default;
   Network& operator=(const Network&) = delete;
 
-  // A leaf whose grad() is set by a backward pass through `Use::train`.
+  // An autograd leaf. Its grad() is set by the backward pass of any loss that depends on outputs
+  // computed with `Use::train`.
   const torch::Tensor& parameters() const { return parameters_; }
   // this += tau * (other - this). Statistics that are not parameters do not change.
   void polyak_from(const Network& other, double tau);
@@ -34,7 +35,7 @@ class Network {
   virtual void visit_state(StateVisitor& state) = 0;
 
  protected:
-  // `parameters` become a leaf.
+  // `parameters` becomes an autograd leaf.
   Network(const torch::Tensor& parameters, const Compute& compute)
       : parameters_(parameters.set_requires_grad(true)),
         pool_(compute.pool),
@@ -54,14 +55,14 @@ class Network {
 struct Pass {
   Use use = Use::train;
   Mode mode = Mode::eval;
-  int64_t members = 0;            // above 0: only the first members of an ensemble
+  int64_t members = 0;            // if above 0, use only the first `members` of an ensemble
   torch::IntArrayRef shape = {};  // shape of the result, if not [members, rows, outputs]
   // Supports double backward (TRPO). Slower, because the pass is made of torch operators.
   bool twice_differentiable = false;
 };
 
-// A network from vectors to vectors, or an ensemble of equal ones: the trunk of actors, critics and
-// values.
+// A network that maps vectors to vectors, or an ensemble of such networks of the same shape.
+// Actors, critics and value functions contain a FeedForward.
 class FeedForward : public Network {
  public:
   using Network::Network;
@@ -69,14 +70,14 @@ class FeedForward : public Network {
   virtual std::unique_ptr<FeedForward> clone() const = 0;
   virtual int64_t outputs() const = 0;
   virtual int64_t members() const = 0;
-  // [rows, inputs] -> [members, rows, outputs]. With `side` the input is the concatenation (x,
+  // [rows, inputs] -> [members, rows, outputs]. With `side`, the input is the concatenation (x,
   // side).
   virtual torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& side,
                                 const Pass& pass) const = 0;
   // One member alone, without gradients: [rows, outputs].
   virtual torch::Tensor forward_member(int64_t member, const torch::Tensor& x,
                                        const torch::Tensor& side) const = 0;
-  // The first member in Mode::eval, from `x` to its outputs.
+  // Describes the outputs of the first member at `x`, in Mode::eval.
   virtual PolicyGraph::Value describe(PolicyGraph& graph, PolicyGraph::Value x) const = 0;
 };
 

@@ -4,9 +4,9 @@
 
 namespace rl_training {
 
-// A policy as a list of operations on vectors, with which an algorithm describes its greedy policy
-// for export to other formats (deploy/). A value is one vector for each observation, or
-// `rows` vectors, one for each candidate action. Values are numbered in the order of computation.
+// A policy as a list of operations on vectors. Algorithms use it to describe their greedy policy
+// for export to other formats (deploy/). A value is one vector for each observation, or `rows`
+// vectors, one for each candidate action. Values are numbered in the order of computation.
 class PolicyGraph {
  public:
   using Value = int;
@@ -25,8 +25,8 @@ class PolicyGraph {
     multiply,  // x y, elementwise
     concat,    // (x, y)
     slice,     // x[first .. first + width)
-    repeat,    // x for each of the rows
-    likely,    // x where y exceeds its largest entry plus eps, kUnlikely elsewhere
+    repeat,    // `rows` copies of x
+    likely,    // x where y > max(y) + eps, kUnlikely elsewhere
     best,      // the first row of x at which y [rows, 1] is largest
     argmax,    // the first index of the largest entry
   };
@@ -36,15 +36,15 @@ class PolicyGraph {
     int64_t width = 0;
     int64_t rows = 1;
     std::vector<float> a = {}, b = {};  // constants
-    double eps = 0;                     // layer_norm, likely
-    int64_t first = 0;                  // slice
+    double eps = 0;                     // of layer_norm and likely
+    int64_t first = 0;                  // of slice
   };
 
   static constexpr double kUnlikely = -1e30;  // replaces -infinity, which C99 does not guarantee
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const Node& node(Value value) const { return nodes_[static_cast<size_t>(value)]; }
-  // The last value: the action.
+  // The last node, which computes the action.
   const Node& output() const { return nodes_.back(); }
   bool is_choice() const { return output().op == Op::argmax; }
   int64_t obs_dim() const { return nodes_.front().width; }
@@ -66,7 +66,7 @@ class PolicyGraph {
   Value concat(Value x, Value y);
   Value slice(Value x, int64_t first, int64_t width);
   Value repeat(Value x, int64_t rows);
-  // An action is likely if its logit is at least the largest logit plus `log_share` < 0.
+  // An action is likely if its logit exceeds the largest logit plus `log_share`, which is negative.
   Value likely(Value x, Value logits, double log_share);
   Value best(Value rows, Value scores);
   Value argmax(Value x);

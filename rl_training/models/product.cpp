@@ -18,7 +18,7 @@ void agree_on_instructions() {
   if (chosen == "baseline") onednn().set_max_cpu_isa(dnnl_cpu_isa_sse41);
 }
 
-// Where our own product is at least as fast as oneDNN's.
+// Whether our own product is at least as fast as oneDNN's at this size.
 bool is_small(const Product& work) {
   if (work.transpose_a && work.m * work.n >= int64_t{256} * 256) return false;
   const bool whole_vectors = work.n % 16 == 0 && (!work.transpose_b || work.k % 16 == 0);
@@ -49,7 +49,8 @@ void multiply(const Product& work) {
   }
   static const bool agreed = (agree_on_instructions(), true);
   static_cast<void>(agreed);
-  // oneDNN uses OpenMP, whose thread count is a per-thread setting; all parallelism is ours.
+  // oneDNN uses OpenMP, whose thread count is a per-thread setting. oneDNN must not start threads,
+  // because our own pool provides all parallelism.
   const int host_threads = omp_get_max_threads();
   if (host_threads != 1) omp_set_num_threads(1);
   const bool add_old = work.then == Product::Then::add_old;

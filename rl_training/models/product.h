@@ -3,9 +3,9 @@
 
 namespace rl_training {
 
-// Row-major c[m, n] = op(a) op(b) on the calling thread; `ld*` are row strides. Epilogue: add
-// bias[n]; add bias[n], then ReLU; zero where `keep` (same layout as c) is not positive; or add the
-// old c.
+// Row-major c[m, n] = op(a) op(b) on the calling thread; `ld*` are row strides. `then` is an
+// operation on the result: add the bias `operand` [n], add it and apply ReLU, set values to zero
+// where the mask `operand` (with the layout of c) is not positive, or add the old c.
 struct Product {
   enum class Then { nothing, add_bias, add_bias_relu, keep_positive, add_old };
   bool transpose_a = false, transpose_b = false;
@@ -17,13 +17,13 @@ struct Product {
   float* c = nullptr;
   int64_t ldc = 0;
   Then then = Then::nothing;
-  const float* operand = nullptr;  // bias or keep, if the epilogue needs one
-  bool far = false;                // c and keep are probably not in the cache
+  const float* operand = nullptr;  // bias or mask, if `then` needs one
+  bool far = false;                // c and a mask are probably not in the cache
 };
 
 void multiply(const Product& work);
 
-// Number of floats of memory needed by Kernels::multiply_small.
+// Number of floats that Kernels::multiply_small needs as temporary memory.
 constexpr int64_t kSmallScratch = int64_t{64} * (128 + 48);
 
 }  // namespace rl_training

@@ -1,9 +1,11 @@
-// Compiled for AVX2 and AVX-512, see kernel_set.h.
-// Products of the sizes that networks need. The result is computed in tiles; a tile, a row of b and
-// a value of a fill the registers. All tiles of a column share a strip of b, limited to a depth
-// that fits into the first-level cache. The next depth continues the sums of a tile, and the
-// epilogue is applied before a tile leaves the registers for the last time. Every element is one
-// sum in the order of k, as in oneDNN, so the bits are the same.
+// Matrix products of the sizes that networks need. This file is compiled for AVX2 and AVX-512; see
+// kernel_set.h.
+// The result is computed in tiles. The sums of a tile, a row of b and a value of a fill the
+// registers. All tiles of a column use the same strip of b. A strip covers a limited range of k,
+// its depth, so that it fits into the first-level cache. The next depth continues the sums of a
+// tile. The operation `Product::then` is applied at the last depth, while the tile is still in the
+// registers. Every element is one sum in the order of k, as in oneDNN, so results are bit-identical
+// to oneDNN's.
 #include <immintrin.h>
 
 #include "rl_training/models/kernel_set.h"
@@ -23,7 +25,7 @@ static_assert(kStripColumns * (kDepth + kNarrowRows) <= kSmallScratch);
 
 using Then = Product::Then;
 
-// Rows of the result with one strip of b. `go_on` continues the sums in c.
+// Rows of the result for one strip of b. With `go_on`, sums continue from the values in c.
 struct Strip {
   const float* a;
   int64_t a_row, a_step;  // strides between rows and between values of k
@@ -35,7 +37,7 @@ struct Strip {
   bool go_on, far;
 };
 
-// Prefetches the operands of the epilogue while the tile is computed.
+// Prefetches the operands of `Product::then` while the tile is computed.
 template <int kRows, int kVectors, Then kThen>
 void fetch_ahead(const Strip& strip) {
 #pragma GCC unroll 6
@@ -52,7 +54,7 @@ void fetch_ahead(const Strip& strip) {
   }
 }
 
-// ReLU; if an operand is NaN, the instruction returns the second one.
+// ReLU. If one operand is NaN, the instruction returns the second operand, so NaN stays NaN.
 Vector rectified(Vector value) {
 #if defined(__AVX512F__)
   return Vector(_mm512_maskz_max_ps(0xffff, __m512{}, __m512(value)));
@@ -126,7 +128,7 @@ void form_strip(int64_t vectors, Strip strip, int64_t rows) {
   }
 }
 
-// Interleaves two vectors: their lower halves and their upper halves.
+// `lower` interleaves the lower halves of two vectors, `upper` their upper halves.
 #if defined(__AVX512F__)
 constexpr int kStages = 4;
 Vector lower(Vector a, Vector b) {
@@ -144,9 +146,9 @@ Vector upper(Vector a, Vector b) {
 }
 #endif
 
-// Transposes a square of the width of a vector. Interleaving the first half of the rows with the
-// second rotates the bits of (row, column) by one position; after all stages row and column are
-// exchanged.
+// Transposes a square matrix of the width of a vector. Interleaving the first half of the rows with
+// the second half rotates the bits of the index (row, column) by one position. After all stages,
+// row and column are exchanged.
 void transpose_square(const float* from, int64_t from_row, float* to, int64_t to_row) {
   Vector rows[kWidth], turned[kWidth];
 #pragma GCC unroll 16
@@ -165,7 +167,8 @@ void transpose_square(const float* from, int64_t from_row, float* to, int64_t to
   for (int i = 0; i < kWidth; ++i) store(to + i * to_row, rows[i]);
 }
 
-// Columns [first, first + columns) of op(b), all of work.k, in rows of `width`, padded with zeros.
+// Copies columns [first, first + columns) of op(b), for all work.k, to rows of `width` values,
+// padded with zeros.
 void pack(const Product& work, int64_t first, int64_t columns, int64_t width, float* out) {
   const int64_t whole = columns / kWidth * kWidth;
   const int64_t deep = work.transpose_b ? work.k / kWidth * kWidth : work.k;
@@ -181,14 +184,14 @@ void pack(const Product& work, int64_t first, int64_t columns, int64_t width, fl
   }
   const int64_t across = work.transpose_b ? work.ldb : 1, down = work.transpose_b ? 1 : work.ldb;
   const float* b = work.b + first * across;
-  for (int64_t p = 0; p < work.k; ++p) {  // the remainder
+  for (int64_t p = 0; p < work.k; ++p) {  // entries outside of whole vectors
     float* row = out + p * width;
     if (whole < width) store(row + whole, Vector{});
     for (int64_t j = p < deep ? whole : 0; j < columns; ++j) row[j] = b[p * down + j * across];
   }
 }
 
-// A strip that ends inside a vector is computed in a temporary.
+// Computes a strip that ends inside a vector, with temporary memory.
 void form_narrow_strip(const Strip& strip, int64_t rows, int64_t columns, Then then,
                        float* scratch) {
   const int64_t vectors = (columns + kWidth - 1) / kWidth;
@@ -234,7 +237,7 @@ void form_whole_strip(const Strip& strip, int64_t rows, int64_t columns, Then th
   }
 }
 
-// One strip of the result at one depth, [from, from + depth) of k.
+// Computes one strip of the result for one depth, the range [from, from + depth) of k.
 void form_depth(const Product& work, int64_t first, int64_t columns, int64_t from, int64_t depth,
                 float* scratch) {
   Product part = work;
@@ -242,7 +245,7 @@ void form_depth(const Product& work, int64_t first, int64_t columns, int64_t fro
   part.a += from * (work.transpose_a ? work.lda : 1);
   part.b += from * (work.transpose_b ? 1 : work.ldb);
   const Then then = from + depth == work.k ? work.then : Then::nothing;
-  // Without an epilogue that has an operand, none is read.
+  // If `then` needs no operand, the pointer `.operand` is not read.
   Strip strip = {.a = part.a,
                  .a_row = work.transpose_a ? 1 : work.lda,
                  .a_step = work.transpose_a ? work.lda : 1,

@@ -68,7 +68,8 @@ torch::Tensor RenormMlp::forward_members(int64_t first, int64_t count, const tor
   const auto joined = side.defined() ? torch::cat(std::vector<torch::Tensor>{x, side}, 1) : x;
   TORCH_CHECK(joined.size(1) == spec_.inputs, "network expects ", spec_.inputs, " inputs, got ",
               joined.size(1));
-  // One node for all parts of the parameters, so that their gradients are concatenated only once.
+  // One autograd node splits the parameters into all parts, so that their gradients are
+  // concatenated only once.
   std::vector<int64_t> sizes;
   for (const Layer& layer : layers_) {
     sizes.insert(sizes.end(),
@@ -113,7 +114,8 @@ torch::Tensor RenormMlp::forward_members(int64_t first, int64_t count, const tor
   return pass.shape.empty() ? value : value.view(pass.shape);
 }
 
-// Each process updated the running statistics with its share of the batch.
+// Averages the running statistics over processes, because each process updated them with its own
+// part of the batch.
 void RenormMlp::average_statistics() const {
   if (processes_ == nullptr) return;
   const auto values = [](const torch::Tensor& tensor) {

@@ -15,10 +15,11 @@ struct RenormMlpSpec {
   RenormOptions renorm = {};
 };
 
-// An MLP with ReLU, or an ensemble of equal ones, whose inputs and hidden activations are batch
-// renormalised: renorm, linear, relu, renorm, linear, relu, ..., renorm, linear. A pass in
-// Mode::train uses the statistics of its batch, with a gradient through them, and then updates the
-// running statistics; a pass in Mode::eval uses the running statistics unchanged.
+// An MLP with ReLU, or an ensemble of such MLPs of the same shape, whose inputs and hidden
+// activations are batch renormalised. The layers are renorm, linear, relu, renorm, linear, relu,
+// ..., renorm, linear. A pass in Mode::train uses the statistics of its batch, with a gradient
+// through them, and then updates the running statistics; a pass in Mode::eval uses the running
+// statistics unchanged.
 class RenormMlp final : public FeedForward {
  public:
   RenormMlp(const RenormMlpSpec& spec, Rng& rng, const Compute& compute);
@@ -34,7 +35,8 @@ class RenormMlp final : public FeedForward {
   // Folds each renormalisation into the following weights and biases.
   PolicyGraph::Value describe(PolicyGraph& graph, PolicyGraph::Value x) const override;
 
-  // Running statistics, [members, features]: those of the input, then of each hidden layer.
+  // Running statistics, [members, features]: first the features of the input, then those of each
+  // hidden layer.
   const torch::Tensor& running_mean() const { return statistics_->mean; }
   const torch::Tensor& running_var() const { return statistics_->var; }
   int64_t training_passes() const { return statistics_->passes; }
@@ -44,10 +46,10 @@ class RenormMlp final : public FeedForward {
   void visit_state(StateVisitor& state) override;
 
  private:
-  // Not parameters: neither optimisers nor target updates change them.
+  // Statistics are not parameters: neither optimisers nor target updates change them.
   struct Statistics {
     torch::Tensor mean, var;  // [members, features]
-    int64_t passes = 0;       // in Mode::train
+    int64_t passes = 0;       // number of passes in Mode::train
   };
   struct Layer {
     int64_t inputs, outputs;
@@ -62,7 +64,7 @@ class RenormMlp final : public FeedForward {
 
   RenormMlpSpec spec_;
   std::vector<Layer> layers_;
-  std::unique_ptr<Statistics> statistics_;  // changed by training passes, which are const
+  std::unique_ptr<Statistics> statistics_;  // a pointer, because const training passes change it
 };
 
 }  // namespace rl_training

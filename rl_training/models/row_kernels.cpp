@@ -1,11 +1,13 @@
-// Compiled for each instruction set, see kernel_set.h. Sums along the rows of a matrix: heads with
-// few outputs, LayerNorm, quantiles. The partial sums of a row are the same for every set.
+// Sums along the rows of a matrix, for heads with few outputs, LayerNorm and quantiles. This file
+// is compiled once for each instruction set; see kernel_set.h. The partial sums of a row are the
+// same for every instruction set.
 #include "rl_training/models/kernel_set.h"
 
 namespace rl_training::KERNEL_SET {
 namespace {
 
-// Pairwise sums of halves, the same for every instruction set.
+// Repeatedly adds the upper half of the lanes to the lower half. The order is the same for every
+// instruction set.
 float sum_lanes(float* lanes) {
   for (int64_t half = kLanes / 2; half > 0; half /= 2) {
     for (int64_t k = 0; k < half; ++k) lanes[k] += lanes[k + half];
@@ -36,8 +38,8 @@ float sum(const float* a, int64_t count) {
 // The partial sums of a row as one type, which the compiler splits into registers.
 using Lanes = float __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
 
-// Reduces the partial sums of several rows, one vector per row, to one vector with a sum per row,
-// by repeatedly adding the halves of two neighbours. The order is that of sum_lanes.
+// Reduces the partial sums of several rows, one vector per row, to one vector with a sum per row.
+// Repeatedly adds the halves of two adjacent vectors, in the order of sum_lanes.
 #if defined(__AVX512F__)
 constexpr int64_t kRowsAtOnce = 16;
 Vector sum_rows(Vector* rows) {
@@ -88,9 +90,10 @@ Vector sum_rows(Vector* rows) {
 #endif
 
 #if defined(__AVX2__)
-// One row per lane of a vector; `columns` is a multiple of kLanes.
+// Dot products of kWidth rows with w, one row per lane of the result. `columns` is a multiple of
+// kLanes.
 Vector dot_of_rows(const float* x, const float* w, int64_t columns) {
-  constexpr int64_t kParts = kLanes / kWidth;  // vectors that hold the partial sums of a row
+  constexpr int64_t kParts = kLanes / kWidth;  // vectors with the partial sums of a row
   Vector sums[kWidth];
 #pragma GCC unroll 2
   for (int64_t first = 0; first < kWidth; first += kRowsAtOnce) {

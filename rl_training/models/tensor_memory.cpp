@@ -16,7 +16,7 @@
 namespace rl_training {
 namespace {
 
-// Disabled with sanitizers, which could not detect use of freed tensors.
+// Disabled with AddressSanitizer, which could not detect the use of freed tensors in reused memory.
 #ifdef __SANITIZE_ADDRESS__
 constexpr bool kKeep = false;
 #else
@@ -24,8 +24,8 @@ constexpr bool kKeep = true;
 #endif
 
 constexpr size_t kAlignment = 64;
-constexpr size_t kSmallest = 64, kLargest = size_t{1} << 20;  // larger ones are not kept
-constexpr size_t kKeptBytes = size_t{4} << 20;                // of each size, at most
+constexpr size_t kSmallest = 64, kLargest = size_t{1} << 20;  // larger blocks are not kept
+constexpr size_t kKeptBytes = size_t{4} << 20;                // maximum per block size
 
 // The header before each allocated block.
 struct alignas(kAlignment) Block {
@@ -34,7 +34,7 @@ struct alignas(kAlignment) Block {
 };
 static_assert(sizeof(Block) == kAlignment);
 
-// Held for a few instructions, rarely contended.
+// A lock that is held for a few instructions and is rarely contended.
 class SpinLock {
  public:
   explicit SpinLock(std::atomic_flag& busy) : busy_(busy) {
@@ -49,8 +49,8 @@ class SpinLock {
   std::atomic_flag& busy_;
 };
 
-// Unused blocks, by the power of two they hold. One list for all threads, because a tensor may be
-// freed on a thread other than the one that created it.
+// Unused blocks, in one list per size; sizes are powers of two. All threads share the lists,
+// because a tensor may be freed on a thread other than the one that created it.
 class Blocks {
  public:
   Block* take(size_t bytes) {
@@ -98,7 +98,7 @@ class Blocks {
   std::array<Kept, std::countr_zero(kLargest / kSmallest) + 1> kept_;
 };
 
-// Never destroyed: tensors in other static variables may outlive it.
+// Never destroyed, because tensors in other static variables may be freed later.
 Blocks& blocks() {
   static Blocks& all = *new Blocks;
   return all;
@@ -127,7 +127,7 @@ class KeepingAllocator final : public c10::Allocator {
   }
 };
 
-// Tensors of one shape that were handed out, starting with the oldest at `next`.
+// Tensors of one shape that were returned to callers. `next` is the index of the oldest tensor.
 struct Handed {
   explicit Handed(torch::IntArrayRef wanted) : shape(wanted.begin(), wanted.end()) {}
 
@@ -136,13 +136,14 @@ struct Handed {
   size_t next = 0;
 };
 
-// Neither the tensor nor a view of it is referenced elsewhere.
+// Whether no other code references the tensor or a view of it.
 bool is_free(const torch::Tensor& tensor) {
   return tensor.use_count() == 1 && tensor.weak_use_count() == 1 &&
          tensor.storage().use_count() == 1;
 }
 
-// Whether it still has its initial form; its last user may have changed its shape or graph.
+// Whether the tensor still has its initial form. Its last user may have changed its shape or its
+// autograd graph.
 bool is_plain(const torch::Tensor& tensor, torch::IntArrayRef shape) {
   return tensor.defined() && tensor.sizes() == shape && tensor.is_contiguous() &&
          tensor.unsafeGetTensorImpl()->autograd_meta() == nullptr;

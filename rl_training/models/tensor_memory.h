@@ -8,9 +8,9 @@ namespace rl_training {
 // as much as some of the arithmetic. Applies to the whole process; further calls have no effect.
 void keep_tensor_memory();
 
-// An uninitialised float32 tensor on the CPU for values outside any graph. Small tensors are
-// reused: the result may be a tensor of this shape that this thread used before and that is no
-// longer referenced, because creating a tensor takes longer than filling it.
+// An uninitialised float32 tensor on the CPU for values without an autograd graph. Small tensors
+// are reused, because creating a tensor takes longer than filling it: the result may be a tensor of
+// this shape that this thread used before and that is no longer referenced.
 torch::Tensor reused_floats(torch::IntArrayRef shape);
 
 }  // namespace rl_training

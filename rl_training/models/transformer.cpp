@@ -13,8 +13,8 @@ namespace {
 constexpr double kWeightStd = 0.02;
 constexpr double kNormEps = 1e-5;
 
-// Zero with the given probability, otherwise scaled up to preserve the mean. Each draw gives four
-// decisions of 16 bits.
+// Sets values to zero with probability `rate`, and scales the others up to preserve the mean. Each
+// random number of 64 bits decides for four values.
 torch::Tensor drop_out(const torch::Tensor& x, double rate, Rng* rng) {
   constexpr double kSteps = 65536.0;
   const auto dropped = static_cast<uint64_t>(std::llround(rate * kSteps));
@@ -30,7 +30,7 @@ torch::Tensor drop_out(const torch::Tensor& x, double rate, Rng* rng) {
   return x * mask;
 }
 
-// -infinity above the diagonal: no token attends to a later one.
+// -infinity above the diagonal, so that no token attends to a later token.
 torch::Tensor causal_mask(int64_t tokens) {
   return torch::full({tokens, tokens}, -std::numeric_limits<float>::infinity()).triu(1);
 }
@@ -50,7 +50,7 @@ class Transformer::Reader {
     std::vector<int64_t> sizes;
     sizes.reserve(parts.size());
     for (const Part& part : parts) sizes.push_back(part.size());
-    // One node for all of them, so that their gradients are concatenated only once.
+    // One autograd node for all parts, so that their gradients are concatenated only once.
     values_ = parameters.split_with_sizes(sizes);
   }
   torch::Tensor next() {
@@ -115,7 +115,7 @@ Transformer::Transformer(const TransformerSpec& spec, Rng& rng, const Compute& c
   TORCH_CHECK(spec.embed_dim % spec.heads == 0, "heads must divide the width of the tokens");
 }
 
-// Maps the last dimension; all others are rows.
+// Applies a linear layer to the last dimension. All other dimensions are rows.
 torch::Tensor Transformer::linear(const torch::Tensor& x, Reader& parts) const {
   const auto weight = parts.next(), bias = parts.next();
   std::vector<int64_t> shape = x.sizes().vec();
@@ -172,7 +172,7 @@ torch::Tensor Transformer::forward(const Trajectories& input, Rng* dropout) cons
     x = x + drop_out(linear(inner, parts), spec_.dropout, dropout);
   }
   x = norm(x, parts);
-  // The tokens of the observations.
+  // Selects the tokens of the observations.
   const auto after_obs =
       x.view({input.obs.size(0), input.obs.size(1), 3, spec_.embed_dim}).select(2, 1);
   return torch::tanh(linear(after_obs, parts));

@@ -9,13 +9,13 @@ namespace rl_training {
 
 struct TransformerSpec {
   int64_t obs_dim = 0, action_dim = 0;
-  int64_t embed_dim = 128, layers = 3, heads = 1;  // heads divide embed_dim
+  int64_t embed_dim = 128, layers = 3, heads = 1;  // `heads` must divide `embed_dim`
   int64_t max_steps = 1000;                        // number of timestep embeddings
   double dropout = 0.1;
 };
 
-// Segments of episodes in chronological order; values after the last step of a shorter segment are
-// ignored.
+// Segments of episodes, each in chronological order. In a segment shorter than `steps`, the values
+// after its last step are ignored.
 struct Trajectories {
   torch::Tensor returns;    // [rows, steps], scaled returns-to-go
   torch::Tensor obs;        // [rows, steps, obs_dim]
@@ -23,24 +23,24 @@ struct Trajectories {
   torch::Tensor timesteps;  // [rows, steps], int64, below max_steps
 };
 
-// A causal transformer over the tokens (return, observation, action) of each step: each token is a
-// linear map of its value plus a timestep embedding, followed by layer norm and dropout; then
-// residual blocks of attention and of a GELU network of four times the width, each preceded by a
-// layer norm; and a final layer norm.
+// A causal transformer over the tokens (return, observation, action) of each step. Each token is a
+// linear map of its value plus a timestep embedding, followed by layer norm and dropout. Then
+// follow residual blocks of attention and of a GELU network of four times the width, each preceded
+// by a layer norm. A final layer norm ends the sequence.
 class Transformer final : public Network {
  public:
   Transformer(const TransformerSpec& spec, Rng& rng, const Compute& compute);
 
   // Predicted actions in [-1, 1] after each observation: [rows, steps, action_dim]. The action of
-  // step t depends on earlier steps and on the return and observation of step t. With `dropout`
-  // (Mode::train) masks are drawn from that stream; without it (Mode::eval) there is no dropout.
+  // step t depends on earlier steps and on the return and observation of step t. If `dropout` is
+  // not null, dropout masks are drawn from this random stream. If it is null, there is no dropout.
   torch::Tensor forward(const Trajectories& input, Rng* dropout = nullptr) const;
 
   void visit_state(StateVisitor& state) override;
 
  private:
   enum class Start { normal, zero, one };
-  // Offsets in the flat parameters, in order.
+  // A part of the flat parameters. The parts are adjacent and in order.
   struct Part {
     std::string name;
     std::vector<int64_t> shape;

@@ -60,7 +60,7 @@ ProcessPlace place_from_environment(const std::string& master) {
                 "MASTER_PORT in the environment, got " +
                     (master.empty() ? "nothing" : master) + ")");
   }
-  // torchrun's own agent listens on MASTER_PORT while the processes run.
+  // The agent of torchrun listens on MASTER_PORT while the processes run, so the next port is used.
   const int taken = variable("TORCHELASTIC_USE_AGENT_STORE") == "True" ? 1 : 0;
   place.port = number("MASTER_PORT", variable("MASTER_PORT"), 1, kMaxPort - taken) + taken;
   return place;

@@ -1,4 +1,4 @@
-// Process group over TCP with Gloo. Compiled only if libgloo-dev is installed.
+// A process group that communicates over TCP with Gloo. Compiled only if libgloo-dev is installed.
 #include <gloo/allgather.h>
 #include <gloo/alltoall.h>
 #include <gloo/rendezvous/context.h>
@@ -15,14 +15,14 @@
 namespace rl_training {
 namespace {
 
-// From this number of processes on, each process sums its part of the values and sends the sum to
-// the others, which transfers less data than sending every value to every process.
+// From this number of processes on, each process averages its part of the values and sends the
+// result to all others. This transfers less data than sending every value to every process.
 constexpr int kProcessesForParts = 4;
-// Fewer values are one message to every process.
+// Fewer values than this are always sent to every process in one message.
 constexpr size_t kManyValues = 4096;
-// Values that a sum reads from all slots before it continues, so that they stay in the cache.
+// Number of values that are summed over all slots at a time, so that they stay in the cache.
 constexpr size_t kSumBlock = 4096;
-// Longer texts need a second message in an exchange.
+// Bytes of a text in the first message of an exchange. Longer texts need a second message.
 constexpr size_t kInlineText = 240;
 
 class Store final : public gloo::rendezvous::Store {
@@ -43,7 +43,8 @@ class Store final : public gloo::rendezvous::Store {
   Rendezvous& rendezvous_;
 };
 
-// "[./gloo/transport/tcp/pair.cc:598] Connection closed by peer [127.0.0.1]:4711" without the file.
+// Removes the source position from a message such as
+// "[./gloo/transport/tcp/pair.cc:598] Connection closed by peer [127.0.0.1]:4711".
 std::string reason_of(const std::exception& error) {
   std::string text = error.what();
   const auto end = text.find("] ");
@@ -145,8 +146,8 @@ class GlooGroup final : public ProcessGroup {
   }
 
  private:
-  // Makes room for that many values in memory shared by all processes, if they run on one machine.
-  // All of them get the same answer.
+  // Allocates memory for `count` values that all processes share, if they run on one machine. All
+  // processes return the same result: whether all of them succeeded.
   bool share_memory(size_t count) {
     if (!one_machine_ || (slots_ != nullptr && slots_->values() >= count)) return one_machine_;
     slots_ = rank_ == 0 ? SharedSlots::create(size_, count) : nullptr;
@@ -162,8 +163,8 @@ class GlooGroup final : public ProcessGroup {
     return one_machine_;
   }
 
-  // A process fills its slot of this turn only after all others have reached the turn before, so
-  // none still reads what the slot held two turns ago.
+  // Each process alternates between its two slots. In the previous call, all_gather waited for all
+  // processes, so no process still reads the values that this slot contained two calls ago.
   void average_in_memory(std::span<const std::span<float>> parts) {
     float* mine = slots_->slot(rank_, turn_);
     for (const auto& part : parts) mine = std::copy(part.begin(), part.end(), mine);
@@ -171,7 +172,7 @@ class GlooGroup final : public ProcessGroup {
     all_gather(&word_, sizeof(word_), words_.data());
     std::atomic_thread_fence(std::memory_order_seq_cst);
     const float share = 1.0f / static_cast<float>(size_);
-    size_t at = 0;  // of the current block in every slot
+    size_t at = 0;  // index of the current block in every slot
     for (const auto& part : parts) {
       for (size_t done = 0; done < part.size();) {
         const size_t count = std::min(kSumBlock, part.size() - done);
@@ -205,7 +206,7 @@ class GlooGroup final : public ProcessGroup {
     }
   }
 
-  // Every process receives all values of all others.
+  // Every process receives all values of all other processes.
   void average_whole() {
     const size_t count = values_.size(), stride = count + 1;
     sent_.resize(stride);
@@ -237,7 +238,7 @@ class GlooGroup final : public ProcessGroup {
     all_gather(sent_.data(), part * sizeof(float), values_.data());
   }
 
-  // Message of each process: `count` values and its word.
+  // Computes the mean of the received messages. Each message consists of `count` values and a word.
   void mean_of_rows(size_t stride, size_t count, float* out) {
     const float share = 1.0f / static_cast<float>(size_);
     std::copy_n(received_.data(), count, out);
@@ -275,11 +276,11 @@ class GlooGroup final : public ProcessGroup {
   }
 
   Milliseconds timeout_;
-  bool one_machine_;  // also false once memory could not be shared
+  bool one_machine_;  // set to false if memory cannot be shared
   std::shared_ptr<gloo::rendezvous::Context> context_;
-  std::vector<float> values_, sent_, received_;  // reused in every call
+  std::vector<float> values_, sent_, received_;  // buffers that every call reuses
   std::unique_ptr<SharedSlots> slots_;
-  int64_t turn_ = 0;  // of the slots
+  int64_t turn_ = 0;  // calls of average_in_memory; its parity selects the slot
 };
 
 }  // namespace
@@ -294,7 +295,8 @@ std::unique_ptr<ProcessGroup> join_processes(const ProcessPlace& place,
     rendezvous = std::make_unique<RendezvousClient>(place.master, place.port, place.timeout);
   }
   auto group = std::make_unique<GlooGroup>(place, *rendezvous);
-  // Process 0 keeps what the others still look up until all are connected.
+  // Waits until all processes are connected, because the store in process 0 is destroyed afterwards
+  // and the others look up addresses in it.
   group->exchange("");
   return group;
 }

@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Bounds the memory for a message from an unknown sender.
+// Largest accepted text in bytes. Limits the memory that an unknown sender can allocate.
 constexpr uint32_t kMaxText = 16 << 20;
 enum class Request : char { set = 'S', get = 'G' };
 
@@ -99,7 +99,7 @@ bool receive_all(int descriptor, char* bytes, size_t count) {
   return true;
 }
 
-// A text with its length before it.
+// A text preceded by its length.
 std::string framed(const std::string& text) {
   const auto size = static_cast<uint32_t>(text.size());
   return std::string(reinterpret_cast<const char*>(&size), sizeof(size)) + text;
@@ -129,7 +129,7 @@ int listen_at(const addrinfo& info) {
   return -1;
 }
 
-// -1 if no address answers.
+// Returns the connected socket, or -1 if no address accepts the connection.
 int connect_to(const addrinfo* info, Milliseconds timeout) {
   for (; info != nullptr; info = info->ai_next) {
     const int descriptor = ::socket(info->ai_family, info->ai_socktype | SOCK_CLOEXEC, 0);
@@ -182,7 +182,8 @@ void RendezvousServer::accept_all() {
   }
 }
 
-// Runs until the other end closes, is silent for too long or sends something invalid.
+// Answers requests until the other process closes the connection, sends nothing within the
+// time-out, or sends an invalid request.
 void RendezvousServer::serve(int connection) {
   for (;;) {
     char request = 0;

@@ -10,21 +10,21 @@
 
 namespace rl_training {
 
-// Key-value store in process 0, with which the processes of a run find each other. Each call waits
+// A key-value store in process 0. The processes of a run use it to find each other. Each call waits
 // for its result and throws Error{io} after the time-out.
 class Rendezvous {
  public:
   virtual ~Rendezvous() = default;
   virtual void set(const std::string& key, const std::string& value) = 0;
   virtual std::string get(const std::string& key) = 0;
-  // Address under which the others reach this machine.
+  // Address at which the other processes reach this machine.
   virtual std::string local_address() const = 0;
 };
 
 using Milliseconds = std::chrono::milliseconds;
 
-// Side of process 0. Listens only on this address; throws Error{config} for wildcard addresses such
-// as 0.0.0.0. Connections are not authenticated.
+// The store in process 0. Listens only on the address that is passed to the constructor, which
+// throws Error{config} for wildcard addresses such as 0.0.0.0. Connections are not authenticated.
 class RendezvousServer final : public Rendezvous {
  public:
   // Port 0 selects a free port.
@@ -48,10 +48,10 @@ class RendezvousServer final : public Rendezvous {
   std::map<std::string, std::string> values_;
   bool ending_ = false;
   std::vector<int> connections_;
-  std::vector<std::thread> threads_;  // one per connection; the first one accepts connections
+  std::vector<std::thread> threads_;  // the first accepts connections; then one per connection
 };
 
-// Side of any other process. Process 0 may start later, within the time-out.
+// Accesses the store from any other process. Process 0 may start later, within the time-out.
 class RendezvousClient final : public Rendezvous {
  public:
   RendezvousClient(const std::string& address, int port, Milliseconds timeout);
@@ -62,7 +62,7 @@ class RendezvousClient final : public Rendezvous {
   std::string local_address() const override;
 
  private:
-  std::string place_;  // for messages
+  std::string place_;  // address and port, for error messages
   int connection_ = -1;
 };
 

@@ -12,7 +12,7 @@
 namespace rl_training {
 namespace {
 
-constexpr size_t kLine = 64;  // bytes of a cache line; the key has one of its own
+constexpr size_t kLine = 64;  // bytes of a cache line; the key occupies the first line
 constexpr size_t kLineFloats = kLine / sizeof(float);
 
 }  // namespace
@@ -42,7 +42,7 @@ std::unique_ptr<SharedSlots> SharedSlots::create(int processes, size_t values) {
   if (descriptor < 0) return nullptr;
   std::unique_ptr<SharedSlots> slots(new SharedSlots(descriptor, processes, values));
   uint64_t key = 0;
-  // Allocates all pages now: a page that is missing later would end the process with SIGBUS.
+  // Allocates all pages now, because a lack of memory later would kill the process with SIGBUS.
   if (::posix_fallocate(descriptor, 0, static_cast<off_t>(slots->bytes_)) != 0 ||
       ::getrandom(&key, sizeof(key), 0) != sizeof(key) || !slots->map()) {
     return nullptr;

@@ -4,21 +4,21 @@
 
 namespace rl_training {
 
-// Memory that the processes of one machine share: two slots of floats for each process, which it
-// fills in turn. It has no name in any file system and is freed with the last process.
+// Memory that the processes of one machine share. Each process has two slots of floats and fills
+// them alternately. The memory has no name in any file system and is freed with the last process.
 class SharedSlots {
  public:
-  // Tells another process where to find the memory.
+  // Identifies the memory, so that another process can open it.
   struct Handle {
-    int32_t process = 0, descriptor = -1;  // -1: there is none
-    uint64_t key = 0;                      // also at the start of the memory
+    int32_t process = 0, descriptor = -1;  // descriptor is -1 if there is no memory
+    uint64_t key = 0;                      // also stored at the start of the memory
   };
 
-  // For `processes` processes, with at least `values` floats in a slot. A null pointer if the
-  // system has no such memory left.
+  // Creates memory for `processes` processes with at least `values` floats per slot. Returns a null
+  // pointer if the system cannot provide the memory.
   static std::unique_ptr<SharedSlots> create(int processes, size_t values);
-  // Opens what another process created with the same sizes. A null pointer if it cannot be opened,
-  // for example because that process runs in another container.
+  // Opens the memory that another process created with the same sizes. Returns a null pointer on
+  // failure, for example if the other process runs in another container.
   static std::unique_ptr<SharedSlots> open(const Handle& handle, int processes, size_t values);
   ~SharedSlots();
   SharedSlots(const SharedSlots&) = delete;

@@ -15,7 +15,7 @@ std::vector<double> chart_ticks(double low, double high, int count) {
   const double step = power * (part <= 1 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10);
   std::vector<double> ticks;
   for (double i = std::ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; ++i) {
-    ticks.push_back(i * step + 0.0);  // no minus before a zero
+    ticks.push_back(i * step + 0.0);  // the addition turns -0.0 into 0.0
   }
   return ticks;
 }

@@ -12,11 +12,11 @@
 namespace rl_training {
 namespace {
 
-constexpr int64_t kGifFrames = 250;  // of an episode, by default
+constexpr int64_t kGifFrames = 250;  // largest number of frames per episode, by default
 constexpr int64_t kStripFrames = 8;
 
-// The first and last step and steps in between: every `every` steps or, for 0, at most `most` in
-// total.
+// Selects the steps to draw. Always includes the first and the last step. If `every` is above 0,
+// selects every `every`-th step; otherwise at most `most` steps in total.
 std::vector<int64_t> choose(int64_t last, int64_t every, int64_t most) {
   std::vector<int64_t> chosen;
   if (every > 0) {
@@ -51,7 +51,7 @@ std::string encode_png(const std::vector<Frame>&, int) { return {}; }
 
 namespace {
 
-// Draws the frames of all episodes; returns and lengths go to the report.
+// Returns the frames of all episodes. Stores returns and lengths of the episodes in `report`.
 std::vector<Frame> film_frames(Environment& env, const Policy& policy, const FilmOptions& options,
                                int64_t most, FilmReport& report) {
   if (const auto why = film_unavailable(); !why.empty()) throw Error(ErrorKind::config, why);
@@ -62,7 +62,7 @@ std::vector<Frame> film_frames(Environment& env, const Policy& policy, const Fil
   const int width = static_cast<int>(options.width);
   std::vector<Frame> frames;
   for (int64_t episode = 0; episode < options.episodes; ++episode) {
-    // Each episode is played twice, first to learn its length, then to draw it.
+    // Plays each episode twice: first to find its length, then to draw it.
     const Rng rng(options.seed, "eval/" + std::to_string(episode));
     const auto played = play_episode(env, policy, rng);
     const auto steps = choose(played.steps, options.every, most);

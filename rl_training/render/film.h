@@ -10,9 +10,9 @@ namespace rl_training {
 struct FilmOptions {
   int64_t episodes = 1;
   uint64_t seed = 0;
-  int64_t every = 0;  // steps between pictures; 0: automatic
-  int64_t width = 480;
-  bool photos = true;  // by the task's own renderer, if there is one
+  int64_t every = 0;    // steps between pictures; 0 selects the steps automatically
+  int64_t width = 480;  // pixels
+  bool photos = true;   // whether to use the renderer of the environment, if it has one
 };
 
 struct FilmReport {
@@ -22,17 +22,17 @@ struct FilmReport {
   bool photos = false;
 };
 
-// Why this build cannot draw; empty: it can.
+// Returns the reason why this build cannot draw, or "" if it can.
 std::string film_unavailable();
 
-// Plays whole episodes and draws them: `path` ends in .gif (animated) or .png (a strip of frames
-// that includes the first and the last). Episode i uses the random stream "eval/i" of the seed, as
-// in evaluations. Throws Error{config} for another ending, for an environment that cannot be drawn,
-// and if this build cannot draw.
+// Plays whole episodes and draws them. `path` must end in .gif for an animation or in .png for a
+// strip of frames that includes the first and the last. Episode i uses the random stream "eval/i"
+// of the seed, as in evaluations. Throws Error{config} for another ending, for an environment that
+// cannot be drawn, and if this build cannot draw.
 FilmReport film_episodes(Environment& env, const Policy& policy, const FilmOptions& options,
                          const std::string& path);
 
-// The same as the bytes of a GIF.
+// Like film_episodes, but returns the bytes of a GIF instead of writing a file.
 std::string film_gif(Environment& env, const Policy& policy, const FilmOptions& options);
 
 }  // namespace rl_training

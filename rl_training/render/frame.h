@@ -8,16 +8,17 @@ namespace rl_training {
 
 struct Frame {
   Scene scene;
-  Photo photo;  // drawn instead of the scene if it is not empty
+  Photo photo;  // drawn instead of the scene if the photo is not empty
   std::string caption;
 };
 
-// The height of an undistorted scene that is `width` pixels wide.
+// The height in pixels of an undistorted scene that is `width` pixels wide.
 int scene_height(const Scene& scene, int width);
 
-// The bytes of a file. All frames are `width` pixels wide and have the height of the first scene.
+// Both functions return the bytes of a file. All frames are `width` pixels wide and have the height
+// of the first scene.
 std::string encode_gif(const std::vector<Frame>& frames, int width);
-// Frames in rows of at most four.
+// Arranges the frames in rows of at most four.
 std::string encode_png(const std::vector<Frame>& frames, int width);
 
 }  // namespace rl_training

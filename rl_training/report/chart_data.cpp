@@ -13,7 +13,7 @@
 namespace rl_training {
 namespace {
 
-// Total number of points of a chart, and the minimum and maximum for one curve.
+// Limits for the number of points: in a whole chart, and the minimum and maximum for one curve.
 constexpr size_t kChartPoints = 8000, kLeastPoints = 50, kMostPoints = 300;
 constexpr size_t kMetricPoints = 60000, kLeastMetricPoints = 20, kMostMetricPoints = 120;
 
@@ -28,7 +28,7 @@ std::string json_text(const std::string& text) {
   return out;
 }
 
-// Six digits are enough for a screen and a third of what a double needs.
+// Six significant digits suffice for a screen and take a third of the space of a full double.
 std::string short_number(double value) {
   return std::isfinite(value) ? fmt::format("{:.6g}", value) : "null";
 }
@@ -61,7 +61,7 @@ std::string series_json(size_t group, const std::vector<BandPoint>& curve, bool 
   return text + "}";
 }
 
-// Values of a run at the steps of its group's curve.
+// Values of one run at the steps of its group's curve.
 std::string run_series_json(size_t group, const RunRecord& run, bool online,
                             const std::vector<BandPoint>& curve) {
   std::map<int64_t, double> values;

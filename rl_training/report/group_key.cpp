@@ -21,7 +21,8 @@ bool is_length(const std::string& key) {
   return key == "total_timesteps" || key == "online.total_timesteps";
 }
 
-// A step before the end does not depend on the length, unless the learning rate does.
+// Whether the length of a run affects the reported values. The value at an earlier step does not
+// depend on the length, unless the learning-rate schedule depends on it.
 bool length_counts(const RunRecord& run, const ReportOptions& options) {
   if (options.choice.pick != EvaluationChoice::Pick::at) return true;
   const auto schedule = run.value_of("learning_rate_schedule.type");
@@ -35,7 +36,8 @@ bool decides(const RunRecord& run, const std::string& key, const ReportOptions& 
                                              "algo_kwargs.dataset_kind"};
   if (never.contains(key)) return false;
   if (is_length(key)) return length_counts(run, options);
-  // Early stopping may use a value that exists only in logged rows.
+  // The log interval matters for early stopping, which may use a value that exists only in logged
+  // rows.
   if (key == "log_interval") return run.value_of("early_stopping") != "null";
   if (data.contains(key)) return run.dataset.fingerprint.empty();
   return true;
@@ -59,8 +61,9 @@ std::string hash_of(const std::string& task, const std::string& algo,
 
 using FlatConfig = std::map<std::string, std::string>;
 
-// A map that is present in some configs and `null` in others (online, early_stopping) is one
-// column; otherwise each of its keys would be a column. Returns the names of all keys.
+// Merges the keys of an optional map (online, early_stopping) into one column if some configs have
+// the map and others have `null`. Otherwise each key of the map would be a column. Returns the
+// names of all keys.
 std::set<std::string> collapse_optional_maps(std::vector<FlatConfig>& configs) {
   std::set<std::string> absent, names;
   for (const auto& config : configs) {
@@ -90,8 +93,8 @@ bool is_number(const std::string& text) {
   return !text.empty() && *end == '\0' && std::isfinite(value);
 }
 
-// The number with at most `detail` significant digits, unless it is that short already; a path as
-// ".../" and its last `detail` components.
+// Shortens a number to at most `detail` significant digits, and a long path to ".../" and its last
+// `detail` components.
 std::string short_value(const std::string& text, int detail) {
   if (is_number(text)) {
     const auto rounded = fmt::format("{:.{}g}", std::strtod(text.c_str(), nullptr), detail);
@@ -128,7 +131,7 @@ bool same_value(const std::string& a, const std::string& b) {
   return !a.empty() && !b.empty() && *end_a == '\0' && *end_b == '\0' && x == y;
 }
 
-// Properties of a run that are not config keys.
+// The value of a config key, or of a property of the run that is not a config key.
 std::string fact_or_value(const RunRecord& run, const std::string& key) {
   if (key == "dataset") return run.dataset.name;
   if (key == "env") return run.env_id;

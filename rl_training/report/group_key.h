@@ -7,31 +7,32 @@
 namespace rl_training {
 
 // The sorted keys of a run that affect the reported values, without the seed. The length is
-// included, except for a step (`at`) that does not depend on it. Data is identified by fingerprint,
-// not by path.
+// excluded if the values of a step (`at`) do not depend on it. Data is identified by its
+// fingerprint, not by its path. If `by` is set, returns only the keys in `by`.
 std::vector<KeyValue> deciding_keys(const RunRecord& run, const ReportOptions& options);
 
-// Hashes of all these keys and the task, or of the keys in `by`, the algorithm and the task.
+// Hash of the task, the algorithm and the deciding keys. full_key uses all keys; by_key uses only
+// the keys in `by`.
 std::string full_key(const RunRecord& run, const ReportOptions& options);
 std::string by_key(const RunRecord& run, const ReportOptions& options);
-// Runs are comparable if environment and data are the same.
+// Runs with the same task key have the same environment and data, so they are comparable.
 std::string task_key(const RunRecord& run);
-// Without the prefix "algo_kwargs.", for display.
+// Removes the prefix "algo_kwargs." for display.
 std::string short_key(const std::string& key);
 
-// Values of one key for display: numbers with four significant digits, paths as ".../" and their
-// last component. Values that would then look the same keep as much as tells them apart.
+// Shortens the values of one key for display: numbers to four significant digits, paths to ".../"
+// and their last component. Uses more digits or components if different values would look the same.
 std::vector<std::string> short_values(const std::vector<std::string>& values);
 
-// Fills the keys in which groups differ. They are compared only between groups of one algorithm,
-// because algorithms have different keys.
+// Fills the keys in which groups differ. Compares only groups of the same algorithm, because
+// algorithms have different keys.
 void find_differing_keys(ReportTask& task, const ReportOptions& options);
 
 // Throws Error{config} for a key of `by` or of a filter that no run has.
 void check_keys(const std::vector<RunRecord>& runs, const ReportOptions& options);
-// Throws Error{config} if no run is left.
+// Throws Error{config} if no run matches the filters.
 std::vector<RunRecord> filtered(std::vector<RunRecord> runs, const ReportOptions& options);
-// A note for each group whose runs differ in keys that `by` does not name.
+// Adds a note that lists the keys in which merged runs differ.
 void note_merged_keys(Report& report);
 
 }  // namespace rl_training

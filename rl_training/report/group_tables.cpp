@@ -81,8 +81,8 @@ void add_return_columns(const ReportTask& task, Table& table) {
   }
 }
 
-// Last values on held-out data, averaged over seeds. If there are returns, these columns are
-// removed first.
+// Adds the last values on held-out data, averaged over seeds. If the table also
+// shows returns and is too wide, these columns are removed first.
 void add_validation_columns(const ReportTask& task, Table& table, bool beside_returns) {
   for (const auto& name : validation_names_of(task)) {
     const auto title = printable(validation_title(name));
@@ -103,7 +103,7 @@ std::string seed_values(const RunGroup& group) {
   return join(parts, ", ");
 }
 
-// Estimates of `select`, by seed if there are several.
+// Estimates of `select` for the runs of a group.
 std::string estimates_text(const RunGroup& group) {
   std::vector<std::string> parts;
   for (const auto& run : group.runs) {

@@ -30,7 +30,7 @@ const CurvePoint* chosen_evaluation(const RunRecord& run, const EvaluationChoice
   return chosen;
 }
 
-// A table without any value would not say why.
+// Throws if no run reached the requested step, because an empty table would not explain why.
 void check_step_is_reached(const std::vector<RunRecord>& runs, const EvaluationChoice& choice) {
   if (choice.pick != EvaluationChoice::Pick::at) return;
   std::optional<int64_t> longest;
@@ -47,15 +47,14 @@ void check_step_is_reached(const std::vector<RunRecord>& runs, const EvaluationC
                           *longest, choice.step));
 }
 
-// Whether `a` is preferred to `b` as the run of a seed: a finished run before others, then the
-// newest.
+// Whether `a` is preferred to `b` as the run of a seed. Finished runs come first, then newer runs.
 bool counts_before(const RunRecord& a, const RunRecord& b) {
   const bool a_done = a.state == RunState::finished, b_done = b.state == RunState::finished;
   if (a_done != b_done) return a_done;
   return std::tie(a.started, a.path) > std::tie(b.started, b.path);
 }
 
-// Several runs with the same config and seed count as one observation.
+// Keeps one of several runs with the same config and seed, so that each seed counts once.
 std::vector<RunRecord> once_each(std::vector<RunRecord> runs, const ReportOptions& options,
                                  std::vector<std::string>& notes) {
   std::stable_sort(runs.begin(), runs.end(), counts_before);
@@ -120,7 +119,7 @@ BandPoint band_at(int64_t step, const std::vector<double>& values) {
 using ValuesByStep = std::map<int64_t, std::vector<double>>;
 
 void collect(const std::vector<CurvePoint>& points, bool online, ValuesByStep& out) {
-  std::map<int64_t, double> last;  // the later of two rows with the same step is used
+  std::map<int64_t, double> last;  // if two rows have the same step, the later one is used
   for (const auto& point : points) {
     if (point.online == online) last[point.step] = point.value;
   }
@@ -216,12 +215,13 @@ Report make_report(std::vector<RunRecord> runs, const ReportOptions& options) {
   runs = once_each(std::move(runs), options, report.notes);
 
   std::map<std::string, ReportTask> tasks;
-  std::map<std::string, std::map<std::string, RunGroup>> groups;  // of each task
+  std::map<std::string, std::map<std::string, RunGroup>> groups;  // by task, then by group key
   for (auto& run : runs) {
     const auto task = task_key(run);
     const auto [place, is_new] =
         tasks.try_emplace(task, ReportTask{run.env_id, run.dataset, {}, false});
-    // Of several names of the same data the first one is shown, whatever the order of the runs.
+    // If the same data has several names, the first in alphabetical order is shown. The result does
+    // not depend on the order of the runs.
     if (run.dataset.name < place->second.dataset.name) place->second.dataset = run.dataset;
     const auto key = options.by.empty() ? full_key(run, options) : by_key(run, options);
     auto& group = groups[task][key];

@@ -8,15 +8,17 @@
 
 namespace rl_training {
 
-// Which evaluation of a run is used. `best` is selected after the fact and therefore optimistic.
+// The evaluation of a run that is reported. `best` is optimistic, because it is selected after
+// training.
 struct EvaluationChoice {
   enum class Pick { last, best, at } pick = Pick::last;
-  int64_t step = 0;  // for `at`: the last evaluation up to this step, for runs that reached it
+  // For `at`: the last evaluation up to this step; only for runs that reached the step.
+  int64_t step = 0;
 };
 
 struct ReportOptions {
   EvaluationChoice choice;
-  std::vector<std::string> by;       // keys; empty: all that affect values
+  std::vector<std::string> by;       // keys that define groups; empty: all keys that affect values
   std::vector<std::string> filters;  // "key=value"; runs must match all of them
 };
 
@@ -26,22 +28,22 @@ struct GroupFigures {
 };
 using KeyValue = std::pair<std::string, std::string>;
 
-// A statistic at one step over the runs with an evaluation there.
+// A statistic over the runs that have an evaluation at this step.
 struct BandPoint {
   int64_t step = 0;
   double iqm = 0, low = 0, high = 0;
   size_t runs = 0;
 };
 
-// Runs that differ only in their seed (or, with `by`, that share those keys).
+// Runs that differ only in their seed or, with `by`, runs that share the keys in `by`.
 struct RunGroup {
   std::string algo;
   std::string config_hash;               // SHA-256 of the keys and the data that affect values
   std::vector<KeyValue> differing_keys;  // keys in which groups of this algorithm and task differ
-  std::vector<KeyValue> shown_keys;      // the same with shortened values, for display
-  std::vector<RunRecord> runs;           // by seed; each seed of a config once
+  std::vector<KeyValue> shown_keys;      // differing_keys with shortened values, for display
+  std::vector<RunRecord> runs;           // sorted by seed; each seed of a config appears once
   std::vector<std::optional<double>> values;  // selected value of each run
-  std::vector<int64_t> value_steps;           // their steps; -1 without a value
+  std::vector<int64_t> value_steps;           // steps of `values`; -1 without a value
   std::optional<GroupFigures> figures;        // statistics of the available values
   std::optional<double> best_wins;  // probability that a run of the task's best group is better
   std::optional<ConfidenceInterval> best_wins_interval;
@@ -50,18 +52,19 @@ struct RunGroup {
   size_t count(RunState state) const;
   size_t resumed() const;
   bool online() const;         // whether the values are counted in environment steps
-  bool repeats_seeds() const;  // with `by`, several configs may be merged
-  // "algo key=value ...": enough to identify it within its task.
+  bool repeats_seeds() const;  // true if `by` merges several configs with the same seeds
+  // "algo key=value ...", which identifies the group within its task.
   std::string label() const;
 };
 
-// The groups on one environment and one dataset, best first.
+// The groups with the same environment and dataset, best first.
 struct ReportTask {
   std::string env_id;
   RunDataset dataset;
   std::vector<RunGroup> groups;
 
-  // "Hopper-v4, hopper-medium-v2"; of several tasks of that name, with the data's fingerprint.
+  // "Hopper-v4, hopper-medium-v2". If several tasks have this name, the data's fingerprint is
+  // added.
   std::string name() const;
   bool name_is_shared = false;
   // Converts returns to normalised scores if the task has reference scores.
@@ -80,13 +83,14 @@ struct Report {
 std::string choice_name(const Report& report);
 
 // Throws Error{config} for a filter or key that no run has, for filters that match no run, and for
-// a step that no run reached and none can still reach.
+// a step that no run reached or can still reach.
 Report make_report(std::vector<RunRecord> runs, const ReportOptions& options);
 
-// The IQM over runs at each evaluation step on one time axis, with a 95 % interval (for one run,
-// its value). More than `most` steps are thinned evenly; the first and last are kept.
+// The IQM over runs at each evaluation step on one time axis, with a 95 % interval. If there is
+// only one run, the interval is its value. Curves with more than `most` steps are thinned evenly;
+// the first and the last step remain.
 std::vector<BandPoint> learning_curve(const RunGroup& group, bool online, size_t most = 300);
-// Mean, smallest and largest value of a metric over runs.
+// The mean, smallest and largest value of a metric over runs at each step.
 std::vector<BandPoint> metric_curve(const RunGroup& group, const std::string& metric, bool online);
 
 }  // namespace rl_training

@@ -10,7 +10,7 @@
 namespace rl_training {
 namespace {
 
-// The source expression by which a Content-Security-Policy allows exactly this text.
+// The expression with which a Content-Security-Policy allows exactly this script or style.
 std::string policy_hash(std::string_view text) {
   const auto hex = sha256_hex(text);
   std::string bytes;

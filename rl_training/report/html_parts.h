@@ -7,9 +7,9 @@
 
 namespace rl_training {
 
-// Parts of the page that its sections share. Arguments named `html` are already escaped.
-constexpr size_t kPageColors = 10;  // .c0 to .c9 of the style
-constexpr size_t kMostListed = 60;  // notes, configs
+// HTML fragments that the sections of the page share. Arguments named `html` are already escaped.
+constexpr size_t kPageColors = 10;  // classes .c0 to .c9 in report.css
+constexpr size_t kMostListed = 60;  // largest number of notes or configs in a list
 
 struct Heading {
   std::string title;
@@ -17,15 +17,15 @@ struct Heading {
 };
 std::string header_html(const std::vector<Heading>& headings);
 std::string cell_html(const std::string& html, const char* kind = "");
-// A cell that is sorted by a number and displayed as `text`.
+// A cell that displays `text` and is sorted by `value`.
 std::string number_cell(const std::string& text, const std::optional<double>& value);
-// The colour of a group.
+// A square in the colour of a group.
 std::string swatch(size_t group);
 
-// The groups with their intervals as bars, best first.
+// A table of the groups, best first, with their intervals as bars.
 std::string score_table_html(const ReportTask& task);
 std::string timing_html(const ReportTask& task);
-// Runs, their checkpoints and the command for each.
+// The runs with their checkpoints and the command for each run.
 std::string runs_html(const ReportTask& task, const std::string& program);
 // The whole config of each group.
 std::string configs_html(const ReportTask& task);

@@ -28,8 +28,8 @@ ValueRange range_of(const ReportTask& task) {
   return *low < *high ? ValueRange{*low, *high} : ValueRange{*low - 1, *high + 1};
 }
 
-// Draws the interval as a bar, the IQM as a mark and each run as a dot, on an axis shared by the
-// task.
+// Draws the interval as a bar, the IQM as a mark and each run as a dot. All groups of a task share
+// one axis.
 std::string bar_html(size_t index, const RunGroup& group, const ValueRange& range) {
   const auto x = [&](double value) {
     return 4 + 162 * std::clamp((value - range.low) / (range.high - range.low), 0.0, 1.0);

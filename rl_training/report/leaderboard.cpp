@@ -94,7 +94,7 @@ std::string legend_text(const Leaderboard& board, const char* best) {
       board.normalized ? " all tasks: runs resampled within tasks." : "");
 }
 
-// The tasks from `first` up to `last`.
+// A table of the tasks [first, last).
 Table board_table(const Leaderboard& board, size_t first, size_t last, bool with_total) {
   Table table(1);
   table[0].title = "method";
@@ -144,7 +144,8 @@ Leaderboard make_leaderboard(const Report& report) {
     std::string shown_keys;
     Strata values;
   };
-  std::map<std::pair<std::string, std::vector<KeyValue>>, MethodRuns> runs;  // algorithm and keys
+  // By algorithm and differing keys.
+  std::map<std::pair<std::string, std::vector<KeyValue>>, MethodRuns> runs;
   for (size_t i = 0; i < report.tasks.size(); ++i) {
     for (const auto& group : report.tasks[i].groups) {
       auto& method = runs[{group.algo, group.differing_keys}];
@@ -175,7 +176,7 @@ Leaderboard make_leaderboard(const Report& report) {
   return board;
 }
 
-// Tasks that do not fit into the width follow in further blocks.
+// Prints tasks that do not fit into the width in additional blocks.
 std::string leaderboard_text(const Leaderboard& board, size_t width) {
   std::string text;
   std::vector<std::string> keys;

@@ -4,34 +4,37 @@
 
 namespace rl_training {
 
-// Table of methods by tasks. A method is an algorithm, with its differing keys if it has several
-// configs on one task.
+// A table of methods by tasks. A method is an algorithm or, if an algorithm has several configs on
+// one task, an algorithm with its differing keys.
 struct Leaderboard {
   struct Cell {
     GroupFigures figures;
     size_t seeds = 0;
-    bool best = false;       // the largest IQM of its task
-    bool near_best = false;  // its interval overlaps that of the best
+    bool best = false;       // has the largest IQM of its task
+    bool near_best = false;  // its interval overlaps the interval of the best
   };
   struct Method {
-    std::string algo, keys;                  // "learning_rate=0.001 ...", if there are several
+    // Keys: "learning_rate=0.001 ...", if the algorithm has several configs.
+    std::string algo, keys;
     std::vector<std::optional<Cell>> cells;  // one per task
-    // Over normalised scores of all tasks, with runs resampled within tasks. Exists only if the
-    // method has values on every task and every task has reference scores.
+    // Statistics of the normalised scores of all tasks; the bootstrap resamples runs within tasks.
+    // Set only if the method has values on every task and every task has reference scores.
     std::optional<GroupFigures> total;
     bool best_total = false, near_best_total = false;
-    double mean_rank = 0;  // over tasks; a missing value counts as the last rank
+    double mean_rank = 0;  // mean over tasks; a missing value counts as the last rank
 
     std::string name() const { return keys.empty() ? algo : algo + " " + keys; }
   };
   std::vector<std::string> tasks;
-  std::vector<Method> methods;  // best first, by the total or else by the mean rank
-  bool normalized = false;      // cells are normalised scores
+  // Best first: by the total, or by the mean rank if there is no total.
+  std::vector<Method> methods;
+  bool normalized = false;  // cells are normalised scores
 };
 
 Leaderboard make_leaderboard(const Report& report);
 
-// Text marks the best with *, overlapping intervals with ~; Markdown and HTML with bold and ~.
+// The text marks the best value with * and overlapping intervals with ~. Markdown and HTML use bold
+// instead of *.
 std::string leaderboard_text(const Leaderboard& board, size_t width);
 std::string leaderboard_markdown(const Leaderboard& board);
 std::string leaderboard_html(const Leaderboard& board, const PageOptions& options);

@@ -3,10 +3,10 @@
 
 namespace rl_training {
 
-// Files embedded in the program and in every HTML report.
+// Files that are embedded in the program and in every HTML report.
 std::string_view page_style();
 std::string_view page_script();
-// dygraphs; "" if it was not installed when the program was built.
+// The dygraphs library; "" if it was not installed when the program was built.
 std::string_view chart_script();
 std::string_view chart_style();
 

@@ -22,8 +22,8 @@ TaskProfiles task_profiles(const ReportTask& task, size_t points) {
   profiles.shares.resize(task.groups.size());
   if (all.empty()) return profiles;
   const auto [low, high] = std::minmax_element(all.begin(), all.end());
-  // From just below the smallest value, where every share is 1, to the largest, where every share
-  // is 0.
+  // The thresholds start just below the smallest value, where every share is 1, and end at the
+  // largest value, where every share is 0.
   const double begin = *low - 0.02 * (*high - *low), width = *high - begin;
   for (size_t i = 0; i < points; ++i) {
     const double part = static_cast<double>(i) / static_cast<double>(points - 1);

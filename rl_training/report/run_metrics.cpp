@@ -16,11 +16,11 @@ namespace {
 constexpr uint64_t kMostMetricBytes = uint64_t{256} << 20;
 constexpr size_t kMostRowBytes = 1 << 16;
 constexpr size_t kMostMetrics = 200;
-// Maximum number of points of one metric of one run. Bins are defined by steps, so that all seeds
-// keep the same steps.
+// Maximum number of points for one metric of one run. Bins are defined by steps, so that all seeds
+// retain the same steps.
 constexpr int64_t kMetricBins = 250;
 
-// Counters and settings of a row, not results of training.
+// Names of counters and settings in a row, which are not results of training.
 const std::set<std::string>& clock_names() {
   static const std::set<std::string> names = {"global_step", "update_count", "epoch",
                                               "dataset_size"};
@@ -34,7 +34,7 @@ std::optional<double> finite_at(const Json& row, const char* key) {
   return std::isfinite(value) && std::abs(value) < 1e300 ? std::optional(value) : std::nullopt;
 }
 
-// A counter of a row: not negative, and exactly representable as a double.
+// Reads a counter and clamps it to values that a double represents exactly.
 int64_t count_at(const Json& row, const char* key) {
   return static_cast<int64_t>(std::clamp(finite_at(row, key).value_or(0), 0.0, 9e15));
 }
@@ -43,7 +43,7 @@ template <class Use>
 void for_each_row(const std::string& text, const Use& use) {
   for (size_t begin = 0; begin < text.size();) {
     const auto end = text.find('\n', begin);
-    if (end == std::string::npos) return;  // a row that is just being written
+    if (end == std::string::npos) return;  // the last row is still being written
     if (end - begin <= kMostRowBytes) {
       const auto row = parse_untrusted_json(std::string_view(text).substr(begin, end - begin));
       if (row.is_object()) use(row);
@@ -63,11 +63,12 @@ void add_values(const Json& row, const CurvePoint& at, RunRecord& run) {
   }
 }
 
-// The last point of each bin.
+// Retains the last point of each bin.
 std::vector<CurvePoint> thin(const std::vector<CurvePoint>& points) {
   int64_t longest = 1;
   for (const auto& point : points) longest = std::max(longest, point.step);
-  // Widths are powers of two, so a longer run of the same group keeps a subset of these steps.
+  // Bin widths are powers of two, so a longer run of the same group retains a subset of these
+  // steps.
   int64_t width = 1;
   while (longest / width > kMetricBins) width *= 2;
   std::vector<CurvePoint> kept;
@@ -83,8 +84,8 @@ std::vector<CurvePoint> thin(const std::vector<CurvePoint>& points) {
   return kept;
 }
 
-// Rows of an online phase have a replay buffer. For a run with only an online phase, the evaluation
-// before training also belongs to that time axis.
+// Rows of an online phase are recognised by their replay buffer. The evaluation before training has
+// no replay buffer yet. In a run with only an online phase, moves it to the online time axis.
 void settle_first_clock(RunRecord& run) {
   const auto is_offline = [](const CurvePoint& point) { return !point.online && point.step > 0; };
   const auto fix = [](std::vector<CurvePoint>& points) {
@@ -141,7 +142,8 @@ void read_timing(FileSystem& files, RunRecord& run) {
   if (!files.exists(path)) return;
   double before = 0;
   for_each_row(read_plain_file(files, path, kMostMetricBytes), [&](const Json& row) {
-    // Not from wall-clock differences, because days may pass between two sessions.
+    // The time is computed from rates, because wall-clock differences include the days between
+    // sessions.
     const double updates = static_cast<double>(count_at(row, "update_count"));
     const double rate = finite_at(row, "updates_per_second").value_or(0);
     if (rate > 0 && updates > before) run.seconds += (updates - before) / rate;

@@ -66,7 +66,7 @@ void flatten(const ConfigNode& map, const std::string& prefix,
 }
 
 int64_t whole_number(const std::string& text) {
-  const double value = std::strtod(text.c_str(), nullptr);  // accepts 1e6 as a whole number
+  const double value = std::strtod(text.c_str(), nullptr);  // accepts numbers such as 1e6
   return std::isfinite(value) && std::abs(value) < 9e15 ? static_cast<int64_t>(value) : 0;
 }
 
@@ -136,15 +136,15 @@ void read_metadata(FileSystem& files, RunRecord& run) {
   const auto metadata = parse_untrusted_json(read_plain_file(files, path, kMostMetadataBytes));
   if (!metadata.is_object()) return;
   if (metadata.contains("dataset")) read_dataset(metadata["dataset"], run.dataset);
-  // A warm start affects results like any key.
+  // A warm start affects results, so it is treated like a config key.
   if (const auto from = metadata.find("from"); from != metadata.end() && from->is_object()) {
     run.config.emplace_back("from", member_text(*from, "checkpoint"));
   }
   if (metadata.contains("sessions")) read_sessions(metadata["sessions"], run);
 }
 
-// An algorithm that learns online counts total_timesteps in environment steps; an offline one that
-// continues online has both lengths.
+// For an online algorithm, total_timesteps counts environment steps. An offline algorithm with an
+// online phase has both lengths.
 void plan_lengths(RunRecord& run) {
   const int64_t total = whole_number(run.value_of("total_timesteps"));
   const int64_t online = whole_number(run.value_of("online.total_timesteps"));
@@ -165,7 +165,7 @@ void list_checkpoints(FileSystem& files, RunRecord& run) {
   }
 }
 
-// A file that is not a selection is ignored.
+// Reads selection.json. Ignores a file of another format.
 void read_estimate(FileSystem& files, RunRecord& run) {
   const auto path = run.path + "/selection.json";
   if (!files.exists(path)) return;
@@ -190,8 +190,8 @@ void read_estimate(FileSystem& files, RunRecord& run) {
   }
 }
 
-// Whether a process holds the lock, from the kernel's list of locks. Taking the lock briefly would
-// be simpler but could make a concurrent `resume` fail.
+// Checks in the kernel's list of locks whether a process holds the lock. Acquiring the lock briefly
+// would be simpler, but it could make a concurrent `resume` fail.
 bool lock_is_held(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return false;

@@ -11,27 +11,27 @@
 
 namespace rl_training {
 
-// `paused`: stopped with a checkpoint before its end, by `--pause-at` or by the halving of a sweep.
-// `unfinished`: stopped by a signal, killed, or trained on another machine. `failed`: the program
-// stopped with an error such as diverged losses.
+// `paused`: stopped with a checkpoint before the end of training, by `--pause-at` or by the halving
+// of a sweep. `unfinished`: stopped by a signal, killed, or running on another machine. `failed`:
+// stopped with an error, for example because the losses diverged.
 enum class RunState { finished, running, paused, unfinished, failed };
 inline constexpr RunState kRunStates[] = {RunState::finished, RunState::running, RunState::paused,
                                           RunState::unfinished, RunState::failed};
 const char* run_state_name(RunState state);
 
-// Updates and environment steps are separate time axes; a point belongs to one of them.
+// A point on one of the two time axes: updates (offline) or environment steps (online).
 struct CurvePoint {
   bool online = false;
-  int64_t step = 0;  // updates; online, environment steps
+  int64_t step = 0;  // in updates or, if online, in environment steps
   double value = 0;
 };
 
 struct RunDataset {
   std::string name;         // recipe, file name or kind
-  std::string fingerprint;  // "" if it is not known, "none" without a dataset
+  std::string fingerprint;  // "" if unknown, "none" without a dataset
   int64_t rows = 0, episodes = 0;
   std::optional<double> return_mean;
-  std::vector<std::string> warnings;  // of `dataset inspect`
+  std::vector<std::string> warnings;  // warnings of `dataset inspect`
 };
 
 // Estimate of `select` for a policy of the run.
@@ -41,8 +41,8 @@ struct RunEstimate {
   int64_t candidates = 0;
 };
 
-// The contents of one run directory, finished or still in training. Text is not escaped: code that
-// displays it must use `printable` or escape it.
+// The contents of the directory of a run, which may still be training. Text is not escaped: code
+// that displays it must use `printable` or escape it.
 struct RunRecord {
   std::string path;
   std::string algo, env_id;
@@ -52,12 +52,12 @@ struct RunRecord {
   RunDataset dataset;
 
   RunState state = RunState::unfinished;
-  std::string stop_reason;  // of the last session, if recorded
+  std::string stop_reason;  // stop reason of the last session, if recorded
   size_t sessions = 0;
-  // Of the first session, but the commit of the last one.
+  // From the first session, except for the commit, which is from the last session.
   std::string started, command, version, commit;
   bool has_online = false;
-  int64_t updates = 0, env_steps = 0;  // of the last row
+  int64_t updates = 0, env_steps = 0;  // in the last row
   int64_t planned_updates = 0, planned_env_steps = 0;
   double seconds = 0;  // time between rows, summed over all sessions
 
@@ -65,22 +65,23 @@ struct RunRecord {
   std::map<std::string, std::vector<CurvePoint>> metrics;    // the other metrics, thinned
   std::vector<std::pair<std::string, double>> last_metrics;  // the last value of each metric
   std::vector<std::string> checkpoints;                      // names, "best" first
-  std::optional<RunEstimate> estimate;                       // of its highest-ranked policy
+  std::optional<RunEstimate> estimate;  // estimate for its highest-ranked policy
 
-  // The value of a key; "" if there is none. A key without prefix is also searched in algo_kwargs,
-  // as in `--set`.
+  // The value of a key; "" if there is none. A key without a prefix is also looked up in
+  // algo_kwargs, as in `--set`.
   std::string value_of(const std::string& key) const;
 };
 
-// The run directories among the paths and below them. Throws Error{io} for a path without any.
+// Finds the run directories among the paths and below them. Throws Error{io} for a path that
+// contains none.
 std::vector<std::string> find_runs(FileSystem& files, const std::vector<std::string>& paths);
 
-// Takes no lock; a row that is just being written is ignored. Throws Error{io} for a file that is
-// too large or not a regular file, and Error{config} for an unreadable config.
+// Reads a run without locking it. Ignores a row that is still being written. Throws Error{io} for a
+// file that is too large or not a regular file, and Error{config} for an unreadable config.
 RunRecord read_run(FileSystem& files, const std::string& run_dir);
 
-// All runs below the paths. A run that cannot be read causes a warning; if none can be read, its
-// error is thrown.
+// Reads all runs below the paths. Warns about runs that cannot be read. If no run can be read,
+// throws the error.
 std::vector<RunRecord> read_runs(FileSystem& files, const std::vector<std::string>& paths,
                                  const std::function<void(const std::string&)>& warn);
 

@@ -8,18 +8,18 @@
 namespace rl_training {
 
 // Statistics over runs, as defined by Agarwal et al., "Deep Reinforcement Learning at the Edge of
-// the Statistical Precipice" (arXiv:2108.13264). Samples are not empty.
+// the Statistical Precipice" (arXiv:2108.13264). Samples must not be empty.
 double mean_of(std::span<const double> values);
 double median_of(std::span<const double> values);
-// Mean after discarding a quarter of the values, rounded down, at each end.
+// The mean after discarding a quarter of the values (rounded down) at each end.
 double interquartile_mean(std::span<const double> values);
-// Linear interpolation between order statistics, as in NumPy's percentile; `sorted` ascends, 0 <= q
-// <= 1.
+// Interpolates linearly between order statistics, like NumPy's percentile. `sorted` is in ascending
+// order, and 0 <= q <= 1.
 double quantile(std::span<const double> sorted, double q);
 
-// Scores of one method, one list per task; these are the strata of the bootstrap.
+// Scores of one method, one list per task. The lists are the strata of the bootstrap.
 using Strata = std::vector<std::vector<double>>;
-// All scores as one list.
+// All scores in one list.
 std::vector<double> pooled(const Strata& strata);
 
 struct ConfidenceInterval {
@@ -29,15 +29,16 @@ struct ConfidenceInterval {
 inline constexpr int kTableResamples = 5000;
 inline constexpr int kCurveResamples = 500;
 
-// 95 % percentile interval: runs are drawn with replacement within each task. The draws come from a
-// fixed stream, so the same scores always give the same interval. Nothing if no task has two runs.
+// The 95 % percentile interval. Runs are drawn with replacement within each task. The draws come
+// from a fixed random stream, so the same scores always yield the same interval. Returns nullopt if
+// no task has two runs.
 using PooledStatistic = double (*)(std::span<const double>);
 std::optional<ConfidenceInterval> bootstrap_interval(const Strata& strata,
                                                      PooledStatistic statistic,
                                                      int resamples = kTableResamples);
 
-// P(X > Y) for one run of each, where ties count half, averaged over tasks (the Mann-Whitney
-// statistic). Both have the same tasks in the same order.
+// P(X > Y) for one run of each method, where ties count half, averaged over tasks (the Mann-Whitney
+// statistic). Both arguments must have the same tasks in the same order.
 double probability_of_improvement(const Strata& x, const Strata& y);
 std::optional<ConfidenceInterval> improvement_interval(const Strata& x, const Strata& y,
                                                        int resamples = kTableResamples);

@@ -42,7 +42,7 @@ std::vector<std::string> row_of(const Table& table, size_t row) {
   return cells;
 }
 
-// Keys with their names, or the state, of one row.
+// The cells of one row that are printed below it: keys with their names, or states.
 std::string told_below(const Table& table, int keep, size_t row) {
   std::string text;
   for (const auto& column : table) {
@@ -52,7 +52,7 @@ std::string told_below(const Table& table, int keep, size_t row) {
   return text;
 }
 
-// Without the columns that do not fit, lowest `keep` first. Keys and states stay.
+// Removes columns until the table fits, lowest `keep` first. Keys and states are never removed.
 Table narrowed(const Table& table, size_t width, std::vector<std::string>& left_out) {
   left_out.clear();
   std::set<std::string> removed;
@@ -87,7 +87,7 @@ std::string table_text(const Table& table, const std::vector<std::string>& below
   return text;
 }
 
-// A sign that belongs to the number before it ("95 %") is part of its word.
+// Splits text into words. A percent sign stays with the number before it ("95 %").
 std::vector<std::string> unbroken_words(const std::string& text) {
   std::istringstream in(text);
   std::vector<std::string> words;
@@ -130,7 +130,8 @@ FittedTable fit_table(const Table& table, size_t width,
   FittedTable fitted;
   auto shown = narrowed(whole, width, fitted.left_out);
   for (const int moving : {TableColumn::kState, TableColumn::kKey}) {
-    // States are moved before anything is left out, keys only if that is not enough.
+    // States are moved below the rows before any column is left out. Keys are moved only if this is
+    // not enough.
     const bool fits = table_width(shown) <= width;
     if (fits && (fitted.left_out.empty() || moving == TableColumn::kKey)) break;
     for (size_t i = 0; i < below.size(); ++i) below[i] += told_below(whole, moving, i);

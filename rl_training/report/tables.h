@@ -7,9 +7,9 @@
 
 namespace rl_training {
 
-// One column of a table with a cell per row. If a table is too wide, states are printed below their
-// row and columns with the lowest `keep` are left out; if that is not enough, keys are also printed
-// below their row. Columns with kAlways are kept.
+// One column of a table, with a cell per row. If a table is too wide, states are printed below
+// their row, and columns with the lowest `keep` are left out. If the table is still too wide, keys
+// are also printed below their row. Columns with kAlways always remain.
 struct TableColumn {
   static constexpr int kAlways = 100, kKey = 90, kState = 85;
   std::string title;
@@ -19,33 +19,34 @@ struct TableColumn {
 };
 using Table = std::vector<TableColumn>;
 
-// The groups of a task, one row each, best first: differing keys, seeds, steps, statistics, states.
+// One row for each group of a task, best first: differing keys, seeds, steps, statistics, states.
 Table group_table(const ReportTask& task);
 
-// "-231.4", with digits that suit the size of the values.
+// "-231.4"; the number of digits depends on the size of the value.
 std::string figure_text(double value);
 std::string interval_text(
     const std::optional<ConfidenceInterval>& interval);  // "[-240.0, -210.5]" or "-"
-// "600", "400 of 600" while the slowest run is still training, "200+300" for updates and
+// "600", "400 of 600" while the slowest run is still training, or "200+300" for updates and
 // environment steps.
 std::string steps_text(const RunGroup& group);
 std::string clock_title(const ReportTask& task);  // "updates", "env steps" or both
 // "200 episodes, mean return -617.0"; "" without data.
 std::string dataset_text(const RunDataset& dataset);
 
-// Aligned columns of at most `width` characters; `extra_lines` follow the rows they belong to.
+// Aligned columns with lines of at most `width` characters. Each row is followed by its entry of
+// `extra_lines`.
 struct FittedTable {
   std::string text;
-  std::vector<std::string> titles, left_out;  // of the columns
+  std::vector<std::string> titles, left_out;  // titles of the shown and of the removed columns
 };
 FittedTable fit_table(const Table& table, size_t width,
                       const std::vector<std::string>& extra_lines = {});
-// Wraps text to lines of at most `width` characters, each with `indent`. "95 %" stays on one line;
-// a word that is longer than a line is split.
+// Wraps text to lines of at most `width` characters and starts each line with `indent`. "95 %"
+// stays on one line. A word that is longer than a line is split.
 std::string wrapped_text(const std::string& words, size_t width, const std::string& indent = "");
 // Escapes text for a Markdown table.
 std::string markdown_cell(const std::string& text);
-// With `bold_stars`, a cell that ends in "*" is printed bold instead.
+// With `bold_stars`, a cell that ends in "*" is printed in bold, without the star.
 std::string markdown_table(const Table& table, bool bold_stars = false);
 size_t table_width(const Table& table);
 std::string csv_line(const std::vector<std::string>& cells);

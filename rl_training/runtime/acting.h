@@ -5,12 +5,12 @@
 
 namespace rl_training {
 
-// Converts between environments and tensors.
+// Functions that connect environments and tensors.
 
-// [count, ...] in the dtype of the observation space, to be filled by `normalized_obs`.
+// An uninitialised tensor [count, ...] in the dtype of the observation space, for `normalized_obs`.
 torch::Tensor obs_buffer(const VectorEnv& envs);
 void normalized_obs(const VectorEnv& envs, const ObsNormalizer& normalizer, torch::Tensor& obs);
-// Steps with actions as `Algorithm::act` returns them.
+// Steps all environments. `actions` has the form that `Algorithm::act` returns.
 void step_with(VectorEnv& envs, const torch::Tensor& actions);
 
 }  // namespace rl_training

@@ -5,24 +5,24 @@
 namespace rl_training {
 
 struct LoopRequests {
-  int signal = 0;           // not 0: stop because of this signal, with a checkpoint
-  bool end = false;         // stop because of a callback, with a checkpoint
+  int signal = 0;           // if not 0, write a checkpoint and stop because of this signal
+  bool end = false;         // write a checkpoint and stop because of a callback
   bool checkpoint = false;  // write an additional checkpoint
 };
 
-// Requests to the training loop, agreed on by all processes of a run: a request to one of them
-// takes effect in all at the same step. Requests are sent along with other exchanges.
+// Requests to the training loop on which all processes of a run agree: a request to one process
+// takes effect in all processes at the same step. Requests are sent together with other messages.
 class AgreedRequests {
  public:
   // Both may be null.
   AgreedRequests(StopRequests* own, ProcessGroup* processes) : own_(own), processes_(processes) {}
 
   const StopRequests* own() const { return own_; }
-  // Call at the beginning of an iteration of the loop. `end`: a callback of this process ends
-  // training.
+  // Call this function at the beginning of an iteration of the loop. `end` is true if a callback of
+  // this process ends training.
   void tell(bool end);
-  // Call at its end. `fresh` also includes requests that arrived during the iteration, at the cost
-  // of one more message.
+  // Call this function at the end of an iteration. With `fresh`, the result includes requests that
+  // arrived during the iteration, at the cost of one more message.
   LoopRequests look(bool end, bool fresh);
 
  private:
@@ -31,7 +31,7 @@ class AgreedRequests {
   StopRequests* own_;
   ProcessGroup* processes_;
   bool checkpoint_ = false;  // requested in this process and not agreed on yet
-  int64_t operations_ = 0;   // operations of the group when the iteration began
+  int64_t operations_ = 0;   // operation count of the group when the iteration began
 };
 
 }  // namespace rl_training

@@ -21,10 +21,10 @@ struct BudgetOptions {
 struct Budget {
   int64_t updates = 0;  // total number of updates
   int64_t epoch_updates = 1;
-  std::string reason;  // the limit that ends the run, by its key
+  std::string reason;  // key of the limit that ends the run
 };
 
-// The tightest limit. `epoch_rows` is the number of rows per epoch.
+// Returns the tightest limit. `epoch_rows` is the number of rows per epoch.
 Budget plan_budget(const BudgetOptions& options, const std::vector<PhaseSpec>& phases,
                    int64_t epoch_rows, int64_t batch_size);
 

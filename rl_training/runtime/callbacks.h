@@ -10,20 +10,20 @@ namespace rl_training {
 
 struct TrainProgress {
   int64_t update_count = 0;
-  int64_t position = 0, length = 0;  // of the run: updates offline, environment steps online
+  int64_t position = 0, length = 0;  // of the run, in updates (offline) or environment steps
   int64_t global_step = 0;
 };
 
 struct TrainSummary {
   int64_t update_count = 0, global_step = 0;
-  // total_timesteps, max_updates, max_epochs, early_stopping, signal, callback, ...
+  // One of total_timesteps, max_updates, max_epochs, early_stopping, signal, callback, ...
   std::string stop_reason;
   int signal = 0;                 // signal that stopped the run, in any process
   Json metrics = Json::object();  // the last value of each metric
 };
 
-// Callbacks of the training loop. Each may be empty. They observe training and cannot change its
-// results; `on_row` may end it.
+// Callbacks of the training loop. Each callback may be empty. Callbacks observe training and cannot
+// change its results, but `on_row` can end training.
 struct Callbacks {
   std::function<void(const TrainProgress&)> on_train_start;
   std::function<void(const TrainProgress&)> on_collect_end;  // online only, after each collection
@@ -31,7 +31,7 @@ struct Callbacks {
   std::function<void(const TrainProgress&, const EvaluationResult&)> on_eval_end;
   std::function<void(const TrainProgress&, const ValidationMetrics&)> on_validation_end;
   // Called for each row of metrics after it has been logged. Returning false ends training with a
-  // checkpoint, from which it can be resumed.
+  // checkpoint, from which training can be resumed.
   std::function<bool(const TrainProgress&, const Json& row)> on_row;
   std::function<void(const TrainSummary&)> on_train_end;
 };

@@ -8,7 +8,7 @@
 namespace rl_training {
 
 // Collects transitions into the replay buffer, first with uniformly random actions, then with the
-// algorithm's exploring actions. The buffer keeps raw observations and transformed rewards.
+// algorithm's exploring actions. The buffer stores raw observations and transformed rewards.
 class Collector {
  public:
   struct Options {

@@ -21,14 +21,14 @@ struct EarlyStoppingOptions {
   void visit_options(OptionVisitor& options);
 };
 
-// Stops if the metric has not improved by more than `min_delta` in `patience` consecutive
-// observations, or has reached `target_value`, but never before `min_steps` updates.
+// Stops training if the metric has not improved by more than `min_delta` in `patience` consecutive
+// values, or if it has reached `target_value`. Never stops before step `min_steps` of the run.
 class EarlyStopping {
  public:
   explicit EarlyStopping(EarlyStoppingOptions options) : options_(std::move(options)) {}
 
   const EarlyStoppingOptions& options() const { return options_; }
-  // True when training should stop now.
+  // Returns whether training should stop now. `update` is the current step of the run.
   bool observe(double value, int64_t update);
   bool stopped() const { return stopped_; }
   void visit_state(StateVisitor& state);

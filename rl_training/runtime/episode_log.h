@@ -13,7 +13,7 @@ class EpisodeLog {
  public:
   explicit EpisodeLog(int64_t envs) : returns_(static_cast<size_t>(envs)) {}
 
-  // The return of an episode that has ended.
+  // Adds a reward to the current episode. If the episode has ended, returns its return.
   std::optional<double> add(int64_t env, double raw_reward, bool ended) {
     auto& sum = returns_[static_cast<size_t>(env)];
     sum += raw_reward;
@@ -25,7 +25,7 @@ class EpisodeLog {
   }
 
   int64_t count() const { return episodes_; }
-  // Discards an episode that was abandoned.
+  // Discards the unfinished episode of an environment.
   void restart(int64_t env) { returns_[static_cast<size_t>(env)] = 0; }
   struct Ended {
     double return_sum = 0;

@@ -25,7 +25,7 @@ void summarise(EvaluationResult& result) {
 
 }  // namespace
 
-// Result of one episode. Processes exchange lists of these.
+// Results of several episodes. Processes exchange them as bytes.
 struct Evaluator::Episodes {
   struct Episode {
     double episode_return = 0;
@@ -59,7 +59,7 @@ Evaluator::Evaluator(std::string env_id, int64_t episodes, uint64_t seed, Thread
       reference_(reference),
       processes_(processes) {}
 
-// Plays the episodes starting at `first`, one per entry of the list.
+// Plays one episode for each entry of the list, beginning with episode number `first`.
 void Evaluator::play(Algorithm& algorithm, const ObsNormalizer& normalizer,
                      const StopRequests* requests, int64_t first, Episodes& episodes) const {
   const auto count = static_cast<int64_t>(episodes.list.size());
@@ -69,7 +69,8 @@ void Evaluator::play(Algorithm& algorithm, const ObsNormalizer& normalizer,
   episodes.has_goals = goals != nullptr;
   auto obs = obs_buffer(envs);
   const auto policy = algorithm.make_policy_state(rows);
-  // Fixed shares, because taking the episodes that end first would favour short ones.
+  // Each environment plays a fixed share of the episodes. Using the episodes that end first would
+  // favour short episodes.
   std::vector<int64_t> number(rows), end(rows);
   for (int64_t i = 0; i < rows; ++i) {
     number[i] = i == 0 ? 0 : end[i - 1];

@@ -14,30 +14,31 @@
 namespace rl_training {
 
 struct EvaluationResult {
-  std::vector<double> returns;  // raw rewards, undiscounted
+  std::vector<double> returns;  // undiscounted sums of raw rewards
   std::vector<int64_t> lengths;
   double return_mean = 0, return_std = 0, length_mean = 0;  // population std over episodes
-  // Share of episodes that reached their goal, in tasks with goals.
+  // Fraction of episodes that reached their goal, in tasks with goals.
   std::optional<double> success_rate;
   std::optional<double> normalized_score;  // of the mean return, if the task has reference scores
-  bool cut_short = false;                  // interrupted: the other fields are not valid
+  bool cut_short = false;                  // interrupted; the other fields are not valid
 
   EvaluationMetrics as_metrics() const {
     return {return_mean, return_std, length_mean, normalized_score, success_rate};
   }
 };
 
-// Plays whole episodes with the greedy policy, all at once as one batch. If the number of
-// environments is fixed, each plays its share of the episodes. Evaluation has its own random
-// stream, which restarts each time, so evaluations are comparable and do not affect training.
+// Plays whole episodes with the greedy policy, all at once as one batch. If the task has a fixed
+// number of environments, each environment plays its share of the episodes. Evaluation has its own
+// random stream, which restarts each time. Evaluations are therefore comparable and do not affect
+// training.
 class Evaluator {
  public:
-  // Several `processes` share the episodes, and each receives all results.
+  // With several `processes`, each process plays a share of the episodes and receives all results.
   Evaluator(std::string env_id, int64_t episodes, uint64_t seed, ThreadPool* pool,
             EnvOptions options = {}, std::optional<ReferenceScores> reference = {},
             ProcessGroup* processes = nullptr);
 
-  // Requests to stop are checked after each step; an interrupted evaluation has no effect.
+  // Checks before each step whether training should stop. An interrupted evaluation has no effect.
   EvaluationResult run(Algorithm& algorithm, const ObsNormalizer& normalizer,
                        const StopRequests* requests = nullptr) const;
 

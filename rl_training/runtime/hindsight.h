@@ -6,13 +6,14 @@
 
 namespace rl_training {
 
-// Throws Error{config} if rows span several steps or have returns, because rewards for a relabelled
-// goal are not defined beyond the first step, and if rows are drawn by priority.
+// Throws Error{config} if hindsight cannot relabel the requested rows. Rows must not span several
+// steps or contain returns, because rewards for a relabelled goal are not defined beyond the first
+// step. Rows must not be drawn by priority.
 void check_hindsight(const BatchRequest& request);
 
-// Hindsight experience replay (arXiv:1707.01495): in a share k / (k + 1) of each batch the desired
-// goal is replaced by one that the same episode achieved, and the reward is recomputed. Draws from
-// finished episodes only.
+// Hindsight experience replay (arXiv:1707.01495): in a fraction k / (k + 1) of each batch, the
+// desired goal is replaced by a goal that the same episode achieved, and the reward is recomputed.
+// Draws rows from finished episodes only.
 class HindsightSampler final : public Sampler {
  public:
   HindsightSampler(const ReplayBuffer& buffer, const ObsNormalizer& normalizer,

@@ -7,8 +7,8 @@
 
 namespace rl_training {
 
-// Metrics of the loop itself. As with losses, each is defined in one place: its field and its line
-// in `metrics`, from which rows, the columns of metrics.csv and the documentation are derived.
+// Metrics of the training loop. Each metric is defined by its field and its line in `metrics`.
+// Rows, the columns of metrics.csv and the documentation are derived from these definitions.
 
 struct ProgressMetrics {
   int64_t global_step = 0, update_count = 0, epoch = 0;
@@ -29,7 +29,7 @@ struct ProgressMetrics {
 struct EvaluationMetrics {
   double eval_return_mean = 0, eval_return_std = 0, eval_length_mean = 0;
   std::optional<double> normalized_score;   // if the task has reference scores
-  std::optional<double> eval_success_rate;  // of tasks with goals
+  std::optional<double> eval_success_rate;  // if the task has goals
 
   template <class Visit>
   void metrics(Visit&& visit) const {
@@ -41,10 +41,10 @@ struct EvaluationMetrics {
   }
 };
 
-// Measured on held-out episodes; metrics of values exist only for algorithms that learn Q(s, a).
+// Metrics on held-out episodes. Metrics that use Q exist only for algorithms that learn Q(s, a).
 struct ValidationMetrics {
   std::optional<double> td_error;  // mean of d^2, d = r + gamma Q(s', pi(s')) - Q(s, a)
-  // Mean of |pi(s) - a|^2, or share of discrete actions that differ.
+  // Mean of |pi(s) - a|^2, or fraction of discrete actions that differ.
   std::optional<double> action_error;
   std::optional<double> initial_value;  // mean of Q(s, pi(s)) at the start of episodes
   std::optional<double> advantage;      // mean of Q(s, pi(s)) - Q(s, a)
@@ -81,7 +81,7 @@ struct MixtureMetrics {
   }
 };
 
-// Writes the fields into a row and omits empty optional ones.
+// Writes the fields into a row. Optional fields without a value are omitted.
 template <class Fields>
 void add_to_row(Json& row, const Fields& fields) {
   fields.metrics([&](const char* name, const auto& value) {

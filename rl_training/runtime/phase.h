@@ -8,14 +8,14 @@
 
 namespace rl_training {
 
-// How many updates follow how many environment steps.
+// Schedule of the updates between environment steps.
 struct UpdateRhythm {
   int64_t first_update_step = 0;  // environment steps before the first update
   int64_t train_frequency = 1, gradient_updates_per_step = 1;
   int64_t min_rows = 1;  // rows in the buffer before the first update
 
   explicit UpdateRhythm(const PhaseSpec& phase);
-  // Number of updates due after `step` environment steps.
+  // Total number of updates scheduled for the first `step` environment steps.
   int64_t updates_until(int64_t step) const;
 };
 
@@ -24,17 +24,17 @@ int64_t planned_updates(const PhaseSpec& phase);
 
 // Functions of the loop that a phase calls.
 struct LoopHooks {
-  // Makes one update on a batch of this sampler, unless the run's budget of updates is used up.
+  // Runs one update on a batch of this sampler, unless the run's budget of updates is used up.
   std::function<void(Sampler& sampler)> update;
-  std::function<void()> collected;  // after a step of the environments
-  // Whether a condition holds in every process of the run.
+  std::function<void()> collected;  // called after a step of the environments
+  // Whether a condition is true in every process of the run.
   std::function<bool(bool here)> all = [](bool here) { return here; };
 };
 
 // Values of the run that a phase needs for its part of a row of metrics.
 struct RowContext {
   int64_t batch_rows = 0;    // rows of a minibatch in this process
-  int64_t data_updates = 0;  // updates made in offline phases
+  int64_t data_updates = 0;  // updates in offline phases
   bool begun = false;        // whether all phases before this one are finished
   ProcessGroup* processes = nullptr;
 };
@@ -49,13 +49,13 @@ class Phase {
   // Position in the phase, in the unit of its length.
   virtual int64_t step() const = 0;
   bool finished() const { return step() >= spec_.length; }
-  // Makes one update, or one step of the environments and the updates due after it.
+  // Runs one update, or one step of the environments and the updates scheduled after this step.
   virtual void advance(const LoopHooks& loop) = 0;
   // Position in the learning-rate schedule after `updates` updates of the run.
   virtual int64_t scheduled_update(int64_t updates) const { return updates; }
-  // Environment steps made in this phase.
+  // Number of environment steps in this phase.
   virtual int64_t env_steps() const { return 0; }
-  // Adds its metrics to a row.
+  // Adds the metrics of the phase to a row.
   virtual void report(Json& /*row*/, const RowContext& /*context*/) {}
   virtual void visit_state(StateVisitor& state) = 0;
 
@@ -80,10 +80,12 @@ class DataPhase final : public Phase {
   int64_t updates_ = 0;
 };
 
-// Environment steps, and updates on collected rows or on a mixture with the dataset.
+// Environment steps, and updates on collected rows or on a mixture of collected rows and the
+// dataset.
 class OnlinePhase final : public Phase {
  public:
-  // `mixture` equals `sampler` if it draws from both sources, otherwise it is null.
+  // `mixture` is `sampler` if this sampler draws from both collected rows and the dataset;
+  // otherwise `mixture` is null.
   OnlinePhase(PhaseSpec spec, Collector& collector, Sampler& sampler,
               const MixtureSampler* mixture);
 
@@ -91,7 +93,7 @@ class OnlinePhase final : public Phase {
   int64_t env_steps() const override { return collector_.steps(); }
   void advance(const LoopHooks& loop) override;
   void report(Json& row, const RowContext& context) override;
-  // Does not visit the collector; its owner does.
+  // Does not visit the collector; the owner of the collector does.
   void visit_state(StateVisitor& /*state*/) override {}
 
  private:
@@ -101,8 +103,8 @@ class OnlinePhase final : public Phase {
   UpdateRhythm rhythm_;
 };
 
-// Rollouts of the current policy, each followed by a few passes of updates over it. The updates
-// belong to the step that fills the rollout, so a checkpoint is never written between them.
+// Rollouts of the current policy, each followed by a few passes of updates. The updates are part of
+// the step that fills the rollout, so a checkpoint is never written between these updates.
 class RolloutPhase final : public Phase {
  public:
   RolloutPhase(PhaseSpec spec, RolloutCollector& collector, RolloutSampler& sampler,
@@ -111,11 +113,11 @@ class RolloutPhase final : public Phase {
   int64_t step() const override { return collector_.steps(); }
   int64_t env_steps() const override { return collector_.steps(); }
   void advance(const LoopHooks& loop) override;
-  // Position of the rollout's first update, because all updates of a rollout have the same learning
+  // Position of the rollout's first update, because all updates on a rollout use the same learning
   // rate.
   int64_t scheduled_update(int64_t updates) const override;
   void report(Json& row, const RowContext& context) override;
-  // Does not visit the collector; its owner does.
+  // Does not visit the collector; the owner of the collector does.
   void visit_state(StateVisitor& /*state*/) override {}
 
  private:
@@ -124,7 +126,7 @@ class RolloutPhase final : public Phase {
   RolloutCollector& collector_;
   RolloutSampler& sampler_;
   const OnPolicyAlgorithm& algorithm_;
-  bool updating_ = false;  // within `advance`
+  bool updating_ = false;  // `advance` is running updates
 };
 
 }  // namespace rl_training

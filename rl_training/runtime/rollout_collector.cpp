@@ -10,7 +10,7 @@ namespace {
 
 constexpr float kRewardLimit = 10.0f;  // bound of normalised rewards
 
-// A normaliser copied by a warm start gets the weight of one rollout.
+// If a warm start copied a normaliser, its statistics get the weight of one rollout.
 RunningStatistics first_statistics(const ObsNormalizer& normalizer, int64_t rollout_steps) {
   if (normalizer.identity())
     return RunningStatistics(static_cast<int64_t>(normalizer.mean().size()));
@@ -35,7 +35,8 @@ RolloutCollector::RolloutCollector(VectorEnv envs, RolloutBuffer& buffer,
       rewards_(discounted_.size()),
       ended_(discounted_.size()),
       episodes_(envs_.count()) {
-  // Steps that only begin an episode cannot be stored in a rollout.
+  // Environments that step together have steps that only begin an episode. A rollout cannot store
+  // such steps.
   if (!envs_.spec().steps_together) return;
   throw Error(ErrorKind::config, {"", 0, "env_id"},
               envs_.spec().id +
@@ -43,7 +44,7 @@ RolloutCollector::RolloutCollector(VectorEnv envs, RolloutBuffer& buffer,
                   "environment, and num_envs)");
 }
 
-// The observations to act on enter the statistics; then all are normalised with these.
+// Adds the current observations to the running statistics, and sets the normaliser to the result.
 void RolloutCollector::observe() {
   if (!options_.rollout.normalize_observations) return;
   obs_statistics_.add(envs_.obs());
@@ -100,7 +101,8 @@ void RolloutCollector::normalize_rewards() {
   }
 }
 
-// A truncated episode would have continued: r + gamma V(final observation).
+// A truncated episode would have continued, so its last reward becomes r + gamma V(final
+// observation).
 void RolloutCollector::bootstrap_time_outs() {
   const auto cut = [&](int64_t i) {
     return envs_.truncated()[i] != 0 && envs_.terminated()[i] == 0;

@@ -5,8 +5,8 @@
 
 namespace rl_training {
 
-// A multiplier of the learning rate over a run: constant at `start`, or changing to `end` linearly
-// or along half a cosine, after a linear warm-up over `warmup_steps` updates.
+// A multiplier of the learning rate over a run. After a linear warm-up over `warmup_steps` updates,
+// it is constant at `start`, or changes from `start` to `end` linearly or along half a cosine.
 struct ScheduleSpec {
   enum class Type { constant, linear, cosine };
   Type type = Type::constant;

@@ -3,10 +3,10 @@
 
 namespace rl_training {
 
-// Settings of the process as a whole. The program creates one when it starts. In a host process
-// (Python, a robot controller) the default session is a guest, which changes nothing of its host:
-// neither the allocator nor thread settings, signal handlers or environment variables. Results are
-// the same in both cases.
+// Settings of the whole process. The rl_training program creates a session when it starts. In a
+// host process, such as Python or a robot controller, the default session is a guest. A guest does
+// not change the allocator, thread settings, signal handlers or environment variables of its host.
+// Results are the same in both cases.
 class Session {
  public:
   enum class Process { guest, owner };
@@ -21,7 +21,7 @@ class Session {
   FileSystem& files_;
 };
 
-// A guest that uses the system's files.
+// A guest session that uses the system's file system.
 const Session& guest_session();
 
 }  // namespace rl_training

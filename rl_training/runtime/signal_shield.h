@@ -7,10 +7,11 @@
 
 namespace rl_training {
 
-// Protects computations on a thread of a host program: while an object exists, asynchronous signals
-// are blocked in the calling thread, and the host's handlers run in a small helper thread with the
-// caller's mask. Handlers and other threads of the host do not change. A signal sent only to the
-// calling thread (pthread_kill) arrives when the shield ends.
+// Protects computations on a thread of a host program from signals. While an object of this class
+// exists, asynchronous signals are blocked in the calling thread, and the host's handlers run in a
+// small helper thread with the caller's signal mask. The handlers and other threads of the host do
+// not change. A signal sent only to the calling thread (pthread_kill) is delivered when the object
+// is destroyed.
 class SignalShield {
  public:
   SignalShield();

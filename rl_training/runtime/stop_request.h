@@ -3,25 +3,26 @@
 
 namespace rl_training {
 
-// Requests to a running training loop. The loop checks them after each update (online: after each
-// step with its updates), an evaluation after each of its steps. Any thread and any signal handler
-// may make requests.
+// Requests to a running training loop. The loop checks for requests after each update, or online
+// after each environment step and its updates. An evaluation checks for requests before each of its
+// steps. Any thread and any signal handler may make requests.
 class StopRequests {
  public:
   virtual ~StopRequests() = default;
 
-  // Ends training with a checkpoint. Only the first request has an effect; `signal` must not be 0.
+  // Requests that training writes a checkpoint and ends. Only the first request has an effect.
+  // `signal` must not be 0.
   void request_stop(int signal) {
     int none = 0;
     stop_.compare_exchange_strong(none, signal);
   }
   // The signal for which training should stop, or 0. Only the training thread calls this, so hosts
-  // that must poll for signals (such as Python) override it.
+  // that must poll for signals, such as Python, can override it.
   virtual int stop() const { return stop_.load(); }
 
   // Requests an additional checkpoint; training continues.
   void request_checkpoint() { checkpoint_.store(true); }
-  // Whether one was requested since the last call.
+  // Whether a checkpoint was requested since the last call.
   bool take_checkpoint() { return checkpoint_.exchange(false); }
 
  private:

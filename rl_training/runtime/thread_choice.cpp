@@ -7,10 +7,10 @@ namespace rl_training {
 namespace {
 
 constexpr size_t kRounds = 3;
-// A turn lasts until both are reached.
+// A turn times one candidate until both of these limits are reached.
 constexpr int64_t kTurnUpdates = 3;
 constexpr double kTurnSeconds = 0.01;
-// More threads must save at least this share of the time, because they keep other cores busy.
+// More threads must save at least this fraction of the time, because they keep other cores busy.
 constexpr double kLeastGain = 0.05;
 
 }  // namespace
@@ -57,7 +57,7 @@ void ThreadChoice::end_turn(double seconds_per_update) {
   if (++turn_ == turns_) choose();
 }
 
-// The fewest threads that are nearly as fast as the fastest number.
+// Chooses the smallest number of threads that is nearly as fast as the fastest candidate.
 void ThreadChoice::choose() {
   const auto faster = [](const Candidate& a, const Candidate& b) { return a.seconds < b.seconds; };
   const double best = std::min_element(candidates_.begin(), candidates_.end(), faster)->seconds;

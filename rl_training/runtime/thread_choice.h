@@ -8,27 +8,30 @@ namespace rl_training {
 
 // Finds the number of threads with which updates are fastest (`threads: 0`). The first updates of a
 // session are timed with 1, 2, 4, ... and all threads of the pool in turn. Small networks are often
-// faster on one thread, and large ones do not use all cores of a large machine. Results do not
-// depend on the number of threads, so the choice changes times only and is not part of the state.
+// faster on one thread, and large networks do not benefit from all cores of a large machine.
+// Results do not depend on the number of threads, so the choice affects only speed and is not part
+// of the state.
 class ThreadChoice {
  public:
   using Clock = std::function<double()>;  // seconds
 
   static double steady_seconds();
 
-  // `pool` is not owned; null: the number of threads is fixed and the other functions do nothing.
+  // `pool` is not owned. If it is null, the number of threads is fixed and the other functions do
+  // nothing.
   explicit ThreadChoice(ThreadPool* pool, Clock clock = steady_seconds);
 
-  // Around each update.
+  // Call these functions before and after each update.
   void begin_update();
   void end_update();
-  // Uses all threads until the next update: environments of an evaluation benefit from every core.
+  // Uses all threads until the next update, because the environments of an evaluation benefit from
+  // every core.
   void use_all();
 
  private:
   struct Candidate {
     int threads = 1;
-    double seconds = 0.0;  // of the fastest turn, for one update; 0: no turn yet
+    double seconds = 0.0;  // per update, in the fastest turn; 0 before the first turn
   };
 
   bool measuring() const { return turn_ < turns_; }
@@ -39,7 +42,7 @@ class ThreadChoice {
   Clock clock_;
   std::vector<Candidate> candidates_;
   size_t turns_ = 0, turn_ = 0;
-  int64_t updates_ = 0;  // of the turn, without the first, which also starts threads
+  int64_t updates_ = 0;  // in the current turn; the first also starts threads and is not timed
   double begin_ = 0.0, seconds_ = 0.0;
   int chosen_ = 1;
 };

@@ -9,7 +9,7 @@
 namespace rl_training {
 namespace {
 
-// Parses a row stored in a checkpoint, which is not trusted.
+// Parses a row of metrics from a checkpoint. The text is not trusted.
 Json read_row(const char* name, const std::string& text) {
   Json row = parse_untrusted_json(text);
   const bool counted = !row.contains("update_count") || row["update_count"].is_number_integer();
@@ -30,7 +30,7 @@ Trainer::Trainer(TrainerParts parts, TrainerOptions options)
   constant_.warmup_steps = 0;
 }
 
-// Environment steps if the run makes any, otherwise updates.
+// Environment steps if the run collects, otherwise updates.
 int64_t Trainer::global_step() const {
   int64_t steps = 0;
   bool collects = false;
@@ -47,7 +47,7 @@ int64_t Trainer::position() const {
   return position;
 }
 
-// The length of a single offline phase is the tightest limit on updates.
+// If the run is a single offline phase, its length is the tightest limit on updates.
 int64_t Trainer::length() const {
   if (parts_.phases.size() == 1 && !parts_.phases.front()->spec().collects()) {
     return options_.budget.updates;
@@ -76,7 +76,7 @@ std::string Trainer::ended_by() const {
 
 TrainProgress Trainer::progress() const { return {update_, position(), length(), global_step()}; }
 
-// Whether the last advance reached or passed a multiple of the interval.
+// Whether the last advance reached or passed a multiple of the interval, or completed the run.
 bool Trainer::due(int64_t interval) const {
   return position() / interval > previous_position_ / interval || spent();
 }
@@ -115,7 +115,8 @@ void Trainer::keep_phase_end(RunSink& sink) const {
   sink.phase_end(position(), parts_.phases[index - 1]->spec().name);
 }
 
-// Metrics of the last update of the phase, if there was one.
+// Advances the current phase. Returns the metrics of its last update, or no metrics if there was no
+// update.
 Metrics Trainer::advance(const Callbacks& callbacks) {
   previous_position_ = position();
   const size_t index = current_phase();
@@ -138,7 +139,7 @@ Metrics Trainer::advance(const Callbacks& callbacks) {
   return metrics;
 }
 
-// False if a signal interrupted it.
+// Returns false if a signal interrupted the evaluation.
 bool Trainer::evaluate_before_training(RunSink& sink, const Callbacks& callbacks) {
   if (!evaluated_before_training_ && evaluates()) {
     Json row = make_row({}, lr_scale(current_phase()));
@@ -230,7 +231,7 @@ Json Trainer::make_row(const Metrics& metrics, double lr_scale) const {
                                   .learning_rate = options_.learning_rate * lr_scale,
                                   .lr_scale = lr_scale,
                                   .dataset_size = options_.dataset_size});
-  // Which values exist depends only on counters, so it is the same in all processes.
+  // The set of defined values depends only on counters, so it is the same in all processes.
   std::vector<double> values;
   for (const auto& [name, value] : metrics.values()) {
     if (value.defined()) values.push_back(value.item<double>());
@@ -284,7 +285,7 @@ void Trainer::warn_of_divergence(const Json& row, RunSink& sink) {
                   value->get<double>(), update_, options_.value_limit / 10));
 }
 
-// True if no evaluation was better so far; nothing if a signal interrupted it.
+// Returns true if this evaluation is the best so far, and no value if a signal interrupted it.
 std::optional<bool> Trainer::evaluate(Json& row, const Callbacks& callbacks) {
   if (parts_.evaluator != nullptr) {
     threads_.use_all();

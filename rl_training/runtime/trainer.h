@@ -21,9 +21,9 @@ struct TrainerOptions {
   // Metric that decides which checkpoint is the best.
   std::string best_metric = "eval_return_mean";
   EarlyStoppingOptions::Mode best_mode = EarlyStoppingOptions::Mode::max;
-  double learning_rate = 0.0;  // reported together with lr_scale
+  double learning_rate = 0.0;  // reported after multiplication by lr_scale
   int64_t dataset_size = 0;
-  // Larger mean target values cause a warning, see plausible_value; 0 disables it.
+  // Larger mean target values cause a warning (see plausible_value). 0 disables the warning.
   double value_limit = 0.0;
   // In the unit of the phase: updates or environment steps.
   int64_t eval_interval = 5000, log_interval = 100, checkpoint_interval = 5000;
@@ -34,23 +34,23 @@ class RunSink {
  public:
   virtual ~RunSink() = default;
   virtual void log(const Json& row) = 0;
-  // Saves the state after that step; `best` if no evaluation was better so far.
+  // Saves the state after `step`. `best` is true if the latest evaluation is the best so far.
   virtual void checkpoint(int64_t step, bool best) = 0;
   virtual void warn(const std::string& line) = 0;
-  // Called at the end of a phase other than the last, whose checkpoint must be kept.
+  // Called at the end of every phase except the last. The checkpoint of `step` must be kept.
   virtual void phase_end(int64_t /*step*/, const std::string& /*phase*/) {}
 };
 
-// The parts of the loop. Not owned.
+// The parts of the loop. Pointers are not owned.
 struct TrainerParts {
   Algorithm* algorithm = nullptr;
   std::vector<Phase*> phases;            // in order
   Batch batch;                           // memory that the samplers fill
   const Evaluator* evaluator = nullptr;  // null: no evaluation
-  const Validator* validator = nullptr;  // null: nothing is held out
+  const Validator* validator = nullptr;  // null: no held-out episodes
   const ObsNormalizer* normalizer = nullptr;
   ProcessGroup* processes = nullptr;  // null: single process
-  ThreadPool* tuned_pool = nullptr;   // null: the number of threads is given
+  ThreadPool* tuned_pool = nullptr;   // null: the number of threads is fixed
 };
 
 // The training loop: runs the phases in order, logs, evaluates, writes checkpoints, and checks for
@@ -59,17 +59,19 @@ class Trainer {
  public:
   Trainer(TrainerParts parts, TrainerOptions options);
 
-  // Runs from the current state to the end of the budget, an early stop or a request to stop.
+  // Runs from the current state until the budget ends, early stopping occurs or a stop is
+  // requested.
   TrainSummary run(RunSink& sink, const Callbacks& callbacks, StopRequests* requests = nullptr);
   int64_t update_count() const { return update_; }
   // Key of the limit, other than the length, that ended the run; "" if there is none.
   std::string ended_by() const;
-  // Position of the run: the sum over all phases, each in its own unit. It names checkpoints.
+  // Position of the run: the sum over all phases, each in its own unit. Checkpoints are named by
+  // it.
   int64_t position() const;
   int64_t length() const;  // the position at which all phases are finished
-  // Whether nothing is left to do, not even an evaluation that a signal interrupted.
+  // Whether the run is complete, including any evaluation that a signal interrupted.
   bool finished() const { return spent() && waiting_row_.empty(); }
-  // Visits the loop's own counters; the owner visits the parts.
+  // Visits only the loop's own state; the owner visits the parts.
   void visit_state(StateVisitor& state);
 
  private:
@@ -94,7 +96,7 @@ class Trainer {
 
   TrainerParts parts_;
   TrainerOptions options_;
-  ScheduleSpec constant_;  // a constant schedule
+  ScheduleSpec constant_;  // `options_.schedule` made constant
   EarlyStopping early_stopping_;
   ThreadChoice threads_;
   const StopRequests* requests_ = nullptr;  // of the current run(), may be null

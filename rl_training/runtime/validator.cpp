@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kRowsAtOnce = 1024;
 
-// At most `count` of `all`, evenly spaced.
+// At most `count` evenly spaced elements of `all`.
 std::vector<int64_t> spread(const std::vector<int64_t>& all, int64_t count) {
   const auto size = static_cast<int64_t>(all.size());
   if (size <= count) return all;
@@ -26,7 +26,7 @@ torch::Tensor memory_of(const Space& space, int64_t rows) {
   return torch::empty(shape, dtype);
 }
 
-// `bytes_of(row)` of each row, normalised.
+// The normalised observation `bytes_of(row)` of each row.
 template <class BytesOf>
 torch::Tensor observations(const TransitionDataset& data, const ObsNormalizer& normalizer,
                            std::span<const int64_t> rows, const BytesOf& bytes_of) {
@@ -53,13 +53,13 @@ double sum_of(const torch::Tensor& values) {
   return values.to(torch::kDouble).sum().item<double>();
 }
 
-// sum over rows of |pi(s) - a|^2, or number of discrete actions that differ
+// Sum over rows of |pi(s) - a|^2, or number of discrete actions that differ.
 double action_errors(const torch::Tensor& chosen, const torch::Tensor& logged) {
   return logged.dtype() == torch::kLong ? sum_of(chosen != logged)
                                         : sum_of((chosen - logged).square());
 }
 
-// Calls `use` with blocks of the rows.
+// Calls `use` with successive blocks of rows.
 template <class Use>
 void in_pieces(const std::vector<int64_t>& rows, const Use& use) {
   const std::span<const int64_t> all(rows);
@@ -117,8 +117,8 @@ double Validator::initial_value(Algorithm& algorithm, const ObsNormalizer& norma
   return sum / static_cast<double>(starts_.size());
 }
 
-// The policy sees each logged step after the previous ones. Episodes are processed in order until
-// there are enough rows.
+// Shows the policy the logged steps of each episode in order. Stops after the episode that reaches
+// `max_rows` rows.
 double Validator::action_error_in_episodes(Algorithm& algorithm,
                                            const ObsNormalizer& normalizer) const {
   const auto state = algorithm.make_policy_state(1);

@@ -8,8 +8,8 @@
 
 namespace rl_training {
 
-// Measures a policy and its values on held-out episodes. It uses no random values and changes
-// nothing, so the same state gives the same values.
+// Measures a policy and its values on held-out episodes. It uses no random values and has no side
+// effects, so the same state always gives the same metrics.
 class Validator {
  public:
   struct Options {

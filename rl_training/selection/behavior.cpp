@@ -3,7 +3,8 @@
 namespace rl_training {
 namespace {
 
-// The density of a squashed normal distribution is unbounded at the ends of [-1, 1].
+// Actions are clamped to this bound, because the density of a squashed normal distribution is
+// unbounded at the ends of [-1, 1].
 constexpr double kLargestAction = 1 - 1e-4;
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace rl_training {
 
 // The density of dataset actions, fitted by maximum likelihood: a squashed normal distribution, or
-// probabilities of discrete actions. It is the denominator of importance sampling.
+// probabilities of discrete actions. Importance sampling divides by this density.
 class BehaviorModel {
  public:
   BehaviorModel(const TransitionDataset& data, uint64_t seed, const Compute& compute);
@@ -21,8 +21,8 @@ class BehaviorModel {
  private:
   torch::Tensor log_prob(const torch::Tensor& obs, const torch::Tensor& actions) const;
 
-  std::unique_ptr<GaussianActor> actor_;  // box actions
-  std::unique_ptr<Mlp> logits_;           // choices
+  std::unique_ptr<GaussianActor> actor_;  // for continuous actions
+  std::unique_ptr<Mlp> logits_;           // for discrete actions
   std::unique_ptr<Adam> optimizer_;
 };
 

@@ -16,7 +16,7 @@ MlpSpec spec_of(const TransitionDataset& data, int64_t policies, const FittedQOp
   spec.inputs = data.obs_dim() + (discrete ? 0 : data.action_dim());
   spec.outputs = discrete ? data.action_space().categories : 1;
   spec.hidden_sizes = options.hidden_sizes;
-  // Bounds the values of actions far from the data (arXiv:2302.02948, section 4.2).
+  // LayerNorm bounds the values of actions far from the data (arXiv:2302.02948, section 4.2).
   spec.layer_norm = LayerNorm::before_activation;
   spec.hidden_init.bias = LayerInit::Bias::constant;
   spec.output_init.weight = LayerInit::Weight::uniform;
@@ -151,7 +151,7 @@ void FittedQ::start_candidates() {
 
 torch::Tensor FittedQ::normalised(const torch::Tensor& obs) const { return (obs - mean_) / std_; }
 
-// Q = f / (1 - gamma), so the output of the network has the scale of one reward.
+// Q = f / (1 - gamma) with the network's output f, so f has the scale of a single reward.
 torch::Tensor FittedQ::chosen(const torch::Tensor& outputs, const torch::Tensor& actions) const {
   const auto picked =
       discrete_ ? outputs.gather(-1, actions.view({1, -1, 1}).expand({outputs.size(0), -1, 1}))

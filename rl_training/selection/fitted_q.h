@@ -18,13 +18,13 @@ namespace rl_training {
 // [rows], [rows], [critics, rows] -> [rows]
 torch::Tensor fitted_q_target(const torch::Tensor& rewards, const torch::Tensor& discount,
                               const torch::Tensor& next_values, double low, double high);
-// L = sum over critics of the mean over rows of (Q - y)^2; [critics, rows] both.
+// L = sum over critics of the mean over rows of (Q - y)^2. Both tensors are [critics, rows].
 torch::Tensor fitted_q_loss(const torch::Tensor& values, const torch::Tensor& targets);
 
 struct FittedQOptions {
-  int64_t updates = 10000;  // updates of each of the two parts
+  int64_t updates = 10000;  // in each of the two parts of the fit
   int64_t batch_size = 256;
-  int64_t critics = 3;  // per candidate; their targets use the mean over the critics
+  int64_t critics = 3;  // per candidate; a target uses the mean over them
   std::vector<int64_t> hidden_sizes = {256, 256};
   double learning_rate = 3e-4;
   double weight_decay = 1e-5;
@@ -33,30 +33,32 @@ struct FittedQOptions {
   uint64_t seed = 0;
 };
 
-// One fit for each candidate policy, in two parts. The first part fits the value of the behaviour
-// policy, whose next actions are in the data, so nothing is extrapolated; all candidates share this
-// fit. The second part continues from there for each candidate with the candidate's own actions.
-// The behaviour policy is fitted further as well, for comparison. Estimates differ only by policy,
-// and an estimate does not depend on the other candidates. Their critics are one ensemble: members
-// [candidate][critic].
+// Fits the values of all candidate policies, in two parts. The first part fits the values of the
+// behaviour policy and is shared by all candidates. The next actions of the behaviour policy are in
+// the data, so nothing is extrapolated. The second part continues this fit for each candidate with
+// the candidate's own next actions, and for the behaviour policy for comparison. Estimates differ
+// only by policy, and an estimate does not depend on the other candidates. The critics of all
+// candidates are one ensemble with members [candidate][critic].
 class FittedQ {
  public:
-  // `next_actions` has for each candidate its action at every row's successor, in the dtype of the
-  // action space and, if continuous, scaled to [-1, 1]; float32 [rows, action_dim] or int64 [rows].
+  // `next_actions` contains one tensor per candidate: its actions at the next observation of every
+  // row. Continuous actions are float32 [rows, action_dim], scaled to [-1, 1]; discrete actions are
+  // int64 [rows].
   FittedQ(const TransitionDataset& data, std::vector<torch::Tensor> next_actions,
           const FittedQOptions& options, const Compute& compute);
 
   void update();
   int64_t updates_done() const { return updates_; }
   int64_t updates_total() const { return 2 * options_.updates; }
-  // Progress by cost: an update of the second part includes one of each candidate.
+  // Completed fraction of the work. An update of the second part counts for more, because it also
+  // updates every candidate.
   double share_done() const;
   int64_t candidates() const { return static_cast<int64_t>(candidates_.next_actions.size()); }
 
-  // Values of the target critics at raw observations, in the data's reward: [critics, rows].
+  // Values of the target critics at raw observations, in the data's reward units: [critics, rows].
   torch::Tensor values(int64_t candidate, const torch::Tensor& obs,
                        const torch::Tensor& actions) const;
-  // The same for the behaviour policy.
+  // Like `values`, but for the behaviour policy.
   torch::Tensor own_values(const torch::Tensor& obs, const torch::Tensor& actions) const;
   // The mean squared TD error of a candidate on other data, in squared reward units.
   double td_error(int64_t candidate, const TransitionDataset& data,
@@ -70,7 +72,7 @@ class FittedQ {
   void visit_state(StateVisitor& state);
 
  private:
-  // Critics of one or more policies, members [policy][critic].
+  // Critics of one or more policies, with members [policy][critic].
   struct Critics {
     std::unique_ptr<Mlp> online, target;
     std::unique_ptr<Adam> optimizer;
@@ -86,7 +88,7 @@ class FittedQ {
   void fit(Critics& critics, const Batch& batch);
   void start_candidates();
   torch::Tensor normalised(const torch::Tensor& obs) const;
-  // [critics, rows] of the policy's target critics, in the scaled reward.
+  // Values of the policy's target critics, in scaled reward units: [critics, rows].
   torch::Tensor target_values(const Critics& critics, int64_t policy, const torch::Tensor& obs,
                               const torch::Tensor& actions) const;
   torch::Tensor values(const Critics& critics, int64_t policy, const torch::Tensor& obs,
@@ -111,7 +113,8 @@ class FittedQ {
 torch::Tensor observations_of(const TransitionDataset& data);
 torch::Tensor next_observations_of(const TransitionDataset& data);
 torch::Tensor actions_of(const TransitionDataset& data);
-// For each row the action of the next row of its episode; for the last row its own action.
+// For each row, the action of the next row of its episode. The last row of an episode has its own
+// action.
 torch::Tensor next_actions_of(const TransitionDataset& data);
 
 }  // namespace rl_training

@@ -6,7 +6,7 @@
 namespace rl_training {
 namespace {
 
-// Sums of the log ratios: log w_t.
+// Cumulative sums of the log ratios: log w_t.
 std::vector<double> log_weights_of(const WeightedEpisode& episode) {
   std::vector<double> weights;
   double sum = 0;
@@ -38,10 +38,10 @@ ImportanceEstimates importance_estimates(const std::vector<WeightedEpisode>& epi
   log_weights.reserve(episodes.size());
   for (const auto& episode : episodes) log_weights.push_back(log_weights_of(episode));
   const auto means = log_mean_weights(log_weights);
-  double largest = -HUGE_VAL;  // of the weights of whole episodes
+  double largest = -HUGE_VAL;  // largest log weight of a whole episode
   for (const auto& each : log_weights) largest = std::max(largest, each.back());
   ImportanceEstimates sum;
-  double weight_sum = 0, square_sum = 0;  // over e^largest
+  double weight_sum = 0, square_sum = 0;  // of weights divided by e^largest
   for (size_t i = 0; i < episodes.size(); ++i) {
     double discount = 1, plain_return = 0, before = 1;
     for (size_t t = 0; t < episodes[i].size(); ++t) {

@@ -3,8 +3,8 @@
 
 namespace rl_training {
 
-// Importance sampling: estimates the return of one policy from episodes of another, if both have
-// densities. Values of one step:
+// Importance sampling estimates the return of one policy from episodes of another policy. Both
+// policies must have densities. This struct contains the values of one step.
 struct WeightedStep {
   double log_ratio = 0;  // log pi(a | s) - log b(a | s)
   double reward = 0;
@@ -13,15 +13,15 @@ struct WeightedStep {
 using WeightedEpisode = std::vector<WeightedStep>;
 
 struct ImportanceEstimates {
-  double trajectory = 0;             // mean of w_T sum gamma^t r
-  double weighted_trajectory = 0;    // the same divided by the mean weight
+  double trajectory = 0;             // mean of w_T sum gamma^t r_t
+  double weighted_trajectory = 0;    // `trajectory` divided by the mean weight
   double per_decision = 0;           // mean of sum gamma^t w_t r_t
-  double weighted_per_decision = 0;  // with w_t divided by its mean over episodes
+  double weighted_per_decision = 0;  // `per_decision` with w_t divided by its mean over episodes
   double doubly_robust = 0;          // mean of sum gamma^t (w_t (r_t - Q_t) + w_{t-1} V_t)
   double effective_episodes = 0;     // (sum w_T)^2 / sum w_T^2
 };
 
-// Estimates with fewer effective episodes are not usable.
+// Estimates with fewer effective episodes than this are not usable.
 constexpr double kUsableEpisodes = 10;
 
 // w_t = product of the ratios up to step t. When weights of a step are averaged over episodes, an

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kResamples = 1000;
 
-// Linear between order statistics.
+// Interpolates linearly between order statistics.
 double percentile(const std::vector<double>& sorted, double q) {
   const double at = q * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<size_t>(at);

@@ -16,11 +16,12 @@ constexpr int64_t kPolicyRows = 4096;
 constexpr int64_t kOpcRows = 50000;  // maximum number of rows for the soft OPC
 constexpr double kGoodEpisodes = 0.75;
 constexpr int64_t kImportanceRows = 20000;
-constexpr double kSmallestRatio = -6, kLargestRatio = 2;  // of log densities, for each step
+constexpr double kSmallestRatio = -6, kLargestRatio = 2;  // bounds of the log ratio of a step
 constexpr int kValueSamples = 10;
 constexpr double kShortestHorizon = 100, kLongestHorizon = 500;  // steps
 
-// Logged rewards, because candidates may have been trained on transformed ones.
+// Loads the data with logged rewards, because candidates may have been trained on transformed
+// rewards.
 TransitionDataset load_data(const TrainedPolicy& policy, const std::optional<std::string>& file,
                             const std::function<void(const std::string&)>& warn) {
   const auto& config = policy.config();
@@ -48,7 +49,7 @@ std::string bounded_text(const Space& space) {
   return space.text() + " from " + Json(space.low).dump() + " to " + Json(space.high).dump();
 }
 
-// Rows of the given episodes, `step` apart.
+// Every `step`-th row of the given episodes.
 torch::Tensor row_numbers(const TransitionDataset& data, const std::vector<int64_t>& episodes,
                           int64_t step) {
   std::vector<int64_t> rows;
@@ -75,8 +76,9 @@ std::vector<int64_t> good_episodes(const TransitionDataset& data) {
   return good;
 }
 
-// If returns differ mainly in when episodes end, the horizon must reach that far. The length is
-// averaged over rows, not over episodes, so that many short episodes do not hide the long ones.
+// Sets the horizon to the mean episode length, because returns may differ mainly by when episodes
+// end. The length is averaged over rows, not over episodes, so that many short episodes do not hide
+// long episodes.
 double gamma_of(const TransitionDataset& data) {
   double squares = 0;
   for (const Episode& episode : data.episodes()) {
@@ -86,12 +88,13 @@ double gamma_of(const TransitionDataset& data) {
   return 1 - 1 / std::clamp(length, kShortestHorizon, kLongestHorizon);
 }
 
-// A value follows its target with the rate tau (1 - gamma): after 5 / rate, 99 % of the way.
+// A value approaches its target at the rate tau (1 - gamma) per update. After 5 / rate updates, it
+// has covered 99 % of the distance.
 int64_t updates_for(const FittedQOptions& fit) {
   return std::llround(5 / (fit.tau * (1 - fit.gamma)));
 }
 
-// [critics, starts] as lists for each critic.
+// Converts [critics, starts] to one list per critic.
 std::vector<std::vector<double>> by_critic(const torch::Tensor& values) {
   const auto doubles = values.to(torch::kFloat64).contiguous();
   std::vector<std::vector<double>> lists;
@@ -160,7 +163,7 @@ void Selection::check_spaces() const {
   }
 }
 
-// Whole episodes are held out: rows of one episode are correlated.
+// Holds out whole episodes, because rows of one episode are correlated.
 void Selection::split(const TransitionDataset& all) {
   std::vector<int64_t> order(all.episodes().size());
   std::iota(order.begin(), order.end(), int64_t{0});
@@ -191,13 +194,13 @@ torch::Tensor Selection::act(size_t candidate, const torch::Tensor& obs, ActMode
   auto& algorithm = candidates_[candidate].policy->algorithm();
   std::vector<torch::Tensor> actions;
   for (const auto& part : obs.split(kPolicyRows)) {
-    // Copied, because the algorithm may reuse the memory of its result.
+    // Clones the actions, because the algorithm may reuse the memory of its result.
     actions.push_back(act_once(algorithm, normalised(candidate, part), mode).clone());
   }
   return torch::cat(actions);
 }
 
-// Whole episodes in order, up to kImportanceRows rows.
+// Uses whole episodes in order: up to kImportanceRows rows, but at least one episode.
 std::optional<ImportanceEstimates> Selection::importance(size_t candidate) {
   const torch::NoGradGuard no_grad;
   std::vector<int64_t> numbers;

@@ -13,13 +13,13 @@ namespace rl_training {
 
 struct SelectionOptions {
   FittedQOptions fit;
-  // None: the horizon 1 / (1 - gamma) is the mean episode length over rows of the data, limited to
-  // 100 to 500 steps.
+  // If unset, the horizon 1 / (1 - gamma) is the mean episode length over the rows of the data,
+  // clamped to the range from 100 to 500 steps.
   std::optional<double> gamma;
-  // Updates of each part of the fit. None: 5 / (tau (1 - gamma)), so that values reach the horizon.
+  // Updates of each part of the fit. If unset, 5 / (tau (1 - gamma)), so that values converge.
   std::optional<int64_t> updates;
-  std::optional<std::string> data;  // a file; none: what the first run was trained on
-  double held_out = 0.1;            // share of the episodes that the TD error is computed on
+  std::optional<std::string> data;  // a file; if unset, the first run's training data
+  double held_out = 0.1;            // fraction of episodes reserved for the TD error
 };
 
 // Estimate of one policy. Values are discounted sums of the rewards in the data.
@@ -31,20 +31,21 @@ struct PolicyEstimate {
   double rank = 0;      // from 1, largest value first
   double soft_opc = 0;  // mean Q(s, a) over the best quarter of episodes minus the mean over all
   double td_error = 0;  // root mean square on held-out episodes
-  // For the stochastic policy; none if it has no density.
+  // Estimates for the stochastic policy; unset if it has no density.
   std::optional<ImportanceEstimates> importance;
   std::optional<double> truth;  // mean return in the environment
 };
 
-// The discounted return of the behaviour policy.
+// Estimated discounted return of the behaviour policy, with its interval.
 struct OwnEstimate {
   double value = 0, low = 0, high = 0;
 };
 
-// Ranks policies without an environment: fits and their evaluation.
+// Ranks policies without an environment: fits their values and computes the estimates.
 class Selection {
  public:
-  // Throws Error if a run has no checkpoint, if spaces differ, or if a policy has memory.
+  // Throws Error if a run has no checkpoint, if spaces differ, or if a policy has memory or
+  // observes images.
   Selection(const std::vector<std::string>& runs, const SelectionOptions& options, ThreadPool& pool,
             const std::function<void(const std::string&)>& warn);
 
@@ -58,12 +59,12 @@ class Selection {
   void advance() { fit_->update(); }
   bool finished() const { return updates_done() >= updates(); }
 
-  // In the order in which the runs were given.
+  // One estimate per run, in the order of `runs`.
   std::vector<PolicyEstimate> estimates();
   OwnEstimate own_estimate() const;
   // Throws Error{config} if a policy has no environment.
   void check_playable() const;
-  // The mean return of episodes that the policy plays.
+  // Plays episodes with the policy in its environment and returns the mean return.
   double play(size_t candidate, int64_t episodes);
 
   void visit_state(StateVisitor& state) { state.part("fit", *fit_); }
@@ -86,7 +87,7 @@ class Selection {
   std::string key_, fingerprint_;
 };
 
-// Number of other policies whose interval overlaps that of the best.
+// Number of other policies whose interval overlaps the interval of the best policy.
 int64_t overlap_with_best(const std::vector<PolicyEstimate>& estimates);
 
 }  // namespace rl_training

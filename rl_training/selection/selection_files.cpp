@@ -46,13 +46,13 @@ Json facts_json(const std::vector<PolicyEstimate>& estimates, const Selection& s
           {"data_policy", own_json(selection.own_estimate())}};
 }
 
-// RUN of RUN/checkpoints/step-...; "" for a checkpoint outside a run.
+// Returns RUN for RUN/checkpoints/step-..., and "" for a checkpoint outside a run.
 std::string run_of(const std::string& checkpoint) {
   const auto parent = std::filesystem::path(checkpoint).parent_path();
   return parent.filename() == "checkpoints" ? parent.parent_path().string() : "";
 }
 
-// "RUN" or "RUN/step-000000300" without the directories above and between.
+// Shortens a path to "RUN" or "RUN/step-000000300", without other directories.
 std::string short_name(const std::string& path) {
   std::filesystem::path place(path);
   if (place.filename().empty()) place = place.parent_path();

@@ -11,18 +11,19 @@ namespace rl_training {
 struct SelectionTruth {
   double spearman = 0;
   double range = 0;                   // range of the true returns
-  double regret_1 = 0, regret_3 = 0;  // in returns
+  double regret_1 = 0, regret_3 = 0;  // in units of the return
 };
 SelectionTruth compare_with_truth(const std::vector<PolicyEstimate>& estimates);
 
-// {"policies": [{run, checkpoint, value, low, high, rank, soft_opc, td_error}], ...}, and with
-// true returns their comparison.
+// {"policies": [{run, checkpoint, value, low, high, rank, soft_opc, td_error, ...}], ...}. If true
+// returns are known, also their comparison with the estimates.
 Json selection_json(const std::vector<PolicyEstimate>& estimates, const Selection& selection);
 
-// Estimates with their intervals, the best first; with true returns a second chart against these.
+// A chart of the estimates with their intervals, the best first. If true returns are known, a
+// second chart shows the estimates over the true returns.
 std::vector<Chart> selection_charts(const std::vector<PolicyEstimate>& estimates);
 
-// Writes the estimates of a run's policies to RUN/selection.json.
+// For each run, writes the estimates of its policies to RUN/selection.json.
 void write_into_runs(const std::vector<PolicyEstimate>& estimates, const Selection& selection);
 
 }  // namespace rl_training

@@ -17,14 +17,15 @@
 namespace rl_training {
 namespace {
 
-// Only async-signal-safe calls are allowed between fork and exec.
+// Runs in the child. Only async-signal-safe calls are allowed between fork and exec.
 [[noreturn]] void become(char* const* argv, int output, const ChildOptions& options,
                          const cpu_set_t* cores) {
   ::prctl(PR_SET_PDEATHSIG, options.parent_death);
   if (options.own_group) ::setpgid(0, 0);
-  // Requests for checkpoints must not end the child before it handles them.
+  // A request for a checkpoint (SIGUSR1) must not kill the child before it has installed its
+  // handler.
   ::signal(SIGUSR1, SIG_IGN);
-  // If this fails, the child is slower but still correct.
+  // If setting the affinity fails, the child is slower but still correct.
   if (cores != nullptr) static_cast<void>(::sched_setaffinity(0, sizeof(*cores), cores));
   const int null = ::open("/dev/null", O_RDONLY);
   if (::dup2(null, 0) < 0 || ::dup2(output, 1) < 0 || ::dup2(output, 2) < 0) ::_exit(1);

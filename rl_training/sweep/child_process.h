@@ -8,13 +8,14 @@
 namespace rl_training {
 
 struct ChildOptions {
-  std::vector<int> cores;      // cores to run on; empty: those of this process
-  int parent_death = SIGKILL;  // signal to send to the child if this process ends first
-  bool own_group = false;      // the terminal's Ctrl-C is not delivered to it
+  std::vector<int> cores;      // cores to run on; empty: the cores of this process
+  int parent_death = SIGKILL;  // signal that the child receives if this process ends first
+  // In its own process group, the child does not receive the terminal's Ctrl-C.
+  bool own_group = false;
 };
 
-// Another process of this program with other arguments. It ends with this process, and its output
-// goes to a file.
+// A child process that runs this program with other arguments. It ends with this process. Its
+// output goes to a file.
 class ChildProcess {
  public:
   ChildProcess(std::vector<std::string> arguments, std::string output_file,
@@ -25,10 +26,10 @@ class ChildProcess {
 
   bool ended();
   void send(int signal) const;
-  // The exit code, or 128 + signal.
+  // Returns the exit code, or 128 + signal.
   int wait();
   std::string output() const;
-  // Its error line without "error: "; "" if there is none.
+  // The child's error line without "error: "; "" if there is none.
   std::string error_line() const;
 
  private:
@@ -38,7 +39,7 @@ class ChildProcess {
   std::string output_file_;
 };
 
-// Path of this program, for commands that others start.
+// Path of this program, for commands that other programs start.
 std::string program_file();
 
 }  // namespace rl_training

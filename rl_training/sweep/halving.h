@@ -11,8 +11,8 @@ namespace rl_training {
 enum class MetricMode { max, min };
 using TrialValues = std::vector<std::optional<double>>;
 
-// Successive halving: all trials for `min_timesteps`, the best 1 / factor of them `factor` times as
-// long, and so on until the end of their runs.
+// Successive halving: trains all trials for `min_timesteps`, then the best 1 / factor of them
+// `factor` times as long, and so on until the end of their runs.
 struct HalvingOptions {
   bool used = false;
   int64_t min_timesteps = 1000, factor = 3;
@@ -20,33 +20,33 @@ struct HalvingOptions {
   void visit_options(OptionVisitor& options);
 };
 
-// Parameters of the rounds. Without halving there is one round, which trains all trials to the end.
+// Parameters of the rounds. Without halving, a single round trains all trials to the end.
 struct RoundRules {
   HalvingOptions halving;
   MetricMode mode = MetricMode::max;
-  int64_t length = 0;         // of the runs
-  int64_t eval_interval = 1;  // pauses are multiples of it
+  int64_t length = 0;         // length of the runs
+  int64_t eval_interval = 1;  // pauses are multiples of this interval
   size_t trials = 0;
 };
 
 struct SweepRound {
-  std::optional<int64_t> pause_at;  // none: the end of the runs
+  std::optional<int64_t> pause_at;  // nullopt: the end of the runs
   std::vector<size_t> trials;
   TrialValues values = {};  // values of the trials after the round
 };
 
-// The next round, or the last one again.
+// The next round. After the last rung, further rounds also train to the end of the runs.
 SweepRound next_round(const RoundRules& rules, const std::vector<SweepRound>& past);
 
 // Positions at which trials pause for comparison: min_timesteps, then `factor` times that, and so
-// on; none means the end.
+// on. The last entry is nullopt, the end of the runs.
 std::vector<std::optional<int64_t>> rung_positions(const RoundRules& rules);
 
-// The best ceil(n / factor) of these trials, in the order of their numbers. A trial without a value
-// ranks last; among equal values the earlier trial ranks higher.
+// The best ceil(n / factor) of these trials, sorted by number. A trial without a value ranks last.
+// Among equal values, the earlier trial ranks higher.
 std::vector<size_t> survivors(const std::vector<size_t>& trials, const TrialValues& values,
                               int64_t factor, MetricMode mode);
-// Trials from best to worst, with the same rules.
+// The trials from best to worst, by the same rules.
 std::vector<size_t> ranked(const std::vector<size_t>& trials, const TrialValues& values,
                            MetricMode mode);
 

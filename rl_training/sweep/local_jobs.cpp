@@ -85,7 +85,7 @@ class JobPool {
   }
 
   std::vector<int> cores_of(size_t slot) const {
-    // If jobs share cores, the kernel schedules them better.
+    // If jobs must share cores, they are not pinned, because the kernel schedules them better.
     if (options_.jobs * options_.threads > cores_.size()) return {};
     const auto first = cores_.begin() + static_cast<ptrdiff_t>(slot * options_.threads);
     return {first, first + static_cast<ptrdiff_t>(options_.threads)};

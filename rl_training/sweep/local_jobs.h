@@ -8,28 +8,28 @@
 
 namespace rl_training {
 
-// A call of this program in a separate process, which prints one JSON object on stdout.
+// A call of this program in a separate process that prints one JSON object.
 struct Job {
   std::string name;
   std::vector<std::string> arguments;
 };
 
 struct JobResult {
-  // -1 if a signal arrived before it was started; 128 + signal if a signal ended it.
+  // -1 if a stop request arrived before the job started; 128 + signal if a signal ended the job.
   int exit_code = -1;
-  Json report;                        // its output; null if it is not an object
-  std::vector<std::string> warnings;  // other lines of its stderr
+  Json report;                        // the JSON object that the job printed; null if there is none
+  std::vector<std::string> warnings;  // printed lines that begin with "warning: "
   double seconds = 0;
 
   bool stopped() const { return exit_code < 0 || exit_code > 128; }
 };
 
 struct LocalJobOptions {
-  size_t jobs = 1;     // number of jobs at a time
-  size_t threads = 1;  // of each
+  size_t jobs = 1;     // number of jobs that run at a time
+  size_t threads = 1;  // threads per job
 };
 
-// Callbacks while jobs run. Each may be empty.
+// Callbacks while jobs run. Each callback may be empty.
 struct JobEvents {
   std::function<void(size_t job)> started;
   std::function<void(size_t job, const JobResult&)> ended;
@@ -39,9 +39,9 @@ struct JobEvents {
 // Cores that this process may use.
 std::vector<int> usable_cores();
 
-// Runs the jobs in order, several at a time. Each has its own cores if there are enough. One
-// that fails does not stop the others. Requests to stop and requests for checkpoints are forwarded
-// to the running jobs; after a request to stop, the function waits for them.
+// Runs the jobs in order, several at a time. Each job has its own cores if there are enough. A job
+// that fails does not stop the others. Stop requests and checkpoint requests are forwarded to the
+// running jobs. After a stop request, the function waits for these jobs to end.
 std::vector<JobResult> run_jobs(const std::vector<Job>& jobs, const LocalJobOptions& options,
                                 StopRequests& requests, const JobEvents& events);
 

@@ -11,22 +11,23 @@ namespace rl_training {
 // One run of a sweep or of several seeds.
 struct PlannedRun {
   std::string name;    // "seed 3" or "trial 4, seed 1"
-  TrainConfig config;  // with its seed and output_dir
-  std::string from;    // run or checkpoint to start from; "" for none
-  // Arguments of a call that starts the run or, if it has begun, continues it.
+  TrainConfig config;  // includes the seed and output_dir of the run
+  std::string from;    // run or checkpoint to start from; "": none
+  // Arguments of a call that starts the run or, if it has already started, continues it.
   std::vector<std::string> arguments;
 };
 
-// State of a run. `failed` and `begun` mean that it has not reached its end or `pause_at`.
+// State of a run. `begun` and `failed` mean that the run exists but has not reached its end or
+// `pause_at`.
 struct RunStatus {
   enum class State { absent, begun, running, failed, done } state = State::absent;
-  std::string path;  // "" if it is absent
+  std::string path;  // "" if the run is absent
   int64_t position = 0;
   std::optional<RunRecord> record;
 };
 const char* status_name(RunStatus::State state);
 
-// Examines the run directory. With `pause_at`, a run that has reached it is done.
+// Examines the run directory. With `pause_at`, a run that has reached this position is done.
 RunStatus status_of(FileSystem& files, const PlannedRun& run,
                     std::optional<int64_t> pause_at = std::nullopt);
 

@@ -10,7 +10,7 @@
 namespace rl_training {
 namespace {
 
-// The part of a config that must be equal for the same run.
+// The part of a config that must be equal in two configs of the same run.
 Json identity_of(const TrainConfig& config) {
   auto json = write_train_config(with_absolute_paths(config));
   for (const char* key : {"threads", "output_dir", "tags"}) json.erase(key);
@@ -31,7 +31,7 @@ bool is_run_of(FileSystem& files, const std::string& run, const Json& identity,
     const auto file = run + "/config.yaml";
     return identity_of(read_train_config(read_yaml(files.read_file(file), file))) == identity &&
            started_from(files, run, from);
-  } catch (const std::exception&) {  // unreadable: owned by another user, or damaged
+  } catch (const std::exception&) {  // unreadable: damaged, or owned by another user
     return false;
   }
 }
@@ -42,7 +42,8 @@ std::string find_run(FileSystem& files, const TrainConfig& config, const std::st
   const auto parent = config.output_dir.empty() ? std::string(".") : config.output_dir;
   const auto prefix = run_name(config.algo, task_name(config), static_cast<uint64_t>(config.seed));
   auto names = files.list_directory(parent);
-  std::reverse(names.begin(), names.end());  // the time is in the name: newest first
+  // Names contain the time, so the newest run comes first.
+  std::reverse(names.begin(), names.end());
   const auto identity = identity_of(config);
   for (const auto& name : names) {
     auto path = parent + "/" + name;

@@ -7,16 +7,17 @@
 
 namespace rl_training {
 
-// The newest run of this config, seed and length in its output_dir; "" if there is none. Threads
-// and tags may differ. `from` is the run or checkpoint from which it started; "" for none.
+// Finds the newest run with this config, seed and length in its output_dir; "" if there is none.
+// Threads and tags may differ. `from` is the run or checkpoint from which the run must have
+// started; "": none.
 std::string find_run(FileSystem& files, const TrainConfig& config, const std::string& from = "");
 
-// The position of a run in its phases, from a row of metrics.
+// The position of a run, counted over all its phases, from a row of its metrics.
 int64_t position_in(const Json& row, const TrainConfig& config);
-// Position of the end.
+// The position of the end of a run.
 int64_t length_of(const TrainConfig& config);
 
-// Reads the rows of a run incrementally while they are written.
+// Reads the metrics of a run incrementally while the run writes them.
 class MetricTail {
  public:
   explicit MetricTail(std::string run_dir) : path_(std::move(run_dir) + "/metrics.jsonl") {}
@@ -32,7 +33,7 @@ class MetricTail {
   Json last_, newest_ = Json::object();
 };
 
-// The last value of a metric in the rows up to a position; nothing if there is none.
+// The last value of a metric in the rows up to a position; nullopt if there is none.
 std::optional<double> metric_at(const std::string& run_dir, const std::string& metric,
                                 int64_t position, const TrainConfig& config);
 

@@ -26,7 +26,7 @@ std::vector<ConfigNode> read_choices(const ConfigNode& node, const std::string& 
   return node.items;
 }
 
-// [low, high] of a distribution.
+// Reads the bounds [low, high] of a distribution.
 void read_bounds(const ConfigNode& node, const std::string& path, SearchKey& key) {
   std::vector<double> bounds;
   auto map = ConfigNode::map();

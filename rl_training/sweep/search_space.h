@@ -12,7 +12,7 @@ namespace rl_training {
 using Setting = std::pair<std::string, ConfigNode>;
 using Settings = std::vector<Setting>;
 
-// The values of one key of a search: a list, or a distribution to draw from.
+// The values of one key in a search: a list, or a distribution.
 struct SearchKey {
   enum class Kind { choice, uniform, log_uniform, integer };
 
@@ -24,16 +24,17 @@ struct SearchKey {
   ConfigNode draw(Rng& rng) const;
 };
 
-// A map of keys with lists: `learning_rate: [1e-4, 3e-4]`. Error{config} with `path` and key.
+// Reads a map from keys to lists: `learning_rate: [1e-4, 3e-4]`. Throws Error{config} with `path`
+// and the key.
 std::vector<SearchKey> read_grid(const ConfigNode& map, const std::string& path);
-// A map of keys with distributions: {uniform: [a, b]}, {log_uniform: [a, b]}, {int: [a, b]},
+// Reads a map from keys to distributions: {uniform: [a, b]}, {log_uniform: [a, b]}, {int: [a, b]},
 // {choice: [...]} or a plain list.
 std::vector<SearchKey> read_distributions(const ConfigNode& map, const std::string& path);
 
-// Every combination of the lists; the last key changes fastest.
+// All combinations of the lists. The last key changes fastest.
 std::vector<Settings> grid_points(const std::vector<SearchKey>& keys);
-// Points drawn from the distributions. A value depends only on the seed, its number and its key, so
-// adding points or keys does not change the others.
+// Points drawn from the distributions. A value depends only on the seed, the number of the point
+// and the key. Adding points or keys therefore does not change the other values.
 std::vector<Settings> random_points(const std::vector<SearchKey>& keys, int64_t count,
                                     uint64_t seed);
 

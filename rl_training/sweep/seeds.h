@@ -5,8 +5,8 @@
 
 namespace rl_training {
 
-// "0-9,12" as 0, 1, ..., 9, 12. Throws Error{config} with `key` for duplicate seeds, invalid text
-// or more than 10,000 seeds.
+// Converts "0-9,12" to 0, 1, ..., 9, 12. Throws Error{config} with `key` for duplicate seeds,
+// invalid text or more than 10,000 seeds.
 std::vector<int64_t> parse_seeds(const std::string& text, const std::string& key);
 
 }  // namespace rl_training

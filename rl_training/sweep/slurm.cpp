@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kSecondsBeforeTimeLimit = 60;
 
-// Output of a Slurm command. Throws Error{io} if it fails or is missing.
+// Returns the output of a Slurm command. Throws Error{io} if the command fails or is missing.
 std::string run_command(const std::vector<std::string>& words, bool may_fail = false) {
   const ScratchDirectory scratch;
   const auto printed = scratch.path() + "/output", said = scratch.path() + "/messages";
@@ -62,7 +62,7 @@ std::string submit_script(FileSystem& files, const SweepDirectory& sweep, const 
   words.insert(words.end(), more.begin(), more.end());
   words.push_back(path);
   const auto output = run_command(words);
-  // "17" or, on one of several clusters, "17;name".
+  // sbatch prints "17" or, on one of several clusters, "17;name".
   auto job = output.substr(0, output.find_first_of(";\n"));
   const bool number = !job.empty() && job.find_first_not_of("0123456789") == std::string::npos;
   if (!number)
@@ -114,11 +114,11 @@ std::string array_script(const SweepDirectory& sweep, const std::vector<size_t>&
   text += "#SBATCH --array=" + number_ranges(runs) +
           (options.array_limit > 0 ? "%" + std::to_string(options.array_limit) : "") + "\n" +
           fmt::format("#SBATCH --cpus-per-task={}\n", options.threads);
-  // Slurm signals a time limit or a pre-emption early enough for a checkpoint; the follow-up job
-  // resubmits runs that reached their time limit.
+  // Slurm sends this signal before a time limit or a pre-emption, early enough for a checkpoint.
+  // The follow-up job resubmits runs that reached their time limit.
   text += fmt::format("#SBATCH --signal=B:TERM@{}\n", kSecondsBeforeTimeLimit);
-  // exec: signals for the script reach the program. Pre-emption ends it with a checkpoint, and
-  // Slurm starts the task again, which then resumes.
+  // `exec` makes signals for the script reach the program. At a pre-emption, the program stops with
+  // a checkpoint. Slurm then starts the task again, and the task resumes.
   return text + fmt::format("exec {} sweep task {} \"$SLURM_ARRAY_TASK_ID\"\n", shell_word(program),
                             shell_word(sweep.path()));
 }
@@ -134,7 +134,7 @@ void submit(SweepDirectory& sweep, FileSystem& files, const std::vector<size_t>&
   auto& slurm = sweep.slurm();
   slurm.array = submit_script(files, sweep, "array.sh",
                               array_script(sweep, runs, program, slurm.options), {});
-  sweep.save();  // saved now, so that the job can be cancelled
+  sweep.save();  // save now, so that the job can be cancelled even if the next call fails
   slurm.follow_up =
       submit_script(files, sweep, "follow_up.sh", follow_up_script(sweep, program, slurm.options),
                     {"--dependency=afterany:" + slurm.array});
@@ -144,7 +144,7 @@ void submit(SweepDirectory& sweep, FileSystem& files, const std::vector<size_t>&
 std::map<size_t, std::string> queued_tasks(const std::string& job) {
   std::map<size_t, std::string> tasks;
   if (job.empty()) return tasks;
-  // squeue fails for jobs that it no longer knows.
+  // squeue fails for jobs that it no longer lists.
   std::istringstream lines(run_command({"squeue", "-h", "-r", "-j", job, "-o", "%K %T"}, true));
   for (std::string task, state; lines >> task >> state;) {
     const bool number = task.find_first_not_of("0123456789") == std::string::npos;

@@ -7,32 +7,32 @@
 
 namespace rl_training {
 
-// The runs to submit for the current round of a sweep: those that are not done and have attempts
-// left. Completed rounds are closed first, with values from `value_runs`. `given_up` lists runs
-// that are not done and have no attempts left. Counts an attempt for each run to submit; the caller
-// saves the sweep.
+// The runs to submit for the current round of a sweep. `runs` lists runs that are not done and have
+// attempts left; `given_up` lists runs that are not done and have no attempts left. plan_submission
+// first closes completed rounds, with values from `values`. It counts an attempt for each run in
+// `runs`. The caller must save the sweep.
 struct SlurmPlan {
   std::vector<size_t> runs, given_up;
 };
 using RoundValues = std::function<TrialValues(const SweepRound& round)>;
 SlurmPlan plan_submission(SweepDirectory& sweep, FileSystem& files, const RoundValues& values);
 
-// "0-3,7" of sorted numbers.
+// Formats sorted numbers as ranges: "0-3,7".
 std::string number_ranges(const std::vector<size_t>& numbers);
 
-// The batch scripts: an array with one task per run, and a follow-up job that submits remaining
-// runs or the next round when all tasks have ended.
+// The batch scripts: an array job with one task per run, and a follow-up job. When all tasks have
+// ended, the follow-up job submits the remaining runs or the next round.
 std::string array_script(const SweepDirectory& sweep, const std::vector<size_t>& runs,
                          const std::string& program, const SlurmOptions& options);
 std::string follow_up_script(const SweepDirectory& sweep, const std::string& program,
                              const SlurmOptions& options);
 
-// Writes the scripts below the sweep's directory and submits them; the job numbers are saved in the
-// sweep's state. Throws Error{io} with the output of sbatch on failure.
+// Writes the scripts below the sweep's directory, submits them, and saves the job numbers in the
+// sweep's state. On failure, throws Error{io} with the output of sbatch.
 void submit(SweepDirectory& sweep, FileSystem& files, const std::vector<size_t>& runs);
 
-// States of the tasks of an array that Slurm still lists, by number of the run. The key kWholeJob
-// stands for the job itself.
+// States of the tasks of an array that Slurm still lists, by the number of the run. The key
+// kWholeJob denotes the job itself.
 inline constexpr size_t kWholeJob = static_cast<size_t>(-1);
 std::map<size_t, std::string> queued_tasks(const std::string& job);
 void cancel_jobs(const std::vector<std::string>& jobs);

@@ -22,7 +22,7 @@ std::optional<double> value_from(const Json& json) {
 Json settings_json(const Settings& settings) {
   Json json = Json::object();
   for (const auto& [key, value] : settings) {
-    // Numbers and booleans keep their type; everything else is text.
+    // Numbers and booleans keep their type. Everything else becomes text.
     auto parsed = value.kind == ConfigNode::Kind::scalar && !value.quoted
                       ? parse_untrusted_json(value.text)
                       : Json();
@@ -144,7 +144,7 @@ SweepDirectory SweepDirectory::open(FileSystem& files, const std::string& path) 
 void SweepDirectory::define(const SweepSpec& spec, const std::vector<Trial>& trials) {
   for (const auto& trial : trials) {
     auto config = trial.config;
-    config.seed = 0;  // each run has its own
+    config.seed = 0;  // the hash must not depend on the seed
     trials_.push_back({trial.label(), config_hash(config), settings_json(trial.settings)});
   }
   seeds_ = spec.seeds;

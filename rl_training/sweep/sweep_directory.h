@@ -11,31 +11,33 @@ namespace rl_training {
 
 // Options of Slurm jobs.
 struct SlurmOptions {
-  std::string partition, time;  // "": the cluster's defaults
-  int64_t array_limit = 0;      // tasks at a time; 0: no limit
-  int64_t threads = 1;          // of each run
+  std::string partition, time;  // "": the default of the cluster
+  int64_t array_limit = 0;      // number of tasks at a time; 0: no limit
+  int64_t threads = 1;          // threads per run
 };
 
 // Jobs of a sweep on Slurm.
 struct SlurmState {
-  std::string array, follow_up;  // the latest submitted jobs; "" for none
+  std::string array, follow_up;  // the latest submitted jobs; "": none
   SlurmOptions options;
   struct Attempt {
-    int64_t count = 0, position = 0;  // attempts without progress since this position
+    // Number of attempts that made no progress beyond this position.
+    int64_t count = 0, position = 0;
   };
-  std::map<size_t, Attempt> attempts;  // by number of the run
+  std::map<size_t, Attempt> attempts;  // by run number
 };
 
-// A sweep on disk: sweep.json, and in trial-000/, trial-001/, ... a config trial.yaml and the runs
-// of each trial. The directory suffices to continue, inspect or cancel it.
+// A sweep on disk: sweep.json and, for each trial, a directory trial-000, trial-001, ... with the
+// config trial.yaml and the runs. The directory is sufficient to continue, inspect or cancel the
+// sweep.
 class SweepDirectory {
  public:
-  // Creates the directory or opens an existing one of this sweep. Trials and seeds may have been
-  // added (not with halving); any other change throws Error{config}.
+  // Creates the directory or opens an existing one of this sweep. Without halving, the new spec may
+  // add trials and seeds. Any other change throws Error{config}.
   static SweepDirectory create(FileSystem& files, const SweepSpec& spec,
                                const std::vector<Trial>& trials);
   static SweepDirectory open(FileSystem& files, const std::string& path);
-  // The same without writing to disk.
+  // Returns the same plan as create() without writing to disk.
   static SweepDirectory planned(const SweepSpec& spec, const std::vector<Trial>& trials);
 
   const std::string& path() const { return path_; }
@@ -49,13 +51,14 @@ class SweepDirectory {
   int64_t selection_updates() const { return selection_updates_; }
   int64_t retries() const { return retries_; }
 
-  // Run number `trial * seeds + index of the seed`, as it is passed to `train`.
+  // The run with number `trial * seeds + index of the seed`, with the arguments of its `train`
+  // call.
   PlannedRun run(size_t number, size_t threads) const;
   std::vector<size_t> runs_of(const std::vector<size_t>& trials) const;
 
-  // The current round. The last one trains to the end of the runs.
+  // The current round. The last round trains to the end of the runs.
   SweepRound present_round() const { return next_round(rules_, rounds_); }
-  // Completed rounds. Their values are stored, because the runs continue.
+  // Completed rounds. Their values are stored, because continuing the runs changes the metrics.
   const std::vector<SweepRound>& past_rounds() const { return rounds_; }
   // Stores a completed round with its values.
   void finish_round(SweepRound round);
@@ -87,12 +90,12 @@ class SweepDirectory {
   SlurmState slurm_;
 };
 
-// The value of one run at a position: the last value of the metric up to it.
+// The value of one run: the last value of the metric up to `pause_at`, or up to the end.
 std::optional<double> run_value(FileSystem& files, const PlannedRun& run, const std::string& metric,
                                 std::optional<int64_t> pause_at);
 
-// Means over the seeds of each trial, from the values of its runs in order. A trial with missing
-// values has none.
+// The mean over the seeds of each trial. `runs` contains the values of all runs in order. A trial
+// with missing values has no mean.
 TrialValues trial_values(const TrialValues& runs, size_t seeds);
 
 }  // namespace rl_training

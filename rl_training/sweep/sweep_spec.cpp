@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// `seeds: 0-9`, `seeds: 3` or `seeds: [0, 1, 2]`.
+// Reads `seeds: 0-9`, `seeds: 3` or `seeds: [0, 1, 2]`.
 std::vector<int64_t> read_seeds(const ConfigNode& node) {
   std::vector<std::string> parts;
   if (node.kind == ConfigNode::Kind::scalar) parts.push_back(node.text);
@@ -53,7 +53,8 @@ void read_points(const ConfigNode& root, SweepSpec& spec) {
                                                 static_cast<uint64_t>(spec.sweep_seed));
 }
 
-// A path relative to the sweep file takes precedence over one relative to the working directory.
+// Loads the base config. A path relative to the sweep file takes precedence over a path relative to
+// the working directory.
 ConfigNode load_base(const ConfigNode& config, const std::string& sweep_file) {
   if (config.kind == ConfigNode::Kind::map) return config;
   if (config.kind != ConfigNode::Kind::scalar) {

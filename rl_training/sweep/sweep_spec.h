@@ -9,13 +9,13 @@
 
 namespace rl_training {
 
-// A sweep as its YAML file states it (docs/sweeps.md).
+// The contents of a sweep file (docs/sweeps.md).
 struct SweepSpec {
-  // Value of `metric` for estimates by `select` on logged data.
+  // The value of `metric` that selects estimates by `select` on logged data.
   static constexpr const char* kSelection = "selection";
 
   std::string file;
-  ConfigNode config;  // file, packaged name or a map
+  ConfigNode config;  // file, packaged name or map of keys
   Settings changes;   // `set`: keys that all trials share
   std::vector<Settings> points;
   std::vector<int64_t> seeds = {0};
@@ -32,23 +32,24 @@ struct SweepSpec {
   void visit_options(OptionVisitor& options);
 };
 
-// Strict like the reader of configs. `map` is the whole document. Without `grid` and `random` there
-// are no points.
+// Reads a sweep, as strictly as a config is read. `map` is the whole document. Without `grid` or
+// `random`, there are no points.
 SweepSpec read_sweep_spec(const ConfigNode& map);
 SweepSpec load_sweep_spec(const std::string& file);
 
 struct Trial {
   size_t number = 0;
   Settings settings;
-  TrainConfig config;  // with the first of the seeds
+  TrainConfig config;  // with the first seed
 
   // "learning_rate=0.001 bc_alpha=2"
   std::string label() const;
 };
 
-// The trials with their configs, all checked: Error{config} names the key of the sweep's file.
+// The trials with their configs. All configs are checked; Error{config} names the key in the sweep
+// file.
 std::vector<Trial> make_trials(const SweepSpec& spec);
-// One trial with settings from the caller.
+// One trial with settings that the caller provides.
 Trial make_trial(const SweepSpec& spec, size_t number, const Settings& settings);
 
 RoundRules round_rules(const SweepSpec& spec, const std::vector<Trial>& trials);

@@ -9,20 +9,21 @@
 
 namespace rl_training {
 
-// A node of a configuration with its origin. YAML files, `--set key=value` and configs stored in
-// checkpoints are converted to it before options are read.
+// A node of a configuration, with its file and line. YAML files, `--set key=value` and configs in
+// checkpoints are converted to nodes before options are read.
 struct ConfigNode {
   enum class Kind { null, scalar, list, map };
 
   Kind kind = Kind::null;
-  std::string text;     // scalar
-  bool quoted = false;  // "3" is text, 3 is a number
+  std::string text;     // value of a scalar
+  bool quoted = false;  // distinguishes the text "3" from the number 3
   std::vector<ConfigNode> items;
   std::vector<std::pair<std::string, ConfigNode>> entries;
   std::string file;
   int line = 0;
 
-  // Defined in the source file, where the recursive type is complete, as clang requires.
+  // These functions are defined in the source file, because clang requires that the recursive type
+  // is complete.
   ConfigNode();
   ConfigNode(const ConfigNode& other);
   ConfigNode(ConfigNode&& other) noexcept;
@@ -37,9 +38,9 @@ struct ConfigNode {
 
   const ConfigNode* find(std::string_view key) const;
   ConfigNode* find(std::string_view key);
-  // Adds the entry or replaces its value.
+  // Adds an entry or replaces the value of an existing entry.
   void set(const std::string& key, ConfigNode value);
-  // The text of a scalar, "[a, b]" or "{...}", which an error message shows as `got ...`.
+  // The value as text for error messages: a scalar, "[a, b]" or "{key: value}".
   std::string shown() const;
   const char* kind_name() const;
 

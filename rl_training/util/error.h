@@ -4,18 +4,18 @@
 
 namespace rl_training {
 
-// The value of each kind is the exit code of the program.
+// The kinds of errors. The value of a kind is the exit code of the program.
 enum class ErrorKind { internal = 1, config = 2, data = 3, checkpoint = 4, diverged = 5, io = 6 };
 
-// Position of a problem in the user's input. Empty parts are omitted from the message.
+// The position of an error in the user's input. Empty parts are omitted from the message.
 struct ErrorPlace {
   std::string file;
-  int line = 0;  // 1-based; 0 means "the file as a whole"
+  int line = 0;  // counted from 1; 0 if no line is known
   std::string key;
 };
 
-// The exception type of the library. Thrown where input enters (config, data, checkpoint,
-// environment, files), caught in cli/program.cpp and printed as one line.
+// The exception type of the library. It is thrown where input is read: config, data, checkpoint,
+// environment, files. cli/program.cpp catches it and prints one line.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, ErrorPlace place, const std::string& message);
@@ -32,7 +32,7 @@ class Error : public std::runtime_error {
   std::string message_;
 };
 
-// "config", "data", ...: the `code` of an error printed with --json.
+// The name of a kind, such as "config" or "data". With --json, errors are printed with this `code`.
 const char* error_kind_name(ErrorKind kind);
 
 }  // namespace rl_training

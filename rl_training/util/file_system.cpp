@@ -118,7 +118,7 @@ class PosixFileSystem final : public FileSystem {
     for (; entry != std::filesystem::directory_iterator(); entry.increment(code)) {
       names.push_back(entry->path().filename().string());
     }
-    if (code) fail(path, "cannot list", code.value());  // a failed increment ends the loop
+    if (code) fail(path, "cannot list", code.value());  // a failed increment also ends the loop
     std::sort(names.begin(), names.end());
     return names;
   }
@@ -153,7 +153,7 @@ void write_file_atomically(FileSystem& files, const std::string& path, std::stri
   } catch (const Error& error) {
     try {
       files.remove_all(temporary);
-    } catch (const Error&) {  // the first failure is the one to report
+    } catch (const Error&) {  // only the first error is reported
     }
     throw Error(error.kind(), {path, 0, ""}, error.message());
   }

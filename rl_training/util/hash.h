@@ -14,7 +14,7 @@ class Sha256 {
   ~Sha256();
   void add(const void* data, size_t bytes);
   void add(std::string_view text) { add(text.data(), text.size()); }
-  std::string hex();  // 64 lower-case digits; ends this hash
+  std::string hex();  // 64 lower-case digits; call this only once and add nothing afterwards
 
  private:
   struct Context;
@@ -23,8 +23,8 @@ class Sha256 {
 
 std::string sha256_hex(std::string_view bytes);
 
-// Incremental 128-bit XXH3, which runs at memory speed. It does not protect against deliberate
-// collisions.
+// Incremental 128-bit XXH3, which is as fast as reading the memory. It does not protect against
+// deliberate collisions.
 class ContentHash {
  public:
   ContentHash();
@@ -37,7 +37,7 @@ class ContentHash {
   std::unique_ptr<State> state_;
 };
 
-// CRC-32C (Castagnoli), as in TensorBoard's record framing.
+// CRC-32C (Castagnoli), the checksum of records in TensorBoard's event files.
 uint32_t crc32c(std::string_view bytes);
 
 }  // namespace rl_training

@@ -4,22 +4,24 @@
 
 namespace rl_training {
 
-// Keys keep the order in which they were added.
+// JSON in which keys remain in the order of insertion.
 using Json = nlohmann::ordered_json;
 
-// A number for JSON; NaN and infinities, which JSON cannot express, become null.
+// Converts a number to JSON. NaN and infinities become null, because JSON cannot express them.
 Json json_number(double value);
 
 struct JsonLimits {
-  int64_t depth = 32;    // printing, copying and comparing a value are recursive
-  int64_t keys = 10000;  // inserting a key searches all earlier keys of an object
+  int64_t depth = 32;    // limited because printing, copying and comparing are recursive
+  int64_t keys = 10000;  // limited because inserting a key searches all keys of the object
 };
 
-// Whether untrusted text may be parsed at acceptable cost; does not check validity. A NUL is not
-// allowed, because the parser would ignore everything after it.
+// Whether untrusted text is within the limits, so that it can be parsed at acceptable cost. Does
+// not check that the JSON is valid. Rejects NUL bytes, because the parser ignores all text after a
+// NUL.
 bool json_within(std::string_view text, const JsonLimits& limits = {});
 
-// Parses untrusted text. If it is malformed or exceeds the limits, the result is_discarded().
+// Parses untrusted text. If the text is malformed or exceeds the limits, is_discarded() is true for
+// the result.
 Json parse_untrusted_json(std::string_view text, const JsonLimits& limits = {});
 
 }  // namespace rl_training

@@ -1,4 +1,4 @@
-// The outputs of a list of options: JSON, tables, and a check of the values.
+// Functions that visit a list of options to write JSON, to list table rows, or to check values.
 #include <algorithm>
 #include <cmath>
 
@@ -9,13 +9,13 @@
 namespace rl_training {
 namespace {
 
-// null if there is no bound at all.
+// Returns null if neither bound is set.
 Json interval_json(const Interval& value) {
   if (std::isinf(value.low) && std::isinf(value.high)) return nullptr;
   return Json::array({json_number(value.low), json_number(value.high)});
 }
 
-// A single number is written without brackets.
+// Writes a single number without brackets, and null for an empty list.
 Json numbers_json(const std::vector<double>& values) {
   if (values.empty()) return nullptr;
   return values.size() == 1 ? Json(values[0]) : Json(values);
@@ -145,7 +145,7 @@ class OptionLister final : public OptionVisitor {
   std::string prefix_;
 };
 
-// Throws at the first value that would be rejected when read from a file.
+// Throws at the first value that OptionReader would reject.
 class OptionChecker final : public OptionVisitor {
  public:
   explicit OptionChecker(std::string prefix = "") : prefix_(std::move(prefix)) {}

@@ -11,7 +11,7 @@ namespace {
 
 std::string number_text(double value) { return Json(value).dump(); }
 
-// Like number_text, but "1" for 1.0, because people read these limits.
+// Like number_text, but writes 1.0 as "1", which is easier to read in messages and tables.
 std::string limit_text(double value) {
   auto text = number_text(value);
   if (text.ends_with(".0")) text.resize(text.size() - 2);
@@ -27,7 +27,7 @@ std::string ranged(const char* noun, const Range& range) {
   return text.empty() ? noun : std::string(noun) + " " + text;
 }
 
-// null, or the word that tables and pages use for it.
+// Whether the value is null or `none`, the word for null in tables and docs.
 bool is_none(const ConfigNode& node) {
   return node.kind == ConfigNode::Kind::null ||
          (node.kind == ConfigNode::Kind::scalar && node.text == "none");
@@ -69,7 +69,7 @@ int64_t read_integer(const ConfigNode& node, const std::string& path, const Rang
   std::optional<int64_t> value;
   if (node.kind == ConfigNode::Kind::scalar && !node.quoted) {
     value = parse_whole<int64_t>(node.text);
-    if (!value) {  // accepts 1e6 for a million
+    if (!value) {  // accepts scientific notation, such as 1e6
       const auto real = parse_whole<double>(node.text);
       const bool scientific = node.text.find_first_of("eE") != std::string::npos;
       if (real && scientific && std::floor(*real) == *real && std::abs(*real) < 9e15) {

@@ -14,22 +14,22 @@
 
 namespace rl_training {
 
-// Allowed numbers: a closed or open interval.
+// The allowed values of a number: an interval whose ends may be open or closed.
 struct Range {
   std::optional<double> low, high;
   bool low_open = false, high_open = false;
 
   bool contains(double value) const;
-  std::string text() const;  // ">= 1", "> 0 and <= 1", ... or ""
+  std::string text() const;  // for example ">= 1" or "> 0 and <= 1"; "" if all numbers are allowed
 };
 Range any_number();
 Range above(double low);
 Range at_least(double low);
-Range between(double low, double high);      // both ends allowed
+Range between(double low, double high);      // low <= x <= high
 Range above_up_to(double low, double high);  // low < x <= high
 Range strictly_between(double low, double high);
 
-// A pair of bounds as the value of an option, written [low, high]; null means no bound.
+// The value of an option that is a pair of bounds, written [low, high]. null means no bound.
 struct Interval {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -38,10 +38,10 @@ struct Interval {
   bool inside_or_at(double value) const { return low <= value && value <= high; }
 };
 
-// Describes a group of options. A plain struct of fields with defaults has
+// Describes a group of options. A plain struct of fields with defaults has a function
 //   void visit_options(OptionVisitor& options)
-// that names each field with its range and meaning; the same list reads YAML, checks ranges,
-// suggests names for unknown keys, prints tables and writes the resolved config.
+// that lists each field with its name, range and meaning. This one list is used to read YAML, check
+// ranges, suggest names for unknown keys, print tables and write the resolved config.
 class OptionVisitor {
  public:
   virtual ~OptionVisitor() = default;
@@ -58,7 +58,7 @@ class OptionVisitor {
   virtual void text(const char* key, std::string& value, const char* meaning) = 0;
   virtual void choice(const char* key, std::string& value, const std::vector<std::string>& choices,
                       const char* meaning) = 0;
-  // One of the values of an enum by name.
+  // An enum whose values are written by name.
   template <class Enum>
   void choice(const char* key, Enum& value,
               std::initializer_list<std::pair<const char*, Enum>> names, const char* meaning) {
@@ -75,19 +75,19 @@ class OptionVisitor {
   }
   virtual void integers(const char* key, std::vector<int64_t>& value, Range range,
                         const char* meaning) = 0;
-  // One number, or a list of them; none is an empty list.
+  // One number or a list of numbers. `none` is an empty list.
   virtual void numbers(const char* key, std::vector<double>& value, Range range,
                        const char* meaning) = 0;
   virtual void texts(const char* key, std::vector<std::string>& value, const char* meaning) = 0;
-  // A nested map. With `shorthand`, a plain value stands for {shorthand: value}.
-  // `present`, if not null, belongs to an optional group: it is set if the map exists, and the map
-  // is written only if it is set.
+  // A nested map. If `shorthand` is not null, a plain value means {shorthand: value}. If `present`
+  // is not null, the map is optional: reading sets `*present` to whether the map exists, and the
+  // map is written only if `*present` is true.
   virtual void group(const char* key, const char* meaning,
                      const std::function<void(OptionVisitor&)>& body, bool* present = nullptr,
                      const char* shorthand = nullptr) = 0;
-  // A renamed key; a config with the old name fails with the new one.
+  // A renamed key. Reading a config with the old name throws an error that states the new name.
   virtual void renamed(const char* /*old_key*/, const char* /*new_key*/) {}
-  // A list of maps. `resize` sets their number before `body` visits each by its index.
+  // A list of maps. Reading calls `resize` with the number of maps, then `body` for each index.
   virtual void groups(const char* key, const char* meaning, size_t count,
                       const std::function<void(size_t)>& resize,
                       const std::function<void(size_t, OptionVisitor&)>& body) = 0;
@@ -97,7 +97,7 @@ class OptionVisitor {
 // or is not finite. After all fields have been visited, `finish` rejects unknown keys.
 class OptionReader final : public OptionVisitor {
  public:
-  // `path` is the dotted name of the map itself ("" at the top, "algo_kwargs", ...).
+  // `path` is the dotted name of the map: "" for the whole config, or for example "algo_kwargs".
   OptionReader(const ConfigNode& map, std::string path);
 
   void number(const char* key, double& value, Range range, const char* meaning) override;
@@ -125,10 +125,11 @@ class OptionReader final : public OptionVisitor {
 
   void renamed(const char* old_key, const char* new_key) override;
 
-  // A key read by other means (a nested block with its own reader).
+  // Accepts a key that other code reads, such as a nested map with its own reader.
   void accept(const char* key) { known_.emplace_back(key); }
-  // `elsewhere` lists dotted names outside this map, for "did you mean `algo_kwargs.x`?"; `owner`
-  // states whose keys these are, if the path does not show it.
+  // Throws for the first unknown key. `elsewhere` lists dotted names outside this map, for messages
+  // such as "did you mean `algo_kwargs.x`?". If `owner` is not "", messages say "unknown key for
+  // `owner`".
   void finish(const std::vector<std::string>& elsewhere = {}, const std::string& owner = "") const;
 
  private:
@@ -140,11 +141,11 @@ class OptionReader final : public OptionVisitor {
   std::vector<std::string> known_;
 };
 
-// Writes the fields in order.
+// Returns the options as JSON, in the order in which they are visited.
 Json write_options(const std::function<void(OptionVisitor&)>& visit);
 
-// Throws Error{config} with the dotted key of the first value out of range, for options set in
-// code.
+// Checks options that were set in code. Throws Error{config} with the dotted key of the first
+// invalid value.
 void check_options(const std::function<void(OptionVisitor&)>& visit);
 
 // One row of a table of options, for `rl_training algorithms NAME` and the docs.

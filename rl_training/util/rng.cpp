@@ -8,8 +8,8 @@
 namespace rl_training {
 namespace {
 
-// NumPy's SeedSequence: entropy words are mixed into a pool of four, from which any number of
-// output words is hashed.
+// NumPy's SeedSequence. It mixes the entropy words into a pool of four words and derives the output
+// words from hashes of the pool.
 class SeedSequence {
  public:
   explicit SeedSequence(std::span<const uint32_t> entropy) {
@@ -64,7 +64,7 @@ std::vector<uint32_t> seed_words(uint64_t seed) {
   return words;
 }
 
-// Tables of the 256-strip ziggurat, made from the strip limit r alone.
+// Tables of the ziggurat with 256 strips, computed from the start of the tail, r.
 struct Ziggurat {
   static constexpr long double kR = 3.6541528853610087963519472518L;
   static constexpr long double kMantissa = 0x1.0p52L;
@@ -103,7 +103,8 @@ Rng::Rng(uint64_t seed) { this->seed(seed_words(seed)); }
 
 Rng::Rng(uint64_t seed, std::string_view purpose) {
   auto entropy = seed_words(seed);
-  // Fixed width, so that different (seed, purpose) pairs never give the same words.
+  // The seed always takes two words, so that different (seed, purpose) pairs have different
+  // entropy.
   entropy.resize(2);
   entropy.push_back(static_cast<uint32_t>(purpose.size()));
   for (const char c : purpose) entropy.push_back(static_cast<unsigned char>(c));
@@ -121,7 +122,7 @@ void Rng::seed(std::span<const uint32_t> entropy) {
 }
 
 uint64_t Rng::below(uint64_t bound) {
-  // Lemire's multiply-and-reject.
+  // Lemire's method: multiplication with rejection.
   Word128 product = static_cast<Word128>(next()) * bound;
   if (static_cast<uint64_t>(product) < bound) {
     const uint64_t threshold = (0 - bound) % bound;
@@ -156,7 +157,7 @@ double Rng::normal() {
     bits >>= 8;
     const uint64_t magnitude = (bits >> 1) & 0x000fffffffffffffULL;
     const double size = static_cast<double>(magnitude) * kZiggurat.w[strip];
-    // the lowest bit is the sign, branchless: the branch would be unpredictable
+    // Sets the sign from the lowest bit. A branch would be slower, because it is unpredictable.
     const auto x = std::bit_cast<double>(std::bit_cast<uint64_t>(size) | (bits << 63));
     if (magnitude < kZiggurat.k[strip]) return x;
     if (strip == 0) {
@@ -179,7 +180,7 @@ void Rng::fill_normal(std::span<float> out) {
 
 void Rng::fill_uniform(std::span<float> out, float low, float high) {
   for (float& value : out) {
-    // 24 bits: every value is exact in float and `high` is never reached by rounding.
+    // Uses 24 bits, which a float represents exactly, so that the factor never rounds up to 1.
     value = low + (high - low) * (static_cast<float>(next() >> 40) * 0x1.0p-24f);
   }
 }

@@ -9,13 +9,14 @@
 
 namespace rl_training {
 
-// PCG64, seeded and used like NumPy's `Generator(PCG64(SeedSequence(seed)))`, so that seeded
-// environment resets equal Gymnasium's. The state is four words, so saving and resuming is exact.
+// The generator PCG64. It produces the same numbers as NumPy's
+// `Generator(PCG64(SeedSequence(seed)))`, so seeded environment resets equal those of Gymnasium.
+// Its whole state is four words, which are saved exactly.
 class Rng {
  public:
-  // NumPy's default_rng(seed).
+  // Equals NumPy's default_rng(seed).
   explicit Rng(uint64_t seed);
-  // An independent stream for one purpose ("data", "policy", "env/3", ...) of one run.
+  // An independent stream for one purpose of a run, such as "data", "policy" or "env/3".
   Rng(uint64_t seed, std::string_view purpose);
 
   uint64_t next() {
@@ -27,9 +28,9 @@ class Rng {
   // Uniform in [0, 1) with 53 bits.
   double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
-  // Uniform in [0, bound) without bias; bound > 0.
+  // Uniform in [0, bound) without bias. `bound` must be above 0.
   uint64_t below(uint64_t bound);
-  // Standard normal (256-strip ziggurat, as NumPy).
+  // Standard normal, computed by the same ziggurat algorithm as in NumPy.
   double normal();
   void fill_normal(std::span<float> out);
   void fill_uniform(std::span<float> out, float low, float high);
@@ -57,13 +58,14 @@ class Rng {
   std::array<uint64_t, 2> increment_{};  // high, low word of the (odd) increment
 };
 
-// Integers as NumPy's Generator.integers draws them below 2^32: from halves of a word. The second
-// half is kept for the next integer, even if other values are drawn in between.
+// Draws the same integers below 2^32 as NumPy's Generator.integers. Each integer uses half of a
+// 64-bit word. The second half is stored for the next integer, even if other values are drawn
+// meanwhile.
 class BoundedIntegers {
  public:
   explicit BoundedIntegers(Rng& rng) : rng_(rng) {}
 
-  // Uniform in [0, bound) without bias; nothing is drawn for a bound of 1.
+  // Uniform in [0, bound) without bias. For a bound of 1, draws nothing and returns 0.
   uint32_t below(uint32_t bound);
 
  private:

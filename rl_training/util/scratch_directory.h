@@ -3,10 +3,11 @@
 
 namespace rl_training {
 
-// A new directory that is removed with its contents by the destructor.
+// A new directory. The destructor removes it with its contents.
 class ScratchDirectory {
  public:
-  // Created in `parent`, or in the directory for temporary files. Throws Error{io} on failure.
+  // Creates the directory in `parent`, or in the directory for temporary files if `parent` is "".
+  // Throws Error{io} on failure.
   explicit ScratchDirectory(const std::string& parent = "");
   ~ScratchDirectory();
   ScratchDirectory(const ScratchDirectory&) = delete;

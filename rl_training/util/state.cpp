@@ -5,7 +5,8 @@
 namespace rl_training {
 namespace {
 
-// The sum of two counters does not overflow, and each is exact as a double.
+// With this limit, the sum of two counters does not overflow, and a double represents each counter
+// exactly.
 constexpr int64_t kHighestCounter = int64_t{1} << 53;
 
 }  // namespace

@@ -12,22 +12,23 @@ constexpr int64_t dtype_size(DType dtype) {
   return dtype == DType::u8 ? 1 : dtype == DType::f32 ? 4 : 8;
 }
 
-// Visits everything that changes during training. Each stateful class has one
+// Visits everything that changes during training. Each stateful class has a function
 //   void visit_state(StateVisitor& state)
-// that lists its parts; the same list is used for saving, loading, hashing and exact resume. State
+// that lists its parts. This one list is used for saving, loading, hashing and exact resume. State
 // that a class does not list is not restored.
 class StateVisitor {
  public:
   virtual ~StateVisitor() = default;
 
-  // `count(shape)` elements of fixed shape, read or written in place.
+  // An array of fixed shape, read or written in place.
   void array(std::string_view name, DType dtype, std::span<const int64_t> shape, void* data) {
     on_array(full_name(name), dtype, shape, data);
   }
-  // Bytes of any length.
+  // A byte string of any length.
   void text(std::string_view name, std::string& value) { on_text(full_name(name), value); }
 
-  // A counter. Checkpoints are not trusted, so a value out of range throws Error{checkpoint}.
+  // A counter. Throws Error{checkpoint} if the value is out of range, because checkpoints are not
+  // trusted.
   void scalar(std::string_view name, int64_t& value, int64_t lowest = 0);
   void scalar(std::string_view name, uint64_t& value) { array(name, DType::u64, {}, &value); }
   void scalar(std::string_view name, double& value) { array(name, DType::f64, {}, &value); }
@@ -37,7 +38,7 @@ class StateVisitor {
     value = byte != 0;
   }
 
-  // A part with its own `visit_state`; its names become "name.inner".
+  // A part with its own `visit_state`. The names of its state become "name.inner".
   template <class Part>
   void part(std::string_view name, Part& object) {
     const std::string outer = prefix_;

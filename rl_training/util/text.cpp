@@ -9,7 +9,8 @@
 namespace rl_training {
 namespace {
 
-// Levenshtein distance in which swapping two neighbours, a common typing error, also counts as one.
+// Levenshtein distance that also counts a swap of two neighbouring letters, a common typing error,
+// as one edit.
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
@@ -34,7 +35,8 @@ uint32_t code_point(std::string_view character) {
   return code;
 }
 
-// All of them have at most four hexadecimal digits.
+// Whether printable() must escape this code point. All such code points have at most four
+// hexadecimal digits.
 bool is_hidden(uint32_t code) {
   constexpr std::pair<uint32_t, uint32_t> kRanges[] = {
       {0x00, 0x1f},     {0x7f, 0x9f},                        // C0, DEL, C1
@@ -56,7 +58,8 @@ std::string escape(std::string_view head, uint32_t code, int digits) {
 }  // namespace
 
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates) {
-  constexpr size_t kShortestBeginning = 4;  // of a name that is not near by distance
+  // Shorter words are not tried as the beginning of a name.
+  constexpr size_t kShortestBeginning = 4;
   if (word.size() > 100) return "";
   std::string best;
   size_t best_distance = std::max<size_t>(2, word.size() / 3) + 1;

@@ -12,8 +12,8 @@
 namespace rl_training {
 namespace {
 
-// A thread spins for about 50 microseconds before it sleeps, because jobs follow each other closely
-// during training and waking a thread costs as much as a job.
+// A thread spins for about 50 microseconds before it sleeps. During training, jobs follow each
+// other closely, and waking a thread takes as long as a job.
 constexpr int kSpins = 4000;
 
 inline void pause_core() {
@@ -24,10 +24,10 @@ inline void pause_core() {
 
 }  // namespace
 
-// A job is open while it has tasks to take. The upper half of the ticket is the number of the job,
-// the lower half the number of remaining tasks. The thread that decrements it from n to n - 1 owns
-// a task, and the job cannot end before that task is done. The caller therefore never waits for a
-// thread that has not started, and a late thread finds no task.
+// The upper half of the ticket is the number of the job. The lower half is the number of tasks that
+// no thread has claimed yet. The thread that decrements the ticket from n to n - 1 claims a task,
+// and the job cannot end before this task is done. The caller therefore never waits for a thread
+// that has not claimed a task, and a late thread finds no unclaimed task.
 struct ThreadPool::Shared {
   alignas(64) std::atomic<uint64_t> ticket{0};
   alignas(64) std::atomic<int64_t> done{0};
@@ -60,7 +60,7 @@ void ThreadPool::resize(int threads) {
 }
 
 void ThreadPool::start_workers(int threads) {
-  const BlockedSignals blocked;  // inherited by the threads, which never run a handler
+  const BlockedSignals blocked;  // the threads inherit the mask, so they never run a handler
   for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { worker_loop(); });
 }
 
@@ -73,7 +73,7 @@ void ThreadPool::stop_workers() {
   shared_->stop.store(false);
 }
 
-// Takes and runs tasks until none is left.
+// Claims and runs tasks until no unclaimed task is left.
 void ThreadPool::work() {
   uint64_t ticket = shared_->ticket.load(std::memory_order_acquire);
   while ((ticket & kLeft) != 0) {

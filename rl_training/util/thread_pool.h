@@ -7,27 +7,27 @@
 
 namespace rl_training {
 
-// Threads that share numbered tasks of about ten microseconds each. Which thread runs a task is not
-// fixed, so a task must write only to its own memory, and sums over tasks are formed afterwards in
-// task order. Results then do not depend on the number of threads.
+// Runs numbered tasks on several threads. A task may be as short as about ten microseconds. Any
+// thread may run a task, so a task must write only to its own memory. Compute sums over tasks
+// afterwards, in task order. Results then do not depend on the number of threads.
 class ThreadPool {
  public:
-  // `threads` includes the calling thread; 1 starts none.
+  // `threads` includes the calling thread, so 1 starts no additional thread.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  // Threads in use, including the calling one.
+  // Number of threads in use, including the calling thread.
   int size() const { return static_cast<int>(workers_.size()) + 1; }
-  // Threads given to the constructor.
+  // Number of threads that was passed to the constructor.
   int capacity() const { return capacity_; }
-  // Uses that many threads from now on, at most capacity(). Ends and starts threads, so it is meant
-  // for rare changes. Must not be called from a task.
+  // Sets the number of threads to use, at most capacity(). Call this rarely, because it ends and
+  // starts threads. Do not call it from a task.
   void resize(int threads);
 
-  // Calls body(0) ... body(tasks - 1), each once, and returns when all are done. Not reentrant;
-  // an exception of a body is rethrown here.
+  // Calls body(0) ... body(tasks - 1), each once, and returns when all calls are done. Rethrows an
+  // exception from `body`. Not reentrant.
   template <class Body>
   void run(int64_t tasks, const Body& body) {
     if (tasks <= 1 || workers_.empty()) {
@@ -52,7 +52,7 @@ class ThreadPool {
   std::vector<std::thread> workers_;
 };
 
-// The number of cores this process may use.
+// The number of cores that this process may use.
 int available_cores();
 
 }  // namespace rl_training

@@ -6,7 +6,8 @@
 
 namespace rl_training {
 
-// One observation and networks without hidden layers, so that every value can be computed by hand.
+// Examples with one observation and networks without hidden layers, so that every value can be
+// computed by hand.
 
 inline AlgorithmContext choice_context(int64_t choices) {
   AlgorithmContext context;
@@ -15,7 +16,8 @@ inline AlgorithmContext choice_context(int64_t choices) {
   return context;
 }
 
-// Observations are 0, so a network without hidden layers outputs its biases.
+// Returns a batch whose observations are 0. A network without hidden layers then outputs its
+// biases.
 inline Batch rows_of(const std::vector<int64_t>& choices, int64_t categories, float reward = 1,
                      float discount = 0.99f) {
   BatchRequest request;
@@ -27,7 +29,7 @@ inline Batch rows_of(const std::vector<int64_t>& choices, int64_t categories, fl
   return batch;
 }
 
-// One bias for each choice, member by member; all weights are 0.
+// Sets the biases of each member, one per choice, and all weights to 0.
 inline void set_biases(const Mlp& network, const std::vector<std::vector<float>>& biases) {
   const torch::NoGradGuard no_grad;
   auto members = network.parameters().view({network.members(), -1});
@@ -38,7 +40,7 @@ inline void set_biases(const Mlp& network, const std::vector<std::vector<float>>
   }
 }
 
-// The gradient at the biases of a member.
+// Returns the gradient at the biases of a member.
 inline torch::Tensor bias_gradient(const Mlp& network, int64_t member) {
   const int64_t choices = network.outputs();
   return network.parameters().grad().view({network.members(), -1})[member].narrow(0, choices,

@@ -15,11 +15,12 @@ inline AlgorithmContext context_of(int64_t obs_dim, int64_t action_dim, uint64_t
   return context;
 }
 
-// One observation, one action and networks without hidden layers, so that every value can be
-// computed by hand.
+// Examples with one observation, one action and networks without hidden layers, so that every value
+// can be computed by hand.
 inline AlgorithmContext linear_context() { return context_of(1, 1); }
 
-// Filled with zeros, with next actions and their flags if requested; no row terminates.
+// Returns a batch of zeros in which no row terminates. With `next_actions`, it also has next
+// actions and their flags.
 inline Batch zero_batch(int64_t rows, int64_t obs_dim, int64_t action_dim,
                         bool next_actions = false) {
   BatchRequest request;
@@ -34,13 +35,13 @@ inline Batch zero_batch(int64_t rows, int64_t obs_dim, int64_t action_dim,
   return batch;
 }
 
-// 1 where the task ended; the discounts are 0.99 elsewhere.
+// Sets the flags (1 for a terminal row) and the discounts, which are 0.99 for all other rows.
 inline void set_terminated(const Batch& batch, const std::vector<float>& flags) {
   batch.terminated().copy_(torch::tensor(flags));
   batch.discount().copy_(0.99 * (1.0 - batch.terminated()));
 }
 
-// s = (1, -1), a = (0.5, -0.5), r = (1, 2), s' = (1, 2); the second row terminates.
+// A batch with s = (1, -1), a = (0.5, -0.5), r = (1, 2) and s' = (1, 2). The second row terminates.
 inline Batch two_rows() {
   auto batch = zero_batch(2, 1, 1);
   batch.obs().copy_(torch::tensor({{1.0f}, {-1.0f}}));
@@ -51,12 +52,13 @@ inline Batch two_rows() {
   return batch;
 }
 
-// Q_1 = s + a, Q_2 = 2 s - a + 0.1: (1.5, -1.5) and (1.6, -1.4) at the two rows.
+// Q_1 = s + a and Q_2 = 2 s - a + 0.1. Their values at the two rows are (1.5, -1.5) and (1.6,
+// -1.4).
 inline const std::vector<float> kOnlineCritics = {1, 1, 0, 2, -1, 0.1f};
-// Q'_1 = 2 s + a + 0.5, Q'_2 = s - a + 1.
+// Q'_1 = 2 s + a + 0.5 and Q'_2 = s - a + 1.
 inline const std::vector<float> kTargetCritics = {2, 1, 0.5f, 1, -1, 1};
 
-// A larger batch, to compare two implementations; the first row terminates.
+// A larger batch for comparing two implementations. The first row terminates.
 inline Batch random_rows(int64_t rows, int64_t obs_dim, int64_t action_dim, uint64_t seed = 1) {
   auto batch = zero_batch(rows, obs_dim, action_dim);
   Rng rng(seed);
@@ -69,7 +71,7 @@ inline Batch random_rows(int64_t rows, int64_t obs_dim, int64_t action_dim, uint
   return batch;
 }
 
-// The gradient at `leaf` after a backward pass of `loss`; cleared before and after.
+// Returns the gradient of `loss` at `leaf`. Clears the gradient of `leaf` before and after.
 inline torch::Tensor gradient_at(const torch::Tensor& leaf, const torch::Tensor& loss) {
   leaf.mutable_grad() = torch::Tensor();
   loss.backward();

@@ -5,7 +5,7 @@
 
 namespace rl_training {
 
-// The error of reading one key of algo_kwargs; "" if the value is accepted.
+// Returns the error of reading one key of algo_kwargs, or "" if the value is accepted.
 inline std::string option_error(AlgorithmOptions& options, const std::string& key,
                                 const std::string& value) {
   auto map = ConfigNode::map();

@@ -4,7 +4,7 @@
 
 namespace rl_training {
 
-// A batch of a rollout with one-dimensional observations; log-probabilities and values are 0.
+// A rollout batch with one-dimensional observations. Its log-probabilities and values are 0.
 inline Batch rollout_batch(const Space& action, const std::vector<float>& obs,
                            const std::vector<float>& advantages) {
   BatchRequest request;

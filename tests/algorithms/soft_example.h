@@ -4,11 +4,13 @@
 
 namespace rl_training {
 
-// Linear networks of one observation and one action, so that every value can be computed by hand.
-// The actor is a standard normal everywhere: u = noise, a = tanh(u).
-//   next states: u = (0, 1), hence a' = (0, tanh 1) and log pi = (-0.918939, -0.551377)
-//   Q'_1 = 2 s' + a' + 0.5, Q'_2 = s' - a' + 1 at s' = (1, 2): smallest (2, 2.238406)
-//   Q_1 = s + a, Q_2 = 2 s - a + 0.1 at (1, 0.5) and (-1, -0.5): (1.5, -1.5) and (1.6, -1.4)
+// Linear networks with one observation and one action, so that every value can be computed by hand.
+// The actor is a standard normal for every observation: u = noise and a = tanh(u).
+//   Next states: u = (0, 1), so a' = (0, tanh 1) and log pi = (-0.918939, -0.551377).
+//   Target critics: Q'_1 = 2 s' + a' + 0.5 and Q'_2 = s' - a' + 1. At s' = (1, 2), the minima are
+//   (2, 2.238406).
+//   Critics: Q_1 = s + a and Q_2 = 2 s - a + 0.1. At (s, a) = (1, 0.5) and (-1, -0.5), their values
+//   are (1.5, -1.5) and (1.6, -1.4).
 struct SoftExample {
   static constexpr double kLogProb[2] = {-0.918939, -0.551377};
   static constexpr double kTanh1 = 0.761594;
@@ -31,17 +33,17 @@ struct SoftExample {
     return options;
   }
 
-  // y of both rows at gamma 0.99 for the given smallest target values.
+  // The target y of a row with gamma 0.99. `least` is the minimum of the target critics.
   static double target(int row, double least, double alpha, bool entropy = true) {
     const double value = least - (entropy ? alpha * kLogProb[row] : 0.0);
     return (row == 0 ? 1.0 : 2.0) + 0.99 * value;
   }
-  // sum_i mean (Q_i - y)^2
+  // The critic loss: sum_i mean (Q_i - y)^2.
   static double squared_errors(double y0, double y1) {
     const auto square = [](double x) { return x * x; };
     return (square(1.5 - y0) + square(-1.5 - y1) + square(1.6 - y0) + square(-1.4 - y1)) / 2;
   }
-  // (alpha log pi - Q) over the rows, with Q of the states' actions reduced to these.
+  // The mean of alpha log pi - Q over the two rows, for the values q0 and q1 of Q.
   static double policy_loss(double alpha, double q0, double q1) {
     return (alpha * kLogProb[0] - q0 + alpha * kLogProb[1] - q1) / 2;
   }
@@ -49,7 +51,7 @@ struct SoftExample {
 
 constexpr double kLeastTarget[2] = {2.0, 3.0 - SoftExample::kTanh1};
 
-// A batch of random values for whole updates, the n-th the same in every test.
+// A batch of random values for whole updates. The batch depends only on n and on its shape.
 inline Batch random_batch(uint64_t n, int64_t rows = 16, int64_t obs_dim = 3,
                           int64_t action_dim = 2) {
   auto batch = zero_batch(rows, obs_dim, action_dim);

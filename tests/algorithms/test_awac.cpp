@@ -10,7 +10,8 @@ namespace {
 
 constexpr double kHalfLogTwoPi = 0.918938533;
 
-// The policy has mean 0 and std 1; with noise (3, 0.5) its clipped actions are (1, 0.5).
+// The policy has mean 0 and standard deviation 1. With the noise (3, 0.5), its clipped actions are
+// (1, 0.5).
 struct Fixture {
   AwacOptions options;
   std::unique_ptr<AwacNetworks> networks;
@@ -26,7 +27,7 @@ struct Fixture {
   }
 };
 
-// min Q'(1, 1) = min(3.5, 1); y = (1 + 0.99, 2)
+// At s' = 1 and a' = 1, min Q' = min(3.5, 1) = 1. The targets are therefore y = (1 + 0.99, 2).
 TEST(AwacLoss, CriticLossByHand) {
   Fixture f;
   const auto result = awac_critic_loss(*f.networks, f.batch, f.noise);
@@ -40,7 +41,8 @@ TEST(AwacLoss, CriticLossByHand) {
   EXPECT_FALSE(f.networks->actor.parameters()[0].grad().defined());
 }
 
-// min Q(s, a) = (1.5, -1.5), min Q(s, (1, 0.5)) = (1.1, -2.4): advantages (0.4, 0.9).
+// min Q is (1.5, -1.5) for the actions of the data and (1.1, -2.4) for the actions (1, 0.5), so the
+// advantages are (0.4, 0.9).
 TEST(AwacLoss, ActorLossByHand) {
   Fixture f;
   const auto result = awac_actor_loss(*f.networks, f.batch, f.noise, f.options);
@@ -117,7 +119,7 @@ TEST(AwacLoss, GradientsEqualPlainTorch) {
   }
 }
 
-// The actor uses the critics after their step, with new noise.
+// The actor loss uses new noise and the critics after their step.
 TEST(Awac, UpdatesCriticsThenActorThenTargets) {
   Deep d;
   Awac algorithm(d.options, d.context);

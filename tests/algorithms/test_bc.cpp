@@ -18,7 +18,7 @@ struct Fixture {
     options.policy = policy;
     options.hidden_sizes.clear();
     networks = std::make_unique<BcNetworks>(options, linear_context(), Rng(0));
-    // pi(s) = (tanh(0.4), tanh(-0.2)) at s = (1, -1)
+    // At s = (1, -1), pi(s) = (tanh(0.4), tanh(-0.2)).
     set_values(networks->actor.parameters()[0], {0.3f, 0.1f});
   }
 };
@@ -36,7 +36,7 @@ TEST(BcLoss, DeterministicByHand) {
   const double g1 = kSecond * (1 - std::pow(std::tanh(0.2), 2));
   EXPECT_NEAR(leaves[0].grad()[0].item<double>(), g0 - g1, 1e-6);
   EXPECT_NEAR(leaves[0].grad()[1].item<double>(), g0 + g1, 1e-6);
-  EXPECT_EQ(leaves.size(), 1u);  // the standard deviation is not learnt
+  EXPECT_EQ(leaves.size(), 1u);  // the standard deviation is not trained
 }
 
 TEST(BcLoss, GaussianByHand) {
@@ -64,7 +64,7 @@ TEST(BcLoss, GradientsEqualPlainTorch) {
                               gradient_at(leaf, plain), 1e-4, 1e-6));
 }
 
-// A demonstrator with a constant action is copied exactly.
+// A demonstrator with a constant action is imitated exactly.
 TEST(Bc, LearnsAConstantAction) {
   for (const auto policy : {BcOptions::Policy::deterministic, BcOptions::Policy::gaussian}) {
     BcOptions options;

@@ -8,8 +8,8 @@
 namespace rl_training::test_bcq {
 namespace {
 
-// Linear networks of one observation, one action and one latent. The decoder returns the latent, so
-// a candidate is tanh(clip(e, +-0.5)).
+// Linear networks with one observation, one action and one latent. The decoder returns the latent,
+// so a candidate is tanh(clip(e, +-0.5)).
 struct Fixture {
   BcqOptions options;
   std::unique_ptr<BcqNetworks> networks;
@@ -38,7 +38,7 @@ struct Fixture {
   }
 };
 
-// Two candidates -1 and 1 at the only row, Q'_1 = 2 + a = (1, 3), Q'_2 = 1 - a = (2, 0).
+// The only row has the candidates -1 and 1, with Q'_1 = 2 + a = (1, 3) and Q'_2 = 1 - a = (2, 0).
 double golden_target(double lambda_min) {
   Rng rng(0);
   CriticEnsemble online(1, 1, {.hidden_sizes = {}}, rng, {}), target(online);
@@ -52,14 +52,15 @@ double golden_target(double lambda_min) {
 
 TEST(BcqLoss, GoldenTarget) {
   EXPECT_NEAR(golden_target(0.75), 1.7375, 1e-6);           // max(1.25, 0.75)
-  EXPECT_NEAR(golden_target(1.0), 0.5 + 0.99 * 1.0, 1e-6);  // clipped double Q: max(1, 0)
-  EXPECT_NEAR(golden_target(0.5), 0.5 + 0.99 * 1.5, 1e-6);  // the critics' mean: max(1.5, 1.5)
+  EXPECT_NEAR(golden_target(1.0), 0.5 + 0.99 * 1.0, 1e-6);  // minimum of the critics: max(1, 0)
+  EXPECT_NEAR(golden_target(0.5), 0.5 + 0.99 * 1.5, 1e-6);  // mean of the critics: max(1.5, 1.5)
   EXPECT_NEAR(golden_target(0.0), 0.5 + 0.99 * 3.0, 1e-6);  // max(2, 3)
 }
 
-// xi' adds 0.05 tanh(b) = 0.025. Candidates of row 0: tanh(0.5), tanh(-0.2), of row 1: tanh(0.1),
-// tanh(-0.5), each + 0.025. Q'_1 = s' + a, Q'_2 = s' - 2 a; the best after mixing with 0.75:
-// row 0 (s' = 1) is min(1 + a, 1 - 2 a) at the second, row 1 the same by its own candidates.
+// xi' adds 0.05 * 0.5 = 0.025 to every candidate. Before that, the candidates are tanh(0.5) and
+// tanh(-0.2) in row 0 (s' = 1), and tanh(0.1) and tanh(-0.5) in row 1 (s' = 3). The target critics
+// are Q'_1 = s' + a and Q'_2 = s' - 2 a. The target uses the candidate with the largest 0.75 min Q'
+// + 0.25 max Q'.
 TEST(BcqLoss, CriticLossByHand) {
   Fixture f;
   set_parameters(f.networks->actor_target.network(), {0, 0, std::atanh(0.5f)});
@@ -76,7 +77,7 @@ TEST(BcqLoss, CriticLossByHand) {
   EXPECT_NEAR(metric(result, "target_q_mean"), (y0 + y1) / 2, 1e-6);
   EXPECT_NEAR(metric(result, "candidate_q_mean"), (row0[0] + row0[1] + row1[0] + row1[1]) / 4,
               1e-6);
-  // Q_1 = s + a = (1.5, -1.5), Q_2 = 2 s - a + 0.1 = (1.6, -1.4)
+  // Q_1 = s + a = (1.5, -1.5) and Q_2 = 2 s - a + 0.1 = (1.6, -1.4).
   const auto square = [](double x) { return x * x; };
   const double loss =
       (square(1.5 - y0) + square(-1.5 - y1) + square(1.6 - y0) + square(-1.4 - y1)) / 2;
@@ -96,7 +97,8 @@ TEST(BcqLoss, TerminatedRowsDoNotBootstrap) {
   EXPECT_NEAR(f.target_mean(), 1.5, 1e-6);
 }
 
-// n = 1, lambda = 1, no perturbation: r + gamma min_k Q'_k(s', a') with an action of the VAE.
+// With n = 1, lambda = 1 and no perturbation, the target is r + gamma min_k Q'_k(s', a'), where a'
+// is an action of the VAE.
 TEST(BcqLoss, OneCandidateIsLikeSarsa) {
   Fixture f(1e-12);
   f.options.n_action_samples = 1;
@@ -107,7 +109,8 @@ TEST(BcqLoss, OneCandidateIsLikeSarsa) {
   EXPECT_NEAR(f.target_mean(), 1.5 + 0.99 * (q0 + q1) / 2, 1e-6);
 }
 
-// Row 0: c = tanh(0.5) (clipped latent), row 1: c = tanh(0.2). xi = c + 0.05 tanh(0) at first.
+// The candidate c is tanh(0.5) in row 0, where the latent is clipped, and tanh(0.2) in row 1. At
+// first, xi = c + 0.05 tanh(0) = c.
 TEST(BcqLoss, ActorLossByHand) {
   Fixture f;
   set_parameters(f.networks->actor.network(), {0, 0, 0});
@@ -116,10 +119,11 @@ TEST(BcqLoss, ActorLossByHand) {
   const double c0 = std::tanh(0.5), c1 = std::tanh(0.2);
   EXPECT_NEAR(result.loss.item<double>(), -(4 * c0 + 4 * c1 + 1) / 2, 1e-5);
 
-  // dL/d bias = -4 * 0.05 * tanh'(0); by the weight of c: times the mean of c.
+  // The gradient at the bias is -4 * 0.05 * tanh'(0). At the weight of c, it is multiplied by the
+  // mean of c.
   result.loss.backward();
   const auto gradient = f.networks->actor.network().parameters().grad();
-  EXPECT_NEAR(gradient[0].item<double>(), 0.0, 1e-6);  // s = +-1
+  EXPECT_NEAR(gradient[0].item<double>(), 0.0, 1e-6);  // s = (1, -1), so the rows cancel out
   EXPECT_NEAR(gradient[1].item<double>(), -0.2 * (c0 + c1) / 2, 1e-6);
   EXPECT_NEAR(gradient[2].item<double>(), -0.2, 1e-6);
   EXPECT_FALSE(f.networks->critics.network().parameters().grad().defined());
@@ -140,11 +144,11 @@ TEST(BcqLoss, AllTogetherReportAllMetrics) {
               metric(result, "reconstruction_loss") + 0.5 * metric(result, "kl_loss"), 1e-5);
 }
 
-// A whole actor loss from torch operators, on networks with hidden layers.
+// Compares the actor loss with a version in torch operators, on networks with hidden layers.
 TEST(BcqLoss, ActorGradientAgainstPlainTorch) {
   BcqOptions options;
   options.hidden_sizes = options.vae_hidden_sizes = {8, 8};
-  options.perturbation_scale = 0.7;  // some actions are clipped at the box
+  options.perturbation_scale = 0.7;  // large enough for actions to be clipped
   const auto context = context_of(3, 2);
   BcqNetworks networks(options, context, Rng(1));
   auto batch = zero_batch(20, 3, 2);
@@ -199,7 +203,8 @@ TEST(Bcq, ActsByTheBestCandidate) {
   }
 }
 
-// Also across the chunks in which many observations are processed.
+// The action of a row does not depend on other rows, even if many observations are processed in
+// chunks.
 TEST(Bcq, TheGreedyActionIsAFunctionOfTheObservationAlone) {
   const Acting a(200);
   Bcq algorithm(a.options, a.context);

@@ -7,8 +7,8 @@
 namespace rl_training::test_bear {
 namespace {
 
-// One observation, one action, one latent, linear networks. The decoder returns the clipped latent;
-// the policy has mean 0.4 * s and standard deviation 1.
+// Linear networks with one observation, one action and one latent. The decoder returns the clipped
+// latent. The policy has mean 0.4 * s and standard deviation 1.
 struct Fixture {
   BearOptions options;
   std::unique_ptr<BearNetworks> networks;
@@ -39,7 +39,8 @@ struct Fixture {
   BearActorLoss actor_loss(bool warming_up) const {
     return bear_actor_loss(*networks, batch, noise, alpha, warming_up, options);
   }
-  // Policy u = (1, -0.5), behaviour (0.5, -0.2): distances 0.5 and 0.3.
+  // Before tanh, the actions of the policy are u = (1, -0.5) and those of the behaviour model are
+  // (0.5, -0.2). Their distances are therefore 0.5 and 0.3.
   static double mmd(double distance) { return std::sqrt(2 - 2 * std::exp(-distance / 40) + 1e-6); }
 };
 
@@ -54,7 +55,7 @@ TEST(BearLoss, CriticLossByHand) {
   const double y1 = 2 + 0.99 * std::max(mix(3, -1.0), mix(3, 0.5));
   const auto result = bear_critic_loss(*f.networks, f.batch, f.noise, f.options);
   EXPECT_NEAR(metric(result, "target_q_mean"), (y0 + y1) / 2, 1e-5);
-  // Q_1 = (1.5, -1.5), Q_2 = (0, 0)
+  // Q_1 = (1.5, -1.5) and Q_2 = (0, 0).
   const auto square = [](double x) { return x * x; };
   EXPECT_NEAR(result.loss.item<double>(),
               (square(1.5 - y0) + square(-1.5 - y1) + square(y0) + square(y1)) / 2, 1e-4);
@@ -73,8 +74,9 @@ TEST(BearLoss, ActorLossByHand) {
   EXPECT_NEAR(metric(result, "mmd_alpha"), 3.0, 1e-6);
   EXPECT_NEAR(result.loss.item<double>(), -q + 3 * (mmd - 0.05), 1e-4);
 
-  // Through the mean's bias: d a = 1 - a^2 and d |u - x| = +1 in row 0, -1 in row 1;
-  // d mmd = exp(-d / 40) / 40 / mmd. Half of each row.
+  // The gradient at the bias of the mean is the mean over the rows. There, da = 1 - a^2, and the
+  // distance d = |u - x| changes by +1 in row 0 and by -1 in row 1. The slope of the MMD is exp(-d
+  // / 40) / 40 / mmd.
   result.loss.backward();
   const auto mmd_slope = [](double d) { return std::exp(-d / 40) / 40 / Fixture::mmd(d); };
   const double q_slope = (-2 * (1 - a0 * a0) + (1 - a1 * a1)) / 2;
@@ -105,8 +107,8 @@ TEST(BearLoss, AllTogetherReportAllMetrics) {
   EXPECT_NEAR(result.loss.item<double>(), sum, 1e-4);
 }
 
-// The actor's loss from torch operators, on networks with hidden layers and three samples a row, of
-// which the first goes to the critics.
+// Compares the actor loss with a version in torch operators, on networks with hidden layers and
+// with three samples per row. The critics use the first sample of each row.
 TEST(BearLoss, ActorGradientAgainstPlainTorch) {
   BearOptions options;
   options.hidden_sizes = options.vae_hidden_sizes = {8, 8};
@@ -160,7 +162,7 @@ TEST(BearLoss, TheMultiplierGrowsWhileTheDistanceIsTooLarge) {
     return bear_multiplier_gradient(torch::full({}, 2.0f), torch::full({}, mmd), options)
         .item<double>();
   };
-  EXPECT_NEAR(gradient(0.30), -0.5, 1e-6);  // descending it raises log alpha
+  EXPECT_NEAR(gradient(0.30), -0.5, 1e-6);  // gradient descent increases log alpha
   EXPECT_NEAR(gradient(0.05), 0.0, 1e-6);
   EXPECT_GT(gradient(0.01), 0.0);
 }
@@ -178,7 +180,7 @@ struct Training {
     batch.actions().copy_(draw_normal(rng, {16, 2}).tanh());
     batch.rewards().copy_(draw_normal(rng, {16}));
   }
-  // The multiplier used in the last of these updates.
+  // Returns the multiplier that the last of these updates uses.
   double alpha_after(int updates, double lr_scale = 1) const {
     Bear bear(options, context);
     double alpha = 0;
@@ -194,7 +196,7 @@ TEST(Bear, TheMultiplierFollowsTheThresholdWithinItsBounds) {
   t.options.mmd_threshold = 0;
   EXPECT_NEAR(t.alpha_after(1), 1.0, 1e-6);
   EXPECT_NEAR(t.alpha_after(2), std::exp(1e-3), 1e-5);        // Adam's first step is its rate
-  EXPECT_NEAR(t.alpha_after(2, 1e-3), std::exp(1e-3), 1e-5);  // the schedule has no effect
+  EXPECT_NEAR(t.alpha_after(2, 1e-3), std::exp(1e-3), 1e-5);  // lr_scale has no effect
   t.options.lagrange_learning_rate = 1;
   t.options.log_alpha_max = 0.5;
   EXPECT_NEAR(t.alpha_after(4), std::exp(0.5), 1e-5);

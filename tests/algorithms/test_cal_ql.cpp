@@ -5,7 +5,8 @@
 namespace rl_training::test_cal_ql {
 namespace {
 
-// Q = a_1 in both critics. A row's actions: the data's, a uniform one, the policy's at s' and at s.
+// Q = a_1 in both critics. The actions of the row are the dataset action, a uniform action, and the
+// actions of the policy at s' and at s.
 struct Golden {
   CalQlOptions options;
   std::unique_ptr<CqlNetworks> networks;
@@ -38,7 +39,8 @@ TEST(CalQlLoss, Golden) {
   EXPECT_NEAR(metric(cql, "cql_diff"), 2.643762, 1e-5);
   EXPECT_NEAR(metric(cal_ql, "cql_diff"), 2.749362, 1e-5);
   EXPECT_EQ(cal_ql.bound_rate.item<double>(), 0.5);
-  // Shares of the log-sum-exp in the order uniform, s', s; of a_1 and of the bias.
+  // Compares the gradients at the weight of a_1 and at the bias. The numbers are the softmax
+  // weights of the uniform action, the action at s' and the action at s.
   const auto slopes = f.gradient(cql.diff), bounded = f.gradient(cal_ql.diff);
   EXPECT_NEAR(slopes[1].item<double>() * 2, 0.468852 + 2 * 0.525312 - 3 * 0.005836 - 0.5, 1e-5);
   EXPECT_NEAR(slopes[3].item<double>(), 0, 1e-6);
@@ -54,7 +56,8 @@ TEST(CalQlLoss, ALowReferenceIsCqlBitForBit) {
   EXPECT_TRUE(torch::equal(f.gradient(cal_ql.loss), f.gradient(cql.loss)));
 }
 
-// The policy's actions contribute only a constant; the uniform action has no weight next to it.
+// The bounded policy actions contribute only a constant, which is so large that the uniform action
+// has no weight.
 TEST(CalQlLoss, AHighReferenceLeavesThePolicyAlone) {
   const Golden f;
   const auto result = f.loss(torch::full({1}, 1e4f));
@@ -126,7 +129,7 @@ TEST(CalQl, TheWeightOfThePhaseThatCollectsIsItsOwn) {
   EXPECT_EQ(metric(metrics, "cql_diff"), 0);
 }
 
-// WSRL's update schedule, after an offline phase in which every update includes the actor.
+// This is WSRL's update schedule. In the offline phase before it, every update includes the actor.
 TEST(CalQl, OnlineTheActorCanWaitForTheEndOfABlock) {
   auto options = small_options();
   options.actor_once_per_block = true;
@@ -142,7 +145,7 @@ TEST(CalQl, OnlineTheActorCanWaitForTheEndOfABlock) {
   for (int i = 1; i <= 8; ++i) EXPECT_EQ(moves(i), i % 4 == 0) << i;
 }
 
-// The block resumes where it was saved.
+// After loading, the algorithm continues in the middle of a block.
 TEST(CalQl, ResumesInsideABlock) {
   auto options = small_options();
   options.actor_once_per_block = true;

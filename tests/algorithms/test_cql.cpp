@@ -40,7 +40,7 @@ struct Fixture {
   }
 };
 
-// Constant Q, n uniform actions and nothing else: D = log n + A log 2.
+// Q is constant, and there are n uniform actions and no others. Therefore D = log n + A log 2.
 TEST(CqlLoss, GoldenDifferenceOfAConstantCritic) {
   Fixture f(6);
   set_parameters(f.networks->critics.network(), {0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, -8});
@@ -52,12 +52,14 @@ TEST(CqlLoss, GoldenDifferenceOfAConstantCritic) {
               0.5 * std::log(10.0) + 6 * std::log(2.0), 1e-5);
 }
 
-// Q_1 = s + a, Q_2 = 2 a; Q'_1 = a' + 1, Q'_2 = 3 - a'. Two rows, three sampled actions each.
+// Q_1 = s + a, Q_2 = 2 a, Q'_1 = a' + 1 and Q'_2 = 3 - a'. There are two rows with three sampled
+// actions each.
 struct Hand : Fixture {
   CqlCandidates candidates;
-  // y = 1 + 0.99 min(0.5 + 1, 3 - 0.5) = 2.485, and 2 where the task ended.
+  // y = 1 + 0.99 min(0.5 + 1, 3 - 0.5) = 2.485 in the first row, and y = 2 in the second, which
+  // terminates.
   double y[2] = {2.485, 2.0};
-  double diff[2][2];  // critic, row
+  double diff[2][2];  // indices: critic, row
 
   Hand() : Fixture(1) {
     set_parameters(networks->critics.network(), {1, 1, 0, 0, 2, 0});
@@ -83,7 +85,7 @@ struct Hand : Fixture {
       diff[1][row] = std::log(sum[1]) - 2 * a[row];
     }
   }
-  // Q_1 = (1.5, -1.5), Q_2 = (1, -1).
+  // Q_1 = (1.5, -1.5) and Q_2 = (1, -1).
   double td_loss() const {
     return (0.985 * 0.985 + 3.5 * 3.5) / 2 + (1.485 * 1.485 + 3.0 * 3.0) / 2;
   }
@@ -99,7 +101,8 @@ TEST(CqlLoss, CriticLossByHand) {
   EXPECT_NEAR(metric(result, "cql_diff"), (first + second) / 2, 1e-5);
   EXPECT_NEAR(metric(result, "data_q_mean"), 0.0, 1e-6);
   EXPECT_NEAR(result.loss.item<double>(), f.td_loss() + 2 * (first + second), 1e-4);
-  // At the biases the conservative term has no gradient: its two parts change equally.
+  // A bias changes both parts of the conservative term equally, so this term has no gradient at the
+  // biases.
   result.loss.backward();
   const auto gradient = f.networks->critics.network().parameters().grad();
   EXPECT_NEAR(gradient[2].item<double>(), -0.985 - 3.5, 1e-5);
@@ -121,7 +124,7 @@ TEST(CqlLoss, RowsAreClippedBeforeTheMean) {
   for (const auto& critic : f.diff) {
     for (const double d : critic) expected += std::min(std::max(d, 0.5), 1.0) / 4;
   }
-  EXPECT_GT(f.diff[0][1], 1.0);  // one that the bound meets
+  EXPECT_GT(f.diff[0][1], 1.0);  // at least one value is clipped
   EXPECT_NEAR(metric(f.critic_loss(f.candidates), "cql_diff"), expected, 1e-5);
 }
 
@@ -134,14 +137,16 @@ TEST(CqlLoss, LagrangeScalesTheExcessOverTheGap) {
   EXPECT_NEAR(result.loss.item<double>(), f.td_loss() + 3.0 * 2.0 * 2 * excess, 1e-4);
 }
 
-// min Q' of three next actions: -0.5: min(0.5, 3.5), 0: min(1, 3), 2: min(3, 1); the best is 1.
+// The three next actions -0.5, 0 and 2 have min(0.5, 3.5), min(1, 3) and min(3, 1) as their
+// smallest Q'. The largest of these minima is 1.
 TEST(CqlLoss, MaxTargetBackupTakesTheBestOfTheSmallest) {
   Hand f;
   f.candidates.target_actions = torch::tensor({{-0.5f}, {0.0f}, {2.0f}, {0.0f}, {0.0f}, {0.0f}});
   EXPECT_NEAR(metric(f.critic_loss(f.candidates), "target_q_mean"), (1 + 0.99 * 1.0 + 2) / 2, 1e-6);
 }
 
-// Q depends only on the state, so all candidates of a row have the Q of that row's s, for any s'.
+// Q depends only on the state. All candidates of a row must therefore have the value of Q at its s,
+// whatever s' is.
 TEST(CqlLoss, EveryCandidateIsJudgedAtItsOwnState) {
   Fixture f(2, 5);
   f.fill_at_random();
@@ -176,13 +181,14 @@ TEST(CqlCandidates, AreTheDatasUniformOnesAndThePolicysWithTheirDensities) {
   EXPECT_TRUE(torch::allclose(density.narrow(1, 2 * n, n).reshape({-1}), now.log_prob, 1e-4, 1e-4));
 }
 
-// mean = (0.5, 0), noise 0: b = tanh(mean); log std = 1 * 0 - 1, so log p = 1 - log sqrt(2 pi) -
-// log(1 - b^2). Q_1 = 2 b, Q_2 = 3 b - 0.2.
+// The mean is (0.5, 0) and the noise is 0, so b = tanh(mean). The log std is 1 * 0 - 1, so log p =
+// 1 - log sqrt(2 pi) - log(1 - b^2). The critics are Q_1 = 2 b and Q_2 = 3 b - 0.2.
 TEST(CqlLoss, ActorLossByHand) {
   Fixture f(1);
   f.options.hidden_sizes = {};
   {
-    const torch::NoGradGuard no_grad;  // weights [1, 2], biases [2]: mean = 0.5 s, raw log std = 0
+    // The weights are [1, 2] and the biases [2], so mean = 0.5 s and the raw log std is 0.
+    const torch::NoGradGuard no_grad;
     f.networks->actor.parameters()[0].copy_(torch::tensor({0.5f, 0.0f, 0.0f, 0.0f}));
   }
   set_parameters(f.networks->critics.network(), {0, 2, 0, 0, 3, -0.2f});
@@ -194,11 +200,13 @@ TEST(CqlLoss, ActorLossByHand) {
   EXPECT_NEAR(metric(result, "entropy"), -log_prob, 1e-6);
   EXPECT_NEAR(result.loss.item<double>(), 0.3 * log_prob - (2 * b - 0.2) / 2, 1e-6);
 
-  // d/d mean of row 0: (0.3 * 2 b - 2 (1 - b^2)) / 2, seen by the weight since s = 1.
+  // The derivative with respect to the mean of row 0 is (0.3 * 2 b - 2 (1 - b^2)) / 2. Since s = 1,
+  // it is also the gradient at the weight.
   result.loss.backward();
   const auto gradient = f.networks->actor.parameters()[0].grad();
   EXPECT_NEAR(gradient[0].item<double>(), (0.6 * b - 2 * (1 - b * b)) / 2, 1e-5);
-  // d/d log std: -1 in log p at each row; offset c sees both rows.
+  // The derivative of log p with respect to log std is -1 in each row. The offset c affects both
+  // rows.
   EXPECT_NEAR(f.networks->actor.parameters()[1].grad()[1].item<double>(), -0.3, 1e-6);
   EXPECT_FALSE(f.networks->critics.network().parameters().grad().defined());
 }
@@ -210,7 +218,7 @@ TEST(CqlLoss, CriticLossDoesNotReachTheActor) {
   for (const auto& leaf : f.networks->actor.parameters()) EXPECT_FALSE(leaf.grad().defined());
 }
 
-// Networks with hidden layers, compared with the loss written in plain torch with three separate
+// Compares networks with hidden layers with the loss in plain torch, which has three separate
 // passes.
 TEST(CqlLoss, GradientsEqualPlainTorch) {
   Fixture f(3, 6, {16, 16});
@@ -259,7 +267,7 @@ TEST(CqlNetworks, StartAsTheOptionsSay) {
   EXPECT_NEAR(numbers.narrow(0, head.weight, head.inputs).norm().item<double>(), 0.01, 1e-6);
 }
 
-// An algorithm of one observation with small networks.
+// Creates an algorithm with one observation and small networks.
 std::unique_ptr<Cql> make_cql(CqlOptions options) {
   options.hidden_sizes = {8};
   options.n_action_samples = 2;
@@ -267,7 +275,7 @@ std::unique_ptr<Cql> make_cql(CqlOptions options) {
   return std::make_unique<Cql>(options, context);
 }
 
-// The actor is stepped against the critics before these are stepped.
+// The actor loss uses the critics before their step.
 TEST(Cql, ActorStepSeesTheOldCritics) {
   Fixture f(2, 16);
   f.fill_at_random();
@@ -281,10 +289,11 @@ TEST(Cql, ActorStepSeesTheOldCritics) {
     return act_once(algorithm, f.batch.obs()).clone();
   };
   EXPECT_TRUE(torch::equal(actions(*slow), actions(*fast)));
-  EXPECT_FALSE(torch::equal(actions(*slow), actions(*fast)));  // the second time they differ
+  EXPECT_FALSE(torch::equal(actions(*slow), actions(*fast)));  // the second updates differ
 }
 
-// A fresh policy (log std near -1 in two dimensions) has an entropy of about 0.8 at most.
+// An untrained policy, whose log std is near -1 in two dimensions, has an entropy of at most about
+// 0.8.
 TEST(Cql, TemperatureFollowsTheEntropy) {
   Fixture f(2, 16);
   f.fill_at_random();
@@ -294,7 +303,7 @@ TEST(Cql, TemperatureFollowsTheEntropy) {
     return metric(algorithm->update(f.batch, 1.0), "alpha") - first;
   };
   CqlOptions options;
-  EXPECT_LT(change_with(options), 0);  // above the target of -2
+  EXPECT_LT(change_with(options), 0);  // the entropy is above its target of -2
   options.target_entropy = 5;
   EXPECT_GT(change_with(options), 0);
   options.target_entropy.reset();

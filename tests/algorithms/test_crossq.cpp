@@ -57,8 +57,8 @@ struct Example {
   torch::Tensor alpha = torch::full({}, 0.5f);
 };
 
-// The same with torch operators: one critic pass over all 2 B rows, where only the value of the
-// target is detached.
+// Compares the loss with a version in torch operators: one critic pass over all 2 B rows, in which
+// only the value of the target is detached.
 TEST(CrossqLoss, CriticLossIsOnePassOverBothHalves) {
   Example e, same;
   const auto loss = crossq_critic_loss(e.networks, e.batch, noise(2), e.alpha);
@@ -82,11 +82,12 @@ TEST(CrossqLoss, CriticLossIsOnePassOverBothHalves) {
   EXPECT_LT(
       (gradient - network_of(same.networks.critics).parameters().grad()).abs().max().item<float>(),
       1e-4f);
-  // The actor gets no gradient.
+  // The actor receives no gradient.
   EXPECT_FALSE(e.networks.actor.parameters()[0].grad().defined());
 }
 
-// The rows of the next states take part in the statistics: with others the values of (s, a) change.
+// The batch statistics include the next states. If the next states change, the values of (s, a)
+// change too.
 TEST(CrossqLoss, NextStatesTakePartInTheStatistics) {
   Example e, other;
   other.batch.next_obs().mul_(3.0);
@@ -115,7 +116,7 @@ TEST(CrossqLoss, ActorLossUsesTheCriticsRunningStatistics) {
   EXPECT_FALSE(network_of(e.networks.critics).parameters().grad().defined());
 }
 
-// The number of training passes in the state.
+// Returns the number of training passes that the state contains.
 int64_t passes(Crossq& algorithm, const std::string& network) {
   MemoryState state;
   state.save(algorithm);
@@ -137,11 +138,12 @@ TEST(Crossq, ActorAndItsStatisticsMoveEveryThirdUpdate) {
   }
 }
 
-// L = alpha (H - H_target): alpha begins at 1 and moves by Adam's first step, the learning rate.
+// The loss is alpha (H - H_target). Alpha starts at 1, and the first step of Adam changes log alpha
+// by the learning rate.
 TEST(Crossq, TheTemperatureFollowsTheEntropy) {
   auto options = small_options();
   options.policy_delay = 1;
-  options.target_entropy = 100.0;  // the entropy is below: alpha rises
+  options.target_entropy = 100.0;  // the entropy is lower, so alpha increases
   Crossq algorithm(options, small_context());
   const auto metrics = algorithm.update(random_batch(1), 1.0);
   EXPECT_NEAR(metric(metrics, "alpha"), std::exp(1e-3), 1e-6);

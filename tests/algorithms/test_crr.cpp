@@ -7,15 +7,18 @@
 namespace rl_training::test_crr {
 namespace {
 
-// log pi(+-0.5) of a tanh-Gaussian with mean 0 and std 1: u = +-0.549306.
+// log pi(+-0.5) of a tanh-Gaussian with mean 0 and standard deviation 1. Before tanh, u =
+// +-0.549306.
 constexpr double kLogProb = -0.918938533 - 0.5 * 0.549306144 * 0.549306144 + 0.287682072;
 
-// The online policy has mean 0 and std 1 before squashing, the target policy tanh^-1(0.5) as mean.
+// Before tanh, the online policy has mean 0 and standard deviation 1. The mean of the target policy
+// is atanh(0.5).
 struct Fixture {
   CrrOptions options;
   std::unique_ptr<CrrNetworks> networks;
   Batch batch = two_rows();
-  // Own actions (0.5, -0.5) in the first row, (0, 0.5) in the second.
+  // With this noise, the policy's actions are (0.5, -0.5) in the first row and (0, 0.5) in the
+  // second.
   torch::Tensor noise;
 
   Fixture() {
@@ -32,7 +35,8 @@ struct Fixture {
   CrrActorLoss actor_loss() const { return crr_actor_loss(*networks, batch, noise, options); }
 };
 
-// a' = 0.5: min Q'(1, 0.5) = min(3, 1.5); y = (1 + 0.99 * 1.5, 2)
+// a' = 0.5, and min Q'(1, 0.5) = min(3, 1.5) = 1.5. The targets are therefore y = (1 + 0.99 * 1.5,
+// 2).
 TEST(CrrLoss, CriticLossByHand) {
   Fixture f;
   const auto result = crr_critic_loss(*f.networks, f.batch, torch::zeros({2, 1}));
@@ -45,7 +49,8 @@ TEST(CrrLoss, CriticLossByHand) {
   EXPECT_FALSE(f.networks->actor_target.parameters()[0].grad().defined());
 }
 
-// min Q(s, a) = (1.5, -1.5); of the own actions (1.5, 0.5) and (-1.9, -2.4).
+// min Q(s, a) = (1.5, -1.5) for the data. For the policy's actions, min Q is (1.5, 0.5) in the
+// first row and (-1.9, -2.4) in the second.
 TEST(CrrLoss, ActorLossByHand) {
   Fixture f;
   const auto result = f.actor_loss();
@@ -55,11 +60,12 @@ TEST(CrrLoss, ActorLossByHand) {
   EXPECT_NEAR(metric(result, "positive_fraction"), 1.0, 1e-6);
   EXPECT_NEAR(result.loss.item<double>(), -(w0 + w1) / 2 * kLogProb, 1e-5);
 
-  // d(-log pi)/d mean = -u, d(-log pi)/d log std = 1 - u^2; mean of the two rows.
+  // The derivative of -log pi is -u for the mean and 1 - u^2 for log std. The gradient is the mean
+  // over the two rows.
   result.loss.backward();
   const auto gradient = f.networks->actor.parameters()[0].grad();
   const double u = 0.549306144;
-  EXPECT_NEAR(gradient[0].item<double>(), -(w0 + w1) * u / 2, 1e-5);  // times s
+  EXPECT_NEAR(gradient[0].item<double>(), -(w0 + w1) * u / 2, 1e-5);  // multiplied by s
   EXPECT_NEAR(gradient[2].item<double>(), -(w0 - w1) * u / 2, 1e-5);
   EXPECT_NEAR(gradient[3].item<double>(), (w0 + w1) * (1 - u * u) / 2, 1e-5);
   EXPECT_FALSE(f.networks->critics.network().parameters().grad().defined());
@@ -69,7 +75,7 @@ TEST(CrrLoss, BinaryWeightsAndLargestCandidateByHand) {
   Fixture f;
   f.options.advantage_type = CrrOptions::AdvantageType::max;
   f.options.weight_type = CrrOptions::WeightType::binary;
-  const auto result = f.actor_loss();  // advantages (0, 0.4)
+  const auto result = f.actor_loss();  // the advantages are (0, 0.4)
   EXPECT_NEAR(metric(result, "advantage_mean"), 0.2, 1e-6);
   EXPECT_NEAR(metric(result, "advantage_weight_mean"), 0.5, 1e-6);
   EXPECT_NEAR(metric(result, "positive_fraction"), 0.5, 1e-6);
@@ -100,7 +106,8 @@ TEST(CrrLoss, AtLowTemperatureItIsBinaryTimesTheCap) {
   EXPECT_TRUE(torch::allclose(crr_weights(advantage, exp), 20 * crr_weights(advantage, binary)));
 }
 
-// Constant critics make every advantage 0 and every weight 1: the likelihood of the data is left.
+// With constant critics, every advantage is 0 and every weight is 1, so the loss is the negative
+// log-likelihood of the data.
 TEST(CrrLoss, WithEqualValuesItIsCloning) {
   Fixture f;
   set_parameters(f.networks->critics.network(), {0, 0, 7, 0, 0, 7});
@@ -165,7 +172,7 @@ TEST(CrrLoss, GradientsEqualPlainTorch) {
                               gradient_at(leaf, -(w * log_prob).mean()), 1e-3, 1e-5));
 }
 
-// The actor uses the critics after their step; both targets are updated.
+// The actor loss uses the critics after their step. Both target networks are updated.
 TEST(Crr, UpdatesCriticsThenActorThenTargets) {
   Deep d;
   Crr algorithm(d.options, d.context);
@@ -194,11 +201,11 @@ TEST(Crr, UpdatesCriticsThenActorThenTargets) {
 
 TEST(CriticWeightedPolicy, ChoosesBySoftmax) {
   CrrOptions options;
-  // Probabilities 0.1, 0.2, 0.7.
+  // The probabilities are 0.1, 0.2 and 0.7.
   const auto q = torch::tensor({{0.1f, 0.2f, 0.7f}}).log().expand({5, 3});
   const auto uniform = torch::tensor({{0.0f}, {0.09f}, {0.11f}, {0.31f}, {0.9999f}});
   EXPECT_TRUE(torch::equal(crr_choose(q, uniform, options), torch::tensor({0, 0, 1, 2, 2})));
-  options.beta = 0.5;  // 1 / 54, 4 / 54, 49 / 54
+  options.beta = 0.5;  // probabilities 1 / 54, 4 / 54, 49 / 54
   EXPECT_TRUE(torch::equal(crr_choose(q, uniform, options), torch::tensor({0, 1, 2, 2, 2})));
 }
 
@@ -216,7 +223,7 @@ TEST(CriticWeightedPolicy, GreedyIsAFunctionOfTheObservation) {
   }
   after.save(algorithm);
   EXPECT_EQ(before.parts(), after.parts());
-  // Exploration uses separate draws for each row.
+  // Exploration draws separately for each row.
   const auto same = torch::zeros({50, 3});
   const auto explored = act_once(algorithm, same, ActMode::explore);
   EXPECT_FALSE(torch::equal(explored[0], explored[1]));

@@ -54,7 +54,8 @@ torch::Tensor obs_rows(uint64_t seed, int64_t rows) {
   return obs;
 }
 
-// Squared errors (0.4, 0.2, 9) with mask (1, 1, 0): 0.3, the mean over steps that exist.
+// The squared errors are (0.4, 0.2, 9) and the mask is (1, 1, 0). The loss is 0.3, the mean over
+// the steps that exist.
 TEST(DecisionTransformerLoss, PaddingIsLeftOutOfTheMean) {
   const auto errors = torch::tensor({0.4f, 0.2f, 9.0f}).view({1, 3, 1});
   const auto loss = masked_squared_error(errors.sqrt(), torch::zeros({1, 3, 1}),
@@ -104,7 +105,8 @@ TEST(DecisionTransformer, LearnsTheActionsOfItsBatch) {
   EXPECT_LT(loss, 0.02);
 }
 
-// min((k + 1) / 10000, 1) of 1e-4 is 1e-8 at the first update: `warmup_steps` does it.
+// The published rate is min((k + 1) / 10000, 1) times 1e-4, which is 1e-8 at the first update.
+// `warmup_steps` has this effect.
 TEST(DecisionTransformer, WarmsUpByTheSharedSchedule) {
   ScheduleSpec schedule;
   schedule.warmup_steps = 10000;
@@ -134,8 +136,9 @@ TEST(DecisionTransformerPolicy, TheReturnToGoFollowsTheRewards) {
   EXPECT_DOUBLE_EQ(state_value<double>(*state, "return_to_go", 1), 3.6);
 }
 
-// Actions are those that a pass over the last `context_length` steps predicts, with the returns,
-// actions and absolute times of those steps, and 0 instead of the requested action.
+// An action equals the prediction of a forward pass over the last `context_length` steps. The
+// inputs are the returns-to-go, observations, actions and absolute times of those steps, with 0 in
+// place of the requested action.
 TEST(DecisionTransformerPolicy, ActsOnTheLastStepsOfTheEpisode) {
   const auto options = small_options();
   DecisionTransformer algorithm(options, small_context());
@@ -182,7 +185,7 @@ TEST(DecisionTransformerPolicy, ActsOnTheLastStepsOfTheEpisode) {
   }
 }
 
-// Rows that began at different times are independent.
+// Rows whose episodes started at different times are independent of each other.
 TEST(DecisionTransformerPolicy, RowsAreEpisodesOfTheirOwn) {
   DecisionTransformer algorithm(small_options(), small_context());
   for (int i = 0; i < 20; ++i) algorithm.update(random_batch(1), 1.0);
@@ -214,7 +217,7 @@ TEST(DecisionTransformerPolicy, ItsStateIsComplete) {
                            algorithm.act(obs_rows(9, 1), *other, ActMode::greedy)));
 }
 
-// Within the context length and beyond it.
+// Tests an episode within the context length and a longer one.
 TEST(DecisionTransformerPolicy, RemembersTheActionThatWasTakenInstead) {
   DecisionTransformer algorithm(small_options(), small_context());
   for (int i = 0; i < 20; ++i) algorithm.update(random_batch(1), 1.0);
@@ -245,7 +248,7 @@ TEST(DecisionTransformerPolicy, EpisodesBeyondTheTableAreRefused) {
   }
 }
 
-// With a context of one step the action depends only on the current return and observation.
+// With a context of one step, the action depends only on the current return and observation.
 TEST(DecisionTransformerPolicy, OneStepOfContextWorks) {
   auto options = small_options();
   options.context_length = 1;

@@ -4,7 +4,8 @@
 namespace rl_training::test_discrete_bc {
 namespace {
 
-// Logits (2, 1, -1): log-probabilities -0.349012, -1.349012, -3.349012; mean square 2.
+// The logits (2, 1, -1) have the log-probabilities -0.349012, -1.349012 and -3.349012. Their mean
+// square is 2.
 TEST(ImitationLoss, ByHand) {
   const auto logits = torch::tensor({{2.0f, 1.0f, -1.0f}});
   const auto loss = imitation_loss(logits, torch::tensor({int64_t{1}}), 0.01);
@@ -33,7 +34,8 @@ TEST(DiscreteBc, LearnsWhatTheDataDid) {
   for (int i = 0; i < 200; ++i) bc.update(batch, 1.0);
   EXPECT_TRUE(torch::equal(act_once(bc, batch.obs()), batch.actions()));
   EXPECT_GT(bc.log_density(batch.obs(), batch.actions()).exp().min().item<double>(), 0.9);
-  // Exploration samples from the probabilities, so it nearly always agrees after training.
+  // Exploration samples from the probabilities. After training, it nearly always selects the action
+  // of the data.
   const auto many = batch.obs().repeat({100, 1});
   const auto drawn = act_once(bc, many, ActMode::explore);
   EXPECT_GT(drawn.eq(batch.actions().repeat({100})).to(torch::kFloat).mean().item<double>(), 0.9);

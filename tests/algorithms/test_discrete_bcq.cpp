@@ -12,7 +12,8 @@ DiscreteBcqOptions linear_options(double threshold) {
   return options;
 }
 
-// Imitation logits (2, 1, -1): shares of the likeliest 1, 0.367879, 0.049787.
+// The imitation logits are (2, 1, -1). Relative to the largest probability, the probabilities are
+// 1, 0.367879 and 0.049787.
 struct Example {
   explicit Example(double threshold)
       : options(linear_options(threshold)), networks(options, choice_context(3), Rng(0)) {
@@ -37,14 +38,15 @@ int64_t best_of(const std::vector<float>& values, double threshold) {
 }
 
 TEST(DiscreteBcq, OnlyLikelyChoicesCount) {
-  EXPECT_EQ(best_of({-5, -7, 9}, 0.3), 0);  // also where all their values are negative
+  EXPECT_EQ(best_of({-5, -7, 9}, 0.3), 0);  // also if all values are negative
   EXPECT_EQ(best_of({-7, -5, 9}, 0.3), 1);
-  EXPECT_EQ(best_of({-7, -5, 9}, 0.37), 0);  // 0.367879 is less
+  EXPECT_EQ(best_of({-7, -5, 9}, 0.37), 0);  // 0.367879 is below the threshold
   EXPECT_EQ(best_of({-7, -5, 9}, 0.049), 2);
-  EXPECT_EQ(best_of({-7, -5, 9}, 0.999), 0);  // the likeliest alone: cloning
+  EXPECT_EQ(best_of({-7, -5, 9}, 0.999), 0);  // only the most likely choice: cloning
 }
 
-// a' = 0 among the likely ones: y = 0.5 + 0.9 * 1, huber(-7 - 1.4) = 7.9
+// a' = 0 is the best of the likely choices, so y = 0.5 + 0.9 * 1. The Huber loss of -7 - 1.4 is
+// 7.9.
 TEST(DiscreteBcqLoss, ByHand) {
   const auto loss = Example(0.3).loss();
   EXPECT_NEAR(number_of(loss.critic.target_q_mean), 1.4, 1e-6);
@@ -69,7 +71,7 @@ TEST(DiscreteBcqLoss, EachPartHasItsOwnNetwork) {
   EXPECT_TRUE(f.imitation.parameters().grad().defined());
 }
 
-// Critic and behaviour model have different initial parameters.
+// The critic and the behaviour model have different initial parameters.
 TEST(DiscreteBcq, NetworksAreDrawnApart) {
   DiscreteBcq bcq(linear_options(0.3), choice_context(3));
   class Weights final : public StateVisitor {
@@ -86,7 +88,7 @@ TEST(DiscreteBcq, NetworksAreDrawnApart) {
     void on_text(const std::string&, std::string&) override {}
   } visitor;
   bcq.visit_state(visitor);
-  ASSERT_EQ(visitor.weights.size(), 3u);  // critic, its target, imitation
+  ASSERT_EQ(visitor.weights.size(), 3u);  // critic, target critic, imitation network
   EXPECT_EQ(visitor.weights[0], visitor.weights[1]);
   EXPECT_NE(visitor.weights[0], visitor.weights[2]);
 }

@@ -21,7 +21,8 @@ struct Example {
   DiscreteQNetworks networks;
 };
 
-// log(e^1 + e^2 + e^0) - 1, and Double DQN's target 0.5 + 0.9 * 3: huber(1 - 3.2) = 1.7
+// The penalty is log(e^1 + e^2 + e^0) - 1. The target of Double DQN is 0.5 + 0.9 * 3 = 3.2, and the
+// Huber loss of 1 - 3.2 is 1.7.
 TEST(DiscreteCqlLoss, ByHand) {
   const Example f({1, 2, 0});
   const auto loss = discrete_cql_loss(f.networks, rows_of({0}, 3, 0.5f, 0.9f), 2.0);
@@ -30,7 +31,8 @@ TEST(DiscreteCqlLoss, ByHand) {
   EXPECT_NEAR(number_of(loss.loss), 1.7 + 2 * 1.407606, 1e-5);
 }
 
-// d cql_diff / dQ = softmax(Q) - 1[a], plus Huber's slope of -1 at the dataset action
+// The derivative of cql_diff is softmax(Q) - 1[a]. The Huber loss adds its slope of -1 at the
+// dataset action.
 TEST(DiscreteCqlLoss, GradientByHand) {
   const Example f({1, 2, 0});
   discrete_cql_loss(f.networks, rows_of({0}, 3, 0.5f, 0.9f), 1.0).loss.backward();

@@ -20,7 +20,8 @@ DiscreteSacOptions linear_options() {
 constexpr double kPi[] = {0.665241, 0.244728, 0.090031};  // softmax(1, 0, -1)
 constexpr double kValue = 1.366192, kTarget = 2.352530, kEntropy = 0.832396;
 
-// Policy by logits (1, 0, -1), smallest target values (1, 2, 0.5), alpha 0.2.
+// The policy has the logits (1, 0, -1), the minima of the target critics are (1, 2, 0.5), and alpha
+// is 0.2.
 struct Example {
   Example() : networks(linear_options(), choice_context(3), Rng(0)) {
     set_biases(networks.actor, {{1, 0, -1}});
@@ -44,7 +45,8 @@ TEST(DiscreteSacLoss, ValueIsTheExpectationOverAllChoices) {
   EXPECT_NEAR(number_of(value), kValue, 1e-6);
 }
 
-// Q_1 = 1 and Q_2 = 3 at the dataset action: errors -1.352530, cut to slope -1, and 0.647470.
+// Q_1 = 1 and Q_2 = 3 at the dataset action, so the errors are -1.352530 and 0.647470. The Huber
+// loss limits the slope of the first error to -1.
 TEST(DiscreteSacLoss, CriticLossAndGradientByHand) {
   const Example f;
   const auto result = discrete_sac_critic_loss(f.networks, rows_of({1}, 3), f.alpha, 0);
@@ -70,7 +72,7 @@ TEST(DiscreteSacLoss, EachRowHasItsOwnChoiceAndTerminationEndsTheValue) {
   EXPECT_NEAR(number_of(result.loss), (row0 + row1) / 2, 1e-5);
 }
 
-// log(e^1 + e^2 + e^0) - 1
+// The penalty is log(e^1 + e^2 + e^0) - 1.
 TEST(DiscreteSacLoss, CqlPenaltyByHand) {
   const Example f;
   set_biases(f.networks.critics, {{1, 2, 0}, {1, 2, 0}});
@@ -80,7 +82,7 @@ TEST(DiscreteSacLoss, CqlPenaltyByHand) {
   EXPECT_NEAR(number_of(plain.cql_diff), 1.407606, 1e-6);
   EXPECT_NEAR(number_of(held.cql_diff), 1.407606, 1e-6);
   EXPECT_NEAR(number_of(held.loss) - number_of(plain.loss), 0.5 * 2 * 1.407606, 1e-5);
-  // d/dQ = 0.5 (softmax(Q) - 1[a]), plus the slope -1 of the error at the dataset action.
+  // The gradient is 0.5 (softmax(Q) - 1[a]), plus the slope -1 of the error at the dataset action.
   held.loss.backward();
   const auto softmax = torch::tensor({1.0f, 2.0f, 0.0f}).softmax(0);
   const auto expected =
@@ -99,7 +101,7 @@ TEST(DiscreteSacLoss, ActorLossAndGradientByHand) {
   EXPECT_NEAR(number_of(result.loss), -kValue, 1e-6);
   EXPECT_NEAR(number_of(result.entropy), kEntropy, 1e-6);
   result.loss.backward();
-  // pi_j (f_j - sum_a pi_a f_a) with f = alpha log pi - min Q
+  // The gradient is pi_j (f_j - sum_a pi_a f_a) with f = alpha log pi - min Q.
   const auto gradient = bias_gradient(f.networks.actor, 0);
   const double least[] = {1, 2, 0.5};
   for (int64_t j = 0; j < 3; ++j) {
@@ -146,7 +148,7 @@ TEST(DiscreteSac, DrawsByProbability) {
   const auto at_the_edges = draw({0, 0.665f, 0.666f, 0.909f, 0.911f, 0.99999994f});
   EXPECT_EQ(at_the_edges.scalar_type(), torch::kLong);
   EXPECT_TRUE(torch::equal(at_the_edges, torch::tensor({0, 0, 1, 1, 2, 2}, torch::kLong)));
-  // Probabilities whose sum is rounded below 1, and a choice that cannot happen.
+  // Tests probabilities whose sum is rounded to less than 1, and a choice with probability 0.
   const auto short_sum = torch::tensor({{0.5f, 0.4f}}).log();
   EXPECT_EQ(draw_choices(short_sum, torch::tensor({{0.95f}})).item<int64_t>(), 1);
   const auto never = torch::tensor({{0.0f, 1.0f}}).log();
@@ -192,7 +194,7 @@ TEST(DiscreteSac, TargetsFollowEveryUpdate) {
   }
 }
 
-// One state, three choices with rewards 0, 1 and 0.5.
+// There is one state and three choices with the rewards 0, 1 and 0.5.
 TEST(DiscreteSac, LearnsWhichChoicePays) {
   DiscreteSacOptions options;
   options.hidden_sizes = {16};
@@ -210,7 +212,8 @@ TEST(DiscreteSac, LearnsWhichChoicePays) {
   EXPECT_EQ(act_once(algorithm, torch::zeros({1, 1})).item<int64_t>(), 1);
 }
 
-// The entropy of an untrained policy is near log 2: far above 0.1, just below a target above it.
+// The entropy of an untrained policy is slightly below log 2 = 0.693. This is above the target 0.1
+// and below the target 0.7.
 TEST(DiscreteSac, TheTemperatureAimsAtItsEntropy) {
   auto options = linear_options();
   options.target_entropy = 0.1;

@@ -11,7 +11,8 @@ DqnOptions linear_options() {
   return options;
 }
 
-// Q = (2, 1, 4) and target values (1, 3, 2) at every observation, reward 0.5, gamma 0.9.
+// For every observation, Q = (2, 1, 4) and the target values are (1, 3, 2). The reward is 0.5, and
+// gamma is 0.9.
 struct Example {
   Example() : networks(linear_options(), choice_context(3), Rng(0)) {
     set_biases(networks.critics, {{2, 1, 4}});
@@ -27,7 +28,8 @@ TEST(DqnLoss, TargetsByHand) {
   EXPECT_NEAR(number_of(dqn_loss(f.networks, f.batch, true).target_q_mean), 2.3, 1e-6);
 }
 
-// Q(s, a) = 1: huber(2.2) = 1.7 with DQN's target, huber(1.3) = 0.8 with Double DQN's.
+// Q(s, a) = 1. The loss is huber(2.2) = 1.7 with the target of DQN and huber(1.3) = 0.8 with the
+// target of Double DQN.
 TEST(DqnLoss, HuberAndItsGradientByHand) {
   const Example f;
   EXPECT_NEAR(number_of(dqn_loss(f.networks, f.batch, false).loss), 1.7, 1e-6);
@@ -66,7 +68,7 @@ TEST(DqnOptions, EpsilonFallsLinearlyAndStays) {
   EXPECT_DOUBLE_EQ(options.epsilon(0), 0.1);
 }
 
-// The counter advances only with the rows of exploring steps.
+// Only the rows of exploring steps advance the schedule of epsilon.
 TEST(Dqn, ExploresByItsSchedule) {
   auto options = linear_options();
   options.epsilon_start = 1.0;
@@ -77,12 +79,13 @@ TEST(Dqn, ExploresByItsSchedule) {
   const auto greedy = act_once(dqn, obs);
   const auto first = act_once(dqn, obs, ActMode::explore);
   const double kept = first.eq(greedy).to(torch::kFloat).mean().item<double>();
-  EXPECT_NEAR(kept, 0.25, 0.06);  // every row is random at first
+  EXPECT_NEAR(kept, 0.25, 0.06);  // at first, every action is random
   EXPECT_TRUE(torch::equal(act_once(dqn, obs), greedy));
-  EXPECT_TRUE(torch::equal(act_once(dqn, obs, ActMode::explore), greedy));  // and none at the end
+  // After 1000 exploring rows, no action is random.
+  EXPECT_TRUE(torch::equal(act_once(dqn, obs, ActMode::explore), greedy));
 }
 
-// The bias of the choice that the data made, in the network of that name.
+// Returns the bias of choice 0 in the network of this name.
 float bias_of(Dqn& dqn, const std::string& network) {
   MemoryState state;
   state.save(dqn);
@@ -98,7 +101,7 @@ TEST(Dqn, TheTargetFollowsByTau) {
   Dqn dqn(options, choice_context(2));
   const float before = bias_of(dqn, "critics");
   EXPECT_EQ(bias_of(dqn, "critics_target"), before);
-  dqn.update(rows_of({0}, 2, 100, 0), 1.0);  // Adam's first step is the learning rate
+  dqn.update(rows_of({0}, 2, 100, 0), 1.0);  // the first step of Adam is the learning rate
   EXPECT_NEAR(bias_of(dqn, "critics"), before + 0.1, 1e-5);
   EXPECT_NEAR(bias_of(dqn, "critics_target"), before + 0.25 * 0.1, 1e-5);
 }

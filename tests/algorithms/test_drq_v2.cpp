@@ -40,7 +40,8 @@ Batch image_batch(int64_t rows, const AlgorithmContext& context) {
   return batch;
 }
 
-// The authors' networks for six actions: 30368, 3068124 and 4178136 parameters.
+// For six actions, the networks of the authors have 30368 parameters in the encoder, 3068124 in the
+// actor and 4178136 in the critics.
 TEST(DrqV2Networks, HaveTheAuthorsSizes) {
   Rng rng(0);
   const ConvEncoder encoder(std::vector<int64_t>{9, 84, 84}, 32, rng, {});
@@ -72,7 +73,7 @@ TEST(ConvEncoder, IsFourConvolutionsOfScaledPixels) {
   EXPECT_EQ(encoder.features(), 3 * 2 * 1);
   EXPECT_TRUE(torch::allclose(encoder.forward(images), value.flatten(1), 1e-5, 1e-6));
   EXPECT_GT(value.max().item<double>(), 0);
-  // Rows of a weight are orthogonal, of length sqrt 2; biases are zero.
+  // The rows of a weight are orthogonal and have the length sqrt 2. The biases are zero.
   const auto rows = parts[2].view({3, 27});
   EXPECT_TRUE(torch::allclose(rows.matmul(rows.t()), 2 * torch::eye(3), 1e-5, 1e-5));
   EXPECT_EQ(parts[3].abs().max().item<double>(), 0);
@@ -106,7 +107,8 @@ TEST(RandomShift, MovesImagesAndRepeatsTheirEdge) {
   EXPECT_TRUE(torch::equal(random_shift(plain, shifts, pad), plain));
 }
 
-// mu = 0.9 and noise 0.4: 0.9 + 0.3, inside the bounds; the gradient passes as if nothing was cut.
+// The noise 0.4 is clipped to 0.3, and the sum 0.9 + 0.3 is clipped to the bounds. The gradient
+// ignores both clips.
 TEST(TruncatedNormal, ByHand) {
   const auto mean = torch::tensor({0.9f, 0.2f, -0.1f}).set_requires_grad(true);
   const auto actions = truncated_normal(mean, torch::tensor({0.4f, -0.1f, 0.5f}), 0.3);
@@ -125,7 +127,8 @@ TEST(DrqV2Options, TheNoiseFallsLinearly) {
   EXPECT_EQ(options.noise(1 << 30), 0.1);
 }
 
-// r = (1, 2, 3) over three steps: R = 5.9203, and 0.970299 of the value after them.
+// The rewards of three steps are (1, 2, 3). Their discounted sum is 5.9203, and the value after
+// them is multiplied by 0.970299.
 TEST(DrqV2Options, RewardsOfThreeSteps) {
   struct {
     float reward(int64_t row) const { return static_cast<float>(row + 1); }
@@ -137,7 +140,8 @@ TEST(DrqV2Options, RewardsOfThreeSteps) {
   EXPECT_FLOAT_EQ(span.discount, 0.970299f);
 }
 
-// A layer norm of one feature is its shift: h = tanh(atanh 0.5) for actor and critics.
+// The layer norm of a single feature outputs its shift. The feature is therefore h = tanh(atanh
+// 0.5) for the actor and the critics.
 struct Fixture {
   DrqV2Options options = small_options();
   std::unique_ptr<DrqV2Networks> networks;
@@ -165,7 +169,8 @@ struct Fixture {
   }
 };
 
-// a' = 0.9 + 0.3 cut to 1: Q' = (2.5, 0.5), so y = 1 + 0.5 * 0.5. Q = (0.7, 0.9) at a = 0.2.
+// a' = 0.9 + 0.3 is clipped to 1, so Q' = (2.5, 0.5) and y = 1 + 0.5 * 0.5. At a = 0.2, Q = (0.7,
+// 0.9).
 TEST(DrqV2Loss, CriticLossByHand) {
   const Fixture f;
   const auto result = drq_v2_critic_loss(*f.networks, f.batch, f.features, f.features.detach(),
@@ -179,7 +184,8 @@ TEST(DrqV2Loss, CriticLossByHand) {
   EXPECT_FALSE(f.networks->critics_target.trunk.parameters().grad().defined());
 }
 
-// Q = (1.5, 0.1) at a = 1: the second counts, -a, and pulls pi = tanh down by 1 - pi^2 = 0.19.
+// At a = 1, Q = (1.5, 0.1). The minimum is Q_2, whose slope is -1, so the loss decreases pi with
+// the slope of tanh, 1 - pi^2 = 0.19.
 TEST(DrqV2Loss, ActorLossByHand) {
   const Fixture f;
   const auto result = drq_v2_actor_loss(*f.networks, f.features.detach(), f.noise, 0.3);
@@ -191,7 +197,7 @@ TEST(DrqV2Loss, ActorLossByHand) {
   EXPECT_FALSE(f.networks->critics.heads.network().parameters().grad().defined());
 }
 
-// With the largest noise, then with almost none, exploration differs accordingly.
+// The noise decreases with each exploring step, so actions come closer to the greedy actions.
 TEST(DrqV2, ExploresLessAndLess) {
   auto options = small_options();
   options.noise_end = 0;
@@ -204,7 +210,7 @@ TEST(DrqV2, ExploresLessAndLess) {
     return (act_once(algorithm, images, ActMode::explore) - greedy).abs().mean().item<double>();
   };
   double before = 10;
-  for (int i = 0; i < 3; ++i) {  // with noise 0.9, 0.6, 0.3
+  for (int i = 0; i < 3; ++i) {  // the noise is 0.9, 0.6, 0.3
     const double now = distance();
     EXPECT_LT(now, before);
     before = now;

@@ -4,7 +4,7 @@
 namespace rl_training::test_edac {
 namespace {
 
-// Critics of one observation, which has no effect, and two actions.
+// Critics with one observation, which has no effect, and two actions.
 struct Slopes {
   CriticEnsemble critics;
   Batch batch = zero_batch(1, 1, 2);
@@ -25,7 +25,7 @@ struct Slopes {
   torch::Tensor gradient() const { return gradient_at(critics.network().parameters(), loss()); }
 };
 
-// Q_i = w_i a with w = (1, 0), (0, 1), (1, 1).
+// Q_i = w_i a with w = (1, 0), (0, 1) and (1, 1).
 TEST(EdacDiversity, GoldenOfLinearCritics) {
   const Slopes f(3, {}, {0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 1, 0});
   EXPECT_NEAR(f.diversity(), 1.414214, 1e-5);
@@ -35,7 +35,8 @@ TEST(EdacDiversity, GoldenOfLinearCritics) {
   EXPECT_NEAR(gradient[2].abs().max().item<double>(), 0, 1e-5);
 }
 
-// relu(a W) w with W = [[1, .5], [-.5, 1]], w = (1, 2) and [[.5, -1], [1, 1]], (-1, .5).
+// Q = relu(a W) w. The critics have W = [[1, .5], [-.5, 1]] and w = (1, 2), and W = [[.5, -1], [1,
+// 1]] and w = (-1, .5).
 TEST(EdacDiversity, GoldenOfAHiddenLayer) {
   const Slopes f(2, {2}, {0, 0, 1,    .5f, -.5f, 1, 0, 0, 1,  2,   0,  //
                           0, 0, 0.5f, -1,  1,    1, 0, 0, -1, .5f, 0});
@@ -63,8 +64,8 @@ TEST(EdacDiversity, AlikeCriticsCountAndTheirSizeDoesNot) {
   EXPECT_NEAR(Slopes(2, {}, {0, 1, 2, 0, 0, 300, 400, 9}).diversity(), twice_cosine, 1e-5);
 }
 
-// The same in double precision directly from the formulas: gradients through two hidden layers by
-// the chain rule, and all pairs separately.
+// Computes the diversity in double precision directly from the formulas. The gradients through two
+// hidden layers come from the chain rule, and every pair is treated separately.
 double diversity_of(const torch::Tensor& parameters, const Mlp& shape, const Batch& batch) {
   const auto x =
       torch::cat(std::vector<torch::Tensor>{batch.obs(), batch.actions()}, 1).to(torch::kDouble);

@@ -4,8 +4,8 @@
 namespace rl_training::test_fql {
 namespace {
 
-// Linear networks of one observation and two actions: v = 0.5 x + t, mu = (1.2, 0.4),
-// Q = (3 a_1 - a_2, 2 a_1 + a_2).
+// Linear networks with one observation and two actions: v = 0.5 x + t, mu = (1.2, 0.4) and Q = (3
+// a_1 - a_2, 2 a_1 + a_2).
 struct Fixture {
   FqlOptions options;
   std::unique_ptr<FqlNetworks> networks;
@@ -29,11 +29,12 @@ TEST(FqlLoss, FlowLossByHand) {
   const Fixture f;
   const auto result = fql_flow_loss(*f.networks, f.batch, f.noise, torch::full({1, 1}, 0.3f));
   EXPECT_NEAR(metric(result, "flow_loss"), 0.111850, 1e-6);
-  // The error is v - (a - z) = (0.49, 0.14) - (0.6, 0.6), at a bias the mean of two entries.
+  // The loss is the mean of two squared errors, so the gradient at each bias is the error v - (a -
+  // z) = (0.49, 0.14) - (0.6, 0.6).
   const auto gradient = gradient_at(f.networks->flow.parameters(), result.loss);
   EXPECT_NEAR(gradient[8].item<double>(), 0.49 - 0.6, 1e-6);
   EXPECT_NEAR(gradient[9].item<double>(), 0.14 - 0.6, 1e-6);
-  EXPECT_NEAR(gradient[2].item<double>(), (0.49 - 0.6) * 0.38, 1e-6);  // x_t
+  EXPECT_NEAR(gradient[2].item<double>(), (0.49 - 0.6) * 0.38, 1e-6);  // multiplied by x_t
 }
 
 TEST(FqlFlow, EulerByHand) {
@@ -50,14 +51,16 @@ TEST(FqlFlow, EulerByHand) {
   EXPECT_EQ(far[0][1].item<double>(), -1);
 }
 
-// With the flow's loss of 0.111850 the published sum is 0.697060, normalised 2.197060.
+// The published loss also includes the flow loss of 0.111850. The sum is 0.697060, or 2.197060 with
+// normalised Q.
 TEST(FqlLoss, ActorLossByHand) {
   Fixture f;
   const auto result = f.actor_loss();
   EXPECT_NEAR(metric(result, "actor_bc_loss"), 0.308521, 1e-6);
   EXPECT_NEAR(metric(result, "actor_q_mean"), 2.5, 1e-6);
   EXPECT_NEAR(result.loss.item<double>() + 0.111850, 0.697060, 1e-5);
-  // mu_1 is clipped for Q alone; mu_2 sees the mean slope (-1 + 1) / 2 of Q.
+  // Q uses the clipped mu_1, so it adds no gradient there. For mu_2, the mean slope of Q is (-1 +
+  // 1) / 2 = 0. Only the gradient of the cloning term remains.
   const auto gradient = gradient_at(f.networks->actor.parameters()[0], result.loss);
   EXPECT_NEAR(gradient[6].item<double>(), 10 * (1.2 - 0.841357), 1e-4);
   EXPECT_NEAR(gradient[7].item<double>(), 10 * (0.4 + 0.298869), 1e-4);
@@ -70,7 +73,8 @@ TEST(FqlLoss, ActorLossByHand) {
   EXPECT_NEAR(f.actor_loss().loss.item<double>() + 0.111850, 2.197060, 1e-5);
 }
 
-// Q' = (2.6, 2.4) at clip(mu): y = 1 + 0.99 * 2.5 or 2.4. Q = (2.3, 1.7) at the data's action.
+// At clip(mu), Q' = (2.6, 2.4). Therefore y = 1 + 0.99 * 2.5 with the mean and 1 + 0.99 * 2.4 with
+// the minimum. At the dataset action, Q = (2.3, 1.7).
 TEST(FqlLoss, CriticLossByHand) {
   Fixture f;
   const auto target = fql_target(*f.networks, f.batch, f.noise, f.options);
@@ -90,7 +94,8 @@ FqlOptions small_options() {
   return options;
 }
 
-// Without Q the policy imitates the flow, including its dependence on the noise.
+// With a negligible weight of Q, the policy imitates the flow, including its dependence on the
+// noise.
 TEST(Fql, ALargeWeightDistilsTheFlow) {
   auto options = small_options();
   options.actor_bc_weight = 1e6;
@@ -106,7 +111,7 @@ TEST(Fql, ALargeWeightDistilsTheFlow) {
     if (i == 0) first = metric(metrics, "actor_bc_loss");
   }
   EXPECT_LT(metric(metrics, "actor_bc_loss"), 0.1 * first);
-  // Both modes of the data are represented.
+  // The actions cover both modes of the data.
   const auto actions = act_once(algorithm, torch::zeros({1000, 1}), ActMode::explore);
   EXPECT_NEAR(actions.abs().mean().item<double>(), 0.6, 0.2);
   EXPECT_NEAR((actions > 0).to(torch::kFloat).mean().item<double>(), 0.5, 0.15);
@@ -121,8 +126,8 @@ TEST(Fql, GreedyActionsAreThoseOfNoNoise) {
   EXPECT_FALSE(torch::equal(act_once(algorithm, obs, ActMode::explore), act_once(algorithm, obs)));
 }
 
-// All losses of an update use the networks before it, so a huge step of one network does not change
-// the losses of the others.
+// All losses of an update use the networks before the update. A very large step of one network
+// therefore does not change the losses of the others.
 TEST(Fql, LossesSeeTheOldNetworks) {
   const auto batch = random_rows(16, 3, 2);
   const auto first_losses = [&](double rate) {

@@ -11,8 +11,8 @@ namespace {
 
 constexpr double kHalfLogTwoPi = 0.918938533;
 
-// min_i Q' = (1.5, -2) and V = s / 2 at the rows of the example: u = (1, -1.5). The policy's mean
-// is 0 and its std 1, so log pi(a | s) = -0.125 - 0.918939 in both rows.
+// At the two rows, min_i Q' = (1.5, -2) and V = s / 2, so u = (1, -1.5). The policy has mean 0 and
+// standard deviation 1, so log pi(a | s) = -0.125 - 0.918939 in both rows.
 struct Fixture {
   IqlOptions options;
   std::unique_ptr<IqlNetworks> networks;
@@ -38,7 +38,8 @@ TEST(IqlLoss, ValueLossByHand) {
   EXPECT_NEAR(metric(result, "value_loss"), 0.6875, 1e-6);
   EXPECT_NEAR(metric(result, "value_mean"), 0.0, 1e-6);
 
-  // dL/dV = -weight * u: (-0.7, 0.45), to the weight times s and to the bias.
+  // dL/dV = -weight * u = (-0.7, 0.45). The gradient at the weight is multiplied by s, and the
+  // gradient at the bias is the sum.
   const auto gradient = gradient_at(f.networks->value.parameters(), result.loss);
   EXPECT_NEAR(gradient[0].item<double>(), -0.7 - 0.45, 1e-6);
   EXPECT_NEAR(gradient[1].item<double>(), -0.7 + 0.45, 1e-6);
@@ -53,7 +54,8 @@ TEST(IqlLoss, ActorLossByHand) {
   EXPECT_NEAR(metric(result, "advantage_weight_mean"), (w0 + w1) / 2, 1e-5);
   EXPECT_NEAR(result.loss.item<double>(), (w0 + w1) / 2 * (0.125 + kHalfLogTwoPi), 1e-5);
 
-  // d(-log pi)/d mean = -(a - mean), d(-log pi)/d log std = 1 - 0.25; tanh' = 1 at 0.
+  // The derivative of -log pi is -(a - mean) for the mean and 1 - 0.25 for log std. The slope of
+  // tanh at 0 is 1.
   result.loss.backward();
   const auto leaves = f.networks->actor.parameters();
   EXPECT_NEAR(leaves[0].grad()[0].item<double>(), -(w0 + w1) * 0.25, 1e-4);
@@ -69,7 +71,7 @@ TEST(IqlLoss, WeightsAreCapped) {
   EXPECT_NEAR(metric(result, "advantage_weight_mean"), (10 + std::exp(-4.5)) / 2, 1e-5);
 }
 
-// pi = 0, so each row costs w * 0.25; the standard deviation has no effect.
+// pi = 0, so each row contributes w * 0.25. The standard deviation has no effect.
 TEST(IqlLoss, DeterministicActorByHand) {
   Fixture f(IqlOptions::Policy::deterministic);
   const auto result = iql_actor_loss(*f.networks, f.batch, f.target_q(), f.options);
@@ -78,7 +80,7 @@ TEST(IqlLoss, DeterministicActorByHand) {
   EXPECT_EQ(f.networks->actor.parameters().size(), 1u);
 }
 
-// y = (1 + 0.99 V(1), 2) = (1.495, 2)
+// The targets are y = (1 + 0.99 V(1), 2) = (1.495, 2).
 TEST(IqlLoss, CriticLossByHand) {
   Fixture f;
   const auto result = iql_critic_loss(*f.networks, f.batch);
@@ -114,7 +116,7 @@ TEST(IqlLoss, WithoutBetaItIsCloning) {
               1e-6);
 }
 
-// Networks with hidden layers, compared with the same losses made of plain torch operators.
+// Compares networks with hidden layers with the same losses in plain torch operators.
 struct Deep {
   IqlOptions options;
   AlgorithmContext context = context_of(3, 2);
@@ -157,8 +159,8 @@ TEST(IqlLoss, GradientsEqualPlainTorch) {
                               gradient_at(numbers, critic_loss), 1e-4, 1e-5));
 }
 
-// The value is stepped first, then actor and critics with the new value, then the targets; the
-// schedule applies only to the actor.
+// The value network is updated first, then the actor and the critics with the new value network,
+// then the targets. The schedule applies only to the actor.
 TEST(Iql, UpdatesInTheOrderOfTheAuthorsCode) {
   Deep d;
   d.context.seed = 5;
@@ -190,7 +192,8 @@ TEST(Iql, UpdatesInTheOrderOfTheAuthorsCode) {
   }
 }
 
-// Q and V never depend on policy actions, so another policy does not change any bit of them.
+// Q and V do not depend on actions of the policy, so a different policy does not change any of
+// their bits.
 TEST(Iql, ValuesDoNotDependOnThePolicy) {
   Deep d;
   Iql weighted(d.options, d.context);
@@ -225,7 +228,8 @@ TEST(Iql, ExploresAroundTheModeInsideTheBox) {
   const auto mode = act_once(algorithm, obs);
   const auto first = act_once(algorithm, obs, ActMode::explore);
   EXPECT_FALSE(torch::equal(first, act_once(algorithm, obs, ActMode::explore)));
-  // Mean 0 (zero biases), std 1 before clipping: a third of the draws lands on a bound.
+  // The mean is 0, because all biases are 0, and the standard deviation is 1. A third of the
+  // actions is therefore clipped to a bound.
   EXPECT_NEAR(first.mean().item<double>(), mode.mean().item<double>(), 0.05);
   EXPECT_NEAR(first.abs().eq(1.0).to(torch::kFloat).mean().item<double>(), 0.3173, 0.03);
 }
@@ -235,7 +239,7 @@ TEST(Iql, ADeterministicPolicyExploresWithNoise) {
   d.options.policy = IqlOptions::Policy::deterministic;
   d.options.exploration_noise = 0.05;
   Iql algorithm(d.options, d.context);
-  const auto obs = torch::zeros({4000, 3});  // the mode there is 0: all biases are
+  const auto obs = torch::zeros({4000, 3});  // the mode is 0, because all biases are 0
   const auto noise = act_once(algorithm, obs, ActMode::explore) - act_once(algorithm, obs);
   EXPECT_NEAR(noise.std().item<double>(), 0.05, 0.002);
   EXPECT_NEAR(noise.mean().item<double>(), 0.0, 0.003);

@@ -1,6 +1,6 @@
-// Rows that span several steps: every target is reward + discount * value, with both columns from
-// the sampler. The rows are r = 1 + 0.99 * 2 with discount 0.99^2, and a task that ended on the
-// way.
+// Tests rows that span several steps. The sampler supplies reward and discount, and every target is
+// reward + discount * value. The first row has r = 1 + 0.99 * 2 and the discount 0.99^2. In the
+// second row, the task terminates, so its discount is 0.
 #include "rl_training/algorithms/rebrac.h"
 #include "rl_training/algorithms/redq.h"
 #include "rl_training/algorithms/rlpd.h"
@@ -13,7 +13,7 @@ namespace rl_training::test_n_step {
 namespace {
 
 constexpr double kReward = 2.98, kDiscount = 0.9801, kLastReward = 2;
-constexpr double kLogProb = -0.918939;  // of a standard normal at 0, squashed
+constexpr double kLogProb = -0.918939;  // log pi of a squashed standard normal at u = 0
 
 void span_two_steps(const Batch& batch) {
   batch.rewards().copy_(torch::tensor({2.98f, 2.0f}));
@@ -24,7 +24,7 @@ double mean_target(double next_value) {
   return (kReward + kDiscount * next_value + kLastReward) / 2;
 }
 
-// a' = 0: Q'_1(1, 0) = 2.5, Q'_2(1, 0) = 2.
+// a' = 0, so Q'_1(1, 0) = 2.5 and Q'_2(1, 0) = 2.
 template <class Networks>
 void set_targets(Networks& networks) {
   set_parameters(networks.actor_target.network(), {0, 0});
@@ -45,7 +45,7 @@ TEST(NStep, Td3AndTd3Bc) {
               1e-6);
 }
 
-// The penalty of the next action, |0 - 0.5|^2, is discounted with the value.
+// The penalty of the next action, |0 - 0.5|^2, is discounted together with the value.
 TEST(NStep, Rebrac) {
   RebracOptions options;
   options.hidden_sizes.clear();
@@ -81,7 +81,7 @@ TEST(NStep, SacRedqAndRlpd) {
               expected, 1e-5);
 }
 
-// The lowest two of the quantiles 0, 1, 5 and 7.
+// The target uses the lowest two of the quantiles 0, 1, 5 and 7.
 TEST(NStep, Tqc) {
   TqcOptions options;
   options.hidden_sizes.clear();

@@ -47,14 +47,16 @@ TEST(PpoLoss, StandardisedWithTheUnbiasedDeviation) {
   EXPECT_TRUE(torch::allclose(result, torch::tensor({-0.872872f, -0.218218f, 1.091089f})));
 }
 
-// Mean 0.5 * s with deviation 1, value 0.3 * s + 0.1: rows s = 1, 2 with actions 1.5, 0.5.
+// The policy has the mean 0.5 * s and the standard deviation 1, and the value is 0.3 * s + 0.1. The
+// rows are s = 1 and 2, with the actions 1.5 and 0.5.
 struct Example {
   Example() : networks(linear_options(), rollout_context(Space::unit_box(1)), Rng(0)) {
     set_parameters(networks.actor, {0.5f, 0.0f});
     set_parameters(networks.critic, {0.3f, 0.1f});
     set_values(batch.actions().view({-1}), {1.5f, 0.5f});
     set_values(batch.values(), {0.2f, 0.4f});
-    // log pi = -(a - m)^2 / 2 - log(2 pi) / 2, before that less by log 1.3 and log 0.9
+    // log pi = -(a - m)^2 / 2 - log(2 pi) / 2. The old log-probabilities are lower by log 1.3 and
+    // log 0.9, so these are the ratios.
     set_values(batch.log_probs(), {static_cast<float>(-0.5 - kHalfLog2Pi - std::log(1.3)),
                                    static_cast<float>(-0.125 - kHalfLog2Pi - std::log(0.9))});
   }
@@ -63,8 +65,9 @@ struct Example {
   Batch batch = rollout_batch(Space::unit_box(1), {1, 2}, {3, 1});
 };
 
-// Standardised advantages +-0.707107; ratios 1.3 (clipped) and 0.9. Returns 3.2 and 1.4, values 0.4
-// and 0.7: errors 7.84 and 0.49.
+// The standardised advantages are +-0.707107, and the ratios are 1.3, which is clipped, and 0.9.
+// The returns are 3.2 and 1.4 and the values are 0.4 and 0.7, so the squared errors are 7.84 and
+// 0.49.
 TEST(PpoLoss, AllPartsByHand) {
   const Example f;
   auto options = linear_options();
@@ -80,25 +83,27 @@ TEST(PpoLoss, AllPartsByHand) {
   EXPECT_NEAR(number_of(loss.clip_fraction), 0.5, 1e-6);
 }
 
-// The clipped row gives the policy no gradient: only the second row's does.
+// The clipped row contributes no gradient to the policy. Only the second row contributes.
 TEST(PpoLoss, GradientByHand) {
   const Example f;
   auto options = linear_options();
   options.value_weight = 0.5;
   options.entropy_weight = 0.01;
   ppo_loss(f.networks, f.batch, options).loss.backward();
-  // d/dm of 0.707107 * 0.9 / 2 exp(...): (a - m) = -0.5; dm/dw = 2
+  // The policy loss of the second row is 0.707107 / 2 times the ratio 0.9. The derivative of the
+  // ratio with respect to m is 0.9 (a - m) with a - m = -0.5, and dm/dw = s = 2.
   const double row = 0.707107 * 0.9 / 2;
   const auto actor = f.networks.actor.parameters().grad();
   EXPECT_NEAR(number_of(actor[0]), row * -0.5 * 2, 1e-5);
   EXPECT_NEAR(number_of(actor[1]), row * -0.5, 1e-5);
-  // d log pi / d log std = (a - m)^2 - 1
+  // The derivative of log pi with respect to log std is (a - m)^2 - 1.
   EXPECT_NEAR(number_of(f.networks.log_std.grad()), row * (0.25 - 1) - 0.01, 1e-5);
   const auto critic = f.networks.critic.parameters().grad();
   EXPECT_NEAR(number_of(critic[1]), 0.5 * (2 * -2.8 + 2 * -0.7) / 2, 1e-5);
 }
 
-// For a new rollout the ratio is 1, nothing is clipped and the standardised advantages sum to 0.
+// For a new rollout, all ratios are 1, no ratio is clipped, and the standardised advantages sum to
+// 0.
 TEST(Ppo, TheFirstMinibatchOfARollout) {
   for (const auto& space : {Space::unit_box(2), Space::discrete(3)}) {
     PpoOptions options;
@@ -120,13 +125,13 @@ TEST(Ppo, TheFirstMinibatchOfARollout) {
 TEST(Ppo, ChoicesByHand) {
   PpoOptions options = linear_options();
   const OnPolicyNetworks networks(options, rollout_context(Space::discrete(3)), Rng(0));
-  set_parameters(networks.actor, {0, 0, 0, 1, 0, -1});  // weights, then logits 1, 0, -1
+  set_parameters(networks.actor, {0, 0, 0, 1, 0, -1});  // weights, then the logits 1, 0, -1
   const auto policy = networks.distribution(torch::zeros({1, 1}));
   EXPECT_NEAR(number_of(policy.entropy()), 0.832396, 1e-6);
   EXPECT_NEAR(number_of(policy.log_prob(torch::tensor({int64_t{1}}))), std::log(0.244728), 1e-5);
 }
 
-// As in stable-baselines3, there is no step on the minibatch whose KL divergence is too large.
+// As in stable-baselines3, no step is taken on the minibatch whose KL divergence is too large.
 TEST(Ppo, StopsAtTheTargetKl) {
   const Example f;
   const double kl = ((0.3 - std::log(1.3)) + (-0.1 - std::log(0.9))) / 2;
@@ -135,7 +140,8 @@ TEST(Ppo, StopsAtTheTargetKl) {
     options.target_kl = kl / 1.5 * (stops ? 0.99 : 1.01);
     Ppo ppo(options, rollout_context(Space::unit_box(1)));
     const auto obs = torch::ones({1, 1});
-    // The example's policy: KL is measured against log_probs of the batch.
+    // The KL divergence is measured against the log-probabilities of the batch, so they are set to
+    // the same ratios as in the example.
     const auto before = act_once(ppo, obs).clone();
     const auto rolled = ppo.log_density(f.batch.obs(), f.batch.actions());
     auto batch = rollout_batch(Space::unit_box(1), {1, 2}, {3, 1});
@@ -147,7 +153,7 @@ TEST(Ppo, StopsAtTheTargetKl) {
   }
 }
 
-// Actions may exceed [-1, 1] in a rollout and are clipped everywhere else.
+// Actions in a rollout may exceed [-1, 1]. All other actions are clipped.
 TEST(Ppo, RolloutsKeepActionsAsDrawn) {
   Ppo ppo(PpoOptions(), rollout_context(Space::unit_box(1)));
   const auto obs = torch::zeros({200, 1});

@@ -7,7 +7,7 @@
 namespace rl_training::test_rebrac {
 namespace {
 
-// Linear networks of one observation, so that every value can be computed by hand.
+// Linear networks with one observation, so that every value can be computed by hand.
 struct Fixture {
   RebracOptions options;
   AlgorithmContext context;
@@ -41,8 +41,9 @@ struct Fixture {
   }
 };
 
-// r = 1, min Q' = 5, b - a' = (0.3, -0.4), beta_2 = 0.1: y = 1 + 0.99 (5 - 0.1 * 0.25) = 5.92525;
-// where the task ended, y = r = 1. Online Q_1 = s + 2 a_0 + 1, Q_2 = -s + a_1.
+// With r = 1, min Q' = 5, b - a' = (0.3, -0.4) and beta_2 = 0.1, the target is y = 1 + 0.99 (5 -
+// 0.1 * 0.25) = 5.92525. In a terminal row, y = r = 1. The online critics are Q_1 = s + 2 a_0 + 1
+// and Q_2 = -s + a_1.
 Fixture golden() {
   Fixture f(2);
   f.options.critic_bc_weight = 0.1;
@@ -63,12 +64,12 @@ TEST(RebracLoss, CriticLossByHand) {
   EXPECT_NEAR(metric(result, "target_q_mean"), (5.92525 + 1.0) / 2, 1e-6);
   EXPECT_NEAR(metric(result, "critic_bc_penalty"), 0.25, 1e-6);
   EXPECT_NEAR(metric(result, "next_action_coverage"), 1.0, 1e-7);
-  // Q_1 = (3, 3), Q_2 = (0, -3) against y = (5.92525, 1).
+  // Q_1 = (3, 3), Q_2 = (0, -3) and y = (5.92525, 1).
   const double q1 = (2.92525 * 2.92525 + 4.0) / 2, q2 = (5.92525 * 5.92525 + 16.0) / 2;
   EXPECT_NEAR(result.loss.item<double>(), q1 + q2, 1e-4);
   EXPECT_NEAR(metric(result, "critic_loss"), 31.832838, 1e-4);
 
-  // dL/dQ_i = 2 (Q_i - y) / 2 reaches the biases unchanged.
+  // dL/dQ_i = 2 (Q_i - y) / 2 is also the gradient at the biases.
   result.loss.backward();
   const auto gradient = f.networks->critics.network().parameters().grad();
   EXPECT_NEAR(gradient[3].item<double>(), -2.92525 + 2.0, 1e-5);
@@ -77,12 +78,12 @@ TEST(RebracLoss, CriticLossByHand) {
   EXPECT_FALSE(f.networks->actor_target.network().parameters().grad().defined());
 }
 
-// The noise is scaled, clipped, and the sum clipped again.
+// The noise is scaled and clipped, then the sum is clipped.
 TEST(RebracLoss, TargetActionsAreNoisyAndClipped) {
   auto f = golden();
-  f.noise.copy_(torch::tensor({{9.0f, -0.5f}, {0.0f, 0.0f}}));        // + 0.5, - 0.1
-  set_parameters(f.networks->actor_target.network(), {0, 0, 20, 0});  // tanh(20) = 1, and 0
-  const double penalty = 1.3 * 1.3 + 0.5 * 0.5;                       // 1 - -0.3 and -0.1 - 0.4
+  f.noise.copy_(torch::tensor({{9.0f, -0.5f}, {0.0f, 0.0f}}));  // the clipped noise is 0.5 and -0.1
+  set_parameters(f.networks->actor_target.network(), {0, 0, 20, 0});  // tanh(20) = 1, tanh(0) = 0
+  const double penalty = 1.3 * 1.3 + 0.5 * 0.5;                       // 1 - (-0.3) and -0.1 - 0.4
   const double y = 1 + 0.99 * (5 - 0.1 * penalty);
   EXPECT_NEAR(metric(f.critic_loss(), "target_q_mean"), (y + 1.0) / 2, 1e-5);
 }
@@ -111,13 +112,13 @@ TEST(RebracLoss, NextActionsMatterOnlyWithAPenalty) {
 
 struct Fallback {
   RebracOptions::NextActionFallback kind;
-  double penalty;  // of a row whose next action is not known: b = 0, a = (0.5, 1)
+  double penalty;  // of a row without a next action; b = 0, a = (0.5, 1)
 };
 
 TEST(RebracLoss, RowsWithoutANextAction) {
   auto f = golden();
   f.batch.next_action_valid()[0] = 0;
-  f.batch.next_actions()[0].zero_();  // as a sampler leaves it
+  f.batch.next_actions()[0].zero_();  // a sampler leaves zeros here
   set_terminated(f.batch, {0, 0});
   using Kind = RebracOptions::NextActionFallback;
   for (const auto& fallback :
@@ -128,7 +129,7 @@ TEST(RebracLoss, RowsWithoutANextAction) {
     EXPECT_NEAR(metric(result, "target_q_mean"), (first + second) / 2, 1e-5) << fallback.penalty;
     EXPECT_NEAR(metric(result, "next_action_coverage"), 0.5, 1e-7);
   }
-  set_terminated(f.batch, {1, 0});  // not needed there
+  set_terminated(f.batch, {1, 0});  // terminal rows need no next action
   EXPECT_NEAR(metric(f.critic_loss(), "next_action_coverage"), 1.0, 1e-7);
 }
 
@@ -142,7 +143,7 @@ TEST(RebracOptions, RowsAreLeftOutOnlyWhereThePenaltyNeedsThem) {
   EXPECT_FALSE(options.needs_next_actions());
 }
 
-// The same linear networks and noise for both algorithms.
+// Both algorithms have the same linear networks and the same noise.
 struct Pair {
   Fixture rebrac;
   Td3BcOptions td3_options;
@@ -184,9 +185,9 @@ TEST(RebracLoss, ActorLossIsTd3BcsDividedByAlpha) {
   EXPECT_NEAR(ours, theirs.loss.item<double>() / p.td3_options.bc_alpha, 1e-5);
 }
 
-// pi = (0.5, 0), (0, 0); a = (0, 1), (0, 0): the distance is 1.25, not its mean over dimensions.
-// Q_1 = 2 pi_0 + 1 = (2, 1), Q_2 = 3 - 4 pi_0 = (1, 3): min = (1, 1), lambda = 1.
-// L = 0.1 * 1.25 / 2 - 2 * 1
+// pi = (0.5, 0), (0, 0) and a = (0, 1), (0, 0), so the squared distance of row 0 is 1.25. It is a
+// sum over dimensions, not a mean. Q_1 = 2 pi_0 + 1 = (2, 1) and Q_2 = 3 - 4 pi_0 = (1, 3), so min
+// Q = (1, 1) and lambda = 1. The loss is L = 0.1 * 1.25 / 2 - 2 * 1.
 TEST(RebracLoss, ActorLossByHand) {
   Fixture f(2);
   f.options.actor_bc_weight = 0.1;
@@ -201,8 +202,9 @@ TEST(RebracLoss, ActorLossByHand) {
   EXPECT_NEAR(metric(result, "bc_lambda"), 1.0, 1e-6);
   EXPECT_NEAR(result.loss.item<double>(), 0.0625 - 2.0, 1e-6);
 
-  // Row 0: Q_2 is the smaller one, slope -4; dL/dpi_0 = 0.1 * 2 * 0.5 / 2 + 2 * 4 / 2 through
-  // 1 - 0.25. Row 1: Q_1, slope 2, seen by the bias only.
+  // In row 0, Q_2 is the minimum, and its slope is -4. There, dL/dpi_0 = 0.1 * 2 * 0.5 / 2 + 2 * 4
+  // / 2, multiplied by the slope of tanh, 1 - 0.25. In row 1, Q_1 is the minimum, and its slope is
+  // 2. Since s = 0 in row 1, it affects only the bias.
   result.loss.backward();
   const auto gradient = f.networks->actor.network().parameters().grad();
   const double first = (0.05 + 4.0) * 0.75, second = -2.0;
@@ -238,7 +240,7 @@ double relative_error(const torch::Tensor& got, const torch::Tensor& expected) {
   return ((got - expected).norm() / expected.norm()).item<double>();
 }
 
-// Networks with hidden layers and LayerNorm: both losses written in plain torch.
+// Compares networks with hidden layers and LayerNorm with both losses in plain torch.
 TEST(RebracLoss, GradientsEqualPlainTorch) {
   Fixture f(3, 24, {16, 16, 16});
   f.fill_at_random();
@@ -314,7 +316,8 @@ TEST(Rebrac, ActorMovesAtTheFirstUpdateAndThenWaits) {
   }
 }
 
-// The weight of the cloning term, from what an update reports: L = w bc - lambda q.
+// Returns the weight of the cloning term, computed from the metrics of an update: L = w bc - lambda
+// q.
 double weight_of(const Metrics& metrics) {
   const auto at = [&](const char* name) { return metric(metrics, name); };
   return (at("actor_loss") + at("bc_lambda") * at("actor_q_mean")) / at("actor_bc_loss");
@@ -350,7 +353,8 @@ TEST(Rebrac, OnlineTheCriticsHaveNoPenalty) {
   EXPECT_NE(target_with(5, false), target_with(0, false));
 }
 
-// Two learning rates: with a tiny one the actor hardly changes, while the critics do.
+// The actor and the critics have separate learning rates. With a very small rate, the actor hardly
+// changes while the critics do, and the other way round.
 TEST(Rebrac, LearningRatesAreSeparate) {
   RebracOptions options;
   options.hidden_sizes = {8};

@@ -14,7 +14,8 @@ RedqOptions two_critics() {
   return options;
 }
 
-// As in SAC, but the critic loss is a sum without the factor 1/2, and the actor maximises the mean.
+// The losses are those of SAC, except that the critic loss has no factor 1/2 and the actor
+// maximises the mean of the critics.
 TEST(RedqLoss, ByHand) {
   auto options = two_critics();
   SoftExample f(options, options.design(1));
@@ -27,7 +28,7 @@ TEST(RedqLoss, ByHand) {
   EXPECT_NEAR(actor.loss.item<double>(), SoftExample::policy_loss(0.5, (1 + 2.1) / 2, -1.45), 1e-5);
 }
 
-// Only the drawn members enter the target: Q'_1 = (2.5, 4.5 + tanh 1).
+// Only the drawn members affect the target: Q'_1 = (2.5, 4.5 + tanh 1).
 TEST(RedqLoss, TheTargetLooksAtTheDrawnMembersOnly) {
   auto options = two_critics();
   const auto design = options.design(1);
@@ -61,7 +62,7 @@ TEST(RedqLoss, TwoCriticsWithTheMinimumAreSac) {
   expect_equal_metrics(metrics_of(actor_with(design)), metrics_of(actor_with(sac.design(1))));
 }
 
-// Whole updates from the same initial state are equal as well.
+// Whole updates from the same initial state are also equal.
 TEST(Redq, TwoCriticsWithTheMinimumUpdateAsSac) {
   auto options = two_critics();
   options.hidden_sizes = {16};
@@ -96,7 +97,7 @@ TEST(Redq, TheActorIsUpdatedOnceABlock) {
   }
 }
 
-// The reported entropy depends only on the observations of the block's last batch.
+// The reported entropy depends only on the observations of the last batch of the block.
 TEST(Redq, TheActorLearnsFromTheLastMinibatchOfABlock) {
   const auto entropy_after = [](std::vector<int> batches) {
     RedqOptions options;
@@ -129,7 +130,7 @@ TEST(Redq, BlocksBeginWithTheFirstEnvironmentStep) {
   }
 }
 
-// Sets the value of target critic i to i everywhere.
+// Sets the value of target critic i to i for every input.
 class NumberTargets final : public StateVisitor {
  protected:
   void on_array(const std::string& name, DType dtype, std::span<const int64_t> shape,
@@ -145,8 +146,8 @@ class NumberTargets final : public StateVisitor {
   void on_text(const std::string&, std::string&) override {}
 };
 
-// y = min(i, j) shows which critics were drawn. Without replacement the largest value is never the
-// minimum, and each value v is the minimum of 9 - v of the 45 pairs.
+// y = min(i, j) shows which critics were drawn. Without replacement, the largest value 9 is never
+// the minimum. Each value v is the minimum of 9 - v of the 45 pairs.
 TEST(Redq, SubsetsAreDrawnAnewForEachUpdateWithoutReplacement) {
   RedqOptions options;
   options.hidden_sizes.clear();

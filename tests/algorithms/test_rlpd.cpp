@@ -15,7 +15,8 @@ RlpdOptions like_sac(int64_t action_dim) {
   return options;
 }
 
-// alpha (H - H_target) = 1 (2 + 3); also its derivative by log alpha.
+// The loss is alpha (H - H_target) = 1 (2 + 3). This is also its derivative with respect to log
+// alpha.
 TEST(RlpdLoss, TemperatureLossByHand) {
   RlpdOptions options;
   options.target_entropy = -3.0;
@@ -26,12 +27,12 @@ TEST(RlpdLoss, TemperatureLossByHand) {
   EXPECT_NEAR(loss.gradient.item<double>(), 5.0, 1e-6);
   const auto half = soft_temperature_loss(torch::full({}, 0.5f), entropy, goal);
   EXPECT_NEAR(half.gradient.item<double>(), 2.5, 1e-6);
-  // H below its target: descending raises log alpha.
+  // If H is below its target, gradient descent increases log alpha.
   const auto low = soft_temperature_loss(torch::full({}, 1.0f), entropy - 10, goal);
   EXPECT_LT(low.gradient.item<double>(), 0);
 }
 
-// Mean over the two members, mean of both in the actor.
+// The critic loss is the mean over the two members, and the actor uses the mean of both members.
 TEST(RlpdLoss, ByHand) {
   auto options = like_sac(1);
   options.actor_q = Reduce::mean;
@@ -65,7 +66,8 @@ TEST(RlpdLoss, NarrowedItIsSac) {
                  soft_policy_loss(f.networks, f.batch, f.noise, f.alpha, design)));
 }
 
-// Whole updates, with the same form of the temperature's loss and the same start.
+// The whole updates are equal if both algorithms have the same temperature loss and the same
+// initial networks.
 TEST(Rlpd, NarrowedItUpdatesAsSac) {
   auto options = like_sac(2);
   options.hidden_sizes = {16};

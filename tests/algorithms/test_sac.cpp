@@ -16,7 +16,7 @@ TEST(SacLoss, CriticLossByHand) {
   EXPECT_NEAR(metric(result, "target_q_mean"), (y0 + y1) / 2, 1e-5);
   EXPECT_NEAR(result.loss.item<double>(), 0.5 * SoftExample::squared_errors(y0, y1), 1e-4);
 
-  // dL/dQ_i = (Q_i - y) / rows, summed over the rows at the biases.
+  // dL/dQ_i = (Q_i - y) / rows. The gradient at a bias is the sum over the rows.
   result.loss.backward();
   const auto gradient = f.networks.critics.network().parameters().grad();
   EXPECT_NEAR(gradient[2].item<double>(), (1.5 - y0 - 1.5 - y1) / 2, 1e-5);
@@ -34,7 +34,8 @@ TEST(SacLoss, TerminationEndsValueAndEntropy) {
   EXPECT_NEAR(metric(result, "target_q_mean"), 1.5, 1e-6);
 }
 
-// a = (0, tanh 1): Q_1 = (1, -1 + a), Q_2 = (2.1, -1.9 - a); the smallest are Q_1, then Q_2.
+// With a = (0, tanh 1), Q_1 = (1, -1 + a) and Q_2 = (2.1, -1.9 - a). The minimum is Q_1 in the
+// first row and Q_2 in the second.
 TEST(SacLoss, ActorLossAndGradientByHand) {
   SacOptions options;
   const auto design = options.design(1);
@@ -44,7 +45,8 @@ TEST(SacLoss, ActorLossAndGradientByHand) {
   EXPECT_NEAR(result.loss.item<double>(), SoftExample::policy_loss(0.5, 1, -1.9 - a), 1e-5);
   EXPECT_NEAR(metric(result, "entropy"), (0.918939 + 0.551377) / 2, 1e-5);
 
-  // d log pi / d mean = 2 a and d a / d mean = 1 - a^2; by log std both times the noise, and -1.
+  // With respect to the mean, the derivative of log pi is 2 a and that of a is 1 - a^2. With
+  // respect to log std, both are multiplied by the noise, and log pi has the additional term -1.
   result.loss.backward();
   const auto gradient = f.networks.actor.parameters()[0].grad();
   const double first = -1, second = 0.5 * 2 * a + (1 - a * a);
@@ -54,7 +56,8 @@ TEST(SacLoss, ActorLossAndGradientByHand) {
   EXPECT_FALSE(f.networks.critics.network().parameters().grad().defined());
 }
 
-// log alpha (H - H_target) with H_target = -1 for one action; its derivative is H - H_target.
+// The loss is log alpha (H - H_target) with H_target = -1 for one action. Its derivative is H -
+// H_target.
 TEST(SacLoss, TemperatureLossByHand) {
   SacOptions options;
   const auto goal = options.design(1).temperature;
@@ -92,7 +95,7 @@ double alpha_after(double target_entropy, const std::string& alpha, int updates 
   return metric(metrics, "alpha");
 }
 
-// Too little entropy: the temperature rises.
+// If the entropy is below its target, the temperature increases.
 TEST(Sac, TheTemperatureMovesTheRightWay) {
   EXPECT_NEAR(alpha_after(100, "auto"), std::exp(0.03), 1e-4);
   EXPECT_NEAR(alpha_after(-100, "auto"), std::exp(-0.03), 1e-4);
@@ -100,7 +103,7 @@ TEST(Sac, TheTemperatureMovesTheRightWay) {
   EXPECT_NEAR(alpha_after(100, "0.2"), 0.2, 1e-7);
 }
 
-// The logarithm of 0 is not finite, but state and metrics must be.
+// The logarithm of 0 is not finite, but the state and the metrics must be finite.
 TEST(Sac, AFixedTemperatureOfZeroIsFinite) {
   EXPECT_EQ(alpha_after(0, "0"), 0);
   SacOptions options;
@@ -123,7 +126,7 @@ TEST(Sac, ExploresAroundTheGreedyAction) {
   EXPECT_TRUE(torch::equal(greedy[0], greedy[999]));
   const auto explored = act_once(algorithm, obs, ActMode::explore).clone();
   EXPECT_FALSE(torch::equal(explored, act_once(algorithm, obs, ActMode::explore)));
-  const auto below = (explored < greedy).to(torch::kFloat).mean(0);  // tanh keeps the median
+  const auto below = (explored < greedy).to(torch::kFloat).mean(0);  // tanh preserves the median
   EXPECT_NEAR(below[0].item<double>(), 0.5, 0.08);
   EXPECT_GT(explored.std(0).min().item<double>(), 0.1);
 }

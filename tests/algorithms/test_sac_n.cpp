@@ -11,7 +11,7 @@ SacNOptions two_critics() {
   return options;
 }
 
-// As in SAC, but the critic loss is a sum without the factor 1/2.
+// The losses are those of SAC, except that the critic loss has no factor 1/2.
 TEST(SacNLoss, ByHand) {
   const auto options = two_critics();
   const auto design = options.design(1);
@@ -26,7 +26,8 @@ TEST(SacNLoss, ByHand) {
               SoftExample::policy_loss(0.5, 1, -1.9 - SoftExample::kTanh1), 1e-5);
 }
 
-// With two critics and SAC's order and initialisation, whole updates equal SAC's.
+// With two critics and with the update order and initialisation of SAC, whole updates equal those
+// of SAC.
 TEST(SacN, TwoCriticsAreSac) {
   auto options = two_critics();
   options.hidden_sizes = {16};
@@ -47,7 +48,7 @@ TEST(SacN, TwoCriticsAreSac) {
   }
 }
 
-// Sets the value of every critic to 0 everywhere.
+// Sets the value of every critic to 0 for every input.
 class NoValues final : public StateVisitor {
  protected:
   void on_array(const std::string& name, DType dtype, std::span<const int64_t> shape,
@@ -70,7 +71,7 @@ Metrics first_update(Options options, double rate) {
   return algorithm.update(random_batch(0), 1.0);
 }
 
-// Without values the actor's loss is -alpha H, with the new temperature.
+// If all values are 0, the actor loss is -alpha H with the new temperature.
 TEST(SacN, TheActorSeesTheNewTemperature) {
   SacNOptions options;
   options.target_entropy = 100;

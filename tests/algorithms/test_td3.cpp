@@ -5,7 +5,7 @@
 namespace rl_training::test_td3 {
 namespace {
 
-// Linear networks of one observation and one action.
+// Linear networks with one observation and one action.
 struct Fixture {
   Td3Networks networks;
   Batch batch = zero_batch(2, 1, 1);
@@ -25,8 +25,9 @@ struct Fixture {
   }
 };
 
-// a' = clip(0.8 + clip(0.2 * (9, -1), 0.5), 1) = (1, 0.6); Q'_1 = s' + a', Q'_2 = 2 s' - a':
-// smallest (1, 2.6); y = (1.99, 4.574). Q_1 = a = (0.5, -0.5), Q_2 = 1.
+// a' = clip(0.8 + clip(0.2 * (9, -1), 0.5), 1) = (1, 0.6). The target critics are Q'_1 = s' + a'
+// and Q'_2 = 2 s' - a', with the minima (1, 2.6), so y = (1.99, 4.574). The online critics are Q_1
+// = a = (0.5, -0.5) and Q_2 = 1.
 TEST(Td3Loss, CriticLossByHand) {
   Fixture f(2);
   set_parameters(f.networks.critics_target.network(), {1, 1, 0, 2, -1, 0});
@@ -41,7 +42,7 @@ TEST(Td3Loss, CriticLossByHand) {
   EXPECT_NEAR(result.loss.item<double>(), expected, 1e-4);
 }
 
-// pi = (0.5, 0), Q_1 = 5 s + 2 a - 4 = (2, -4); Q_2 has no effect.
+// pi = (0.5, 0) and Q_1 = 5 s + 2 a - 4 = (2, -4). Q_2 has no effect.
 TEST(Td3Loss, ActorLossByHand) {
   Fixture f(2);
   set_parameters(f.networks.critics.network(), {5, 2, -4, -100, -100, -100});
@@ -55,7 +56,7 @@ TEST(Td3Loss, ActorLossByHand) {
   EXPECT_FALSE(f.networks.critics.network().parameters().grad().defined());
 }
 
-// One critic, no noise: y = r + gamma (s' + 0.8).
+// With one critic and no noise, y = r + gamma (s' + 0.8).
 TEST(DdpgLoss, ByHand) {
   Fixture f(1);
   set_parameters(f.networks.critics_target.network(), {1, 1, 0});
@@ -68,7 +69,7 @@ TEST(DdpgLoss, ByHand) {
               1e-3);
 }
 
-// The options that Ddpg sets: one critic, and no noise on the next action.
+// DDPG is TD3 with one critic and without noise on the next action.
 TEST(Ddpg, UpdatesOneCriticWithoutNoise) {
   DdpgOptions options;
   options.hidden_sizes = {8};

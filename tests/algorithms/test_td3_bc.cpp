@@ -6,7 +6,7 @@
 namespace rl_training::test_td3_bc {
 namespace {
 
-// Linear networks of one observation and one action, so that every value can be computed by hand.
+// Linear networks with one observation and one action, so that every value can be computed by hand.
 struct Fixture {
   Td3BcOptions options;
   std::unique_ptr<Td3Networks> networks;
@@ -19,9 +19,10 @@ struct Fixture {
   }
 };
 
-// Targets: a' = 0 + clip(0.2 * (3, 0.5), 0.5) = (0.5, 0.1); Q'_1 = 2 s' + a' + 0.5,
-// Q'_2 = s' - a' + 1, so min Q' (s' = 1) = min(3, 1.5); y = (1 + 0.99 * 1.5, 2) = (2.485, 2).
-// Online: Q_1 = s + a, Q_2 = 2 s - a + 0.1 at (1, 0.5), (-1, -0.5).
+// The next actions are a' = 0 + clip(0.2 * (3, 0.5), 0.5) = (0.5, 0.1). The target critics are Q'_1
+// = 2 s' + a' + 0.5 and Q'_2 = s' - a' + 1, so min Q' = min(3, 1.5) at s' = 1 and y = (1 + 0.99 *
+// 1.5, 2) = (2.485, 2). The online critics are Q_1 = s + a and Q_2 = 2 s - a + 0.1, at (1, 0.5) and
+// (-1, -0.5).
 TEST(Td3BcLoss, CriticLossByHand) {
   Fixture f;
   set_parameters(f.networks->actor_target.network(), {0, 0});
@@ -34,7 +35,7 @@ TEST(Td3BcLoss, CriticLossByHand) {
   EXPECT_NEAR(result.loss.item<double>(), q1 + q2, 1e-5);
   EXPECT_NEAR(metric(result, "critic_loss"), 12.781725, 1e-5);
 
-  // dL/dQ_i = 2 (Q_i - y) / 2, so the gradient at Q_1's bias is -0.985 - 3.5.
+  // dL/dQ_i = 2 (Q_i - y) / 2, so the gradient at the bias of Q_1 is -0.985 - 3.5.
   result.loss.backward();
   const auto gradient = f.networks->critics.network().parameters().grad();
   EXPECT_NEAR(gradient[2].item<double>(), -0.985 - 3.5, 1e-5);
@@ -42,7 +43,7 @@ TEST(Td3BcLoss, CriticLossByHand) {
   EXPECT_FALSE(f.networks->critics_target.network().parameters().grad().defined());
 }
 
-// pi = (0.5, 0), a = (0, 0), Q_1 = (2, -4): lambda = 2.5 / 3, L = lambda + 0.125.
+// pi = (0.5, 0), a = (0, 0) and Q_1 = (2, -4), so lambda = 2.5 / 3 and L = lambda + 0.125.
 void set_actor_example(Fixture& f, float q_scale) {
   set_parameters(f.networks->actor.network(), {std::atanh(0.5f), 0});
   set_parameters(f.networks->critics.network(),
@@ -60,7 +61,8 @@ TEST(Td3BcLoss, ActorLossByHand) {
   EXPECT_NEAR(metric(result, "actor_q_mean"), -1.0, 1e-6);
   EXPECT_NEAR(result.loss.item<double>(), 0.958333, 1e-6);
 
-  // dL/dpi = -lambda * 2 / 2 + (pi - a); through tanh' = 1 - pi^2 to weight and bias.
+  // dL/dpi = -lambda * 2 / 2 + (pi - a). The slope of tanh, 1 - pi^2, passes it to the weight and
+  // the bias.
   result.loss.backward();
   const auto gradient = f.networks->actor.network().parameters().grad();
   const double first = (-2.5 / 3 + 0.5) * 0.75, second = -2.5 / 3;
@@ -95,12 +97,12 @@ TEST(Td3BcLoss, DoesNotDependOnTheScaleOfQ) {
   EXPECT_NEAR(one, ten, 1e-5);
 }
 
-// Without the cloning term and with lambda = 1 the loss is TD3's, -mean Q_1.
+// Without the cloning term and with lambda = 1, the loss is the loss of TD3, -mean Q_1.
 TEST(Td3BcLoss, WithoutCloningItIsTd3) {
   Fixture f;
   set_actor_example(f, 1);
-  f.batch.actions().copy_(torch::tensor({{0.5f}, {0.0f}}));  // a = pi: no cloning error
-  f.options.bc_alpha = 3.0;                                  // = mean |Q|, hence lambda = 1
+  f.batch.actions().copy_(torch::tensor({{0.5f}, {0.0f}}));  // a = pi, so there is no cloning error
+  f.options.bc_alpha = 3.0;                                  // = mean |Q|, so lambda = 1
   const auto result = td3_bc_actor_loss(*f.networks, f.batch, f.options);
   EXPECT_NEAR(result.loss.item<double>(), 1.0, 1e-6);
 }

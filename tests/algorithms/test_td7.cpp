@@ -18,7 +18,7 @@ TEST(Td7, AverageL1NormByHand) {
                       torch::tensor({{0.5f, -1.0f, 1.5f}, {0.0f, 0.0f, 0.0f}})));
 }
 
-// |Q - y| = (0.5, 2) and (0.2, 0.1).
+// |Q - y| of the two critics is (0.5, 2) in the first row and (0.2, 0.1) in the second.
 TEST(Td7Loss, CriticLossAndPrioritiesByHand) {
   const auto target = torch::tensor({1.0f, -1.0f});
   const auto values = torch::tensor({{1.5f, -1.2f}, {-1.0f, -0.9f}}).set_requires_grad(true);
@@ -29,23 +29,24 @@ TEST(Td7Loss, CriticLossAndPrioritiesByHand) {
   EXPECT_NEAR(priorities[0].item<double>(), 1.319508, 1e-6);
   EXPECT_EQ(priorities[1].item<double>(), 1);
   EXPECT_FALSE(priorities.requires_grad());
-  // Errors inside the bound pull by their size, the one beyond by 1; half of each: two rows.
+  // The gradient of an error within the bound is the error, and that of a larger error is 1 or -1.
+  // Both are divided by the number of rows, 2.
   result.loss.backward();
   EXPECT_TRUE(torch::allclose(values.grad(), torch::tensor({{0.25f, -0.1f}, {-0.5f, 0.05f}})));
 }
 
-// Q = (2, 4), (-1, 3) and a distance of 0.25.
+// The values of the two critics are (2, 4) and (-1, 3), and the cloning distance is 0.25.
 TEST(Td7Loss, ActorLossByHand) {
   const auto values = torch::tensor({{2.0f, -1.0f}, {4.0f, 3.0f}}).set_requires_grad(true);
   const auto result = td7_actor_loss(values, torch::tensor(0.25f), 0.1);
   EXPECT_NEAR(metric(result, "actor_loss"), -1.9375, 1e-6);
   EXPECT_EQ(metric(result, "actor_q_mean"), 2);
-  result.loss.backward();  // nothing through mean |Q|
+  result.loss.backward();  // mean |Q| has no gradient
   EXPECT_TRUE(torch::allclose(values.grad(), torch::full({2, 2}, -0.25f)));
   EXPECT_EQ(td7_actor_loss(values, torch::tensor(0.25f), 0).loss.item<double>(), -2);
 }
 
-// The whole of a critic from its parts, with torch's own operators.
+// Computes a critic from its parts with torch operators.
 TEST(Td7Networks, CriticSeesTheNormedPairAndBothEmbeddings) {
   const auto batch = random_rows(6, 3, 2);
   const Td7Networks networks(small_options(), context_of(3, 2), Rng(0));
@@ -73,7 +74,8 @@ TEST(Td7Networks, CriticSeesTheNormedPairAndBothEmbeddings) {
   EXPECT_NEAR(embedding.abs().mean().item<double>(), 1, 1e-5);
 }
 
-// Nothing is bootstrapped while the range is (0, 0); then the range of all targets bounds values.
+// While both bounds are 0, bootstrapped values are clipped to 0, so targets equal the rewards.
+// After follow(), bootstrapped values are clipped to the range of the targets seen so far.
 TEST(Td7Loss, TargetsStayInTheRangeOfTargets) {
   const auto batch = random_rows(32, 3, 2);
   const auto options = small_options();
@@ -131,7 +133,8 @@ TEST(Td7, UpdatesWaitForTheRatingOfAPolicy) {
   algorithm.episode_collected(5);
   EXPECT_EQ(algorithm.updates_now(1), 3);
   EXPECT_EQ(algorithm.updates_now(1), 0);
-  // The checkpoint is that policy: it stays while the other is trained, until a better one comes.
+  // The checkpoint is the rated policy. It does not change while the current policy is trained,
+  // until another policy has at least the same rating.
   const auto best = act_once(algorithm, batch.obs()).clone();
   for (int i = 0; i < 10; ++i) algorithm.update(batch, 1.0);
   EXPECT_TRUE(torch::equal(act_once(algorithm, batch.obs()), best));
@@ -139,7 +142,7 @@ TEST(Td7, UpdatesWaitForTheRatingOfAPolicy) {
   EXPECT_EQ(algorithm.updates_now(1), 2);
   EXPECT_TRUE(torch::equal(act_once(algorithm, batch.obs()), best));
   algorithm.episode_collected(5);
-  EXPECT_EQ(algorithm.updates_now(0), 0);  // rated; no update is due
+  EXPECT_EQ(algorithm.updates_now(0), 0);  // the policy is rated, and no update was requested
   EXPECT_FALSE(torch::equal(act_once(algorithm, batch.obs()), best));
 }
 
@@ -152,13 +155,15 @@ TEST(Td7, LongerRatingsCountTheWorstEpisode) {
   algorithm.begin_phase(kOnline, 100);
   algorithm.episode_collected(20);
   EXPECT_EQ(algorithm.updates_now(1), 1);
-  algorithm.update(random_rows(16, 3, 2), 1.0);  // the best counts half, 10, from here on
+  // From this update on, the best rating of 20 counts as 10, because checkpoint_reset_weight is
+  // 0.5.
+  algorithm.update(random_rows(16, 3, 2), 1.0);
   algorithm.episode_collected(12);
   EXPECT_EQ(algorithm.updates_now(1), 0);
   algorithm.episode_collected(11);
-  EXPECT_EQ(algorithm.updates_now(1), 2);  // 11 is the best now
+  EXPECT_EQ(algorithm.updates_now(1), 2);  // the lowest return, 11, is the new best rating
   algorithm.episode_collected(10.9);
-  EXPECT_EQ(algorithm.updates_now(1), 1);  // over at once
+  EXPECT_EQ(algorithm.updates_now(1), 1);  // 10.9 is below 11, so the rating ends
 }
 
 TEST(Td7, WithoutCheckpointsEveryUpdateIsMade) {
@@ -175,7 +180,8 @@ TEST(Td7, WithoutCheckpointsEveryUpdateIsMade) {
   EXPECT_FALSE(torch::equal(act_once(algorithm, batch.obs()), before));
 }
 
-// Online the cloning term is gone, and with it the data's actions from the actor's loss.
+// In the online phase, the actor loss has no cloning term, so it does not depend on the actions of
+// the data.
 TEST(Td7, ClonesOfflineAlone) {
   const auto first_actor_loss = [](bool online) {
     Td7 algorithm(small_options(), context_of(3, 2));

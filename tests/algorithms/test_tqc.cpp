@@ -4,8 +4,9 @@
 namespace rl_training::test_tqc {
 namespace {
 
-// Two critics of two quantiles, linear in one observation and one action; weights are zero, so that
-// a critic's quantiles are its biases. The actor is a standard normal, at the noise 0.
+// Two critics with two quantiles each, linear in one observation and one action. All weights are
+// zero, so the quantiles of a critic are its biases. The actor is a standard normal, and the noise
+// is 0.
 struct Fixture {
   TqcOptions options;
   std::unique_ptr<TqcNetworks> networks;
@@ -25,8 +26,8 @@ struct Fixture {
   }
 };
 
-// Of (1, 0) and (5, 7) the two lowest values of the pool, 0 and 1, are kept, not the lowest of each
-// critic.
+// The quantiles are (1, 0) and (5, 7). The target uses the two lowest values of all four, 0 and 1,
+// and not the lowest value of each critic.
 TEST(TqcLoss, TheHighestOfThePoolAreLeftOut) {
   Fixture f;
   f.set_quantiles(f.networks->critics_target, {1, 0, 5, 7});
@@ -42,7 +43,7 @@ TEST(TqcLoss, TheHighestOfThePoolAreLeftOut) {
   EXPECT_NEAR(target_of(), 2.0, 1e-6);
 }
 
-// At a termination every target is the reward: quantiles (0, 1) and (0, 3) against 2.
+// In a terminal row, every target is the reward 2. The quantiles are (0, 1) and (0, 3).
 TEST(TqcLoss, CriticLossByHand) {
   Fixture f;
   f.batch.rewards().fill_(2);
@@ -50,7 +51,7 @@ TEST(TqcLoss, CriticLossByHand) {
   f.set_quantiles(f.networks->critics, {0, 1, 0, 3});
   const auto result = tqc_critic_loss(*f.networks, f.batch, f.noise, f.alpha, f.options);
   EXPECT_NEAR(result.loss.item<double>(), (0.375 + 0.25) / 2, 1e-6);
-  // dL/dq = -(level or level - 1) * slope / 4 pairs, slopes 1 for |delta| >= 1
+  // dL/dq = -(level or level - 1) * slope / 4 pairs. The slope is 1 for |delta| >= 1.
   result.loss.backward();
   const auto gradient = f.networks->critics.network().parameters().grad();
   EXPECT_NEAR(gradient[4].item<double>(), -0.25 / 4, 1e-6);
@@ -66,7 +67,7 @@ TEST(TqcLoss, TheActorClimbsTheMeanOfAllQuantiles) {
   EXPECT_NEAR(result.loss.item<double>(), 0.5 * -0.918939 - 2.0, 1e-5);
   result.loss.backward();
   EXPECT_FALSE(f.networks->critics.network().parameters().grad().defined());
-  // d L / d log std = alpha (-1 + 2 a e) = -alpha at a = 0
+  // dL / d log std = alpha (-1 + 2 a e), which is -alpha at a = 0.
   EXPECT_NEAR(f.networks->actor.parameters()[0].grad()[3].item<double>(), -0.5, 1e-5);
 }
 

@@ -28,7 +28,8 @@ TEST(ConjugateGradients, IteratesByHand) {
       torch::allclose(conjugate_gradients(product, b, 50), torch::tensor({0.090909f, 0.636364f})));
 }
 
-// Mean 0.5 * s with deviation 1; rows s = 1, 2 with actions 1.5, 0.5 and standardised advantages.
+// The policy has the mean 0.5 * s and the standard deviation 1. The rows are s = 1 and 2, with the
+// actions 1.5 and 0.5 and the advantages 1 and -1.
 struct Example {
   Example() : networks(linear_options(), rollout_context(Space::unit_box(1)), Rng(0)) {
     set_parameters(networks.actor, {0.5f, 0.0f});
@@ -40,7 +41,8 @@ struct Example {
   Batch batch = rollout_batch(Space::unit_box(1), {1, 2}, {1, -1});
 };
 
-// Weight, bias and log deviation: F = ((2.5, 1.5, 0), (1.5, 1, 0), (0, 0, 2)).
+// The parameters are the weight, the bias and the log standard deviation. F = ((2.5, 1.5, 0), (1.5,
+// 1, 0), (0, 0, 2)).
 TEST(FisherProduct, ByHand) {
   const Example f;
   const FisherProduct plain(f.networks, f.batch.obs(), 0), damped(f.networks, f.batch.obs(), 0.1);
@@ -50,12 +52,12 @@ TEST(FisherProduct, ByHand) {
                               torch::tensor({1.5f, 1.1f, 2.1f}), 1e-5, 1e-6));
 }
 
-// A network with hidden layers, vectors or choices.
+// A network with hidden layers, for vectors or discrete actions.
 struct Hidden {
   explicit Hidden(const Space& space)
       : networks(hidden_options(), rollout_context(space, 3), Rng(5)) {
     const torch::NoGradGuard no_grad;
-    // Outputs that differ from state to state; a deviation other than 1.
+    // The outputs differ from state to state, and the standard deviation is not 1.
     networks.actor.parameters().mul_(1.5).add_(
         draw_normal(rng, networks.actor.parameters().sizes()), 0.2);
     if (networks.log_std.defined()) networks.log_std.add_(draw_normal(rng, {space.size()}), 0.3);
@@ -74,7 +76,8 @@ struct Hidden {
   int64_t size = 0;
 };
 
-// The gradient of the mean KL divergence from the policy as it was, at parameters moved along v.
+// Moves the parameters along v and returns the gradient of the mean KL divergence from the old
+// policy.
 torch::Tensor kl_gradient(Hidden& f, const ActionDistribution& old, const torch::Tensor& v,
                           double step) {
   const auto leaves = f.networks.policy_parameters();
@@ -107,13 +110,14 @@ TEST(FisherProduct, EqualsFiniteDifferencesOfTheGradient) {
   }
 }
 
-// J' M J v / rows, with J of the network's outputs and M = diag(1 / std^2) or diag(p) - p p'; on
-// the log deviations 2 v.
+// Returns J' M J v / rows. J is the Jacobian of the network's outputs, and M is diag(1 / std^2) for
+// vectors or diag(p) - p p' for discrete actions. For the log standard deviations, the result is 2
+// v.
 torch::Tensor gauss_newton(Hidden& f, const torch::Tensor& v) {
   const auto policy = f.networks.distribution(f.obs, true);
   const auto parameters = f.networks.actor.parameters();
   const auto outputs = f.networks.actor.forward(f.obs, {}, {.twice_differentiable = true})
-                           .squeeze(0);  // [rows, outputs]
+                           .squeeze(0);  // shape [rows, outputs]
   const auto own = v.narrow(0, 0, parameters.numel());
   auto result = torch::zeros_like(own);
   for (int64_t row = 0; row < outputs.size(0); ++row) {
@@ -121,7 +125,7 @@ torch::Tensor gauss_newton(Hidden& f, const torch::Tensor& v) {
     for (int64_t j = 0; j < outputs.size(1); ++j) {
       jacobian.push_back(torch::autograd::grad({outputs[row][j]}, {parameters}, {}, true)[0]);
     }
-    const auto stacked = torch::stack(jacobian);  // [outputs, parameters]
+    const auto stacked = torch::stack(jacobian);  // shape [outputs, parameters]
     torch::Tensor metric;
     if (policy.discrete()) {
       const auto p = policy.log_probs[row].detach().exp();
@@ -156,8 +160,8 @@ TEST(FisherProduct, IsSymmetricAndNotNegative) {
   }
 }
 
-// Without the bias, as the golden numbers have it: g = (1, 0.375), F + 0.1 = diag(2.6, 2.1).
-// standardized(1, -1) = +-0.707107, which only shortens g; the step's length does not depend on it.
+// The advantages (1, -1) are standardised to +-0.707107. This factor scales the gradient g, but the
+// step does not depend on the length of g.
 TEST(TrustRegionStep, ByHand) {
   TrpoOptions options = linear_options();
   const Example f;
@@ -166,8 +170,8 @@ TEST(TrustRegionStep, ByHand) {
   EXPECT_EQ(number_of(step.scale), 1);
   EXPECT_LT(number_of(step.kl), 0.01);
   EXPECT_GT(number_of(step.kl), 0.008);
-  // (F + 0.1) x = g with g = 0.707107 (1, 0.75, 0.375): solved by hand for the three parameters.
-  // x is proportional to (g_w 1.1 - 1.5 g_b, 2.6 g_b - 1.5 g_w) / (2.6 * 1.1 - 2.25), g_l / 2.1
+  // (F + 0.1) x = g with g = 0.707107 (1, 0.75, 0.375) is solved by hand for the three parameters.
+  // x is proportional to (1.1 g_w - 1.5 g_b, 2.6 g_b - 1.5 g_w) / (2.6 * 1.1 - 2.25) and g_l / 2.1.
   const double gw = 1, gb = 0.75, gl = 0.375, determinant = 2.6 * 1.1 - 2.25;
   const double xw = (1.1 * gw - 1.5 * gb) / determinant, xb = (2.6 * gb - 1.5 * gw) / determinant,
                xl = gl / 2.1;
@@ -177,8 +181,8 @@ TEST(TrustRegionStep, ByHand) {
   EXPECT_NEAR(number_of(f.networks.log_std[0]), beta * xl, 1e-4);
 }
 
-// Sets the parameters of the golden step directly, then compares both divergences and the
-// objective.
+// Sets the parameters to the result of a step without the bias, for which g = (1, 0.375) and F +
+// 0.1 = diag(2.6, 2.1). Then compares both divergences and the objective with golden values.
 TEST(TrustRegionStep, DivergencesByHand) {
   const Example f;
   const auto old = f.networks.distribution(f.batch.obs()).detached();
@@ -206,7 +210,7 @@ TEST(TrustRegionStep, IsTakenBackWhereNothingIsGained) {
   TrpoOptions options = linear_options();
   options.line_search_steps = 1;
   options.damping = 0;
-  options.target_kl = 50;  // far outside of where the quadratic model holds
+  options.target_kl = 50;  // the quadratic model is not valid at this distance
   const auto step = trust_region_step(f.networks, f.batch, options);
   ASSERT_EQ(number_of(step.scale), 0);
   EXPECT_EQ(number_of(f.networks.actor.parameters()[0]), 0.5);
@@ -222,7 +226,7 @@ TEST(TrustRegionStep, EqualAdvantagesChangeNothing) {
   EXPECT_EQ(number_of(f.networks.actor.parameters()[0]), 0.5);
 }
 
-// Ten passes of one minibatch: Adam's steps on the mean square of V - (A + V_old).
+// 400 passes over one minibatch: Adam minimises the mean square of V - (A + V_old).
 TEST(Trpo, ValuesApproachTheReturns) {
   auto options = linear_options();
   options.learning_rate = 0.05;

@@ -9,7 +9,7 @@ torch::Tensor leaf(const std::vector<float>& values) {
   return torch::tensor(values).set_requires_grad(true);
 }
 
-// z = Q - V = (0.5, -1, 2) with temperature 1.
+// z = Q - V = (0.5, -1, 2), and the temperature is 1.
 TEST(GumbelLoss, Golden) {
   const auto value = leaf({0, 0, 0});
   const auto loss = gumbel_loss(torch::tensor({0.5f, -1.0f, 2.0f}) - value, 1.0, 7.0);
@@ -23,17 +23,17 @@ TEST(GumbelLoss, Golden) {
 
 TEST(GumbelLoss, TheExponentIsClippedAndScaledFromMinusOneOn) {
   const auto value = leaf({0, 0});
-  // z = (5, 0.5): clipped to 2 the first has no gradient, and e^-2 scales the second.
+  // z = (5, 0.5). The first value is clipped to 2 and has no gradient, and e^-2 scales the second.
   const auto loss = gumbel_loss(torch::tensor({10.0f, 1.0f}) - value, 2.0, 2.0);
   const double scale = std::exp(-2.0);
   EXPECT_NEAR(loss.item<double>(), (std::exp(2.0) - 3 + std::exp(0.5) - 1.5) * scale / 2, 1e-6);
   const auto gradient = gradient_at(value, loss);
   EXPECT_EQ(gradient[0].item<double>(), 0);
   EXPECT_NEAR(gradient[1].item<double>(), -(std::exp(0.5) - 1) * scale / 2 / 2, 1e-6);
-  // If all are far below, the scale is that of -1.
+  // If all values are below -1, the scale is e^1.
   const auto low = gumbel_loss(torch::tensor({-9.0f}), 1.0, 7.0);
   EXPECT_NEAR(low.item<double>(), (std::exp(-9.0) + 8) * std::exp(1.0), 1e-4);
-  // Small differences: half the square.
+  // For small differences, the loss is half the square.
   EXPECT_NEAR(gumbel_loss(torch::tensor({-0.01f}), 1.0, 7.0).item<double>() * std::exp(-0.01),
               0.5e-4, 1e-6);
 }
@@ -44,7 +44,7 @@ TEST(HuberError, IsLinearBeyondDelta) {
   EXPECT_NEAR(loss.item<double>(), (300 + 4.5) / 2 + (0 + 0.5) / 2, 1e-4);
 }
 
-// The example of IQL: min_i Q' = (1.5, -2), V = s / 2, so Q - V = (1, -1.5).
+// As in the example of IQL, min_i Q' = (1.5, -2) and V = s / 2, so Q - V = (1, -1.5).
 struct Fixture {
   XqlOptions options;
   std::unique_ptr<IqlNetworks> networks;
@@ -63,7 +63,7 @@ TEST(XqlLoss, ValueLossByHand) {
   Fixture f;
   const auto result =
       xql_value_loss(*f.networks, f.batch, iql_target_q(*f.networks, f.batch), f.options);
-  const double z[2] = {0.5, -0.75};  // temperature 2
+  const double z[2] = {0.5, -0.75};  // the temperature is 2
   double expected = 0;
   for (const double x : z) expected += (std::exp(x) - x - 1) * std::exp(-0.5) / 2;
   EXPECT_NEAR(metric(result, "value_loss"), expected, 1e-6);
@@ -74,7 +74,7 @@ TEST(XqlLoss, ValueLossByHand) {
   EXPECT_NEAR(gradient[1].item<double>(), slope[0] + slope[1], 1e-6);
 }
 
-// y = (1 + 0.99 V(1), 2) = (1.495, 2); half the squares, as no error reaches 20.
+// y = (1 + 0.99 V(1), 2) = (1.495, 2). No error reaches 20, so the loss is half the squares.
 TEST(XqlLoss, CriticLossByHand) {
   Fixture f;
   const auto result = xql_critic_loss(*f.networks, f.batch);
@@ -84,7 +84,7 @@ TEST(XqlLoss, CriticLossByHand) {
   f.batch.rewards().add_(1000);
   const auto far = xql_critic_loss(*f.networks, f.batch);
   const auto gradient = gradient_at(f.networks->critics.network().parameters(), far.loss);
-  EXPECT_NEAR(gradient[2].item<double>(), -20, 1e-4);  // at a bias: the mean of both rows
+  EXPECT_NEAR(gradient[2].item<double>(), -20, 1e-4);  // the mean over both rows
   EXPECT_NEAR(gradient[5].item<double>(), -20, 1e-4);
 }
 
@@ -95,7 +95,7 @@ XqlOptions small_options(double noise) {
   return options;
 }
 
-// Noise reaches the value's loss, not the weights of the actor.
+// The noise affects the value loss, but not the weights of the actor.
 TEST(Xql, NoiseIsOnTheActionsOfTheValueAlone) {
   const auto context = context_of(3, 2);
   const auto batch = random_rows(16, 3, 2);

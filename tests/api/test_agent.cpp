@@ -19,7 +19,7 @@ std::vector<double> actions_of(Learner& agent) {
   return actions;
 }
 
-// An agent configured in code.
+// Creates an agent without a config file.
 TD3BC small_agent(const std::string& output_dir, int64_t updates = 60) {
   Td3BcOptions options;
   options.hidden_sizes = {16, 16};
@@ -53,7 +53,7 @@ TEST(Agent, LearnsAndReports) {
   EXPECT_NE(actions_of(agent), before);
   for (const double action : actions_of(agent)) EXPECT_LE(std::abs(action), 2.0);  // torque units
 
-  // The same episodes as the last evaluation of the run.
+  // These are the episodes of the last evaluation of the run.
   const auto evaluation = agent.evaluate(2, /*seed=*/0);
   EXPECT_EQ(evaluation.return_mean, result.summary.metrics["eval_return_mean"].get<double>());
   EXPECT_EQ(evaluation.lengths, (std::vector<int64_t>{200, 200}));
@@ -71,7 +71,8 @@ TEST(Agent, OptionsInCodeAreThoseOfAFile) {
   EXPECT_EQ(actions_of(in_code), actions_of(from_file));
 }
 
-// AWAC's published fine-tuning draws uniformly from dataset and new rows.
+// The published fine-tuning of AWAC draws uniformly from dataset rows and new rows, so AWAC has no
+// offline_batch_ratio by default.
 TEST(Agent, DefaultsOfTheAlgorithmHoldInCodeToo) {
   auto config = default_config("awac");
   config.online.used = true;
@@ -122,7 +123,8 @@ TEST(Agent, PredictsTheSameAfterSavingAndLoading) {
     EXPECT_EQ(actions_of(loaded) == expected, !place.ends_with("56")) << place;
     EXPECT_EQ(loaded.evaluate(2).returns == agent.evaluate(2).returns, !place.ends_with("56"));
   }
-  // Saving again gives the same result, and saving to the same path replaces it.
+  // A saved agent can be loaded and saved again, and saving to an existing path replaces its
+  // content.
   auto loaded = Agent::load(directory / "saved");
   loaded.save(directory / "untrained");
   auto replaced = Agent::load(directory / "untrained");
@@ -138,7 +140,8 @@ TEST(Agent, ALoadedOneGoesOnLearning) {
   EXPECT_NE(actions_of(loaded), actions_of(agent));
   EXPECT_NE(loaded.learn().run_dir, result.run_dir);
   EXPECT_EQ(actions_of(loaded), actions_of(agent));
-  // A policy-only checkpoint has no optimisers, so training would silently start over.
+  // A policy-only checkpoint has no optimiser state, so training would silently restart the
+  // optimisers.
   EXPECT_THROW(TD3BC::load(directory / "untrained").learn(), Error);
 }
 
@@ -150,9 +153,9 @@ TEST(Agent, ResumesExactly) {
   auto first = std::make_unique<TD3BC>(small_agent(directory / "resumed"));
   const auto part = first->learn();
   first->save(directory / "saved");
-  first.reset();  // releases the run directory
+  first.reset();  // releases the lock of the run directory
 
-  // A checkpoint saved outside a run is resumed in a new directory.
+  // Resuming a checkpoint that was saved outside of a run creates a new run directory.
   auto elsewhere = TD3BC::resume(directory / "saved", 90);
   const auto other = elsewhere.learn();
   EXPECT_NE(other.run_dir, part.run_dir);
@@ -169,7 +172,7 @@ TEST(Agent, ResumesExactly) {
     EXPECT_TRUE(read_all(rest.run_dir + file) == read_all(whole.run_dir + file)) << file;
   }
 
-  // A finished run reports its result.
+  // learn() on a finished run returns the result of the run.
   const auto again = resumed.learn();
   EXPECT_EQ(again.summary.update_count, 90);
   EXPECT_EQ(again.summary.metrics, whole.summary.metrics);
@@ -183,7 +186,7 @@ void stop_training(int signal) {
   handled_in = ::gettid();
 }
 
-// Like a program that writes a checkpoint at Ctrl-C.
+// Imitates a host program that writes a checkpoint at Ctrl-C.
 TEST(Agent, AHandlerOfTheProgramStopsItFromAnotherThread) {
   const TemporaryDirectory directory;
   auto agent = small_agent(directory / "runs");
@@ -230,7 +233,7 @@ TEST(Agent, LearnsOnToANewEndAndAfterAnException) {
   EXPECT_EQ(actions_of(agent), actions_of(straight));
   agent.close();
   EXPECT_EQ(agent.run_dir(), run_dir);
-  EXPECT_NO_THROW(Agent::resume(run_dir));  // the lock is gone
+  EXPECT_NO_THROW(Agent::resume(run_dir));  // the lock has been released
 }
 
 TEST(Agent, IsEvaluatedElsewhere) {
@@ -280,7 +283,7 @@ TEST(Agent, LearnsFromArraysThatNoFileHolds) {
   config.total_timesteps = 20;
   Agent agent(config);
   const auto run_dir = agent.learn().run_dir;
-  EXPECT_NEAR(std::abs(agent.predict({0.5, 0.5}).at(0)), 1.5, 1.5);  // bounds of the data
+  EXPECT_NEAR(std::abs(agent.predict({0.5, 0.5}).at(0)), 1.5, 1.5);  // |action| <= 3 as in the data
   agent.close();
   const auto message_of = [&](std::shared_ptr<MemoryArrays> arrays) {
     ResumeChanges changes;
@@ -309,7 +312,8 @@ TEST(Agent, ObservationsMustFit) {
   }
 }
 
-// The spaces of the policy come from the data.
+// The observation and action spaces of the policy come from the data, so predict() needs learn()
+// first.
 TEST(AgentWithoutEnvironment, PredictsOnceItHasLearnt) {
   const TemporaryDirectory directory;
   const auto log = write_machine_log(directory / "log.npz");

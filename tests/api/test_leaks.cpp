@@ -16,10 +16,10 @@
 namespace rl_training {
 namespace {
 
-// Resources of the process.
+// Resources that the process uses.
 struct Footprint {
-  int64_t heap_bytes = 0;      // of all libraries together, in use
-  int64_t resident_bytes = 0;  // in memory
+  int64_t heap_bytes = 0;      // bytes in use, of all libraries together
+  int64_t resident_bytes = 0;  // bytes of resident memory
   int64_t descriptors = 0;
 };
 
@@ -37,10 +37,11 @@ Footprint measure() {
 }
 
 constexpr int kCycles = 1000;
-// The smallest allocation takes 32 bytes.
+// A leak of one allocation per cycle is detected: the smallest allocation is 32 bytes, twice this
+// limit.
 constexpr int64_t kHeapLimit = 16 * kCycles;
 
-// Growth of the process after its caches have been filled.
+// Returns how much the process grows in kCycles cycles, after 20 cycles that fill its caches.
 Footprint growth(const std::function<void()>& cycle) {
   for (int i = 0; i < 20; ++i) cycle();
   const auto before = measure();

@@ -8,12 +8,12 @@
 namespace rl_training {
 
 struct Block {
-  std::string name;  // of the file it shows, or "" for commands
+  std::string name;  // name of the file that the block shows, or "" for commands
   std::string text;
 };
 
-// The fenced blocks below a heading of a page in docs/: files (```csv log.csv) and commands
-// (```sh).
+// Returns the fenced blocks below a heading of a page in docs/. A block shows a file (```csv
+// log.csv) or commands (```sh).
 inline std::vector<Block> blocks_below(const std::string& file, const std::string& heading) {
   std::istringstream page(read_all(SOURCE_DIR "/docs/" + file));
   std::vector<Block> blocks;
@@ -32,7 +32,7 @@ inline std::vector<Block> blocks_below(const std::string& file, const std::strin
   return blocks;
 }
 
-// The words of a command; '...' quotes one word.
+// Splits a command into its arguments. Single quotes enclose an argument that contains spaces.
 inline std::vector<std::string> words_of(const std::string& line) {
   std::vector<std::string> words(1);
   bool quoted = false;

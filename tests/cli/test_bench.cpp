@@ -39,7 +39,7 @@ TEST(Bench, NamesAlgorithmsThatNoPeerHas) {
   EXPECT_NE(result.err.find("crossq"), std::string::npos) << result.err;
 }
 
-// A peer as bench/peer.py describes it, without a framework.
+// Tests peers that follow the protocol of bench/peer.py but use no framework.
 class BenchPeers : public ::testing::Test {
  protected:
   std::string script(const std::string& name, const std::string& body) {
@@ -49,7 +49,8 @@ class BenchPeers : public ::testing::Test {
         "import sys\nwords = dict(w[2:].split('=') for w in sys.argv[1:] if '=' in w)\n" + body);
     return path;
   }
-  // Reports that each update takes `seconds` on one thread.
+  // Writes a peer that reports `seconds` per update on one thread, and proportionally less on
+  // several threads.
   std::string peer(const std::string& title, double seconds) {
     return script(title, fmt::format("if words['blas-threads'] != '1': sys.exit(0)\n"
                                      "print('{}', flush=True)\n"

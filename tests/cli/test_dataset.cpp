@@ -32,13 +32,13 @@ TEST(Dataset, IsRecordedConvertedAndInspected) {
   EXPECT_EQ(report["timeouts"], 3);
 }
 
-// Values in the environment's units stay the same in every format.
+// A conversion to any format retains the values of actions in the units of the environment.
 TEST(Dataset, ConvertKeepsTheActionsAsTheyAre) {
   const TemporaryDirectory directory;
   const std::string d4rl = SOURCE_DIR "/tests/data/fixtures/d4rl/pendulum_no_next_gzip.hdf5";
   const auto original = run({"dataset", "inspect", d4rl, "--timeout-policy", "keep", "--json"});
   const auto actions = original.json()["actions"];
-  EXPECT_GT(actions[0]["max"], 1.5);  // Pendulum's torque goes to 2
+  EXPECT_GT(actions[0]["max"], 1.5);  // Pendulum's torque limit is 2
   const std::vector<std::vector<std::string>> outputs = {
       {directory / "a.npz"}, {directory / "a.hdf5"}, {directory / "a-v0", "--to", "minari"}};
   for (const auto& output : outputs) {
@@ -56,7 +56,8 @@ TEST(Dataset, ConvertKeepsTheActionsAsTheyAre) {
   }
 }
 
-// Recordings are in the environment's units, so training on them causes no warning.
+// Collected datasets are in the units of the environment, so `inspect` prints no warning about
+// bounds.
 TEST(Dataset, CollectWritesTheUnitsOfTheEnvironment) {
   const TemporaryDirectory directory;
   const auto out = directory / "random.npz";
@@ -97,7 +98,7 @@ TEST(Dataset, InspectDrawsHistograms) {
   EXPECT_EQ(sum, 7);
 }
 
-// From a spreadsheet export to a run, using the command that `inspect` suggests.
+// Trains on data exported from a spreadsheet, with the command that `inspect` suggests.
 TEST(Dataset, InspectEndsWithACommandThatTrains) {
   const TemporaryDirectory directory;
   std::string text = "# units: rad;Nm;;\nangle;torque;reward;failed\n";

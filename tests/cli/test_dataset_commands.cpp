@@ -19,12 +19,13 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// Commands on files that other programs wrote.
+// Tests the dataset commands on files that other programs could have written.
 class DatasetCommands : public testing::Test {
  protected:
   std::string in(const std::string& name) const { return directory_ / name; }
 
-  // Episodes of 100 steps that end by time-out, without next observations; torques up to 2.
+  // Writes episodes of 100 steps that end by time-out. The file has no next observations, and
+  // actions are torques up to 2.
   std::string write_log(const std::string& name, int episodes) const {
     const int64_t rows = 100 * episodes;
     std::vector<float> obs, actions, rewards;
@@ -46,7 +47,7 @@ class DatasetCommands : public testing::Test {
     return in(name);
   }
 
-  // Discrete actions 0 to 2 as one number per row.
+  // Writes a file with the discrete actions 0 to 2, stored as one number per row.
   template <class T>
   std::string write_choices(const std::string& name) const {
     constexpr int64_t kRows = 30;
@@ -73,7 +74,7 @@ class DatasetCommands : public testing::Test {
     return load_dataset_file("auto", path, options);
   }
 
-  // Everything that training reads.
+  // Compares everything that training reads.
   static void expect_same_transitions(const TransitionDataset& a, const TransitionDataset& b) {
     ASSERT_EQ(a.rows(), b.rows());
     ASSERT_EQ(a.episodes().size(), b.episodes().size());
@@ -120,7 +121,8 @@ TEST_F(DatasetCommands, ConvertMarksTheNewEndsOfEpisodes) {
     }
     expect_same_transitions(original, load(output[0], TimeoutPolicy::keep));
   }
-  // D4RL's conversion of the written file loses no step, because its last observations have rows.
+  // The written D4RL file has an extra row for the last observation of each episode. Loading it
+  // with the policy `drop` therefore loses no transition.
   expect_same_transitions(original, load(in("a.hdf5"), TimeoutPolicy::drop));
 }
 
@@ -207,7 +209,7 @@ TEST_F(DatasetCommands, IntegersOnePerRowAreDiscreteActions) {
       << floats.err;
 }
 
-// Every suggestion for files without an environment, shortened to two updates.
+// Runs every suggested command for files without an environment, shortened to two updates.
 TEST_F(DatasetCommands, SuggestedCommandsTrain) {
   int commands = 0;
   for (const auto& path : {write_log("log.npz", 5), write_choices<int64_t>("choices.npz")}) {
@@ -215,7 +217,7 @@ TEST_F(DatasetCommands, SuggestedCommandsTrain) {
     for (const auto& algorithm : report["advice"]["algorithms"]) {
       std::istringstream text(algorithm["command"].get<std::string>());
       std::vector<std::string> words{std::istream_iterator<std::string>(text), {}};
-      words.erase(words.begin());  // the program
+      words.erase(words.begin());  // removes the name of the program
       for (const auto& word : {"total_timesteps=2", "algo_kwargs.hidden_sizes=[8]"}) {
         words.insert(words.end(), {"--set", word});
       }

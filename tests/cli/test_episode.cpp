@@ -1,4 +1,4 @@
-// Policies with memory, through the command line.
+// Tests policies with memory through the command line.
 #include <gtest/gtest.h>
 
 #include "tests/support/program.h"
@@ -6,7 +6,7 @@
 namespace rl_training {
 namespace {
 
-// One tiny run for the whole suite.
+// All tests share one tiny run.
 class EpisodePolicy : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -26,7 +26,7 @@ class EpisodePolicy : public testing::Test {
   }
   static void TearDownTestSuite() { directory_.reset(); }
 
-  // The answers to these lines.
+  // Returns the output lines of `predict` for these input lines.
   static std::vector<std::string> predict(const std::vector<std::string>& lines) {
     std::string text;
     for (const auto& line : lines) text += line + "\n";
@@ -57,7 +57,7 @@ Json EpisodePolicy::metrics_;
 TEST_F(EpisodePolicy, LinesAreTheStepsOfOneEpisode) {
   const auto answers = predict({"[-1, 0, 0]", "[-1, 0, 0]"});
   ASSERT_EQ(answers.size(), 2u);
-  EXPECT_NE(answers[0], answers[1]);  // the second is another step
+  EXPECT_NE(answers[0], answers[1]);  // the second line is the second step of the episode
   EXPECT_EQ(predict({R"({"obs": [-1, 0, 0]})", "[-1, 0, 0]"}), answers);
 }
 
@@ -80,7 +80,7 @@ TEST_F(EpisodePolicy, BadLinesAreRefused) {
   EXPECT_NE(error_of(R"({"reward": 1})").find("not a JSON array"), std::string::npos);
 }
 
-// An episode played step by step has the same return as in an evaluation.
+// `evaluate` and `dataset collect` give the policy its history, as the evaluations of the run do.
 TEST_F(EpisodePolicy, CollectAndEvaluateKeepTheHistory) {
   const auto report = run({"evaluate", run_dir_, "--episodes", "2", "--json"}).json();
   EXPECT_EQ(report["return_mean"], metrics_["eval_return_mean"]);
@@ -96,7 +96,7 @@ TEST_F(EpisodePolicy, EvaluateAimsAtAnotherReturn) {
     return run({"evaluate", run_dir_, "--episodes", "2", "--target-return", value, "--json"})
         .json()["return_mean"];
   };
-  EXPECT_EQ(target("-700"), metrics_["eval_return_mean"]);  // that of the config
+  EXPECT_EQ(target("-700"), metrics_["eval_return_mean"]);  // the target return of the config
   EXPECT_NE(target("5000"), metrics_["eval_return_mean"]);
 }
 

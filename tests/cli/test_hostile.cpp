@@ -1,4 +1,4 @@
-// Hostile contents of files, and unusual ways of starting the program.
+// Tests hostile file contents and unusual ways to start the program.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -29,7 +29,8 @@ class Hostile : public testing::Test {
   TemporaryDirectory directory_;
 };
 
-// Bytes that control a terminal or hide text are escaped as ASCII.
+// True if the text is one line of printable ASCII. Bytes that control a terminal or hide text must
+// be escaped.
 bool plain_line(const std::string& text) {
   return std::count(text.begin(), text.end(), '\n') == 1 &&
          std::all_of(text.begin(), text.end(),
@@ -51,7 +52,7 @@ TEST_F(Hostile, DeepObservationsAreOneErrorLine) {
   }
 }
 
-// A line does not end at a NUL.
+// A NUL byte must not end a line.
 TEST_F(Hostile, NothingHidesBehindANul) {
   const auto run_dir = trained_run();
   const auto file = directory_ / "obs.jsonl";
@@ -79,7 +80,7 @@ TEST_F(Hostile, ControlCharactersAreEscaped) {
 
   result = run({"config", "check", config, "--json"});
   EXPECT_TRUE(plain_line(result.out)) << result.out;
-  EXPECT_EQ(result.json()["error"]["key"], "safe\u202e\u009b31m");  // escaped, and the same text
+  EXPECT_EQ(result.json()["error"]["key"], "safe\u202e\u009b31m");  // JSON escapes are reversible
 }
 
 TEST_F(Hostile, TablesAreEscaped) {
@@ -94,12 +95,13 @@ TEST_F(Hostile, TablesAreEscaped) {
   }
 }
 
-// Files opened later must not get the descriptors of the standard streams.
+// Files that the program opens must not reuse the descriptors of closed standard streams, because
+// output would overwrite them.
 TEST_F(Hostile, ClosedStreamsTouchNoFile) {
   const auto open_run = trained_run();
   auto arguments = tiny_training(directory_ / "closed");
   arguments.insert(arguments.begin(), RL_TRAINING_PROGRAM);
-  arguments.erase(std::find(arguments.begin(), arguments.end(), "--json"));  // a summary instead
+  arguments.erase(std::find(arguments.begin(), arguments.end(), "--json"));  // prints a summary
   std::vector<char*> argv;
   for (auto& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);

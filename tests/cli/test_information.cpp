@@ -80,7 +80,7 @@ TEST(Information, ConfigsAreListedCheckedAndShown) {
   EXPECT_EQ(config["algo_kwargs"]["gamma"], 0.5);
   EXPECT_EQ(config["algo_kwargs"]["tau"], 0.005);
 
-  // The output is a config file with the same meaning.
+  // The output is a config file that describes the same config.
   const TemporaryDirectory directory;
   write_all(directory / "shown.yaml", run(show).out);
   EXPECT_EQ(run({"config", "show", directory / "shown.yaml", "--json"}).json(), config);

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// All reproducible bytes of the last checkpoint, and the rows of metrics.
+// Returns the metrics and the tensors of the last checkpoint, which must be reproducible.
 std::string result_of(const std::string& run_dir) {
   std::string last;
   for (const auto& entry : fs::directory_iterator(run_dir + "/checkpoints")) {
@@ -52,7 +52,7 @@ TEST(ManyRuns, EachEqualsItsSingleRunAndIsSkippedWhenItIsDone) {
     EXPECT_EQ(again.json()["runs"][i]["update_count"], 60);
     EXPECT_EQ(again.json()["runs"][i]["checkpoint"], runs[i]["checkpoint"]);
   }
-  // Another length is another run.
+  // A different length creates a new run.
   const auto longer = run(with(together, {"--total-timesteps", "80"}));
   ASSERT_EQ(longer.exit_code, 0) << longer.err;
   EXPECT_NE(longer.json()["runs"][0]["run_dir"], runs[0]["run_dir"]);
@@ -99,7 +99,7 @@ TEST(ManyRuns, AFailedRunDoesNotStopTheOthers) {
     return run(tiny_training(directory / "runs", {"--seeds", seeds, "--jobs", "1", "--quiet"}));
   };
   ASSERT_EQ(train("0-1").exit_code, 0);
-  // Makes the run of seed 0 unreadable.
+  // Makes all files of the run with seed 0 unreadable.
   for (const auto& entry : fs::directory_iterator(directory / "runs")) {
     if (entry.path().string().find("__seed0__") == std::string::npos) continue;
     write_all(entry.path() / "metrics.jsonl", "");

@@ -8,7 +8,7 @@
 namespace rl_training {
 namespace {
 
-// One tiny run for the whole suite; a test that damages it works on a copy.
+// All tests share one tiny run. A test that damages the run works on a copy.
 class Policy : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -47,14 +47,14 @@ void flip_a_byte(const std::string& path) {
 }
 
 TEST_F(Policy, EvaluateReportsRawReturns) {
-  // With the same episodes and seed as an evaluation of the run, the result must be the same.
+  // The result must equal an evaluation of the run that used the same episodes and seed.
   const auto report = run({"evaluate", run_dir_, "--episodes", "2", "--json"}).json();
   EXPECT_EQ(report["episodes"], 2);
   EXPECT_EQ(report["return_mean"], before_["eval_return_mean"]);
   EXPECT_EQ(report["return_std"], before_["eval_return_std"]);
   EXPECT_EQ(report["length_mean"], 200.0);
   EXPECT_TRUE(report["normalized_score"].is_null());
-  EXPECT_TRUE(report["success_rate"].is_null());  // a task without goals
+  EXPECT_TRUE(report["success_rate"].is_null());  // the task has no goals
   EXPECT_EQ(report["checkpoint"], checkpoint_at(run_dir_, 60));
   EXPECT_EQ(report["seed"], 0);
 
@@ -150,7 +150,7 @@ TEST_F(Policy, ADamagedCheckpointIsPassedOver) {
   EXPECT_NE(result.err.find(checkpoint_at(flipped, 60)), std::string::npos) << result.err;
   EXPECT_NE(result.err.find(checkpoint_at(flipped, 40)), std::string::npos) << result.err;
 
-  // Resuming from the older checkpoint gives the same result as before the damage.
+  // Resuming from the older checkpoint produces the files that the run had before the damage.
   const auto resumed = run({"resume", flipped, "--json"});
   EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
   const std::string tensors = "/tensors.safetensors";

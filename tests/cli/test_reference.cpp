@@ -36,7 +36,7 @@ TEST(Reference, EachCommandHasAManPage) {
   EXPECT_TRUE(nowhere.one_error_line()) << nowhere.err;
 }
 
-// The completions that bash offers for the last word.
+// Returns the completions that bash offers for the word with index `last`.
 std::string completed(const std::string& words, int last) {
   static const std::string script = run({"completion", "bash"}).out;
   const TemporaryDirectory directory;

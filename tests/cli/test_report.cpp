@@ -11,7 +11,7 @@
 namespace rl_training {
 namespace {
 
-// The case of a new user: three learning rates with three seeds each.
+// Trains three learning rates with three seeds each, as a new user would.
 TEST(Report, LearningRatesAreGroupsAndSeedsAreNot) {
   const TemporaryDirectory directory;
   std::vector<double> means;
@@ -44,7 +44,7 @@ TEST(Report, LearningRatesAreGroupsAndSeedsAreNot) {
     EXPECT_EQ(group["runs"][0]["state"], "finished");
     reported.push_back(group["iqm"].get<double>());
   }
-  EXPECT_TRUE(std::is_sorted(reported.rbegin(), reported.rend()));  // the best first
+  EXPECT_TRUE(std::is_sorted(reported.rbegin(), reported.rend()));  // best group first
 
   const auto table = run({"report", directory / "runs"});
   EXPECT_NE(table.out.find("algo    learning_rate  seeds"), std::string::npos) << table.out;

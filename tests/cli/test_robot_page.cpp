@@ -19,12 +19,13 @@ std::vector<std::string> runs_in(const std::string& directory) {
   return runs;
 }
 
-// docs/robot.md, command by command.
+// Runs the commands of docs/robot.md in order.
 class RobotPage : public testing::Test {
  protected:
   RobotPage() { input_.working_directory = directory_.path(); }
 
-  // RUN is the first candidate or, after ranking, the best one.
+  // Runs one command of the page. RUN stands for the first candidate or, after the ranking, for the
+  // best candidate.
   ProgramResult run_line(const std::string& line) {
     const auto words = words_of(line);
     EXPECT_EQ(words.at(0), "rl_training") << line;
@@ -75,7 +76,7 @@ TEST_F(RobotPage, FromACsvToAPolicyInC) {
   EXPECT_NE(results_[1].err.find("validation  td_error "), std::string::npos) << results_[1].err;
   EXPECT_NE(results_[1].out.find("validation action error"), std::string::npos) << results_[1].out;
   EXPECT_EQ(results_[1].out.find(" evaluate "), std::string::npos) << results_[1].out;
-  EXPECT_EQ(runs_in(directory_ / "candidates").size(), 4u);  // three, and one that began from one
+  EXPECT_EQ(runs_in(directory_ / "candidates").size(), 4u);  // three runs and a warm start
   EXPECT_EQ(runs_in(directory_ / "elsewhere").size(), 1u);
   const auto action = results_.back().json()["action"][0].get<double>();
   EXPECT_TRUE(action >= 0 && action <= 100) << action;
@@ -89,11 +90,12 @@ TEST_F(RobotPage, FromACsvToAPolicyInC) {
   ASSERT_FALSE(best_.empty());
   if (std::system("cc --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no cc";
   follow("## Export it");
-  EXPECT_EQ(shell_lines_, 2);  // the compiler, and the loop with its self-test
+  EXPECT_EQ(shell_lines_, 2);  // the compiler call and the self-test
   const auto header = read_all(directory_ / "policy.h");
   EXPECT_NE(header.find("observation: temp, rate\n"), std::string::npos);
   EXPECT_NE(header.find("action: power\n"), std::string::npos);
-  // Compiles the header and compares its action with `predict`, to 1e-5 of half the range.
+  // Compiles the header and compares its action with `predict`. The tolerance is 1e-5 of half the
+  // action range.
   write_all(directory_ / "answer.c",
             "#include \"policy.h\"\n#include <stdio.h>\n"
             "int main(void) {\n"
@@ -129,7 +131,7 @@ TEST_F(RobotPage, WhatNeedsAnEnvironmentIsRefusedInOneLine) {
                            "csv_columns=obs=temp,stopped action=power reward=reward "
                            "terminated=stopped timeout=cut episode=run"},
                           input_);
-  EXPECT_EQ(strict.exit_code, 3) << strict.err;  // a column that never changes
+  EXPECT_EQ(strict.exit_code, 3) << strict.err;  // the column `stopped` never changes
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ TEST_F(Selected, UpdatesFollowTheHorizonByDefault) {
                                      file("horizon"), "--batch-size", "16"});
   const auto result = run(arguments);
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_EQ(Json::parse(result.out).at("updates"), 40);  // 5 / (0.5 * 0.25)
+  EXPECT_EQ(Json::parse(result.out).at("updates"), 40);  // 5 / (tau * (1 - gamma))
 }
 
 TEST_F(Selected, RanksEveryRunAndLeavesFiles) {
@@ -68,8 +68,8 @@ TEST_F(Selected, RanksEveryRunAndLeavesFiles) {
     EXPECT_GE(policy["high"].get<double>(), policy["value"].get<double>());
     EXPECT_GE(policy["td_error"].get<double>(), 0);
     EXPECT_TRUE(policy["soft_opc"].is_number());
-    EXPECT_TRUE(policy["importance"].is_null());  // td3_bc has no density
-    // The same as `evaluate` on the same episodes.
+    EXPECT_TRUE(policy["importance"].is_null());  // the policy of td3_bc has no density
+    // The true value equals the result of `evaluate` on the same episodes.
     const auto played =
         run({"evaluate", runs_[i], "--episodes", "2", "--seed", "0", "--json"}).json();
     EXPECT_EQ(policy["truth"], played["return_mean"]);
@@ -87,7 +87,7 @@ TEST_F(Selected, RanksEveryRunAndLeavesFiles) {
   ASSERT_EQ(own["policies"].size(), 1u);
   EXPECT_EQ(own["policies"][0], json["policies"][1]);
   EXPECT_EQ(own["candidates"], 3);
-  // `report` shows it.
+  // `report` shows the estimate.
   const auto report = run({"report", runs_[1], "--json"}).json();
   const auto& shown = report["groups"][0]["runs"][0]["estimate"];
   EXPECT_EQ(shown["value"], json["policies"][1]["value"]);
@@ -130,7 +130,7 @@ TEST_F(Selected, TellsProgressAndOverlapInPlainWords) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_NE(result.err.find("fitting  100 %  0:00 left\n"), std::string::npos) << result.err;
   EXPECT_EQ(result.err.find("updates"), std::string::npos) << result.err;
-  // Paths are below their rows, because the table would be wider than 80 columns.
+  // The table would be wider than 80 columns, so each path is printed below its row.
   EXPECT_TRUE(result.out.starts_with("rank  value")) << result.out;
   EXPECT_NE(result.out.find("\n      " + runs_[0] + "\n"), std::string::npos) << result.out;
   const auto json = Json::parse(read_all(file("plain/selection.json")));
@@ -151,7 +151,7 @@ TEST_F(Selected, RepeatsAFinishedSelectionFromItsState) {
   EXPECT_NE(other.err.find("contains another selection"), std::string::npos);
 }
 
-// With noise the data differs from the policy's own; the same seed gives the same data.
+// Noise changes the collected data. The same seed produces the same data again.
 TEST_F(Selected, CollectsWithNoise) {
   const auto collect = [&](const char* noise) {
     return run({"dataset", "collect", file("noisy.npz"), "--policy", runs_[0], "--size", "300",

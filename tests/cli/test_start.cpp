@@ -1,4 +1,4 @@
-// The program without the executable that has LibTorch.
+// Tests the program when its second executable, which contains LibTorch, is missing.
 #ifndef __SANITIZE_ADDRESS__  // sanitizer builds have a single executable
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 namespace rl_training {
 namespace {
 
-// A copy of the program alone.
+// Runs a copy of the program in an otherwise empty directory.
 class Start : public testing::Test {
  protected:
   Start() {

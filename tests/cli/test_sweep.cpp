@@ -7,7 +7,7 @@
 namespace rl_training {
 namespace {
 
-// A sweep of tiny runs in `directory`.
+// Writes a sweep of tiny runs to `directory` and returns the path of the file.
 std::string sweep_file(const TemporaryDirectory& directory, const std::string& search) {
   const auto path = directory / "sweep.yaml";
   write_all(path,
@@ -64,7 +64,7 @@ TEST(Sweep, HalvingTrainsTheBestToTheEndOnly) {
   const auto status = run({"sweep", "status", directory / "out", "--json"}).json();
   EXPECT_EQ(status["states"]["done"], 1);
   EXPECT_EQ(status["states"]["paused"], 3);
-  // The final run equals that of a single call.
+  // The run of the best trial equals a run that `train` completes without pauses.
   const auto best = trials[0]["trial"].get<size_t>();
   const auto straight =
       run({"train", "--config", directory / "out/trial-00" + std::to_string(best) + "/trial.yaml",

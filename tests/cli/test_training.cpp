@@ -31,12 +31,12 @@ TEST(Training, ReportsAndGoesOn) {
   EXPECT_TRUE(report["metrics"]["eval_return_mean"].is_number());
   EXPECT_EQ(report["metrics_before"]["update_count"], 0);
   EXPECT_EQ(report["dataset"]["rows"], 500);
-  // Without a terminal: one line for each evaluation.
+  // If stderr is not a terminal, each evaluation prints one line.
   EXPECT_NE(trained.err.find("step 0/60  eval return -"), std::string::npos) << trained.err;
   EXPECT_NE(trained.err.find("step 60/60  "), std::string::npos) << trained.err;
   EXPECT_EQ(trained.err.find('\r'), std::string::npos);
 
-  // Resuming a finished run prints the same result, here as text.
+  // Resuming a finished run prints the same result. Without --json, the result is printed as text.
   const auto again = run({"resume", run_dir, "--quiet"});
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(again.err, "");
@@ -58,7 +58,8 @@ TEST(Training, ReportsAndGoesOn) {
   EXPECT_EQ(more.json()["checkpoint"], run_dir + "/checkpoints/step-000000080");
 }
 
-// Otherwise the config would state another length than the run has.
+// A finished run cannot be shortened, because its config would then state a length that is not the
+// length of the run.
 TEST(Training, AFinishedRunStaysAsItIs) {
   const TemporaryDirectory directory;
   const auto run_dir = run(tiny_training(directory / "runs")).json()["run_dir"].get<std::string>();
@@ -80,7 +81,7 @@ TEST(Training, AFinishedRunStaysAsItIs) {
       << parent.err;
 }
 
-// The printed command continues the run.
+// The summary prints a command that makes the run longer.
 TEST(Training, TheNextCommandFitsTheRun) {
   const TemporaryDirectory directory;
   const auto hint_of = [&](const char* name, const std::vector<std::string>& more) -> std::string {
@@ -95,7 +96,8 @@ TEST(Training, TheNextCommandFitsTheRun) {
   };
   EXPECT_EQ(hint_of("offline", {}), "--total-timesteps 120");
   EXPECT_EQ(hint_of("online", {"--set", "online=30"}), "--online 60");
-  EXPECT_EQ(hint_of("limited", {"--set", "max_updates=40"}), "");  // it stays finished
+  // max_updates has ended this run, so the run cannot become longer.
+  EXPECT_EQ(hint_of("limited", {"--set", "max_updates=40"}), "");
 }
 
 TEST(Training, OptionsAreNamedInTheirErrors) {
@@ -149,7 +151,8 @@ TEST(Training, SeveralSeedsEndWithTheirComparison) {
   EXPECT_LT(result.out.rfind("last evaluation  "), table) << result.out;
 }
 
-// A checkpoint between two evaluations has no value of its own.
+// The last checkpoint may lie between two evaluations. The summary then names no checkpoint for the
+// last evaluation.
 TEST(Training, TheLastEvaluationNamesOnlyItsOwnCheckpoint) {
   const TemporaryDirectory directory;
   auto arguments =
@@ -195,7 +198,8 @@ TEST(Training, DrawsAViewOnATerminalAndTakesItAway) {
   EXPECT_NE(shown.find("%  [####"), std::string::npos) << shown;
   EXPECT_NE(shown.find("/60  "), std::string::npos) << shown;
   EXPECT_NE(shown.find("critic_loss "), std::string::npos) << shown;
-  // Evaluations remain as lines above the view, which is erased before the result is printed.
+  // Lines about evaluations remain above the progress display. The display is erased before the
+  // result is printed.
   EXPECT_NE(shown.find("\x1b[Jstep 40/60  "), std::string::npos) << shown;
   EXPECT_NE(shown.find("\x1b[J{\"run_dir\":"), std::string::npos) << shown;
   ::close(keep_open);
@@ -209,7 +213,7 @@ std::vector<std::string> rare_checkpoints(const std::string& output_dir,
                         "eval_interval=1e9", "--set", "log_interval=10"});
 }
 
-// The directory of a run in training that has written some rows.
+// Waits until a run has written some rows. Returns the directory of the run.
 std::string wait_for_rows(Program& program, const std::string& output_dir) {
   std::string run_dir;
   EXPECT_TRUE(becomes_true([&] {

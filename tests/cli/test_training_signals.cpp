@@ -1,4 +1,4 @@
-// Signals and closed pipes during training.
+// Tests signals and closed pipes during training.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -19,7 +19,7 @@ TEST(Training, AStoppedRunThatGoesOnEqualsOneThatWasNeverStopped) {
   Program program(rare_checkpoints(directory / "stopped", "1e9"));
   const auto run_dir = wait_for_rows(program, directory / "stopped");
 
-  // While it runs, no other process may resume it.
+  // No other process may resume the run while the program trains it.
   const auto second = run({"resume", run_dir});
   EXPECT_EQ(second.exit_code, 6) << second.err;
   EXPECT_NE(second.err.find("pid " + std::to_string(program.pid()) + " "), std::string::npos)
@@ -50,7 +50,7 @@ TEST(Training, InterruptSavesToo) {
   expect_stopped(program.wait(), SIGINT);
 }
 
-// Whether the signal is still pending.
+// Returns whether the signal is still pending.
 bool signal_waits(pid_t pid, int signal) {
   std::istringstream status(read_all("/proc/" + std::to_string(pid) + "/status"));
   for (std::string line; std::getline(status, line);) {
@@ -60,7 +60,7 @@ bool signal_waits(pid_t pid, int signal) {
   return false;
 }
 
-// A full pipe, so that a program that prints to it blocks.
+// A pipe that is full, so that a program that prints to it blocks.
 class FullPipe {
  public:
   explicit FullPipe(const std::string& path) : path_(path) {
@@ -83,10 +83,11 @@ class FullPipe {
   int end_ = -1;
 };
 
-// The runs are complete while their report is blocked on the pipe.
+// The signal arrives when all runs are complete and the program is blocked while it prints the
+// result.
 TEST(Training, ASignalAfterTheLastUpdateIsNoFailure) {
   const TemporaryDirectory directory;
-  for (const int runs : {1, 2}) {  // the second of several, too
+  for (const int runs : {1, 2}) {  // one run, and several runs
     const FullPipe out(directory / ("out" + std::to_string(runs)));
     const auto output_dir = directory / ("runs" + std::to_string(runs));
     Program::Input input;
@@ -111,7 +112,7 @@ TEST(Training, ASignalAfterTheLastUpdateIsNoFailure) {
   }
 }
 
-// The warning signal of a batch system, and the signal of a closed terminal.
+// SIGUSR1 is the warning signal of batch systems. SIGHUP is sent when a terminal closes.
 TEST(Training, OtherSignalsSaveAndTrainingContinues) {
   const TemporaryDirectory directory;
   Program program(rare_checkpoints(directory / "runs", "1e9"));
@@ -135,7 +136,7 @@ TEST(Training, OtherSignalsSaveAndTrainingContinues) {
   expect_stopped(program.wait(), SIGTERM);
 }
 
-// Before training starts, signals have their default effect.
+// Signals have their default effect in commands that do not train.
 TEST(Training, ASignalEndsOtherCommands) {
   const TemporaryDirectory directory;
   int ends[2];
@@ -143,7 +144,7 @@ TEST(Training, ASignalEndsOtherCommands) {
   const auto trained = run(tiny_training(directory / "runs"));
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
-    ::signal(signal, SIG_DFL);  // a background job of a script has SIGINT ignored
+    ::signal(signal, SIG_DFL);  // scripts start background jobs with SIGINT ignored
     Program::Input input;
     input.stdin_descriptor = ends[0];
     Program program({"predict", trained.json()["run_dir"]}, input);
@@ -162,7 +163,7 @@ TEST(Training, ContinuesWithoutAReaderOfItsProgress) {
   ASSERT_GE(reader, 0);
   Program program(tiny_training(directory / "runs"), {.stderr_file = pipe});
   pollfd waits = {reader, POLLIN, 0};
-  ASSERT_EQ(::poll(&waits, 1, 60000), 1);  // its first line
+  ASSERT_EQ(::poll(&waits, 1, 60000), 1);  // the first line of the program
   ::close(reader);
   EXPECT_EQ(program.wait().exit_code, 0);
   EXPECT_TRUE(fs::exists(only_run_in(directory / "runs") + "/checkpoints/step-000000060"));

@@ -23,7 +23,7 @@ TEST(Usage, EveryHelpHasExamplesAndSucceeds) {
   }
 }
 
-// Only examples, which are indented by two, may be longer: a command cannot be broken.
+// Only examples may be longer, because a command cannot be broken. They are indented by two spaces.
 TEST(Usage, DescriptionsFitIntoEightyColumns) {
   for (const char* command : {"train --help", "dataset convert --help", "sweep --help", "--help",
                               "algorithms", "algorithms td3_bc", "envs", "envs Hopper-v4"}) {
@@ -50,7 +50,7 @@ TEST(Usage, VersionIsOneLine) {
 
 struct Mistake {
   std::vector<std::string> arguments;
-  std::string said;  // part of the error line
+  std::string said;  // expected part of the error line
 };
 
 TEST(Usage, MistakesAreOneLineAndExitTwo) {

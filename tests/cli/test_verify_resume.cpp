@@ -27,11 +27,11 @@ TEST(VerifyResume, ProvesAKilledRunEqual) {
   EXPECT_EQ(report["length"], 2000);
   EXPECT_GE(report["killed_at"], 1000);
   EXPECT_LT(report["killed_at"], 2000);
-  EXPECT_GT(report["arrays"], 100);  // of two checkpoints
+  EXPECT_GT(report["arrays"], 100);  // number of arrays in two checkpoints
   EXPECT_GE(report["rows"], 20);
   EXPECT_EQ(report["differences"], Json::array());
   EXPECT_EQ(report["runs"], directory / "proof");
-  // It was killed, so its second session began in the middle.
+  // The run was killed, so its second session starts in the middle.
   const auto killed = fs::directory_iterator(directory / "proof/killed")->path().string();
   const auto metadata = Json::parse(read_all(killed + "/metadata.json"));
   ASSERT_EQ(metadata["sessions"].size(), 2u);
@@ -46,7 +46,7 @@ TEST(VerifyResume, SaysWhatIsWrong) {
   result = run({"verify-resume", "td3_bc/pendulum", "--output-dir", "/proc"});
   EXPECT_EQ(result.exit_code, 6) << result.err;
   EXPECT_NE(result.err.find("is not empty"), std::string::npos) << result.err;
-  // An error of the training process is passed on unchanged.
+  // An error of the training process is reported with its message.
   write_all(
       directory / "config.yaml",
       "algo: td3_bc\nenv_id: Pendulum-v1\nalgo_kwargs:\n  dataset_kind: npz\n  dataset_path: " +

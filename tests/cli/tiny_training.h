@@ -8,8 +8,8 @@
 
 namespace rl_training {
 
-// `train` of a small network for 60 updates with rows, evaluations and checkpoints every 20. A
-// later --set overrides one of these.
+// Returns a `train` command for a small network: 60 updates, with logging, evaluations and
+// checkpoints every 20 updates. A --set in `more` overrides these values.
 inline std::vector<std::string> tiny_training(const std::string& output_dir,
                                               const std::vector<std::string>& more = {}) {
   std::vector<std::string> arguments = {"train",        "--config", "td3_bc/pendulum-random",
@@ -23,7 +23,8 @@ inline std::vector<std::string> tiny_training(const std::string& output_dir,
   return arguments;
 }
 
-// The run directory in a directory that holds one; "" if there is none yet.
+// Returns the run directory in `output_dir`, which contains at most one run, or "" if there is none
+// yet.
 inline std::string only_run_in(const std::string& output_dir) {
   if (!std::filesystem::exists(output_dir)) return "";
   for (const auto& entry : std::filesystem::directory_iterator(output_dir)) {

@@ -15,7 +15,8 @@ if(CCACHE)
 endif()
 file(REMOVE_RECURSE ${WORK_DIR})
 run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${WORK_DIR}/prefix)
-# Nothing may refer to the source tree: a header or source that is not installed must cause a failure.
+# The project is copied out of the source tree, so that a header or source file that is missing from
+# the installation causes a failure.
 file(COPY ${CMAKE_CURRENT_LIST_DIR}/CMakeLists.txt ${CMAKE_CURRENT_LIST_DIR}/main.cpp
   DESTINATION ${WORK_DIR}/project)
 run(${CMAKE_COMMAND} -S ${WORK_DIR}/project -B ${WORK_DIR}/build -G ${GENERATOR}

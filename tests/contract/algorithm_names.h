@@ -5,15 +5,15 @@
 
 namespace rl_training {
 
-// Test parameters: every algorithm of the registry.
+// The names of all algorithms of the registry, used as test parameters.
 inline std::vector<std::string> algorithm_names() {
   std::vector<std::string> names;
   for (const auto& info : algorithms()) names.push_back(info.name);
   return names;
 }
 
-// Algorithms that support both kinds of actions appear twice, the second time with discrete
-// actions.
+// The names of all algorithms, used as test parameters. An algorithm that supports both kinds of
+// actions appears a second time with the suffix "_choices", which stands for discrete actions.
 inline std::vector<std::string> algorithm_cases() {
   auto cases = algorithm_names();
   for (const auto& info : algorithms()) {

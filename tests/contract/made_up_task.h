@@ -7,8 +7,8 @@
 
 namespace rl_training {
 
-// An artificial task that suits an algorithm: spaces that its AlgorithmInfo supports, and batches
-// with the columns that its options request.
+// These functions define an artificial task for an algorithm: spaces that its AlgorithmInfo
+// supports, and batches with the columns that its options request.
 
 inline Space obs_space(const AlgorithmInfo& info) {
   return info.image_observations ? Space::image(3, 16, 16) : Space::unbounded(5);
@@ -18,7 +18,7 @@ inline Space action_space(const AlgorithmInfo& info) {
   return info.actions == ActionKind::choices ? Space::discrete(3) : Space::unit_box(2);
 }
 
-// The options of its starter config, with networks of this width.
+// The options of the algorithm's starter config, with networks of the given width.
 inline std::shared_ptr<AlgorithmOptions> small_options(const AlgorithmInfo& info,
                                                        int64_t width = 16) {
   auto options = read_train_config(load_config(starter_config(info.name))).algorithm;
@@ -51,7 +51,7 @@ inline std::unique_ptr<Algorithm> make_small(const AlgorithmInfo& info, uint64_t
   return make_algorithm(info.name, *small_options(info, width), context);
 }
 
-// Random values of a space of any dtype: [rows, ...].
+// Fills a tensor of shape [rows, ...] with random values of the space.
 inline void fill_values(const torch::Tensor& tensor, const Space& space, Rng& rng) {
   if (space.is_discrete()) {
     auto* values = tensor.data_ptr<int64_t>();
@@ -78,7 +78,8 @@ inline torch::Tensor some_obs(const AlgorithmInfo& info, int64_t rows = 7) {
   return batch.obs();
 }
 
-// Batches from a separate stream: the n-th batch is the same for every algorithm object.
+// Random batches. They depend only on the algorithm, so the n-th batch is the same for every object
+// of the algorithm.
 class Batches {
  public:
   explicit Batches(const AlgorithmInfo& info, int64_t rows = 24)
@@ -131,7 +132,7 @@ class Batches {
         break;
     }
   }
-  // Sets the mask of the first steps of each row, at least one.
+  // In each row, the mask is 1 for the first steps and 0 for the rest. At least one step is 1.
   void fill_mask(const torch::Tensor& mask) {
     for (int64_t row = 0; row < mask.size(0); ++row) {
       const auto steps = static_cast<int64_t>(rng_.below(static_cast<uint64_t>(mask.size(1)))) + 1;

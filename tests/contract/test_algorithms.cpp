@@ -1,4 +1,4 @@
-// Properties that must hold for every algorithm of the registry.
+// Tests properties that every algorithm of the registry must have.
 #include <set>
 
 #include "rl_training/experiment/state_archive.h"
@@ -45,7 +45,7 @@ TEST_P(AlgorithmContract, TheSeedDecidesEveryBit) {
   EXPECT_NE(first, hash(*make_small(info_, 0)));
 }
 
-// Also between delayed updates of parts, and before the first update.
+// Saves before the first update, and between the updates of parts that are updated less often.
 TEST_P(AlgorithmContract, ResumesExactlyWhereItWasSaved) {
   const auto straight = make_small(info_);
   Batches all(info_);
@@ -56,7 +56,7 @@ TEST_P(AlgorithmContract, ResumesExactlyWhereItWasSaved) {
     Batches batches(info_);
     train(*first, batches, saved_after);
     const auto saved = save_state(visit(*first));
-    // All of its initial state must be overwritten.
+    // The other seed checks that loading overwrites the whole initial state.
     const auto second = make_small(info_, /*seed=*/99);
     load_state(saved, "saved", visit(*second));
     EXPECT_EQ(hash(*second), hash(*first));
@@ -65,7 +65,7 @@ TEST_P(AlgorithmContract, ResumesExactlyWhereItWasSaved) {
   }
 }
 
-// Also in a collecting phase, which changes some algorithms.
+// Some algorithms behave differently in an online phase, so saving and loading is tested there too.
 TEST_P(AlgorithmContract, ResumesExactlyOnline) {
   const auto straight = make_small(info_);
   Batches all(info_);
@@ -86,8 +86,8 @@ TEST_P(AlgorithmContract, ResumesExactlyOnline) {
   }
 }
 
-// The collector's random actions have the stream "explore": an algorithm's noise must not repeat
-// it.
+// The collector draws its random actions from the stream "explore". The exploration noise of an
+// algorithm must not use the same random numbers.
 TEST_P(AlgorithmContract, ExploresFromAStreamOfItsOwn) {
   Rng collector(0, "explore");
   MemoryState random_actions, all;
@@ -102,7 +102,8 @@ TEST_P(AlgorithmContract, ExploresFromAStreamOfItsOwn) {
   }
 }
 
-// Metrics resume as well: values of a delayed part are kept between its updates.
+// Metrics are also restored: a part that is updated less often reports its last values between its
+// updates.
 TEST_P(AlgorithmContract, ReportsTheSameAfterLoading) {
   for (const int saved_after : {5, 6, 7, 8}) {
     SCOPED_TRACE(saved_after);
@@ -135,8 +136,8 @@ TEST_P(AlgorithmContract, TheNumberOfThreadsChangesNoBit) {
   }
 }
 
-// `values` gives a result exactly if the registry says so: one value per row, without gradient. The
-// call has no side effects.
+// `values` returns a defined tensor exactly if the registry says that the algorithm has values. The
+// tensor has one value per row and no gradient, and the call has no side effects.
 TEST_P(AlgorithmContract, ValuesAreAskedWithoutATrace) {
   const auto algorithm = make_small(info_);
   Batches batches(info_);
@@ -152,7 +153,7 @@ TEST_P(AlgorithmContract, ValuesAreAskedWithoutATrace) {
   EXPECT_FALSE(values.requires_grad());
   EXPECT_TRUE(values.isfinite().all().item<bool>());
   EXPECT_TRUE(algorithm->values(obs, actions).equal(values));
-  // The last row's value is that of its own observation and action.
+  // The value of the last row depends only on the observation and the action of that row.
   EXPECT_NEAR(algorithm->values(obs.slice(0, 6, 7), actions.slice(0, 6, 7)).item<double>(),
               values[6].item<double>(), 1e-4);
 }
@@ -182,7 +183,7 @@ TEST_P(AlgorithmContract, ActionsStayInTheirSpace) {
   Batches batches(info_);
   train(*algorithm, batches, 5);
   auto obs = some_obs(info_, 50);
-  if (obs.is_floating_point()) obs = obs * 100;  // far outside of anything seen
+  if (obs.is_floating_point()) obs = obs * 100;  // far outside the range of the training data
   const auto space = action_space(info_);
   for (const auto mode : {ActMode::greedy, ActMode::explore}) {
     const auto actions = act_once(*algorithm, obs, mode);
@@ -212,8 +213,8 @@ TEST_P(AlgorithmContract, GreedyActionsAreRepeatableAndChangeNothing) {
   EXPECT_EQ(hash(*algorithm), before);
 }
 
-// The memory of a policy is cleared when an episode begins, and it can be saved in the middle of
-// one.
+// A policy clears its memory when an episode starts. The memory can be saved and restored during an
+// episode.
 TEST_P(AlgorithmContract, PoliciesRememberTheirEpisodeAndNoMore) {
   const auto algorithm = make_small(info_);
   Batches batches(info_);
@@ -269,7 +270,7 @@ TEST_P(AlgorithmContract, DoesNotChangeItsBatch) {
   }
 }
 
-// Every requested column is used: a changed value in any column changes the parameters.
+// A change in any requested column changes the parameters, so no column is requested in vain.
 TEST_P(AlgorithmContract, EveryRequestedColumnCounts) {
   const auto hash_without = [this](std::optional<BatchColumn> changed) {
     const auto algorithm = make_small(info_);

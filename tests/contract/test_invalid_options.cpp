@@ -1,4 +1,4 @@
-// Invalid hyper-parameters are rejected by key before anything is constructed.
+// Invalid options are rejected with an error that names the key, before anything is constructed.
 #include <algorithm>
 
 #include "tests/contract/algorithm_names.h"
@@ -7,7 +7,7 @@
 namespace rl_training {
 namespace {
 
-// One line of the table: what is set (assignments as for --set) and which key the error names.
+// A row of the table: the assignments, in the format of --set, and the key that the error names.
 struct InvalidOption {
   std::string algo;
   std::vector<std::string> set;
@@ -19,7 +19,7 @@ struct InvalidOption {
       : algo(std::move(name)), set(std::move(assignments)), key(std::move(named_key)) {}
 };
 
-// Those of every algorithm.
+// Invalid assignments that every algorithm must reject.
 const std::vector<std::string>& shared_assignments() {
   static const std::vector<std::string> table = {
       "gamma=-0.1",
@@ -245,7 +245,8 @@ TEST_P(SharedInvalidOptions, AreRefusedByName) {
   }
 }
 
-// In addition to the ranges of single keys, which OptionContract checks for every algorithm.
+// Checks rules beyond the range of a single key. OptionContract checks the ranges for every
+// algorithm.
 TEST(InvalidOptions, OwnOnesAreRefusedByName) {
   for (const auto& row : own_table()) {
     SCOPED_TRACE(row.algo + " " + row.set.back());

@@ -1,4 +1,4 @@
-// Properties of the options of every algorithm: strict reading, a starter config, a page.
+// Tests the options of every algorithm: strict reading, a starter config, a page of documentation.
 #include <algorithm>
 #include <set>
 
@@ -21,7 +21,8 @@ void place(ConfigNode& node) {
 
 class OptionContract : public testing::TestWithParam<std::string> {
  protected:
-  // The starter config with another entry of algo_kwargs, in line 4.
+  // Sets `key` in algo_kwargs of the starter config, as if it were in line 4 of a file. Returns the
+  // error message.
   std::string error_of(const std::string& key, const ConfigNode& value) const {
     auto root = starter_;
     auto& kwargs = *root.find("algo_kwargs");
@@ -62,7 +63,7 @@ TEST_P(OptionContract, WrongTypesAreRefused) {
     if (row.key.find('.') != std::string::npos) continue;
     if (row.type.starts_with("map")) continue;
     ASSERT_TRUE(types.contains(row.type)) << row.type;
-    const bool scalar_fits = row.type == "text";  // any scalar is a text, any list of them texts
+    const bool scalar_fits = row.type == "text";  // every scalar is a valid text
     const auto value = row.type == "texts" ? ConfigNode::map() : list;
     EXPECT_TRUE(error_of(row.key, value).starts_with("c.yaml:4: algo_kwargs." + row.key + ": "))
         << row.key;
@@ -84,7 +85,8 @@ TEST_P(OptionContract, NumbersBeyondTheirRangeAreRefused) {
     EXPECT_TRUE(refused("nan")) << row.key;
     EXPECT_TRUE(refused("inf")) << row.key;
     EXPECT_EQ(refused("-1e9"), row.range.find('>') != std::string::npos) << row.key;
-    // A rule that involves several keys may also reject it.
+    // Without an upper limit in its range, a large value may still be rejected by a rule about
+    // several keys.
     if (row.range.find('<') == std::string::npos) continue;
     EXPECT_TRUE(refused("1e9")) << row.key;
   }
@@ -107,14 +109,14 @@ TEST_P(OptionContract, HasAConfigToStartFrom) {
   int count = 0;
   for (const char* task : {"pendulum", "pendulum-random", "cartpole", "cartpole-medium"}) {
     const auto name = info_.name + "/" + task;
-    // A starter config for data alone counts only if there is no other.
+    // The -medium config counts only if the algorithm has no other starter config.
     if (count > 0 && name.ends_with("-medium")) continue;
     const auto& all = packaged_configs();
     if (std::none_of(all.begin(), all.end(), [&](const auto& each) { return each.name == name; })) {
       continue;
     }
     ++count;
-    // The starter config contains every option of the algorithm.
+    // A starter config must contain every option of the algorithm.
     const auto root = load_config(name);
     const auto* kwargs = root.find("algo_kwargs");
     ASSERT_NE(kwargs, nullptr) << name;

@@ -1,4 +1,5 @@
-// Whole runs of every algorithm: interrupting and resuming one changes no byte of its files.
+// Tests whole runs of every algorithm: interrupting and resuming a run changes no byte of its
+// files.
 #include "rl_training/experiment/run.h"
 #include "tests/contract/algorithm_names.h"
 #include "tests/support/temporary_directory.h"
@@ -44,8 +45,8 @@ Callbacks abandon_at(int64_t position) {
   return callbacks;
 }
 
-// Stops the run at random updates and steps, also before its first checkpoint, and resumes it each
-// time in a new object with another number of threads.
+// Stops the run at random steps, possibly before its first checkpoint. Each time, a new Run object
+// resumes the run with another number of threads.
 RunResult train_in_pieces(const TrainConfig& config, Rng& rng) {
   const int64_t threads[] = {1, 2, 8};
   std::string path;

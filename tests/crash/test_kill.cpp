@@ -13,24 +13,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A run of a few seconds, and how often the test suite kills it; `make reliability` kills each one
+// A run of a few seconds. The test suite kills it `kills` times; `make reliability` kills each run
 // RL_TRAINING_KILLS times.
 struct Task {
   const char *name, *config, *total_timesteps;
   int kills;
   std::vector<const char*> assignments;
-  size_t phase_ends = 0;  // checkpoints kept where one phase follows another
+  size_t phase_ends = 0;  // additional checkpoints that are retained at the ends of phases
 };
 
 const Task kTasks[] = {
     {"Offline", "td3_bc/pendulum-random", "7000", 20, {"batch_size=64", "dataset_size=2000"}},
-    // The buffer overflows during the run, and checkpoints share the files of its rows.
+    // The buffer overflows during the run, and checkpoints share the files of the buffer's rows.
     {"Online",
      "sac/pendulum",
      "3000",
      20,
      {"batch_size=32", "learning_starts=200", "buffer_capacity=1000"}},
-    // Also killed during its offline updates.
+    // This run is also killed during its offline updates.
     {"PriorData",
      "rlpd/pendulum-random",
      "1200",
@@ -109,21 +109,21 @@ std::string only_run_in(const std::string& output_dir) {
   std::string found;
   for (const auto& entry : fs::directory_iterator(output_dir)) {
     if (entry.path().filename().string().starts_with("."))
-      continue;  // left by a start that was cut
+      continue;  // left by a program that was killed while it created the run
     EXPECT_EQ(found, "") << "a second run directory";
     found = entry.path().string();
   }
   return found;
 }
 
-// Starts the run, or resumes it if there is one.
+// Returns the command that starts the run, or resumes it if its directory exists.
 std::vector<std::string> next_command(const Task& task, const std::string& output_dir) {
   const auto run_dir = only_run_in(output_dir);
   if (run_dir.empty()) return train_command(task, output_dir, "2");
   return {"resume", run_dir, "--threads", "2", "--quiet"};
 }
 
-// True if the signal ended the program.
+// Kills the program after `seconds`. Returns true if the program had not ended before.
 bool kill_after(Program& program, double seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   while (!program.ended() && std::chrono::steady_clock::now() < end) ::poll(nullptr, 0, 1);
@@ -156,7 +156,7 @@ void expect_same_run(const Task& task, const std::string& run_dir, const std::st
     EXPECT_TRUE(files.contains("tensors.safetensors"));
     EXPECT_EQ(names_in(run_dir + checkpoint), files);
     for (const auto& file : files) {
-      if (file == "manifest.json") continue;  // holds the date and the time that training took
+      if (file == "manifest.json") continue;  // contains the date and the training time
       EXPECT_NE(read_all(straight + checkpoint + file), "") << file;
       EXPECT_TRUE(read_all(run_dir + checkpoint + file) == read_all(straight + checkpoint + file))
           << checkpoint << file;
@@ -164,8 +164,8 @@ void expect_same_run(const Task& task, const std::string& run_dir, const std::st
   }
 }
 
-// Kills at random moments of starting up, training, writing logs and checkpoints. If a run ends
-// before it has been killed often enough, another run with the same config follows.
+// Kills the program at random moments: while it starts, trains, or writes logs and checkpoints. If
+// a run ends before the test has killed often enough, another run with the same config follows.
 class Kill : public testing::TestWithParam<Task> {};
 
 INSTANTIATE_TEST_SUITE_P(All, Kill, testing::ValuesIn(killed_tasks()),
@@ -189,7 +189,8 @@ TEST_P(Kill, AResumedRunEqualsOneThatWasNeverKilled) {
     while (!complete && kills < wanted) {
       Program program(next_command(task, output_dir));
       ++sessions;
-      // Before the end of most runs, so that they are killed several times; some while they start.
+      // Most delays are shorter than the run, so that a run is killed several times. Every fifth
+      // delay is so short that the program may still be starting.
       const double delay = kills % 5 == 0 ? rng.uniform(0, 0.3) : rng.uniform(0.2, 1.0);
       if (kill_after(program, delay * straight_time.count())) {
         ++kills;

@@ -17,7 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Layers wide enough for oneDNN's products, in which signals can corrupt memory.
+// A training run with layers wide enough for oneDNN's matrix products, in which a signal handler
+// can corrupt memory.
 struct Training {
   const char *name, *config, *total_timesteps;
   std::vector<const char*> assignments;
@@ -31,7 +32,7 @@ const Training kTrainings[] = {
     {"Rebrac", "rebrac/pendulum-random", "250", {"dataset_size=2000"}},
 };
 
-// Further kinds of runs, for `make reliability`.
+// Further algorithms, tested by `make reliability`.
 const Training kMoreTrainings[] = {
     {"Iql", "iql/pendulum-random", "300", {"dataset_size=2000"}},
     {"Bcq", "bcq/pendulum-random", "200", {"dataset_size=2000"}},
@@ -50,13 +51,14 @@ const Training kMoreTrainings[] = {
      {"dataset_size=2000", "embed_dim=32", "context_length=10"}},
 };
 
-// `kernels` "" selects the best ones that the processor supports.
+// If `kernels` is "", the program selects the best kernels that the processor supports.
 struct Case {
   Training training;
   std::string kernels;
 };
 
-// Number of signals over all cases; `make reliability` sets a large number and all kinds of runs.
+// Number of signals over all cases. `make reliability` sets a larger number, which also adds
+// kMoreTrainings.
 int signals_wanted() {
   const char* text = std::getenv("RL_TRAINING_SIGNALS");
   return text == nullptr ? 20 : std::atoi(text);
@@ -109,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(All, Signals, testing::ValuesIn(all_cases()), [](const 
   return std::string(tested.param.training.name) + (kernels.empty() ? "Best" : "Avx2");
 });
 
-// One session of the program, which is training when the constructor returns.
+// One session of the program. When the constructor returns, the program is training or has ended.
 class Session {
  public:
   Session(const std::vector<std::string>& arguments, const std::string& stderr_file)
@@ -118,7 +120,7 @@ class Session {
       return program_.ended() || messages().find("run directory: ") != std::string::npos;
     }));
   }
-  // False if the program ended before.
+  // Returns false if the program ended before the signal was sent.
   bool send_after(int signal, double seconds) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
     while (!program_.ended() && std::chrono::steady_clock::now() < end) ::poll(nullptr, 0, 1);
@@ -145,7 +147,8 @@ std::string tensors_of(const std::string& checkpoint) {
   return read_all(checkpoint + "/tensors.safetensors");
 }
 
-// Sends stop and checkpoint signals at random moments and resumes stopped runs until the end.
+// Sends stop and checkpoint signals at random moments and resumes stopped runs until they are
+// complete.
 TEST_P(Signals, NoneChangesABit) {
   const auto& training = GetParam().training;
   const TemporaryDirectory directory;
@@ -175,7 +178,7 @@ TEST_P(Signals, NoneChangesABit) {
       const auto result = session.wait();
       sent += was_sent ? 1 : 0;
       complete = result.exit_code == 0;
-      // A signal after the last update finds nothing left to stop.
+      // If the signal arrives after the last update, the program ends normally.
       ASSERT_TRUE(complete || (was_sent && !saves_only && result.exit_code == 128 + signal))
           << "exit " << result.exit_code << " after signal " << signal << ": "
           << session.messages();
@@ -195,8 +198,8 @@ TEST_P(Signals, NoneChangesABit) {
   std::printf("%d signals, %d of them ended a session\n", sent, stopped);
 }
 
-// According to the kernel, all threads except the signal thread block the signals, including
-// threads that libraries start before main().
+// All threads except the signal thread must block the signals, including threads that libraries
+// start before main(). The kernel reports the masks in /proc.
 TEST(SignalMasks, OneThreadTakesSignals) {
   const TemporaryDirectory directory;
   auto training = kTrainings[0];
@@ -215,7 +218,7 @@ TEST(SignalMasks, OneThreadTakesSignals) {
     }
     return result;
   };
-  // The thread pool is running: three computing threads and the signal thread.
+  // With three computing threads and the signal thread, the thread pool is running.
   ASSERT_TRUE(becomes_true([&] { return program.ended() || masks().size() >= 4; }));
   uint64_t taken = 0;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) taken |= uint64_t{1} << (signal - 1);

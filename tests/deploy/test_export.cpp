@@ -1,4 +1,4 @@
-// Compares exported policies of every algorithm with `predict`.
+// Compares the exported policies of every algorithm with `predict`.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -17,8 +17,8 @@ namespace {
 
 using Rows = std::vector<std::vector<double>>;
 
-// New networks have zero biases and standard statistics, which would hide mistakes, so every float
-// array is perturbed.
+// Perturbs every float array of a policy. New networks have zero biases and standard statistics,
+// which would hide errors of the export.
 class Jolt final : public StateVisitor {
  public:
   void on_array(const std::string& name, DType dtype, std::span<const int64_t> shape,
@@ -42,7 +42,7 @@ class Jolt final : public StateVisitor {
 std::unique_ptr<TrainedPolicy> made_policy(const std::string& algo,
                                            const std::vector<std::string>& more = {}) {
   auto policy = std::make_unique<TrainedPolicy>(tiny_config(algo, "/nowhere", more));
-  // A normaliser other than the identity.
+  // Uses a normaliser that differs from the identity.
   if (policy->config().has_dataset()) {
     policy->normalizer() = ObsNormalizer::fit(
         load_transition_dataset(policy->config().dataset, policy->config().env_id));
@@ -53,7 +53,7 @@ std::unique_ptr<TrainedPolicy> made_policy(const std::string& algo,
 }
 
 Rows random_rows(const TrainedPolicy& policy, int64_t count) {
-  // Wide enough for a random policy to take several different actions.
+  // The range is wide enough for an untrained policy to select several different actions.
   const double range = policy.env().action.is_discrete() ? 40 : 2;
   Rng rng(5);
   Rows rows;
@@ -75,7 +75,7 @@ void expect_exact(ExportFormat format, TrainedPolicy& policy) {
   EXPECT_EQ(verified.observations, 200);
   EXPECT_LE(verified.undecided, 10);
   EXPECT_EQ(exported.examples.size(), 8u);
-  // The policy depends on its observation.
+  // Checks that the actions depend on the observation.
   double spread = 0;
   const auto actions = policy.predict(obs);
   for (const auto& row : actions) spread = std::max(spread, std::abs(row[0] - actions[0][0]));
@@ -165,7 +165,7 @@ TEST(Verification, FindsAChangedWeight) {
   EXPECT_TRUE(run_c_header(exported, text, obs).has_value());
   EXPECT_THROW(run_c_header(exported, other, obs), Error);
 
-  // Found only by comparing observations, because an ONNX model has no test vectors.
+  // An ONNX model has no test vectors, so only the comparison of actions detects the change.
   const auto model = write_onnx(exported);
   onnx_model::Model changed;
   ASSERT_TRUE(changed.ParseFromString(model));
@@ -194,7 +194,8 @@ TEST(Verification, ErrorsAreMeasuredInHalfTheRange) {
   EXPECT_EQ(action_error(policy, {std::nan(""), 10.0}, {1.0, 10.0}), HUGE_VAL);
 }
 
-// 2 inputs -> dense [[1, -1], [2, 0.5]] + (0.5, 0) -> relu -> argmax.
+// obs [2] -> dense (input-major weights [[1, -1], [2, 0.5]], bias (0.5, 0)) -> relu -> scale by (2,
+// 1), shift by (0, 1) -> argmax.
 TEST(Interpreter, ComputesByHand) {
   PolicyGraph graph;
   const auto hidden = graph.relu(graph.dense(graph.obs(2), {1, -1, 2, 0.5}, {0.5, 0}));
@@ -203,7 +204,7 @@ TEST(Interpreter, ComputesByHand) {
   graph.argmax(scaled);
   const auto choice = interpret_policy(graph, {-1, -1});  // hidden (0, 0.5), scaled (0, 1.5)
   EXPECT_EQ(choice.action, std::vector<double>{1});
-  EXPECT_EQ(choice.scores, (std::vector<double>{0, 1}));  // over 1.5
+  EXPECT_EQ(choice.scores, (std::vector<double>{0, 1}));  // scores are divided by the largest, 1.5
   EXPECT_EQ(interpret_policy(graph, {-1, -1}, 0).action, std::vector<double>{0});
 }
 

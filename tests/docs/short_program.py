@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Stands for `rl_training` while test_docs.py runs the commands of a page: the same command with short budgets.
+"""Replaces `rl_training` while test_docs.py runs the commands of a page. Runs the same command with short budgets.
 
-DOCS_PROGRAM: the real program; DOCS_STEPS: updates or environment steps of a training.
+Environment variables: DOCS_PROGRAM is the path of the real program. DOCS_STEPS is the number of updates or
+environment steps of each training.
 """
 import os
 import re
@@ -13,7 +14,7 @@ STEPS = int(os.environ["DOCS_STEPS"])
 
 
 def cap(words, option, limit, add=False):
-    """`option N` becomes at most `limit`; with `add`, an absent option is added."""
+    """Limits the value of `option` to `limit`. With `add`, adds the option if it is absent."""
     for i, word in enumerate(words[:-1]):
         if word == option and words[i + 1].isdigit():
             words[i + 1] = str(min(int(words[i + 1]), limit))
@@ -22,7 +23,7 @@ def cap(words, option, limit, add=False):
 
 
 def short_sweep(words):
-    """The sweep file of `sweep FILE ...` with few steps and one seed."""
+    """Replaces the file of `sweep FILE ...` by a copy with few steps and one seed."""
     for i, word in enumerate(words):
         if word.endswith((".yaml", ".yml")) and Path(word).is_file():
             text = Path(word).read_text()
@@ -46,7 +47,7 @@ def shorten(words):
         cap(words, "--total-timesteps", STEPS, add=True)
         if "--processes" not in words and "--threads" not in words:
             words += ["--threads", "1"]
-        if any(re.fullmatch(r"[a-z0-9_]+/[a-zA-Z0-9_-]+", word) for word in words):  # packaged configs have an environment
+        if any(re.fullmatch(r"[a-z0-9_]+/[a-zA-Z0-9_-]+", word) for word in words):  # packaged configs name an environment
             words += ["--set", "eval_episodes=1"]
         words[:] = [re.sub(r"^online=\d+$", f"online={STEPS}", word) for word in words]
         if any(re.search(r"-online|-wsrl", word) for word in words):

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Stands for `scripts/results.py` while test_docs.py runs the commands of a page: one seed, few steps, and
-records and tables in the page's directory instead of docs/.
+"""Replaces `scripts/results.py` while test_docs.py runs the commands of a page.
 
-DOCS_STEPS: updates or environment steps of a training.
+Runs `scripts/results.py` with one seed and few steps, and writes records and tables to the working directory
+instead of docs/. The environment variable DOCS_STEPS is the number of updates or environment steps of each
+training.
 """
 import os
 import shutil

@@ -1,22 +1,24 @@
 #!/usr/bin/env python3
-"""Runs the command blocks of README.md and docs/, each page in a fresh directory that looks like a checkout.
+"""Runs the command blocks of README.md, CONTRIBUTING.md and docs/, and checks the links of these pages.
 
-    tests/docs/test_docs.py PROGRAM [PAGE...]     PROGRAM: build/release/rl_training; default: every page
+    tests/docs/test_docs.py PROGRAM [PAGE...]
 
-What is run, page by page and in order:
-  ```sh             with bash; `rl_training` is short_program.py, which shortens trainings, and `make` only prints
-                    what it would do, so that a target that no longer exists fails; `scripts/results.py` is
-                    short_results.py
-  ```csv NAME ...   a block with a file name is written to that file
-  ```yaml           a whole config (`algo: ...`) passes `config check`, a sweep (`config: ...`) a dry run
-  ```python         all blocks of a page as one script, where the Python package is built
-Links between pages and to headings must be valid.
+PROGRAM is usually build/release/rl_training. Without PAGE, all pages are tested. Each page has its own new directory,
+which looks like a checkout. The blocks of a page run in order:
+  ```sh             Runs with bash. `rl_training` is short_program.py, which shortens trainings. `scripts/results.py`
+                    is short_results.py. `make` runs with -n, so it executes nothing but fails if a target is missing.
+  ```csv NAME       Any block with a file name is written to that file.
+  ```yaml           A config (starts with `algo:`) must pass `config check`. A sweep (starts with `config:`) must pass
+                    `sweep --dry-run`.
+  ```python         All Python blocks of a page run as one script, if the Python package is built.
+Links to other pages and to headings must be valid.
 
-Directives, each on a line of its own:
-  <!-- docs: skip REASON -->     before a block that cannot run here
-  <!-- docs: run COMMAND -->     prepares what the next block takes for granted
+Directives, each on its own line:
+  <!-- docs: skip REASON -->     The next block is not run.
+  <!-- docs: run COMMAND -->     Runs a command that the next block depends on.
 
-Environment: DOCS_STEPS, updates and steps of each training (20). Exit code 1 if a block fails.
+The environment variable DOCS_STEPS is the number of updates or environment steps of each training (default 20).
+The exit code is 1 if a block fails.
 """
 import argparse
 import os
@@ -40,7 +42,7 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
 class Block:
-    """A fenced block: language, file name after it, text, first line, and the directives above it."""
+    """A fenced block: its language, file name, text, first line, and the directives above it."""
 
     def __init__(self, language, name, line, skip, setup):
         self.language, self.name, self.line, self.skip, self.setup = language, name, line, skip, setup
@@ -73,7 +75,7 @@ def read_blocks(page):
 
 
 def prose_of(page):
-    """The lines of a page outside its blocks."""
+    """Yields the lines of a page that are outside of fenced blocks."""
     inside = False
     for line in page.read_text().splitlines():
         if line.startswith("```"):
@@ -83,7 +85,7 @@ def prose_of(page):
 
 
 def anchors_of(page):
-    """The anchors that GitHub makes of the headings of a page."""
+    """Returns the anchors that GitHub creates for the headings of a page."""
     headings = (HEADING.match(line) for line in prose_of(page))
     return {re.sub(r"[^\w\- ]", "", h[1].lower()).replace(" ", "-") for h in headings if h}
 
@@ -102,13 +104,13 @@ def broken_links(page):
 
 
 class PageTest:
-    """One page in its own directory, copied from `fixture`."""
+    """Tests one page in its own directory, which is a copy of `fixture`."""
 
     def __init__(self, page, fixture, environment, directory):
         self.page, self.directory = page, directory
         self.environment = dict(environment)
         self.counts = {"ok": 0, "FAILED": 0, "skipped": 0}
-        self.shown = {}  # blocks of languages that are not run
+        self.shown = {}  # number of blocks per language that is not run
         shutil.copytree(fixture, directory, symlinks=True)
 
     def say(self, line, kind, result, detail="", seconds=None):
@@ -118,7 +120,7 @@ class PageTest:
         sys.stdout.flush()
 
     def call(self, line, kind, command):
-        """Runs a command in the page's directory; variables that it sets are available to the next one."""
+        """Runs a command in the page's directory. Variables that it sets are available to the next command."""
         state = self.directory / ".exported"
         script = f"set -ea\n[ ! -e {state} ] || . {state}\n{command}\nstatus=$?\nexport -p > {state}\nexit $status\n"
         start = time.monotonic()
@@ -178,8 +180,8 @@ class PageTest:
 
 
 def make_fixture(directory, environment):
-    """Creates the files that pages assume to exist: RUN, RUN_A ... RUN_C, runs/, my.yaml, log.npz and FILE
-    (D4RL)."""
+    """Creates the files that pages assume to exist: RUN, RUN_A, RUN_B, RUN_C, runs/, my.yaml, log.npz and FILE (in
+    D4RL format)."""
     directory.mkdir()
     for name in LINKED:
         (directory / name).symlink_to(SOURCE / name)
@@ -202,7 +204,7 @@ def make_fixture(directory, environment):
 
 
 def environment_of(program, directory):
-    """The environment of the blocks: the shortened program and `make` come first in PATH."""
+    """Returns the environment of the blocks. PATH starts with the replacements of `rl_training` and `make`."""
     directory.mkdir()
     here = Path(__file__).resolve().parent
     (directory / "rl_training").symlink_to(here / "short_program.py")

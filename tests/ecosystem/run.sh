@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Tests with the real Gymnasium, Minari, TensorBoard, ONNX Runtime, Optuna and PyTorch 2, all from
-# PyPI in virtual environments below WORK_DIR. Reports what is skipped if they cannot be installed.
+# Runs tests with the real Gymnasium, Minari, TensorBoard, ONNX Runtime, Optuna and PyTorch 2. They
+# are installed from PyPI into virtual environments below WORK_DIR. If the installation fails, the
+# script prints which tests it skips.
 #   tests/ecosystem/run.sh PACKAGE_DIR PROGRAM WORK_DIR
-# TORCH=0 skips PyTorch 2 (5 GB, and the library must be rebuilt against it).
+# TORCH=0 skips PyTorch 2, which needs 5 GB and a rebuild of the library.
 set -euo pipefail
 package=$1 program=$2 work=$3
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -11,7 +12,8 @@ python=/usr/bin/python3
 export PYTHONDONTWRITEBYTECODE=1 RL_TRAINING_PROGRAM=$program
 mkdir -p "$work"
 
-# Creates the virtual environment $1 with the given packages; false on failure.
+# Creates the virtual environment $1 and installs the packages of the other arguments. Returns false
+# on failure.
 install() {
   local venv=$work/$1
   shift

@@ -1,4 +1,4 @@
-"""Files that others read: TensorBoard's event files, ONNX models."""
+"""Tests that TensorBoard reads our event files and that ONNX Runtime runs our exported policies."""
 
 import numpy as np
 import onnxruntime

@@ -1,4 +1,4 @@
-"""The real Gymnasium: its checker on our tasks, its tasks and vectors in our training."""
+"""Runs Gymnasium's checker on our tasks, and trains on Gymnasium's tasks and vector environments."""
 
 import gymnasium
 import numpy as np
@@ -25,7 +25,7 @@ def test_the_checker_accepts_our_tasks(name):
     ("InvertedPendulum-v5", "sac"), ("Hopper-v5", "td3"), ("HalfCheetah-v5", "sac"),
 ])
 def test_their_tasks_train(name, algo, tiny):
-    # Passed as a function, so that Gymnasium's task is used even if we have one of the same name.
+    # A function selects Gymnasium's task even if this library has a task of the same name.
     agent = rl_training.make(algo, env=lambda: gymnasium.make(name), **tiny, **COLLECT).learn(80)
     assert agent.result["global_step"] == 80 and agent.result["update_count"] > 0
     assert np.isfinite(agent.metrics["critic_loss"][-1])
@@ -34,7 +34,7 @@ def test_their_tasks_train(name, algo, tiny):
 
 
 def test_their_ids_are_found(tiny):
-    # A task that we do not have, because ours would take precedence.
+    # This library has no task of this name. If it had one, its own task would take precedence.
     gymnasium.register("FurtherSwimmer-v0", "gymnasium.envs.mujoco.swimmer_v5:SwimmerEnv",
                        max_episode_steps=1000)
     agent = rl_training.SAC("FurtherSwimmer-v0", **dict(tiny, eval_episodes=0), **COLLECT).learn(60)
@@ -62,12 +62,12 @@ def test_their_vectors_train(name, algo, kind, mode, tiny):
     result = agent.evaluate(n_episodes=5, seed=2)
     assert len(result["returns"]) == 5
     if name == "CartPole-v1":
-        assert result["returns"] == result["lengths"]  # it pays 1 a step
+        assert result["returns"] == result["lengths"]  # the reward of each step is 1
     assert agent.evaluate(n_episodes=5, seed=2) == result
 
 
 def test_a_vector_of_one_evaluates_as_its_task(tiny):
-    """Same seed, same first state, same episode."""
+    """With the same seed, the episode of the vector equals the episode of the single task."""
     agent = rl_training.SAC(env=lambda: gymnasium.make("Pendulum-v1"), **tiny)
     single = agent.evaluate(n_episodes=1, seed=4)
     for mode in AutoresetMode:

@@ -1,4 +1,4 @@
-"""The real Minari reads what we write, and we read what it writes."""
+"""Tests that Minari reads our datasets and that we read Minari's datasets."""
 
 import subprocess
 

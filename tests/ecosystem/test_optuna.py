@@ -1,4 +1,4 @@
-"""Optuna drives a small search, with a metric on held-out data as its objective."""
+"""Optuna runs a small search that minimises a metric on held-out data."""
 
 import numpy as np
 import optuna

@@ -1,9 +1,9 @@
-# Takes examples/own_program.cpp through the subcommands: each must know its environment and its
-# algorithm.
+# Runs the subcommands of examples/own_program.cpp. Each subcommand must know the environment and the
+# algorithm that the program defines.
 #   cmake -D PROGRAM=... -D WORK_DIR=... -P own_program.cmake
 cmake_minimum_required(VERSION 3.25)
 
-# Runs the program; `pattern` must be in what it prints.
+# Runs the program and checks that its output matches `pattern`.
 function(expect pattern)
   execute_process(COMMAND ${PROGRAM} ${ARGN} WORKING_DIRECTORY ${WORK_DIR}
     RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE errors)

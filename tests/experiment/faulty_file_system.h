@@ -14,7 +14,7 @@
 
 namespace rl_training {
 
-constexpr int kKill = -1;  // instead of an errno: the process ends at that call
+constexpr int kKill = -1;  // used instead of an errno: the process ends at this call
 constexpr int kKilledExit = 9;
 
 // The real file system, except that call number `fault_at` (from 1) fails with `fault`. A failing
@@ -24,11 +24,11 @@ class FaultyFileSystem final : public FileSystem {
   FaultyFileSystem() = default;
   FaultyFileSystem(int fault_at, int fault) : fault_at_(fault_at), fault_(fault) {}
 
-  uint64_t free_bytes = UINT64_MAX;  // an upper limit on what free_space() answers
+  uint64_t free_bytes = UINT64_MAX;  // upper limit on the result of free_space()
 
   int calls() const { return calls_; }
   bool failed() const { return failed_; }
-  // "rename step-000000001", ...: the modifying calls in order.
+  // The modifying calls in order, such as "rename step-000000001".
   const std::vector<std::string>& changes() const { return changes_; }
 
   std::string read_file(const std::string& path) override {
@@ -69,7 +69,7 @@ class FaultyFileSystem final : public FileSystem {
     return real_.list_directory(path);
   }
   bool exists(const std::string& path) override {
-    if (fault_ == kKill) call("exists", path, false);  // it cannot fail, but a process can end here
+    if (fault_ == kKill) call("exists", path, false);  // cannot fail, but the process can end here
     return real_.exists(path);
   }
   uint64_t file_size(const std::string& path) override {

@@ -10,8 +10,9 @@
 
 namespace rl_training {
 
-// A log without an environment: ten episodes of 20 steps with 2 observations and 2 actions in
-// [-3, 1] and [0, 10], in the units of the machine. `seed` decides the numbers, not the bounds.
+// Writes a log that belongs to no environment: ten episodes of 20 steps with 2 observations and 2
+// actions. The actions are in [-3, 1] and [0, 10], the units of the machine. `seed` changes the
+// values but not the bounds.
 inline std::string write_machine_log(const std::string& path, uint64_t seed = 5) {
   const Space bounds = Space::box({-3, 0}, {1, 10});
   DatasetBuilder builder(2, 2);
@@ -20,7 +21,7 @@ inline std::string write_machine_log(const std::string& path, uint64_t seed = 5)
     std::array<float, 2> obs = {static_cast<float>(rng.uniform()), 0};
     builder.begin_episode(obs);
     for (int step = 0; step < 20; ++step) {
-      // The data contains the bounds.
+      // The data contains the bounds of both actions.
       const float first = step == 0 ? -1.0f : step == 1 ? 1.0f : static_cast<float>(rng.uniform());
       const float second = step == 2 ? -1.0f : step == 3 ? 1.0f : static_cast<float>(rng.uniform());
       obs = {0.9f * obs[0] + 0.1f * first, second};
@@ -31,7 +32,8 @@ inline std::string write_machine_log(const std::string& path, uint64_t seed = 5)
   return path;
 }
 
-// 30 updates of a small network on it; `kwargs` begin with a comma, `top` are lines.
+// Returns a config for 30 updates of a small network on the log. `kwargs` is appended to
+// algo_kwargs and starts with a comma. `top` consists of whole lines at the top level.
 inline TrainConfig machine_config(const std::string& log, const std::string& output_dir,
                                   const std::string& kwargs = "",
                                   const std::string& algo = "td3_bc", const std::string& top = "") {

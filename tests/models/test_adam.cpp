@@ -9,7 +9,7 @@
 namespace rl_training::test_adam {
 namespace {
 
-// Adam in double, straight from the paper.
+// Adam in double precision, as in the paper.
 struct Reference {
   std::vector<double> p, m, v;
   int steps = 0;
@@ -21,7 +21,7 @@ struct Reference {
       v[i] = 0.999 * v[i] + 0.001 * g[i] * g[i];
       const double m_hat = m[i] / (1 - std::pow(0.9, steps));
       const double v_hat = v[i] / (1 - std::pow(0.999, steps));
-      p[i] -= lr * decay * p[i];  // apart from the moments, as AdamW
+      p[i] -= lr * decay * p[i];  // decoupled from the moments, as in AdamW
       p[i] -= lr * m_hat / (std::sqrt(v_hat) + 1e-8);
     }
   }

@@ -13,7 +13,8 @@ torch::Tensor leaf(uint64_t seed, torch::IntArrayRef shape) {
   return values.set_requires_grad(true);
 }
 
-// Both backward passes on two copies of a graph; every gradient must have the same bits.
+// Runs torch's backward pass and run_backward() on two copies of a graph. All gradients must be
+// equal bit for bit.
 template <class Build>
 void expect_same_gradients(const std::vector<torch::Tensor>& leaves, const Build& build) {
   std::vector<torch::Tensor> expected;
@@ -53,7 +54,7 @@ TEST(Backward, EqualsTheEngineThroughOurNodes) {
   });
 }
 
-// Only the engine runs hooks, which shows which backward pass was used.
+// Only torch's engine runs hooks, so a hook shows which backward pass was used.
 TEST(Backward, LeavesGraphsOfManyNodesToTheEngine) {
   const auto x = leaf(8, {3});
   for (const bool many : {false, true}) {

@@ -43,7 +43,7 @@ void compare_with_torch(const BatchedProduct& work, std::vector<torch::Tensor> l
   for (size_t i = 0; i < got.size(); ++i) expect_near(got[i], wanted[i]);
 }
 
-// More rows than one unit of work.
+// The products have more rows than one unit of work.
 TEST(BatchedProduct, EqualsTorchWithBiasAndRelu) {
   const auto a = random_leaf(1, {2, 150, 5}), b = random_leaf(2, {2, 5, 7}),
              bias = random_leaf(3, {2, 7});
@@ -57,7 +57,7 @@ TEST(BatchedProduct, EqualsTorchWithATransposedFactor) {
   compare_with_torch({.a = a, .b = b, .transpose_b = true}, {a, b}, nullptr);
 }
 
-// Factors inside one flat parameter tensor, or transposed by another operator.
+// The factors are not contiguous: `b` is part of a flat parameter tensor, and `a` is transposed.
 TEST(BatchedProduct, TakesFactorsWithGaps) {
   const auto flat = random_leaf(1, {2, 40}), a = random_leaf(2, {6, 2, 5});
   const auto parts = flat.split_with_sizes({2, 35, 3}, 1);

@@ -18,7 +18,7 @@ double tanh_normal_log_prob(float u) {
   return gaussian_sample(head, torch::full({1, 1}, u)).log_prob.item<double>();
 }
 
-// Standard normal, squashed: log N(u; 0, 1) - 2 (log 2 - u - softplus(-2u)).
+// The density of a squashed standard normal: log N(u; 0, 1) - 2 (log 2 - u - softplus(-2u)).
 TEST(Gaussian, GoldenLogDensities) {
   EXPECT_NEAR(tanh_normal_log_prob(0), -0.918939, 1e-6);
   EXPECT_NEAR(tanh_normal_log_prob(1), -0.551377, 1e-6);
@@ -33,7 +33,7 @@ TEST(Gaussian, GivenActionsAtTheEdgeStayFinite) {
   const double u = std::atanh(1.0 - 1e-5);
   const double expected =
       -0.5 * u * u - 0.918938533 - 2 * (std::log(2.0) - u - std::log1p(std::exp(-2 * u)));
-  EXPECT_NEAR(log_prob[0].item<double>(), expected, 2e-2);  // in float32, 1 - a has few digits
+  EXPECT_NEAR(log_prob[0].item<double>(), expected, 2e-2);  // 1 - a has few digits in float32
   EXPECT_EQ(log_prob[0].item<float>(), log_prob[1].item<float>());
 }
 
@@ -51,7 +51,7 @@ class GaussianAgainstPlain : public testing::TestWithParam<Kind> {
     const auto kind = GetParam();
     GaussianHead head;
     head.squash = kind.squash;
-    head.log_std_min = -1.5;  // some rows are clamped at either end
+    head.log_std_min = -1.5;  // clamps some rows at each end
     head.log_std_max = 0.8;
     head.output =
         draw(rng, {kRows, kind.free_std ? kActions : 2 * kActions}, 1.3f).set_requires_grad(true);
@@ -64,7 +64,8 @@ class GaussianAgainstPlain : public testing::TestWithParam<Kind> {
     EXPECT_TRUE(torch::allclose(got, expected, 1e-5, 1e-5)) << got << expected;
   }
   static void expect_same_gradients(const GaussianHead& a, const GaussianHead& b) {
-    // In the plain path, values that do not depend on the means give them no gradient.
+    // With torch operators, a result that does not depend on the means leaves their gradient
+    // undefined.
     const auto& plain = b.output.grad();
     expect_close(a.output.grad(), plain.defined() ? plain : torch::zeros_like(b.output));
     if (a.free_log_std.defined()) expect_close(a.free_log_std.grad(), b.free_log_std.grad());
@@ -129,7 +130,7 @@ TEST(GaussianActor, ModeStaysInTheBox) {
   EXPECT_EQ(actor.parameters().size(), 2u);
 }
 
-// log std = m x + c with m = 1, c = -1 at first; both are learnt.
+// The actor computes log std = m x + c. Initially m = 1 and c = -1, and both are trained.
 TEST(GaussianActor, LearnsTheScaleOfItsStandardDeviation) {
   Rng rng(6);
   GaussianActor::Options options;
@@ -146,7 +147,8 @@ TEST(GaussianActor, LearnsTheScaleOfItsStandardDeviation) {
   const auto x = raw.narrow(1, 2, 2);
   EXPECT_TRUE(torch::allclose(scaled.head(obs).output.narrow(1, 2, 2), x - 1));
   EXPECT_TRUE(torch::equal(scaled.mode(obs), plain.mode(obs)));
-  // At the mean, log p falls by 1 for each unit of log std: d/dm = -sum x, d/dc = -count.
+  // At the mean, log p decreases by 1 for each unit of log std. Therefore d/dm = -sum x and d/dc =
+  // -count.
   scaled.sample(obs, torch::zeros({5, 2})).log_prob.sum().backward();
   const auto gradient = scaled.parameters()[1].grad();
   EXPECT_NEAR(gradient[0].item<double>(), -x.sum().item<double>(), 1e-5);
@@ -159,7 +161,8 @@ TEST(GaussianActor, LearnsTheScaleOfItsStandardDeviation) {
   EXPECT_EQ(target.parameters()[1][0].item<float>(), 2.0f);
 }
 
-// d loss / d log x = 1 at every step: Adam moves log x by the learning rate until the bound.
+// The gradient with respect to log x is 1 at every step, so Adam moves log x by the learning rate
+// until it reaches the bound.
 TEST(LogScalar, StepsInTheLogarithmAndStopsAtItsBound) {
   LogScalar scalar({.initial_log = 0.0, .learning_rate = 0.1, .log_min = -0.25}, {});
   EXPECT_NEAR(scalar.value().item<double>(), 1.0, 1e-7);

@@ -7,8 +7,8 @@
 namespace rl_training::test_input_slopes {
 namespace {
 
-// Slopes with torch operators, one critic at a time, because a shared action would receive their
-// sum.
+// Computes the slopes with torch operators. It treats one critic at a time, because autograd would
+// sum the slopes of all critics for a shared action.
 torch::Tensor plain_slopes(const CriticEnsemble& critics, const torch::Tensor& obs,
                            const torch::Tensor& actions) {
   const auto leaf = actions.clone().set_requires_grad(true);
@@ -50,7 +50,7 @@ TEST(InputSlopes, EqualGradientsOfGradients) {
   }
 }
 
-// Added to an existing gradient, in either order.
+// Gradients of slopes and gradients of values add up in either order.
 TEST(InputSlopes, GradientsAddUpWithThoseOfValues) {
   Rng rng(1);
   const CriticEnsemble critics(5, 2, {.count = 2, .hidden_sizes = {8}}, rng, {});
@@ -59,7 +59,7 @@ TEST(InputSlopes, GradientsAddUpWithThoseOfValues) {
   const auto of_values = [&] { return critics.values(obs, actions).square().sum(); };
   const auto of_slopes = [&] { return slopes.at(critics, obs, actions).square().sum(); };
   const auto apart = gradient_of(critics, of_values()) + gradient_of(critics, of_slopes());
-  for (int i = 0; i < 2; ++i) {  // the second time memory is used again
+  for (int i = 0; i < 2; ++i) {  // the second pass reuses memory
     EXPECT_TRUE(
         torch::allclose(gradient_of(critics, of_values() + of_slopes()), apart, 1e-4, 1e-5));
     EXPECT_TRUE(

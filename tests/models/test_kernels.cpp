@@ -20,7 +20,7 @@ std::vector<const Kernels*> all_sets() {
   return sets;
 }
 
-// Compares every loop of an instruction set with the portable one.
+// Compares every loop of an instruction set with the portable loop.
 void compare(const Kernels& ours, const Kernels& plain, int64_t rows, int64_t columns) {
   SCOPED_TRACE(ours.name);
   const auto count = static_cast<size_t>(rows * columns);
@@ -92,7 +92,8 @@ void compare(const Kernels& ours, const Kernels& plain, int64_t rows, int64_t co
   });
 }
 
-// For an odd shape, and for one with whole vectors and rows after whole blocks.
+// Tests an odd shape, and a shape with complete vectors and with rows left over after complete
+// blocks.
 TEST(Kernels, EverySetAgreesWithThePortableOne) {
   const auto sets = all_sets();
   for (const Kernels* set : sets) {
@@ -119,7 +120,7 @@ void check_sums(const Kernels& set) {
     EXPECT_NEAR(y[2 * i], sum, 1e-5);
     EXPECT_EQ(y[2 * i + 1], 7.0f);
     EXPECT_EQ(dense[i], y[2 * i]);
-    float alone = 0;  // the same bits at every position of a row
+    float alone = 0;  // a row alone has the same bits
     set.row_dot(x.data() + i * kColumns, w.data(), 0.25f, 1, kColumns, &alone, 1);
     EXPECT_EQ(alone, dense[i]);
   }
@@ -155,8 +156,8 @@ TEST(Kernels, RowsAreGatheredInPlace) {
   }
 }
 
-// Compared with double precision, also where tanh rounds to 1. A result depends neither on its
-// position nor on its neighbours.
+// The results are compared with double precision, including inputs for which tanh rounds to 1. A
+// result depends neither on its position nor on its neighbours.
 TEST(Kernels, FunctionsAreRightToAFewUnits) {
   std::vector<float> x;
   for (float value = -100.0f; value <= 100.0f; value += 0.37f) x.push_back(value);
@@ -182,7 +183,7 @@ TEST(Kernels, FunctionsAreRightToAFewUnits) {
   }
 }
 
-// The tanh form: 0.841192 at 1, where x Phi(x) is 0.841345.
+// This is the tanh form of GELU. Its value at 1 is 0.841192, whereas x Phi(x) is 0.841345.
 TEST(Kernels, GeluAndItsSlopeAreRight) {
   const double c = std::sqrt(2 / 3.14159265358979), k = 0.044715;
   std::vector<float> x = {1.0f};

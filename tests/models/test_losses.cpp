@@ -20,7 +20,7 @@ void expect_close(const torch::Tensor& got, const torch::Tensor& expected) {
   EXPECT_TRUE(torch::allclose(got, expected, 1e-5, 1e-6)) << got << expected;
 }
 
-// The factor represents any use of the scalar; it must reach the gradient.
+// A loss may be multiplied by a factor. The factor must also scale the gradient.
 constexpr double kFactors[] = {1.0, 0.5, -3.0};
 
 TEST(Losses, SquaredErrorEqualsPlainTorch) {
@@ -63,8 +63,9 @@ TEST(Losses, QuantileHuberEqualsPlainTorch) {
   }
 }
 
-// Levels 1/4 and 3/4. Quantiles 0 and 1 with target 2: (0.25 * 1.5 + 0.75 * 0.5) / 2. Of quantiles
-// 0 and 3, one is above the target.
+// The quantile levels are 1/4 and 3/4. For the quantiles 0 and 1 and the target 2, the loss is
+// (0.25 * 1.5 + 0.75 * 0.5) / 2. For the quantiles 0 and 3, the second one is above the target, and
+// the loss is (0.25 * 1.5 + 0.25 * 0.5) / 2.
 TEST(Losses, QuantileHuberByHand) {
   const auto target = torch::tensor({{2.0f}});
   EXPECT_NEAR(quantile_huber(torch::tensor({{{0.0f, 1.0f}}}), target).item<double>(), 0.375, 1e-6);

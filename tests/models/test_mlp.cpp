@@ -11,7 +11,7 @@ struct Case {
   std::string name;
   MlpSpec spec;
   int64_t rows = 256;
-  int64_t side = 0;  // columns given as the second input
+  int64_t side = 0;  // columns of the second input
 };
 
 std::vector<Case> cases() {
@@ -74,7 +74,7 @@ std::vector<Case> cases() {
     s.layer_norm = LayerNorm::before_activation;
     s.activation = Activation::tanh;
   });
-  // More rows than one chunk, so that gradients are summed by groups of chunks.
+  // There are more rows than one chunk has, so gradients are summed by groups of chunks.
   add("many_rows", 1300, 4, [](MlpSpec&) {});
   add("many_rows_norm_ensemble", 2700, 3, [](MlpSpec& s) {
     s.layer_norm = LayerNorm::before_activation;
@@ -84,12 +84,12 @@ std::vector<Case> cases() {
   return all;
 }
 
-// Largest difference relative to the largest value.
+// Returns the largest difference relative to the largest value.
 double distance(const torch::Tensor& a, const torch::Tensor& b) {
   return ((a - b).abs().max() / b.abs().max()).item<double>();
 }
 
-// Biases and LayerNorm gains away from their trivial start values.
+// Moves biases and LayerNorm gains away from their initial values 0 and 1, which would hide errors.
 void shake(Mlp& network) {
   const torch::NoGradGuard no_grad;
   network.parameters().add_(normal_noise({network.parameters().numel()}, 99), 0.05);
@@ -147,8 +147,8 @@ TEST_P(FusedMlp, EqualsPlainTorchInValuesAndGradients) {
   }
 }
 
-// A backward pass without parameter gradients skips rows without a gradient, which occur if the
-// minimum of critics is used; a training pass uses all rows.
+// If no parameter gradients are needed, the backward pass skips rows whose gradient is 0. Such rows
+// occur with the minimum over critics. A training pass uses all rows.
 TEST_P(FusedMlp, AFrozenPassGivesInputsTheGradientOfATrainingOne) {
   const auto& one = GetParam();
   ThreadPool pool(2);
@@ -232,7 +232,7 @@ TEST(Mlp, FrozenPassesGradientsOnlyToTheInput) {
   EXPECT_LT(distance(action.grad(), plain_action.grad()), 1e-5);
 }
 
-// |d sum y / d x|^2, as in a gradient penalty such as EDAC's.
+// Returns |d sum y / d x|^2, as in gradient penalties such as EDAC's.
 torch::Tensor gradient_penalty(const Mlp& network, const torch::Tensor& obs,
                                const torch::Tensor& actions) {
   const auto leaf = actions.detach().clone().set_requires_grad(true);

@@ -20,7 +20,7 @@ double mmd_of(const torch::Tensor& x, const torch::Tensor& y, MmdKernel kernel, 
 
 constexpr MmdKernel kKernels[] = {MmdKernel::gaussian, MmdKernel::laplacian};
 
-// 2 sigma in the denominator, not 2 sigma^2 (which would give 0.049994).
+// The denominator is 2 sigma, not 2 sigma^2, which would give 0.049994.
 TEST(Mmd, GoldenValue) {
   for (const MmdKernel kernel : kKernels) {
     EXPECT_NEAR(mmd_of(torch::zeros({1, 1}), torch::ones({1, 1}), kernel), 0.222219, 1e-5);
@@ -46,8 +46,8 @@ TEST(Mmd, EqualSetsFarSetsAndSymmetry) {
   }
 }
 
-// sqrt(mean k(x, x') + mean k(y, y') - 2 mean k(x, y) + 1e-6); the first two means include the
-// diagonals.
+// Returns sqrt(mean k(x, x') + mean k(y, y') - 2 mean k(x, y) + 1e-6). The first two means include
+// the diagonals.
 torch::Tensor by_three_terms(const torch::Tensor& x, const torch::Tensor& y, MmdKernel kernel) {
   const auto mean_kernel = [&](const torch::Tensor& u, const torch::Tensor& v) {
     const auto d = u.unsqueeze(2) - v.unsqueeze(1);
@@ -57,7 +57,7 @@ torch::Tensor by_three_terms(const torch::Tensor& x, const torch::Tensor& y, Mmd
   return torch::sqrt(mean_kernel(x, x) + mean_kernel(y, y) - 2 * mean_kernel(x, y) + 1e-6);
 }
 
-// More rows than are processed at once, with a remainder.
+// The number of rows is larger than the number processed at once, and not a multiple of it.
 TEST(Mmd, ValuesAndGradientsAgainstTheThreeTerms) {
   Rng rng(2);
   const auto x_values = draw(rng, {21, 3, 2}), y_values = draw(rng, {21, 5, 2});

@@ -21,8 +21,8 @@ struct Shape {
   int64_t m, n, k;
 };
 
-// Compared with sums in double precision. Rows are longer than needed, and values behind them must
-// not change.
+// Compares a product with sums in double precision. The rows of the arrays are longer than the
+// matrices, and values beyond a row of the result must not change.
 void check(const Shape& shape, bool transpose_a, bool transpose_b, Then then) {
   constexpr int64_t kGap = 3;
   const auto [m, n, k] = shape;
@@ -75,8 +75,8 @@ void check(const Shape& shape, bool transpose_a, bool transpose_b, Then then) {
 }
 
 TEST(Product, EveryShapeAndWhatFollows) {
-  // Complete and partial tiles, strips, vectors and squares; sizes for our own product and larger
-  // ones.
+  // The shapes have complete and partial tiles, strips, vectors and squares. Some sizes use our own
+  // product and some are too large for it.
   constexpr Shape kShapes[] = {{1, 1, 1},     {6, 64, 16},  {7, 16, 1},    {100, 64, 64},
                                {5, 48, 32},   {33, 80, 70}, {37, 208, 64}, {4, 37, 20},
                                {13, 64, 515}, {2, 3, 64},   {35, 72, 300}};

@@ -14,7 +14,7 @@ torch::Tensor normal(uint64_t seed, torch::IntArrayRef shape) {
   return values;
 }
 
-// One feature, rows (0, 1, 2, 5): mean 2, variance 3.5.
+// One feature with the values 0, 1, 2 and 5. Their mean is 2, and their variance is 3.5.
 BatchRenorm example(float running_mean, float running_var, Mode mode, bool warm) {
   return {torch::tensor({0.0f, 1.0f, 2.0f, 5.0f}).view({1, 4, 1}),
           torch::ones({1, 1}),
@@ -57,15 +57,15 @@ TEST(BatchRenorm, UsesTheRunningStatisticsInEvalMode) {
   EXPECT_EQ(work.running_var.item<float>(), 1.0f);
 }
 
-// r = 1 and d = 0 by their bounds: plain batch normalisation.
+// The bounds force r = 1 and d = 0, which is plain batch normalisation.
 TEST(BatchRenorm, WithTheNarrowestBoundsIsBatchNormalisation) {
   const auto warm = example(0.5f, 1.0f, Mode::train, true);
   expect_values(batch_renorm(warm, {.r_max = 1.0, .d_max = 0.0}, nullptr),
                 {-1.068892, -0.534446, 0.0, 1.603338});
 }
 
-// Compares value, statistics and gradients of the fused node with torch's operators; more features
-// than one unit of work, and one constant feature.
+// Compares values, statistics and gradients of the fused node with torch operators. There are more
+// features than one unit of work, and one feature is constant.
 void compare_with_plain(Mode mode, bool warm) {
   const int64_t members = 2, rows = 9, features = 70;
   auto x = normal(1, {members, rows, features}) * 2 + 1;
@@ -141,7 +141,7 @@ TEST(RenormMlp, OnlyTrainingPassesMoveTheStatistics) {
   EXPECT_EQ(network.training_passes(), 1);
 }
 
-// Batch statistics remove a shift and a scale of the inputs.
+// Batch statistics remove a shift of the inputs.
 TEST(RenormMlp, TrainingPassesDoNotSeeAShiftOfTheInputs) {
   const auto network = small_network();
   const auto x = normal(1, {50, 4});
@@ -150,7 +150,8 @@ TEST(RenormMlp, TrainingPassesDoNotSeeAShiftOfTheInputs) {
   EXPECT_LT((y - shifted).abs().max().item<float>(), 1e-4f);
 }
 
-// Once warm and within the bounds, training and acting compute nearly the same.
+// After the warm-up, if r and d are within their bounds, training and evaluation compute nearly the
+// same values.
 TEST(RenormMlp, TrainingAndEvalPassesMeetAfterTheWarmUp) {
   auto spec = small_spec();
   spec.renorm.warmup_steps = 200;
@@ -224,7 +225,8 @@ TEST(RenormMlp, TheNumberOfThreadsChangesNoBit) {
   }
 }
 
-// Each process updates them with its own rows; afterwards they are equal in all.
+// Each process updates its running statistics with its own rows. The average makes them equal in
+// all processes.
 TEST(RenormMlp, AveragesRunningStatisticsOverProcesses) {
   FakeGroup group(2);
   group.mean = [](size_t at, float mine) { return mine + static_cast<float>(at); };

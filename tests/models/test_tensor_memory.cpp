@@ -9,7 +9,7 @@
 namespace rl_training::test_tensor_memory {
 namespace {
 
-// Number of distinct addresses of tensors that were created and freed one after another.
+// Creates and frees tensors one after another, and returns the number of distinct addresses.
 size_t places(size_t count, torch::IntArrayRef shape) {
   std::set<const void*> seen;
   for (size_t i = 0; i < count; ++i) seen.insert(reused_floats(shape).data_ptr());
@@ -31,7 +31,7 @@ TEST(ReusedFloats, AreNobodyElses) {
   std::vector<torch::Tensor> held, views;
   for (int i = 0; i < 100; ++i) {
     held.push_back(reused_floats({3}).fill_(i));
-    views.push_back(reused_floats({3}).fill_(1000 + i).tensor_data());  // shares the memory alone
+    views.push_back(reused_floats({3}).fill_(1000 + i).tensor_data());  // shares only the memory
   }
   for (int i = 0; i < 100; ++i) {
     EXPECT_TRUE((held[i] == i).all().item<bool>()) << i;
@@ -54,7 +54,7 @@ TEST(ReusedFloats, SurviveMoreShapesThanAreKept) {
   for (int64_t rows = 1; rows < 200; ++rows) {
     EXPECT_EQ(reused_floats({rows, 2}).sizes(), torch::IntArrayRef({rows, 2}));
   }
-  EXPECT_EQ(reused_floats({100, 100}).numel(), 10000);  // larger than what is kept
+  EXPECT_EQ(reused_floats({100, 100}).numel(), 10000);  // larger than any cached tensor
   EXPECT_EQ(reused_floats({0, 4}).numel(), 0);
 }
 

@@ -23,7 +23,7 @@ TransformerSpec small_spec() {
 Transformer small_network(uint64_t seed = 1) {
   Rng rng(seed);
   Transformer network(small_spec(), rng, {});
-  // Weights of 0.02 would hide most of what is computed.
+  // Larger weights than the initial ones (0.02), which would hide most effects.
   const torch::NoGradGuard no_grad;
   auto parameters = network.parameters();
   rng.fill_normal({parameters.data_ptr<float>(), static_cast<size_t>(parameters.numel())});
@@ -42,7 +42,8 @@ Trajectories example(int64_t steps = kSteps) {
           torch::arange(steps).expand({kRows, steps}).contiguous()};
 }
 
-// The model of the CORL repository on Hopper: 11 observations, 3 actions, a table of 1000 + 20.
+// The model of the CORL repository for Hopper: 11 observations, 3 actions, and 1000 + 20 time
+// steps.
 TEST(Transformer, HasThePublishedNumberOfParameters) {
   TransformerSpec spec;
   spec.obs_dim = 11;
@@ -72,7 +73,8 @@ TEST(Transformer, StartsFromSmallNormalWeights) {
   EXPECT_EQ(values("last_norm.gain").min().item<float>(), 1.0f);
 }
 
-// A step depends on everything up to its observation, but not on its own action or later steps.
+// A step depends on earlier steps and on its own observation. It depends neither on its own action
+// nor on later steps.
 TEST(Transformer, NoStepSeesItsActionOrLaterSteps) {
   const auto network = small_network();
   const torch::NoGradGuard no_grad;
@@ -87,7 +89,7 @@ TEST(Transformer, NoStepSeesItsActionOrLaterSteps) {
     };
     auto action = example(), obs = example(), to_go = example(), time = example();
     action.actions.select(1, t).add_(1.0);
-    unchanged(action, t + 1);  // seen by the next step
+    unchanged(action, t + 1);  // only later steps see the action
     obs.obs.select(1, t).add_(1.0);
     unchanged(obs, t);
     to_go.returns.select(1, t).add_(1.0);
@@ -97,7 +99,7 @@ TEST(Transformer, NoStepSeesItsActionOrLaterSteps) {
   }
 }
 
-// Values after the end of a shorter segment have no effect, nor do other rows.
+// The result of a segment depends neither on later steps nor on other rows.
 TEST(Transformer, PaddingAndOtherRowsDoNotMatter) {
   const auto network = small_network();
   const torch::NoGradGuard no_grad;

@@ -20,7 +20,7 @@ TEST(ExpectileLoss, AtOneHalfItIsHalfTheMeanSquare) {
   EXPECT_NEAR(expectile_loss(u, 0.5).item<double>(), 0.5 * u.square().mean().item<double>(), 1e-6);
 }
 
-// dL/du = 2 |expectile - 1[u < 0]| u / rows
+// The gradient is dL/du = 2 |expectile - 1[u < 0]| u / rows.
 TEST(ExpectileLoss, Gradient) {
   const auto u = torch::tensor({2.0f, -3.0f}).set_requires_grad(true);
   expectile_loss(u, 0.9).backward();

@@ -18,7 +18,7 @@ constexpr char kHere[] = "127.0.0.1";
 std::vector<float> values_of(int rank, size_t count) {
   std::vector<float> values(count);
   Rng(static_cast<uint64_t>(rank), "values").fill_normal(values);
-  // Sums of values that differ so much in size depend on the order.
+  // The values differ greatly in size, so that the sum depends on the order of the additions.
   for (size_t i = 0; i < count; ++i) values[i] *= (i % 3 == 0) ? 1e6f : 1.0f;
   return values;
 }
@@ -35,8 +35,8 @@ std::vector<float> ordered_mean(int size, size_t count) {
 
 class Averages : public testing::TestWithParam<std::tuple<int, size_t, const char*>> {};
 
-// Few and many values with few and many processes, through messages and shared memory, which covers
-// all kinds of exchange and parts of unequal length.
+// Tests few and many values, few and many processes, messages and shared memory. This covers every
+// algorithm for averages, including parts of unequal length.
 TEST_P(Averages, AreSumsInTheOrderOfRanks) {
   const auto size = std::get<0>(GetParam());
   const auto count = std::get<1>(GetParam());
@@ -62,8 +62,8 @@ INSTANTIATE_TEST_SUITE_P(Group, Averages,
                                           testing::Values(size_t{1}, size_t{7}, size_t{10001}),
                                           testing::Values(kLoopback, kOtherAddress)));
 
-// Slots are filled in turn, so a fast process does not overwrite what a slow one still reads; more
-// values than before need new memory.
+// Each process alternates between two slots, so that a fast process does not overwrite values that
+// a slow process still reads. The larger arrays of the second half need new shared memory.
 TEST(Group, AveragesManyTimesInSharedMemory) {
   std::atomic<int> wrong = 0;
   in_processes(3, [&](ProcessGroup& group) {
@@ -98,7 +98,7 @@ TEST(SharedSlots, OtherMemoryIsNotOpened) {
   const auto created = SharedSlots::create(2, 5);
   ASSERT_NE(created, nullptr);
   auto handle = created->handle();
-  EXPECT_EQ(SharedSlots::open(handle, 2, 500), nullptr);  // another size
+  EXPECT_EQ(SharedSlots::open(handle, 2, 500), nullptr);  // a different size
   ++handle.key;
   EXPECT_EQ(SharedSlots::open(handle, 2, 5), nullptr);
   handle = created->handle();
@@ -140,7 +140,7 @@ TEST(Group, WordsTravelWithEveryOperation) {
     group.say(0);
     group.exchange("");
     EXPECT_EQ(group.words(), (std::vector<int32_t>{0, 0, 0, 0}));
-    EXPECT_EQ(group.operations(), 4);  // with the one that ends joining
+    EXPECT_EQ(group.operations(), 4);  // joining the group is also an operation
   });
 }
 

@@ -52,7 +52,8 @@ TEST(Scenes, ThePendulumPointsWhereItsAngleSays) {
   EXPECT_NEAR(env->scene().shapes[0].points[1].x, -1, 1e-12);
 }
 
-// MuJoCo's own renderer: sky at the top, floor at the bottom, the hopper's colours between.
+// MuJoCo's own renderer shows the sky at the top, the floor at the bottom, and the coloured hopper
+// between them.
 TEST(Scenes, APhotoShowsTheBodyOnItsFloor) {
   const auto* info = find_environment("Hopper-v4");
   if (info == nullptr || !info->unavailable.empty()) GTEST_SKIP() << "built without MuJoCo";
@@ -74,7 +75,7 @@ TEST(Scenes, APhotoShowsTheBodyOnItsFloor) {
   EXPECT_EQ(pixel(0, 0)[0], 250);   // sky
   EXPECT_LT(pixel(89, 5)[0], 200);  // floor
   EXPECT_FALSE(colourful(pixel(89, 5)));
-  EXPECT_TRUE(colourful(pixel(30, 60)));  // the body stands in the middle
+  EXPECT_TRUE(colourful(pixel(30, 60)));  // the hopper is in the middle
   EXPECT_EQ(env->photo(120, 90).rgb, photo.rgb);
   EXPECT_TRUE(make_environment("Pendulum-v1")->photo(120, 90).rgb.empty());
 }
@@ -106,8 +107,8 @@ TEST_F(FilmTest, AStripOfEightPictures) {
   EXPECT_EQ(report.lengths, std::vector<int64_t>{21});
   const auto png = bytes("strip.png");
   ASSERT_EQ(png.substr(1, 3), "PNG");
-  EXPECT_EQ(big_endian(png, 16), 4 * 104 - 4U);        // four in a row
-  EXPECT_EQ(big_endian(png, 20), 2 * (126 + 4) - 4U);  // square, with a caption
+  EXPECT_EQ(big_endian(png, 16), 4 * 104 - 4U);        // four pictures per row
+  EXPECT_EQ(big_endian(png, 20), 2 * (126 + 4) - 4U);  // two rows of square pictures with captions
 }
 
 TEST_F(FilmTest, AnAnimation) {
@@ -116,7 +117,7 @@ TEST_F(FilmTest, AnAnimation) {
   options.every = 5;
   options.episodes = 2;
   const auto report = film("MountainCarContinuous-v0", options, "film.gif");
-  EXPECT_EQ(report.pictures, 2 * 6);  // steps 0, 5, 10, 15, 20 and the last
+  EXPECT_EQ(report.pictures, 2 * 6);  // pictures of steps 0, 5, 10, 15, 20 and of the last step
   EXPECT_EQ(report.returns.size(), 2U);
   const auto gif = bytes("film.gif");
   EXPECT_EQ(gif.substr(0, 6), "GIF89a");

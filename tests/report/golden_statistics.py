@@ -1,7 +1,8 @@
-"""Prints the constants of test_statistics.cpp, computed with NumPy and by enumeration alone.
+"""Prints the constants of test_statistics.cpp.
 
-The bootstrap distribution of n runs has n**n equally likely samples; for small n all of them are
-listed here, so the intervals are exact and share nothing with the program's random draws.
+The bootstrap distribution of n runs has n**n equally likely samples. This script enumerates all of
+them for small n and computes their statistics with NumPy. Its intervals are therefore exact, and
+they do not depend on the random draws of the program.
 Run: /usr/bin/python3 tests/report/golden_statistics.py
 """
 import itertools

@@ -25,7 +25,7 @@ std::string message_of(const std::function<void()>& action) {
   return "no error";
 }
 
-// Three learning rates with three seeds each are three groups.
+// Runs with three learning rates and three seeds each form three groups.
 TEST(Groups, RunsThatDifferInMoreThanTheirSeedStayApart) {
   const TemporaryDirectory directory;
   const double rates[] = {0.001, 0.0003, 0.0001};
@@ -61,7 +61,7 @@ TEST(Groups, WhatDecidesNoValueDoesNotPartRuns) {
   config.replace(config.find("log_interval: 5"), 15, "log_interval: 7");
   write_all(directory / "b/config.yaml", config + "output_dir: elsewhere\n");
   EXPECT_EQ(report_of(directory.path()).tasks[0].groups.size(), 1u);
-  // A metric used by early stopping does matter.
+  // With early stopping, log_interval separates groups, because it can change when a run stops.
   for (const char* name : {"a", "b"}) {
     auto text = read_all(directory / (std::string(name) + "/config.yaml"));
     text.replace(text.find("early_stopping: null"), 20, "early_stopping: {patience: 3}");
@@ -81,7 +81,7 @@ TEST(Groups, OtherDataIsAnotherTask) {
   EXPECT_EQ(report.tasks[0].name(), "Hopper-v4, pendulum/medium");
   EXPECT_EQ(report.tasks[1].name(), "Pendulum-v1, pendulum/medium beef");
   EXPECT_EQ(report.tasks[2].name(), "Pendulum-v1, pendulum/medium f00d");
-  // (1600 + 20.272305) / (3234.3 + 20.272305)
+  // 100 * (1600 + 20.272305) / (3234.3 + 20.272305)
   EXPECT_NEAR(*report.tasks[0].normalized(1600), 49.7845, 1e-4);
   EXPECT_FALSE(report.tasks[1].normalized(-5));
 }
@@ -100,7 +100,7 @@ TEST(Groups, TheSameDataUnderAnotherNameIsTheSameTask) {
   EXPECT_DOUBLE_EQ(report.tasks[0].groups[0].figures->mean, -6);
 }
 
-// Tables show 0.1235 for 0.12345678; files of numbers keep the value.
+// Tables show shortened values; data files contain the full values.
 TEST(Groups, ValuesOfKeysAreShortenedOnlyForDisplay) {
   const TemporaryDirectory directory;
   const char* const rates[] = {"0.12345678", "0.12345999", "0.5"};
@@ -121,7 +121,7 @@ TEST(Groups, ASeedCountsOnce) {
   write_run(directory / "cut", {.returns = {-9}, .started = "2025-03-01T00:00:00Z"});
   const auto report = report_of(directory.path());
   ASSERT_EQ(report.tasks[0].groups[0].runs.size(), 1u);
-  EXPECT_EQ(report.tasks[0].groups[0].figures->mean, -3);  // the newest that is finished
+  EXPECT_EQ(report.tasks[0].groups[0].figures->mean, -3);  // the newest finished run
   ASSERT_EQ(report.notes.size(), 2u);
   EXPECT_EQ(report.notes[0], "warning: each seed counts once; for seed 0, " + (directory / "old") +
                                  " is ignored in favour of " + (directory / "new"));
@@ -130,7 +130,7 @@ TEST(Groups, ASeedCountsOnce) {
 TEST(Groups, LastBestAndAt) {
   const TemporaryDirectory directory;
   write_run(directory / "a", {.seed = 0, .returns = {-9, -1, -5}});
-  write_run(directory / "b", {.seed = 1, .returns = {-9, -8}});  // stopped at 10 of 20
+  write_run(directory / "b", {.seed = 1, .returns = {-9, -8}});  // stopped at step 10 of 20
   const auto mean = [&](EvaluationChoice choice) {
     return report_of(directory.path(), {choice, {}, {}}).tasks[0].groups[0].figures->mean;
   };
@@ -139,14 +139,14 @@ TEST(Groups, LastBestAndAt) {
   EXPECT_DOUBLE_EQ(mean({Pick::best}), -4.5);
   EXPECT_DOUBLE_EQ(mean({Pick::at, 0}), -9);
   EXPECT_DOUBLE_EQ(mean({Pick::at, 10}), -4.5);
-  EXPECT_DOUBLE_EQ(mean({Pick::at, 19}), -1);  // the other run never reached that step
+  EXPECT_DOUBLE_EQ(mean({Pick::at, 19}), -1);  // the other run did not reach this step
   const auto group = report_of(directory.path()).tasks[0].groups[0];
   EXPECT_EQ(group.count(RunState::unfinished), 1u);
   EXPECT_EQ(group.count(RunState::finished), 1u);
   EXPECT_EQ(steps_text(group), "10 of 20");
 }
 
-// The table would otherwise claim a value of a step that has none.
+// The table must not show a value for a step at which no evaluation took place.
 TEST(Groups, AStepWithoutAnEvaluationNamesTheOneThatIsUsed) {
   const TemporaryDirectory directory;
   write_run(directory / "a", {.seed = 0, .returns = {-9, -1, -5}});
@@ -167,7 +167,8 @@ TEST(Groups, AStepWithoutAnEvaluationNamesTheOneThatIsUsed) {
   EXPECT_EQ(at(19), "last evaluation up to step 19 (steps 10 to 12)");
 }
 
-// The length decides which evaluation is the last one, but does not affect step 10.
+// The length of a run decides which evaluation is the last one. It does not affect the evaluation
+// at step 10, so runs of both lengths form one group.
 TEST(Groups, LengthsStayApartUnlessAStepIsAskedFor) {
   const TemporaryDirectory directory;
   write_run(directory / "a", {.seed = 0, .returns = {-9, -5}, .length = 10});
@@ -193,7 +194,7 @@ TEST(Groups, ByAKeyAndFilters) {
   const auto by = report_of(directory.path(), {{}, {"learning_rate"}, {}});
   EXPECT_EQ(labels_of(by),
             (std::vector<std::string>{"bcq learning_rate=0.0003", "bcq learning_rate=0.001"}));
-  EXPECT_DOUBLE_EQ(by.tasks[0].groups[0].figures->mean, -7.5);  // both sizes, seed 0 of each
+  EXPECT_DOUBLE_EQ(by.tasks[0].groups[0].figures->mean, -7.5);  // seed 0 of both batch sizes
   EXPECT_EQ(by.notes,
             std::vector<std::string>{"warning: --by merges runs that differ in batch_size"});
   const auto filtered =
@@ -212,7 +213,7 @@ TEST(Groups, ByAKeyAndFilters) {
             "--filter: not a condition (expected key=value, got batch_size)");
 }
 
-// An offline run that continues online has two clocks: updates and environment steps.
+// An offline run that continues online has two kinds of steps: updates and environment steps.
 TEST(Groups, OfflineAndOnlineStepsStayApart) {
   const TemporaryDirectory directory;
   write_run(directory / "a", {.returns = {}});

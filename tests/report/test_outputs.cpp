@@ -13,7 +13,7 @@
 namespace rl_training {
 namespace {
 
-// Runs without evaluations are compared by validation metrics.
+// Runs without evaluations are compared by their validation metrics.
 TEST(ReportText, ValidationStandsWhereReturnsAreMissing) {
   const TemporaryDirectory directory;
   for (int seed = 0; seed < 2; ++seed) {
@@ -87,7 +87,7 @@ TEST(ReportMarkdown, EscapesWhatTheTableWouldRead) {
   EXPECT_NE(text.find("| x\\|y\\<b\\> | 1 |"), std::string::npos) << text;
 }
 
-// Untrusted names: terminal and page must treat them as plain text.
+// Names are untrusted: the terminal and the page must show them as plain text.
 TEST(ReportHtml, HostileNamesAreShownAsText) {
   const TemporaryDirectory directory;
   const std::string name = "<script>alert(1)</script>\x1b[31m\n\"'&";
@@ -129,7 +129,7 @@ TEST(ReportHtml, AsksForNothingAndRunsOnlyItsOwnScript) {
   EXPECT_NE(watched.find("http-equiv=\"refresh\" content=\"7\""), std::string::npos);
 }
 
-// A phone shows only the first columns of the table.
+// A phone shows only the first columns of the table, so they must contain the scores.
 TEST(ReportHtml, ScoresComeFirst) {
   const TemporaryDirectory directory;
   for (int i = 0; i < 2; ++i) {
@@ -182,7 +182,8 @@ TEST(Plot, WritesSvgAndPng) {
   EXPECT_EQ(chart_ticks(0, 1, 5).size(), 6u);
 }
 
-// Returns and validation metrics, or the requested metrics.
+// By default, there is a panel for returns and for each validation metric; otherwise for each
+// requested metric.
 TEST(Plot, HasAPanelForEachCurve) {
   const TemporaryDirectory directory;
   write_two_algorithms(directory);
@@ -257,8 +258,9 @@ TEST(Leaderboard, NormalisedScoresAreSummedUpOverTasks) {
   const auto board = make_leaderboard(report_of(directory.path()));
   EXPECT_TRUE(board.normalized);
   ASSERT_TRUE(board.methods[0].total);
-  // Hopper: (r + 20.272305) / 3254.572305; HalfCheetah: (r + 280.178953) / 12415.178953. Of six
-  // scores one is discarded at each end; r = -300, -290, -280 of bcq.
+  // Normalized scores are (r + 20.272305) / 3254.572305 for Hopper and (r + 280.178953) /
+  // 12415.178953 for HalfCheetah. The returns r of bcq are -300, -290 and -280. Of its six scores,
+  // the IQM discards the lowest and the highest.
   EXPECT_NEAR(board.methods[0].total->iqm,
               (100 * ((-280 + 20.272305) + (-290 + 20.272305)) / 3254.572305 +
                100 * ((-300 + 280.178953) + (-290 + 280.178953)) / 12415.178953) /

@@ -22,7 +22,7 @@ std::string error_of(const std::string& path) {
   return "no error";
 }
 
-// The process may be at any point: in the middle of a row, or before its first evaluation.
+// A run may be read at any time: while its process writes a row, or before the first evaluation.
 TEST(RunRecord, RowsThatAreNotWholeDoNotCount) {
   const TemporaryDirectory directory;
   const auto run = directory / "a";
@@ -72,7 +72,7 @@ TEST(RunRecord, OnlyPlainFilesOfABoundedSizeAreRead) {
   const auto run = directory / "a", metrics = run + "/metrics.jsonl";
   write_run(run, {.returns = {-9}});
   std::filesystem::remove(metrics);
-  ASSERT_EQ(::mkfifo(metrics.c_str(), 0644), 0);  // reading it would never end
+  ASSERT_EQ(::mkfifo(metrics.c_str(), 0644), 0);  // reading a FIFO would block forever
   EXPECT_EQ(error_of(run), metrics + ": not a plain file");
   std::filesystem::remove(metrics);
   write_all(directory / "secret", rows_of({1}));

@@ -5,7 +5,7 @@
 namespace rl_training {
 namespace {
 
-// Expected values come from golden_statistics.py, which shares no code with the library.
+// The expected values come from golden_statistics.py, which shares no code with the library.
 const std::vector<double> kSeven = {3.5, -1.0, 12.0, 4.0, 8.25, -6.5, 5.0};
 const std::vector<double> kFive = {-231.4, -198.2, -305.9, -150.0, -412.7};
 
@@ -14,7 +14,7 @@ TEST(Statistics, MeanMedianQuantilesAndInterquartileMean) {
   EXPECT_DOUBLE_EQ(median_of(kSeven), 4.0);
   EXPECT_DOUBLE_EQ(median_of(std::vector<double>{1, 10}), 5.5);
   EXPECT_DOUBLE_EQ(interquartile_mean(kSeven), 3.95);
-  EXPECT_DOUBLE_EQ(interquartile_mean(std::vector<double>{1, 2, 9}), 4.0);  // nothing to cut off
+  EXPECT_DOUBLE_EQ(interquartile_mean(std::vector<double>{1, 2, 9}), 4.0);  // discards no value
   EXPECT_DOUBLE_EQ(interquartile_mean(std::vector<double>{-100, 2, 4, 900}), 3.0);
   EXPECT_DOUBLE_EQ(quantile(std::vector<double>{-6.5, -1, 3.5, 4, 5, 8.25, 12}, 0.1), -3.2);
   EXPECT_DOUBLE_EQ(quantile(std::vector<double>{7}, 0.975), 7);
@@ -23,10 +23,12 @@ TEST(Statistics, MeanMedianQuantilesAndInterquartileMean) {
 TEST(Statistics, BootstrapIntervalsAreThoseOfAllResamples) {
   const auto five = bootstrap_interval({kFive}, interquartile_mean);
   ASSERT_TRUE(five);
-  // Percentiles of 5000 draws from a distribution with steps of a few units.
+  // The 5000 random resamples only approximate the percentiles, which lie between values that are a
+  // few units apart.
   EXPECT_NEAR(five->low, -377.1, 6);
   EXPECT_NEAR(five->high, -166.0667, 6);
-  // Two runs: a quarter of the resamples holds one value twice.
+  // With two runs, a quarter of the resamples contains only the first value, and a quarter only the
+  // second.
   const auto two = bootstrap_interval({{3, 8}}, mean_of);
   EXPECT_EQ(two->low, 3);
   EXPECT_EQ(two->high, 8);
@@ -40,7 +42,7 @@ TEST(Statistics, TasksAreResampledEachForItself) {
   const auto interval = bootstrap_interval(strata, interquartile_mean);
   EXPECT_NEAR(interval->low, 33.5, 0.6);
   EXPECT_NEAR(interval->high, 50.25, 0.6);
-  // As a single task, all six runs of a resample could come from one half.
+  // If the six runs were one task, all values of a resample could come from the lower half.
   const auto mixed = bootstrap_interval({pooled(strata)}, interquartile_mean);
   EXPECT_LT(mixed->low, 28);
 }

@@ -12,14 +12,14 @@
 
 namespace rl_training {
 
-// A run directory as written by `train`, with values chosen by a test.
+// The content of a run directory as `train` writes it. A test chooses the values.
 struct WrittenRun {
   std::string algo = "bcq", env_id = "Pendulum-v1";
   int64_t seed = 0;
   std::vector<double> returns = {};      // evaluations at steps 0, 10, 20, ...
   std::vector<double> validations = {};  // TD errors at the same steps
   int64_t length = 20;
-  std::string more_config = "";  // lines of algo_kwargs
+  std::string more_config = "";  // lines to append to algo_kwargs
   std::string fingerprint = "f00d", dataset_id = "pendulum/medium";
   std::string started = "2025-01-01T00:00:00Z", commit = "abc1234", stop_reason = "";
   int sessions = 1;
@@ -65,7 +65,7 @@ inline void write_run(const std::string& path, const WrittenRun& run) {
   write_all(path + "/metrics.jsonl", rows_of(run.returns, run.validations));
 }
 
-// Two algorithms with three seeds each.
+// Writes runs of two algorithms with three seeds each.
 inline void write_two_algorithms(const TemporaryDirectory& directory,
                                  const std::string& env = "Pendulum-v1") {
   for (int seed = 0; seed < 3; ++seed) {

@@ -10,12 +10,13 @@
 
 namespace rl_training {
 
-// Episodes of three steps with reward 10 * action, so that a test controls the returns.
+// A task whose episodes have three steps by default. The reward is 10 * action, so that a test
+// controls the returns.
 class PayingTask final : public Environment {
  public:
   static constexpr const char* kId = "Paying-v0";
 
-  // Registers the task once.
+  // Registers the task on the first call.
   static void add_to_table() {
     static const bool added = [] {
       register_environment({kId, "", [] { return std::make_unique<PayingTask>(); }});
@@ -48,11 +49,12 @@ class PayingTask final : public Environment {
   int64_t length_, steps_ = 0;
 };
 
-// Its only parameter grows by lr_scale with each update; the test sets everything else.
+// An algorithm whose only parameter grows by lr_scale with each update. A test sets its metrics and
+// actions.
 class FakeAlgorithm final : public Algorithm {
  public:
   std::function<float(int64_t update)> loss = [](int64_t update) { return 1.0f / update; };
-  std::function<float(int64_t update)> target_q_mean;  // a further metric
+  std::function<float(int64_t update)> target_q_mean;  // an optional metric
   std::function<float(int64_t update)> action = [](int64_t) { return 0.5f; };
   std::function<void(int64_t update, float& parameter)> spoil;
   std::vector<double> lr_scales;
@@ -91,7 +93,7 @@ class FakeSampler final : public Sampler {
   void visit_state(StateVisitor& state) override { state.scalar("batches", batches); }
 };
 
-// Records events in order.
+// Records rows, checkpoints and warnings in the order in which they arrive.
 class RecordingSink final : public RunSink {
  public:
   std::vector<std::string> events;
@@ -110,7 +112,7 @@ class RecordingSink final : public RunSink {
   void warn(const std::string& line) override { warnings.push_back(line); }
 };
 
-// A trainer over the fakes. Change algorithm and options first, then call run().
+// A trainer that uses the fakes. Change the algorithm and the options before you call run().
 struct FakeTraining {
   FakeAlgorithm algorithm;
   FakeSampler sampler;

@@ -3,8 +3,8 @@
 
 namespace rl_training {
 
-// Observes 100 * episode + step; the reward is the number of the step. Even episodes are truncated
-// after 4 steps, odd ones terminate after 3.
+// A task that observes 100 * episode + step. The reward is the number of the step. Even episodes
+// are truncated after 4 steps, and odd episodes terminate after 3 steps.
 class CountingTask final : public Environment {
  public:
   static constexpr const char* kId = "Counting-v0";
@@ -49,13 +49,13 @@ class CountingTask final : public Environment {
   int64_t episode_ = -1, steps_ = 0;
 };
 
-// Always takes the same action and records its observations.
+// An algorithm that always returns the same action and records the observations.
 class ConstantAlgorithm final : public Algorithm {
  public:
   float action = 0.25f;
-  std::vector<float> seen;  // observations it was asked to explore from
+  std::vector<float> seen;  // observations of exploring actions
   int64_t updates = 0;
-  std::vector<std::string> phases;  // that began
+  std::vector<std::string> phases;  // names of the phases that have started
   int64_t planned_updates = 0;
 
   std::vector<double> lr_scales;

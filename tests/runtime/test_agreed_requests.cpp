@@ -30,11 +30,12 @@ TEST(AgreedRequests, TravelWithWhatIsExchangedAnyway) {
   agreed.tell(false);
   group.average(parts);
   EXPECT_EQ(agreed.look(false, false).signal, 2);
-  EXPECT_TRUE(group.exchanged.empty());  // no message of its own
+  EXPECT_TRUE(group.exchanged.empty());  // the request was sent with the average
 
   agreed.tell(false);
   EXPECT_EQ(agreed.look(false, false).signal, 2);
-  EXPECT_EQ(group.exchanged.size(), 1U);  // nothing else was exchanged
+  // In an iteration without another operation, the request needs a message of its own.
+  EXPECT_EQ(group.exchanged.size(), 1U);
 }
 
 TEST(AgreedRequests, OfAnyProcessCountForAllAndTheFirstSignalWins) {
@@ -47,7 +48,8 @@ TEST(AgreedRequests, OfAnyProcessCountForAllAndTheFirstSignalWins) {
   EXPECT_EQ(agreed.look(false, true).signal, 2);
 }
 
-// A request that arrives after the exchange is sent in the next iteration, unless `fresh` is set.
+// A request that arrives during an iteration takes effect in the next iteration, unless `fresh` is
+// true.
 TEST(AgreedRequests, WhatNobodyWasToldYetDoesNotCount) {
   StopRequests own;
   FakeGroup group(2);
@@ -64,7 +66,7 @@ TEST(AgreedRequests, WhatNobodyWasToldYetDoesNotCount) {
   EXPECT_TRUE(asked.end);
   EXPECT_TRUE(asked.checkpoint);
   agreed.tell(false);
-  EXPECT_FALSE(agreed.look(false, false).checkpoint);  // once
+  EXPECT_FALSE(agreed.look(false, false).checkpoint);  // a request takes effect once
 }
 
 }  // namespace

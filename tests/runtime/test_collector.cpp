@@ -33,7 +33,8 @@ TEST(Collector, StoresWhatTheStepLedToAlsoAtATimeLimit) {
   f.step(8);
   ASSERT_EQ(f.buffer.rows(), 8);
   const float obs[] = {0, 1, 2, 3, 100, 101, 102, 200};
-  const float next[] = {1, 2, 3, 4, 101, 102, 103, 201};  // not the first of the next episode
+  // The next observation of the last step of an episode is its final one, not that after the reset.
+  const float next[] = {1, 2, 3, 4, 101, 102, 103, 201};
   for (int64_t row = 0; row < 8; ++row) {
     EXPECT_EQ(f.buffer.obs(row)[0], obs[row]) << row;
     EXPECT_EQ(f.buffer.next_obs(row)[0], next[row]) << row;
@@ -52,7 +53,7 @@ TEST(Collector, StoresTransformedRewardsAndReportsRawReturns) {
   EXPECT_EQ(first.return_sum, 1 + 2 + 3 + 4);
   EXPECT_EQ(first.episodes, 1);
   EXPECT_EQ(f.collector->episodes().take_ended().episodes, 0);
-  f.step(7);  // the rest of an odd episode and an even one
+  f.step(7);  // the rest of an odd episode, and an even episode
   const auto later = f.collector->episodes().take_ended();
   EXPECT_EQ(later.return_sum, 6 + 10);
   EXPECT_EQ(later.episodes, 2);
@@ -83,12 +84,12 @@ TEST(Collector, ActsAtRandomAtFirst) {
 
 TEST(Collector, ThePolicySeesScaledObservationsAndTheBufferKeepsRawOnes) {
   Fixture f(0);
-  // (obs - 10) / 2
+  // Sets the normaliser to (obs - 10) / 2.
   class Scale final : public StateVisitor {
     void on_array(const std::string& name, DType dtype, std::span<const int64_t>,
                   void* data) override {
       if (dtype == DType::f32) *static_cast<float*>(data) = name == "mean" ? 10.0f : 2.0f;
-      if (dtype == DType::u8) *static_cast<uint8_t*>(data) = 0;  // not the identity
+      if (dtype == DType::u8) *static_cast<uint8_t*>(data) = 0;  // clears the identity flag
     }
     void on_text(const std::string&, std::string&) override {}
   } scale;
@@ -106,7 +107,7 @@ TEST(Collector, EveryEnvironmentCounts) {
   EXPECT_EQ(f.collector->episodes().take_ended().return_sum, 3 * 10);
   for (int64_t row = 0; row < 12; ++row) {
     EXPECT_EQ(f.buffer.obs(row)[0], static_cast<float>(row / 3)) << row;
-    EXPECT_EQ(f.buffer.action(row)[0] == 0.25f, row >= 9) << row;  // whole steps are random
+    EXPECT_EQ(f.buffer.action(row)[0] == 0.25f, row >= 9) << row;  // learning_starts rounds up to 9
   }
 }
 
@@ -116,7 +117,7 @@ TEST(Collector, GoesOnWhereItWasSaved) {
   first.step(13);
   MemoryState state;
   state.save(first);
-  Fixture second(20, 1, /*seed=*/9);  // all of its initial state must be overwritten
+  Fixture second(20, 1, /*seed=*/9);  // restoring must overwrite the whole initial state
   second.buffer.restore(0, first.buffer.encode(0, 13));
   state.restore(second);
   second.step(17);

@@ -15,7 +15,8 @@ EarlyStoppingOptions options(int64_t patience,
   return options;
 }
 
-// The number of the observation (from 1) that stops, or 0. Observation i comes at update 10 i.
+// Returns the number of the value (from 1) that stops training, or 0. Value i is observed at update
+// 10 i.
 int stops_at(EarlyStopping& stopping, const std::vector<double>& values) {
   for (size_t i = 0; i < values.size(); ++i) {
     const bool stop = stopping.observe(values[i], static_cast<int64_t>(i + 1) * 10);
@@ -33,7 +34,7 @@ TEST(EarlyStopping, CountsObservationsWithoutProgress) {
   EXPECT_EQ(stops_at(options(2), {1, 2, 3, 3, 3, 9}), 5);
   EXPECT_EQ(stops_at(options(2), {1, 0, 2, 1, 3, 2}), 0);  // an improvement restarts the count
   EXPECT_EQ(stops_at(options(1), {5, 5}), 2);
-  EXPECT_EQ(stops_at(options(3), {-5, -6, -7, -8}), 4);  // the first always improves
+  EXPECT_EQ(stops_at(options(3), {-5, -6, -7, -8}), 4);  // the first value is an improvement
 }
 
 TEST(EarlyStopping, MayLookForTheSmallest) {
@@ -45,8 +46,8 @@ TEST(EarlyStopping, MayLookForTheSmallest) {
 TEST(EarlyStopping, SmallChangesAreNoProgress) {
   auto with_delta = options(2);
   with_delta.min_delta = 0.5;
-  EXPECT_EQ(stops_at(with_delta, {1, 1.5, 1.5}), 3);       // exactly the delta: no improvement
-  EXPECT_EQ(stops_at(with_delta, {1, 1.3, 1.6, 2.0}), 0);  // measured from the best, not the last
+  EXPECT_EQ(stops_at(with_delta, {1, 1.5, 1.5}), 3);       // the change must exceed min_delta
+  EXPECT_EQ(stops_at(with_delta, {1, 1.3, 1.6, 2.0}), 0);  // compared with the best value
   with_delta.mode = EarlyStoppingOptions::Mode::min;
   EXPECT_EQ(stops_at(with_delta, {1, 0.6, 0.4, 0.2}), 0);
   EXPECT_EQ(stops_at(with_delta, {1, 0.6, 0.5}), 3);

@@ -22,7 +22,7 @@ std::unique_ptr<Algorithm> small_policy() {
 TEST(Evaluator, SumsRawRewardsOverWholeEpisodes) {
   PayingTask::add_to_table();
   FakeAlgorithm algorithm;
-  algorithm.action = [](int64_t) { return -0.25f; };  // pays -2.5 a step
+  algorithm.action = [](int64_t) { return -0.25f; };  // the reward is -2.5 per step
   const auto result = Evaluator(PayingTask::kId, 4, 0, nullptr).run(algorithm, ObsNormalizer(1));
   EXPECT_EQ(result.returns, std::vector<double>(4, -7.5));
   EXPECT_EQ(result.lengths, std::vector<int64_t>(4, 3));
@@ -31,8 +31,8 @@ TEST(Evaluator, SumsRawRewardsOverWholeEpisodes) {
   EXPECT_EQ(result.length_mean, 3.0);
 }
 
-// A group of three copies with episodes of one, two and three steps: the seven episodes are
-// distributed before they begin, so short ones are not counted more often.
+// The group has three copies, whose episodes have one, two and three steps. Each copy plays a fixed
+// number of the seven episodes, so that short episodes are not counted more often.
 TEST(Evaluator, CopiesThatExistTogetherPlayFixedShares) {
   EnvInfo info{"PayingTogether-v0", "", [] { return std::make_unique<PayingTask>(); }};
   info.group = EnvGroup{[] { return int64_t{3}; },
@@ -66,7 +66,7 @@ TEST(Evaluator, MeanAndStdAreOverEpisodes) {
   EXPECT_EQ(result.lengths, std::vector<int64_t>(5, 200));
 }
 
-// The first episode, stepped manually.
+// The test plays the first episode itself and compares the results.
 TEST(Evaluator, PlaysTheTaskOfItsOwnStream) {
   const auto policy = small_policy();
   ObsNormalizer normalizer(3);
@@ -114,7 +114,8 @@ TEST(Evaluator, NormalisesObservations) {
             evaluator.run(*policy, ObsNormalizer(3)).returns);
 }
 
-// Three processes play the episodes that one would play; with two episodes one of them plays none.
+// Three processes together play the episodes that one process would play. With two episodes, one
+// process plays none.
 TEST(Evaluator, ProcessesShareTheEpisodes) {
   const auto alone = small_policy();
   for (const int64_t episodes : {7, 2}) {
@@ -125,7 +126,7 @@ TEST(Evaluator, ProcessesShareTheEpisodes) {
                               .run(*policy, ObsNormalizer(3));
       ASSERT_EQ(result.returns.size(), all.returns.size());
       for (size_t i = 0; i < all.returns.size(); ++i) {
-        // The number of rows may change the last bits of an action.
+        // The number of rows in a batch may change the last bits of an action.
         EXPECT_NEAR(result.returns[i], all.returns[i], 1e-2);
       }
       EXPECT_NEAR(result.return_mean, all.return_mean, 1e-2);

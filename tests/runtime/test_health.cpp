@@ -15,7 +15,7 @@ struct Part {
   std::array<float, 5> first = {0, 1, -2, std::numeric_limits<float>::max(),
                                 std::numeric_limits<float>::denorm_min()};
   std::array<float, 1> second = {3};
-  int64_t count = -1;  // as a float its bits would be NaN
+  int64_t count = -1;  // its bits are a NaN if read as floats
   void visit_state(StateVisitor& state) {
     const std::array<int64_t, 1> five = {5}, one = {1};
     state.scalar("count", count, /*lowest=*/-1);
@@ -39,7 +39,7 @@ TEST(Health, NamesTheFirstArrayThatIsNotFinite) {
   }
 }
 
-// Runs until it fails; returns the key and the update of the error.
+// Runs training and checks that it fails with this key and update.
 void expect_diverged(FakeTraining& t, const std::string& key, int64_t update) {
   t.options.log_interval = 5;
   t.options.checkpoint_interval = 3;
@@ -58,8 +58,8 @@ void expect_diverged(FakeTraining& t, const std::string& key, int64_t update) {
 
 using Events = std::vector<std::string>;
 
-// From update 7 on a value is not finite. This is detected at the next row or checkpoint, whichever
-// comes first, and nothing is written afterwards.
+// A metric is not finite from update 7 on. The error is raised at the next row or checkpoint,
+// whichever comes first, and nothing is written afterwards.
 TEST(Health, AMetricThatIsNotFiniteStopsTraining) {
   for (const float bad : {kNan, kInf, -kInf}) {
     FakeTraining t(100);
@@ -90,7 +90,7 @@ TEST(Health, ComesBeforeAnEvaluation) {
     if (update == 7) parameter = kNan;
   };
   expect_diverged(t, "parameter", 7);
-  EXPECT_EQ(evaluations, 1);  // that before training
+  EXPECT_EQ(evaluations, 1);  // the evaluation before training
 }
 
 TEST(Health, ComesBeforeTheLastCheckpoint) {
@@ -113,7 +113,7 @@ TEST(Health, ValuesBeyondWhatTheRewardsAllowAreWarnedAboutOnce) {
     t.options.value_limit = 100;
     t.algorithm.target_q_mean = [sign](int64_t update) { return sign * 10.0f * update; };
     t.run();
-    ASSERT_EQ(t.sink.warnings.size(), 1u);  // 100 at update 10 is allowed, 150 is not
+    ASSERT_EQ(t.sink.warnings.size(), 1u);  // 100 at update 10 is within the limit
     EXPECT_NE(t.sink.warnings[0].find("150 at update 15, the rewards of the data allow at most 10"),
               std::string::npos)
         << t.sink.warnings[0];

@@ -8,7 +8,8 @@
 namespace rl_training::test_hindsight {
 namespace {
 
-// Goals are single numbers: the achieved goal, then the desired goal.
+// A task whose goals are single numbers. The observation is the achieved goal, then the desired
+// goal.
 class NumberTask final : public GoalTask {
  public:
   int64_t goal_dim() const override { return 1; }
@@ -26,7 +27,8 @@ class NumberTask final : public GoalTask {
 
 constexpr float kWanted = 5000;
 
-// Row n has achieved n before and n + 1 after its step, and desires 5000; its action is n / 1000.
+// Adds rows. The achieved goal of row n is n before its step and n + 1 after it. The desired goal
+// is 5000, and the action is n / 1000.
 void fill(ReplayBuffer& buffer, int64_t rows, const std::set<int64_t>& ends) {
   for (int64_t i = 0; i < rows; ++i) {
     const auto n = static_cast<float>(buffer.total());
@@ -44,7 +46,7 @@ BatchRequest request(int64_t rows) {
 }
 
 struct Drawn {
-  int64_t row, goal_row;  // goal_row -1: as it was
+  int64_t row, goal_row;  // goal_row is -1 if the goal was not changed
 };
 
 struct Fixture {
@@ -61,7 +63,7 @@ struct Fixture {
     reward.scale = 0.5;
   }
 
-  // Draws a batch and checks what must hold for every row.
+  // Draws a batch and checks the properties that every row must have.
   std::vector<Drawn> draw(int64_t rows = 1000) {
     HindsightSampler sampler(buffer, normalizer, request(rows), task, reward, options, Rng(1));
     const Batch batch(request(rows), Space::unbounded(2), Space::unit_box(1));
@@ -72,10 +74,10 @@ struct Fixture {
       const float wanted = batch.obs()[i][1].item<float>();
       EXPECT_EQ(batch.obs()[i][0].item<float>(), static_cast<float>(row));
       EXPECT_EQ(batch.next_obs()[i][0].item<float>(), static_cast<float>(row + 1));
-      EXPECT_EQ(batch.next_obs()[i][1].item<float>(), wanted);  // the same goal in s and s'
+      EXPECT_EQ(batch.next_obs()[i][1].item<float>(), wanted);  // same goal in s and s'
       EXPECT_GE(buffer.episode_end(row), 0) << "of an episode that goes on";
       if (wanted == kWanted) {
-        EXPECT_EQ(batch.rewards()[i].item<float>(), -7);  // as stored
+        EXPECT_EQ(batch.rewards()[i].item<float>(), -7);  // the stored reward
         EXPECT_EQ(batch.terminated()[i].item<float>(), 0);
         drawn.push_back({row, -1});
         continue;
@@ -97,8 +99,8 @@ int64_t relabelled(const std::vector<Drawn>& drawn) {
   return std::count_if(drawn.begin(), drawn.end(), [](const Drawn& d) { return d.goal_row >= 0; });
 }
 
-// Two environments: rows 0 2 4 6 | 8 10 and 1 3 5 7 9 | 11, of which 8, 10 and 11 belong to
-// unfinished episodes.
+// Two environments, whose rows alternate. The rows of the first are 0 2 4 6 | 8 10, and those of
+// the second are 1 3 5 7 9 | 11. Rows 8, 10 and 11 belong to unfinished episodes.
 Fixture two_streams() { return Fixture(100, 2, 12, {6, 9}); }
 
 TEST(Hindsight, RelabelsTheShareOfK) {
@@ -109,7 +111,7 @@ TEST(Hindsight, RelabelsTheShareOfK) {
   f.options.k = 0;
   EXPECT_EQ(relabelled(f.draw(1000)), 0);
   f.options.k = 4;
-  EXPECT_EQ(relabelled(f.draw(9)), 7);  // 7.2 rounded down
+  EXPECT_EQ(relabelled(f.draw(9)), 7);  // 7.2, rounded down
 }
 
 TEST(Hindsight, FutureIsThisStepOrALaterOne) {
@@ -122,7 +124,7 @@ TEST(Hindsight, FutureIsThisStepOrALaterOne) {
     if (d.row == 1) ahead.insert((d.goal_row - d.row) / 2);
   }
   EXPECT_EQ(rows, (std::set<int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 9}));
-  EXPECT_EQ(ahead, (std::set<int64_t>{0, 1, 2, 3, 4}));  // its own step and the last included
+  EXPECT_EQ(ahead, (std::set<int64_t>{0, 1, 2, 3, 4}));  // from this step to the last one
 }
 
 TEST(Hindsight, FinalIsTheLastStep) {
@@ -144,7 +146,8 @@ TEST(Hindsight, EpisodeIsAnyStepOfIt) {
   EXPECT_EQ(goals, (std::set<int64_t>{0, 2, 4, 6}));
 }
 
-// Capacity 7 of 12 rows leaves 5 to 11: of the episode 1 3 5 7 9 only 5, 7 and 9 are there.
+// With capacity 7, only rows 5 to 11 of the 12 rows remain. Of the episode 1 3 5 7 9, only rows 5,
+// 7 and 9 remain.
 TEST(Hindsight, RowsThatWereOverwrittenServeNoMore) {
   using enum HindsightOptions::Strategy;
   for (const auto strategy : {future, final, episode}) {
@@ -156,7 +159,8 @@ TEST(Hindsight, RowsThatWereOverwrittenServeNoMore) {
   }
 }
 
-// The last step of a failed episode is terminal for every goal; the others are not.
+// The last step of a failed episode is terminal for every goal. Other steps are terminal only if
+// they reach their goal.
 TEST(Hindsight, AFailureStaysAnEnd) {
   Fixture f(100, 1, 0, {});
   for (int n = 0; n < 4; ++n) {

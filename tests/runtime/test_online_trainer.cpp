@@ -20,9 +20,9 @@ struct OnlineTraining {
   BudgetOptions limits;
   int64_t envs = 1;
   std::optional<double> ratio;
-  PhaseSpec pretraining{.name = "offline"};  // left out while its length is 0
+  PhaseSpec pretraining{.name = "offline"};  // omitted if its length is 0
   PhaseSpec online{.name = "online", .source = PhaseSpec::Source::mixture};
-  std::vector<int64_t> update_steps;  // environment steps done when each update happened
+  std::vector<int64_t> update_steps;  // environment steps at the time of each update
   std::vector<int64_t> positions;
 
   OnlineTraining() {
@@ -69,7 +69,7 @@ TEST(OnlineTrainer, OneUpdateAfterEachStepOnceLearningStarts) {
   EXPECT_EQ(summary.stop_reason, "total_timesteps");
   EXPECT_EQ(t.replay.batches, 4);
   EXPECT_EQ(t.dataset.batches, 0);
-  EXPECT_TRUE(t.algorithm.phases.empty());  // nothing came before
+  EXPECT_TRUE(t.algorithm.phases.empty());  // no phase came before
 }
 
 TEST(OnlineTrainer, BlocksComeAtMultiplesOfTheFrequency) {
@@ -151,14 +151,14 @@ TEST(OnlineTrainer, MaxUpdatesEndsItInsideABlock) {
 TEST(OnlineTrainer, AnEpochIsABufferInBatches) {
   OnlineTraining t;
   t.online.length = 100;
-  t.limits.max_epochs = 2;  // of 50 / 10 updates
+  t.limits.max_epochs = 2;  // an epoch has 50 / 10 updates
   const auto summary = t.run();
   EXPECT_EQ(summary.update_count, 10);
   EXPECT_EQ(summary.stop_reason, "max_epochs");
   EXPECT_EQ(t.sink.rows.back()["epoch"], 2);
 }
 
-// The schedule spans the offline updates; then the initial rate is used.
+// The schedule ends with the offline updates. The online phase uses the initial rate.
 TEST(OnlineTrainer, TheScheduleIsOfTheOfflineRunBefore) {
   OnlineTraining t;
   t.options.schedule = {.type = ScheduleSpec::Type::linear, .start = 0.8, .end = 0.0};
@@ -172,10 +172,11 @@ TEST(OnlineTrainer, TheScheduleIsOfTheOfflineRunBefore) {
   for (size_t i = 0; i < expected.size(); ++i) {
     EXPECT_NEAR(t.algorithm.lr_scales[i], expected[i], 1e-12) << i;
   }
-  EXPECT_NEAR(t.sink.rows.back()["lr_scale"].get<double>(), 0.8, 1e-12);  // what was used
+  // A row contains the scale of the last update.
+  EXPECT_NEAR(t.sink.rows.back()["lr_scale"].get<double>(), 0.8, 1e-12);
 }
 
-// Also a warm-up that was longer than that.
+// The online phase uses the full rate even if the warm-up is longer than the offline phase.
 TEST(OnlineTrainer, TheWarmUpIsOfTheOfflineRunBefore) {
   OnlineTraining t;
   t.options.schedule.warmup_steps = 4;
@@ -187,7 +188,7 @@ TEST(OnlineTrainer, TheWarmUpIsOfTheOfflineRunBefore) {
   EXPECT_EQ(t.algorithm.lr_scales, (std::vector<double>{0.25, 0.5, 1.0, 1.0}));
 }
 
-// RLPD's pre-training is part of the run and of its schedule.
+// RLPD's pre-training belongs to the run, so both phases share one schedule.
 TEST(OnlineTrainer, PretrainingSharesTheSchedule) {
   OnlineTraining t;
   t.options.schedule = {.type = ScheduleSpec::Type::linear, .start = 1.0, .end = 0.0};
@@ -197,7 +198,8 @@ TEST(OnlineTrainer, PretrainingSharesTheSchedule) {
   EXPECT_EQ(t.algorithm.lr_scales, (std::vector<double>{1.0, 0.75, 0.5, 0.25}));
 }
 
-// Such a run ends by its steps, not by updates that were never made.
+// The sampler is never ready, so there are no updates. The run ends by its steps and not by
+// max_updates.
 TEST(OnlineTrainer, TheReasonIsTheLimitThatWasReached) {
   OnlineTraining t;
   NeverReady never;
@@ -232,7 +234,7 @@ TEST(UpdateRhythm, CountsTheUpdatesOfAWholePhase) {
   EXPECT_EQ(updates_until(120), 1);
   phase.collect.gradient_updates_per_step = 5;
   EXPECT_EQ(updates_until(150), 10);
-  phase.warmup_steps = 160;  // counts as learning_starts does
+  phase.warmup_steps = 160;  // has the same effect as learning_starts
   EXPECT_EQ(updates_until(150), 0);
   const auto budget = plan_budget({}, {{.name = "offline", .length = 7}, phase}, 100, 32);
   EXPECT_EQ(budget.updates, 7 + updates_until(1000));

@@ -28,7 +28,7 @@ PpoOptions small_options(bool normalize) {
   return options;
 }
 
-// Rollouts of 8 steps in CountingTask.
+// Rollouts of 8 steps in CountingTask (see online_fakes.h).
 struct Fixture {
   explicit Fixture(const PpoOptions& given, int64_t envs = 1)
       : options(given),
@@ -44,7 +44,7 @@ struct Fixture {
     phase = std::make_unique<RolloutPhase>(spec, *collector, sampler, ppo);
     batch = Batch(options.request(), Space::unbounded(1), Space::unit_box(1));
   }
-  // Returns the number of updates.
+  // Takes environment steps and returns the number of updates.
   int advance(int steps) {
     int updates = 0;
     LoopHooks loop;
@@ -92,7 +92,7 @@ struct Fixture {
   std::vector<int64_t> scheduled;
 };
 
-// The first episode is cut by a time limit after 4 steps, the second terminates after 3.
+// A time limit ends the first episode after 4 steps. The second episode terminates after 3 steps.
 constexpr std::array<float, 8> kObs = {0, 1, 2, 3, 100, 101, 102, 200};
 constexpr std::array<float, 8> kNext = {1, 2, 3, 4, 101, 102, 103, 201};
 constexpr std::array<float, 8> kRewards = {1, 2, 3, 4, 1, 2, 3, 1};
@@ -113,7 +113,7 @@ TEST(RolloutCollector, BootstrapsPastATimeLimitAndNotPastTheEnd) {
   }
   EXPECT_EQ(f.collector->steps(), 8);
   const auto ended = f.collector->episodes().take_ended();
-  EXPECT_EQ(ended.return_sum, 10 + 6);  // raw rewards
+  EXPECT_EQ(ended.return_sum, 10 + 6);  // sum of the raw rewards
   EXPECT_EQ(ended.episodes, 2);
   EXPECT_TRUE(f.normalizer.identity());
 }
@@ -126,8 +126,8 @@ TEST(RolloutCollector, LogProbabilitiesAreThoseOfTheActionsAsDrawn) {
       torch::allclose(f.ppo.log_density(rows.obs(), rows.actions()), rows.log_probs(), 1e-4, 1e-5));
 }
 
-// Rewards 2 r divided by the standard deviation of G = gamma G + 2 r, which restarts with each
-// episode.
+// The reward is 2 r, divided by the standard deviation of G = gamma G + 2 r. G restarts at 0 with
+// each episode.
 TEST(RolloutCollector, DividesRewardsByTheDeviationOfReturns) {
   auto options = small_options(true);
   options.rollout.normalize_observations = false;
@@ -148,8 +148,8 @@ TEST(RolloutCollector, DividesRewardsByTheDeviationOfReturns) {
   }
 }
 
-// Each observation is normalised by statistics that include it; final observations are not
-// included.
+// The statistics that normalise an observation include this observation. They do not include the
+// final observations of episodes.
 TEST(RolloutCollector, NormalisesByWhatItHasSeen) {
   Fixture f(small_options(true));
   RunningStatistics seen(1);
@@ -164,7 +164,7 @@ TEST(RolloutCollector, NormalisesByWhatItHasSeen) {
   for (size_t i = 0; i < 8; ++i) {
     EXPECT_NEAR(rows.obs()[static_cast<int64_t>(i)].item<double>(), expected[i], 1e-4) << i;
   }
-  const float after = 201;  // the observation that is to be acted on next
+  const float after = 201;  // the observation for the next action
   seen.add(std::span(&after, 1));
   EXPECT_NEAR(f.normalizer.mean()[0], seen.mean()[0], 1e-4);
   EXPECT_NEAR(f.normalizer.scale()[0], seen.deviation()[0], 1e-4);
@@ -185,7 +185,7 @@ TEST(RolloutPhase, UpdatesOnEveryRowOnceAPass) {
   EXPECT_EQ(planned_updates(f.phase->spec()), 60);
 }
 
-// All updates of a rollout have the learning rate of its first update.
+// All updates of a rollout use the learning rate of its first update.
 TEST(RolloutPhase, TheScheduleCountsRollouts) {
   Fixture f(small_options(false));
   EXPECT_EQ(f.phase->scheduled_update(0), 0);
@@ -201,7 +201,7 @@ TEST(RolloutPhase, APolicyThatMovedTooFarEndsTheUseOfItsRollout) {
   options.target_kl = 1e-4;
   Fixture f(options);
   const int updates = f.advance(8);
-  EXPECT_GT(updates, 1);  // the first minibatch finds the policy where it was
+  EXPECT_GT(updates, 1);  // the KL of the first minibatch is 0
   EXPECT_LT(updates, 6);
   EXPECT_EQ(f.buffer.rows(), 0);
   EXPECT_EQ(f.advance(7), 0);

@@ -19,7 +19,7 @@ TEST(Schedule, LinearGoesFromStartToEnd) {
   EXPECT_DOUBLE_EQ(resolve_schedule_value(spec, 50, 100), 0.6);
   EXPECT_DOUBLE_EQ(resolve_schedule_value(spec, 99, 100), 0.208);
   EXPECT_DOUBLE_EQ(resolve_schedule_value(spec, 100, 100), 0.2);
-  EXPECT_DOUBLE_EQ(resolve_schedule_value(spec, 500, 100), 0.2);  // a run that was shortened
+  EXPECT_DOUBLE_EQ(resolve_schedule_value(spec, 500, 100), 0.2);  // after a run was shortened
 }
 
 TEST(Schedule, CosineGoesFromStartToEnd) {
@@ -35,7 +35,7 @@ TEST(Schedule, CosineGoesFromStartToEnd) {
   EXPECT_EQ(resolve_schedule_value(upwards, 10, 10), 2.5);
 }
 
-// min(1, (t + 1) / w), then the shape over the steps that are left.
+// The warm-up is min(1, (t + 1) / w). The schedule then spans the remaining steps.
 TEST(Schedule, WarmUpRisesLinearly) {
   const ScheduleSpec constant = {.warmup_steps = 4};
   const double expected[] = {0.25, 0.5, 0.75, 1.0, 1.0, 1.0};

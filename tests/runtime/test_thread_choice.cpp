@@ -5,13 +5,13 @@
 namespace rl_training {
 namespace {
 
-// Updates whose time a test sets for each number of threads.
+// Simulates updates. A test sets the time of an update for each number of threads.
 class TimedUpdates {
  public:
   explicit TimedUpdates(int threads, bool automatic = true)
       : pool(threads), choice(automatic ? &pool : nullptr, [this] { return now_; }) {}
 
-  // Performs updates and returns the number of threads of the last one.
+  // Performs updates and returns the number of threads of the last update.
   int run(int64_t updates) {
     for (int64_t i = 0; i < updates; ++i) {
       choice.begin_update();
@@ -57,7 +57,8 @@ TEST(ThreadChoice, PrefersFewerThreadsIfNearlyAsFast) {
   EXPECT_EQ(faster.run(1000), 2);
 }
 
-// A turn that something else slowed down does not decide.
+// The fastest round of each number of threads counts, so that a round that was slowed down by other
+// programs has no effect.
 TEST(ThreadChoice, TakesTheFastestTurnOfEach) {
   TimedUpdates updates(2);
   int64_t call = 0;
@@ -68,7 +69,8 @@ TEST(ThreadChoice, TakesTheFastestTurnOfEach) {
   EXPECT_EQ(updates.run(1000), 2);
 }
 
-// Three turns of three updates and of the first one, which is not counted, for each number.
+// Each number of threads is tried in three rounds. A round has one update that is not measured and
+// three that are measured.
 TEST(ThreadChoice, LongUpdatesAreTriedTwelveTimesEach) {
   TimedUpdates updates(2);
   updates.seconds = [](int threads) { return threads == 2 ? 3.0 : 1.0; };

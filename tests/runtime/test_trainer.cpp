@@ -26,7 +26,7 @@ TEST(Trainer, DoesEverythingAtItsInterval) {
 TEST(Trainer, EvaluatesBeforeTheFirstAndAfterTheLastUpdate) {
   FakeTraining t(7);
   t.evaluate_every(3);
-  // The return is 3 steps x 10 x action: it falls, then rises.
+  // The return is 30 * action: 3 steps with the reward 10 * action.
   t.algorithm.action = [](int64_t update) { return update == 3 ? 0.2f : 0.1f * update; };
   const auto summary = t.run();
   EXPECT_EQ(t.sink.events, (Events{"log 0", "log 3", "checkpoint 3 best", "log 6",
@@ -42,7 +42,8 @@ TEST(Trainer, EvaluatesBeforeTheFirstAndAfterTheLastUpdate) {
 TEST(Trainer, OnlyABetterReturnIsTheBest) {
   FakeTraining t(4);
   t.evaluate_every(1);
-  const float actions[] = {0.9f, 0.3f, 0.3f, 0.2f, 0.4f};  // the one before training does not count
+  // The evaluation before training does not count as a best evaluation.
+  const float actions[] = {0.9f, 0.3f, 0.3f, 0.2f, 0.4f};
   t.algorithm.action = [&](int64_t update) { return actions[update]; };
   t.run();
   EXPECT_EQ(t.sink.events, (Events{"log 0", "log 1", "checkpoint 1 best", "log 2", "log 3", "log 4",
@@ -61,8 +62,8 @@ TEST(Trainer, RowsHoldTheNamedNumbers) {
   const auto& row = t.sink.rows[1];
   EXPECT_EQ(row["global_step"], 4);
   EXPECT_EQ(row["update_count"], 4);
-  EXPECT_EQ(row["epoch"], 1);                            // of four updates
-  EXPECT_DOUBLE_EQ(row["lr_scale"].get<double>(), 0.5);  // that of the fourth update
+  EXPECT_EQ(row["epoch"], 1);                            // an epoch has four updates
+  EXPECT_DOUBLE_EQ(row["lr_scale"].get<double>(), 0.5);  // scale of the fourth update
   EXPECT_DOUBLE_EQ(row["learning_rate"].get<double>(), 0.25);
   EXPECT_EQ(row["dataset_size"], 77);
   EXPECT_EQ(row["loss"], 0.25);
@@ -91,9 +92,9 @@ TEST(Trainer, StopsEarlyOnAMetric) {
   t.algorithm.loss = [](int64_t update) { return update < 7 ? 1.0f / update : 1.0f; };
   const auto summary = t.run();
   EXPECT_EQ(summary.stop_reason, "early_stopping");
-  EXPECT_EQ(summary.update_count, 12);  // best at 6, then 8, 10, 12 without progress
+  EXPECT_EQ(summary.update_count, 12);  // best at 6; no progress at 8, 10 and 12
   EXPECT_EQ(t.sink.events.back(), "checkpoint 12");
-  // Running it again has no effect and reports the same.
+  // Another call of run() performs no updates and reports the same result.
   EXPECT_EQ(t.run().stop_reason, "early_stopping");
   EXPECT_EQ(t.sampler.batches, 12);
 }
@@ -149,10 +150,10 @@ TEST(Trainer, ARequestToStopEndsItWithACheckpoint) {
   EXPECT_EQ(summary.stop_reason, "signal");
   EXPECT_EQ(summary.update_count, 5);
   EXPECT_EQ(t.sink.events, Events{"checkpoint 5"});
-  EXPECT_EQ(t.trainer->run(t.sink, {}).update_count, 100);  // without requests nothing stops it
+  EXPECT_EQ(t.trainer->run(t.sink, {}).update_count, 100);  // does not stop without requests
 }
 
-// The run is complete, and resuming it would change nothing.
+// A request after the last update has no effect, because the run is complete.
 TEST(Trainer, ARequestAfterTheLastUpdateStopsNothing) {
   for (const int64_t at : {9, 10}) {
     FakeTraining t(10);
@@ -179,7 +180,7 @@ TEST(Trainer, ACallbackSeesRowsAndMayEndIt) {
   EXPECT_EQ(summary.stop_reason, "callback");
   EXPECT_EQ(summary.update_count, 8);
   EXPECT_EQ(t.sink.events, (Events{"log 4", "log 8", "checkpoint 8"}));
-  const auto rest = t.trainer->run(t.sink, {});  // resumes without it
+  const auto rest = t.trainer->run(t.sink, {});  // resumes without the callback
   EXPECT_EQ(rest.stop_reason, "total_timesteps");
   EXPECT_EQ(rest.update_count, 100);
 }
@@ -203,7 +204,7 @@ TEST(Trainer, ARequestedCheckpointDoesNotEndIt) {
   EXPECT_EQ(t.run().stop_reason, "total_timesteps");
   EXPECT_EQ(t.sink.events,
             (Events{"log 4", "checkpoint 4", "checkpoint 7", "log 8", "log 10", "checkpoint 10"}));
-  // Values that are not finite do not reach a requested checkpoint either.
+  // A requested checkpoint is not written either if a value is not finite.
   FakeTraining spoilt(10);
   spoilt.algorithm.spoil = [](int64_t update, float& parameter) {
     if (update == 3) parameter = NAN;
@@ -215,9 +216,8 @@ TEST(Trainer, ARequestedCheckpointDoesNotEndIt) {
   EXPECT_EQ(spoilt.sink.events, Events{});
 }
 
-// The resumed run repeats the interrupted evaluation, so the rows are the same in the end. Signals
-// arrive in the update before an evaluation and during evaluations, including the one before
-// training.
+// The signal arrives during an evaluation; the first evaluation takes place before training. The
+// evaluation is interrupted, and the resumed run repeats it, so that all rows are equal in the end.
 TEST(Trainer, ASignalDoesNotWaitForAnEvaluation) {
   const auto configure = [](FakeTraining& t) {
     t.evaluate_every(4);
@@ -287,12 +287,12 @@ TEST(Trainer, RowsInTheStateAreChecked) {
     EXPECT_TRUE(refused("waiting_row", text, true)) << text;
   }
   EXPECT_FALSE(refused("waiting_row", R"({"update_count":4})", true));
-  EXPECT_TRUE(refused("waiting_row", R"({"update_count":4})", false));  // no evaluations here
+  EXPECT_TRUE(refused("waiting_row", R"({"update_count":4})", false));  // a run without evaluations
   EXPECT_TRUE(refused("last_row", "nonsense", false));
   EXPECT_FALSE(refused("last_row", R"({"loss":1.5})", false));
 }
 
-// A run that stops early, with every possible part of the state.
+// Configures a run that stops early and uses every part of the trainer's state.
 void configure_eventful(FakeTraining& t) {
   t.evaluate_every(4);
   t.options.log_interval = 3;
@@ -317,7 +317,7 @@ TEST(Trainer, GoesOnFromEveryCheckpoint) {
   };
   const auto expected = straight.run();
   EXPECT_EQ(expected.stop_reason, "early_stopping");
-  EXPECT_EQ(expected.update_count, 20);  // best at 8, then 12, 16, 20 without progress
+  EXPECT_EQ(expected.update_count, 20);  // best at 8; no progress at 12, 16 and 20
   ASSERT_EQ(saved.size(), 20u);
 
   for (auto& from : saved) {

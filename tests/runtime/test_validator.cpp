@@ -8,7 +8,8 @@ namespace {
 
 using Events = std::vector<std::string>;
 
-// pi(s) = s / 10, Q(s, a) = s + 10 a. Records what is passed to its state.
+// An algorithm with pi(s) = s / 10 and Q(s, a) = s + 10 a. It records the calls of its policy
+// state.
 class LinearExample : public Algorithm {
  public:
   struct Ears : PolicyState {
@@ -41,7 +42,7 @@ class LinearExample : public Algorithm {
   mutable Events events;
 };
 
-// 1 -> 2 -> 3, terminated; 4 -> 5, cut.
+// Two episodes: 1 -> 2 -> 3, which terminates, and 4 -> 5, which is truncated.
 std::shared_ptr<const TransitionDataset> example_data() {
   DatasetBuilder builder(1, 1);
   builder.begin_episode(std::array{1.0f});
@@ -55,7 +56,7 @@ std::shared_ptr<const TransitionDataset> example_data() {
 TEST(Validator, MeasuresWhatItSays) {
   LinearExample algorithm;
   const auto found = Validator(example_data(), {.gamma = 0.5}).run(algorithm, ObsNormalizer(1));
-  // d: 1 + 0.5 * 4 - 6, 2 - (-3) where the task ended, 3 + 0.5 * 10 - 4
+  // The TD errors are 1 + 0.5 * 4 - 6, then 2 - (-3) at the terminal step, and 3 + 0.5 * 10 - 4.
   EXPECT_NEAR(*found.td_error, (9.0 + 25.0 + 16.0) / 3, 1e-4);
   EXPECT_NEAR(*found.action_error, (0.16 + 0.49 + 0.16) / 3, 1e-5);
   EXPECT_NEAR(*found.initial_value, (2.0 + 8.0) / 2, 1e-5);
@@ -80,7 +81,7 @@ TEST(Validator, ObservationsAreNormalised) {
 
 TEST(Validator, LargeDatasetsAreSpreadOut) {
   LinearExample algorithm;
-  // Rows 0 and 1, and both starts.
+  // With max_rows = 2, rows 0 and 1 and both initial observations are used.
   const auto found =
       Validator(example_data(), {.gamma = 0.5, .max_rows = 2}).run(algorithm, ObsNormalizer(1));
   EXPECT_NEAR(*found.td_error, (9.0 + 25.0) / 2, 1e-4);

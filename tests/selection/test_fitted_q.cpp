@@ -1,4 +1,4 @@
-// Fitted Q evaluation: golden values, and tasks with known values.
+// Tests fitted Q evaluation with golden values and with tasks whose values are known.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,8 +10,8 @@
 namespace rl_training {
 namespace {
 
-// Q = w0 + w1 s + w2 a, gamma 0.9, pi = tanh(0.5 s), rows (s, a, r, s', d):
-// (1, 0.5, 1, 2, 0) and (-1, -1, 0.5, 0, 1).
+// The critic is Q = w0 + w1 s + w2 a, the policy is pi(s) = tanh(0.5 s), and gamma is 0.9. The rows
+// (s, a, r, s', terminated) are (1, 0.5, 1, 2, 0) and (-1, -1, 0.5, 0, 1).
 TEST(FittedQ, GoldenTargetLossAndGradient) {
   const auto doubles = torch::kFloat64;
   const auto w = torch::tensor({0.1, 0.2, -0.3}, doubles).set_requires_grad(true);
@@ -53,7 +53,8 @@ FittedQOptions small_fit(double gamma, int64_t updates) {
   return options;
 }
 
-// Walks 0 .. steps with the action 0.5; rewards 1, 2, ..., `steps`.
+// Episodes that visit the observations 0, 1, ..., `steps`. Every action is 0.5, and the rewards are
+// 1, 2, ..., `steps`.
 TransitionDataset chain(int episodes, int steps, bool terminates, float reward_scale = 1) {
   DatasetBuilder builder(1, 1);
   for (int e = 0; e < episodes; ++e) {
@@ -77,7 +78,7 @@ double value_at(const FittedQ& fit, int64_t candidate, float obs, float action) 
       .item<double>();
 }
 
-// Both parts.
+// Runs all updates of both parts of the fit.
 void run_fit(FittedQ& fit) {
   while (fit.updates_done() < fit.updates_total()) fit.update();
 }
@@ -90,7 +91,7 @@ TEST(FittedQ, WithoutDiscountItIsRegressionOfTheReward) {
     EXPECT_NEAR(value_at(fit, 0, static_cast<float>(t), 0.5f), t + 1, 0.1);
 }
 
-// The behaviour policy in a deterministic chain: Q is the discounted return.
+// In a deterministic chain, Q of the behaviour policy is the discounted return.
 TEST(FittedQ, OwnPolicyHasTheMonteCarloReturn) {
   const auto data = chain(4, 4, true);
   FittedQ fit(data, {constant_actions(data, 0.5f)}, small_fit(0.9, 2000), {});
@@ -105,7 +106,8 @@ TEST(FittedQ, OwnPolicyHasTheMonteCarloReturn) {
   EXPECT_GT(fit.td_error(0, chain(4, 4, true, 2), next), 1.0);
 }
 
-// The first part fits only the behaviour policy; the second starts every candidate from there.
+// The first part fits only the behaviour policy. The second part starts every candidate from this
+// fit.
 TEST(FittedQ, CandidatesStartFromTheValuesOfTheData) {
   const auto data = chain(4, 4, true);
   EXPECT_TRUE(next_actions_of(data).equal(constant_actions(data, 0.5f)));
@@ -122,14 +124,15 @@ TEST(FittedQ, CandidatesStartFromTheValuesOfTheData) {
   fit.update();
   EXPECT_NEAR(value_at(fit, 0, 0.0f, 0.5f), own(), 0.1);
   EXPECT_NEAR(value_at(fit, 1, 0.0f, 0.5f), own(), 0.1);
-  // A candidate that acts as the data did stays there.
+  // A candidate that acts as the data does retains the value of the behaviour policy.
   run_fit(fit);
   EXPECT_DOUBLE_EQ(fit.share_done(), 1);
   EXPECT_NEAR(own(), expected, 0.1);
   EXPECT_NEAR(value_at(fit, 1, 0.0f, 0.5f), own(), 0.1);
 }
 
-// Without layer normalisation values grow with the distance, here a thousandfold.
+// Without layer normalisation, values would grow in proportion to the distance, here by a factor of
+// 1000.
 TEST(FittedQ, ValuesFarFromTheDataAreBounded) {
   const auto data = chain(4, 4, true);
   FittedQ fit(data, {constant_actions(data, 0.5f)}, small_fit(0.9, 100), {});
@@ -149,8 +152,8 @@ TEST(FittedQ, NextActionsStayInsideTheEpisode) {
   EXPECT_TRUE(next_actions_of(data).equal(torch::tensor({{0.2f}, {0.2f}, {0.6f}, {0.6f}})));
 }
 
-// Every reward is 1. Truncated steps continue forever, with value 1 / (1 - gamma); the one far away
-// terminates.
+// Every reward is 1. Truncated episodes are treated as if they continued forever, so their value is
+// 1 / (1 - gamma). The episode at -50 terminates, so its value is 1.
 TEST(FittedQ, TimeOutsAreNotTheEnd) {
   DatasetBuilder builder(1, 1);
   for (int e = 0; e < 20; ++e) {
@@ -166,8 +169,8 @@ TEST(FittedQ, TimeOutsAreNotTheEnd) {
   EXPECT_NEAR(value_at(fit, 0, -50.0f, 0.0f), 1, 0.7);
 }
 
-// Nothing terminates and every reward is 1: the value is exact from the start, because the mean
-// reward is subtracted.
+// No episode terminates and every reward is 1. The fit subtracts the mean reward, so the value is
+// exact from the start.
 TEST(FittedQ, ConstantRewardWithoutEnd) {
   const auto data = [] {
     DatasetBuilder builder(1, 1);
@@ -182,7 +185,8 @@ TEST(FittedQ, ConstantRewardWithoutEnd) {
   EXPECT_NEAR(value_at(fit, 0, 3.0f, 0.0f), 100, 0.5);
 }
 
-// The action +1 earns 1 and -1 earns 0; the state does not matter.
+// The action +1 has the reward 1, and the action -1 has the reward 0. The rewards do not depend on
+// the state.
 TEST(FittedQ, TellsABetterPolicyAndScalesWithTheReward) {
   const auto make = [](float scale) {
     DatasetBuilder builder(1, 1);
@@ -205,8 +209,8 @@ TEST(FittedQ, TellsABetterPolicyAndScalesWithTheReward) {
     return std::array{value_at(fit, 0, 0, 1), value_at(fit, 1, 0, -1)};
   };
   const auto plain = values(1);
-  // The two successors of the first observation resemble it, so values are between 1 and 1 / (1 -
-  // 0.9).
+  // Each episode observes 0 twice, then 1, 2 and 3. The exact value of the better policy at 0 is
+  // 4.03, and that of the other policy is 0.
   EXPECT_GT(plain[0], 2.5);
   EXPECT_LT(plain[1], 0.5);
   const auto scaled = values(8);
@@ -231,7 +235,7 @@ TEST(FittedQ, ChoicesHaveOneOutputEach) {
   }
 }
 
-// An estimate does not depend on the other candidates, nor on the number of threads.
+// An estimate depends neither on the other candidates nor on the number of threads.
 TEST(FittedQ, CandidatesDoNotMixAndThreadsDoNotMatter) {
   const auto data = chain(4, 4, true);
   const auto good = constant_actions(data, 0.5f), other = constant_actions(data, -0.7f);
@@ -251,7 +255,8 @@ TEST(FittedQ, StateIsAllThereIs) {
   const auto next = constant_actions(data, 0.1f);
   FittedQ whole(data, {next}, small_fit(0.9, 30), {});
   run_fit(whole);
-  for (const int64_t stop : {13, 30, 41}) {  // in the first part, between the two, in the second
+  // Stops in the first part, between the parts, and in the second part.
+  for (const int64_t stop : {13, 30, 41}) {
     FittedQ first(data, {next}, small_fit(0.9, 30), {}),
         second(data, {next}, small_fit(0.9, 30), {});
     while (first.updates_done() < stop) first.update();

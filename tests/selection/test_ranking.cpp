@@ -1,4 +1,4 @@
-// Golden values worked out by hand or in double precision with torch.
+// The golden values were computed by hand, or in double precision with torch.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,7 +11,7 @@ namespace {
 
 TEST(Ranking, RanksTheLargestFirstAndSharesTies) {
   EXPECT_EQ(ranks_of(std::vector<double>{3, 9, 3, 1}), (std::vector<double>{2.5, 1, 2.5, 4}));
-  // Values that are not finite come last.
+  // Values that are not finite have the last ranks.
   EXPECT_EQ(ranks_of(std::vector<double>{std::nan(""), 2, HUGE_VAL}),
             (std::vector<double>{2.5, 1, 2.5}));
 }
@@ -28,15 +28,16 @@ TEST(Ranking, GoldenCorrelationAndRegret) {
 }
 
 TEST(Ranking, IntervalHoldsEpisodesAndCritics) {
-  // Equal values give an interval of length 0.
+  // Equal values produce an interval of length 0.
   const auto sure = bootstrap_starts({{3, 3, 3}, {3, 3, 3}});
   EXPECT_EQ(sure.low, 3);
   EXPECT_EQ(sure.high, 3);
-  // Critics that differ: the interval reaches from one to the other.
+  // If the critics differ, the interval extends from the smaller to the larger value.
   const auto critics = bootstrap_starts({{1, 1, 1}, {2, 2, 2}});
   EXPECT_EQ(critics.low, 1);
   EXPECT_EQ(critics.high, 2);
-  // 100 episodes of 0 and 100 of 1: 0.5 +- 1.96 * 0.5 / sqrt(200) = 0.5 +- 0.0693
+  // With 100 values of 0 and 100 values of 1, the interval is 0.5 +- 1.96 * 0.5 / sqrt(200) = 0.5
+  // +- 0.0693.
   std::vector<double> coins(200, 0.0);
   for (size_t i = 0; i < 100; ++i) coins[i] = 1;
   const auto coin = bootstrap_starts({coins});
@@ -44,7 +45,8 @@ TEST(Ranking, IntervalHoldsEpisodesAndCritics) {
   EXPECT_NEAR(coin.high, 0.5693, 0.012);
 }
 
-// pi(1) = 0.8, b = 0.5: ratios 1.6 and 0.4. Q_0 = (1, 2), Q_1 = (0.5, 1.5).
+// Two episodes of two steps, with the actions (1, 1) and (0, 0). pi(1) = 0.8 and b(1) = 0.5, so the
+// ratios are 1.6 and 0.4. For the actions 0 and 1, Q is (1, 2) at step 0 and (0.5, 1.5) at step 1.
 std::vector<WeightedEpisode> golden_episodes() {
   const double up = std::log(1.6), down = std::log(0.4);
   return {{{up, 1, 2, 1.8}, {up, 2, 1.5, 1.3}}, {{down, 3, 1, 1.8}, {down, 1, 0.5, 1.3}}};
@@ -63,7 +65,7 @@ TEST(Importance, GoldenEstimates) {
   EXPECT_NEAR(importance_estimates({episodes[1]}, 0.9).doubly_robust, 3.14, 1e-9);
 }
 
-// 2000 steps with ratios whose product exceeds the range of a double.
+// The product of 2000 ratios of exp(-6) is too small for a double.
 TEST(Importance, LongEpisodesDoNotUnderflow) {
   std::vector<WeightedEpisode> episodes(3, WeightedEpisode(2000, WeightedStep{-6, 1, 0, 0}));
   const auto equal = importance_estimates(episodes, 0.5);
@@ -90,8 +92,9 @@ TEST(Importance, LimitCases) {
   EXPECT_NEAR(same_policy.trajectory, mean_return, 1e-12);
   EXPECT_NEAR(same_policy.weighted_per_decision, mean_return, 1e-12);
   EXPECT_NEAR(same_policy.effective_episodes, 2, 1e-12);
-  // With the exact model of a deterministic task there is no variance for any weights. Chain of two
-  // steps with rewards 1 and 2: Q = V = (1 + 0.9 * 2, 2).
+  // With the exact model of a deterministic task, the estimate has no variance for any ratios. The
+  // chain has two steps with rewards 1 and 2, so Q = V = 1 + 0.9 * 2 at the first step and 2 at the
+  // second.
   for (const double ratio : {-1.0, 0.3, 2.0}) {
     const WeightedEpisode chain = {{ratio, 1, 2.8, 2.8}, {ratio, 2, 2, 2}};
     EXPECT_NEAR(importance_estimates({chain}, 0.9).doubly_robust, 2.8, 1e-12);

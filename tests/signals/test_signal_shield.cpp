@@ -15,7 +15,7 @@ std::atomic<pid_t> handled_by{0};
 
 void note_thread(int) { handled_by = ::gettid(); }
 
-// A handler of the host, installed during the test.
+// Installs a signal handler, as a host program does, and restores the previous handler at the end.
 class HostHandler {
  public:
   explicit HostHandler(int signal) : signal_(signal) {
@@ -68,7 +68,8 @@ TEST(SignalShield, WhatTheHostHasBlockedStaysSo) {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   {
     const SignalShield shield;
-    // Sent only to this thread, where it waits; a signal to the process might reach another thread.
+    // Sent only to this thread, which blocks the signal. A signal to the process might be handled
+    // by another thread.
     pthread_kill(pthread_self(), SIGUSR2);
   }
   EXPECT_EQ(handled_by, 0);
@@ -82,10 +83,10 @@ TEST(SignalShield, ThreadsOfAPoolRunNoHandler) {
   std::atomic<int> blocked{0}, started{0};
   pool.run(3, [&](int64_t) {
     ++started;
-    while (started < 3) std::this_thread::yield();  // one task for each thread
+    while (started < 3) std::this_thread::yield();  // each thread runs one task
     blocked += blocked_here(SIGINT) && blocked_here(SIGALRM) && !blocked_here(SIGSEGV) ? 1 : 0;
   });
-  EXPECT_EQ(blocked, 2);  // the third is this one
+  EXPECT_EQ(blocked, 2);  // all threads of the pool except the calling thread
 }
 
 }  // namespace

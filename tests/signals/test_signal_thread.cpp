@@ -12,8 +12,7 @@
 namespace rl_training {
 namespace {
 
-// Three threads compute and poll for requests like a training loop; one of them also sends the
-// signals.
+// Three threads poll for requests, like a training loop. One of them also sends the signals.
 TEST(SignalThread, TurnsSignalsIntoRequestsWhileOthersCompute) {
   const BlockedSignals restored_at_the_end;
   SignalThread signals;
@@ -40,7 +39,7 @@ TEST(SignalThread, TurnsSignalsIntoRequestsWhileOthersCompute) {
   EXPECT_EQ(signals.stop(), SIGTERM);
 }
 
-// It ends without having received a signal, and another one can be started.
+// The signal thread ends although it has received no signal, and another one can be started.
 TEST(SignalThread, EndsWithItsOwner) {
   const BlockedSignals restored_at_the_end;
   for (int i = 0; i < 100; ++i) {

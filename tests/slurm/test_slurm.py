@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Sweeps on a real Slurm: runs killed, pre-empted, cancelled, halved and at their time limit.
+"""Tests sweeps on a real Slurm: killed, pre-empted and cancelled runs, halving, and time limits.
 
-Usage: test_slurm.py PROGRAM [PART...], all parts by default. Starts munged, slurmctld and two virtual nodes with a configuration of
-its own, and stops them again. Exit code 77: Slurm is missing.
+Usage: test_slurm.py PROGRAM [PART...]
+PART is the name of a test function below; without it, all of them run. The script starts munged,
+slurmctld and two virtual nodes with its own configuration, and stops them at the end. It exits
+with code 77 if Slurm is missing or the user is not root.
 """
 import glob
 import json
@@ -73,7 +75,8 @@ metric: critic_loss
 mode: min
 output_dir: {dir}/{name}
 """
-# Longer than a run may take before the signal: one minute before the limit of two.
+# Enough updates for more than one minute. The time limit is two minutes, and Slurm sends the signal
+# one minute before the limit.
 LONG_UPDATES = int(os.environ.get("SLURM_TEST_LONG_UPDATES", "60000"))
 UPDATES = int(os.environ.get("SLURM_TEST_UPDATES", "6000"))
 WAIT_SECONDS = 1800
@@ -103,7 +106,7 @@ def free_ports(count):
 
 
 class Cluster:
-    """munged where none runs, slurmctld and two slurmd, until the end of the `with`."""
+    """Runs slurmctld, two slurmd and, if necessary, munged until the end of the `with` block."""
 
     def __init__(self, directory):
         self.directory = directory
@@ -160,7 +163,7 @@ def checkpoints_of(run):
 
 
 def pid_of(sweep, trial, seed):
-    """Of the process that trains this run."""
+    """Returns the process ID of the program that trains this run, or None."""
     words = [f"{sweep}/trial-{trial:03}/trial.yaml", "--seed", str(seed)]
     for path in glob.glob("/proc/[0-9]*/cmdline"):
         try:
@@ -210,14 +213,14 @@ def kills_and_preemption(program, directory):
     assert submitted["runs"] == 8, submitted
     print(f"array {submitted['array']} submitted")
 
-    # Pre-empted: a job of a higher partition takes the node of run 0.
+    # A job in the partition with the higher priority pre-empts run 0 on its node.
     wait_for("a checkpoint of run 0", lambda: checkpoints_of(run_of(sweep, 0, 0)))
     node = text_of("squeue", "-h", "-r", "-j", f"{submitted['array']}_0", "-o", "%N").strip()
     text_of("sbatch", "-p", "high", "-w", node, "--exclusive", "-o", "/dev/null", "--wrap",
             "sleep 2")
     print(f"node {node} taken by another job")
 
-    # Killed after its first checkpoint.
+    # Run 6 (trial 3, seed 0) is killed after its first checkpoint.
     wait_for("a checkpoint of run 6", lambda: checkpoints_of(run_of(sweep, 3, 0)))
     os.kill(pid_of(sweep, 3, 0), signal.SIGKILL)
     print("run 6 killed")
@@ -239,7 +242,7 @@ def kills_and_preemption(program, directory):
 
 
 def halving(program, directory):
-    """Rounds end at 100, 200 and 400 updates with 4, 2 and 1 trials."""
+    """The rounds end at 100, 200 and 400 updates. They train 4, 2 and 1 trials."""
     sweep = f"{directory}/halving"
     submit(program, directory, "halving", HALVING.format(dir=directory))
     wait_for("the last round", lambda: status(program, sweep)["states"].get("done", 0) == 1)
@@ -280,7 +283,7 @@ def time_limit(program, directory):
 
 
 def several_processes(program, directory):
-    """One run on two processes that srun starts, beside `--processes 2`."""
+    """Compares a run on two processes that srun starts with a run of `--processes 2`."""
     run = (program, "train", "--config", "td3_bc/pendulum-random", "--set", "total_timesteps=200",
            "--set", "dataset_size=2000", "--set", "eval_episodes=0", "--quiet")
     port = free_ports(1)[0]

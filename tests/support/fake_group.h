@@ -5,16 +5,17 @@
 
 namespace rl_training {
 
-// A group in which a test acts as the other processes.
+// A process group for tests. The test supplies the values of all other processes.
 class FakeGroup final : public ProcessGroup {
  public:
   explicit FakeGroup(int size, int rank = 0) : ProcessGroup(rank, size) {}
 
-  // Result of an average by the index of the value in its message.
+  // Computes the average of one value, given its index in the message and the value of this
+  // process.
   std::function<float(size_t at, float mine)> mean = [](size_t, float mine) { return mine; };
-  std::vector<size_t> messages;        // values in each average
-  std::vector<int32_t> others_say;     // words of all but this process, by rank
-  std::vector<std::string> exchanged;  // texts of this process
+  std::vector<size_t> messages;        // number of values in each call of average()
+  std::vector<int32_t> others_say;     // words of the other processes, ordered by rank
+  std::vector<std::string> exchanged;  // texts that this process sent
 
   void average(std::span<const std::span<float>> parts) override {
     size_t at = 0;

@@ -7,7 +7,7 @@
 
 namespace rl_training {
 
-// Keeps visited state in memory: the first visit saves, later visits restore.
+// Saves the state of an object in memory and restores it.
 class MemoryState final : public StateVisitor {
  public:
   template <class Part>

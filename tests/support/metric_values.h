@@ -5,7 +5,7 @@
 
 namespace rl_training {
 
-// An undefined tensor if there is none of that name.
+// Returns an undefined tensor if no metric has this name.
 inline torch::Tensor find_metric(const Metrics& metrics, std::string_view name) {
   for (const auto& [key, value] : metrics.values()) {
     if (name == key) return value;
@@ -17,7 +17,7 @@ inline double metric(const Metrics& metrics, std::string_view name) {
   return find_metric(metrics, name).item<double>();
 }
 
-// As a loss reports it.
+// Returns a metric that a loss reports.
 template <class Loss>
 double metric(const Loss& loss, std::string_view name) {
   return metric(metrics_of(loss), name);

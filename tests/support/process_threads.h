@@ -7,11 +7,12 @@
 
 namespace rl_training {
 
-// An address of this machine at which processes exchange messages as if they were on several.
+// A loopback address other than kLoopback. Processes at this address exchange messages as if they
+// ran on several machines.
 inline constexpr char kOtherAddress[] = "127.0.0.2";
 
-// Calls `work(group)` for each process of a group on the loopback interface, in threads of this
-// process. Does nothing without Gloo.
+// Calls `work(group)` once for each process of a group. The processes are threads of this process,
+// connected through `address`. Skips the test if the build has no Gloo.
 template <class Work>
 void in_processes(int size, const Work& work, Milliseconds timeout = std::chrono::seconds(30),
                   const char* address = kLoopback) {

@@ -89,7 +89,7 @@ bool becomes_true(const std::function<bool()>& condition) {
   const auto end = std::chrono::steady_clock::now() + kDeadline;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > end) return false;
-    ::poll(nullptr, 0, 1);  // yields the core to the awaited program
+    ::poll(nullptr, 0, 1);  // waits 1 ms and leaves the core to the awaited program
   }
   return true;
 }

@@ -11,25 +11,26 @@
 namespace rl_training {
 
 struct ProgramResult {
-  int exit_code = -1;  // 128 + signal when a signal ended it
+  int exit_code = -1;  // 128 + signal if a signal ended the program
   std::string out, err;
 
-  // The one object on stdout.
+  // Parses stdout, which must be one JSON object.
   Json json() const;
   // True if stderr is one line that starts with "error: ".
   bool one_error_line() const;
 };
 
-// A running instance of the program. Its output goes to files, so it never blocks.
+// A running instance of the program. Its output goes to files, so the program never blocks on a
+// full pipe.
 class Program {
  public:
   struct Input {
     std::string stdin_file = "/dev/null";
-    int stdin_descriptor = -1;     // instead of the file
-    std::string stderr_file = "";  // for example a terminal
+    int stdin_descriptor = -1;     // used instead of the file
+    std::string stderr_file = "";  // for example the path of a terminal
     std::string stdout_file = "";
     std::string working_directory;
-    std::string program = "";  // instead of the built program
+    std::string program = "";  // used instead of the built program
   };
 
   explicit Program(std::vector<std::string> arguments);
@@ -54,7 +55,8 @@ class Program {
 ProgramResult run(const std::vector<std::string>& arguments);
 ProgramResult run(const std::vector<std::string>& arguments, const Program::Input& input);
 
-// Polls `condition` until it holds; false after twenty minutes, long enough for sanitizers.
+// Polls `condition` until it is true. Returns false after twenty minutes, which is long enough with
+// sanitizers.
 bool becomes_true(const std::function<bool()>& condition);
 
 }  // namespace rl_training

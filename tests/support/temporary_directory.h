@@ -34,7 +34,8 @@ inline std::string read_all(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Without the fsync of FileSystem::write_file, for tests that write thousands of times.
+// Writes a file without the fsync of FileSystem::write_file, for tests that write thousands of
+// files.
 inline void write_all(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }

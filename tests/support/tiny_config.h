@@ -7,7 +7,7 @@
 
 namespace rl_training {
 
-// The packaged config that starts fastest: generated data, or a small task.
+// Returns the packaged config that starts fastest: generated data, or a small task.
 inline std::string starter_config(const std::string& algo) {
   for (const char* task : {"/pendulum-random", "/pendulum", "/cartpole", "/cartpole-medium"}) {
     for (const auto& packaged : packaged_configs()) {
@@ -17,9 +17,9 @@ inline std::string starter_config(const std::string& algo) {
   return algo + ": no starter config";
 }
 
-// A packaged config made small: 60 updates on 600 rows or 60 environment steps, with rows,
-// evaluations and checkpoints at intervals that do not coincide. `more` holds further assignments
-// as for --set.
+// Returns a small version of a packaged config: 60 updates on 600 rows, or 60 environment steps.
+// Logging, evaluations and checkpoints happen at intervals that do not coincide. `more` contains
+// further assignments in the format of --set.
 inline TrainConfig tiny_config(const std::string& algo, const std::string& output_dir,
                                const std::vector<std::string>& more = {}) {
   auto root = load_config(starter_config(algo));
@@ -28,7 +28,7 @@ inline TrainConfig tiny_config(const std::string& algo, const std::string& outpu
         "log_interval=5", "checkpoint_interval=7", "threads=1"}) {
     set_config_value(root, assignment);
   }
-  std::vector<std::string> keys;  // of every network: hidden_sizes, vae_hidden_sizes, ...
+  std::vector<std::string> keys;  // keys of all options; many of them set the size of a network
   for (const auto& [key, value] : root.find("algo_kwargs")->entries) keys.push_back(key);
   for (const auto& key : keys) {
     if (key.ends_with("hidden_sizes")) set_config_value(root, key + "=[16,16]");
@@ -43,12 +43,13 @@ inline TrainConfig tiny_config(const std::string& algo, const std::string& outpu
   if (config.has_dataset()) set_config_value(root, "dataset_size=600");
   const auto phases = config.phases();
   if (phases.front().rolls_out()) {
-    // Checkpoints fall in the middle of rollouts, and before the first update.
+    // Some checkpoints are in the middle of a rollout, and some are before the first update.
     set_config_value(root, "rollout_steps=20");
     set_config_value(root, "num_envs=2");
     set_config_value(root, "batch_size=4");
   } else if (config.collects_by_itself()) {
-    // The buffer overflows before the end, and training begins after the first checkpoint.
+    // The buffer overflows before the end of the run, and training starts after the first
+    // checkpoint.
     set_config_value(root, "learning_starts=10");
     set_config_value(root, "buffer_capacity=40");
     set_config_value(root, "gradient_updates_per_step=2");

@@ -52,7 +52,8 @@ TEST(SearchSpace, DrawsStayInTheirRange) {
   }
   EXPECT_EQ(integers, (std::set<std::string>{"1", "2", "3"}));
   EXPECT_EQ(choices, (std::set<std::string>{"x", "y"}));
-  // Means of the distributions, 0.5 and 1e-3.5, within four standard errors.
+  // The sample means must be within four standard errors of the true means: 0.5 for `a`, and -3.5
+  // for the logarithm of `b`.
   EXPECT_NEAR(mean, 0.5, 4 * 5 / std::sqrt(12.0 * 2000));
   EXPECT_NEAR(log_mean, -3.5, 4 * 3 / std::sqrt(12.0 * 2000));
 }

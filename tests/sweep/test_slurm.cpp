@@ -14,7 +14,7 @@ SweepDirectory make_sweep(const std::string& path, const std::string& more = "")
   return SweepDirectory::create(posix_file_system(), spec, make_trials(spec));
 }
 
-// Writes this many rows of a run.
+// Writes a run directory whose last row is at update `updates`.
 void write_run(const PlannedRun& run, int64_t updates) {
   const auto path = run.config.output_dir + "/" + "td3_bc__Pendulum-v1__seed" +
                     std::to_string(run.config.seed) + "__x";
@@ -57,9 +57,9 @@ TEST(Slurm, RunsWithoutProgressAreGivenUpAfterTheirRetries) {
   const auto plan = [&] { return plan_submission(sweep, posix_file_system(), {}); };
   const std::vector<size_t> all = {0, 1, 2, 3}, others = {0, 1, 3};
   EXPECT_EQ(plan().runs, all);
-  write_run(sweep.run(2, 1), 10000);  // done
-  EXPECT_EQ(plan().runs, others);     // the one retry
-  write_run(sweep.run(1, 1), 500);    // progress
+  write_run(sweep.run(2, 1), 10000);  // run 2 is complete
+  EXPECT_EQ(plan().runs, others);     // the only retry of runs 0, 1 and 3
+  write_run(sweep.run(1, 1), 500);    // run 1 has made progress
   const auto third = plan();
   EXPECT_EQ(third.runs, std::vector<size_t>{1});
   EXPECT_EQ(third.given_up, (std::vector<size_t>{0, 3}));

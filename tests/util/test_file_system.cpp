@@ -22,7 +22,7 @@ class PosixFiles : public testing::Test {
 
   std::string path(const std::string& name) const { return root_ + "/" + name; }
 
-  // The message of a failing call, which must be an I/O error that names the path.
+  // Returns the message of a call that must fail with an I/O error.
   template <class Call>
   static std::string failure(const Call& call) {
     try {
@@ -110,7 +110,7 @@ TEST_F(PosixFiles, AtomicWriteReplacesAndLeavesNothingBehind) {
   EXPECT_EQ(files_.list_directory(root_), std::vector<std::string>{"f"});
 }
 
-// Forwards calls and makes the n-th one fail after half of its work.
+// Forwards calls to another file system. The n-th call fails after half of its work.
 class FailingFiles final : public FileSystem {
  public:
   FailingFiles(FileSystem& files, int fail_at) : files_(files), left_(fail_at) {}

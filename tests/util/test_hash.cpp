@@ -26,7 +26,7 @@ TEST(Sha256, PiecesEqualTheWhole) {
   EXPECT_EQ(hash.hex(), sha256_hex("abc"));
 }
 
-// Values of `xxhsum -H128`, the tool of the library's authors.
+// The expected values come from `xxhsum -H128`, the tool of the authors of xxHash.
 TEST(ContentHash, CheckValues) {
   const auto hash_of = [](std::string_view text) {
     ContentHash hash;

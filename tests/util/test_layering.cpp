@@ -12,7 +12,7 @@ namespace {
 
 using Names = std::set<std::string>;
 
-// The modules that each module may include besides itself.
+// For each module, the other modules that it may include.
 const std::map<std::string, Names> kAllowed = {
     {"util", {}},
     {"data", {"util"}},
@@ -34,12 +34,12 @@ const std::map<std::string, Names> kAllowed = {
      {"api", "sweep", "parallel", "report", "deploy", "selection", "experiment", "runtime",
       "algorithms", "models", "render", "envs", "data", "util"}},
 };
-// Single headers that a module may include although it may not include the rest of their module.
+// Headers that a module may include although it may not include the other headers of their module.
 const std::map<std::string, Names> kAllowedHeaders = {
     {"algorithms", {"rl_training/data/batch.h"}},
 };
 const Names kModulesWithoutTorch = {"util", "data", "envs", "render", "parallel"};
-// The bridge from data to torch. Its own module may not include it.
+// The only header of `data` that uses torch. Other files of `data` may not include it.
 const std::string kTorchBridge = "rl_training/data/batch.h";
 
 bool starts_with_any(const std::string& text, std::initializer_list<const char*> prefixes) {
@@ -47,7 +47,8 @@ bool starts_with_any(const std::string& text, std::initializer_list<const char*>
                      [&](const char* prefix) { return text.starts_with(prefix); });
 }
 
-// "rl_training/data/batch.h" -> "data"; the umbrella header belongs to api; else "".
+// Returns the module of a path: "data" for "rl_training/data/batch.h", "api" for the umbrella
+// header, and "" for a path outside of the library.
 std::string module_of(const std::string& path) {
   if (path.starts_with("cli/")) return "cli";
   const std::string root = "rl_training/";
@@ -147,7 +148,7 @@ TEST(Layering, TheCheckAcceptsRightArrows) {
       wrong_includes("rl_training/util/a.cpp", "// #include \"rl_training/api/a.h\"\n").empty());
 }
 
-// Functions that would run code from a file or start a shell.
+// Detects calls that load code from a file or start a shell.
 bool has_forbidden_call(const std::string& text) {
   for (const std::string call : {"torch::load(", "torch::jit", "popen(", "system("}) {
     for (auto at = text.find(call); at != std::string::npos; at = text.find(call, at + 1)) {

@@ -12,7 +12,7 @@ struct Stopping {
   int64_t patience = 5;
 };
 
-// One field of every type.
+// A struct with one field of every type.
 struct Options {
   double gamma = 0.99;
   std::optional<double> target;
@@ -55,14 +55,14 @@ struct Options {
   }
 };
 
-// `json` as if read from a config file, all in line 7.
+// Converts JSON to a node that appears to come from line 7 of a config file.
 ConfigNode node_of(const Json& json) {
   auto node = ConfigNode::from_json(json, "c.yaml");
   for (auto& [key, value] : node.entries) value.line = 7;
   return node;
 }
 
-// A key with unquoted text that JSON cannot express.
+// Returns a node with unquoted text as the value of `key`, which JSON cannot express.
 ConfigNode plain(const std::string& key, const std::string& text) {
   auto node = node_of(Json::object());
   auto value = ConfigNode::scalar(text);
@@ -125,7 +125,7 @@ TEST(OptionReader, AbsentKeysKeepTheirDefaults) {
   EXPECT_EQ(options.batch_size, 256);
   EXPECT_EQ(options.hidden_sizes, (std::vector<int64_t>{256, 256}));
   EXPECT_FALSE(options.has_stopping);
-  EXPECT_EQ(read(ConfigNode()).batch_size, 256);  // `algo_kwargs:` with nothing below it
+  EXPECT_EQ(read(ConfigNode()).batch_size, 256);  // as `algo_kwargs:` without entries
 }
 
 TEST(OptionReader, ReadsEveryType) {
@@ -215,7 +215,7 @@ TEST(OptionReader, NullEmptiesOptionalFields) {
   EXPECT_TRUE(options.tags.empty());
 }
 
-// The word that tables print for them.
+// Tables print "none" for an optional number without a value, so the reader accepts this word.
 TEST(OptionReader, NoneEmptiesOptionalNumbers) {
   Options options;
   options.target = 3;
@@ -227,7 +227,7 @@ TEST(OptionReader, NoneEmptiesOptionalNumbers) {
   EXPECT_FALSE(options.target.has_value());
   EXPECT_FALSE(options.max_updates.has_value());
   EXPECT_FALSE(read(node_of({{"early_stopping", "none"}})).has_stopping);
-  EXPECT_NE(error_of({{"gamma", "none"}}), "");  // it must have a value
+  EXPECT_NE(error_of({{"gamma", "none"}}), "");  // gamma is not optional
 }
 
 TEST(OptionReader, Switches) {

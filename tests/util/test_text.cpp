@@ -13,7 +13,7 @@ const std::vector<std::string> kKeys = {"gamma", "tau", "batch_size", "learning_
 
 TEST(DidYouMean, FindsTypingSlips) {
   EXPECT_EQ(nearest_name("gama", kKeys), "gamma");
-  EXPECT_EQ(nearest_name("gmama", kKeys), "gamma");  // two neighbours swapped
+  EXPECT_EQ(nearest_name("gmama", kKeys), "gamma");  // two adjacent letters are swapped
   EXPECT_EQ(nearest_name("learning_rat", kKeys), "learning_rate");
   EXPECT_EQ(nearest_name("batchsize", kKeys), "batch_size");
   EXPECT_EQ(nearest_name("gamma", kKeys), "gamma");
@@ -23,7 +23,7 @@ TEST(DidYouMean, FindsTypingSlips) {
 TEST(DidYouMean, StaysSilentWhenNothingIsNear) {
   EXPECT_EQ(nearest_name("entirely_different", kKeys), "");
   EXPECT_EQ(did_you_mean("entirely_different", kKeys), "");
-  EXPECT_EQ(nearest_name("learn", kKeys), "learning_rate");  // its beginning
+  EXPECT_EQ(nearest_name("learn", kKeys), "learning_rate");  // a prefix of the name
   EXPECT_EQ(nearest_name("gamma", {}), "");
   EXPECT_EQ(nearest_name(std::string(100000, 'x'), {std::string(100000, 'x')}), "");
 }
@@ -76,7 +76,7 @@ TEST(ConfigNode, ShowsWhatWasGot) {
   const auto node = ConfigNode::from_json({{"a", {1, "x", nullptr}}, {"b", true}}, "f");
   EXPECT_EQ(node.shown(), "{a: [1, \"x\", nothing], b: true}");
   EXPECT_EQ(ConfigNode::scalar(std::string(61, 'x')).shown(), std::string(60, 'x') + "...");
-  // Cutting inside a character would make the text unusable for JSON output.
+  // A cut inside a multi-byte character would make the text invalid for JSON output.
   const auto shown = ConfigNode::scalar("x" + std::string(59, 'y') + "€").shown();
   EXPECT_NO_THROW(Json(shown).dump());
   const auto cut = ConfigNode::scalar(std::string(59, 'y') + "€").shown();
@@ -125,8 +125,8 @@ TEST(Text, WhatIsNotSeenIsEscaped) {
             R"(\u200e\u202e\u2066\u2069\ufeff\u2028)");
   EXPECT_EQ(printable("\xff"
                       "a\xc3"),
-            R"(\xffa\xc3)");                        // no UTF-8, cut short
-  EXPECT_EQ(printable("\xc0\x80"), R"(\xc0\x80)");  // NUL in disguise
+            R"(\xffa\xc3)");                        // an invalid byte, and an incomplete character
+  EXPECT_EQ(printable("\xc0\x80"), R"(\xc0\x80)");  // overlong encoding of NUL
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ TEST_P(ThreadPoolOf, RunsEachTaskOnce) {
   }
 }
 
-// Writes of the tasks must be visible after run without further locking.
+// Values that the tasks write must be visible after run() without further locking.
 TEST_P(ThreadPoolOf, CanBeUsedManyTimes) {
   ThreadPool pool(GetParam());
   std::vector<int64_t> cells(5);

@@ -1,6 +1,6 @@
 "use strict";
-// Reports as a reader sees them: curves, toggles, hover, dark mode, many runs, hostile names. No
-// page may print an error or ask for anything but itself.
+// Opens reports in a browser and tests them as a reader sees them: curves, toggles, hover, dark
+// mode, many runs, hostile names. No page may print an error or request another file or URL.
 const assert = require("node:assert");
 const { execFileSync } = require("node:child_process");
 const fs = require("node:fs");
@@ -8,11 +8,11 @@ const path = require("node:path");
 const { chromium } = require("playwright-core");
 
 const [program, browserPath, work] = process.argv.slice(2);
-const kMostSeconds = 2; // for 200 runs of 1,000 evaluations
+const kMostSeconds = 2; // for a report of 200 runs with 1,000 evaluations each
 const check_times = process.env.WEB_TEST_TIMES === "1";
 
-// A run directory with `points` evaluations, every 10 updates.
-// `validated`: with errors on held-out data; `played`: with returns.
+// Writes a run directory with `points` evaluations, one every 10 updates. With `validated`, the run
+// has errors on held-out data; with `played`, it has returns.
 function writeRun(directory, { algo = "td3_bc", seed = 0, rate = 0.001, points = 20, level = 0, validated = false, played = true }) {
   fs.mkdirSync(path.join(directory, "checkpoints", "best"), { recursive: true });
   fs.writeFileSync(path.join(directory, "config.yaml"),
@@ -44,13 +44,15 @@ function report(directory, ...options) {
   return file;
 }
 
-// Opens a page and fails the test at the first console error or request.
+// Opens a page and records every console message, error, dialog and request; done() fails the test
+// if there are any.
 async function open(browser, file, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options });
   const page = await context.newPage();
   page.problems = [];
   page.on("console", (message) => {
-    const ours = message.text().includes("willReadFrequently"); // said of `inked`
+    // The browser warns about the pixel reads in the test's own `inked`.
+    const ours = message.text().includes("willReadFrequently");
     if (message.type() !== "log" && !ours) page.problems.push(message.text());
   });
   page.on("pageerror", (error) => page.problems.push(error.message));
@@ -62,8 +64,8 @@ async function open(browser, file, options = {}) {
   return page;
 }
 
-// How many pixels of a chart are coloured: lines and bands, not the grey grid. Charts are drawn when
-// they come near the screen.
+// Counts the coloured pixels of a chart, which are lines and bands; the grid is grey. The page
+// draws a chart only when it is near the visible area, so the function scrolls to the chart first.
 async function inked(page, chart = ".curves canvas") {
   await page.locator(chart.split(" ")[0]).first().scrollIntoViewIfNeeded();
   await page.waitForSelector(chart);
@@ -97,7 +99,7 @@ const tests = {
     assert.deepStrictEqual(await legend.allTextContents(), ["td3_bc learning_rate=0.001", "td3_bc learning_rate=0.0003"]);
     await legend.first().click();
     assert.strictEqual(await legend.first().getAttribute("aria-pressed"), "false");
-    await page.locator(".all").click(); // one is hidden: shows all
+    await page.locator(".all").click(); // one group is hidden, so the button shows all groups
     assert.strictEqual(await legend.first().getAttribute("aria-pressed"), "true");
     await page.locator(".all").click();
     assert.strictEqual(await inked(page), 0, "nothing but the grid is left");
@@ -105,7 +107,7 @@ const tests = {
     assert.strictEqual(await inked(page), all);
 
     const rates = () => page.$$eval("table.scores tbody tr", (rows) => rows.map((row) => row.cells[4].textContent));
-    assert.deepStrictEqual(await rates(), ["0.001", "0.0003"]); // the best first
+    assert.deepStrictEqual(await rates(), ["0.001", "0.0003"]); // best group first
     await page.locator("table.scores th", { hasText: "IQM" }).click();
     await page.locator("table.scores th", { hasText: "IQM" }).click();
     assert.deepStrictEqual(await rates(), ["0.0003", "0.001"]);
@@ -123,7 +125,7 @@ const tests = {
     assert.match(await readout.textContent(), /Drag to zoom/);
     await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
     const text = await readout.textContent();
-    // Seeds 0 and 1 are 5 apart, so the interval of their mean is 5 wide.
+    // The returns of seeds 0 and 1 differ by 5, so the interval of their mean is 5 wide.
     const found = text.match(/^updates (\d+)\s+td3_bc (-?[\d.]+) \[(-?[\d.]+), (-?[\d.]+)\] n=2/);
     assert.ok(found, text);
     const step = Number(found[1]);
@@ -157,7 +159,7 @@ const tests = {
     const box = await page.locator(".validation .chart").nth(1).boundingBox();
     await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
     const text = await page.locator(".validation .readout").nth(1).textContent();
-    // Seeds 0 and 1 are 1 apart.
+    // The errors of seeds 0 and 1 differ by 1, so the interval of their mean is 1 wide.
     const found = text.match(/^updates (\d+)\s+td3_bc ([\d.]+) \[([\d.]+), ([\d.]+)\]/);
     assert.ok(found, text);
     assert.ok(Math.abs(Number(found[2]) - 4 / (Number(found[1]) / 10 + 1) - 0.5) < 0.01, text);
@@ -179,7 +181,7 @@ const tests = {
     assert.strictEqual(await back(light), await back(dark));
     assert.strictEqual(await light.textContent("#theme"), "Light");
     await light.reload();
-    assert.strictEqual(await back(light), await back(dark)); // remembered
+    assert.strictEqual(await back(light), await back(dark)); // the page remembers the choice
     await done(light);
     await done(dark);
   },
@@ -217,7 +219,7 @@ const tests = {
     const started = Date.now();
     const page = await open(browser, file);
     const opened = (Date.now() - started) / 1000;
-    await page.locator(".curves").scrollIntoViewIfNeeded(); // below a table of 40 rows
+    await page.locator(".curves").scrollIntoViewIfNeeded(); // the chart is below a table of 40 rows
     await page.waitForSelector(".curves canvas");
     await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
     const seconds = (Date.now() - started) / 1000;

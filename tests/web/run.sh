@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Opens reports in a real browser. Exits with 77, which CTest shows as skipped, if the browser,
-# Node.js or playwright-core is missing; `make test-web` installs them.
+# Opens reports in a real browser. If the browser, Node.js or playwright-core is missing, the script
+# exits with 77, which CTest shows as skipped. `make test-web` installs all three.
 #   tests/web/run.sh PROGRAM WORK_DIR [NODE_MODULES]
 set -euo pipefail
 program=$1 work=$2 modules=${3:-$2/node_modules}

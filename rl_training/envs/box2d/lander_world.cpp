@@ -14,7 +14,7 @@ constexpr double kSideEngineUp = 14 / kScale, kSideEngineAway = 12 / kScale;
 constexpr double kLegAway = 20 / kScale;
 constexpr float kLegTorque = 40;
 constexpr double kFirstPush = 1000;
-constexpr int kLargestPhase = 9999;  // of the wind
+constexpr int kLargestPhase = 9999;  // largest initial phase of the wind, in steps
 constexpr uint16 kGroundBit = 1, kHullBit = 0x10, kLegBit = 0x20;
 
 b2Vec2 vec(double x, double y) { return {static_cast<float>(x), static_cast<float>(y)}; }
@@ -31,7 +31,8 @@ b2FixtureDef fixture(const b2Shape& shape, float density, uint16 category) {
 
 }  // namespace
 
-// Terrain and push are drawn as Gymnasium draws them, so the ground of a first reset is the same.
+// Draws the terrain and the push in Gymnasium's order. For the same seed, the first reset therefore
+// creates the same terrain as Gymnasium.
 LanderStart random_lander_start(Rng& rng) {
   LanderStart start;
   for (double& height : start.heights) height = rng.uniform(0, kLanderHeight / 2);
@@ -111,7 +112,7 @@ void LanderWorld::add_hull(const BodyPose& pose) {
   bodies_[0]->CreateFixture(&definition);
 }
 
-// Legs hang on springs: a motor turns them outward against the limit of the joint.
+// The legs act like springs: a motor turns each leg outward against the limit of its joint.
 void LanderWorld::add_leg(int side, const BodyPose& pose) {
   b2Body* leg = bodies_[side < 0 ? 1 : 2] = add_body(pose);
   b2PolygonShape shape;
@@ -142,7 +143,7 @@ void LanderWorld::on_contact(b2Contact& contact, bool begins) {
   }
 }
 
-// A slowly changing, non-repeating force and torque, until a leg touches the ground.
+// Applies a slowly changing, non-repeating wind force and torque until a leg touches the ground.
 void LanderWorld::blow() {
   if (!options_.enable_wind || touches_[0] || touches_[1]) return;
   const auto strength = [](double& phase) {
@@ -161,7 +162,7 @@ void LanderWorld::step(std::span<const double> engines) {
   b2Body& hull = *bodies_[0];
   const double sine = std::sin(hull.GetAngle()), cosine = std::cos(hull.GetAngle());
   const b2Vec2 at = hull.GetPosition();
-  // Drawn in every step, even if the engines are off.
+  // Drawn in every step, even if the engines are off, as in Gymnasium.
   const double along = rng_.uniform(-1, 1) / kScale;
   const double across = rng_.uniform(-1, 1) / kScale;
 

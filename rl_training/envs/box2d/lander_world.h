@@ -10,12 +10,12 @@
 
 namespace rl_training {
 
-// Lengths below are divided by this scale.
+// Gymnasium's pixels per unit of length in Box2D.
 constexpr double kLanderScale = 30;
 constexpr double kLanderWidth = 600 / kLanderScale;
 constexpr double kLanderHeight = 400 / kLanderScale;
-constexpr int kLanderPoints = 11;     // of the terrain
-constexpr double kLanderFrames = 50;  // per second
+constexpr int kLanderPoints = 11;     // number of terrain points
+constexpr double kLanderFrames = 50;  // steps per second
 
 // Position and velocity of the hull or of a leg.
 struct BodyPose {
@@ -24,14 +24,14 @@ struct BodyPose {
 
 // Everything that determines an episode besides the actions.
 struct LanderStart {
-  std::array<double, kLanderPoints + 1> heights;  // as drawn, before smoothing
-  std::array<BodyPose, 3> bodies;                 // hull, legs
+  std::array<double, kLanderPoints + 1> heights;  // random terrain heights before smoothing
+  std::array<BodyPose, 3> bodies;                 // hull, left leg, right leg
   double force_x, force_y;                        // a push on the hull during the first step
-  uint64_t seed;                                  // seed of the engines' dispersion
+  uint64_t seed;                                  // for the random dispersion of the engines
 };
 LanderStart random_lander_start(Rng& rng);
 
-// The arguments of Gymnasium's constructor.
+// The options of Gymnasium's constructor.
 struct LanderOptions {
   double gravity = -10;
   bool enable_wind = false;
@@ -43,7 +43,7 @@ class LanderWorld final : public b2ContactListener {
  public:
   LanderWorld(const LanderStart& start, const LanderOptions& options);
 
-  // Fires main and side engine, and advances by a fiftieth of a second.
+  // Fires the engines, {main, side}, and advances the world by 1/50 s.
   void step(std::span<const double> engines);
 
   BodyPose pose(int body) const;
@@ -51,7 +51,7 @@ class LanderWorld final : public b2ContactListener {
   bool crashed() const { return crashed_; }  // the hull touched the ground
   bool asleep() const { return !bodies_[0]->IsAwake(); }
   double main_power() const { return main_power_; }
-  double side_power() const { return side_power_; }  // its sign is the direction
+  double side_power() const { return side_power_; }  // the sign is the direction
   const std::array<b2Body*, 3>& bodies() const { return bodies_; }
   const std::array<double, kLanderPoints>& terrain() const { return terrain_; }
 

@@ -12,14 +12,15 @@
 namespace rl_training {
 namespace {
 
-// Main and side engine of each discrete action; every reset uses the first one.
+// Powers {main, side} of the engines for each discrete action. Every reset performs the first
+// action.
 constexpr std::array<std::array<double, 2>, 4> kLanderChoices = {{{0, 0}, {0, -1}, {1, 0}, {0, 1}}};
 
-// The start of the episode and every action since, which determine its state.
+// The start of an episode and its actions so far. Together they determine the state.
 struct Episode {
   LanderStart start;
-  bool placed = false;          // placed by set_state, so the shaping value is known from the start
-  std::vector<double> actions;  // main and side engine of each step
+  bool placed = false;          // created by set_state, which performs no initial step
+  std::vector<double> actions;  // {main, side} for each step
 
   std::string bytes() const {
     std::string text(sizeof(start) + 1, '\0');
@@ -43,7 +44,7 @@ struct Episode {
   }
 };
 static_assert(std::is_trivially_copyable_v<LanderStart>);
-// No padding, because the bytes are compared.
+// The struct must not contain padding, because its bytes are compared.
 static_assert(sizeof(LanderStart) == 33 * sizeof(double));
 
 class LunarLander final : public Environment {
@@ -105,7 +106,7 @@ void LunarLander::begin(Episode episode) {
 
 void LunarLander::reset(Rng& rng, std::span<double> obs) {
   begin({random_lander_start(rng), false, {}});
-  fire(kLanderChoices[0], obs);  // this step is part of a reset; the initial push acts in it
+  fire(kLanderChoices[0], obs);  // as in Gymnasium, so that the initial push takes effect
 }
 
 StepResult LunarLander::step(std::span<const double> action, std::span<double> obs) {
@@ -158,7 +159,8 @@ double LunarLander::shaping(const Numbers& now) {
          10 * now[7];
 }
 
-// Bodies, then the terrain. Box2D's contact state is not included, so this is approximate.
+// Poses of the bodies, then the terrain heights. The state is approximate because Box2D's contact
+// state is missing.
 std::vector<double> LunarLander::state() const {
   std::vector<double> all;
   for (int body = 0; body < 3; ++body) {
@@ -194,7 +196,7 @@ void LunarLander::visit_state(StateVisitor& state) {
   const std::string present = episode_.bytes();
   std::string bytes = present;
   state.text("episode", bytes);
-  if (bytes == present) return;  // saving, or the state is unchanged
+  if (bytes == present) return;  // unchanged: the visitor saves, or loads the same state
   begin(Episode::from_bytes(bytes));
   for (size_t i = 0; i < episode_.actions.size(); i += 2) {
     advance(std::span(episode_.actions).subspan(i, 2));

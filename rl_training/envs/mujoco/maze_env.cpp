@@ -12,10 +12,10 @@ namespace rl_training {
 namespace {
 
 constexpr double kMaxPointSpeed = 5;
-constexpr double kCellSpread = 0.25;  // of starts and goals around the centre of a cell, in cells
+constexpr double kCellSpread = 0.25;  // largest offset from the centre of a cell, in cells
 constexpr int kAntFrames = 5;
 
-// Enough contacts for an ant in a corner of boxes.
+// Raises MuJoCo's limits for contacts, because an ant in a corner touches several boxes.
 constexpr ModelEdit kRoom = {"<size njmax=\"150\"/>", "<size njmax=\"1500\" nconmax=\"300\"/>"};
 constexpr ModelEdit kAntEdits[] = {kRoom};
 constexpr ModelEdit kD4rlAntEdits[] = {
@@ -33,7 +33,7 @@ std::span<const ModelEdit> edits_of(const MazeTask& task) {
                         : std::span<const ModelEdit>();
 }
 
-// One box for each wall cell, row by row: the order affects the last bits of contact forces.
+// Adds one box for each wall cell, row by row. The order affects the last bits of contact forces.
 std::string maze_model(const MazeTask& task) {
   struct Boxes {
     double z, half_height;
@@ -69,8 +69,8 @@ double plane_distance(std::span<const double> a, std::span<const double> b) {
   return std::sqrt(x * x + y * y);
 }
 
-// Observes the achieved goal, the desired goal, then the body, as Minari flattens Gymnasium's
-// dictionary; D4RL's tasks observe the body alone.
+// A task in a maze. Observation: achieved goal, desired goal, then the body's state, in the order
+// in which Minari flattens Gymnasium's dictionary. D4RL's tasks observe only the body's state.
 class MazeEnv final : public Environment, public GoalTask {
  public:
   MazeEnv(const MazeTask& task, SharedModel model)
@@ -93,7 +93,7 @@ class MazeEnv final : public Environment, public GoalTask {
   }
   void reset(Rng& rng, std::span<double> obs) override;
   StepResult step(std::span<const double> action, std::span<double> obs) override;
-  // The goal, then positions and velocities.
+  // The goal, then the positions and velocities of the body.
   std::vector<double> state() const override;
   void set_state(std::span<const double> state) override;
   void observe(std::span<double> obs) const override {
@@ -142,7 +142,7 @@ class MazeEnv final : public Environment, public GoalTask {
   bool continuing_ = !(task_.is_d4rl() && task_.is_ant());
   bool reset_target_ = false;
   std::array<double, 2> goal_ = {};
-  Rng goal_rng_{0, "goals"};  // of goals within an episode; seeded by each reset
+  Rng goal_rng_{0, "goals"};  // draws new goals within an episode; seeded by each reset
 };
 
 void MazeEnv::write(ObsWriter& out) const {
@@ -171,7 +171,8 @@ std::array<double, 2> MazeEnv::draw_near(Point center, Rng& rng) const {
   return {x, center.y + rng.uniform(-kCellSpread, kCellSpread) * task_.scale()};
 }
 
-// Draws the goal, then a start away from it. Returns the first positions and velocities.
+// Draws a goal, then a start at some distance from it. Returns the initial positions and
+// velocities.
 std::vector<double> MazeEnv::draw_gymnasium(Rng& rng) {
   BoundedIntegers integers(rng);
   goal_ = draw_near(draw_center(task_.map.goals(), integers), rng);
@@ -232,7 +233,8 @@ StepResult MazeEnv::step(std::span<const double> action, std::span<double> obs) 
     for (int i = 0; i < 2; ++i) {
       data.qvel[i] = std::clamp(data.qvel[i], -kMaxPointSpeed, kMaxPointSpeed);
     }
-    // Part of the task: with the old controls, this sets the solver's warm start.
+    // Gymnasium-Robotics makes this call before it sets the new controls. The call changes the
+    // solver's warm start, so it is needed to obtain the same results.
     mj_forward(&simulation_.model(), &data);
     good = simulation_.step(pushes, 1, false);
   }
@@ -240,7 +242,7 @@ StepResult MazeEnv::step(std::span<const double> action, std::span<double> obs) 
   if (!good) return {0, true, false};
   const StepResult result = {compute_reward(position(), goal_),
                              compute_terminated(position(), goal_), false};
-  // The next observation is the first one with the new goal.
+  // `obs` still contains the old goal. The next observation is the first with the new goal.
   if (reset_target_ && continuing_ && reached(position(), goal_)) draw_further_goal();
   return result;
 }

@@ -7,8 +7,8 @@
 
 namespace rl_training {
 
-// Makes environments of one maze. The compiled model is made with the first environment and shared
-// by all of them. Only in builds with RL_TRAINING_MUJOCO.
+// Returns a function that creates environments of one maze. The first environment compiles the
+// model; all environments share it. Only available in builds with RL_TRAINING_MUJOCO.
 std::function<std::unique_ptr<Environment>()> maze_maker(const MazeTask& task);
 
 }  // namespace rl_training

@@ -76,7 +76,7 @@ class MujocoEnv final : public Environment {
   EnvSpec spec_;
 };
 
-// All position draws come before the first velocity draw.
+// Draws all positions before the first velocity, as Gymnasium does.
 void MujocoEnv::reset(Rng& rng, std::span<double> obs) {
   const auto add_noise = [&](ResetNoise noise, std::span<double> values) {
     if (noise.scale == 0) return;
@@ -104,7 +104,8 @@ StepResult MujocoEnv::step(std::span<const double> action, std::span<double> obs
   const auto frames = static_cast<int>(options_.frame_skip);
   const bool good = simulation_.step(action, frames, wants_body_forces());
   observe(obs);
-  // The simulation diverged. MuJoCo has reset it, so neither reward nor value can be computed.
+  // The simulation diverged and MuJoCo has reset its state, so there is no state to compute a
+  // reward from.
   if (!good) return {0, true, false};
   const bool fell = task_.fell && task_.fell(model, data, options_);
   const StepView view = {.model = model,

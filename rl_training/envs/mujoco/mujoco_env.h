@@ -7,8 +7,9 @@
 
 namespace rl_training {
 
-// Makes environments of one MuJoCo task by Gymnasium's v4 or v5 rules. The compiled model is loaded
-// with the first environment and shared by all of them. Only in builds with RL_TRAINING_MUJOCO.
+// Returns a function that creates environments of one MuJoCo task with Gymnasium's v4 or v5 rules.
+// The first environment compiles the model; all environments share it. Only available in builds
+// with RL_TRAINING_MUJOCO.
 std::function<std::unique_ptr<Environment>()> mujoco_maker(const std::string& id,
                                                            const std::string& summary);
 

@@ -2,7 +2,7 @@
 
 namespace rl_training {
 
-// In the order of Gymnasium's constructors.
+// Visits the options in the order of the arguments of Gymnasium's constructors.
 void visit_mujoco_options(OptionVisitor& visitor, unsigned keys, MujocoOptions& options) {
   const auto weight = [&](unsigned group, const char* key, double& value, const char* meaning) {
     if (keys & group) visitor.number(key, value, any_number(), meaning);

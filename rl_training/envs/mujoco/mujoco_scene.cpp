@@ -12,7 +12,7 @@ constexpr Color kGround = {0.86, 0.87, 0.85}, kMark = {0.72, 0.73, 0.71};
 constexpr Color kBodies[] = {
     {0.86, 0.5, 0.3}, {0.3, 0.5, 0.72}, {0.9, 0.68, 0.3}, {0.36, 0.62, 0.5}, {0.66, 0.42, 0.66}};
 
-// Projects points of the world onto the picture; nearness() orders them by distance from the
+// Projects points of the world onto the picture. nearness() is larger for points closer to the
 // viewer.
 struct Projection {
   bool from_above;
@@ -21,7 +21,7 @@ struct Projection {
   double nearness(const mjtNum* point) const { return from_above ? point[2] : -point[1]; }
 };
 
-// World coordinates of a point given in a geom's own frame.
+// Converts a point from a geom's own frame to world coordinates.
 std::array<mjtNum, 3> world_point(const mjData& data, int geom, double x, double y, double z) {
   const mjtNum* const at = data.geom_xpos + int64_t{3} * geom;
   const mjtNum* const axes = data.geom_xmat + int64_t{9} * geom;
@@ -57,7 +57,7 @@ std::vector<Point> outline(std::vector<Point> points) {
   return hull;
 }
 
-// Corners of the bounding box of a geom.
+// Outline of the projected bounding box of a geom.
 std::vector<Point> box_outline(const mjData& data, int geom, const double (&half)[3],
                                const Projection& projection) {
   std::vector<Point> corners;
@@ -85,7 +85,7 @@ Shape geom_shape(const mjModel& model, const mjData& data, int geom, const Proje
       shape.width = 2 * size[0];
       break;
     case mjGEOM_CYLINDER:
-      // Seen along its axis, it is a disc.
+      // From above, an upright cylinder is a disc.
       if (projection.from_above && std::abs(data.geom_xmat[int64_t{9} * geom + 8]) > 0.9) {
         shape.points = {projection.of(data.geom_xpos + int64_t{3} * geom)};
         shape.width = 2 * size[0];
@@ -99,7 +99,7 @@ Shape geom_shape(const mjModel& model, const mjData& data, int geom, const Proje
   return shape;
 }
 
-// From the side: solid ground with a mark at each metre, which makes motion visible.
+// Adds the ground as seen from the side, with a mark at each metre that makes motion visible.
 void add_ground(Scene& scene) {
   const double left = scene.low.x - 1, right = scene.high.x + 1, depth = scene.low.y - 1;
   scene.shapes.push_back({{{left, 0}, {right, 0}, {right, depth}, {left, depth}}, kGround});
@@ -142,7 +142,7 @@ Scene mujoco_scene(const mjModel& model, const mjData& data, const MujocoView& v
     add_grid(scene);
   } else if (has_ground) {
     add_ground(scene);
-  } else {  // the rail of the carts
+  } else {  // cart tasks have no floor: draw the cart's rail
     scene.shapes.push_back({{{-1, 0}, {1, 0}}, kMark, 0.03});
   }
 

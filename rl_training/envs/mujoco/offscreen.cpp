@@ -8,7 +8,7 @@
 namespace rl_training {
 namespace {
 
-// The part of Mesa's off-screen interface (GL/osmesa.h) that is used.
+// The functions of Mesa's off-screen interface (GL/osmesa.h) that are used here.
 struct Mesa {
   void* (*create)(unsigned format, int depth_bits, int stencil_bits, int accumulation_bits,
                   void* shared) = nullptr;
@@ -18,7 +18,8 @@ struct Mesa {
 };
 constexpr unsigned kRgba = 0x1908, kUnsignedByte = 0x1401;  // GL_RGBA, GL_UNSIGNED_BYTE
 
-// Loaded for the life of the process, with global symbols: MuJoCo looks up GL's functions there.
+// Loads the library, which then stays loaded until the process exits. Its symbols are global
+// because MuJoCo looks up OpenGL functions among the global symbols.
 const Mesa& mesa() {
   static const Mesa found = [] {
     Mesa result;
@@ -46,7 +47,7 @@ void set_color(mjvGeom& geom, const Color& color) {
   geom.rgba[2] = static_cast<float>(color.blue);
 }
 
-// A thin bar across the track at each metre makes motion visible.
+// Adds a thin bar across the track at each metre, which makes motion visible.
 void add_marks(mjvScene& scene, double low, double high) {
   for (double x = std::ceil(low); x <= high && scene.ngeom < scene.maxgeom; ++x) {
     const mjtNum size[3] = {0.012, 3, 0.002}, at[3] = {x, 0, 0};
@@ -55,7 +56,7 @@ void add_marks(mjvScene& scene, double low, double high) {
   }
 }
 
-// Places the camera in front of the view's rectangle; from the side, slightly raised.
+// Places the camera in front of the visible rectangle. A camera at the side looks slightly down.
 mjvCamera camera_for(const mjModel& model, const Scene& shown, bool from_above) {
   mjvCamera camera;
   mjv_defaultCamera(&camera);
@@ -93,7 +94,7 @@ Offscreen::Offscreen(const mjModel& model, int width, int height)
     return;
   }
   mjv_makeScene(&model_, &scene_, 1000);
-  mjModel sized = model_;  // shares the arrays of the model
+  mjModel sized = model_;  // a shallow copy, which shares the arrays of the model
   sized.vis.global.offwidth = width;
   sized.vis.global.offheight = height;
   mjr_makeContext(&sized, &renderer_, mjFONTSCALE_100);
@@ -112,7 +113,7 @@ Offscreen::~Offscreen() {
 Photo Offscreen::shoot(mjData& data, const MujocoView& view) {
   // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): the canvas exists, so its library is loaded
   mesa().make_current(canvas_, pixels_.data(), kUnsignedByte, width_, height_);
-  const Scene shown = mujoco_scene(model_, data, view);  // only its rectangle is used
+  const Scene shown = mujoco_scene(model_, data, view);  // only the rectangle of the scene is used
   auto camera = camera_for(model_, shown, view.from_above);
   mjvOption option;
   mjv_defaultOption(&option);
@@ -136,7 +137,7 @@ Photo Offscreen::shoot(mjData& data, const MujocoView& view) {
   mjr_render(all, &scene_, &renderer_);
 
   const auto count = static_cast<size_t>(width_) * static_cast<size_t>(height_);
-  std::vector<uint8_t> upward(count * 3);  // MuJoCo's first row is the bottom one
+  std::vector<uint8_t> upward(count * 3);  // bottom row first, as MuJoCo delivers it
   std::vector<float> depth(count);
   mjr_readPixels(upward.data(), depth.data(), all, &renderer_);
   Photo photo{width_, height_, std::vector<uint8_t>(count * 3)};

@@ -7,18 +7,18 @@
 
 namespace rl_training {
 
-// MuJoCo's renderer with Mesa's off-screen library, which is loaded at run time. It draws in memory
-// and needs neither a display nor a graphics card.
+// MuJoCo's renderer on top of Mesa's off-screen library, which is loaded at run time. Rendering
+// needs neither a display nor a graphics card.
 class Offscreen {
  public:
-  // Null if the library (Debian: libosmesa6) is not installed.
+  // Returns null if the library (Debian: libosmesa6) is not installed.
   static std::unique_ptr<Offscreen> make(const mjModel& model, int width, int height);
   ~Offscreen();
   Offscreen(const Offscreen&) = delete;
   Offscreen& operator=(const Offscreen&) = delete;
 
   bool fits(int width, int height) const { return width == width_ && height == height_; }
-  // `data` is only read, although MuJoCo's function takes it without const.
+  // Does not change `data`; MuJoCo's function takes a non-const pointer.
   Photo shoot(mjData& data, const MujocoView& view);
 
  private:
@@ -27,7 +27,7 @@ class Offscreen {
   const mjModel& model_;
   int width_, height_;
   void* canvas_ = nullptr;       // Mesa's context
-  std::vector<uint8_t> pixels_;  // required by the library, never read
+  std::vector<uint8_t> pixels_;  // the frame buffer, which the library requires; never read
   mjvScene scene_ = {};
   mjrContext renderer_ = {};
 };

@@ -12,8 +12,9 @@
 namespace rl_training {
 namespace {
 
-// By default MuJoCo prints errors, appends them to MUJOCO_LOG.TXT and exits. Our handler throws;
-// warnings are read from their counters after each step. Handlers of an embedding program are kept.
+// By default, MuJoCo prints errors, appends them to MUJOCO_LOG.TXT and exits. This error handler
+// throws instead. The warning handler does nothing: warnings are read from MuJoCo's counters after
+// each step. Handlers that the embedding program has set stay in place.
 void take_over_messages() {
   if (!mju_user_error) {
     mju_user_error = [](const char* message) {
@@ -107,8 +108,9 @@ void Simulation::set_state(std::span<const double> state) {
   mj_forward(model_.get(), data_.get());
 }
 
-// First the state that MuJoCo integrates, with the solver's warm start; then the results of the
-// last step that observations and rewards read, which cannot be recomputed from that state.
+// Visits the state that MuJoCo integrates and the solver's warm start. Then visits the results of
+// the last step that observations and rewards read, because they cannot be recomputed from that
+// state.
 void Simulation::visit_state(StateVisitor& state, bool body_forces) {
   const auto numbers = [&](const char* name, mjtNum* values, int count) {
     const std::array<int64_t, 1> shape = {count};

@@ -19,27 +19,28 @@ class Offscreen;
 // The part of the world that a drawing shows.
 struct MujocoView {
   bool from_above = false;  // else from the side: x to the right, z upward
-  bool follows = false;     // moves with the first body: in x, from above also in y
+  bool follows = false;     // moves with the first body: in x and, if from above, in y
   Point low = {}, high = {};
 };
 
-// The bodies of a simulation at their current positions.
+// Draws the bodies of a simulation at their current positions.
 Scene mujoco_scene(const mjModel& model, const mjData& data, const MujocoView& view);
-// Bodies use a few colours in turn, so that neighbours differ.
+// Bodies cycle through a few colours, so that neighbours differ.
 Color mujoco_body_color(int body);
 
 using SharedModel = std::shared_ptr<const mjModel>;
 
-// Compiles a model. Error{internal} if MuJoCo refuses it.
+// Compiles a model. Throws Error{internal} if MuJoCo rejects it.
 SharedModel compile_mujoco_model(const std::string& name, const std::string& text);
 
-// Compiles at the first call, on any thread, and then always returns the same model.
+// Returns a thread-safe function that compiles the model at its first call. Later calls return the
+// same model.
 std::function<SharedModel()> compiled_once(std::function<SharedModel()> compile);
 
-// A model and its data, with what all MuJoCo tasks do with them.
+// A model and its data, with the operations that all MuJoCo tasks share.
 class Simulation {
  public:
-  // `name` is for messages.
+  // `name` appears in error messages.
   Simulation(SharedModel model, std::string name);
   ~Simulation();
 
@@ -49,11 +50,11 @@ class Simulation {
   // The bounds of the motors, rounded to float32 as in Gymnasium.
   Space action_space() const;
 
-  // Makes `frames` steps with these controls, then computes the forces on bodies if requested.
-  // False if values became huge or not finite: MuJoCo has then reset the simulation.
+  // Performs `frames` steps with these controls, then computes the forces on bodies if requested.
+  // Returns false if values became huge or not finite; MuJoCo then resets the simulation.
   bool step(std::span<const double> controls, int frames, bool body_forces);
 
-  // Positions, then velocities. Setting them clears everything else.
+  // Positions, then velocities. `set_state` clears the rest of the simulation's data.
   std::vector<double> state() const;
   void set_state(std::span<const double> state);
   void visit_state(StateVisitor& state, bool body_forces);

@@ -79,7 +79,8 @@ void observe_double_pendulum(const mjModel& model, const mjData& data, const Muj
   for (const int joint : {1, 2}) out.value(std::sin(data.qpos[joint]));
   for (const int joint : {1, 2}) out.value(std::cos(data.qpos[joint]));
   out.clipped(data.qvel, model.nv, kTen);
-  // Only the cart's joint has limits, so the forces on the poles are always 0; v5 omits them.
+  // Only the cart's joint has limits, so the constraint forces on the poles are always 0. v5 omits
+  // them.
   out.clipped(data.qfrc_constraint, options.version == 4 ? model.nv : 1, kTen);
 }
 
@@ -123,7 +124,8 @@ void observe_humanoid(const mjModel& model, const mjData& data, const MujocoOpti
                       ObsWriter& out) {
   observe_state<2>(model, data, options, out);
   const int first = first_observed_body(options), bodies = model.nbody - first;
-  const int root = options.version == 4 ? 0 : 6;  // the root has no motors; v5 omits it
+  // The root's six degrees of freedom have no motors. v5 omits them.
+  const int root = options.version == 4 ? 0 : 6;
   if (options.include_cinert) {
     out.values(data.cinert + int64_t{10} * first, int64_t{10} * bodies);
   }
@@ -155,7 +157,7 @@ double pusher_reward(const StepView& step) {
   return reacher_reward(step) - step.options.near_reward_weight * step.rated()[1];
 }
 
-// v4 also pays the bonus on the step that ends an episode.
+// v4 also includes the bonus in the step that ends an episode.
 double locomotion_reward(const StepView& step) {
   const MujocoOptions& options = step.options;
   const bool bonus = !step.fell || (options.version == 4 && options.terminate_when_unhealthy);
@@ -165,7 +167,8 @@ double locomotion_reward(const StepView& step) {
          costs;
 }
 
-// The torso's height divided by the simulation's time step, as in Gymnasium: not a speed.
+// Rewards the torso's height divided by the simulation's time step. This is not a speed, but it
+// follows Gymnasium.
 double standup_reward(const StepView& step) {
   return step.data.qpos[2] / step.model.opt.timestep -
          step.options.ctrl_cost_weight * step.squared_action() - contact_cost(step) + 1;

@@ -3,7 +3,7 @@
 
 namespace rl_training {
 
-// Functions for the table of tasks.
+// Functions for the table of tasks in tasks.cpp.
 
 // --- measured before and after a step
 Measures measure_nothing(const mjModel& model, const mjData& data);
@@ -13,8 +13,8 @@ Measures center_of_mass_x(const mjModel& model, const mjData& data);
 Measures reacher_distance(const mjModel& model, const mjData& data);
 Measures pusher_distances(const mjModel& model, const mjData& data);
 
-// --- observations
-// Positions, of which the first `kHidden` are omitted, then velocities.
+// Positions, then velocities. Omits the first `kHidden` positions if `exclude_current_positions` is
+// set.
 template <int kHidden>
 void observe_state(const mjModel& model, const mjData& data, const MujocoOptions& options,
                    ObsWriter& out) {
@@ -22,7 +22,7 @@ void observe_state(const mjModel& model, const mjData& data, const MujocoOptions
   out.values(data.qpos + hidden, model.nq - hidden);
   out.values(data.qvel, model.nv);
 }
-// Hopper and Walker2d.
+// For Hopper and Walker2d.
 void observe_walker(const mjModel& model, const mjData& data, const MujocoOptions& options,
                     ObsWriter& out);
 void observe_double_pendulum(const mjModel& model, const mjData& data, const MujocoOptions& options,
@@ -33,7 +33,8 @@ void observe_pusher(const mjModel& model, const mjData& data, const MujocoOption
                     ObsWriter& out);
 void observe_ant(const mjModel& model, const mjData& data, const MujocoOptions& options,
                  ObsWriter& out);
-// D4RL recorded with a MuJoCo binding that left the contact forces at zero.
+// Writes zeros for the contact forces: D4RL's data was recorded with a MuJoCo binding that did not
+// compute them.
 void observe_ant_d4rl(const mjModel& model, const mjData& data, const MujocoOptions& options,
                       ObsWriter& out);
 void observe_humanoid(const mjModel& model, const mjData& data, const MujocoOptions& options,
@@ -44,7 +45,7 @@ double pendulum_reward(const StepView& step);
 double double_pendulum_reward(const StepView& step);
 double reacher_reward(const StepView& step);
 double pusher_reward(const StepView& step);
-// All tasks that reward forward speed.
+// For all tasks that reward forward speed.
 double locomotion_reward(const StepView& step);
 double standup_reward(const StepView& step);
 

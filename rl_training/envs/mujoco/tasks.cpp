@@ -20,21 +20,22 @@ constexpr MujocoView kAntView = {false, true, {-1.7, -0.3}, {1.7, 1.7}};
 constexpr MujocoView kHumanoidView = {false, true, {-1.5, -0.25}, {1.5, 1.85}};
 
 constexpr double kForever = kUnbounded.high;
-constexpr unsigned kBodyKeys = kCtrlCost | kNoise | kPositions;  // of all tasks with a moving body
+// Options of all tasks with a moving body.
+constexpr unsigned kBodyKeys = kCtrlCost | kNoise | kPositions;
 constexpr unsigned kWalkerKeys = kBodyKeys | kForwardReward | kHealthy | kHealthyAngle;
 
-// Both feet have the same friction in v5.
+// In v5 both feet have the same friction.
 constexpr ModelEdit kEvenFeet[] = {
     {"pos=\"-0.1 0 0.1\" axisangle=\"0 1 0 -90\"/>",
      "pos=\"-0.1 0 0.1\" axisangle=\"0 1 0 -90\" friction=\"1.9 0.1 0.1\"/>"}};
 
-// v5 gives the object some mass, and one shape.
+// In v5 the object is heavier and has one shape instead of two.
 constexpr ModelEdit kHeavierObject[] = {
     {"<geom type=\"sphere\" size=\"0.05\"/>\n", "\n"},
     {"<geom size=\"0.05 0.05\" contype=\"1\"/>",
      "<geom size=\"0.05 0.05\" contype=\"1\" density=\"0.01\"/>"}};
 
-// The humanoid lying on its back: what pointed down points along x.
+// Lays the humanoid on its back: parts that pointed down now point along x.
 constexpr ModelEdit kLying[] = {
     {"pos=\"0 0 1.4\"", "pos=\"0 0 0.105\""},
     {"pos=\"0 0 0.19\"", "pos=\"-0.15 0 0\""},
@@ -52,11 +53,11 @@ constexpr ModelEdit kLying[] = {
     {"name=\"left_hip_y\" class=\"hip\" axis=\"0 1 0\" range=\"-110 20\"",
      "name=\"left_hip_y\" class=\"hip\" axis=\"0 1 0\" range=\"-120 20\""}};
 
-// A task with its v4 rules, and what v5 changes in addition to the rules that `version` selects.
+// A task with its v4 rules, and the changes of v5 that `options.version` does not cover.
 struct Entry {
-  MujocoTask task;  // `id` lacks the version, `keys` are those of both versions
+  MujocoTask task;  // `id` without the version; `keys` that both versions share
   unsigned v4_keys = 0, v5_keys = 0;
-  bool v5_contact_forces = false;  // have a cost in v5
+  bool v5_contact_forces = false;  // v5 has a cost of contact forces
   std::span<const ModelEdit> v5_edits = {};
 };
 

@@ -21,7 +21,8 @@ constexpr size_t kMostNames = 24;
 struct Rgb {
   double red, green, blue;
 };
-// The colours of the pages, which remain distinguishable in grey and to colour-blind readers.
+// The colours of the HTML pages. They are distinguishable in greyscale and for colour-blind
+// readers.
 constexpr std::array<Rgb, 10> kPalette = {{{0.231, 0.490, 0.847},
                                            {0.851, 0.463, 0.169},
                                            {0.184, 0.620, 0.384},
@@ -114,7 +115,8 @@ class ChartPainter {
     const auto& rgb = kPalette[series % kPalette.size()];
     cairo_set_source_rgba(context_, rgb.red, rgb.green, rgb.blue, alpha);
   }
-  // `align`: 0 starts at (x, y), 0.5 is centred there, 1 ends there.
+  // `align` is 0 for text that starts at (at_x, at_y), 0.5 for centred text and 1 for text that
+  // ends there.
   void text(const std::string& words, double at_x, double at_y, double align, double size = 12) {
     cairo_text_extents_t extents;
     cairo_set_font_size(context_, size);
@@ -241,7 +243,7 @@ std::string encode_charts_svg(const std::vector<Chart>& charts) {
 }
 
 std::string encode_charts_png(const std::vector<Chart>& charts) {
-  constexpr double kScale = 2;  // sharp in print
+  constexpr double kScale = 2;  // pixels per unit; 2 is sharp in print
   const ChartSurface surface(
       cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(kScale * kWidth),
                                  static_cast<int>(std::ceil(kScale * total_height(charts)))));

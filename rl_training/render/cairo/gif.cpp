@@ -9,8 +9,8 @@
 namespace rl_training {
 namespace {
 
-constexpr int kFrameTime = 4;   // hundredths of a second
-constexpr int kLastTime = 100;  // the last frame is shown longer
+constexpr int kFrameTime = 4;   // duration of a frame, hundredths of a second
+constexpr int kLastTime = 100;  // duration of the last frame, hundredths of a second
 constexpr int kColors = 256;
 
 void check(int result, const GifFileType* gif) {
@@ -47,7 +47,7 @@ class GifWriter {
     if (gif_ == nullptr) throw Error(ErrorKind::internal, "GIF: cannot start");
     EGifSetGifVersion(gif_, true);
     check(EGifPutScreenDesc(gif_, width, height, 8, 0, nullptr), gif_);
-    // Repeats forever (the extension that browsers support).
+    // Repeats the animation forever, by means of the extension that browsers support.
     const std::array<GifByteType, 3> loop = {1, 0, 0};
     check(EGifPutExtensionLeader(gif_, APPLICATION_EXT_FUNC_CODE), gif_);
     check(EGifPutExtensionBlock(gif_, 11, "NETSCAPE2.0"), gif_);

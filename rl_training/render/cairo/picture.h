@@ -10,7 +10,7 @@
 
 namespace rl_training {
 
-// Pixels with anti-aliased drawings on them.
+// An image in memory with anti-aliased drawing functions.
 class Picture {
  public:
   Picture(int width, int height);
@@ -18,7 +18,7 @@ class Picture {
   int width() const { return width_; }
   int height() const { return height_; }
 
-  // Draws a frame at (x, y): its caption above its scene or photo.
+  // Draws a frame at (x, y), with the caption above the scene or photo.
   void draw(const Frame& frame, int x, int y, int width, int height);
 
   // Red, green and blue of every pixel, row by row, as three planes.
@@ -41,7 +41,7 @@ class Picture {
   std::unique_ptr<cairo_t, Release> context_;
 };
 
-// The height of a frame of this width that shows the scene undistorted, with its caption.
+// The height in pixels of a frame of this width: the caption and the undistorted scene.
 int frame_height(const Scene& scene, int width);
 
 }  // namespace rl_training

@@ -16,7 +16,7 @@
     return made;
   };
 
-  // Theme: the system's until the reader chooses.
+  // Uses the theme of the system until the reader chooses another one.
   const button = document.getElementById("theme");
   const remembered = (() => {
     try { return localStorage.getItem("rl_training_theme"); } catch (error) { return null; }
@@ -25,7 +25,7 @@
   const nameTheme = () => { button.textContent = dark() ? "Light" : "Dark"; };
   button.addEventListener("click", () => {
     root.dataset.theme = dark() ? "light" : "dark";
-    try { localStorage.setItem("rl_training_theme", root.dataset.theme); } catch (error) { /* kept for this visit */ }
+    try { localStorage.setItem("rl_training_theme", root.dataset.theme); } catch (error) { /* lasts until reload */ }
     nameTheme();
     charts.forEach((chart) => chart.recolor());
   });
@@ -35,7 +35,7 @@
   });
   nameTheme();
 
-  // Tables sort by the column that is clicked; cells carry their number in data-v.
+  // A click on a header sorts the table by that column. Numeric cells store their value in data-v.
   const sortBy = (table, column, header) => {
     const down = header.getAttribute("aria-sort") !== "descending";
     table.querySelectorAll("th").forEach((other) => other.removeAttribute("aria-sort"));
@@ -60,7 +60,8 @@
   });
 
   if (typeof Dygraph === "undefined") return;
-  // Its own legend writes style attributes, which the page's policy forbids; ours has buttons.
+  // The legend of dygraphs writes style attributes, which the page's security policy forbids. The
+  // page has its own legend of buttons.
   Dygraph.PLUGINS = Dygraph.PLUGINS.filter((plugin) => plugin !== Dygraph.Plugins.Legend);
   const tick = (value) => {
     const size = Math.abs(value);
@@ -68,8 +69,8 @@
     return size >= 1e4 ? Number((value / 1e3).toPrecision(4)) + "k" : String(Number(value.toPrecision(6)));
   };
 
-  // Series {label, color, x, y, low, high, n} on the union of their steps. `low` is left out for
-  // lines without a band.
+  // Converts series {label, color, x, y, low, high, n} to rows on the union of their steps. Lines
+  // without a band have no `low` and `high`.
   const rowsOf = (series, bands) => {
     const steps = new Map();
     series.forEach((one, index) => {
@@ -143,8 +144,8 @@
   const colors = ["#3b7dd8", "#d9762b", "#2f9e62", "#c2459a", "#8a63d2", "#b39b1d", "#1fa3b3", "#d2504a", "#7a8694", "#9a6b3f"];
   const colorOf = (index) => colors[index % colors.length];
 
-  // A chart is drawn when its place comes near the screen, or for the printer. A long page opens as
-  // fast as a short one.
+  // Draws a chart only when it comes near the visible area, or for printing. A long page therefore
+  // opens as fast as a short one.
   const waiting = new Map();
   const drawNow = (box) => {
     const draw = waiting.get(box);
@@ -161,7 +162,7 @@
   };
   window.addEventListener("beforeprint", () => Array.from(waiting.keys()).forEach(drawNow));
 
-  // Charts of a task share one legend.
+  // All charts of a task share one legend.
   const addTask = (task, place) => {
     const visible = task.groups.map(() => true);
     const drawers = [];
