@@ -9,7 +9,8 @@
 
 namespace rl_training {
 
-// The updates of one algorithm to measure, with its default sizes unless changed.
+// An algorithm whose updates are measured. `options` contains the algorithm's defaults, which the
+// caller may change.
 struct BenchWork {
   explicit BenchWork(const std::string& algo);  // throws Error{config} for an unknown name
 

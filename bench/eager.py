@@ -13,7 +13,7 @@ import sys
 import time
 from collections import namedtuple
 
-# Without this, compiled code does not find the vector functions and is scalar.
+# Without this variable, compiled code does not find the vectorised functions and uses scalar code.
 if "--compile" in sys.argv:
     os.environ["TORCH_USE_RTLD_GLOBAL"] = "YES"
 import torch

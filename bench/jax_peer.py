@@ -377,7 +377,7 @@ def main():
     args = parse_arguments(__doc__.splitlines()[0], ALGORITHMS)
     if args.blas_threads != 1:
         return 0
-    # XLA starts one thread for each processor that it may use.
+    # XLA starts one thread for each processor that it may use, so this call sets the number of threads.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: args.threads])
     agent = ALGORITHMS[args.algo](args.algo, args.sizes)
     keys = jax.random.split(jax.random.key(0), 3)

@@ -36,7 +36,7 @@ def command(options, data, output, seeds, jobs, updates=None):
 
 
 def memory_of(pid):
-    """Returns the private pages of a process and its proportional share of all its pages, in MB."""
+    """Returns the private dirty pages and the proportional set size of a process, in MB."""
     kilobytes = {}
     with open(f"/proc/{pid}/smaps_rollup") as file:
         for line in file:

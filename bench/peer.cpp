@@ -22,8 +22,8 @@ extern char** environ;
 namespace rl_training {
 namespace {
 
-// Debian's OpenBLAS 0.3.21 does not recognise newer processors and falls back to SSE3, which would
-// slow the peer down. Therefore sets the core type.
+// Returns an environment variable that sets the core type of OpenBLAS. Debian's OpenBLAS 0.3.21
+// does not recognise newer processors and falls back to SSE3, which would slow the peer down.
 std::string openblas_core() {
   if (const char* given = std::getenv("OPENBLAS_CORETYPE")) {
     return std::string("OPENBLAS_CORETYPE=") + given;

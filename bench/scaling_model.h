@@ -8,7 +8,7 @@ inline constexpr int kModelRuns[] = {1, 10, 100, 1000, 10000};
 inline constexpr int kModelCores[] = {2, 16, 64, 512};
 
 // Measured costs of an update and of an exchange between processes, and the predicted efficiency of
-// many processes or runs. The model ignores cores and links that processes share.
+// many processes or runs. The model assumes that processes share neither cores nor network links.
 struct ScalingFigures {
   int64_t batch_rows = 0;                     // default batch size of the algorithm
   double fixed_seconds = 0, row_seconds = 0;  // time of an update: fixed + rows * row
@@ -19,9 +19,10 @@ struct ScalingFigures {
   double update_seconds(int64_t rows) const {
     return fixed_seconds + row_seconds * static_cast<double>(rows);
   }
-  // Time to average the gradients of one update, as in rl_training/parallel/gloo_group.cpp. Few
-  // processes form a ring that passes on all values. With many processes, each part first goes
-  // directly to its owner; a ring then passes on the sums.
+  // Time to average the gradients of one update, as in rl_training/parallel/gloo_group.cpp. Two or
+  // three processes form a ring that passes on all values. With more processes, each process owns
+  // one part of the values: the others send this part directly to its owner, which sums it. A ring
+  // then passes on the sums.
   double exchange_seconds(int processes) const;
   // Weak scaling: every process has the full batch. Returns the rate of a process relative to a
   // process that runs alone.

@@ -3,8 +3,8 @@
 
   bench/start_times.py PROGRAM [PROGRAM...] [--rounds N]
 
-Prints the minimum of 20 rounds for each call and program, in milliseconds: wall time and (processor time).
-On a busy machine, processor time is more reliable."""
+For each call and program, prints the wall time and, in parentheses, the processor time, in milliseconds. Each
+time is the minimum over all rounds (20 by default). On a busy machine, processor time is more reliable."""
 import argparse
 import pathlib
 import resource

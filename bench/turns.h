@@ -18,8 +18,8 @@ struct Entry {
 };
 
 // Measures the contenders alternately, so that changes in the machine's speed affect all of them.
-// The pause before each measurement lets idle threads of the previous contender go to sleep,
-// because BLAS and OpenMP threads spin for a while first.
+// Idle BLAS and OpenMP threads spin for a while before they go to sleep. The pause before each
+// measurement therefore prevents threads of the previous contender from disturbing it.
 void take_turns(std::vector<Entry>& entries, int64_t rounds, int64_t work,
                 std::chrono::milliseconds pause);
 

@@ -26,8 +26,8 @@ struct ConfigArguments {
   ConfigNode load() const;
 };
 
-// A whole number from the command line, stored as text until `read`. It is therefore checked and
-// reported like a config key, and may be written as 1e6.
+// A whole number from the command line. It is stored as text until `read` checks it like the value
+// of a config key, so the number may be written as 1e6.
 struct NumberArgument {
   std::optional<std::string> text;
 

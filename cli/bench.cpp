@@ -9,11 +9,11 @@
 namespace rl_training {
 
 struct BenchArguments {
-  std::string algo;  // a name or "all"; empty: compares TD3+BC with its limits
+  std::string algo;  // a name or "all"; empty: compares TD3+BC with hardware limits
   std::vector<std::string> peers;
   std::vector<int64_t> hidden;
   NumberArgument rounds, updates, threads;
-  NumberArgument latency_us, bandwidth_mbit;  // properties of the network to predict for
+  NumberArgument latency_us, bandwidth_mbit;  // network for which to predict
   bool envs = false, checkpoints = false, scaling_model = false;
   std::string env;  // measures only this environment
 

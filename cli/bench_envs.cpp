@@ -15,8 +15,8 @@
 namespace rl_training {
 namespace {
 
-// Contenders run alternately for many short intervals, because other load rarely leaves both cores
-// idle for long.
+// Contenders run alternately for many short intervals, because other processes rarely leave the
+// cores undisturbed for long.
 constexpr double kTurnSeconds = 0.005;
 constexpr int64_t kTurnsInRound = 20, kVectorTurnsInRound = 80;
 constexpr int64_t kFewestCopies = 16, kMostCopies = 8192;

@@ -221,7 +221,8 @@ bool peer_has(const AlgorithmInfo& info) {
          !options->request().priorities.used;
 }
 
-// The algorithms to measure. Throws Error{config} before the first measurement.
+// The algorithms to measure. Throws Error{config} if the algorithm is unknown, observes images, or
+// is not implemented by the peers.
 std::vector<std::string> names_of(const UpdateBench& bench) {
   const bool with_peer = !bench.peers.empty();
   if (bench.algo != "all") {

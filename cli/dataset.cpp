@@ -54,7 +54,7 @@ void print_report(const DatasetReport& report) {
         {dimension_name("observation", report.observation_names, i), range_text(report.obs[i])});
   }
   print(text_table(rows));
-  // Print these in a separate table, because they are wider than numbers.
+  // The fingerprint and the warnings have their own table, because they are wider than numbers.
   rows = {{"fingerprint", report.fingerprint}};
   for (const auto& warning : report.warnings) {
     rows.push_back({"warning " + warning.code,

@@ -14,7 +14,7 @@ void print_note(const std::string& line);
 
 // Prints an error as one line on stderr and, with `json`, as an object on stdout.
 void print_error(const Error& error, bool json);
-// False if output could not be written, for example because the disk is full.
+// Returns false if output could not be written, for example because the disk is full.
 bool stdout_is_good();
 
 // Formats rows in aligned columns. If `header` is not empty, it comes first, with a rule below it.

@@ -19,7 +19,7 @@ namespace {
 // file.
 void open_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    // open() returns the lowest free descriptor, which is this one.
+    // open() returns the lowest free descriptor. This is `stream`, because all lower ones are open.
     if (::fcntl(stream, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) != stream) ::_exit(6);
   }
 }

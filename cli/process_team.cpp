@@ -52,7 +52,7 @@ Milliseconds timeout_of(const ProcessArguments& arguments) {
              : ProcessPlace().timeout;
 }
 
-// Parses "1/4" and --master.
+// Parses --processes of the form "1/4" (rank 1 of 4 processes) and --master.
 ProcessPlace place_by_hand(const ProcessArguments& arguments, size_t slash) {
   const std::string_view text = arguments.processes;
   ProcessPlace place;
@@ -96,8 +96,7 @@ void ProcessArguments::add_to(CLI::App& command) {
                   "or Slurm; RANK/SIZE states them")
       ->type_name("K|env|RANK/SIZE");
   command
-      .add_option("--master", master,
-                  "address of process 0, unless MASTER_ADDR and MASTER_PORT are set")
+      .add_option("--master", master, "address of process 0 (default: MASTER_ADDR and MASTER_PORT)")
       ->type_name("HOST:PORT");
   command
       .add_option("--interface", interface,

@@ -123,7 +123,7 @@ int run_commands(int argc, char** argv, const TensorCommands* tensors) {
   for (int i = 0; i < argc; ++i) {
     call.command_line += (i > 0 ? " " : "") + shell_word(argv[i]);
     if (i > 0) call.arguments.emplace_back(argv[i]);
-    // Set here, so that it is also known if parsing fails.
+    // `json` is set before parsing, so that a parsing error can also be printed as JSON.
     call.json = call.json || std::string(argv[i]) == "--json";
   }
   CLI::App app(

@@ -90,9 +90,9 @@ void ProgressBar::on_validation(const TrainProgress& progress, const ValidationM
   tell(validation_text(state_));
 }
 
-// Prints a permanent line for an evaluation.
+// Prints a permanent line for an evaluation or a validation.
 void ProgressBar::tell(const std::string& line) {
-  told_tenths_ = tenths(state_) + 1;  // this line also counts for the next tenth of the run
+  told_tenths_ = tenths(state_) + 1;  // the next tenth needs no separate line
   view_.add_line(line);
   if (view_.is_terminal()) draw();
 }

@@ -17,7 +17,7 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  // Evaluations of earlier sessions of a resumed run.
+  // Adds the evaluations of earlier sessions of a resumed run.
   void start_with(std::vector<ProgressState::Evaluation> evaluations);
   // Callbacks for Run::train. They refer to this object, which must outlive the training.
   Callbacks callbacks();

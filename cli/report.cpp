@@ -115,7 +115,7 @@ Report watch(const ReportArguments& arguments, const Invocation& call) {
 
 int run_report(const ReportArguments& arguments, const Invocation& call) {
   check_report_arguments(arguments);
-  // May start another program, so it must come before any output.
+  // tensor_commands() may start another program, so it must be called before any output.
   if (arguments.episode) tensor_commands(call);
   const bool page = !arguments.output.empty();
   const auto report =

@@ -209,7 +209,7 @@ void add_sweep_subcommands(CLI::App& sweep, Invocation& call) {
       add("advance", "Submit the remaining runs (called by the job after an array)",
           "  rl_training sweep advance runs/sweep",
           [&call](const SweepPlace& given) { return run_advance(given, call); });
-  // Hidden from the help, because only scripts use them.
+  // These subcommands are hidden from the help, because only scripts use them.
   for (auto* inner : {task, advance}) inner->group("");
 }
 

@@ -17,7 +17,7 @@
 namespace rl_training {
 namespace {
 
-// The evaluation before the first update. It is the first row of the metrics, also in a resumed
+// The evaluation before the first update. It is the first row of the metrics, even in a resumed
 // run.
 Json metrics_before(const std::string& run_dir) {
   std::ifstream file(run_dir + "/metrics.jsonl");
@@ -57,7 +57,8 @@ std::string example_obs(const TrainConfig& config, const DatasetFacts& dataset) 
   return "[" + text + "]";
 }
 
-// The command that continues the run; "" if the run ended for another reason than its length.
+// The command that continues the run. Returns "" if the run has ended and cannot be extended, for
+// example after early stopping.
 std::string how_to_go_on(const std::string& resume, const Json& report, const TrainConfig& config) {
   const auto reason = report["stop_reason"].get<std::string>();
   const auto steps = report["global_step"].get<int64_t>();
@@ -110,7 +111,8 @@ void add_evaluations(const RunRecord& record, const std::string& last_checkpoint
   }
   if (best == nullptr) return;
   rows.push_back({"best evaluation", evaluation_row(*best, record, "best")});
-  // The last checkpoint may be newer than the last evaluation, for example after a signal.
+  // The last checkpoint may be newer than the last evaluation, for example after a signal. It is
+  // then not the evaluated policy, so its name is omitted.
   const auto& last = record.evaluations.back();
   const auto name = last_checkpoint.substr(last_checkpoint.rfind('/') + 1);
   const auto position = last.step + (last.online ? record.planned_updates : 0);

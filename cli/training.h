@@ -14,10 +14,10 @@ using MakeRun = std::function<std::unique_ptr<Run>(RunContext)>;
 
 struct TrainingOptions {
   bool quiet = false;
-  // Pauses with a checkpoint at the first row at or after this position. `stop_reason` is then
-  // `paused`.
+  // Pauses with a checkpoint at the first logged row at or after this position. `stop_reason` is
+  // then `paused`.
   std::optional<int64_t> pause_at = std::nullopt;
-  ProcessGroup* processes = nullptr;  // processes that train the run together; null: only this one
+  ProcessGroup* processes = nullptr;  // processes that train together; null: only this process
   bool next_commands = true;          // print suggested commands below the summary
 };
 

@@ -28,8 +28,8 @@ struct VerifyArguments {
   std::optional<std::string> output_dir;
 };
 
-// The user's config with a short length, so that checkpoints, evaluations and log rows occur within
-// that length.
+// The user's config with a short length and short intervals, so that checkpoints, evaluations and
+// log rows occur within that length.
 TrainConfig short_config(const VerifyArguments& arguments) {
   auto config = read_train_config(arguments.config.load());
   const int64_t length = arguments.total_timesteps.given()

@@ -1,5 +1,6 @@
-// Loads a checkpoint with an untrusted manifest: unchanged, and with a correct hash, because a
-// wrong hash is rejected early. fuzz_safetensors.cpp tests the tensors.
+// Loads a checkpoint with an untrusted manifest, first unchanged, then with a correct hash
+// appended. Without a correct hash, nearly all inputs would be rejected early. fuzz_safetensors.cpp
+// tests the tensors.
 #include <cstdlib>
 #include <fstream>
 #include <string>

@@ -1,6 +1,6 @@
 // Reads an untrusted HDF5 file as every kind of dataset, in a child process. A crash inside libhdf5
-// may kill the child. A sanitizer report about the code of rl_training ends the child with an exit
-// code, which counts as a finding.
+// kills only the child and is not a finding. A sanitizer report about the code of rl_training ends
+// the child with an exit code, which is a finding.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -23,8 +23,8 @@ namespace {
 
 using namespace rl_training;
 
-// Shares the whole memory pages of the counters with child processes, because the fuzzer must see
-// their coverage.
+// Shares the counters with child processes, because the fuzzer must see the coverage of these
+// processes. Only whole memory pages can be shared.
 bool share_counters() {
   const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto first = (reinterpret_cast<uintptr_t>(&__start___sancov_cntrs) + page - 1) / page;
@@ -56,8 +56,8 @@ LoggedSteps read_as_every_kind(const std::string& path, SandboxOutput& output) {
 
 }  // namespace
 
-// libhdf5 is not compiled with the sanitizers. Therefore its calls of memcpy are not checked, and
-// failed allocations return null instead of ending the process.
+// libhdf5 is not compiled with the sanitizers. These options therefore disable the checks of memcpy
+// and similar functions, and make failed allocations return null instead of ending the process.
 extern "C" const char* __asan_default_options() {
   return "replace_intrin=0:allocator_may_return_null=1";
 }

@@ -33,7 +33,7 @@ print("| {} | {} | {} | {} | {} |".format(name, report["rows"], report["episodes
       " | ".join("%.0f" % figure for figure in figures), published))' "$1" "$3"
 }
 
-echo "| set | rows | episodes | mean return | standard deviation | least | greatest | mean length | D4RL's mean return |"
+echo "| set | rows | episodes | mean return | standard deviation | minimum | maximum | mean length | D4RL's mean return |"
 echo "|---|---|---|---|---|---|---|---|---|"
 make_set hopper Hopper-v4 1422
 make_set walker2d Walker2d-v4 2852

@@ -79,7 +79,7 @@ GROUPS = {
                                    ("rebrac", 50000), ("cql", 30000)]],
     "locomotion": [Entry("ppo/halfcheetah", passes=1500),
                    Entry("sac/hopper", steps=50000), Entry("crossq/hopper", steps=50000),
-                   Entry("rlpd/hopper", "rlpd/hopper, 5 updates per step", 50000,
+                   Entry("rlpd/hopper", "rlpd/hopper, 5 updates per step", 25000,
                          ("gradient_updates_per_step=5",), "hopper-200k")],
     "pixels": [Entry("drq_v2/pendulum", passes=-400)],
     "medium-short": [Entry(f"{algo}/{task}-medium-v2", steps=30000, file=task)

@@ -58,7 +58,7 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--data")
     args = parser.parse_args()
-    if args.library == "sbx":  # XLA starts one thread for each processor that it may use
+    if args.library == "sbx":  # XLA starts one thread for each usable processor, so this limits its threads
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: args.threads])
     else:
         import torch

@@ -1,4 +1,4 @@
-"""Train in Gymnasium environments: in one that is named by its id, and in a vector of several.
+"""Train in an environment given by its id, then in a vector of Gymnasium environments.
 
     python3 examples/python/gymnasium_online.py [STEPS]
 """
@@ -15,7 +15,7 @@ def main():
     options = dict(hidden_sizes=[64, 64], learning_starts=min(1000, steps // 2), eval_episodes=5,
                    eval_interval=max(1, steps // 4), log_interval=max(1, steps // 10))
 
-    # An id of Gymnasium. The library itself does not implement this environment.
+    # An id of the library or of Gymnasium. If both have this id, the library's environment is used.
     agent = rl_training.SAC("MountainCarContinuous-v0", **options)
     agent.learn(steps, progress_bar=True)
     print("MountainCarContinuous-v0: return", agent.evaluate(n_episodes=5)["return_mean"])

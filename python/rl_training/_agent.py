@@ -1,4 +1,4 @@
-"""Agents, which are created with options, train in run directories and predict actions."""
+"""Agents. An agent is created with options, trains in a run directory and predicts actions."""
 
 import contextlib
 import json
@@ -61,7 +61,7 @@ def _show_progress(progress):
 
 
 class Agent:
-    """Base class of all algorithms. Use their classes, :func:`make` or :func:`load`."""
+    """Base class of all algorithms. Use the class of an algorithm, :func:`make` or :func:`load`."""
 
     algo = None  # name of the algorithm, set by the subclasses
     _reads_data = True
@@ -172,7 +172,7 @@ class Agent:
     def load(cls, path, dataset=None, env=None):
         """Loads the policy of a run (its newest checkpoint) or of a checkpoint.
 
-        A later :meth:`learn` continues training. To do so, pass in-memory arrays and Python environments
+        Call :meth:`learn` to continue training. In that case, pass in-memory arrays and Python environments
         again.
         """
         environment_config(env)

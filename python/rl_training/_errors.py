@@ -23,7 +23,7 @@ class DataError(Error, ValueError):
 
 
 class CheckpointError(Error):
-    """A checkpoint is damaged or does not match."""
+    """A checkpoint is damaged, or does not match the config or environment with which it is used."""
 
 
 class DivergedError(Error, ArithmeticError):

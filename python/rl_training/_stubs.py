@@ -19,7 +19,7 @@ _TYPES = {"whole number": "int", "whole numbers": "List[int]", "number": "float"
 
 
 def _keywords(info):
-    """Returns option names with their types. Options of a group are in the dict of the group."""
+    """Returns option names with their types. The options of a group are passed as one dict."""
     rows = _core.algorithm_options(info["name"]) + _core.run_options()
     found = {}
     for key, kind, *_ in rows:

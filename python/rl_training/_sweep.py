@@ -62,7 +62,10 @@ class Sweep:
         self.trials = []
 
     def ask(self, settings=None):
-        """Returns the next trial or None. With settings such as ``{"learning_rate": 1e-3}``, creates a trial."""
+        """Returns the next trial, or None if there is none at present.
+
+        With settings such as ``{"learning_rate": 1e-3}``, creates a trial with these settings.
+        """
         facts = self._core.ask("" if settings is None else to_json(settings))
         if facts is None:
             return None

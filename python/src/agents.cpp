@@ -32,8 +32,8 @@ ResumeChanges changes_of(std::optional<int64_t> total_timesteps,
   return changes;
 }
 
-// `on_row(position, length, row)` is called at each row. Training continues if it returns None or a
-// true value.
+// `on_row(position, length, row)` is called at each row of metrics. Training continues if it
+// returns None or a true value.
 py::object learn(Agent& agent, PythonStopRequests& requests, const py::object& on_row) {
   Callbacks callbacks;
   if (!on_row.is_none()) {
@@ -95,7 +95,7 @@ py::array predict(Agent& agent,
   }
   {
     const py::gil_scoped_release release;
-    const BlockedSignals blocked;  // short enough to delay signals
+    const BlockedSignals blocked;  // a prediction is short, so signals can wait
     actions = agent.policy().predict(input);
   }
   const auto& space = agent.policy().env().action;

@@ -25,7 +25,7 @@ class PythonEnvironment final : public Environment {
   void visit_state(StateVisitor& state) override;
 
  private:
-  // These require the GIL.
+  // These functions require the GIL.
   void reset_task(std::span<double> obs);
   StepResult step_task(std::span<const double> action, std::span<double> obs);
   py::object make_action(std::span<const double> action) const;

@@ -84,7 +84,7 @@ void PythonVector::begin_episode(int64_t i, int64_t seed) {
   if (seed_ < 0) {
     reset_all(seed);
   } else if (steps_ == 0) {
-    return;  // the members started their episodes together
+    return;  // reset_all() has just started the episodes of all members
   } else if (autoreset_ == Autoreset::next_step) {
     waiting_[static_cast<size_t>(i)] = 1;
   } else if (autoreset_ == Autoreset::disabled) {

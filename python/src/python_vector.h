@@ -4,7 +4,8 @@
 
 namespace rl_training {
 
-// When a vector of environments starts the next episode of a member whose episode has ended.
+// The time at which a vector of environments starts the next episode of a member whose episode has
+// ended.
 enum class Autoreset { next_step, same_step, disabled };
 
 // A Python object with the interface of Gymnasium's VectorEnv: `num_envs` tasks that are reset and
@@ -52,7 +53,7 @@ class PythonVector {
   std::vector<StepResult> results_;
   // 1 if the member's episode has ended and the next step starts a new one.
   std::vector<uint8_t> waiting_;
-  // Seed of the last reset of all members, and number of steps since.
+  // Seed of the last reset of all members, and number of steps since then.
   int64_t seed_ = -1, steps_ = 0;
   bool lost_ = false;  // a state was loaded, whose episodes cannot be restored
 };

@@ -19,7 +19,7 @@ def test_the_tour(tmp_path, monkeypatch, capsys):
     assert len(blocks) == 7
     exec(compile("\n".join(blocks), "docs/python.md", "exec"), {"__name__": "tour"})
     shown = capsys.readouterr().out
-    assert "1980 transitions" in shown  # the last row of an episode has no successor here
+    assert "1980 transitions" in shown  # 20 of 2000 rows end an episode and have no next row
     assert "did you mean `learning_rate`" in shown
     assert (tmp_path / "policy.h").exists()
 

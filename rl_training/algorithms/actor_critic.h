@@ -33,7 +33,7 @@ torch::Tensor member_values(const CriticEnsemble& critics, const torch::Tensor& 
 // all members in order and `rng` does not advance.
 void draw_members(Rng& rng, int64_t count, int64_t wanted, std::vector<int64_t>& members);
 
-// Loss of an actor that clones dataset actions, weighted by row.
+// Loss of an actor that clones dataset actions with one weight per row.
 struct WeightedCloningLoss {
   torch::Tensor loss, advantage_mean, weight_mean;
 

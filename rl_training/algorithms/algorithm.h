@@ -154,7 +154,7 @@ struct AlgorithmInfo {
   // dataset and the replay buffer are equally likely.
   std::optional<double> online_data_share = 0.5;
   std::vector<std::string> metrics;  // names that update() reports, in order
-  bool has_values = false;           // `Algorithm::values` is implemented; detected automatically
+  bool has_values = false;           // whether the class overrides `values`; set by algorithm_info
   std::function<std::unique_ptr<AlgorithmOptions>()> make_options = {};
 };
 

@@ -36,7 +36,8 @@ ConditionalVae make_behavior_vae(const BatchConstrainedOptions& options,
 }
 namespace {
 
-// Largest number of candidate actions in memory. Larger sets of observations are split into chunks.
+// Largest number of candidate actions in memory at once. If the observations need more candidates,
+// they are processed in chunks.
 constexpr int64_t kCandidatesAtOnce = 8192;
 
 torch::Tensor draw_noise(Rng& rng, int64_t rows, int64_t columns) {
@@ -64,7 +65,7 @@ torch::Tensor best_of(const CandidatePolicy& policy, const CriticEnsemble& criti
 }  // namespace
 
 // L = mse(dec(s, mu + sigma e), a) + kl_weight KL(N(mu, sigma) | N(0, 1))
-// with the encoder (mu, sigma) = enc(s, a) and the decoder dec
+// with the encoder (mu, sigma) = enc(s, a), the decoder dec and noise e ~ N(0, 1)
 VaeLoss behavior_vae_loss(const ConditionalVae& vae, const Batch& batch, const torch::Tensor& noise,
                           double kl_weight) {
   return {vae.loss(batch.obs(), batch.actions(), noise, kl_weight)};

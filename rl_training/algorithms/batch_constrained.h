@@ -73,9 +73,9 @@ struct CandidatePolicy {
 torch::Tensor best_candidates(const CandidatePolicy& policy, const CriticEnsemble& critics,
                               const torch::Tensor& obs, Rng* explore);
 
-// The greedy policy of `best_candidates` for export, in two parts. `describe_noise` is its fixed
-// noise [count, noise_dim]. `describe_best` selects one of the candidate actions; `obs` is the
-// observation, repeated for each candidate.
+// The greedy policy of `best_candidates` for export, in two parts. `describe_noise` returns the
+// policy's fixed noise [count, noise_dim]. `describe_best` selects one of the candidate actions;
+// `obs` is the observation, repeated for each candidate.
 PolicyGraph::Value describe_noise(PolicyGraph& graph, int64_t count, int64_t noise_dim);
 PolicyGraph::Value describe_best(PolicyGraph& graph, const CriticEnsemble& critics,
                                  PolicyGraph::Value obs, PolicyGraph::Value actions);

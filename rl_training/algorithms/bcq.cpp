@@ -40,8 +40,8 @@ void BcqNetworks::visit_state(StateVisitor& state) {
   state.part("critics_target", critics_target);
 }
 
-// a_j = xi'(s', dec(s', clip(e_j, +-c))) with target actor xi', decoder dec and c = latent_clip;
-// then y and L of candidate_critic_loss
+// a_j = xi'(s', dec(s', clip(e_j, +-c))) with target actor xi', decoder dec, noise e_j ~ N(0, 1)
+// and c = latent_clip; y and L are computed from a_j as in candidate_critic_loss
 CandidateCriticLoss bcq_critic_loss(const BcqNetworks& networks, const Batch& batch,
                                     const BcqNoise& noise, const BcqOptions& options) {
   torch::Tensor next_actions;
@@ -55,7 +55,8 @@ CandidateCriticLoss bcq_critic_loss(const BcqNetworks& networks, const Batch& ba
                                batch, next_actions);
 }
 
-// L = -mean Q_1(s, xi(s, b)) with actor xi and b = dec(s, clip(e, +-c)) without gradient
+// L = -mean Q_1(s, xi(s, b)) with actor xi, b = dec(s, clip(e, +-c)) and noise e ~ N(0, 1), without
+// gradient through b
 BcqActorLoss bcq_actor_loss(const BcqNetworks& networks, const Batch& batch,
                             const BcqNoise& noise) {
   torch::Tensor proposed;

@@ -66,7 +66,7 @@ void BearNetworks::visit_state(StateVisitor& state) {
   state.part("critics_target", critics_target);
 }
 
-// a_j ~ pi(s'), then y and L of candidate_critic_loss
+// a_j ~ pi(s'); y and L are computed from a_j as in candidate_critic_loss
 CandidateCriticLoss bear_critic_loss(const BearNetworks& networks, const Batch& batch,
                                      const BearNoise& noise, const BearOptions& options) {
   torch::Tensor next_actions;
@@ -141,8 +141,8 @@ BearNoise Bear::draw_noise(int64_t rows) {
   return noise;
 }
 
-// As in the paper, the losses of critics and actor are both computed before either is stepped. The
-// actor is stepped first, because its backward pass needs the unchanged critics.
+// As in the paper, the losses of critics and actor are both computed before either network is
+// updated. The actor is updated first, because its backward pass needs the unchanged critics.
 Metrics Bear::update(const Batch& batch, double lr_scale) {
   const bool warming_up = updates_++ < options_.warmup_updates;
   const auto noise = draw_noise(batch.rows());

@@ -14,7 +14,7 @@ struct CalQlOptions : CqlOptions {
   BatchRequest request() const override;
 };
 
-// Fraction of the policy's sampled actions whose value was raised to the reference.
+// Fraction of the policy's sampled actions whose value was raised to CqlVariant::reference.
 struct CalQlBound {
   torch::Tensor rate;
 

@@ -225,7 +225,7 @@ CqlCriticLoss Cql::step(const Batch& batch, double lr_scale, const torch::Tensor
   auto critic = cql_critic_loss(networks_, batch, candidates, multiplier, options_, variant);
   minimize(critic.loss, critic_optimizer_, lr_scale);
   if (options_.lagrange_gap &&
-      conservative) {  // gradient ascent: the multiplier grows while the term is above the gap
+      conservative) {  // the multiplier grows while the conservative term is above lagrange_gap
     multiplier_.descend(multiplier * weight *
                         (*options_.lagrange_gap - without_graph(critic.diff)));
   }

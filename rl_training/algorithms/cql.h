@@ -25,7 +25,8 @@ struct CqlOptions : AlgorithmOptions, TemperatureOptions {
   bool layer_norm = false;
   bool orthogonal_actor = false;
   std::optional<double> online_cql_alpha;  // in the online phase; cql_alpha if unset
-  // In the online phase, update the actor once after each block of critic updates.
+  // In the online phase, update the actor once after each block of gradient_updates_per_step critic
+  // updates.
   bool actor_once_per_block = false;
 
   void visit_options(OptionVisitor& options) override;
@@ -68,7 +69,7 @@ SoftPolicyLoss cql_actor_loss(const CqlNetworks& networks, const Batch& batch,
 
 struct CqlCriticLoss {
   torch::Tensor loss, td_loss, diff, target_q_mean, data_q_mean;
-  torch::Tensor bound_rate;  // fraction of policy actions with a value below the reference
+  torch::Tensor bound_rate;  // fraction of policy actions with a value below CqlVariant::reference
 
   template <class Visit>
   void metrics(Visit&& visit) const {

@@ -150,8 +150,8 @@ PolicyGraph::Value Crr::describe_policy(PolicyGraph& graph, PolicyGraph::Value o
   return networks_.actor.describe_mode(graph, obs);
 }
 
-// When greedy, every row of every call uses the same draws, so the policy is a deterministic
-// function of the observation. When exploring, each row has its own draws.
+// In greedy mode, every row of every call uses the same draws, so the policy is a deterministic
+// function of the observation. In explore mode, each row has its own draws.
 torch::Tensor Crr::act_critic_weighted(const torch::Tensor& obs, ActMode mode) {
   const torch::NoGradGuard no_grad;
   const int64_t rows = obs.size(0), n = options_.n_action_samples;

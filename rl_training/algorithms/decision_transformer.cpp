@@ -99,8 +99,8 @@ class History final : public PolicyState {
     return_to_go_[static_cast<size_t>(row)] -= reward / options_.return_scale;
   }
 
-  // Replaces the action of the previous step, because `take_actions` has already advanced the
-  // counter.
+  // Replaces the action that `take_actions` stored. `take_actions` has already advanced `time_`, so
+  // this action belongs to the previous step.
   void observe_action(int64_t row, const torch::Tensor& action) override {
     const int64_t time = time_[static_cast<size_t>(row)];
     if (time == 0) return;
@@ -204,6 +204,7 @@ torch::Tensor masked_squared_error(const torch::Tensor& predicted, const torch::
 }
 
 // L = mean over steps inside the episode of (a_t - pi(R_t, s_t | steps before t))^2
+// with the scaled return-to-go R_t
 DecisionTransformerLoss decision_transformer_loss(const Transformer& network, const Batch& batch,
                                                   double return_scale, Rng* dropout) {
   const auto predicted = network.forward(

@@ -21,7 +21,8 @@ double DqnOptions::epsilon(int64_t step) const {
   return linear_change(epsilon_start, epsilon_end, epsilon_steps, step);
 }
 
-// y = r + gamma (1 - d) Q'(s', argmax_a Q(s', a)), or max_a Q'(s', a)
+// With double_q: y = r + gamma (1 - d) Q'(s', argmax_a Q(s', a))
+// Without double_q: y = r + gamma (1 - d) max_a Q'(s', a)
 CriticLoss dqn_loss(const DiscreteQNetworks& networks, const Batch& batch, bool double_q) {
   torch::Tensor next;
   {

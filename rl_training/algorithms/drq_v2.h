@@ -79,9 +79,9 @@ struct DrqV2Networks {
 // each from 0 to 2 * pad, where `pad` means no shift.
 torch::Tensor random_shift(const torch::Tensor& images, const torch::Tensor& shifts, int64_t pad);
 
-// mean + clip(noise, +-clip), clamped to +-(1 - 1e-6). The clamp passes the gradient of the mean
-// unchanged. An infinite `clip` disables the clipping of the noise. `noise` is already multiplied
-// by its standard deviation.
+// mean + clip(noise, +-clip), clamped to +-(1 - 1e-6). The gradient with respect to the mean
+// ignores this clamp. An infinite `clip` disables the clipping of the noise. `noise` is already
+// multiplied by its standard deviation.
 torch::Tensor truncated_normal(const torch::Tensor& mean, const torch::Tensor& noise, double clip);
 
 // `features` have a gradient; `next_features` have none. `noise` [rows, action_dim] is already

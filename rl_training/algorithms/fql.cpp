@@ -95,7 +95,8 @@ FqlFlowLoss fql_flow_loss(const FqlNetworks& networks, const Batch& batch,
   return {torch::mse_loss(networks.velocity(batch.obs(), place), way)};
 }
 
-// q = mean_i Q_i(s, clip(mu(s, z), +-1)), lambda = 1 / mean |q| (no gradient) or 1;
+// q = mean_i Q_i(s, clip(mu(s, z), +-1))
+// lambda = 1 / mean |q| (no gradient) with normalize_q, otherwise 1
 // L = actor_bc_weight mean (mu(s, z) - flow(s, z))^2 - lambda mean q
 FqlActorLoss fql_actor_loss(const FqlNetworks& networks, const Batch& batch,
                             const torch::Tensor& noise, const FqlOptions& options) {

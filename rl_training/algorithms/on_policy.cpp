@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kObservationLimit = 10.0;  // bound of normalised observations
 
-// Orthogonal weights, zero biases. With the small gain of its last layer, the initial policy is
+// Orthogonal weights, zero biases. The actor has a small `output_gain`, so its initial policy is
 // nearly the same at every observation, which helps exploration.
 MlpSpec tower_spec(const OnPolicyOptions& options, int64_t inputs, int64_t outputs,
                    double output_gain) {

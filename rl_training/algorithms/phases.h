@@ -43,7 +43,7 @@ struct RolloutOptions {
   void visit_options(OptionVisitor& options);
   // Checks rules that involve several keys. Throws Error{config} that names the invalid key.
   void check(int64_t num_envs) const;
-  int64_t updates() const { return epochs * minibatches; }  // per rollout, at most
+  int64_t updates() const { return epochs * minibatches; }  // at most this many per rollout
 };
 
 // One phase of training: the source of its batches, its length and its learning rates. A run is a
@@ -69,7 +69,7 @@ struct PhaseSpec {
   // Fraction of dataset rows in the batches of a mixture. Without a value, all rows of the dataset
   // and the replay buffer are equally likely.
   std::optional<double> data_share = {};
-  // Environment steps before the first update, if more than learning_starts.
+  // Environment steps before the first update. Has an effect only if larger than learning_starts.
   int64_t warmup_steps = 0;
   int64_t min_buffer_size = 0;  // replay rows required before the first update
 

@@ -35,7 +35,7 @@ struct PpoLoss {
   }
 };
 
-// -min(A rho, A clip(rho, 1 - e, 1 + e)) of each row, rho = exp(log_ratio).
+// -min(A rho, A clip(rho, 1 - e, 1 + e)) of each row, with rho = exp(log_ratio) and e = clip_range.
 torch::Tensor clipped_objective(const torch::Tensor& log_ratio, const torch::Tensor& advantages,
                                 double clip_range);
 // mean (V - R)^2. With a clip range e, each row uses the larger of two errors: that of V and that

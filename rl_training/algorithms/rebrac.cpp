@@ -68,8 +68,8 @@ RebracNetworks::RebracNetworks(const RebracOptions& options, const AlgorithmCont
                              .output_init = narrow_layer(3e-3)},
                             context, rng) {}
 
-// b = clip(pi'(s') + clip(sigma e, +-c), +-1)
-// y = r + gamma (1 - d) (min_i Q'_i(s', b) - bc_weight |b - a'|^2)
+// b = clip(pi'(s') + clip(sigma e, +-c), +-1), as in smoothed_next_actions
+// y = r + gamma (1 - d) (min_i Q'_i(s', b) - bc_weight |b - a'|^2) with the next dataset action a'
 // L = sum_i mean (Q_i(s, a) - y)^2
 RebracCriticLoss rebrac_critic_loss(const RebracNetworks& networks, const Batch& batch,
                                     const torch::Tensor& noise, double bc_weight,
@@ -94,7 +94,8 @@ RebracCriticLoss rebrac_critic_loss(const RebracNetworks& networks, const Batch&
   return {critic.loss, critic.target_q_mean, penalty.mean(), known.mean()};
 }
 
-// q = min_i Q_i(s, pi(s)), lambda = 1 / mean |q| (no gradient);
+// q = min_i Q_i(s, pi(s))
+// lambda = 1 / mean |q| (no gradient) with normalize_q, otherwise 1
 // L = bc_weight mean |pi(s) - a|^2 - actor_q_weight lambda mean q
 RebracActorLoss rebrac_actor_loss(const RebracNetworks& networks, const Batch& batch,
                                   double bc_weight, const RebracOptions& options) {

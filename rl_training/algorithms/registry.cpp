@@ -41,7 +41,7 @@ namespace rl_training {
 namespace {
 
 // Each function names the class of its algorithm in its return type. Only `make_algorithm` and
-// `register_algorithm` use these classes.
+// `register_algorithm` use these classes, so a program that calls neither does not link them.
 constexpr auto kTable = std::make_tuple(
     // Algorithms that learn from data.
     td3_bc_info, rebrac_info, crr_info, bcq_info, bear_info, bc_info, awac_info, iql_info, cql_info,

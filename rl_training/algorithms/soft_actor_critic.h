@@ -76,8 +76,8 @@ class SoftActorCritic : public ActorCritic<SoftLearnerOptions, SoftNetworks> {
   torch::Tensor log_density(const torch::Tensor& obs, const torch::Tensor& actions) const override {
     return gaussian_log_prob(networks_.actor.head(obs), actions);
   }
-  // Restarts the count, so that the blocks of `actor_interval` updates begin with the first
-  // environment step.
+  // Restarts the count of updates, so that the first block of `actor_interval` updates starts with
+  // the phase.
   void begin_phase(const PhaseSpec&, int64_t) override { updates_ = 0; }
   void visit_state(StateVisitor& state) override;
 

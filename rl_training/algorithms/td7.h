@@ -74,9 +74,9 @@ struct Td7Critics {
   Td7Critic one, two;
 };
 
-// Actor and critics use the embeddings of `fixed`, and their targets those of `fixed_target`. Every
-// `target_update_interval` updates, `fixed_target` copies `fixed` and then `fixed` copies
-// `encoder`.
+// Actor and critics use the embeddings of `fixed`. Their target networks use the embeddings of
+// `fixed_target`. Every `target_update_interval` updates, `fixed_target` copies `fixed` and then
+// `fixed` copies `encoder`.
 struct Td7Networks {
   Td7Networks(const Td7Options& options, const AlgorithmContext& context, Rng rng);
   void visit_state(StateVisitor& state);
@@ -86,8 +86,8 @@ struct Td7Networks {
   Td7Critics critics, critics_target;
 };
 
-// Bounds `low` and `high` of bootstrapped values, all scalars. `see` records the smallest and
-// largest target so far, and `follow` copies these records to the bounds.
+// Scalar bounds `low` and `high` of bootstrapped values. `see` records the smallest and largest
+// target so far, and `follow` copies these two records to the bounds.
 struct ValueRange {
   torch::Tensor low = torch::zeros({}), high = torch::zeros({});
   torch::Tensor seen_low = torch::full({}, 1e8f), seen_high = torch::full({}, -1e8f);

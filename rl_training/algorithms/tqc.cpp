@@ -28,7 +28,7 @@ TqcNetworks::TqcNetworks(const TqcOptions& options, const AlgorithmContext& cont
 
 // z = the lowest quantiles of all target critics at (s', a'), pooled and sorted
 // y_j = r + gamma (1 - d) (z_j - alpha log pi(a'|s'))
-// L = mean |tau_i - 1[y_j < q_i]| huber(y_j - q_i)
+// L = mean |tau_i - 1[y_j < q_i]| huber(y_j - q_i) with the predicted quantile q_i of level tau_i
 CriticLoss tqc_critic_loss(const TqcNetworks& networks, const Batch& batch,
                            const torch::Tensor& noise, const torch::Tensor& alpha,
                            const TqcOptions& options) {

@@ -16,9 +16,10 @@ namespace rl_training {
 // - neorl: obs, action, reward, done, next_obs, and `index`, which lists the rows where
 //   trajectories begin.
 // - exorl: one episode in the arrays observation, action, reward and discount. Each array has one
-//   row more than the episode has steps: action and reward of row t led to observation t.
+//   row more than the episode has steps. Row t contains observation t and the action and reward of
+//   the step that led to this observation.
 // - imitation: `indices` lists the steps at which acts and rews are split into trajectories. obs
-//   has one additional row per trajectory, and `terminal` has one flag per trajectory.
+//   has one row more than acts in each trajectory, and `terminal` has one flag per trajectory.
 std::vector<std::string> array_layouts();
 
 // Returns the first layout that matches the arrays of the file, or "" if no layout matches.

@@ -60,9 +60,9 @@ struct ReturnRule {
   }
 };
 
-// Rows are drawn in proportion to their priorities. After each update, the algorithm sets the
-// priorities of the rows of the batch. The largest priority is recomputed after every
-// `reset_interval` updates.
+// If `used` is true, rows are drawn in proportion to their priorities. After each update, the
+// algorithm sets the priorities of the rows of the batch. The largest priority is recomputed after
+// every `reset_interval` updates (row_priorities.h).
 struct PriorityRule {
   bool used = false;
   int64_t reset_interval = 1;
@@ -78,7 +78,7 @@ struct BatchRequest {
   int64_t n_step = 1;       // steps that a transition spans, fewer at the end of an episode
   ReturnRule returns = {};  // how return_to_go is computed
   PriorityRule priorities = {};
-  int64_t window = 0;        // if above 0, each row is a segment of an episode of this many steps
+  int64_t window = 0;        // if above 0, each row is an episode segment of this many steps
   int64_t max_steps = 0;     // if above 0, longest allowed episode (key max_episode_length)
   bool raw_rewards = false;  // if true, the config must not transform rewards
 
@@ -110,8 +110,8 @@ struct StepSpan {
   float discount = 0;  // factor for the value of the state after the last step
 };
 
-// `Rows` must provide reward(row), terminated(row) and following(row). The last function returns
-// the row of the next step of the same episode, or -1 at the end of the episode.
+// `Rows` must provide reward(row), terminated(row) and following(row). following(row) returns the
+// row of the next step of the same episode, or -1 at the end of the episode.
 template <class Rows>
 StepSpan span_steps(const Rows& rows, int64_t row, const BatchRequest& request) {
   double sum = rows.reward(row), power = request.gamma;

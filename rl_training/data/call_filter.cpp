@@ -44,8 +44,8 @@ void allow_reading(const Filter& filter, int output) {
   allow(filter, {SCMP_SYS(read), SCMP_SYS(pread64), SCMP_SYS(readv), SCMP_SYS(preadv),
                  SCMP_SYS(lseek), SCMP_SYS(fstat), SCMP_SYS(close), SCMP_SYS(fadvise64)});
   // Newer C libraries implement fstat() as newfstatat() with AT_EMPTY_PATH and an empty path. A
-  // filter cannot see the path, so a compromised process can still query whether a file exists and
-  // its size.
+  // filter cannot see the path, so a compromised process can still find out whether a file exists
+  // and how large it is.
   allow_if(filter, SCMP_SYS(newfstatat), bits(3, AT_EMPTY_PATH, AT_EMPTY_PATH));
   for (const int command : {F_GETFD, F_SETFD, F_GETFL}) {
     allow_if(filter, SCMP_SYS(fcntl), is(1, static_cast<scmp_datum_t>(command)));

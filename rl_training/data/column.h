@@ -46,7 +46,8 @@ class ArrayMemory {
   virtual ~ArrayMemory() = default;
   // Zero-filled memory, aligned to 64 bytes.
   virtual std::shared_ptr<void> allocate(int64_t bytes) = 0;
-  // Copies `data` to any address. An override may be faster for file-backed memory from allocate().
+  // Copies `data` to `target`, which may be any address. An override may be faster if `target` is
+  // file-backed memory from allocate().
   virtual void store(void* target, const void* data, int64_t bytes);
 };
 

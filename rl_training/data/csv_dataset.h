@@ -8,9 +8,9 @@
 
 namespace rl_training {
 
-// The columns of a table for each role. In a map of names, `x*` means x0, x1, x2, ... A role that
-// is not mapped uses the columns with its own name (obs0, obs1, ..., or obs). Using a column named
-// `done` as termination always causes a warning, even if the map requests it.
+// The columns of a table for each role (key_map.h). In a map of names, `x*` means x0, x1, x2, ... A
+// role that is not mapped uses the columns with its own name (obs0, obs1, ..., or obs). Using a
+// column named `done` as termination always causes a warning, even if the map requests it.
 struct CsvColumns {
   std::vector<int64_t> obs, action, next_obs;
   int64_t reward = -1, terminated = -1, done = -1, timeout = -1, episode = -1, episode_end = -1;
@@ -20,7 +20,7 @@ struct CsvColumns {
 };
 
 // Reads one step per row, in order. An episode ends where a flag (terminated, done, timeout or
-// episode_end) is set and where the value in the column `episode` changes.
+// episode_end) is set, or where the value in the column `episode` changes.
 LoggedSteps read_csv_steps(const std::string& path, const DatasetReadOptions& options,
                            SandboxOutput& output);
 

@@ -15,7 +15,8 @@ namespace rl_training {
 // - True and False are read as 1 and 0. An empty field, NA, N/A, #N/A, null and None are missing
 //   values.
 // - Lines that begin with # are comments. The comment `# units: rad, Nm` or a row [rad],[Nm] under
-//   the header states units. The last comment may be the header, as numpy.savetxt writes it.
+//   the header states units. The last comment before the data may be the header, as
+//   numpy.savetxt writes it.
 // Missing values, the number NaN and text are stored as NaN. finite_at() throws for these values.
 class CsvTable {
  public:

@@ -18,8 +18,9 @@
 namespace rl_training {
 namespace {
 
-// This attribute marks files written by this program, in which every next observation is the true
-// one. Format 1 stores the time-out flags of steps in `timeouts`. Format 2 stores episode ends as
+// This attribute marks files written by this program. In these files, the next observation of a
+// last step is the true one, never the first observation of the following episode. Format 1 stores
+// the time-out flags of steps in `timeouts`. Format 2 stores episode ends as
 // FlatEnds::last_observations (flat_arrays.h).
 constexpr const char* kFormatAttribute = "rl_training_format";
 constexpr int64_t kFormat = 2;
@@ -121,8 +122,8 @@ void save_d4rl_dataset(const TransitionDataset& dataset, const std::string& path
                        const Space* bounds) {
   const auto limits = SandboxLimits::for_writing(dataset.rows() * 8 *
                                                  (dataset.obs_dim() + dataset.action_dim() + 2));
-  // Writes in a child process, as the readers do, so that no thread of this process ever holds the
-  // lock of libhdf5.
+  // Calls libhdf5 only in a child process, as the readers do. No thread of this process therefore
+  // ever holds the lock of libhdf5, which a forked reader would inherit in the locked state.
   const auto result = run_in_sandbox(path, limits, [&](SandboxOutput& output) {
     const auto image = hdf5_bytes(dataset, bounds);
     output.array(image.data(), static_cast<int64_t>(image.size()));

@@ -11,7 +11,8 @@ namespace rl_training {
 // and flags may have shape (N,) or (N, 1). Any float, integer or boolean type is accepted. All
 // other arrays of the file are ignored.
 // - The next observation of a time-out step is treated as unknown if it equals the first
-//   observation of the following episode, because some writers store the latter by mistake.
+//   observation of the following episode, because some writers store that first observation
+//   by mistake.
 // - If `timeouts` is missing, the option episode_length states the time limit.
 LoggedSteps read_d4rl_steps(const std::string& path, const DatasetReadOptions& options,
                             SandboxOutput& output);
@@ -21,7 +22,7 @@ LoggedSteps read_d4rl_steps(const std::string& path, const DatasetReadOptions& o
 // in a sandbox.
 Json describe_plain_d4rl(const std::string& path);
 
-// Returns the same steps as read_d4rl_steps. Does not use libhdf5, so any process may call it.
+// Returns the same steps as read_d4rl_steps. Does not use libhdf5, so it may run outside a sandbox.
 LoggedSteps read_plain_d4rl_steps(const std::string& path, const Json& description,
                                   const DatasetReadOptions& options, ArrayMemory& memory);
 

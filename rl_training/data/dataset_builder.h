@@ -39,7 +39,8 @@ class DatasetBuilder {
   DatasetBuilder(int64_t obs_dim, int64_t action_dim)
       : DatasetBuilder(Space::unbounded(obs_dim), Space::unit_box(action_dim)) {}
 
-  // Starts an episode. Ends the open episode first. Episodes without steps are discarded.
+  // Ends the open episode, if there is one, and starts a new episode. Episodes without steps are
+  // discarded.
   void begin_episode(SpaceValue obs);
   // Adds a step to the open episode. The episode ends if `terminated` or `truncated` is true.
   void add(SpaceValue action, float reward, SpaceValue next_obs, bool terminated, bool truncated);
@@ -48,11 +49,12 @@ class DatasetBuilder {
   // Ends the open episode. `next_action` is the action that followed its last step. The step with
   // that action is not part of the data.
   void end_episode(SpaceValue next_action);
-  // Uses these next actions, one per row in order, instead of deriving them.
+  // Sets the next actions of all rows, in row order. Without this call, next actions are derived
+  // from the following rows.
   void give_next_actions(SpaceValue next_actions, std::vector<uint8_t> valid);
 
   int64_t rows() const { return static_cast<int64_t>(rows_.size()); }
-  // Whether `add` may follow without `begin_episode`.
+  // Whether add() may be called without calling begin_episode() first.
   bool episode_open() const { return open_; }
 
   // Ends the open episode and returns the dataset.
@@ -78,8 +80,8 @@ class SlotDatasetBuilder {
 
   // Adds a step from this slot to the next slot. The slots of an episode must be consecutive.
   void add(int64_t slot, float reward, bool terminated, bool truncated);
-  // Sets the next observation of the last step if the next slot does not contain it. Call this at
-  // most kMostSuccessors times.
+  // Sets the next observation of the step that was added last. Needed if the next slot does not
+  // contain this observation. Call this at most kMostSuccessors times.
   static constexpr int64_t kMostSuccessors = (int64_t{1} << 24) - 1;
   void give_successor(SpaceValue next_obs);
   // Ends the episode. `next_action_known` states that the next slot contains the action that

@@ -199,8 +199,8 @@ TransitionDataset DatasetCache::made(const Json& what,
   return dataset;
 }
 
-// Returns the dataset mapped from its new file. Returns nothing if the dataset is too small or the
-// file cannot be written.
+// Returns the dataset mapped from its new file. Returns nothing if the dataset is too small to be
+// cached or the file cannot be written.
 std::optional<TransitionDataset> DatasetCache::keep(const std::string& name, const Json& sources,
                                                     const Json& what,
                                                     const TransitionDataset& dataset) {
@@ -248,7 +248,7 @@ std::optional<TransitionDataset> DatasetCache::open_entry(const std::string& nam
     auto header = read_header(header_path);
     if (!header.is_object()) throw Error(ErrorKind::data, "its header is damaged");
     if (header.at("sources") != sources) return std::nullopt;  // the file has changed
-    // The entry was built by a caller that did not request warnings.
+    // The caller requests warnings, but the entry was built without looking for warnings.
     if (warnings != nullptr && header.value("warnings", Json()).is_null()) return std::nullopt;
     const auto data = file_identity(data_path);
     if (data.is_null() || data.at("size") != header.at("data").at("size")) {

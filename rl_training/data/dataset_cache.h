@@ -30,9 +30,9 @@ struct CachedDataset {
 // - the header of the entry is intact (it ends with its own SHA-256);
 // - the data file matches the header.
 // The data file matches if it has the size, inode and times in the header and was written or
-// verified since the machine booted. If only the size matches, the cache reads the whole data file
-// once and compares it with the hashes in the header, because a crash may lose data that was not
-// yet on disk.
+// verified since the machine booted. If its size matches but another of these conditions fails, the
+// cache reads the whole data file once and compares it with the hashes in the header. This check is
+// needed because a crash may lose data that was not yet on disk.
 //
 // An entry that cannot be used is rebuilt by one process. Other processes wait and share the
 // result. A file that was modified just before it was read is not cached, because file times are
@@ -46,7 +46,8 @@ class DatasetCache {
   // $HOME/.cache/rl_training whose variable is set, or "" if none of the variables is set.
   static std::string default_directory();
 
-  // Like load_dataset_file. If `warnings` is not null, it receives the warnings about the data.
+  // Returns the same dataset as load_dataset_file, from the cache if possible. If `warnings` is not
+  // null, it receives the warnings about the data.
   TransitionDataset load(const std::string& kind, const std::string& path,
                          const DatasetReadOptions& read,
                          std::vector<DatasetWarning>* warnings = nullptr);
@@ -60,8 +61,8 @@ class DatasetCache {
   int64_t clear();
 
  private:
-  // Warns about an unusable entry. Set `again` to suppress the warning if the entry will be checked
-  // a second time.
+  // Returns nothing if the entry cannot be used, and warns if the entry is damaged. Set `again` to
+  // suppress the warning if the entry will be checked a second time.
   std::optional<TransitionDataset> open_entry(const std::string& name, const Json& sources,
                                               std::vector<DatasetWarning>* warnings,
                                               bool again = false);

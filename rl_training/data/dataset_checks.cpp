@@ -14,7 +14,7 @@ namespace rl_training {
 namespace {
 
 // Thresholds of the warnings.
-constexpr double kSaturatedShare = 0.5;  // fraction of the actions in one dimension
+constexpr double kSaturatedShare = 0.5;  // fraction of the actions at a bound, per dimension
 constexpr double kJumpFactor = 30;       // a jump is more than this many times the median step
 constexpr double kJumpDeviations = 3;    // a jump also exceeds this many standard deviations
 constexpr double kHugeValue = 1e6;

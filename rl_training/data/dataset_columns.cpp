@@ -123,7 +123,8 @@ void DatasetColumns::read_ahead(const TransitionDataset& dataset, std::span<cons
 }
 
 bool DatasetColumns::is_intact(const TransitionDataset& dataset) {
-  // Checks the row records before hashing, because hashing follows their slot indices.
+  // Checks the row records before hashing, because hashing follows their slot indices, which may be
+  // out of range.
   const int64_t slots = dataset.slots();
   int64_t rows = 0;
   for (const Episode& episode : dataset.episodes()) {

@@ -8,8 +8,8 @@
 
 namespace rl_training {
 
-// Converts a dataset to arrays and JSON facts and back, to pass it between processes or store it in
-// a file.
+// Converts a dataset to arrays and a JSON object (the facts), and back. In this form, a dataset is
+// passed between processes and stored in files.
 class DatasetColumns {
  public:
   // Format version; changes whenever the meaning of the arrays or facts changes.
@@ -28,9 +28,9 @@ class DatasetColumns {
   static void expect_random_access(const TransitionDataset& dataset);
   // Whether the dataset needs at least half of the memory that this process may use.
   static bool may_exceed_memory(const TransitionDataset& dataset);
-  // Both functions request that the kernel reads the pages of many rows at once, before the rows
-  // are accessed one by one. read_ahead_places() requests the row records. Call it first, because
-  // read_ahead() follows these records to request the observations and actions.
+  // The next two functions request that the kernel read the pages of many rows at once, before the
+  // rows are accessed one by one. read_ahead_places() requests the row records. Call it first,
+  // because read_ahead() follows these records to request the observations and actions.
   static void read_ahead_places(const TransitionDataset& dataset, std::span<const int64_t> rows);
   static void read_ahead(const TransitionDataset& dataset, std::span<const int64_t> rows);
 

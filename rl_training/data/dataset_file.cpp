@@ -32,8 +32,9 @@ struct Kind {
   LoggedSteps (*read)(const std::string& path, const DatasetReadOptions& options,
                       SandboxOutput& output);
   TimeoutPolicy policy;
-  // Set for kinds of files that may store arrays plainly. `describe_plain` finds the positions of
-  // the arrays in a sandbox. `read_plain` reads the values outside the sandbox.
+  // Set for kinds of files that may store arrays plainly (plain_file.h). `describe_plain` runs in a
+  // sandbox and finds the positions of the arrays. `read_plain` reads the values outside the
+  // sandbox.
   Json (*describe_plain)(const std::string& path) = nullptr;
   LoggedSteps (*read_plain)(const std::string& path, const Json& description,
                             const DatasetReadOptions& options, ArrayMemory& memory) = nullptr;

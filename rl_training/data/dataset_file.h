@@ -28,7 +28,8 @@ std::vector<std::string> dataset_file_kinds();
 // Detects the kind of `path`, mainly from its content. Throws Error{data} if the kind is unknown.
 std::string detect_dataset_kind(const std::string& path);
 
-// Returns the policy in the options, or the default policy of the kind.
+// Returns the time-out policy in the options. If the options contain none, returns the default
+// policy of the kind.
 TimeoutPolicy timeout_policy_for(const std::string& kind, const DatasetReadOptions& options);
 
 // Reads the steps of a file; `kind` may be "auto". Throws Error{data} with file, key and row if the
@@ -42,8 +43,8 @@ std::string dataset_data_file(const std::string& kind, const std::string& path);
 struct FileTransitions {
   TransitionDataset dataset;
   DatasetFileSummary summary;
-  // Set if the arrays were written to an output file: the facts of DatasetColumns and the offset
-  // and size of each array.
+  // Set if the arrays were written to an output file: the facts of DatasetColumns, and the offset
+  // and size of each array in bytes.
   Json columns;
   std::vector<std::pair<int64_t, int64_t>> places;
 };

@@ -13,8 +13,8 @@ Json file_identity(const std::string& path);
 // Returns the identities of the files of a dataset, or null if an identity cannot be determined.
 Json dataset_sources(const std::string& kind, const std::string& path);
 
-// Whether the last change of each file is at least this long ago, so that any later change alters
-// its times. 0 disables the check.
+// Whether the last change of each file was at least `milliseconds` ago, so that any later change
+// alters the times of the file. 0 disables the check.
 bool are_settled(const Json& sources, int64_t milliseconds);
 
 // The file that contains this library's code: the program or a shared library. Empty if unknown.

@@ -13,10 +13,11 @@ namespace rl_training {
 // - flags: `terminals` and `timeouts` mark the last steps. If an episode ends without a flag,
 //   `episode_starts` marks the first steps.
 // - last_observations: an extra row with reward 0 stores the last observation of an episode.
-//   `timeouts` marks only these extra rows. The next observation of every step is therefore the
-//   observation of the following row. Readers that skip rows with timeouts, such as D4RL's
-//   qlearning_dataset(), get exactly the transitions. After a terminal step there is no extra row,
-//   except at the end of the file. `truncations` contains the time-out flags of the steps.
+//   `timeouts` marks only these extra rows. The next observation of every step that does not
+//   terminate is therefore the observation of the following row. Readers that skip rows with
+//   timeouts, such as D4RL's qlearning_dataset(), get exactly the transitions. After a terminal
+//   step there is no extra row, except at the end of the file. `truncations` contains the time-out
+//   flags of the steps.
 enum class FlatEnds { flags, last_observations };
 
 // A dataset as flat files store it: one array per quantity, with one entry per row.
@@ -26,8 +27,8 @@ struct FlatArrays {
   std::vector<float> obs, next_obs, actions, rewards;
   std::vector<uint8_t> terminals, timeouts;
   std::vector<uint8_t> truncations;  // only with FlatEnds::last_observations
-  // Empty if every episode ends with a flag. Readers would merge an episode without an end flag
-  // with the next episode.
+  // Set only with FlatEnds::flags, and only if an episode ends without a flag. Without this array,
+  // readers would merge such an episode with the next one.
   std::vector<uint8_t> episode_starts;
   // Empty if the next action is always the action of the next row.
   std::vector<float> next_actions;

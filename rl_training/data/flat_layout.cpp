@@ -10,7 +10,8 @@ namespace {
 
 using Names = FlatKeys::Names;
 
-// Returns the name that the file contains, or nothing. Throws if the file contains several names.
+// Returns the element of `names` that the file contains, or nothing. Throws if the file contains
+// several of these names.
 std::optional<std::string> find_key(ArraySource& source, const Names& names) {
   std::optional<std::string> found;
   for (const auto& name : names) {
@@ -118,7 +119,7 @@ FlatLayout find_flat_layout(ArraySource& source, const FlatKeys& keys, std::opti
   layout.next_actions = find_key(source, keys.next_actions);
   layout.next_valid = find_key(source, keys.next_action_valid);
   // Episode starts can replace terminals only if there are no next observations. The last row of
-  // each episode is then dropped anyway, so it does not matter whether that row terminated.
+  // each episode is then dropped anyway, so it does not matter whether that row is terminal.
   if (!layout.terminals && !keys.never_terminates && (!layout.starts || layout.next_obs)) {
     require_key(source, keys.terminals, "terminated");
   }

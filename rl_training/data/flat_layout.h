@@ -39,9 +39,9 @@ struct FlatLayout {
   int64_t rows = 0, obs_dim = 0, action_dim = 0;
 };
 
-// `stated` is whether the actions are discrete. Discrete actions are one number per row, as a
-// vector or as a matrix with one column. If `stated` is empty, a vector of integers counts as
-// discrete.
+// `stated` is true if the actions are known to be discrete, and false if they are known to be
+// continuous. If `stated` is empty, a vector of integers counts as discrete. Discrete actions are
+// one number per row, as a vector or as a matrix with one column.
 FlatLayout find_flat_layout(ArraySource& source, const FlatKeys& keys, std::optional<bool> stated);
 
 }  // namespace rl_training

@@ -77,8 +77,9 @@ void sort_out_dones(const FlatLayout& layout, std::vector<uint8_t>& marks,
        std::nullopt});
 }
 
-// Marks episode ends that the file does not flag as terminations or time-outs: rows in
-// `layout.ends`, rows before `layout.starts`, and rows at the time limit in the options.
+// Marks episode ends that the file does not flag as terminations or time-outs: the rows that
+// `layout.ends` marks, the row before each row that `layout.starts` marks, and the rows at the time
+// limit in the options.
 void add_implied_ends(ArraySource& source, const FlatLayout& layout,
                       const DatasetReadOptions& options, std::vector<uint8_t>& marks) {
   using Steps = LoggedSteps;
@@ -194,7 +195,8 @@ void check_block(ArraySource& source, const std::string& key, const DatasetReadO
   if (!options.allow_nonfinite) check_finite(source.place(key), values, columns, first_row);
 }
 
-// Returns the action space of a file with discrete actions that does not state their number.
+// Returns the action space of a file that has discrete actions but does not state how many actions
+// there are. The number of actions is the largest action in the file plus 1.
 Space find_choices(ArraySource& source, const FlatLayout& layout) {
   constexpr int64_t kMostChoices = 1 << 16;
   std::mutex mutex;

@@ -43,12 +43,13 @@ std::optional<PlainArray::Item> plain_item(hid_t type);
 std::string storage_problem(hid_t plist);
 
 // Returns the reason why a dataset of this size is rejected, or "" if it is accepted. Call this
-// before memory is allocated. `file_size` limits the stored bytes, because chunks of a hostile file
-// may overlap.
+// before memory is allocated. The stored size of the dataset counts as at most `file_size`, because
+// chunks of a hostile file may overlap, so that the sum of their sizes exceeds the file size.
 std::string size_problem(hid_t dataset, hid_t plist, hid_t type, const std::vector<int64_t>& shape,
                          int64_t file_size);
 
-// Returns `factor` times all dimensions of `shape`, or nothing if the product is 2^62 or more.
+// Returns the product of `factor` and all dimensions of `shape`, or nothing if the product is 2^62
+// or more.
 std::optional<int64_t> product(const std::vector<int64_t>& shape, int64_t factor);
 
 }  // namespace rl_training

@@ -15,7 +15,7 @@ namespace rl_training {
 namespace {
 
 constexpr int64_t kBatchBytes = int64_t{4} << 20;      // compressed bytes in memory at a time
-constexpr int64_t kMaxChunkBytes = int64_t{16} << 20;  // uncompressed; one chunk per thread
+constexpr int64_t kMaxChunkBytes = int64_t{16} << 20;  // uncompressed; each thread stores one chunk
 
 // Whether the only filter is deflate, or the filters are shuffle and then deflate.
 bool filters_fit(hid_t plist, bool& shuffled) {
@@ -101,7 +101,8 @@ bool ChunkReader::fetch(int64_t row, int64_t column, Packed& packed) const {
   const std::array<hsize_t, 2> offset = {static_cast<hsize_t>(row), static_cast<hsize_t>(column)};
   hsize_t size = 0;
   if (H5Dget_chunk_storage_size(dataset_, offset.data(), &size) < 0 || size == 0) return false;
-  // Deflate enlarges incompressible data slightly.
+  // The limit is above the uncompressed size, because deflate enlarges incompressible data
+  // slightly.
   const auto limit = static_cast<hsize_t>(chunk_rows_ * chunk_columns_ * item_) * 2 + 4096;
   if (size > limit || size > static_cast<hsize_t>(file_size_)) return false;
   packed.row = row;

@@ -25,8 +25,8 @@ class ChunkReader {
   }
 
   // Reads the rows [first, first + rows), which must begin and end at chunk boundaries or at the
-  // end of the array. Returns false if a chunk is missing, damaged or stored in another way. The
-  // contents of `out` are then undefined.
+  // end of the array. Returns false if a chunk is missing, damaged or stored without some of the
+  // filters. The contents of `out` are then undefined.
   template <class T>
   bool read(int64_t first, int64_t rows, T* out, ThreadPool& pool) const;
 

@@ -13,7 +13,7 @@ namespace rl_training {
 
 // Limits for files of unknown origin.
 constexpr int64_t kMaxHdf5Bytes = int64_t{8} << 30;  // memory of all arrays read from one file
-constexpr int64_t kMaxHdf5Ratio = 1100;              // largest ratio; deflate compresses up to 1032
+constexpr int64_t kMaxHdf5Ratio = 1100;              // compression ratio; deflate reaches 1032
 // Arrays above this size must have a smaller compression ratio, because real data compresses far
 // less than zeros do.
 constexpr int64_t kLargeHdf5Array = int64_t{64} << 20;

@@ -6,8 +6,8 @@
 
 namespace rl_training {
 
-// compressed: small compressed chunks. extendable: large uncompressed chunks, to which other
-// programs can append rows.
+// compressed: small compressed chunks. extendable: large uncompressed chunks; other programs can
+// append rows to the arrays.
 enum class Hdf5Storage { compressed, extendable };
 
 // Creates an HDF5 file in memory. The file has no time stamps, so equal arrays produce equal files.

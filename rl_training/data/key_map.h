@@ -8,8 +8,8 @@
 
 namespace rl_training {
 
-// Maps roles to names in a file: `role=name,name role=name ...`. Names are arrays of npz and HDF5
-// files or columns of csv files. Names with blanks are quoted. Example:
+// Maps roles to names in a file: `role=name,name role=name ...`. A name refers to an array of an
+// npz or HDF5 file, or to a column of a csv file. Names with blanks are quoted. Example:
 //   obs=qpos,qvel action=ctrl reward=r terminated=failed timeout=cut
 // The first word may be the name of a known layout of arrays (array_layout.h) instead. The rest of
 // the map then overrides parts of this layout.

@@ -44,8 +44,9 @@ Json facts_of(const LoggedSteps& steps) {
           {"warnings", warnings}};
 }
 
-// Where the successor of a slot's row is: nowhere, in the next slot, in LoggedSteps::successors, or
-// in the slot itself.
+// Where the successor of a slot's row is stored: nowhere (none), in the next slot (next_slot), or
+// in LoggedSteps::successors (own). `itself` means that the observation of the slot serves as its
+// own successor.
 enum class Successor { none, next_slot, own, itself };
 
 Successor successor_of(const LoggedSteps& steps, int64_t slot, TimeoutPolicy policy) {
@@ -61,7 +62,7 @@ Successor successor_of(const LoggedSteps& steps, int64_t slot, TimeoutPolicy pol
   }
   if (continues || !steps.ends(slot)) return Successor::next_slot;
   if (steps.is(slot, LoggedSteps::kOwnSuccessor)) return Successor::own;
-  // Termination masks the successor, so its value does not matter.
+  // Termination masks the successor of a terminal step, so any observation can serve as successor.
   return steps.is(slot, LoggedSteps::kTerminal) ? Successor::itself : Successor::none;
 }
 
@@ -85,7 +86,7 @@ std::span<const float> row_of(const Column<float>& rows, int64_t row, int64_t wi
   return rows.span().subspan(static_cast<size_t>(row * width), static_cast<size_t>(width));
 }
 
-// Passes the usable rows to a builder. Ends an episode where its last row is not usable.
+// Passes the usable rows to a builder. Ends the open episode at each row that is not usable.
 template <class After>
 void give_rows(const LoggedSteps& steps, TimeoutPolicy policy, SlotDatasetBuilder& builder,
                const After& after) {
@@ -110,7 +111,7 @@ void give_rows(const LoggedSteps& steps, TimeoutPolicy policy, SlotDatasetBuilde
 }
 
 // Inserts a slot with the successor after each row that needs such a slot. Moves the slots from
-// last to first, so that no slot is overwritten before it was moved.
+// last to first, so that no slot is overwritten before it is moved.
 class Expansion {
  public:
   Expansion(LoggedSteps& steps, TimeoutPolicy policy, ArrayMemory& memory)

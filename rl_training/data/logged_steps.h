@@ -14,8 +14,8 @@ namespace rl_training {
 
 // The treatment of a step that ends by time-out. `drop` removes the step, as D4RL's
 // qlearning_dataset() does. Like that function, `drop` uses observations[i + 1] as the next
-// observation of every other row, so the last row of the file is lost. `keep` retains the time-out
-// step as non-terminal if its true next observation is known.
+// observation of each remaining row i, so the last row of the file is lost. `keep` retains the
+// time-out step as non-terminal if its true next observation is known.
 enum class TimeoutPolicy { drop, keep };
 
 struct DatasetReadOptions {
@@ -50,14 +50,14 @@ struct LoggedSteps {
 
   std::string file;
   int64_t obs_dim = 0, action_dim = 0;
-  // 0 if actions are continuous. Otherwise the number of discrete actions, and the action of a slot
-  // is an index.
+  // The number of discrete actions, or 0 if actions are continuous. A discrete action of a slot is
+  // an index below this number.
   int64_t categories = 0;
   // Each slot has an observation, an action, a reward and marks.
   Column<float> obs, actions;
   Column<double> rewards;
   Column<uint8_t> marks;
-  Column<float> successors;    // of the steps with kOwnSuccessor, in order
+  Column<float> successors;    // next observations of the kOwnSuccessor steps, in order
   Column<float> next_actions;  // one per slot, or empty
   // Writable memory behind `obs` and `actions`, with space for `capacity` slots. If `capacity` is
   // 0, there is no such memory.

@@ -17,8 +17,8 @@ DatasetReadOptions with_policy(DatasetReadOptions options) {
 
 }  // namespace
 
-// Presents the arrays like those of a file. Does not copy an array if its type matches: read_blocks
-// passes a view of the array, and lend() returns float32 arrays.
+// Presents the arrays like those of a file. Does not copy an array if it already has the requested
+// type: read_blocks passes a view of the array, and lend() returns float32 arrays.
 class MemoryArrays::Source final : public ArraySource {
  public:
   explicit Source(const std::map<std::string, Array>& arrays) : arrays_(arrays) {}

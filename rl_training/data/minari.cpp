@@ -174,8 +174,8 @@ class MinariReader {
     if (episodes_ == 0) throw Error(ErrorKind::data, file_.place(""), "no episodes");
   }
 
-  // Sets the number of discrete actions from the action space of the dataset, or from that of the
-  // environment if the dataset does not describe it.
+  // Sets the number of discrete actions from the action space of the dataset. If the dataset does
+  // not describe its action space, uses the action space of the environment.
   void find_choices() {
     const ErrorPlace place = {metadata_.file, 0, "action_space"};
     const int64_t wanted = options_.bounds ? options_.bounds->categories : 0;
@@ -295,7 +295,8 @@ class MinariReader {
     rewards_.insert(rewards_.end(), rewards.begin(), rewards.end());
     rewards_.push_back(0);
     read_leaves(key + "/observations", obs_leaves_, result_.obs_dim, nullptr, 0, obs_, steps + 1);
-    // Reads `steps + 1` rows: the slot of the last observation has an action of zeros.
+    // Appends `steps + 1` rows, although the file has `steps` actions: the additional row, for the
+    // slot of the last observation, consists of zeros.
     const Space* bounds = result_.categories > 0 ? nullptr : options_.bounds;
     read_leaves(key + "/actions", action_leaves_, result_.action_dim, bounds, result_.categories,
                 actions_, steps + 1);

@@ -81,7 +81,7 @@ class Flattener {
     if (type == "Discrete" || type == "MultiDiscrete" || type == "MultiBinary") {
       if (continuous_) fail("expected continuous actions (a Box space), got " + type);
       if (type == "Discrete") return 1;
-      // The width is taken from the data, because the keys nvec and n have several spellings.
+      // The width is read from the data, because the keys nvec and n have several spellings.
       return -1;
     }
     fail("cannot use a space of type " + (type.empty() ? "(none)" : shortened(type, 40)));

@@ -20,7 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Version of the file layout. A release of Minari reads files of its own and of older versions.
+// Version of the file layout. A release of Minari reads files of its own version and of older
+// versions.
 constexpr const char* kMinariVersion = "0.5.0";
 
 // The arrays of one episode. Rewards are doubles, as in Minari.

@@ -9,8 +9,8 @@
 
 namespace rl_training {
 
-// Computes (obs - mean) / scale for each entry of a float vector, or is the identity. Images are
-// never changed.
+// Computes (obs - mean) / scale for each entry of a float vector, or copies the vector unchanged
+// (the identity). Images are never changed.
 class ObsNormalizer {
  public:
   explicit ObsNormalizer(const Space& obs);  // identity

@@ -21,7 +21,7 @@ struct NpyHeader {
   bool fortran_order = false;
   std::vector<int64_t> shape;
   int64_t count = 0;        // product of `shape`
-  int64_t data_offset = 0;  // bytes of magic, version and header
+  int64_t data_offset = 0;  // bytes before the data: magic, version, length and header
 };
 
 // The longest accepted prologue in bytes: magic, version, length and header. NumPy writes 128 bytes

@@ -15,8 +15,8 @@ namespace rl_training {
 // - An episode ends at a flag, before an episode start, and where next_observations differs from
 //   the following observation.
 // - Without next_observations, the successor of a row is the next observation of its episode. The
-//   last row of an episode then has no successor. It is retained if it is terminal, because targets
-//   do not bootstrap from its successor. Otherwise it is dropped.
+//   last row of an episode then has no successor. This row is retained if it is terminal, because
+//   targets do not bootstrap from its successor. Otherwise the row is dropped.
 // - The bounds in the options state the units of the actions. Without bounds, the reader assumes
 //   that actions are in [-1, 1]. Actions outside the bounds are not clipped.
 // Throws Error{data} with the file, the key and, if applicable, the row.

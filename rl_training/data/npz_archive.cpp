@@ -179,8 +179,8 @@ NpzReader::NpzReader(std::span<const char> bytes, const std::string& name) : fil
 
 void NpzReader::Close::operator()(zip* archive) const { zip_discard(archive); }
 
-// Reads names and sizes from the central directory. The local headers contain wrong values in files
-// that were written to a pipe.
+// Reads names and sizes from the central directory, because the local headers contain wrong values
+// if the file was written to a pipe.
 void NpzReader::read_directory(int64_t file_size) {
   const auto fail = [&](const std::string& key, const std::string& message) {
     throw Error(ErrorKind::data, place(key), message);
@@ -273,7 +273,8 @@ const NpyHeader& NpzReader::header(const std::string& key) {
 template <class T>
 int64_t NpzReader::admit(const std::string& key) {
   const NpyHeader& header = this->header(key);
-  // Values of small types grow by conversion, so both the stored and the converted size count.
+  // Conversion enlarges small types and shrinks large types, so the larger of the stored and the
+  // converted size counts.
   const int64_t bytes = std::max(member(key).size, header.count * static_cast<int64_t>(sizeof(T)));
   if (bytes > kMaxNpzBytes - bytes_read_) {
     throw Error(ErrorKind::data, place(key), "the arrays are larger than the limit of 8 GiB");

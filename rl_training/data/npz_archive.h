@@ -17,15 +17,15 @@ namespace rl_training {
 
 // Limits for files of unknown origin.
 constexpr int64_t kMaxNpzBytes = int64_t{8} << 30;  // memory of all arrays read from one file
-constexpr int64_t kMaxDeflateRatio = 1100;          // largest ratio; deflate compresses up to 1032
+constexpr int64_t kMaxDeflateRatio = 1100;          // compression ratio; deflate reaches 1032
 // Arrays above this size must have a smaller compression ratio, because real data compresses far
 // less than zeros do.
 constexpr int64_t kLargeNpzArray = int64_t{64} << 20;
 constexpr int64_t kMaxLargeDeflateRatio = 200;
 
-// The arrays of an .npz file. The constructor reads only the directory. Before memory for an array
-// is allocated, its header is read and compared with the size of the member. Throws Error{data}
-// with the file and the key if the data is invalid.
+// The arrays of an .npz file. The constructor reads only the directory of the zip archive. Before
+// memory for an array is allocated, its header is read and compared with the size of the member.
+// Throws Error{data} with the file and the key if the data is invalid.
 class NpzReader final : public ArraySource {
  public:
   explicit NpzReader(const std::string& path);
@@ -61,8 +61,8 @@ class NpzReader final : public ArraySource {
 
   void read_directory(int64_t file_size);
   Member& member(const std::string& key);
-  // Adds the size of the array to the bytes read and throws if they exceed the limit. Returns the
-  // number of elements.
+  // Adds the size of the array to `bytes_read_` and throws if the sum exceeds kMaxNpzBytes. Returns
+  // the number of elements.
   template <class T>
   int64_t admit(const std::string& key);
   template <class T>

@@ -109,8 +109,8 @@ void ReplayBuffer::drop_unused_frames() {
   frames_.drop_before(needed);
 }
 
-// Whether all stored rewards of the episode are failure_reward. The result is stored with the last
-// row, because rows that have been overwritten are not available after a resume.
+// Whether all stored rewards of the episode equal failure_reward. The result is stored with the
+// last row, because rows that have been overwritten are not available after a resume.
 bool ReplayBuffer::episode_failed(float last_reward) const {
   if (!return_rule_ || !return_rule_->is_failure(last_reward)) return false;
   for (int64_t row = total_ - streams_; row >= std::max(total_ + 1 - capacity_, oldest_);
@@ -130,7 +130,7 @@ void ReplayBuffer::note_returns(int64_t first_row, int64_t last_row) {
                        });
 }
 
-// Assigns the newest record to an episode: that of the stream's previous row, or a new episode.
+// Assigns the newest record to the episode of the stream's previous row, or to a new episode.
 // When an episode ends, stores the end in all rows of the episode.
 void ReplayBuffer::note_episode() {
   const int64_t row = total_++;

@@ -75,7 +75,8 @@ void ReplaySampler::set_priorities(std::span<const float> priorities) {
   priorities_->update(places_, priorities);
 }
 
-// When a run is resumed, the rows are restored before this call.
+// When a run is resumed, the rows are restored before this call, so that notice_new_rows() can
+// determine the number of priorities to load.
 void ReplaySampler::visit_state(StateVisitor& state) {
   state.part("rng", rng_);
   if (!priorities_) return;
@@ -113,7 +114,8 @@ bool MixtureSampler::ready() const {
   return (*ratio_ <= 0 || first_.ready()) && (*ratio_ >= 1 || second_.ready());
 }
 
-// Draws `rows` times from the rows of both samplers and returns how many draws belong to the first.
+// Draws `rows` times from the rows of both samplers. Returns the number of draws that belong to the
+// first sampler.
 int64_t MixtureSampler::draw_first_rows(int64_t rows) {
   const auto first = static_cast<uint64_t>(first_.rows()),
              all = static_cast<uint64_t>(this->rows());

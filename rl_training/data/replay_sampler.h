@@ -66,7 +66,7 @@ class MixtureSampler final : public Sampler {
   Sampler& second_;
   std::optional<double> ratio_;
   Rng rng_;                    // used only without a ratio
-  int64_t latest_first_ = -1;  // first_rows() of the latest minibatch; -1 before the first one
+  int64_t latest_first_ = -1;  // first_rows() of the latest minibatch; -1 if there is none
 };
 
 }  // namespace rl_training

@@ -22,7 +22,8 @@ class RowPriorities {
   float at(int64_t place) const { return static_cast<float>(sums_[leaf(place)]); }
   // Adds new indices, from the old size() up to `size` - 1.
   void grow(int64_t size);
-  // renew() gives an index the priority of a new index. An index is never drawn after remove().
+  // renew() sets the priority of an index to that of a new index. After remove(), an index is not
+  // drawn until its priority is set again.
   void renew(int64_t place) { set(place, largest_); }
   void remove(int64_t place) { set(place, 0); }
   // Sets the priorities of the indices that were drawn for a gradient update.

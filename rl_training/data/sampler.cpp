@@ -66,7 +66,7 @@ UniformSampler::UniformSampler(std::shared_ptr<const TransitionDataset> dataset,
   if (!request_.priorities.used) return;
   priorities_.emplace(request_.priorities.reset_interval);
   priorities_->grow(dataset_->rows());
-  reads_ahead_ = false;  // the next rows are unknown until the update sets their priorities
+  reads_ahead_ = false;  // the next rows depend on the priorities that the update sets
 }
 
 void UniformSampler::sample(const BatchView& batch) {

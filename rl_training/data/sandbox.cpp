@@ -68,8 +68,8 @@ int64_t mapped_bytes() {
 }
 
 void confine(int output, const SandboxLimits& limits) {
-  // The child inherits everything that is mapped, also what other threads of the parent mapped just
-  // before the fork. The limit is for the memory that the child adds.
+  // The child inherits all memory that the parent has mapped, including memory that other threads
+  // mapped just before the fork. The limit applies only to memory that the child adds.
   const int64_t inherited_bytes = mapped_bytes();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::prctl(PR_SET_DUMPABLE, 0);
@@ -163,7 +163,8 @@ SandboxLimits SandboxLimits::for_file(const std::string& path) {
   struct stat info {};
   const int64_t size = ::stat(path.c_str(), &info) == 0 ? info.st_size : 0;
   constexpr int64_t kMaxArrays = int64_t{8} << 30;  // same limit as npz_archive.h and hdf5_file.h
-  // Deflate reaches a ratio of 1032, and values of small types grow by conversion to float.
+  // 4400 is 1100 * 4: readers accept compression ratios up to 1100, and one-byte values grow by a
+  // factor of 4 when they are converted to float.
   const int64_t arrays = size > kMaxArrays / 4400 ? kMaxArrays : 4400 * size;
   SandboxLimits limits;
   // The factor 2 accounts for the row records, which are stored in addition to the arrays.

@@ -15,7 +15,8 @@ struct SandboxLimits {
   int64_t cpu_seconds = 0;
   bool writes_files = false;  // if true, system calls are not filtered
 
-  // Limits that suffice for a file of this size with any compression. Small files get low limits.
+  // Limits that suffice to read the file at `path`, whatever its compression. They depend on the
+  // file size, so that small files get low limits.
   static SandboxLimits for_file(const std::string& path);
   // Limits that suffice to write a file with arrays of this size.
   static SandboxLimits for_writing(int64_t bytes);
@@ -35,7 +36,7 @@ struct SandboxResult {
   std::vector<int64_t> offsets;               // offsets of the arrays in the output, in bytes
 };
 
-// Runs `reader` in a forked child with these limits and maps its results. The child makes no core
+// Runs `reader` in a forked child with these limits and maps its results. The child writes no core
 // dumps, has no access to open files of the parent, and may use only a few system calls
 // (call_filter.h). A damaged file can only kill the child; the parent then throws Error{data} that
 // names `file`. If the reader throws an Error, the parent rethrows it.
@@ -49,8 +50,8 @@ struct SandboxResult {
 SandboxResult run_in_sandbox(const std::string& file, const SandboxLimits& limits,
                              const std::function<void(SandboxOutput&)>& reader, int output = -1);
 
-// Parses the facts in the text of a reader. The file may have compromised the reader, so this
-// throws Error{data} that names `file` if the text is not JSON.
+// Parses the JSON text that a reader sent. The file may have compromised the reader, so this
+// function throws Error{data} that names `file` if the text is not JSON.
 Json facts_of_reader(const std::string& text, const std::string& file);
 
 // The reader calls this once it has opened its file. From then on, the child cannot open any

@@ -22,7 +22,7 @@ struct EpisodeSplit {
   std::vector<int64_t> training, held_out;
 };
 
-// Selects at least one of `episodes` episodes as held out, at random with the seed in the options.
+// Holds out at least one of `episodes` episodes, selected at random with the seed in the options.
 // Throws Error{config} if no episode would remain for training.
 EpisodeSplit split_episodes(int64_t episodes, const ValidationOptions& options);
 

@@ -11,7 +11,7 @@ namespace {
 using Op = PolicyGraph::Op;
 using Node = PolicyGraph::Node;
 
-// Nine digits represent a float32 exactly.
+// Nine significant digits represent a float32 exactly.
 std::string c_number(double value) {
   auto text = fmt::format("{:.9g}", static_cast<float>(value));
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
@@ -74,7 +74,7 @@ class ActWriter {
   }
 
   void open_loop(int64_t rows, size_t first) {
-    // The result of `best` must outlive the loop.
+    // The result of `best` must outlive the loop, so its array is declared before the loop.
     for (size_t i = first; i < graph_.nodes().size(); ++i) {
       if (graph_.nodes()[i].op == Op::best) local(i, graph_.nodes()[i].width, " = {0}");
     }

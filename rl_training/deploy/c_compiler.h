@@ -7,9 +7,9 @@
 
 namespace rl_training {
 
-// Compiles a header of `write_c_header` with `cc`, runs its self-test and returns its actions at
-// the given rows of observations. Returns no value if there is no `cc`. Throws Error{internal} on
-// other failures.
+// Uses `cc` to compile a header from `write_c_header`, runs its self-test and returns its actions
+// at the given rows of observations. Returns no value if there is no `cc`. Throws Error{internal}
+// on other failures.
 std::optional<std::vector<std::vector<double>>> run_c_header(
     const ExportedPolicy& policy, const std::string& header,
     const std::vector<std::vector<double>>& obs);

@@ -8,7 +8,7 @@
 
 namespace rl_training {
 
-// One observation and the action of `predict`; a discrete action is one number.
+// An observation and the action that `predict` returns for it. A discrete action is one number.
 struct PolicyExample {
   std::vector<double> obs, action;
 };
@@ -39,7 +39,8 @@ struct InterpretedPolicy {
 InterpretedPolicy interpret_policy(const PolicyGraph& graph, const std::vector<double>& obs,
                                    std::optional<size_t> choice = {});
 
-// The largest difference of two actions in their units; 1 for different discrete actions.
+// The largest difference of two actions in units of `action_unit`; 1 for different discrete
+// actions.
 double action_error(const ExportedPolicy& policy, const std::vector<double>& a,
                     const std::vector<double>& b);
 

@@ -9,8 +9,8 @@ namespace rl_training {
 // [N, action_dim] float32, or [N] int64 for discrete actions.
 std::string write_onnx(const ExportedPolicy& policy);
 
-// Evaluates a model of `write_onnx` at the given rows of observations. Supports the operators that
-// `write_onnx` uses. Throws Error{data} for other operators.
+// Evaluates a model from `write_onnx` at the given rows of observations. Supports the operators
+// that `write_onnx` uses. Throws Error{data} for other operators.
 std::vector<std::vector<double>> run_onnx(const std::string& model,
                                           const std::vector<std::vector<double>>& obs);
 

@@ -71,7 +71,7 @@ class OnnxRunner {
     throw Error(ErrorKind::data, "ONNX: unknown operator " + op);
   }
 
-  // Broadcasts dimensions of 1, as ONNX specifies.
+  // Broadcasts dimensions of size 1, as ONNX specifies.
   static torch::Tensor expand(const torch::Tensor& x, const torch::Tensor& shape) {
     const auto* wanted = shape.data_ptr<int64_t>();
     std::vector<int64_t> sizes(wanted, wanted + shape.numel());

@@ -64,7 +64,8 @@ double margin_of(std::vector<double> scores) {
 }
 
 // Selects rows for the test vectors from a sample of the observations. Uses only the half of the
-// sample with the largest margins between the best scores.
+// sample with the largest margins between the two best scores, so that rounding does not change the
+// selected action.
 std::vector<size_t> example_rows(const PolicyGraph& graph, const Rows& obs) {
   std::vector<std::pair<double, size_t>> order;
   const size_t step = 1 + obs.size() / kExamplePool;

@@ -18,15 +18,16 @@ struct Verification {
 
 constexpr double kLargestExportError = 1e-5;
 
-// Observations at which a policy is compared, and the names of the dataset's columns. The names are
-// empty if unknown.
+// Observations at which the exported policy is compared with `predict`, and the names of the
+// dataset's columns. The names are empty if unknown.
 struct Probes {
   std::vector<std::vector<double>> obs;
   std::vector<std::string> observation_names, action_names;
 };
 
 // Returns observations spread over the run's dataset. Adds random observations if the dataset has
-// too few rows or is not available; in the latter case, `note` receives the reason.
+// too few rows. If the run has no dataset or its dataset cannot be loaded, all observations are
+// random. If the dataset cannot be loaded, `note` receives the reason.
 Probes find_probes(TrainedPolicy& policy, int64_t count,
                    const std::function<void(const std::string&)>& note);
 

@@ -19,8 +19,9 @@ struct EnvOptions {
   // Visits the keys that all environments share, then the keys of the task `env_id`.
   void visit_options(OptionVisitor& options, const std::string& env_id);
 
-  // Returns the transform of rewards collected online; evaluations report raw rewards. Presets that
-  // depend on data use `dataset`, which may be null. Throws Error{config} with the offending key.
+  // Returns the transform of rewards collected online; evaluations report raw rewards. Reward
+  // presets that depend on data use `dataset`, which may be null for the other presets. Throws
+  // Error{config} with the offending key.
   RewardTransform reward_transform(const TransitionDataset* dataset) const;
 };
 

@@ -17,9 +17,11 @@ struct EnvSpec {
   Space observation, action;
   int64_t max_episode_steps = 0;  // 0: no time limit
   std::string summary;
-  // Copies cannot run in parallel. They are stepped one after another on the calling thread.
+  // Copies of this environment cannot run in parallel. They are stepped one after another on the
+  // calling thread.
   bool one_thread = false;
-  // Copies are stepped as a group: `prepare` is called for all copies before the first one steps.
+  // Copies of this environment are stepped as a group: `prepare` is called for all copies before
+  // `step` is called for the first copy.
   bool steps_together = false;
 };
 
@@ -28,7 +30,8 @@ struct EnvSpec {
 struct StepResult {
   double reward = 0;
   bool terminated = false, truncated = false;
-  // The call only started the next episode: the action had no effect and there is no transition.
+  // This call of step() only started the next episode: the action had no effect, and the call is
+  // not a transition.
   bool restarted = false;
 };
 
@@ -82,8 +85,8 @@ class Environment {
   // Announces the action of the next step, for tasks with `steps_together`.
   virtual void prepare(std::span<const double> /*action*/) {}
 
-  // The internal state of the simulation; a replay can start from it. `set_state` starts an
-  // episode.
+  // The internal state of the simulation, from which a replay can start. `set_state` starts an
+  // episode in the given state.
   virtual std::vector<double> state() const = 0;
   virtual void set_state(std::span<const double> state) = 0;
   virtual void observe(std::span<double> obs) const = 0;

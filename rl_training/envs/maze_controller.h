@@ -26,7 +26,7 @@ class MazeController {
   const MazeTask* task_;
   double position_gain_, speed_gain_;
   std::optional<MazeCell> detour_;
-  MazeCell goal_cell_ = {-1, -1};   // the goal of `distances_`
+  MazeCell goal_cell_ = {-1, -1};   // the cell to which `distances_` refers
   std::vector<int64_t> distances_;  // number of steps from each cell to goal_cell_; -1 for walls
 };
 

@@ -166,7 +166,8 @@ std::vector<MazeCell> MazeMap::marked_or_free(const std::string& letters) const 
 Point MazeTask::center(MazeCell cell) const {
   const auto row = static_cast<double>(cell.row), column = static_cast<double>(cell.column);
   if (is_d4rl()) {
-    // The row index grows with x for the ball and with y for the ant. The ant starts at the origin.
+    // The row index determines x for the ball and y for the ant. The ant's start cell (1, 1) is at
+    // the origin.
     if (!is_ant()) return {row, column};
     return {scale() * column - scale(), scale() * row - scale()};
   }

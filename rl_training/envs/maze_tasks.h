@@ -22,8 +22,8 @@ class MazeMap {
   int64_t columns() const { return static_cast<int64_t>(rows_.front().size()); }
   // Cells with one of the letters, ordered by letter, then by row and column.
   std::vector<MazeCell> cells(const std::string& letters) const;
-  // Cells for goals and resets: the cells marked for that purpose. If there are none, the unmarked
-  // free cells.
+  // The cells in which goals and resets may be placed. These are the cells marked for that purpose,
+  // or all unmarked free cells if the map has no such mark.
   std::vector<MazeCell> goals() const { return marked_or_free("gc"); }
   std::vector<MazeCell> resets() const { return marked_or_free("rc"); }
 
@@ -52,7 +52,7 @@ struct MazeTask {
   double goal_radius() const { return is_d4rl() ? 0.5 : 0.45; }
   // The centre of a cell in the coordinates of the body.
   Point center(MazeCell cell) const;
-  // The cell at a point, in the coordinates of Gymnasium-Robotics.
+  // The cell that contains `point`, which is in the coordinates of Gymnasium-Robotics.
   MazeCell cell_at(Point point) const;
   // Add this offset to coordinates of the body to obtain coordinates of the drawing.
   double drawing_offset() const { return is_d4rl() && !is_ant() ? 1.2 : 0; }

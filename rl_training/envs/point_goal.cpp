@@ -19,7 +19,7 @@ void draw(Rng& rng, std::vector<float>& out) {
   for (float& value : out) value = static_cast<float>(rng.uniform(-kSpread, kSpread));
 }
 
-// Equals numpy.allclose with the threshold as absolute tolerance.
+// Computes numpy.allclose(position, goal, atol=kThreshold), as in the Python original.
 bool starts_at_goal(const std::vector<float>& position, const std::vector<float>& goal) {
   constexpr float kRelative = 1e-5f;
   for (size_t i = 0; i < goal.size(); ++i) {
@@ -29,7 +29,7 @@ bool starts_at_goal(const std::vector<float>& position, const std::vector<float>
   return true;
 }
 
-// Computes the norm in float32 and compares it in double.
+// Computes the distance in float32 and compares it with the threshold in double.
 bool within_threshold(std::span<const double> achieved, std::span<const double> desired) {
   float sum = 0;
   for (size_t i = 0; i < desired.size(); ++i) {

@@ -100,7 +100,7 @@ struct PoleBalance {
   }
 };
 
-// Every episode has different flaws, as for the pendulum.
+// Every episode has different flaws, for the reason given at medium_episode().
 Policy medium_balance(Rng& rng) {
   PoleBalance policy;
   policy.turn_gain = rng.uniform(0.0, 0.4);
@@ -120,7 +120,7 @@ Policy random_pushes(Rng&) { return random_policy(Space::discrete(2)); }
 // Lands the craft: controls the angle to bring the craft over the pad, and the engine to limit the
 // rate of descent.
 struct Landing {
-  double tilt_gain = 0.5, drift_gain = 1.0;  // gains from distance and drift to the target angle
+  double tilt_gain = 0.5, drift_gain = 1.0;  // target angle per unit of distance and of drift
   double hover = 0.55;                       // target height per unit of distance
   double brake_gain = 0.5;
   double lapse_chance = 0.0;  // probability per step of firing a random engine
@@ -159,7 +159,7 @@ Policy medium_landing(Rng& rng) {
   };
 }
 
-// Pushes the ball towards its goal with noise, with occasional detours to other cells.
+// Pushes the ball towards its goal, adds noise, and makes occasional detours to other cells.
 struct MazeWalk {
   MazeController controller;
   std::vector<MazeCell> cells;

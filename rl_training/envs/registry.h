@@ -45,7 +45,7 @@ int64_t group_size(const std::string& id);
 std::vector<std::unique_ptr<Environment>> make_environments(const std::string& id, int64_t count,
                                                             const EnvOptions& options = {});
 
-// Sets the options of the task itself, without those of its wrappers.
+// Sets the options of the task itself. `values` must not contain options of the wrappers.
 void set_task_options(Environment& task, const Json& values);
 
 }  // namespace rl_training

@@ -109,7 +109,8 @@ ReplayReport replay_trajectory(const std::string& env_id, const std::string& csv
     read_row(table, row, columns.obs, values);
     for (size_t i = 0; i < obs.size(); ++i) widen(report.max_obs_diff, obs[i] - values[i]);
   };
-  // With reset rows, a recording may contain further steps after an episode has ended.
+  // In a file with reset rows, a termination or truncation does not start the next episode, because
+  // the recording may contain further steps after an episode has ended.
   const bool has_reset_rows = is_reset_row(table, columns, 0);
   bool episode_start = true;
   for (int64_t row = 0; row < table.rows(); ++row) {

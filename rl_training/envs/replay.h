@@ -19,8 +19,8 @@ struct ReplayReport {
 //
 // The environment is set to the recorded state at the start of each episode, then runs freely. An
 // episode starts after a termination or truncation and where traj changes. A row with step -1 also
-// starts an episode and contains no step, only its state and first observation. In a file with such
-// rows, a termination or truncation does not start the next episode.
+// starts an episode. Such a row contains no step, only the state and the first observation of the
+// episode. In a file with such rows, a termination or truncation does not start the next episode.
 //
 // Throws Error{data} with file and line for a bad file.
 ReplayReport replay_trajectory(const std::string& env_id, const std::string& csv_path);

@@ -55,7 +55,7 @@ TransitionDataset collect_dataset(Environment& env, const Policy& policy, int64_
 Policy random_policy(const Space& action);
 // Always the centre of the bounds, or the first discrete action.
 void zero_policy(std::span<const double> obs, Rng& rng, std::span<float> action_unit);
-// Data of `random_policy`.
+// Collects data with `random_policy`.
 TransitionDataset random_dataset(const std::string& env_id, int64_t size, uint64_t seed,
                                  const EnvOptions& options = {},
                                  const std::function<void(int64_t rows)>& look = {});

@@ -12,8 +12,9 @@
 namespace rl_training {
 
 // Several copies of one environment that are stepped together. When an episode ends, the next one
-// starts immediately: `final_obs` is the result of the step, `obs` is the observation to act on.
-// Environment i draws from its own random stream, so results do not depend on the number of
+// starts immediately: `final_obs` is then the last observation of the old episode, and `obs` is the
+// first observation of the new episode. In all other steps, both are the observation after the
+// step. Environment i draws from its own random stream, so results do not depend on the number of
 // threads. The thread pool is not used if a step of all copies is faster than waking a thread.
 class VectorEnv {
  public:
@@ -60,8 +61,8 @@ class VectorEnv {
   static std::span<const float> floats(const std::vector<unsigned char>& bytes) {
     return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
   }
-  // For every environment i, calls `choose_action(i)`, which fills the action of slot i, and steps
-  // it.
+  // For every environment i, calls `choose_action(i)`, which fills the action of slot i, then steps
+  // the environment.
   template <class ChooseAction>
   void step_all(const ChooseAction& choose_action);
   void step_one(int64_t i);

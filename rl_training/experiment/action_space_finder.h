@@ -10,14 +10,15 @@ namespace rl_training {
 
 // Derives the action space of a run without an environment. The bounds are `action_low` and
 // `action_high`, or the smallest and largest action of each column. The examined datasets must have
-// actions in the units of the file. If no file states the number of discrete actions, the files are
-// read as if it were `kMostChoices`.
+// actions in the units of the file. A file that does not state its number of discrete actions is
+// read as if this number were `kMostChoices`.
 class ActionSpaceFinder {
  public:
   static constexpr int64_t kMostChoices = 1 << 16;
 
   void look_at(const TransitionDataset& dataset);
-  // Warns if bounds come from the data. Throws Error{config} if the keys do not match the data.
+  // Warns if bounds come from the data. Throws Error{config} if `action_low` or `action_high` does
+  // not match the data.
   Space space(const DatasetOptions& options,
               const std::function<void(const std::string&)>& warn) const;
 

@@ -106,8 +106,8 @@ std::string config_for(const std::string& algo, const Figures& figures) {
   return "";
 }
 
-// Options that unset the config's keys for generated data, because these keys are not allowed for a
-// file.
+// Command-line options that unset the config's keys for generated data, because these keys are not
+// allowed for a file.
 std::string without_generated_data(const std::string& name) {
   std::string words;
   for (const auto& config : packaged_configs()) {

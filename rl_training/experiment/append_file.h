@@ -6,8 +6,8 @@
 namespace rl_training {
 
 // A log file that grows by whole records. If a record cannot be written completely, its bytes are
-// removed, so the file never ends in a partial record. Failures throw Error{io} with the path. A
-// link in place of the file throws Error{checkpoint}; see run_file.h.
+// removed, so the file never ends in a partial record. Failures throw Error{io} with the path. If
+// the path is a link, Error{checkpoint} is thrown; run_file.h explains why.
 class AppendFile {
  public:
   // The first append(), cut() or size() opens the file and creates it if necessary.

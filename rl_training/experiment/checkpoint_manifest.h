@@ -12,8 +12,8 @@ inline constexpr char kTensorsFile[] = "tensors.safetensors";
 inline constexpr char kManifestFile[] = "manifest.json";
 inline constexpr uint64_t kMaxManifestBytes = 1 << 20;
 
-// An additional file of a checkpoint, which never changes. If possible, it is hard-linked from an
-// earlier checkpoint and takes no extra disk space. Otherwise it is written.
+// An additional file of a checkpoint. The file never changes. If possible, it is hard-linked from
+// an earlier checkpoint and takes no extra disk space. Otherwise it is written.
 struct CheckpointFile {
   std::string name;
   uint64_t size = 0;

@@ -17,8 +17,8 @@ namespace {
 
 constexpr char kBest[] = "best";
 constexpr std::string_view kTemporary = ".tmp-";
-// Prefix of an old directory while a new one replaces it. rename() cannot swap two directories, so
-// the old directory is briefly the only copy. Readers therefore also look for this name.
+// Prefix of an old directory while a new one replaces it. rename() cannot swap two directories. For
+// a moment, the checkpoint therefore exists only under this name, so readers also look for it.
 constexpr std::string_view kSetAside = ".old-";
 std::string step_name(int64_t step) { return fmt::format("step-{:09}", step); }
 
@@ -39,8 +39,8 @@ std::pair<std::string, std::string> split_path(const std::string& path) {
   return {parent.empty() ? "." : parent, whole.filename().string()};
 }
 
-// Other types of files are unsafe: a link can point to any file, and a pipe or a device may never
-// end.
+// Accepts only regular files. Other types are unsafe: a link can point to any file, and a pipe or a
+// device may never end.
 void check_regular(const std::string& path) {
   std::error_code code;
   const auto type = std::filesystem::symlink_status(path, code).type();
@@ -174,7 +174,7 @@ void CheckpointStore::commit(const std::string& name, const Content& content) {
   }
 }
 
-// Copies the file if it cannot be linked: not every file system supports links, and an earlier
+// Writes the file if it cannot be linked: not every file system supports links, and an earlier
 // checkpoint may have been moved.
 void CheckpointStore::add_file(const CheckpointFile& file, const std::string& path) {
   if (!file.existing.empty()) {

@@ -25,25 +25,25 @@ struct Checkpoint {
   std::vector<CheckpointFile> files;  // verified; `existing` is the path of each file
 };
 
-// The purpose of reading a checkpoint. Acting needs only the networks, so additional files, such as
-// the rows of a replay buffer, are not read.
+// The purpose of reading a checkpoint. For `acting`, additional files, such as the rows of a replay
+// buffer, are not read, because acting needs only the networks.
 enum class CheckpointUse { training, acting };
 
 // The checkpoints of one run: directories step-000001000 with tensors.safetensors and
 // manifest.json. A directory gets its final name only when all its bytes are on disk. An older
-// checkpoint is removed only after the newer one is safe. There is no pointer to the newest
-// checkpoint: it is the one with the highest step that passes verification.
+// checkpoint is removed only after the newer one is safe. No file points to the newest checkpoint:
+// the checkpoint with the highest step that passes verification is the newest.
 class CheckpointStore {
  public:
   CheckpointStore(FileSystem& files, std::string directory, int keep = 3);
 
   // Writes a checkpoint and returns its path. The members of the object `facts` are added to the
   // manifest. They must not depend on the time of day, so that a resumed run writes the same bytes.
-  // With `best`, a copy is also stored as "best", which remains when the step is deleted.
+  // With `best`, a copy is also stored as "best". The copy remains when step-<step> is deleted.
   //
   // On failure, throws Error{io}, removes the temporary files and leaves earlier checkpoints
-  // unchanged. If "best" could not be written, it is retained in memory and written before the next
-  // step.
+  // unchanged. If "best" could not be written, its content is retained in memory, and the next call
+  // writes it.
   std::string save(int64_t step, const std::vector<ArchiveEntry>& entries, const Json& facts,
                    bool best = false, const std::vector<CheckpointFile>& more = {});
 

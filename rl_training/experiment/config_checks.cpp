@@ -195,7 +195,8 @@ void check_spaces(const TrainConfig& config, const EnvSpec& env) {
 }
 
 void TrainConfig::validate() const {
-  // Visit_options can also write to its fields, so it needs a non-const object.
+  // The visit functions can also write to the fields that they visit, so they need a non-const
+  // object.
   TrainConfig copy = *this;
   check_options([&](OptionVisitor& options) { copy.visit_top_options(options); });
   check_below("algo_kwargs", [&] {

@@ -169,7 +169,7 @@ class Loader {
     if (!source.path.empty()) return load_file(source.kind, source.path);
     const auto ids = ids_of(source.id);
     if (ids.size() == 1) return load_file(source.kind, ids[0]);
-    // The weight of each part is its number of rows, so that all rows are used.
+    // With the number of rows as the weight of each part, the mixture contains every row once.
     std::vector<DatasetPart> parts;
     for (const auto& id : ids) {
       auto dataset = load_file(source.kind, id);
@@ -328,7 +328,7 @@ LoadedDataset load_dataset(const DatasetOptions& options, const std::string& env
   }
   loaded.warnings = loader.warnings();
   loaded.reference = loader.reference();
-  // Ranks episodes by raw rewards.
+  // Episodes are ranked by raw rewards, so the best ones are selected before the transform.
   rows = keep_best_episodes(rows, options.top_fraction, context.gamma);
   loaded.mean_return = rows.mean_return();
   loaded.reward = resolve_reward_transform(options.reward, &rows);

@@ -28,13 +28,13 @@ struct DatasetSource {
   int64_t size = 0;
   int64_t seed = 0;
   double weight = 1;  // weight in a mixture
-  // Only for kind `memory`. The host program passes the arrays; they are not a config key.
+  // Only for kind `memory`. The host program passes the arrays; no config key sets them.
   std::shared_ptr<const MemoryArrays> arrays = {};
 
   // Keys are `<prefix>kind`, `<prefix>path`, ...
   void visit_options(OptionVisitor& options, const std::string& prefix, bool in_mix);
-  // Throws Error{config} if a required key is missing or if the kind does not use a key that is
-  // set.
+  // Throws Error{config} if a required key is missing, or if a key is set that the kind does not
+  // use.
   void check(const std::string& prefix) const;
 };
 
@@ -46,7 +46,7 @@ struct DatasetOptions {
   double top_fraction = 1;
   bool normalize_observations = true;
   std::string actions = "environment";
-  // Only without an environment. A single value applies to all columns.
+  // Only for runs without an environment. A single value applies to all columns.
   std::vector<double> action_low, action_high;
   std::string timeout_policy = "auto";
   std::string csv_columns;
@@ -66,8 +66,8 @@ struct DatasetContext {
   // Receives warnings about an unusable cache and about assumed bounds.
   std::function<void(const std::string&)> warn = [](const std::string&) {};
   double gamma = 1.0;  // discount for the returns that select the best episodes
-  // Only without an environment: whether the algorithm has discrete actions, and the spaces if they
-  // are already known.
+  // Only for runs without an environment: whether the algorithm has discrete actions, and the
+  // spaces if they are already known.
   bool discrete_actions = false;
   const EnvSpec* spaces = nullptr;
 };

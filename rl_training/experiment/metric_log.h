@@ -11,8 +11,8 @@ namespace rl_training {
 
 // Writes metrics.jsonl and metrics.csv. The jsonl file contains one object per line, with NaN and
 // infinities as null. The csv file contains the same rows with fixed columns: missing values are
-// empty cells, and other keys are omitted. If a resumed run has more columns, the csv file is
-// rewritten from the jsonl file.
+// empty cells, and keys without a column are omitted. If a resumed run has more columns, the csv
+// file is rewritten from the jsonl file.
 //
 // Both files contain only values that the seed determines. Their lengths are part of the training
 // state: a resumed run truncates the rows that a killed process wrote after its last checkpoint,
@@ -28,8 +28,8 @@ class MetricLog {
   // Truncates the files to the loaded lengths. Existing csv columns retain their order; new columns
   // are appended.
   void restore();
-  // Discards the loaded lengths, because this directory does not contain the rows before the
-  // checkpoint.
+  // Discards the loaded lengths. Needed if the run continues in a new directory, which does not
+  // contain the rows that were written before the checkpoint.
   void start_empty() { jsonl_bytes_ = csv_bytes_ = 0; }
 
  private:

@@ -64,7 +64,7 @@ std::vector<CheckpointFile> ReplayFiles::checkpoint_files() {
   const bool gone = std::any_of(pending_.begin(), pending_.end(), [this](const Segment& s) {
     return !files_.exists(s.file.existing);
   });
-  // Write all rows again, from memory.
+  // If an earlier file is gone or there are too many files, write all rows again from memory.
   if (gone || pending_.size() >= kMaxSegments) pending_.clear();
   const int64_t saved =
       pending_.empty() ? buffer_.first() : pending_.back().first + pending_.back().rows;

@@ -57,7 +57,7 @@ RunResult Run::train(const Callbacks& callbacks, StopRequests* requests) {
     record_session_end(context_.session.files(), metadata, "exception");
     throw;
   }
-  // If earlier saves failed, saves once more. There is no later attempt, so a failure here throws.
+  // If earlier saves failed, save once more. There is no later attempt, so a failure here throws.
   if (failed_saves_ > 0) save_checkpoint_of(parts_.trainer->position(), /*best=*/false);
   result.run_dir = directory_.path();
   result.checkpoint = last_checkpoint_;
@@ -88,8 +88,8 @@ void Run::save(const std::string& directory) {
                   files);
 }
 
-// Collects the shares that the other processes send (RunWorker::send_share), saves, and sends them
-// the path of the checkpoint ("" if it was not saved).
+// Collects the shares that the other processes send (RunWorker::send_share) and saves. Then sends
+// the other processes the path of the checkpoint, or "" if the save failed.
 void Run::save_with_others(const std::function<void()>& save) {
   if (context_.processes == nullptr) return save();
   shares_ = context_.processes->collect("");

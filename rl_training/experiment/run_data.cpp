@@ -8,8 +8,9 @@ namespace {
 
 using Warn = std::function<void(const std::string&)>;
 
-// Drops rows whose next action is not known. Throws if no row with a known next action remains,
-// because training without the penalty would be a different algorithm.
+// Drops rows whose next action is not known. Throws if no row with a known next action remains: the
+// critic's penalty needs next actions, and training without this penalty would be a different
+// algorithm.
 TransitionDataset with_known_next_actions(const TransitionDataset& data, const Warn& warn) {
   auto known = data.where_next_action_is_known();
   const auto dropped = data.rows() - known.rows();
@@ -27,7 +28,8 @@ TransitionDataset with_known_next_actions(const TransitionDataset& data, const W
   return known;
 }
 
-// A policy with a limited number of timesteps cannot learn from or act in longer episodes.
+// Throws if an episode has more than `most` steps. A policy with a limited number of timesteps can
+// neither learn from longer episodes nor act in them.
 void check_lengths(const TransitionDataset& data, int64_t most) {
   for (const auto& episode : data.episodes()) {
     if (episode.rows <= most) continue;

@@ -162,7 +162,7 @@ RunDirectory RunDirectory::create(FileSystem& files, const std::string& output_d
   } catch (const Error& error) {
     try {
       files.remove_all(temporary);
-    } catch (const Error&) {  // the first failure is reported
+    } catch (const Error&) {  // ignored: the first failure is reported
     }
     throw Error(error.kind(), {parent + "/" + name, 0, ""}, error.message());
   }

@@ -14,8 +14,8 @@ std::string run_name(const std::string& algo, const std::string& task, uint64_t 
 // process ends for any reason.
 class RunDirectory {
  public:
-  // Creates <output_dir>/<algo>__<env>__seed<seed>__<UTC YYYYmmdd-HHMMSS>[-n]. The directory
-  // appears atomically: it already contains config.yaml and is locked.
+  // Creates <output_dir>/<algo>__<env>__seed<seed>__<UTC YYYYmmdd-HHMMSS>[-n]. When the directory
+  // appears under this name, it already contains config.yaml and is locked.
   static RunDirectory create(FileSystem& files, const std::string& output_dir,
                              const std::string& algo, const std::string& env_id, uint64_t seed,
                              const std::string& config_yaml);

@@ -103,8 +103,8 @@ TrainerOptions RunParts::trainer_options() const {
   }
   options.learning_rate = config.algorithm->learning_rate;
   options.dataset_size = dataset.rows;
-  // Only for runs without collection: rewards of an environment may be larger than those of the
-  // data.
+  // The limit is set only for runs without collection, because rewards of an environment may be
+  // larger than those of the data.
   if (data.rows && collecting_phase(specs) == nullptr) {
     options.value_limit =
         plausible_value(data.rows->largest_reward(), config.algorithm->request().gamma);

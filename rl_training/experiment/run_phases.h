@@ -25,7 +25,7 @@ class RunPhases {
   std::vector<Phase*> phases() const;
 
   void visit_state(StateVisitor& state);
-  // Restores the replay rows of a checkpoint. Call it before `visit_state` loads the rest.
+  // Restores the replay rows of a checkpoint. Call it before `visit_state` loads the other state.
   void load_rows(const Checkpoint& checkpoint);
   std::vector<CheckpointFile> checkpoint_files();
   void saved_in(const std::string& directory);

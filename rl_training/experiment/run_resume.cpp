@@ -30,7 +30,7 @@ Origin find_origin(FileSystem& files, const std::string& given) {
   Origin origin;
   origin.run = path.parent_path().parent_path().string();
   if (origin.run.empty()) origin.run = ".";
-  // A checkpoint that was copied out of its run.
+  // Without config.yaml, the directory is not a run: the checkpoint was copied out of its run.
   if (!files.exists(origin.run + "/config.yaml")) return {};
   const auto all = CheckpointStore(files, origin.run + "/checkpoints").list();
   origin.in_place =
@@ -216,7 +216,7 @@ void Run::continue_logs(bool has_logs) {
   write_metadata(from);
 }
 
-// The new length must not be less than the number of steps already trained, because the config
+// The new length must not be less than the number of steps already trained. Otherwise the config
 // would no longer describe the run.
 void Run::check_length(const ResumeChanges& changes) const {
   const int64_t excess = parts_.trainer->position() - parts_.trainer->length();
@@ -227,7 +227,7 @@ void Run::check_length(const ResumeChanges& changes) const {
                   std::to_string(*changes.total_timesteps) + ")");
 }
 
-// A run that ended for another reason than its length cannot continue online.
+// Only a run that has not ended, or that ended because it reached its length, can continue online.
 void Run::check_online_phase(const ResumeChanges& changes) const {
   const auto ended_by = parts_.trainer->ended_by();
   if (!changes.online_timesteps || ended_by.empty()) return;

@@ -20,7 +20,7 @@ void record_session_end(FileSystem& files, const std::string& metadata_path,
         fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
     sessions.back()["stop_reason"] = stop_reason;
     write_file_atomically(files, metadata_path, metadata.dump(2) + "\n");
-  } catch (const Error&) {  // for example a full disk; the session's own error is reported
+  } catch (const Error&) {  // ignored, as session_end.h explains
   }
 }
 

@@ -241,7 +241,8 @@ TrainConfig read_train_config(const ConfigNode& root, ConfigUse use) {
 }
 
 Json write_train_config(const TrainConfig& config) {
-  // Visit_options can also write to its fields, so it needs a non-const object.
+  // The visit functions can also write to the fields that they visit, so they need a non-const
+  // object.
   TrainConfig copy = config;
   Json json = write_options([&](OptionVisitor& options) { copy.visit_top_options(options); });
   json["algo_kwargs"] =

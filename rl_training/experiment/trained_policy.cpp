@@ -18,8 +18,8 @@ EnvSpec spec_of_environment(const TrainConfig& config) {
               "none: the spaces of the policy come from the data (expected training first)");
 }
 
-// Every network has at least one weight per input. Rejects spaces with more elements than the
-// tensors have bytes, before memory is allocated for them.
+// Rejects a space with more elements than the tensors have bytes, before memory is allocated for
+// it. Such a space is invalid, because every network has at least one weight per input.
 void check_size(const Checkpoint& checkpoint, const char* key, const Space& space) {
   uint64_t bytes = 0;
   for (const auto& entry : checkpoint.entries) bytes += entry.bytes.size();

@@ -33,7 +33,7 @@ class TrainedPolicy {
   // Path of the loaded checkpoint; "" if the policy was not loaded.
   const std::string& checkpoint() const { return checkpoint_; }
   // Creates the environment of the config. Throws Error{config} naming `purpose` if the config has
-  // none, and Error{checkpoint} if the spaces of environment and policy differ.
+  // no environment, and Error{checkpoint} if the spaces of environment and policy differ.
   std::unique_ptr<Environment> make_own_environment(const std::string& purpose) const;
   Algorithm& algorithm() { return *algorithm_; }
   ObsNormalizer& normalizer() { return normalizer_; }
@@ -43,7 +43,8 @@ class TrainedPolicy {
   // Returns greedy actions in the environment's units for rows of raw observations. Each row is the
   // first observation of an episode.
   std::vector<std::vector<double>> predict(const std::vector<std::vector<double>>& obs);
-  // Returns the actions for the next step of each row's episode. `state` has one episode per row.
+  // Returns the actions for the next step of each row's episode. `state` contains the policy's
+  // memory of these episodes.
   std::vector<std::vector<double>> predict(const std::vector<std::vector<double>>& obs,
                                            PolicyState& state);
 

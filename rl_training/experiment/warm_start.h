@@ -15,9 +15,9 @@ struct WarmStart {
 };
 
 // Copies the networks and the normaliser of a checkpoint into a new policy. A network is copied
-// only if all its arrays match. A target network that the checkpoint lacks is copied from the
-// network itself. Optimisers, temperatures and random streams are not copied. Throws Error{config}
-// if no network matches.
+// only if all its arrays match. If the checkpoint lacks a target network, the target is copied from
+// the network itself. Optimisers, temperatures and random streams are not copied. Throws
+// Error{config} if no network matches.
 WarmStart start_from(const Checkpoint& checkpoint, TrainedPolicy& policy);
 
 }  // namespace rl_training

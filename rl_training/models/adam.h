@@ -15,8 +15,8 @@ struct AdamOptions {
   double max_gradient_norm = 0.0;
 };
 
-// Adam (arXiv:1412.6980) on the parameters of a network or on several leaves. The step is that of
-// torch.optim.Adam, or with `weight_decay` that of torch.optim.AdamW (arXiv:1711.05101).
+// Adam (arXiv:1412.6980) on the parameters of a network or on several leaves. The step equals that
+// of torch.optim.Adam. With `weight_decay`, it equals that of torch.optim.AdamW (arXiv:1711.05101).
 class Adam {
  public:
   Adam(const Network& network, const AdamOptions& options, const Compute& compute);

@@ -62,8 +62,8 @@ class Graph {
   std::vector<Visit> visits_;
 };
 
-// Sums over broadcast dimensions, and converts the type of the gradient if a factor was a C++
-// double.
+// Sums the gradient over broadcast dimensions, and converts it to the type of the input. The types
+// differ if a factor was a C++ double.
 torch::Tensor fitted(torch::Tensor gradient, const autograd::InputMetadata& input) {
   if (!input.is_same_shape(gradient)) gradient = input.reduce_grad(gradient);
   return gradient.dtype() == input.dtype() ? gradient : gradient.to(input.options().dtype());

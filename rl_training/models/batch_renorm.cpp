@@ -24,7 +24,7 @@ struct FeatureNorm {
   double by_mean = 0, by_sigma = 0, by_var = 0;
 };
 
-// Largest number of features in a unit of work, which covers all rows of one member.
+// A unit of work covers all rows of one member and at most this many features.
 constexpr int64_t kNormColumns = 64;
 using ColumnValues = std::array<double, kNormColumns>;
 

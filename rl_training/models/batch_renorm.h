@@ -35,8 +35,8 @@ struct BatchRenorm {
 // This is one autograd node; the gradient flows through mean and var of the batch.
 torch::Tensor batch_renorm(const BatchRenorm& work, const RenormOptions& options, ThreadPool* pool);
 
-// The same function made of torch operators. It supports double backward and is the reference in
-// tests.
+// The same function, built from torch operators. It supports double backward and is the reference
+// in tests.
 torch::Tensor batch_renorm_plain(const BatchRenorm& work, const RenormOptions& options);
 
 }  // namespace rl_training

@@ -14,7 +14,7 @@ namespace {
 
 namespace autograd = torch::autograd;
 
-// Rows of a result that form one unit of work.
+// Number of rows of a result in one unit of work.
 constexpr int64_t kProductRows = 128;
 
 // Whether each matrix of a batch is contiguous. The matrices need not be adjacent: those of

@@ -7,8 +7,8 @@
 namespace rl_training {
 
 SingleThreadedTensors::SingleThreadedTensors() {
-  // LibTorch initialises the thread count of this thread here. If it did so later, it would
-  // overwrite our setting.
+  // This call makes LibTorch initialise the thread count of this thread. If LibTorch did so later,
+  // it would overwrite our setting.
   at::get_num_threads();
   before_ = omp_get_max_threads();
   omp_set_num_threads(1);

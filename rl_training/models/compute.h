@@ -16,7 +16,7 @@ struct Compute {
 // calling thread. ATen splits large reductions by its thread count, which would change results, so
 // our pool must be the only source of parallelism. The setting affects only the calling thread and
 // is restored afterwards. If LibTorch has its own copy of the OpenMP runtime, the limit applies to
-// the whole process during that time.
+// the whole process while the object exists.
 class SingleThreadedTensors {
  public:
   SingleThreadedTensors();

@@ -17,7 +17,7 @@ class ConditionalVae {
   ConditionalVae(int64_t obs_dim, int64_t action_dim, const Options& options, Rng& rng,
                  const Compute& compute);
 
-  // The normal distribution of the latent [rows, latent_dim] of each observation and action.
+  // The normal distribution of the latent [rows, latent_dim] for each observation and its action.
   GaussianHead encode(const torch::Tensor& obs, const torch::Tensor& actions) const;
   // [rows, action_dim], before tanh.
   torch::Tensor decode_unbounded(const torch::Tensor& obs, const torch::Tensor& latents) const;
@@ -30,8 +30,8 @@ class ConditionalVae {
     return noise.clamp(-options_.latent_clip, options_.latent_clip);
   }
 
-  // decode(obs, prior_latents(noise)) with constant noise [rows, latent_dim]; `obs` has the same
-  // number of rows.
+  // For export: decode(obs, prior_latents(noise)) with constant noise [rows, latent_dim]. `obs` has
+  // the same number of rows.
   PolicyGraph::Value describe(PolicyGraph& graph, PolicyGraph::Value obs,
                               PolicyGraph::Value noise) const {
     const auto latents = graph.clamp(noise, -options_.latent_clip, options_.latent_clip);

@@ -34,8 +34,8 @@ torch::Tensor gaussian_actions(const GaussianHead& head, const torch::Tensor& no
 // +-kActionLimit, where atanh is still accurate in float32.
 torch::Tensor gaussian_log_prob(const GaussianHead& head, const torch::Tensor& actions);
 
-// gaussian_sample and gaussian_log_prob made of torch operators. They support double backward and
-// are the reference in tests.
+// gaussian_sample and gaussian_log_prob, built from torch operators. They support double backward
+// and are the reference in tests.
 GaussianSample gaussian_sample_plain(const GaussianHead& head, const torch::Tensor& noise);
 torch::Tensor gaussian_log_prob_plain(const GaussianHead& head, const torch::Tensor& actions);
 

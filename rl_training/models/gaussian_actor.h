@@ -4,8 +4,9 @@
 
 namespace rl_training {
 
-// A normal distribution over actions at each observation: squashed into [-1, 1] by tanh (SAC and
-// its variants), or unsquashed with a separate standard deviation (IQL, AWAC).
+// A normal distribution over actions at each observation. It is squashed into [-1, 1] by tanh (SAC
+// and its variants), or it is unsquashed and has the same standard deviation at every observation
+// (IQL, AWAC).
 class GaussianActor {
  public:
   struct Options {
@@ -56,7 +57,7 @@ class GaussianActor {
   int64_t action_dim_;
   std::unique_ptr<FeedForward> network_;
   torch::Tensor free_log_std_;  // [action_dim]; undefined if the std depends on the state
-  torch::Tensor std_scale_;     // m and c; undefined if they are not learnt
+  torch::Tensor std_scale_;     // m and c of learn_std_scale; undefined if they are not learnt
 };
 
 }  // namespace rl_training

@@ -8,7 +8,7 @@
 namespace rl_training::KERNEL_SET {
 namespace {
 
-constexpr int64_t kLanes = 16;  // partial sums of a row, the same for every instruction set
+constexpr int64_t kLanes = 16;  // partial sums per row; the same number for every instruction set
 
 // Number of floats in a register.
 #if defined(__AVX512F__)

@@ -40,8 +40,8 @@ void relu(float* y, int64_t count) {
   }
 }
 
-// Processes only whole vectors and pads the last one, so that a result does not depend on its
-// position.
+// Processes only whole vectors and pads the last one. A scalar loop for the last elements could
+// round differently, so the result of an element would depend on its position.
 template <class Function>
 void apply(const float* x, int64_t count, float* y, Function function) {
   for (int64_t i = 0; i < count; i += kLanes) {
@@ -112,8 +112,8 @@ void multiply_by(float* delta, const float* factor, int64_t count) {
   for (int64_t i = 0; i < count; ++i) delta[i] *= factor[i];
 }
 
-// out[j] += sum_i d[i] x[i, j], or sum_i x[i, j] if d is null. The sums of all columns stay in
-// registers.
+// out[j] += sum_i d[i] x[i, j], or sum_i x[i, j] if d is null, for kVectors * kWidth columns. The
+// sums of these columns stay in registers.
 template <int64_t kVectors>
 void add_column_block(const float* d, const float* x, int64_t rows, int64_t columns, float* out) {
   Vector sums[kVectors];
@@ -200,7 +200,7 @@ void polyak(float* target, const float* source, int64_t count, float tau) {
   for (int64_t i = 0; i < count; ++i) target[i] += tau * (source[i] - target[i]);
 }
 
-// Uses enough independent sums to fill the registers.
+// Uses several independent sums, so that throughput and not latency limits the loop.
 double fma_loop(int64_t rounds) {
   constexpr int kSums = 10;
   Vector sums[kSums];

@@ -13,9 +13,9 @@ struct AdamStep {
   float inverse_sqrt_bias;  // 1 / sqrt(1 - beta2^t)
 };
 
-// The loops between the matrix products. Their files are compiled once for each instruction set
-// (kernel_set.h); `kernels()` returns the widest set that this processor supports. All matrices are
-// row-major and contiguous.
+// Loops of networks, losses and optimisers, and small matrix products. Their files are compiled
+// once for each instruction set (kernel_set.h); `kernels()` returns the widest set that this
+// processor supports. All matrices are row-major and contiguous.
 struct Kernels {
   const char* name;
 
@@ -70,7 +70,8 @@ struct Kernels {
   void (*adam)(float* p, float* m, float* v, const float* g, int64_t count, const AdamStep& step);
   // target += tau * (source - target)
   void (*polyak)(float* target, const float* source, int64_t count, float tau);
-  // A matrix product within the limits of product.h; null if this set has no such function.
+  // A matrix product, for the sizes that is_small() in product.cpp accepts; null if this set has no
+  // such function.
   void (*multiply_small)(const Product& work, float* scratch);
   // Runs independent fused multiply-adds for `bench`, and returns the number of operations.
   double (*fma_loop)(int64_t rounds);

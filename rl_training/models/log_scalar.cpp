@@ -22,8 +22,8 @@ LogScalar::LogScalar(const Options& options, const Compute& compute)
   refresh_value();
 }
 
-// The value is always computed by this function, because two implementations of exp may differ in
-// the last bit. A resumed run must equal an uninterrupted run.
+// A resumed run must equal an uninterrupted run, but two implementations of exp may differ in the
+// last bit. The value is therefore always computed by this function.
 void LogScalar::refresh_value() {
   value_ = reused_floats({});
   *value_.data_ptr<float>() = std::exp(*log_.data_ptr<float>());

@@ -14,8 +14,8 @@ torch::Tensor minimum(const torch::Tensor& values);
 // Weighted mean of the smallest and the largest member: lambda min + (1 - lambda) max, [rows].
 torch::Tensor min_max_mix(const torch::Tensor& values, double lambda);
 
-// Repeats each row n times in succession: [rows, d] -> [rows * n, d]. The values of the result,
-// viewed as [rows, n], have all candidates of a row in one row.
+// Repeats each row n times in succession: [rows, d] -> [rows * n, d]. A critic's values at the
+// repeated rows, viewed as [rows, n], are the values of the n candidates of each row.
 torch::Tensor repeat_rows(const torch::Tensor& x, int64_t n);
 
 // r + discount next_value, without gradient. All tensors are [rows].
@@ -27,9 +27,9 @@ torch::Tensor td_target(const torch::Tensor& rewards, const torch::Tensor& disco
 torch::Tensor squared_error(const torch::Tensor& values, const torch::Tensor& target,
                             double scale = 1.0);
 
-// r + discount (smallest member - alpha log_prob) and its mean, without gradient. [rows], [rows],
-// [members, rows], [rows], scalar -> [rows], scalar. If next_log_prob is undefined, the target has
-// no alpha term.
+// r + discount (smallest member - alpha log_prob) and its mean, without gradient. If next_log_prob
+// is undefined, the target has no alpha term.
+// Shapes: [rows], [rows], [members, rows], [rows], scalar -> [rows], scalar.
 struct SoftTarget {
   torch::Tensor values, mean;
 };
@@ -58,7 +58,8 @@ torch::Tensor expectile_loss(const torch::Tensor& difference, double expectile);
 
 // Gumbel regression with z = min(difference / temperature, clip), [rows]: the mean over rows of
 // exp(z) - z - 1. To prevent overflow, the loss is scaled by exp(-m) with m = max(max z, -1),
-// without gradient through m. The minimiser is V = temperature log mean exp(Q / temperature).
+// without gradient through m. For difference = Q - V, the minimiser without clipping is
+// V = temperature log mean exp(Q / temperature).
 torch::Tensor gumbel_loss(const torch::Tensor& difference, double temperature, double clip);
 
 // Like squared_error with scale 1, but with Huber's loss: x^2 / 2 up to |x| = delta, linear beyond.

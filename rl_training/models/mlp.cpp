@@ -94,8 +94,8 @@ class MlpNode : public autograd::Node {
     return side_columns_ > 0 ? workspace_->joined_input.data() : x_.data_ptr<float>();
   }
 
-  // Sets the gradient of members that the pass does not use to zero. The backward pass overwrites
-  // the gradient of the other members.
+  // Zeroes the gradient of the members that the pass does not use. The backward pass overwrites the
+  // gradient of the other members.
   const torch::Tensor& cleared_gradient() {
     if (!shared_->gradient.defined()) shared_->gradient = torch::zeros_like(parameters_);
     const int64_t used = workspace_->members * shared_->kernel.layout().size;

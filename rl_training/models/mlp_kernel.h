@@ -19,9 +19,9 @@ struct MlpWorkspace {
   FloatBuffer joined_input;             // [rows, inputs], the concatenation of two inputs
   std::vector<FloatBuffer> activation;  // output of each hidden block [members, rows, width]
   std::vector<FloatBuffer> before_norm, mean, inverse_std;  // only for LayerNorm
-  std::vector<FloatBuffer> slope;  // derivative of GELU, which its output does not determine
+  std::vector<FloatBuffer> slope;  // derivative of GELU, which cannot be computed from its output
   std::vector<FloatBuffer> delta;  // gradient at each layer's product [members, rows, width], or
-                                   // of one chunk per group
+                                   // for one chunk of each group of chunks
   std::vector<FloatBuffer> norm_sums;  // gain and shift gradients [members, chunks, 2 * width]
   FloatBuffer input_delta;             // [members, rows, wanted inputs]
   FloatBuffer group_sums;              // parameters' gradients [members, groups, size]
@@ -71,8 +71,8 @@ class MlpKernel {
 
   int64_t chunk_rows() const;
   int64_t chunks_of(int64_t rows) const;
-  // Whether ReLU is fused with the product of a hidden layer in the forward pass, and in the
-  // backward pass.
+  // Whether ReLU is fused with the product of a hidden layer: in the forward pass
+  // (relu_after_product) and in the backward pass (relu_undone_after_product).
   bool relu_after_product() const {
     return spec_.activation == Activation::relu && spec_.layer_norm != LayerNorm::before_activation;
   }

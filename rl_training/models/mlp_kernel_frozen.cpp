@@ -6,8 +6,8 @@
 namespace rl_training {
 namespace {
 
-// Moves the first rows of `values` to the indices in `rows`, and sets all other of the `count` rows
-// to zero.
+// Moves row i of `values` to index rows[i] for each i. Sets those of the `count` rows that are not
+// listed in `rows` to zero.
 void spread_rows(const std::vector<int64_t>& rows, int64_t count, int64_t width, float* values) {
   thread_local FloatBuffer buffer;
   const int64_t filled = static_cast<int64_t>(rows.size()) * width;
@@ -21,17 +21,18 @@ void spread_rows(const std::vector<int64_t>& rows, int64_t count, int64_t width,
 
 }  // namespace
 
-// Finds the rows whose output has a nonzero gradient, moves them to the front of their chunk, and
-// returns their indices. Also moves all values of these rows that the backward pass needs. This
-// saves work for the minimum of several critics, where each row has a gradient in only one critic.
-// Valid only for passes without parameter gradients, because the rows of x are not moved.
+// Finds the rows whose output has a nonzero gradient and returns their indices. Also moves these
+// rows to the front of the chunk in all arrays that the backward pass reads, so that the pass can
+// skip the other rows. This saves work for the minimum of several critics, where each row has a
+// gradient in only one critic. Valid only for passes without parameter gradients, because the rows
+// of x are not moved.
 const std::vector<int64_t>& MlpKernel::gather_rows(const Chunk& chunk,
                                                    MlpWorkspace& workspace) const {
   thread_local std::vector<int64_t> rows;
   rows.resize(static_cast<size_t>(chunk.count));
   const float* delta = workspace.delta.back().data() + chunk.delta * spec_.outputs;
   int64_t count = 0;
-  for (int64_t i = 0; i < chunk.count; ++i) {  // no branch, which would be unpredictable
+  for (int64_t i = 0; i < chunk.count; ++i) {  // no branch, because it would be unpredictable
     bool wanted = false;
     for (int64_t j = 0; j < spec_.outputs; ++j) wanted |= delta[i * spec_.outputs + j] != 0.0f;
     rows[static_cast<size_t>(count)] = i;

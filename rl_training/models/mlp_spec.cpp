@@ -10,7 +10,7 @@ void fill_uniform(Rng& rng, std::span<float> out, double bound) {
 }
 
 // Orthonormal rows or columns, whichever are fewer, times `gain`. Uses modified Gram-Schmidt on
-// normal values.
+// normally distributed values.
 void fill_orthogonal(Rng& rng, std::span<float> out, int64_t rows, int64_t columns, double gain) {
   const bool wide = columns >= rows;
   const int64_t count = wide ? rows : columns;

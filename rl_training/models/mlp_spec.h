@@ -16,7 +16,7 @@ struct LayerInit {
   enum class Weight { fan_in_uniform, uniform, xavier_uniform, orthogonal, lecun_normal };
   enum class Bias { fan_in_uniform, uniform, constant };
   Weight weight = Weight::fan_in_uniform;  // U(+-1/sqrt(in)), LibTorch's default
-  double weight_scale = 1.0;               // bound of `uniform`, gain of the kinds after it
+  double weight_scale = 1.0;               // bound of `uniform`, gain of the kinds listed after it
   Bias bias = Bias::fan_in_uniform;
   double bias_scale = 0.0;  // bound of `uniform`, value of `constant`
 };
@@ -43,7 +43,7 @@ struct MlpSpec {
   int64_t inputs = 0, outputs = 0;
   std::vector<int64_t> hidden_sizes = {256, 256};
   Activation activation = Activation::relu;
-  Activation output_activation = Activation::none;  // neither gelu nor elu
+  Activation output_activation = Activation::none;  // gelu and elu are not supported
   LayerNorm layer_norm = LayerNorm::none;           // in every hidden block
   double layer_norm_eps = 1e-5;
   LayerInit hidden_init = {}, output_init = {};

@@ -19,7 +19,8 @@ constexpr double kEpsilon = 1e-6;  // added under the square root
 constexpr int64_t kRowsAtOnce = 16;
 
 // Backward node with the gradients that the forward pass computed. The value of a row depends only
-// on the samples of that row.
+// on the samples of that row, so the incoming gradient of a row scales only the gradients of these
+// samples.
 class MmdNode : public autograd::Node {
  public:
   MmdNode(torch::Tensor x_gradient, torch::Tensor y_gradient)
@@ -62,7 +63,7 @@ class RowBlock {
 
   void give(int64_t rows, float* value, float* x_gradient, float* y_gradient) const {
     for (int64_t row = 0; row < rows; ++row) {
-      // For equal sets, rounding may give a value slightly below zero.
+      // If both sets of samples are equal, rounding may make the squared value slightly negative.
       const bool negative = squared_[row] < 0.0f;
       value[row] = std::sqrt((negative ? 0.0f : squared_[row]) + static_cast<float>(kEpsilon));
       const float slope = negative ? 0.0f : 0.5f / value[row];
@@ -107,7 +108,7 @@ torch::Tensor maximum_mean_discrepancy(const torch::Tensor& x, const torch::Tens
   return value;
 }
 
-// Computes w' K w over both sets together, with w = (1/n ..., -1/m ...).
+// Computes w' K w with the kernel matrix K of all points of both sets and w = (1/n ..., -1/m ...).
 torch::Tensor maximum_mean_discrepancy_plain(const torch::Tensor& x, const torch::Tensor& y,
                                              MmdKernel kernel, double sigma) {
   const int64_t n = x.size(1), m = y.size(1);

@@ -12,7 +12,7 @@ enum class MmdKernel { gaussian, laplacian };
 torch::Tensor maximum_mean_discrepancy(const torch::Tensor& x, const torch::Tensor& y,
                                        MmdKernel kernel, double sigma);
 
-// The same function made of torch operators, as the reference in tests.
+// The same function, built from torch operators. It is the reference in tests.
 torch::Tensor maximum_mean_discrepancy_plain(const torch::Tensor& x, const torch::Tensor& y,
                                              MmdKernel kernel, double sigma);
 

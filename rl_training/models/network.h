@@ -15,7 +15,7 @@ namespace rl_training {
 enum class Use { train, frozen };
 
 // Whether a pass uses batch statistics and dropout (train), or running statistics and no dropout
-// (eval). Networks that have neither ignore the mode.
+// (eval). Networks without batch statistics and dropout ignore the mode.
 enum class Mode { train, eval };
 
 // A function with learnable parameters in one flat tensor, which is a single leaf for optimisation,
@@ -57,7 +57,7 @@ struct Pass {
   Mode mode = Mode::eval;
   int64_t members = 0;            // if above 0, use only the first `members` of an ensemble
   torch::IntArrayRef shape = {};  // shape of the result, if not [members, rows, outputs]
-  // Supports double backward (TRPO). Slower, because the pass is made of torch operators.
+  // Supports double backward (TRPO). Slower, because the pass uses torch operators.
   bool twice_differentiable = false;
 };
 

@@ -4,8 +4,9 @@
 namespace rl_training {
 
 // Row-major c[m, n] = op(a) op(b) on the calling thread; `ld*` are row strides. `then` is an
-// operation on the result: add the bias `operand` [n], add it and apply ReLU, set values to zero
-// where the mask `operand` (with the layout of c) is not positive, or add the old c.
+// operation on the result. `add_bias` adds the bias `operand` [n], and `add_bias_relu` also applies
+// ReLU. `keep_positive` sets values to zero where the mask `operand` is not positive; the mask has
+// the layout of c. `add_old` adds the old c.
 struct Product {
   enum class Then { nothing, add_bias, add_bias_relu, keep_positive, add_old };
   bool transpose_a = false, transpose_b = false;
@@ -18,7 +19,7 @@ struct Product {
   int64_t ldc = 0;
   Then then = Then::nothing;
   const float* operand = nullptr;  // bias or mask, if `then` needs one
-  bool far = false;                // c and a mask are probably not in the cache
+  bool far = false;                // c and the mask, if any, are probably not in the cache
 };
 
 void multiply(const Product& work);

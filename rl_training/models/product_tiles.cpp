@@ -146,9 +146,9 @@ Vector upper(Vector a, Vector b) {
 }
 #endif
 
-// Transposes a square matrix of the width of a vector. Interleaving the first half of the rows with
-// the second half rotates the bits of the index (row, column) by one position. After all stages,
-// row and column are exchanged.
+// Transposes a kWidth x kWidth matrix. Interleaving the first half of the rows with the second half
+// rotates the bits of the index (row, column) by one position. After all stages, row and column are
+// exchanged.
 void transpose_square(const float* from, int64_t from_row, float* to, int64_t to_row) {
   Vector rows[kWidth], turned[kWidth];
 #pragma GCC unroll 16
@@ -167,7 +167,7 @@ void transpose_square(const float* from, int64_t from_row, float* to, int64_t to
   for (int i = 0; i < kWidth; ++i) store(to + i * to_row, rows[i]);
 }
 
-// Copies columns [first, first + columns) of op(b), for all work.k, to rows of `width` values,
+// Copies columns [first, first + columns) of all work.k rows of op(b) to rows of `width` values,
 // padded with zeros.
 void pack(const Product& work, int64_t first, int64_t columns, int64_t width, float* out) {
   const int64_t whole = columns / kWidth * kWidth;
@@ -191,7 +191,7 @@ void pack(const Product& work, int64_t first, int64_t columns, int64_t width, fl
   }
 }
 
-// Computes a strip that ends inside a vector, with temporary memory.
+// Computes a strip whose width is not a multiple of kWidth. Uses `scratch` as temporary memory.
 void form_narrow_strip(const Strip& strip, int64_t rows, int64_t columns, Then then,
                        float* scratch) {
   const int64_t vectors = (columns + kWidth - 1) / kWidth;

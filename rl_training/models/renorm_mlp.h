@@ -53,7 +53,7 @@ class RenormMlp final : public FeedForward {
   };
   struct Layer {
     int64_t inputs, outputs;
-    int64_t feature;  // index of its first input feature
+    int64_t feature;  // index of the layer's first input in the statistics
     int64_t size() const { return 2 * inputs + inputs * outputs + outputs; }
   };
   static std::vector<Layer> layers_of(const RenormMlpSpec& spec);
@@ -64,7 +64,7 @@ class RenormMlp final : public FeedForward {
 
   RenormMlpSpec spec_;
   std::vector<Layer> layers_;
-  std::unique_ptr<Statistics> statistics_;  // a pointer, because const training passes change it
+  std::unique_ptr<Statistics> statistics_;  // a pointer, so that const passes can change it
 };
 
 }  // namespace rl_training

@@ -93,7 +93,7 @@ Vector sum_rows(Vector* rows) {
 // Dot products of kWidth rows with w, one row per lane of the result. `columns` is a multiple of
 // kLanes.
 Vector dot_of_rows(const float* x, const float* w, int64_t columns) {
-  constexpr int64_t kParts = kLanes / kWidth;  // vectors with the partial sums of a row
+  constexpr int64_t kParts = kLanes / kWidth;  // number of vectors for the partial sums of a row
   Vector sums[kWidth];
 #pragma GCC unroll 2
   for (int64_t first = 0; first < kWidth; first += kRowsAtOnce) {

@@ -24,8 +24,8 @@ constexpr bool kKeep = true;
 #endif
 
 constexpr size_t kAlignment = 64;
-constexpr size_t kSmallest = 64, kLargest = size_t{1} << 20;  // larger blocks are not kept
-constexpr size_t kKeptBytes = size_t{4} << 20;                // maximum per block size
+constexpr size_t kSmallest = 64, kLargest = size_t{1} << 20;  // larger blocks are not reused
+constexpr size_t kKeptBytes = size_t{4} << 20;                // maximum unused bytes per block size
 
 // The header before each allocated block.
 struct alignas(kAlignment) Block {

@@ -13,8 +13,8 @@ namespace {
 constexpr double kWeightStd = 0.02;
 constexpr double kNormEps = 1e-5;
 
-// Sets values to zero with probability `rate`, and scales the others up to preserve the mean. Each
-// random number of 64 bits decides for four values.
+// Sets values to zero with probability `rate`, and scales the others up to preserve the mean. One
+// 64-bit random number is used for four values.
 torch::Tensor drop_out(const torch::Tensor& x, double rate, Rng* rng) {
   constexpr double kSteps = 65536.0;
   const auto dropped = static_cast<uint64_t>(std::llround(rate * kSteps));

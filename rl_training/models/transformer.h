@@ -24,9 +24,10 @@ struct Trajectories {
 };
 
 // A causal transformer over the tokens (return, observation, action) of each step. Each token is a
-// linear map of its value plus a timestep embedding, followed by layer norm and dropout. Then
-// follow residual blocks of attention and of a GELU network of four times the width, each preceded
-// by a layer norm. A final layer norm ends the sequence.
+// linear map of its value plus a timestep embedding, followed by layer norm and dropout. The tokens
+// then pass through several blocks. A block consists of attention and a GELU network of four times
+// the width; both are residual and preceded by a layer norm. Another layer norm follows the last
+// block.
 class Transformer final : public Network {
  public:
   Transformer(const TransformerSpec& spec, Rng& rng, const Compute& compute);

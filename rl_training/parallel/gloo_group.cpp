@@ -15,8 +15,9 @@
 namespace rl_training {
 namespace {
 
-// From this number of processes on, each process averages its part of the values and sends the
-// result to all others. This transfers less data than sending every value to every process.
+// From this number of processes on, each process averages one part of the values over all processes
+// and sends the result to all others. This transfers less data than sending every value to every
+// process.
 constexpr int kProcessesForParts = 4;
 // Fewer values than this are always sent to every process in one message.
 constexpr size_t kManyValues = 4096;
@@ -280,7 +281,7 @@ class GlooGroup final : public ProcessGroup {
   std::shared_ptr<gloo::rendezvous::Context> context_;
   std::vector<float> values_, sent_, received_;  // buffers that every call reuses
   std::unique_ptr<SharedSlots> slots_;
-  int64_t turn_ = 0;  // calls of average_in_memory; its parity selects the slot
+  int64_t turn_ = 0;  // number of calls of average_in_memory; its parity selects the slot
 };
 
 }  // namespace

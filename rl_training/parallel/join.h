@@ -27,8 +27,8 @@ struct ProcessPlace {
 // only torchrun sets. Throws Error{config} that names the missing or invalid variable.
 ProcessPlace place_from_environment(const std::string& master);
 
-// Connects the processes of a run. Returns a null pointer if there is only one process. `server` is
-// the server of process 0 if it already listens; if it is null, process 0 creates a server.
+// Connects the processes of a run. Returns a null pointer if there is only one process. Process 0
+// may pass a `server` that already listens. If `server` is null, process 0 creates a server.
 std::unique_ptr<ProcessGroup> join_processes(const ProcessPlace& place,
                                              std::unique_ptr<RendezvousServer> server = nullptr);
 

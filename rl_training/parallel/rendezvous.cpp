@@ -17,7 +17,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Largest accepted text in bytes. Limits the memory that an unknown sender can allocate.
+// Largest accepted text in bytes. Limits the memory that an unknown sender can make this process
+// allocate.
 constexpr uint32_t kMaxText = 16 << 20;
 enum class Request : char { set = 'S', get = 'G' };
 

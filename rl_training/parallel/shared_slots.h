@@ -5,7 +5,8 @@
 namespace rl_training {
 
 // Memory that the processes of one machine share. Each process has two slots of floats and fills
-// them alternately. The memory has no name in any file system and is freed with the last process.
+// them alternately. The memory has no name in any file system and is freed when no process has it
+// open.
 class SharedSlots {
  public:
   // Identifies the memory, so that another process can open it.

@@ -27,8 +27,8 @@ std::string film_unavailable();
 
 // Plays whole episodes and draws them. `path` must end in .gif for an animation or in .png for a
 // strip of frames that includes the first and the last. Episode i uses the random stream "eval/i"
-// of the seed, as in evaluations. Throws Error{config} for another ending, for an environment that
-// cannot be drawn, and if this build cannot draw.
+// of the seed, as in evaluations. Throws Error{config} if `path` has another ending, if the
+// environment cannot be drawn, or if this build cannot draw.
 FilmReport film_episodes(Environment& env, const Policy& policy, const FilmOptions& options,
                          const std::string& path);
 

@@ -6,13 +6,14 @@
 
 namespace rl_training {
 
-// The sorted keys of a run that affect the reported values, without the seed. The length is
-// excluded if the values of a step (`at`) do not depend on it. Data is identified by its
-// fingerprint, not by its path. If `by` is set, returns only the keys in `by`.
+// The sorted keys of a run that affect the reported values, without the seed. The length of the run
+// is excluded if the report shows values at a fixed step (`at`) that do not depend on the length.
+// Data is identified by its fingerprint, not by its path. If `by` is set, returns only the keys in
+// `by`.
 std::vector<KeyValue> deciding_keys(const RunRecord& run, const ReportOptions& options);
 
-// Hash of the task, the algorithm and the deciding keys. full_key uses all keys; by_key uses only
-// the keys in `by`.
+// Hash of the task, the algorithm and the deciding keys. full_key uses all deciding keys; by_key
+// uses only the keys in `by`.
 std::string full_key(const RunRecord& run, const ReportOptions& options);
 std::string by_key(const RunRecord& run, const ReportOptions& options);
 // Runs with the same task key have the same environment and data, so they are comparable.
@@ -24,8 +25,8 @@ std::string short_key(const std::string& key);
 // and their last component. Uses more digits or components if different values would look the same.
 std::vector<std::string> short_values(const std::vector<std::string>& values);
 
-// Fills the keys in which groups differ. Compares only groups of the same algorithm, because
-// algorithms have different keys.
+// Fills `differing_keys` and `shown_keys` of all groups. Compares only groups of the same
+// algorithm, because algorithms have different keys.
 void find_differing_keys(ReportTask& task, const ReportOptions& options);
 
 // Throws Error{config} for a key of `by` or of a filter that no run has.

@@ -30,7 +30,8 @@ const CurvePoint* chosen_evaluation(const RunRecord& run, const EvaluationChoice
   return chosen;
 }
 
-// Throws if no run reached the requested step, because an empty table would not explain why.
+// Throws if no run reached the requested step, because the reader of an empty table would not know
+// why it is empty.
 void check_step_is_reached(const std::vector<RunRecord>& runs, const EvaluationChoice& choice) {
   if (choice.pick != EvaluationChoice::Pick::at) return;
   std::optional<int64_t> longest;
@@ -220,8 +221,8 @@ Report make_report(std::vector<RunRecord> runs, const ReportOptions& options) {
     const auto task = task_key(run);
     const auto [place, is_new] =
         tasks.try_emplace(task, ReportTask{run.env_id, run.dataset, {}, false});
-    // If the same data has several names, the first in alphabetical order is shown. The result does
-    // not depend on the order of the runs.
+    // If the same data has several names, the first in alphabetical order is shown, so that the
+    // result does not depend on the order of the runs.
     if (run.dataset.name < place->second.dataset.name) place->second.dataset = run.dataset;
     const auto key = options.by.empty() ? full_key(run, options) : by_key(run, options);
     auto& group = groups[task][key];

@@ -8,8 +8,8 @@
 
 namespace rl_training {
 
-// The evaluation of a run that is reported. `best` is optimistic, because it is selected after
-// training.
+// The evaluation of a run that is reported. `best` is optimistic, because the evaluation with the
+// highest return is selected after training.
 struct EvaluationChoice {
   enum class Pick { last, best, at } pick = Pick::last;
   // For `at`: the last evaluation up to this step; only for runs that reached the step.
@@ -28,7 +28,7 @@ struct GroupFigures {
 };
 using KeyValue = std::pair<std::string, std::string>;
 
-// A statistic over the runs that have an evaluation at this step.
+// A statistic over the runs that have a value at `step`.
 struct BandPoint {
   int64_t step = 0;
   double iqm = 0, low = 0, high = 0;
@@ -76,7 +76,7 @@ struct Report {
   std::vector<ReportTask> tasks;
   std::vector<std::string> notes;  // skipped runs, duplicate seeds, keys merged by `by`
 
-  bool repeats_seeds() const;  // in any group
+  bool repeats_seeds() const;  // whether any group repeats seeds
 };
 
 // "last evaluation", "evaluation at step 5000", "last evaluation up to step 150 (step 100)", ...

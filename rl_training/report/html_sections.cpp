@@ -33,7 +33,7 @@ std::string picture_html(const Chart& chart) {
          "\" src=\"data:image/svg+xml;base64," + base64(encode_chart_svg(chart)) + "\"></div>";
 }
 
-// Curves as pictures, for pages without the charts of the script.
+// Curves as static pictures, for pages without interactive charts.
 std::string curve_pictures(const ReportTask& task) {
   std::string html;
   for (const bool online : clocks_of(task)) {

@@ -144,7 +144,7 @@ Leaderboard make_leaderboard(const Report& report) {
     std::string shown_keys;
     Strata values;
   };
-  // By algorithm and differing keys.
+  // The runs of each method, by algorithm and differing keys.
   std::map<std::pair<std::string, std::vector<KeyValue>>, MethodRuns> runs;
   for (size_t i = 0; i < report.tasks.size(); ++i) {
     for (const auto& group : report.tasks[i].groups) {
@@ -176,7 +176,7 @@ Leaderboard make_leaderboard(const Report& report) {
   return board;
 }
 
-// Prints tasks that do not fit into the width in additional blocks.
+// If the width is too small for all tasks, the remaining tasks are printed in additional blocks.
 std::string leaderboard_text(const Leaderboard& board, size_t width) {
   std::string text;
   std::vector<std::string> keys;

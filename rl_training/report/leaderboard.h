@@ -14,7 +14,7 @@ struct Leaderboard {
     bool near_best = false;  // its interval overlaps the interval of the best
   };
   struct Method {
-    // Keys: "learning_rate=0.001 ...", if the algorithm has several configs.
+    // `keys` is "learning_rate=0.001 ..." if the algorithm has several configs, and "" otherwise.
     std::string algo, keys;
     std::vector<std::optional<Cell>> cells;  // one per task
     // Statistics of the normalised scores of all tasks; the bootstrap resamples runs within tasks.
@@ -33,8 +33,8 @@ struct Leaderboard {
 
 Leaderboard make_leaderboard(const Report& report);
 
-// The text marks the best value with * and overlapping intervals with ~. Markdown and HTML use bold
-// instead of *.
+// The text marks the best value of a task with *. It marks a value with ~ if its interval overlaps
+// the interval of the best value. Markdown and HTML use bold instead of *.
 std::string leaderboard_text(const Leaderboard& board, size_t width);
 std::string leaderboard_markdown(const Leaderboard& board);
 std::string leaderboard_html(const Leaderboard& board, const PageOptions& options);

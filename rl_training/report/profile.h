@@ -11,7 +11,8 @@ struct TaskProfiles {
   std::vector<double> thresholds;
   std::vector<std::vector<double>> shares;
 };
-// Whether profiles add information to the table: some group has several runs with different values.
+// Whether profiles add information to the table. They do if a group has several runs with different
+// values.
 bool has_profiles(const ReportTask& task);
 TaskProfiles task_profiles(const ReportTask& task, size_t points = 51);
 

@@ -81,7 +81,7 @@ std::vector<std::string> find_runs(FileSystem& files, const std::vector<std::str
 RunRecord read_run(FileSystem& files, const std::string& run_dir);
 
 // Reads all runs below the paths. Warns about runs that cannot be read. If no run can be read,
-// throws the error.
+// throws the error of the first run.
 std::vector<RunRecord> read_runs(FileSystem& files, const std::vector<std::string>& paths,
                                  const std::function<void(const std::string&)>& warn);
 

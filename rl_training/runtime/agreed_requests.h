@@ -11,7 +11,8 @@ struct LoopRequests {
 };
 
 // Requests to the training loop on which all processes of a run agree: a request to one process
-// takes effect in all processes at the same step. Requests are sent together with other messages.
+// takes effect in all processes at the same step. Requests are sent as part of other messages
+// between the processes.
 class AgreedRequests {
  public:
   // Both may be null.

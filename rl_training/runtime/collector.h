@@ -26,7 +26,7 @@ class Collector {
   const ReplayBuffer& buffer() const { return buffer_; }
   Algorithm& algorithm() const { return algorithm_; }
 
-  EpisodeLog& episodes() { return episodes_; }  // with raw rewards
+  EpisodeLog& episodes() { return episodes_; }  // returns are sums of raw rewards
 
   void visit_state(StateVisitor& state);
 

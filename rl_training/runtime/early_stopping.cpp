@@ -13,7 +13,8 @@ void EarlyStoppingOptions::visit_options(OptionVisitor& options) {
                       "consecutive values without improvement before stopping");
         inner.number("min_delta", min_delta, at_least(0),
                      "smallest change that counts as an improvement");
-        inner.integer("min_steps", min_steps, at_least(0), "updates (online: environment steps) before it may stop");
+        inner.integer("min_steps", min_steps, at_least(0),
+                      "updates (online: environment steps) before it may stop");
         inner.number("target_value", target_value, any_number(), "stop when this value is reached");
       },
       &enabled);

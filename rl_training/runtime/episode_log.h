@@ -8,7 +8,7 @@
 
 namespace rl_training {
 
-// Returns of the episodes played during collection.
+// The returns of the episodes that were played during collection.
 class EpisodeLog {
  public:
   explicit EpisodeLog(int64_t envs) : returns_(static_cast<size_t>(envs)) {}

@@ -59,7 +59,7 @@ Evaluator::Evaluator(std::string env_id, int64_t episodes, uint64_t seed, Thread
       reference_(reference),
       processes_(processes) {}
 
-// Plays one episode for each entry of the list, beginning with episode number `first`.
+// Plays one episode for each entry of `episodes.list`, beginning with episode number `first`.
 void Evaluator::play(Algorithm& algorithm, const ObsNormalizer& normalizer,
                      const StopRequests* requests, int64_t first, Episodes& episodes) const {
   const auto count = static_cast<int64_t>(episodes.list.size());

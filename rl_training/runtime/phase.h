@@ -39,7 +39,7 @@ struct RowContext {
   ProcessGroup* processes = nullptr;
 };
 
-// A phase of training as the loop runs it. Samplers and collector are not owned.
+// A phase of training, run by the training loop. Samplers and collector are not owned.
 class Phase {
  public:
   explicit Phase(PhaseSpec spec) : spec_(std::move(spec)) {}

@@ -28,7 +28,7 @@ class RolloutCollector {
   void step();
   int64_t steps() const { return steps_; }  // summed over all environments
   RolloutBuffer& buffer() { return buffer_; }
-  EpisodeLog& episodes() { return episodes_; }  // with raw rewards
+  EpisodeLog& episodes() { return episodes_; }  // returns are sums of raw rewards
 
   void visit_state(StateVisitor& state);
 

@@ -3,9 +3,9 @@
 
 namespace rl_training {
 
-// Requests to a running training loop. The loop checks for requests after each update, or online
-// after each environment step and its updates. An evaluation checks for requests before each of its
-// steps. Any thread and any signal handler may make requests.
+// Requests to a running training loop. Offline, the loop checks for requests after each update.
+// Online, it checks after each environment step and the updates of this step. An evaluation checks
+// before each of its steps. Any thread and any signal handler may make requests.
 class StopRequests {
  public:
   virtual ~StopRequests() = default;

@@ -29,6 +29,7 @@ class ThreadChoice {
   void use_all();
 
  private:
+  // A turn is a series of updates that measures one candidate.
   struct Candidate {
     int threads = 1;
     double seconds = 0.0;  // per update, in the fastest turn; 0 before the first turn
@@ -42,7 +43,7 @@ class ThreadChoice {
   Clock clock_;
   std::vector<Candidate> candidates_;
   size_t turns_ = 0, turn_ = 0;
-  int64_t updates_ = 0;  // in the current turn; the first also starts threads and is not timed
+  int64_t updates_ = 0;  // in the current turn; the first update starts threads and is not timed
   double begin_ = 0.0, seconds_ = 0.0;
   int chosen_ = 1;
 };

@@ -25,7 +25,7 @@ struct TrainerOptions {
   int64_t dataset_size = 0;
   // Larger mean target values cause a warning (see plausible_value). 0 disables the warning.
   double value_limit = 0.0;
-  // In the unit of the phase: updates or environment steps.
+  // Intervals in the unit of the phase: updates or environment steps.
   int64_t eval_interval = 5000, log_interval = 100, checkpoint_interval = 5000;
 };
 
@@ -37,7 +37,7 @@ class RunSink {
   // Saves the state after `step`. `best` is true if the latest evaluation is the best so far.
   virtual void checkpoint(int64_t step, bool best) = 0;
   virtual void warn(const std::string& line) = 0;
-  // Called at the end of every phase except the last. The checkpoint of `step` must be kept.
+  // Called at the end of every phase except the last. The checkpoint of `step` must not be deleted.
   virtual void phase_end(int64_t /*step*/, const std::string& /*phase*/) {}
 };
 
@@ -65,8 +65,8 @@ class Trainer {
   int64_t update_count() const { return update_; }
   // Key of the limit, other than the length, that ended the run; "" if there is none.
   std::string ended_by() const;
-  // Position of the run: the sum over all phases, each in its own unit. Checkpoints are named by
-  // it.
+  // Position of the run: the sum over all phases, each in its own unit. A checkpoint is named by
+  // the position at which it was written.
   int64_t position() const;
   int64_t length() const;  // the position at which all phases are finished
   // Whether the run is complete, including any evaluation that a signal interrupted.
@@ -96,7 +96,7 @@ class Trainer {
 
   TrainerParts parts_;
   TrainerOptions options_;
-  ScheduleSpec constant_;  // `options_.schedule` made constant
+  ScheduleSpec constant_;  // `options_.schedule` with a constant multiplier
   EarlyStopping early_stopping_;
   ThreadChoice threads_;
   const StopRequests* requests_ = nullptr;  // of the current run(), may be null
@@ -109,7 +109,7 @@ class Trainer {
   double best_ = 0.0;  // of options_.best_metric
   // A row whose evaluation a signal interrupted; the evaluation is repeated on resume.
   std::string waiting_row_;
-  Json last_ = Json::object();  // reported again if a finished run is resumed
+  Json last_ = Json::object();  // latest metrics, reported again if a finished run is resumed
 };
 
 }  // namespace rl_training

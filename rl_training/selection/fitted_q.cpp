@@ -109,7 +109,8 @@ void FittedQ::read_rewards(const TransitionDataset& data) {
     discount_.data_ptr<float>()[row] =
         data.terminated(row) ? 0.0f : static_cast<float>(options_.gamma);
   }
-  // Shifting rewards changes all values equally only if no episode terminates.
+  // Rewards are shifted only if no episode terminates. Otherwise the shift would not change all
+  // values equally.
   reward_shift_ = terminates ? 0.0 : rewards.mean().item<double>();
   const double deviation = rewards.std(false).item<double>();
   reward_scale_ = deviation > 0 ? deviation : 1.0;

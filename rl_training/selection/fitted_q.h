@@ -15,7 +15,7 @@ namespace rl_training {
 // a fixed policy from data.
 
 // y = clip(r + discount mean_i Q'_i(s', pi(s')), low, high), without gradient.
-// [rows], [rows], [critics, rows] -> [rows]
+// Shapes: [rows], [rows], [critics, rows] -> [rows].
 torch::Tensor fitted_q_target(const torch::Tensor& rewards, const torch::Tensor& discount,
                               const torch::Tensor& next_values, double low, double high);
 // L = sum over critics of the mean over rows of (Q - y)^2. Both tensors are [critics, rows].
@@ -36,9 +36,10 @@ struct FittedQOptions {
 // Fits the values of all candidate policies, in two parts. The first part fits the values of the
 // behaviour policy and is shared by all candidates. The next actions of the behaviour policy are in
 // the data, so nothing is extrapolated. The second part continues this fit for each candidate with
-// the candidate's own next actions, and for the behaviour policy for comparison. Estimates differ
-// only by policy, and an estimate does not depend on the other candidates. The critics of all
-// candidates are one ensemble with members [candidate][critic].
+// the candidate's own next actions, and for the behaviour policy for comparison. All candidates use
+// the same batches and initial critics, so their estimates differ only because their policies
+// differ. An estimate does not depend on the other candidates. The critics of all candidates are
+// one ensemble with members [candidate][critic].
 class FittedQ {
  public:
   // `next_actions` contains one tensor per candidate: its actions at the next observation of every
@@ -113,8 +114,8 @@ class FittedQ {
 torch::Tensor observations_of(const TransitionDataset& data);
 torch::Tensor next_observations_of(const TransitionDataset& data);
 torch::Tensor actions_of(const TransitionDataset& data);
-// For each row, the action of the next row of its episode. The last row of an episode has its own
-// action.
+// For each row, the action of the next row of its episode. For the last row of an episode, the
+// result is the row's own action.
 torch::Tensor next_actions_of(const TransitionDataset& data);
 
 }  // namespace rl_training

@@ -12,6 +12,7 @@ struct WeightedStep {
 };
 using WeightedEpisode = std::vector<WeightedStep>;
 
+// The weight w_t of an episode is the product of its ratios up to step t. T is its last step.
 struct ImportanceEstimates {
   double trajectory = 0;             // mean of w_T sum gamma^t r_t
   double weighted_trajectory = 0;    // `trajectory` divided by the mean weight
@@ -24,8 +25,8 @@ struct ImportanceEstimates {
 // Estimates with fewer effective episodes than this are not usable.
 constexpr double kUsableEpisodes = 10;
 
-// w_t = product of the ratios up to step t. When weights of a step are averaged over episodes, an
-// episode that has already ended contributes its last weight.
+// When the weights of a step are averaged over episodes, an episode that has already ended
+// contributes its last weight.
 ImportanceEstimates importance_estimates(const std::vector<WeightedEpisode>& episodes,
                                          double gamma);
 

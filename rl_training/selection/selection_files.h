@@ -16,7 +16,7 @@ struct SelectionTruth {
 SelectionTruth compare_with_truth(const std::vector<PolicyEstimate>& estimates);
 
 // {"policies": [{run, checkpoint, value, low, high, rank, soft_opc, td_error, ...}], ...}. If true
-// returns are known, also their comparison with the estimates.
+// returns are known, the object also contains their comparison with the estimates.
 Json selection_json(const std::vector<PolicyEstimate>& estimates, const Selection& selection);
 
 // A chart of the estimates with their intervals, the best first. If true returns are known, a

@@ -14,8 +14,8 @@ struct ChildOptions {
   bool own_group = false;
 };
 
-// A child process that runs this program with other arguments. It ends with this process. Its
-// output goes to a file.
+// A child process that runs this program with other arguments. If this process ends first, the
+// child receives a signal. The child's output goes to a file.
 class ChildProcess {
  public:
   ChildProcess(std::vector<std::string> arguments, std::string output_file,

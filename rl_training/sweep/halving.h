@@ -35,7 +35,7 @@ struct SweepRound {
   TrialValues values = {};  // values of the trials after the round
 };
 
-// The next round. After the last rung, further rounds also train to the end of the runs.
+// The next round. After a round that trains to the end of the runs, further rounds do the same.
 SweepRound next_round(const RoundRules& rules, const std::vector<SweepRound>& past);
 
 // Positions at which trials pause for comparison: min_timesteps, then `factor` times that, and so

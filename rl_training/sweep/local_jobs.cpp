@@ -85,7 +85,8 @@ class JobPool {
   }
 
   std::vector<int> cores_of(size_t slot) const {
-    // If jobs must share cores, they are not pinned, because the kernel schedules them better.
+    // If there are too few cores, jobs are not pinned, so that the kernel can move them between
+    // cores.
     if (options_.jobs * options_.threads > cores_.size()) return {};
     const auto first = cores_.begin() + static_cast<ptrdiff_t>(slot * options_.threads);
     return {first, first + static_cast<ptrdiff_t>(options_.threads)};

@@ -17,8 +17,8 @@ struct PlannedRun {
   std::vector<std::string> arguments;
 };
 
-// State of a run. `begun` and `failed` mean that the run exists but has not reached its end or
-// `pause_at`.
+// State of a run. `absent`: the run has not started. `begun`: it was stopped or paused before its
+// end or `pause_at`. `failed`: it stopped with an error. `done`: it reached its end or `pause_at`.
 struct RunStatus {
   enum class State { absent, begun, running, failed, done } state = State::absent;
   std::string path;  // "" if the run is absent

@@ -42,7 +42,7 @@ std::string find_run(FileSystem& files, const TrainConfig& config, const std::st
   const auto parent = config.output_dir.empty() ? std::string(".") : config.output_dir;
   const auto prefix = run_name(config.algo, task_name(config), static_cast<uint64_t>(config.seed));
   auto names = files.list_directory(parent);
-  // Names contain the time, so the newest run comes first.
+  // Names are sorted and contain the time, so the reversed list starts with the newest run.
   std::reverse(names.begin(), names.end());
   const auto identity = identity_of(config);
   for (const auto& name : names) {

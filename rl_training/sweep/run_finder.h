@@ -7,9 +7,9 @@
 
 namespace rl_training {
 
-// Finds the newest run with this config, seed and length in its output_dir; "" if there is none.
-// Threads and tags may differ. `from` is the run or checkpoint from which the run must have
-// started; "": none.
+// Finds the newest run with this config, including its seed and length, in the config's output_dir.
+// Threads and tags may differ. Returns "" if there is no such run. `from` is the run or checkpoint
+// from which the run must have started; "": none.
 std::string find_run(FileSystem& files, const TrainConfig& config, const std::string& from = "");
 
 // The position of a run, counted over all its phases, from a row of its metrics.

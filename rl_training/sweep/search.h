@@ -14,12 +14,12 @@ class Search {
 
   struct Question {
     size_t trial = 0;
-    std::optional<int64_t> pause_at;  // position to train to; nullopt: the end
+    std::optional<int64_t> pause_at;  // position to train to; nullopt: the end of the run
   };
   // Returns the next trial of the current round. Returns nullopt if all trials of the round have
   // been returned; a new round starts only when all values of the current round have been reported.
   std::optional<Question> ask();
-  // Adds a trial with settings from the caller. Throws Error{config} with halving.
+  // Adds a trial with settings from the caller. Throws Error{config} if the sweep uses halving.
   Question ask(const Settings& settings);
   // Reports the value of a trial. A trial without a value ranks last. Throws Error{config} for a
   // trial that ask() has not returned.

@@ -24,8 +24,8 @@ struct SearchKey {
   ConfigNode draw(Rng& rng) const;
 };
 
-// Reads a map from keys to lists: `learning_rate: [1e-4, 3e-4]`. Throws Error{config} with `path`
-// and the key.
+// Reads a map from keys to lists: `learning_rate: [1e-4, 3e-4]`. If a value is not a valid list,
+// throws Error{config} with `path` and the key.
 std::vector<SearchKey> read_grid(const ConfigNode& map, const std::string& path);
 // Reads a map from keys to distributions: {uniform: [a, b]}, {log_uniform: [a, b]}, {int: [a, b]},
 // {choice: [...]} or a plain list.

@@ -144,7 +144,7 @@ void submit(SweepDirectory& sweep, FileSystem& files, const std::vector<size_t>&
 std::map<size_t, std::string> queued_tasks(const std::string& job) {
   std::map<size_t, std::string> tasks;
   if (job.empty()) return tasks;
-  // squeue fails for jobs that it no longer lists.
+  // squeue fails for jobs that it no longer lists, so a failure means that no task is queued.
   std::istringstream lines(run_command({"squeue", "-h", "-r", "-j", job, "-o", "%K %T"}, true));
   for (std::string task, state; lines >> task >> state;) {
     const bool number = task.find_first_not_of("0123456789") == std::string::npos;

@@ -21,7 +21,7 @@ struct SlurmState {
   std::string array, follow_up;  // the latest submitted jobs; "": none
   SlurmOptions options;
   struct Attempt {
-    // Number of attempts that made no progress beyond this position.
+    // Number of attempts that made no progress beyond `position`.
     int64_t count = 0, position = 0;
   };
   std::map<size_t, Attempt> attempts;  // by run number

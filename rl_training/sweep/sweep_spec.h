@@ -11,7 +11,7 @@ namespace rl_training {
 
 // The contents of a sweep file (docs/sweeps.md).
 struct SweepSpec {
-  // The value of `metric` that selects estimates by `select` on logged data.
+  // If `metric` is "selection", trials are ranked by the estimates of `select` on logged data.
   static constexpr const char* kSelection = "selection";
 
   std::string file;

@@ -38,9 +38,10 @@ struct Interval {
   bool inside_or_at(double value) const { return low <= value && value <= high; }
 };
 
-// Describes a group of options. A plain struct of fields with defaults has a function
+// Visits a group of options. A group is a plain struct whose fields have default values. Its
+// function
 //   void visit_options(OptionVisitor& options)
-// that lists each field with its name, range and meaning. This one list is used to read YAML, check
+// lists each field with its name, range and meaning. This one list is used to read YAML, check
 // ranges, suggest names for unknown keys, print tables and write the resolved config.
 class OptionVisitor {
  public:
@@ -75,7 +76,7 @@ class OptionVisitor {
   }
   virtual void integers(const char* key, std::vector<int64_t>& value, Range range,
                         const char* meaning) = 0;
-  // One number or a list of numbers. `none` is an empty list.
+  // One number or a list of numbers. `none` means an empty list.
   virtual void numbers(const char* key, std::vector<double>& value, Range range,
                        const char* meaning) = 0;
   virtual void texts(const char* key, std::vector<std::string>& value, const char* meaning) = 0;

@@ -28,8 +28,8 @@ class ProcessGroup {
   // receive an empty list.
   virtual std::vector<std::string> collect(const std::string& mine) = 0;
 
-  // say() sets a word, which this process sends with each of its later operations. words() returns
-  // the words that all processes sent with the latest operation, ordered by rank.
+  // say() sets a number (the word) that this process sends with each of its later operations.
+  // words() returns the words that all processes sent with the latest operation, ordered by rank.
   void say(int32_t word) { word_ = word; }
   const std::vector<int32_t>& words() const { return words_; }
   int64_t operations() const { return operations_; }

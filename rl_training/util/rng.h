@@ -25,7 +25,7 @@ class Rng {
     const unsigned rotation = state_[0] >> 58;
     return (folded >> rotation) | (folded << ((64 - rotation) & 63));
   }
-  // Uniform in [0, 1) with 53 bits.
+  // Uniform in [0, 1) with 53 random bits.
   double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
   // Uniform in [0, bound) without bias. `bound` must be above 0.

@@ -30,7 +30,7 @@ size_t utf8_character_length(std::string_view text);
 
 // Makes untrusted text safe for a terminal. Escapes control characters (C0, DEL, C1), characters
 // that change the text direction, invisible characters and line separators as in JSON, for example
-// \u001b. Escapes bytes of invalid UTF-8 as in \xff.
+// \u001b. Escapes bytes of invalid UTF-8, for example as \xff.
 std::string printable(std::string_view text, bool keep_newlines = false);
 
 // Converts `text` to one word of a POSIX shell command, with quotes if necessary.

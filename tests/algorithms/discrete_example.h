@@ -29,7 +29,7 @@ inline Batch rows_of(const std::vector<int64_t>& choices, int64_t categories, fl
   return batch;
 }
 
-// Sets the biases of each member, one per choice, and all weights to 0.
+// Sets the biases of each member to the given values, one per choice, and all weights to 0.
 inline void set_biases(const Mlp& network, const std::vector<std::vector<float>>& biases) {
   const torch::NoGradGuard no_grad;
   auto members = network.parameters().view({network.members(), -1});

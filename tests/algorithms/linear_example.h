@@ -19,8 +19,8 @@ inline AlgorithmContext context_of(int64_t obs_dim, int64_t action_dim, uint64_t
 // can be computed by hand.
 inline AlgorithmContext linear_context() { return context_of(1, 1); }
 
-// Returns a batch of zeros in which no row terminates. With `next_actions`, it also has next
-// actions and their flags.
+// Returns a batch of zeros in which no row terminates. With `next_actions`, the batch also has next
+// actions and flags that state whether these actions are valid.
 inline Batch zero_batch(int64_t rows, int64_t obs_dim, int64_t action_dim,
                         bool next_actions = false) {
   BatchRequest request;
@@ -35,7 +35,8 @@ inline Batch zero_batch(int64_t rows, int64_t obs_dim, int64_t action_dim,
   return batch;
 }
 
-// Sets the flags (1 for a terminal row) and the discounts, which are 0.99 for all other rows.
+// Sets the `terminated` flags (1 for a terminal row) and the discounts (0 for a terminal row, 0.99
+// for all other rows).
 inline void set_terminated(const Batch& batch, const std::vector<float>& flags) {
   batch.terminated().copy_(torch::tensor(flags));
   batch.discount().copy_(0.99 * (1.0 - batch.terminated()));
@@ -52,8 +53,8 @@ inline Batch two_rows() {
   return batch;
 }
 
-// Q_1 = s + a and Q_2 = 2 s - a + 0.1. Their values at the two rows are (1.5, -1.5) and (1.6,
-// -1.4).
+// Q_1 = s + a and Q_2 = 2 s - a + 0.1. At the rows of two_rows(), their values are (1.5, -1.5) and
+// (1.6, -1.4).
 inline const std::vector<float> kOnlineCritics = {1, 1, 0, 2, -1, 0.1f};
 // Q'_1 = 2 s + a + 0.5 and Q'_2 = s - a + 1.
 inline const std::vector<float> kTargetCritics = {2, 1, 0.5f, 1, -1, 1};

@@ -5,7 +5,8 @@
 
 namespace rl_training {
 
-// Returns the error of reading one key of algo_kwargs, or "" if the value is accepted.
+// Returns the message of the error that reading one key of algo_kwargs causes, or "" if the value
+// is accepted.
 inline std::string option_error(AlgorithmOptions& options, const std::string& key,
                                 const std::string& value) {
   auto map = ConfigNode::map();

@@ -27,7 +27,8 @@ struct Fixture {
   }
 };
 
-// At s' = 1 and a' = 1, min Q' = min(3.5, 1) = 1. The targets are therefore y = (1 + 0.99, 2).
+// At s' = 1 and a' = 1, min Q' = min(3.5, 1) = 1. The targets are therefore y = 1 + 0.99 in the
+// first row and y = 2 in the second row, which terminates.
 TEST(AwacLoss, CriticLossByHand) {
   Fixture f;
   const auto result = awac_critic_loss(*f.networks, f.batch, f.noise);

@@ -9,7 +9,7 @@ namespace rl_training::test_bcq {
 namespace {
 
 // Linear networks with one observation, one action and one latent. The decoder returns the latent,
-// so a candidate is tanh(clip(e, +-0.5)).
+// so the candidate action of a latent e is tanh(clip(e, +-0.5)).
 struct Fixture {
   BcqOptions options;
   std::unique_ptr<BcqNetworks> networks;
@@ -51,16 +51,16 @@ double golden_target(double lambda_min) {
 }
 
 TEST(BcqLoss, GoldenTarget) {
-  EXPECT_NEAR(golden_target(0.75), 1.7375, 1e-6);           // max(1.25, 0.75)
+  EXPECT_NEAR(golden_target(0.75), 1.7375, 1e-6);           // 0.5 + 0.99 * max(1.25, 0.75)
   EXPECT_NEAR(golden_target(1.0), 0.5 + 0.99 * 1.0, 1e-6);  // minimum of the critics: max(1, 0)
   EXPECT_NEAR(golden_target(0.5), 0.5 + 0.99 * 1.5, 1e-6);  // mean of the critics: max(1.5, 1.5)
-  EXPECT_NEAR(golden_target(0.0), 0.5 + 0.99 * 3.0, 1e-6);  // max(2, 3)
+  EXPECT_NEAR(golden_target(0.0), 0.5 + 0.99 * 3.0, 1e-6);  // maximum of the critics: max(2, 3)
 }
 
-// xi' adds 0.05 * 0.5 = 0.025 to every candidate. Before that, the candidates are tanh(0.5) and
-// tanh(-0.2) in row 0 (s' = 1), and tanh(0.1) and tanh(-0.5) in row 1 (s' = 3). The target critics
-// are Q'_1 = s' + a and Q'_2 = s' - 2 a. The target uses the candidate with the largest 0.75 min Q'
-// + 0.25 max Q'.
+// The target perturbation network xi' adds 0.05 * 0.5 = 0.025 to every candidate. Without xi', the
+// candidates are tanh(0.5) and tanh(-0.2) in row 0 (s' = 1), and tanh(0.1) and tanh(-0.5) in row 1
+// (s' = 3). The target critics are Q'_1 = s' + a and Q'_2 = s' - 2 a. The target uses the candidate
+// with the largest 0.75 min Q' + 0.25 max Q'.
 TEST(BcqLoss, CriticLossByHand) {
   Fixture f;
   set_parameters(f.networks->actor_target.network(), {0, 0, std::atanh(0.5f)});
@@ -109,8 +109,8 @@ TEST(BcqLoss, OneCandidateIsLikeSarsa) {
   EXPECT_NEAR(f.target_mean(), 1.5 + 0.99 * (q0 + q1) / 2, 1e-6);
 }
 
-// The candidate c is tanh(0.5) in row 0, where the latent is clipped, and tanh(0.2) in row 1. At
-// first, xi = c + 0.05 tanh(0) = c.
+// The candidate c is tanh(0.5) in row 0, where the latent is clipped, and tanh(0.2) in row 1. All
+// parameters of the perturbation network xi are 0, so its output is c + 0.05 tanh(0) = c.
 TEST(BcqLoss, ActorLossByHand) {
   Fixture f;
   set_parameters(f.networks->actor.network(), {0, 0, 0});

@@ -74,9 +74,10 @@ TEST(BearLoss, ActorLossByHand) {
   EXPECT_NEAR(metric(result, "mmd_alpha"), 3.0, 1e-6);
   EXPECT_NEAR(result.loss.item<double>(), -q + 3 * (mmd - 0.05), 1e-4);
 
-  // The gradient at the bias of the mean is the mean over the rows. There, da = 1 - a^2, and the
-  // distance d = |u - x| changes by +1 in row 0 and by -1 in row 1. The slope of the MMD is exp(-d
-  // / 40) / 40 / mmd.
+  // The gradient at the bias of the policy's mean is the average of the gradients of both rows. The
+  // slope of the action a = tanh(u) is 1 - a^2. The slope of the distance d = |u - x| to the action
+  // x of the behaviour model is +1 in row 0 and -1 in row 1. The slope of the MMD is exp(-d / 40) /
+  // 40 / mmd.
   result.loss.backward();
   const auto mmd_slope = [](double d) { return std::exp(-d / 40) / 40 / Fixture::mmd(d); };
   const double q_slope = (-2 * (1 - a0 * a0) + (1 - a1 * a1)) / 2;
@@ -180,7 +181,7 @@ struct Training {
     batch.actions().copy_(draw_normal(rng, {16, 2}).tanh());
     batch.rewards().copy_(draw_normal(rng, {16}));
   }
-  // Returns the multiplier that the last of these updates uses.
+  // Performs this number of updates and returns the multiplier that the last update uses.
   double alpha_after(int updates, double lr_scale = 1) const {
     Bear bear(options, context);
     double alpha = 0;
@@ -195,7 +196,7 @@ TEST(Bear, TheMultiplierFollowsTheThresholdWithinItsBounds) {
   Training t;
   t.options.mmd_threshold = 0;
   EXPECT_NEAR(t.alpha_after(1), 1.0, 1e-6);
-  EXPECT_NEAR(t.alpha_after(2), std::exp(1e-3), 1e-5);        // Adam's first step is its rate
+  EXPECT_NEAR(t.alpha_after(2), std::exp(1e-3), 1e-5);        // the first step of Adam is 1e-3
   EXPECT_NEAR(t.alpha_after(2, 1e-3), std::exp(1e-3), 1e-5);  // lr_scale has no effect
   t.options.lagrange_learning_rate = 1;
   t.options.log_alpha_max = 0.5;

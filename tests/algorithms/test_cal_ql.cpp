@@ -39,8 +39,9 @@ TEST(CalQlLoss, Golden) {
   EXPECT_NEAR(metric(cql, "cql_diff"), 2.643762, 1e-5);
   EXPECT_NEAR(metric(cal_ql, "cql_diff"), 2.749362, 1e-5);
   EXPECT_EQ(cal_ql.bound_rate.item<double>(), 0.5);
-  // Compares the gradients at the weight of a_1 and at the bias. The numbers are the softmax
-  // weights of the uniform action, the action at s' and the action at s.
+  // Compares the gradients at the weight of a_1 and at the bias. The constants with six digits are
+  // the softmax weights of the uniform action, of the policy's action at s' and of its action at s.
+  // Cal-QL bounds the value of the last action, which therefore has no gradient.
   const auto slopes = f.gradient(cql.diff), bounded = f.gradient(cal_ql.diff);
   EXPECT_NEAR(slopes[1].item<double>() * 2, 0.468852 + 2 * 0.525312 - 3 * 0.005836 - 0.5, 1e-5);
   EXPECT_NEAR(slopes[3].item<double>(), 0, 1e-6);
@@ -129,7 +130,8 @@ TEST(CalQl, TheWeightOfThePhaseThatCollectsIsItsOwn) {
   EXPECT_EQ(metric(metrics, "cql_diff"), 0);
 }
 
-// This is WSRL's update schedule. In the offline phase before it, every update includes the actor.
+// In the online phase, the actor is updated once per block, as in WSRL. In the preceding offline
+// phase, every update includes the actor.
 TEST(CalQl, OnlineTheActorCanWaitForTheEndOfABlock) {
   auto options = small_options();
   options.actor_once_per_block = true;

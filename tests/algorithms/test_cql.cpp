@@ -40,7 +40,8 @@ struct Fixture {
   }
 };
 
-// Q is constant, and there are n uniform actions and no others. Therefore D = log n + A log 2.
+// Q is constant, and the only candidates are n uniform actions with A dimensions. The difference is
+// therefore log n + A log 2.
 TEST(CqlLoss, GoldenDifferenceOfAConstantCritic) {
   Fixture f(6);
   set_parameters(f.networks->critics.network(), {0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, -8});
@@ -181,8 +182,9 @@ TEST(CqlCandidates, AreTheDatasUniformOnesAndThePolicysWithTheirDensities) {
   EXPECT_TRUE(torch::allclose(density.narrow(1, 2 * n, n).reshape({-1}), now.log_prob, 1e-4, 1e-4));
 }
 
-// The mean is (0.5, 0) and the noise is 0, so b = tanh(mean). The log std is 1 * 0 - 1, so log p =
-// 1 - log sqrt(2 pi) - log(1 - b^2). The critics are Q_1 = 2 b and Q_2 = 3 b - 0.2.
+// The mean is (0.5, 0) and the noise is 0, so the action is b = tanh(mean). The log std is 1 * 0 -
+// 1 = -1, so log p = 1 - log sqrt(2 pi) - log(1 - b^2). The critics are Q_1 = 2 b and Q_2 = 3 b -
+// 0.2.
 TEST(CqlLoss, ActorLossByHand) {
   Fixture f(1);
   f.options.hidden_sizes = {};
@@ -205,8 +207,8 @@ TEST(CqlLoss, ActorLossByHand) {
   result.loss.backward();
   const auto gradient = f.networks->actor.parameters()[0].grad();
   EXPECT_NEAR(gradient[0].item<double>(), (0.6 * b - 2 * (1 - b * b)) / 2, 1e-5);
-  // The derivative of log p with respect to log std is -1 in each row. The offset c affects both
-  // rows.
+  // The derivative of log p with respect to log std is -1 in each row. The offset of log std
+  // affects both rows, so its gradient is the mean, -0.3.
   EXPECT_NEAR(f.networks->actor.parameters()[1].grad()[1].item<double>(), -0.3, 1e-6);
   EXPECT_FALSE(f.networks->critics.network().parameters().grad().defined());
 }
@@ -218,8 +220,8 @@ TEST(CqlLoss, CriticLossDoesNotReachTheActor) {
   for (const auto& leaf : f.networks->actor.parameters()) EXPECT_FALSE(leaf.grad().defined());
 }
 
-// Compares networks with hidden layers with the loss in plain torch, which has three separate
-// passes.
+// Uses networks with hidden layers. The version in torch operators evaluates every sampled action
+// in a separate pass.
 TEST(CqlLoss, GradientsEqualPlainTorch) {
   Fixture f(3, 6, {16, 16});
   f.fill_at_random();
@@ -293,7 +295,7 @@ TEST(Cql, ActorStepSeesTheOldCritics) {
 }
 
 // An untrained policy, whose log std is near -1 in two dimensions, has an entropy of at most about
-// 0.8.
+// 0.8. This is above the default target of -2 and below the target of 5.
 TEST(Cql, TemperatureFollowsTheEntropy) {
   Fixture f(2, 16);
   f.fill_at_random();

@@ -57,8 +57,8 @@ struct Example {
   torch::Tensor alpha = torch::full({}, 0.5f);
 };
 
-// Compares the loss with a version in torch operators: one critic pass over all 2 B rows, in which
-// only the value of the target is detached.
+// Compares the loss with a version in torch operators: one critic pass over the rows (s, a) and
+// (s', a') together. Only the target is detached.
 TEST(CrossqLoss, CriticLossIsOnePassOverBothHalves) {
   Example e, same;
   const auto loss = crossq_critic_loss(e.networks, e.batch, noise(2), e.alpha);
@@ -116,7 +116,7 @@ TEST(CrossqLoss, ActorLossUsesTheCriticsRunningStatistics) {
   EXPECT_FALSE(network_of(e.networks.critics).parameters().grad().defined());
 }
 
-// Returns the number of training passes that the state contains.
+// Returns the number of training passes that the saved state contains for `network`.
 int64_t passes(Crossq& algorithm, const std::string& network) {
   MemoryState state;
   state.save(algorithm);

@@ -35,8 +35,8 @@ struct Fixture {
   CrrActorLoss actor_loss() const { return crr_actor_loss(*networks, batch, noise, options); }
 };
 
-// a' = 0.5, and min Q'(1, 0.5) = min(3, 1.5) = 1.5. The targets are therefore y = (1 + 0.99 * 1.5,
-// 2).
+// a' = 0.5, and min Q'(1, 0.5) = min(3, 1.5) = 1.5. The targets are therefore y = 1 + 0.99 * 1.5 in
+// the first row and y = 2 in the second row, which terminates.
 TEST(CrrLoss, CriticLossByHand) {
   Fixture f;
   const auto result = crr_critic_loss(*f.networks, f.batch, torch::zeros({2, 1}));

@@ -105,8 +105,8 @@ TEST(DecisionTransformer, LearnsTheActionsOfItsBatch) {
   EXPECT_LT(loss, 0.02);
 }
 
-// The published rate is min((k + 1) / 10000, 1) times 1e-4, which is 1e-8 at the first update.
-// `warmup_steps` has this effect.
+// The published learning rate at update k is min((k + 1) / 10000, 1) times 1e-4, which is 1e-8 at
+// the first update. The shared schedule with `warmup_steps` has the same values.
 TEST(DecisionTransformer, WarmsUpByTheSharedSchedule) {
   ScheduleSpec schedule;
   schedule.warmup_steps = 10000;

@@ -4,8 +4,8 @@
 namespace rl_training::test_discrete_bc {
 namespace {
 
-// The logits (2, 1, -1) have the log-probabilities -0.349012, -1.349012 and -3.349012. Their mean
-// square is 2.
+// The logits (2, 1, -1) have the log-probabilities -0.349012, -1.349012 and -3.349012. The mean
+// square of the logits is 2.
 TEST(ImitationLoss, ByHand) {
   const auto logits = torch::tensor({{2.0f, 1.0f, -1.0f}});
   const auto loss = imitation_loss(logits, torch::tensor({int64_t{1}}), 0.01);

@@ -38,7 +38,7 @@ int64_t best_of(const std::vector<float>& values, double threshold) {
 }
 
 TEST(DiscreteBcq, OnlyLikelyChoicesCount) {
-  EXPECT_EQ(best_of({-5, -7, 9}, 0.3), 0);  // also if all values are negative
+  EXPECT_EQ(best_of({-5, -7, 9}, 0.3), 0);  // also if all likely choices have negative values
   EXPECT_EQ(best_of({-7, -5, 9}, 0.3), 1);
   EXPECT_EQ(best_of({-7, -5, 9}, 0.37), 0);  // 0.367879 is below the threshold
   EXPECT_EQ(best_of({-7, -5, 9}, 0.049), 2);

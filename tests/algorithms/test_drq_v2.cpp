@@ -141,7 +141,7 @@ TEST(DrqV2Options, RewardsOfThreeSteps) {
 }
 
 // The layer norm of a single feature outputs its shift. The feature is therefore h = tanh(atanh
-// 0.5) for the actor and the critics.
+// 0.5) = 0.5 for the actor and the critics.
 struct Fixture {
   DrqV2Options options = small_options();
   std::unique_ptr<DrqV2Networks> networks;
@@ -184,8 +184,8 @@ TEST(DrqV2Loss, CriticLossByHand) {
   EXPECT_FALSE(f.networks->critics_target.trunk.parameters().grad().defined());
 }
 
-// At a = 1, Q = (1.5, 0.1). The minimum is Q_2, whose slope is -1, so the loss decreases pi with
-// the slope of tanh, 1 - pi^2 = 0.19.
+// At a = 1, Q = (1.5, 0.1). The minimum is Q_2, whose slope is -1. The gradient at the bias is
+// therefore the slope of tanh, 1 - pi^2 = 0.19.
 TEST(DrqV2Loss, ActorLossByHand) {
   const Fixture f;
   const auto result = drq_v2_actor_loss(*f.networks, f.features.detach(), f.noise, 0.3);

@@ -35,8 +35,8 @@ TEST(EdacDiversity, GoldenOfLinearCritics) {
   EXPECT_NEAR(gradient[2].abs().max().item<double>(), 0, 1e-5);
 }
 
-// Q = relu(a W) w. The critics have W = [[1, .5], [-.5, 1]] and w = (1, 2), and W = [[.5, -1], [1,
-// 1]] and w = (-1, .5).
+// Q = relu(a W) w. The first critic has W = [[1, .5], [-.5, 1]] and w = (1, 2). The second critic
+// has W = [[.5, -1], [1, 1]] and w = (-1, .5).
 TEST(EdacDiversity, GoldenOfAHiddenLayer) {
   const Slopes f(2, {2}, {0, 0, 1,    .5f, -.5f, 1, 0, 0, 1,  2,   0,  //
                           0, 0, 0.5f, -1,  1,    1, 0, 0, -1, .5f, 0});

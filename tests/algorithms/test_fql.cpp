@@ -4,8 +4,8 @@
 namespace rl_training::test_fql {
 namespace {
 
-// Linear networks with one observation and two actions: v = 0.5 x + t, mu = (1.2, 0.4) and Q = (3
-// a_1 - a_2, 2 a_1 + a_2).
+// Linear networks with one observation and two actions. The flow has the velocity v = 0.5 x + t,
+// the one-step policy returns mu = (1.2, 0.4), and the critics are Q = (3 a_1 - a_2, 2 a_1 + a_2).
 struct Fixture {
   FqlOptions options;
   std::unique_ptr<FqlNetworks> networks;
@@ -59,7 +59,7 @@ TEST(FqlLoss, ActorLossByHand) {
   EXPECT_NEAR(metric(result, "actor_bc_loss"), 0.308521, 1e-6);
   EXPECT_NEAR(metric(result, "actor_q_mean"), 2.5, 1e-6);
   EXPECT_NEAR(result.loss.item<double>() + 0.111850, 0.697060, 1e-5);
-  // Q uses the clipped mu_1, so it adds no gradient there. For mu_2, the mean slope of Q is (-1 +
+  // Q uses the clipped mu_1, so Q adds no gradient at mu_1. For mu_2, the mean slope of Q is (-1 +
   // 1) / 2 = 0. Only the gradient of the cloning term remains.
   const auto gradient = gradient_at(f.networks->actor.parameters()[0], result.loss);
   EXPECT_NEAR(gradient[6].item<double>(), 10 * (1.2 - 0.841357), 1e-4);

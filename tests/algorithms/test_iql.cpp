@@ -11,8 +11,8 @@ namespace {
 
 constexpr double kHalfLogTwoPi = 0.918938533;
 
-// At the two rows, min_i Q' = (1.5, -2) and V = s / 2, so u = (1, -1.5). The policy has mean 0 and
-// standard deviation 1, so log pi(a | s) = -0.125 - 0.918939 in both rows.
+// At the two rows, min_i Q' = (1.5, -2) and V = s / 2, so the advantages are u = (1, -1.5). The
+// policy has mean 0 and standard deviation 1, so log pi(a | s) = -0.125 - 0.918939 in both rows.
 struct Fixture {
   IqlOptions options;
   std::unique_ptr<IqlNetworks> networks;
@@ -38,8 +38,9 @@ TEST(IqlLoss, ValueLossByHand) {
   EXPECT_NEAR(metric(result, "value_loss"), 0.6875, 1e-6);
   EXPECT_NEAR(metric(result, "value_mean"), 0.0, 1e-6);
 
-  // dL/dV = -weight * u = (-0.7, 0.45). The gradient at the weight is multiplied by s, and the
-  // gradient at the bias is the sum.
+  // With the expectile 0.7, dL/dV = (-0.7 u_0, -0.3 u_1) = (-0.7, 0.45). The gradient at the
+  // network's weight is the sum of s dL/dV over the rows, and the gradient at its bias is the sum
+  // of dL/dV.
   const auto gradient = gradient_at(f.networks->value.parameters(), result.loss);
   EXPECT_NEAR(gradient[0].item<double>(), -0.7 - 0.45, 1e-6);
   EXPECT_NEAR(gradient[1].item<double>(), -0.7 + 0.45, 1e-6);
@@ -116,7 +117,7 @@ TEST(IqlLoss, WithoutBetaItIsCloning) {
               1e-6);
 }
 
-// Compares networks with hidden layers with the same losses in plain torch operators.
+// Networks with hidden layers, whose losses are compared with versions in torch operators.
 struct Deep {
   IqlOptions options;
   AlgorithmContext context = context_of(3, 2);

@@ -56,7 +56,7 @@ struct Example {
     set_values(batch.actions().view({-1}), {1.5f, 0.5f});
     set_values(batch.values(), {0.2f, 0.4f});
     // log pi = -(a - m)^2 / 2 - log(2 pi) / 2. The old log-probabilities are lower by log 1.3 and
-    // log 0.9, so these are the ratios.
+    // log 0.9, so the probability ratios are 1.3 and 0.9.
     set_values(batch.log_probs(), {static_cast<float>(-0.5 - kHalfLog2Pi - std::log(1.3)),
                                    static_cast<float>(-0.125 - kHalfLog2Pi - std::log(0.9))});
   }
@@ -140,8 +140,8 @@ TEST(Ppo, StopsAtTheTargetKl) {
     options.target_kl = kl / 1.5 * (stops ? 0.99 : 1.01);
     Ppo ppo(options, rollout_context(Space::unit_box(1)));
     const auto obs = torch::ones({1, 1});
-    // The KL divergence is measured against the log-probabilities of the batch, so they are set to
-    // the same ratios as in the example.
+    // The KL divergence is measured against the log-probabilities of the batch. These are set so
+    // that the ratios are 1.3 and 0.9, as in the example.
     const auto before = act_once(ppo, obs).clone();
     const auto rolled = ppo.log_density(f.batch.obs(), f.batch.actions());
     auto batch = rollout_batch(Space::unit_box(1), {1, 2}, {3, 1});

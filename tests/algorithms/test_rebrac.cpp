@@ -41,9 +41,9 @@ struct Fixture {
   }
 };
 
-// With r = 1, min Q' = 5, b - a' = (0.3, -0.4) and beta_2 = 0.1, the target is y = 1 + 0.99 (5 -
-// 0.1 * 0.25) = 5.92525. In a terminal row, y = r = 1. The online critics are Q_1 = s + 2 a_0 + 1
-// and Q_2 = -s + a_1.
+// b is the action of the target policy, and a' is the next action of the data. With r = 1, min Q' =
+// 5, b - a' = (0.3, -0.4) and beta_2 = 0.1, the target is y = 1 + 0.99 (5 - 0.1 * 0.25) = 5.92525.
+// In a terminal row, y = r = 1. The online critics are Q_1 = s + 2 a_0 + 1 and Q_2 = -s + a_1.
 Fixture golden() {
   Fixture f(2);
   f.options.critic_bc_weight = 0.1;
@@ -78,7 +78,7 @@ TEST(RebracLoss, CriticLossByHand) {
   EXPECT_FALSE(f.networks->actor_target.network().parameters().grad().defined());
 }
 
-// The noise is scaled and clipped, then the sum is clipped.
+// The noise is scaled and clipped, and then the sum of the action and the noise is clipped.
 TEST(RebracLoss, TargetActionsAreNoisyAndClipped) {
   auto f = golden();
   f.noise.copy_(torch::tensor({{9.0f, -0.5f}, {0.0f, 0.0f}}));  // the clipped noise is 0.5 and -0.1
@@ -112,7 +112,7 @@ TEST(RebracLoss, NextActionsMatterOnlyWithAPenalty) {
 
 struct Fallback {
   RebracOptions::NextActionFallback kind;
-  double penalty;  // of a row without a next action; b = 0, a = (0.5, 1)
+  double penalty;  // of a row without a next action, where b = 0 and a = (0.5, 1)
 };
 
 TEST(RebracLoss, RowsWithoutANextAction) {
@@ -143,7 +143,7 @@ TEST(RebracOptions, RowsAreLeftOutOnlyWhereThePenaltyNeedsThem) {
   EXPECT_FALSE(options.needs_next_actions());
 }
 
-// Both algorithms have the same linear networks and the same noise.
+// ReBRAC and TD3+BC with the same linear networks and the same noise.
 struct Pair {
   Fixture rebrac;
   Td3BcOptions td3_options;
@@ -204,7 +204,7 @@ TEST(RebracLoss, ActorLossByHand) {
 
   // In row 0, Q_2 is the minimum, and its slope is -4. There, dL/dpi_0 = 0.1 * 2 * 0.5 / 2 + 2 * 4
   // / 2, multiplied by the slope of tanh, 1 - 0.25. In row 1, Q_1 is the minimum, and its slope is
-  // 2. Since s = 0 in row 1, it affects only the bias.
+  // 2. Since s = 0 in row 1, this row affects only the bias.
   result.loss.backward();
   const auto gradient = f.networks->actor.network().parameters().grad();
   const double first = (0.05 + 4.0) * 0.75, second = -2.0;
@@ -240,7 +240,8 @@ double relative_error(const torch::Tensor& got, const torch::Tensor& expected) {
   return ((got - expected).norm() / expected.norm()).item<double>();
 }
 
-// Compares networks with hidden layers and LayerNorm with both losses in plain torch.
+// Compares both losses, for networks with hidden layers and LayerNorm, with versions in torch
+// operators.
 TEST(RebracLoss, GradientsEqualPlainTorch) {
   Fixture f(3, 24, {16, 16, 16});
   f.fill_at_random();
@@ -353,8 +354,8 @@ TEST(Rebrac, OnlineTheCriticsHaveNoPenalty) {
   EXPECT_NE(target_with(5, false), target_with(0, false));
 }
 
-// The actor and the critics have separate learning rates. With a very small rate, the actor hardly
-// changes while the critics do, and the other way round.
+// The actor and the critics have separate learning rates. With a very small rate for the actor,
+// only the critics change noticeably, and vice versa.
 TEST(Rebrac, LearningRatesAreSeparate) {
   RebracOptions options;
   options.hidden_sizes = {8};

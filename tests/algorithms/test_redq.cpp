@@ -28,7 +28,8 @@ TEST(RedqLoss, ByHand) {
   EXPECT_NEAR(actor.loss.item<double>(), SoftExample::policy_loss(0.5, (1 + 2.1) / 2, -1.45), 1e-5);
 }
 
-// Only the drawn members affect the target: Q'_1 = (2.5, 4.5 + tanh 1).
+// Only the drawn members affect the target. If only the first member is drawn, its values (2.5, 4.5
+// + tanh 1) are used.
 TEST(RedqLoss, TheTargetLooksAtTheDrawnMembersOnly) {
   auto options = two_critics();
   const auto design = options.design(1);
@@ -62,7 +63,7 @@ TEST(RedqLoss, TwoCriticsWithTheMinimumAreSac) {
   expect_equal_metrics(metrics_of(actor_with(design)), metrics_of(actor_with(sac.design(1))));
 }
 
-// Whole updates from the same initial state are also equal.
+// From the same initial state, whole updates of REDQ also equal those of SAC.
 TEST(Redq, TwoCriticsWithTheMinimumUpdateAsSac) {
   auto options = two_critics();
   options.hidden_sizes = {16};

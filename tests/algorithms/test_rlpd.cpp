@@ -66,8 +66,8 @@ TEST(RlpdLoss, NarrowedItIsSac) {
                  soft_policy_loss(f.networks, f.batch, f.noise, f.alpha, design)));
 }
 
-// The whole updates are equal if both algorithms have the same temperature loss and the same
-// initial networks.
+// Whole updates of RLPD and SAC are equal if both algorithms have the same temperature loss and the
+// same initial networks.
 TEST(Rlpd, NarrowedItUpdatesAsSac) {
   auto options = like_sac(2);
   options.hidden_sizes = {16};

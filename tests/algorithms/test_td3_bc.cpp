@@ -61,8 +61,8 @@ TEST(Td3BcLoss, ActorLossByHand) {
   EXPECT_NEAR(metric(result, "actor_q_mean"), -1.0, 1e-6);
   EXPECT_NEAR(result.loss.item<double>(), 0.958333, 1e-6);
 
-  // dL/dpi = -lambda * 2 / 2 + (pi - a). The slope of tanh, 1 - pi^2, passes it to the weight and
-  // the bias.
+  // dL/dpi = -lambda * 2 / 2 + (pi - a). At the weight and the bias, this gradient is multiplied by
+  // the slope of tanh, 1 - pi^2.
   result.loss.backward();
   const auto gradient = f.networks->actor.network().parameters().grad();
   const double first = (-2.5 / 3 + 0.5) * 0.75, second = -2.5 / 3;
@@ -102,7 +102,7 @@ TEST(Td3BcLoss, WithoutCloningItIsTd3) {
   Fixture f;
   set_actor_example(f, 1);
   f.batch.actions().copy_(torch::tensor({{0.5f}, {0.0f}}));  // a = pi, so there is no cloning error
-  f.options.bc_alpha = 3.0;                                  // = mean |Q|, so lambda = 1
+  f.options.bc_alpha = 3.0;                                  // equals mean |Q|, so lambda = 1
   const auto result = td3_bc_actor_loss(*f.networks, f.batch, f.options);
   EXPECT_NEAR(result.loss.item<double>(), 1.0, 1e-6);
 }

@@ -35,7 +35,8 @@ TEST(Td7Loss, CriticLossAndPrioritiesByHand) {
   EXPECT_TRUE(torch::allclose(values.grad(), torch::tensor({{0.25f, -0.1f}, {-0.5f, 0.05f}})));
 }
 
-// The values of the two critics are (2, 4) and (-1, 3), and the cloning distance is 0.25.
+// The values of the two critics are (2, 4) in the first row and (-1, 3) in the second. The cloning
+// distance is 0.25.
 TEST(Td7Loss, ActorLossByHand) {
   const auto values = torch::tensor({{2.0f, -1.0f}, {4.0f, 3.0f}}).set_requires_grad(true);
   const auto result = td7_actor_loss(values, torch::tensor(0.25f), 0.1);
@@ -46,7 +47,7 @@ TEST(Td7Loss, ActorLossByHand) {
   EXPECT_EQ(td7_actor_loss(values, torch::tensor(0.25f), 0).loss.item<double>(), -2);
 }
 
-// Computes a critic from its parts with torch operators.
+// Compares a critic with a computation from its parts in torch operators.
 TEST(Td7Networks, CriticSeesTheNormedPairAndBothEmbeddings) {
   const auto batch = random_rows(6, 3, 2);
   const Td7Networks networks(small_options(), context_of(3, 2), Rng(0));
@@ -133,8 +134,8 @@ TEST(Td7, UpdatesWaitForTheRatingOfAPolicy) {
   algorithm.episode_collected(5);
   EXPECT_EQ(algorithm.updates_now(1), 3);
   EXPECT_EQ(algorithm.updates_now(1), 0);
-  // The checkpoint is the rated policy. It does not change while the current policy is trained,
-  // until another policy has at least the same rating.
+  // Greedy actions come from the checkpoint, which is a copy of the best rated policy. Training
+  // does not change the checkpoint. A policy with at least the same rating replaces it.
   const auto best = act_once(algorithm, batch.obs()).clone();
   for (int i = 0; i < 10; ++i) algorithm.update(batch, 1.0);
   EXPECT_TRUE(torch::equal(act_once(algorithm, batch.obs()), best));

@@ -51,7 +51,9 @@ TEST(TqcLoss, CriticLossByHand) {
   f.set_quantiles(f.networks->critics, {0, 1, 0, 3});
   const auto result = tqc_critic_loss(*f.networks, f.batch, f.noise, f.alpha, f.options);
   EXPECT_NEAR(result.loss.item<double>(), (0.375 + 0.25) / 2, 1e-6);
-  // dL/dq = -(level or level - 1) * slope / 4 pairs. The slope is 1 for |delta| >= 1.
+  // For a quantile q of level p, dL/dq = -p * slope / 4 if the target is above q, and (1 - p) *
+  // slope / 4 otherwise. 4 is the number of quantiles of both critics. The slope of the Huber loss
+  // is 1 for |delta| >= 1.
   result.loss.backward();
   const auto gradient = f.networks->critics.network().parameters().grad();
   EXPECT_NEAR(gradient[4].item<double>(), -0.25 / 4, 1e-6);
@@ -67,7 +69,7 @@ TEST(TqcLoss, TheActorClimbsTheMeanOfAllQuantiles) {
   EXPECT_NEAR(result.loss.item<double>(), 0.5 * -0.918939 - 2.0, 1e-5);
   result.loss.backward();
   EXPECT_FALSE(f.networks->critics.network().parameters().grad().defined());
-  // dL / d log std = alpha (-1 + 2 a e), which is -alpha at a = 0.
+  // dL / d log std = alpha (-1 + 2 a e) for the noise e. At a = 0, this is -alpha.
   EXPECT_NEAR(f.networks->actor.parameters()[0].grad()[3].item<double>(), -0.5, 1e-5);
 }
 

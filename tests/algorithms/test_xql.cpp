@@ -23,7 +23,8 @@ TEST(GumbelLoss, Golden) {
 
 TEST(GumbelLoss, TheExponentIsClippedAndScaledFromMinusOneOn) {
   const auto value = leaf({0, 0});
-  // z = (5, 0.5). The first value is clipped to 2 and has no gradient, and e^-2 scales the second.
+  // z = (5, 0.5). The first value is clipped to 2 and has no gradient. Both losses are multiplied
+  // by e^-2.
   const auto loss = gumbel_loss(torch::tensor({10.0f, 1.0f}) - value, 2.0, 2.0);
   const double scale = std::exp(-2.0);
   EXPECT_NEAR(loss.item<double>(), (std::exp(2.0) - 3 + std::exp(0.5) - 1.5) * scale / 2, 1e-6);
@@ -33,7 +34,7 @@ TEST(GumbelLoss, TheExponentIsClippedAndScaledFromMinusOneOn) {
   // If all values are below -1, the scale is e^1.
   const auto low = gumbel_loss(torch::tensor({-9.0f}), 1.0, 7.0);
   EXPECT_NEAR(low.item<double>(), (std::exp(-9.0) + 8) * std::exp(1.0), 1e-4);
-  // For small differences, the loss is half the square.
+  // For small differences, the loss without its scale is half the squared difference.
   EXPECT_NEAR(gumbel_loss(torch::tensor({-0.01f}), 1.0, 7.0).item<double>() * std::exp(-0.01),
               0.5e-4, 1e-6);
 }
@@ -44,7 +45,7 @@ TEST(HuberError, IsLinearBeyondDelta) {
   EXPECT_NEAR(loss.item<double>(), (300 + 4.5) / 2 + (0 + 0.5) / 2, 1e-4);
 }
 
-// As in the example of IQL, min_i Q' = (1.5, -2) and V = s / 2, so Q - V = (1, -1.5).
+// As in test_iql.cpp, min_i Q' = (1.5, -2) and V = s / 2, so Q - V = (1, -1.5).
 struct Fixture {
   XqlOptions options;
   std::unique_ptr<IqlNetworks> networks;
@@ -74,7 +75,8 @@ TEST(XqlLoss, ValueLossByHand) {
   EXPECT_NEAR(gradient[1].item<double>(), slope[0] + slope[1], 1e-6);
 }
 
-// y = (1 + 0.99 V(1), 2) = (1.495, 2). No error reaches 20, so the loss is half the squares.
+// y = (1 + 0.99 V(1), 2) = (1.495, 2). No error reaches the Huber threshold of 20, so the loss of a
+// critic is half the mean squared error.
 TEST(XqlLoss, CriticLossByHand) {
   Fixture f;
   const auto result = xql_critic_loss(*f.networks, f.batch);

@@ -53,7 +53,7 @@ TEST(Agent, LearnsAndReports) {
   EXPECT_NE(actions_of(agent), before);
   for (const double action : actions_of(agent)) EXPECT_LE(std::abs(action), 2.0);  // torque units
 
-  // These are the episodes of the last evaluation of the run.
+  // With seed 0, evaluate() plays the same episodes as the last evaluation of the run.
   const auto evaluation = agent.evaluate(2, /*seed=*/0);
   EXPECT_EQ(evaluation.return_mean, result.summary.metrics["eval_return_mean"].get<double>());
   EXPECT_EQ(evaluation.lengths, (std::vector<int64_t>{200, 200}));
@@ -140,8 +140,8 @@ TEST(Agent, ALoadedOneGoesOnLearning) {
   EXPECT_NE(actions_of(loaded), actions_of(agent));
   EXPECT_NE(loaded.learn().run_dir, result.run_dir);
   EXPECT_EQ(actions_of(loaded), actions_of(agent));
-  // A policy-only checkpoint has no optimiser state, so training would silently restart the
-  // optimisers.
+  // A policy-only checkpoint has no optimiser state. learn() rejects it, because training would
+  // silently restart the optimisers.
   EXPECT_THROW(TD3BC::load(directory / "untrained").learn(), Error);
 }
 

@@ -37,8 +37,8 @@ Footprint measure() {
 }
 
 constexpr int kCycles = 1000;
-// A leak of one allocation per cycle is detected: the smallest allocation is 32 bytes, twice this
-// limit.
+// A leak of one allocation per cycle is detected: the smallest allocation is 32 bytes, which is
+// twice the limit of 16 bytes per cycle.
 constexpr int64_t kHeapLimit = 16 * kCycles;
 
 // Returns how much the process grows in kCycles cycles, after 20 cycles that fill its caches.

@@ -39,7 +39,7 @@ TEST(Bench, NamesAlgorithmsThatNoPeerHas) {
   EXPECT_NE(result.err.find("crossq"), std::string::npos) << result.err;
 }
 
-// Tests peers that follow the protocol of bench/peer.py but use no framework.
+// Tests `bench` with peers that follow the protocol of bench/peer.py but use no framework.
 class BenchPeers : public ::testing::Test {
  protected:
   std::string script(const std::string& name, const std::string& body) {

@@ -32,7 +32,8 @@ TEST(Dataset, IsRecordedConvertedAndInspected) {
   EXPECT_EQ(report["timeouts"], 3);
 }
 
-// A conversion to any format retains the values of actions in the units of the environment.
+// A conversion to any format does not change the actions, which are in the units of the
+// environment.
 TEST(Dataset, ConvertKeepsTheActionsAsTheyAre) {
   const TemporaryDirectory directory;
   const std::string d4rl = SOURCE_DIR "/tests/data/fixtures/d4rl/pendulum_no_next_gzip.hdf5";
@@ -57,7 +58,7 @@ TEST(Dataset, ConvertKeepsTheActionsAsTheyAre) {
 }
 
 // Collected datasets are in the units of the environment, so `inspect` prints no warning about
-// bounds.
+// action bounds.
 TEST(Dataset, CollectWritesTheUnitsOfTheEnvironment) {
   const TemporaryDirectory directory;
   const auto out = directory / "random.npz";

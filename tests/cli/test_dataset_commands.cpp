@@ -209,7 +209,8 @@ TEST_F(DatasetCommands, IntegersOnePerRowAreDiscreteActions) {
       << floats.err;
 }
 
-// Runs every suggested command for files without an environment, shortened to two updates.
+// Runs every command that `inspect` suggests for files without an environment. Each command is
+// shortened to two updates.
 TEST_F(DatasetCommands, SuggestedCommandsTrain) {
   int commands = 0;
   for (const auto& path : {write_log("log.npz", 5), write_choices<int64_t>("choices.npz")}) {

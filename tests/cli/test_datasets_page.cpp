@@ -9,7 +9,7 @@
 namespace rl_training {
 namespace {
 
-// Runs the commands of docs/datasets.md.
+// Runs the commands of the worked example in docs/datasets.md.
 TEST(DatasetsPage, TheWorkedExampleRuns) {
   const TemporaryDirectory directory;
   Program::Input input;

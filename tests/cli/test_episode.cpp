@@ -80,7 +80,8 @@ TEST_F(EpisodePolicy, BadLinesAreRefused) {
   EXPECT_NE(error_of(R"({"reward": 1})").find("not a JSON array"), std::string::npos);
 }
 
-// `evaluate` and `dataset collect` give the policy its history, as the evaluations of the run do.
+// `evaluate` and `dataset collect` pass the history of the episode to the policy, as the
+// evaluations of the run do.
 TEST_F(EpisodePolicy, CollectAndEvaluateKeepTheHistory) {
   const auto report = run({"evaluate", run_dir_, "--episodes", "2", "--json"}).json();
   EXPECT_EQ(report["return_mean"], metrics_["eval_return_mean"]);

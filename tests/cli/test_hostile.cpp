@@ -52,7 +52,7 @@ TEST_F(Hostile, DeepObservationsAreOneErrorLine) {
   }
 }
 
-// A NUL byte must not end a line.
+// A NUL byte must not end a line, because the text after the byte would be ignored.
 TEST_F(Hostile, NothingHidesBehindANul) {
   const auto run_dir = trained_run();
   const auto file = directory_ / "obs.jsonl";
@@ -96,12 +96,12 @@ TEST_F(Hostile, TablesAreEscaped) {
 }
 
 // Files that the program opens must not reuse the descriptors of closed standard streams, because
-// output would overwrite them.
+// output to these streams would overwrite the files.
 TEST_F(Hostile, ClosedStreamsTouchNoFile) {
   const auto open_run = trained_run();
   auto arguments = tiny_training(directory_ / "closed");
   arguments.insert(arguments.begin(), RL_TRAINING_PROGRAM);
-  arguments.erase(std::find(arguments.begin(), arguments.end(), "--json"));  // prints a summary
+  arguments.erase(std::find(arguments.begin(), arguments.end(), "--json"));  // to print a summary
   std::vector<char*> argv;
   for (auto& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);

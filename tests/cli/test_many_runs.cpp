@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the metrics and the tensors of the last checkpoint, which must be reproducible.
+// Returns the run's metrics and the tensors of its last checkpoint. Both must be reproducible.
 std::string result_of(const std::string& run_dir) {
   std::string last;
   for (const auto& entry : fs::directory_iterator(run_dir + "/checkpoints")) {

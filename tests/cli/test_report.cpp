@@ -11,7 +11,7 @@
 namespace rl_training {
 namespace {
 
-// Trains three learning rates with three seeds each, as a new user would.
+// Trains with three learning rates and three seeds each, as a new user would.
 TEST(Report, LearningRatesAreGroupsAndSeedsAreNot) {
   const TemporaryDirectory directory;
   std::vector<double> means;

@@ -7,7 +7,7 @@
 namespace rl_training {
 namespace {
 
-// Writes a sweep of tiny runs to `directory` and returns the path of the file.
+// Writes the config of a sweep of tiny runs to `directory` and returns the path of the file.
 std::string sweep_file(const TemporaryDirectory& directory, const std::string& search) {
   const auto path = directory / "sweep.yaml";
   write_all(path,

@@ -163,7 +163,7 @@ TEST(Training, ContinuesWithoutAReaderOfItsProgress) {
   ASSERT_GE(reader, 0);
   Program program(tiny_training(directory / "runs"), {.stderr_file = pipe});
   pollfd waits = {reader, POLLIN, 0};
-  ASSERT_EQ(::poll(&waits, 1, 60000), 1);  // the first line of the program
+  ASSERT_EQ(::poll(&waits, 1, 60000), 1);  // waits for the first line that the program prints
   ::close(reader);
   EXPECT_EQ(program.wait().exit_code, 0);
   EXPECT_TRUE(fs::exists(only_run_in(directory / "runs") + "/checkpoints/step-000000060"));

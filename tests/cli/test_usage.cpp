@@ -23,7 +23,8 @@ TEST(Usage, EveryHelpHasExamplesAndSucceeds) {
   }
 }
 
-// Only examples may be longer, because a command cannot be broken. They are indented by two spaces.
+// Only examples may be longer than 80 columns, because a command cannot be split into several
+// lines. Examples are indented by two spaces.
 TEST(Usage, DescriptionsFitIntoEightyColumns) {
   for (const char* command : {"train --help", "dataset convert --help", "sweep --help", "--help",
                               "algorithms", "algorithms td3_bc", "envs", "envs Hopper-v4"}) {

@@ -31,7 +31,7 @@ TEST(VerifyResume, ProvesAKilledRunEqual) {
   EXPECT_GE(report["rows"], 20);
   EXPECT_EQ(report["differences"], Json::array());
   EXPECT_EQ(report["runs"], directory / "proof");
-  // The run was killed, so its second session starts in the middle.
+  // The run was killed, so its second session starts in the middle of the run.
   const auto killed = fs::directory_iterator(directory / "proof/killed")->path().string();
   const auto metadata = Json::parse(read_all(killed + "/metadata.json"));
   ASSERT_EQ(metadata["sessions"].size(), 2u);

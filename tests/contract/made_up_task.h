@@ -132,7 +132,8 @@ class Batches {
         break;
     }
   }
-  // In each row, the mask is 1 for the first steps and 0 for the rest. At least one step is 1.
+  // In each row, the mask is 1 for the first steps and 0 for the rest. It is 1 for at least one
+  // step.
   void fill_mask(const torch::Tensor& mask) {
     for (int64_t row = 0; row < mask.size(0); ++row) {
       const auto steps = static_cast<int64_t>(rng_.below(static_cast<uint64_t>(mask.size(1)))) + 1;

@@ -45,7 +45,8 @@ TEST_P(AlgorithmContract, TheSeedDecidesEveryBit) {
   EXPECT_NE(first, hash(*make_small(info_, 0)));
 }
 
-// Saves before the first update, and between the updates of parts that are updated less often.
+// Saves before the first update, and also between two updates of networks that are not trained in
+// every update.
 TEST_P(AlgorithmContract, ResumesExactlyWhereItWasSaved) {
   const auto straight = make_small(info_);
   Batches all(info_);

@@ -245,8 +245,8 @@ TEST_P(SharedInvalidOptions, AreRefusedByName) {
   }
 }
 
-// Checks rules beyond the range of a single key. OptionContract checks the ranges for every
-// algorithm.
+// Some rows break rules that go beyond the range of a single key. OptionContract checks the ranges
+// for every algorithm.
 TEST(InvalidOptions, OwnOnesAreRefusedByName) {
   for (const auto& row : own_table()) {
     SCOPED_TRACE(row.algo + " " + row.set.back());

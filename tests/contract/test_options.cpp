@@ -85,8 +85,8 @@ TEST_P(OptionContract, NumbersBeyondTheirRangeAreRefused) {
     EXPECT_TRUE(refused("nan")) << row.key;
     EXPECT_TRUE(refused("inf")) << row.key;
     EXPECT_EQ(refused("-1e9"), row.range.find('>') != std::string::npos) << row.key;
-    // Without an upper limit in its range, a large value may still be rejected by a rule about
-    // several keys.
+    // If the range of a key has no upper limit, a large value may still be rejected by a rule about
+    // several keys. The large value is therefore tested only if there is an upper limit.
     if (row.range.find('<') == std::string::npos) continue;
     EXPECT_TRUE(refused("1e9")) << row.key;
   }
@@ -116,7 +116,8 @@ TEST_P(OptionContract, HasAConfigToStartFrom) {
       continue;
     }
     ++count;
-    // A starter config must contain every option of the algorithm.
+    // A starter config must contain every option of the algorithm, except nested options and
+    // options whose default is `none`.
     const auto root = load_config(name);
     const auto* kwargs = root.find("algo_kwargs");
     ASSERT_NE(kwargs, nullptr) << name;

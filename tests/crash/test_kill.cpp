@@ -123,7 +123,7 @@ std::vector<std::string> next_command(const Task& task, const std::string& outpu
   return {"resume", run_dir, "--threads", "2", "--quiet"};
 }
 
-// Kills the program after `seconds`. Returns true if the program had not ended before.
+// Kills the program after `seconds`. Returns true if the program was still running.
 bool kill_after(Program& program, double seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   while (!program.ended() && std::chrono::steady_clock::now() < end) ::poll(nullptr, 0, 1);

@@ -218,7 +218,8 @@ TEST(SignalMasks, OneThreadTakesSignals) {
     }
     return result;
   };
-  // With three computing threads and the signal thread, the thread pool is running.
+  // Once there are four threads, the thread pool is running: three computing threads and the signal
+  // thread.
   ASSERT_TRUE(becomes_true([&] { return program.ended() || masks().size() >= 4; }));
   uint64_t taken = 0;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) taken |= uint64_t{1} << (signal - 1);

@@ -173,7 +173,7 @@ TEST_F(ArrayLayoutTest, Neorl) {
   }
 }
 
-// Row t contains the action and the reward that led to the observation of row t.
+// In ExORL files, row t contains the action and the reward that led to the observation of row t.
 TEST_F(ArrayLayoutTest, ExorlEpisodesOfADirectory) {
   add("observation", {1, 2, 3}, 1);
   add("action", {0, 0.5f, 0.75f}, 1);
@@ -215,7 +215,7 @@ TEST_F(ArrayLayoutTest, ExorlDiscountZeroIsATermination) {
   EXPECT_EQ(data.next_obs(1)[0], 3);
 }
 
-// Each trajectory has one more observation than actions.
+// In files of the `imitation` library, each trajectory has one more observation than actions.
 TEST_F(ArrayLayoutTest, Imitation) {
   add("obs", {1, 2, 3, 11, 12, 13, 14}, 1);
   add("acts", {0.1f, 0.2f, 0.3f, 0.4f, 0.5f}, 1);

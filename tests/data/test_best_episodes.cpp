@@ -10,7 +10,8 @@
 namespace rl_training {
 namespace {
 
-// Creates one episode per list of rewards. The observations number the rows of all episodes.
+// Creates one episode per list of rewards. The observations of all episodes are the consecutive
+// numbers 0, 1, 2, ...
 TransitionDataset episodes_of(const std::vector<std::vector<float>>& rewards) {
   DatasetBuilder builder(1, 1);
   float at = 0;

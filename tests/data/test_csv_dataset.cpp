@@ -54,7 +54,7 @@ TEST_F(CsvDatasetTest, ReadsColumnsByTheirNames) {
   EXPECT_EQ(data.reward(3), -4);
   EXPECT_EQ(data.next_obs(3)[0], 2);
   const auto next = data.with_next_actions();
-  EXPECT_TRUE(next.next_action_valid(4));  // the step is dropped, but its action is known
+  EXPECT_TRUE(next.next_action_valid(4));  // the next step is dropped, but its action is known
   EXPECT_EQ(next.next_action(4)[0], 2);
   EXPECT_FALSE(next.next_action_valid(2));
 }
@@ -119,7 +119,7 @@ TEST_F(CsvDatasetTest, DoneIsNeverSilentlyATermination) {
     DatasetFileSummary summary;
     load_dataset_file("csv", write(header + rows), options, &summary);
     EXPECT_EQ(codes(summary.warnings), std::vector<std::string>{"dones"}) << header << map;
-    EXPECT_EQ(summary.terminals, 1) << header << map;  // the other end is a time-out
+    EXPECT_EQ(summary.terminals, 1) << header << map;  // the other episode ends by a time-out
     EXPECT_EQ(summary.timeouts, 1) << header << map;
   }
   DatasetReadOptions options;

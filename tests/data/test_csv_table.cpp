@@ -136,9 +136,7 @@ TEST_F(CsvTableTest, TextsMatterOnlyWhereTheyAreUsed) {
 }
 
 TEST_F(CsvTableTest, Gzip) {
-  // The output of `printf 'a,b
-  // 1,2
-  // ' | gzip -n`, followed by a second gzip member.
+  // `first` is the output of `printf 'a,b\n1,2\n' | gzip -n`. `second` is a second gzip member.
   const std::string first =
       std::string("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", 10) +
       std::string("\x4b\xd4\x49\xe2\x32\xd4\x31\xe2\x02\x00\x7b\x07\x97\x0a\x08\x00\x00\x00", 18);

@@ -50,8 +50,8 @@ TEST(D4rlWriter, RoundTripKeepsTheFingerprint) {
   }
 }
 
-// The result of D4RL's qlearning_dataset. There, the successor of row i is row i + 1, rows with
-// timeouts are skipped, and the last row is lost.
+// The result of D4RL's qlearning_dataset. In this conversion, the successor of row i is row i + 1,
+// rows with timeouts are skipped, and the last row is lost.
 struct Conversion {
   int64_t rows = 0, terminals = 0;
   double reward_sum = 0, next_obs_sum = 0;
@@ -98,7 +98,7 @@ void expect_conversion_is(const std::string& path, const TransitionDataset& data
     };
     ASSERT_TRUE(equal(made.obs, dataset.obs(row), dataset.obs_dim())) << path << " row " << row;
     ASSERT_TRUE(equal(made.actions, dataset.action(row), dataset.action_dim())) << path;
-    // The successor of a terminal row is not used.
+    // Training does not use the successor of a terminal row.
     if (dataset.terminated(row)) continue;
     ASSERT_TRUE(equal(made.next_obs, dataset.next_obs(row), dataset.obs_dim()))
         << path << " row " << row;
@@ -149,7 +149,7 @@ TEST(D4rlWriter, TheQLearningConversionOfTheFileIsTheDataset) {
       save_d4rl_dataset(dataset, path);
       expect_conversion_is(path, dataset);
       if (HasFatalFailure()) return;
-      // Our own reader returns the same transitions with both policies.
+      // Our own reader returns the same transitions with both time-out policies.
       for (const auto again : {TimeoutPolicy::drop, TimeoutPolicy::keep}) {
         read.timeout_policy = again;
         const auto report = inspect_dataset("auto", path, read);
@@ -172,7 +172,8 @@ int compare_conversions(const std::string& folder, const Json& expected) {
     DatasetReadOptions drop;
     drop.timeout_policy = TimeoutPolicy::drop;
     const auto dataset = load_dataset_file("d4rl", folder + name, drop);
-    // Without timeouts, D4RL ends episodes by counting steps, so the rows may differ.
+    // If a file has no array `timeouts`, D4RL ends episodes by counting steps, so the number of
+    // rows may differ.
     if (dataset.rows() != sums.at("n").get<int64_t>()) continue;
     save_d4rl_dataset(dataset, directory / "again.hdf5");
     const auto made = q_learning_conversion(directory / "again.hdf5");
@@ -243,8 +244,7 @@ TEST(D4rlWriter, CompressesAndSaysWhereItCannotWrite) {
   EXPECT_THROW(save_d4rl_dataset(dataset, directory / "none/a.hdf5"), Error);
 }
 
-// Rows that were dropped while reading cause no further loss when the data is written and read
-// again.
+// If rows were dropped while reading, writing the data and reading it again loses no further rows.
 TEST(Writers, KeepRowsAndNextActionsOfADroppedTimeout) {
   const TemporaryDirectory directory;
   const auto path =

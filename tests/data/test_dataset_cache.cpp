@@ -96,7 +96,7 @@ TEST_F(DatasetCacheTest, WhatIsMadeIsMadeOnceAndShared) {
   EXPECT_NE(get(2).fingerprint(), expected.fingerprint());
   EXPECT_EQ(made, 2);
   EXPECT_EQ(DatasetCache(options()).list().size(), 2U);
-  get(3, 1 << 20);  // too small for the cache
+  get(3, 1 << 20);  // the dataset is below the minimum size of the cache
   get(3, 1 << 20);
   EXPECT_EQ(made, 4);
   change_byte(cached(".json")[0], 5);
@@ -142,7 +142,7 @@ TEST_F(DatasetCacheTest, KeepsTheWarningsOfTheDataDoctor) {
   save_d4rl_dataset(std::move(builder).build(), path);
   const auto expected = inspect_dataset("d4rl", path).warnings;
   ASSERT_FALSE(expected.empty());
-  load(path);  // this entry has no warnings, so the next load cannot use it
+  load(path);  // this entry stores no warnings, so the next load cannot use it
   for (int round = 0; round < 3; ++round) {
     std::vector<DatasetWarning> found;
     DatasetCache(options()).load("auto", path, {}, &found);

@@ -17,7 +17,8 @@ namespace {
 
 using nlohmann::json;
 
-// Files of the real writers, with sums computed by NumPy and by D4RL's own conversion.
+// Returns the expected properties of files from the original writers. The sums were computed by
+// NumPy and by D4RL's own conversion.
 json expected() {
   std::ifstream file(kFixtures + "expected.json");
   return json::parse(file);
@@ -59,7 +60,7 @@ void check_valid_file(const std::string& path, const json& facts) {
   for (size_t k = 0; k < actions.size(); ++k) expect_near(actions[k], facts["act_sum"][k]);
 }
 
-// The result of D4RL's own conversion: rows, rewards, successors.
+// Compares rows, rewards and successors with the result of D4RL's own conversion.
 void check_q_learning(const std::string& path, const json& facts) {
   SCOPED_TRACE(path);
   DatasetReadOptions options;
@@ -75,12 +76,12 @@ void check_q_learning(const std::string& path, const json& facts) {
     terminals += data.terminated(row) ? 1 : 0;
   }
   EXPECT_EQ(terminals, facts["terminals"].get<int64_t>());
-  // The oracle's rewards may come from float64 files, ours are floats.
+  // The expected sum may come from a file with float64 rewards. Our rewards are float32.
   EXPECT_NEAR(rewards, facts["reward_sum"].get<double>(), 2e-7 * std::abs(rewards) + 1e-9);
   EXPECT_NEAR(next_obs, facts["next_obs_sum"].get<double>(), 1e-9 * (10'000 + std::abs(next_obs)));
 }
 
-// The same conversion, implemented row by row.
+// Compares the dataset with the same conversion, implemented row by row.
 void check_row_for_row(const std::string& path) {
   SCOPED_TRACE(path);
   const auto steps = read_logged_steps("d4rl", path);
@@ -179,7 +180,7 @@ TEST(DatasetFiles, KeepsTimeoutsWithTheirTrueSuccessor) {
   options.timeout_policy = TimeoutPolicy::keep;
   DatasetFileSummary summary;
   const auto data = load_dataset_file("d4rl", path, options, &summary);
-  // The last row terminates: kept here, lost by D4RL's conversion.
+  // The policy `keep` retains the last row, which terminates. D4RL's conversion loses this row.
   EXPECT_EQ(data.rows(), 644);
   EXPECT_EQ(summary.dropped_rows, 0);
   EXPECT_EQ(data.episodes().size(), 6u);

@@ -177,14 +177,14 @@ TEST_F(DiscreteData, IntegersOnePerRowNeedNoEnvironment) {
             path +
                 ": actions: wrong shape (expected (3, dims), because the environment is "
                 "continuous, got (3,))");
-  // An action may occur only as a next action.
+  // The largest action of this file occurs only as a next action.
   DatasetBuilder builder(Space::unbounded(1), kThree);
   builder.begin_episode(std::array{0.0f});
   builder.add(std::array<int64_t, 1>{1}, 0, std::array{1.0f}, false, false);
   builder.end_episode(std::array<int64_t, 1>{2});
   save_npz_dataset(std::move(builder).build(), path, nullptr);
   EXPECT_EQ(load_dataset_file("npz", path).next_choice(0), 2);
-  // A file of a directory may lack some of the actions.
+  // Not every file of a directory needs to contain all actions.
   std::filesystem::create_directory(in("parts"));
   write_npz<int64_t>(in("parts/1.npz"), {1, 0, 1}, {3});
   write_npz<int64_t>(in("parts/2.npz"), {2, 0, 1}, {3});

@@ -104,7 +104,7 @@ TEST(Hdf5File, UnpacksChunksOfLargeArrays) {
         }).text;
     return text;
   };
-  // Row i and column k contain (i * columns + k) % 251 / 4, which is exact in both types.
+  // Row i and column k contain (i * columns + k) % 251 / 4, which is exact in float32 and float64.
   for (const auto& [key, rows, columns] : {std::tuple{"float32_rows", 100'000, 3},
                                            {"float32_columns", 100'000, 3},
                                            {"float64_shuffled", 70'001, 5},

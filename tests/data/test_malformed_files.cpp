@@ -17,7 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The message of Error{data}, "" if the file loads. One line that begins with a path below `path`.
+// Returns the message of the data error after `path`, or "" if the file loads. The message must be
+// a single line that starts with `path`.
 std::string problem(const std::string& kind, const std::string& path) {
   try {
     load_dataset_file(kind, path);
@@ -34,7 +35,8 @@ std::string problem(const std::string& kind, const std::string& path) {
 
 using Table = std::map<std::string, std::string>;
 
-// File name (without ending) -> words of the message; "" loads.
+// Maps each file name, without its extension, to a part of the error message. "" means that the
+// file loads.
 const Table& hdf5_table() {
   static const Table table = {
       {"truncated_60pct", "not a complete HDF5 file"},
@@ -98,8 +100,8 @@ TEST(MalformedFiles, Hdf5) {
     ++files;
   }
   EXPECT_EQ(files, static_cast<int>(hdf5_table().size()));
-  // These files must not take much memory. A child starts with the memory of this process, which is
-  // large under a sanitizer.
+  // Reading these files must not need much memory. The check is skipped under a sanitizer: a child
+  // process starts with the memory of this process, which is then large.
   if (!sandbox_is_strict()) return;
   rusage usage{};
   ASSERT_EQ(::getrusage(RUSAGE_CHILDREN, &usage), 0);

@@ -37,7 +37,8 @@ TEST(Mixing, SharesFollowTheWeights) {
   const std::vector<DatasetPart> parts = {{tagged(1, 10, 4), 3}, {tagged(2, 10, 4), 1}};
   const auto mixed = mix_transition_datasets(parts, 30, 5);
   EXPECT_EQ(mixed.rows(), 30);
-  // The shares are 22.5 and 7.5 rows. The remainders are equal, so the first part gets the row.
+  // The shares are 22.5 and 7.5 rows. The remainders are equal, so the first part gets the
+  // additional row.
   EXPECT_EQ(rows_of(mixed, 1), 23);
   EXPECT_EQ(rows_of(mixed, 2), 7);
   EXPECT_EQ(mix_transition_datasets(parts, 0, 5).rows(), 80);

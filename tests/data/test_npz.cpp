@@ -74,8 +74,8 @@ class NpzTest : public testing::Test {
     std::ofstream(directory_ / "a.npz", std::ios::binary) << bytes;
     return directory_ / "a.npz";
   }
-  // Returns the error message without the file name, with which it must start, or "" if the file
-  // loads.
+  // Returns the error message without the file name at its start, or "" if the file loads. The
+  // message must start with the file name.
   std::string problem(const std::string& path) {
     try {
       load_npz_dataset(path);
@@ -299,8 +299,8 @@ TEST_F(NpzTest, RefusesBadArchives) {
 }
 
 TEST_F(NpzTest, RefusesABombBeforeInflatingIt) {
-  // The zip directory declares 1.5 GB for a few bytes. The reader must not allocate memory of that
-  // size.
+  // The zip directory declares that a few bytes unpack to 1.5 GB. The reader must not allocate
+  // memory of that size.
   auto bytes = zip_of(plain_members(), ZIP_CM_DEFLATE);
   const auto entry = bytes.find("PK\x01\x02");
   const uint32_t size = 1'500'000'000;

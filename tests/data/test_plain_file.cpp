@@ -207,8 +207,8 @@ TEST(PlainFile, GivesWhatLibhdf5Gives) {
     const auto one = load_dataset_file("d4rl", plain, options, &ours);
     const auto other = load_dataset_file("d4rl", packed, options, &theirs);
     EXPECT_EQ(one.fingerprint(), other.fingerprint());
-    // One of the two time-outs stores the following observation as its successor. This successor is
-    // not trusted.
+    // One of the two time-outs stores the observation of the next row as its successor. The reader
+    // does not trust such a successor.
     EXPECT_EQ(one.rows(), policy == TimeoutPolicy::drop ? 297 : 299);
     EXPECT_EQ(ours.reward_sum, theirs.reward_sum);
     EXPECT_EQ(ours.episodes, 6);  // one episode is split in two

@@ -44,7 +44,7 @@ TEST(ReplayBuffer, KeepsTheNewestRowsUnderTheirNumbers) {
 
 TEST(ReplayBuffer, KnowsTheEpisodesOfEachEnvironment) {
   ReplayBuffer buffer(100, kObs, kAction, /*streams=*/2);
-  fill(buffer, 10, {4, 7});  // streams 0 2 4 | 6 8 and 1 3 5 7 | 9
+  fill(buffer, 10, {4, 7});  // rows of stream 0: 0 2 4 | 6 8, rows of stream 1: 1 3 5 7 | 9
   EXPECT_EQ(buffer.episode_begin(4), 0);
   EXPECT_EQ(buffer.episode_end(2), 4);
   EXPECT_EQ(buffer.episode_end(3), 7);
@@ -70,8 +70,9 @@ TEST(ReplayBuffer, RowsComeBackFromTheirBytes) {
   EXPECT_THROW(again.restore(13, "short"), Error);
 }
 
-// The episodes are 0 2 4 | 6 8 ... and 1 3 5 7 9 | ..., and rows before 5 are no longer stored. The
-// remaining part of each episode starts in its own stream.
+// Stream 0 has the rows 0 2 4 | 6 8 10 12, and stream 1 has the rows 1 3 5 7 9 | 11, where | ends
+// an episode. Rows before 5 are no longer stored. The stored part of an episode must start with a
+// row of the same stream.
 TEST(ReplayBuffer, EpisodesThatComeBackInPartStayInTheirStream) {
   ReplayBuffer buffer(8, kObs, kAction, /*streams=*/2);
   fill(buffer, 13, {4, 9});
@@ -147,8 +148,8 @@ TEST(ReplayBuffer, GapsAreNeitherDrawnNorSpanned) {
   EXPECT_FALSE(ReplaySampler(empty, normalizer, transitions(), Rng(1)).ready());
 }
 
-// The reward of row n is 10 n, and gamma is 0.5. Stream 0 has the rows 0 2 4 | 6 8, and row 4
-// terminates. Stream 1 has the rows 1 3 5 7 | 9, and row 7 is truncated.
+// The reward of row n is 10 n, and gamma is 0.5. Stream 0 has the rows 0 2 4 | 6 8, where | ends an
+// episode, and row 4 terminates. Stream 1 has the rows 1 3 5 7 | 9, and row 7 is truncated.
 TEST(ReplayBuffer, SpansSeveralStepsOfOneEnvironment) {
   ReplayBuffer buffer(100, kObs, kAction, /*streams=*/2);
   fill(buffer, 10, {4, 7});
@@ -226,8 +227,8 @@ TEST(ReplayBuffer, StoresEachFrameOnce) {
     EXPECT_EQ(obs, frame(static_cast<int>(row)));
     EXPECT_EQ(next_obs, frame(static_cast<int>(row) + 2));
   }
-  // Eight rows need eight successors, and the first observation of each remaining part of an
-  // episode.
+  // Eight rows need eight frames for their successors, and one frame for the first observation of
+  // each remaining part of an episode.
   EXPECT_LE(buffer.frames(), 8 + 4);
 
   ReplayBuffer again(8, image, kAction, /*streams=*/2);
@@ -240,8 +241,8 @@ TEST(ReplayBuffer, StoresEachFrameOnce) {
   EXPECT_THROW(again.restore(again.total(), std::string(3, '\1')), Error);
 }
 
-// Adds an observation of two frames of 2 x 2 pixels. The first observation of an episode repeats
-// its frame.
+// Adds a row whose observation consists of two frames of 2 x 2 pixels. The first observation of an
+// episode contains its first frame twice.
 void add_stack(ReplayBuffer& buffer, int older, int newer, int next, bool ends) {
   auto obs = frame(older), next_obs = frame(newer);
   const auto after = frame(newer), then = frame(next);
@@ -289,9 +290,9 @@ TEST(ReplayBuffer, StoresTheFramesOfAStackOnce) {
   again.restore(2, bytes);
   EXPECT_EQ(again.frames(), buffer.frames());
   EXPECT_EQ(again.encode(2, 6), bytes);
-  // Row 2 stores three frames, rows 3 to 5 store four, and rows 6 and 7 store three. Each row adds
-  // 2 marks and 12 other bytes. Rows 2, 3 and 6 start an episode in these bytes, which adds a mark
-  // for each of their 2 frames.
+  // Each frame takes 4 bytes. Row 2 stores three frames, rows 3 to 5 together store four, and rows
+  // 6 and 7 together store three. Each row adds 2 marks of one byte and 12 other bytes. In `bytes`,
+  // rows 2, 3 and 6 start an episode, so each of them adds another mark for each of its 2 frames.
   EXPECT_EQ(bytes.size(), 10 * 4 + 6 * (2 + 12) + 3 * 2);
   fill_stacks(again, 3);
   fill_stacks(buffer, 3);
@@ -325,7 +326,8 @@ TEST(ReplaySampler, RefusesReturnsThatTheBufferDoesNotKeep) {
                Error);
 }
 
-// The streams are 0 2 4 | 6 8 and 1 3 5 7 | 9. The reward is ten times the number of the row.
+// Stream 0 has the rows 0 2 4 | 6 8, and stream 1 has the rows 1 3 5 7 | 9, where | ends an
+// episode. The reward is ten times the number of the row.
 ReplayBuffer with_returns(int64_t capacity = 100) {
   return ReplayBuffer(capacity, kObs, kAction, /*streams=*/2, ReturnRule{.gamma = 0.5});
 }
@@ -349,7 +351,8 @@ TEST(ReplayBuffer, ReturnsComeBackWithTheirRows) {
   }
 }
 
-// Returns the returns to go of one episode with these rewards. Checks that restoring retains them.
+// Returns the returns to go of one episode with these rewards. Checks that a restored buffer has
+// the same returns to go.
 std::vector<float> returns_of(const std::vector<float>& rewards, int64_t capacity = 100) {
   ReplayBuffer buffer(capacity, kObs, kAction, 1, ReturnRule{.gamma = 0.99, .failure_reward = -5});
   const float obs[2] = {0, 0}, action = 0;
@@ -462,7 +465,7 @@ TEST(MixtureSampler, WithoutARatioAllRowsAreEquallyLikely) {
   EXPECT_NEAR(static_cast<double>(first), 5000, 5 * std::sqrt(20000 * 0.25 * 0.75));
   EXPECT_GT(changes, 300);
 
-  // Rows that do not exist yet are not drawn. The saved state restores the sequence of draws.
+  // No rows are drawn from the empty second buffer. The saved state restores the sequence of draws.
   ReplayBuffer empty(4, kObs, kAction);
   ReplaySampler none(empty, normalizer, transitions(), Rng(4));
   MixtureSampler alone(a, none, std::nullopt, Rng(3));

@@ -27,7 +27,7 @@ TEST(RewardTransform, Presets) {
   EXPECT_EQ(apply("antmaze_minus_one", 1), 0);
   EXPECT_EQ(apply("antmaze_ten_minus_five", 1), 5);
   EXPECT_EQ(apply("antmaze_hundred", 0.5), 50);
-  // The returns are 6 and 9.
+  // The returns of the two episodes are 6 and 9, so the scale is 1000 / (9 - 6).
   EXPECT_DOUBLE_EQ(apply("d4rl_locomotion_return_range", 3), 1000);
   // The rewards are 1 to 5, so their mean is 3 and their variance is 2.
   EXPECT_DOUBLE_EQ(apply("standardize", 5), std::sqrt(2.0));

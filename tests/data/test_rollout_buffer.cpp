@@ -171,7 +171,7 @@ TEST(RolloutBuffer, KeepsNoMoreThanItsSteps) {
 }
 
 // The rows (1, 2, 2, 7) have the mean 3 and the variance 5.5. They are combined with a prior of
-// mean 0 and variance 1 that weighs 1e-4 rows. The result must not depend on how many rows are
+// mean 0 and variance 1 that counts as 1e-4 rows. The result must not depend on how many rows are
 // added at once.
 TEST(RunningStatistics, EqualThoseOfAllRows) {
   const std::vector<float> rows = {1, 2, 2, 7};

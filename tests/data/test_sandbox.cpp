@@ -152,7 +152,7 @@ TEST(Sandbox, WorksBesideOtherThreads) {
 }
 
 // Another thread may map memory between any two instructions of the parent, also just before the
-// fork.
+// fork. This memory must not count towards the limit of the child.
 TEST(Sandbox, MemoryThatOtherThreadsMapIsNotCounted) {
   constexpr size_t kBytes = size_t{4} << 30;
   const std::jthread thread([](const std::stop_token& stop) {
@@ -205,8 +205,8 @@ TEST(Sandbox, AReaderThatWasTakenOverReachesNothing) {
     forbid_opening_files();
     output.text(before + "| " + attempts(directory / "other"));
   });
-  // The error 1 is EPERM. Before its own file is open, a reader may open files for reading and look
-  // them up. Afterwards, it may do neither.
+  // The error 1 is EPERM. Before its own file is open, a reader may open other files for reading
+  // and query their status. Afterwards, it may do neither.
   EXPECT_EQ(result.text,
             "read=0 write=1 create=1 stat=0 unlink=1 rename=1 truncate=1 socket=1 unix_socket=1 "
             "exec=1 fork=1 kill=1 ptrace=1 code=1 "

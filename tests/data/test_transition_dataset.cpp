@@ -174,8 +174,8 @@ TEST(TransitionDataset, FingerprintKnowsWhereEpisodesEnd) {
   EXPECT_NE(cut_after(1), cut_after(2));
 }
 
-// The rewards 1 2 3 | 4 5 are replaced by -1 -1 1 | -1 -1. The second episode counts as if it
-// failed forever.
+// The rewards 1 2 3 | 4 5 are replaced by -1 -1 1 | -1 -1. The second episode never succeeds, so
+// its return is that of an episode that fails forever.
 TEST(TransitionDataset, AFailedEpisodeHasTheReturnOfFailingForEver) {
   const std::vector<float> rewards = {-1, -1, 1, -1, -1};
   const auto data = small_dataset().with_rewards(rewards).with_returns_to_go(
@@ -186,7 +186,7 @@ TEST(TransitionDataset, AFailedEpisodeHasTheReturnOfFailingForEver) {
   EXPECT_FLOAT_EQ(data.return_to_go(4), -10);
 }
 
-// The sum ends at terminations and time-outs, without bootstrapping.
+// The sum of rewards ends at terminations and time-outs, without bootstrapping.
 TEST(TransitionDataset, MonteCarloReturnsStayInTheEpisode) {
   const auto data = small_dataset().with_returns_to_go({.gamma = 0.9});
   EXPECT_FLOAT_EQ(data.return_to_go(2), 3);
@@ -237,7 +237,8 @@ TEST(DatasetBuilder, KnowsTheActionAfterACutEpisode) {
   EXPECT_EQ(data.action(1)[0], 0.5f);
 }
 
-// Builds the same rows in existing memory, with unused slots between them.
+// Both builders build the same rows. SlotDatasetBuilder uses existing memory, in which some slots
+// are not used.
 TEST(SlotDatasetBuilder, EqualsTheCopyingOne) {
   const Column<float> obs(std::vector<float>{1, 2, 3, 99, 4, 5, 6});
   const Column<float> actions(std::vector<float>{.1f, .2f, .3f, .4f, .5f, .6f, .7f});

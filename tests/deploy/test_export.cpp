@@ -17,8 +17,8 @@ namespace {
 
 using Rows = std::vector<std::vector<double>>;
 
-// Perturbs every float array of a policy. New networks have zero biases and standard statistics,
-// which would hide errors of the export.
+// Perturbs every float array of a policy. New networks have zero biases and normalisation
+// statistics of 0 and 1, which would hide errors of the export.
 class Jolt final : public StateVisitor {
  public:
   void on_array(const std::string& name, DType dtype, std::span<const int64_t> shape,
@@ -150,7 +150,7 @@ TEST(ExportVariants, CriticWeightedPolicyIsRefused) {
   }
 }
 
-// A header with wrong weights fails both its self-test and the comparison.
+// A header with wrong weights fails its self-test and also the comparison with the policy.
 TEST(Verification, FindsAChangedWeight) {
   const auto policy = made_policy("td3_bc");
   const auto obs = random_rows(*policy, 100);

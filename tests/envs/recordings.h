@@ -11,7 +11,7 @@
 
 namespace rl_training {
 
-// Returns default options with these keys of the task itself.
+// Returns options with these task-specific keys and defaults for all other options.
 inline EnvOptions task_options(const Json& keys) {
   EnvOptions options;
   options.task = keys;
@@ -29,8 +29,8 @@ inline std::vector<std::string> recordings(const std::string& name) {
   return paths;
 }
 
-// Returns the largest difference between our seeded resets and Gymnasium's. It compares states and,
-// if `observations` is true, the recorded part of the observations.
+// Returns the largest difference between our seeded resets and Gymnasium's. The states are compared
+// and, if `observations` is true, also the recorded part of the observations.
 inline double seeded_reset_difference(const std::string& env_id, const std::string& name,
                                       bool observations = true) {
   const CsvTable table(std::string(SOURCE_DIR) + "/tests/envs/fixtures/seeded_reset_" + name +

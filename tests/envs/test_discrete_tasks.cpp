@@ -75,7 +75,8 @@ TEST(CartPole, SeededResetsEqualGymnasium) {
 TEST(CartPole, EndsStrictlyBeyondItsBoundsAndPaysForThatStep) {
   CartPole env;
   std::vector<double> obs(4);
-  // A step adds 0.02 times the old velocity to the position.
+  // A step adds 0.02 times the old velocity to the position. The episode ends if the position is
+  // beyond 2.4 or -2.4.
   env.set_state(std::vector{2.4, 0.0, 0.0, 0.0});
   EXPECT_FALSE(env.step(std::vector{1.0}, obs).terminated);
   env.set_state(std::vector{-2.4, -0.001, 0.0, 0.0});

@@ -16,10 +16,10 @@
 namespace rl_training {
 namespace {
 
-// The tolerances are the largest differences after 10 and after 50 recorded steps. The simulation
-// is chaotic: a difference in the last digit of a model parameter grows to this size. With the
-// MuJoCo version of the recordings, Hopper and Walker2d differ by 1e-13 and all other tasks are
-// bit-equal.
+// The tolerances are the largest allowed differences after 10 and after 50 recorded steps. The
+// simulation is chaotic: a difference in the last digit of a model parameter grows to this size.
+// With the MuJoCo version of the recordings, Hopper and Walker2d differ by 1e-13 and all other
+// tasks are bit-equal.
 struct Task {
   const char* id;
   const char* recording;

@@ -124,7 +124,8 @@ class ReplayTest : public testing::Test {
 };
 
 TEST_F(ReplayTest, MeasuresDifferences) {
-  // A pendulum at rest in the upright position does not move and has no cost.
+  // A pendulum at rest in the upright position does not move and has no cost. The values 0.25, -0.5
+  // and 1 in the first row are therefore differences.
   const auto report = replay("0,0,0,1,0,0.25,-0.5,1,0\n0,0,0,1,0,0,0,0,0\n");
   EXPECT_EQ(report.steps, 2);
   EXPECT_EQ(report.max_obs_diff, 0.25);

@@ -35,7 +35,8 @@ TEST(Rollout, PoliciesHearOfEpisodesAndRewards) {
   EXPECT_EQ(sum, episode.sum);
 }
 
-// This task does not have the wrapper that ends episodes, so play_episode() must end the episode.
+// The task is created without the wrapper that ends episodes, so play_episode() must end the
+// episode.
 TEST(Rollout, EndsAtTheTimeLimitOfTheTask) {
   const auto bare = find_environment("Pendulum-v1")->make();
   Remembering played;

@@ -12,7 +12,7 @@
 namespace rl_training {
 namespace {
 
-// An environment that observes (episode, t). The reward is 10 * episode + t + 0.1 * action.
+// An environment whose observation is (episode, t). The reward is 10 * episode + t + 0.1 * action.
 class Counter final : public Environment {
  public:
   Counter(int64_t terminate_at, int64_t truncate_at)
@@ -49,8 +49,8 @@ class Counter final : public Environment {
   int64_t terminate_at_, truncate_at_, episode_ = -1, t_ = 0;
 };
 
-// As in the recording, the first copy terminates at t = 3 and the second copy is truncated at t =
-// 4.
+// As in vector_autoreset_samestep.csv, the first copy terminates at t = 3, and the second copy is
+// truncated at t = 4.
 void register_counter() {
   for (const EnvInfo& info : environments()) {
     if (info.id == "Counter") return;

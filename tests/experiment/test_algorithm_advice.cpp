@@ -112,7 +112,7 @@ TEST(AlgorithmAdvice, NamesPackagedConfigsAndACommand) {
             "--set algo_kwargs.dataset_path=a.npz --set algo_kwargs.dataset_id=null "
             "--set algo_kwargs.timeout_policy=auto");
   const auto advice = advise_algorithms(report, "my log.npz", "obs=a,b action=u", "");
-  EXPECT_EQ(advice.choices[0].config, "td3_bc/hopper-medium-v2");  // its dataset is as large
+  EXPECT_EQ(advice.choices[0].config, "td3_bc/hopper-medium-v2");  // its dataset has a similar size
   EXPECT_EQ(advice.choices[0].command,
             "rl_training train --config td3_bc/hopper-medium-v2 --set env_id=none "
             "--set eval_episodes=0 "

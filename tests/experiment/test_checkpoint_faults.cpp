@@ -27,7 +27,7 @@ struct Scenario {
   std::string name;
   std::function<void(CheckpointStore&)> prepare;
   std::function<void(CheckpointStore&)> action;
-  std::string newest_may_be;  // marks: the old one, then the new one
+  std::string newest_may_be;  // marks of the old and the new checkpoint
   std::string best_may_be;    // "" if there is no best checkpoint
   std::string name_stays;     // must still exist after a failed call
 };
@@ -158,7 +158,7 @@ TEST(CheckpointFault, AnUnreadableNewestIsPassedOver) {
   CheckpointStore prepared(posix_file_system(), directory.path());
   prepared.save(1, entries_for('1'), kFacts);
   prepared.save(2, entries_for('2'), kFacts);
-  FaultyFileSystem files(3, EIO);  // fails when the newest manifest is read, after list and size
+  FaultyFileSystem files(3, EIO);  // call 3, after `list` and `size`, reads the newest manifest
   const CheckpointStore store(files, directory.path());
   std::vector<std::string> warnings;
   const auto found = store.load_newest([&](const std::string& line) { warnings.push_back(line); });

@@ -111,7 +111,7 @@ TEST_F(CheckpointFilesTest, DamageToASharedFileIsNeverPassedOver) {
   EXPECT_THROW(load(), Error);
 }
 
-// A policy does not need these files to act, so they are not verified.
+// A policy does not need the additional files to act, so they are not verified.
 TEST_F(CheckpointFilesTest, AreNotLookedAtForActing) {
   save(1, {file_of("a.rows", "first")});
   write_all(path("step-000000001/a.rows"), "fjrst");

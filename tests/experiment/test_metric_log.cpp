@@ -150,7 +150,9 @@ class FileSizeLimit {
 };
 
 TEST(MetricLog, AFullDiskIsAnErrorWithThePath) {
-  // A row has 8 bytes, and a header has more than 10 bytes.
+  // A row of metrics.jsonl has 8 bytes, and the header of metrics.csv has more than 10 bytes. With
+  // a limit of 4 bytes, metrics.jsonl cannot be written. With a limit of 10 bytes, only metrics.csv
+  // cannot be written.
   for (const auto& [bytes, full] : {std::pair(4, "metrics.jsonl"), std::pair(10, "metrics.csv")}) {
     const TemporaryDirectory run;
     MetricLog log(run.path(), {"a", "a_longer_name"});

@@ -140,7 +140,8 @@ TEST_F(OnlineRunTest, ADamagedRowsFileLeadsToTheOlderCheckpoint) {
   EXPECT_EQ(outcome(again), expected);
 }
 
-// The file with the first rows is missing from the list, so the buffer would be incomplete.
+// The file with the first rows is missing from the checkpoint's list of files, so the buffer would
+// be incomplete.
 TEST_F(OnlineRunTest, RowsThatAreNotThereAreMissed) {
   auto buffer = small_buffer();
   ReplayFiles rows(buffer, posix_file_system());
@@ -166,8 +167,8 @@ TEST_F(OnlineRunTest, RowsThatAreNotThereAreMissed) {
   }
 }
 
-// Earlier checkpoints are removed during training. All rows are also in memory, so they are written
-// again.
+// The test deletes all checkpoints during training. All rows are also in memory, so the next
+// checkpoint contains all of them again.
 TEST_F(OnlineRunTest, RowsAreWrittenAnewWhenTheirFilesAreGone) {
   const auto made = config("sac", {"buffer_capacity=1000"});
   const auto expected = read_all(train(made).checkpoint + "/tensors.safetensors");
@@ -416,7 +417,7 @@ TEST_F(OnlineRunTest, RewardKeysHoldForBothSources) {
     EXPECT_NEAR(own[i], 2 * raw[i], 1e-5);
     EXPECT_EQ(same[i], own[i]);
   }
-  ASSERT_EQ(warnings_.size(), 1u);  // only `own` changes a single source
+  ASSERT_EQ(warnings_.size(), 1u);  // only `own` changes the rewards of a single source
   EXPECT_NE(warnings_[0].find("env_kwargs.wrappers.reward"), std::string::npos);
 
   const auto data = load_run_data(config("rlpd", {"reward_shift=-1"}), {});

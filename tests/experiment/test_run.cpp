@@ -200,7 +200,7 @@ Callbacks kill_at(int64_t update) {
   return callbacks;
 }
 
-// A run whose extension is killed before its next checkpoint still knows its new length.
+// If an extended run is killed before its next checkpoint, the new length of the run is not lost.
 TEST_F(RunTest, AKilledExtensionIsNotForgotten) {
   const auto whole = train({"total_timesteps=80"});
   const auto first = train();
@@ -242,8 +242,8 @@ TEST_F(RunTest, WithoutAnyCheckpointItSaysThatItStartsAgain) {
   EXPECT_NE(warnings_[0].find("has no checkpoint"), std::string::npos) << warnings_[0];
 }
 
-// The run has reached another limit, so an online phase would have no updates. The request is
-// rejected and nothing is written.
+// The run has ended because of a limit other than total_timesteps, so an online phase would have no
+// updates. The request is rejected and nothing is written.
 TEST_F(RunTest, AnEndedRunDoesNotGoOnline) {
   for (const char* limit :
        {"max_updates=30", "early_stopping={metric: critic_loss, target_value: -1000}"}) {
@@ -400,7 +400,8 @@ TEST_F(FailingSaves, ThreeInARowEndTheRun) {
   EXPECT_EQ(warnings_.size(), 2u);
 }
 
-// Without this error, the work since the last good checkpoint would be lost silently.
+// If the last checkpoint cannot be saved, training fails. Otherwise, the work since the last good
+// checkpoint would be lost silently.
 TEST_F(FailingSaves, TheLastOneMustSucceed) {
   const auto run = start({"eval_episodes=0", "checkpoint_interval=40"});
   try {

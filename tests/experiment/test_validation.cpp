@@ -51,7 +51,7 @@ TEST_F(Validation, EpisodesAreHeldOutAndRecorded) {
   const auto all = load_run_data(config("", "td3_bc", ""), {});
   EXPECT_EQ(data.fingerprint, all.fingerprint);
   EXPECT_EQ(all.held_out, nullptr);
-  // The held-out rows are the rows of these episodes.
+  // The held-out rows are the rows of the held-out episodes.
   for (size_t i = 0; i < 3; ++i) {
     const int64_t row = 20 * data.held_out_episodes[i] + 7;
     EXPECT_EQ(data.held_out->reward(static_cast<int64_t>(i) * 20 + 7), all.rows->reward(row));
@@ -86,7 +86,8 @@ TEST_F(Validation, RowsHoldTheMetricsAtTheEvaluationInterval) {
             std::string::npos);
 }
 
-// BCQ draws random candidates when it acts, and the Decision Transformer has memory.
+// BCQ and the Decision Transformer are difficult cases: BCQ draws random candidates when it acts,
+// and the Decision Transformer has memory.
 TEST_F(Validation, IsExactOnResumeAndChangesNothingInTraining) {
   for (const char* algo : {"td3_bc", "bcq", "decision_transformer"}) {
     SCOPED_TRACE(algo);

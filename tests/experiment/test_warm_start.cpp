@@ -180,9 +180,9 @@ TEST_F(WarmStartTest, TheEndOfAPhaseIsKept) {
   const auto end =
       load_checkpoint(posix_file_system(), result.run_dir + "/checkpoints/phase-offline");
   EXPECT_EQ(end.step, 60);
-  // This checkpoint was removed when newer ones were written.
+  // The checkpoint of step 60 was removed when newer checkpoints were written.
   EXPECT_FALSE(fs::exists(result.run_dir + "/checkpoints/step-000000060"));
-  // A run with one phase has no such copy until another phase is added.
+  // A run with one phase has no copy `phase-offline` until another phase is added.
   const auto offline = start(tiny_config("td3_bc", directory_ / "runs"))->train();
   const auto copy = offline.run_dir + "/checkpoints/phase-offline";
   EXPECT_FALSE(fs::exists(copy));

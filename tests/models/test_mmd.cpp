@@ -20,7 +20,7 @@ double mmd_of(const torch::Tensor& x, const torch::Tensor& y, MmdKernel kernel, 
 
 constexpr MmdKernel kKernels[] = {MmdKernel::gaussian, MmdKernel::laplacian};
 
-// The denominator is 2 sigma, not 2 sigma^2, which would give 0.049994.
+// The denominator in the kernel is 2 sigma. With 2 sigma^2, the value would be 0.049994.
 TEST(Mmd, GoldenValue) {
   for (const MmdKernel kernel : kKernels) {
     EXPECT_NEAR(mmd_of(torch::zeros({1, 1}), torch::ones({1, 1}), kernel), 0.222219, 1e-5);

@@ -225,8 +225,8 @@ TEST(RenormMlp, TheNumberOfThreadsChangesNoBit) {
   }
 }
 
-// Each process updates its running statistics with its own rows. The average makes them equal in
-// all processes.
+// Each process updates its running statistics with its own rows. Averaging makes the statistics
+// equal in all processes.
 TEST(RenormMlp, AveragesRunningStatisticsOverProcesses) {
   FakeGroup group(2);
   group.mean = [](size_t at, float mine) { return mine + static_cast<float>(at); };

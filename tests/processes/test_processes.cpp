@@ -265,7 +265,7 @@ class MoreProcesses : public Processes {
   }
 };
 
-// Runs each task with four processes.
+// Runs an offline and an online task with four processes.
 TEST_F(MoreProcesses, FourRepeatAndResumeExactly) {
   for (const Task& task : {kTasks[0], kTasks[1]}) {
     auto large = task;

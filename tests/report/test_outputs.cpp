@@ -182,8 +182,8 @@ TEST(Plot, WritesSvgAndPng) {
   EXPECT_EQ(chart_ticks(0, 1, 5).size(), 6u);
 }
 
-// By default, there is a panel for returns and for each validation metric; otherwise for each
-// requested metric.
+// By default, there is one panel for returns and one for each validation metric. If metrics are
+// requested, there is one panel for each of them instead.
 TEST(Plot, HasAPanelForEachCurve) {
   const TemporaryDirectory directory;
   write_two_algorithms(directory);
@@ -259,8 +259,8 @@ TEST(Leaderboard, NormalisedScoresAreSummedUpOverTasks) {
   EXPECT_TRUE(board.normalized);
   ASSERT_TRUE(board.methods[0].total);
   // Normalized scores are (r + 20.272305) / 3254.572305 for Hopper and (r + 280.178953) /
-  // 12415.178953 for HalfCheetah. The returns r of bcq are -300, -290 and -280. Of its six scores,
-  // the IQM discards the lowest and the highest.
+  // 12415.178953 for HalfCheetah. The returns r of bcq are -300, -290 and -280 on both tasks. Of
+  // the six scores of bcq, the IQM discards the lowest and the highest.
   EXPECT_NEAR(board.methods[0].total->iqm,
               (100 * ((-280 + 20.272305) + (-290 + 20.272305)) / 3254.572305 +
                100 * ((-300 + 280.178953) + (-290 + 280.178953)) / 12415.178953) /

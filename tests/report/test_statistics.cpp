@@ -23,12 +23,12 @@ TEST(Statistics, MeanMedianQuantilesAndInterquartileMean) {
 TEST(Statistics, BootstrapIntervalsAreThoseOfAllResamples) {
   const auto five = bootstrap_interval({kFive}, interquartile_mean);
   ASSERT_TRUE(five);
-  // The 5000 random resamples only approximate the percentiles, which lie between values that are a
-  // few units apart.
+  // The 5000 random resamples only approximate the percentiles. Neighbouring values of the
+  // resampled mean are a few units apart, so the tolerance is 6.
   EXPECT_NEAR(five->low, -377.1, 6);
   EXPECT_NEAR(five->high, -166.0667, 6);
   // With two runs, a quarter of the resamples contains only the first value, and a quarter only the
-  // second.
+  // second. The interval therefore extends from one value to the other.
   const auto two = bootstrap_interval({{3, 8}}, mean_of);
   EXPECT_EQ(two->low, 3);
   EXPECT_EQ(two->high, 8);
@@ -42,7 +42,8 @@ TEST(Statistics, TasksAreResampledEachForItself) {
   const auto interval = bootstrap_interval(strata, interquartile_mean);
   EXPECT_NEAR(interval->low, 33.5, 0.6);
   EXPECT_NEAR(interval->high, 50.25, 0.6);
-  // If the six runs were one task, all values of a resample could come from the lower half.
+  // If the six runs were one task, all values of a resample could come from the lower half. The
+  // interval would then start lower.
   const auto mixed = bootstrap_interval({pooled(strata)}, interquartile_mean);
   EXPECT_LT(mixed->low, 28);
 }

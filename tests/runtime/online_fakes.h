@@ -3,8 +3,8 @@
 
 namespace rl_training {
 
-// A task that observes 100 * episode + step. The reward is the number of the step. Even episodes
-// are truncated after 4 steps, and odd episodes terminate after 3 steps.
+// A task whose observation is 100 * episode + step. The reward is the number of the step. Even
+// episodes are truncated after 4 steps, and odd episodes terminate after 3 steps.
 class CountingTask final : public Environment {
  public:
   static constexpr const char* kId = "Counting-v0";

@@ -34,7 +34,7 @@ TEST(AgreedRequests, TravelWithWhatIsExchangedAnyway) {
 
   agreed.tell(false);
   EXPECT_EQ(agreed.look(false, false).signal, 2);
-  // In an iteration without another operation, the request needs a message of its own.
+  // In an iteration without another group operation, the request needs a message of its own.
   EXPECT_EQ(group.exchanged.size(), 1U);
 }
 

@@ -33,7 +33,8 @@ TEST(Collector, StoresWhatTheStepLedToAlsoAtATimeLimit) {
   f.step(8);
   ASSERT_EQ(f.buffer.rows(), 8);
   const float obs[] = {0, 1, 2, 3, 100, 101, 102, 200};
-  // The next observation of the last step of an episode is its final one, not that after the reset.
+  // The next observation of the last step is the final observation of the episode, not the
+  // observation after the reset.
   const float next[] = {1, 2, 3, 4, 101, 102, 103, 201};
   for (int64_t row = 0; row < 8; ++row) {
     EXPECT_EQ(f.buffer.obs(row)[0], obs[row]) << row;

@@ -66,7 +66,7 @@ TEST(Evaluator, MeanAndStdAreOverEpisodes) {
   EXPECT_EQ(result.lengths, std::vector<int64_t>(5, 200));
 }
 
-// The test plays the first episode itself and compares the results.
+// The test plays the first episode itself and compares its return with that of the evaluator.
 TEST(Evaluator, PlaysTheTaskOfItsOwnStream) {
   const auto policy = small_policy();
   ObsNormalizer normalizer(3);

@@ -100,7 +100,8 @@ int64_t relabelled(const std::vector<Drawn>& drawn) {
 }
 
 // Two environments, whose rows alternate. The rows of the first are 0 2 4 6 | 8 10, and those of
-// the second are 1 3 5 7 9 | 11. Rows 8, 10 and 11 belong to unfinished episodes.
+// the second are 1 3 5 7 9 | 11, where | ends an episode. Rows 8, 10 and 11 belong to unfinished
+// episodes.
 Fixture two_streams() { return Fixture(100, 2, 12, {6, 9}); }
 
 TEST(Hindsight, RelabelsTheShareOfK) {

@@ -69,7 +69,7 @@ TEST(OnlineTrainer, OneUpdateAfterEachStepOnceLearningStarts) {
   EXPECT_EQ(summary.stop_reason, "total_timesteps");
   EXPECT_EQ(t.replay.batches, 4);
   EXPECT_EQ(t.dataset.batches, 0);
-  EXPECT_TRUE(t.algorithm.phases.empty());  // no phase came before
+  EXPECT_TRUE(t.algorithm.phases.empty());  // begin_phase() is not called for the first phase
 }
 
 TEST(OnlineTrainer, BlocksComeAtMultiplesOfTheFrequency) {
@@ -198,8 +198,8 @@ TEST(OnlineTrainer, PretrainingSharesTheSchedule) {
   EXPECT_EQ(t.algorithm.lr_scales, (std::vector<double>{1.0, 0.75, 0.5, 0.25}));
 }
 
-// The sampler is never ready, so there are no updates. The run ends by its steps and not by
-// max_updates.
+// The sampler is never ready, so there are no updates. The run therefore ends because of its number
+// of steps, not because of max_updates.
 TEST(OnlineTrainer, TheReasonIsTheLimitThatWasReached) {
   OnlineTraining t;
   NeverReady never;

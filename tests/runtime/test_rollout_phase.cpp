@@ -126,8 +126,8 @@ TEST(RolloutCollector, LogProbabilitiesAreThoseOfTheActionsAsDrawn) {
       torch::allclose(f.ppo.log_density(rows.obs(), rows.actions()), rows.log_probs(), 1e-4, 1e-5));
 }
 
-// The reward is 2 r, divided by the standard deviation of G = gamma G + 2 r. G restarts at 0 with
-// each episode.
+// The stored reward is 2 r, divided by the standard deviation of G = gamma G + 2 r. G restarts at 0
+// with each episode.
 TEST(RolloutCollector, DividesRewardsByTheDeviationOfReturns) {
   auto options = small_options(true);
   options.rollout.normalize_observations = false;

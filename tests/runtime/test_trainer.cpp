@@ -204,7 +204,7 @@ TEST(Trainer, ARequestedCheckpointDoesNotEndIt) {
   EXPECT_EQ(t.run().stop_reason, "total_timesteps");
   EXPECT_EQ(t.sink.events,
             (Events{"log 4", "checkpoint 4", "checkpoint 7", "log 8", "log 10", "checkpoint 10"}));
-  // A requested checkpoint is not written either if a value is not finite.
+  // If a value is not finite, a requested checkpoint is not written.
   FakeTraining spoilt(10);
   spoilt.algorithm.spoil = [](int64_t update, float& parameter) {
     if (update == 3) parameter = NAN;
@@ -216,8 +216,9 @@ TEST(Trainer, ARequestedCheckpointDoesNotEndIt) {
   EXPECT_EQ(spoilt.sink.events, Events{});
 }
 
-// The signal arrives during an evaluation; the first evaluation takes place before training. The
-// evaluation is interrupted, and the resumed run repeats it, so that all rows are equal in the end.
+// The signal arrives during an evaluation. The first evaluation takes place before training. The
+// signal interrupts the evaluation, and the resumed run repeats it. The rows of both sessions must
+// therefore equal those of an uninterrupted run.
 TEST(Trainer, ASignalDoesNotWaitForAnEvaluation) {
   const auto configure = [](FakeTraining& t) {
     t.evaluate_every(4);

@@ -92,8 +92,8 @@ TEST(Importance, LimitCases) {
   EXPECT_NEAR(same_policy.trajectory, mean_return, 1e-12);
   EXPECT_NEAR(same_policy.weighted_per_decision, mean_return, 1e-12);
   EXPECT_NEAR(same_policy.effective_episodes, 2, 1e-12);
-  // With the exact model of a deterministic task, the estimate has no variance for any ratios. The
-  // chain has two steps with rewards 1 and 2, so Q = V = 1 + 0.9 * 2 at the first step and 2 at the
+  // With the exact model of a deterministic task, the estimate is exact for all ratios. The chain
+  // has two steps with rewards 1 and 2, so Q = V = 1 + 0.9 * 2 at the first step and 2 at the
   // second.
   for (const double ratio : {-1.0, 0.3, 2.0}) {
     const WeightedEpisode chain = {{ratio, 1, 2.8, 2.8}, {ratio, 2, 2, 2}};

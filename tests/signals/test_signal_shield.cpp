@@ -31,7 +31,7 @@ class HostHandler {
   struct sigaction previous_ {};
 };
 
-// Sends the signal to the process and waits until the handler has run.
+// Sends the signal to the process and returns the id of the thread that handles it.
 pid_t thread_that_handles(int signal) {
   handled_by = 0;
   ::kill(::getpid(), signal);
@@ -68,8 +68,8 @@ TEST(SignalShield, WhatTheHostHasBlockedStaysSo) {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   {
     const SignalShield shield;
-    // Sent only to this thread, which blocks the signal. A signal to the process might be handled
-    // by another thread.
+    // Sends the signal only to this thread, which blocks it. Another thread might handle a signal
+    // that is sent to the process.
     pthread_kill(pthread_self(), SIGUSR2);
   }
   EXPECT_EQ(handled_by, 0);

@@ -5,7 +5,7 @@
 
 namespace rl_training {
 
-// Returns an undefined tensor if no metric has this name.
+// Returns the metric of this name, or an undefined tensor if there is none.
 inline torch::Tensor find_metric(const Metrics& metrics, std::string_view name) {
   for (const auto& [key, value] : metrics.values()) {
     if (name == key) return value;

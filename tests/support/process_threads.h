@@ -11,8 +11,8 @@ namespace rl_training {
 // ran on several machines.
 inline constexpr char kOtherAddress[] = "127.0.0.2";
 
-// Calls `work(group)` once for each process of a group. The processes are threads of this process,
-// connected through `address`. Skips the test if the build has no Gloo.
+// Calls `work(group)` once for each process of a group. Threads of the test program, connected
+// through `address`, take the role of the processes. Skips the test if the build has no Gloo.
 template <class Work>
 void in_processes(int size, const Work& work, Milliseconds timeout = std::chrono::seconds(30),
                   const char* address = kLoopback) {

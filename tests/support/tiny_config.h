@@ -7,7 +7,8 @@
 
 namespace rl_training {
 
-// Returns the packaged config that starts fastest: generated data, or a small task.
+// Returns the name of the algorithm's packaged config that starts fastest. Such a config uses
+// generated data or a small task.
 inline std::string starter_config(const std::string& algo) {
   for (const char* task : {"/pendulum-random", "/pendulum", "/cartpole", "/cartpole-medium"}) {
     for (const auto& packaged : packaged_configs()) {

@@ -110,7 +110,8 @@ TEST_F(PosixFiles, AtomicWriteReplacesAndLeavesNothingBehind) {
   EXPECT_EQ(files_.list_directory(root_), std::vector<std::string>{"f"});
 }
 
-// Forwards calls to another file system. The n-th call fails after half of its work.
+// Forwards calls to another file system. Call number `fail_at` fails, and a failing write writes
+// half of its bytes.
 class FailingFiles final : public FileSystem {
  public:
   FailingFiles(FileSystem& files, int fail_at) : files_(files), left_(fail_at) {}

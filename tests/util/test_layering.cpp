@@ -34,7 +34,7 @@ const std::map<std::string, Names> kAllowed = {
      {"api", "sweep", "parallel", "report", "deploy", "selection", "experiment", "runtime",
       "algorithms", "models", "render", "envs", "data", "util"}},
 };
-// Headers that a module may include although it may not include the other headers of their module.
+// For each module, single headers of other modules that it may also include.
 const std::map<std::string, Names> kAllowedHeaders = {
     {"algorithms", {"rl_training/data/batch.h"}},
 };

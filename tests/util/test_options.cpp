@@ -125,7 +125,7 @@ TEST(OptionReader, AbsentKeysKeepTheirDefaults) {
   EXPECT_EQ(options.batch_size, 256);
   EXPECT_EQ(options.hidden_sizes, (std::vector<int64_t>{256, 256}));
   EXPECT_FALSE(options.has_stopping);
-  EXPECT_EQ(read(ConfigNode()).batch_size, 256);  // as `algo_kwargs:` without entries
+  EXPECT_EQ(read(ConfigNode()).batch_size, 256);  // like `algo_kwargs:` without entries
 }
 
 TEST(OptionReader, ReadsEveryType) {

@@ -132,7 +132,7 @@ TEST(Rng, StreamsDoNotCorrelate) {
     data_policy += x * policy.normal();
     data_other += x * other_seed.normal();
   }
-  // The mean of a product of independent normals has the standard deviation 1 / sqrt(draws).
+  // The sum of kDraws products of two independent normals has the standard deviation sqrt(kDraws).
   EXPECT_LT(std::abs(data_policy) / std::sqrt(kDraws), 4);
   EXPECT_LT(std::abs(data_other) / std::sqrt(kDraws), 4);
 }

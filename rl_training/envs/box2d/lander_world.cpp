@@ -162,7 +162,7 @@ void LanderWorld::step(std::span<const double> engines) {
   b2Body& hull = *bodies_[0];
   const double sine = std::sin(hull.GetAngle()), cosine = std::cos(hull.GetAngle());
   const b2Vec2 at = hull.GetPosition();
-  // Drawn in every step, even if the engines are off, as in Gymnasium.
+  // As in Gymnasium, these numbers are drawn in every step, even if the engines are off.
   const double along = rng_.uniform(-1, 1) / kScale;
   const double across = rng_.uniform(-1, 1) / kScale;
 

@@ -10,7 +10,7 @@
 
 namespace rl_training {
 
-// Gymnasium's pixels per unit of length in Box2D.
+// Number of Gymnasium's pixels per unit of length in Box2D.
 constexpr double kLanderScale = 30;
 constexpr double kLanderWidth = 600 / kLanderScale;
 constexpr double kLanderHeight = 400 / kLanderScale;
@@ -43,7 +43,7 @@ class LanderWorld final : public b2ContactListener {
  public:
   LanderWorld(const LanderStart& start, const LanderOptions& options);
 
-  // Fires the engines, {main, side}, and advances the world by 1/50 s.
+  // Fires the engines, given as {main, side}, and advances the world by 1/50 s.
   void step(std::span<const double> engines);
 
   BodyPose pose(int body) const;

@@ -44,7 +44,7 @@ struct Episode {
   }
 };
 static_assert(std::is_trivially_copyable_v<LanderStart>);
-// The struct must not contain padding, because its bytes are compared.
+// LanderStart must not contain padding, because its bytes are compared.
 static_assert(sizeof(LanderStart) == 33 * sizeof(double));
 
 class LunarLander final : public Environment {

@@ -18,7 +18,7 @@ class Offscreen {
   Offscreen& operator=(const Offscreen&) = delete;
 
   bool fits(int width, int height) const { return width == width_ && height == height_; }
-  // Does not change `data`; MuJoCo's function takes a non-const pointer.
+  // Does not change `data`, but MuJoCo's function requires a non-const pointer.
   Photo shoot(mjData& data, const MujocoView& view);
 
  private:

@@ -108,9 +108,9 @@ void Simulation::set_state(std::span<const double> state) {
   mj_forward(model_.get(), data_.get());
 }
 
-// Visits the state that MuJoCo integrates and the solver's warm start. Then visits the results of
-// the last step that observations and rewards read, because they cannot be recomputed from that
-// state.
+// Visits the state that MuJoCo integrates and the solver's warm start. Observations and rewards
+// also depend on results of the last step. These results cannot be recomputed from the state, so
+// they are visited as well.
 void Simulation::visit_state(StateVisitor& state, bool body_forces) {
   const auto numbers = [&](const char* name, mjtNum* values, int count) {
     const std::array<int64_t, 1> shape = {count};

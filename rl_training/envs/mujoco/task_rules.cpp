@@ -16,7 +16,7 @@ double distance(const mjtNum* a, const mjtNum* b) {
   return std::sqrt(x * x + y * y + z * z);
 }
 
-// v5 omits the world body, whose values are constant.
+// Observations in v5 omit the world body, whose values are constant.
 int first_observed_body(const MujocoOptions& options) { return options.version == 4 ? 0 : 1; }
 
 double contact_cost(const StepView& step) {
@@ -124,7 +124,7 @@ void observe_humanoid(const mjModel& model, const mjData& data, const MujocoOpti
                       ObsWriter& out) {
   observe_state<2>(model, data, options, out);
   const int first = first_observed_body(options), bodies = model.nbody - first;
-  // The root's six degrees of freedom have no motors. v5 omits them.
+  // The root's six degrees of freedom have no motors, so v5 omits their actuator forces.
   const int root = options.version == 4 ? 0 : 6;
   if (options.include_cinert) {
     out.values(data.cinert + int64_t{10} * first, int64_t{10} * bodies);
@@ -157,7 +157,7 @@ double pusher_reward(const StepView& step) {
   return reacher_reward(step) - step.options.near_reward_weight * step.rated()[1];
 }
 
-// v4 also includes the bonus in the step that ends an episode.
+// Unlike v5, v4 adds the healthy reward even in the step that ends an episode.
 double locomotion_reward(const StepView& step) {
   const MujocoOptions& options = step.options;
   const bool bonus = !step.fell || (options.version == 4 && options.terminate_when_unhealthy);

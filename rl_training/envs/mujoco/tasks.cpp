@@ -24,12 +24,12 @@ constexpr double kForever = kUnbounded.high;
 constexpr unsigned kBodyKeys = kCtrlCost | kNoise | kPositions;
 constexpr unsigned kWalkerKeys = kBodyKeys | kForwardReward | kHealthy | kHealthyAngle;
 
-// In v5 both feet have the same friction.
+// In Walker2d-v5, both feet have the same friction.
 constexpr ModelEdit kEvenFeet[] = {
     {"pos=\"-0.1 0 0.1\" axisangle=\"0 1 0 -90\"/>",
      "pos=\"-0.1 0 0.1\" axisangle=\"0 1 0 -90\" friction=\"1.9 0.1 0.1\"/>"}};
 
-// In v5 the object is heavier and has one shape instead of two.
+// In Pusher-v5, the object is heavier and has one shape instead of two.
 constexpr ModelEdit kHeavierObject[] = {
     {"<geom type=\"sphere\" size=\"0.05\"/>\n", "\n"},
     {"<geom size=\"0.05 0.05\" contype=\"1\"/>",
