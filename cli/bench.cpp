@@ -13,9 +13,9 @@ struct BenchArguments {
   std::vector<std::string> peers;
   std::vector<int64_t> hidden;
   NumberArgument rounds, updates, threads;
-  NumberArgument latency_us, bandwidth_mbit;  // network for which to predict
+  NumberArgument latency_us, bandwidth_mbit;  // network for which --scaling-model predicts
   bool envs = false, checkpoints = false, scaling_model = false;
-  std::string env;  // measures only this environment
+  std::string env;  // --env: measures only this environment; implies --envs
 
   NetworkFigures network() const {
     NetworkFigures figures;

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kPause(200);
 
-// Compares one algorithm with the peers at every setting of threads. The contenders run
-// alternately.
+// Compares one algorithm with the peers, which are other implementations of the same algorithm, at
+// every setting of threads. The contenders run alternately.
 class Comparison {
  public:
   Comparison(BenchWork work, int threads) : work_(std::move(work)), threads_(threads) {}
@@ -90,7 +90,7 @@ class Comparison {
     return all;
   }
 
-  // The best setting of each name in `settings`. This program comes first.
+  // For each contender in `settings`, the setting with the highest rate. This program comes first.
   static Json best_of(const Json& settings) {
     Json all = Json::array();
     for (const auto& one : settings) {

@@ -14,8 +14,8 @@ namespace {
 // Both scripts first determine the subcommand from the words before the cursor and store it in
 // $path.
 
-// Shell patterns for the words that lead from a command to its subcommands: "|dataset" and
-// "dataset|inspect".
+// Shell patterns of the form 'PATH|WORD', one for each subcommand WORD of the command PATH:
+// '|dataset', 'dataset|inspect', ...
 std::vector<std::string> steps(const std::vector<CommandEntry>& commands) {
   std::vector<std::string> patterns;
   for (const auto& command : commands) {

@@ -90,7 +90,7 @@ void show_environment(const std::string& id, bool json) {
 }
 
 struct ReturnStatistics {
-  // Over episodes; `deviation` is the population standard deviation.
+  // Mean and population standard deviation of the returns, and mean length of the episodes.
   double mean = 0, deviation = 0, length = 0;
 };
 

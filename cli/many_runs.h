@@ -14,14 +14,14 @@ struct ManyRunsOptions {
   std::optional<int64_t> pause_at;
 };
 
-// Trains runs in separate processes and shows all of them in one view on stderr. Skips finished
-// runs and continues unfinished ones. The reports are those of `train`, in the order of `runs`. A
-// failed run has {name, exit_code, error} instead. A run that was never started has {name,
-// exit_code: null}.
+// The reports of `train`, one per run. A failed run has {name, exit_code, error} instead. A run
+// that was never started has {name, exit_code: null}.
 struct ManyRunsResult {
   std::vector<Json> reports;
   int exit_code = 0;  // exit code of the first failed run, or 128 + signal
 };
+// Trains runs in separate processes and shows all of them in one view on stderr. Skips finished
+// runs and continues unfinished ones. The reports are in the order of `runs`.
 ManyRunsResult train_many(const Invocation& call, const std::vector<PlannedRun>& runs,
                           const ManyRunsOptions& options);
 

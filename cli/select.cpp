@@ -99,7 +99,7 @@ void load_progress(Selection& selection, const CheckpointStore& store, const std
       fmt::format("continuing at update {} of {}", selection.updates_done(), selection.updates()));
 }
 
-// Fits until all updates are done. Returns the signal that stopped it, or 0.
+// Fits until all updates are done or a signal requests a stop. Returns that signal, or 0.
 int fit(Selection& selection, CheckpointStore& store, const StopRequests& requests) {
   const auto save = [&] {
     store.save(selection.updates_done(),

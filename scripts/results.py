@@ -387,7 +387,7 @@ def replace_between_markers(text, name, table):
 
 
 def write_plot(options, picture, title, group, names):
-    """Mean, least and greatest return over the seeds, drawn by scripts/plot_curves.sh."""
+    """Draws the mean, lowest and highest return over the seeds of each curve that has records."""
     records = records_of(options, group)
     with tempfile.TemporaryDirectory() as directory:
         curves = []
@@ -397,11 +397,13 @@ def write_plot(options, picture, title, group, names):
                 for step in record["evaluations"]:
                     returns[step[STEP]].append(step[RETURN])
             if not returns:
-                return
+                continue
             file = pathlib.Path(directory, str(len(curves)))
             file.write_text("".join(f"{step} {statistics.mean(values)} {min(values)} {max(values)}\n"
                                     for step, values in sorted(returns.items())))
             curves.append(f"{label}:{file}")
+        if not curves:
+            return
         drawn = subprocess.run([ROOT / "scripts/plot_curves.sh", title, *curves], capture_output=True, text=True,
                                check=True)
     (options.page.parent / "images" / picture).write_text(drawn.stdout)

@@ -1,5 +1,5 @@
-// Opens datasets for bench/data/compare.py. It is a separate process, so that the measured time and
-// memory are those of opening alone.
+// Opens datasets for bench/data/compare.py. This program runs as a separate process, so
+// that the measured time and memory are those of opening alone.
 //   data_bench make FILE.hdf5 [ROWS]     writes a file like D4RL's: 17 observations, 6 actions
 //   data_bench open FILE [CACHE_DIR]     reads the file, or maps it from a cache
 //   data_bench sample FILE CACHE_DIR [BATCHES]   opens the file and draws batches of 256 rows

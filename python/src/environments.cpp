@@ -14,7 +14,7 @@
 namespace rl_training {
 namespace {
 
-// Factory of the environments of an id. `first` is the object that was created to inspect the
+// Creates the environments that have one id. `first` is the object that was created to inspect the
 // environment; it is used before the factory is called again.
 struct Maker {
   py::object make, first;

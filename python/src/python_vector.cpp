@@ -179,7 +179,7 @@ void PythonVector::visit_state(StateVisitor& state) {
   state.scalar("seed", seed_, -1);
   state.scalar("steps", steps_);
   if ((seed_ == seed_before && steps_ == steps_before) || seed_ < 0) return;
-  // The state was loaded.
+  // The values have changed, so `state` has loaded them from a checkpoint.
   lost_ = true;
   const std::string message = spec_.id +
                               ": the run resumes with new episodes, because episodes of a vector "

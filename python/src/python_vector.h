@@ -5,7 +5,8 @@
 namespace rl_training {
 
 // The time at which a vector of environments starts the next episode of a member whose episode has
-// ended.
+// ended: in the next call of step(), or in the call that ended the episode. With `disabled`, the
+// vector starts no episodes by itself, so the library resets the member.
 enum class Autoreset { next_step, same_step, disabled };
 
 // A Python object with the interface of Gymnasium's VectorEnv: `num_envs` tasks that are reset and

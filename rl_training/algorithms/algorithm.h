@@ -126,7 +126,8 @@ class Algorithm {
                                const torch::Tensor& /*actions*/) const {
     return {};
   }
-  // Called when any phase after the first begins, with the number of updates planned for the phase.
+  // Called when any phase after the first begins. `planned_updates` is the number of updates that
+  // the run's budget still allows.
   virtual void begin_phase(const PhaseSpec& /*phase*/, int64_t /*planned_updates*/) {}
   virtual void visit_state(StateVisitor& state) = 0;
 };
@@ -138,7 +139,8 @@ torch::Tensor act_once(Algorithm& algorithm, const torch::Tensor& obs,
 using AlgorithmMaker = std::unique_ptr<Algorithm> (*)(const AlgorithmOptions&,
                                                       const AlgorithmContext&);
 
-// Kinds of actions that an algorithm supports.
+// Actions that an algorithm supports: continuous (`vectors`), discrete (`choices`), or both
+// (`either`).
 enum class ActionKind { vectors, choices, either };
 
 // Describes an algorithm: one row of the table in registry.cpp, or the argument of

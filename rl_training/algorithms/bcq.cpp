@@ -55,8 +55,8 @@ CandidateCriticLoss bcq_critic_loss(const BcqNetworks& networks, const Batch& ba
                                batch, next_actions);
 }
 
-// L = -mean Q_1(s, xi(s, b)) with actor xi, b = dec(s, clip(e, +-c)) and noise e ~ N(0, 1), without
-// gradient through b
+// L = -mean Q_1(s, xi(s, b)), b = dec(s, clip(e, +-c))
+// with actor xi, decoder dec, noise e ~ N(0, 1) and c = latent_clip; no gradient through b
 BcqActorLoss bcq_actor_loss(const BcqNetworks& networks, const Batch& batch,
                             const BcqNoise& noise) {
   torch::Tensor proposed;

@@ -17,7 +17,8 @@ struct DiscreteBcqOptions : AlgorithmOptions {
 torch::Tensor likely_values(const torch::Tensor& values, const torch::Tensor& logits,
                             double threshold);
 
-// Critic and behaviour model are separate networks with one optimiser.
+// Critic and behaviour model are separate networks. One optimiser minimises the sum of their
+// losses.
 struct DiscreteBcqLoss {
   CriticLoss critic;
   ImitationLoss imitation;

@@ -88,6 +88,7 @@ CriticLoss fql_critic_loss(const FqlNetworks& networks, const Batch& batch,
 }
 
 // x_t = (1 - t) z + t a;  L = mean (v(s, x_t, t) - (a - z))^2 over rows and action dimensions
+// with the noise z, the time t and the velocity v
 FqlFlowLoss fql_flow_loss(const FqlNetworks& networks, const Batch& batch,
                           const torch::Tensor& noise, const torch::Tensor& time) {
   const auto way = batch.actions() - noise;
@@ -98,6 +99,7 @@ FqlFlowLoss fql_flow_loss(const FqlNetworks& networks, const Batch& batch,
 // q = mean_i Q_i(s, clip(mu(s, z), +-1))
 // lambda = 1 / mean |q| (no gradient) with normalize_q, otherwise 1
 // L = actor_bc_weight mean (mu(s, z) - flow(s, z))^2 - lambda mean q
+// with the actor mu, the noise z and flow(s, z) from fql_flow_actions
 FqlActorLoss fql_actor_loss(const FqlNetworks& networks, const Batch& batch,
                             const torch::Tensor& noise, const FqlOptions& options) {
   const auto wanted = fql_flow_actions(networks, batch.obs(), noise, options.flow_steps);

@@ -67,6 +67,8 @@ torch::Tensor approximate_kl(const torch::Tensor& log_ratio) {
 
 // rho = pi(a|s) / pi_old(a|s);  R = A + V_old;  B = A standardised over the rows
 // L = mean -min(B rho, B clip(rho, 1 +- e)) + value_weight mean (V - R)^2 - entropy_weight H
+// with e = clip_range and the policy's entropy H. With value_clip_range, the value loss is clipped
+// as in clipped_value_loss.
 PpoLoss ppo_loss(const OnPolicyNetworks& networks, const Batch& batch, const PpoOptions& options) {
   const auto policy = networks.distribution(batch.obs());
   const auto log_ratio = policy.log_prob(batch.actions()) - batch.log_probs();

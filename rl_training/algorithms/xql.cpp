@@ -23,6 +23,7 @@ void XqlOptions::visit_options(OptionVisitor& options) {
 }
 
 // z = min((Q - V(s)) / temperature, clip);  L = mean (exp(z) - z - 1) exp(-max(max z, -1))
+// with Q = target_q
 IqlValueLoss xql_value_loss(const IqlNetworks& networks, const Batch& batch,
                             const torch::Tensor& target_q, const XqlOptions& options) {
   const auto value = networks.values(batch.obs());

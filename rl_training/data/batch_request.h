@@ -18,10 +18,10 @@ enum class BatchColumn {
   terminated,
   discount,
   next_action,
-  next_action_valid,
-  return_to_go,
-  timestep,
-  mask,
+  next_action_valid,  // 1 if the next action is known, otherwise 0
+  return_to_go,       // discounted sum of rewards to the end of the episode (ReturnRule)
+  timestep,           // steps since the start of the episode
+  mask,               // 1 for steps of the episode, 0 for padding after its end
   // Columns of on-policy rollouts, computed with the policy that collected the rollouts.
   log_prob,   // log-probability of the action
   value,      // V(obs)

@@ -86,7 +86,8 @@ void allow_opening(const Filter& filter) {
   allow(filter, {SCMP_SYS(newfstatat), SCMP_SYS(stat), SCMP_SYS(lstat), SCMP_SYS(statx),
                  SCMP_SYS(access), SCMP_SYS(faccessat), SCMP_SYS(faccessat2), SCMP_SYS(readlink),
                  SCMP_SYS(readlinkat), SCMP_SYS(getcwd), SCMP_SYS(getdents64)});
-  // The process may query and lower its own limits, and it installs the second filter later.
+  // The process may query and lower its own limits. It needs prctl and seccomp to install the
+  // filter CallFilter::reading later.
   allow_if(filter, SCMP_SYS(prlimit64), is(0, 0));
   allow(filter, {SCMP_SYS(prctl), SCMP_SYS(seccomp)});
 }

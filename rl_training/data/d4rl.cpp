@@ -91,7 +91,7 @@ Json describe_plain_d4rl(const std::string& path) {
     const int64_t format = format_of(file, path);
     const auto keys = d4rl_keys(format);
     for (const auto* required : {&keys.obs, &keys.actions, &keys.rewards, &keys.terminals}) {
-      if (!file.has(required->front())) return {};  // read_d4rl_steps throws
+      if (!file.has(required->front())) return {};  // read_d4rl_steps reports the missing array
     }
     PlainArrays arrays;
     int64_t elements = 0;
@@ -103,11 +103,11 @@ Json describe_plain_d4rl(const std::string& path) {
                                   std::multiplies<>());
       arrays.emplace(name, *array);
     }
-    // Above this limit, read_d4rl_steps throws.
+    // Files above this limit are left to read_d4rl_steps, which rejects them with an error.
     if (elements > kMaxHdf5Bytes / static_cast<int64_t>(sizeof(double))) return {};
     return {{"format", format}, {"plain", PlainFile::describe(marks, arrays)}};
   } catch (const Error&) {
-    return {};  // read_d4rl_steps throws the same error
+    return {};  // the caller then uses read_d4rl_steps, which throws the same error
   }
 }
 

@@ -72,7 +72,7 @@ class Checks {
     const auto& file = report_.file;
     for (int64_t slot = 0; slot < steps_.slots(); ++slot) {
       if (steps_.is(slot, LoggedSteps::kLast))
-        return;  // the file marks the ends of episodes in another way
+        return;  // the file marks last steps, so it needs no time-out flags
     }
     if (!file.has_timeouts && file.timeouts == 0) {
       add("missing_timeouts",

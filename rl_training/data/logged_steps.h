@@ -38,13 +38,14 @@ struct DatasetWarning {
 
 // The steps of a file before they become transitions.
 struct LoggedSteps {
-  // Flags of a slot.
+  // Flags of a slot. kTerminal and kTimeout mark steps after which the task ended or the time limit
+  // was reached.
   static constexpr uint8_t kTerminal = 1, kTimeout = 2;
   static constexpr uint8_t kLast = 4;              // last step of its episode according to the file
   static constexpr uint8_t kBreak = 8;             // no end flag, but the next slot is no successor
   static constexpr uint8_t kOwnSuccessor = 16;     // the true successor is in `successors`
   static constexpr uint8_t kObservationOnly = 32;  // last observation of an episode, not a step
-  static constexpr uint8_t kNextActionValid = 64;
+  static constexpr uint8_t kNextActionValid = 64;  // the entry in `next_actions` is known
   // The successor of a slot without these flags is the following slot.
   static constexpr uint8_t kAnyEnd = kTerminal | kTimeout | kLast | kBreak | kObservationOnly;
 

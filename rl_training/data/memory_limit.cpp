@@ -9,8 +9,8 @@
 namespace rl_training {
 namespace {
 
-// Reduces `limit` to the lowest limit of a group and its enclosing groups. "max" and missing files
-// mean that there is no limit.
+// Reduces `limit` to the lowest limit of a control group and its enclosing groups. A group has no
+// limit if its file contains "max" or does not exist.
 void lower_to(const std::string& groups, std::string group, const char* file, int64_t& limit) {
   while (true) {
     int64_t bytes = 0;

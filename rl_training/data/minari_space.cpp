@@ -27,8 +27,8 @@ std::string without_python_words(std::string_view text) {
     for (const std::string_view candidate : {"-Infinity", "Infinity", "NaN"}) {
       if (!quoted && rest.starts_with(candidate)) word = candidate;
     }
-    // Pads the replacement to the length of the word, so that positions in error messages stay
-    // correct. Only NaN grows, by one character.
+    // Replaces the word by `null`, padded to the same length, so that positions in error messages
+    // stay correct. Only NaN becomes longer, by one character.
     if (!word.empty()) {
       result += word.size() >= 4 ? "null" + std::string(word.size() - 4, ' ') : "null";
       i += word.size();
@@ -81,7 +81,8 @@ class Flattener {
     if (type == "Discrete" || type == "MultiDiscrete" || type == "MultiBinary") {
       if (continuous_) fail("expected continuous actions (a Box space), got " + type);
       if (type == "Discrete") return 1;
-      // The width is read from the data, because the keys nvec and n have several spellings.
+      // -1 means that the data determines the width. The keys `nvec` and `n`, which imply the
+      // width, have several spellings.
       return -1;
     }
     fail("cannot use a space of type " + (type.empty() ? "(none)" : shortened(type, 40)));

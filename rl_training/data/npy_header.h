@@ -9,7 +9,9 @@
 
 namespace rl_training {
 
-// Booleans and integers precede floats, because NpzReader::is_integer compares with f2.
+// NumPy's type codes: boolean (b), signed integer (i), unsigned integer (u) or float (f), followed
+// by the size in bytes. All types before f2 are integers or booleans. NpzReader::is_integer relies
+// on this order.
 enum class NpyType { b1, i1, i2, i4, i8, u1, u2, u4, u8, f2, f4, f8 };
 
 int64_t npy_type_size(NpyType type);

@@ -271,7 +271,7 @@ void ReplayBuffer::restore(int64_t row, std::string_view bytes) {
   if (total_ == 0) total_ = oldest_ = row;
   if (row != total_) throw Error(ErrorKind::checkpoint, "replay rows are missing");
   while (static_cast<int64_t>(episodes_.size()) < std::min(total_, capacity_)) {
-    episodes_.emplace_back();  // reached only if the oldest rows are no longer stored
+    episodes_.emplace_back();  // fills the positions before the oldest restored row
     records_.resize(episodes_.size() * static_cast<size_t>(width_));
   }
   const auto* next = reinterpret_cast<const unsigned char*>(bytes.data());

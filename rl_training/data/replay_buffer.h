@@ -92,8 +92,8 @@ class ReplayBuffer {
   void visit_state(StateVisitor& state);
 
  private:
-  // kFailed means that every reward of the episode was failure_reward. It is set only on the last
-  // row of an episode, together with kTerminated or kTruncated.
+  // Flags of a row. kTerminated and kTruncated mark the last row of an episode. kFailed is set in
+  // addition if every reward of the episode was failure_reward. kGap marks a placeholder (add_gap).
   static constexpr int32_t kTerminated = 1, kTruncated = 2, kFailed = 4, kGap = 8;
   static constexpr int64_t kNumberBytes = sizeof(int64_t);
   struct Episode {

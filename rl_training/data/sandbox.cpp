@@ -39,7 +39,8 @@ void limit(int resource, int64_t value) {
   if (::setrlimit(static_cast<__rlimit_resource>(resource), &now) != 0) ::_exit(1);
 }
 
-// Closes all descriptors of the parent except the output, which becomes descriptor 3.
+// Redirects the standard streams to /dev/null and closes all other descriptors of the parent except
+// the output, which becomes descriptor 3.
 void close_descriptors(int output) {
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null < 0) ::_exit(1);

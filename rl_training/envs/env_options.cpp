@@ -37,7 +37,8 @@ void EnvOptions::visit_options(OptionVisitor& options, const std::string& env_id
         "pixels", "observe rendered frames of the task instead of its own observations",
         [&](OptionVisitor& inner) { pixels.visit_options(inner); }, &pixels.used, "size");
   });
-  // The code that reads `env_id` reports unknown and unavailable environments.
+  // Unknown and unavailable environments are skipped here, because the code that reads `env_id`
+  // reports them.
   const EnvInfo* info = find_environment(env_id);
   if (info == nullptr || !info->unavailable.empty()) return;
   const auto prototype = info->make();

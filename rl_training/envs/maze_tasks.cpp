@@ -58,8 +58,9 @@ std::string gymnasium_summary(const MazeTask& task, const std::string& name) {
                      name, task.dense ? ", dense reward" : "");
 }
 
-// Adds each layout and its diverse variants. In "_Diverse_G" all episodes start in one cell; in
-// "_Diverse_GR" starts and goals are drawn from the same cells.
+// Adds each layout and its diverse variants. In "_Diverse_G", all episodes start in one
+// cell, and goals are drawn from several cells. In "_Diverse_GR", starts are also drawn from these
+// cells.
 void add_gymnasium(std::vector<MazeTask>& tasks, MazeBody body, int version) {
   for (const Layout& layout : layouts()) {
     std::vector<std::pair<std::string, MazeMap>> variants = {{layout.name, MazeMap(layout.rows)}};

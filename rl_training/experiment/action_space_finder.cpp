@@ -84,7 +84,7 @@ Space ActionSpaceFinder::space(const DatasetOptions& options,
   auto low = for_columns(options.action_low, low_.size(), "action_low");
   auto high = for_columns(options.action_high, high_.size(), "action_high");
   if (options.actions == "unit") {
-    // Actions in the file are already in [-1, 1], so these are the default bounds.
+    // Actions in the file are already in [-1, 1], so -1 and 1 are the default bounds.
     if (low.empty()) low.assign(low_.size(), -1.0);
     if (high.empty()) high.assign(high_.size(), 1.0);
   }

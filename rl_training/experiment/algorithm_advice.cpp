@@ -40,7 +40,7 @@ double evenness(const Histogram& histogram) {
 struct Figures {
   int64_t rows = 0, episodes = 0;
   double coverage = 0;        // mean entropy of the action histograms, from 0 to 1
-  double spread = 0;          // standard deviation of the returns, divided by their mean
+  double spread = 0;          // standard deviation of the returns, divided by |mean|
   double constant_share = 0;  // share of the steps with nearly the same reward
   bool no_rewards = false, sparse = false, comparable = false, discrete = false;
 

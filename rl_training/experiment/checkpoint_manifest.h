@@ -18,7 +18,7 @@ struct CheckpointFile {
   std::string name;
   uint64_t size = 0;
   std::string sha256;
-  std::string existing;  // path of a file with the same bytes; "": none
+  std::string existing;  // path of a file with the same bytes; "" if there is none
   std::function<std::string()> bytes;
 };
 

@@ -201,7 +201,7 @@ void CheckpointStore::put_in_place(const std::string& temporary, const std::stri
     throw;
   }
   files_.sync_directory(directory_);
-  remove_quietly(files_, set_aside);  // may also exist because of an earlier failure
+  remove_quietly(files_, set_aside);  // the directory may also remain from an earlier failure
 }
 
 // The new checkpoint is already safe, so a failure to remove old checkpoints is ignored. The next

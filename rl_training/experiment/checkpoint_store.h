@@ -25,8 +25,8 @@ struct Checkpoint {
   std::vector<CheckpointFile> files;  // verified; `existing` is the path of each file
 };
 
-// The purpose of reading a checkpoint. For `acting`, additional files, such as the rows of a replay
-// buffer, are not read, because acting needs only the networks.
+// The purpose of reading a checkpoint. For `training`, all files are read. For `acting`, additional
+// files, such as the rows of a replay buffer, are not read, because acting needs only the networks.
 enum class CheckpointUse { training, acting };
 
 // The checkpoints of one run: directories step-000001000 with tensors.safetensors and

@@ -96,7 +96,7 @@ void Run::save_with_others(const std::function<void()>& save) {
   saved_in_.clear();
   save();
   context_.processes->exchange(saved_in_);
-  if (!saved_in_.empty()) shares_.clear();  // otherwise train() needs them to save again
+  if (!saved_in_.empty()) shares_.clear();  // after a failed save, train() uses them again
 }
 
 void Run::log(const Json& row) {

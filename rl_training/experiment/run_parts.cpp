@@ -29,7 +29,7 @@ RunBeginning load_beginning(const TrainConfig& config, const RunContext& context
     spaces->id = config.env_id;
     spaces->max_episode_steps = config.env.max_episode_steps.value_or(0);
   }
-  // If the config states no bounds, they come from the same checkpoint as the networks.
+  // If the config states no action bounds, they come from the same checkpoint as the networks.
   const bool same_bounds = !config.has_environment() && config.dataset.action_low.empty() &&
                            config.dataset.action_high.empty();
   beginning.data = load_run_data(
@@ -103,8 +103,8 @@ TrainerOptions RunParts::trainer_options() const {
   }
   options.learning_rate = config.algorithm->learning_rate;
   options.dataset_size = dataset.rows;
-  // The limit is set only for runs without collection, because rewards of an environment may be
-  // larger than those of the data.
+  // Sets value_limit, which is derived from the largest reward in the data, only for runs without
+  // collection. Collected rewards may be larger than the rewards in the data.
   if (data.rows && collecting_phase(specs) == nullptr) {
     options.value_limit =
         plausible_value(data.rows->largest_reward(), config.algorithm->request().gamma);

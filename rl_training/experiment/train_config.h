@@ -17,8 +17,10 @@ struct OnlineStage {
   bool used = false;
   int64_t total_timesteps = 10000;  // environment steps
   CollectOptions collect{.learning_starts = 0};
-  std::optional<double> offline_batch_ratio = 0.5;  // nullopt: proportional to the numbers of rows
-  int64_t warmup_steps = 0;                         // environment steps before the first update
+  // Share of dataset rows in every minibatch. If empty, all rows of the dataset and the replay
+  // buffer are equally likely.
+  std::optional<double> offline_batch_ratio = 0.5;
+  int64_t warmup_steps = 0;  // environment steps before the first update
 
   void visit_options(OptionVisitor& options);
 };
@@ -75,7 +77,8 @@ std::vector<std::string> collecting_metric_names(const TrainConfig& config);
 // The defaults of one algorithm.
 TrainConfig default_config(const std::string& algo);
 
-// The purpose of reading a config. For acting, the environment may be unknown.
+// The purpose of reading a config. For `training`, it must be possible to create the environment.
+// For `acting`, the environment may be unknown to this program.
 enum class ConfigUse { training, acting };
 
 // Reads a config strictly: every key must be known, of the right type and in range. Otherwise

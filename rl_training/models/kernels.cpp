@@ -2,7 +2,8 @@
 // file is compiled once for each instruction set; see kernel_set.h.
 #include "rl_training/models/kernel_set.h"
 
-// glibc provides vector versions of these functions, accurate to a few units in the last place.
+// glibc provides vector versions of tanhf, expf and log1pf, accurate to a few units in the last
+// place.
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__)
 #define VECTOR_FUNCTION __attribute__((simd("notinbranch"), const))
 #else

@@ -8,7 +8,7 @@ struct Product;
 
 struct AdamStep {
   float beta1, beta2, eps;
-  float keep;               // factor of the parameters before the step; 1 without decay
+  float keep;               // factor of the parameters before the step; 1 without weight decay
   float step_size;          // learning rate / (1 - beta1^t)
   float inverse_sqrt_bias;  // 1 / sqrt(1 - beta2^t)
 };

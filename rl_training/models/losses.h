@@ -42,10 +42,11 @@ SoftTarget soft_td_target(const torch::Tensor& rewards, const torch::Tensor& dis
 // the mean over all pairs.
 torch::Tensor quantile_huber(const torch::Tensor& quantiles, const torch::Tensor& target);
 
+// How the values of several members are combined into one value.
+enum class Reduce { minimum, mean };
 // `loss` is the mean over rows of (alpha log_prob - Q), where Q is the minimum or the mean over
 // members. It is one autograd node, and alpha gets no gradient. `entropy` is -mean log_prob,
 // without gradient. Shapes: [rows], [members, rows], scalar -> scalars.
-enum class Reduce { minimum, mean };
 struct SoftActorLoss {
   torch::Tensor loss, entropy;
 };

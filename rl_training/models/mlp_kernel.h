@@ -20,8 +20,9 @@ struct MlpWorkspace {
   std::vector<FloatBuffer> activation;  // output of each hidden block [members, rows, width]
   std::vector<FloatBuffer> before_norm, mean, inverse_std;  // only for LayerNorm
   std::vector<FloatBuffer> slope;  // derivative of GELU, which cannot be computed from its output
-  std::vector<FloatBuffer> delta;  // gradient at each layer's product [members, rows, width], or
-                                   // for one chunk of each group of chunks
+  // Gradient at each layer's product [members, rows, width]. If several chunks form a group, the
+  // buffer has memory for only one chunk per group.
+  std::vector<FloatBuffer> delta;
   std::vector<FloatBuffer> norm_sums;  // gain and shift gradients [members, chunks, 2 * width]
   FloatBuffer input_delta;             // [members, rows, wanted inputs]
   FloatBuffer group_sums;              // parameters' gradients [members, groups, size]

@@ -7,7 +7,8 @@
 
 namespace rl_training {
 
-// `gelu` is the tanh approximation of x Phi(x); `elu` is x where positive, else exp(x) - 1.
+// `none` is the identity, and `relu` is max(x, 0). `gelu` is the tanh approximation of x Phi(x)
+// with the standard normal distribution function Phi. `elu` is x where positive, else exp(x) - 1.
 enum class Activation { none, relu, tanh, gelu, elu };
 enum class LayerNorm { none, before_activation, after_activation };
 
@@ -15,7 +16,7 @@ enum class LayerNorm { none, before_activation, after_activation };
 struct LayerInit {
   enum class Weight { fan_in_uniform, uniform, xavier_uniform, orthogonal, lecun_normal };
   enum class Bias { fan_in_uniform, uniform, constant };
-  Weight weight = Weight::fan_in_uniform;  // U(+-1/sqrt(in)), LibTorch's default
+  Weight weight = Weight::fan_in_uniform;  // U(+-1/sqrt(fan-in)), LibTorch's default
   double weight_scale = 1.0;               // bound of `uniform`, gain of the kinds listed after it
   Bias bias = Bias::fan_in_uniform;
   double bias_scale = 0.0;  // bound of `uniform`, value of `constant`

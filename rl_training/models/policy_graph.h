@@ -10,6 +10,8 @@ namespace rl_training {
 class PolicyGraph {
  public:
   using Value = int;
+  // In the formulas, x and y are the inputs of the node. The names a, b, eps, first, rows and width
+  // are fields of Node.
   enum class Op {
     obs,         // the raw observation
     constant,    // a [rows, width]

@@ -239,7 +239,8 @@ class GlooGroup final : public ProcessGroup {
     all_gather(sent_.data(), part * sizeof(float), values_.data());
   }
 
-  // Computes the mean of the received messages. Each message consists of `count` values and a word.
+  // Computes the mean of the received messages. Each message consists of `count` values and the
+  // word of its sender (ProcessGroup::say).
   void mean_of_rows(size_t stride, size_t count, float* out) {
     const float share = 1.0f / static_cast<float>(size_);
     std::copy_n(received_.data(), count, out);

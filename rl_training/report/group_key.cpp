@@ -63,7 +63,7 @@ using FlatConfig = std::map<std::string, std::string>;
 
 // Merges the keys of an optional map (online, early_stopping) into one column if some configs have
 // the map and others have `null`. Otherwise each key of the map would be a column. Returns the
-// names of all keys.
+// keys that remain.
 std::set<std::string> collapse_optional_maps(std::vector<FlatConfig>& configs) {
   std::set<std::string> absent, names;
   for (const auto& config : configs) {

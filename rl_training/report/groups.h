@@ -8,8 +8,9 @@
 
 namespace rl_training {
 
-// The evaluation of a run that is reported. `best` is optimistic, because the evaluation with the
-// highest return is selected after training.
+// The evaluation of a run that is reported: the last one, the one with the highest return (`best`),
+// or the last one up to a given step (`at`). `best` is optimistic, because it is selected after
+// training.
 struct EvaluationChoice {
   enum class Pick { last, best, at } pick = Pick::last;
   // For `at`: the last evaluation up to this step; only for runs that reached the step.
@@ -28,7 +29,8 @@ struct GroupFigures {
 };
 using KeyValue = std::pair<std::string, std::string>;
 
-// A statistic over the runs that have a value at `step`.
+// A point of a curve over the runs that have a value at `step`: the IQM with its 95 % interval. For
+// curves of metrics, `iqm` contains the mean, and `low` and `high` the range over runs.
 struct BandPoint {
   int64_t step = 0;
   double iqm = 0, low = 0, high = 0;
@@ -51,7 +53,7 @@ struct RunGroup {
   std::vector<double> known_values() const;
   size_t count(RunState state) const;
   size_t resumed() const;
-  bool online() const;         // whether the values are counted in environment steps
+  bool online() const;         // whether `value_steps` counts environment steps
   bool repeats_seeds() const;  // true if `by` merges several configs with the same seeds
   // "algo key=value ...", which identifies the group within its task.
   std::string label() const;

@@ -11,9 +11,11 @@
 
 namespace rl_training {
 
-// `paused`: stopped with a checkpoint before the end of training, by `--pause-at` or by the halving
-// of a sweep. `unfinished`: stopped by a signal, killed, or running on another machine. `failed`:
-// stopped with an error, for example because the losses diverged.
+// `finished`: reached the end of training, or stopped early as configured or by a callback.
+// `running`: in training by a process on this machine. `paused`: stopped with a checkpoint before
+// the end of training, by `--pause-at` or by the halving of a sweep. `unfinished`: stopped by a
+// signal, killed, or running on another machine. `failed`: stopped with an error, for example
+// because the losses diverged.
 enum class RunState { finished, running, paused, unfinished, failed };
 inline constexpr RunState kRunStates[] = {RunState::finished, RunState::running, RunState::paused,
                                           RunState::unfinished, RunState::failed};
@@ -37,7 +39,7 @@ struct RunDataset {
 // Estimate of `select` for a policy of the run.
 struct RunEstimate {
   double value = 0, low = 0, high = 0;  // discounted return with its 95 % interval
-  double rank = 0;                      // among the candidates, from 1
+  double rank = 0;                      // among the candidates; 1 is the best
   int64_t candidates = 0;
 };
 
@@ -57,9 +59,9 @@ struct RunRecord {
   // From the first session, except for the commit, which is from the last session.
   std::string started, command, version, commit;
   bool has_online = false;
-  int64_t updates = 0, env_steps = 0;  // in the last row
+  int64_t updates = 0, env_steps = 0;  // progress so far, from metrics.jsonl
   int64_t planned_updates = 0, planned_env_steps = 0;
-  double seconds = 0;  // time between rows, summed over all sessions
+  double seconds = 0;  // training time of all sessions, from the rates in timing.jsonl
 
   std::vector<CurvePoint> evaluations;                       // mean returns, in order
   std::map<std::string, std::vector<CurvePoint>> metrics;    // the other metrics, thinned

@@ -130,8 +130,8 @@ FittedTable fit_table(const Table& table, size_t width,
   FittedTable fitted;
   auto shown = narrowed(whole, width, fitted.left_out);
   for (const int moving : {TableColumn::kState, TableColumn::kKey}) {
-    // States are moved below the rows before any column is left out. Keys are moved only if this is
-    // not enough.
+    // States are moved below the rows before any column is left out. Keys are moved only if the
+    // table is too wide even without the columns that may be left out.
     const bool fits = table_width(shown) <= width;
     if (fits && (fitted.left_out.empty() || moving == TableColumn::kKey)) break;
     for (size_t i = 0; i < below.size(); ++i) below[i] += told_below(whole, moving, i);

@@ -7,7 +7,8 @@ namespace rl_training {
 
 // Functions that connect environments and tensors.
 
-// An uninitialised tensor [count, ...] in the dtype of the observation space, for `normalized_obs`.
+// An uninitialised tensor with one row per environment, in the dtype of the observation space. Pass
+// it to `normalized_obs`, which writes the normalised observations to it.
 torch::Tensor obs_buffer(const VectorEnv& envs);
 void normalized_obs(const VectorEnv& envs, const ObsNormalizer& normalizer, torch::Tensor& obs);
 // Steps all environments. `actions` has the form that `Algorithm::act` returns.

@@ -15,15 +15,17 @@ struct LoopRequests {
 // between the processes.
 class AgreedRequests {
  public:
-  // Both may be null.
+  // Both pointers may be null.
   AgreedRequests(StopRequests* own, ProcessGroup* processes) : own_(own), processes_(processes) {}
 
   const StopRequests* own() const { return own_; }
-  // Call this function at the beginning of an iteration of the loop. `end` is true if a callback of
-  // this process ends training.
+  // Adds the requests that this process received to its next messages. Call this function at the
+  // beginning of an iteration of the loop. `end` is true if a callback of this process ends
+  // training.
   void tell(bool end);
-  // Call this function at the end of an iteration. With `fresh`, the result includes requests that
-  // arrived during the iteration, at the cost of one more message.
+  // Returns the combined requests of all processes. Call this function at the end of an iteration.
+  // With `fresh`, the result includes requests that arrived during the iteration, at the cost of
+  // one more message.
   LoopRequests look(bool end, bool fresh);
 
  private:

@@ -10,15 +10,18 @@ namespace rl_training {
 
 struct TrainProgress {
   int64_t update_count = 0;
-  int64_t position = 0, length = 0;  // of the run, in updates (offline) or environment steps
+  // Position and length of the run: sums over its phases. Offline phases count updates, and other
+  // phases count environment steps.
+  int64_t position = 0, length = 0;
   int64_t global_step = 0;
 };
 
 struct TrainSummary {
   int64_t update_count = 0, global_step = 0;
-  // One of total_timesteps, max_updates, max_epochs, early_stopping, signal, callback, ...
+  // One of total_timesteps, max_updates, max_epochs, early_stopping, signal, callback.
   std::string stop_reason;
-  int signal = 0;                 // signal that stopped the run, in any process
+  // Signal that stopped the run, received by any of its processes; 0 if none.
+  int signal = 0;
   Json metrics = Json::object();  // the last value of each metric
 };
 
@@ -26,7 +29,8 @@ struct TrainSummary {
 // change its results, but `on_row` can end training.
 struct Callbacks {
   std::function<void(const TrainProgress&)> on_train_start;
-  std::function<void(const TrainProgress&)> on_collect_end;  // online only, after each collection
+  // Online only, called after each step of the environments.
+  std::function<void(const TrainProgress&)> on_collect_end;
   std::function<void(const TrainProgress&, const Metrics&)> on_update_end;
   std::function<void(const TrainProgress&, const EvaluationResult&)> on_eval_end;
   std::function<void(const TrainProgress&, const ValidationMetrics&)> on_validation_end;

@@ -38,7 +38,7 @@ class Evaluator {
             EnvOptions options = {}, std::optional<ReferenceScores> reference = {},
             ProcessGroup* processes = nullptr);
 
-  // Checks before each step whether training should stop. An interrupted evaluation has no effect.
+  // Checks `requests` before each step. If a stop was requested, returns a result with `cut_short`.
   EvaluationResult run(Algorithm& algorithm, const ObsNormalizer& normalizer,
                        const StopRequests* requests = nullptr) const;
 

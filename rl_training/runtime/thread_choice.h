@@ -29,7 +29,8 @@ class ThreadChoice {
   void use_all();
 
  private:
-  // A turn is a series of updates that measures one candidate.
+  // A number of threads and its measured speed. A turn is a series of updates that measures one
+  // candidate.
   struct Candidate {
     int threads = 1;
     double seconds = 0.0;  // per update, in the fastest turn; 0 before the first turn

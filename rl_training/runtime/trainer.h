@@ -63,12 +63,13 @@ class Trainer {
   // requested.
   TrainSummary run(RunSink& sink, const Callbacks& callbacks, StopRequests* requests = nullptr);
   int64_t update_count() const { return update_; }
-  // Key of the limit, other than the length, that ended the run; "" if there is none.
+  // Reason other than total_timesteps for which the run ended: early_stopping, max_updates or
+  // max_epochs. "" if there is none.
   std::string ended_by() const;
   // Position of the run: the sum over all phases, each in its own unit. A checkpoint is named by
   // the position at which it was written.
   int64_t position() const;
-  int64_t length() const;  // the position at which all phases are finished
+  int64_t length() const;  // position at the planned end of the run
   // Whether the run is complete, including any evaluation that a signal interrupted.
   bool finished() const { return spent() && waiting_row_.empty(); }
   // Visits only the loop's own state; the owner visits the parts.

@@ -14,8 +14,10 @@ class Validator {
  public:
   struct Options {
     double gamma = 0.99;
-    bool remembers = false;    // the policy has memory, so episodes are processed step by step
-    int64_t max_rows = 10000;  // at most this many rows are used, evenly spaced
+    bool remembers = false;  // the policy has memory, so episodes are processed step by step
+    // At most this many rows are used, evenly spaced. The action error of a policy with memory uses
+    // whole episodes instead, until they have at least this many rows.
+    int64_t max_rows = 10000;
   };
 
   Validator(std::shared_ptr<const TransitionDataset> held_out, const Options& options);

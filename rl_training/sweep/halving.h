@@ -35,18 +35,20 @@ struct SweepRound {
   TrialValues values = {};  // values of the trials after the round
 };
 
-// The next round. After a round that trains to the end of the runs, further rounds do the same.
+// The next round. Once a round has trained to the end of the runs, every later round also trains to
+// the end.
 SweepRound next_round(const RoundRules& rules, const std::vector<SweepRound>& past);
 
 // Positions at which trials pause for comparison: min_timesteps, then `factor` times that, and so
-// on. The last entry is nullopt, the end of the runs.
+// on, each rounded up to a multiple of the evaluation interval. The last entry is nullopt, which
+// means the end of the runs.
 std::vector<std::optional<int64_t>> rung_positions(const RoundRules& rules);
 
 // The best ceil(n / factor) of these trials, sorted by number. A trial without a value ranks last.
 // Among equal values, the earlier trial ranks higher.
 std::vector<size_t> survivors(const std::vector<size_t>& trials, const TrialValues& values,
                               int64_t factor, MetricMode mode);
-// The trials from best to worst, by the same rules.
+// The trials from best to worst, with the ranking rules of survivors().
 std::vector<size_t> ranked(const std::vector<size_t>& trials, const TrialValues& values,
                            MetricMode mode);
 

@@ -18,7 +18,8 @@ struct PlannedRun {
 };
 
 // State of a run. `absent`: the run has not started. `begun`: it was stopped or paused before its
-// end or `pause_at`. `failed`: it stopped with an error. `done`: it reached its end or `pause_at`.
+// end or `pause_at`. `running`: a process on this machine trains it. `failed`: it stopped with an
+// error. `done`: it reached its end or `pause_at`.
 struct RunStatus {
   enum class State { absent, begun, running, failed, done } state = State::absent;
   std::string path;  // "" if the run is absent

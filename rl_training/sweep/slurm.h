@@ -8,13 +8,14 @@
 namespace rl_training {
 
 // The runs to submit for the current round of a sweep. `runs` lists runs that are not done and have
-// attempts left; `given_up` lists runs that are not done and have no attempts left. plan_submission
-// first closes completed rounds, with values from `values`. It counts an attempt for each run in
-// `runs`. The caller must save the sweep.
+// attempts left; `given_up` lists runs that are not done and have no attempts left.
 struct SlurmPlan {
   std::vector<size_t> runs, given_up;
 };
 using RoundValues = std::function<TrialValues(const SweepRound& round)>;
+// Plans the next submission. First closes rounds that have no runs left to submit, with the values
+// that `values` returns. Counts an attempt for each run of the plan. The caller must save the
+// sweep.
 SlurmPlan plan_submission(SweepDirectory& sweep, FileSystem& files, const RoundValues& values);
 
 // Formats sorted numbers as ranges: "0-3,7".
@@ -31,8 +32,8 @@ std::string follow_up_script(const SweepDirectory& sweep, const std::string& pro
 // sweep's state. On failure, throws Error{io} with the output of sbatch.
 void submit(SweepDirectory& sweep, FileSystem& files, const std::vector<size_t>& runs);
 
-// States of the tasks of an array that Slurm still lists, by the number of the run. The key
-// kWholeJob denotes the job itself.
+// States of the tasks of an array that Slurm still lists, by the number of the run. A job
+// that is not an array has the single key kWholeJob.
 inline constexpr size_t kWholeJob = static_cast<size_t>(-1);
 std::map<size_t, std::string> queued_tasks(const std::string& job);
 void cancel_jobs(const std::vector<std::string>& jobs);

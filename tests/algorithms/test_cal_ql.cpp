@@ -41,7 +41,8 @@ TEST(CalQlLoss, Golden) {
   EXPECT_EQ(cal_ql.bound_rate.item<double>(), 0.5);
   // Compares the gradients at the weight of a_1 and at the bias. The constants with six digits are
   // the softmax weights of the uniform action, of the policy's action at s' and of its action at s.
-  // Cal-QL bounds the value of the last action, which therefore has no gradient.
+  // Cal-QL bounds the value of the last action, which therefore has no gradient. The difference is
+  // the mean over two critics, so the gradient at one critic is multiplied by 2.
   const auto slopes = f.gradient(cql.diff), bounded = f.gradient(cal_ql.diff);
   EXPECT_NEAR(slopes[1].item<double>() * 2, 0.468852 + 2 * 0.525312 - 3 * 0.005836 - 0.5, 1e-5);
   EXPECT_NEAR(slopes[3].item<double>(), 0, 1e-6);
@@ -58,7 +59,7 @@ TEST(CalQlLoss, ALowReferenceIsCqlBitForBit) {
 }
 
 // The bounded policy actions contribute only a constant, which is so large that the uniform action
-// has no weight.
+// has no weight. Only the gradient of the dataset action, -a_1 = -0.5, remains.
 TEST(CalQlLoss, AHighReferenceLeavesThePolicyAlone) {
   const Golden f;
   const auto result = f.loss(torch::full({1}, 1e4f));

@@ -207,8 +207,8 @@ TEST(CqlLoss, ActorLossByHand) {
   result.loss.backward();
   const auto gradient = f.networks->actor.parameters()[0].grad();
   EXPECT_NEAR(gradient[0].item<double>(), (0.6 * b - 2 * (1 - b * b)) / 2, 1e-5);
-  // The derivative of log p with respect to log std is -1 in each row. The offset of log std
-  // affects both rows, so its gradient is the mean, -0.3.
+  // The derivative of log p with respect to log std is -1 in each row. The loss contains the mean
+  // of alpha log p with alpha = 0.3, so the gradient at the offset of log std is -0.3.
   EXPECT_NEAR(f.networks->actor.parameters()[1].grad()[1].item<double>(), -0.3, 1e-6);
   EXPECT_FALSE(f.networks->critics.network().parameters().grad().defined());
 }
@@ -277,7 +277,8 @@ std::unique_ptr<Cql> make_cql(CqlOptions options) {
   return std::make_unique<Cql>(options, context);
 }
 
-// The actor loss uses the critics before their step.
+// The actor loss uses the critics before their step. The learning rate of the critics therefore
+// has no effect on the first actor step.
 TEST(Cql, ActorStepSeesTheOldCritics) {
   Fixture f(2, 16);
   f.fill_at_random();

@@ -138,8 +138,8 @@ TEST(Crossq, ActorAndItsStatisticsMoveEveryThirdUpdate) {
   }
 }
 
-// The loss is alpha (H - H_target). Alpha starts at 1, and the first step of Adam changes log alpha
-// by the learning rate.
+// The temperature loss is alpha (H - H_target). Alpha starts at 1, and the first step of Adam
+// changes log alpha by the learning rate.
 TEST(Crossq, TheTemperatureFollowsTheEntropy) {
   auto options = small_options();
   options.policy_delay = 1;

@@ -50,7 +50,8 @@ TEST(CrrLoss, CriticLossByHand) {
 }
 
 // min Q(s, a) = (1.5, -1.5) for the data. For the policy's actions, min Q is (1.5, 0.5) in the
-// first row and (-1.9, -2.4) in the second.
+// first row and (-1.9, -2.4) in the second. With the means 1 and -2.15, the advantages are 0.5 and
+// 0.65.
 TEST(CrrLoss, ActorLossByHand) {
   Fixture f;
   const auto result = f.actor_loss();
@@ -75,7 +76,7 @@ TEST(CrrLoss, BinaryWeightsAndLargestCandidateByHand) {
   Fixture f;
   f.options.advantage_type = CrrOptions::AdvantageType::max;
   f.options.weight_type = CrrOptions::WeightType::binary;
-  const auto result = f.actor_loss();  // the advantages are (0, 0.4)
+  const auto result = f.actor_loss();  // the advantages are 1.5 - 1.5 and -1.5 + 1.9
   EXPECT_NEAR(metric(result, "advantage_mean"), 0.2, 1e-6);
   EXPECT_NEAR(metric(result, "advantage_weight_mean"), 0.5, 1e-6);
   EXPECT_NEAR(metric(result, "positive_fraction"), 0.5, 1e-6);

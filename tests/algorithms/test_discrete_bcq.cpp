@@ -45,8 +45,8 @@ TEST(DiscreteBcq, OnlyLikelyChoicesCount) {
   EXPECT_EQ(best_of({-7, -5, 9}, 0.999), 0);  // only the most likely choice: cloning
 }
 
-// a' = 0 is the best of the likely choices, so y = 0.5 + 0.9 * 1. The Huber loss of -7 - 1.4 is
-// 7.9.
+// a' = 0 is the best of the likely choices, so y = 0.5 + 0.9 * 1 = 1.4. At the dataset action,
+// Q = -7, and the Huber loss of the error -7 - 1.4 is 7.9.
 TEST(DiscreteBcqLoss, ByHand) {
   const auto loss = Example(0.3).loss();
   EXPECT_NEAR(number_of(loss.critic.target_q_mean), 1.4, 1e-6);

@@ -21,8 +21,8 @@ struct Example {
   DiscreteQNetworks networks;
 };
 
-// The penalty is log(e^1 + e^2 + e^0) - 1. The target of Double DQN is 0.5 + 0.9 * 3 = 3.2, and the
-// Huber loss of 1 - 3.2 is 1.7.
+// Q = 1 at the dataset action, so the penalty is log(e^1 + e^2 + e^0) - 1. The target of Double DQN
+// is 0.5 + 0.9 * 3 = 3.2, and the Huber loss of the error 1 - 3.2 is 1.7.
 TEST(DiscreteCqlLoss, ByHand) {
   const Example f({1, 2, 0});
   const auto loss = discrete_cql_loss(f.networks, rows_of({0}, 3, 0.5f, 0.9f), 2.0);

@@ -72,7 +72,7 @@ TEST(DiscreteSacLoss, EachRowHasItsOwnChoiceAndTerminationEndsTheValue) {
   EXPECT_NEAR(number_of(result.loss), (row0 + row1) / 2, 1e-5);
 }
 
-// The penalty is log(e^1 + e^2 + e^0) - 1.
+// Q = 1 at the dataset action, so the penalty is log(e^1 + e^2 + e^0) - 1.
 TEST(DiscreteSacLoss, CqlPenaltyByHand) {
   const Example f;
   set_biases(f.networks.critics, {{1, 2, 0}, {1, 2, 0}});
@@ -82,7 +82,8 @@ TEST(DiscreteSacLoss, CqlPenaltyByHand) {
   EXPECT_NEAR(number_of(plain.cql_diff), 1.407606, 1e-6);
   EXPECT_NEAR(number_of(held.cql_diff), 1.407606, 1e-6);
   EXPECT_NEAR(number_of(held.loss) - number_of(plain.loss), 0.5 * 2 * 1.407606, 1e-5);
-  // The gradient is 0.5 (softmax(Q) - 1[a]), plus the slope -1 of the error at the dataset action.
+  // The gradient of the penalty is 0.5 (softmax(Q) - 1[a]). The Huber loss adds its slope of -1 at
+  // the dataset action.
   held.loss.backward();
   const auto softmax = torch::tensor({1.0f, 2.0f, 0.0f}).softmax(0);
   const auto expected =

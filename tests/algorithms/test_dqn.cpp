@@ -28,8 +28,8 @@ TEST(DqnLoss, TargetsByHand) {
   EXPECT_NEAR(number_of(dqn_loss(f.networks, f.batch, true).target_q_mean), 2.3, 1e-6);
 }
 
-// Q(s, a) = 1. The loss is huber(2.2) = 1.7 with the target of DQN and huber(1.3) = 0.8 with the
-// target of Double DQN.
+// Q(s, a) = 1. The target of DQN is 3.2, so its loss is huber(2.2) = 1.7. The target of Double DQN
+// is 2.3, so its loss is huber(1.3) = 0.8.
 TEST(DqnLoss, HuberAndItsGradientByHand) {
   const Example f;
   EXPECT_NEAR(number_of(dqn_loss(f.networks, f.batch, false).loss), 1.7, 1e-6);
@@ -101,7 +101,7 @@ TEST(Dqn, TheTargetFollowsByTau) {
   Dqn dqn(options, choice_context(2));
   const float before = bias_of(dqn, "critics");
   EXPECT_EQ(bias_of(dqn, "critics_target"), before);
-  dqn.update(rows_of({0}, 2, 100, 0), 1.0);  // the first step of Adam is the learning rate
+  dqn.update(rows_of({0}, 2, 100, 0), 1.0);  // the first Adam step is the learning rate, 0.1
   EXPECT_NEAR(bias_of(dqn, "critics"), before + 0.1, 1e-5);
   EXPECT_NEAR(bias_of(dqn, "critics_target"), before + 0.25 * 0.1, 1e-5);
 }

@@ -107,8 +107,8 @@ TEST(RandomShift, MovesImagesAndRepeatsTheirEdge) {
   EXPECT_TRUE(torch::equal(random_shift(plain, shifts, pad), plain));
 }
 
-// The noise 0.4 is clipped to 0.3, and the sum 0.9 + 0.3 is clipped to the bounds. The gradient
-// ignores both clips.
+// The noises 0.4 and 0.5 are clipped to 0.3. The sum 0.9 + 0.3 is clipped to the upper bound,
+// 1 - 1e-6. The gradient ignores both clips.
 TEST(TruncatedNormal, ByHand) {
   const auto mean = torch::tensor({0.9f, 0.2f, -0.1f}).set_requires_grad(true);
   const auto actions = truncated_normal(mean, torch::tensor({0.4f, -0.1f, 0.5f}), 0.3);
@@ -127,8 +127,8 @@ TEST(DrqV2Options, TheNoiseFallsLinearly) {
   EXPECT_EQ(options.noise(1 << 30), 0.1);
 }
 
-// The rewards of three steps are (1, 2, 3). Their discounted sum is 5.9203, and the value after
-// them is multiplied by 0.970299.
+// The rewards of three steps are (1, 2, 3), and gamma is 0.99. The discounted sum of the rewards is
+// 5.9203, and the value after three steps is multiplied by gamma^3 = 0.970299.
 TEST(DrqV2Options, RewardsOfThreeSteps) {
   struct {
     float reward(int64_t row) const { return static_cast<float>(row + 1); }

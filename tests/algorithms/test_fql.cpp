@@ -51,8 +51,8 @@ TEST(FqlFlow, EulerByHand) {
   EXPECT_EQ(far[0][1].item<double>(), -1);
 }
 
-// The published loss also includes the flow loss of 0.111850. The sum is 0.697060, or 2.197060 with
-// normalised Q.
+// The published loss is the sum of the actor loss and the flow loss, which is 0.111850 here. The
+// sum is 0.697060 without normalised Q and 2.197060 with normalised Q.
 TEST(FqlLoss, ActorLossByHand) {
   Fixture f;
   const auto result = f.actor_loss();

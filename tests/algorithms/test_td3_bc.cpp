@@ -43,7 +43,8 @@ TEST(Td3BcLoss, CriticLossByHand) {
   EXPECT_FALSE(f.networks->critics_target.network().parameters().grad().defined());
 }
 
-// pi = (0.5, 0), a = (0, 0) and Q_1 = (2, -4), so lambda = 2.5 / 3 and L = lambda + 0.125.
+// With q_scale = 1: pi = (0.5, 0), a = (0, 0) and Q_1 = (2, -4), so lambda = 2.5 / 3 and L = lambda
+// + 0.125.
 void set_actor_example(Fixture& f, float q_scale) {
   set_parameters(f.networks->actor.network(), {std::atanh(0.5f), 0});
   set_parameters(f.networks->critics.network(),

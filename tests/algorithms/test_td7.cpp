@@ -18,7 +18,8 @@ TEST(Td7, AverageL1NormByHand) {
                       torch::tensor({{0.5f, -1.0f, 1.5f}, {0.0f, 0.0f, 0.0f}})));
 }
 
-// |Q - y| of the two critics is (0.5, 2) in the first row and (0.2, 0.1) in the second.
+// |Q - y| of the two critics is (0.5, 2) in the first row and (0.2, 0.1) in the second. The loss of
+// an error e is e^2 / 2 below the bound of 1, and e above it.
 TEST(Td7Loss, CriticLossAndPrioritiesByHand) {
   const auto target = torch::tensor({1.0f, -1.0f});
   const auto values = torch::tensor({{1.5f, -1.2f}, {-1.0f, -0.9f}}).set_requires_grad(true);
@@ -35,8 +36,9 @@ TEST(Td7Loss, CriticLossAndPrioritiesByHand) {
   EXPECT_TRUE(torch::allclose(values.grad(), torch::tensor({{0.25f, -0.1f}, {-0.5f, 0.05f}})));
 }
 
-// The values of the two critics are (2, 4) in the first row and (-1, 3) in the second. The cloning
-// distance is 0.25.
+// The values of the two critics are (2, 4) in the first row and (-1, 3) in the second, so mean Q =
+// 2 and mean |Q| = 2.5. With the cloning distance 0.25 and its weight 0.1, the loss is 0.1 * 2.5 *
+// 0.25 - 2.
 TEST(Td7Loss, ActorLossByHand) {
   const auto values = torch::tensor({{2.0f, -1.0f}, {4.0f, 3.0f}}).set_requires_grad(true);
   const auto result = td7_actor_loss(values, torch::tensor(0.25f), 0.1);

@@ -52,7 +52,7 @@ TEST(FisherProduct, ByHand) {
                               torch::tensor({1.5f, 1.1f, 2.1f}), 1e-5, 1e-6));
 }
 
-// A network with hidden layers, for vectors or discrete actions.
+// A network with hidden layers, for continuous or discrete actions.
 struct Hidden {
   explicit Hidden(const Space& space)
       : networks(hidden_options(), rollout_context(space, 3), Rng(5)) {
@@ -111,8 +111,8 @@ TEST(FisherProduct, EqualsFiniteDifferencesOfTheGradient) {
 }
 
 // Returns J' M J v / rows. J is the Jacobian of the network's outputs, and M is diag(1 / std^2) for
-// vectors or diag(p) - p p' for discrete actions. For the log standard deviations, the result is 2
-// v.
+// continuous actions or diag(p) - p p' for discrete actions. For the log standard deviations, the
+// result is 2 v.
 torch::Tensor gauss_newton(Hidden& f, const torch::Tensor& v) {
   const auto policy = f.networks.distribution(f.obs, true);
   const auto parameters = f.networks.actor.parameters();

@@ -39,7 +39,7 @@ TEST(Dataset, ConvertKeepsTheActionsAsTheyAre) {
   const std::string d4rl = SOURCE_DIR "/tests/data/fixtures/d4rl/pendulum_no_next_gzip.hdf5";
   const auto original = run({"dataset", "inspect", d4rl, "--timeout-policy", "keep", "--json"});
   const auto actions = original.json()["actions"];
-  EXPECT_GT(actions[0]["max"], 1.5);  // Pendulum's torque limit is 2
+  EXPECT_GT(actions[0]["max"], 1.5);  // torques up to 2, not scaled to [-1, 1]
   const std::vector<std::vector<std::string>> outputs = {
       {directory / "a.npz"}, {directory / "a.hdf5"}, {directory / "a-v0", "--to", "minari"}};
   for (const auto& output : outputs) {

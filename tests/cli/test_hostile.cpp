@@ -80,7 +80,7 @@ TEST_F(Hostile, ControlCharactersAreEscaped) {
 
   result = run({"config", "check", config, "--json"});
   EXPECT_TRUE(plain_line(result.out)) << result.out;
-  EXPECT_EQ(result.json()["error"]["key"], "safe\u202e\u009b31m");  // JSON escapes are reversible
+  EXPECT_EQ(result.json()["error"]["key"], "safe\u202e\u009b31m");  // parsing undoes the escapes
 }
 
 TEST_F(Hostile, TablesAreEscaped) {

@@ -99,7 +99,7 @@ TEST(ManyRuns, AFailedRunDoesNotStopTheOthers) {
     return run(tiny_training(directory / "runs", {"--seeds", seeds, "--jobs", "1", "--quiet"}));
   };
   ASSERT_EQ(train("0-1").exit_code, 0);
-  // Makes all files of the run with seed 0 unreadable.
+  // Damages the metrics, the metadata and all checkpoints of the run with seed 0.
   for (const auto& entry : fs::directory_iterator(directory / "runs")) {
     if (entry.path().string().find("__seed0__") == std::string::npos) continue;
     write_all(entry.path() / "metrics.jsonl", "");

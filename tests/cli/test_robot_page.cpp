@@ -131,7 +131,7 @@ TEST_F(RobotPage, WhatNeedsAnEnvironmentIsRefusedInOneLine) {
                            "csv_columns=obs=temp,stopped action=power reward=reward "
                            "terminated=stopped timeout=cut episode=run"},
                           input_);
-  EXPECT_EQ(strict.exit_code, 3) << strict.err;  // the column `stopped` never changes
+  EXPECT_EQ(strict.exit_code, 3) << strict.err;  // warning: `stopped` never changes
 }
 
 }  // namespace

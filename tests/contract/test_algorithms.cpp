@@ -196,7 +196,7 @@ TEST_P(AlgorithmContract, ActionsStayInTheirSpace) {
       EXPECT_LT(actions.max().item<int64_t>(), space.categories);
     } else {
       EXPECT_EQ(actions.sizes(), (torch::IntArrayRef{50, space.size()}));
-      EXPECT_LE(actions.abs().max().item<float>(), 1.0f);  // also false for NaN
+      EXPECT_LE(actions.abs().max().item<float>(), 1.0f);  // this check also fails for NaN
     }
   }
 }

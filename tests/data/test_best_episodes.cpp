@@ -91,7 +91,7 @@ TEST(BestEpisodes, CountIsRoundedDownButAtLeastOne) {
   const auto kept = [&](double fraction) { return keep_best_episodes(data, fraction, 1.0).rows(); };
   EXPECT_EQ(kept(0.001), 1);
   EXPECT_EQ(kept(0.1), 10);
-  EXPECT_EQ(kept(0.29), 29);  // 100 * 0.29 is 28.999999999999996
+  EXPECT_EQ(kept(0.29), 29);  // in double precision, 100 * 0.29 is 28.999999999999996
   EXPECT_EQ(kept(0.299), 29);
   EXPECT_EQ(kept(1), 100);
   // If returns are equal, the first episodes are selected.

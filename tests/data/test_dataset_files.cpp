@@ -76,12 +76,13 @@ void check_q_learning(const std::string& path, const json& facts) {
     terminals += data.terminated(row) ? 1 : 0;
   }
   EXPECT_EQ(terminals, facts["terminals"].get<int64_t>());
-  // The expected sum may come from a file with float64 rewards. Our rewards are float32.
+  // The expected sum may come from a file with float64 rewards. Our rewards are float32, so the
+  // tolerance allows for their rounding.
   EXPECT_NEAR(rewards, facts["reward_sum"].get<double>(), 2e-7 * std::abs(rewards) + 1e-9);
   EXPECT_NEAR(next_obs, facts["next_obs_sum"].get<double>(), 1e-9 * (10'000 + std::abs(next_obs)));
 }
 
-// Compares the dataset with the same conversion, implemented row by row.
+// Compares the dataset with D4RL's conversion, which this function implements row by row.
 void check_row_for_row(const std::string& path) {
   SCOPED_TRACE(path);
   const auto steps = read_logged_steps("d4rl", path);

@@ -100,8 +100,8 @@ TEST(MalformedFiles, Hdf5) {
     ++files;
   }
   EXPECT_EQ(files, static_cast<int>(hdf5_table().size()));
-  // Reading these files must not need much memory. The check is skipped under a sanitizer: a child
-  // process starts with the memory of this process, which is then large.
+  // Reading these files must need less than 200 MiB. The check is skipped under a sanitizer: a
+  // child process starts with the memory of this process, which is then large.
   if (!sandbox_is_strict()) return;
   rusage usage{};
   ASSERT_EQ(::getrusage(RUSAGE_CHILDREN, &usage), 0);

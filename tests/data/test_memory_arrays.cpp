@@ -55,7 +55,7 @@ TEST(MemoryArrays, FloatsAreUsedWhereTheyLie) {
     for (int64_t k = 0; k < 2; ++k) EXPECT_EQ(lent.next_obs(row)[k], copied.next_obs(row)[k]);
   }
   EXPECT_EQ(lent.next_obs(0), obs.data() + 2);
-  EXPECT_EQ(lent.next_obs(2)[1], 3);  // not in the array: row 3 belongs to another episode
+  EXPECT_EQ(lent.next_obs(2)[1], 3);  // not in `obs`: row 3 belongs to another episode
   EXPECT_EQ(lent.next_obs(4)[1], 2);
   const std::vector<int64_t> second = {1};
   EXPECT_EQ(lent.with_episodes(second).next_obs(1)[0], 200);

@@ -228,7 +228,7 @@ TEST(ReplayBuffer, StoresEachFrameOnce) {
     EXPECT_EQ(next_obs, frame(static_cast<int>(row) + 2));
   }
   // Eight rows need eight frames for their successors, and one frame for the first observation of
-  // each remaining part of an episode.
+  // each remaining part of an episode. Rows 12 to 19 belong to three such parts.
   EXPECT_LE(buffer.frames(), 8 + 4);
 
   ReplayBuffer again(8, image, kAction, /*streams=*/2);

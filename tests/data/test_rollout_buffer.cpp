@@ -117,7 +117,7 @@ TEST(RolloutSampler, APassHasEveryRowOnceWithItsOwnColumns) {
         EXPECT_EQ(memory.action[row], 10 * n);
         EXPECT_EQ(memory.log_prob[row], -n);
         EXPECT_EQ(memory.value[row], n / 2);
-        // The episodes of the second environment end with each step, so A = 2 - V.
+        // In the second environment, the reward is 2 and every step ends an episode, so A = 2 - V.
         if (static_cast<int>(n) % 2 == 1) {
           EXPECT_EQ(memory.gae[row], 2 - n / 2);
         }

@@ -175,7 +175,7 @@ TEST(TransitionDataset, FingerprintKnowsWhereEpisodesEnd) {
 }
 
 // The rewards 1 2 3 | 4 5 are replaced by -1 -1 1 | -1 -1. The second episode never succeeds, so
-// its return is that of an episode that fails forever.
+// its return is that of an episode that fails forever, -1 / (1 - 0.9) = -10.
 TEST(TransitionDataset, AFailedEpisodeHasTheReturnOfFailingForEver) {
   const std::vector<float> rewards = {-1, -1, 1, -1, -1};
   const auto data = small_dataset().with_rewards(rewards).with_returns_to_go(

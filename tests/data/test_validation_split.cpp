@@ -30,7 +30,8 @@ TEST(ValidationSplit, EveryEpisodeIsOnOneSide) {
 TEST(ValidationSplit, TheSeedDecides) {
   EXPECT_EQ(split(40, 0.25, 3).held_out, split(40, 0.25, 3).held_out);
   EXPECT_NE(split(40, 0.25, 3).held_out, split(40, 0.25, 4).held_out);
-  // The split does not simply select the first or the last episodes.
+  // The split does not simply select the first or the last episodes, so the mean of the held-out
+  // indices is near 500.
   const auto some = split(1000, 0.5).held_out;
   const double mean =
       std::accumulate(some.begin(), some.end(), 0.0) / static_cast<double>(some.size());

@@ -120,8 +120,8 @@ TEST_F(Mazes, CellsAreWhereTheFamiliesPutThem) {
 }
 
 TEST_F(Mazes, AGoalEndsTheEpisodeOnlyIfTheTaskSaysSo) {
-  // The state is the goal, then the positions and the velocities of the ball. The ball is at the
-  // goal.
+  // The state is the goal, then the positions and the velocities of the ball. The ball is within
+  // the goal's radius of 0.45.
   const std::vector<double> there = {-1, 1, -0.9, 1.1, 0, 0}, rest = {0, 0};
   std::vector<double> obs(8);
   const auto run = [&](const char* id, const Json& options) {
@@ -205,7 +205,8 @@ TEST_F(Mazes, D4rlHidesTheGoalAndEndsAntsThere) {
   const auto there = ball->step(std::vector<double>(2), small);
   EXPECT_EQ(there.reward, 1);
   EXPECT_FALSE(there.terminated);
-  // The ball moves if it is pushed along free cells. It stops if it is pushed against a wall.
+  // A push along x moves the ball against a wall, which stops it at x = 1.2. Along y, the cells are
+  // free, so the ball moves far.
   const auto pushed = [&](const std::vector<double>& push) {
     ball->set_state(std::vector<double>{1, 1, 1, 1, 0, 0});
     for (int step = 0; step < 60; ++step) ball->step(push, small);

@@ -32,7 +32,7 @@ constexpr Task kTasks[] = {
     {"InvertedPendulum-v4", "invertedpendulum", 4, 1, 3, 1000, 1e-8, 1e-8},
     {"InvertedDoublePendulum-v4", "inverteddoublependulum", 11, 1, 1, 1000, 1e-8, 1e-6},
     {"Reacher-v4", "reacher", 11, 2, 1, 50, 1e-8, 1e-8},
-    {"Pusher-v4", "pusher", 23, 7, 2, 100, 0.2, 0.2},  // its object is almost massless
+    {"Pusher-v4", "pusher", 23, 7, 2, 100, 0.2, 0.2},  // its light object amplifies differences
     {"Swimmer-v4", "swimmer", 8, 2, 1, 1000, 1e-8, 1e-8},
     {"Hopper-v4", "hopper", 11, 3, 1, 1000, 1e-8, 1e-8},
     {"Walker2d-v4", "walker2d", 17, 6, 1, 1000, 1e-8, 1e-8},

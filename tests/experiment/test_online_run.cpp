@@ -100,6 +100,7 @@ class OnlineRunTest : public testing::Test {
 };
 
 // Checkpoints are written at 7, 14, ... and at evaluations (20, 40, 60) that are the best so far.
+// The last two are those of steps 56 and 60.
 TEST_F(OnlineRunTest, EachCheckpointAddsTheRowsSinceTheOneBefore) {
   const auto result = train(config("sac", {"buffer_capacity=1000"}));
   const auto newest = replay_files(result.run_dir + "/checkpoints/step-000000060");
@@ -116,7 +117,7 @@ TEST_F(OnlineRunTest, EachCheckpointAddsTheRowsSinceTheOneBefore) {
   }
   uint64_t bytes = 0;
   for (const auto& name : newest) bytes += fs::file_size(result.checkpoint + "/" + name);
-  EXPECT_EQ(bytes, 60u * 9 * 4);  // two observations of 3 values, an action, a reward and flags
+  EXPECT_EQ(bytes, 60u * 9 * 4);  // 9 values: 2 observations of 3, action, reward, flags
 }
 
 TEST_F(OnlineRunTest, FilesOfRowsThatWereOverwrittenGo) {
@@ -342,7 +343,7 @@ TEST_F(OnlineRunTest, GoingOnlineLaterEqualsHavingPlannedIt) {
   EXPECT_EQ(later.back(), planned.back());
   EXPECT_EQ(later.back()["update_count"], 90);  // the warm-up applies only to the offline phase
   EXPECT_EQ(later.back()["lr_scale"], 1.0);
-  EXPECT_EQ(later.back()["epoch"], 90 / 19);  // an epoch is 600 rows in batches of 32
+  EXPECT_EQ(later.back()["epoch"], 90 / 19);  // 600 rows in batches of 32 are 19 updates
 }
 
 TEST_F(OnlineRunTest, UpdatesFromDataEndWithTheFirstStep) {

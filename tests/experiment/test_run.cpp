@@ -115,7 +115,7 @@ TEST_F(RunTest, RowsStartAndEndWithAnEvaluation) {
   }
   EXPECT_EQ(logged, (std::vector<int64_t>{0, 5, 10, 15, 20, 25, 30, 33}));
   EXPECT_EQ(evaluated, (std::vector<int64_t>{0, 20, 33}));
-  EXPECT_EQ(rows.back()["epoch"], 33 / 19);  // an epoch is 600 rows in batches of 32
+  EXPECT_EQ(rows.back()["epoch"], 33 / 19);  // 600 rows in batches of 32 are 19 updates
   EXPECT_EQ(rows.back()["eval_length_mean"], 200.0);
   EXPECT_EQ(result.summary.metrics["eval_return_mean"], rows.back()["eval_return_mean"]);
   EXPECT_EQ(result.checkpoint, result.run_dir + "/checkpoints/step-000000033");

@@ -24,7 +24,7 @@ TEST(Statistics, BootstrapIntervalsAreThoseOfAllResamples) {
   const auto five = bootstrap_interval({kFive}, interquartile_mean);
   ASSERT_TRUE(five);
   // The 5000 random resamples only approximate the percentiles. Neighbouring values of the
-  // resampled mean are a few units apart, so the tolerance is 6.
+  // resampled interquartile mean are a few units apart, so the tolerance is 6.
   EXPECT_NEAR(five->low, -377.1, 6);
   EXPECT_NEAR(five->high, -166.0667, 6);
   // With two runs, a quarter of the resamples contains only the first value, and a quarter only the
@@ -43,7 +43,7 @@ TEST(Statistics, TasksAreResampledEachForItself) {
   EXPECT_NEAR(interval->low, 33.5, 0.6);
   EXPECT_NEAR(interval->high, 50.25, 0.6);
   // If the six runs were one task, all values of a resample could come from the lower half. The
-  // interval would then start lower.
+  // interval would then start below 28 instead of near 33.5.
   const auto mixed = bootstrap_interval({pooled(strata)}, interquartile_mean);
   EXPECT_LT(mixed->low, 28);
 }

@@ -10,7 +10,7 @@
 
 namespace rl_training {
 
-// Number of Gymnasium's pixels per unit of length in Box2D.
+// Pixels of Gymnasium's window per unit of length in Box2D.
 constexpr double kLanderScale = 30;
 constexpr double kLanderWidth = 600 / kLanderScale;
 constexpr double kLanderHeight = 400 / kLanderScale;

@@ -89,7 +89,7 @@ constexpr unsigned kNearReward = 1U << 15;
 constexpr unsigned kFrameSkip = 1U << 16;
 void visit_mujoco_options(OptionVisitor& visitor, unsigned keys, MujocoOptions& options);
 
-// Values that a reward needs both before and after the step.
+// Values that are measured before and after each step, for use in the reward.
 using Measures = std::array<double, 2>;
 
 struct StepView {
@@ -101,7 +101,8 @@ struct StepView {
   double seconds;  // simulated time of the step
   bool fell;
 
-  // Rewards use the distances before the step in v4 and the distances after the step in v5.
+  // For Reacher and Pusher: the distances on which the reward depends. v4 uses the distances before
+  // the step, v5 those after the step.
   const Measures& rated() const { return options.version == 4 ? before : after; }
   double speed() const { return (after[0] - before[0]) / seconds; }
   double squared_action() const {

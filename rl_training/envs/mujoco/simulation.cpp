@@ -29,11 +29,12 @@ void take_over_messages() {
 SharedModel compile_mujoco_model(const std::string& name, const std::string& text) {
   take_over_messages();
   const std::string file = name + ".xml";
+  // mjVFS takes 2 MB, so it is allocated on the heap.
   const auto release = [](mjVFS* files) {
     mj_deleteVFS(files);
     delete files;
   };
-  const std::unique_ptr<mjVFS, decltype(release)> files(new mjVFS, release);  // 2 MB
+  const std::unique_ptr<mjVFS, decltype(release)> files(new mjVFS, release);
   mj_defaultVFS(files.get());
   char problem[1000] = "no such model";
   mjModel* model = nullptr;

@@ -5,7 +5,7 @@ namespace rl_training {
 
 // Functions for the table of tasks in tasks.cpp.
 
-// --- measured before and after a step
+// --- values measured before and after a step
 Measures measure_nothing(const mjModel& model, const mjData& data);
 Measures root_x(const mjModel& model, const mjData& data);
 Measures torso_x(const mjModel& model, const mjData& data);

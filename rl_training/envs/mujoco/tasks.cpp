@@ -20,7 +20,7 @@ constexpr MujocoView kAntView = {false, true, {-1.7, -0.3}, {1.7, 1.7}};
 constexpr MujocoView kHumanoidView = {false, true, {-1.5, -0.25}, {1.5, 1.85}};
 
 constexpr double kForever = kUnbounded.high;
-// Options of all tasks with a moving body.
+// Options that all locomotion tasks have, and also HumanoidStandup-v5.
 constexpr unsigned kBodyKeys = kCtrlCost | kNoise | kPositions;
 constexpr unsigned kWalkerKeys = kBodyKeys | kForwardReward | kHealthy | kHealthyAngle;
 
