@@ -38,7 +38,8 @@ struct VaeLoss : ConditionalVae::Terms {
 VaeLoss behavior_vae_loss(const ConditionalVae& vae, const Batch& batch, const torch::Tensor& noise,
                           double kl_weight);
 
-// The twin critics, their target networks, and the weight of the smaller critic in the target.
+// The twin critics and their target networks. In the TD target, the smaller of the two target
+// values has the weight `lambda_min`, and the larger one has the weight 1 - lambda_min.
 struct CandidateCritics {
   const CriticEnsemble& online;
   const CriticEnsemble& target;

@@ -128,8 +128,10 @@ int64_t inner_rows(const std::vector<uint8_t>& marks, int64_t row, int64_t end_r
   return end - row;
 }
 
-// Returns the next observations that must be stored separately, because they differ from the
-// observation of the following row or belong to a last step. Sets the marks of these rows.
+// Returns the next observations that must be stored separately, and marks their rows with
+// kOwnSuccessor. These are the next observations that differ from the observation of the following
+// row, that of the last row of the file and, if `trust_equal`, those of all rows that end an
+// episode. A row that differs without ending an episode is also marked with kBreak.
 std::vector<float> find_successors(ArraySource& source, const FlatLayout& layout,
                                    const DatasetReadOptions& options, std::span<const float> obs,
                                    bool trust_equal, std::vector<uint8_t>& marks) {
