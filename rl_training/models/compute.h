@@ -12,11 +12,12 @@ struct Compute {
   ProcessGroup* processes = nullptr;  // null: only this process
 };
 
-// While an object of this class exists, LibTorch's operators and oneDNN's products use only the
-// calling thread. ATen splits large reductions by its thread count, which would change results, so
-// our pool must be the only source of parallelism. The setting affects only the calling thread and
-// is restored afterwards. If LibTorch has its own copy of the OpenMP runtime, the limit applies to
-// the whole process while the object exists.
+// While an object of this class exists, LibTorch's operators and the products of oneDNN and
+// OpenBLAS use only the calling thread. ATen splits large reductions by its thread count, which
+// would change results, so our pool must be the only source of parallelism. The previous thread
+// counts are restored afterwards. The limit of OpenMP affects only the calling thread. The limit of
+// OpenBLAS applies to the whole process while an object exists, and so does the limit of OpenMP if
+// LibTorch has its own copy of the OpenMP runtime.
 class SingleThreadedTensors {
  public:
   SingleThreadedTensors();
