@@ -72,8 +72,8 @@ class RoleFinder {
   const KeyMap& map_;
 };
 
-// Presents the columns as arrays of a flat dataset. This class checks the values, because it knows
-// their line numbers.
+// Presents the columns as arrays of a flat dataset. This class checks the values itself, so that
+// error messages can state the line number.
 class CsvArrays final : public ArraySource {
  public:
   CsvArrays(const CsvTable& table, const CsvColumns& columns, bool allow_nonfinite)
