@@ -121,8 +121,8 @@ void confine(int output, const SandboxLimits& limits) {
   ::_exit(0);
 }
 
-// Waits for the child and kills it after `seconds`. The limit of CPU time does not stop a child
-// that hangs without using CPU time.
+// Waits for the child and kills it after `seconds`. The CPU time limit does not stop a child that
+// hangs without using CPU time.
 int wait_for(pid_t child, int64_t seconds) {
   const Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
   if (handle.get() >= 0) {
@@ -163,7 +163,7 @@ void check_status(const std::string& file, int status, const SandboxLimits& limi
 SandboxLimits SandboxLimits::for_file(const std::string& path) {
   struct stat info {};
   const int64_t size = ::stat(path.c_str(), &info) == 0 ? info.st_size : 0;
-  constexpr int64_t kMaxArrays = int64_t{8} << 30;  // same limit as npz_archive.h and hdf5_file.h
+  constexpr int64_t kMaxArrays = int64_t{8} << 30;  // limit of npz_archive.h and hdf5_file.h
   // 4400 is 1100 * 4: readers accept compression ratios up to 1100, and one-byte values grow by a
   // factor of 4 when they are converted to float.
   const int64_t arrays = size > kMaxArrays / 4400 ? kMaxArrays : 4400 * size;
