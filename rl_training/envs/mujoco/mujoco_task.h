@@ -118,7 +118,7 @@ struct ModelEdit {
   const char* to;
 };
 
-// The rules of one task. They read mjData directly after the last mj_step. At that point, the
+// The rules of one task. They read mjData immediately after the last mj_step. At that point, the
 // positions of bodies and sites and the contact and constraint forces lag behind qpos and qvel by
 // one integrator stage. Gymnasium's tasks use these lagging values, so the rules must not recompute
 // them.
