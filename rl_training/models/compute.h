@@ -29,7 +29,8 @@ class SingleThreadedTensors {
   int process_wide_ = 0;  // LibTorch's own OpenMP thread count to restore; 0: unchanged
 };
 
-// An uninitialised float32 tensor on the CPU, faster than torch::empty, which uses the dispatcher.
+// Creates an uninitialised float32 tensor on the CPU. This function is faster than torch::empty,
+// which uses the dispatcher.
 torch::Tensor empty_floats(torch::IntArrayRef shape);
 
 // The same values without the autograd graph. Faster than detach(), which creates a tracked view.
