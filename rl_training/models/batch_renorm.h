@@ -31,8 +31,8 @@ struct BatchRenorm {
 // batch, where var is the mean squared deviation. After the warm-up, Mode::train computes
 //   r = clip(sqrt(var + eps) / sqrt(running_var + eps), 1 / r_max, r_max)         (no gradient)
 //   d = clip((mean - running_mean) / sqrt(running_var + eps), -d_max, d_max)      (no gradient)
-//   mean by mean - (d / r) sqrt(var), and var by var / r^2. This is one autograd node; the gradient
-//   flows through mean and var of the batch.
+// and replaces mean by mean - (d / r) sqrt(var), and var by var / r^2.
+// This is one autograd node; the gradient flows through mean and var of the batch.
 torch::Tensor batch_renorm(const BatchRenorm& work, const RenormOptions& options, ThreadPool* pool);
 
 // The same function, built from torch operators. It supports double backward and is the reference
