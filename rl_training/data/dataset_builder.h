@@ -99,8 +99,8 @@ class SlotDatasetBuilder {
   bool open_ = false;
   Column<unsigned char> obs_, actions_;
   std::vector<unsigned char> successors_, next_actions_;
-  ColumnBuffer<TransitionDataset::Row> rows_;  // one element per slot, since there are at most as
-                                               // many rows
+  ColumnBuffer<TransitionDataset::Row> rows_;  // one element per slot; only the first row_count_
+                                               // are used
   int64_t row_count_ = 0;
   std::vector<Episode> episodes_;
   std::vector<uint8_t> next_action_valid_;

@@ -36,7 +36,7 @@ std::string last_hdf5_reason();
 // Returns the reason why values of this type cannot be read as numbers, or "" if they can.
 std::string type_problem(hid_t type);
 
-// Returns the corresponding C++ type if the file stores values in the same format as memory.
+// Returns the corresponding C++ type if the file stores values in the same format as in memory.
 // Otherwise returns nothing.
 std::optional<PlainArray::Item> plain_item(hid_t type);
 
