@@ -155,7 +155,7 @@ std::vector<float> find_successors(ArraySource& source, const FlatLayout& layout
       const float* own = next.data() + static_cast<size_t>(row - first_row) * width;
       if (row >= one_by_one) {
         // Inside an episode, the next observation of a row usually equals the observation of the
-        // following row. One call therefore compares all rows up to the end of the episode.
+        // following row. One memcmp() therefore compares all rows up to the end of the episode.
         const int64_t stretch = inner_rows(marks, row, end_row);
         one_by_one = row + stretch;
         if (stretch > 0 && equal(own, row + 1, stretch)) {

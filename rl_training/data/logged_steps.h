@@ -42,7 +42,7 @@ struct LoggedSteps {
   // was reached.
   static constexpr uint8_t kTerminal = 1, kTimeout = 2;
   static constexpr uint8_t kLast = 4;              // last step of its episode according to the file
-  static constexpr uint8_t kBreak = 8;             // no end flag, next slot is not the successor
+  static constexpr uint8_t kBreak = 8;             // no end flag, but not followed by its successor
   static constexpr uint8_t kOwnSuccessor = 16;     // the true successor is in `successors`
   static constexpr uint8_t kObservationOnly = 32;  // last observation of an episode, not a step
   static constexpr uint8_t kNextActionValid = 64;  // the entry in `next_actions` is known

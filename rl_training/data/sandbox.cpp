@@ -163,7 +163,7 @@ void check_status(const std::string& file, int status, const SandboxLimits& limi
 SandboxLimits SandboxLimits::for_file(const std::string& path) {
   struct stat info {};
   const int64_t size = ::stat(path.c_str(), &info) == 0 ? info.st_size : 0;
-  constexpr int64_t kMaxArrays = int64_t{8} << 30;  // limit of npz_archive.h and hdf5_file.h
+  constexpr int64_t kMaxArrays = int64_t{8} << 30;  // the limit in npz_archive.h and hdf5_file.h
   // 4400 is 1100 * 4: readers accept compression ratios up to 1100, and one-byte values grow by a
   // factor of 4 when they are converted to float.
   const int64_t arrays = size > kMaxArrays / 4400 ? kMaxArrays : 4400 * size;

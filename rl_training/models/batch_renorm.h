@@ -24,7 +24,7 @@ struct BatchRenorm {
   // [members, features], contiguous for each member. Mode::train updates them after use.
   torch::Tensor running_mean, running_var;
   Mode mode = Mode::eval;
-  bool warm = false;  // the warm-up is over
+  bool warm = false;  // true once the warm-up is over
 };
 
 // In Mode::eval, mean and var are the running statistics. In Mode::train, they are those of the

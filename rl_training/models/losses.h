@@ -69,7 +69,8 @@ torch::Tensor huber_error(const torch::Tensor& values, const torch::Tensor& targ
 // min(exp(exponent), cap) without gradient. Clips the exponent, which prevents overflow.
 torch::Tensor exp_weights(const torch::Tensor& exponent, double cap);
 
-// -mean over rows of weights * log_prob, both [rows], without gradient through the weights.
+// The negative mean over rows of weights * log_prob, both [rows], without gradient through the
+// weights.
 torch::Tensor weighted_cloning(const torch::Tensor& weights, const torch::Tensor& log_prob);
 
 }  // namespace rl_training
