@@ -13,7 +13,7 @@ namespace rl_training {
 struct DatasetCacheOptions {
   std::string directory;              // "" disables the cache
   int64_t minimum_bytes = 1 << 20;    // smaller files are not cached, because reading them is fast
-  int64_t settle_milliseconds = 100;  // files that changed more recently are not cached yet
+  int64_t settle_milliseconds = 100;  // files that changed within this time are not cached yet
   std::function<void(const std::string&)> warn = [](const std::string&) {};
 };
 

@@ -44,8 +44,8 @@ void limit(int resource, int64_t value) {
 void close_descriptors(int output) {
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null < 0) ::_exit(1);
-  // Duplicates both descriptors to numbers from 10 on, because the original numbers may be below 3
-  // if the parent runs without standard streams.
+  // Duplicates both descriptors to numbers of at least 10, because the original numbers may be
+  // below 3 if the parent runs without standard streams.
   const int kept = ::fcntl(output, F_DUPFD_CLOEXEC, 10), quiet = ::fcntl(null, F_DUPFD_CLOEXEC, 10);
   if (kept < 0 || quiet < 0) ::_exit(1);
   for (const int stream : {0, 1, 2}) ::dup2(quiet, stream);

@@ -6,7 +6,7 @@
 
 namespace rl_training {
 
-// Threads and processes that compute networks.
+// The threads and processes that share the computation of networks.
 struct Compute {
   ThreadPool* pool = nullptr;         // null: only the calling thread
   ProcessGroup* processes = nullptr;  // null: only this process

@@ -256,7 +256,7 @@ std::vector<double> MazeEnv::state() const {
 }
 
 void MazeEnv::set_state(std::span<const double> state) {
-  if (state.size() < goal_.size()) return simulation_.set_state(state);  // throws with the reason
+  if (state.size() < goal_.size()) return simulation_.set_state(state);  // always throws
   simulation_.set_state(state.subspan(goal_.size()));
   std::copy_n(state.begin(), goal_.size(), goal_.begin());
 }

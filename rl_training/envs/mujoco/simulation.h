@@ -19,7 +19,7 @@ class Offscreen;
 // The part of the world that a drawing shows.
 struct MujocoView {
   bool from_above = false;  // false: from the side, with x to the right and z upward
-  bool follows = false;     // moves with the first body: in x and, if from above, in y
+  bool follows = false;     // moves with the first body in x; from above, also in y
   Point low = {}, high = {};
 };
 
