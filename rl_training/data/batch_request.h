@@ -41,8 +41,9 @@ constexpr const char* column_name(BatchColumn column) {
 // How returns-to-go are computed.
 struct ReturnRule {
   double gamma = 1.0;
-  // If every reward of an episode equals this value, the episode counts as failing forever: the
-  // return of each of its rows is failure_reward / (1 - gamma). An empty value disables this rule.
+  // If every reward of an episode equals this value, the episode is treated as if it failed
+  // forever: the return of each of its rows is failure_reward / (1 - gamma). An empty value
+  // disables this rule.
   std::optional<double> failure_reward = {};
 
   bool is_failure(float reward) const {

@@ -30,8 +30,8 @@ std::string read_choice(Hdf5File& file, const std::string& name,
                   shortened(printable(text), 40) + "`)");
 }
 
-// Sends weight and bias of a layer to `output` and returns {outputs, inputs}. If `inputs` is 0, the
-// layer may have any number of inputs.
+// Sends the weight and the bias of a layer to `output` and returns {outputs, inputs}. If `inputs`
+// is 0, the layer may have any number of inputs.
 Json send_layer(Hdf5File& file, const std::string& name, int64_t inputs, SandboxOutput& output) {
   const std::string weight = kGroup + name + "/weight", bias = kGroup + name + "/bias";
   for (const auto& key : {weight, bias}) {

@@ -51,7 +51,7 @@ class ArrayMemory {
   virtual void store(void* target, const void* data, int64_t bytes);
 };
 
-// Memory from the heap.
+// Memory that is private to this process.
 class HeapMemory final : public ArrayMemory {
  public:
   std::shared_ptr<void> allocate(int64_t bytes) override;

@@ -12,8 +12,8 @@ constexpr const char* kNamesKey = "rl_training_names";
 // Returns the names as JSON, or "" if the dataset has no names.
 std::string names_to_text(const TransitionDataset& dataset);
 
-// Stores the names from this JSON text in `steps`. Ignores names whose number differs from the
-// number of observation or action components.
+// Stores the names from this JSON text in `steps`. Ignores a list whose length differs from the
+// number of components of the observation or action.
 void names_from_text(const std::string& text, LoggedSteps& steps);
 
 }  // namespace rl_training

@@ -72,8 +72,8 @@ class RoleFinder {
   const KeyMap& map_;
 };
 
-// Presents the columns as arrays of a flat dataset. This class checks the values, because it knows
-// their line numbers.
+// Presents the columns as arrays of a flat dataset. This class checks the values itself, so that
+// error messages can state the line number.
 class CsvArrays final : public ArraySource {
  public:
   CsvArrays(const CsvTable& table, const CsvColumns& columns, bool allow_nonfinite)
@@ -88,7 +88,7 @@ class CsvArrays final : public ArraySource {
                                        {"episode_end", columns.episode_end}}) {
       if (column >= 0) arrays_[role] = {column};
     }
-    // The key is the column's own name, because a warning prints it.
+    // The key is the column's own name, because a warning prints the key.
     if (columns.done >= 0) arrays_[name_of(columns.done)] = {columns.done};
   }
 

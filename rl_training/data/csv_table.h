@@ -29,7 +29,8 @@ class CsvTable {
   const std::vector<std::string>& columns() const { return columns_; }
   // The column's name with its unit, for example "speed [m/s]".
   std::string full_name(int64_t column) const;
-  // Index of the column with this name, with or without its unit in brackets; -1 if there is none.
+  // Index of the column with this name, with or without its unit in brackets; -1 if there is no
+  // such column.
   int64_t find(std::string_view column) const;
   // The columns name0, name1, ... (or name_0, name_1, ...) in that order.
   std::vector<int64_t> find_numbered(std::string_view name) const;

@@ -28,8 +28,8 @@ LoggedSteps read_plain_d4rl_steps(const std::string& path, const Json& descripti
 
 // Writes a compressed file atomically. Scales actions from [-1, 1] to `bounds`; without bounds,
 // actions are not scaled. Stores episode ends as FlatEnds::last_observations. D4RL's own
-// qlearning_dataset() therefore yields exactly the transitions of `dataset`, and the file has the
-// same fingerprint with either TimeoutPolicy.
+// qlearning_dataset() therefore yields exactly the transitions of `dataset`, and reading the file
+// produces the same fingerprint with either TimeoutPolicy.
 void save_d4rl_dataset(const TransitionDataset& dataset, const std::string& path,
                        const Space* bounds = nullptr);
 

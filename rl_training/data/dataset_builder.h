@@ -71,8 +71,8 @@ class DatasetBuilder {
   bool next_actions_given_ = false;
 };
 
-// Builds a dataset over slots that are already in memory, such as a mapped file. Does not copy the
-// slots. A slot is one observation and one action. The row records are stored in `memory`.
+// Builds a dataset over slots that are already in memory, for example in a mapped file. Does not
+// copy the slots. A slot is one observation and one action. The row records are stored in `memory`.
 class SlotDatasetBuilder {
  public:
   SlotDatasetBuilder(Space obs_space, Space action_space, Column<unsigned char> obs,
@@ -80,8 +80,8 @@ class SlotDatasetBuilder {
 
   // Adds a step from this slot to the next slot. The slots of an episode must be consecutive.
   void add(int64_t slot, float reward, bool terminated, bool truncated);
-  // Sets the next observation of the step that was added last. Needed if the next slot does not
-  // contain this observation. Call this at most kMostSuccessors times.
+  // Sets the next observation of the step that was added last. Call this if the next slot does not
+  // contain this observation, but at most kMostSuccessors times.
   static constexpr int64_t kMostSuccessors = (int64_t{1} << 24) - 1;
   void give_successor(SpaceValue next_obs);
   // Ends the episode. `next_action_known` states that the next slot contains the action that
@@ -99,7 +99,8 @@ class SlotDatasetBuilder {
   bool open_ = false;
   Column<unsigned char> obs_, actions_;
   std::vector<unsigned char> successors_, next_actions_;
-  ColumnBuffer<TransitionDataset::Row> rows_;  // one per slot, an upper bound of the row count
+  ColumnBuffer<TransitionDataset::Row> rows_;  // one element per slot; only the first row_count_
+                                               // are used
   int64_t row_count_ = 0;
   std::vector<Episode> episodes_;
   std::vector<uint8_t> next_action_valid_;

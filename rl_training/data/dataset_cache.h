@@ -12,8 +12,8 @@ namespace rl_training {
 
 struct DatasetCacheOptions {
   std::string directory;              // "" disables the cache
-  int64_t minimum_bytes = 1 << 20;    // smaller files are not cached, as they are read fast anyway
-  int64_t settle_milliseconds = 100;  // files that changed more recently are not cached yet
+  int64_t minimum_bytes = 1 << 20;    // smaller files are not cached, because reading them is fast
+  int64_t settle_milliseconds = 100;  // files that changed within this time are not cached yet
   std::function<void(const std::string&)> warn = [](const std::string&) {};
 };
 
@@ -36,7 +36,7 @@ struct CachedDataset {
 //
 // An entry that cannot be used is rebuilt by one process. Other processes wait and share the
 // result. A file that was modified just before it was read is not cached, because file times are
-// too coarse to detect a second change. If an entry cannot be written, the cache prints a warning
+// too coarse to detect a second change. If an entry cannot be written, the cache reports a warning
 // and loads the dataset from its source.
 class DatasetCache {
  public:

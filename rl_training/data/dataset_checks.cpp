@@ -275,8 +275,8 @@ class Checks {
                        options_.bounds->high[index]);
   }
 
-  // Distance between the observations of this slot and the next: the root mean square over the
-  // columns, each in units of its standard deviation.
+  // Distance between the observations of this slot and the next: the root mean square of the
+  // changes of all columns. Each change is divided by the standard deviation of its column.
   double step_size(int64_t slot) const {
     double sum = 0;
     for (int64_t k = 0; k < steps_.obs_dim; ++k) {

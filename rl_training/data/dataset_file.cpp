@@ -58,7 +58,7 @@ const Kind& find_kind(const std::string& name) {
                   ", got " + shortened(name, 40) + did_you_mean(name, dataset_file_kinds()) + ")");
 }
 
-// HDF5 may begin after a user block of 512, 1024, ... bytes.
+// The HDF5 signature is at the start of the file or after a user block of 512, 1024, ... bytes.
 bool has_hdf5_signature(std::ifstream& file, int64_t size) {
   constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
   for (int64_t at = 0; at + 8 <= size; at = at == 0 ? 512 : 2 * at) {

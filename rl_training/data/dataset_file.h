@@ -43,8 +43,8 @@ std::string dataset_data_file(const std::string& kind, const std::string& path);
 struct FileTransitions {
   TransitionDataset dataset;
   DatasetFileSummary summary;
-  // Set if the arrays were written to an output file: the facts of DatasetColumns, and the offset
-  // and size of each array in bytes.
+  // Set if the arrays were written to an output file. `columns` contains the facts of
+  // DatasetColumns, and `places` the offset and the size of each array in bytes.
   Json columns;
   std::vector<std::pair<int64_t, int64_t>> places;
 };

@@ -6,8 +6,8 @@
 
 namespace rl_training {
 
-// Returns path, size, inode and times of a file. The result changes when the file changes. Null if
-// the file does not exist.
+// Returns the path, size, inode and times of a file, or null if the file does not exist. The result
+// changes when the file changes.
 Json file_identity(const std::string& path);
 
 // Returns the identities of the files of a dataset, or null if an identity cannot be determined.

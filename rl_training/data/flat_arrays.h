@@ -32,7 +32,7 @@ struct FlatArrays {
   std::vector<uint8_t> episode_starts;
   // Empty if the next action is always the action of the next row.
   std::vector<float> next_actions;
-  std::vector<uint8_t> next_action_valid;  // for `next_actions` or `next_choices`
+  std::vector<uint8_t> next_action_valid;  // 1 where the next action is known
   std::vector<int64_t> choices, next_choices;
 
   // Scales actions from [-1, 1] to `bounds`. If `bounds` is null, actions are not scaled.

@@ -119,8 +119,8 @@ Column<double> read_rewards(ArraySource& source, const FlatLayout& layout,
   return rewards.column(layout.rows);
 }
 
-// Number of consecutive rows without a mark, from `row` up to `end_row`. Does not count the last
-// row of the file.
+// Number of consecutive rows without a mark, from `row` up to but excluding `end_row`. Does not
+// count the last row of the file.
 int64_t inner_rows(const std::vector<uint8_t>& marks, int64_t row, int64_t end_row) {
   const int64_t limit = std::min(end_row, static_cast<int64_t>(marks.size()) - 1);
   int64_t end = row;
@@ -129,9 +129,10 @@ int64_t inner_rows(const std::vector<uint8_t>& marks, int64_t row, int64_t end_r
 }
 
 // Returns the next observations that must be stored separately, and marks their rows with
-// kOwnSuccessor. These are the next observations that differ from the observation of the following
-// row, that of the last row of the file and, if `trust_equal`, those of all rows that end an
-// episode. A row that differs without ending an episode is also marked with kBreak.
+// kOwnSuccessor. A row is included if its next observation differs from the observation of the
+// following row, or if it is the last row of the file. If `trust_equal` is true, every row that
+// ends an episode is also included. A row whose next observation differs, although the row does not
+// end an episode, is also marked with kBreak.
 std::vector<float> find_successors(ArraySource& source, const FlatLayout& layout,
                                    const DatasetReadOptions& options, std::span<const float> obs,
                                    bool trust_equal, std::vector<uint8_t>& marks) {
@@ -154,7 +155,7 @@ std::vector<float> find_successors(ArraySource& source, const FlatLayout& layout
       const float* own = next.data() + static_cast<size_t>(row - first_row) * width;
       if (row >= one_by_one) {
         // Inside an episode, the next observation of a row usually equals the observation of the
-        // following row. One call therefore compares all rows up to the end of the episode.
+        // following row. One memcmp() therefore compares all rows up to the end of the episode.
         const int64_t stretch = inner_rows(marks, row, end_row);
         one_by_one = row + stretch;
         if (stretch > 0 && equal(own, row + 1, stretch)) {

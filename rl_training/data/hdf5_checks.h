@@ -36,15 +36,16 @@ std::string last_hdf5_reason();
 // Returns the reason why values of this type cannot be read as numbers, or "" if they can.
 std::string type_problem(hid_t type);
 
-// Returns the corresponding C++ type if the file stores values as they are in memory.
+// Returns the corresponding C++ type if the file stores values in the same format as in memory.
+// Otherwise returns nothing.
 std::optional<PlainArray::Item> plain_item(hid_t type);
 
 // Returns the reason why the storage of a dataset is not supported, or "" if it is supported.
 std::string storage_problem(hid_t plist);
 
 // Returns the reason why a dataset of this size is rejected, or "" if it is accepted. Call this
-// before memory is allocated. The stored size of the dataset counts as at most `file_size`, because
-// chunks of a hostile file may overlap, so that the sum of their sizes exceeds the file size.
+// before memory is allocated. The stored size of the dataset counts as at most `file_size`. The
+// chunks of a hostile file may overlap, and the sum of their sizes may then exceed the file size.
 std::string size_problem(hid_t dataset, hid_t plist, hid_t type, const std::vector<int64_t>& shape,
                          int64_t file_size);
 

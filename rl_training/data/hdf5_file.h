@@ -47,8 +47,8 @@ class Hdf5File final : public ArraySource {
                  const BlockUser<float>& look) override;
   void read_blocks(const std::string& key, const BlockUser<float>& use) override;
   void read_blocks(const std::string& key, const BlockUser<double>& use) override;
-  // Returns the position of the values if the file stores them contiguously and as they are in
-  // memory. Otherwise returns nothing.
+  // Returns the position of the values if the file stores them contiguously and in the same format
+  // as in memory. Otherwise returns nothing.
   std::optional<PlainArray> plain_array(const std::string& key);
   // Reads a string dataset with one element.
   std::string read_text(const std::string& key);

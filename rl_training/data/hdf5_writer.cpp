@@ -14,7 +14,7 @@ constexpr int64_t kChunkBytes = int64_t{256} * 1024;
 constexpr int64_t kExtendableChunkBytes = int64_t{16} * 1024 * 1024;
 constexpr unsigned kDeflateLevel = 4;
 
-// Throws if a call of libhdf5 failed, that is, returned a negative number.
+// Throws if a call to libhdf5 failed, that is, returned a negative number.
 template <class T>
 T must(T result, const std::string& what) {
   if (result < 0) throw Error(ErrorKind::io, "cannot create an HDF5 file: " + what);

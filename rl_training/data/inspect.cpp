@@ -9,7 +9,8 @@
 namespace rl_training {
 namespace {
 
-// Computes mean and variance with Welford's algorithm, which avoids large intermediate sums.
+// Computes the mean and the variance with Welford's algorithm, which avoids large intermediate
+// sums.
 class RangeCounter {
  public:
   void add(double value) {

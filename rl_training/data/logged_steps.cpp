@@ -62,7 +62,8 @@ Successor successor_of(const LoggedSteps& steps, int64_t slot, TimeoutPolicy pol
   }
   if (continues || !steps.ends(slot)) return Successor::next_slot;
   if (steps.is(slot, LoggedSteps::kOwnSuccessor)) return Successor::own;
-  // Termination masks the successor of a terminal step, so any observation can serve as successor.
+  // Termination masks the successor of a terminal step, so any observation can serve as its
+  // successor.
   return steps.is(slot, LoggedSteps::kTerminal) ? Successor::itself : Successor::none;
 }
 

@@ -12,10 +12,10 @@
 
 namespace rl_training {
 
-// The treatment of a step that ends by time-out. `drop` removes the step, as D4RL's
+// The treatment of a step at which a time-out ends the episode. `drop` removes the step, as D4RL's
 // qlearning_dataset() does. Like that function, `drop` uses observations[i + 1] as the next
-// observation of each remaining row i, so the last row of the file is lost. `keep` retains the
-// time-out step as non-terminal if its true next observation is known.
+// observation of each remaining row i, so it also removes the last row of the file. `keep` retains
+// the time-out step as non-terminal if its true next observation is known.
 enum class TimeoutPolicy { drop, keep };
 
 struct DatasetReadOptions {
@@ -28,7 +28,7 @@ struct DatasetReadOptions {
   bool find_warnings = false;    // look for suspicious data while reading
 };
 
-// A possible problem of a dataset that can be loaded.
+// A possible problem in a dataset that can nevertheless be loaded.
 struct DatasetWarning {
   std::string code, message;
   std::optional<int64_t> row;
@@ -42,7 +42,7 @@ struct LoggedSteps {
   // was reached.
   static constexpr uint8_t kTerminal = 1, kTimeout = 2;
   static constexpr uint8_t kLast = 4;              // last step of its episode according to the file
-  static constexpr uint8_t kBreak = 8;             // no end flag, but the next slot is no successor
+  static constexpr uint8_t kBreak = 8;             // no end flag, but not followed by its successor
   static constexpr uint8_t kOwnSuccessor = 16;     // the true successor is in `successors`
   static constexpr uint8_t kObservationOnly = 32;  // last observation of an episode, not a step
   static constexpr uint8_t kNextActionValid = 64;  // the entry in `next_actions` is known
@@ -64,7 +64,7 @@ struct LoggedSteps {
   // 0, there is no such memory.
   ColumnBuffer<float> obs_buffer, action_buffer;
   int64_t capacity = 0;
-  bool in_place = false;  // observations are in memory that the source lent and are not moved
+  bool in_place = false;  // observations are in memory lent by the source and are not moved
   bool has_timeouts = false, has_next_observations = false;
   // True if this program wrote the file. All successors are then known, except after time-outs
   // without a last observation. `drop` removes only these time-outs.

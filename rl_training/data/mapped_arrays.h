@@ -8,8 +8,8 @@
 
 namespace rl_training {
 
-// Extends a file of arrays by derived arrays, which are computed from the arrays of the file. The
-// arrays of the file remain accessible.
+// Adds derived arrays to a file of arrays. Derived arrays are computed from the arrays of the file,
+// which remain accessible.
 class MappedArrays final : public ArraySource {
  public:
   explicit MappedArrays(ArraySource& file) : file_(file) {}

@@ -26,7 +26,7 @@ int64_t memory_limit(const std::string& root) {
   int64_t limit = int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
   const std::string groups = root + "/sys/fs/cgroup";
   std::ifstream own(root + "/proc/self/cgroup");
-  // Lines are like 0::/user.slice (cgroup version 2) or 4:memory:/docker/... (version 1).
+  // Lines have the form 0::/user.slice (cgroup version 2) or 4:memory:/docker/... (version 1).
   for (std::string line; std::getline(own, line);) {
     const auto path = line.find(":/");
     if (path == std::string::npos) continue;

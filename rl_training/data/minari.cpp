@@ -210,8 +210,8 @@ class MinariReader {
       throw Error(ErrorKind::data, file_.place(key + "/rewards"),
                   "wrong shape (expected (steps,), got " + shape_text(rewards) + ")");
     }
-    // Uses the number of actions as the number of steps, because the array of rewards is more often
-    // too short than the array of actions.
+    // Uses the number of actions as the number of steps. If the arrays differ in length, the error
+    // then names the rewards, which are more often incomplete.
     const int64_t steps = file_.shape(key + "/actions" + action_leaves_[0].path).at(0);
     check_rows(key + "/rewards", steps);
     check_rows(key + "/terminations", steps);

@@ -14,7 +14,7 @@ std::string find_minari_dataset(const std::string& path_or_id);
 // metadata.json is in the same directory.
 std::string minari_data_file(const std::string& path_or_id);
 
-// The metadata of a dataset about the task in which it was recorded.
+// Metadata that describes the task in which a dataset was recorded.
 struct MinariTask {
   std::string env_id;  // "" if unknown
   // Returns that correspond to normalised scores of 0 and 100.

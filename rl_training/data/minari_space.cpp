@@ -27,7 +27,7 @@ std::string without_python_words(std::string_view text) {
     for (const std::string_view candidate : {"-Infinity", "Infinity", "NaN"}) {
       if (!quoted && rest.starts_with(candidate)) word = candidate;
     }
-    // Replaces the word by `null`, padded to the same length, so that positions in error messages
+    // Replaces the word with `null`, padded to the same length, so that positions in error messages
     // stay correct. Only NaN becomes longer, by one character.
     if (!word.empty()) {
       result += word.size() >= 4 ? "null" + std::string(word.size() - 4, ' ') : "null";
@@ -81,8 +81,8 @@ class Flattener {
     if (type == "Discrete" || type == "MultiDiscrete" || type == "MultiBinary") {
       if (continuous_) fail("expected continuous actions (a Box space), got " + type);
       if (type == "Discrete") return 1;
-      // -1 means that the data determines the width. The keys `nvec` and `n`, which imply the
-      // width, have several spellings.
+      // -1 means that the data determines the width. The width could be derived from `nvec` or `n`,
+      // but these keys have several formats.
       return -1;
     }
     fail("cannot use a space of type " + (type.empty() ? "(none)" : shortened(type, 40)));

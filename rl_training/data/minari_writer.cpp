@@ -40,7 +40,8 @@ struct EpisodeArrays {
 
   EpisodeArrays(const TransitionDataset& dataset, const Episode& episode, const Space* bounds) {
     const auto count = static_cast<size_t>((episode.rows + 1) * dataset.obs_dim());
-    // The observations of an episode are contiguous, including the last one.
+    // The observations of an episode, including the last one, must be contiguous (see
+    // TransitionDataset).
     obs.assign(dataset.obs(episode.first_row), dataset.obs(episode.first_row) + count);
     for (int64_t row = episode.first_row; row < episode.first_row + episode.rows; ++row) {
       if (dataset.action_space().is_discrete()) {

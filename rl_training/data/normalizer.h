@@ -30,7 +30,7 @@ class ObsNormalizer {
     const float* scale = scale_.data();
     for (size_t i = 0; i < dims; ++i) out[i] = (in[i] - mean[i]) / scale[i];
   }
-  // Replaces the statistics. apply() uses the new values from now on.
+  // Replaces the statistics. Later calls to apply() use the new values.
   void set(std::span<const double> mean, std::span<const double> scale);
   // Throws Error{internal} if the space does not match.
   void check(const Space& obs) const;

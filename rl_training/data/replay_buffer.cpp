@@ -249,8 +249,8 @@ void ReplayBuffer::restore_frames(unsigned char* record, const Take& take) {
   }
 }
 
-// Writes records with vectors unchanged. A record with images is written as its frames, followed by
-// the rest of the record.
+// Writes a record unchanged if its observations are vectors. A record with images is written as its
+// frames, followed by the rest of the record.
 std::string ReplayBuffer::encode(int64_t row, int64_t count) const {
   std::string bytes;
   if (!obs_space_.is_image()) bytes.reserve(static_cast<size_t>(count * width_));

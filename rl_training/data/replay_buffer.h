@@ -16,8 +16,8 @@ namespace rl_training {
 // The newest `capacity` transitions of an online run, in the dtypes of their spaces. Rows are
 // numbered from 0 in the order of insertion and never change their number; `first` is the oldest
 // row that is still stored. `streams` environments add rows in rotation, so row n belongs to
-// environment n % streams. Each frame of an image is stored once, even if several stacks contain
-// it. For example, the successor of a row shares its frames with the observation of the next row.
+// environment n % streams. Each image frame is stored once, even if several stacks contain it. For
+// example, the successor of a row shares its frames with the observation of the next row.
 class ReplayBuffer {
  public:
   // If `returns` is set, rows of finished episodes have a return-to-go.
@@ -109,7 +109,8 @@ class ReplayBuffer {
   const unsigned char* record(int64_t row) const { return records_.data() + place(row) * width_; }
   // Copies the observation at `at`. For images, `at` points to frame numbers.
   void read_obs(const unsigned char* at, const ObsNormalizer& normalizer, unsigned char* out) const;
-  // The number of a frame in the stack of an image. Numbers within a stack never decrease.
+  // The number in `frames_` of one frame of the stack at `at`. Numbers within a stack never
+  // decrease.
   static int64_t frame_number(const unsigned char* at, int64_t frame = 0) {
     int64_t number = 0;
     std::memcpy(&number, at + frame * kNumberBytes, sizeof number);

@@ -21,9 +21,9 @@ struct GaeInput {
 };
 void generalized_advantages(const GaeInput& input, std::span<float> advantages);
 
-// T steps of E environments with the current policy. The steps are used for a few passes and then
-// discarded. Observations are normalised, as in the input of the policy. Actions are stored as
-// sampled, before clipping.
+// T steps of E environments, collected with the current policy. The steps are used for a few passes
+// and then discarded. Observations are normalised, as in the input of the policy. Actions are
+// stored as sampled, before clipping.
 class RolloutBuffer {
  public:
   // One step of all environments. Each array has E entries.
@@ -61,7 +61,8 @@ class RolloutBuffer {
 // Throws Error{config} if the request contains a column that rollouts do not have.
 void check_rollout_columns(const BatchRequest& request);
 
-// Draws minibatches from a full rollout. Every row is drawn once between two calls of shuffle().
+// Draws minibatches from a full rollout. Between two calls to shuffle(), every row is drawn at most
+// once.
 class RolloutSampler final : public Sampler {
  public:
   RolloutSampler(const RolloutBuffer& buffer, const BatchRequest& request, Rng rng);

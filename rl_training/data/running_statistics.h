@@ -7,7 +7,7 @@
 
 namespace rl_training {
 
-// Computes mean and variance of each entry over all rows so far, in constant memory.
+// Computes the mean and the variance of each entry over all rows so far, in constant memory.
 class RunningStatistics {
  public:
   explicit RunningStatistics(int64_t width);
@@ -17,7 +17,7 @@ class RunningStatistics {
   // Adds rows of shape [count, width].
   void add(std::span<const float> rows);
   std::span<const double> mean() const { return mean_; }
-  // sqrt(variance + 1e-8) of each entry, valid until the next call of `add`.
+  // sqrt(variance + 1e-8) of each entry, valid until the next call to `add`.
   std::span<const double> deviation() const { return deviation_; }
 
   void visit_state(StateVisitor& state);

@@ -44,8 +44,8 @@ void limit(int resource, int64_t value) {
 void close_descriptors(int output) {
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null < 0) ::_exit(1);
-  // Duplicates both descriptors to numbers from 10 on, because the original numbers may be below 3
-  // if the parent runs without standard streams.
+  // Duplicates both descriptors to numbers of at least 10, because the original numbers may be
+  // below 3 if the parent runs without standard streams.
   const int kept = ::fcntl(output, F_DUPFD_CLOEXEC, 10), quiet = ::fcntl(null, F_DUPFD_CLOEXEC, 10);
   if (kept < 0 || quiet < 0) ::_exit(1);
   for (const int stream : {0, 1, 2}) ::dup2(quiet, stream);
@@ -121,8 +121,8 @@ void confine(int output, const SandboxLimits& limits) {
   ::_exit(0);
 }
 
-// Waits for the child and kills it after `seconds`. The limit of CPU time does not stop a child
-// that hangs without using CPU time.
+// Waits for the child and kills it after `seconds`. The CPU time limit does not stop a child that
+// hangs without using CPU time.
 int wait_for(pid_t child, int64_t seconds) {
   const Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
   if (handle.get() >= 0) {
@@ -163,7 +163,7 @@ void check_status(const std::string& file, int status, const SandboxLimits& limi
 SandboxLimits SandboxLimits::for_file(const std::string& path) {
   struct stat info {};
   const int64_t size = ::stat(path.c_str(), &info) == 0 ? info.st_size : 0;
-  constexpr int64_t kMaxArrays = int64_t{8} << 30;  // same limit as npz_archive.h and hdf5_file.h
+  constexpr int64_t kMaxArrays = int64_t{8} << 30;  // the limit in npz_archive.h and hdf5_file.h
   // 4400 is 1100 * 4: readers accept compression ratios up to 1100, and one-byte values grow by a
   // factor of 4 when they are converted to float.
   const int64_t arrays = size > kMaxArrays / 4400 ? kMaxArrays : 4400 * size;

@@ -19,7 +19,7 @@ namespace rl_training {
 // bounds scale without rounding.
 struct Space {
   DType dtype = DType::f32;
-  std::vector<int64_t> shape;     // {17} or {channels, height, width}; empty if discrete
+  std::vector<int64_t> shape;     // such as {17} or {channels, height, width}; empty if discrete
   std::vector<double> low, high;  // one bound per element; empty if unbounded
   int64_t categories = 0;         // number of discrete values; 0 if not discrete
   int64_t frames = 1;             // frames stacked in the channels of an image, oldest first

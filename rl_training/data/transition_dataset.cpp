@@ -218,7 +218,7 @@ std::string TransitionDataset::hash_next_actions() const {
 }
 
 void TransitionDataset::compute_hashes(bool with_next_actions) {
-  // Uses several threads only if there is much data to read.
+  // Uses several threads only for large datasets.
   constexpr int64_t kManyBytes = int64_t{1} << 23;
   const bool large = rows() * (obs_width_ + action_width_) > kManyBytes;
   ThreadPool pool(large ? std::min(available_cores(), 4) : 1);

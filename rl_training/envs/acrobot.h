@@ -8,7 +8,7 @@ namespace rl_training {
 
 // Acrobot-v1: swing the tip of a two-link arm above a line. The actions 0, 1 and 2 apply a torque
 // of -1, 0 and 1 at the joint between the links. As in Gymnasium, the initial state is rounded to
-// float32, and later states are double.
+// float32, and later states have double precision.
 class Acrobot final : public Environment {
  public:
   Acrobot();

@@ -24,7 +24,8 @@ constexpr double kLargestTilt = 12 * 2 * std::numbers::pi / 360;
 
 CartPole::CartPole() {
   constexpr double kFree = std::numeric_limits<double>::infinity();
-  // Twice the termination bounds, so that the last observation of an episode is inside the space.
+  // The bounds of the space are twice the termination bounds, so that the space contains the last
+  // observation of an episode.
   const auto position = static_cast<double>(static_cast<float>(2 * kTrackEnd));
   const auto tilt = static_cast<double>(static_cast<float>(2 * kLargestTilt));
   spec_.id = "CartPole-v1";

@@ -21,7 +21,7 @@ struct EnvOptions {
 
   // Returns the transform of rewards collected online; evaluations report raw rewards. Reward
   // presets that depend on data use `dataset`, which may be null for the other presets. Throws
-  // Error{config} with the offending key.
+  // Error{config} with the offending key if a value is invalid.
   RewardTransform reward_transform(const TransitionDataset* dataset) const;
 };
 

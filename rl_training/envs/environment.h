@@ -17,11 +17,11 @@ struct EnvSpec {
   Space observation, action;
   int64_t max_episode_steps = 0;  // 0: no time limit
   std::string summary;
-  // Copies of this environment cannot run in parallel. They are stepped one after another on the
-  // calling thread.
+  // If true, copies of this environment cannot run in parallel. They are stepped one after another
+  // on the calling thread.
   bool one_thread = false;
-  // Copies of this environment are stepped as a group: `prepare` is called for all copies before
-  // `step` is called for the first copy.
+  // If true, copies of this environment are stepped as a group: `prepare` is called for all copies
+  // before `step` is called for the first copy.
   bool steps_together = false;
 };
 
@@ -30,8 +30,8 @@ struct EnvSpec {
 struct StepResult {
   double reward = 0;
   bool terminated = false, truncated = false;
-  // This call of step() only started the next episode: the action had no effect, and the call is
-  // not a transition.
+  // If true, this call to step() only started the next episode: the action had no effect, and the
+  // call is not a transition.
   bool restarted = false;
 };
 

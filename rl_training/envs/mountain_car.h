@@ -31,8 +31,8 @@ class MountainCarTask : public Environment {
   std::array<double, 2> state_{};  // position, velocity
 };
 
-// MountainCarContinuous-v0. Each step is computed in double, and the state is stored as float32
-// values. The cost uses the unclipped action.
+// MountainCarContinuous-v0. Each step is computed in double precision, and the state is then
+// rounded to float32. The cost uses the unclipped action.
 class MountainCar final : public MountainCarTask {
  public:
   MountainCar();
@@ -40,7 +40,7 @@ class MountainCar final : public MountainCarTask {
 };
 
 // MountainCar-v0: the engine pushes to the left (0), is off (1) or pushes to the right (2). Every
-// step costs 1. The state stays in double.
+// step costs 1. The state has double precision.
 class DiscreteMountainCar final : public MountainCarTask {
  public:
   DiscreteMountainCar();

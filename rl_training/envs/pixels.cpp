@@ -45,7 +45,7 @@ Pixels::Pixels(std::unique_ptr<Environment> inner, const PixelOptions& options)
       Space::image(3 * options.frame_stack, options.size, options.size, options.frame_stack);
   spec_.max_episode_steps =
       (spec_.max_episode_steps + options.action_repeat - 1) / options.action_repeat;
-  spec_.one_thread = spec_.one_thread || photo;  // a GL context can only be used by one thread
+  spec_.one_thread = spec_.one_thread || photo;  // only one thread can use a GL context
   frames_.resize(static_cast<size_t>(spec_.observation.size()));
 }
 

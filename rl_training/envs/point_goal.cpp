@@ -19,7 +19,8 @@ void draw(Rng& rng, std::vector<float>& out) {
   for (float& value : out) value = static_cast<float>(rng.uniform(-kSpread, kSpread));
 }
 
-// Computes numpy.allclose(position, goal, atol=kThreshold), as in the Python original.
+// Computes numpy.allclose(position, goal, atol=kThreshold), as in the original Python
+// implementation.
 bool starts_at_goal(const std::vector<float>& position, const std::vector<float>& goal) {
   constexpr float kRelative = 1e-5f;
   for (size_t i = 0; i < goal.size(); ++i) {

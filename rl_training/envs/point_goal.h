@@ -10,7 +10,7 @@ namespace rl_training {
 // -1 until the goal is reached. The observation is the position, then the goal. An episode ends at
 // the goal (terminated) or after 50 steps (truncated), never with both flags. The task counts its
 // steps itself, because the TimeLimit wrapper could set both flags. All values are computed in
-// float32, as in the Python original.
+// float32, as in the original Python implementation.
 class PointGoal final : public Environment, public GoalTask {
  public:
   explicit PointGoal(int64_t dims);

@@ -20,7 +20,7 @@ struct EnvInfo {
   std::string id, summary;
   std::function<std::unique_ptr<Environment>()> make;  // the bare task, without its time limit
   std::string unavailable = {};  // why this build lacks the environment; empty if it is available
-  std::optional<EnvGroup> group = {};  // if set, `make` only provides the spec
+  std::optional<EnvGroup> group = {};  // if set, `make` provides only the spec
 };
 
 // All known environments: the built-in ones, then those added by `register_environment`.

@@ -45,9 +45,9 @@ DatasetBuilder builder_for(const EnvSpec& spec);
 void collect_episode(Environment& env, const Policy& policy, int64_t max_steps, Rng& rng,
                      DatasetBuilder& builder);
 
-// Plays episodes until there are `steps` rows, and cuts the last episode there. Resets and the
-// policy draw from `rng`. The dataset includes next actions. If `look` is set, it is called with
-// the number of rows after each episode.
+// Plays episodes until there are `steps` rows, and truncates the last episode at that point. Resets
+// and the policy draw from `rng`. The dataset includes next actions. If `look` is set, it is called
+// with the number of rows after each episode.
 TransitionDataset collect_dataset(Environment& env, const Policy& policy, int64_t steps, Rng rng,
                                   const std::function<void(int64_t rows)>& look = {});
 

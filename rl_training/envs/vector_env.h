@@ -38,7 +38,7 @@ class VectorEnv {
   // The observation of environment i, in the dtype of the observation space.
   const unsigned char* obs_of(int64_t i) const { return obs_.data() + i * obs_bytes_; }
   const unsigned char* final_obs_of(int64_t i) const { return final_obs_.data() + i * obs_bytes_; }
-  // All observations, [count, O]. Only valid for float32 observations.
+  // All observations, [count, O]. Valid only for float32 observations.
   std::span<const float> obs() const { return floats(obs_); }
   std::span<const float> final_obs() const { return floats(final_obs_); }
   std::span<const double> rewards() const { return rewards_; }

@@ -47,8 +47,8 @@ class Adam {
   double gradient_norm_ = 0;
 };
 
-// One step with the gradients stored at the optimiser's leaves. All Adam steps of all algorithms
-// use this function. No other function averages gradients over processes.
+// Performs one step with the gradients stored at the optimiser's leaves. All Adam steps of all
+// algorithms use this function. No other function averages gradients over processes.
 void apply_gradients(Adam& optimizer, double lr_scale);
 
 // Runs the backward pass of `loss`, then apply_gradients.

@@ -11,7 +11,7 @@ struct RenormOptions {
   double momentum = 0.99;  // weight of the old running statistics in a training pass
   // Bound on the ratio of the batch standard deviation to the running standard deviation.
   double r_max = 3.0;
-  double d_max = 5.0;             // bound of the shift of the mean, in running standard deviations
+  double d_max = 5.0;             // bound on the shift of the mean, in running standard deviations
   int64_t warmup_steps = 100000;  // initial training passes that use only the batch statistics
 };
 
@@ -24,14 +24,14 @@ struct BatchRenorm {
   // [members, features], contiguous for each member. Mode::train updates them after use.
   torch::Tensor running_mean, running_var;
   Mode mode = Mode::eval;
-  bool warm = false;  // the warm-up is over
+  bool warm = false;  // true once the warm-up is over
 };
 
 // In Mode::eval, mean and var are the running statistics. In Mode::train, they are those of the
 // batch, where var is the mean squared deviation. After the warm-up, Mode::train computes
 //   r = clip(sqrt(var + eps) / sqrt(running_var + eps), 1 / r_max, r_max)         (no gradient)
 //   d = clip((mean - running_mean) / sqrt(running_var + eps), -d_max, d_max)      (no gradient)
-// and replaces mean by mean - d / r sqrt(var), and var by var / r^2.
+// and replaces mean by mean - (d / r) sqrt(var), and var by var / r^2.
 // This is one autograd node; the gradient flows through mean and var of the batch.
 torch::Tensor batch_renorm(const BatchRenorm& work, const RenormOptions& options, ThreadPool* pool);
 

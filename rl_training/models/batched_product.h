@@ -6,9 +6,9 @@
 namespace rl_training {
 
 // Computes y[i] = a[i] b[i] + bias[i] for all i in one autograd node. Networks that consist of
-// several nodes use it instead of torch::baddbmm. The BLAS behind torch::baddbmm has its own
-// threads, so results would depend on the number of threads. That BLAS is also optimised for only a
-// few processors.
+// several nodes use batched_product() instead of torch::baddbmm. The BLAS behind torch::baddbmm has
+// its own threads, so results would depend on the number of threads. That BLAS is also optimised
+// for only a few processors.
 struct BatchedProduct {
   torch::Tensor a;           // [n, rows, k]
   torch::Tensor b;           // [n, k, columns], or [n, columns, k] with `transpose_b`

@@ -6,7 +6,7 @@
 
 namespace rl_training {
 
-// Threads and processes that compute networks.
+// The threads and processes that share the computation of networks.
 struct Compute {
   ThreadPool* pool = nullptr;         // null: only the calling thread
   ProcessGroup* processes = nullptr;  // null: only this process
@@ -30,7 +30,8 @@ class SingleThreadedTensors {
   int process_wide_ = 0;  // LibTorch's own OpenMP thread count to restore; 0: unchanged
 };
 
-// An uninitialised float32 tensor on the CPU, faster than torch::empty, which uses the dispatcher.
+// Creates an uninitialised float32 tensor on the CPU. This function is faster than torch::empty,
+// which uses the dispatcher.
 torch::Tensor empty_floats(torch::IntArrayRef shape);
 
 // The same values without the autograd graph. Faster than detach(), which creates a tracked view.

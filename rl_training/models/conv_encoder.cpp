@@ -91,7 +91,7 @@ ConvEncoder::ConvEncoder(torch::IntArrayRef image, int64_t channels, Rng& rng,
       channels_(channels),
       features_(encoded_features(image, channels)) {}
 
-// Uses the channels-last layout, because oneDNN's convolutions are fastest on it.
+// Uses the channels-last layout, because oneDNN's convolutions are fastest with it.
 torch::Tensor ConvEncoder::forward(const torch::Tensor& images) const {
   TORCH_CHECK(images.dim() == 4 && images.scalar_type() == torch::kByte, "not a batch of images");
   const auto parts = parameters_.split_with_sizes(part_sizes(image_channels_, channels_));

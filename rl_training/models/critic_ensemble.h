@@ -3,7 +3,7 @@
 
 namespace rl_training {
 
-// N state-action values Q_1 .. Q_N in one network; twin critics are N = 2.
+// N state-action values Q_1 .. Q_N in one network; twin critics have N = 2.
 class CriticEnsemble {
  public:
   struct Options {

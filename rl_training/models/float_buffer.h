@@ -8,8 +8,8 @@
 
 namespace rl_training {
 
-// Memory that is reused in every call and never shrinks, aligned to 64 bytes. Large buffers request
-// huge pages, which reduce TLB misses.
+// A buffer of floats, aligned to 64 bytes. The memory never shrinks, so that later calls can reuse
+// it. Large buffers request huge pages, which reduce TLB misses.
 class FloatBuffer {
  public:
   float* reserve(int64_t count) {

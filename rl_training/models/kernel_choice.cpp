@@ -43,7 +43,7 @@ const std::vector<const Kernels*>& available() {
 
 const Kernels& choose() {
   const char* wanted = std::getenv("RL_TRAINING_KERNELS");
-  if (wanted != nullptr && *wanted == '\0') wanted = nullptr;  // an empty value means not set
+  if (wanted != nullptr && *wanted == '\0') wanted = nullptr;  // an empty value counts as not set
   std::string names;
   for (const Kernels* set : available()) {
     if (wanted == nullptr || set->name == std::string(wanted)) return *set;

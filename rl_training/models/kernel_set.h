@@ -1,10 +1,10 @@
 #pragma once
 #include "rl_training/models/kernels.h"
 
-// Shared by the files that are compiled once for each instruction set, with KERNEL_SET = baseline |
-// avx2 | avx512. These files contain only plain loops. If they used a library's templates or inline
-// functions, the linker might select the copy compiled for AVX-512 for the whole program, which
-// would fail on processors without AVX-512.
+// Declarations for the files that are compiled once for each instruction set, with KERNEL_SET =
+// baseline | avx2 | avx512. These files contain only plain loops. If they used a library's
+// templates or inline functions, the linker might select the copy compiled for AVX-512 for the
+// whole program, which would fail on processors without AVX-512.
 namespace rl_training::KERNEL_SET {
 namespace {
 

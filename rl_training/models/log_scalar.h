@@ -17,8 +17,8 @@ class LogScalar {
 
   // x as a scalar tensor without gradient.
   const torch::Tensor& value() const { return value_; }
-  // One Adam step against `gradient`, the derivative of a loss with respect to log x (a scalar
-  // tensor).
+  // Performs one Adam step with `gradient`, the derivative of a loss with respect to log x (a
+  // scalar tensor).
   void descend(const torch::Tensor& gradient);
   void visit_state(StateVisitor& state);
 

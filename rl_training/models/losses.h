@@ -22,7 +22,7 @@ torch::Tensor repeat_rows(const torch::Tensor& x, int64_t n);
 torch::Tensor td_target(const torch::Tensor& rewards, const torch::Tensor& discount,
                         const torch::Tensor& next_value);
 
-// scale times the sum over members of the mean over rows of (values - target)^2, as one autograd
+// `scale` times the sum over members of the mean over rows of (values - target)^2, as one autograd
 // node: [members, rows], [rows] -> scalar.
 torch::Tensor squared_error(const torch::Tensor& values, const torch::Tensor& target,
                             double scale = 1.0);
@@ -53,7 +53,7 @@ struct SoftActorLoss {
 SoftActorLoss soft_actor_loss(const torch::Tensor& log_prob, const torch::Tensor& values,
                               const torch::Tensor& alpha, Reduce reduce);
 
-// mean over rows of |expectile - 1[u < 0]| u^2 with u = difference, [rows]. An expectile of 0.5
+// The mean over rows of |expectile - 1[u < 0]| u^2 with u = difference, [rows]. An expectile of 0.5
 // gives half the mean square; larger values emphasise positive differences.
 torch::Tensor expectile_loss(const torch::Tensor& difference, double expectile);
 
@@ -69,7 +69,8 @@ torch::Tensor huber_error(const torch::Tensor& values, const torch::Tensor& targ
 // min(exp(exponent), cap) without gradient. Clips the exponent, which prevents overflow.
 torch::Tensor exp_weights(const torch::Tensor& exponent, double cap);
 
-// -mean over rows of weights * log_prob, both [rows], without gradient through the weights.
+// The negative mean over rows of weights * log_prob, both [rows], without gradient through the
+// weights.
 torch::Tensor weighted_cloning(const torch::Tensor& weights, const torch::Tensor& log_prob);
 
 }  // namespace rl_training

@@ -133,8 +133,8 @@ void MlpKernel::forward_chunk(const float* parameters, const float* x, const Chu
   }
 }
 
-// Applies activation and LayerNorm of a hidden block, except for a ReLU that is fused with the
-// product.
+// Applies the activation and the LayerNorm of a hidden block, except for a ReLU that is fused with
+// the product.
 void MlpKernel::activate(size_t index, const float* member, int64_t offset_rows, int64_t count,
                          MlpWorkspace& workspace) const {
   const auto& k = kernels();

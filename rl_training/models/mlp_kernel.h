@@ -25,7 +25,7 @@ struct MlpWorkspace {
   std::vector<FloatBuffer> delta;
   std::vector<FloatBuffer> norm_sums;  // gain and shift gradients [members, chunks, 2 * width]
   FloatBuffer input_delta;             // [members, rows, wanted inputs]
-  FloatBuffer group_sums;              // parameters' gradients [members, groups, size]
+  FloatBuffer group_sums;              // gradients of the parameters [members, groups, size]
 };
 
 // Forward and backward passes of an MLP, or of an ensemble of MLPs of the same shape, on the CPU in

@@ -8,8 +8,9 @@
 namespace rl_training {
 namespace {
 
-// Largest number of groups of chunks. If there are more chunks, each group processes several chunks
-// in order. It accumulates their parameter gradients while each chunk is still in the cache.
+// Largest number of groups of chunks. If there are more chunks than this, a group consists of
+// several chunks, which are processed in order. Their parameter gradients are accumulated while
+// each chunk is still in the cache.
 constexpr int64_t kMostGroups = 8;
 
 // Sums of groups are added in blocks of this many values.
@@ -249,8 +250,8 @@ void MlpKernel::weight_gradient(const Block& block, const Chunk& chunk, const fl
   });
 }
 
-// Address of the chunk's sums of the gradients of gain and shift. The sums of the next chunks
-// follow.
+// Address of the gradients of gain and shift, summed over the rows of the chunk. The sums of the
+// next chunks follow.
 float* MlpKernel::norm_sums(size_t layer, const Chunk& chunk, const MlpWorkspace& workspace) const {
   const int64_t before = chunk.member * chunks_of(workspace.rows) + chunk.index;
   return workspace.norm_sums[layer].data() + before * 2 * layout_.layers[layer].outputs;

@@ -6,8 +6,8 @@
 namespace rl_training {
 namespace {
 
-// Moves row i of `values` to index rows[i] for each i. Sets those of the `count` rows that are not
-// listed in `rows` to zero.
+// Moves row i of `values` to index rows[i] for each i. `values` has `count` rows in total; all rows
+// that are not in `rows` become zero.
 void spread_rows(const std::vector<int64_t>& rows, int64_t count, int64_t width, float* values) {
   thread_local FloatBuffer buffer;
   const int64_t filled = static_cast<int64_t>(rows.size()) * width;

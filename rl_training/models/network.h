@@ -57,7 +57,8 @@ struct Pass {
   Mode mode = Mode::eval;
   int64_t members = 0;            // if above 0, use only the first `members` of an ensemble
   torch::IntArrayRef shape = {};  // shape of the result, if not [members, rows, outputs]
-  // Supports double backward (TRPO). Slower, because the pass uses torch operators.
+  // If true, the result supports double backward, which TRPO needs. Such a pass is slower, because
+  // it uses torch operators.
   bool twice_differentiable = false;
 };
 

@@ -17,7 +17,7 @@ class PolicyGraph {
     constant,    // a [rows, width]
     normalize,   // (x - a) / b
     dense,       // x a + b, a [inputs, width]
-    layer_norm,  // (x - mean) / sqrt(variance + eps) a + b
+    layer_norm,  // a (x - mean) / sqrt(variance + eps) + b
     relu,
     tanh,
     exp,

@@ -18,8 +18,8 @@ struct RenormMlpSpec {
 // An MLP with ReLU, or an ensemble of such MLPs of the same shape, whose inputs and hidden
 // activations are batch renormalised. The layers are renorm, linear, relu, renorm, linear, relu,
 // ..., renorm, linear. A pass in Mode::train uses the statistics of its batch, with a gradient
-// through them, and then updates the running statistics; a pass in Mode::eval uses the running
-// statistics unchanged.
+// through them, and then updates the running statistics. A pass in Mode::eval uses the running
+// statistics and does not change them.
 class RenormMlp final : public FeedForward {
  public:
   RenormMlp(const RenormMlpSpec& spec, Rng& rng, const Compute& compute);

@@ -16,8 +16,8 @@
 namespace rl_training {
 namespace {
 
-// Memory is not reused with AddressSanitizer, which could not detect the use of freed tensors in
-// reused memory.
+// Memory is not reused in builds with AddressSanitizer, which could not detect the use of freed
+// tensors in reused memory.
 #ifdef __SANITIZE_ADDRESS__
 constexpr bool kKeep = false;
 #else

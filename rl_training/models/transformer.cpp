@@ -50,7 +50,7 @@ class Transformer::Reader {
     std::vector<int64_t> sizes;
     sizes.reserve(parts.size());
     for (const Part& part : parts) sizes.push_back(part.size());
-    // One autograd node for all parts, so that their gradients are concatenated only once.
+    // Uses one autograd node for all parts, so that their gradients are concatenated only once.
     values_ = parameters.split_with_sizes(sizes);
   }
   torch::Tensor next() {

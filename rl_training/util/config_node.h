@@ -22,8 +22,8 @@ struct ConfigNode {
   std::string file;
   int line = 0;
 
-  // These functions are defined in the source file, because clang requires that the recursive type
-  // is complete.
+  // These functions are defined in the source file, because the class contains vectors of itself
+  // and clang requires a complete type in their definitions.
   ConfigNode();
   ConfigNode(const ConfigNode& other);
   ConfigNode(ConfigNode&& other) noexcept;

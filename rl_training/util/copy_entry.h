@@ -6,7 +6,7 @@ namespace rl_training {
 void copy_long_entry(const void* from, int64_t bytes, void* to);
 
 // Copies one observation or action. Short vectors are copied inline in steps of four bytes, because
-// a call of memcpy would take longer than the copy itself.
+// a call to memcpy would take longer than the copy itself.
 inline void copy_entry(const unsigned char* from, int64_t bytes, unsigned char* to) {
   constexpr int64_t kShort = 32;
   if (bytes > kShort || bytes % 4 != 0) return copy_long_entry(from, bytes, to);

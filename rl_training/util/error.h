@@ -14,8 +14,8 @@ struct ErrorPlace {
   std::string key;
 };
 
-// The exception type of the library. It is thrown where input is read: config, data, checkpoint,
-// environment, files. cli/program.cpp catches it and prints one line.
+// The exception type of the library. Most errors concern input: configs, datasets, checkpoints,
+// environments and files. cli/program.cpp catches the exception and prints one line.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, ErrorPlace place, const std::string& message);
@@ -32,7 +32,8 @@ class Error : public std::runtime_error {
   std::string message_;
 };
 
-// The name of a kind, such as "config" or "data". With --json, errors are printed with this `code`.
+// The name of a kind, such as "config" or "data". With --json, a printed error contains this name
+// in its field `code`.
 const char* error_kind_name(ErrorKind kind);
 
 }  // namespace rl_training

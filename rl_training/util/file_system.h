@@ -6,9 +6,9 @@
 
 namespace rl_training {
 
-// The interface for all file operations that must survive a crash or a full disk. Tests replace it
-// to make the n-th call fail. Functions throw Error{io} with the path and the system's error
-// message.
+// The interface for all file operations that must leave intact files after a crash or on a full
+// disk. Tests replace it to make the n-th call fail. Functions throw Error{io} with the path and
+// the system's error message.
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
@@ -21,7 +21,7 @@ class FileSystem {
   // Creates a hard link.
   virtual void link(const std::string& from, const std::string& to) = 0;
   virtual void sync_directory(const std::string& path) = 0;
-  // Removes a file or a directory with its contents. A missing path is not an error.
+  // Removes a file, or a directory and its contents. A missing path is not an error.
   virtual void remove_all(const std::string& path) = 0;
   virtual void truncate(const std::string& path, uint64_t size) = 0;
   // Sorted names of the entries of a directory. Empty if the directory does not exist.
@@ -34,7 +34,7 @@ class FileSystem {
 FileSystem& posix_file_system();
 
 // Writes a temporary file, syncs it, renames it to `path` and syncs the directory. Readers see
-// either the old or the new content, never a part.
+// either the old or the new content, never a partly written file.
 void write_file_atomically(FileSystem& files, const std::string& path, std::string_view bytes);
 
 }  // namespace rl_training

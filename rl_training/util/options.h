@@ -129,8 +129,8 @@ class OptionReader final : public OptionVisitor {
   // Accepts a key that other code reads, such as a nested map with its own reader.
   void accept(const char* key) { known_.emplace_back(key); }
   // Throws for the first unknown key. `elsewhere` lists dotted names outside this map, for messages
-  // such as "did you mean `algo_kwargs.x`?". If `owner` is not "", messages say "unknown key for
-  // `owner`".
+  // such as "did you mean `algo_kwargs.x`?". If `owner` is not "", messages begin with "unknown key
+  // for" and this name.
   void finish(const std::vector<std::string>& elsewhere = {}, const std::string& owner = "") const;
 
  private:

@@ -64,8 +64,8 @@ std::vector<uint32_t> seed_words(uint64_t seed) {
   return words;
 }
 
-// Tables of the ziggurat with 256 strips. They are computed from kR, the value at which the tail
-// starts.
+// Tables of the ziggurat algorithm with 256 strips. They are computed from kR, the value at which
+// the tail starts.
 struct Ziggurat {
   static constexpr long double kR = 3.6541528853610087963519472518L;
   static constexpr long double kMantissa = 0x1.0p52L;

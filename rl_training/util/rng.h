@@ -11,7 +11,7 @@ namespace rl_training {
 
 // The generator PCG64. It produces the same numbers as NumPy's
 // `Generator(PCG64(SeedSequence(seed)))`, so seeded environment resets equal those of Gymnasium.
-// Its whole state is four words, which are saved exactly.
+// Its whole state is four 64-bit words, which checkpoints store exactly.
 class Rng {
  public:
   // Equals NumPy's default_rng(seed).
@@ -54,8 +54,8 @@ class Rng {
               make_word(increment_[0], increment_[1]));
   }
 
-  std::array<uint64_t, 2> state_{};      // high, low word of the 128-bit state
-  std::array<uint64_t, 2> increment_{};  // high, low word of the (odd) increment
+  std::array<uint64_t, 2> state_{};      // high and low word of the 128-bit state
+  std::array<uint64_t, 2> increment_{};  // high and low word of the (odd) increment
 };
 
 // Draws the same integers below 2^32 as NumPy's Generator.integers. Each integer uses half of a

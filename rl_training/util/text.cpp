@@ -41,9 +41,9 @@ bool is_hidden(uint32_t code) {
   constexpr std::pair<uint32_t, uint32_t> kRanges[] = {
       {0x00, 0x1f},     {0x7f, 0x9f},                        // C0, DEL, C1
       {0xad, 0xad},     {0x61c, 0x61c},                      // soft hyphen, Arabic letter mark
-      {0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202e},  // zero width, marks, embeddings
-      {0x2060, 0x206f}, {0xfe00, 0xfe0f}, {0xfeff, 0xfeff},  // isolates, variations, byte order
-      {0xfff9, 0xfffb}};                                     // annotations
+      {0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202e},  // zero-width, separators, embeddings
+      {0x2060, 0x206f}, {0xfe00, 0xfe0f}, {0xfeff, 0xfeff},  // isolates, variation selectors, BOM
+      {0xfff9, 0xfffb}};                                     // interlinear annotations
   return std::any_of(std::begin(kRanges), std::end(kRanges), [&](const auto& range) {
     return code >= range.first && code <= range.second;
   });
@@ -58,7 +58,7 @@ std::string escape(std::string_view head, uint32_t code, int digits) {
 }  // namespace
 
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates) {
-  // Shorter words are not tried as the beginning of a name.
+  // A word with fewer characters is not tried as the beginning of a name.
   constexpr size_t kShortestBeginning = 4;
   if (word.size() > 100) return "";
   std::string best;

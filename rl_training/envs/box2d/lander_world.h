@@ -27,7 +27,7 @@ struct LanderStart {
   std::array<double, kLanderPoints + 1> heights;  // random terrain heights before smoothing
   std::array<BodyPose, 3> bodies;                 // hull, left leg, right leg
   double force_x, force_y;                        // a push on the hull during the first step
-  uint64_t seed;                                  // for the random dispersion of the engines
+  uint64_t seed;                                  // for the wind and the noise of the engines
 };
 LanderStart random_lander_start(Rng& rng);
 

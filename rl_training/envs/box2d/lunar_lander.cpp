@@ -196,7 +196,7 @@ void LunarLander::visit_state(StateVisitor& state) {
   const std::string present = episode_.bytes();
   std::string bytes = present;
   state.text("episode", bytes);
-  if (bytes == present) return;  // unchanged: the visitor saves, or loads the same state
+  if (bytes == present) return;  // nothing was loaded, or an equal state was loaded
   begin(Episode::from_bytes(bytes));
   for (size_t i = 0; i < episode_.actions.size(); i += 2) {
     advance(std::span(episode_.actions).subspan(i, 2));

@@ -14,7 +14,7 @@ inline const char* lunar_lander_id(LanderEngines engines) {
   return engines == LanderEngines::discrete ? "LunarLander-v3" : "LunarLanderContinuous-v3";
 }
 
-// Only available in builds with RL_TRAINING_BOX2D.
+// Available only in builds with RL_TRAINING_BOX2D.
 //
 // Box2D has internal state that cannot be read or set: the warm starts of contacts and joints. A
 // checkpoint therefore stores the start of the episode and all its actions, and replays them on

@@ -69,8 +69,9 @@ double plane_distance(std::span<const double> a, std::span<const double> b) {
   return std::sqrt(x * x + y * y);
 }
 
-// A task in a maze. Observation: achieved goal, desired goal, then the body's state, in the order
-// in which Minari flattens Gymnasium's dictionary. D4RL's tasks observe only the body's state.
+// A task in a maze. An observation consists of the achieved goal, the desired goal and the body's
+// state. This is the order in which Minari flattens Gymnasium's dictionary. D4RL's tasks observe
+// only the body's state.
 class MazeEnv final : public Environment, public GoalTask {
  public:
   MazeEnv(const MazeTask& task, SharedModel model)
@@ -255,7 +256,7 @@ std::vector<double> MazeEnv::state() const {
 }
 
 void MazeEnv::set_state(std::span<const double> state) {
-  if (state.size() < goal_.size()) return simulation_.set_state(state);  // throws with the reason
+  if (state.size() < goal_.size()) return simulation_.set_state(state);  // always throws
   simulation_.set_state(state.subspan(goal_.size()));
   std::copy_n(state.begin(), goal_.size(), goal_.begin());
 }

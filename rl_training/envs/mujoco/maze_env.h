@@ -8,7 +8,7 @@
 namespace rl_training {
 
 // Returns a function that creates environments of one maze. The first environment compiles the
-// model; all environments share it. Only available in builds with RL_TRAINING_MUJOCO.
+// model; all environments share it. Available only in builds with RL_TRAINING_MUJOCO.
 std::function<std::unique_ptr<Environment>()> maze_maker(const MazeTask& task);
 
 }  // namespace rl_training

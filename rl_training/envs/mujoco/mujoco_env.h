@@ -8,7 +8,7 @@
 namespace rl_training {
 
 // Returns a function that creates environments of one MuJoCo task with Gymnasium's v4 or v5 rules.
-// The first environment compiles the model; all environments share it. Only available in builds
+// The first environment compiles the model; all environments share it. Available only in builds
 // with RL_TRAINING_MUJOCO.
 std::function<std::unique_ptr<Environment>()> mujoco_maker(const std::string& id,
                                                            const std::string& summary);

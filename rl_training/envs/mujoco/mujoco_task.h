@@ -60,7 +60,7 @@ struct MujocoOptions {
   double contact_cost_weight = 5e-4;
   bool terminate_when_unhealthy = true;
   bool exclude_current_positions = true;  // omit the root's position if the task allows it
-  bool use_contact_forces = false;        // in the cost and, with include_cfrc_ext, in observations
+  bool use_contact_forces = false;        // adds a cost; also observed with include_cfrc_ext
   bool include_cinert = true, include_cvel = true, include_qfrc_actuator = true;
   bool include_cfrc_ext = true;
   Interval healthy_z_range = {}, healthy_angle_range = {}, healthy_state_range = {};
@@ -118,7 +118,7 @@ struct ModelEdit {
   const char* to;
 };
 
-// The rules of one task. They read mjData directly after the last mj_step. At that point, the
+// The rules of one task. They read mjData immediately after the last mj_step. At that point, the
 // positions of bodies and sites and the contact and constraint forces lag behind qpos and qvel by
 // one integrator stage. Gymnasium's tasks use these lagging values, so the rules must not recompute
 // them.
@@ -136,7 +136,7 @@ struct MujocoTask {
   bool (*fell)(const mjModel&, const mjData&, const MujocoOptions&) = nullptr;  // null: never
   void (*place)(Rng&, std::span<double> positions) = nullptr;  // additional random draws at a reset
   int resting = 0;           // number of trailing velocities that start at 0
-  bool body_forces = false;  // the rules always read cinert, cvel or cfrc_ext
+  bool body_forces = false;  // true if the rules always read cinert, cvel or cfrc_ext
 };
 
 // Returns null for an unknown id.

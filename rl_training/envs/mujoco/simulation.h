@@ -18,8 +18,8 @@ class Offscreen;
 
 // The part of the world that a drawing shows.
 struct MujocoView {
-  bool from_above = false;  // else from the side: x to the right, z upward
-  bool follows = false;     // moves with the first body: in x and, if from above, in y
+  bool from_above = false;  // false: from the side, with x to the right and z upward
+  bool follows = false;     // moves with the first body in x; from above, also in y
   Point low = {}, high = {};
 };
 

@@ -20,7 +20,7 @@ constexpr MujocoView kAntView = {false, true, {-1.7, -0.3}, {1.7, 1.7}};
 constexpr MujocoView kHumanoidView = {false, true, {-1.5, -0.25}, {1.5, 1.85}};
 
 constexpr double kForever = kUnbounded.high;
-// Options that all locomotion tasks have, and also HumanoidStandup-v5.
+// Options of all locomotion tasks and of HumanoidStandup-v5.
 constexpr unsigned kBodyKeys = kCtrlCost | kNoise | kPositions;
 constexpr unsigned kWalkerKeys = kBodyKeys | kForwardReward | kHealthy | kHealthyAngle;
 
@@ -57,7 +57,7 @@ constexpr ModelEdit kLying[] = {
 struct Entry {
   MujocoTask task;  // `id` without the version; `keys` that both versions share
   unsigned v4_keys = 0, v5_keys = 0;
-  bool v5_contact_forces = false;  // v5 has a cost of contact forces
+  bool v5_contact_forces = false;  // v5 has a cost for contact forces
   std::span<const ModelEdit> v5_edits = {};
 };
 

@@ -9,8 +9,8 @@
 namespace rl_training {
 namespace {
 
-constexpr int kFrameTime = 4;   // duration of a frame, hundredths of a second
-constexpr int kLastTime = 100;  // duration of the last frame, hundredths of a second
+constexpr int kFrameTime = 4;   // duration of a frame in hundredths of a second
+constexpr int kLastTime = 100;  // duration of the last frame in hundredths of a second
 constexpr int kColors = 256;
 
 void check(int result, const GifFileType* gif) {
