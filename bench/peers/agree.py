@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Checks that the peers in PyTorch and in JAX perform the same updates: agree.py [ALGO...]
 
-Both start from the same parameters and use the same batches and the same constant noise. After 20
-updates, the changes of their parameters must differ by less than a thousandth of their norm.
+Both start from the same parameters and use the same batches and the same constant noise. Each peer's change
+of the parameters over 20 updates is a vector. The difference between the two vectors must be smaller than a
+thousandth of the vector's norm.
 """
 import os
 import sys
