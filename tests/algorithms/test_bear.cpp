@@ -7,8 +7,8 @@
 namespace rl_training::test_bear {
 namespace {
 
-// Linear networks with one observation, one action and one latent. The decoder returns the clipped
-// latent. The policy has mean 0.4 * s and standard deviation 1.
+// Linear networks with one-dimensional observations, actions and latents. The decoder returns the
+// clipped latent. The policy has mean 0.4 * s and standard deviation 1.
 struct Fixture {
   BearOptions options;
   std::unique_ptr<BearNetworks> networks;

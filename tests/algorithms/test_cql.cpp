@@ -269,7 +269,7 @@ TEST(CqlNetworks, StartAsTheOptionsSay) {
   EXPECT_NEAR(numbers.narrow(0, head.weight, head.inputs).norm().item<double>(), 0.01, 1e-6);
 }
 
-// Creates an algorithm with one observation and small networks.
+// Creates an algorithm with one-dimensional observations and small networks.
 std::unique_ptr<Cql> make_cql(CqlOptions options) {
   options.hidden_sizes = {8};
   options.n_action_samples = 2;

@@ -7,7 +7,7 @@
 namespace rl_training::test_rebrac {
 namespace {
 
-// Linear networks with one observation, so that every value can be computed by hand.
+// Linear networks with one-dimensional observations, so that every value can be computed by hand.
 struct Fixture {
   RebracOptions options;
   AlgorithmContext context;
@@ -112,7 +112,7 @@ TEST(RebracLoss, NextActionsMatterOnlyWithAPenalty) {
 
 struct Fallback {
   RebracOptions::NextActionFallback kind;
-  double penalty;  // of a row without a next action, where b = 0 and a = (0.5, 1)
+  double penalty;  // expected for a row without a next action, with b = 0 and a = (0.5, 1)
 };
 
 TEST(RebracLoss, RowsWithoutANextAction) {

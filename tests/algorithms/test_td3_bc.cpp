@@ -6,7 +6,8 @@
 namespace rl_training::test_td3_bc {
 namespace {
 
-// Linear networks with one observation and one action, so that every value can be computed by hand.
+// Linear networks with one-dimensional observations and actions, so that every value can be
+// computed by hand.
 struct Fixture {
   Td3BcOptions options;
   std::unique_ptr<Td3Networks> networks;
