@@ -117,7 +117,7 @@ TEST_F(OnlineRunTest, EachCheckpointAddsTheRowsSinceTheOneBefore) {
   }
   uint64_t bytes = 0;
   for (const auto& name : newest) bytes += fs::file_size(result.checkpoint + "/" + name);
-  EXPECT_EQ(bytes, 60u * 9 * 4);  // 9 values: 2 observations of 3, action, reward, flags
+  EXPECT_EQ(bytes, 60u * 9 * 4);  // 9 values: 2 * 3 for the observations, action, reward, flags
 }
 
 TEST_F(OnlineRunTest, FilesOfRowsThatWereOverwrittenGo) {

@@ -169,7 +169,9 @@ TEST_F(RunTest, AnOlderCheckpointGoesOnInANewDirectory) {
     // The metrics are copied too, as if the branch had trained from the start.
     EXPECT_EQ(read_all(fork.run_dir + "/metrics.jsonl"), read_all(old.run_dir + "/metrics.jsonl"));
     EXPECT_EQ(read_all(fork.run_dir + "/metrics.csv"), read_all(old.run_dir + "/metrics.csv"));
-    if (std::string(name) == "best") continue;  // may be the last step, so there may be no updates
+    // The best step may be the last one. The branch then performs no updates, so its tensors are
+    // not compared.
+    if (std::string(name) == "best") continue;
     EXPECT_TRUE(tensors_of(fork.checkpoint) == tensors_of(old.checkpoint)) << name;
   }
   EXPECT_TRUE(warnings_.empty()) << warnings_[0];

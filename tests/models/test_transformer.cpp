@@ -42,8 +42,8 @@ Trajectories example(int64_t steps = kSteps) {
           torch::arange(steps).expand({kRows, steps}).contiguous()};
 }
 
-// The model of the CORL repository for Hopper: 11 observations, 3 actions, and 1000 + 20 time
-// steps.
+// The model of the CORL repository for Hopper: 11 observation dimensions, 3 action dimensions, and
+// 1000 + 20 time steps.
 TEST(Transformer, HasThePublishedNumberOfParameters) {
   TransformerSpec spec;
   spec.obs_dim = 11;

@@ -216,8 +216,8 @@ TEST(Trainer, ARequestedCheckpointDoesNotEndIt) {
   EXPECT_EQ(spoilt.sink.events, Events{});
 }
 
-// The signal arrives during an evaluation. The first evaluation takes place before training. The
-// signal interrupts the evaluation, and the resumed run repeats it. The rows of both sessions must
+// The signal arrives during one of the evaluations, including the one before training. It
+// interrupts the evaluation, and the resumed run repeats it. The rows of both sessions must
 // therefore equal those of an uninterrupted run.
 TEST(Trainer, ASignalDoesNotWaitForAnEvaluation) {
   const auto configure = [](FakeTraining& t) {

@@ -29,7 +29,8 @@ inline TrainConfig tiny_config(const std::string& algo, const std::string& outpu
         "log_interval=5", "checkpoint_interval=7", "threads=1"}) {
     set_config_value(root, assignment);
   }
-  std::vector<std::string> keys;  // keys of all options; many of them set the size of a network
+  // Keys of all options. The loop over them reduces the size of the networks.
+  std::vector<std::string> keys;
   for (const auto& [key, value] : root.find("algo_kwargs")->entries) keys.push_back(key);
   for (const auto& key : keys) {
     if (key.ends_with("hidden_sizes")) set_config_value(root, key + "=[16,16]");
