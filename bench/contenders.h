@@ -34,8 +34,8 @@ class Contender {
   virtual double seconds_for(int64_t updates) = 0;  // performs the updates and returns their time
 };
 
-// An algorithm of rl_training on sampled batches, called as the trainer calls it. `processes` is
-// null for one process.
+// Updates an algorithm of rl_training on sampled batches, in the same way as the trainer.
+// `processes` is null for one process.
 std::unique_ptr<Contender> make_ours(const BenchWork& work, int threads,
                                      ProcessGroup* processes = nullptr);
 // Computes only the matrix products of an update. The threads work on different updates at the same

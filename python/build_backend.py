@@ -41,7 +41,7 @@ def _run(*command, check=True):
 
 
 def _shares_build():
-    """Returns whether `make python` builds the same module: same interpreter, the distribution's pybind11."""
+    """Returns whether `make python` builds for the same interpreter and with the same pybind11."""
     return (os.path.realpath(sys.executable) == os.path.realpath("/usr/bin/python3")
             and not _run(sys.executable, "-c", "import importlib.util, sys; "
                          "sys.exit(importlib.util.find_spec('pybind11') is None)", check=False))

@@ -1,5 +1,5 @@
 // Opens datasets for bench/data/compare.py. This program runs as a separate process, so that the
-// measured time and memory contain nothing but the opening of the file.
+// measured time and memory include only the opening of the file.
 //   data_bench make FILE.hdf5 [ROWS]     writes a file in D4RL's layout with 17-dimensional
 //                                        observations and 6-dimensional actions
 //   data_bench open FILE [CACHE_DIR]     reads the file, or maps it from a cache

@@ -133,7 +133,7 @@ class Bench:
     # --- rows
 
     def row(self, name, measure):
-        """Returns the stored result of an earlier call or else that of `measure`; None if that fails."""
+        """Returns the stored result of an earlier call. Without one, calls `measure`; returns None if it fails."""
         path = f"{self.results}/{name}.json"
         if not self.args.fresh and os.path.exists(path):
             with open(path) as file:

@@ -28,9 +28,9 @@ class Progress(NamedTuple):
 
 @contextlib.contextmanager
 def _interrupts():
-    """Yields an object for stop requests. Ctrl-C requests a stop; the work then ends in order.
+    """Yields an object for stop requests.
 
-    Raises KeyboardInterrupt afterwards.
+    Ctrl-C requests a stop instead of interrupting the work. KeyboardInterrupt is raised when the context ends.
     """
     requests = _core.StopRequests()
     mine = (threading.current_thread() is threading.main_thread()
@@ -204,7 +204,8 @@ class Agent:
     def close(self):
         """Releases the run directory, so that another process or agent can resume the run.
 
-        The agent then has the state of the newest checkpoint: learn() continues from it, save() writes its policy.
+        The agent then has the state of the newest checkpoint: learn() continues from it, and save() writes its
+        policy.
         """
         self._core.close()
 
@@ -300,7 +301,10 @@ def select(runs, data=None, **options):
 
 
 def report(paths="runs", output=None):
-    """Compares runs, grouped over seeds. Returns a dict and, if ``output`` is set, writes an HTML page."""
+    """Compares groups of runs that differ only in the seed. Returns a dict.
+
+    If ``output`` is set, also writes an HTML page.
+    """
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
     return _core.report([os.fspath(path) for path in paths],

@@ -80,7 +80,10 @@ class Dataset:
 
     @classmethod
     def mix(cls, datasets, weights=None, size=0, seed=0):
-        """Mixes several files by weight for training. If ``size`` is 0, the mixture has as many rows as all files."""
+        """Mixes several files by weight for training.
+
+        If ``size`` is 0, the mixture has as many rows as all files together.
+        """
         datasets = list(datasets)
         weights = [1.0] * len(datasets) if weights is None else list(weights)
         if len(weights) != len(datasets):

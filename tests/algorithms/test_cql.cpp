@@ -189,7 +189,8 @@ TEST(CqlLoss, ActorLossByHand) {
   Fixture f(1);
   f.options.hidden_sizes = {};
   {
-    // The weights are [1, 2] and the biases [2], so mean = 0.5 s and the raw log std is 0.
+    // The values are the weights, of shape [1, 2], and the two biases, so mean = 0.5 s and the raw
+    // log std is 0.
     const torch::NoGradGuard no_grad;
     f.networks->actor.parameters()[0].copy_(torch::tensor({0.5f, 0.0f, 0.0f, 0.0f}));
   }

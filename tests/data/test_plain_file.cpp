@@ -188,7 +188,7 @@ TEST(PlainFile, NoticesThatTheFileChanged) {
   EXPECT_NE(problem(path, description).find("cannot open"), std::string::npos);
 }
 
-// Compares a file with plain arrays and a compressed copy of the file, which is read by libhdf5.
+// Compares a file whose arrays are stored plainly with a compressed copy, which libhdf5 reads.
 TEST(PlainFile, GivesWhatLibhdf5Gives) {
   const std::string fixtures = std::string(SOURCE_DIR) + "/tests/data/fixtures/d4rl/";
   const auto look = [](const std::string& path) {

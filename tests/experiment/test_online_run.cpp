@@ -425,7 +425,7 @@ TEST_F(OnlineRunTest, RewardKeysHoldForBothSources) {
   const auto plain = load_run_data(config("rlpd"), {});
   EXPECT_NEAR(data.rows->reward(7), plain.rows->reward(7) - 1, 1e-5);
 
-  // A preset that depends on the data must see raw rewards, so it is rejected together with another
+  // A preset that depends on the data needs raw rewards, so it is rejected together with another
   // transform.
   try {
     collected_rewards(

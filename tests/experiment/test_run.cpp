@@ -375,7 +375,8 @@ class FailingSaves : public RunTest {
 
 TEST_F(FailingSaves, AreTriedAgain) {
   const auto run = start({"eval_episodes=0"});
-  const auto result = run->train(unblock_at(20));  // saves at 7 and 14 fail, at 21 succeeds
+  // The saves at updates 7 and 14 fail, and the save at update 21 succeeds.
+  const auto result = run->train(unblock_at(20));
   ASSERT_EQ(warnings_.size(), 2u);
   EXPECT_TRUE(warnings_[0].starts_with("warning: checkpoint of step 7 failed (")) << warnings_[0];
   EXPECT_TRUE(warnings_[1].starts_with("warning: checkpoint of step 14 failed (")) << warnings_[1];

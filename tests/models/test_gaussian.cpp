@@ -37,7 +37,7 @@ TEST(Gaussian, GivenActionsAtTheEdgeStayFinite) {
   EXPECT_EQ(log_prob[0].item<float>(), log_prob[1].item<float>());
 }
 
-// A kind of head. Values and gradients of every kind are compared with torch operators.
+// A kind of Gaussian head. Values and gradients of every kind are compared with torch operators.
 struct Kind {
   bool squash, free_std;
   int64_t samples_each;

@@ -92,8 +92,8 @@ void compare(const Kernels& ours, const Kernels& plain, int64_t rows, int64_t co
   });
 }
 
-// Tests an odd shape, and a shape with complete vectors and with rows left over after complete
-// blocks.
+// The first shape has odd sizes. In the second shape, the columns fill complete vectors, and some
+// rows are left over after complete blocks.
 TEST(Kernels, EverySetAgreesWithThePortableOne) {
   const auto sets = all_sets();
   for (const Kernels* set : sets) {

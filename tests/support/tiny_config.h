@@ -19,8 +19,8 @@ inline std::string starter_config(const std::string& algo) {
 }
 
 // Returns a small version of a packaged config: 60 updates on 600 rows, or 60 environment steps.
-// Logging, evaluations and checkpoints happen at intervals that do not coincide. `more` contains
-// further assignments in the format of --set.
+// Logging, evaluations and checkpoints have different intervals. `more` contains further
+// assignments in the format of --set.
 inline TrainConfig tiny_config(const std::string& algo, const std::string& output_dir,
                                const std::vector<std::string>& more = {}) {
   auto root = load_config(starter_config(algo));
