@@ -4,7 +4,7 @@
 namespace rl_training::test_edac {
 namespace {
 
-// Critics with two-dimensional actions and one-dimensional observations, which have no effect.
+// Critics with two-dimensional actions. The observations have one dimension and no effect.
 struct Slopes {
   CriticEnsemble critics;
   Batch batch = zero_batch(1, 1, 2);

@@ -288,7 +288,8 @@ TEST(Trainer, RowsInTheStateAreChecked) {
     EXPECT_TRUE(refused("waiting_row", text, true)) << text;
   }
   EXPECT_FALSE(refused("waiting_row", R"({"update_count":4})", true));
-  EXPECT_TRUE(refused("waiting_row", R"({"update_count":4})", false));  // a run without evaluations
+  // A run without evaluations has no waiting row.
+  EXPECT_TRUE(refused("waiting_row", R"({"update_count":4})", false));
   EXPECT_TRUE(refused("last_row", "nonsense", false));
   EXPECT_FALSE(refused("last_row", R"({"loss":1.5})", false));
 }
