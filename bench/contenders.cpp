@@ -40,7 +40,7 @@ TransitionDataset random_transitions(const BenchWork& work, int64_t rows) {
   return std::move(builder).build().with_next_actions();
 }
 
-// Shuffled minibatches of a rollout that is filled only once with random data.
+// Draws shuffled minibatches from a rollout that is filled once, with random data.
 class RandomRollout final : public Sampler {
  public:
   explicit RandomRollout(const BenchWork& work)
@@ -122,7 +122,8 @@ class Ours final : public Contender {
   std::unique_ptr<Algorithm> algorithm_;
 };
 
-// Buffers of one thread for the matrix products of an update.
+// Computes the matrix products of a TD3+BC update. Each thread has its own object with its own
+// buffers.
 class Products {
  public:
   explicit Products(const Td3BcProducts& size)
@@ -135,7 +136,7 @@ class Products {
   void update(bool with_actor) {
     const int64_t obs = size_.obs_dim, both = obs + size_.action_dim;
     forward(obs, size_.action_dim);                          // target actor
-    for (int i = 0; i < 4; ++i) forward(both, 1);            // two target critics, two critics
+    for (int i = 0; i < 4; ++i) forward(both, 1);            // two target critics and two critics
     for (int i = 0; i < 2; ++i) backward(both, 1, true, 0);  // critics
     if (!with_actor) return;
     forward(obs, size_.action_dim);

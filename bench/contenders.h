@@ -17,7 +17,7 @@ struct BenchWork {
   std::string algo;
   int64_t obs_dim = 17, action_dim = 6;
   std::shared_ptr<AlgorithmOptions> options;
-  Space action() const;      // action_dim numbers, or one of action_dim discrete actions
+  Space action() const;      // a box with action_dim dimensions, or action_dim discrete actions
   std::string name() const;  // "td3_bc update, hidden 256-256, batch 256, obs 17, action 6"
 };
 
@@ -27,19 +27,19 @@ struct Td3BcProducts {
   double flops() const;  // floating-point operations per update, on average
 };
 
-// A program that is measured. Performs updates and returns the time that they took.
+// An implementation whose speed is measured.
 class Contender {
  public:
   virtual ~Contender() = default;
-  virtual double seconds_for(int64_t updates) = 0;
+  virtual double seconds_for(int64_t updates) = 0;  // performs the updates and returns their time
 };
 
-// An algorithm of rl_training on sampled batches, called as the trainer calls it. `processes` is
-// null for one process.
+// Updates an algorithm of rl_training on sampled batches, in the same way as the trainer.
+// `processes` is null for one process.
 std::unique_ptr<Contender> make_ours(const BenchWork& work, int threads,
                                      ProcessGroup* processes = nullptr);
-// Only the matrix products of an update. All threads compute at once; `updates` counts the updates
-// of all threads.
+// Computes only the matrix products of an update. The threads work on different updates at the same
+// time; the argument of seconds_for is the total over all threads.
 std::unique_ptr<Contender> make_products_only(const Td3BcProducts& size, int threads);
 
 // Peak rate of fused multiply-adds on `threads` threads, in GFLOP/s.

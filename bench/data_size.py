@@ -4,11 +4,12 @@
     bench/data_size.py PROGRAM [--rows 10000 100000 1000000 10000000] [--updates 2000] [--turns 3]
                        [--limit-rows 16000000] [--limit-algos td3_bc cql] [--svg FILE]
 
-First trains TD3+BC (256-256, batch 256, one thread) on random transitions with Hopper's dimensions from
-the mapped cache. The sizes are measured alternately, and the median of all repetitions is reported. The
-processor time without start-up is reported as well, because other programs disturb the wall time. Then
-trains some algorithms on a dataset without and with a memory limit of half its size. The limit is a memory
-cgroup (version 1 or 2), which needs root. Prints JSON.
+First trains TD3+BC (256-256, batch 256, one thread) on random transitions with Hopper's dimensions. The
+transitions are read from the memory-mapped cache. The sizes are measured alternately, and the median of all
+repetitions is reported. The processor time without start-up is reported as well, because other programs
+affect the wall time. Then trains the algorithms of --limit-algos on one dataset, without a memory limit and
+with a limit of half the size of the dataset. A memory cgroup (version 1 or 2) sets the limit; this requires
+root. Prints JSON.
 """
 import argparse
 import json

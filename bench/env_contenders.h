@@ -25,13 +25,13 @@ StepScript make_step_script(const std::string& env_id, int64_t steps);
 // CPU time of the calling thread. Other programs do not affect it.
 double thread_seconds();
 
-// Environment::step, including resets. Measures CPU time.
+// Calls Environment::step, and reset at the end of each episode. Measures CPU time.
 std::unique_ptr<Contender> make_env_steps(const StepScript& script);
-// Only MuJoCo's own functions, for the same motion. Measures CPU time. Null for tasks without
-// MuJoCo.
+// Simulates the same motion with MuJoCo's own functions only. Measures CPU time. Returns null for
+// tasks that do not use MuJoCo.
 std::unique_ptr<Contender> make_raw_mujoco_steps(const StepScript& script);
-// VectorEnv::step on `threads` threads. The argument of seconds_for counts the steps of all copies.
-// Measures wall time.
+// Calls VectorEnv::step on `threads` threads. The argument of seconds_for is the total number of
+// steps of all copies. Measures wall time.
 std::unique_ptr<Contender> make_vector_steps(const std::string& env_id, int64_t copies,
                                              int threads);
 

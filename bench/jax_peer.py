@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Updates in JAX: one jit-compiled scan over many updates, sampling included.
+"""Performs updates in JAX: one jit-compiled scan samples the batches and performs many updates.
 
-A peer of `rl_training bench --peer "PYTHON bench/jax_peer.py"`; peer.py describes the protocol.
-A network is a list of layers. Several critics are one such list, with a leading dimension for the critics.
+`rl_training bench --peer "PYTHON bench/jax_peer.py"` runs this script; peer.py describes the protocol.
+A network is a list of layers. All critics together are one such list, whose arrays have a leading dimension
+for the critics.
 """
 import functools
 import math
@@ -16,7 +17,7 @@ import optax
 
 from peer import GAMMA, SETTINGS, TAU, measure, parse_arguments
 
-LONGEST_SCAN = 100  # largest number of updates in one call
+LONGEST_SCAN = 100  # maximum number of updates per compiled call
 
 
 # --- networks
@@ -79,7 +80,7 @@ def tanh_density(noise, log_std, unbounded):
 
 
 def sample(actor, obs, key, log_std_min=-20.0, count=None):
-    """Returns actions and log densities of a squashed Gaussian. With `count`, draws that many per row."""
+    """Returns actions and log densities of a squashed Gaussian. With `count`, draws `count` actions per row."""
     mean, log_std = jnp.split(mlp(actor["net"], obs), 2, axis=-1)
     if "scale" in actor:
         log_std = log_std * actor["scale"][0] + actor["scale"][1]
@@ -103,11 +104,11 @@ def smoothed(actor, obs, key, s):
     return jnp.clip(action + jnp.clip(noise, -s.noise_clip, s.noise_clip), -1, 1)
 
 
-# --- updates: a state is a dict of parameters; the states of their optimisers are in "opt"
+# --- updates: a state is a dict of parameters; its entry "opt" contains the optimiser states
 
 
 def minimized(state, name, rate, loss):
-    """Returns the state after one Adam step of the parameters `name`, and the second result of `loss`."""
+    """Returns the state after one Adam step on the parameters `name`, and the auxiliary output of `loss`."""
     gradient, extra = jax.grad(loss, has_aux=True)(state[name])
     change, opt = optax.adam(rate).update(gradient, state["opt"][name])
     parameters = optax.apply_updates(state[name], change)
@@ -350,7 +351,7 @@ def random_data(key, rows, sizes):
 
 
 def one_update(agent, batch, state, number, key):
-    """Performs the update with this number, counted from 0."""
+    """Performs one update. `number` counts the updates from 0 and decides whether the actor is trained."""
     learn_key, actor_key = jax.random.split(key)
     state = agent.learn(state, batch, learn_key)
     if not hasattr(agent, "learn_actor"):

@@ -3,9 +3,9 @@
 
     bench/jobs.py PROGRAM [--updates 20000] [--seeds 8] [--jobs 2]
 
-Trains the seeds of TD3+BC (256-256) first in sequence with one thread, then with --jobs. Prints the
-ratio of the wall times and the memory of an additional process. Both times include start-up, loading
-of data and evaluation.
+Trains TD3+BC (256-256) with each seed: first one seed after another on one thread, then several seeds in
+parallel with --jobs. Prints the ratio of the wall times and the memory that each additional process uses.
+Both times include start-up, loading of data and evaluation.
 """
 import argparse
 import json
@@ -52,7 +52,7 @@ def children_of(pid):
 
 
 def watch_memory(process, largest):
-    """Records the largest memory of any child while several children are running."""
+    """Records the largest memory use of any child while at least two children are running."""
     while process.poll() is None:
         try:
             seen = [memory_of(pid) for pid in children_of(process.pid)]

@@ -118,7 +118,7 @@ class PeerProcess final : public Peer {
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
-    sigset_t none;  // this program blocks signals, but the peer must not
+    sigset_t none;  // this program blocks signals, but the peer must receive them
     sigemptyset(&none);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# First compares two processes that train one run with one process that has half the batch. Measures
-# rows per second of ReBRAC and CQL (three layers of 256) with 1024 rows per process, and reports
-# the median of ROUNDS (default 3) alternating repetitions.
+# First compares the speed of a run on two processes with the speed of a run on one process and half
+# the batch. Measures rows per second of ReBRAC and CQL (three layers of 256) with 1024 rows per
+# process, and reports the median of ROUNDS (default 3) alternating repetitions.
 # Then compares the returns of TD3+BC (64-64) on Pendulum with batches of 4096, trained by one
 # process and by two, for the seeds in SEEDS (default "0 1 2").
 #

@@ -16,7 +16,10 @@ def write_dataset(path, rows):
 
 
 def config_arguments(data, updates, algo="td3_bc", **changes):
-    """Arguments of `train`: the Hopper config (256-256, batch 256) on a file of write_dataset, without environment."""
+    """Returns arguments of `train`: the Hopper config (256-256, batch 256) on a file that write_dataset wrote.
+
+    No environment is used.
+    """
     words = ["--config", f"{algo}/hopper-medium-v2", "--threads", "1", "--total-timesteps",
              str(updates), "--quiet", "--json"]
     settings = {"env_id": "none", "eval_episodes": 0, "dataset_kind": "npz", "dataset_path": data,

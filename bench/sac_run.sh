@@ -2,8 +2,9 @@
 # Measures a whole small online run on one core: SAC on Pendulum, 10,000 steps, batch 100, 64-64,
 # one update per step. Repeats each measurement ROUNDS times (default 9) and prints for each
 # instruction set:
-# - the FMA limit of the core, measured before each run: highest and (median);
-# - the time of the training and of the whole process with its start: fastest and (median);
+# - the FMA limit of the core, measured before each run: the highest, and the median in parentheses;
+# - the time of the training, and of the whole process including start-up: the fastest, and the
+#   median in parentheses;
 # - the time of the whole process, scaled to a core with a limit of 100 GFLOP/s. The fastest time is
 #   scaled by the highest limit, the median time by the median limit.
 #
@@ -17,7 +18,7 @@ trap 'rm -rf "$directory"' EXIT
 
 field() { sed -n "s/.*\"$1\":\([0-9.]*\).*/\1/p"; }
 ours() { taskset -c "$core" "$program" "$@"; }
-# Prints the smallest number of a file (with -r, the largest), then the median.
+# Prints the smallest value in a file (with -r, the largest), then the median.
 extremes() { sort -n "$@" | awk '{ all[NR] = $1 } END { print all[1], all[int((NR + 1) / 2)] }'; }
 
 for kernels in "" avx2; do

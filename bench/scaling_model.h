@@ -11,9 +11,9 @@ inline constexpr int kModelCores[] = {2, 16, 64, 512};
 // many processes or runs. The model assumes that processes share neither cores nor network links.
 struct ScalingFigures {
   int64_t batch_rows = 0;                     // default batch size of the algorithm
-  double fixed_seconds = 0, row_seconds = 0;  // time of an update: fixed + rows * row
+  double fixed_seconds = 0, row_seconds = 0;  // an update takes fixed_seconds + rows * row_seconds
   double exchanges = 0, values = 0;      // per update: number of messages, floats in all messages
-  double latency = 0, byte_seconds = 0;  // time of a message: latency + bytes * byte
+  double latency = 0, byte_seconds = 0;  // a message takes latency + bytes * byte_seconds
   double start_seconds = 0;              // start-up time of the program
 
   double update_seconds(int64_t rows) const {

@@ -17,7 +17,7 @@ struct Entry {
   std::string failure = {};
 };
 
-// Measures the contenders alternately, so that changes in the machine's speed affect all of them.
+// Measures the contenders alternately, so that changes in the machine's speed affect all equally.
 // Idle BLAS and OpenMP threads spin for a while before they go to sleep. The pause before each
 // measurement therefore prevents threads of the previous contender from disturbing it.
 void take_turns(std::vector<Entry>& entries, int64_t rounds, int64_t work,

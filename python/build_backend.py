@@ -35,13 +35,13 @@ def _tag():
 
 
 def _run(*command, check=True):
-    """Runs a command in the repository. Unsets PYTHONPATH, with which pip hides the installed packages."""
+    """Runs a command in the repository. Unsets PYTHONPATH, because pip sets it to hide installed packages."""
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     return subprocess.run(command, cwd=ROOT, env=env, check=check).returncode == 0
 
 
 def _shares_build():
-    """Whether `make python` would build for this interpreter, with the same pybind11."""
+    """Returns whether `make python` builds for the same interpreter and with the same pybind11."""
     return (os.path.realpath(sys.executable) == os.path.realpath("/usr/bin/python3")
             and not _run(sys.executable, "-c", "import importlib.util, sys; "
                          "sys.exit(importlib.util.find_spec('pybind11') is None)", check=False))

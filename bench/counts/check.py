@@ -3,10 +3,10 @@
 
   bench/counts/check.py PROGRAM EXPECTED [--accept]
 
-PROGRAM is the executable update_counts, EXPECTED a JSON file. A count that has changed by more than
-2 % is reported with exit code 1; --accept writes the new counts instead. The program uses the AVX2 kernels,
-because valgrind does not support AVX-512. Counts depend on the versions of compiler and libraries that
-are listed in the file. With other versions, create your own file with --accept."""
+PROGRAM is the executable update_counts, EXPECTED a JSON file. If a count has changed by more than 2 %, the
+exit code is 1. With --accept, the new counts are written to EXPECTED, and the exit code is 0. The program
+uses the AVX2 kernels, because valgrind does not support AVX-512. Counts depend on the versions of the compiler
+and the libraries, which are listed in the file. For other versions, create your own file with --accept."""
 import json
 import pathlib
 import re
@@ -23,7 +23,7 @@ def command_line(program, directory):
 
 
 def count(program):
-    """Returns the instructions per update of each algorithm: the smallest count of several repetitions."""
+    """Returns the instructions per update of each algorithm: the minimum over several repetitions."""
     with tempfile.TemporaryDirectory() as directory:
         environment = {"PATH": "/usr/bin:/bin", "RL_TRAINING_KERNELS": "avx2",
                        "ATEN_CPU_CAPABILITY": "avx2", "OMP_NUM_THREADS": "1",
@@ -45,7 +45,7 @@ def count(program):
 
 
 def versions():
-    """Versions of the tools and libraries on which the counts depend."""
+    """Returns the versions of the tools and libraries on which the counts depend."""
     def package(name):
         query = ["dpkg-query", "-W", "-f=${Version}", name]
         done = subprocess.run(query, text=True, capture_output=True)
@@ -54,7 +54,7 @@ def versions():
 
 
 def report(expected, counts):
-    """Prints the table. Returns True if all counts are unchanged."""
+    """Prints the table. Returns True if no count has changed by more than TOLERANCE."""
     same = set(expected) == set(counts)
     print(f"{'update':<10} {'before':>12} {'now':>12}   change")
     for name in sorted(set(expected) | set(counts)):

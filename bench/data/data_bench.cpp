@@ -1,6 +1,7 @@
-// Opens datasets for bench/data/compare.py. This program runs as a separate process, so
-// that the measured time and memory are those of opening alone.
-//   data_bench make FILE.hdf5 [ROWS]     writes a file like D4RL's: 17 observations, 6 actions
+// Opens datasets for bench/data/compare.py. This program runs as a separate process, so that the
+// measured time and memory include only the opening of the file.
+//   data_bench make FILE.hdf5 [ROWS]     writes a file in D4RL's layout with 17-dimensional
+//                                        observations and 6-dimensional actions
 //   data_bench open FILE [CACHE_DIR]     reads the file, or maps it from a cache
 //   data_bench sample FILE CACHE_DIR [BATCHES]   opens the file and draws batches of 256 rows
 #include <fmt/format.h>
@@ -25,7 +26,7 @@ namespace {
 
 constexpr int64_t kObsDim = 17, kActionDim = 6, kEpisode = 1000;
 
-// Creates random walks that drift back to zero. As in data of a simulator, the lower bits of the
+// Creates random walks that drift back to zero. As in data from a simulator, the lower bits of the
 // floats are noise.
 TransitionDataset make_dataset(int64_t rows) {
   Rng rng(1, "data_bench");
@@ -76,7 +77,8 @@ int open_dataset(const std::string& path, const std::string& cache_directory) {
   return 0;
 }
 
-// Draws batches. For data larger than memory, only the accessed pages use memory.
+// Draws batches from the memory-mapped cache. Only the accessed pages use memory, so the data may
+// be larger than the memory.
 int sample_dataset(const std::string& path, const std::string& cache_directory, int64_t batches) {
   constexpr int64_t kRows = 256;
   const auto dataset = std::make_shared<const TransitionDataset>(load(path, cache_directory));

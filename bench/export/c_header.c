@@ -1,4 +1,4 @@
-/* Measures the time of one action of an exported policy, for `make bench-export`.
+/* Measures how long an exported policy takes to compute one action, for `make bench-export`.
  *   c_header OBS_FILE ACTIONS_FILE */
 #include <stdio.h>
 #include <time.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Measures the time of one action of a 17-256-256-6 policy on one core, with the exported C header
-# (-O3 -march=native), with LibTorch on one row, and with ONNX Runtime (onnxruntime-node) on one row.
-# Prints how far the actions differ.
+# Measures how long a 17-256-256-6 policy takes to compute one action on one core: with the exported
+# C header (-O3 -march=native), with LibTorch on one row, and with ONNX Runtime (onnxruntime-node) on
+# one row. Also prints the largest difference between their actions.
 #   bench/export/run.sh PROGRAM LIBTORCH_FORWARD WORK_DIR
 set -euo pipefail
 program=$1 libtorch=$2 work=$3
@@ -16,7 +16,7 @@ run=$(sed -n 's/.*"run_dir":"\([^"]*\)".*/\1/p' "$work/train.json")
 "$program" export "$run" --format c --output "$work/policy.h"
 "$program" export "$run" --format onnx --output "$work/policy.onnx"
 
-# Prints the largest difference between two files of float32 values.
+# Prints the largest difference between corresponding float32 values of two files.
 difference() {
   paste <(od -An -v -tf4 -w4 "$1") <(od -An -v -tf4 -w4 "$2") |
     awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > m) m = d } END { printf "%.2g", m + 0 }'
@@ -33,8 +33,8 @@ if ! command -v npm >/dev/null || ! command -v node >/dev/null; then
   exit 0
 fi
 if [[ ! -d $work/node_modules/onnxruntime-node ]]; then
-  # The package contains the libraries for the processor. Without --ignore-scripts, its install
-  # script would download CUDA libraries.
+  # The package already contains the libraries for inference on the CPU. Without --ignore-scripts,
+  # its install script would download CUDA libraries as well.
   npm install --prefix "$work" --no-fund --no-audit --silent --ignore-scripts onnxruntime-node >/dev/null 2>&1 ||
     { echo "ONNX Runtime                 SKIPPED: npm cannot install onnxruntime-node"; exit 0; }
 fi

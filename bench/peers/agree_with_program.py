@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Compares losses of the PyTorch peer with those of the program: agree_with_program.py PROGRAM
 
-The program learns with a step size of almost 0 from a dataset whose rows are all equal, so that batches
+The program learns with a learning rate of almost 0 from a dataset whose rows are all equal, so that batches
 and parameters do not change. With the parameters of the program's checkpoint and the same row, the peer must
-compute the losses that the program has logged. Program and peer draw different noise; with a batch of
-32768 rows, the losses agree within 3 %. Here RLPD uses all critics in its target. SAC and REDQ learn only
-online and are not checked; they share the code of RLPD in the program and in the peer.
+compute the losses that the program has logged. The program and the peer draw different noise; with a batch of
+32768 rows, the losses agree within 3 %. In this check, RLPD uses all critics in its target. SAC and REDQ learn
+only online and are not checked; they share the code of RLPD in the program and in the peer.
 """
 import glob
 import json
@@ -21,8 +21,8 @@ import torch
 from peer import SETTINGS, Sizes
 
 BATCH, LIMIT = 32768, 0.03
-SIZES = Sizes(3, 1, [32, 32])  # sizes for Pendulum-v1
-# Losses in the order in which an update that trains the actor minimises them.
+SIZES = Sizes(3, 1, [32, 32])  # observations and actions have the dimensions of Pendulum-v1
+# Losses in the order in which an update that trains the actor minimises them. None: not compared.
 LOSSES = {
     "td3_bc": ["critic_loss", "actor_loss"],
     "rebrac": ["critic_loss", "actor_loss"],

@@ -4,7 +4,7 @@
     library.py sb3|sbx|d3rlpy ALGO --steps N [--threads N] [--data FILE.npz]
 
 SAC learns on Pendulum-v1 as in configs/sac/pendulum.yaml, but with learning_starts 100. TD3+BC and IQL
-learn from a file with the rows of pendulum/medium as in configs/*/pendulum.yaml. Networks, batches and
+learn from a file with the rows of pendulum/medium as in configs/*/pendulum.yaml. Networks, batch sizes and
 learning rates are those of the configs; there are no evaluations. Prints {"training_seconds": ...}, which
 excludes imports and, for d3rlpy, reading the file.
 """
@@ -58,7 +58,7 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--data")
     args = parser.parse_args()
-    if args.library == "sbx":  # XLA starts one thread for each usable processor, so this limits its threads
+    if args.library == "sbx":  # XLA starts one thread per usable processor, so the affinity limits its threads
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: args.threads])
     else:
         import torch

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Compares the speed of rl_training with JAX, PyTorch 2 and other libraries; writes tables to a page.
+"""Compares the speed of rl_training with that of JAX, PyTorch 2 and other libraries; writes tables to a page.
 
     bench/peers/run.py PROGRAM VENV [--page docs/performance.md] [--quick] [--fresh]
 
@@ -73,8 +73,8 @@ class Bench:
         self.commit = output_of(["git", "rev-parse", "--short", "HEAD"])
         if output_of(["git", "status", "--porcelain", "--", *SOURCES]):
             self.commit += " with changes"
-        self.missing = []  # names of modules
-        self.problems = []  # sentences for the page
+        self.missing = []  # names of modules that cannot be imported
+        self.problems = []  # messages that are listed below the tables
         # Compiled code is cached in the venv. One compile thread avoids idle worker processes.
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.abspath(f"{self.venv}/inductor")
         os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
@@ -133,7 +133,7 @@ class Bench:
     # --- rows
 
     def row(self, name, measure):
-        """Returns the result of `measure` or the stored result of an earlier call; None if it fails."""
+        """Returns the stored result of an earlier call. Without one, calls `measure`; returns None if it fails."""
         path = f"{self.results}/{name}.json"
         if not self.args.fresh and os.path.exists(path):
             with open(path) as file:
@@ -176,7 +176,7 @@ class Bench:
         return answer["results"][0] | {"machine": answer["machine"]}
 
     def timed(self, words, threads):
-        """Returns the seconds of training and of the whole process."""
+        """Returns the time of the training and of the whole process, in seconds."""
         environment = os.environ | {
             "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
         start = time.monotonic()
@@ -234,7 +234,7 @@ class Bench:
     # --- tables
 
     def update_table(self, results, threads):
-        """A table of all contenders, each at its best setting with at most this many threads."""
+        """Returns a table of all contenders, each at its fastest setting with at most `threads` threads."""
         names, lines = [], []
         for result in results:
             for one in result["settings"]:

@@ -1,4 +1,4 @@
-"""Compares the speed of `learn` with that of the program, alternately, with one config on one thread.
+"""Compares the speed of `learn` with that of the program. Both train the same config on one thread, in turn.
 
     PYTHONPATH=build/python python3 bench/python/learn_speed.py PROGRAM [TURNS] [UPDATES]
 

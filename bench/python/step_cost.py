@@ -2,9 +2,9 @@
 
     PYTHONPATH=build/python python3 bench/python/step_cost.py [STEPS]
 
-Collects with random actions and without updates. The difference between two runs of different lengths
-excludes all one-time work. The environment's own time is measured by the same steps in a Python loop. Prints
-the minimum of several repetitions, which is the least disturbed one.
+Collects steps with random actions and without updates. The difference between two runs of different lengths
+excludes all one-time work. A Python loop over the same steps measures the environment's own time. Prints the
+minimum of several repetitions, because other programs can only increase the time.
 """
 
 import sys
@@ -24,7 +24,7 @@ class Space:
 
 
 class Hold:
-    """17 observations and 6 actions, as in HalfCheetah, with hardly any computation."""
+    """17-dimensional observations and 6-dimensional actions, as in HalfCheetah; a step computes almost nothing."""
 
     observation_space = Space([-np.inf] * 17, [np.inf] * 17)
     action_space = Space([-1] * 6, [1] * 6)
@@ -59,7 +59,7 @@ def learn_time(steps, directory):
 
 
 def main():
-    warnings.simplefilter("ignore")  # ignore the warning that nothing will be learnt
+    warnings.simplefilter("ignore")  # `learn` warns that a run without updates learns nothing
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     own = min(own_time(steps) for _ in range(5)) / steps
     with tempfile.TemporaryDirectory() as directory:

@@ -19,16 +19,19 @@ from ._options import docstring, merge, to_json, warn
 
 
 class Progress(NamedTuple):
-    """The argument of a callback, which is called at each row of metrics."""
+    """The argument of a callback. Callbacks are called for each row of metrics."""
 
     position: int  # updates (offline) or environment steps (online)
     length: int  # length of the run, in the same unit
-    metrics: dict  # the row: name to value, None if the row has no value
+    metrics: dict  # maps each name to its value in the row, or to None if the row has no value
 
 
 @contextlib.contextmanager
 def _interrupts():
-    """Yields an object for stop requests. Ctrl-C requests the end of training instead of interrupting it."""
+    """Yields an object for stop requests.
+
+    Ctrl-C requests a stop instead of interrupting the work. KeyboardInterrupt is raised when the context ends.
+    """
     requests = _core.StopRequests()
     mine = (threading.current_thread() is threading.main_thread()
             and signal.getsignal(signal.SIGINT) is signal.default_int_handler)
@@ -102,7 +105,7 @@ class Agent:
     def from_config(cls, file_or_name, dataset=None, env=None, **options):
         """Creates an agent from a YAML file or a packaged config such as "td3_bc/pendulum".
 
-        The options change values of the config.
+        The options override values of the config.
         """
         config = _core.read_config_file(os.fspath(file_or_name))
         if cls.algo is None:
@@ -201,7 +204,8 @@ class Agent:
     def close(self):
         """Releases the run directory, so that another process or agent can resume the run.
 
-        The agent then has the state of the newest checkpoint: learn() continues from it, save() writes its policy.
+        The agent then has the state of the newest checkpoint: learn() continues from it, and save() writes its
+        policy.
         """
         self._core.close()
 
@@ -223,7 +227,7 @@ class Agent:
 
     @property
     def metrics(self):
-        """The rows of metrics so far: name to array, with NaN if a row has no value."""
+        """The metrics of the run so far: a dict of arrays with one value per row, NaN if a row has no value."""
         if self.run_dir is None:
             return {}
         with open(os.path.join(self.run_dir, "metrics.jsonl"), encoding="utf-8") as file:
@@ -264,7 +268,7 @@ def _class_of(algo):
 
 
 def algorithms():
-    """Names of the algorithms."""
+    """Returns the names of the algorithms."""
     return list(CLASSES)
 
 
@@ -286,7 +290,7 @@ def resume(path, dataset=None, env=None, **changes):
 def select(runs, data=None, **options):
     """Ranks the policies of runs or checkpoints on logged data, without an environment.
 
-    Uses fitted Q evaluation, see docs/selection.md. ``data`` is a file; None uses the data of the first run. The
+    Uses fitted Q evaluation (docs/selection.md). ``data`` is a file; None uses the data of the first run. The
     options are updates, batch_size, critics, hidden_sizes, gamma, tau and seed. Returns a dict. Its list
     ``policies`` contains an estimate for each policy; the best policy has ``rank`` 1.
     """
@@ -297,7 +301,10 @@ def select(runs, data=None, **options):
 
 
 def report(paths="runs", output=None):
-    """Compares runs, grouped over seeds. Returns a dict and, if ``output`` is set, writes an HTML page."""
+    """Compares groups of runs that differ only in the seed. Returns a dict.
+
+    If ``output`` is set, also writes an HTML page.
+    """
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
     return _core.report([os.fspath(path) for path in paths],

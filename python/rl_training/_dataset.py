@@ -29,8 +29,8 @@ class Dataset:
         """Opens a file or directory. ``kind`` is d4rl, minari, d3rlpy, robomimic, npz, csv or auto.
 
         ``keys`` names the arrays or columns, for example ``{"obs": "qpos,qvel", "reward": "r"}``, or a known
-        layout such as ``"ogbench"``. With ``discrete``, ``to_numpy`` returns actions as indices; algorithms
-        need no such setting.
+        layout such as ``"ogbench"``. With ``discrete``, ``to_numpy`` returns actions as indices. Training does
+        not need this setting.
         """
         path = os.fspath(path)
         config = {"dataset_kind": kind, "dataset_path": path}
@@ -80,7 +80,10 @@ class Dataset:
 
     @classmethod
     def mix(cls, datasets, weights=None, size=0, seed=0):
-        """Mixes several files by weight for training. If ``size`` is 0, uses the total number of rows."""
+        """Mixes several files by weight for training.
+
+        If ``size`` is 0, the mixture has as many rows as all files together.
+        """
         datasets = list(datasets)
         weights = [1.0] * len(datasets) if weights is None else list(weights)
         if len(weights) != len(datasets):

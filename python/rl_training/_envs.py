@@ -19,7 +19,7 @@ except ImportError:
     _Base = object
 
     class Box:
-        """A box of numbers, like Gymnasium's Box."""
+        """A box of real values. Replaces Gymnasium's Box if Gymnasium is not installed."""
 
         def __init__(self, low, high, shape=None, dtype=np.float32):
             self.dtype = np.dtype(dtype)
@@ -40,7 +40,7 @@ except ImportError:
                 np.all(value >= self.low) and np.all(value <= self.high))
 
     class Discrete:
-        """A discrete space, like Gymnasium's Discrete."""
+        """A discrete space. Replaces Gymnasium's Discrete if Gymnasium is not installed."""
 
         def __init__(self, n):
             self.n = int(n)
@@ -95,7 +95,7 @@ class Environment(_Base):
 
 
 def make_task(task, **kwargs):
-    """Entry point for Gymnasium. It has no argument ``id``, because Gymnasium's functions use that name."""
+    """Entry point for Gymnasium. The argument is not called ``id``, because gymnasium.make uses that name."""
     return Environment(task, **kwargs)
 
 
@@ -121,7 +121,7 @@ def _name_of(env, kind):
 
 
 def _copier(env):
-    """Returns a factory that copies an instance, because evaluations use separate environments."""
+    """Returns a factory of copies of ``env``, because evaluations use separate environments."""
 
     def copied():
         try:

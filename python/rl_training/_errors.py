@@ -15,11 +15,11 @@ class Error(Exception):
 
 
 class ConfigError(Error, ValueError):
-    """A keyword argument, an option of a config or an environment is wrong."""
+    """A keyword argument, an option of a config or an environment is invalid."""
 
 
 class DataError(Error, ValueError):
-    """A dataset or an array is wrong."""
+    """A dataset or an array is invalid."""
 
 
 class CheckpointError(Error):
@@ -27,7 +27,7 @@ class CheckpointError(Error):
 
 
 class DivergedError(Error, ArithmeticError):
-    """A loss or a network is no longer finite. The last valid checkpoint remains."""
+    """A loss or a parameter of a network is no longer finite. The last valid checkpoint is kept."""
 
 
 class IoError(Error, OSError):

@@ -18,7 +18,7 @@ def warn(text):
 
 
 def _plain(value):
-    """Converts NumPy numbers, NumPy arrays and paths for JSON."""
+    """Converts NumPy scalars, NumPy arrays and paths to types that JSON supports."""
     if hasattr(value, "tolist"):
         return value.tolist()
     if hasattr(value, "__fspath__"):
@@ -31,7 +31,7 @@ def to_json(options):
 
 
 def merge(config, options):
-    """Arranges keyword arguments as a config. The library checks names and values."""
+    """Merges keyword arguments into a config. The library later checks names and values."""
     config = dict(config)
     kwargs = dict(config.get("algo_kwargs", {}))
     for key, value in options.items():
@@ -58,7 +58,7 @@ def _describe(rows):
 
 
 def docstring(info):
-    """The docstring of the class of one algorithm."""
+    """Returns the docstring for the class of an algorithm."""
     call = "env" if not info["reads_data"] else "dataset, env" if info["collects"] else "dataset"
     return (
         f"{info['title']} ({info['paper']}).\n\n"

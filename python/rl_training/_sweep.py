@@ -1,4 +1,4 @@
-"""Ask/tell interface to sweeps. The points come from this package or from another optimiser."""
+"""Ask/tell interface to sweeps. The settings to try come from this package or from another optimiser."""
 
 import os
 
@@ -9,11 +9,11 @@ from ._options import to_json
 
 
 class Trial:
-    """A point of a sweep: a config to train with each seed, up to ``pause_at``."""
+    """One combination of settings in a sweep: a config to train with each seed, up to ``pause_at``."""
 
     def __init__(self, facts):
         self.number = facts["number"]
-        self.label = facts["label"]  # "learning_rate=0.001 bc_alpha=2"
+        self.label = facts["label"]  # for example "learning_rate=0.001 bc_alpha=2"
         self.config = facts["config"]
         self.seeds = facts["seeds"]
         self.pause_at = facts["pause_at"]  # None: train to the end of the run
@@ -21,7 +21,7 @@ class Trial:
         self.runs = []  # directories of the trained runs
 
     def train(self, progress_bar=False):
-        """Trains or continues the run of each seed. Returns the mean of the metric's last values."""
+        """Trains or resumes the run of each seed. Returns the mean of the metric's last value over the seeds."""
         if self.metric == "selection":
             raise ConfigError("no metric of a run (expected rl_training.select on the runs)",
                               key="metric")
@@ -48,10 +48,10 @@ class Trial:
 
 
 class Sweep:
-    """A sweep (docs/sweeps.md) from a YAML file or a dict, whose trials this process trains.
+    """A sweep (docs/sweeps.md) from a YAML file or a dict. Its trials are trained in this process.
 
-    With ``grid`` or ``random``, :meth:`ask` returns the points of the sweep. To use another optimiser, pass
-    the settings of its points to :meth:`ask`.
+    With ``grid`` or ``random``, :meth:`ask` returns the trials of the sweep. To use another optimiser, pass
+    its settings to :meth:`ask`.
     """
 
     def __init__(self, sweep):

@@ -1,4 +1,4 @@
-// Comparison of runs: rankings on logged data, and reports.
+// Bindings for comparing runs: rankings on logged data, and reports.
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 

@@ -13,8 +13,8 @@ py::object to_python(const Json& json);
 // Parses text written by Python's json module.
 Json parse_arguments(const std::string& text);
 
-// Creates arrays by name. Contiguous arrays of a supported type are used without a copy; other
-// arrays are converted once.
+// Converts a dict of NumPy arrays, keyed by column name. Contiguous arrays of a supported type are
+// used without a copy; other arrays are converted once.
 std::shared_ptr<MemoryArrays> memory_arrays(const py::dict& arrays);
 
 // Each of these functions adds the bindings of one source file to the module.

@@ -14,7 +14,7 @@
 namespace rl_training {
 namespace {
 
-// Creates the environments that have one id. `first` is the object that was created to inspect the
+// Creates the environments of one id. `first` is the object that was created to inspect the
 // environment; it is used before the factory is called again.
 struct Maker {
   py::object make, first;

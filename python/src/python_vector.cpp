@@ -145,7 +145,7 @@ void PythonVector::take_results(const py::tuple& results) {
   }
 }
 
-// The key is final_obs since Gymnasium 1; before, it was final_observation.
+// The key is final_obs in Gymnasium 1 and later, and final_observation in older versions.
 void PythonVector::take_final_observations(const py::dict& info) {
   const char* key = info.contains("final_obs") ? "final_obs" : "final_observation";
   if (!info.contains(key)) {

@@ -30,7 +30,7 @@ std::string type_name(const py::handle& object);
 // Throws Error{config} if an object lacks an attribute of an environment.
 void require_attributes(const std::string& id, const py::handle& task,
                         std::initializer_list<const char*> names);
-// Reads an observation of `out.size()` numbers, of any float type and shape.
+// Reads an observation with `out.size()` values, of any float type and shape.
 void read_observation(const std::string& id, const py::handle& value, std::span<double> out);
 
 }  // namespace rl_training

@@ -15,7 +15,7 @@ Search open_sweep(const std::string& file, const std::string& text) {
                              : load_sweep_spec(file));
 }
 
-// Returns the next trial. `settings` is JSON, or "" for the next point of the sweep itself.
+// Returns the next trial. `settings` is JSON, or "" for the next trial of the sweep's own search.
 py::object ask(Search& search, const std::string& settings) {
   const auto asked = settings.empty()
                          ? search.ask()
@@ -33,7 +33,7 @@ py::object ask(Search& search, const std::string& settings) {
                     {"metric", search.spec().metric}});
 }
 
-// Finds the run of a config; "" if there is none.
+// Returns the directory of the run with this config, or "" if there is none.
 std::string run_of_config(const std::string& config) {
   return find_run(posix_file_system(),
                   read_train_config(ConfigNode::from_json(parse_arguments(config), "")));

@@ -23,7 +23,7 @@ def program():
 
 
 def make_arrays(rows=400, episode=50, seed=0):
-    """Creates episodes of a point that is pushed: observations (position, velocity), one action."""
+    """Creates episodes in which random forces push a point. Observations are (position, velocity)."""
     random = np.random.default_rng(seed)
     columns = {name: [] for name in ("observations", "actions", "rewards", "terminals",
                                      "timeouts", "next_observations")}
@@ -61,7 +61,7 @@ class Space:
 
 
 class Point:
-    """Push a point to 0. The class has Gymnasium's interface but does not import Gymnasium."""
+    """A task: push a point to 0. The class has Gymnasium's interface but does not import Gymnasium."""
 
     steps_made = 0  # number of steps of all instances
 

@@ -34,7 +34,7 @@ def options_of(algo, output_dir):
 
 
 def same_bits(mine, theirs):
-    """Asserts that metrics and the tensors of the last checkpoint are equal."""
+    """Asserts that two runs have the same metrics and the same tensors in their last checkpoints."""
     mine, theirs = pathlib.Path(mine), pathlib.Path(theirs)
     metrics = (mine / "metrics.jsonl").read_bytes()
     assert metrics and metrics == (theirs / "metrics.jsonl").read_bytes()

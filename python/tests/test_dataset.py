@@ -35,7 +35,7 @@ def test_float32_arrays_are_used_where_they_are(arrays):
         assert np.shares_memory(out[name], arrays[name]), name
         assert out[name].ctypes.data == arrays[name].ctypes.data
         assert not out[name].flags.writeable and arrays[name].flags.writeable
-    # `observations` does not contain the last observations of episodes.
+    # The last observations of episodes are only in `next_observations`, so only values are compared.
     np.testing.assert_array_equal(out["next_observations"], arrays["next_observations"])
     assert np.shares_memory(out["rewards"], dataset.to_numpy()["rewards"])
     expected = {name: array.copy() for name, array in arrays.items()}

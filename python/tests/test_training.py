@@ -37,7 +37,7 @@ def test_a_callback_stops_training(options):
     agent.learn(50, callback=lambda progress: progress.position < 25)
     assert agent.result["stop_reason"] == "callback"
     assert agent.result["update_count"] == 30
-    agent.learn()  # continues
+    agent.learn()  # resumes the run that the callback stopped
     assert agent.result["stop_reason"] == "total_timesteps"
     np.testing.assert_array_equal(agent.metrics["critic_loss"], straight.metrics["critic_loss"])
 

@@ -89,7 +89,7 @@ def test_what_is_learnt_from_are_the_transitions_that_were_made(mode, tiny):
     gaps = rows["flags"] == 8
     real = rows[~gaps]
     obs, following = real["obs"], real["next_obs"]
-    # Observations of a transition are from the same episode.
+    # Both observations of a transition are from the same episode.
     np.testing.assert_array_equal(following[:, :2], obs[:, :2])
     np.testing.assert_array_equal(following[:, 2], obs[:, 2] + 1)
     np.testing.assert_array_equal(real["reward"], obs[:, 0] + 10 * obs[:, 1] + following[:, 2])

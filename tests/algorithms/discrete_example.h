@@ -6,8 +6,8 @@
 
 namespace rl_training {
 
-// Examples with one observation and networks without hidden layers, so that every value can be
-// computed by hand.
+// Examples with one-dimensional observations and networks without hidden layers, so that every
+// value can be computed by hand.
 
 inline AlgorithmContext choice_context(int64_t choices) {
   AlgorithmContext context;

@@ -15,8 +15,8 @@ inline AlgorithmContext context_of(int64_t obs_dim, int64_t action_dim, uint64_t
   return context;
 }
 
-// Examples with one observation, one action and networks without hidden layers, so that every value
-// can be computed by hand.
+// For examples with one-dimensional observations, one-dimensional actions and networks without
+// hidden layers, so that every value can be computed by hand.
 inline AlgorithmContext linear_context() { return context_of(1, 1); }
 
 // Returns a batch of zeros in which no row terminates. With `next_actions`, the batch also has next

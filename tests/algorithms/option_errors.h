@@ -5,8 +5,7 @@
 
 namespace rl_training {
 
-// Returns the message of the error that reading one key of algo_kwargs causes, or "" if the value
-// is accepted.
+// Reads one key of algo_kwargs. Returns the error message, or "" if the value is accepted.
 inline std::string option_error(AlgorithmOptions& options, const std::string& key,
                                 const std::string& value) {
   auto map = ConfigNode::map();

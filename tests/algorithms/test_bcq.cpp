@@ -8,8 +8,8 @@
 namespace rl_training::test_bcq {
 namespace {
 
-// Linear networks with one observation, one action and one latent. The decoder returns the latent,
-// so the candidate action of a latent e is tanh(clip(e, +-0.5)).
+// Linear networks with one-dimensional observations, actions and latents. The decoder returns the
+// latent, so the candidate action of a latent e is tanh(clip(e, +-0.5)).
 struct Fixture {
   BcqOptions options;
   std::unique_ptr<BcqNetworks> networks;

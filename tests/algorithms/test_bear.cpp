@@ -7,8 +7,8 @@
 namespace rl_training::test_bear {
 namespace {
 
-// Linear networks with one observation, one action and one latent. The decoder returns the clipped
-// latent. The policy has mean 0.4 * s and standard deviation 1.
+// Linear networks with one-dimensional observations, actions and latents. The decoder returns the
+// clipped latent. The policy has mean 0.4 * s and standard deviation 1.
 struct Fixture {
   BearOptions options;
   std::unique_ptr<BearNetworks> networks;
@@ -40,7 +40,7 @@ struct Fixture {
     return bear_actor_loss(*networks, batch, noise, alpha, warming_up, options);
   }
   // Before tanh, the actions of the policy are u = (1, -0.5) and those of the behaviour model are
-  // (0.5, -0.2). Their distances are therefore 0.5 and 0.3.
+  // (0.5, -0.2). The distances between them are therefore 0.5 and 0.3.
   static double mmd(double distance) { return std::sqrt(2 - 2 * std::exp(-distance / 40) + 1e-6); }
 };
 

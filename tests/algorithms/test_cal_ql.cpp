@@ -131,8 +131,8 @@ TEST(CalQl, TheWeightOfThePhaseThatCollectsIsItsOwn) {
   EXPECT_EQ(metric(metrics, "cql_diff"), 0);
 }
 
-// In the online phase, the actor is updated once per block, as in WSRL. In the preceding offline
-// phase, every update includes the actor.
+// In the online phase, the actor is updated once per block of gradient_updates_per_step critic
+// updates, as in WSRL. In the preceding offline phase, every update includes the actor.
 TEST(CalQl, OnlineTheActorCanWaitForTheEndOfABlock) {
   auto options = small_options();
   options.actor_once_per_block = true;
@@ -184,7 +184,8 @@ TEST(CalQlNetworks, AreOrthogonalInEveryLayer) {
   CalQlOptions options;
   options.hidden_sizes = {32};
   const CqlNetworks networks(options, context_of(3, 2), Rng(0));
-  const auto values = networks.actor.parameters()[0].detach();  // [3, 32], [32], [32, 4], [4]
+  // The parameters are one flat tensor: [3, 32], [32], [32, 4] and [4], one after another.
+  const auto values = networks.actor.parameters()[0].detach();
   const auto first = values.narrow(0, 0, 96).view({3, 32});
   EXPECT_TRUE(torch::allclose(first.mm(first.t()), 2 * torch::eye(3), 1e-4, 1e-4));
   const auto head = values.narrow(0, 128, 128).view({32, 4});

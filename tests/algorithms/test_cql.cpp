@@ -189,7 +189,8 @@ TEST(CqlLoss, ActorLossByHand) {
   Fixture f(1);
   f.options.hidden_sizes = {};
   {
-    // The weights are [1, 2] and the biases [2], so mean = 0.5 s and the raw log std is 0.
+    // The values are the weights, of shape [1, 2], and the two biases, so mean = 0.5 s and the raw
+    // log std is 0.
     const torch::NoGradGuard no_grad;
     f.networks->actor.parameters()[0].copy_(torch::tensor({0.5f, 0.0f, 0.0f, 0.0f}));
   }
@@ -269,7 +270,7 @@ TEST(CqlNetworks, StartAsTheOptionsSay) {
   EXPECT_NEAR(numbers.narrow(0, head.weight, head.inputs).norm().item<double>(), 0.01, 1e-6);
 }
 
-// Creates an algorithm with one observation and small networks.
+// Creates an algorithm with one-dimensional observations and small networks.
 std::unique_ptr<Cql> make_cql(CqlOptions options) {
   options.hidden_sizes = {8};
   options.n_action_samples = 2;

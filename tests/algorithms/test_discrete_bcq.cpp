@@ -38,11 +38,11 @@ int64_t best_of(const std::vector<float>& values, double threshold) {
 }
 
 TEST(DiscreteBcq, OnlyLikelyChoicesCount) {
-  EXPECT_EQ(best_of({-5, -7, 9}, 0.3), 0);  // also if all likely choices have negative values
+  EXPECT_EQ(best_of({-5, -7, 9}, 0.3), 0);  // although all likely choices have negative values
   EXPECT_EQ(best_of({-7, -5, 9}, 0.3), 1);
   EXPECT_EQ(best_of({-7, -5, 9}, 0.37), 0);  // 0.367879 is below the threshold
   EXPECT_EQ(best_of({-7, -5, 9}, 0.049), 2);
-  EXPECT_EQ(best_of({-7, -5, 9}, 0.999), 0);  // only the most likely choice: cloning
+  EXPECT_EQ(best_of({-7, -5, 9}, 0.999), 0);  // only the most likely choice counts, as in cloning
 }
 
 // a' = 0 is the best of the likely choices, so y = 0.5 + 0.9 * 1 = 1.4. At the dataset action,

@@ -40,8 +40,8 @@ Batch image_batch(int64_t rows, const AlgorithmContext& context) {
   return batch;
 }
 
-// For six actions, the networks of the authors have 30368 parameters in the encoder, 3068124 in the
-// actor and 4178136 in the critics.
+// For actions with six dimensions, the authors' networks have 30368 parameters in the encoder,
+// 3068124 in the actor and 4178136 in the critics.
 TEST(DrqV2Networks, HaveTheAuthorsSizes) {
   Rng rng(0);
   const ConvEncoder encoder(std::vector<int64_t>{9, 84, 84}, 32, rng, {});

@@ -4,7 +4,7 @@
 namespace rl_training::test_edac {
 namespace {
 
-// Critics with one observation, which has no effect, and two actions.
+// Critics with two-dimensional actions. The observations have one dimension and no effect.
 struct Slopes {
   CriticEnsemble critics;
   Batch batch = zero_batch(1, 1, 2);

@@ -4,8 +4,9 @@
 namespace rl_training::test_fql {
 namespace {
 
-// Linear networks with one observation and two actions. The flow has the velocity v = 0.5 x + t,
-// the one-step policy returns mu = (1.2, 0.4), and the critics are Q = (3 a_1 - a_2, 2 a_1 + a_2).
+// Linear networks with one-dimensional observations and two-dimensional actions. The flow has the
+// velocity v = 0.5 x + t, the one-step policy returns mu = (1.2, 0.4), and the critics are
+// Q = (3 a_1 - a_2, 2 a_1 + a_2).
 struct Fixture {
   FqlOptions options;
   std::unique_ptr<FqlNetworks> networks;

@@ -229,8 +229,8 @@ TEST(Iql, ExploresAroundTheModeInsideTheBox) {
   const auto mode = act_once(algorithm, obs);
   const auto first = act_once(algorithm, obs, ActMode::explore);
   EXPECT_FALSE(torch::equal(first, act_once(algorithm, obs, ActMode::explore)));
-  // The mean is 0, because all biases are 0, and the standard deviation is 1. A third of the
-  // actions is therefore clipped to a bound.
+  // The mean is 0, because all biases are 0, and the standard deviation is 1. About a third of the
+  // actions are therefore clipped to a bound.
   EXPECT_NEAR(first.mean().item<double>(), mode.mean().item<double>(), 0.05);
   EXPECT_NEAR(first.abs().eq(1.0).to(torch::kFloat).mean().item<double>(), 0.3173, 0.03);
 }

@@ -7,7 +7,7 @@
 namespace rl_training::test_rebrac {
 namespace {
 
-// Linear networks with one observation, so that every value can be computed by hand.
+// Linear networks with one-dimensional observations, so that every value can be computed by hand.
 struct Fixture {
   RebracOptions options;
   AlgorithmContext context;
@@ -112,7 +112,7 @@ TEST(RebracLoss, NextActionsMatterOnlyWithAPenalty) {
 
 struct Fallback {
   RebracOptions::NextActionFallback kind;
-  double penalty;  // of a row without a next action, where b = 0 and a = (0.5, 1)
+  double penalty;  // expected for a row without a next action, with b = 0 and a = (0.5, 1)
 };
 
 TEST(RebracLoss, RowsWithoutANextAction) {
@@ -185,9 +185,9 @@ TEST(RebracLoss, ActorLossIsTd3BcsDividedByAlpha) {
   EXPECT_NEAR(ours, theirs.loss.item<double>() / p.td3_options.bc_alpha, 1e-5);
 }
 
-// pi = (0.5, 0), (0, 0) and a = (0, 1), (0, 0), so the squared distance of row 0 is 1.25. It is a
-// sum over dimensions, not a mean. Q_1 = 2 pi_0 + 1 = (2, 1) and Q_2 = 3 - 4 pi_0 = (1, 3), so min
-// Q = (1, 1) and lambda = 1. The loss is L = 0.1 * 1.25 / 2 - 2 * 1.
+// In row 0, pi = (0.5, 0) and a = (0, 1), so the squared distance is 1.25, the sum over the
+// dimensions. In row 1, pi = a = (0, 0). Q_1 = 2 pi_0 + 1 = (2, 1) and Q_2 = 3 - 4 pi_0 = (1, 3),
+// so min Q = (1, 1) and lambda = 1. The loss is L = 0.1 * 1.25 / 2 - 2 * 1.
 TEST(RebracLoss, ActorLossByHand) {
   Fixture f(2);
   f.options.actor_bc_weight = 0.1;

@@ -98,7 +98,8 @@ TEST(Redq, TheActorIsUpdatedOnceABlock) {
   }
 }
 
-// The reported entropy depends only on the observations of the last batch of the block.
+// A block consists of gradient_updates_per_step updates. The reported entropy depends only on the
+// observations of the last batch of the block.
 TEST(Redq, TheActorLearnsFromTheLastMinibatchOfABlock) {
   const auto entropy_after = [](std::vector<int> batches) {
     RedqOptions options;
@@ -148,7 +149,7 @@ class NumberTargets final : public StateVisitor {
 };
 
 // y = min(i, j) shows which critics were drawn. Without replacement, the largest value 9 is never
-// the minimum. Each value v is the minimum of 9 - v of the 45 pairs.
+// the minimum. Each value v is the minimum in 9 - v of the 45 pairs.
 TEST(Redq, SubsetsAreDrawnAnewForEachUpdateWithoutReplacement) {
   RedqOptions options;
   options.hidden_sizes.clear();

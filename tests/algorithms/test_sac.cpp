@@ -56,8 +56,8 @@ TEST(SacLoss, ActorLossAndGradientByHand) {
   EXPECT_FALSE(f.networks.critics.network().parameters().grad().defined());
 }
 
-// The loss is log alpha (H - H_target) with H_target = -1 for one action. Its derivative is H -
-// H_target.
+// The loss is log alpha (H - H_target) with H_target = -1 for a one-dimensional action. Its
+// derivative with respect to log alpha is H - H_target.
 TEST(SacLoss, TemperatureLossByHand) {
   SacOptions options;
   const auto goal = options.design(1).temperature;

@@ -5,7 +5,7 @@
 namespace rl_training::test_td3 {
 namespace {
 
-// Linear networks with one observation and one action.
+// Linear networks with one-dimensional observations and actions.
 struct Fixture {
   Td3Networks networks;
   Batch batch = zero_batch(2, 1, 1);

@@ -6,7 +6,8 @@
 namespace rl_training::test_td3_bc {
 namespace {
 
-// Linear networks with one observation and one action, so that every value can be computed by hand.
+// Linear networks with one-dimensional observations and actions, so that every value can be
+// computed by hand.
 struct Fixture {
   Td3BcOptions options;
   std::unique_ptr<Td3Networks> networks;
@@ -21,8 +22,8 @@ struct Fixture {
 
 // The next actions are a' = 0 + clip(0.2 * (3, 0.5), 0.5) = (0.5, 0.1). The target critics are Q'_1
 // = 2 s' + a' + 0.5 and Q'_2 = s' - a' + 1, so min Q' = min(3, 1.5) at s' = 1 and y = (1 + 0.99 *
-// 1.5, 2) = (2.485, 2). The online critics are Q_1 = s + a and Q_2 = 2 s - a + 0.1, at (1, 0.5) and
-// (-1, -0.5).
+// 1.5, 2) = (2.485, 2). The online critics are Q_1 = s + a and Q_2 = 2 s - a + 0.1. In the two
+// rows, (s, a) is (1, 0.5) and (-1, -0.5).
 TEST(Td3BcLoss, CriticLossByHand) {
   Fixture f;
   set_parameters(f.networks->actor_target.network(), {0, 0});

@@ -49,7 +49,7 @@ TEST(Td7Loss, ActorLossByHand) {
   EXPECT_EQ(td7_actor_loss(values, torch::tensor(0.25f), 0).loss.item<double>(), -2);
 }
 
-// Compares a critic with a computation from its parts in torch operators.
+// Compares a critic with the same computation in torch operators.
 TEST(Td7Networks, CriticSeesTheNormedPairAndBothEmbeddings) {
   const auto batch = random_rows(6, 3, 2);
   const Td7Networks networks(small_options(), context_of(3, 2), Rng(0));
@@ -136,7 +136,7 @@ TEST(Td7, UpdatesWaitForTheRatingOfAPolicy) {
   algorithm.episode_collected(5);
   EXPECT_EQ(algorithm.updates_now(1), 3);
   EXPECT_EQ(algorithm.updates_now(1), 0);
-  // Greedy actions come from the checkpoint, which is a copy of the best rated policy. Training
+  // Greedy actions come from the checkpoint, which is a copy of the best-rated policy. Training
   // does not change the checkpoint. A policy with at least the same rating replaces it.
   const auto best = act_once(algorithm, batch.obs()).clone();
   for (int i = 0; i < 10; ++i) algorithm.update(batch, 1.0);

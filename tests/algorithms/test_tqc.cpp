@@ -4,9 +4,9 @@
 namespace rl_training::test_tqc {
 namespace {
 
-// Two critics with two quantiles each, linear in one observation and one action. All weights are
-// zero, so the quantiles of a critic are its biases. The actor is a standard normal, and the noise
-// is 0.
+// Two linear critics with two quantiles each, for one-dimensional observations and actions. All
+// weights are zero, so the quantiles of a critic are its biases. The actor is a standard normal,
+// and the noise is 0.
 struct Fixture {
   TqcOptions options;
   std::unique_ptr<TqcNetworks> networks;

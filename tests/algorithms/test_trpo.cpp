@@ -57,7 +57,7 @@ struct Hidden {
   explicit Hidden(const Space& space)
       : networks(hidden_options(), rollout_context(space, 3), Rng(5)) {
     const torch::NoGradGuard no_grad;
-    // The outputs differ from state to state, and the standard deviation is not 1.
+    // Makes the outputs differ between states and the standard deviation differ from 1.
     networks.actor.parameters().mul_(1.5).add_(
         draw_normal(rng, networks.actor.parameters().sizes()), 0.2);
     if (networks.log_std.defined()) networks.log_std.add_(draw_normal(rng, {space.size()}), 0.3);

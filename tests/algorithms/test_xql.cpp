@@ -97,7 +97,7 @@ XqlOptions small_options(double noise) {
   return options;
 }
 
-// The noise affects the value loss, but not the weights of the actor.
+// The noise affects the value loss, but not the weights in the actor loss.
 TEST(Xql, NoiseIsOnTheActionsOfTheValueAlone) {
   const auto context = context_of(3, 2);
   const auto batch = random_rows(16, 3, 2);
@@ -108,7 +108,7 @@ TEST(Xql, NoiseIsOnTheActionsOfTheValueAlone) {
   EXPECT_EQ(metric(got, "value_mean"), metric(expected, "value_mean"));
 }
 
-// Only the value network has LayerNorm in each hidden layer.
+// The value network has LayerNorm in each hidden layer. The critics have none.
 TEST(Xql, TheValueIsNormalised) {
   const IqlNetworks networks(small_options(0), context_of(3, 2), Rng(0),
                              LayerNorm::before_activation);

@@ -51,7 +51,7 @@ TEST(Agent, LearnsAndReports) {
   EXPECT_EQ(result.summary.stop_reason, "total_timesteps");
   EXPECT_EQ(result.checkpoint, result.run_dir + "/checkpoints/step-000000060");
   EXPECT_NE(actions_of(agent), before);
-  for (const double action : actions_of(agent)) EXPECT_LE(std::abs(action), 2.0);  // torque units
+  for (const double action : actions_of(agent)) EXPECT_LE(std::abs(action), 2.0);  // torque limit
 
   // With seed 0, evaluate() plays the same episodes as the last evaluation of the run.
   const auto evaluation = agent.evaluate(2, /*seed=*/0);

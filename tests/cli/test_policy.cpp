@@ -47,7 +47,8 @@ void flip_a_byte(const std::string& path) {
 }
 
 TEST_F(Policy, EvaluateReportsRawReturns) {
-  // The result must equal an evaluation of the run that used the same episodes and seed.
+  // The evaluations of the run used the same seed and the same number of episodes, so the results
+  // must be equal.
   const auto report = run({"evaluate", run_dir_, "--episodes", "2", "--json"}).json();
   EXPECT_EQ(report["episodes"], 2);
   EXPECT_EQ(report["return_mean"], before_["eval_return_mean"]);

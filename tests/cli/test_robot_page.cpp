@@ -131,7 +131,8 @@ TEST_F(RobotPage, WhatNeedsAnEnvironmentIsRefusedInOneLine) {
                            "csv_columns=obs=temp,stopped action=power reward=reward "
                            "terminated=stopped timeout=cut episode=run"},
                           input_);
-  EXPECT_EQ(strict.exit_code, 3) << strict.err;  // warning: `stopped` never changes
+  // With --strict-data, the warning that `stopped` never changes is an error.
+  EXPECT_EQ(strict.exit_code, 3) << strict.err;
 }
 
 }  // namespace

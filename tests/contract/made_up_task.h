@@ -78,8 +78,8 @@ inline torch::Tensor some_obs(const AlgorithmInfo& info, int64_t rows = 7) {
   return batch.obs();
 }
 
-// Random batches. They depend only on the algorithm, so the n-th batch is the same for every object
-// of the algorithm.
+// Random batches. They depend only on the algorithm, so the n-th batch is the same for all
+// instances of the algorithm.
 class Batches {
  public:
   explicit Batches(const AlgorithmInfo& info, int64_t rows = 24)

@@ -45,8 +45,8 @@ TEST_P(AlgorithmContract, TheSeedDecidesEveryBit) {
   EXPECT_NE(first, hash(*make_small(info_, 0)));
 }
 
-// Saves before the first update, and also between two updates of networks that are not trained in
-// every update.
+// Saves before the first update and after several later ones. Some networks are not trained in
+// every update, so some of the saves fall between two updates of such a network.
 TEST_P(AlgorithmContract, ResumesExactlyWhereItWasSaved) {
   const auto straight = make_small(info_);
   Batches all(info_);
@@ -57,7 +57,7 @@ TEST_P(AlgorithmContract, ResumesExactlyWhereItWasSaved) {
     Batches batches(info_);
     train(*first, batches, saved_after);
     const auto saved = save_state(visit(*first));
-    // The other seed checks that loading overwrites the whole initial state.
+    // The seed differs, to check that loading overwrites the whole initial state.
     const auto second = make_small(info_, /*seed=*/99);
     load_state(saved, "saved", visit(*second));
     EXPECT_EQ(hash(*second), hash(*first));
@@ -137,8 +137,8 @@ TEST_P(AlgorithmContract, TheNumberOfThreadsChangesNoBit) {
   }
 }
 
-// `values` returns a defined tensor exactly if the registry says that the algorithm has values. The
-// tensor has one value per row and no gradient, and the call has no side effects.
+// `values` returns a defined tensor if and only if the algorithm has values according to the
+// registry. The tensor has one value per row and no gradient, and the call has no side effects.
 TEST_P(AlgorithmContract, ValuesAreAskedWithoutATrace) {
   const auto algorithm = make_small(info_);
   Batches batches(info_);
@@ -271,7 +271,7 @@ TEST_P(AlgorithmContract, DoesNotChangeItsBatch) {
   }
 }
 
-// A change in any requested column changes the parameters, so no column is requested in vain.
+// A change in any requested column changes the parameters, so no column is requested needlessly.
 TEST_P(AlgorithmContract, EveryRequestedColumnCounts) {
   const auto hash_without = [this](std::optional<BatchColumn> changed) {
     const auto algorithm = make_small(info_);

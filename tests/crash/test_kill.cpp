@@ -165,7 +165,7 @@ void expect_same_run(const Task& task, const std::string& run_dir, const std::st
 }
 
 // Kills the program at random moments: while it starts, trains, or writes logs and checkpoints. If
-// a run ends before the test has killed often enough, another run with the same config follows.
+// a run ends before the required number of kills, another run with the same config follows.
 class Kill : public testing::TestWithParam<Task> {};
 
 INSTANTIATE_TEST_SUITE_P(All, Kill, testing::ValuesIn(killed_tasks()),

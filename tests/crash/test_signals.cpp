@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A training run with layers wide enough for oneDNN's matrix products, in which a signal handler
-// can corrupt memory.
+// A training run whose layers are wide enough for oneDNN's matrix products. A signal handler that
+// interrupts such a product can corrupt memory (docs/reliability.md).
 struct Training {
   const char *name, *config, *total_timesteps;
   std::vector<const char*> assignments;
@@ -57,8 +57,8 @@ struct Case {
   std::string kernels;
 };
 
-// Number of signals over all cases. `make reliability` sets a larger number, which also adds
-// kMoreTrainings.
+// Number of signals over all cases. `make reliability` sets a larger number; kMoreTrainings is then
+// tested as well.
 int signals_wanted() {
   const char* text = std::getenv("RL_TRAINING_SIGNALS");
   return text == nullptr ? 20 : std::atoi(text);

@@ -23,7 +23,7 @@ struct Array {
 };
 using Arrays = std::map<std::string, Array>;
 
-// A policy with two inputs, two hidden units and one action.
+// A policy with two inputs, two hidden units and one action dimension.
 Arrays small_policy() {
   return {{"fc0/weight", {{2, 2}, {1, 0, -1, 2}}},
           {"fc0/bias", {{2}, {0.5f, -1}}},

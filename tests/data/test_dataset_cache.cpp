@@ -96,7 +96,7 @@ TEST_F(DatasetCacheTest, WhatIsMadeIsMadeOnceAndShared) {
   EXPECT_NE(get(2).fingerprint(), expected.fingerprint());
   EXPECT_EQ(made, 2);
   EXPECT_EQ(DatasetCache(options()).list().size(), 2U);
-  get(3, 1 << 20);  // the dataset is below the minimum size of the cache
+  get(3, 1 << 20);  // the dataset is smaller than the minimum size for caching
   get(3, 1 << 20);
   EXPECT_EQ(made, 4);
   change_byte(cached(".json")[0], 5);

@@ -123,7 +123,7 @@ void check_minari(const std::string& directory, const json& facts) {
   for (const auto& [key, values, dims] :
        {std::tuple("observations", &steps.obs, steps.obs_dim),
         std::tuple("actions", &steps.actions, steps.action_dim)}) {
-    // The leaves are listed in the order of the subspaces.
+    // The leaves of a nested space are listed in the order of its subspaces.
     const auto sums = column_sums(*values, dims, steps, true);
     size_t column = 0;
     for (const auto& [leaf, leaf_facts] : facts[key].items()) {

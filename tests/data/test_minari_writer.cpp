@@ -30,7 +30,8 @@ TEST(MinariWriter, ReadsBackTheSameTransitions) {
   const auto steps = read_logged_steps("minari", path);
   EXPECT_TRUE(steps.warnings.empty());
   EXPECT_EQ(fs::directory_iterator(directory.path())->path().filename(), "small-v0");
-  // A release of Minari rejects data of a newer release, so the file declares an old release.
+  // Minari rejects files that declare a newer release than the installed one, so our files declare
+  // an old release.
   const auto metadata = nlohmann::json::parse(read_all(path + "/data/metadata.json"));
   EXPECT_EQ(metadata["minari_version"], "0.5.0");
 }

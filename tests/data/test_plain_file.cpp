@@ -188,7 +188,8 @@ TEST(PlainFile, NoticesThatTheFileChanged) {
   EXPECT_NE(problem(path, description).find("cannot open"), std::string::npos);
 }
 
-// Compares a file with plain arrays and a compressed copy of the file, which is read by libhdf5.
+// The first file has plain arrays. The second is a compressed copy, which libhdf5 reads. Both must
+// yield the same data.
 TEST(PlainFile, GivesWhatLibhdf5Gives) {
   const std::string fixtures = std::string(SOURCE_DIR) + "/tests/data/fixtures/d4rl/";
   const auto look = [](const std::string& path) {

@@ -112,7 +112,8 @@ TEST(ReplaySampler, DrawsEveryRowThatIsThereAndNoOther) {
   }
 }
 
-// Row 2 only starts an episode and is not a transition. With capacity 6, row 8 overwrites row 2.
+// Row 2 is a gap: it starts an episode but is not a transition. With capacity 6, row 8 overwrites
+// row 2.
 TEST(ReplayBuffer, GapsAreNeitherDrawnNorSpanned) {
   ReplayBuffer buffer(6, kObs, kAction);
   const float nothing[2] = {-1, -1};

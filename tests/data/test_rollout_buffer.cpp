@@ -56,8 +56,8 @@ TEST(GeneralizedAdvantages, EnvironmentsDoNotMix) {
   }
 }
 
-// Three steps of two environments with one observation entry each. Row n has the observation n and
-// the action 10 n.
+// Three steps of two environments with one-dimensional observations. Row n has the observation n
+// and the action 10 n.
 struct Example {
   Example() : buffer(Space::unbounded(1), Space::unit_box(1), 3, 2) {}
   void add() {

@@ -35,7 +35,7 @@ TEST(RowPriorities, NewPlacesHaveTheLargestSoFar) {
   priorities.update(std::vector<int64_t>{0}, std::vector<float>{3});
   priorities.grow(3);
   EXPECT_EQ(priorities.at(2), 3);
-  // The second update recomputes the maximum, so the old maximum of 3 is forgotten.
+  // The second update recomputes the maximum, so the old maximum of 3 no longer applies.
   priorities.update(std::vector<int64_t>{0, 2}, std::vector<float>{1.5f, 2});
   priorities.grow(9);
   EXPECT_EQ(priorities.at(8), 2);
@@ -66,7 +66,7 @@ TEST(RowPriorities, ComeBackWithTheState) {
   EXPECT_EQ(again.at(7), 1);
 }
 
-// Adds rows to a buffer of seven rows. Row 5 is a gap.
+// Adds rows to a buffer of seven rows. Row 5 is a gap, which is not a transition.
 void add_rows(ReplayBuffer& buffer, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     const auto n = static_cast<float>(buffer.total());

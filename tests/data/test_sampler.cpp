@@ -163,7 +163,7 @@ TEST(UniformSampler, SpansSeveralStepsUpToTheEndOfTheEpisode) {
 TEST(ObsNormalizer, UsesPopulationStatisticsOfObservationsOnly) {
   const auto normalizer = ObsNormalizer::fit(small_dataset());
   EXPECT_FALSE(normalizer.identity());
-  // Entry 0 is 100 three times and 200 twice. Entry 1 is 0, 1, 2, 0, 1.
+  // Over the five rows, entry 0 is 100 three times and 200 twice, and entry 1 is 0, 1, 2, 0, 1.
   EXPECT_FLOAT_EQ(normalizer.mean()[0], 140);
   EXPECT_FLOAT_EQ(normalizer.scale()[0], static_cast<float>(std::sqrt(2400.0) + 1e-3));
   EXPECT_FLOAT_EQ(normalizer.mean()[1], 0.8f);

@@ -151,7 +151,7 @@ TEST(Sandbox, WorksBesideOtherThreads) {
   }
 }
 
-// Another thread may map memory between any two instructions of the parent, also just before the
+// Another thread may map memory between any two instructions of the parent, even just before the
 // fork. This memory must not count towards the limit of the child.
 TEST(Sandbox, MemoryThatOtherThreadsMapIsNotCounted) {
   constexpr size_t kBytes = size_t{4} << 30;

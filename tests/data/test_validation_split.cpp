@@ -39,8 +39,8 @@ TEST(ValidationSplit, TheSeedDecides) {
 }
 
 TEST(ValidationSplit, CountsAndLimits) {
-  EXPECT_EQ(split(3, 0.01).held_out.size(), 1u);  // at least one
-  EXPECT_EQ(split(9, 0.3).held_out.size(), 3u);   // 2.7 is rounded
+  EXPECT_EQ(split(3, 0.01).held_out.size(), 1u);  // at least one episode is held out
+  EXPECT_EQ(split(9, 0.3).held_out.size(), 3u);   // 2.7 is rounded to 3
   ValidationOptions options{.used = true, .fraction = 0.1, .episodes = 4, .seed = 0};
   EXPECT_EQ(split_episodes(5, options).held_out.size(), 4u);
   try {

@@ -2,7 +2,7 @@
 """Replaces `rl_training` while test_docs.py runs the commands of a page. Runs the same command with short budgets.
 
 Environment variables: DOCS_PROGRAM is the path of the real program. DOCS_STEPS is the number of updates or
-environment steps of each training.
+environment steps of each training run.
 """
 import os
 import re
@@ -23,7 +23,7 @@ def cap(words, option, limit, add=False):
 
 
 def short_sweep(words):
-    """Replaces the file of `sweep FILE ...` by a copy with few steps and one seed."""
+    """Replaces the file of `sweep FILE ...` with a copy that has few steps and one seed."""
     for i, word in enumerate(words):
         if word.endswith((".yaml", ".yml")) and Path(word).is_file():
             text = Path(word).read_text()

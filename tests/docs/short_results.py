@@ -3,7 +3,7 @@
 
 Runs `scripts/results.py` with one seed and few steps, and writes records and tables to the working directory
 instead of docs/. The environment variable DOCS_STEPS is the number of updates or environment steps of each
-training.
+training run.
 """
 import os
 import shutil

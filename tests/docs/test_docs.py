@@ -5,8 +5,8 @@
 
 PROGRAM is usually build/release/rl_training. Without PAGE, all pages are tested. Each page has its own new directory,
 which looks like a checkout. The blocks of a page run in order:
-  ```sh             Runs with bash. `rl_training` is short_program.py, which shortens trainings. `scripts/results.py`
-                    is short_results.py. `make` runs with -n, so it executes nothing but fails if a target is missing.
+  ```sh             Runs with bash. `rl_training` is short_program.py, which shortens training. `scripts/results.py`
+                    is short_results.py. `make` runs with -n: it only checks that the target exists.
   ```csv NAME       Any block with a file name is written to that file.
   ```yaml           A config (starts with `algo:`) must pass `config check`. A sweep (starts with `config:`) must pass
                     `sweep --dry-run`.
@@ -17,7 +17,7 @@ Directives, each on its own line:
   <!-- docs: skip REASON -->     The next block is not run.
   <!-- docs: run COMMAND -->     Runs a command that the next block depends on.
 
-The environment variable DOCS_STEPS is the number of updates or environment steps of each training (default 20).
+The environment variable DOCS_STEPS is the number of updates or environment steps of each training run (default 20).
 The exit code is 1 if a block fails.
 """
 import argparse
@@ -33,7 +33,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2]
 LINKED = ("examples", "tests", "bench", "configs")
-TIMEOUT = 300  # seconds for a block
+TIMEOUT = 300  # time limit of a block, in seconds
 
 FENCE = re.compile(r"^```(\S*) ?(.*)$")
 DIRECTIVE = re.compile(r"^<!-- docs: (skip|run) (.*?) *-->$")
@@ -110,7 +110,7 @@ class PageTest:
         self.page, self.directory = page, directory
         self.environment = dict(environment)
         self.counts = {"ok": 0, "FAILED": 0, "skipped": 0}
-        self.shown = {}  # number of blocks per language that is not run
+        self.shown = {}  # for each language that is not run: the number of its blocks
         shutil.copytree(fixture, directory, symlinks=True)
 
     def say(self, line, kind, result, detail="", seconds=None):

@@ -25,7 +25,7 @@ def test_the_checker_accepts_our_tasks(name):
     ("InvertedPendulum-v5", "sac"), ("Hopper-v5", "td3"), ("HalfCheetah-v5", "sac"),
 ])
 def test_their_tasks_train(name, algo, tiny):
-    # A function selects Gymnasium's task even if this library has a task of the same name.
+    # Passing a function selects Gymnasium's task even if this library has a task of the same name.
     agent = rl_training.make(algo, env=lambda: gymnasium.make(name), **tiny, **COLLECT).learn(80)
     assert agent.result["global_step"] == 80 and agent.result["update_count"] > 0
     assert np.isfinite(agent.metrics["critic_loss"][-1])

@@ -76,7 +76,7 @@ TEST(CartPole, EndsStrictlyBeyondItsBoundsAndPaysForThatStep) {
   CartPole env;
   std::vector<double> obs(4);
   // A step adds 0.02 times the old velocity to the position. The episode ends if the position is
-  // beyond 2.4 or -2.4.
+  // outside [-2.4, 2.4].
   env.set_state(std::vector{2.4, 0.0, 0.0, 0.0});
   EXPECT_FALSE(env.step(std::vector{1.0}, obs).terminated);
   env.set_state(std::vector{-2.4, -0.001, 0.0, 0.0});
@@ -207,7 +207,8 @@ class DiscreteLander : public testing::Test {
   }
 };
 
-// The four actions (no engine, left, main, right) equal these throttles of the continuous task.
+// The four actions (no engine, left, main, right) correspond to these throttles of the continuous
+// task.
 TEST_F(DiscreteLander, IsTheContinuousTaskAtFullThrottle) {
   const std::vector<std::vector<double>> throttles = {{0, 0}, {0, -1}, {1, 0}, {0, 1}};
   const auto discrete = make_environment("LunarLander-v3");

@@ -61,7 +61,7 @@ TEST(EnvOptions, RewardKeysOverrideThePreset) {
   auto transform =
       read("Pendulum-v1", {{"wrappers", {{"reward", reward}}}}).reward_transform(nullptr);
   EXPECT_EQ(transform.apply(-3), -1);  // lower bound of the preset
-  EXPECT_EQ(transform.apply(2), 4);    // 2 * 2; the bound 5 replaces the preset's 1
+  EXPECT_EQ(transform.apply(2), 4);    // 2 * 2, because the bound 5 replaces the preset's bound 1
   EXPECT_EQ(transform.apply(9), 5);
 
   transform = read("Pendulum-v1", {{"wrappers", {{"reward", "sign_clip"}}}}).reward_transform({});

@@ -198,7 +198,7 @@ TEST_F(Mazes, D4rlHidesTheGoalAndEndsAntsThere) {
   EXPECT_EQ(arrived.reward, 1);
   EXPECT_TRUE(arrived.terminated);
 
-  // In this maze, x is the row. A ball that reaches the goal does not end the episode.
+  // In this maze, x is the row index. A ball that reaches the goal does not end the episode.
   const auto ball = make_environment("maze2d-umaze-v1");
   std::vector<double> small(4);
   ball->set_state(std::vector<double>{1, 1, 1.2, 1.1, 0, 0});

@@ -195,7 +195,7 @@ TEST(VectorEnv, StreamsAreNamed) {
   eval.reset();
   EXPECT_NE(train.obs()[0], eval.obs()[0]);
   EXPECT_NE(train.obs()[0], train.obs()[3]);
-  // Environment i draws from "<purpose>/<i>".
+  // Environment i draws from the random stream "<purpose>/<i>".
   Rng rng(3, "env/1");
   const auto env = make_environment("Pendulum-v1");
   std::vector<double> obs(3);
@@ -216,7 +216,7 @@ TEST(VectorEnv, ClipsAndScalesActions) {
   envs.step(std::vector{3.0f, 0.5f});
   same.step(std::vector{1.0f, 0.5f});
   EXPECT_EQ(envs.rewards()[0], same.rewards()[0]);
-  // The action 0.5 of the unit range is a torque of 1.
+  // The action 0.5 in [-1, 1] corresponds to a torque of 1.
   Rng rng(0, "env/1");
   const auto env = make_environment("Pendulum-v1");
   std::vector<double> obs(3);

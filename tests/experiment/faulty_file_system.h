@@ -17,8 +17,8 @@ namespace rl_training {
 constexpr int kKill = -1;  // used instead of an errno: the process ends at this call
 constexpr int kKilledExit = 9;
 
-// The real file system, except that call number `fault_at` (from 1) fails with `fault`. A failing
-// write leaves half of the bytes behind, as a full disk does.
+// The real file system, except that call number `fault_at`, counted from 1, fails with `fault`. A
+// failing write leaves half of the bytes behind, as on a full disk.
 class FaultyFileSystem final : public FileSystem {
  public:
   FaultyFileSystem() = default;

@@ -10,9 +10,9 @@
 
 namespace rl_training {
 
-// Writes a log that belongs to no environment: ten episodes of 20 steps with 2 observations and 2
-// actions. The actions are in [-3, 1] and [0, 10], the units of the machine. `seed` changes the
-// values but not the bounds.
+// Writes a log that belongs to no environment: ten episodes of 20 steps with two-dimensional
+// observations and actions. In the units of the machine, the actions are in [-3, 1] and [0, 10].
+// `seed` changes the values but not the bounds.
 inline std::string write_machine_log(const std::string& path, uint64_t seed = 5) {
   const Space bounds = Space::box({-3, 0}, {1, 10});
   DatasetBuilder builder(2, 2);
@@ -21,7 +21,7 @@ inline std::string write_machine_log(const std::string& path, uint64_t seed = 5)
     std::array<float, 2> obs = {static_cast<float>(rng.uniform()), 0};
     builder.begin_episode(obs);
     for (int step = 0; step < 20; ++step) {
-      // The data contains the bounds of both actions.
+      // The data contains the bounds of both action dimensions.
       const float first = step == 0 ? -1.0f : step == 1 ? 1.0f : static_cast<float>(rng.uniform());
       const float second = step == 2 ? -1.0f : step == 3 ? 1.0f : static_cast<float>(rng.uniform());
       obs = {0.9f * obs[0] + 0.1f * first, second};

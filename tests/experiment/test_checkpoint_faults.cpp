@@ -29,7 +29,7 @@ struct Scenario {
   std::function<void(CheckpointStore&)> action;
   std::string newest_may_be;  // marks of the old and the new checkpoint
   std::string best_may_be;    // "" if there is no best checkpoint
-  std::string name_stays;     // must still exist after a failed call
+  std::string name_stays;     // checkpoint that must still exist after a failed call
 };
 
 std::vector<Scenario> scenarios() {

@@ -136,7 +136,7 @@ TEST_F(CheckpointFilesTest, LinksPipesAndDevicesAreRefused) {
       return "no error";
     };
     EXPECT_NE(error(), "no error") << name;             // the file is missing
-    fs::create_symlink(directory / "elsewhere", file);  // the right bytes in another directory
+    fs::create_symlink(directory / "elsewhere", file);  // a link to a file with the right bytes
     EXPECT_NE(error().find("not a regular file"), std::string::npos) << error();
     fs::remove(file);
     fs::create_symlink("/dev/zero", file);

@@ -117,7 +117,7 @@ TEST_F(OnlineRunTest, EachCheckpointAddsTheRowsSinceTheOneBefore) {
   }
   uint64_t bytes = 0;
   for (const auto& name : newest) bytes += fs::file_size(result.checkpoint + "/" + name);
-  EXPECT_EQ(bytes, 60u * 9 * 4);  // 9 values: 2 observations of 3, action, reward, flags
+  EXPECT_EQ(bytes, 60u * 9 * 4);  // 9 values: 2 * 3 for the observations, action, reward, flags
 }
 
 TEST_F(OnlineRunTest, FilesOfRowsThatWereOverwrittenGo) {
@@ -425,7 +425,7 @@ TEST_F(OnlineRunTest, RewardKeysHoldForBothSources) {
   const auto plain = load_run_data(config("rlpd"), {});
   EXPECT_NEAR(data.rows->reward(7), plain.rows->reward(7) - 1, 1e-5);
 
-  // A preset that depends on the data must see raw rewards, so it is rejected together with another
+  // A preset that depends on the data needs raw rewards, so it is rejected together with another
   // transform.
   try {
     collected_rewards(

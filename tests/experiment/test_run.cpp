@@ -169,7 +169,9 @@ TEST_F(RunTest, AnOlderCheckpointGoesOnInANewDirectory) {
     // The metrics are copied too, as if the branch had trained from the start.
     EXPECT_EQ(read_all(fork.run_dir + "/metrics.jsonl"), read_all(old.run_dir + "/metrics.jsonl"));
     EXPECT_EQ(read_all(fork.run_dir + "/metrics.csv"), read_all(old.run_dir + "/metrics.csv"));
-    if (std::string(name) == "best") continue;  // may be the last step, so there may be no updates
+    // The best step may be the last one. The branch then performs no updates, so its tensors are
+    // not compared.
+    if (std::string(name) == "best") continue;
     EXPECT_TRUE(tensors_of(fork.checkpoint) == tensors_of(old.checkpoint)) << name;
   }
   EXPECT_TRUE(warnings_.empty()) << warnings_[0];
@@ -373,7 +375,8 @@ class FailingSaves : public RunTest {
 
 TEST_F(FailingSaves, AreTriedAgain) {
   const auto run = start({"eval_episodes=0"});
-  const auto result = run->train(unblock_at(20));  // saves at 7 and 14 fail, at 21 succeeds
+  // The saves at updates 7 and 14 fail, and the save at update 21 succeeds.
+  const auto result = run->train(unblock_at(20));
   ASSERT_EQ(warnings_.size(), 2u);
   EXPECT_TRUE(warnings_[0].starts_with("warning: checkpoint of step 7 failed (")) << warnings_[0];
   EXPECT_TRUE(warnings_[1].starts_with("warning: checkpoint of step 14 failed (")) << warnings_[1];

@@ -139,7 +139,7 @@ TEST(TensorBoardLog, AResumedRunDropsTheLostSteps) {
   { TensorBoardLog(run.path(), 0).write(1500, {{"a", 1.0}}); }
   { TensorBoardLog(run.path(), 1000).write(1100, {{"a", 2.0}}); }
   { TensorBoardLog(run.path(), 0).write(10, {{"a", 3.0}}); }  // killed before the first checkpoint
-  const auto paths = event_paths(run.path());  // sorted in the same order as by TensorBoard
+  const auto paths = event_paths(run.path());  // in the order in which TensorBoard sorts them
   ASSERT_EQ(paths.size(), 3U);
 
   const auto first = read_events(paths[0]);

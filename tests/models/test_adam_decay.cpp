@@ -9,8 +9,8 @@ torch::Tensor leaf(std::vector<float> values) {
   return torch::tensor(values).set_requires_grad(true);
 }
 
-// The first step of Adam has the length of the learning rate, against the sign of the gradient. The
-// decay subtracts rate * weight_decay * p and does not affect the moments.
+// The first step of Adam moves each parameter by the learning rate, against the sign of the
+// gradient. The decay subtracts rate * weight_decay * p and does not affect the moments.
 TEST(AdamW, DecayIsDecoupledFromTheMoments) {
   const auto p = leaf({2.0f, -4.0f});
   Adam adam({p}, {.learning_rate = 0.1, .weight_decay = 0.5}, {});

@@ -84,7 +84,7 @@ TEST(ConditionalVae, GradientsAgainstPlainTorch) {
 
 TEST(ConditionalVae, DecodesBeforeAndAfterTanh) {
   const auto vae = make(3, 2, 0, {8});
-  EXPECT_EQ(vae.latent_dim(), 4);  // twice the number of actions
+  EXPECT_EQ(vae.latent_dim(), 4);  // twice the number of action dimensions
   Rng rng(2);
   const auto obs = draw_normal(rng, {6, 3}), latents = draw_normal(rng, {6, 4});
   EXPECT_TRUE(torch::equal(vae.decode(obs, latents), vae.decode_unbounded(obs, latents).tanh()));

@@ -37,7 +37,7 @@ TEST(Gaussian, GivenActionsAtTheEdgeStayFinite) {
   EXPECT_EQ(log_prob[0].item<float>(), log_prob[1].item<float>());
 }
 
-// A kind of head. Values and gradients of every kind are compared with torch operators.
+// A kind of Gaussian head. Values and gradients of every kind are compared with torch operators.
 struct Kind {
   bool squash, free_std;
   int64_t samples_each;
@@ -148,7 +148,7 @@ TEST(GaussianActor, LearnsTheScaleOfItsStandardDeviation) {
   EXPECT_TRUE(torch::allclose(scaled.head(obs).output.narrow(1, 2, 2), x - 1));
   EXPECT_TRUE(torch::equal(scaled.mode(obs), plain.mode(obs)));
   // At the mean, log p decreases by 1 for each unit of log std. Therefore d/dm = -sum x. There are
-  // 5 rows with 2 actions, so d/dc = -10.
+  // 5 rows with 2 action dimensions, so d/dc = -10.
   scaled.sample(obs, torch::zeros({5, 2})).log_prob.sum().backward();
   const auto gradient = scaled.parameters()[1].grad();
   EXPECT_NEAR(gradient[0].item<double>(), -x.sum().item<double>(), 1e-5);

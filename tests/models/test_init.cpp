@@ -38,7 +38,7 @@ TEST(Init, DefaultIsUniformByFanIn) {
     const float bound = 1.0f / std::sqrt(static_cast<float>(layer.inputs));
     const float weight = drawn.largest(layer.weight, layer.inputs * layer.outputs);
     EXPECT_LE(weight, bound);
-    EXPECT_GT(weight, 0.9f * bound);  // the bound depends on the inputs, not on the outputs
+    EXPECT_GT(weight, 0.9f * bound);  // the bound depends only on the number of inputs
     EXPECT_LE(drawn.largest(layer.bias, layer.outputs), bound);
   }
 }

@@ -7,8 +7,8 @@
 namespace rl_training::test_input_slopes {
 namespace {
 
-// Computes the slopes with torch operators. It treats one critic at a time, because autograd would
-// sum the slopes of all critics for a shared action.
+// Computes the slopes with torch operators, for one critic at a time. Otherwise, autograd would sum
+// the slopes of all critics, because they share the action.
 torch::Tensor plain_slopes(const CriticEnsemble& critics, const torch::Tensor& obs,
                            const torch::Tensor& actions) {
   const auto leaf = actions.clone().set_requires_grad(true);

@@ -92,8 +92,8 @@ void compare(const Kernels& ours, const Kernels& plain, int64_t rows, int64_t co
   });
 }
 
-// Tests an odd shape, and a shape with complete vectors and with rows left over after complete
-// blocks.
+// The first shape has odd sizes. In the second shape, the columns fill complete vectors, and some
+// rows are left over after complete blocks.
 TEST(Kernels, EverySetAgreesWithThePortableOne) {
   const auto sets = all_sets();
   for (const Kernels* set : sets) {
@@ -120,7 +120,7 @@ void check_sums(const Kernels& set) {
     EXPECT_NEAR(y[2 * i], sum, 1e-5);
     EXPECT_EQ(y[2 * i + 1], 7.0f);
     EXPECT_EQ(dense[i], y[2 * i]);
-    float alone = 0;  // a row alone has the same bits
+    float alone = 0;  // the same row, computed alone, must have the same bits
     set.row_dot(x.data() + i * kColumns, w.data(), 0.25f, 1, kColumns, &alone, 1);
     EXPECT_EQ(alone, dense[i]);
   }
@@ -156,8 +156,8 @@ TEST(Kernels, RowsAreGatheredInPlace) {
   }
 }
 
-// The results are compared with double precision, including inputs for which tanh rounds to 1. A
-// result depends neither on its position nor on its neighbours.
+// Compares the results with double precision, also for inputs at which tanh rounds to 1. A result
+// depends neither on its position nor on its neighbours.
 TEST(Kernels, FunctionsAreRightToAFewUnits) {
   std::vector<float> x;
   for (float value = -100.0f; value <= 100.0f; value += 0.37f) x.push_back(value);

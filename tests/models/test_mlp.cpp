@@ -74,7 +74,7 @@ std::vector<Case> cases() {
     s.layer_norm = LayerNorm::before_activation;
     s.activation = Activation::tanh;
   });
-  // There are more rows than one chunk has, so gradients are summed by groups of chunks.
+  // The rows do not fit into one chunk, so gradients are summed by groups of chunks.
   add("many_rows", 1300, 4, [](MlpSpec&) {});
   add("many_rows_norm_ensemble", 2700, 3, [](MlpSpec& s) {
     s.layer_norm = LayerNorm::before_activation;

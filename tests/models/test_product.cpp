@@ -21,8 +21,8 @@ struct Shape {
   int64_t m, n, k;
 };
 
-// Compares a product with sums in double precision. The rows of the arrays are longer than the
-// matrices, and values beyond a row of the result must not change.
+// Compares a product with sums in double precision. The rows of the arrays are longer than those of
+// the matrices, and values beyond a row of the result must not change.
 void check(const Shape& shape, bool transpose_a, bool transpose_b, Then then) {
   constexpr int64_t kGap = 3;
   const auto [m, n, k] = shape;

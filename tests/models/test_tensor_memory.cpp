@@ -31,7 +31,8 @@ TEST(ReusedFloats, AreNobodyElses) {
   std::vector<torch::Tensor> held, views;
   for (int i = 0; i < 100; ++i) {
     held.push_back(reused_floats({3}).fill_(i));
-    views.push_back(reused_floats({3}).fill_(1000 + i).tensor_data());  // shares only the memory
+    // tensor_data() returns another tensor that shares the memory.
+    views.push_back(reused_floats({3}).fill_(1000 + i).tensor_data());
   }
   for (int i = 0; i < 100; ++i) {
     EXPECT_TRUE((held[i] == i).all().item<bool>()) << i;

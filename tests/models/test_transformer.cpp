@@ -23,7 +23,8 @@ TransformerSpec small_spec() {
 Transformer small_network(uint64_t seed = 1) {
   Rng rng(seed);
   Transformer network(small_spec(), rng, {});
-  // Uses larger weights than the initial ones, whose size of 0.02 would hide most effects.
+  // Uses larger weights than the initial ones, whose standard deviation of 0.02 would hide most
+  // effects.
   const torch::NoGradGuard no_grad;
   auto parameters = network.parameters();
   rng.fill_normal({parameters.data_ptr<float>(), static_cast<size_t>(parameters.numel())});
@@ -42,8 +43,8 @@ Trajectories example(int64_t steps = kSteps) {
           torch::arange(steps).expand({kRows, steps}).contiguous()};
 }
 
-// The model of the CORL repository for Hopper: 11 observations, 3 actions, and 1000 + 20 time
-// steps.
+// The model of the CORL repository for Hopper: 11 observation dimensions, 3 action dimensions, and
+// 1000 + 20 time steps.
 TEST(Transformer, HasThePublishedNumberOfParameters) {
   TransformerSpec spec;
   spec.obs_dim = 11;

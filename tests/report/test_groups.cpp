@@ -81,7 +81,7 @@ TEST(Groups, OtherDataIsAnotherTask) {
   EXPECT_EQ(report.tasks[0].name(), "Hopper-v4, pendulum/medium");
   EXPECT_EQ(report.tasks[1].name(), "Pendulum-v1, pendulum/medium beef");
   EXPECT_EQ(report.tasks[2].name(), "Pendulum-v1, pendulum/medium f00d");
-  // 100 * (1600 + 20.272305) / (3234.3 + 20.272305)
+  // The normalised score is 100 * (1600 + 20.272305) / (3234.3 + 20.272305).
   EXPECT_NEAR(*report.tasks[0].normalized(1600), 49.7845, 1e-4);
   EXPECT_FALSE(report.tasks[1].normalized(-5));
 }

@@ -53,7 +53,7 @@ class CountingTask final : public Environment {
 class ConstantAlgorithm final : public Algorithm {
  public:
   float action = 0.25f;
-  std::vector<float> seen;  // observations of exploring actions
+  std::vector<float> seen;  // observations for which exploring actions were requested
   int64_t updates = 0;
   std::vector<std::string> phases;  // names of the phases that have started
   int64_t planned_updates = 0;

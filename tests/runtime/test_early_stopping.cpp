@@ -15,8 +15,8 @@ EarlyStoppingOptions options(int64_t patience,
   return options;
 }
 
-// Returns the number of the value (from 1) that stops training, or 0. Value i is observed at update
-// 10 i.
+// Returns the number of the value that stops training, counted from 1, or 0 if none does. Value i
+// is observed at update 10 i.
 int stops_at(EarlyStopping& stopping, const std::vector<double>& values) {
   for (size_t i = 0; i < values.size(); ++i) {
     const bool stop = stopping.observe(values[i], static_cast<int64_t>(i + 1) * 10);
@@ -47,7 +47,7 @@ TEST(EarlyStopping, SmallChangesAreNoProgress) {
   auto with_delta = options(2);
   with_delta.min_delta = 0.5;
   EXPECT_EQ(stops_at(with_delta, {1, 1.5, 1.5}), 3);       // the change must exceed min_delta
-  EXPECT_EQ(stops_at(with_delta, {1, 1.3, 1.6, 2.0}), 0);  // compared with the best value
+  EXPECT_EQ(stops_at(with_delta, {1, 1.3, 1.6, 2.0}), 0);  // 1.6 is compared with the best value, 1
   with_delta.mode = EarlyStoppingOptions::Mode::min;
   EXPECT_EQ(stops_at(with_delta, {1, 0.6, 0.4, 0.2}), 0);
   EXPECT_EQ(stops_at(with_delta, {1, 0.6, 0.5}), 3);

@@ -216,8 +216,8 @@ TEST(Trainer, ARequestedCheckpointDoesNotEndIt) {
   EXPECT_EQ(spoilt.sink.events, Events{});
 }
 
-// The signal arrives during an evaluation. The first evaluation takes place before training. The
-// signal interrupts the evaluation, and the resumed run repeats it. The rows of both sessions must
+// The signal arrives during one of the evaluations, including the one before training. It
+// interrupts the evaluation, and the resumed run repeats it. The rows of both sessions must
 // therefore equal those of an uninterrupted run.
 TEST(Trainer, ASignalDoesNotWaitForAnEvaluation) {
   const auto configure = [](FakeTraining& t) {
@@ -288,7 +288,8 @@ TEST(Trainer, RowsInTheStateAreChecked) {
     EXPECT_TRUE(refused("waiting_row", text, true)) << text;
   }
   EXPECT_FALSE(refused("waiting_row", R"({"update_count":4})", true));
-  EXPECT_TRUE(refused("waiting_row", R"({"update_count":4})", false));  // a run without evaluations
+  // A run without evaluations has no waiting row.
+  EXPECT_TRUE(refused("waiting_row", R"({"update_count":4})", false));
   EXPECT_TRUE(refused("last_row", "nonsense", false));
   EXPECT_FALSE(refused("last_row", R"({"loss":1.5})", false));
 }

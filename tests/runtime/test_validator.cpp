@@ -8,7 +8,7 @@ namespace {
 
 using Events = std::vector<std::string>;
 
-// An algorithm with pi(s) = s / 10 and Q(s, a) = s + 10 a. It records the calls of its policy
+// An algorithm with pi(s) = s / 10 and Q(s, a) = s + 10 a. It records the calls to its policy
 // state.
 class LinearExample : public Algorithm {
  public:

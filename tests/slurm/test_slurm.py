@@ -283,7 +283,7 @@ def time_limit(program, directory):
 
 
 def several_processes(program, directory):
-    """Compares a run on two processes that srun starts with a run of `--processes 2`."""
+    """Trains a run on two processes under srun, and compares it with a run of `--processes 2`."""
     run = (program, "train", "--config", "td3_bc/pendulum-random", "--set", "total_timesteps=200",
            "--set", "dataset_size=2000", "--set", "eval_episodes=0", "--quiet")
     port = free_ports(1)[0]

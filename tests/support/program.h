@@ -26,11 +26,11 @@ class Program {
  public:
   struct Input {
     std::string stdin_file = "/dev/null";
-    int stdin_descriptor = -1;     // used instead of the file
+    int stdin_descriptor = -1;     // if >= 0, used instead of stdin_file
     std::string stderr_file = "";  // for example the path of a terminal
     std::string stdout_file = "";
     std::string working_directory;
-    std::string program = "";  // used instead of the built program
+    std::string program = "";  // if set, used instead of the built program
   };
 
   explicit Program(std::vector<std::string> arguments);

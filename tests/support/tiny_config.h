@@ -19,8 +19,8 @@ inline std::string starter_config(const std::string& algo) {
 }
 
 // Returns a small version of a packaged config: 60 updates on 600 rows, or 60 environment steps.
-// Logging, evaluations and checkpoints happen at intervals that do not coincide. `more` contains
-// further assignments in the format of --set.
+// Logging, evaluations and checkpoints have different intervals. `more` contains further
+// assignments in the format of --set.
 inline TrainConfig tiny_config(const std::string& algo, const std::string& output_dir,
                                const std::vector<std::string>& more = {}) {
   auto root = load_config(starter_config(algo));
@@ -29,7 +29,8 @@ inline TrainConfig tiny_config(const std::string& algo, const std::string& outpu
         "log_interval=5", "checkpoint_interval=7", "threads=1"}) {
     set_config_value(root, assignment);
   }
-  std::vector<std::string> keys;  // keys of all options; many of them set the size of a network
+  // Keys of all options. The loop over them reduces the size of the networks.
+  std::vector<std::string> keys;
   for (const auto& [key, value] : root.find("algo_kwargs")->entries) keys.push_back(key);
   for (const auto& key : keys) {
     if (key.ends_with("hidden_sizes")) set_config_value(root, key + "=[16,16]");

@@ -62,7 +62,7 @@ ConfigNode node_of(const Json& json) {
   return node;
 }
 
-// Returns a node with unquoted text as the value of `key`, which JSON cannot express.
+// Returns a node in which the value of `key` is unquoted text. JSON cannot express such a value.
 ConfigNode plain(const std::string& key, const std::string& text) {
   auto node = node_of(Json::object());
   auto value = ConfigNode::scalar(text);

@@ -8,7 +8,7 @@ const path = require("node:path");
 const { chromium } = require("playwright-core");
 
 const [program, browserPath, work] = process.argv.slice(2);
-const kMostSeconds = 2; // for a report of 200 runs with 1,000 evaluations each
+const kMostSeconds = 2; // time limit for a report of 200 runs with 1,000 evaluations each
 const check_times = process.env.WEB_TEST_TIMES === "1";
 
 // Writes a run directory with `points` evaluations, one every 10 updates. With `validated`, the run
@@ -51,7 +51,7 @@ async function open(browser, file, options = {}) {
   const page = await context.newPage();
   page.problems = [];
   page.on("console", (message) => {
-    // The browser warns about the pixel reads in the test's own `inked`.
+    // The browser warns about the pixel reads of `inked`, a function of this test.
     const ours = message.text().includes("willReadFrequently");
     if (message.type() !== "log" && !ours) page.problems.push(message.text());
   });
@@ -181,7 +181,7 @@ const tests = {
     assert.strictEqual(await back(light), await back(dark));
     assert.strictEqual(await light.textContent("#theme"), "Light");
     await light.reload();
-    assert.strictEqual(await back(light), await back(dark)); // the page remembers the choice
+    assert.strictEqual(await back(light), await back(dark)); // the choice is kept after a reload
     await done(light);
     await done(dark);
   },
