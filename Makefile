@@ -7,8 +7,8 @@ FUZZ_TARGETS ?= checkpoint config csv hdf5 json npz safetensors
 # The thread sanitizer finds races only in code that is compiled with it, which excludes LibTorch.
 TSAN_MODULES ?= util data envs signals
 
-# The groups of files that clang-tidy reads. `make lint TIDY_FILES=rl_training_base` excludes files
-# that use LibTorch.
+# clang-tidy checks the sources of the CMake targets whose names contain this text. For example,
+# `make lint TIDY_FILES=rl_training_base` excludes sources that use LibTorch.
 TIDY_FILES ?= rl_training
 
 empty :=
@@ -35,7 +35,7 @@ build: configure ## build the program build/release/rl_training
 demo: build ## train, evaluate and predict on a small task
 	PROGRAM=$(PROGRAM) scripts/demo.sh
 
-# RESULTS_ARGS="--seeds 0,1 --only iql" trains fewer runs. Finished runs are not repeated,
+# RESULTS_ARGS="--seeds 0,1 --only iql" trains fewer runs. Finished runs are not repeated;
 # unfinished runs are resumed.
 results: build ## train the offline algorithms on Pendulum, several seeds each; tables in docs/results.md (hours)
 	scripts/results.py pendulum replay --jobs $(JOBS) $(RESULTS_ARGS)
@@ -55,8 +55,8 @@ test: configure ## build everything and run the tests
 	cmake --build --preset release -j $(JOBS)
 	ctest --preset release --output-on-failure -j2
 
-# Training commands are shortened to DOCS_STEPS updates. Python blocks run only if `make python` has
-# built the package.
+# Training commands are shortened to DOCS_STEPS updates or environment steps. Python blocks run only
+# if `make python` has built the package.
 test-docs: build ## run the commands of README.md and docs/
 	tests/docs/test_docs.py $(PROGRAM)
 
@@ -109,7 +109,8 @@ bench: build ## measure updates per second, compared with eager PyTorch
 	scripts/install_dependencies.sh bench
 	$(PROGRAM) bench --peer bench/eager.py
 
-# PEERS_ARGS=--quick measures briefly. PEERS_ARGS=--fresh also repeats rows of the same commit.
+# PEERS_ARGS=--quick makes short measurements to check that everything runs. PEERS_ARGS=--fresh also
+# repeats measurements that already exist for the current commit.
 bench-peers: build ## compare the speed with JAX, PyTorch 2, SBX and d3rlpy from PyPI; tables in docs/performance.md
 	scripts/install_dependencies.sh bench peers
 	bench/peers/run.py $(PROGRAM) build/peers --page docs/performance.md $(PEERS_ARGS)

@@ -1,5 +1,5 @@
 # Adds the Box2D tasks to rl_training_base if version 2.4 of the library is installed. Otherwise the
-# tasks are listed as unavailable. Version 2.3 has other headers, and version 3 has another
+# tasks are listed as unavailable. Version 2.3 has different headers, and version 3 has a different
 # interface.
 find_library(BOX2D_LIBRARY box2d)
 find_path(BOX2D_INCLUDE_DIR box2d/b2_world.h)

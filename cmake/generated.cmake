@@ -2,7 +2,7 @@
 file(MAKE_DIRECTORY ${GENERATED_DIR})
 set(GENERATED_SOURCES)
 
-# configs/<algo>/<task>.yaml, embedded by name. Each file becomes a raw string literal.
+# Embeds each file configs/<algo>/<task>.yaml as a raw string literal under the name <algo>/<task>.
 file(GLOB_RECURSE CONFIG_FILES CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/configs
   ${CMAKE_CURRENT_SOURCE_DIR}/configs/*.yaml)
 list(SORT CONFIG_FILES)
@@ -29,8 +29,8 @@ configure_file(cmake/build_info.h.in ${GENERATED_DIR}/build_info.h @ONLY)
 protobuf_generate_cpp(PROTO_SOURCES PROTO_HEADERS rl_training/experiment/tensorboard_event.proto
   rl_training/deploy/onnx_model.proto)
 # A separate library, because the messages register themselves at every start of a program that
-# contains them. The generated sources use the same internal names, so they are not compiled
-# together.
+# contains them. The generated sources define identical internal names, so they cannot be combined
+# in a unity build.
 add_library(rl_training_messages STATIC ${PROTO_SOURCES} ${PROTO_HEADERS})
 set_target_properties(rl_training_messages PROPERTIES UNITY_BUILD OFF)
 target_link_libraries(rl_training_messages PUBLIC protobuf::libprotobuf)

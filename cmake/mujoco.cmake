@@ -1,6 +1,6 @@
 # Adds the MuJoCo tasks to rl_training_base if the library is installed. Otherwise the tasks are
 # listed as unavailable. Debian's mujoco-config.cmake is not used: it needs the headers of libqhull,
-# but its package does not depend on them.
+# but Debian's MuJoCo package does not install them as a dependency.
 find_library(MUJOCO_LIBRARY mujoco)
 find_path(MUJOCO_INCLUDE_DIR mujoco/mujoco.h)
 set(MUJOCO_VERSION 0)
@@ -9,8 +9,8 @@ if(MUJOCO_LIBRARY AND MUJOCO_INCLUDE_DIR)
   string(REGEX REPLACE "[^0-9]" "" MUJOCO_VERSION "${MUJOCO_VERSION}")
 endif()
 
-# Version 3 loads embedded models in another way. It also solves contacts differently, so recordings
-# would not match.
+# Version 3 loads embedded models in another way. It also solves contacts differently, so the
+# recorded episodes of the tests would not match.
 if(MUJOCO_VERSION GREATER_EQUAL 220 AND MUJOCO_VERSION LESS 300)
   message(STATUS "MuJoCo ${MUJOCO_VERSION}: ${MUJOCO_LIBRARY}")
   set(RL_TRAINING_HAS_MUJOCO ON)

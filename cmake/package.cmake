@@ -33,7 +33,8 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME rl-training)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
-# LibTorch calls BLAS through libblas.so.3, which is selected by Debian's alternatives system.
+# LibTorch calls BLAS through libblas.so.3, which Debian's alternatives system selects.
+# libopenblas0-pthread provides a fast implementation.
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "libopenblas0-pthread, libosmesa6, gcc")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME librl-training-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)

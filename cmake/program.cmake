@@ -29,9 +29,9 @@ make_empty_libraries(rl_training_tensors)
 install(TARGETS rl_training_tensors COMPONENT program
   RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/rl_training)
 
-# The linker drops all functions that cannot be reached from `main`, including all that call
-# LibTorch. If a subcommand reaches such a function, the linker reports `undefined reference to
-# at::...` with the calling function. The subcommand must then use `tensor_commands`.
+# The linker drops all functions that cannot be reached from `main`. No function that calls LibTorch
+# may be reachable. If a subcommand reaches one, the linker reports `undefined reference to at::...`
+# with the calling function. The subcommand must then use `tensor_commands`.
 add_program(rl_training_cli cli/main.cpp)
 target_link_libraries(rl_training_cli PRIVATE $<TARGET_FILE:rl_training_program>
   $<TARGET_FILE:rl_training> rl_training_base yaml-cpp)
@@ -41,8 +41,8 @@ set_target_properties(rl_training_cli PROPERTIES
 add_dependencies(rl_training_cli rl_training_program rl_training rl_training_tensors)
 install(TARGETS rl_training_cli COMPONENT program)
 
-# Search the libraries of a tarball first (scripts/make_tarball.sh). An RPATH also applies to
-# dependencies of libraries; a RUNPATH applies only to those of the program itself.
+# Search the libraries of a tarball first (scripts/make_tarball.sh). An RPATH also applies to the
+# dependencies of libraries; a RUNPATH applies only to the direct dependencies of the program.
 foreach(target rl_training_tensors rl_training_cli)
   target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
   set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH ON

@@ -8,7 +8,7 @@ else()
   message(STATUS "dygraphs not found: reports have still curves (Debian: libjs-dygraphs)")
 endif()
 
-# Adds a function that returns the text of a file; the text is "" if there is no file.
+# Adds a C++ function that returns the text of a file; the text is "" if `file` is empty.
 function(add_page_asset name file)
   set(text "")
   if(file)

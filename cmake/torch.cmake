@@ -5,7 +5,8 @@
 set(RL_TRAINING_TORCH "" CACHE PATH
   "Directory of a Python package torch to build against in place of the system's LibTorch")
 
-# oneDNN is linked, unless LibTorch contains its own version. In that case it is loaded at run time
+# With the system's LibTorch, the system's oneDNN is linked. The LibTorch of a Python package
+# contains another version of oneDNN, so the system's oneDNN is loaded at run time instead
 # (models/onednn.cpp).
 if(NOT RL_TRAINING_TORCH)
   find_package(Torch REQUIRED)
@@ -29,8 +30,8 @@ endif()
 set(TORCH_INCLUDE_DIRS ${RL_TRAINING_TORCH}/include
   ${RL_TRAINING_TORCH}/include/torch/csrc/api/include)
 set(TORCH_LIBRARIES ${RL_TRAINING_TORCH}/lib/libtorch_cpu.so ${RL_TRAINING_TORCH}/lib/libc10.so)
-# The package contains the headers of fmt, which the compiler finds before the system's, but not the
-# library of fmt.
+# The package contains the headers of fmt but not its library. The compiler finds these headers
+# before the system's, so fmt is used as a header-only library.
 if(EXISTS ${RL_TRAINING_TORCH}/include/fmt/format.h)
   set(TORCH_DEFINITIONS FMT_HEADER_ONLY)
 endif()

@@ -16,7 +16,7 @@ Td3BcOptions algorithm_options() {
   options.hidden_sizes = {256, 256};
   options.batch_size = 256;
   options.learning_rate = 3e-4;
-  // A larger value trusts the critics more, a smaller one clones the data more.
+  // Larger values give the critics more weight; smaller values clone the data more closely.
   options.bc_alpha = 2.5;
   return options;
 }

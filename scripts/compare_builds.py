@@ -30,7 +30,7 @@ EXTRA = {
     "redq": ["--set", "learning_starts=100"],
     "sac": [], "td3": [], "ddpg": [], "tqc": [],
 }
-# Algorithms that are also trained with a following online phase.
+# Algorithms that are also trained with an online phase after the offline phase.
 ONLINE = ["td3_bc", "rebrac", "iql", "cql"]
 
 
@@ -43,7 +43,7 @@ def tensors(path):
     return {name: (entry["dtype"], tuple(entry["shape"]),
                    body[entry["data_offsets"][0]:entry["data_offsets"][1]])
             for name, entry in header.items()
-            # The arrays metric_log.* contain the lengths of logs.
+            # The arrays metric_log.* contain the lengths of log files, not the state of the training.
             if name != "__metadata__" and not name.startswith("metric_log.")}
 
 

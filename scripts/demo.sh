@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Trains a small policy, then evaluates it and predicts an action from the files on disk.
+# Trains a small policy, then uses its files on disk to evaluate the policy and to predict two actions.
 # PROGRAM is the program to use (default: rl_training from the PATH). The run remains in runs/demo.
 set -euo pipefail
 

@@ -117,7 +117,7 @@ def attack_inputs(attack):
 
 
 def attack_starts(attack):
-    """Many processes resume one run at the same time. One of them trains, the others change nothing."""
+    """Many processes resume one run at the same time. One of them trains; the others must change nothing."""
     made = json.loads(attack.train(attack.path("runs")).stdout)
     run_dir = made["run_dir"]
     starts = 100
@@ -142,7 +142,7 @@ def attack_starts(attack):
 
 
 def attack_cache(attack):
-    """Two processes fill one cache at the same time. Then every cached file is damaged."""
+    """Two processes fill one cache at the same time. Then every cached file is damaged. Reads must stay correct."""
     attack.run("dataset", "collect", attack.path("data.hdf5"), "--env", "Pendulum-v1", "--size", "100000")
     def fingerprint(cache):
         return json.loads(attack.run("dataset", "inspect", attack.path("data.hdf5"), "--json", env={
@@ -167,7 +167,8 @@ def attack_cache(attack):
 
 
 def attack_memory(attack):
-    """Limits of the address space, from too small to generous. Expects a finished run, or one line and exit code 6."""
+    """Trains with limits of the address space, from too small to generous. Expects a finished run, or one error line
+    and exit code 6."""
     outcomes = []
     for mib in (200, 300, 400, 500, 600, 700, 800, 1000, 1300, 1600, 2000, 3000):
         limit = mib << 20
@@ -184,7 +185,8 @@ def attack_memory(attack):
 
 
 def attack_disk(attack):
-    """Full file systems of increasing size, from too small to sufficient."""
+    """Trains on file systems of increasing size, from too small to sufficient. Expects a finished run or exit code 6.
+    A copy of the run directory must resume, or be rejected with exit code 4."""
     mount = attack.path("disk")
     os.mkdir(mount)
     if os.geteuid() != 0:
@@ -225,8 +227,8 @@ def write_npz(path, arrays):
 
 
 def attack_values(attack):
-    """Rewards and observations that are huge or not finite. Expects a rejection, or exit code 5 and finite
-    checkpoints."""
+    """Trains on rewards and observations that are huge or not finite. Values that are not finite must be rejected
+    (exit code 3); huge values must end the run as diverged (exit code 5)."""
     rows, kinds = 400, 0
     config = attack.path("values.yaml")
     with open(config, "w", encoding="ascii") as file:

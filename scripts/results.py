@@ -3,11 +3,11 @@
 
   scripts/results.py GROUP... [--jobs N] [--seeds 0,1] [--only TEXT] [--steps N] [--tables]
 
-Each run uses a packaged config and one thread. You can stop the script at any time: started again, it
-resumes unfinished runs. The evaluations of a finished run are added to docs/results/GROUP.jsonl, one line
-per run, and a run that is in that file is not trained again. The tables of the page are made from these
-files alone (`--tables` does only that), so runs of several machines and commits add up.
-Needs the Python standard library only.
+Each run uses a packaged config and one thread. You can stop the script at any time. When you start it
+again, it resumes unfinished runs. The evaluations of a finished run are added to docs/results/GROUP.jsonl,
+one line per run. A run that is in that file is not trained again. The tables are made from these files
+alone, so they can combine runs from several machines and commits. `--tables` writes the tables without
+training. Needs only the Python standard library.
 """
 import argparse
 import collections
@@ -24,7 +24,7 @@ import threading
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared/fixtures"
 MEDIUM = pathlib.Path(os.environ.get("MEDIUM_DIR", ROOT / "runs/medium"))
-# Files of the tasks that need one; a task without its file is skipped.
+# The dataset files that some runs need. A run is skipped if its file does not exist.
 FILES = {
     "replay": os.environ.get("PENDULUM_REPLAY",
                              SHARED / "real/pendulum/pendulum_replay_v1.1.0.converted.hdf5"),
@@ -34,8 +34,8 @@ FILES = {
     "walker2d": MEDIUM / "walker2d-medium.hdf5",
 }
 
-# What to train: a packaged config and its changes. `passes` is the return that the last evaluation should
-# exceed, `published` the published normalised score and its standard deviation.
+# What to train: a packaged config and the changes to it. `passes` is the return that the last evaluation
+# should exceed. `published` is a pair: the published normalised score and its standard deviation.
 Entry = collections.namedtuple("Entry", "config name steps settings file passes published",
                                defaults=(None, None, (), None, None, None))
 
@@ -85,7 +85,7 @@ GROUPS = {
     "medium-short": [Entry(f"{algo}/{task}-medium-v2", steps=30000, file=task)
                      for task in ["hopper", "halfcheetah"]
                      for algo in ["td3_bc", "iql", "sac_n", "edac", "fql", "cal_ql"]],
-    # About an hour each on one core; ReBRAC and CQL take longer. The most important first.
+    # Each run takes about an hour on one core; ReBRAC and CQL take longer. The most important runs come first.
     "full": [medium("td3_bc", "hopper", 1000000, (60.4, 3.5)),
              medium("td3_bc", "halfcheetah", 1000000, (48.1, 0.2)),
              medium("td3_bc", "walker2d", 1000000, (82.7, 4.8)),
@@ -98,23 +98,24 @@ GROUPS = {
              medium("rebrac", "hopper", 300000, (102.3, 0.2)),
              medium("cql", "hopper", 1000000, (59.1, 3.8))],
 }
-# Pictures of learning curves: file, title, group, and which runs under which name.
+# Plots of learning curves: file, title, group, and the runs to plot (label of the curve: name of the run).
 PLOTS = [
     ("rlpd_and_sac_pendulum.svg", "Pendulum-v1: mean return over seeds, lowest to highest shaded", "online",
      {"RLPD with pendulum/medium": "rlpd/pendulum", "SAC": "sac/pendulum"}),
     ("locomotion_hopper.svg", "Hopper-v4: return of evaluations", "locomotion",
      {"RLPD with medium data": "rlpd/hopper, 5 updates per step", "SAC": "sac/hopper", "CrossQ": "crossq/hopper"}),
 ]
-# The table of README.md.
+# The columns of the table in README.md.
 SUMMARY_ALGORITHMS = {"bc": "BC", "td3_bc": "TD3+BC", "iql": "IQL", "cql": "CQL", "rebrac": "ReBRAC"}
 DEFAULT_SEEDS = {"full": "0", "medium-short": "0,1", "hopper": "0,1", "locomotion": "0", "pixels": "0"}
 
 Job = collections.namedtuple("Job", "group entry seed")
 
-# Places in an evaluation of a record; score and success rate may be None.
+# Indices into an evaluation of a record. Score and success rate may be None.
 STEP, UPDATES, RETURN, SCORE, SUCCESS = range(5)
 
-# Rows of README.md: title, group, config of an algorithm, what of its last evaluation.
+# Rows of the table in README.md: title, group, config of an algorithm, and which value of its last evaluation
+# to show.
 SUMMARY_ROWS = [("Pendulum, mediocre controller (-617)", "pendulum", "{}/pendulum", RETURN),
                 ("Pendulum, public replay buffer (-180)", "replay", "{}/pendulum-replay", RETURN),
                 ("Hopper, medium controller, normalised score (38.3)", "hopper", "{}/hopper-medium-v2", SCORE)]
@@ -135,7 +136,7 @@ def records_of(options, group):
 
 
 def add_record(options, group, record):
-    """Keeps the file in the order of the groups above, so that its changes read well."""
+    """Adds or replaces a record. The file has the same order as GROUPS, so that its diffs are short."""
     order = {name_of(entry): place for place, entry in enumerate(GROUPS[group])}
     records = [old for old in records_of(options, group)
                if (old["name"], old["seed"]) != (record["name"], record["seed"])] + [record]
@@ -147,7 +148,7 @@ def add_record(options, group, record):
 
 
 def record_of(job, run):
-    """One finished run and its evaluations."""
+    """Returns the record of a finished run, with all its evaluations."""
     with open(run / "metrics.csv", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row.get("eval_return_mean")]
 
@@ -169,7 +170,7 @@ def record_of(job, run):
 
 
 class Trainer:
-    """Starts or resumes runs, several at a time; a signal ends them with checkpoints."""
+    """Starts or resumes runs, several at a time. Runs that a signal ends leave a checkpoint, so they can be resumed."""
 
     def __init__(self, options):
         self.options = options
@@ -215,7 +216,7 @@ class Trainer:
 
 
 def jobs_of(options):
-    """All runs of a seed before those of the next."""
+    """Returns the runs to train, ordered by seed: all runs of one seed come before those of the next seed."""
     jobs = []
     for group in options.groups:
         kept = {(record["name"], record["seed"]) for record in records_of(options, group)}
@@ -263,7 +264,7 @@ def first_step_above(record, goal):
 
 
 def deviations(entry, records):
-    """The difference from the published score, also in published standard deviations."""
+    """Returns the difference from the published score, also as a multiple of the published standard deviation."""
     if not entry.published:
         return ""
     mean, deviation = entry.published
@@ -309,7 +310,8 @@ def always(*_):
     return True
 
 
-# Title of a column, in which tables it is (group, entries, all records), and its cell (entry, records).
+# Each column has a title, a function (group, entries, all records) that decides whether a table contains the
+# column, and a function (entry, records) that returns the text of a cell.
 COLUMNS = [
     ("config", always, lambda entry, _: name_of(entry)),
     ("steps", always, lambda _, records: f"{length_of(records):,}"),
@@ -335,7 +337,7 @@ COLUMNS = [
 
 
 def table_of(options, group):
-    """One row for each entry that has finished runs; None if there are none."""
+    """Returns a table with one row for each entry that has finished runs, or None if no run has finished."""
     records = records_of(options, group)
     by_name = collections.defaultdict(list)
     for record in records:
@@ -350,7 +352,7 @@ def table_of(options, group):
 
 
 def algorithm_table(options, algo):
-    """All runs of one algorithm, for its own page; None if there are none."""
+    """Returns the table of all runs of one algorithm, for its own page, or None if no run has finished."""
     rows = [["config", "steps", "seeds", "before training", "last evaluation", "best evaluation", "commits"]]
     rows.append(["---"] * len(rows[0]))
     for group, entries in GROUPS.items():
@@ -368,7 +370,7 @@ def algorithm_table(options, algo):
 
 
 def summary_table(options):
-    """Some offline algorithms on two datasets, for README.md."""
+    """Returns the table of some offline algorithms on three datasets, for README.md."""
     rows = [["data (mean return)", *SUMMARY_ALGORITHMS.values()], ["---"] * (1 + len(SUMMARY_ALGORITHMS))]
     for label, group, config, value in SUMMARY_ROWS:
         records = records_of(options, group)

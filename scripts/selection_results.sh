@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # Trains policies of different quality (algorithms, seeds, lengths), ranks them without an environment, and
-# compares the ranking with true returns. Produces the figures of docs/selection.md. A second call continues:
-# it uses existing results.
+# compares the ranking with true returns. Produces the figures of docs/selection.md. If you run the script
+# again, it reuses existing results.
 #
 #   OUTPUT=runs/selection_results scripts/selection_results.sh [pendulum] [hopper] [hopper-narrow]
 #
 # SELECT_OPTIONS (default "--truth 20") is passed to `select`.
 # `pendulum` ranks policies of offline and online algorithms, so that some are better than anything in the data.
-# The Hopper tasks need a file with hopper-medium-v2 data in D4RL's layout, named by HOPPER_MEDIUM. `hopper` ranks
-# on the logs of several policies: this file, data of six policies with noise, and data of random actions. The six
-# policies have other seeds than the ranked ones. `hopper-narrow` ranks the same policies on this file alone.
+# The Hopper tasks need a file with hopper-medium-v2 data in D4RL's layout; set HOPPER_MEDIUM to its path. `hopper`
+# ranks policies on mixed data: this file, episodes of six policies with noise, and episodes of random actions.
+# These six policies were trained with other seeds than the ranked policies. `hopper-narrow` ranks the same
+# policies on the file alone.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

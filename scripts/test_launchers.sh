@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Checks that a run on two processes that mpirun or torchrun starts has the same bits as with `--processes 2`.
-# Skips a launcher that is missing (Debian: openmpi-bin). torchrun must be from PyTorch 2: with Python 3.11, the
-# torchrun of Debian's PyTorch 1.13 fails before it starts anything.
+# Starts a run of two processes with mpirun and with torchrun. Checks that its tensors equal those of
+# `--processes 2` bit for bit. Skips a launcher that is missing (Debian: openmpi-bin). torchrun must be from
+# PyTorch 2: with Python 3.11, the torchrun of Debian's PyTorch 1.13 fails before it starts any process.
 #
 #   [TORCHRUN=VENV/bin/torchrun] scripts/test_launchers.sh PROGRAM
 set -euo pipefail

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Tests one run on two hosts. The hosts are network namespaces that a link connects, with one process in each.
-# The processes read rank and size from the variables of torchrun. The test checks that
-# - results repeat bit for bit and equal those of two processes on one host;
+# Tests one run on two hosts. The hosts are two network namespaces that are connected by a virtual link, with one
+# process in each. The processes read their rank and the number of processes from torchrun's environment
+# variables. The test checks that
+# - a repeated run gives the same results bit for bit, and so do two processes on one host;
 # - a stopped run resumes exactly;
 # - every socket is bound to the given address;
-# - a broken link ends both processes within the time-out, and the last checkpoint stays intact.
-# Needs root and iproute2; is skipped without them.
+# - a broken link ends both processes within three times the time-out, and the last checkpoint stays intact.
+# Needs root and iproute2. Without them, the test is skipped.
 #
 #   scripts/test_two_hosts.sh [PROGRAM]
 set -euo pipefail
