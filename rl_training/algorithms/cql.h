@@ -18,7 +18,7 @@ struct CqlOptions : AlgorithmOptions, TemperatureOptions {
   bool max_target_backup = false;
   bool orthogonal_init = true;
 
-  // Settings that have keys only in Cal-QL.
+  // Settings that only Cal-QL offers as config keys.
   std::vector<int64_t> critic_hidden_sizes;  // hidden_sizes if empty
   int64_t num_critics = 2;
   std::optional<int64_t> num_min_critics;  // critics drawn for each target; all if unset
@@ -105,8 +105,8 @@ struct CqlScalars {
   }
 };
 
-// CQL (arXiv:2006.04779): SAC whose critics are pushed down at policy actions and up at dataset
-// actions. This is the form CQL(H) with importance sampling.
+// CQL (arXiv:2006.04779): SAC whose critic values are pushed down at policy actions and up at
+// dataset actions. This is the form CQL(H) with importance sampling.
 class Cql : public ActorCritic<CqlOptions, CqlNetworks> {
  public:
   Cql(const CqlOptions& options, const AlgorithmContext& context);

@@ -4,7 +4,7 @@
 
 namespace rl_training {
 
-// Parts that algorithms for discrete actions share. Their networks map an observation to one value
+// Parts that algorithms for discrete actions share. The networks map an observation to one value
 // per action (Q or a logit). In shapes, "choices" is the number of actions.
 
 MlpSpec choice_spec(const AlgorithmOptions& options, const AlgorithmContext& context,

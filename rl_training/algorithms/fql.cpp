@@ -118,7 +118,7 @@ Fql::Fql(const FqlOptions& options, const AlgorithmContext& context)
       flow_optimizer_(networks_.flow, options.actor_adam(), context.compute) {}
 
 // All losses use the networks as they were before the update: the target is computed first, and
-// each network is stepped after the losses that read it.
+// each network is updated only after all losses that use it have been computed.
 Metrics Fql::update(const Batch& batch, double lr_scale) {
   const auto shape = batch.actions().sizes();
   const auto target = fql_target(networks_, batch, target_noise_.normal(rng_, shape), options_);

@@ -63,15 +63,16 @@ WeightedCloningLoss iql_actor_loss(const IqlNetworks& networks, const Batch& bat
 torch::Tensor iql_target(const IqlNetworks& networks, const Batch& batch);
 CriticLoss iql_critic_loss(const IqlNetworks& networks, const Batch& batch);
 
-// Base class of IQL and XQL. An update steps value, actor and critics once each, then moves the
-// target critics. The derived class defines the losses of value and critics.
+// Base class of IQL and XQL. An update steps value network, actor and critics once each, then
+// updates the target critics. The derived class defines the losses of the value network and the
+// critics.
 class ImplicitQ : public Algorithm {
  public:
   ImplicitQ(const ImplicitOptions& options, const AlgorithmContext& context,
             LayerNorm value_norm = LayerNorm::none);
 
-  // The learning-rate schedule applies to the actor only. The rates of value and critics are
-  // constant.
+  // The learning-rate schedule applies to the actor only. The learning rates of value network and
+  // critics are constant.
   Metrics update(const Batch& batch, double lr_scale) override;
   torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
   PolicyGraph::Value describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const override {

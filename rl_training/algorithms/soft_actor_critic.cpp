@@ -30,8 +30,9 @@ std::vector<std::string> soft_metrics() {
   return metric_names_of<CriticLoss, SoftPolicyLoss, TemperatureLoss>();
 }
 
-// y = r + gamma (1 - d) (min_{i in M} Q'_i(s', a') - alpha log pi(a'|s')), a' ~ pi(s'), M: members
+// y = r + gamma (1 - d) (min_{i in M} Q'_i(s', a') - alpha log pi(a'|s')) with a' ~ pi(s')
 // L = critic_loss_scale sum_i mean (Q_i(s, a) - y)^2
+// with M = `members`
 CriticLoss soft_critic_loss(const SoftNetworks& networks, const Batch& batch,
                             const torch::Tensor& noise, const std::vector<int64_t>& members,
                             const torch::Tensor& alpha, const SoftDesign& design) {

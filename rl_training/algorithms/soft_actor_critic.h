@@ -84,7 +84,7 @@ class SoftActorCritic : public ActorCritic<SoftLearnerOptions, SoftNetworks> {
  protected:
   // The parts of an update; each draws its own noise.
   CriticLoss loss_of_critics(const Batch& batch);
-  void step_critics(const torch::Tensor& loss, double lr_scale);  // also moves the targets
+  void step_critics(const torch::Tensor& loss, double lr_scale);  // critics and target critics
   void step_policy(const Batch& batch, double lr_scale);          // actor and temperature
   const Held<SoftPolicyLoss, TemperatureLoss>& policy_loss() const { return actor_loss_; }
 
