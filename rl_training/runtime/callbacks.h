@@ -29,7 +29,7 @@ struct TrainSummary {
 // change its results, but `on_row` can end training.
 struct Callbacks {
   std::function<void(const TrainProgress&)> on_train_start;
-  // Online only, called after each step of the environments.
+  // Called after each step of the environments, so never in an offline phase.
   std::function<void(const TrainProgress&)> on_collect_end;
   std::function<void(const TrainProgress&, const Metrics&)> on_update_end;
   std::function<void(const TrainProgress&, const EvaluationResult&)> on_eval_end;

@@ -9,9 +9,9 @@
 
 namespace rl_training {
 
-// Collects rollouts with the current policy. Optionally, running statistics of the observations set
-// the policy's normaliser, and rewards are divided by the standard deviation of discounted returns.
-// Only collection updates these statistics; evaluations and updates do not.
+// Collects rollouts with the current policy. Optionally, the policy's normaliser is set from
+// running statistics of the observations, and rewards are divided by the standard deviation of
+// discounted returns. Only collection updates these statistics; evaluations and updates do not.
 class RolloutCollector {
  public:
   struct Options {

@@ -117,8 +117,8 @@ double Validator::initial_value(Algorithm& algorithm, const ObsNormalizer& norma
   return sum / static_cast<double>(starts_.size());
 }
 
-// Shows the policy the logged steps of each episode in order. Stops after the episode in which the
-// total number of rows reaches `max_rows`.
+// Passes the logged steps of each episode to the policy in order. Stops after the episode in which
+// the total number of rows reaches `max_rows`.
 double Validator::action_error_in_episodes(Algorithm& algorithm,
                                            const ObsNormalizer& normalizer) const {
   const auto state = algorithm.make_policy_state(1);
