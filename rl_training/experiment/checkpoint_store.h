@@ -81,8 +81,8 @@ class CheckpointStore {
   std::shared_ptr<const Content> unsaved_best_;
 };
 
-// Writes one checkpoint directory of any name, as safely as CheckpointStore::save. Replaces an
-// existing directory.
+// Writes one checkpoint directory under any name, with the same guarantees as
+// CheckpointStore::save. Replaces an existing directory.
 void save_checkpoint(FileSystem& files, const std::string& path, int64_t step,
                      const std::vector<ArchiveEntry>& entries, const Json& facts,
                      const std::vector<CheckpointFile>& more = {});

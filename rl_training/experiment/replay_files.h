@@ -7,7 +7,8 @@
 namespace rl_training {
 
 // Stores the rows of a replay buffer as files of checkpoints. Rows never change. Each checkpoint
-// therefore adds one file with the rows since the previous checkpoint and links the earlier files.
+// therefore adds one file with the rows added since the previous checkpoint, and links the earlier
+// files.
 class ReplayFiles {
  public:
   // `process` is the rank of the process that owns the buffer. Each process uses its own file

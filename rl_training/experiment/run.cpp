@@ -113,8 +113,8 @@ void Run::log(const Json& row) {
   timed_at_ = now;
 }
 
-// A full disk must not immediately end hours of training. After a failed save, the next checkpoint
-// is tried at the next interval; only several consecutive failures stop the run.
+// A full disk must not immediately end hours of training. After a failed save, the run tries again
+// at the next checkpoint interval. It stops only after several consecutive failures.
 void Run::save_or_warn(int64_t step, const std::function<void()>& save) {
   try {
     save();

@@ -201,7 +201,7 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
     write_file_atomically(files, place + "/config.yaml", yaml);
   } catch (const Error&) {
     run.reset();
-    if (!origin.in_place) files.remove_all(place);  // remove the directory of the failed branch
+    if (!origin.in_place) files.remove_all(place);  // remove the new directory
     throw;
   }
   return run;
@@ -237,8 +237,8 @@ void Run::check_online_phase(const ResumeChanges& changes) const {
                   "earlier checkpoint can be resumed in a new run)");
 }
 
-// A new branch of a run inherits the best checkpoint, unless that checkpoint is newer than the
-// start of the branch.
+// If training continues in a new directory, the best checkpoint is copied there, unless it is newer
+// than the checkpoint from which training continues.
 void Run::inherit_best(const std::string& origin, int64_t step) {
   auto& files = context_.session.files();
   const auto path = origin + "/checkpoints/best";
