@@ -7,7 +7,8 @@
 
 namespace rl_training {
 
-// Address for processes on one machine. Such processes average large arrays in shared memory.
+// Address of process 0 if all processes run on one machine. The processes then average large arrays
+// in shared memory.
 inline constexpr char kLoopback[] = "127.0.0.1";
 
 // The rank of this process and the address at which the processes meet.

@@ -47,7 +47,8 @@ struct RunGroup {
   std::vector<std::optional<double>> values;  // selected value of each run
   std::vector<int64_t> value_steps;           // steps of `values`; -1 without a value
   std::optional<GroupFigures> figures;        // statistics of the available values
-  std::optional<double> best_wins;  // probability that a run of the task's best group is better
+  // Probability that a run of the task's best group is better than a run of this group.
+  std::optional<double> best_wins;
   std::optional<ConfidenceInterval> best_wins_interval;
 
   std::vector<double> known_values() const;

@@ -91,7 +91,7 @@ std::string metric_table(const ReportTask& task, const std::set<std::string>& na
   return html + "</tbody></table></div>\n";
 }
 
-// A container for the curves of validation metrics. The last values are in the first table.
+// A container for the curves of validation metrics. The score table contains their last values.
 std::string validation_html(const ReportTask& task) {
   if (validation_names_of(task).empty() || chart_script().empty()) return "";
   return "<h3>Validation on held-out data</h3><p class=\"soft\">Mean over seeds; bands reach from "

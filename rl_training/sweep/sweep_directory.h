@@ -32,8 +32,8 @@ struct SlurmState {
 // sweep.
 class SweepDirectory {
  public:
-  // Creates the directory or opens an existing one of this sweep. Without halving, the new spec may
-  // add trials and seeds. Any other change throws Error{config}.
+  // Creates the directory, or opens the existing directory of this sweep. Without halving, the new
+  // spec may add trials and seeds. Any other change throws Error{config}.
   static SweepDirectory create(FileSystem& files, const SweepSpec& spec,
                                const std::vector<Trial>& trials);
   static SweepDirectory open(FileSystem& files, const std::string& path);
