@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kPause(200);
 
-// Compares one algorithm with the peers, which are other implementations of the same algorithm, at
-// every setting of threads. The contenders run alternately.
+// Compares one algorithm with the peers, which are other implementations of the same algorithm,
+// with every thread setting. The contenders run alternately.
 class Comparison {
  public:
   Comparison(BenchWork work, int threads) : work_(std::move(work)), threads_(threads) {}

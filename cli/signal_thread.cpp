@@ -52,7 +52,7 @@ void SignalThread::end() {
 
 StopRequests& SignalThread::begin_training() {
   training_ = true;
-  std::signal(SIGPIPE, SIG_IGN);  // training must survive the end of a pager or an ssh connection
+  std::signal(SIGPIPE, SIG_IGN);  // the end of a pager or an ssh connection must not end training
   return requests_;
 }
 
