@@ -82,7 +82,8 @@ struct AlgorithmContext {
   uint64_t seed = 0;  // seeds all random streams of the algorithm
   Compute compute;
 
-  // Seed of the noise streams. It differs between the processes that train one run.
+  // Seed of the noise streams, derived from `seed`. It differs between the processes that train one
+  // run.
   uint64_t own_seed() const { return seed_of_process(seed, process_rank(compute.processes)); }
 
   int64_t obs_dim() const { return obs.size(); }
@@ -96,9 +97,9 @@ class Algorithm {
   // One gradient update. `lr_scale` multiplies the learning rates that follow the schedule.
   virtual Metrics update(const Batch& batch, double lr_scale) = 0;
   // New priorities of the rows of the latest batch, [rows], if the algorithm requests priorities;
-  // otherwise undefined.
+  // otherwise an undefined tensor.
   virtual torch::Tensor priorities() const { return {}; }
-  // Called when a collected episode has ended, with its raw return.
+  // Called at the end of each collected episode, with the episode's raw return.
   virtual void episode_collected(double /*episode_return*/) {}
   // Called after each step of a collecting phase. `due` is the number of updates that became due
   // with this step. Returns the number of updates to run now. An algorithm that postpones updates
@@ -113,7 +114,8 @@ class Algorithm {
   // described in this way.
   virtual PolicyGraph::Value describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const;
   // Log density [rows] of the given actions (log probability, if they are discrete) under the
-  // policy that ActMode::explore samples from; undefined if that policy has no density.
+  // policy that ActMode::explore samples from. The result is an undefined tensor if that policy has
+  // no density.
   virtual torch::Tensor log_density(const torch::Tensor& /*obs*/,
                                     const torch::Tensor& /*actions*/) const {
     return {};
@@ -127,8 +129,8 @@ class Algorithm {
                                const torch::Tensor& /*actions*/) const {
     return {};
   }
-  // Called when any phase after the first begins. `planned_updates` is the number of updates that
-  // the run's budget still allows.
+  // Called at the beginning of every phase except the first. `planned_updates` is the number of
+  // updates that the run's budget still allows.
   virtual void begin_phase(const PhaseSpec& /*phase*/, int64_t /*planned_updates*/) {}
   virtual void visit_state(StateVisitor& state) = 0;
 };

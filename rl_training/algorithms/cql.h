@@ -24,7 +24,7 @@ struct CqlOptions : AlgorithmOptions, TemperatureOptions {
   std::optional<int64_t> num_min_critics;  // critics drawn for each target; all if unset
   bool layer_norm = false;
   bool orthogonal_actor = false;
-  std::optional<double> online_cql_alpha;  // in the online phase; cql_alpha if unset
+  std::optional<double> online_cql_alpha;  // weight in the online phase; cql_alpha if unset
   // In the online phase, update the actor once after each block of gradient_updates_per_step critic
   // updates.
   bool actor_once_per_block = false;
@@ -43,7 +43,7 @@ struct CqlNetworks : GaussianNetworks {
   CqlNetworks(const CqlOptions& options, const AlgorithmContext& context, Rng rng);
 };
 
-// Random values of one critic loss; n = n_action_samples.
+// Random values for one critic loss; n = n_action_samples.
 struct CqlNoise {
   torch::Tensor target;   // standard normal, [rows, action_dim]; [rows * n, ...] with
                           // max_target_backup

@@ -70,7 +70,8 @@ torch::Tensor fql_flow_actions(const FqlNetworks& networks, const torch::Tensor&
   return x.clamp(-1.0, 1.0);
 }
 
-// y = r + gamma (1 - d) mean or min_i Q'_i(s', clip(mu(s', z), +-1)) with the actor mu and noise z
+// y = r + gamma (1 - d) Q'(s', clip(mu(s', z), +-1)) with the actor mu and the noise z
+// where Q' is the mean or the minimum of the target critics
 torch::Tensor fql_target(const FqlNetworks& networks, const Batch& batch,
                          const torch::Tensor& noise, const FqlOptions& options) {
   const torch::NoGradGuard no_grad;

@@ -87,8 +87,8 @@ JointLoss<First, Others...> joint_loss(const First& first, const Others&... othe
 void visit_metric(StateVisitor& state, const std::string& name, torch::Tensor& value);
 
 // The latest metrics of a part that is not stepped in every update, such as a delayed actor. They
-// are reported again until the part is stepped next, and are undefined before its first step. Only
-// the values are stored, without the autograd graph.
+// are reported again until the next step of this part, and are undefined before its first step.
+// Only the values are stored, without the autograd graph.
 template <class... Losses>
 class Held {
  public:

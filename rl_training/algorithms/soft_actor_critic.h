@@ -48,8 +48,8 @@ struct SoftNetworks : GaussianNetworks {
 // Names of the metrics that SAC and most of its variants report, in order.
 std::vector<std::string> soft_metrics();
 
-// `noise` is standard normal, [rows, action_dim]. The target uses the minimum of the target critics
-// `members`.
+// `noise` is standard normal, [rows, action_dim]. The target uses the minimum over the target
+// critics that `members` lists.
 CriticLoss soft_critic_loss(const SoftNetworks& networks, const Batch& batch,
                             const torch::Tensor& noise, const std::vector<int64_t>& members,
                             const torch::Tensor& alpha, const SoftDesign& design);

@@ -34,7 +34,8 @@ struct Td7Encoder {
   Mlp f, g;
 };
 
-// tanh(network(AvgL1Norm(W s), z)), [rows, action_dim]
+// head(AvgL1Norm(first(s)), z), where the last layer of `head` is followed by tanh: [rows,
+// action_dim]
 struct Td7Actor {
   Td7Actor(const Td7Options& options, const AlgorithmContext& context, Rng& rng);
   torch::Tensor actions(const torch::Tensor& obs, const torch::Tensor& embedding) const;
@@ -50,7 +51,7 @@ struct Td7Input {
   torch::Tensor obs, actions, embedding, pair;
 };
 
-// network(AvgL1Norm(W (s, a)), z_sa, z), [rows]
+// head(AvgL1Norm(first(s, a)), z_sa, z): [rows]
 struct Td7Critic {
   Td7Critic(const Td7Options& options, const AlgorithmContext& context, Rng& rng);
   torch::Tensor values(const Td7Input& input, Use use) const;
