@@ -44,7 +44,7 @@ class RolloutCollector {
   ObsNormalizer& normalizer_;
   Options options_;
   RunningStatistics obs_statistics_, return_statistics_;
-  std::vector<float> discounted_;  // discounted returns so far of unfinished episodes
+  std::vector<float> discounted_;  // discounted returns of the unfinished episodes so far
   torch::Tensor obs_, later_obs_;  // normalised
   std::vector<float> rewards_;     // as stored in the rollout
   std::vector<uint8_t> ended_;

@@ -26,7 +26,7 @@ torch::Tensor memory_of(const Space& space, int64_t rows) {
   return torch::empty(shape, dtype);
 }
 
-// The normalised observation `bytes_of(row)` of each row.
+// The normalised observations of `rows`. `bytes_of(row)` returns the bytes of a raw observation.
 template <class BytesOf>
 torch::Tensor observations(const TransitionDataset& data, const ObsNormalizer& normalizer,
                            std::span<const int64_t> rows, const BytesOf& bytes_of) {
