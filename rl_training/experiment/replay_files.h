@@ -14,7 +14,7 @@ class ReplayFiles {
   // `process` is the rank of the process that owns the buffer. Each process uses its own file
   // names.
   ReplayFiles(ReplayBuffer& buffer, FileSystem& files, int process = 0);
-  // Returns the rank of the process whose rows a file contains, and 0 for all other files.
+  // If the file contains replay rows, returns the rank of the process that owns them; otherwise 0.
   static int process_of(const std::string& name);
 
   // Restores the rows of a checkpoint into the buffer.

@@ -94,8 +94,8 @@ bool is_locked(const std::string& path) {
   return locked;
 }
 
-// Removes directories that a killed process did not finish creating. A recent directory may still
-// be in progress, because the lock is acquired after the directory has been created.
+// Removes directories that a killed process did not finish creating. Keeps recent directories:
+// another process may still be creating them, because it acquires the lock only afterwards.
 void remove_abandoned(FileSystem& files, const std::string& parent) {
   try {
     for (const auto& name : files.list_directory(parent)) {
