@@ -8,12 +8,13 @@
 
 namespace rl_training {
 
-// The evaluation of a run that is reported: the last one, the one with the highest return (`best`),
-// or the last one up to a given step (`at`). `best` is optimistic, because it is selected after
+// Which evaluation of a run is reported: the last one, the one with the highest return (`best`), or
+// the last one up to a given step (`at`). `best` is optimistic, because it is selected after
 // training.
 struct EvaluationChoice {
   enum class Pick { last, best, at } pick = Pick::last;
-  // For `at`: the last evaluation up to this step; only for runs that reached the step.
+  // For `at`: the last evaluation up to this step. A run that has not reached the step has no
+  // value.
   int64_t step = 0;
 };
 
@@ -86,7 +87,7 @@ struct Report {
 std::string choice_name(const Report& report);
 
 // Throws Error{config} for a filter or key that no run has, for filters that match no run, and for
-// a step that no run reached or can still reach.
+// a step that no run has reached or can still reach.
 Report make_report(std::vector<RunRecord> runs, const ReportOptions& options);
 
 // The IQM over runs at each evaluation step on one time axis, with a 95 % interval. If there is

@@ -8,7 +8,7 @@ namespace rl_training {
 // are not finite come last.
 std::vector<double> ranks_of(std::span<const double> values);
 
-// Rank correlation in [-1, 1]; 0 if one side is constant.
+// Rank correlation in [-1, 1]; 0 if `a` or `b` is constant.
 double spearman_correlation(std::span<const double> a, std::span<const double> b);
 
 // Loss from choosing the best of the k policies with the largest estimates: the largest true value

@@ -41,7 +41,7 @@ struct OwnEstimate {
   double value = 0, low = 0, high = 0;
 };
 
-// Ranks policies without an environment: fits their values and computes the estimates.
+// Ranks policies from data alone: fits their values and computes the estimates.
 class Selection {
  public:
   // Throws Error if a run has no checkpoint, if spaces differ, or if a policy has memory or
