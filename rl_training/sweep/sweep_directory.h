@@ -51,8 +51,8 @@ class SweepDirectory {
   int64_t selection_updates() const { return selection_updates_; }
   int64_t retries() const { return retries_; }
 
-  // The run with number `trial * seeds + index of the seed`, with the arguments of its `train`
-  // call.
+  // The run with the number `trial * number of seeds + index of the seed`, with the arguments of
+  // its `train` call.
   PlannedRun run(size_t number, size_t threads) const;
   std::vector<size_t> runs_of(const std::vector<size_t>& trials) const;
 
