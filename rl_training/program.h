@@ -3,8 +3,9 @@
 namespace rl_training {
 
 // Runs the whole command line. Use this function in a program with its own environments or
-// algorithms. After `register_environment` and `register_algorithm`, every subcommand can use them
-// (train, resume, evaluate, predict, render, dataset collect, report, ...).
+// algorithms. After `register_environment` and `register_algorithm`, all subcommands (train,
+// resume, evaluate, predict, render, dataset collect, report, ...) support the new environments and
+// algorithms.
 //
 //   int main(int argc, char** argv) {
 //     rl_training::register_environment({"Cart-v0", "keep a cart at the origin", make_cart});
