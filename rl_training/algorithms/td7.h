@@ -34,8 +34,7 @@ struct Td7Encoder {
   Mlp f, g;
 };
 
-// head(AvgL1Norm(first(s)), z), where the last layer of `head` is followed by tanh: [rows,
-// action_dim]
+// head(AvgL1Norm(first(s)), z): [rows, action_dim]. The output activation of `head` is tanh.
 struct Td7Actor {
   Td7Actor(const Td7Options& options, const AlgorithmContext& context, Rng& rng);
   torch::Tensor actions(const torch::Tensor& obs, const torch::Tensor& embedding) const;
