@@ -22,10 +22,11 @@ struct ProcessPlace {
   Milliseconds timeout = std::chrono::minutes(5);
 };
 
-// Reads rank and size from the environment variables of torchrun (RANK, WORLD_SIZE, MASTER_ADDR,
-// MASTER_PORT), OpenMPI (OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE) or Slurm (SLURM_PROCID,
-// SLURM_NTASKS). `master` has the form HOST:PORT and replaces MASTER_ADDR and MASTER_PORT, which
-// only torchrun sets. Throws Error{config} that names the missing or invalid variable.
+// Reads rank and size from the environment variables of torchrun (RANK, WORLD_SIZE), OpenMPI
+// (OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE) or Slurm (SLURM_PROCID, SLURM_NTASKS). The address
+// of process 0 is `master`, which has the form HOST:PORT. If `master` is "", the address is read
+// from MASTER_ADDR and MASTER_PORT, which torchrun sets. Throws Error{config} that names the
+// missing or invalid variable.
 ProcessPlace place_from_environment(const std::string& master);
 
 // Connects the processes of a run. Returns a null pointer if there is only one process. Process 0

@@ -31,7 +31,7 @@ struct GroupFigures {
 using KeyValue = std::pair<std::string, std::string>;
 
 // A point of a curve over the runs that have a value at `step`: the IQM with its 95 % interval. For
-// curves of metrics, `iqm` contains the mean, and `low` and `high` the range over runs.
+// curves of metrics, `iqm` contains the mean, and `low` and `high` contain the range over runs.
 struct BandPoint {
   int64_t step = 0;
   double iqm = 0, low = 0, high = 0;

@@ -152,7 +152,7 @@ std::string overview_html(const Report& report) {
       "<ul class=\"facts\"><li>runs <b>{}</b></li><li>groups <b>{}</b></li><li>not finished "
       "<b>{}</b></li><li>failed <b>{}</b></li></ul>",
       runs, groups, open, failed);
-  const bool merged = report.repeats_seeds();  // several configs merged by --by
+  const bool merged = report.repeats_seeds();  // whether --by merged several configs
   html += merged ? "<p class=\"soft\">"
                  : "<p class=\"soft\">Runs of a group differ only in their seed.";
   if (std::any_of(report.tasks.begin(), report.tasks.end(), has_evaluations)) {

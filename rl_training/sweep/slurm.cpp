@@ -16,7 +16,8 @@ namespace {
 
 constexpr int kSecondsBeforeTimeLimit = 60;
 
-// Returns the output of a Slurm command. Throws Error{io} if the command fails or is missing.
+// Returns the output of a Slurm command. If the command fails or is missing, throws Error{io} or,
+// with `may_fail`, returns "".
 std::string run_command(const std::vector<std::string>& words, bool may_fail = false) {
   const ScratchDirectory scratch;
   const auto printed = scratch.path() + "/output", said = scratch.path() + "/messages";
