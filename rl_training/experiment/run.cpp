@@ -88,8 +88,8 @@ void Run::save(const std::string& directory) {
                   files);
 }
 
-// Collects the shares that the other processes send (RunWorker::send_share) and saves. Then sends
-// the other processes the path of the checkpoint, or "" if the save failed.
+// Collects the state that the other processes send (RunWorker::send_share) and calls `save`. Then
+// sends the other processes the path of the checkpoint, or "" if the save failed.
 void Run::save_with_others(const std::function<void()>& save) {
   if (context_.processes == nullptr) return save();
   shares_ = context_.processes->collect("");

@@ -13,8 +13,8 @@ namespace {
 
 // `run` is the run to which the given path belongs, or "" for a checkpoint outside a run.
 // `in_place` means that training continues in the directory of that run. Training from a given
-// checkpoint continues in place only if it is the newest of its run; otherwise newer work would be
-// overwritten.
+// checkpoint continues in place only if this checkpoint is the newest of its run; otherwise newer
+// work would be overwritten.
 struct Origin {
   std::string run;
   bool in_place = false;
