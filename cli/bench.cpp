@@ -13,7 +13,7 @@ struct BenchArguments {
   std::vector<std::string> peers;
   std::vector<int64_t> hidden;
   NumberArgument rounds, updates, threads;
-  NumberArgument latency_us, bandwidth_mbit;  // network for which --scaling-model predicts
+  NumberArgument latency_us, bandwidth_mbit;  // the network that --scaling-model assumes
   bool envs = false, checkpoints = false, scaling_model = false;
   std::string env;  // --env: measures only this environment; implies --envs
 

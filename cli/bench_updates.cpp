@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kPause(200);
 
-// Compares one algorithm with the peers, which are other implementations of the same algorithm, at
-// every setting of threads. The contenders run alternately.
+// For every thread setting, compares one algorithm with the peers, which are other implementations
+// of the same algorithm. The contenders run alternately.
 class Comparison {
  public:
   Comparison(BenchWork work, int threads) : work_(std::move(work)), threads_(threads) {}
@@ -31,7 +31,7 @@ class Comparison {
     return entries_.size() - 1;
   }
 
-  // Starts all peers at the same time. Skips a peer that fails to start, with a note.
+  // Starts all peers at the same time. Skips a peer that fails to start, and prints a note.
   void add_peers(const std::vector<std::string>& commands) {
     std::vector<ThreadSetting> settings = {{1, 1}};
     if (threads_ > 1) settings.insert(settings.end(), {{threads_, 1}, {1, threads_}});

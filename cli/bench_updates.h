@@ -15,8 +15,8 @@ struct UpdateBench {
   std::optional<int64_t> updates = {};  // updates per interval of measurement
 };
 
-// `bench`: measures updates per second and compares them with limits and with peers, which are
-// other implementations of the same algorithm. All contenders run alternately.
+// `bench`: measures updates per second and compares them with hardware limits and with peers, which
+// are other implementations of the same algorithm. All contenders run alternately.
 void run_update_bench(const UpdateBench& bench, bool json);
 
 }  // namespace rl_training

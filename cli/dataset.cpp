@@ -170,7 +170,7 @@ DatasetReadOptions ReadArguments::options(bool scale) {
   if (!env_id.empty()) {
     const EnvSpec env = make_environment(env_id)->spec();
     bounds = env.action;
-    // Discrete actions have no units, so they are never scaled.
+    // Bounds can always be passed for discrete actions, because these are never scaled.
     if (scale || bounds.is_discrete()) read.bounds = &bounds;
     read.episode_length = env.max_episode_steps;
   }

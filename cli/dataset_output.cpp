@@ -16,7 +16,7 @@ namespace {
 // `input`.
 bool would_overwrite(const std::string& out, const std::string& input) {
   namespace fs = std::filesystem;
-  std::error_code code;  // fs::equivalent returns false for missing files
+  std::error_code code;  // with `code`, fs::equivalent returns false for missing files
   if (fs::equivalent(out, input, code)) return true;
   if (!fs::is_directory(input, code)) return false;
   const auto readable = fs::directory_options::skip_permission_denied;

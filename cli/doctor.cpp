@@ -39,7 +39,7 @@ std::string dnnl_version_text() {
   return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
 }
 
-// Runs `work`. The problem of the result is the message that `work` throws, or "".
+// Runs `work`. If `work` throws, the result's `problem` is the message of the exception.
 template <class Work>
 Check check(const char* name, const Work& work) {
   try {

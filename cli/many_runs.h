@@ -28,7 +28,7 @@ ManyRunsResult train_many(const Invocation& call, const std::vector<PlannedRun>&
 // Prints a comparison of these runs on stdout. Prints nothing if no run was trained.
 void print_runs_report(const std::vector<Json>& reports);
 
-// The number of jobs for the value of --jobs. 0 uses all cores.
+// The number of jobs that run at a time. If `jobs`, the value of --jobs, is 0, all cores are used.
 size_t job_count(int64_t jobs, size_t threads);
 
 }  // namespace rl_training

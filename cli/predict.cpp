@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::streamsize kLongestLine = 1 << 20;
 
-// Answers observations with actions. All lines are steps of one episode.
+// Prints an action for each observation. All observations are steps of one episode.
 class Answers {
  public:
   explicit Answers(TrainedPolicy& policy) : env_(policy.env()), episode_(policy) {}

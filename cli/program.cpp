@@ -22,8 +22,8 @@ constexpr AddCommand kCommands[] = {
     add_verify_resume, add_doctor, add_bench,  add_completion,  add_reference,
 };
 
-// Wraps descriptions at the width of the terminal. Appends the list of excluded options to the
-// description, because in the left column it would be too wide.
+// Wraps descriptions at the width of the terminal. Appends the options that an option needs or
+// excludes to its description, because they would be too wide for the left column.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_description(const CLI::App* app) const override {

@@ -51,8 +51,8 @@ SelectionOptions selection_options(const SelectArguments& arguments) {
 }
 
 // Shows the completed share of the work on stderr: on a terminal as a line that is redrawn,
-// otherwise as a line for each twentieth. An update in the second part of a fit counts for more,
-// because it takes longer.
+// otherwise as a line for each twentieth. An update in the second part of a fit has a larger
+// weight, because it takes longer.
 class SelectProgress {
  public:
   explicit SelectProgress(const Selection& selection)

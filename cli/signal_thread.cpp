@@ -19,7 +19,7 @@ sigset_t taken_signals() {
 void die_by_default(int signal) {
   struct sigaction present {};
   sigaction(signal, nullptr, &present);
-  // The signal is ignored, for example under nohup or in a background job of a script.
+  // The signal may be ignored, for example under nohup or in a background job of a script.
   if (present.sa_handler == SIG_IGN) return;
   sigset_t set;
   sigemptyset(&set);
@@ -52,7 +52,7 @@ void SignalThread::end() {
 
 StopRequests& SignalThread::begin_training() {
   training_ = true;
-  std::signal(SIGPIPE, SIG_IGN);  // training must survive the end of a pager or an ssh connection
+  std::signal(SIGPIPE, SIG_IGN);  // the end of a pager or an ssh connection must not end training
   return requests_;
 }
 

@@ -9,7 +9,7 @@ namespace rl_training {
 // counted from zero.
 int submit_sweep(SweepDirectory& sweep, const Invocation& call, bool by_hand);
 
-// Adds the subcommands `status` and `cancel`, and those that Slurm jobs call.
+// Adds the subcommands `status` and `cancel`, and the subcommands that Slurm jobs call.
 void add_sweep_subcommands(CLI::App& sweep, Invocation& call);
 
 }  // namespace rl_training

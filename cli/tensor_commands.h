@@ -52,9 +52,9 @@ struct TensorCommands {
   decltype(&film_of) film = film_of;
 };
 
-// The functions of this process. If the process has none, the call does not return: it executes the
-// program with LibTorch with the same arguments. Nothing may have been read, printed or changed
-// before this call.
+// The functions of this process. If this process does not contain them, the call does not return:
+// it executes the program that contains LibTorch, with the same arguments. Nothing may have been
+// read, printed or changed before this call.
 const TensorCommands& tensor_commands(const Invocation& call);
 
 // Runs the command line; `tensors` is null in the program without LibTorch.

@@ -129,7 +129,7 @@ int train_side_by_side(const TrainArguments& arguments, const std::vector<TrainC
   if (arguments.pause_at.given()) {
     options.pause_at = arguments.pause_at.read("--pause-at", at_least(1));
   }
-  // The default is one thread per run: many runs use the cores best with one thread each.
+  // The default is one thread per run, which uses the cores best if there are many runs.
   if (arguments.threads.given()) {
     options.jobs.threads =
         static_cast<size_t>(arguments.threads.read("--threads", between(1, 1024)));

@@ -1,5 +1,5 @@
 #pragma once
-// The whole public interface.
+// Includes the whole public interface of the library.
 #include "rl_training/algorithms/registry.h"
 #include "rl_training/api/agent.h"
 #include "rl_training/api/agents.h"

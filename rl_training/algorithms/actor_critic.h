@@ -25,12 +25,13 @@ CriticLoss critic_loss(const CriticEnsemble& critics, const Batch& batch,
 torch::Tensor least_value(const CriticEnsemble& critics, const torch::Tensor& obs,
                           const torch::Tensor& actions);
 
-// Values of the chosen members: [chosen, rows]. If `members` lists all members in order, the values
-// have gradients and are computed in one pass. Otherwise they have no gradient.
+// Values of the ensemble members with the indices `members`: [indices, rows]. If `members` lists
+// all members in order, the values have gradients and are computed in one pass. Otherwise they have
+// no gradient.
 torch::Tensor member_values(const CriticEnsemble& critics, const torch::Tensor& obs,
                             const torch::Tensor& actions, const std::vector<int64_t>& members);
-// Draws `wanted` of `count` members without replacement. If `wanted` equals `count`, the result is
-// all members in order and `rng` does not advance.
+// Draws `wanted` of `count` ensemble members without replacement. If `wanted` equals `count`, the
+// result is all members in order and `rng` does not advance.
 void draw_members(Rng& rng, int64_t count, int64_t wanted, std::vector<int64_t>& members);
 
 // Loss of an actor that clones dataset actions with one weight per row.

@@ -55,12 +55,13 @@ struct AlgorithmOptions {
   int64_t n_step = 1;
 
   virtual void visit_options(OptionVisitor& options);
-  // The phases of a run of `total_timesteps`. The default is one phase of updates on the dataset.
-  // Algorithms that learn from an environment override this function.
+  // The phases of a run with the length `total_timesteps`. The default is one phase of updates on
+  // the dataset. Algorithms that learn from an environment override this function.
   virtual std::vector<PhaseSpec> phases(int64_t total_timesteps) const;
   // Collection options, or null for algorithms that learn from data alone.
   virtual CollectOptions* collect() { return nullptr; }
-  // Requirements on a batch: its rows, columns, discount and number of summed rewards.
+  // Requirements on a batch: number of rows, columns, discount and number of steps in an n-step
+  // reward.
   virtual BatchRequest request() const;
   // Adam options of actor and critics.
   virtual AdamOptions actor_adam() const { return {.learning_rate = learning_rate}; }
@@ -81,7 +82,8 @@ struct AlgorithmContext {
   uint64_t seed = 0;  // seeds all random streams of the algorithm
   Compute compute;
 
-  // Seed of the noise streams. It differs between the processes that train one run.
+  // Seed of the noise streams, derived from `seed`. It differs between the processes that train one
+  // run.
   uint64_t own_seed() const { return seed_of_process(seed, process_rank(compute.processes)); }
 
   int64_t obs_dim() const { return obs.size(); }
@@ -95,24 +97,25 @@ class Algorithm {
   // One gradient update. `lr_scale` multiplies the learning rates that follow the schedule.
   virtual Metrics update(const Batch& batch, double lr_scale) = 0;
   // New priorities of the rows of the latest batch, [rows], if the algorithm requests priorities;
-  // otherwise undefined.
+  // otherwise an undefined tensor.
   virtual torch::Tensor priorities() const { return {}; }
-  // Called when a collected episode has ended, with its raw return.
+  // Called at the end of each collected episode, with the episode's raw return.
   virtual void episode_collected(double /*episode_return*/) {}
-  // Called after each step of a collecting phase. `due` is the number of updates that the step adds
-  // to the schedule. Returns the number of updates to run now. An algorithm that postpones updates
+  // Called after each step of a collecting phase. `due` is the number of updates that became due
+  // with this step. Returns the number of updates to run now. An algorithm that postpones updates
   // must count them itself.
   virtual int64_t updates_now(int64_t due) { return due; }
   // Observations [rows, ...] (normalised as in training) -> actions [rows, action_dim] in [-1, 1],
   // or discrete actions [rows] (int64). `state` was created by this algorithm for the same number
   // of rows.
   virtual torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) = 0;
-  // Describes the greedy policy for export: a function from a normalised observation to an action
-  // in [-1, 1] or a discrete action. Throws Error{config} with the reason if the policy is not such
-  // a function.
+  // Describes the greedy policy for export as a function from a normalised observation to an action
+  // in [-1, 1] or a discrete action. Throws Error{config} with the reason if the policy cannot be
+  // described in this way.
   virtual PolicyGraph::Value describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const;
   // Log density [rows] of the given actions (log probability, if they are discrete) under the
-  // policy that ActMode::explore samples from; undefined if that policy has no density.
+  // policy that ActMode::explore samples from. The result is an undefined tensor if that policy has
+  // no density.
   virtual torch::Tensor log_density(const torch::Tensor& /*obs*/,
                                     const torch::Tensor& /*actions*/) const {
     return {};
@@ -126,8 +129,8 @@ class Algorithm {
                                const torch::Tensor& /*actions*/) const {
     return {};
   }
-  // Called when any phase after the first begins. `planned_updates` is the number of updates that
-  // the run's budget still allows.
+  // Called at the beginning of every phase except the first. `planned_updates` is the number of
+  // updates that the run's budget still allows.
   virtual void begin_phase(const PhaseSpec& /*phase*/, int64_t /*planned_updates*/) {}
   virtual void visit_state(StateVisitor& state) = 0;
 };

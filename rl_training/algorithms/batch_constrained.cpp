@@ -36,8 +36,8 @@ ConditionalVae make_behavior_vae(const BatchConstrainedOptions& options,
 }
 namespace {
 
-// Largest number of candidate actions in memory at once. If the observations need more candidates,
-// they are processed in chunks.
+// Largest number of candidate actions in memory at once. If there are more candidates in total, the
+// observations are processed in chunks.
 constexpr int64_t kCandidatesAtOnce = 8192;
 
 torch::Tensor draw_noise(Rng& rng, int64_t rows, int64_t columns) {

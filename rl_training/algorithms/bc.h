@@ -23,7 +23,7 @@ struct BcNetworks {
 
 struct BcLoss {
   torch::Tensor loss;
-  torch::Tensor squared_error;  // of the policy's mean, also for the Gaussian policy
+  torch::Tensor squared_error;  // of the policy's mean, for deterministic and Gaussian policies
 
   template <class Visit>
   void metrics(Visit&& visit) const {

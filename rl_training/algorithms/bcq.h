@@ -48,8 +48,8 @@ JointLoss<VaeLoss, CandidateCriticLoss, BcqActorLoss> bcq_loss(const BcqNetworks
                                                                const BcqNoise& noise,
                                                                const BcqOptions& options);
 
-// BCQ for continuous actions (arXiv:1812.02900): Q-learning over actions that a model of the data
-// proposes and a small network perturbs.
+// BCQ for continuous actions (arXiv:1812.02900): Q-learning over candidate actions. A model of the
+// data proposes the candidates, and a small network perturbs them.
 class Bcq final : public ActorCritic<BcqOptions, BcqNetworks> {
  public:
   Bcq(const BcqOptions& options, const AlgorithmContext& context);

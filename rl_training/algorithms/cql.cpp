@@ -155,10 +155,10 @@ torch::Tensor clipped_diff(const torch::Tensor& diff, const CqlOptions& options)
 
 // y = r + gamma (1 - d) min_i Q'_i(s', b'), b' ~ pi(s')
 // D_i = T log sum_c exp((Q_i(s, c) - log p(c)) / T) - Q_i(s, a)
-// L = sum_i mean (Q_i(s, a) - y)^2 + w cql_alpha (mean clip(D_i) - gap), w: the multiplier
-// with the sampled actions c and their density p(c), T = cql_temperature and gap = lagrange_gap.
-// With max_target_backup, y uses the best of several b'. Cal-QL has a reference value R and uses
-// max(Q_i(s, c), R) for the policy's actions c.
+// L = sum_i (mean (Q_i(s, a) - y)^2 + w cql_alpha (mean clip(D_i) - gap))
+// with the sampled actions c, their density p(c), the multiplier w, T = cql_temperature and
+// gap = lagrange_gap. With max_target_backup, y uses the best of several b'. Cal-QL has a reference
+// value R and uses max(Q_i(s, c), R) for the policy's actions c.
 CqlCriticLoss cql_critic_loss(const CqlNetworks& networks, const Batch& batch,
                               const CqlCandidates& candidates, const torch::Tensor& multiplier,
                               const CqlOptions& options, const CqlVariant& variant) {
@@ -206,8 +206,8 @@ CqlNoise Cql::draw_noise(int64_t rows, bool with_candidates) {
   return noise;
 }
 
-// All losses use the networks as they were before the update: candidates are computed first, then
-// the actor is stepped against the old critics, then the critics are stepped.
+// All losses use the networks as they were before the update: first the candidates are computed,
+// then the actor is updated with the old critics, and the critics are updated last.
 CqlCriticLoss Cql::step(const Batch& batch, double lr_scale, const torch::Tensor& reference) {
   const bool changed = online_ && options_.online_cql_alpha;
   const double weight = changed ? *options_.online_cql_alpha : options_.cql_alpha;

@@ -18,13 +18,13 @@ struct CqlOptions : AlgorithmOptions, TemperatureOptions {
   bool max_target_backup = false;
   bool orthogonal_init = true;
 
-  // Settings that have keys only in Cal-QL.
+  // Settings that only Cal-QL offers as config keys.
   std::vector<int64_t> critic_hidden_sizes;  // hidden_sizes if empty
   int64_t num_critics = 2;
   std::optional<int64_t> num_min_critics;  // critics drawn for each target; all if unset
   bool layer_norm = false;
   bool orthogonal_actor = false;
-  std::optional<double> online_cql_alpha;  // in the online phase; cql_alpha if unset
+  std::optional<double> online_cql_alpha;  // weight in the online phase; cql_alpha if unset
   // In the online phase, update the actor once after each block of gradient_updates_per_step critic
   // updates.
   bool actor_once_per_block = false;
@@ -43,7 +43,7 @@ struct CqlNetworks : GaussianNetworks {
   CqlNetworks(const CqlOptions& options, const AlgorithmContext& context, Rng rng);
 };
 
-// Random values of one critic loss; n = n_action_samples.
+// Random values for one critic loss; n = n_action_samples.
 struct CqlNoise {
   torch::Tensor target;   // standard normal, [rows, action_dim]; [rows * n, ...] with
                           // max_target_backup
@@ -105,8 +105,8 @@ struct CqlScalars {
   }
 };
 
-// CQL (arXiv:2006.04779): SAC whose critics are pushed down at policy actions and up at dataset
-// actions. This is the form CQL(H) with importance sampling.
+// CQL (arXiv:2006.04779): SAC whose critic values are pushed down at policy actions and up at
+// dataset actions. This is the form CQL(H) with importance sampling.
 class Cql : public ActorCritic<CqlOptions, CqlNetworks> {
  public:
   Cql(const CqlOptions& options, const AlgorithmContext& context);

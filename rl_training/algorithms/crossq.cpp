@@ -112,7 +112,7 @@ SoftPolicyLoss crossq_actor_loss(const CrossqNetworks& networks, const Batch& ba
 
 namespace {
 
-// Goal with the temperature loss alpha (H - H_target); see TemperatureGoal.
+// Selects the temperature loss alpha (H - H_target); see TemperatureGoal.
 TemperatureGoal crossq_goal(const CrossqOptions& options, const AlgorithmContext& context) {
   auto goal = options.goal(-static_cast<double>(context.action_dim()));
   goal.scaled_loss = true;

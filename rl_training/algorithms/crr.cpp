@@ -96,8 +96,9 @@ CriticLoss crr_critic_loss(const CrrNetworks& networks, const Batch& batch,
   return critic_loss(networks.critics, batch, target);
 }
 
-// A = min_i Q_i(s, a) - mean_j or max_j min_i Q_i(s, a_j), a_1 .. a_n ~ pi(s);
+// A = min_i Q_i(s, a) - q, where q is the mean or the maximum over j of min_i Q_i(s, a_j)
 // L = -mean f(A) log pi(a | s), f = 1[A > 0] or min(exp(A / beta), max_weight) (no gradient)
+// with a_1 .. a_n ~ pi(s)
 CrrActorLoss crr_actor_loss(const CrrNetworks& networks, const Batch& batch,
                             const torch::Tensor& noise, const CrrOptions& options) {
   const auto head = networks.actor.head(batch.obs());

@@ -15,7 +15,8 @@ struct DdpgOptions : AlgorithmOptions {
   void visit_options(OptionVisitor& options) override;
 };
 
-// DDPG (arXiv:1509.02971): TD3 with one critic, without delay and without smoothing.
+// DDPG (arXiv:1509.02971): TD3 with one critic, an actor that is updated as often as the critic,
+// and a target policy without noise.
 class Ddpg final : public Td3 {
  public:
   Ddpg(const DdpgOptions& options, const AlgorithmContext& context);

@@ -4,7 +4,7 @@
 
 namespace rl_training {
 
-// Parts that algorithms for discrete actions share. Their networks map an observation to one value
+// Parts that algorithms for discrete actions share. The networks map an observation to one value
 // per action (Q or a logit). In shapes, "choices" is the number of actions.
 
 MlpSpec choice_spec(const AlgorithmOptions& options, const AlgorithmContext& context,
@@ -24,7 +24,7 @@ torch::Tensor draw_choices(const torch::Tensor& log_probs, const torch::Tensor& 
 // Shapes: [..., rows, choices], [..., rows] -> scalar.
 torch::Tensor conservative_difference(const torch::Tensor& values, const torch::Tensor& chosen);
 
-// A network for Q(s, a) of every action, and its target network.
+// A network that computes Q(s, a) for every action a, and its target network.
 struct DiscreteQNetworks {
   DiscreteQNetworks(const AlgorithmOptions& options, const AlgorithmContext& context, Rng rng);
   void visit_state(StateVisitor& state);
@@ -51,7 +51,7 @@ class EpsilonGreedy {
   explicit EpsilonGreedy(uint64_t seed) : rng_(seed, "explore/policy") {}
 
   torch::Tensor explore(const torch::Tensor& greedy, int64_t choices, double epsilon);
-  // Adds "explore_rng" to the state of its owner.
+  // Adds the random stream to the owner's state under the name "explore_rng".
   void visit_state(StateVisitor& state) { state.part("explore_rng", rng_); }
 
  private:

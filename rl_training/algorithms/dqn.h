@@ -15,7 +15,7 @@ struct DqnOptions : AlgorithmOptions {
     return replay_phases(environment, total_timesteps);
   }
   void visit_options(OptionVisitor& options) override;
-  // Probability of a random action after `step` exploring steps.
+  // Probability of a random action after `step` environment steps with the epsilon-greedy policy.
   double epsilon(int64_t step) const;
 };
 

@@ -84,8 +84,8 @@ torch::Tensor random_shift(const torch::Tensor& images, const torch::Tensor& shi
 // multiplied by its standard deviation.
 torch::Tensor truncated_normal(const torch::Tensor& mean, const torch::Tensor& noise, double clip);
 
-// `features` have a gradient; `next_features` have none. `noise` [rows, action_dim] is already
-// multiplied by its standard deviation.
+// Gradients flow through `features` but not through `next_features`. `noise` [rows, action_dim] is
+// already multiplied by its standard deviation.
 CriticLoss drq_v2_critic_loss(const DrqV2Networks& networks, const Batch& batch,
                               const torch::Tensor& features, const torch::Tensor& next_features,
                               const torch::Tensor& noise, double clip);
@@ -98,8 +98,8 @@ struct DrqV2ActorLoss {
     visit("actor_loss", loss);
   }
 };
-// `features` have no gradient. `noise` [rows, action_dim] is already multiplied by its standard
-// deviation.
+// No gradient flows through `features`. `noise` [rows, action_dim] is already multiplied by its
+// standard deviation.
 DrqV2ActorLoss drq_v2_actor_loss(const DrqV2Networks& networks, const torch::Tensor& features,
                                  const torch::Tensor& noise, double clip);
 

@@ -22,8 +22,8 @@ struct EdacDiversity {
   }
 };
 // Similarity of the critics' action gradients at dataset actions. It is 0 if the gradients are
-// orthogonal, and the number of critics if all gradients point in the same direction. `slopes` was
-// created for critics of this shape.
+// orthogonal, and the number of critics if all gradients point in the same direction. `slopes` must
+// have been created for critics of the same shape.
 EdacDiversity edac_diversity(const CriticEnsemble& critics, const InputSlopes& slopes,
                              const Batch& batch);
 

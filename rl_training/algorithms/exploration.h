@@ -27,7 +27,7 @@ class Explorer {
 
   // The random stream, for policies that draw their own noise.
   Rng& rng() { return rng_; }
-  // Adds "explore_rng" to the state of its owner.
+  // Adds the random stream to the owner's state under the name "explore_rng".
   void visit_state(StateVisitor& state) { state.part("explore_rng", rng_); }
 
  private:

@@ -70,7 +70,8 @@ torch::Tensor fql_flow_actions(const FqlNetworks& networks, const torch::Tensor&
   return x.clamp(-1.0, 1.0);
 }
 
-// y = r + gamma (1 - d) mean or min_i Q'_i(s', clip(mu(s', z), +-1)) with the actor mu and noise z
+// y = r + gamma (1 - d) Q'(s', clip(mu(s', z), +-1)) with the actor mu and the noise z
+// where Q' is the mean or the minimum of the target critics
 torch::Tensor fql_target(const FqlNetworks& networks, const Batch& batch,
                          const torch::Tensor& noise, const FqlOptions& options) {
   const torch::NoGradGuard no_grad;
@@ -118,7 +119,7 @@ Fql::Fql(const FqlOptions& options, const AlgorithmContext& context)
       flow_optimizer_(networks_.flow, options.actor_adam(), context.compute) {}
 
 // All losses use the networks as they were before the update: the target is computed first, and
-// each network is stepped after the losses that read it.
+// each network is updated only after all losses that use it have been computed.
 Metrics Fql::update(const Batch& batch, double lr_scale) {
   const auto shape = batch.actions().sizes();
   const auto target = fql_target(networks_, batch, target_noise_.normal(rng_, shape), options_);

@@ -41,7 +41,7 @@ struct IqlNetworks {
   CriticEnsemble critics, critics_target;
 };
 
-// min_i Q'_i(s, a) without gradient: [rows]. The losses of value and actor both use it.
+// min_i Q'_i(s, a) without gradient: [rows]. The value loss and the actor loss both use it.
 torch::Tensor iql_target_q(const IqlNetworks& networks, const Batch& batch);
 
 struct IqlValueLoss {
@@ -63,15 +63,16 @@ WeightedCloningLoss iql_actor_loss(const IqlNetworks& networks, const Batch& bat
 torch::Tensor iql_target(const IqlNetworks& networks, const Batch& batch);
 CriticLoss iql_critic_loss(const IqlNetworks& networks, const Batch& batch);
 
-// Base class of IQL and XQL. An update steps value, actor and critics once each, then moves the
-// target critics. The derived class defines the losses of value and critics.
+// Base class of IQL and XQL. An update steps the value network, the actor and the critics once
+// each, then updates the target critics. The derived class defines the losses of the value network
+// and the critics.
 class ImplicitQ : public Algorithm {
  public:
   ImplicitQ(const ImplicitOptions& options, const AlgorithmContext& context,
             LayerNorm value_norm = LayerNorm::none);
 
-  // The learning-rate schedule applies to the actor only. The rates of value and critics are
-  // constant.
+  // The learning-rate schedule applies to the actor only. The learning rates of the value network
+  // and the critics are constant.
   Metrics update(const Batch& batch, double lr_scale) override;
   torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;
   PolicyGraph::Value describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const override {

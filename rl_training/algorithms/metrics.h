@@ -13,11 +13,11 @@
 
 namespace rl_training {
 
-// Metrics of an update come from the fields of its losses. A loss is a struct with named tensors
-// and a list
+// The metrics of an update come from the fields of its losses. A loss is a struct with named
+// tensors and a function that lists the tensors to report:
 //   template <class Visit>
 //   void metrics(Visit&& visit) const { visit("critic_loss", loss); ... }
-// that names the tensors to report. Metrics of an update are defined only in these lists.
+// Metrics of an update are defined only in these functions.
 
 // Named scalars of one update. Each scalar is a tensor, which is read only when it is logged. An
 // undefined tensor means "not known yet".
@@ -51,7 +51,7 @@ std::vector<std::string> metric_names_of() {
   std::vector<std::string> names;
   const auto append = [&]<class Loss>(std::type_identity<Loss>) {
     // The names must be available without LibTorch, but a loss object contains tensors, and even an
-    // undefined tensor needs LibTorch. This code therefore visits the list without a real object;
+    // undefined tensor needs LibTorch. This code therefore calls `metrics` without a real object;
     // no field is read.
     alignas(Loss) static constexpr std::byte kNoLoss[sizeof(Loss)]{};
     reinterpret_cast<const Loss*>(kNoLoss)->metrics(
@@ -87,8 +87,8 @@ JointLoss<First, Others...> joint_loss(const First& first, const Others&... othe
 void visit_metric(StateVisitor& state, const std::string& name, torch::Tensor& value);
 
 // The latest metrics of a part that is not stepped in every update, such as a delayed actor. They
-// are reported again until the part is stepped next, and are undefined before its first step. Only
-// the values are stored, without the autograd graph.
+// are reported again until the next step of this part, and are undefined before its first step.
+// Only the values are stored, without the autograd graph.
 template <class... Losses>
 class Held {
  public:

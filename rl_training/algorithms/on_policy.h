@@ -75,8 +75,7 @@ class OnPolicyAlgorithm : public Algorithm {
   // Samples actions and computes the values that updates need.
   RolloutActions roll(const torch::Tensor& obs);
   torch::Tensor state_values(const torch::Tensor& obs) const;
-  // Whether the latest update decided to skip the remaining minibatches of the rollout. Every
-  // update sets this flag.
+  // Whether the remaining minibatches of the rollout must be skipped. Every update sets this flag.
   virtual bool rollout_used_up() const { return false; }
 
   torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;

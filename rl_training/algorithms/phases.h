@@ -43,7 +43,7 @@ struct RolloutOptions {
   void visit_options(OptionVisitor& options);
   // Checks rules that involve several keys. Throws Error{config} that names the invalid key.
   void check(int64_t num_envs) const;
-  int64_t updates() const { return epochs * minibatches; }  // at most this many per rollout
+  int64_t updates() const { return epochs * minibatches; }  // maximum number of updates per rollout
 };
 
 // One phase of training: the source of its batches, its length and its learning rates. A run is a

@@ -6,7 +6,7 @@ namespace rl_training {
 namespace {
 
 constexpr double kAdamEpsilon = 1e-5;
-constexpr double kKlSlack = 1.5;  // updates on a rollout stop above this multiple of target_kl
+constexpr double kKlSlack = 1.5;  // updates on a rollout stop if KL exceeds this * target_kl
 
 std::vector<torch::Tensor> all_parameters(const OnPolicyNetworks& networks) {
   auto leaves = networks.policy_parameters();

@@ -90,7 +90,8 @@ class Rebrac final : public DelayedActorCritic<RebracOptions, RebracNetworks, Re
   double actor_bc_weight() const;
   double critic_bc_weight() const { return online_ ? 0.0 : options_.critic_bc_weight; }
 
-  // Whether the online phase has started, the update at which it started, and its planned updates.
+  // Whether the online phase has started, the update at which it started, and its planned number of
+  // updates.
   bool online_ = false;
   int64_t online_start_ = 0, online_length_ = 0;
 };

@@ -23,8 +23,9 @@ void RedqOptions::check() const {
   check_critic_counts(num_critics, num_min_critics);
 }
 
-// y = r + gamma (1 - d) (min_{i in M} Q'_i(s', a') - alpha log pi(a'|s')), M: random critics
+// y = r + gamma (1 - d) (min_{i in M} Q'_i(s', a') - alpha log pi(a'|s'))
 // L_Q = sum_i mean (Q_i(s, a) - y)^2;  L_pi = mean (alpha log pi(a|s) - mean_i Q_i(s, a))
+// with a random subset M of the critics
 SoftDesign RedqOptions::design(int64_t action_dim) const {
   SoftDesign design;
   design.critics = num_critics;

@@ -14,7 +14,7 @@ struct RedqOptions : SoftOptions {
   SoftDesign design(int64_t action_dim) const;
 };
 
-// REDQ (arXiv:2101.05982): an ensemble of critics, targets that use a random subset of the
+// REDQ (arXiv:2101.05982): SAC with an ensemble of critics, targets that use a random subset of the
 // ensemble, and many updates per environment step.
 class Redq final : public SoftActorCritic {
  public:

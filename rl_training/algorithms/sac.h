@@ -9,7 +9,8 @@ struct SacOptions : SoftOptions {
   SoftDesign design(int64_t action_dim) const;
 };
 
-// SAC (arXiv:1812.05905): twin critics, targets from the smaller value, automatic temperature.
+// SAC (arXiv:1812.05905) with twin critics, targets that use the smaller of the two critic values,
+// and a temperature that can be learnt.
 class Sac final : public SoftActorCritic {
  public:
   Sac(const SacOptions& options, const AlgorithmContext& context)

@@ -30,8 +30,9 @@ std::vector<std::string> soft_metrics() {
   return metric_names_of<CriticLoss, SoftPolicyLoss, TemperatureLoss>();
 }
 
-// y = r + gamma (1 - d) (min_{i in M} Q'_i(s', a') - alpha log pi(a'|s')), a' ~ pi(s'), M: members
+// y = r + gamma (1 - d) (min_{i in M} Q'_i(s', a') - alpha log pi(a'|s'))
 // L = critic_loss_scale sum_i mean (Q_i(s, a) - y)^2
+// with a' ~ pi(s') and M = `members`
 CriticLoss soft_critic_loss(const SoftNetworks& networks, const Batch& batch,
                             const torch::Tensor& noise, const std::vector<int64_t>& members,
                             const torch::Tensor& alpha, const SoftDesign& design) {
@@ -49,7 +50,8 @@ CriticLoss soft_critic_loss(const SoftNetworks& networks, const Batch& batch,
           target.mean};
 }
 
-// a ~ pi(s), reparameterised;  L = mean (alpha log pi(a|s) - min or mean_i Q_i(s, a))
+// a ~ pi(s), reparameterised;  L = mean (alpha log pi(a|s) - Q(s, a))
+// where Q is the minimum or the mean of the critics
 SoftPolicyLoss soft_policy_loss(const SoftNetworks& networks, const Batch& batch,
                                 const GaussianSample& sample, const torch::Tensor& alpha,
                                 const SoftDesign& design) {

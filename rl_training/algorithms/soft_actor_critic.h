@@ -48,8 +48,8 @@ struct SoftNetworks : GaussianNetworks {
 // Names of the metrics that SAC and most of its variants report, in order.
 std::vector<std::string> soft_metrics();
 
-// `noise` is standard normal, [rows, action_dim]. The target uses the minimum of the target critics
-// `members`.
+// `noise` is standard normal, [rows, action_dim]. The target uses the minimum over the target
+// critics that `members` lists.
 CriticLoss soft_critic_loss(const SoftNetworks& networks, const Batch& batch,
                             const torch::Tensor& noise, const std::vector<int64_t>& members,
                             const torch::Tensor& alpha, const SoftDesign& design);
@@ -84,7 +84,7 @@ class SoftActorCritic : public ActorCritic<SoftLearnerOptions, SoftNetworks> {
  protected:
   // The parts of an update; each draws its own noise.
   CriticLoss loss_of_critics(const Batch& batch);
-  void step_critics(const torch::Tensor& loss, double lr_scale);  // also moves the targets
+  void step_critics(const torch::Tensor& loss, double lr_scale);  // critics and target critics
   void step_policy(const Batch& batch, double lr_scale);          // actor and temperature
   const Held<SoftPolicyLoss, TemperatureLoss>& policy_loss() const { return actor_loss_; }
 

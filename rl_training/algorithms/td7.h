@@ -34,7 +34,7 @@ struct Td7Encoder {
   Mlp f, g;
 };
 
-// tanh(network(AvgL1Norm(W s), z)), [rows, action_dim]
+// head(AvgL1Norm(first(s)), z): [rows, action_dim]. The output activation of `head` is tanh.
 struct Td7Actor {
   Td7Actor(const Td7Options& options, const AlgorithmContext& context, Rng& rng);
   torch::Tensor actions(const torch::Tensor& obs, const torch::Tensor& embedding) const;
@@ -50,7 +50,7 @@ struct Td7Input {
   torch::Tensor obs, actions, embedding, pair;
 };
 
-// network(AvgL1Norm(W (s, a)), z_sa, z), [rows]
+// head(AvgL1Norm(first(s, a)), z_sa, z): [rows]
 struct Td7Critic {
   Td7Critic(const Td7Options& options, const AlgorithmContext& context, Rng& rng);
   torch::Tensor values(const Td7Input& input, Use use) const;
@@ -135,7 +135,7 @@ Td7ActorLoss td7_actor_loss(const torch::Tensor& values, const torch::Tensor& bc
                             double bc_weight);
 
 // TD7 (arXiv:2306.02451): TD3 with learnt embeddings of states and actions, prioritised rows and
-// hard target updates. Online, it also stores checkpoints of the best policy.
+// hard target updates. In the online phase, it also stores checkpoints of the best policy.
 class Td7 final : public Algorithm {
  public:
   Td7(const Td7Options& options, const AlgorithmContext& context);
@@ -170,7 +170,7 @@ class Td7 final : public Algorithm {
   int64_t updates_ = 0;
   // State of the online phase.
   bool online_ = false, has_checkpoint_ = false;
-  bool rated_ = false;  // the rating is complete, so the postponed updates can run
+  bool rated_ = false;  // the policy's rating is complete, so the postponed updates can run
   int64_t due_updates_ = 0, online_updates_ = 0, rated_episodes_ = 0;
   double lowest_return_, best_lowest_return_;
 };

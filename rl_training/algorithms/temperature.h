@@ -12,10 +12,10 @@ namespace rl_training {
 struct TemperatureGoal {
   bool learnt = true;  // false: fixed
   double entropy = -1;
-  bool scaled_loss = false;  // alpha (H - H_target) instead of log alpha (H - H_target)
+  bool scaled_loss = false;  // loss alpha (H - H_target) instead of log alpha (H - H_target)
 };
 
-// The keys of an entropy temperature.
+// Config keys of the entropy temperature.
 struct TemperatureOptions {
   std::string alpha = "auto";            // "auto", "auto:<initial value>" or a fixed number
   std::optional<double> target_entropy;  // if unset, the algorithm's default

@@ -93,9 +93,9 @@ torch::Tensor surrogate_objective(const ActionDistribution& policy, const Batch&
   return (advantages * (policy.log_prob(batch.actions()) - batch.log_probs()).exp()).mean();
 }
 
-// Conjugate gradients solve F x = g with the objective's gradient g. The full step is sqrt(2
-// target_kl / x'Fx) x. The line search shortens the step until mean KL(new || old) < target_kl and
-// the objective has grown.
+// Conjugate gradients solve F x = g with the objective's gradient g. The full step is
+// sqrt(2 target_kl / x'Fx) x. The line search shortens the step until the objective has grown and
+// mean KL(new || old) < target_kl.
 TrustRegionStep trust_region_step(const OnPolicyNetworks& networks, const Batch& batch,
                                   const TrpoOptions& options) {
   const auto advantages = standardized(batch.advantages());

@@ -23,7 +23,7 @@ struct TrpoOptions : OnPolicyOptions {
 };
 
 // Computes v -> (F + damping I) v. F is the Hessian of the mean KL divergence at the current
-// policy, that is, the Fisher matrix over all policy parameters as one flat vector.
+// policy, that is, the Fisher matrix. All policy parameters together form one flat vector.
 class FisherProduct {
  public:
   FisherProduct(const OnPolicyNetworks& networks, const torch::Tensor& obs, double damping);

@@ -20,7 +20,8 @@ struct ExportedPolicy {
   std::vector<std::string> facts;               // "algorithm: td3_bc", ..., written to the file
   PolicyGraph graph;                            // includes normaliser and action scaling
   std::vector<double> action_low, action_high;  // empty for discrete actions
-  // Unit of errors: 1, or half the range of an action if that is larger.
+  // Unit of errors for each action dimension: 1, or half the range of the dimension if that is
+  // larger.
   std::vector<double> action_unit;
   std::vector<PolicyExample> examples;  // written to the file as test vectors
 };
@@ -39,7 +40,7 @@ struct InterpretedPolicy {
 InterpretedPolicy interpret_policy(const PolicyGraph& graph, const std::vector<double>& obs,
                                    std::optional<size_t> choice = {});
 
-// The largest difference of two actions in units of `action_unit`; 1 for different discrete
+// The largest difference between two actions in units of `action_unit`; 1 for different discrete
 // actions.
 double action_error(const ExportedPolicy& policy, const std::vector<double>& a,
                     const std::vector<double>& b);

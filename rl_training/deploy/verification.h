@@ -10,8 +10,8 @@ enum class ExportFormat { c, onnx };
 struct Verification {
   std::string method;  // how the exported file was evaluated
   int64_t observations = 0;
-  // Observations for which the action differs from that of `predict` but is equally good up to
-  // rounding.
+  // Number of observations for which the action differs from that of `predict` but is equally good
+  // up to rounding.
   int64_t undecided = 0;
   double max_abs_error = 0;  // in units of ExportedPolicy::action_unit
 };

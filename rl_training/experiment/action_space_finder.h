@@ -9,9 +9,9 @@
 namespace rl_training {
 
 // Derives the action space of a run without an environment. The bounds are `action_low` and
-// `action_high`, or the smallest and largest action of each column. The examined datasets must have
-// actions in the units of the file. A file that does not state its number of discrete actions is
-// read as if this number were `kMostChoices`.
+// `action_high`, or the smallest and largest value of each action column. The datasets passed to
+// `look_at` must have actions in the units of the file. A file that does not state its number of
+// discrete actions is read as if this number were `kMostChoices`.
 class ActionSpaceFinder {
  public:
   static constexpr int64_t kMostChoices = 1 << 16;
@@ -27,7 +27,7 @@ class ActionSpaceFinder {
                 const std::function<void(const std::string&)>& warn) const;
 
   bool discrete_ = false;
-  int64_t stated_choices_ = 0;  // number of discrete actions that a file states
+  int64_t stated_choices_ = 0;  // number of discrete actions, if a file states it
   std::vector<double> low_, high_;
 };
 

@@ -12,7 +12,7 @@ namespace rl_training {
 struct AlgorithmAdvice {
   struct Choice {
     std::string algo, config;  // `config`: a packaged config to start from
-    std::string command;       // trains on the dataset's file
+    std::string command;       // command that trains on the dataset's file
     std::vector<std::string> reasons;
     double score = 0;
   };

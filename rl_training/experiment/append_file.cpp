@@ -25,7 +25,8 @@ void AppendFile::fail(const char* what, int code) const {
 void AppendFile::open() {
   if (fd_ >= 0) return;
   fd_ = open_run_file(path_);
-  // Checkpoints rely on the file, so its directory entry must also survive a power cut.
+  // Checkpoints depend on this file. Without this sync, a power cut could remove its directory
+  // entry.
   const auto parent = std::filesystem::path(path_).parent_path().string();
   posix_file_system().sync_directory(parent.empty() ? "." : parent);
 }

@@ -17,7 +17,7 @@ class AppendFile {
   AppendFile& operator=(const AppendFile&) = delete;
 
   const std::string& path() const { return path_; }
-  void append(uint64_t offset, std::string_view record);  // drops everything after `offset` first
+  void append(uint64_t offset, std::string_view record);  // first drops everything after `offset`
   void cut(uint64_t size);  // throws if the file is shorter than `size`
   uint64_t size();
   void sync();

@@ -29,10 +29,10 @@ struct Checkpoint {
 // files, such as the rows of a replay buffer, are not read, because acting needs only the networks.
 enum class CheckpointUse { training, acting };
 
-// The checkpoints of one run: directories step-000001000 with tensors.safetensors and
-// manifest.json. A directory gets its final name only when all its bytes are on disk. An older
+// The checkpoints of one run: directories such as step-000001000, which contain tensors.safetensors
+// and manifest.json. A directory gets its final name only when all its bytes are on disk. An older
 // checkpoint is removed only after the newer one is safe. No file points to the newest checkpoint:
-// the checkpoint with the highest step that passes verification is the newest.
+// it is the valid checkpoint with the highest step.
 class CheckpointStore {
  public:
   CheckpointStore(FileSystem& files, std::string directory, int keep = 3);
@@ -50,7 +50,8 @@ class CheckpointStore {
   std::vector<CheckpointInfo> list() const;  // step-* directories, oldest first
 
   // Returns the newest valid checkpoint and warns about each damaged one that is skipped. Returns
-  // nullopt if there is no checkpoint. Throws Error{checkpoint} if no checkpoint is valid.
+  // nullopt if there are no checkpoints. Throws Error{checkpoint} if there are checkpoints but none
+  // is valid.
   std::optional<Checkpoint> load_newest(const std::function<void(const std::string&)>& warn,
                                         CheckpointUse use = CheckpointUse::training) const;
 
@@ -81,8 +82,8 @@ class CheckpointStore {
   std::shared_ptr<const Content> unsaved_best_;
 };
 
-// Writes one checkpoint directory of any name, as safely as CheckpointStore::save. Replaces an
-// existing directory.
+// Writes one checkpoint directory under any name, with the same guarantees as
+// CheckpointStore::save. Replaces an existing directory.
 void save_checkpoint(FileSystem& files, const std::string& path, int64_t step,
                      const std::vector<ArchiveEntry>& entries, const Json& facts,
                      const std::vector<CheckpointFile>& more = {});

@@ -1,4 +1,4 @@
-// Rules that involve several keys of a config.
+// Checks the rules that involve several keys of a config.
 #include <algorithm>
 
 #include "rl_training/data/rollout_buffer.h"

@@ -15,13 +15,13 @@ namespace rl_training {
 // file is rewritten from the jsonl file.
 //
 // Both files contain only values that the seed determines. Their lengths are part of the training
-// state: a resumed run truncates the rows that a killed process wrote after its last checkpoint,
-// and writes them again.
+// state: a resumed run removes the rows that a killed process wrote after its last checkpoint, and
+// writes them again.
 class MetricLog {
  public:
   MetricLog(const std::string& run_path, std::vector<std::string> columns);
 
-  void write(const Json& row);  // a flat object; it is in both files when this returns
+  void write(const Json& row);  // a flat object; both files contain it when this returns
   void flush();                 // syncs to disk
 
   void visit_state(StateVisitor& state);

@@ -7,13 +7,14 @@
 namespace rl_training {
 
 // Stores the rows of a replay buffer as files of checkpoints. Rows never change. Each checkpoint
-// therefore adds one file with the rows since the previous checkpoint and links the earlier files.
+// therefore adds one file with the rows added since the previous checkpoint, and links the earlier
+// files.
 class ReplayFiles {
  public:
   // `process` is the rank of the process that owns the buffer. Each process uses its own file
   // names.
   ReplayFiles(ReplayBuffer& buffer, FileSystem& files, int process = 0);
-  // Returns the rank of the process whose rows a file contains, and 0 for all other files.
+  // If the file contains replay rows, returns the rank of the process that owns them; otherwise 0.
   static int process_of(const std::string& name);
 
   // Restores the rows of a checkpoint into the buffer.

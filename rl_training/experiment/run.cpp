@@ -88,8 +88,8 @@ void Run::save(const std::string& directory) {
                   files);
 }
 
-// Collects the shares that the other processes send (RunWorker::send_share) and saves. Then sends
-// the other processes the path of the checkpoint, or "" if the save failed.
+// Collects the state that the other processes send (RunWorker::send_share) and calls `save`. Then
+// sends the other processes the path of the checkpoint, or "" if the save failed.
 void Run::save_with_others(const std::function<void()>& save) {
   if (context_.processes == nullptr) return save();
   shares_ = context_.processes->collect("");
@@ -113,8 +113,8 @@ void Run::log(const Json& row) {
   timed_at_ = now;
 }
 
-// A full disk must not immediately end hours of training. After a failed save, the next checkpoint
-// is tried at the next interval; only several consecutive failures stop the run.
+// A full disk must not immediately end hours of training. After a failed save, the run tries again
+// at the next checkpoint interval. It stops only after several consecutive failures.
 void Run::save_or_warn(int64_t step, const std::function<void()>& save) {
   try {
     save();

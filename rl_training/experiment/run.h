@@ -38,8 +38,8 @@ class Run final : private RunSink {
                                      const ResumeChanges& changes, RunContext context);
 
   RunResult train(const Callbacks& callbacks = {}, StopRequests* requests = nullptr);
-  // Writes the current state as a checkpoint outside the run directory. Only allowed for a run on
-  // one process.
+  // Writes the current state as a checkpoint outside the run directory. Allowed only if a single
+  // process trains the run.
   void save(const std::string& directory);
 
   const TrainConfig& config() const { return parts_.policy.config(); }

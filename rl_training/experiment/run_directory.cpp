@@ -94,8 +94,8 @@ bool is_locked(const std::string& path) {
   return locked;
 }
 
-// Removes directories that a killed process did not finish creating. A recent directory may still
-// be in progress, because the lock is acquired after the directory has been created.
+// Removes directories that a killed process did not finish creating. Keeps recent directories:
+// another process may still be creating them, because it acquires the lock only afterwards.
 void remove_abandoned(FileSystem& files, const std::string& parent) {
   try {
     for (const auto& name : files.list_directory(parent)) {
@@ -119,8 +119,8 @@ void remove_unfinished_files(FileSystem& files, const std::string& run) {
   }
 }
 
-// rename() never replaces a directory that is not empty. If two processes want the same name, one
-// of them gets it and the other tries the next name.
+// rename() never replaces a directory that is not empty. If two processes try the same name at the
+// same time, one of them gets it and the other tries the next name.
 std::string claim_name(FileSystem& files, const std::string& temporary, const std::string& wanted) {
   for (int n = 0;; ++n) {
     std::string path = n == 0 ? wanted : fmt::format("{}-{}", wanted, n);

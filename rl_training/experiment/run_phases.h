@@ -60,7 +60,8 @@ class RunPhases {
   };
 
   std::unique_ptr<Sampler> dataset_;
-  // Null if no phase collects into a replay buffer or into rollouts, respectively.
+  // `replay_` is null if no phase collects into a replay buffer. `rollout_` is null if no phase
+  // collects rollouts.
   std::unique_ptr<Replay> replay_;
   std::unique_ptr<Rollout> rollout_;
   std::vector<std::unique_ptr<Phase>> phases_;

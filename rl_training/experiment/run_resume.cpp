@@ -12,9 +12,9 @@ namespace rl_training {
 namespace {
 
 // `run` is the run to which the given path belongs, or "" for a checkpoint outside a run.
-// `in_place` means that training continues in the directory of that run. A given checkpoint
-// continues in place only if it is the newest of its run; otherwise newer work would be
-// overwritten.
+// `in_place` means that training continues in the directory of that run. Training from a given
+// checkpoint continues in place only if this checkpoint is the newest of its run; otherwise newer
+// work would be overwritten.
 struct Origin {
   std::string run;
   bool in_place = false;
@@ -92,8 +92,9 @@ bool same_length(const TrainConfig& a, const TrainConfig& b) {
          (!a.online.used || a.online.total_timesteps == b.online.total_timesteps);
 }
 
-// The number of offline updates can change only before the first environment step. Later, the run
-// would return to the offline phase, and its position, which names checkpoints, would be wrong.
+// The number of offline updates can change only before the first environment step. A later change
+// would return the run to the offline phase, and its position, which names checkpoints, would be
+// wrong.
 void check_new_length(const Checkpoint& checkpoint, const TrainConfig& before,
                       const TrainConfig& config) {
   if (!config.online.used || config.total_timesteps == before.total_timesteps) return;
@@ -157,8 +158,8 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
     check_process_count(*checkpoint, process_count(context.processes));
     check_new_length(*checkpoint, before, config);
   }
-  // Save a checkpoint at once if the directory, the length or the dataset path changes. If the run
-  // is killed early, it then resumes with these changes.
+  // Save a checkpoint at once if the directory, the length or the dataset path changes, so that a
+  // run that is killed early resumes with these changes.
   const bool save_now =
       checkpoint && (!origin.in_place || !same_length(config, before) || changes.dataset_path);
   if (context.processes != nullptr) {
@@ -201,7 +202,7 @@ std::unique_ptr<Run> Run::resume(const std::string& run_or_checkpoint, const Res
     write_file_atomically(files, place + "/config.yaml", yaml);
   } catch (const Error&) {
     run.reset();
-    if (!origin.in_place) files.remove_all(place);  // remove the directory of the failed branch
+    if (!origin.in_place) files.remove_all(place);  // remove the new directory
     throw;
   }
   return run;
@@ -237,8 +238,8 @@ void Run::check_online_phase(const ResumeChanges& changes) const {
                   "earlier checkpoint can be resumed in a new run)");
 }
 
-// A new branch of a run inherits the best checkpoint, unless that checkpoint is newer than the
-// start of the branch.
+// If training continues in a new directory, the best checkpoint is copied there, unless it is newer
+// than the checkpoint from which training continues.
 void Run::inherit_best(const std::string& origin, int64_t step) {
   auto& files = context_.session.files();
   const auto path = origin + "/checkpoints/best";

@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::string_view kProcess = "process";
 
-// Whether the entry must be equal in all processes: parameters and arrays that depend on them.
-// Single floats are excluded, because they are metrics. Metrics differ between processes, since
-// each process has its own share of a batch.
+// Whether the entry must be equal in all processes. This applies to parameters and to arrays that
+// depend on them. Single floats are excluded, because they are metrics. Metrics differ between
+// processes, since each process has its own share of a batch.
 bool is_common(const ArchiveEntry& entry) {
   return entry.dtype == DType::f32 && !entry.shape.empty() && entry.name.starts_with("algorithm.");
 }

@@ -19,7 +19,7 @@ struct ArchiveEntry {
 // "F32 [3, 4]", for messages.
 std::string describe_array(DType dtype, const std::vector<int64_t>& shape);
 
-// Writes the safetensors layout: 8 bytes of header length, a JSON header padded to a multiple of 8
+// Writes the safetensors layout: an 8-byte header length, a JSON header padded to a multiple of 8
 // bytes, then the arrays without gaps. Arrays are sorted by element size, largest first, then by
 // name. Every array is therefore aligned, and the same entries always yield the same bytes.
 std::string write_safetensors(const std::vector<ArchiveEntry>& entries);

@@ -13,9 +13,10 @@ using VisitState = std::function<void(StateVisitor&)>;
 // Saves everything that `visit` visits, in order. Text is stored as U8 arrays.
 std::vector<ArchiveEntry> save_state(const VisitState& visit);
 
-// Loads everything that `visit` visits. Throws Error{checkpoint} with the name as key if an entry
-// is missing, has another dtype or shape, or is not visited. With `allow_unvisited`, a part of the
-// state can be loaded, for example a policy without its optimiser.
+// Loads everything that `visit` visits. Throws Error{checkpoint} with the entry's name as key if an
+// entry is missing, has another dtype or shape, or is stored but not visited. With
+// `allow_unvisited`, stored entries may remain unvisited, so that a part of the state can be
+// loaded, for example a policy without its optimiser.
 void load_state(const std::vector<ArchiveEntry>& entries, const std::string& file,
                 const VisitState& visit, bool allow_unvisited = false);
 

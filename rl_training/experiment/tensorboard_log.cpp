@@ -78,8 +78,8 @@ TensorBoardLog::TensorBoardLog(const std::string& directory, int64_t start_step)
   event.set_file_version("brain.Event:2");
   append(event.SerializeAsString());
   // TensorBoard treats the first START event as the beginning of a run, so a new run also needs
-  // this event. At every later START event, TensorBoard drops all steps from the step of the event
-  // on. The row of the checkpoint's own step must remain, so the event of a resumed run has the
+  // this event. At every later START event, TensorBoard drops all steps at or after the step of the
+  // event. The row of the checkpoint's own step must remain, so the event of a resumed run has the
   // next step.
   event.set_step(start_step > 0 ? start_step + 1 : 0);
   event.mutable_session_log()->set_status(tensorboard::SessionLog::START);

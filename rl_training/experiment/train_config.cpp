@@ -45,8 +45,8 @@ const ConfigNode& required(const ConfigNode& root, const char* key, const char* 
   return *node;
 }
 
-// Calls `find`, which looks up the name in `node`. Reports an unknown name at the position of the
-// key.
+// Calls `find`, which looks up the name in `node`. If the name is unknown, the error has the
+// position of the key.
 template <class Find>
 void check_name(const ConfigNode& node, const char* key, const Find& find) {
   try {

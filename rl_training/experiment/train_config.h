@@ -11,8 +11,8 @@
 
 namespace rl_training {
 
-// `online:`, a phase in the environment that follows the updates of an offline algorithm. The
-// policy explores from the first step.
+// The key `online:`. It adds a phase in the environment after the updates of an offline algorithm.
+// In this phase, the policy explores from the first step.
 struct OnlineStage {
   bool used = false;
   int64_t total_timesteps = 10000;  // environment steps
@@ -105,7 +105,7 @@ std::string task_name(const TrainConfig& config);
 ConfigNode load_config(const std::string& file_or_name);
 
 // Sets a key, which may be dotted. A key that is not a top-level key is set in algo_kwargs, so
-// `batch_size` is enough. Error messages use `origin` as the file.
+// `batch_size` means `algo_kwargs.batch_size`. Error messages use `origin` as the file.
 void set_config_key(ConfigNode& root, const std::string& key, ConfigNode value,
                     const std::string& origin);
 // Applies `--set key=value`.

@@ -18,8 +18,9 @@ EnvSpec spec_of_environment(const TrainConfig& config) {
               "none: the spaces of the policy come from the data (expected training first)");
 }
 
-// Rejects a space with more elements than the tensors have bytes, before memory is allocated for
-// it. Such a space is invalid, because every network has at least one weight per input.
+// Rejects a space with more elements than the checkpoint's tensors have bytes, before memory is
+// allocated for the space. Such a space is invalid, because every network has at least one weight
+// per input.
 void check_size(const Checkpoint& checkpoint, const char* key, const Space& space) {
   uint64_t bytes = 0;
   for (const auto& entry : checkpoint.entries) bytes += entry.bytes.size();

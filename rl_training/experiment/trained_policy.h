@@ -79,7 +79,7 @@ class PolicyEpisode {
   std::vector<double> act(const std::vector<double>& obs) {
     return policy_->predict({obs}, *state_).front();
   }
-  // Passes the raw reward of the last action. Call it before the next act().
+  // Passes the raw reward of the last action to the policy. Call it before the next act().
   void observe_reward(double reward) { state_->observe_reward(0, reward); }
 
  private:

@@ -15,15 +15,16 @@
 namespace rl_training {
 namespace {
 
-// From this number of processes on, each process averages one part of the values over all processes
-// and sends the result to all others. This transfers less data than sending every value to every
-// process.
+// With at least this number of processes, each process averages one part of the values over all
+// processes and sends the result to all others. This transfers less data than sending every value
+// to every process.
 constexpr int kProcessesForParts = 4;
 // Fewer values than this are always sent to every process in one message.
 constexpr size_t kManyValues = 4096;
 // Number of values that are summed over all slots at a time, so that they stay in the cache.
 constexpr size_t kSumBlock = 4096;
-// Bytes of a text in the first message of an exchange. Longer texts need a second message.
+// Maximum number of bytes of a text in the first message of an exchange. Longer texts need a second
+// message.
 constexpr size_t kInlineText = 240;
 
 class Store final : public gloo::rendezvous::Store {
@@ -240,7 +241,7 @@ class GlooGroup final : public ProcessGroup {
   }
 
   // Computes the mean of the received messages. Each message consists of `count` values and the
-  // word of its sender (ProcessGroup::say).
+  // number that its sender passed to ProcessGroup::say.
   void mean_of_rows(size_t stride, size_t count, float* out) {
     const float share = 1.0f / static_cast<float>(size_);
     std::copy_n(received_.data(), count, out);

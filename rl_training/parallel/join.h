@@ -7,10 +7,11 @@
 
 namespace rl_training {
 
-// Address for processes on one machine. Such processes average large arrays in shared memory.
+// Address of process 0 if all processes run on one machine. The processes then average large arrays
+// in shared memory.
 inline constexpr char kLoopback[] = "127.0.0.1";
 
-// The rank of this process and the address at which the processes meet.
+// The rank of this process, and the address at which the processes connect to each other.
 struct ProcessPlace {
   int rank = 0, size = 1;
   std::string master = kLoopback;  // address of process 0
@@ -21,10 +22,11 @@ struct ProcessPlace {
   Milliseconds timeout = std::chrono::minutes(5);
 };
 
-// Reads rank and size from the environment variables of torchrun (RANK, WORLD_SIZE, MASTER_ADDR,
-// MASTER_PORT), OpenMPI (OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE) or Slurm (SLURM_PROCID,
-// SLURM_NTASKS). `master` has the form HOST:PORT and replaces MASTER_ADDR and MASTER_PORT, which
-// only torchrun sets. Throws Error{config} that names the missing or invalid variable.
+// Reads rank and size from the environment variables of torchrun (RANK, WORLD_SIZE), OpenMPI
+// (OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE) or Slurm (SLURM_PROCID, SLURM_NTASKS). The address
+// of process 0 is `master`, which has the form HOST:PORT. If `master` is "", the address is read
+// from MASTER_ADDR and MASTER_PORT, which torchrun sets. Throws Error{config} that names the
+// missing or invalid variable.
 ProcessPlace place_from_environment(const std::string& master);
 
 // Connects the processes of a run. Returns a null pointer if there is only one process. Process 0

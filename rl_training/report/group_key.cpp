@@ -126,7 +126,7 @@ Filter parse_filter(const std::string& text) {
 
 bool same_value(const std::string& a, const std::string& b) {
   if (a == b) return true;
-  char *end_a = nullptr, *end_b = nullptr;  // 3e-4 and 0.0003 are the same number
+  char *end_a = nullptr, *end_b = nullptr;  // compare by value: 3e-4 equals 0.0003
   const double x = std::strtod(a.c_str(), &end_a), y = std::strtod(b.c_str(), &end_b);
   return !a.empty() && !b.empty() && *end_a == '\0' && *end_b == '\0' && x == y;
 }

@@ -29,7 +29,7 @@ std::vector<std::string> short_values(const std::vector<std::string>& values);
 // algorithm, because algorithms have different keys.
 void find_differing_keys(ReportTask& task, const ReportOptions& options);
 
-// Throws Error{config} for a key of `by` or of a filter that no run has.
+// Throws Error{config} if `by` or a filter names a key that no run has.
 void check_keys(const std::vector<RunRecord>& runs, const ReportOptions& options);
 // Throws Error{config} if no run matches the filters.
 std::vector<RunRecord> filtered(std::vector<RunRecord> runs, const ReportOptions& options);

@@ -81,7 +81,7 @@ void add_return_columns(const ReportTask& task, Table& table) {
   }
 }
 
-// Adds the last values on held-out data, averaged over seeds. If the table also
+// Adds a column for each validation metric: its last value, averaged over seeds. If the table also
 // shows returns and is too wide, these columns are removed first.
 void add_validation_columns(const ReportTask& task, Table& table, bool beside_returns) {
   for (const auto& name : validation_names_of(task)) {

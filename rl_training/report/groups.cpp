@@ -48,7 +48,8 @@ void check_step_is_reached(const std::vector<RunRecord>& runs, const EvaluationC
                           *longest, choice.step));
 }
 
-// Whether `a` is preferred to `b` as the run of a seed. Finished runs come first, then newer runs.
+// Whether `a` is preferred to `b` if both have the same seed. Finished runs come first, then newer
+// runs.
 bool counts_before(const RunRecord& a, const RunRecord& b) {
   const bool a_done = a.state == RunState::finished, b_done = b.state == RunState::finished;
   if (a_done != b_done) return a_done;

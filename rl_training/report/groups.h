@@ -8,12 +8,13 @@
 
 namespace rl_training {
 
-// The evaluation of a run that is reported: the last one, the one with the highest return (`best`),
-// or the last one up to a given step (`at`). `best` is optimistic, because it is selected after
+// Which evaluation of a run is reported: the last one, the one with the highest return (`best`), or
+// the last one up to a given step (`at`). `best` is optimistic, because it is selected after
 // training.
 struct EvaluationChoice {
   enum class Pick { last, best, at } pick = Pick::last;
-  // For `at`: the last evaluation up to this step; only for runs that reached the step.
+  // For `at`: the last evaluation up to this step. A run that has not reached the step has no
+  // value.
   int64_t step = 0;
 };
 
@@ -30,7 +31,7 @@ struct GroupFigures {
 using KeyValue = std::pair<std::string, std::string>;
 
 // A point of a curve over the runs that have a value at `step`: the IQM with its 95 % interval. For
-// curves of metrics, `iqm` contains the mean, and `low` and `high` the range over runs.
+// curves of metrics, `iqm` contains the mean, and `low` and `high` contain the range over runs.
 struct BandPoint {
   int64_t step = 0;
   double iqm = 0, low = 0, high = 0;
@@ -47,7 +48,8 @@ struct RunGroup {
   std::vector<std::optional<double>> values;  // selected value of each run
   std::vector<int64_t> value_steps;           // steps of `values`; -1 without a value
   std::optional<GroupFigures> figures;        // statistics of the available values
-  std::optional<double> best_wins;  // probability that a run of the task's best group is better
+  // Probability that a run of the task's best group is better than a run of this group.
+  std::optional<double> best_wins;
   std::optional<ConfidenceInterval> best_wins_interval;
 
   std::vector<double> known_values() const;
@@ -85,7 +87,7 @@ struct Report {
 std::string choice_name(const Report& report);
 
 // Throws Error{config} for a filter or key that no run has, for filters that match no run, and for
-// a step that no run reached or can still reach.
+// a step that no run has reached or can still reach.
 Report make_report(std::vector<RunRecord> runs, const ReportOptions& options);
 
 // The IQM over runs at each evaluation step on one time axis, with a 95 % interval. If there is

@@ -91,7 +91,7 @@ std::string metric_table(const ReportTask& task, const std::set<std::string>& na
   return html + "</tbody></table></div>\n";
 }
 
-// A container for the curves of validation metrics. The last values are in the first table.
+// A container for the curves of validation metrics. The score table contains their last values.
 std::string validation_html(const ReportTask& task) {
   if (validation_names_of(task).empty() || chart_script().empty()) return "";
   return "<h3>Validation on held-out data</h3><p class=\"soft\">Mean over seeds; bands reach from "
@@ -152,7 +152,7 @@ std::string overview_html(const Report& report) {
       "<ul class=\"facts\"><li>runs <b>{}</b></li><li>groups <b>{}</b></li><li>not finished "
       "<b>{}</b></li><li>failed <b>{}</b></li></ul>",
       runs, groups, open, failed);
-  const bool merged = report.repeats_seeds();  // several configs merged by --by
+  const bool merged = report.repeats_seeds();  // whether --by merged several configs
   html += merged ? "<p class=\"soft\">"
                  : "<p class=\"soft\">Runs of a group differ only in their seed.";
   if (std::any_of(report.tasks.begin(), report.tasks.end(), has_evaluations)) {

@@ -143,8 +143,8 @@ void read_metadata(FileSystem& files, RunRecord& run) {
   if (metadata.contains("sessions")) read_sessions(metadata["sessions"], run);
 }
 
-// For an online algorithm, total_timesteps counts environment steps. An offline algorithm with an
-// online phase has both lengths.
+// For an online algorithm, total_timesteps counts environment steps. For an offline algorithm, it
+// counts updates, and online.total_timesteps counts the environment steps of the online phase.
 void plan_lengths(RunRecord& run) {
   const int64_t total = whole_number(run.value_of("total_timesteps"));
   const int64_t online = whole_number(run.value_of("online.total_timesteps"));

@@ -12,7 +12,7 @@
 namespace rl_training {
 
 // `finished`: reached the end of training, or stopped early as configured or by a callback.
-// `running`: in training by a process on this machine. `paused`: stopped with a checkpoint before
+// `running`: being trained by a process on this machine. `paused`: stopped with a checkpoint before
 // the end of training, by `--pause-at` or by the halving of a sweep. `unfinished`: stopped by a
 // signal, killed, or running on another machine. `failed`: stopped with an error, for example
 // because the losses diverged.

@@ -29,9 +29,9 @@ struct ConfidenceInterval {
 inline constexpr int kTableResamples = 5000;
 inline constexpr int kCurveResamples = 500;
 
-// The 95 % percentile interval. Runs are drawn with replacement within each task. The draws come
-// from a fixed random stream, so the same scores always yield the same interval. Returns nullopt if
-// no task has two runs.
+// The 95 % percentile bootstrap interval of `statistic`, which is applied to the pooled scores.
+// Runs are drawn with replacement within each task. The draws come from a fixed random stream, so
+// the same scores always yield the same interval. Returns nullopt if no task has two runs.
 using PooledStatistic = double (*)(std::span<const double>);
 std::optional<ConfidenceInterval> bootstrap_interval(const Strata& strata,
                                                      PooledStatistic statistic,

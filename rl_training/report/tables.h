@@ -8,9 +8,9 @@
 namespace rl_training {
 
 // One column of a table, with a cell per row. `keep` defines what happens if the table is too wide.
-// First, the states of runs (kState) are printed below their row. Then columns below kState are
-// left out, lowest first. If the table is still too wide, config keys (kKey) are also printed below
-// their row. Columns with kAlways always remain.
+// First, the states of runs (kState) are printed below their row. Then columns with a `keep` below
+// kState are left out, lowest first. If the table is still too wide, config keys (kKey) are also
+// printed below their row. Columns with kAlways always remain.
 struct TableColumn {
   static constexpr int kAlways = 100, kKey = 90, kState = 85;
   std::string title;

@@ -5,7 +5,7 @@
 
 namespace rl_training {
 
-// Functions that connect environments and tensors.
+// Functions that copy observations and actions between environments and tensors.
 
 // An uninitialised tensor with one row per environment, in the dtype of the observation space. Pass
 // it to `normalized_obs`, which writes the normalised observations to it.

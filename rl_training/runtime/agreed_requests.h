@@ -10,9 +10,9 @@ struct LoopRequests {
   bool checkpoint = false;  // write an additional checkpoint
 };
 
-// Requests to the training loop on which all processes of a run agree: a request to one process
-// takes effect in all processes at the same step. Requests are sent as part of other messages
-// between the processes.
+// Requests to the training loop, with agreement between all processes of a run: a request to one
+// process takes effect in all processes at the same step. Requests are sent as part of other
+// messages between the processes.
 class AgreedRequests {
  public:
   // Both pointers may be null.

@@ -34,7 +34,7 @@ Budget plan_budget(const BudgetOptions& options, const std::vector<PhaseSpec>& p
     budget.reason = reason;
   };
   if (options.max_updates) limit(*options.max_updates, "max_updates");
-  // The division skips a huge max_epochs, for which the product below would overflow.
+  // Compares with a quotient, because the product below would overflow for a huge max_epochs.
   if (options.max_epochs && *options.max_epochs < budget.updates / budget.epoch_updates + 1) {
     limit(*options.max_epochs * budget.epoch_updates, "max_epochs");
   }

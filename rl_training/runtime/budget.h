@@ -28,7 +28,7 @@ struct Budget {
 Budget plan_budget(const BudgetOptions& options, const std::vector<PhaseSpec>& phases,
                    int64_t epoch_rows, int64_t batch_size);
 
-// Throws Error{config} if the dataset can never satisfy `min_buffer_size`.
+// Throws Error{config} if the dataset has fewer than `min_buffer_size` rows.
 void check_dataset_size(const BudgetOptions& options, int64_t rows);
 
 }  // namespace rl_training

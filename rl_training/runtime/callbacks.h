@@ -20,7 +20,7 @@ struct TrainSummary {
   int64_t update_count = 0, global_step = 0;
   // One of total_timesteps, max_updates, max_epochs, early_stopping, signal, callback.
   std::string stop_reason;
-  // Signal that stopped the run, received by any of its processes; 0 if none.
+  // Signal that stopped the run; 0 if none. Any process of the run may have received it.
   int signal = 0;
   Json metrics = Json::object();  // the last value of each metric
 };
@@ -29,7 +29,7 @@ struct TrainSummary {
 // change its results, but `on_row` can end training.
 struct Callbacks {
   std::function<void(const TrainProgress&)> on_train_start;
-  // Online only, called after each step of the environments.
+  // Called after each step of the environments, so never in an offline phase.
   std::function<void(const TrainProgress&)> on_collect_end;
   std::function<void(const TrainProgress&, const Metrics&)> on_update_end;
   std::function<void(const TrainProgress&, const EvaluationResult&)> on_eval_end;

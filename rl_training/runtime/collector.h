@@ -8,13 +8,13 @@
 namespace rl_training {
 
 // Collects transitions into the replay buffer, first with uniformly random actions, then with the
-// algorithm's exploring actions. The buffer stores raw observations and transformed rewards.
+// algorithm's actions in explore mode. The buffer stores raw observations and transformed rewards.
 class Collector {
  public:
   struct Options {
     int64_t learning_starts = 0;  // environment steps with random actions
     RewardTransform reward = {};
-    int64_t processes = 1;  // processes that each step the same number of environments
+    int64_t processes = 1;  // number of processes; each has the same number of environments
   };
 
   Collector(VectorEnv envs, ReplayBuffer& buffer, Algorithm& algorithm,

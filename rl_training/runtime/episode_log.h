@@ -13,7 +13,7 @@ class EpisodeLog {
  public:
   explicit EpisodeLog(int64_t envs) : returns_(static_cast<size_t>(envs)) {}
 
-  // Adds a reward to the current episode. If the episode has ended, returns its return.
+  // Adds a reward to the current episode. If the episode has ended, the result is its return.
   std::optional<double> add(int64_t env, double raw_reward, bool ended) {
     auto& sum = returns_[static_cast<size_t>(env)];
     sum += raw_reward;

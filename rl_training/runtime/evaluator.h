@@ -16,7 +16,7 @@ namespace rl_training {
 struct EvaluationResult {
   std::vector<double> returns;  // undiscounted sums of raw rewards
   std::vector<int64_t> lengths;
-  double return_mean = 0, return_std = 0, length_mean = 0;  // population std over episodes
+  double return_mean = 0, return_std = 0, length_mean = 0;  // return_std: population std of returns
   // Fraction of episodes that reached their goal, in tasks with goals.
   std::optional<double> success_rate;
   std::optional<double> normalized_score;  // of the mean return, if the task has reference scores
@@ -27,10 +27,10 @@ struct EvaluationResult {
   }
 };
 
-// Plays whole episodes with the greedy policy, all at once as one batch. If the task has a fixed
-// number of environments, each environment plays its share of the episodes. Evaluation has its own
-// random stream, which restarts each time. Evaluations are therefore comparable and do not affect
-// training.
+// Plays whole episodes with the greedy policy, all of them at the same time as one batch. If the
+// task has a fixed number of environments, each environment instead plays its share of the
+// episodes. Evaluation has its own random stream, which restarts with each evaluation. Evaluations
+// are therefore comparable and do not affect training.
 class Evaluator {
  public:
   // With several `processes`, each process plays a share of the episodes and receives all results.

@@ -11,9 +11,9 @@ namespace rl_training {
 // step. Rows must not be drawn by priority.
 void check_hindsight(const BatchRequest& request);
 
-// Hindsight experience replay (arXiv:1707.01495): in a fraction k / (k + 1) of each batch, the
-// desired goal is replaced by a goal that the same episode achieved, and the reward is recomputed.
-// Draws rows from finished episodes only.
+// Hindsight experience replay (arXiv:1707.01495): in a fraction k / (k + 1) of the rows of each
+// batch, the desired goal is replaced by a goal that was achieved in the same episode, and the
+// reward is recomputed. Draws rows from finished episodes only.
 class HindsightSampler final : public Sampler {
  public:
   HindsightSampler(const ReplayBuffer& buffer, const ObsNormalizer& normalizer,

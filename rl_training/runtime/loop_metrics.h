@@ -43,8 +43,9 @@ struct EvaluationMetrics {
 
 // Metrics on held-out episodes. Metrics that use Q exist only for algorithms that learn Q(s, a).
 struct ValidationMetrics {
-  std::optional<double> td_error;  // mean of d^2, d = r + gamma Q(s', pi(s')) - Q(s, a)
-  // Mean of |pi(s) - a|^2, or fraction of discrete actions that differ.
+  // Mean of d^2 with d = r + gamma (1 - terminated) Q(s', pi(s')) - Q(s, a).
+  std::optional<double> td_error;
+  // Mean of |pi(s) - a|^2, or fraction of discrete actions that differ from the logged actions.
   std::optional<double> action_error;
   std::optional<double> initial_value;  // mean of Q(s, pi(s)) at the start of episodes
   std::optional<double> advantage;      // mean of Q(s, pi(s)) - Q(s, a)

@@ -26,7 +26,8 @@ int64_t planned_updates(const PhaseSpec& phase) {
 
 namespace {
 
-// Number of rows, number of episodes, and the sum and number of returns since the last call.
+// The number of rows, the total number of episodes, and the sum and the number of the returns of
+// episodes that ended since the last call.
 std::vector<double> take_collected(int64_t rows, EpisodeLog& episodes) {
   const auto ended = episodes.take_ended();
   return {static_cast<double>(rows), static_cast<double>(episodes.count()), ended.return_sum,

@@ -12,7 +12,7 @@ namespace rl_training {
 struct UpdateRhythm {
   int64_t first_update_step = 0;  // environment steps before the first update
   int64_t train_frequency = 1, gradient_updates_per_step = 1;
-  int64_t min_rows = 1;  // rows in the buffer before the first update
+  int64_t min_rows = 1;  // rows required in the buffer before the first update
 
   explicit UpdateRhythm(const PhaseSpec& phase);
   // Total number of updates scheduled for the first `step` environment steps.
@@ -27,7 +27,8 @@ struct LoopHooks {
   // Runs one update on a batch of this sampler, unless the run's budget of updates is used up.
   std::function<void(Sampler& sampler)> update;
   std::function<void()> collected;  // called after a step of the environments
-  // Whether a condition is true in every process of the run.
+  // Returns whether a condition is true in every process of the run. `here` is its value in this
+  // process.
   std::function<bool(bool here)> all = [](bool here) { return here; };
 };
 
@@ -46,14 +47,14 @@ class Phase {
   virtual ~Phase() = default;
 
   const PhaseSpec& spec() const { return spec_; }
-  // Position in the phase, in the unit of its length.
+  // Position in the phase, in the same unit as its length.
   virtual int64_t step() const = 0;
   bool finished() const { return step() >= spec_.length; }
   // Runs one update, or one step of the environments and the updates scheduled after this step.
   virtual void advance(const LoopHooks& loop) = 0;
   // Position in the learning-rate schedule after `updates` updates of the run.
   virtual int64_t scheduled_update(int64_t updates) const { return updates; }
-  // Number of environment steps in this phase.
+  // Number of environment steps in this phase so far.
   virtual int64_t env_steps() const { return 0; }
   // Adds the metrics of the phase to a row.
   virtual void report(Json& /*row*/, const RowContext& /*context*/) {}
@@ -63,7 +64,7 @@ class Phase {
   PhaseSpec spec_;
 };
 
-// Updates on the dataset.
+// A phase of updates on the dataset.
 class DataPhase final : public Phase {
  public:
   DataPhase(PhaseSpec spec, Sampler& sampler) : Phase(std::move(spec)), sampler_(sampler) {}
@@ -80,8 +81,8 @@ class DataPhase final : public Phase {
   int64_t updates_ = 0;
 };
 
-// Environment steps, and updates on collected rows or on a mixture of collected rows and the
-// dataset.
+// A phase of environment steps and of updates on collected rows, or on a mixture of collected rows
+// and the dataset.
 class OnlinePhase final : public Phase {
  public:
   // `mixture` is `sampler` if this sampler draws from both collected rows and the dataset;
@@ -103,8 +104,9 @@ class OnlinePhase final : public Phase {
   UpdateRhythm rhythm_;
 };
 
-// Rollouts of the current policy, each followed by a few passes of updates. The updates are part of
-// the step that fills the rollout, so a checkpoint is never written between these updates.
+// A phase of rollouts with the current policy. Each rollout is followed by a few passes of updates.
+// The updates are part of the step that fills the rollout, so a checkpoint is never written between
+// these updates.
 class RolloutPhase final : public Phase {
  public:
   RolloutPhase(PhaseSpec spec, RolloutCollector& collector, RolloutSampler& sampler,
@@ -126,7 +128,7 @@ class RolloutPhase final : public Phase {
   RolloutCollector& collector_;
   RolloutSampler& sampler_;
   const OnPolicyAlgorithm& algorithm_;
-  bool updating_ = false;  // `advance` is running updates
+  bool updating_ = false;  // whether `advance` is running updates
 };
 
 }  // namespace rl_training

@@ -10,7 +10,7 @@ namespace {
 
 constexpr float kRewardLimit = 10.0f;  // bound of normalised rewards
 
-// If a warm start copied a normaliser, its statistics get the weight of one rollout.
+// If a warm start copied a normaliser, the statistics start from it with the weight of one rollout.
 RunningStatistics first_statistics(const ObsNormalizer& normalizer, int64_t rollout_steps) {
   if (normalizer.identity())
     return RunningStatistics(static_cast<int64_t>(normalizer.mean().size()));

@@ -9,9 +9,9 @@
 
 namespace rl_training {
 
-// Collects rollouts with the current policy. Optionally, running statistics of the observations set
-// the policy's normaliser, and rewards are divided by the standard deviation of discounted returns.
-// Only collection updates these statistics; evaluations and updates do not.
+// Collects rollouts with the current policy. Optionally, the policy's normaliser is set from
+// running statistics of the observations, and rewards are divided by the standard deviation of
+// discounted returns. Only collection updates these statistics; evaluations and updates do not.
 class RolloutCollector {
  public:
   struct Options {
@@ -44,7 +44,7 @@ class RolloutCollector {
   ObsNormalizer& normalizer_;
   Options options_;
   RunningStatistics obs_statistics_, return_statistics_;
-  std::vector<float> discounted_;  // discounted returns so far of unfinished episodes
+  std::vector<float> discounted_;  // discounted returns of the unfinished episodes so far
   torch::Tensor obs_, later_obs_;  // normalised
   std::vector<float> rewards_;     // as stored in the rollout
   std::vector<uint8_t> ended_;

@@ -10,8 +10,8 @@ namespace rl_training {
 class Session {
  public:
   enum class Process { guest, owner };
-  // An owner of the process makes LibTorch reuse the memory of small tensors
-  // (models/tensor_memory.h), which makes updates of small networks faster.
+  // With Process::owner, LibTorch reuses the memory of small tensors (models/tensor_memory.h),
+  // which makes updates of small networks faster.
   explicit Session(Process process = Process::guest, FileSystem& files = posix_file_system());
 
   // File system for runs, checkpoints and logs.
@@ -21,7 +21,7 @@ class Session {
   FileSystem& files_;
 };
 
-// A guest session that uses the system's file system.
+// A guest session that uses the operating system's file system.
 const Session& guest_session();
 
 }  // namespace rl_training

@@ -16,8 +16,8 @@ class StopRequests {
     int none = 0;
     stop_.compare_exchange_strong(none, signal);
   }
-  // The signal for which training should stop, or 0. Only the training thread calls this, so hosts
-  // that must poll for signals, such as Python, can override it.
+  // The signal because of which training should stop, or 0. Only the training thread calls this
+  // function, so hosts that must poll for signals, such as Python, can override it.
   virtual int stop() const { return stop_.load(); }
 
   // Requests an additional checkpoint; training continues.

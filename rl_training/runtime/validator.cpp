@@ -26,7 +26,7 @@ torch::Tensor memory_of(const Space& space, int64_t rows) {
   return torch::empty(shape, dtype);
 }
 
-// The normalised observation `bytes_of(row)` of each row.
+// The normalised observations of `rows`. `bytes_of(row)` returns the bytes of a raw observation.
 template <class BytesOf>
 torch::Tensor observations(const TransitionDataset& data, const ObsNormalizer& normalizer,
                            std::span<const int64_t> rows, const BytesOf& bytes_of) {
@@ -117,8 +117,8 @@ double Validator::initial_value(Algorithm& algorithm, const ObsNormalizer& norma
   return sum / static_cast<double>(starts_.size());
 }
 
-// Shows the policy the logged steps of each episode in order. Stops after the episode in which the
-// total number of rows reaches `max_rows`.
+// Passes the logged steps of each episode to the policy in order. Stops after the episode in which
+// the total number of rows reaches `max_rows`.
 double Validator::action_error_in_episodes(Algorithm& algorithm,
                                            const ObsNormalizer& normalizer) const {
   const auto state = algorithm.make_policy_state(1);

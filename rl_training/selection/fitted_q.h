@@ -36,10 +36,12 @@ struct FittedQOptions {
 // Fits the values of all candidate policies, in two parts. The first part fits the values of the
 // behaviour policy and is shared by all candidates. The next actions of the behaviour policy are in
 // the data, so nothing is extrapolated. The second part continues this fit for each candidate with
-// the candidate's own next actions, and for the behaviour policy for comparison. All candidates use
-// the same batches and initial critics, so their estimates differ only because their policies
-// differ. An estimate does not depend on the other candidates. The critics of all candidates are
-// one ensemble with members [candidate][critic].
+// the candidate's own next actions. For comparison, it also continues the fit of the behaviour
+// policy.
+//
+// All candidates use the same batches and initial critics, so their estimates differ only because
+// their policies differ. An estimate does not depend on the other candidates. The critics of all
+// candidates are one ensemble with members [candidate][critic].
 class FittedQ {
  public:
   // `next_actions` contains one tensor per candidate: its actions at the next observation of every
@@ -51,8 +53,8 @@ class FittedQ {
   void update();
   int64_t updates_done() const { return updates_; }
   int64_t updates_total() const { return 2 * options_.updates; }
-  // Completed fraction of the work. An update of the second part counts for more, because it also
-  // updates every candidate.
+  // Completed fraction of the work. An update of the second part has a larger weight, because it
+  // also updates the critics of every candidate.
   double share_done() const;
   int64_t candidates() const { return static_cast<int64_t>(candidates_.next_actions.size()); }
 
@@ -61,11 +63,12 @@ class FittedQ {
                        const torch::Tensor& actions) const;
   // Like `values`, but for the behaviour policy.
   torch::Tensor own_values(const torch::Tensor& obs, const torch::Tensor& actions) const;
-  // The mean squared TD error of a candidate on other data, in squared reward units.
+  // The mean squared TD error of a candidate on the given data, in squared reward units.
   double td_error(int64_t candidate, const TransitionDataset& data,
                   const torch::Tensor& next_actions) const;
 
-  // Log density of the behaviour policy at raw observations, fitted on the same batches: [rows].
+  // Log density of the actions under the behaviour model, at raw observations: [rows]. The model is
+  // fitted on the same batches as the critics.
   torch::Tensor behavior_log_density(const torch::Tensor& obs, const torch::Tensor& actions) const {
     return behavior_.log_density(normalised(obs), actions);
   }

@@ -14,8 +14,8 @@ std::vector<double> log_weights_of(const WeightedEpisode& episode) {
   return weights;
 }
 
-// The logarithm of the mean over episodes of the weight at each step. The largest exponent is
-// factored out first, because a product of many ratios may exceed the range of a double.
+// For each step, the logarithm of the mean weight over episodes. The largest exponent is factored
+// out first, because a product of many ratios may exceed the range of a double.
 std::vector<double> log_mean_weights(const std::vector<std::vector<double>>& weights) {
   size_t longest = 0;
   for (const auto& each : weights) longest = std::max(longest, each.size());

@@ -76,9 +76,9 @@ std::vector<int64_t> good_episodes(const TransitionDataset& data) {
   return good;
 }
 
-// Sets the horizon to the mean episode length, because returns may differ mainly by when episodes
-// end. The length is averaged over rows, not over episodes, so that many short episodes do not hide
-// long episodes.
+// Sets the horizon to the mean episode length, because policies may differ mainly in how long their
+// episodes last. The length is averaged over rows, not over episodes, so that many short episodes
+// do not hide long episodes.
 double gamma_of(const TransitionDataset& data) {
   double squares = 0;
   for (const Episode& episode : data.episodes()) {

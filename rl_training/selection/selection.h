@@ -13,8 +13,8 @@ namespace rl_training {
 
 struct SelectionOptions {
   FittedQOptions fit;
-  // If unset, the horizon 1 / (1 - gamma) is the mean episode length over the rows of the data,
-  // clamped to the range from 100 to 500 steps.
+  // If unset, the horizon 1 / (1 - gamma) is set to the mean episode length, which is averaged over
+  // the rows of the data and clamped to the range from 100 to 500 steps.
   std::optional<double> gamma;
   // Updates of each part of the fit. If unset, 5 / (tau (1 - gamma)), so that values converge.
   std::optional<int64_t> updates;
@@ -41,7 +41,7 @@ struct OwnEstimate {
   double value = 0, low = 0, high = 0;
 };
 
-// Ranks policies without an environment: fits their values and computes the estimates.
+// Ranks policies from data alone: fits their values and computes the estimates.
 class Selection {
  public:
   // Throws Error if a run has no checkpoint, if spaces differ, or if a policy has memory or

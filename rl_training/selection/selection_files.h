@@ -20,7 +20,7 @@ SelectionTruth compare_with_truth(const std::vector<PolicyEstimate>& estimates);
 Json selection_json(const std::vector<PolicyEstimate>& estimates, const Selection& selection);
 
 // A chart of the estimates with their intervals, the best first. If true returns are known, a
-// second chart shows the estimates over the true returns.
+// second chart plots the estimates against the true returns.
 std::vector<Chart> selection_charts(const std::vector<PolicyEstimate>& estimates);
 
 // For each run, writes the estimates of its policies to RUN/selection.json.

@@ -11,8 +11,8 @@ namespace rl_training {
 enum class MetricMode { max, min };
 using TrialValues = std::vector<std::optional<double>>;
 
-// Successive halving: trains all trials for `min_timesteps`, then the best 1 / factor of them
-// `factor` times as long, and so on until the end of their runs.
+// Successive halving: trains all trials for `min_timesteps`. Then trains the best 1 / factor of
+// them `factor` times as long, and so on until the end of their runs.
 struct HalvingOptions {
   bool used = false;
   int64_t min_timesteps = 1000, factor = 3;
@@ -30,7 +30,7 @@ struct RoundRules {
 };
 
 struct SweepRound {
-  std::optional<int64_t> pause_at;  // nullopt: the end of the runs
+  std::optional<int64_t> pause_at;  // position to train to; nullopt: the end of the runs
   std::vector<size_t> trials;
   TrialValues values = {};  // values of the trials after the round
 };

@@ -8,7 +8,7 @@
 
 namespace rl_training {
 
-// A call of this program in a separate process that prints one JSON object.
+// A call of this program in a separate process. The call prints one JSON object.
 struct Job {
   std::string name;
   std::vector<std::string> arguments;

@@ -8,7 +8,7 @@
 
 namespace rl_training {
 
-// One run of a sweep or of several seeds.
+// One run of a sweep, or of a call that trains several seeds.
 struct PlannedRun {
   std::string name;    // "seed 3" or "trial 4, seed 1"
   TrainConfig config;  // includes the seed and output_dir of the run

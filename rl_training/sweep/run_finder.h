@@ -12,7 +12,7 @@ namespace rl_training {
 // from which the run must have started; "": none.
 std::string find_run(FileSystem& files, const TrainConfig& config, const std::string& from = "");
 
-// The position of a run, counted over all its phases, from a row of its metrics.
+// The position of a run, summed over all its phases, computed from a row of its metrics.
 int64_t position_in(const Json& row, const TrainConfig& config);
 // The position of the end of a run.
 int64_t length_of(const TrainConfig& config);

@@ -16,7 +16,8 @@ namespace {
 
 constexpr int kSecondsBeforeTimeLimit = 60;
 
-// Returns the output of a Slurm command. Throws Error{io} if the command fails or is missing.
+// Returns the output of a Slurm command. If the command fails or is missing, throws Error{io} or,
+// with `may_fail`, returns "".
 std::string run_command(const std::vector<std::string>& words, bool may_fail = false) {
   const ScratchDirectory scratch;
   const auto printed = scratch.path() + "/output", said = scratch.path() + "/messages";
@@ -62,7 +63,7 @@ std::string submit_script(FileSystem& files, const SweepDirectory& sweep, const 
   words.insert(words.end(), more.begin(), more.end());
   words.push_back(path);
   const auto output = run_command(words);
-  // sbatch prints "17" or, on one of several clusters, "17;name".
+  // sbatch prints "17" or, if there are several clusters, "17;name".
   auto job = output.substr(0, output.find_first_of(";\n"));
   const bool number = !job.empty() && job.find_first_not_of("0123456789") == std::string::npos;
   if (!number)
@@ -117,7 +118,7 @@ std::string array_script(const SweepDirectory& sweep, const std::vector<size_t>&
   // Slurm sends this signal before a time limit or a pre-emption, early enough for a checkpoint.
   // The follow-up job resubmits runs that reached their time limit.
   text += fmt::format("#SBATCH --signal=B:TERM@{}\n", kSecondsBeforeTimeLimit);
-  // `exec` makes signals for the script reach the program. At a pre-emption, the program stops with
+  // With `exec`, signals to the script reach the program. At a pre-emption, the program stops with
   // a checkpoint. Slurm then starts the task again, and the task resumes.
   return text + fmt::format("exec {} sweep task {} \"$SLURM_ARRAY_TASK_ID\"\n", shell_word(program),
                             shell_word(sweep.path()));

@@ -13,9 +13,9 @@ struct SlurmPlan {
   std::vector<size_t> runs, given_up;
 };
 using RoundValues = std::function<TrialValues(const SweepRound& round)>;
-// Plans the next submission. First closes rounds that have no runs left to submit, with the values
-// that `values` returns. Counts an attempt for each run of the plan. The caller must save the
-// sweep.
+// Plans the next submission. First completes every round that has no runs left to submit, and
+// stores the values that `values` returns for it. Counts an attempt for each run of the plan. The
+// caller must save the sweep.
 SlurmPlan plan_submission(SweepDirectory& sweep, FileSystem& files, const RoundValues& values);
 
 // Formats sorted numbers as ranges: "0-3,7".
@@ -32,8 +32,8 @@ std::string follow_up_script(const SweepDirectory& sweep, const std::string& pro
 // sweep's state. On failure, throws Error{io} with the output of sbatch.
 void submit(SweepDirectory& sweep, FileSystem& files, const std::vector<size_t>& runs);
 
-// States of the tasks of an array that Slurm still lists, by the number of the run. A job
-// that is not an array has the single key kWholeJob.
+// The state of each task that Slurm still lists for an array job, by the number of the task's run.
+// For a job that is not an array, the result has the single key kWholeJob.
 inline constexpr size_t kWholeJob = static_cast<size_t>(-1);
 std::map<size_t, std::string> queued_tasks(const std::string& job);
 void cancel_jobs(const std::vector<std::string>& jobs);

@@ -32,8 +32,8 @@ struct SlurmState {
 // sweep.
 class SweepDirectory {
  public:
-  // Creates the directory or opens an existing one of this sweep. Without halving, the new spec may
-  // add trials and seeds. Any other change throws Error{config}.
+  // Creates the directory, or opens the existing directory of this sweep. Without halving, the new
+  // spec may add trials and seeds. Any other change throws Error{config}.
   static SweepDirectory create(FileSystem& files, const SweepSpec& spec,
                                const std::vector<Trial>& trials);
   static SweepDirectory open(FileSystem& files, const std::string& path);
@@ -51,8 +51,8 @@ class SweepDirectory {
   int64_t selection_updates() const { return selection_updates_; }
   int64_t retries() const { return retries_; }
 
-  // The run with number `trial * seeds + index of the seed`, with the arguments of its `train`
-  // call.
+  // The run with the number `trial * number of seeds + index of the seed`, with the arguments of
+  // its `train` call.
   PlannedRun run(size_t number, size_t threads) const;
   std::vector<size_t> runs_of(const std::vector<size_t>& trials) const;
 
