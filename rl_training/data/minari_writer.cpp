@@ -39,11 +39,9 @@ struct EpisodeArrays {
   bool unflagged_end = false;
 
   EpisodeArrays(const TransitionDataset& dataset, const Episode& episode, const Space* bounds) {
-    const auto count = static_cast<size_t>((episode.rows + 1) * dataset.obs_dim());
-    // The observations of an episode, including the last one, must be contiguous (see
-    // TransitionDataset).
-    obs.assign(dataset.obs(episode.first_row), dataset.obs(episode.first_row) + count);
-    for (int64_t row = episode.first_row; row < episode.first_row + episode.rows; ++row) {
+    const int64_t width = dataset.obs_dim(), end = episode.first_row + episode.rows;
+    for (int64_t row = episode.first_row; row < end; ++row) {
+      obs.insert(obs.end(), dataset.obs(row), dataset.obs(row) + width);
       if (dataset.action_space().is_discrete()) {
         choices.push_back(dataset.choice(row));
       } else {
@@ -60,6 +58,8 @@ struct EpisodeArrays {
       }
       next_action_valid.push_back(dataset.next_action_valid(row) ? 1 : 0);
     }
+    const float* last = dataset.next_obs(end - 1);
+    obs.insert(obs.end(), last, last + width);
     unflagged_end = terminations.back() == 0 && truncations.back() == 0;
     if (unflagged_end) truncations.back() = 1;
   }

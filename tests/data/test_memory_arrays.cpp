@@ -2,7 +2,9 @@
 
 #include <cmath>
 
+#include "rl_training/data/dataset_file.h"
 #include "rl_training/data/memory_arrays.h"
+#include "rl_training/data/minari_writer.h"
 #include "rl_training/data/npz.h"
 #include "rl_training/util/error.h"
 #include "tests/data/small_dataset.h"
@@ -38,6 +40,15 @@ TEST(MemoryArrays, AreTheDatasetOfAFileWithTheSameArrays) {
     EXPECT_EQ(found.summary.reward_sum, 15);
     EXPECT_EQ(arrays.steps({}).slots(), 5);
   }
+}
+
+// The last observation of an episode is not in the array of observations.
+TEST(MemoryArrays, SaveTheirLastObservationsAsMinariData) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "small-v0";
+  const auto dataset = small_arrays<float>().transitions({}).dataset;
+  save_minari_dataset(dataset, path);
+  EXPECT_EQ(load_dataset_file("minari", path).fingerprint(), small_dataset().fingerprint());
 }
 
 TEST(MemoryArrays, FloatsAreUsedWhereTheyLie) {
