@@ -4,7 +4,8 @@
 The code is written like an ordinary script: modules, losses, torch.optim.Adam (fused if PyTorch supports
 it). With --compile, the `learn` method of an algorithm is compiled by torch.compile. The data are random,
 because only the speed of the update matters. The caller sets OPENBLAS_NUM_THREADS and OMP_NUM_THREADS before
-it starts this program. peer.py describes the protocol. eager_parts.py contains the shared parts.
+it starts this program. peer.py describes the protocol. eager_parts.py contains the shared parts, and
+eager_more.py the algorithms with unusual networks or steps.
 """
 import copy
 import math
@@ -20,6 +21,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from eager_data import Batch, ChoiceDataset, Dataset, Rollout  # bench/peers uses Batch and Dataset
+from eager_more import Crossq, DecisionTransformer, DrqV2, Td7, Trpo
 from eager_parts import (
     FUSED, Critics, DeterministicActor, GaussianActor, Learner, SquashedGaussianActor, TwinCritic,
     adam, mlp, move_target, smoothed, step,
@@ -789,6 +791,11 @@ ALGORITHMS = {
     "td3": Td3,
     "ddpg": Ddpg,
     "tqc": Tqc,
+    "crossq": Crossq,
+    "td7": Td7,
+    "trpo": Trpo,
+    "decision_transformer": DecisionTransformer,
+    "drq_v2": DrqV2,
 }
 
 
