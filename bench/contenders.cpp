@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <vector>
 
 #include "rl_training/algorithms/registry.h"
 #include "rl_training/data/dataset_builder.h"
+#include "rl_training/data/replay_sampler.h"
 #include "rl_training/data/rollout_buffer.h"
 #include "rl_training/data/window_sampler.h"
 #include "rl_training/models/kernels.h"
@@ -79,8 +81,45 @@ class RandomRollout final : public Sampler {
   int64_t left_ = 0;
 };
 
+// Rows of a replay buffer that is filled only once with random images. As in an environment, each
+// step adds one frame to the stack and drops the oldest frame.
+class RandomImages final : public Sampler {
+ public:
+  explicit RandomImages(const BenchWork& work)
+      : normalizer_(work.obs()),
+        buffer_(kRows, work.obs(), work.action()),
+        sampler_(buffer_, normalizer_, work.options->request(), Rng(2)) {
+    const Space space = work.obs();
+    const int64_t frame_bytes = space.bytes() / space.frames;
+    Rng rng(1);
+    std::vector<unsigned char> obs(space.bytes()), next_obs(space.bytes());
+    std::vector<float> action(work.action_dim);
+    const auto draw = [&] { return static_cast<unsigned char>(rng.next()); };
+    std::generate(obs.begin(), obs.end(), draw);
+    for (int64_t row = 0; row < kRows; ++row) {
+      const auto newest = std::copy(obs.begin() + frame_bytes, obs.end(), next_obs.begin());
+      std::generate(newest, next_obs.end(), draw);
+      rng.fill_uniform(action, -1, 1);
+      buffer_.add(obs.data(), action.data(), static_cast<float>(rng.normal()), next_obs.data(),
+                  /*terminated=*/false, /*truncated=*/false);
+      obs.swap(next_obs);
+    }
+  }
+
+  int64_t rows() const override { return kRows; }
+  void sample(const BatchView& batch) override { sampler_.sample(batch); }
+  void visit_state(StateVisitor& state) override { sampler_.visit_state(state); }
+
+ private:
+  static constexpr int64_t kRows = 1000;
+  ObsNormalizer normalizer_;
+  ReplayBuffer buffer_;
+  ReplaySampler sampler_;
+};
+
 std::unique_ptr<Sampler> random_sampler(const BenchWork& work) {
   const auto request = work.options->request();
+  if (work.obs().is_image()) return std::make_unique<RandomImages>(work);
   if (request.has(BatchColumn::advantage)) return std::make_unique<RandomRollout>(work);
   auto rows = random_transitions(work, 100000);
   if (request.has(BatchColumn::return_to_go)) rows = rows.with_returns_to_go(request.returns);
@@ -97,9 +136,9 @@ class Ours final : public Contender {
   Ours(const BenchWork& work, int threads, ProcessGroup* processes)
       : pool_(threads),
         sampler_(random_sampler(work)),
-        batch_(work.options->request(), Space::unbounded(work.obs_dim), work.action()) {
+        batch_(work.options->request(), work.obs(), work.action()) {
     AlgorithmContext context;
-    context.obs = Space::unbounded(work.obs_dim);
+    context.obs = work.obs();
     context.action = work.action();
     context.compute = {.pool = &pool_, .processes = processes};
     algorithm_ = make_algorithm(work.algo, *work.options, context);
@@ -110,6 +149,10 @@ class Ours final : public Contender {
     for (int64_t i = 0; i < updates; ++i) {
       sampler_->sample(batch_.view());
       algorithm_->update(batch_, 1.0);
+      if (const auto priorities = algorithm_->priorities(); priorities.defined()) {
+        sampler_->set_priorities(
+            {priorities.data_ptr<float>(), static_cast<size_t>(priorities.numel())});
+      }
     }
     return now() - start;
   }
@@ -224,6 +267,12 @@ double Td3BcProducts::flops() const {
 BenchWork::BenchWork(const std::string& name)
     : algo(name), options(find_algorithm(name).make_options()) {}
 
+Space BenchWork::obs() const {
+  constexpr int64_t kFrames = 3, kColours = 3, kPixels = 84;
+  if (!find_algorithm(algo).image_observations) return Space::unbounded(obs_dim);
+  return Space::image(kFrames * kColours, kPixels, kPixels, kFrames);
+}
+
 Space BenchWork::action() const {
   const bool choices = find_algorithm(algo).actions == ActionKind::choices;
   return choices ? Space::discrete(action_dim) : Space::unit_box(action_dim);
@@ -232,8 +281,9 @@ Space BenchWork::action() const {
 std::string BenchWork::name() const {
   std::vector<std::string> widths;
   for (const int64_t width : options->hidden_sizes) widths.push_back(std::to_string(width));
+  const auto obs_shape = obs().shape;
   return fmt::format("{} update, hidden {}, batch {}, obs {}, action {}", algo, join(widths, "-"),
-                     options->batch_size, obs_dim, action_dim);
+                     options->batch_size, fmt::join(obs_shape, "x"), action_dim);
 }
 
 std::unique_ptr<Contender> make_ours(const BenchWork& work, int threads, ProcessGroup* processes) {

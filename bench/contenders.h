@@ -17,6 +17,7 @@ struct BenchWork {
   std::string algo;
   int64_t obs_dim = 17, action_dim = 6;
   std::shared_ptr<AlgorithmOptions> options;
+  Space obs() const;         // obs_dim dimensions, or three stacked frames of 84 x 84 pixels
   Space action() const;      // a box with action_dim dimensions, or action_dim discrete actions
   std::string name() const;  // "td3_bc update, hidden 256-256, batch 256, obs 17, action 6"
 };
@@ -34,8 +35,10 @@ class Contender {
   virtual double seconds_for(int64_t updates) = 0;  // performs the updates and returns their time
 };
 
-// Updates an algorithm of rl_training on sampled batches, in the same way as the trainer.
-// `processes` is null for one process.
+// Updates an algorithm of rl_training on sampled batches, in the same way as the trainer, which
+// includes writing priorities back to the sampler. An update of PPO uses one minibatch of a rollout
+// of 2048 rows. An update of TRPO uses the whole rollout: the policy step and all passes of the
+// value function. `processes` is null for one process.
 std::unique_ptr<Contender> make_ours(const BenchWork& work, int threads,
                                      ProcessGroup* processes = nullptr);
 // Computes only the matrix products of an update. The threads work on different updates at the same

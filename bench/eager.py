@@ -2,16 +2,16 @@
 """Updates in PyTorch, eager or with torch.compile: peers of `rl_training bench --peer`.
 
 The code is written like an ordinary script: modules, losses, torch.optim.Adam (fused if PyTorch supports
-it). With --compile, the `learn` method of an algorithm is compiled by torch.compile. The data are random
-transitions, because only the speed of the update matters. The caller sets OPENBLAS_NUM_THREADS and
-OMP_NUM_THREADS before it starts this program. peer.py describes the protocol.
+it). With --compile, the `learn` method of an algorithm is compiled by torch.compile. The data are random,
+because only the speed of the update matters. The caller sets OPENBLAS_NUM_THREADS and OMP_NUM_THREADS before
+it starts this program. peer.py describes the protocol. eager_parts.py contains the shared parts, and
+eager_more.py the algorithms with unusual networks or steps.
 """
 import copy
 import math
 import os
 import sys
 import time
-from collections import namedtuple
 
 # Without this variable, compiled code does not find the vectorised functions and uses scalar code.
 if "--compile" in sys.argv:
@@ -20,177 +20,20 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from peer import GAMMA, SETTINGS, TAU, measure, parse_arguments
+from eager_data import Batch, ChoiceDataset, Dataset, Rollout  # bench/peers uses Batch and Dataset
+from eager_more import Crossq, DecisionTransformer, DrqV2, Td7, Trpo
+from eager_parts import (
+    FUSED, Critics, DeterministicActor, GaussianActor, Learner, SquashedGaussianActor, TwinCritic,
+    adam, mlp, move_target, smoothed, step,
+)
+from peer import DELAYED, GAMMA, SETTINGS, SOFT, Settings, measure, parse_arguments
 
-FUSED = {"fused": True} if torch.__version__ >= (2, 4) else {}
-Batch = namedtuple("Batch", "obs action reward next_obs not_done next_action")
-
-
-# --- shared parts
-
-
-def mlp(inputs, hidden, outputs, layer_norm=None):
-    layers = []
-    for width in hidden:
-        norm = [nn.LayerNorm(width, eps=1e-6)] if layer_norm else []
-        layers.append(nn.Linear(inputs, width))
-        layers += norm + [nn.ReLU()] if layer_norm == "before" else [nn.ReLU()] + norm
-        inputs = width
-    return nn.Sequential(*layers, nn.Linear(inputs, outputs))
-
-
-class DeterministicActor(nn.Module):
-    def __init__(self, sizes):
-        super().__init__()
-        self.net = mlp(sizes.obs, sizes.hidden, sizes.action)
-
-    def forward(self, obs):
-        return torch.tanh(self.net(obs))
-
-
-class TwinCritic(nn.Module):
-    def __init__(self, sizes, layer_norm=None):
-        super().__init__()
-        self.q1 = mlp(sizes.obs + sizes.action, sizes.hidden, 1, layer_norm)
-        self.q2 = mlp(sizes.obs + sizes.action, sizes.hidden, 1, layer_norm)
-
-    def forward(self, obs, action):
-        inputs = torch.cat([obs, action], dim=-1)
-        return self.q1(inputs).squeeze(-1), self.q2(inputs).squeeze(-1)
-
-    def minimum(self, obs, action):
-        return torch.min(*self(obs, action))
-
-    def first(self, obs, action):
-        return self.q1(torch.cat([obs, action], dim=-1)).squeeze(-1)
-
-
-class SquashedGaussianActor(nn.Module):
-    def __init__(self, sizes, log_std_min=-20.0, log_std_max=2.0, learn_scale=False):
-        super().__init__()
-        self.net = mlp(sizes.obs, sizes.hidden, 2 * sizes.action)
-        self.bounds = (log_std_min, log_std_max)
-        self.scale = nn.Parameter(torch.tensor([1.0, -1.0])) if learn_scale else None
-
-    def head(self, obs):
-        mean, log_std = self.net(obs).chunk(2, dim=-1)
-        if self.scale is not None:
-            log_std = log_std * self.scale[0] + self.scale[1]
-        return mean, log_std.clamp(*self.bounds)
-
-    def sample(self, obs, count=0):
-        """Returns actions, log densities and unbounded actions. `count` > 0 adds a dimension of that size."""
-        mean, log_std = self.head(obs)
-        if count > 0:
-            mean = mean.unsqueeze(1).expand(-1, count, -1)
-            log_std = log_std.unsqueeze(1).expand(-1, count, -1)
-        noise = torch.randn_like(mean)
-        unbounded = mean + log_std.exp() * noise
-        return torch.tanh(unbounded), self.density(noise, log_std, unbounded), unbounded
-
-    def log_prob(self, obs, action):
-        mean, log_std = self.head(obs)
-        unbounded = torch.atanh(action.clamp(-1 + 1e-5, 1 - 1e-5))
-        return self.density((unbounded - mean) * (-log_std).exp(), log_std, unbounded)
-
-    @staticmethod
-    def density(noise, log_std, unbounded):
-        terms = -0.5 * noise.pow(2) - log_std - 0.5 * math.log(2 * math.pi)
-        slope = 2 * (math.log(2.0) - unbounded - F.softplus(-2 * unbounded))
-        return (terms - slope).sum(-1)
-
-
-class GaussianActor(nn.Module):
-    """A Gaussian policy without tanh, with one trainable standard deviation for each action."""
-
-    def __init__(self, sizes, log_std_min, tanh_mean):
-        super().__init__()
-        self.net = mlp(sizes.obs, sizes.hidden, sizes.action)
-        self.log_std = nn.Parameter(torch.zeros(sizes.action))
-        self.log_std_min, self.tanh_mean = log_std_min, tanh_mean
-
-    def distribution(self, obs):
-        mean = self.net(obs)
-        if self.tanh_mean:
-            mean = torch.tanh(mean)
-        return torch.distributions.Normal(mean, self.log_std.clamp(self.log_std_min, 2.0).exp())
-
-    def sample(self, obs):
-        return self.distribution(obs).rsample().clamp(-1, 1)
-
-    def log_prob(self, obs, action):
-        return self.distribution(obs).log_prob(action).sum(-1)
-
-
-class Vae(nn.Module):
-    def __init__(self, sizes, hidden=(750, 750)):
-        super().__init__()
-        self.latent = 2 * sizes.action
-        self.encoder = mlp(sizes.obs + sizes.action, hidden, 2 * self.latent)
-        self.decoder = mlp(sizes.obs + self.latent, hidden, sizes.action)
-
-    def loss(self, obs, action):
-        mean, log_std = self.encoder(torch.cat([obs, action], 1)).chunk(2, dim=1)
-        std = log_std.clamp(-4, 15).exp()
-        latent = mean + std * torch.randn_like(std)
-        made = torch.tanh(self.decoder(torch.cat([obs, latent], 1)))
-        kl = -0.5 * (1 + torch.log(std.pow(2)) - mean.pow(2) - std.pow(2)).mean()
-        return F.mse_loss(made, action) + 0.5 * kl
-
-    def decode_unbounded(self, obs):
-        latent = torch.randn(*obs.shape[:-1], self.latent).clamp(-0.5, 0.5)
-        return self.decoder(torch.cat([obs, latent], -1))
-
-    def decode(self, obs):
-        return torch.tanh(self.decode_unbounded(obs))
-
-
-def adam(module, rate):
-    return torch.optim.Adam(module.parameters(), lr=rate, **FUSED)
-
-
-def step(optimizer, loss):
-    optimizer.zero_grad(set_to_none=True)
-    loss.backward()
-    optimizer.step()
-
-
-def move_target(online, target):
-    with torch.no_grad():
-        for source, moved in zip(online.parameters(), target.parameters()):
-            moved.copy_(TAU * source + (1 - TAU) * moved)
+# --- twin critics
 
 
 def twin_loss(critic, batch, target):
     q1, q2 = critic(batch.obs, batch.action)
     return F.mse_loss(q1, target) + F.mse_loss(q2, target)
-
-
-def smoothed(actor, obs, s):
-    """Returns the target policy's action with clipped noise."""
-    action = actor(obs)
-    noise = (torch.randn_like(action) * s.policy_noise).clamp(-s.noise_clip, s.noise_clip)
-    return (action + noise).clamp(-1, 1)
-
-
-class Learner:
-    """Base class. The actor is trained in updates with number % actor_every == actor_at."""
-
-    actor_every, actor_at = 1, 0
-
-    def __init__(self):
-        self.updates = 0
-
-    def compile(self):
-        """Compiles losses and backward passes. Optimisers and the choice of random critics stay eager."""
-        global step
-        step = torch.compiler.disable(step)
-        Critics.minimum_of_some = torch.compiler.disable(Critics.minimum_of_some)
-        self.learn = torch.compile(self.learn)
-
-    def update(self, batch):
-        self.learn(batch, self.updates % self.actor_every == self.actor_at)
-        self.updates += 1
 
 
 class TwinCriticLearner(Learner):
@@ -207,14 +50,13 @@ class TwinCriticLearner(Learner):
         step(self.critic_optimizer, twin_loss(self.critic, batch, target))
 
 
-# --- algorithms
+# --- continuous actions
 
 
 class DelayedLearner(TwinCriticLearner):
-    """TD3+BC and ReBRAC."""
+    """TD3, TD3+BC and ReBRAC."""
 
     def __init__(self, sizes):
-        self.s = SETTINGS[self.name]
         super().__init__(sizes, self.s.rate, self.s.layer_norm)
         self.actor_every, self.actor_at = self.s.actor_every, self.s.actor_at
         self.actor = DeterministicActor(sizes)
@@ -237,8 +79,15 @@ class DelayedLearner(TwinCriticLearner):
         move_target(self.actor, self.actor_target)
 
 
+class Td3(DelayedLearner):
+    s = Settings(rate=3e-4, actor_at=1, layer_norm=None, **DELAYED)
+
+    def actor_loss(self, batch, action):
+        return -self.critic.first(batch.obs, action).mean()
+
+
 class Td3Bc(DelayedLearner):
-    name = "td3_bc"
+    s = SETTINGS["td3_bc"]
 
     def actor_loss(self, batch, action):
         q = self.critic.first(batch.obs, action)
@@ -247,7 +96,7 @@ class Td3Bc(DelayedLearner):
 
 
 class Rebrac(DelayedLearner):
-    name = "rebrac"
+    s = SETTINGS["rebrac"]
 
     def penalty(self, batch, next_action):
         return self.s.critic_bc * (next_action - batch.next_action).pow(2).sum(1)
@@ -257,6 +106,27 @@ class Rebrac(DelayedLearner):
         scale = 1 / q.abs().mean().detach()
         bc = (action - batch.action).pow(2).sum(1)
         return (self.s.actor_bc * bc - scale * q).mean()
+
+
+class Ddpg(Learner):
+    def __init__(self, sizes):
+        super().__init__()
+        self.actor = DeterministicActor(sizes)
+        self.actor_target = copy.deepcopy(self.actor)
+        self.actor_optimizer = adam(self.actor, 3e-4)
+        self.critic = Critics([mlp(sizes.obs + sizes.action, sizes.hidden, 1)])
+        self.critic_target = copy.deepcopy(self.critic)
+        self.critic_optimizer = adam(self.critic, 3e-4)
+
+    def learn(self, batch, with_actor):
+        with torch.no_grad():
+            next_action = self.actor_target(batch.next_obs)
+            next_value = self.critic_target(batch.next_obs, next_action)[0]
+            target = batch.reward + GAMMA * batch.not_done * next_value
+        step(self.critic_optimizer, F.mse_loss(self.critic(batch.obs, batch.action)[0], target))
+        step(self.actor_optimizer, -self.critic(batch.obs, self.actor(batch.obs)).mean())
+        move_target(self.critic, self.critic_target)
+        move_target(self.actor, self.actor_target)
 
 
 class Cql(TwinCriticLearner):
@@ -331,6 +201,29 @@ class Crr(TwinCriticLearner):
         step(self.actor_optimizer, -(weight * self.actor.log_prob(batch.obs, batch.action)).mean())
         move_target(self.critic, self.critic_target)
         move_target(self.actor, self.actor_target)
+
+
+class Vae(nn.Module):
+    def __init__(self, sizes, hidden=(750, 750)):
+        super().__init__()
+        self.latent = 2 * sizes.action
+        self.encoder = mlp(sizes.obs + sizes.action, hidden, 2 * self.latent)
+        self.decoder = mlp(sizes.obs + self.latent, hidden, sizes.action)
+
+    def loss(self, obs, action):
+        mean, log_std = self.encoder(torch.cat([obs, action], 1)).chunk(2, dim=1)
+        std = log_std.clamp(-4, 15).exp()
+        latent = mean + std * torch.randn_like(std)
+        made = torch.tanh(self.decoder(torch.cat([obs, latent], 1)))
+        kl = -0.5 * (1 + torch.log(std.pow(2)) - mean.pow(2) - std.pow(2)).mean()
+        return F.mse_loss(made, action) + 0.5 * kl
+
+    def decode_unbounded(self, obs):
+        latent = torch.randn(*obs.shape[:-1], self.latent).clamp(-0.5, 0.5)
+        return self.decoder(torch.cat([obs, latent], -1))
+
+    def decode(self, obs):
+        return torch.tanh(self.decode_unbounded(obs))
 
 
 class PerturbationActor(nn.Module):
@@ -466,44 +359,28 @@ class Iql(TwinCriticLearner):
         move_target(self.critic, self.critic_target)
 
 
-class Critics(nn.Module):
-    """N critics as separate networks, which is faster here than batched products. Returns [N, rows]."""
-
-    def __init__(self, sizes, count, layer_norm=None):
-        super().__init__()
-        inputs = sizes.obs + sizes.action
-        nets = [mlp(inputs, sizes.hidden, 1, layer_norm) for _ in range(count)]
-        self.nets = nn.ModuleList(nets)
-
-    def forward(self, obs, action):
-        inputs = torch.cat([obs, action], -1)
-        return torch.stack([net(inputs).squeeze(-1) for net in self.nets])
-
-    def minimum_of_some(self, obs, action, count):
-        """Returns the minimum over `count` critics that are drawn at random."""
-        inputs = torch.cat([obs, action], -1)
-        members = torch.randperm(len(self.nets))[:count].tolist()
-        return torch.stack([self.nets[i](inputs).squeeze(-1) for i in members]).amin(0)
-
-
 class Soft(Learner):
+    outputs = 1  # of each critic
+
     def __init__(self, sizes):
         super().__init__()
-        s = self.s = SETTINGS[self.name]
+        s = self.s
         self.actor_every, self.actor_at = s.actor_every, s.actor_at
         self.actor = SquashedGaussianActor(sizes, log_std_min=s.log_std_min)
         self.actor_optimizer = adam(self.actor, s.rate)
-        self.critic = Critics(sizes, s.critics, s.layer_norm)
+        inputs = sizes.obs + sizes.action
+        self.critic = Critics(
+            [mlp(inputs, sizes.hidden, self.outputs, s.layer_norm) for _ in range(s.critics)]
+        )
         self.critic_target = copy.deepcopy(self.critic)
         self.critic_optimizer = adam(self.critic, s.rate)
         self.log_alpha = nn.Parameter(torch.zeros(()))
         self.alpha_optimizer = torch.optim.Adam([self.log_alpha], lr=s.rate, **FUSED)
         self.goal = s.entropy * sizes.action
 
-    def learn(self, batch, with_actor):
+    def critic_loss(self, batch, alpha):
         s = self.s
         with torch.no_grad():
-            alpha = self.log_alpha.exp()
             action, log_prob, _ = self.actor.sample(batch.next_obs)
             if s.target_critics < s.critics:
                 next_q = self.critic_target.minimum_of_some(
@@ -513,13 +390,18 @@ class Soft(Learner):
                 next_q = self.critic_target(batch.next_obs, action).amin(0)
             target = batch.reward + GAMMA * batch.not_done * (next_q - alpha * log_prob)
         error = self.critic(batch.obs, batch.action) - target
-        step(self.critic_optimizer, s.critic_scale * error.pow(2).mean(1).sum())
+        return s.critic_scale * error.pow(2).mean(1).sum()
+
+    def learn(self, batch, with_actor):
+        s = self.s
+        alpha = self.log_alpha.exp().detach()
+        step(self.critic_optimizer, self.critic_loss(batch, alpha))
         move_target(self.critic, self.critic_target)
         if not with_actor:
             return
         action, log_prob, _ = self.actor.sample(batch.obs)
         q = self.critic(batch.obs, action)
-        q = q.mean(0) if s.actor_mean else q.amin(0)
+        q = q.mean() if s.actor_mean else q.amin(0)
         step(self.actor_optimizer, (alpha * log_prob - q).mean())
         excess = -log_prob.detach().mean() - self.goal
         factor = self.log_alpha.exp() if s.scaled_alpha else self.log_alpha
@@ -527,15 +409,40 @@ class Soft(Learner):
 
 
 class Sac(Soft):
-    name = "sac"
+    s = SETTINGS["sac"]
 
 
 class Redq(Soft):
-    name = "redq"
+    s = SETTINGS["redq"]
 
 
 class Rlpd(Soft):
-    name = "rlpd"
+    s = SETTINGS["rlpd"]
+
+
+def quantile_huber(quantiles, target):
+    """Mean over all pairs of predicted quantiles [N, rows, n] and samples of the target [rows, m]."""
+    count = quantiles.shape[-1]
+    difference = target[:, None, :] - quantiles[..., None]
+    distance = difference.abs()
+    huber = torch.where(distance > 1, distance - 0.5, 0.5 * difference.pow(2))
+    level = (torch.arange(count) + 0.5) / count
+    return ((level[:, None] - (difference < 0).float()).abs() * huber).mean()
+
+
+class Tqc(Soft):
+    s = Settings(critics=5, actor_every=1, actor_at=0, actor_mean=True, entropy=-1.0,
+                 scaled_alpha=False, **SOFT)
+    outputs, dropped = 25, 2  # quantiles of each critic; the target drops the highest of all
+
+    def critic_loss(self, batch, alpha):
+        with torch.no_grad():
+            action, log_prob, _ = self.actor.sample(batch.next_obs)
+            pooled = self.critic_target(batch.next_obs, action).transpose(0, 1).flatten(1)
+            kept = self.s.critics * (self.outputs - self.dropped)
+            next_q = pooled.sort(1)[0][:, :kept] - (alpha * log_prob)[:, None]
+            target = batch.reward[:, None] + GAMMA * batch.not_done[:, None] * next_q
+        return quantile_huber(self.critic(batch.obs, batch.action), target)
 
 
 class Ensemble(nn.Module):
@@ -719,6 +626,8 @@ class Fql(Learner):
 class DoubleQLearner(Learner):
     """One value for each discrete action, and a target network."""
 
+    data = ChoiceDataset
+
     def __init__(self, sizes):
         super().__init__()
         self.critic = mlp(sizes.obs, sizes.hidden, sizes.action)
@@ -774,7 +683,49 @@ class DiscreteBcq(DoubleQLearner):
         return self.td_loss(batch)[0] + imitation_loss(self.imitation(batch.obs), batch.action)
 
 
+class DiscreteSac(Learner):
+    data = ChoiceDataset
+
+    def __init__(self, sizes):
+        super().__init__()
+        self.actor = mlp(sizes.obs, sizes.hidden, sizes.action)
+        self.actor_optimizer = adam(self.actor, 3e-4)
+        self.critic = nn.ModuleList([mlp(sizes.obs, sizes.hidden, sizes.action) for _ in range(2)])
+        self.critic_target = copy.deepcopy(self.critic)
+        self.critic_optimizer = adam(self.critic, 3e-4)
+        self.log_alpha = nn.Parameter(torch.zeros(()))
+        self.alpha_optimizer = torch.optim.Adam([self.log_alpha], lr=3e-4, **FUSED)
+        self.goal = 0.98 * math.log(sizes.action)
+
+    @staticmethod
+    def soft_value(log_probs, critic, obs, alpha):
+        with torch.no_grad():
+            least = torch.min(critic[0](obs), critic[1](obs))
+        return (log_probs.exp() * (least - alpha * log_probs)).sum(1)
+
+    def learn(self, batch, with_actor):
+        with torch.no_grad():
+            alpha = self.log_alpha.exp()
+            log_probs = F.log_softmax(self.actor(batch.next_obs), 1)
+            next_value = self.soft_value(log_probs, self.critic_target, batch.next_obs, alpha)
+            target = batch.reward + GAMMA * batch.not_done * next_value
+        loss = 0.0
+        for q in self.critic:
+            chosen = q(batch.obs).gather(1, batch.action.unsqueeze(1)).squeeze(1)
+            loss = loss + F.huber_loss(chosen, target)
+        step(self.critic_optimizer, loss)
+        move_target(self.critic, self.critic_target)
+
+        log_probs = F.log_softmax(self.actor(batch.obs), 1)
+        value = self.soft_value(log_probs, self.critic, batch.obs, alpha)
+        step(self.actor_optimizer, -value.mean())
+        entropy = -(log_probs.exp() * log_probs).sum(1).mean().detach()
+        step(self.alpha_optimizer, self.log_alpha.exp() * (entropy - self.goal))
+
+
 class DiscreteBc(Learner):
+    data = ChoiceDataset
+
     def __init__(self, sizes):
         super().__init__()
         self.actor = mlp(sizes.obs, sizes.hidden, sizes.action)
@@ -787,19 +738,13 @@ class DiscreteBc(Learner):
 # --- on-policy: one minibatch of a rollout
 
 
-def tower(inputs, hidden, outputs):
-    layers = []
-    for width in hidden:
-        layers += [nn.Linear(inputs, width), nn.Tanh()]
-        inputs = width
-    return nn.Sequential(*layers, nn.Linear(inputs, outputs))
-
-
 class Ppo(Learner):
+    data = Rollout
+
     def __init__(self, sizes):
         super().__init__()
-        self.actor = tower(sizes.obs, sizes.hidden, sizes.action)
-        self.critic = tower(sizes.obs, sizes.hidden, 1)
+        self.actor = mlp(sizes.obs, sizes.hidden, sizes.action, activation=nn.Tanh)
+        self.critic = mlp(sizes.obs, sizes.hidden, 1, activation=nn.Tanh)
         self.log_std = nn.Parameter(torch.zeros(sizes.action))
         self.parameters = [*self.actor.parameters(), *self.critic.parameters(), self.log_std]
         self.optimizer = torch.optim.Adam(self.parameters, lr=3e-4, eps=1e-5)
@@ -841,61 +786,20 @@ ALGORITHMS = {
     "discrete_cql": DiscreteCql,
     "discrete_bcq": DiscreteBcq,
     "discrete_bc": DiscreteBc,
+    "discrete_sac": DiscreteSac,
     "ppo": Ppo,
+    "td3": Td3,
+    "ddpg": Ddpg,
+    "tqc": Tqc,
+    "crossq": Crossq,
+    "td7": Td7,
+    "trpo": Trpo,
+    "decision_transformer": DecisionTransformer,
+    "drq_v2": DrqV2,
 }
-CHOICES = ("dqn", "discrete_cql", "discrete_bcq", "discrete_bc")
 
 
 # --- measurement
-
-
-class Dataset:
-    def __init__(self, rows, sizes):
-        self.rows = rows
-        self.columns = Batch(
-            obs=torch.randn(rows, sizes.obs),
-            action=torch.rand(rows, sizes.action) * 2 - 1,
-            reward=torch.randn(rows),
-            next_obs=torch.randn(rows, sizes.obs),
-            not_done=(torch.rand(rows) > 0.01).float(),
-            next_action=torch.rand(rows, sizes.action) * 2 - 1,
-        )
-
-    def sample(self, batch_size, next_actions):
-        index = torch.randint(0, self.rows, (batch_size,))
-        columns = self.columns
-        return Batch(
-            *(column[index] for column in columns[:5]),
-            columns.next_action[index] if next_actions else None,
-        )
-
-
-class ChoiceDataset(Dataset):
-    def __init__(self, rows, sizes):
-        super().__init__(rows, sizes)
-        self.columns = self.columns._replace(action=torch.randint(0, sizes.action, (rows,)))
-
-
-class Rollout:
-    """2048 rows, used in shuffled minibatches."""
-
-    Minibatch = namedtuple("Minibatch", "obs action log_prob value advantage")
-
-    def __init__(self, _rows, sizes):
-        self.rows, self.order = 2048, None
-        self.columns = self.Minibatch(
-            obs=torch.randn(self.rows, sizes.obs),
-            action=torch.randn(self.rows, sizes.action),
-            log_prob=torch.randn(self.rows) - sizes.action,
-            value=torch.randn(self.rows),
-            advantage=torch.randn(self.rows),
-        )
-
-    def sample(self, batch_size, _next_actions):
-        if self.order is None or len(self.order) < batch_size:
-            self.order = torch.randperm(self.rows)
-        index, self.order = self.order[:batch_size], self.order[batch_size:]
-        return self.Minibatch(*(column[index] for column in self.columns))
 
 
 def main():
@@ -905,13 +809,15 @@ def main():
         return 0  # MKL uses PyTorch's threads, so this setting is redundant
     torch.set_num_threads(args.threads)
     torch.manual_seed(0)
-    data = Rollout if args.algo == "ppo" else ChoiceDataset if args.algo in CHOICES else Dataset
-    dataset = data(args.rows, args.sizes)
     agent = ALGORITHMS[args.algo](args.sizes)
+    dataset = agent.data(args.rows, args.sizes)
+
     def seconds_for(updates):
         start = time.perf_counter()
         for _ in range(updates):
             agent.update(dataset.sample(args.batch, args.algo == "rebrac"))
+            if agent.priorities is not None:
+                dataset.set_priorities(agent.priorities)
         return time.perf_counter() - start
 
     if args.compile:

@@ -11,7 +11,7 @@ import sys
 from collections import namedtuple
 from types import SimpleNamespace as Settings
 
-Sizes = namedtuple("Sizes", "obs action hidden")
+Sizes = namedtuple("Sizes", "obs action hidden batch", defaults=[256])
 GAMMA, TAU = 0.99, 0.005
 
 # Settings of the algorithms that several peers implement. They are the defaults of rl_training. The
@@ -57,7 +57,7 @@ def parse_arguments(description, algorithms, flags=()):
     for flag, text in flags:
         parser.add_argument(flag, action="store_true", help=text)
     args = parser.parse_args()
-    args.sizes = Sizes(args.obs, args.action, args.hidden)
+    args.sizes = Sizes(args.obs, args.action, args.hidden, args.batch)
     return args
 
 

@@ -170,11 +170,12 @@ Json measure_limits(int64_t hidden, int threads, double fma_gflops, const Update
 Json measure_algorithm(const std::string& algo, const UpdateBench& bench) {
   BenchWork work(algo);
   if (!bench.hidden.empty()) work.options->hidden_sizes = bench.hidden;
+  const int64_t updates = work.obs().is_image() ? 2 : 50;
   Comparison comparison(std::move(work), bench.threads);
   comparison.add_ours(1);
   if (bench.threads > 1) comparison.add_ours(bench.threads);
   comparison.add_peers(bench.peers);
-  comparison.take_turns(bench.rounds, bench.updates.value_or(50));
+  comparison.take_turns(bench.rounds, bench.updates.value_or(updates));
   return comparison.result();
 }
 
@@ -209,42 +210,13 @@ void print_results(const Json& results, double fma_gflops) {
               {"results", results}});
 }
 
-// Whether bench/eager.py implements the algorithm. It implements the algorithms that learn from
-// single transitions of a dataset, and a few other algorithms.
-bool peer_has(const AlgorithmInfo& info) {
-  for (const char* name : {"dqn", "ppo", "sac", "redq", "rlpd"}) {
-    if (info.name == name) return true;
-  }
-  const auto options = info.make_options();
-  return options->phases(1).front().source == PhaseSpec::Source::data &&
-         options->collect() == nullptr && options->request().window == 0 &&
-         !options->request().priorities.used;
-}
-
-// The algorithms to measure. Throws Error{config} if the algorithm is unknown, observes images, or
-// is not implemented by the peers.
+// The algorithms to measure. `all` leaves out algorithms that observe images, because their updates
+// take seconds. Throws Error{config} if the algorithm is unknown.
 std::vector<std::string> names_of(const UpdateBench& bench) {
-  const bool with_peer = !bench.peers.empty();
-  if (bench.algo != "all") {
-    const auto& info = find_algorithm(bench.algo);
-    if (with_peer && !peer_has(info)) {
-      throw Error(ErrorKind::config, {"", 0, "--peer"},
-                  "no peer implements it (expected an offline algorithm that learns from "
-                  "transitions, dqn, ppo, sac, redq or rlpd, got " +
-                      bench.algo + ")");
-    }
-    if (info.image_observations) {
-      throw Error(
-          ErrorKind::config, {"", 0, "--algo"},
-          "updates are measured on vectors (expected an algorithm that observes them, got " +
-              bench.algo + ")");
-    }
-    return {info.name};
-  }
+  if (bench.algo != "all") return {find_algorithm(bench.algo).name};
   std::vector<std::string> names;
   for (const auto& info : algorithms()) {
-    if (info.image_observations) continue;
-    if (!with_peer || peer_has(info)) names.push_back(info.name);
+    if (!info.image_observations) names.push_back(info.name);
   }
   return names;
 }

@@ -30,13 +30,18 @@ TEST(Bench, RefusesUnknownAlgorithms) {
   EXPECT_NE(result.err.find("did you mean `td3_bc`?"), std::string::npos) << result.err;
 }
 
-TEST(Bench, NamesAlgorithmsThatNoPeerHas) {
-  const auto result =
-      run({"bench", "--algo", "crossq", "--peer", std::string(SOURCE_DIR) + "/bench/eager.py"});
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_TRUE(result.one_error_line()) << result.err;
-  EXPECT_NE(result.err.find("--peer"), std::string::npos) << result.err;
-  EXPECT_NE(result.err.find("crossq"), std::string::npos) << result.err;
+// TD7 needs priorities, TRPO whole rollouts, the Decision Transformer segments, DrQ-v2 images.
+TEST(Bench, MeasuresAlgorithmsWithSpecialData) {
+  const std::vector<std::string> names = {"td7", "trpo", "decision_transformer", "drq_v2"};
+  for (const auto& algo : names) {
+    const auto result = run(
+        {"bench", "--algo", algo, "--hidden", "8,8", "--rounds", "1", "--updates", "1", "--json"});
+    ASSERT_EQ(result.exit_code, 0) << algo << ": " << result.err;
+    const Json row = result.json()["results"].at(0);
+    EXPECT_GT(row["ours"].get<double>(), 0) << algo;
+    const std::string obs = algo == "drq_v2" ? "obs 9x84x84," : "obs 17,";
+    EXPECT_NE(row["name"].get<std::string>().find(obs), std::string::npos) << row["name"];
+  }
 }
 
 // Tests `bench` with peers that follow the protocol of bench/peer.py but use no framework.
