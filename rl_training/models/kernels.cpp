@@ -69,7 +69,11 @@ void tanh(float* y, int64_t count) {
 // With c as in kernels.h and t = tanh(c): slope = (1 + t) / 2 + x (1 - t^2) c' / 2.
 void gelu(float* y, int64_t count, float* slope) {
   constexpr float kScale = 0.797884561f, kCubic = 0.044715f;
-  apply(y, count, slope, [](float x) { return tanhf(kScale * (x + kCubic * x * x * x)); });
+  // GCC calls the vector version of tanhf only in a loop that does nothing else.
+  for (int64_t i = 0; i < count; ++i) {
+    slope[i] = kScale * (y[i] + kCubic * y[i] * y[i] * y[i]);
+  }
+  tanh(slope, count);
   for (int64_t i = 0; i < count; ++i) {
     const float x = y[i], t = slope[i];
     const float inner = kScale * (1.0f + 3.0f * kCubic * x * x);
@@ -79,7 +83,11 @@ void gelu(float* y, int64_t count, float* slope) {
 }
 
 void elu(float* y, int64_t count) {
-  apply(y, count, y, [](float x) { return x > 0.0f ? x : expf(x) - 1.0f; });
+  // GCC calls the vector version of expf only if the call is unconditional. NaN stays NaN.
+  apply(y, count, y, [](float x) {
+    const float power = expf(x > 0.0f ? 0.0f : x);
+    return x > 0.0f ? x : power - 1.0f;
+  });
 }
 
 void exp(const float* x, int64_t count, float* y) {
