@@ -30,7 +30,8 @@ struct FlatArrays {
   // Set only with FlatEnds::flags, and only if an episode ends without a flag. Without this array,
   // readers would merge such an episode with the next one.
   std::vector<uint8_t> episode_starts;
-  // Next actions are empty if with_known_next_actions() returns a dataset without next actions.
+  // `next_actions`, `next_action_valid` and `next_choices` are empty if the dataset has no next
+  // actions (with_known_next_actions).
   std::vector<float> next_actions;
   std::vector<uint8_t> next_action_valid;  // 1 where the next action is known
   std::vector<int64_t> choices, next_choices;
