@@ -15,9 +15,9 @@ namespace rl_training {
 //   which is 0 at terminations.
 // - neorl: obs, action, reward, done, next_obs, and `index`, which lists the rows where
 //   trajectories begin.
-// - exorl: one episode in the arrays observation, action, reward and discount. Each array has one
-//   row more than the episode has steps. Row t contains observation t and the action and reward of
-//   the step that led to this observation.
+// - exorl: a file contains one episode in the arrays observation, action, reward and discount. If
+//   the episode has n steps, each array has n + 1 rows. Row t contains observation t and the action
+//   and reward of the step that led to this observation.
 // - imitation: `indices` lists the steps at which acts and rews are split into trajectories. obs
 //   has one row more than acts in each trajectory, and `terminal` has one flag per trajectory.
 std::vector<std::string> array_layouts();
@@ -25,8 +25,9 @@ std::vector<std::string> array_layouts();
 // Returns the first layout that matches the arrays of the file, or "" if no layout matches.
 std::string recognise_layout(ArraySource& file);
 
-// Applies the map to `keys` and `arrays`. Entries of `keys` that the map does not mention do not
-// change. Throws Error{data} if the layout is unknown or an array is missing.
+// Replaces the entries of `keys` for the roles in the map and in its layout; other entries do not
+// change. Adds the derived arrays that the map requires to `arrays`. Throws Error{data} if the
+// layout is unknown or an array is missing.
 std::vector<DatasetWarning> apply_key_map(const KeyMap& map, MappedArrays& arrays, FlatKeys& keys);
 
 }  // namespace rl_training

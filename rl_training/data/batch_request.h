@@ -8,8 +8,9 @@
 
 namespace rl_training {
 
-// Columns of a minibatch. A row spans n steps. `reward` is the discounted sum of the n rewards, and
-// `discount` is gamma^n * (1 - terminated), where `terminated` is the flag of the last step.
+// Columns of a minibatch. A row spans n steps, where n is BatchRequest::n_step, or less at the end
+// of an episode. `reward` is the discounted sum of the n rewards. `discount` is
+// gamma^n * (1 - terminated), where `terminated` is the flag of the last step.
 enum class BatchColumn {
   obs,
   action,
@@ -49,8 +50,9 @@ struct ReturnRule {
   bool is_failure(float reward) const {
     return failure_reward && reward == static_cast<float>(*failure_reward);
   }
-  // Calls `write(k, value)` with the return of each step k. `reward(k)` returns the reward of step
-  // k. The returns do not bootstrap after the last step.
+  // Calls `write(k, value)` with the return of each step k of an episode. `reward(k)` must return
+  // the reward of step k. `failed` states that all these rewards equal failure_reward. The returns
+  // do not bootstrap after the last step.
   template <class Reward, class Write>
   void sum_up(int64_t steps, bool failed, const Reward& reward, const Write& write) const {
     double sum = failed ? *failure_reward / (1.0 - gamma) : 0.0;
@@ -69,8 +71,8 @@ struct PriorityRule {
   int64_t reset_interval = 1;
 };
 
-// The batches that an algorithm requests. The constructor of a sampler throws if the sampler cannot
-// fill all requested columns.
+// Describes the batches that an algorithm needs. The constructor of a sampler throws if the sampler
+// cannot fill all requested columns.
 struct BatchRequest {
   int64_t rows = 0;
   std::vector<BatchColumn> columns = {BatchColumn::obs, BatchColumn::action, BatchColumn::reward,

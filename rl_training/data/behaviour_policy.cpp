@@ -14,7 +14,7 @@ namespace rl_training {
 namespace {
 
 constexpr const char* kGroup = "metadata/policy/";
-// Clipping bounds of the implementation that recorded the D4RL datasets.
+// The implementation that recorded the D4RL datasets clips log_std to these bounds.
 constexpr float kMinLogStd = -20, kMaxLogStd = 2;
 constexpr int64_t kMaxWidth = 65536;  // units per layer; recorded policies are far smaller
 

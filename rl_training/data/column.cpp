@@ -12,7 +12,7 @@ namespace {
 
 size_t rounded_up(size_t value, size_t step) { return (value + step - 1) / step * step; }
 
-// Zero pages, which the kernel allocates when a thread first writes to them.
+// Returns zero-filled pages. The kernel allocates each page when it is first written.
 std::shared_ptr<void> allocate_pages(size_t bytes) {
   void* start = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED) throw std::bad_alloc();

@@ -44,12 +44,13 @@ bool parse_number(std::string_view word, double& value) {
   return code == std::errc() && end == word.data() + word.size();
 }
 
-// Names of missing values in files and error messages. The first name describes an empty field.
+// Words for missing values and NaN, in files and in error messages. The first word occurs only in
+// error messages, where it stands for an empty field.
 constexpr std::array<std::string_view, 7> kMissing = {"nothing", "NA",   "N/A", "null",
                                                       "None",    "#N/A", "NaN"};
 constexpr int kNan = kMissing.size() - 1;
 
-// Index in kMissing, or -1.
+// Returns the index of the word in kMissing (0 for an empty field), or -1.
 int missing_word(std::string_view word) {
   if (word.empty()) return 0;
   const auto name = lower(word);

@@ -71,8 +71,8 @@ class DatasetBuilder {
   bool next_actions_given_ = false;
 };
 
-// Builds a dataset over slots that are already in memory, for example in a mapped file. Does not
-// copy the slots. A slot is one observation and one action. The row records are stored in `memory`.
+// Builds a dataset from slots that are already in memory, for example in a mapped file. A slot is
+// one observation and one action. The slots are not copied. The row records are stored in `memory`.
 class SlotDatasetBuilder {
  public:
   SlotDatasetBuilder(Space obs_space, Space action_space, Column<unsigned char> obs,

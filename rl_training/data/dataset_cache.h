@@ -35,9 +35,9 @@ struct CachedDataset {
 // needed because a crash may lose data that was not yet on disk.
 //
 // An entry that cannot be used is rebuilt by one process. Other processes wait and share the
-// result. A file that was modified just before it was read is not cached, because file times are
-// too coarse to detect a second change. If an entry cannot be written, the cache reports a warning
-// and loads the dataset from its source.
+// result. A source file that was modified just before it was read is not cached: file times are too
+// coarse to detect another modification shortly afterwards. If an entry cannot be written, the
+// cache reports a warning and loads the dataset from its source.
 class DatasetCache {
  public:
   explicit DatasetCache(DatasetCacheOptions options) : options_(std::move(options)) {}
@@ -61,8 +61,8 @@ class DatasetCache {
   int64_t clear();
 
  private:
-  // Returns nothing if the entry cannot be used, and warns if the entry is damaged. Set `again` to
-  // suppress the warning if the entry will be checked a second time.
+  // Returns nothing if the entry cannot be used. Warns if the entry is damaged, unless `again` is
+  // true. Callers set `again` if they will check the entry a second time.
   std::optional<TransitionDataset> open_entry(const std::string& name, const Json& sources,
                                               std::vector<DatasetWarning>* warnings,
                                               bool again = false);

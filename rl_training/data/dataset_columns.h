@@ -23,14 +23,14 @@ class DatasetColumns {
                                      const std::vector<Column<unsigned char>>& arrays);
 
   // Call this once for a mapped file that will be sampled. If the file may not fit into memory, the
-  // call turns off the kernel's read-ahead, which reads neighbouring pages and evicts pages that
-  // are needed. Without read-ahead, sampling is about fifty times as fast.
+  // call turns off the kernel's own read-ahead, which reads neighbouring pages and evicts pages
+  // that are needed. Sampling is then about fifty times as fast.
   static void expect_random_access(const TransitionDataset& dataset);
   // Whether the dataset needs at least half of the memory that this process may use.
   static bool may_exceed_memory(const TransitionDataset& dataset);
-  // The next two functions request that the kernel read the pages of many rows at once, before the
+  // The next two functions request that the kernel read the pages of all given rows now, before the
   // rows are accessed one by one. read_ahead_places() requests the row records. Call it first,
-  // because read_ahead() follows these records to request the observations and actions.
+  // because read_ahead() uses these records to find the observations and actions.
   static void read_ahead_places(const TransitionDataset& dataset, std::span<const int64_t> rows);
   static void read_ahead(const TransitionDataset& dataset, std::span<const int64_t> rows);
 

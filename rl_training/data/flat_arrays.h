@@ -10,14 +10,14 @@
 namespace rl_training {
 
 // How flat arrays mark the ends of episodes.
-// - flags: `terminals` and `timeouts` mark the last steps. If an episode ends without a flag,
-//   `episode_starts` marks the first steps.
+// - flags: `terminals` and `timeouts` mark the last step of an episode. If any episode ends without
+//   either flag, `episode_starts` marks the first step of every episode.
 // - last_observations: an extra row with reward 0 stores the last observation of an episode.
 //   `timeouts` marks only these extra rows. The next observation of every step that does not
-//   terminate is therefore the observation of the following row. Readers that skip rows with
-//   timeouts, such as D4RL's qlearning_dataset(), get exactly the transitions. After a terminal
-//   step there is no extra row, except at the end of the file. `truncations` contains the time-out
-//   flags of the steps.
+//   terminate is therefore the observation of the following row. Readers that skip the rows marked
+//   by `timeouts`, such as D4RL's qlearning_dataset(), get exactly the transitions. After a
+//   terminal step there is no extra row, except at the end of the file. `truncations` contains the
+//   time-out flags of the steps.
 enum class FlatEnds { flags, last_observations };
 
 // A dataset as flat files store it: one array per quantity, with one entry per row.
@@ -30,7 +30,8 @@ struct FlatArrays {
   // Set only with FlatEnds::flags, and only if an episode ends without a flag. Without this array,
   // readers would merge such an episode with the next one.
   std::vector<uint8_t> episode_starts;
-  // Empty if the next action is always the action of the next row.
+  // `next_actions`, `next_action_valid` and `next_choices` are empty if the dataset has no next
+  // actions (with_known_next_actions).
   std::vector<float> next_actions;
   std::vector<uint8_t> next_action_valid;  // 1 where the next action is known
   std::vector<int64_t> choices, next_choices;
@@ -77,9 +78,9 @@ void FlatArrays::write_to(File& file) const {
   if (!episode_starts.empty()) file.add_flags("episode_starts", episode_starts);
 }
 
-// Returns a dataset that stores next actions explicitly if they cannot be derived from the
-// following rows. This is the case if the action after the last row of an episode is known, but the
-// step with that action is not part of the data.
+// Adds next actions (TransitionDataset::with_next_actions) if the action after the last row of any
+// episode is known. The step with that action is not part of the data, so a file without next
+// actions would lose it. Otherwise returns the dataset unchanged.
 TransitionDataset with_known_next_actions(const TransitionDataset& dataset);
 
 // Appends the action `values` to `out`, scaled in the same way as in FlatArrays.

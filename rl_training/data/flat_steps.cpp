@@ -129,10 +129,11 @@ int64_t inner_rows(const std::vector<uint8_t>& marks, int64_t row, int64_t end_r
 }
 
 // Returns the next observations that must be stored separately, and marks their rows with
-// kOwnSuccessor. A row is included if its next observation differs from the observation of the
-// following row, or if it is the last row of the file. If `trust_equal` is true, every row that
-// ends an episode is also included. A row whose next observation differs, although the row does not
-// end an episode, is also marked with kBreak.
+// kOwnSuccessor. These rows are
+// - rows whose next observation differs from the observation of the following row (if such a row
+//   does not end an episode, it is also marked with kBreak);
+// - the last row of the file;
+// - if `trust_equal` is true, all rows that end an episode.
 std::vector<float> find_successors(ArraySource& source, const FlatLayout& layout,
                                    const DatasetReadOptions& options, std::span<const float> obs,
                                    bool trust_equal, std::vector<uint8_t>& marks) {
@@ -184,8 +185,8 @@ std::vector<float> find_successors(ArraySource& source, const FlatLayout& layout
   return all;
 }
 
-// Upper bound of the number of slots. Under TimeoutPolicy::keep, each row that ends an episode may
-// need one more slot for its successor.
+// Number of slots to allocate. Under TimeoutPolicy::keep, each row that ends an episode may need
+// one more slot for its successor.
 int64_t slots_to_reserve(const std::vector<uint8_t>& marks, const DatasetReadOptions& options) {
   auto slots = static_cast<int64_t>(marks.size());
   if (options.timeout_policy == TimeoutPolicy::drop) return slots;

@@ -44,8 +44,9 @@ std::optional<PlainArray::Item> plain_item(hid_t type);
 std::string storage_problem(hid_t plist);
 
 // Returns the reason why a dataset of this size is rejected, or "" if it is accepted. Call this
-// before memory is allocated. The stored size of the dataset counts as at most `file_size`. The
-// chunks of a hostile file may overlap, and the sum of their sizes may then exceed the file size.
+// before memory is allocated. The compression ratio is computed from the stored size or from
+// `file_size`, whichever is smaller: the chunks of a hostile file may overlap, and the sum of their
+// sizes may then exceed the file size.
 std::string size_problem(hid_t dataset, hid_t plist, hid_t type, const std::vector<int64_t>& shape,
                          int64_t file_size);
 

@@ -18,8 +18,8 @@ class ChunkReader {
   static std::optional<ChunkReader> open(hid_t dataset, const std::vector<int64_t>& shape,
                                          int64_t file_size);
 
-  // The largest number of rows that is at most `most` and consists of whole chunks, but never less
-  // than the rows of one chunk.
+  // The largest number of rows that fills whole chunks and is at most `most`, but at least the rows
+  // of one chunk.
   int64_t whole_chunk_rows(int64_t most) const {
     return most < chunk_rows_ ? chunk_rows_ : most / chunk_rows_ * chunk_rows_;
   }

@@ -52,8 +52,8 @@ class Hdf5File final : public ArraySource {
   std::optional<PlainArray> plain_array(const std::string& key);
   // Reads a string dataset with one element.
   std::string read_text(const std::string& key);
-  // Both functions read an attribute of the root group. They return nothing if the attribute does
-  // not exist or has another type.
+  // The next two functions read an attribute of the root group. They return nothing if the
+  // attribute does not exist or has another type.
   std::optional<std::string> text_attribute(const std::string& name);
   std::optional<int64_t> integer_attribute(const std::string& name);
 

@@ -22,7 +22,7 @@ std::string Histogram::bars() const {
   for (const int64_t count : counts_) most = std::max(most, count);
   std::string text;
   for (const int64_t count : counts_) {
-    // Rounds up, so that a bar with a single value is visible.
+    // Rounds up, so that a bin with a single value is visible.
     const auto height = count == 0 ? 0 : (count * 8 + most - 1) / most;
     text += height == 0 ? " " : kBlocks[static_cast<size_t>(height - 1)];
   }

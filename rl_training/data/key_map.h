@@ -18,7 +18,7 @@ namespace rl_training {
 // | obs, action, next_obs | numbers; several arrays or columns are concatenated |
 // | reward | one number per row |
 // | terminated | 1 where the task itself ended; `none` if the task never terminates |
-// | timeout | 1 where only the time limit was reached |
+// | timeout | 1 where the time limit ended the episode |
 // | done | 1 at every episode end; treated as termination, with a warning |
 // | episode_end | 1 at the last row of an episode; does not imply termination |
 // | episode | value that changes from one episode to the next |

@@ -36,17 +36,18 @@ struct DatasetWarning {
   std::string text() const;  // "code: message (row 7)"
 };
 
-// The steps of a file before they become transitions.
+// The steps of a file before they become transitions. A slot has an observation, an action, a
+// reward and marks. It contains one step, or only the last observation of an episode.
 struct LoggedSteps {
-  // Flags of a slot. kTerminal and kTimeout mark steps after which the task ended or the time limit
-  // was reached.
+  // The bits of `marks`. kTerminal marks a step that ended the task. kTimeout marks a step at which
+  // the time limit was reached.
   static constexpr uint8_t kTerminal = 1, kTimeout = 2;
   static constexpr uint8_t kLast = 4;              // last step of its episode according to the file
-  static constexpr uint8_t kBreak = 8;             // no end flag, but not followed by its successor
+  static constexpr uint8_t kBreak = 8;             // successor is not in the next slot; no end flag
   static constexpr uint8_t kOwnSuccessor = 16;     // the true successor is in `successors`
   static constexpr uint8_t kObservationOnly = 32;  // last observation of an episode, not a step
   static constexpr uint8_t kNextActionValid = 64;  // the entry in `next_actions` is known
-  // The successor of a slot without these flags is the following slot.
+  // The observation after a slot without these marks is in the following slot.
   static constexpr uint8_t kAnyEnd = kTerminal | kTimeout | kLast | kBreak | kObservationOnly;
 
   std::string file;
@@ -54,7 +55,7 @@ struct LoggedSteps {
   // The number of discrete actions, or 0 if actions are continuous. A discrete action of a slot is
   // an index below this number.
   int64_t categories = 0;
-  // Each slot has an observation, an action, a reward and marks.
+  // The columns obs, actions, rewards and marks have one entry per slot.
   Column<float> obs, actions;
   Column<double> rewards;
   Column<uint8_t> marks;
@@ -66,8 +67,8 @@ struct LoggedSteps {
   int64_t capacity = 0;
   bool in_place = false;  // observations are in memory lent by the source and are not moved
   bool has_timeouts = false, has_next_observations = false;
-  // True if this program wrote the file. All successors are then known, except after time-outs
-  // without a last observation. `drop` removes only these time-outs.
+  // True if this program wrote the file. All successors are then known, except those of time-out
+  // steps without a kObservationOnly slot after them. TimeoutPolicy::drop removes only these steps.
   bool true_successors = false;
   std::vector<std::string> observation_names, action_names;  // empty if unknown
   std::vector<DatasetWarning> warnings;

@@ -8,8 +8,8 @@
 
 namespace rl_training {
 
-// Adds derived arrays to a file of arrays. Derived arrays are computed from the arrays of the file,
-// which remain accessible.
+// Presents the arrays of a file together with derived arrays, which are computed from the arrays of
+// the file. The file does not change.
 class MappedArrays final : public ArraySource {
  public:
   explicit MappedArrays(ArraySource& file) : file_(file) {}
@@ -24,8 +24,8 @@ class MappedArrays final : public ArraySource {
     std::function<std::vector<double>()> compute;
   };
   void add(const std::string& key, Derived array);
-  // Adds an array with the columns of several arrays, which must have the same number of rows. A
-  // vector counts as one column.
+  // Adds an array that concatenates the columns of the arrays `names`, which must have the same
+  // number of rows. A vector counts as one column.
   void add_side_by_side(const std::string& key, const std::vector<std::string>& names);
 
   bool has(const std::string& key) override;

@@ -23,7 +23,7 @@ class MemoryArrays {
   // the number of elements.
   void add(const std::string& key, std::vector<int64_t> shape, Values values);
 
-  // Both functions throw Error{data} with the array and the row if the data is invalid.
+  // The next two functions throw Error{data} with the array and the row if the data is invalid.
   LoggedSteps steps(const DatasetReadOptions& options) const;
   FileTransitions transitions(const DatasetReadOptions& options) const;
 

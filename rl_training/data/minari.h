@@ -17,7 +17,7 @@ std::string minari_data_file(const std::string& path_or_id);
 // Metadata that describes the task in which a dataset was recorded.
 struct MinariTask {
   std::string env_id;  // "" if unknown
-  // Returns that correspond to normalised scores of 0 and 100.
+  // Episode returns that correspond to normalised scores of 0 and 100.
   std::optional<double> ref_min_score, ref_max_score;
 };
 // Reads this metadata in a sandbox.

@@ -30,7 +30,7 @@ struct EpisodeArrays {
   std::vector<int64_t> choices;  // discrete actions; `actions` is then empty
   std::vector<double> rewards;
   std::vector<uint8_t> terminations, truncations;
-  // Empty if the next action is always the action of the next row.
+  // The next three arrays are empty if the dataset has no next actions.
   std::vector<float> next_actions;
   std::vector<int64_t> next_choices;
   std::vector<uint8_t> next_action_valid;

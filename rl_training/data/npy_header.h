@@ -34,9 +34,9 @@ constexpr int64_t kMaxNpyPrologue = 12 + 65535;
 // 1.0).
 int64_t npy_prologue_length(std::string_view first_bytes, const ErrorPlace& place);
 
-// Reads a complete prologue. The dictionary is parsed as a literal; nothing is evaluated. Throws
-// Error{data} with `place` for objects (pickle), structured types, text types, and arrays of 2^63
-// or more bytes.
+// Reads a complete prologue. Parses the Python dictionary in the header as a literal and evaluates
+// nothing. Throws Error{data} with `place` for objects (pickle), structured types, text types, and
+// arrays of 2^63 or more bytes.
 NpyHeader parse_npy_header(std::string_view prologue, const ErrorPlace& place);
 
 // Returns the prologue of a little-endian array in C order, as NumPy writes it.

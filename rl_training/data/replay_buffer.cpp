@@ -20,7 +20,7 @@ ReplayBuffer::ReplayBuffer(int64_t capacity, const Space& obs, const Space& acti
   if (capacity < streams) throw Error(ErrorKind::internal, "the buffer is smaller than one step");
 }
 
-// Memory grows with the number of rows, so a large capacity uses no memory at first.
+// Allocates memory as rows are added, so a large capacity uses no memory at first.
 unsigned char* ReplayBuffer::next_record() {
   if (total_ < capacity_) {
     records_.resize(static_cast<size_t>((total_ + 1) * width_));

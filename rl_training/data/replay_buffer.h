@@ -71,8 +71,8 @@ class ReplayBuffer {
   // Call this only for a row whose episode has ended.
   float return_to_go(int64_t row) const { return returns_[static_cast<size_t>(place(row))]; }
 
-  // Copies the transition that starts at a row to index i of a batch. The transition spans up to
-  // `n_step` steps. Normalises observations.
+  // Copies a transition to index i of a batch. The transition starts at `row` and spans up to
+  // `request.n_step` steps. Normalises observations.
   void gather(int64_t row, const ObsNormalizer& normalizer, const BatchRequest& request,
               const BatchView& batch, int64_t i) const;
   // Address and size of a row's record, for prefetching.
@@ -81,7 +81,8 @@ class ReplayBuffer {
 
   int64_t frames() const { return frames_.size(); }  // images that are stored
 
-  // encode() serialises rows. restore() reads them back; call it in ascending order of rows.
+  // encode() serialises `count` rows from `row` on. restore() reads them back; call it in ascending
+  // order of rows.
   std::string encode(int64_t row, int64_t count) const;
   void restore(int64_t row, std::string_view bytes);
   // Whether all of the newest `capacity` rows have been restored.
@@ -104,13 +105,13 @@ class ReplayBuffer {
     int32_t flags = 0;
   };
 
-  // Position of a row in the ring buffer. Avoids the division as long as no row was overwritten.
+  // Position of a row in the ring buffer. Rows below `capacity_` need no division.
   int64_t place(int64_t row) const { return row < capacity_ ? row : row % capacity_; }
   const unsigned char* record(int64_t row) const { return records_.data() + place(row) * width_; }
   // Copies the observation at `at`. For images, `at` points to frame numbers.
   void read_obs(const unsigned char* at, const ObsNormalizer& normalizer, unsigned char* out) const;
-  // The number in `frames_` of one frame of the stack at `at`. Numbers within a stack never
-  // decrease.
+  // Returns the number in `frames_` of the frame with index `frame` in the stack at `at`. Numbers
+  // within a stack never decrease.
   static int64_t frame_number(const unsigned char* at, int64_t frame = 0) {
     int64_t number = 0;
     std::memcpy(&number, at + frame * kNumberBytes, sizeof number);

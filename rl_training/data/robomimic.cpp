@@ -201,7 +201,7 @@ class RobomimicReader {
   Hdf5File& file_;
   const DatasetReadOptions& options_;
   KeyMap map_;
-  std::vector<std::string> parts_;  // paths below a demonstration
+  std::vector<std::string> parts_;  // paths of the observation arrays within a demonstration
   std::vector<float> obs_, actions_;
   std::vector<double> rewards_;
   std::vector<uint8_t> marks_;

@@ -22,8 +22,8 @@ struct SandboxLimits {
   static SandboxLimits for_writing(int64_t bytes);
 };
 
-// Passes the results of a reader from the child to the parent. Memory from allocate() is shared
-// with the parent, so arrays in this memory are not copied.
+// Passes the results of a reader from the child process, in which the reader runs, to the parent.
+// Memory from allocate() is shared with the parent, so arrays in this memory are not copied.
 class SandboxOutput : public ArrayMemory {
  public:
   virtual void text(const std::string& text) = 0;
@@ -54,13 +54,13 @@ SandboxResult run_in_sandbox(const std::string& file, const SandboxLimits& limit
 // function throws Error{data} that names `file` if the text is not JSON.
 Json facts_of_reader(const std::string& text, const std::string& file);
 
-// The reader calls this once it has opened its file. From then on, the child cannot open any
+// Readers call this after they have opened their file. From then on, the child cannot open any
 // other file. Call this ONLY in the child.
 void forbid_opening_files();
 
-// False in sanitizer builds. A sanitizer needs descriptors of its own, so the child can still open
-// files. A sanitizer also ends the process if an allocation fails, so exceeding the memory limit
-// kills the child.
+// Whether the sandbox applies all its restrictions. False in sanitizer builds: a sanitizer needs
+// descriptors of its own, so the child can still open files. A sanitizer also ends the process if
+// an allocation fails, so exceeding the memory limit kills the child.
 bool sandbox_is_strict();
 
 }  // namespace rl_training

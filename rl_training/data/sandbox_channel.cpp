@@ -19,7 +19,7 @@ constexpr uint64_t kMagic = 0x726c5f7472616e73;
 
 int64_t rounded_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
-// The last bytes of the output. The message precedes the trailer.
+// The last bytes of the output. The message of finish() or fail() precedes the trailer.
 struct Trailer {
   uint64_t message_bytes = 0, magic = 0;
 };

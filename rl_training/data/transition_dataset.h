@@ -89,7 +89,8 @@ class TransitionDataset {
   TransitionDataset where_next_action_is_known() const;
   // Replaces the rewards, one per row, and discards the returns-to-go.
   TransitionDataset with_rewards(std::span<const float> rewards) const;
-  // Retains only these episodes, in the given order. Observations and actions are shared.
+  // Retains only these episodes, in the given order, and discards the returns-to-go. The result
+  // shares the observations and actions.
   TransitionDataset with_episodes(std::span<const int64_t> episodes) const;
 
   // Adds the return-to-go of each row: the discounted sum of rewards from the row to the end of its

@@ -17,7 +17,7 @@ struct ValidationOptions {
   void visit_options(OptionVisitor& options);
 };
 
-// Indices of episodes in ascending order; every episode is in one of the two lists.
+// Indices of episodes in ascending order; every episode is in exactly one of the two lists.
 struct EpisodeSplit {
   std::vector<int64_t> training, held_out;
 };

@@ -17,7 +17,7 @@ const Episode& episode_of(const TransitionDataset& dataset, int64_t row) {
   return *(after - 1);
 }
 
-// Clears the steps after the end of the episode.
+// Sets `count` steps from index `first` on to zero. These steps are after the end of the episode.
 void clear_steps(const BatchView& batch, int64_t first, int64_t count) {
   const auto clear = [&]<class T>(T* data, int64_t width) {
     if (data != nullptr) std::fill_n(data + first * width, count * width, T{0});

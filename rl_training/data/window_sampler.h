@@ -8,8 +8,8 @@
 namespace rl_training {
 
 // Draws segments of episodes for sequence models. Each segment has `request.window` steps. A
-// segment begins at a uniformly drawn row and does not extend beyond its episode. Missing steps are
-// zero and have mask 0. `timestep` counts from the start of the episode.
+// segment begins at a uniformly drawn row. Steps after the end of the episode are zero and have
+// mask 0. `timestep` counts from the start of the episode.
 class WindowSampler final : public Sampler {
  public:
   WindowSampler(std::shared_ptr<const TransitionDataset> dataset, ObsNormalizer normalizer,

@@ -22,8 +22,8 @@ struct ConfigNode {
   std::string file;
   int line = 0;
 
-  // These functions are defined in the source file, because the class contains vectors of itself
-  // and clang requires a complete type in their definitions.
+  // The next six functions are defined in the source file. The class contains vectors of its own
+  // type, and clang requires that this type is complete where the functions are defined.
   ConfigNode();
   ConfigNode(const ConfigNode& other);
   ConfigNode(ConfigNode&& other) noexcept;
@@ -33,7 +33,7 @@ struct ConfigNode {
 
   static ConfigNode scalar(std::string text, bool quoted = false);
   static ConfigNode map();
-  // `file` names the origin in later error messages.
+  // Later error messages about the nodes contain `file`.
   static ConfigNode from_json(const Json& json, const std::string& file);
 
   const ConfigNode* find(std::string_view key) const;

@@ -23,8 +23,8 @@ class Sha256 {
 
 std::string sha256_hex(std::string_view bytes);
 
-// Incremental 128-bit XXH3, which is as fast as reading the memory. It does not protect against
-// deliberate collisions.
+// Incremental 128-bit XXH3. It hashes about as fast as memory can be read, but does not protect
+// against deliberate collisions.
 class ContentHash {
  public:
   ContentHash();

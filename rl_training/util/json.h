@@ -11,8 +11,11 @@ using Json = nlohmann::ordered_json;
 Json json_number(double value);
 
 struct JsonLimits {
-  int64_t depth = 32;    // limited because printing, copying and comparing are recursive
-  int64_t keys = 10000;  // limited because inserting a key searches all keys of the object
+  // Highest nesting depth. It is limited because printing, copying and comparing are recursive.
+  int64_t depth = 32;
+  // Most keys in the whole text. They are limited because inserting a key into an object searches
+  // all keys of that object.
+  int64_t keys = 10000;
 };
 
 // Whether untrusted text is within the limits, so that it can be parsed at acceptable cost. Does

@@ -29,7 +29,8 @@ Range between(double low, double high);      // low <= x <= high
 Range above_up_to(double low, double high);  // low < x <= high
 Range strictly_between(double low, double high);
 
-// The value of an option that is a pair of bounds, written [low, high]. null means no bound.
+// The value of an option that is a pair of bounds, written [low, high]. null instead of a number or
+// of the whole pair means no bound.
 struct Interval {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -59,7 +60,7 @@ class OptionVisitor {
   virtual void text(const char* key, std::string& value, const char* meaning) = 0;
   virtual void choice(const char* key, std::string& value, const std::vector<std::string>& choices,
                       const char* meaning) = 0;
-  // An enum whose values are written by name.
+  // An enum. Configs contain the names of its values.
   template <class Enum>
   void choice(const char* key, Enum& value,
               std::initializer_list<std::pair<const char*, Enum>> names, const char* meaning) {

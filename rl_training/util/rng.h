@@ -59,8 +59,8 @@ class Rng {
 };
 
 // Draws the same integers below 2^32 as NumPy's Generator.integers. Each integer uses half of a
-// 64-bit word. The second half is stored for the next integer, even if other values are drawn
-// meanwhile.
+// 64-bit word from `rng`. The other half is stored for the next integer, even if `rng` is used for
+// other values in between.
 class BoundedIntegers {
  public:
   explicit BoundedIntegers(Rng& rng) : rng_(rng) {}

@@ -27,8 +27,8 @@ class StateVisitor {
   // A byte string of any length.
   void text(std::string_view name, std::string& value) { on_text(full_name(name), value); }
 
-  // A counter. Throws Error{checkpoint} if the value is out of range, because checkpoints are not
-  // trusted.
+  // A counter from `lowest` to 2^53. Throws Error{checkpoint} for other values, because checkpoints
+  // are not trusted.
   void scalar(std::string_view name, int64_t& value, int64_t lowest = 0);
   void scalar(std::string_view name, uint64_t& value) { array(name, DType::u64, {}, &value); }
   void scalar(std::string_view name, double& value) { array(name, DType::f64, {}, &value); }
@@ -38,7 +38,7 @@ class StateVisitor {
     value = byte != 0;
   }
 
-  // A part with its own `visit_state`. The names of its state become "name.inner".
+  // A part with its own `visit_state`. The names in its state get the prefix "name.".
   template <class Part>
   void part(std::string_view name, Part& object) {
     const std::string outer = prefix_;

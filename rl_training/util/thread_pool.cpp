@@ -12,8 +12,8 @@
 namespace rl_training {
 namespace {
 
-// A thread spins for about 50 microseconds before it sleeps. During training, jobs follow each
-// other closely, and waking a thread takes as long as a job.
+// A thread without work spins for about 50 microseconds before it sleeps. During training, jobs
+// (calls to run()) follow each other closely, and waking a thread takes as long as a job.
 constexpr int kSpins = 4000;
 
 inline void pause_core() {
@@ -24,10 +24,10 @@ inline void pause_core() {
 
 }  // namespace
 
-// The upper half of the ticket is the number of the job. The lower half is the number of tasks that
-// no thread has claimed yet. The thread that decrements the ticket from n to n - 1 claims a task,
-// and the job cannot end before this task is done. The caller therefore never waits for a thread
-// that has not claimed a task, and a late thread finds no unclaimed task.
+// The upper half of `ticket` is the number of the job. The lower half is the number of tasks that
+// no thread has claimed yet. A thread claims a task by decrementing the ticket, and the job cannot
+// end before all claimed tasks are done. The caller therefore never waits for a thread that has not
+// claimed a task. A thread that wakes up after the job has ended finds no unclaimed task.
 struct ThreadPool::Shared {
   alignas(64) std::atomic<uint64_t> ticket{0};
   alignas(64) std::atomic<int64_t> done{0};

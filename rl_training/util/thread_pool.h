@@ -7,9 +7,9 @@
 
 namespace rl_training {
 
-// Runs numbered tasks on several threads. A task may be as short as about ten microseconds. Any
-// thread may run a task, so a task must write only to its own memory. Compute sums over tasks
-// afterwards, in task order. Results then do not depend on the number of threads.
+// Runs numbered tasks on several threads, efficiently even if a task takes only ten microseconds.
+// Tasks run concurrently, so a task must write only to its own memory. Compute sums over tasks
+// afterwards, in task order, so that results do not depend on the number of threads.
 class ThreadPool {
  public:
   // `threads` includes the calling thread, so 1 starts no additional thread.
