@@ -59,9 +59,10 @@ struct MujocoOptions {
   double dist_reward_weight = 1, near_reward_weight = 0.5;
   double contact_cost_weight = 5e-4;
   bool terminate_when_unhealthy = true;
-  // If true, observations omit the root's position. Tasks without this option ignore it.
+  // If true, observations omit the root's position, in tasks that can omit it.
   bool exclude_current_positions = true;
-  // If true, contact forces have a cost. Ant then also observes them if include_cfrc_ext is true.
+  // If true, locomotion_reward() subtracts a cost of contact forces. Ant then also observes these
+  // forces, if include_cfrc_ext is true.
   bool use_contact_forces = false;
   bool include_cinert = true, include_cvel = true, include_qfrc_actuator = true;
   bool include_cfrc_ext = true;
