@@ -60,8 +60,8 @@ struct AlgorithmOptions {
   virtual std::vector<PhaseSpec> phases(int64_t total_timesteps) const;
   // Collection options, or null for algorithms that learn from data alone.
   virtual CollectOptions* collect() { return nullptr; }
-  // Requirements on a batch: number of rows, columns, discount and number of steps in an n-step
-  // reward.
+  // What a batch must contain: the number of rows, the columns, and the discount and the number of
+  // steps of n-step rewards.
   virtual BatchRequest request() const;
   // Adam options of actor and critics.
   virtual AdamOptions actor_adam() const { return {.learning_rate = learning_rate}; }

@@ -113,8 +113,9 @@ SoftPolicyLoss cql_actor_loss(const CqlNetworks& networks, const Batch& batch,
 
 namespace {
 
-// The critics' target: [rows]. It bootstraps from the largest value over the actions at s'. The
-// value of an action is the minimum over the selected critics.
+// The critics' target: [rows]. It bootstraps from the largest value over the given actions at s'.
+// The value of an action is the minimum over the target critics in `members`, or over all target
+// critics if `members` is empty.
 torch::Tensor cql_target(const CqlNetworks& networks, const Batch& batch,
                          const torch::Tensor& actions, const std::vector<int64_t>& members) {
   const torch::NoGradGuard no_grad;

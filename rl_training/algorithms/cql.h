@@ -52,13 +52,13 @@ struct CqlNoise {
   torch::Tensor uniform;  // in [-1, 1], [rows * n, action_dim]
 };
 
-// Actions at which the conservative term evaluates the critics, without gradient. Each row has k
-// actions, where k = 1 + 3 n: the dataset action, n uniform actions, n policy actions sampled at
-// s', and n policy actions sampled at s. All are evaluated at the row's observation s.
+// Actions for one critic loss, without gradient. The conservative term evaluates the critics at
+// k = 1 + 3 n actions for each row: the dataset action, n uniform actions, n policy actions sampled
+// at s', and n policy actions sampled at s. All are evaluated at the row's observation s.
 struct CqlCandidates {
-  torch::Tensor target_actions;  // at s', one per row of CqlNoise::target
-  torch::Tensor actions;         // [rows * k, action_dim]
-  torch::Tensor log_density;     // [rows, 3 n], of all actions except the dataset action
+  torch::Tensor target_actions;  // policy actions at s', one per row of CqlNoise::target
+  torch::Tensor actions;         // of the conservative term, [rows * k, action_dim]
+  torch::Tensor log_density;     // of these actions except the dataset action, [rows, 3 n]
 };
 CqlCandidates cql_candidates(const CqlNetworks& networks, const Batch& batch,
                              const CqlNoise& noise);
@@ -106,7 +106,7 @@ struct CqlScalars {
 };
 
 // CQL (arXiv:2006.04779): SAC whose critic values are pushed down at policy actions and up at
-// dataset actions. This is the form CQL(H) with importance sampling.
+// dataset actions. This is the variant CQL(H) with importance sampling.
 class Cql : public ActorCritic<CqlOptions, CqlNetworks> {
  public:
   Cql(const CqlOptions& options, const AlgorithmContext& context);

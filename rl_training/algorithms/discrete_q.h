@@ -32,11 +32,10 @@ struct DiscreteQNetworks {
   Mlp critics, critics_target;  // each has one member
 };
 
-// The loss and the values in it: `values` is Q(s, .), [rows, choices], and `chosen` is Q(s, a),
-// [rows].
+// The TD loss and the values from which it was computed.
 struct DiscreteTdLoss {
   CriticLoss critic;
-  torch::Tensor values, chosen;
+  torch::Tensor values, chosen;  // Q(s, .), [rows, choices]; Q(s, a), [rows]
 };
 // `next_choices` [rows] are the actions at s' that the target network evaluates.
 DiscreteTdLoss discrete_td_loss(const DiscreteQNetworks& networks, const Batch& batch,

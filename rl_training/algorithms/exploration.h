@@ -17,7 +17,7 @@ class Explorer {
  public:
   explicit Explorer(uint64_t seed) : rng_(seed, "explore/policy") {}
 
-  // The most likely action if greedy, or a sample if exploring.
+  // GaussianActor::mode if greedy, or a sample if exploring.
   torch::Tensor act(const GaussianActor& actor, const torch::Tensor& obs, ActMode mode);
   // The actor's action, with noise if exploring.
   torch::Tensor act(const DeterministicActor& actor, const torch::Tensor& obs, ActMode mode,

@@ -39,8 +39,8 @@ class OneStepActor {
 
 struct FqlNetworks {
   FqlNetworks(const FqlOptions& options, const AlgorithmContext& context, Rng rng);
-  // The velocity v(s, x, t): [rows, action_dim]. `place` is the concatenation of x and t: [rows,
-  // action_dim + 1].
+  // The velocity v(s, x, t) of the flow: [rows, action_dim]. `place` is the concatenation of x and
+  // t: [rows, action_dim + 1].
   torch::Tensor velocity(const torch::Tensor& obs, const torch::Tensor& place) const;
   void visit_state(StateVisitor& state);
 
@@ -49,8 +49,8 @@ struct FqlNetworks {
   CriticEnsemble critics, critics_target;
 };
 
-// Integrates the flow from the noise in `steps` Euler steps. Returns samples of the behaviour
-// policy in [-1, 1], without gradient.
+// Integrates the flow in `steps` Euler steps, starting at the noise. Returns samples of the learnt
+// behaviour policy in [-1, 1], without gradient.
 torch::Tensor fql_flow_actions(const FqlNetworks& networks, const torch::Tensor& obs,
                                const torch::Tensor& noise, int64_t steps);
 

@@ -66,7 +66,7 @@ std::vector<std::string> metric_names_of() {
 template <class... Parts>
 struct JointLoss {
   std::tuple<Parts...> parts;
-  torch::Tensor loss;  // sum of the parts' losses, without a temperature loss
+  torch::Tensor loss;  // sum of the parts' losses, except a temperature loss
 
   template <class Part>
   const Part& part() const {

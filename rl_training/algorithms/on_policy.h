@@ -29,8 +29,8 @@ struct OnPolicyOptions : AlgorithmOptions {
 
 // The policy's output at each observation.
 struct ActionDistribution {
-  GaussianHead head;        // of continuous actions
-  torch::Tensor log_probs;  // of discrete actions, [rows, choices]; otherwise undefined
+  GaussianHead head;        // for continuous actions
+  torch::Tensor log_probs;  // for discrete actions, [rows, choices]; otherwise undefined
 
   bool discrete() const { return log_probs.defined(); }
   torch::Tensor log_std() const;                               // continuous actions: [action_dim]
@@ -75,7 +75,7 @@ class OnPolicyAlgorithm : public Algorithm {
   // Samples actions and computes the values that updates need.
   RolloutActions roll(const torch::Tensor& obs);
   torch::Tensor state_values(const torch::Tensor& obs) const;
-  // Whether the remaining minibatches of the rollout must be skipped. Every update sets this flag.
+  // Whether the remaining minibatches of the rollout must be skipped, as of the latest update.
   virtual bool rollout_used_up() const { return false; }
 
   torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;

@@ -55,7 +55,7 @@ struct PhaseSpec {
     mixture,  // dataset and replay buffer; the length is in environment steps
     rollout,  // rollouts of the current policy; the length is in environment steps
   };
-  // Whether the learning-rate schedule spans the run, spans the phase, or is constant.
+  // What the learning-rate schedule spans: the run or the phase. `constant` disables the schedule.
   enum class Schedule { run, phase, constant };
 
   std::string name;

@@ -82,7 +82,7 @@ class SoftActorCritic : public ActorCritic<SoftLearnerOptions, SoftNetworks> {
   void visit_state(StateVisitor& state) override;
 
  protected:
-  // The parts of an update; each draws its own noise.
+  // The parts of an update. `loss_of_critics` and `step_policy` draw their own noise.
   CriticLoss loss_of_critics(const Batch& batch);
   void step_critics(const torch::Tensor& loss, double lr_scale);  // critics and target critics
   void step_policy(const Batch& batch, double lr_scale);          // actor and temperature

@@ -318,8 +318,8 @@ int64_t Td7::updates_now(int64_t due) {
   return std::exchange(rated_, false) ? std::exchange(due_updates_, 0) : 0;
 }
 
-// A policy's rating is the lowest return of its episodes. The rating ends early when the return of
-// an episode is below the rating of the best policy.
+// A policy is rated on several episodes; its score is their lowest return. The rating ends early
+// when the return of an episode is below the score of the best policy.
 void Td7::episode_collected(double episode_return) {
   ++rated_episodes_;
   lowest_return_ = std::min(lowest_return_, episode_return);

@@ -8,7 +8,7 @@
 
 namespace rl_training {
 
-// Target of a learnt temperature. H is the policy's entropy, and H_target is `entropy`.
+// How the temperature alpha is learnt. H is the policy's entropy, and H_target is `entropy`.
 struct TemperatureGoal {
   bool learnt = true;  // false: fixed
   double entropy = -1;

@@ -65,7 +65,7 @@ FisherProduct::FisherProduct(const OnPolicyNetworks& networks, const torch::Tens
   kl_gradient_ = flat_gradient(policy.kl_from(policy.detached()), leaves_, /*with_graph=*/true);
 }
 
-// F v = d/dtheta (d KL / dtheta . v)
+// (F + damping I) v with F v = d/dtheta (d KL / dtheta . v)
 torch::Tensor FisherProduct::operator()(const torch::Tensor& v) const {
   const auto product = flat_gradient(kl_gradient_.dot(v), leaves_, /*with_graph=*/false);
   return product + damping_ * v;
@@ -93,9 +93,9 @@ torch::Tensor surrogate_objective(const ActionDistribution& policy, const Batch&
   return (advantages * (policy.log_prob(batch.actions()) - batch.log_probs()).exp()).mean();
 }
 
-// Conjugate gradients solve F x = g with the objective's gradient g. The full step is
-// sqrt(2 target_kl / x'Fx) x. The line search shortens the step until the objective has grown and
-// mean KL(new || old) < target_kl.
+// Conjugate gradients solve H x = g with the objective's gradient g and H = F + damping I. The full
+// step is sqrt(2 target_kl / x'Hx) x. The line search shortens the step until the objective has
+// grown and mean KL(new || old) < target_kl.
 TrustRegionStep trust_region_step(const OnPolicyNetworks& networks, const Batch& batch,
                                   const TrpoOptions& options) {
   const auto advantages = standardized(batch.advantages());

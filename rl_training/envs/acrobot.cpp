@@ -15,8 +15,8 @@ constexpr double kHalfTurn = std::numbers::pi;
 constexpr double kArmTimeStep = 0.2;
 constexpr double kArmGravity = 9.8;
 constexpr double kMaxTurn1 = 4 * kHalfTurn, kMaxTurn2 = 9 * kHalfTurn;
-// Masses, lengths and moments of inertia of both links are 1. Their centres of mass are in the
-// middle of the links.
+// Both links have a mass, a length and a moment of inertia of 1. The centre of mass is in the
+// middle of each link.
 constexpr double kCenter = 0.5;
 
 // Time derivative of the state under a constant torque.

@@ -19,9 +19,9 @@ struct EnvOptions {
   // Visits the keys that all environments share, then the keys of the task `env_id`.
   void visit_options(OptionVisitor& options, const std::string& env_id);
 
-  // Returns the transform of rewards collected online; evaluations report raw rewards. Reward
-  // presets that depend on data use `dataset`, which may be null for the other presets. Throws
-  // Error{config} with the offending key if a value is invalid.
+  // Returns the transform that is applied to rewards collected online. Evaluations report raw
+  // rewards. Reward presets that depend on data use `dataset`, which may be null for other presets.
+  // Throws Error{config} that names the key if a value is invalid.
   RewardTransform reward_transform(const TransitionDataset* dataset) const;
 };
 

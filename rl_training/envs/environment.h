@@ -26,7 +26,8 @@ struct EnvSpec {
 };
 
 // `terminated` means that the task ended, so targets do not bootstrap. `truncated` means that only
-// the episode ended, for example at a time limit, so targets bootstrap. Both may be set.
+// the episode ended, for example at a time limit, so targets bootstrap. If both are set, targets do
+// not bootstrap.
 struct StepResult {
   double reward = 0;
   bool terminated = false, truncated = false;
@@ -35,7 +36,7 @@ struct StepResult {
   bool restarted = false;
 };
 
-// Interface for hindsight relabelling, implemented by tasks that observe their goal.
+// Interface for hindsight relabelling, implemented by tasks whose observations contain the goal.
 class GoalTask {
  public:
   virtual ~GoalTask() = default;
@@ -47,8 +48,8 @@ class GoalTask {
   virtual int64_t desired_goal_at() const = 0;
   virtual double compute_reward(std::span<const double> achieved,
                                 std::span<const double> desired) const = 0;
-  // Whether the task terminates because the goal is reached. Terminations for other reasons count
-  // as failures.
+  // Whether the task terminates because the goal is reached. A termination for another reason is a
+  // failure, which relabelling keeps for every goal.
   virtual bool compute_terminated(std::span<const double> achieved,
                                   std::span<const double> desired) const = 0;
   // Whether the goal is reached. The task may continue afterwards.

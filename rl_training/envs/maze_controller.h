@@ -26,8 +26,9 @@ class MazeController {
   const MazeTask* task_;
   double position_gain_, speed_gain_;
   std::optional<MazeCell> detour_;
-  MazeCell goal_cell_ = {-1, -1};   // the cell to which `distances_` refers
-  std::vector<int64_t> distances_;  // number of steps from each cell to goal_cell_; -1 for walls
+  MazeCell goal_cell_ = {-1, -1};  // the cell to which `distances_` refers
+  // Number of steps from each cell to goal_cell_. Negative for walls and unreachable cells.
+  std::vector<int64_t> distances_;
 };
 
 }  // namespace rl_training

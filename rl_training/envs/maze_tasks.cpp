@@ -58,9 +58,9 @@ std::string gymnasium_summary(const MazeTask& task, const std::string& name) {
                      name, task.dense ? ", dense reward" : "");
 }
 
-// Adds each layout and its diverse variants. In "_Diverse_G", all episodes start in one
-// cell, and goals are drawn from several cells. In "_Diverse_GR", starts are also drawn from these
-// cells.
+// Adds each layout and its diverse variants. In "_Diverse_G", all episodes start in one cell, and
+// goals are drawn from several marked cells. In "_Diverse_GR", starts are also drawn from the
+// marked cells.
 void add_gymnasium(std::vector<MazeTask>& tasks, MazeBody body, int version) {
   for (const Layout& layout : layouts()) {
     std::vector<std::pair<std::string, MazeMap>> variants = {{layout.name, MazeMap(layout.rows)}};
@@ -183,8 +183,8 @@ MazeCell MazeTask::cell_at(Point point) const {
           static_cast<int64_t>(std::floor(point.x / scale() + width / 2))};
 }
 
-// In D4RL's maze2d the origin of the ball's coordinates is at (1.2, 1.2), but walls are shifted by
-// (1, 1). The centre of a cell is therefore 0.2 away from the centre of its wall box.
+// In D4RL's maze2d, the ball's coordinates are shifted by (1.2, 1.2) relative to the world, but the
+// walls only by (1, 1). A wall box is therefore 0.2 off the centre of its cell along each axis.
 Point MazeTask::wall(MazeCell cell) const {
   const Point at = center(cell);
   const double offset = is_d4rl() && !is_ant() ? 1 : 0;

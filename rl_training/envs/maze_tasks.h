@@ -54,9 +54,9 @@ struct MazeTask {
   Point center(MazeCell cell) const;
   // The cell that contains `point`, which is in the coordinates of Gymnasium-Robotics.
   MazeCell cell_at(Point point) const;
-  // Add this offset to coordinates of the body to obtain coordinates of the drawing.
+  // Add this offset to x and y of the body to obtain world coordinates, which the drawing uses.
   double drawing_offset() const { return is_d4rl() && !is_ant() ? 1.2 : 0; }
-  // The centre of a wall in world coordinates.
+  // The centre of the box that fills a wall cell, in world coordinates.
   Point wall(MazeCell cell) const;
 };
 

@@ -41,7 +41,7 @@ struct SwingUp {
   static constexpr double kMaxTorque = 2.0;
   static constexpr double kGravityTerm = 15.0;  // angular acceleration of a horizontal pendulum
   static constexpr double kHoldAngle = 0.5;
-  // If the PD law requests more torque than this, the pendulum is too fast to be held.
+  // If the PD law requests more torque than this, the pendulum is too fast to hold upright.
   static constexpr double kHoldTorque = 6.0;
 
   double torque(std::span<const double> obs) const {
@@ -117,11 +117,12 @@ Policy medium_balance(Rng& rng) {
 
 Policy random_pushes(Rng&) { return random_policy(Space::discrete(2)); }
 
-// Lands the craft: controls the angle to bring the craft over the pad, and the engine to limit the
-// rate of descent.
+// Lands the craft: the side engines tilt the craft to bring it over the pad, and the main engine
+// limits the rate of descent.
 struct Landing {
-  double tilt_gain = 0.5, drift_gain = 1.0;  // target angle per unit of distance and of drift
-  double hover = 0.55;                       // target height per unit of distance
+  // Target angle per unit of horizontal distance from the pad and of horizontal speed.
+  double tilt_gain = 0.5, drift_gain = 1.0;
+  double hover = 0.55;  // target height per unit of horizontal distance from the pad
   double brake_gain = 0.5;
   double lapse_chance = 0.0;  // probability per step of firing a random engine
 

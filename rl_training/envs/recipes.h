@@ -7,8 +7,8 @@
 
 namespace rl_training {
 
-// A dataset that scripted controllers generate. Recipes of different quality allow you to try every
-// offline algorithm without a data file.
+// Describes a dataset that scripted controllers generate. The quality of the controllers differs
+// between recipes. With recipes, you can try every offline algorithm without a data file.
 struct RecipeInfo {
   std::string id, env_id, summary;
   int64_t default_size = 0;

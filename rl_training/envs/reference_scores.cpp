@@ -10,7 +10,7 @@ namespace {
 
 using Names = std::vector<std::string_view>;
 
-// Scores that all ids "<task>-<dataset>-<version>" share. If the dataset is empty, the id is
+// Scores that all ids "<task>-<dataset>-<version>" share. If a dataset name is empty, the id is
 // "<task>-<version>".
 struct Family {
   std::string_view task;

@@ -20,13 +20,14 @@ struct EnvInfo {
   std::string id, summary;
   std::function<std::unique_ptr<Environment>()> make;  // the bare task, without its time limit
   std::string unavailable = {};  // why this build lacks the environment; empty if it is available
-  std::optional<EnvGroup> group = {};  // if set, `make` provides only the spec
+  std::optional<EnvGroup> group = {};  // if set, `make` only serves to obtain the spec
 };
 
 // All known environments: the built-in ones, then those added by `register_environment`.
 const std::vector<EnvInfo>& environments();
 
-// Adds a user's environment. Must not be called while other threads create environments.
+// Adds a user's environment. Throws Error{config} if the id is already registered. Must not be
+// called while other threads create environments.
 void register_environment(EnvInfo info);
 
 // Returns null for an unknown id.
@@ -38,10 +39,12 @@ const EnvInfo* find_environment(const std::string& id);
 std::unique_ptr<Environment> make_environment(const std::string& id,
                                               const EnvOptions& options = {});
 
-// Number of copies in a group; 0 if the environment has no groups and any number is allowed.
+// Number of copies in a group. Returns 0 if the environment has no groups, so that any number of
+// copies is allowed.
 int64_t group_size(const std::string& id);
-// Creates `count` copies. Throws Error{config} at `num_envs` if the environment has groups of
-// another size.
+// Creates `count` copies, or one group if the environment has groups. In the latter case, throws
+// Error{config} at `num_envs` if `count` is not the size of a group, and at `env_kwargs` if
+// `options` contains a time limit or the pixel wrapper.
 std::vector<std::unique_ptr<Environment>> make_environments(const std::string& id, int64_t count,
                                                             const EnvOptions& options = {});
 

@@ -20,8 +20,8 @@ struct ReplayColumns {
   int64_t reward, terminated, truncated, trajectory, step;
 };
 
-// Finds the columns with these names, in this order. A name is one column `name` or the columns
-// name0, name1, ...
+// Finds the columns with these names, in this order. Each name stands for the column `name` and the
+// columns name0, name1, ...; columns may be missing, but there must be `count` columns in total.
 std::vector<int64_t> columns_of(const CsvTable& table, std::initializer_list<const char*> names,
                                 size_t count) {
   std::vector<int64_t> columns;
@@ -57,7 +57,7 @@ ReplayColumns find_columns(const CsvTable& table, const Environment& env) {
           table.find("step")};
 }
 
-// A row with step -1 contains the first observation of an episode instead of a step.
+// A row with step -1 contains the state and the first observation of an episode instead of a step.
 bool is_reset_row(const CsvTable& table, const ReplayColumns& columns, int64_t row) {
   return columns.step >= 0 && table.at(row, columns.step) == -1;
 }

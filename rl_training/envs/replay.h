@@ -13,14 +13,19 @@ struct ReplayReport {
 // Steps an environment with recorded actions and compares the results with the recording.
 //
 // Columns of the CSV file:
-// - action0.., reward and terminated; optionally truncated, traj and step;
-// - the state before the step: state0.., or state and goal, or qpos0.. and qvel0..;
-// - the observation after the step: obs0.., or observation and desired_goal.
+// - action, reward and terminated; optionally truncated, traj and step;
+// - the state before the step, as the concatenation of state, goal, qpos and qvel;
+// - the observation after the step, as the concatenation of achieved, desired, obs, observation and
+//   desired_goal.
+// Each of these two lists may be incomplete, but its columns must yield as many values as the
+// environment's state or observation has. Several values of one name are in numbered columns, for
+// example obs0, obs1, ...
 //
 // The environment is set to the recorded state at the start of each episode, then runs freely. An
-// episode starts after a termination or truncation and where traj changes. A row with step -1 also
-// starts an episode. Such a row contains no step, only the state and the first observation of the
-// episode. In a file with such rows, a termination or truncation does not start the next episode.
+// episode starts at the first row, after a termination or truncation, and where traj changes. A row
+// with step -1 also starts an episode. Such a row contains no step, only the state and the first
+// observation of the episode. If the first row of a file is such a row, a termination or truncation
+// does not start the next episode.
 //
 // Throws Error{data} with file and line for a bad file.
 ReplayReport replay_trajectory(const std::string& env_id, const std::string& csv_path);

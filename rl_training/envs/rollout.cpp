@@ -54,7 +54,7 @@ PlayedEpisode play_episode(Environment& env, const Policy& policy, Rng rng,
     played.sum += result.reward;
     ++played.steps;
     if (look) look(played);
-    // Without its TimeLimit wrapper, a task may never end by itself.
+    // A task without the TimeLimit wrapper may never end by itself, so the limit is applied here.
     const bool at_limit = spec.max_episode_steps > 0 && played.steps >= spec.max_episode_steps;
     done = result.terminated || result.truncated || at_limit;
   }

@@ -47,13 +47,13 @@ void collect_episode(Environment& env, const Policy& policy, int64_t max_steps, 
 
 // Plays episodes until there are `steps` rows, and truncates the last episode at that point. Resets
 // and the policy draw from `rng`. The dataset includes next actions. If `look` is set, it is called
-// with the number of rows after each episode.
+// after each episode with the number of rows so far.
 TransitionDataset collect_dataset(Environment& env, const Policy& policy, int64_t steps, Rng rng,
                                   const std::function<void(int64_t rows)>& look = {});
 
-// Uniformly random actions.
+// Selects uniformly random actions.
 Policy random_policy(const Space& action);
-// Always the centre of the bounds, or the first discrete action.
+// Always selects the centre of the bounds, or the first discrete action.
 void zero_policy(std::span<const double> obs, Rng& rng, std::span<float> action_unit);
 // Collects data with `random_policy`.
 TransitionDataset random_dataset(const std::string& env_id, int64_t size, uint64_t seed,

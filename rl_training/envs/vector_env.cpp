@@ -11,7 +11,7 @@
 namespace rl_training {
 namespace {
 
-// Threads are used if a step of all copies takes longer than this, in seconds.
+// Threads are used if stepping all copies on one thread takes longer than this, in seconds.
 constexpr double kWorthThreads = 30e-6;
 // Up to this many copies are distributed to the threads one by one. Larger numbers are split into
 // one part per thread: a thread usually gets the same part in every step, so its copies are still

@@ -14,11 +14,11 @@ namespace rl_training {
 // Several copies of one environment that are stepped together. When an episode ends, the next one
 // starts immediately: `final_obs` is then the last observation of the old episode, and `obs` is the
 // first observation of the new episode. In all other steps, both are the observation after the
-// step. Environment i draws from its own random stream, so results do not depend on the number of
-// threads. The thread pool is not used if a step of all copies is faster than waking a thread.
+// step. Each copy draws from its own random stream, so results do not depend on the number of
+// threads. The thread pool is not used if stepping all copies takes less time than waking a thread.
 class VectorEnv {
  public:
-  // Environment i uses the random stream "<purpose>/<first + i>". `pool` may be null.
+  // Copy i uses the random stream "<purpose>/<first + i>". `pool` may be null.
   VectorEnv(const std::string& id, int64_t count, uint64_t seed, std::string_view purpose,
             ThreadPool* pool, const EnvOptions& options = {}, int64_t first = 0);
 

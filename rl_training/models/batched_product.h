@@ -5,10 +5,7 @@
 
 namespace rl_training {
 
-// Computes y[i] = a[i] b[i] + bias[i] for all i in one autograd node. Networks that consist of
-// several nodes use batched_product() instead of torch::baddbmm. The BLAS behind torch::baddbmm has
-// its own threads, so results would depend on the number of threads. That BLAS is also optimised
-// for only a few processors.
+// Arguments of batched_product().
 struct BatchedProduct {
   torch::Tensor a;           // [n, rows, k]
   torch::Tensor b;           // [n, k, columns], or [n, columns, k] with `transpose_b`
@@ -17,8 +14,10 @@ struct BatchedProduct {
   bool relu = false;         // applies ReLU to y
 };
 
-// Returns [n, rows, columns]. Work is split in the same way for any pool, so results do not depend
-// on the number of threads. Does not support double backward.
+// Computes y[i] = a[i] b[i] + bias[i] for all i in one autograd node: [n, rows, columns]. Work is
+// split in the same way for any pool, so results do not depend on the number of threads. With
+// torch::baddbmm, they would depend on it, because its BLAS has its own threads. That BLAS is also
+// optimised for only a few processors. Does not support double backward.
 torch::Tensor batched_product(const BatchedProduct& work, ThreadPool* pool);
 
 }  // namespace rl_training

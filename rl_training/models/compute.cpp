@@ -10,8 +10,8 @@
 namespace rl_training {
 namespace {
 
-// Limits OpenBLAS to one thread while it has users. OpenBLAS has its own threads and one thread
-// count for the whole process, which neither OpenMP nor LibTorch sets.
+// Limits OpenBLAS to one thread while a SingleThreadedTensors object exists. OpenBLAS has its own
+// threads and one thread count for the whole process, which neither OpenMP nor LibTorch sets.
 class OpenBlasThreads {
  public:
   static OpenBlasThreads& instance() {
@@ -43,7 +43,7 @@ class OpenBlasThreads {
   }
 
   std::mutex mutex_;
-  int users_ = 0;   // objects that currently limit the threads
+  int users_ = 0;   // number of existing SingleThreadedTensors objects
   int before_ = 1;  // thread count to restore
   int (*get_)() = nullptr;
   void (*set_)(int) = nullptr;

@@ -15,9 +15,9 @@ struct Compute {
 // While an object of this class exists, LibTorch's operators and the products of oneDNN and
 // OpenBLAS use only the calling thread. ATen splits large reductions by its thread count, which
 // would change results, so our pool must be the only source of parallelism. The previous thread
-// counts are restored afterwards. The limit of OpenMP affects only the calling thread. The limit of
-// OpenBLAS applies to the whole process while an object exists, and so does the limit of OpenMP if
-// LibTorch has its own copy of the OpenMP runtime.
+// counts are restored afterwards. OpenMP is limited only on the calling thread, unless LibTorch has
+// its own copy of the OpenMP runtime; then it is limited in the whole process. OpenBLAS is always
+// limited in the whole process.
 class SingleThreadedTensors {
  public:
   SingleThreadedTensors();
@@ -34,8 +34,8 @@ class SingleThreadedTensors {
 // which uses the dispatcher.
 torch::Tensor empty_floats(torch::IntArrayRef shape);
 
-// The same values without the autograd graph. Faster than detach(), which creates a tracked view.
-// The values must not be changed in place.
+// Returns a tensor with the same values but without an autograd graph. Faster than detach(), which
+// creates a tracked view. The values must not be changed in place.
 torch::Tensor without_graph(const torch::Tensor& x);
 
 template <class Body>

@@ -8,7 +8,7 @@ class CriticEnsemble {
  public:
   struct Options {
     int64_t count = 2;
-    int64_t outputs = 1;  // if above 1, a distribution instead of a value
+    int64_t outputs = 1;  // if above 1, each critic outputs a distribution
     std::vector<int64_t> hidden_sizes = {256, 256};
     Activation activation = Activation::relu;
     LayerNorm layer_norm = LayerNorm::none;

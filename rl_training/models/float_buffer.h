@@ -9,7 +9,8 @@
 namespace rl_training {
 
 // A buffer of floats, aligned to 64 bytes. The memory never shrinks, so that later calls can reuse
-// it. Large buffers request huge pages, which reduce TLB misses.
+// it. If `reserve` has to grow the buffer, the old values are lost. Large buffers request huge
+// pages, which reduce TLB misses.
 class FloatBuffer {
  public:
   float* reserve(int64_t count) {

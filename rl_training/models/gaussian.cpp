@@ -108,9 +108,9 @@ class SampleNode : public autograd::Node {
         actions_(std::move(actions)),
         std_(std::move(std)) {}
 
-  // For u = mean + std e and the total gradient g at u: d mean = g, d log std = g std e - d log p.
-  // If squashed, the gradient at a contributes (1 - a^2) d a to g, and the gradient at log p
-  // contributes 2 a d log p.
+  // "d x" is the gradient of the loss with respect to x. With u = mean + std e and the total
+  // gradient g at u: d mean = g, d log std = g std e - d log p. If squashed, g includes the terms
+  // (1 - a^2) d a and 2 a d log p.
   autograd::variable_list apply(autograd::variable_list&& gradients) override {
     const HeadView head(head_);
     const HeadGradient out(head_);

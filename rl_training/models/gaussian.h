@@ -15,15 +15,16 @@ struct GaussianHead {
   torch::Tensor mean() const { return output.narrow(1, 0, action_dim()); }
 };
 
-// u = mean + std * noise, a = tanh(u) or u, and the exact log density of a. `noise` is
-// [rows * n, A]: the n samples of a row are adjacent.
+// n samples for each row. The samples of a row are adjacent.
 struct GaussianSample {
-  torch::Tensor actions;    // [rows * n, A]
-  torch::Tensor log_prob;   // [rows * n]
+  torch::Tensor actions;    // a, [rows * n, A]
+  torch::Tensor log_prob;   // log density of a, [rows * n]
   torch::Tensor unbounded;  // u, [rows * n, A]
 };
 
-// This is one autograd node; gradients flow to the head through all three results.
+// Computes u = mean + std * noise, a = tanh(u) or a = u, and the exact log density of a. `noise` is
+// [rows * n, A]. The function is one autograd node; gradients flow to the head through all three
+// results.
 GaussianSample gaussian_sample(const GaussianHead& head, const torch::Tensor& noise);
 
 // Sampled actions in [-1, 1] without gradient, for execution or for a critic. Samples of an
@@ -34,8 +35,8 @@ torch::Tensor gaussian_actions(const GaussianHead& head, const torch::Tensor& no
 // +-kActionLimit, where atanh is still accurate in float32.
 torch::Tensor gaussian_log_prob(const GaussianHead& head, const torch::Tensor& actions);
 
-// gaussian_sample and gaussian_log_prob, built from torch operators. They support double backward
-// and are the reference in tests.
+// Versions of gaussian_sample and gaussian_log_prob that are built from torch operators. They
+// support double backward and are the reference in tests.
 GaussianSample gaussian_sample_plain(const GaussianHead& head, const torch::Tensor& noise);
 torch::Tensor gaussian_log_prob_plain(const GaussianHead& head, const torch::Tensor& actions);
 

@@ -4,9 +4,9 @@
 
 namespace rl_training {
 
-// A normal distribution over actions at each observation. It is squashed into [-1, 1] by tanh (SAC
-// and its variants), or it is unsquashed and has the same standard deviation at every observation
-// (IQL, AWAC).
+// A normal distribution over actions at each observation. In SAC and its variants, tanh squashes it
+// into [-1, 1]. In BC, IQL and AWAC, it is unsquashed and has the same standard deviation at every
+// observation.
 class GaussianActor {
  public:
   struct Options {
@@ -36,7 +36,7 @@ class GaussianActor {
                         Mode mode = Mode::eval) const {
     return gaussian_sample(head(obs, mode), noise);
   }
-  // The mode before squashing, mapped into [-1, 1]; used for evaluation.
+  // The mode of the unsquashed distribution, mapped into [-1, 1]; used for evaluation.
   torch::Tensor mode(const torch::Tensor& obs) const;
 
   // For export: the mode, and samples computed from constant noise [rows, action_dim].

@@ -4,9 +4,10 @@
 namespace rl_training {
 
 // Computes the gradient of each critic's value with respect to the action. The result is
-// differentiable with respect to the parameters, for losses on this gradient (EDAC). With ReLU, the
-// gradient is a product of weights and masks, and the masks are constant almost everywhere. A
-// single autograd node can therefore differentiate it, without double backward.
+// differentiable with respect to the parameters, for losses that depend on this gradient (EDAC).
+// With ReLU, the gradient is a product of weights and masks, and the masks are constant almost
+// everywhere. A single autograd node can therefore differentiate the result, without double
+// backward.
 class InputSlopes {
  public:
   // For networks of the same shape as `critics`, which must use ReLU and no LayerNorm.

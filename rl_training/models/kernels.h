@@ -62,9 +62,9 @@ struct Kernels {
   void (*gather_rows)(float* values, const int64_t* rows, int64_t count, int64_t columns);
   // sum_j |level - 1[y_j < q]| huber(y_j - q), and its derivative with respect to q.
   float (*quantile_huber)(float q, float level, const float* y, int64_t count, float* slope);
-  // squared = sum_ij w_i w_j exp(factor d(p_i, p_j)) and its gradient with respect to the points,
-  // for 16 rows at once. d sums the absolute differences of the coordinates if `absolute`, or else
-  // their squares. points, gradient: [count, dims, 16]; squared: [16].
+  // squared = sum_ij w_i w_j exp(factor d(p_i, p_j)) and its gradient with respect to the points p,
+  // for 16 batch rows at once. d is the sum of the absolute differences of the coordinates if
+  // `absolute`, or else of their squares. points, gradient: [count, dims, 16]; squared: [16].
   void (*squared_mmd)(const float* points, const float* weights, int64_t count, int64_t dims,
                       bool absolute, float factor, float* squared, float* gradient);
   void (*adam)(float* p, float* m, float* v, const float* g, int64_t count, const AdamStep& step);
@@ -79,7 +79,7 @@ struct Kernels {
 
 // The kernels of this process. The environment variable RL_TRAINING_KERNELS=baseline|avx2|avx512
 // selects a narrower set, for instance to reproduce the exact results of another machine. Throws
-// Error{config} if this processor does not support the selected set.
+// Error{config} if the set is unknown or this processor does not support it.
 const Kernels& kernels();
 
 // Returns one of the sets that this processor supports: rank 0 is the widest set, and the last rank

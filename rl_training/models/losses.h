@@ -27,12 +27,12 @@ torch::Tensor td_target(const torch::Tensor& rewards, const torch::Tensor& disco
 torch::Tensor squared_error(const torch::Tensor& values, const torch::Tensor& target,
                             double scale = 1.0);
 
+struct SoftTarget {
+  torch::Tensor values, mean;  // [rows], and their mean as a scalar
+};
 // r + discount (smallest member - alpha log_prob) and its mean, without gradient. If next_log_prob
 // is undefined, the target has no alpha term.
 // Shapes: [rows], [rows], [members, rows], [rows], scalar -> [rows], scalar.
-struct SoftTarget {
-  torch::Tensor values, mean;
-};
 SoftTarget soft_td_target(const torch::Tensor& rewards, const torch::Tensor& discount,
                           const torch::Tensor& next_values, const torch::Tensor& next_log_prob,
                           const torch::Tensor& alpha);

@@ -20,8 +20,8 @@ struct MlpWorkspace {
   std::vector<FloatBuffer> activation;  // output of each hidden block [members, rows, width]
   std::vector<FloatBuffer> before_norm, mean, inverse_std;  // only for LayerNorm
   std::vector<FloatBuffer> slope;  // derivative of GELU, which cannot be computed from its output
-  // Gradient at each layer's product [members, rows, width]. If several chunks form a group, the
-  // buffer has memory for only one chunk per group.
+  // Gradient at the matrix product of each layer [members, rows, width]. If chunks of rows are
+  // processed in groups (see kMostGroups), the buffer has memory for only one chunk per group.
   std::vector<FloatBuffer> delta;
   std::vector<FloatBuffer> norm_sums;  // gain and shift gradients [members, chunks, 2 * width]
   FloatBuffer input_delta;             // [members, rows, wanted inputs]
@@ -108,7 +108,7 @@ class MlpKernel {
   MlpSpec spec_;
   MlpLayout layout_;
   ThreadPool* pool_;
-  std::vector<Block> blocks_;  // layers with the most inputs first, to balance the threads
+  std::vector<Block> blocks_;  // of the layers with the most inputs first, to balance threads
 };
 
 }  // namespace rl_training

@@ -19,8 +19,8 @@ constexpr double kEpsilon = 1e-6;  // added under the square root
 constexpr int64_t kRowsAtOnce = 16;
 
 // Backward node with the gradients that the forward pass computed. The value of a row depends only
-// on the samples of that row, so the incoming gradient of a row scales only the gradients of these
-// samples.
+// on the samples of that row. The incoming gradient of a row therefore scales only the gradients of
+// the row's samples.
 class MmdNode : public autograd::Node {
  public:
   MmdNode(torch::Tensor x_gradient, torch::Tensor y_gradient)

@@ -18,8 +18,8 @@ enum class Use { train, frozen };
 // (eval). Networks without batch statistics and dropout ignore the mode.
 enum class Mode { train, eval };
 
-// A function with learnable parameters in one flat tensor, which is a single leaf for optimisation,
-// target updates and exchange between processes.
+// A function with learnable parameters in one flat tensor. Optimisers, target updates and the
+// exchange between processes treat this tensor as a single leaf.
 class Network {
  public:
   virtual ~Network() = default;

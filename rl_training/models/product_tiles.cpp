@@ -1,11 +1,11 @@
 // Matrix products of the sizes that networks need. This file is compiled for AVX2 and AVX-512; see
 // kernel_set.h.
-// The result is computed in tiles. The sums of a tile, a row of b and a value of a fill the
-// registers. All tiles of a column use the same strip of b. A strip covers a limited range of k,
-// its depth, so that it fits into the first-level cache. The next depth continues the sums of a
-// tile. The operation `Product::then` is applied at the last depth, while the tile is still in the
-// registers. Every element is one sum in the order of k, as in oneDNN, so results are bit-identical
-// to oneDNN's.
+// The result is computed in tiles. The registers hold the sums of one tile, the tile's part of a
+// row of `b`, and one value of `a`. Tiles in the same columns use the same strip of `b`. A strip
+// covers a limited range of k, called a depth, so that it fits into the first-level cache. Each
+// further depth continues the sums of all tiles. The operation `Product::then` is applied at the
+// last depth, while the tile is still in the registers. Every element is one sum in the order of k,
+// as in oneDNN, so results are bit-identical to oneDNN's.
 #include <immintrin.h>
 
 #include "rl_training/models/kernel_set.h"
@@ -37,7 +37,7 @@ struct Strip {
   bool go_on, far;
 };
 
-// Prefetches the operands of `Product::then` while the tile is computed.
+// Prefetches the mask of `keep_positive`, or else the tile of c, while the tile is computed.
 template <int kRows, int kVectors, Then kThen>
 void fetch_ahead(const Strip& strip) {
 #pragma GCC unroll 6
@@ -54,7 +54,7 @@ void fetch_ahead(const Strip& strip) {
   }
 }
 
-// ReLU. If one operand is NaN, the instruction returns the second operand, so NaN stays NaN.
+// ReLU. If one operand is NaN, the max instruction returns the second operand, so NaN stays NaN.
 Vector rectified(Vector value) {
 #if defined(__AVX512F__)
   return Vector(_mm512_maskz_max_ps(0xffff, __m512{}, __m512(value)));
@@ -184,7 +184,7 @@ void pack(const Product& work, int64_t first, int64_t columns, int64_t width, fl
   }
   const int64_t across = work.transpose_b ? work.ldb : 1, down = work.transpose_b ? 1 : work.ldb;
   const float* b = work.b + first * across;
-  for (int64_t p = 0; p < work.k; ++p) {  // entries outside of whole vectors
+  for (int64_t p = 0; p < work.k; ++p) {  // the entries that the loop over whole vectors skipped
     float* row = out + p * width;
     if (whole < width) store(row + whole, Vector{});
     for (int64_t j = p < deep ? whole : 0; j < columns; ++j) row[j] = b[p * down + j * across];

@@ -9,8 +9,8 @@ namespace rl_training {
 void keep_tensor_memory();
 
 // An uninitialised float32 tensor on the CPU for values without an autograd graph. Small tensors
-// are reused, because creating a tensor takes longer than filling it. The result may be a tensor of
-// this shape that this thread used before and that is no longer referenced.
+// are reused, because creating a tensor takes longer than filling it: the result may be a tensor
+// that an earlier call on this thread returned and that is no longer referenced.
 torch::Tensor reused_floats(torch::IntArrayRef shape);
 
 }  // namespace rl_training

@@ -10,7 +10,7 @@ namespace rl_training {
 struct FilmOptions {
   int64_t episodes = 1;
   uint64_t seed = 0;
-  int64_t every = 0;    // steps between pictures; 0 selects the steps automatically
+  int64_t every = 0;    // steps between frames; 0 selects the steps automatically
   int64_t width = 480;  // pixels
   bool photos = true;   // whether to use the renderer of the environment, if it has one
 };
@@ -26,9 +26,10 @@ struct FilmReport {
 std::string film_unavailable();
 
 // Plays whole episodes and draws them. `path` must end in .gif for an animation or in .png for a
-// strip of frames that includes the first and the last. Episode i uses the random stream "eval/i"
-// of the seed, as in evaluations. Throws Error{config} if `path` has another ending, if the
-// environment cannot be drawn, or if this build cannot draw.
+// still picture of several frames. Both include the first and the last step of each episode. By
+// default, a still picture has at most 8 frames per episode. Episode i uses the random stream
+// "eval/i" of the seed, as in evaluations. Throws Error{config} if `path` has another ending, if
+// the environment cannot be drawn, or if this build cannot draw.
 FilmReport film_episodes(Environment& env, const Policy& policy, const FilmOptions& options,
                          const std::string& path);
 

@@ -143,7 +143,7 @@ void LanderWorld::on_contact(b2Contact& contact, bool begins) {
   }
 }
 
-// Applies a slowly changing, non-repeating wind force and torque until a leg touches the ground.
+// Applies a slowly changing, non-repeating wind force and torque while no leg touches the ground.
 void LanderWorld::blow() {
   if (!options_.enable_wind || touches_[0] || touches_[1]) return;
   const auto strength = [](double& phase) {

@@ -43,7 +43,8 @@ class LanderWorld final : public b2ContactListener {
  public:
   LanderWorld(const LanderStart& start, const LanderOptions& options);
 
-  // Fires the engines, given as {main, side}, and advances the world by 1/50 s.
+  // Fires the engines and advances the world by 1/50 s. `engines` contains the action {main, side},
+  // which is clipped to [-1, 1].
   void step(std::span<const double> engines);
 
   BodyPose pose(int body) const;
@@ -51,7 +52,7 @@ class LanderWorld final : public b2ContactListener {
   bool crashed() const { return crashed_; }  // the hull touched the ground
   bool asleep() const { return !bodies_[0]->IsAwake(); }
   double main_power() const { return main_power_; }
-  double side_power() const { return side_power_; }  // the sign is the direction
+  double side_power() const { return side_power_; }  // the sign gives the direction
   const std::array<b2Body*, 3>& bodies() const { return bodies_; }
   const std::array<double, kLanderPoints>& terrain() const { return terrain_; }
 

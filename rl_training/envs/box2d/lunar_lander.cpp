@@ -12,8 +12,8 @@
 namespace rl_training {
 namespace {
 
-// Powers {main, side} of the engines for each discrete action. Every reset performs the first
-// action.
+// The continuous action {main, side} that corresponds to each discrete action. Every reset performs
+// the first one.
 constexpr std::array<std::array<double, 2>, 4> kLanderChoices = {{{0, 0}, {0, -1}, {1, 0}, {0, 1}}};
 
 // The start of an episode and its actions so far. Together they determine the state.

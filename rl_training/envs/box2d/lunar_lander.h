@@ -6,9 +6,9 @@
 namespace rl_training {
 
 // LunarLanderContinuous-v3 and LunarLander-v3: land on a pad with one main and two side engines.
-// The continuous task sets the power of the engines. The discrete task fires no engine (0), the
-// left (1), the main (2) or the right engine (3). Both follow Gymnasium's rules but use Box2D 2.4.
-// Gymnasium uses Box2D 2.3, which solves joints differently, so trajectories differ.
+// Continuous actions set the power of the engines. A discrete action fires no engine (0), the left
+// engine (1), the main engine (2) or the right engine (3). Both tasks follow Gymnasium's rules but
+// use Box2D 2.4. Gymnasium uses Box2D 2.3, which solves joints differently, so trajectories differ.
 enum class LanderEngines { continuous, discrete };
 inline const char* lunar_lander_id(LanderEngines engines) {
   return engines == LanderEngines::discrete ? "LunarLander-v3" : "LunarLanderContinuous-v3";

@@ -12,7 +12,7 @@ namespace rl_training {
 namespace {
 
 constexpr double kMaxPointSpeed = 5;
-constexpr double kCellSpread = 0.25;  // largest offset from the centre of a cell, in cells
+constexpr double kCellSpread = 0.25;  // largest offset from the centre of a cell, in edge lengths
 constexpr int kAntFrames = 5;
 
 // Raises MuJoCo's limits for contacts, because an ant in a corner touches several boxes.

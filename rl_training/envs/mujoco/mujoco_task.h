@@ -59,8 +59,11 @@ struct MujocoOptions {
   double dist_reward_weight = 1, near_reward_weight = 0.5;
   double contact_cost_weight = 5e-4;
   bool terminate_when_unhealthy = true;
-  bool exclude_current_positions = true;  // omit the root's position if the task allows it
-  bool use_contact_forces = false;        // adds a cost; also observed with include_cfrc_ext
+  // If true, observations omit the root's position, in tasks that can omit it.
+  bool exclude_current_positions = true;
+  // If true, locomotion_reward() subtracts a cost of contact forces. Ant then also observes these
+  // forces, if include_cfrc_ext is true.
+  bool use_contact_forces = false;
   bool include_cinert = true, include_cvel = true, include_qfrc_actuator = true;
   bool include_cfrc_ext = true;
   Interval healthy_z_range = {}, healthy_angle_range = {}, healthy_state_range = {};
@@ -82,8 +85,8 @@ constexpr unsigned kContactCost = 1U << 8;  // Ant: weight, bounds of the forces
 constexpr unsigned kIncludeForces = 1U << 9;
 constexpr unsigned kIncludeBodies = 1U << 10;  // Humanoid: inertia, velocities, actuator forces
 constexpr unsigned kCappedCost = 1U << 11;     // Humanoid-v5: weight, bounds of the cost
-constexpr unsigned kImpactCost = 1U << 12;     // kCappedCost with the key names of HumanoidStandup
-constexpr unsigned kHealthyReward = 1U << 13;  // the reward of kHealthy without its other options
+constexpr unsigned kImpactCost = 1U << 12;     // kCappedCost under HumanoidStandup's key names
+constexpr unsigned kHealthyReward = 1U << 13;  // only the reward of kHealthy
 constexpr unsigned kReachRewards = 1U << 14;   // weights of distance and control
 constexpr unsigned kNearReward = 1U << 15;
 constexpr unsigned kFrameSkip = 1U << 16;
