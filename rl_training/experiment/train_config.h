@@ -58,9 +58,9 @@ struct TrainConfig {
   bool collects_by_itself() const;
   bool has_dataset() const { return read_data(phases()); }
 
-  // Checks ranges, rules between keys, and whether algorithm and environment match. Throws
-  // Error{config} with the dotted key. read_train_config calls this; call it yourself for a config
-  // built in code.
+  // Checks ranges, rules that involve several keys, and whether the algorithm supports the
+  // environment. Throws Error{config} with the dotted key. read_train_config calls this; call it
+  // yourself for a config built in code.
   void validate() const;
 
   void visit_top_options(OptionVisitor& options);
@@ -91,7 +91,8 @@ void check_spaces(const TrainConfig& config, const EnvSpec& env);
 // All keys with their values in a fixed order, as stored in config.yaml and in checkpoints.
 Json write_train_config(const TrainConfig& config);
 
-// SHA-256 of all keys that affect results. Excludes threads, tags, paths and the length of the run.
+// SHA-256 of all keys except `threads`, `tags`, `output_dir`, `dataset_path` and the lengths of the
+// run.
 std::string config_hash(const TrainConfig& config);
 
 // Returns the config with absolute dataset and output paths. Dataset ids stay unchanged.

@@ -22,7 +22,7 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::string quoted(const std::string& text) { return "`" + shortened(text, kLongestShown) + "`"; }
 
-// Positions in a text, for error messages. Values from the command line have no lines.
+// The origin of a text, for error messages. Values from the command line have no line numbers.
 struct Source {
   std::string file;
   bool has_lines = true;
