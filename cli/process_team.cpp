@@ -17,8 +17,8 @@ namespace {
 
 constexpr int kMaxLocalProcesses = 256;
 
-// Divides the cores of this machine among its processes. Each process gets its share, or one core
-// if there are fewer cores than processes.
+// Pins this process to its share of the machine's cores, or to one core if there are fewer cores
+// than processes.
 void pin_to_share(int rank, int size) {
   cpu_set_t all, mine;
   if (::sched_getaffinity(0, sizeof(all), &all) != 0) return;

@@ -29,7 +29,7 @@ struct ExportedPolicy {
 // Throws Error{config} with the reason if the policy is not a function of one observation.
 ExportedPolicy export_policy(TrainedPolicy& policy, const std::string& name);
 
-// Result of the graph in double precision.
+// Result of evaluating a policy graph in double precision.
 struct InterpretedPolicy {
   std::vector<double> action;
   // The scores if the policy selects the largest of several scores, otherwise empty. They are

@@ -33,8 +33,8 @@ struct Leaderboard {
 
 Leaderboard make_leaderboard(const Report& report);
 
-// The text marks the best value of a task with *. It marks a value with ~ if its interval overlaps
-// the interval of the best value. Markdown and HTML use bold instead of *.
+// The text table marks the best value of a task with *, and a value with ~ if its interval overlaps
+// the interval of the best value. The Markdown and HTML tables use bold instead of *.
 std::string leaderboard_text(const Leaderboard& board, size_t width);
 std::string leaderboard_markdown(const Leaderboard& board);
 std::string leaderboard_html(const Leaderboard& board, const PageOptions& options);

@@ -84,9 +84,9 @@ std::vector<CurvePoint> thin(const std::vector<CurvePoint>& points) {
   return kept;
 }
 
-// Rows of an online phase are recognised because they contain the size of the replay buffer. The
-// evaluation before training has no replay buffer yet, so it is assigned to the offline time axis.
-// If the run has only an online phase, this function moves the evaluation to the online time axis.
+// Rows of an online phase are recognised by their `buffer_size`. The row of the evaluation before
+// training has no `buffer_size`, so it is assigned to the offline time axis. If the run has only an
+// online phase, this function moves that evaluation to the online time axis.
 void settle_first_clock(RunRecord& run) {
   const auto is_offline = [](const CurvePoint& point) { return !point.online && point.step > 0; };
   const auto fix = [](std::vector<CurvePoint>& points) {

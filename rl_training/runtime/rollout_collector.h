@@ -24,7 +24,7 @@ class RolloutCollector {
   RolloutCollector(VectorEnv envs, RolloutBuffer& buffer, OnPolicyAlgorithm& algorithm,
                    ObsNormalizer& normalizer, const Options& options);
 
-  // One step of every environment. The step that fills the rollout also computes the advantages.
+  // Steps every environment once. The step that fills the rollout also computes the advantages.
   void step();
   int64_t steps() const { return steps_; }  // summed over all environments
   RolloutBuffer& buffer() { return buffer_; }

@@ -37,7 +37,7 @@ class RunSink {
   // Saves the state after `step`. `best` is true if the latest evaluation is the best so far.
   virtual void checkpoint(int64_t step, bool best) = 0;
   virtual void warn(const std::string& line) = 0;
-  // Called at the end of every phase except the last. The checkpoint of `step` must not be deleted.
+  // Called at the end of every phase except the last. The sink must keep the checkpoint of `step`.
   virtual void phase_end(int64_t /*step*/, const std::string& /*phase*/) {}
 };
 

@@ -22,7 +22,8 @@ struct SelectionOptions {
   double held_out = 0.1;            // fraction of episodes reserved for the TD error
 };
 
-// Estimate of one policy. Values are discounted sums of the rewards in the data.
+// Estimate of one policy. Values are estimates of the discounted return, in the data's reward
+// units.
 struct PolicyEstimate {
   std::string run;         // as given by the caller
   std::string checkpoint;  // directory of the checkpoint
