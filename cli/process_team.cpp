@@ -170,8 +170,8 @@ int ProcessTeam::run(const std::function<int()>& work) {
   return code;
 }
 
-// Finds the process that failed first and reports its error. Processes that only lost their
-// connection are not the cause.
+// Throws the error of the started process that caused the failure, if there is one. Processes that
+// only lost their connection are not the cause.
 void ProcessTeam::find_reason() {
   group_.reset();  // makes the waiting processes end
   constexpr int kPatienceMs = 2000;

@@ -4,8 +4,8 @@
 
 namespace rl_training {
 
-// A table of methods by tasks. A method is an algorithm or, if an algorithm has several configs on
-// one task, an algorithm with its differing keys.
+// A table with one row per method and one column per task. A method is an algorithm or, if an
+// algorithm has several configs on one task, an algorithm with its differing keys.
 struct Leaderboard {
   struct Cell {
     GroupFigures figures;
@@ -28,7 +28,7 @@ struct Leaderboard {
   std::vector<std::string> tasks;
   // Best first: by the total, or by the mean rank if there is no total.
   std::vector<Method> methods;
-  bool normalized = false;  // cells are normalised scores
+  bool normalized = false;  // whether cells are normalised scores
 };
 
 Leaderboard make_leaderboard(const Report& report);

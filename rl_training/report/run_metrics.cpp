@@ -16,8 +16,8 @@ namespace {
 constexpr uint64_t kMostMetricBytes = uint64_t{256} << 20;
 constexpr size_t kMostRowBytes = 1 << 16;
 constexpr size_t kMostMetrics = 200;
-// Maximum number of points for one metric of one run. Bins are defined by steps, so that all seeds
-// retain the same steps.
+// Approximate maximum number of points for one metric of one run on one time axis. Bins are defined
+// by steps, so that all seeds retain the same steps.
 constexpr int64_t kMetricBins = 250;
 
 // Names of counters and settings in a row, which are not results of training.
