@@ -31,7 +31,7 @@ void pin_to_share(int rank, int size) {
   CPU_ZERO(&mine);
   const int first = rank * count / size, end = std::max(first + 1, (rank + 1) * count / size);
   for (int i = first; i < end; ++i) CPU_SET(cores[static_cast<size_t>(i)], &mine);
-  // If this fails, the process is only slower.
+  // If this fails, the process is slower but still correct.
   static_cast<void>(::sched_setaffinity(0, sizeof(mine), &mine));
 }
 

@@ -11,8 +11,8 @@
 
 namespace rl_training {
 
-// The key `online:`. It adds a phase in the environment after the updates of an offline algorithm.
-// In this phase, the policy explores from the first step.
+// The key `online:`. It adds a phase of environment steps after the updates of an offline
+// algorithm. In this phase, the policy explores from the first step.
 struct OnlineStage {
   bool used = false;
   int64_t total_timesteps = 10000;  // environment steps
@@ -85,7 +85,7 @@ enum class ConfigUse { training, acting };
 // throws Error{config} with file, line and key.
 TrainConfig read_train_config(const ConfigNode& root, ConfigUse use = ConfigUse::training);
 
-// Throws Error{config} if the algorithm does not support these observations or actions.
+// Throws Error{config} if the algorithm does not support the observations or actions of `env`.
 void check_spaces(const TrainConfig& config, const EnvSpec& env);
 
 // All keys with their values in a fixed order, as stored in config.yaml and in checkpoints.

@@ -67,8 +67,8 @@ void add_values(const Json& row, const CurvePoint& at, RunRecord& run) {
 std::vector<CurvePoint> thin(const std::vector<CurvePoint>& points) {
   int64_t longest = 1;
   for (const auto& point : points) longest = std::max(longest, point.step);
-  // Bin widths are powers of two, so a longer run of the same group retains a subset of these
-  // steps.
+  // Bin widths are powers of two, so a longer run of the same group retains a subset of the steps
+  // of this run.
   int64_t width = 1;
   while (longest / width > kMetricBins) width *= 2;
   std::vector<CurvePoint> kept;

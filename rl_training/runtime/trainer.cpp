@@ -47,7 +47,7 @@ int64_t Trainer::position() const {
   return position;
 }
 
-// If the run is a single offline phase, its length is the tightest limit on updates.
+// If the run consists of a single offline phase, its length is the tightest limit on updates.
 int64_t Trainer::length() const {
   if (parts_.phases.size() == 1 && !parts_.phases.front()->spec().collects()) {
     return options_.budget.updates;

@@ -29,7 +29,7 @@ struct TrainerOptions {
   int64_t eval_interval = 5000, log_interval = 100, checkpoint_interval = 5000;
 };
 
-// Output of the loop; experiment/ writes it to a run directory.
+// Receives the output of the loop. The class Run writes it to a run directory.
 class RunSink {
  public:
   virtual ~RunSink() = default;
@@ -103,11 +103,11 @@ class Trainer {
   const StopRequests* requests_ = nullptr;  // of the current run(), may be null
   int64_t update_ = 0;
   int64_t previous_position_ = 0;
-  bool ended_by_callback_ = false;     // during the current run()
+  bool ended_by_callback_ = false;     // whether a callback ended the current run()
   bool warned_of_divergence_ = false;  // warns once per session
   bool evaluated_before_training_ = false;
   bool has_best_ = false;
-  double best_ = 0.0;  // of options_.best_metric
+  double best_ = 0.0;  // best value of options_.best_metric so far
   // A row whose evaluation a signal interrupted; the evaluation is repeated on resume.
   std::string waiting_row_;
   Json last_ = Json::object();  // latest metrics, reported again if a finished run is resumed

@@ -80,7 +80,7 @@ class FittedQ {
   struct Critics {
     std::unique_ptr<Mlp> online, target;
     std::unique_ptr<Adam> optimizer;
-    std::vector<torch::Tensor> next_actions;  // of each policy
+    std::vector<torch::Tensor> next_actions;  // next actions of each policy
     void visit_state(StateVisitor& state);
   };
   Critics make_critics(const TransitionDataset& data, std::vector<torch::Tensor> next_actions,
