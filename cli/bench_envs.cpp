@@ -27,7 +27,7 @@ struct EnvSpeed {
   int64_t copies;  // copies in a vector
   double ours;
   std::optional<double> raw, overhead_percent;
-  std::vector<std::pair<int, double>> vector_rates;  // by number of threads
+  std::vector<std::pair<int, double>> vector_rates;  // number of threads and rate
   double vector_ratio = 1;  // rate on all threads divided by the rate on one
 };
 

@@ -149,7 +149,8 @@ class Comparison {
   Json failures_ = Json::array();
 };
 
-// Compares TD3+BC with its matrix products alone and with the limit of the processor.
+// Compares the speed of TD3+BC with that of its matrix products alone and with the limit of the
+// processor.
 Json measure_limits(int64_t hidden, int threads, double fma_gflops, const UpdateBench& bench) {
   BenchWork work("td3_bc");
   work.options->hidden_sizes = {hidden, hidden};

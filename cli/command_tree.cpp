@@ -16,7 +16,7 @@ OptionEntry entry_of(const CLI::Option& option) {
   return entry;
 }
 
-// The footer of a command's help without its heading.
+// The examples at the end of a command's help, without their heading.
 std::string examples_of(const CLI::App& app) {
   constexpr std::string_view kHeading = "Examples:\n";
   const auto footer = app.get_footer();

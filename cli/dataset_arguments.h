@@ -13,7 +13,7 @@ struct ReadArguments {
   bool allow_nonfinite = false;
   Space bounds;  // action bounds of the environment, if --env is set
 
-  // `env_meaning` is the help of --env.
+  // `env_meaning` is the help text of --env.
   void add_to(CLI::App& command, const char* env_meaning);
   // If `scale` is true, actions are scaled to [-1, 1] by the bounds. Otherwise they are not
   // changed.

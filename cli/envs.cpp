@@ -64,7 +64,8 @@ void show_environment(const std::string& id, bool json) {
   EnvOptions options;
   for (const auto& row :
        list_options([&](OptionVisitor& visitor) { options.visit_options(visitor, id); })) {
-    // Wrappers are the same for all environments; the documentation lists them.
+    // Skip the keys of wrappers, which are the same for all environments. The documentation lists
+    // them.
     if (row.key.starts_with("wrappers")) continue;
     keys.push_back({{"key", row.key},
                     {"type", row.type},

@@ -4,7 +4,7 @@
 
 namespace rl_training {
 
-// An optional component of a build.
+// An optional component of a build. `serves` names what needs the component.
 struct OptionalPart {
   std::string name, serves;
   bool present = false;
@@ -14,7 +14,7 @@ struct OptionalPart {
 std::vector<OptionalPart> optional_parts();
 
 // Conditions on this machine that make runs slow, make them fail, or make measurements noisy. Each
-// is one sentence with a remedy.
+// condition is described in one sentence.
 std::vector<std::string> machine_advice();
 
 }  // namespace rl_training

@@ -25,7 +25,7 @@ struct ManyRunsResult {
 ManyRunsResult train_many(const Invocation& call, const std::vector<PlannedRun>& runs,
                           const ManyRunsOptions& options);
 
-// Prints a comparison of these runs on stdout. Prints nothing if no run was trained.
+// Prints a comparison of the runs in `reports` on stdout. Prints nothing if no run was trained.
 void print_runs_report(const std::vector<Json>& reports);
 
 // The number of jobs that run at a time. If `jobs`, the value of --jobs, is 0, all cores are used.

@@ -17,8 +17,8 @@ namespace {
 
 constexpr int kMaxLocalProcesses = 256;
 
-// Divides the cores of this machine among its processes. Each process gets its share, or one core
-// if there are fewer cores than processes.
+// Pins this process to its share of the machine's cores, or to one core if there are fewer cores
+// than processes.
 void pin_to_share(int rank, int size) {
   cpu_set_t all, mine;
   if (::sched_getaffinity(0, sizeof(all), &all) != 0) return;
@@ -31,7 +31,7 @@ void pin_to_share(int rank, int size) {
   CPU_ZERO(&mine);
   const int first = rank * count / size, end = std::max(first + 1, (rank + 1) * count / size);
   for (int i = first; i < end; ++i) CPU_SET(cores[static_cast<size_t>(i)], &mine);
-  // If this fails, the process is only slower.
+  // If this fails, the process is slower but still correct.
   static_cast<void>(::sched_setaffinity(0, sizeof(mine), &mine));
 }
 
@@ -170,8 +170,8 @@ int ProcessTeam::run(const std::function<int()>& work) {
   return code;
 }
 
-// Finds the process that failed first and reports its error. Processes that only lost their
-// connection are not the cause.
+// Throws the error of the started process that caused the failure, if there is one. Processes that
+// only lost their connection are not the cause.
 void ProcessTeam::find_reason() {
   group_.reset();  // makes the waiting processes end
   constexpr int kPatienceMs = 2000;

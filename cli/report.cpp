@@ -137,8 +137,8 @@ int run_report(const ReportArguments& arguments, const Invocation& call) {
 
 }  // namespace
 
-// Renders an episode of a task's best run from its best checkpoint. Prints a note instead if the
-// task cannot be drawn or the run has no checkpoint.
+// Renders an episode of a task's best run from its best checkpoint. Returns nullopt if there is no
+// such run or checkpoint. If the episode cannot be rendered, prints a warning and returns nullopt.
 std::optional<std::string> film_of(const ReportTask& task) {
   const auto& group = task.groups.front();
   const RunRecord* best = nullptr;

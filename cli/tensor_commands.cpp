@@ -23,7 +23,8 @@ fs::path tensor_program() {
   return (own / RL_TRAINING_LIBEXEC_DIR / "rl_training").lexically_normal();
 }
 
-// Replaces this program by the one with LibTorch. The process keeps its pid, streams and signals.
+// Replaces this program with the program that contains LibTorch. The process keeps its pid, streams
+// and signals.
 [[noreturn]] void become_tensor_program(const Invocation& call) {
   const auto path = tensor_program().string();
   std::vector<char*> argv = {const_cast<char*>(call.program.c_str())};

@@ -32,7 +32,8 @@ int run_doctor(const Invocation& call);
 // `dataset collect --policy RUN`: returns the dataset and sets `bounds` to the action space of its
 // environment.
 TransitionDataset collect_with_run(const CollectArguments& arguments, Space& bounds);
-// `report --episode`: returns an animation, or nullopt if the task cannot be drawn.
+// `report --episode`: returns an animation, or nullopt if there is no checkpoint or the task cannot
+// be drawn.
 std::optional<std::string> film_of(const ReportTask& task);
 
 // The functions of subcommands that need LibTorch. Subcommands call them only through
@@ -52,9 +53,9 @@ struct TensorCommands {
   decltype(&film_of) film = film_of;
 };
 
-// The functions of this process. If this process does not contain them, the call does not return:
-// it executes the program that contains LibTorch, with the same arguments. Nothing may have been
-// read, printed or changed before this call.
+// Returns the functions of this process. If this process does not contain them, the call does not
+// return: it executes the program that contains LibTorch, with the same arguments. Nothing may have
+// been read, printed or changed before this call.
 const TensorCommands& tensor_commands(const Invocation& call);
 
 // Runs the command line; `tensors` is null in the program without LibTorch.

@@ -130,7 +130,7 @@ void add_validation(const Json& metrics, std::vector<std::vector<std::string>>& 
   });
 }
 
-// The path relative to the directory, if it is below the directory.
+// The path relative to the directory. A path that is not below the directory stays unchanged.
 std::string below(const std::string& directory, const std::string& path) {
   return path.starts_with(directory + "/") ? path.substr(directory.size() + 1) : path;
 }

@@ -32,9 +32,9 @@ int train_as_helper(const Invocation& call, const MakeWorker& make, ProcessGroup
 // The report of a run that has already finished.
 Json report_of(const RunRecord& record);
 
-// Returns 0 if all runs reached their end; `runs` is their number. Otherwise returns 128 + the
-// number of the signal that stopped training. This process or another process of the group may
-// have received it. A signal after the last update of the last run has no effect.
+// Returns 0 if there are reports of all `runs` runs and no signal stopped the last one. Otherwise
+// returns 128 + the number of the signal, which this process or another process of the group
+// received. A signal after the last update of the last run has no effect.
 int training_exit_code(const Invocation& call, const Json& reports, size_t runs);
 
 }  // namespace rl_training

@@ -89,8 +89,8 @@ int64_t newest_step(const std::string& run) {
   return steps.empty() ? -1 : steps.back().step;
 }
 
-// Trains in a separate process and kills it with SIGKILL once a checkpoint of `step` exists.
-// Returns the step of the newest checkpoint.
+// Trains in a separate process and kills it with SIGKILL once a checkpoint of `step` or a later
+// step exists. Returns the step of the newest checkpoint.
 int64_t train_and_kill(const std::vector<std::string>& arguments, const std::string& output_dir,
                        const std::string& log, int64_t step) {
   ChildProcess process(arguments, log);

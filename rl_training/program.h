@@ -12,8 +12,9 @@ namespace rl_training {
 //     return rl_training::run_program(argc, argv);
 //   }
 //
-// Link to rl_training::program. Returns the exit code. The call should be the only work of its
-// process: it prints to stdout and stderr, and handles signals while it trains.
+// Link your program to the target rl_training::program. Returns the exit code. The call should be
+// the only work of its process: it prints to stdout and stderr, and handles signals while it
+// trains.
 int run_program(int argc, char** argv);
 
 }  // namespace rl_training

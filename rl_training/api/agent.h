@@ -40,14 +40,14 @@ class Agent {
   // valid until the next learn().
   PolicyEpisode episode() { return PolicyEpisode(policy()); }
 
-  // Saves the policy as a separate checkpoint directory, which load() and `rl_training predict` can
-  // read.
+  // Writes a separate checkpoint directory, which load() and `rl_training predict` can read. While
+  // a run is open, the checkpoint also contains the training state; otherwise only the policy.
   void save(const std::string& directory);
   // Loads a run directory or a checkpoint. `changes` apply to a later learn().
   static Agent load(const std::string& run_or_checkpoint, const ResumeChanges& changes = {},
                     Warn warn = {});
-  // Loads a run directory or a checkpoint and resumes the run. A `total_timesteps` above 0 sets a
-  // new total length.
+  // Opens a run for further training, from its directory or from a checkpoint; learn() then
+  // continues it. A `total_timesteps` above 0 sets a new total length.
   static Agent resume(const std::string& run_or_checkpoint, int64_t total_timesteps = 0);
   static Agent resume(const std::string& run_or_checkpoint, const ResumeChanges& changes,
                       Warn warn = {});

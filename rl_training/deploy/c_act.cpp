@@ -11,7 +11,7 @@ namespace {
 using Op = PolicyGraph::Op;
 using Node = PolicyGraph::Node;
 
-// Nine significant digits represent a float32 exactly.
+// Nine significant digits suffice to restore a float32 exactly.
 std::string c_number(double value) {
   auto text = fmt::format("{:.9g}", static_cast<float>(value));
   if (text.find_first_of(".e") == std::string::npos) text += ".0";

@@ -13,7 +13,7 @@ struct CActCode {
   std::string body;          // body of `void act(obs, float *action)` or `int act(obs)`
   int64_t stack_floats = 0;  // total size of the local arrays
 };
-// Names at file scope begin with `prefix`; the body calls prefix_dense and prefix_layer_norm.
+// Names at file scope begin with `prefix`. The body calls <prefix>_dense and <prefix>_layer_norm.
 CActCode write_c_act(const PolicyGraph& graph, const std::string& prefix);
 
 // `static const float name[] = {...};`

@@ -5,7 +5,7 @@
 
 namespace rl_training {
 
-// The policy as one C99 header without dependencies.
+// The policy as one C99 header that depends only on math.h.
 std::string write_c_header(const ExportedPolicy& policy);
 
 // A C program for verification that includes the header. It runs the header's self-test, then reads

@@ -29,11 +29,11 @@ struct ExportedPolicy {
 // Throws Error{config} with the reason if the policy is not a function of one observation.
 ExportedPolicy export_policy(TrainedPolicy& policy, const std::string& name);
 
-// Result of the graph in double precision.
+// Result of evaluating a policy graph in double precision.
 struct InterpretedPolicy {
   std::vector<double> action;
   // The scores if the policy selects the largest of several scores, otherwise empty. They are
-  // divided by the absolute value of the largest score if that is above 1.
+  // divided by the absolute value of the largest score if this absolute value is above 1.
   std::vector<double> scores;
 };
 // With `choice`, this index is selected instead of the index of the largest score.

@@ -9,7 +9,7 @@ namespace {
 using Op = PolicyGraph::Op;
 using Node = PolicyGraph::Node;
 
-// Computes the values of all nodes at one observation, each [rows, width].
+// Computes the values of all nodes for one observation. Each value is [rows, width].
 class Interpreter {
  public:
   Interpreter(const PolicyGraph& graph, const std::vector<double>& obs,

@@ -16,7 +16,7 @@ static_assert(std::endian::native == std::endian::little, "raw ONNX tensors are 
 constexpr int64_t kIrVersion = 8, kOpset = 17;
 
 // Writes the nodes of a policy as ONNX nodes. A value with one vector per observation is a tensor
-// [N, width]; a value for candidates is [N, rows, width].
+// [N, width]; a value with one vector per candidate action is [N, rows, width].
 class OnnxWriter {
  public:
   OnnxWriter(const PolicyGraph& policy, onnx_model::Graph& graph)

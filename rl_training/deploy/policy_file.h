@@ -3,7 +3,7 @@
 
 namespace rl_training {
 
-// Accepts "c" and "onnx". Throws Error{config} at `key` for any other text.
+// Accepts "c" and "onnx". Throws Error{config}, which names `key`, for any other text.
 ExportFormat read_export_format(const std::string& text, const std::string& key);
 
 struct PolicyFileOptions {

@@ -19,7 +19,7 @@ struct Verification {
 constexpr double kLargestExportError = 1e-5;
 
 // Observations at which the exported policy is compared with `predict`, and the names of the
-// dataset's columns. The names are empty if unknown.
+// dataset's observation and action columns. The names are empty if unknown.
 struct Probes {
   std::vector<std::vector<double>> obs;
   std::vector<std::string> observation_names, action_names;

@@ -12,7 +12,8 @@
 namespace rl_training {
 namespace {
 
-// The values of a key, one for each of `columns` columns; empty if the key is not set.
+// Returns one value per column, or no values if the key is not set. A single given value applies to
+// all columns.
 std::vector<double> for_columns(const std::vector<double>& given, size_t columns, const char* key) {
   if (given.size() == 1) return std::vector<double>(columns, given[0]);
   if (given.empty() || given.size() == columns) return given;

@@ -17,11 +17,11 @@ constexpr size_t kMostChoices = 4;
 constexpr int64_t kFewRows = 10'000, kManyRows = 200'000;
 // With fewer episodes, the spread of returns is not meaningful.
 constexpr int64_t kEpisodesToCompare = 5;
-constexpr int64_t kEpisodesToCondition = 100;  // needed for a return-conditioned policy
-constexpr double kEvenReturns = 0.05, kMixedReturns = 0.2;  // standard deviation / |mean|
-// Entropy of the actions, divided by the largest possible entropy.
+constexpr int64_t kEpisodesToCondition = 100;  // minimum for a return-conditioned policy
+constexpr double kEvenReturns = 0.05, kMixedReturns = 0.2;  // limits of Figures::spread
+// Limits of Figures::coverage.
 constexpr double kNarrowActions = 0.45, kWideActions = 0.9;
-// Rewards are sparse if one bar of their histogram contains this share of the steps.
+// Rewards are sparse if one bar of their histogram contains at least this share of the steps.
 constexpr double kSparseShare = 0.9;
 
 // Entropy of a histogram, scaled to [0, 1]. It is 1 if all bars are equally high.
@@ -95,8 +95,8 @@ bool is_packaged(const std::string& name) {
                      [&](const PackagedConfig& config) { return config.name == name; });
 }
 
-// A packaged config of the algorithm for a dataset of similar size; "" if the algorithm has no
-// config for a dataset.
+// Returns a packaged config that trains the algorithm on a dataset, preferably of similar size; ""
+// if there is none.
 std::string config_for(const std::string& algo, const Figures& figures) {
   const bool many = figures.rows >= kManyRows;
   for (const char* task : {many ? "hopper-medium-v2" : "pendulum-replay", "pendulum-random",
@@ -106,8 +106,8 @@ std::string config_for(const std::string& algo, const Figures& figures) {
   return "";
 }
 
-// Command-line options that unset the config's keys for generated data, because these keys are not
-// allowed for a file.
+// Returns command-line options that unset `dataset_id` and `dataset_size` if the config sets them.
+// These keys describe generated data and are not allowed for a file.
 std::string without_generated_data(const std::string& name) {
   std::string words;
   for (const auto& config : packaged_configs()) {

@@ -22,7 +22,8 @@ struct AlgorithmAdvice {
   Json to_json() const;
 };
 
-// Without an environment, `env_id` is "".
+// `path` is the file of the dataset, `keys` is the value of `dataset_keys`, and `env_id` is "" if
+// there is no environment.
 AlgorithmAdvice advise_algorithms(const DatasetReport& report, const std::string& path,
                                   const std::string& keys, const std::string& env_id);
 

@@ -25,8 +25,8 @@ void AppendFile::fail(const char* what, int code) const {
 void AppendFile::open() {
   if (fd_ >= 0) return;
   fd_ = open_run_file(path_);
-  // Checkpoints depend on this file. Without this sync, a power cut could remove its directory
-  // entry.
+  // Checkpoints depend on this file. Without this sync, a power cut could remove the file's
+  // directory entry.
   const auto parent = std::filesystem::path(path_).parent_path().string();
   posix_file_system().sync_directory(parent.empty() ? "." : parent);
 }
@@ -60,7 +60,7 @@ void AppendFile::append(uint64_t offset, std::string_view record) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
       const int code = errno;
-      // A failure to truncate is ignored, because the write error is reported.
+      // A failure to truncate is ignored, because the write error is reported instead.
       if (::ftruncate(fd_, static_cast<off_t>(offset)) != 0) {
       }
       fail("cannot write", code);

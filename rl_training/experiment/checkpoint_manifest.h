@@ -12,8 +12,9 @@ inline constexpr char kTensorsFile[] = "tensors.safetensors";
 inline constexpr char kManifestFile[] = "manifest.json";
 inline constexpr uint64_t kMaxManifestBytes = 1 << 20;
 
-// An additional file of a checkpoint. The file never changes. If possible, it is hard-linked from
-// an earlier checkpoint and takes no extra disk space. Otherwise it is written.
+// A data file of a checkpoint. Its contents never change. If an earlier checkpoint contains the
+// same file, the new checkpoint gets a hard link to it, which takes no extra disk space. Otherwise
+// the file is written.
 struct CheckpointFile {
   std::string name;
   uint64_t size = 0;
@@ -33,7 +34,8 @@ std::string write_manifest(int64_t step, const std::string& tensors, const Json&
 // Verifies the hash, the format version and the step. `file` appears in errors.
 Json parse_manifest(const std::string& text, const std::string& file);
 
-// Name, size and hash of each data file in the directory `path`, tensors first.
+// Name, size and hash of each data file that the manifest lists, tensors first. `path` is the
+// directory of the checkpoint.
 std::vector<CheckpointFile> listed_files(const Json& manifest, const std::string& path,
                                          const std::string& file);
 

@@ -17,8 +17,9 @@ namespace {
 
 constexpr char kBest[] = "best";
 constexpr std::string_view kTemporary = ".tmp-";
-// Prefix of an old directory while a new one replaces it. rename() cannot swap two directories. For
-// a moment, the checkpoint therefore exists only under this name, so readers also look for it.
+// Prefix for the name of an old directory while a new one replaces it. rename() cannot swap two
+// directories. For a moment, the checkpoint therefore exists only under the prefixed name, so
+// readers also look for that name.
 constexpr std::string_view kSetAside = ".old-";
 std::string step_name(int64_t step) { return fmt::format("step-{:09}", step); }
 
@@ -174,8 +175,8 @@ void CheckpointStore::commit(const std::string& name, const Content& content) {
   }
 }
 
-// Writes the file if it cannot be linked: not every file system supports links, and an earlier
-// checkpoint may have been moved.
+// Links to the existing file. Writes the file instead if there is none or if linking fails: not
+// every file system supports hard links, and an earlier checkpoint may have been moved.
 void CheckpointStore::add_file(const CheckpointFile& file, const std::string& path) {
   if (!file.existing.empty()) {
     try {
@@ -201,7 +202,7 @@ void CheckpointStore::put_in_place(const std::string& temporary, const std::stri
     throw;
   }
   files_.sync_directory(directory_);
-  remove_quietly(files_, set_aside);  // the directory may also remain from an earlier failure
+  remove_quietly(files_, set_aside);  // an earlier failed call may also have left it behind
 }
 
 // The new checkpoint is already safe, so a failure to remove old checkpoints is ignored. The next
@@ -212,8 +213,8 @@ void CheckpointStore::clean_up(int64_t step) {
     auto older = list();
     std::erase_if(older, [&](const CheckpointInfo& info) { return info.step >= step; });
     for (size_t i = 0; i + static_cast<size_t>(keep_) <= older.size(); ++i) {
-      // The directory is renamed first, so that a partly deleted one does not look like a damaged
-      // checkpoint.
+      // The directory is renamed first, so that a partly deleted directory does not look like a
+      // damaged checkpoint.
       const std::string temporary =
           path_of(fmt::format("{}{:09}-{}-deleted", kTemporary, older[i].step, ::getpid()));
       files_.rename(older[i].path, temporary);
@@ -253,8 +254,8 @@ std::optional<Checkpoint> CheckpointStore::load_newest(
       }
       return checkpoint;
     } catch (const Error& error) {
-      // A checkpoint of a newer program version is intact. Falling back to an older checkpoint
-      // would lose the work of that version.
+      // The checkpoint is not damaged but was written by another program version. Falling back to
+      // an older checkpoint would lose the work since then.
       if (error.place().key == "format_version") throw;
       damaged.push_back(fmt::format("{} is damaged ({})", info->path, error.what()));
     }

@@ -46,7 +46,7 @@ void check_collecting(const TrainConfig& config, const PhaseSpec& phase, const E
   }
 }
 
-// Names of the algorithms that support these actions and observations.
+// Names of the algorithms that support the environment's observations and actions.
 std::vector<std::string> fitting_algorithms(const EnvSpec& env) {
   std::vector<std::string> names;
   for (const auto& info : algorithms()) {
@@ -70,7 +70,8 @@ void check_early_stopping(const TrainConfig& config) {
                   did_you_mean(metric, names) + ")");
 }
 
-// Checks that the rest of the config meets the requirements of the algorithm's batches.
+// Checks that the rest of the config and the environment can provide the batches that the algorithm
+// requests.
 void check_request(const TrainConfig& config, const EnvSpec& env, bool collects) {
   const auto request = config.algorithm->request();
   if (collects && request.window > 0) {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kDefaultRandomRows = 20000;
 
-// The keys that a kind uses. A kind that is not listed in keys_of is a file format.
+// The keys that a `dataset_kind` uses. A kind that keys_of does not name is a file format.
 struct Keys {
   bool path = false, id = false, size = false, seed = false;
 };
@@ -115,8 +115,8 @@ class Loader {
     });
   }
 
-  // Returns the actions unchanged and unchecked, as they are in the files. If `choices` is true,
-  // they are indices of discrete actions.
+  // Loads the source with unchanged and unchecked actions, as they are in the files. If `choices`
+  // is true, the actions are indices of discrete actions.
   TransitionDataset load_raw(const DatasetSource& source, bool choices) {
     static const Space any_choice = Space::discrete(ActionSpaceFinder::kMostChoices);
     if (source.kind == kMemoryKind) {
@@ -126,7 +126,7 @@ class Loader {
     }
     return load_with(source, [&](const std::string& kind, const std::string& path) {
       auto read = read_options(options_, env_);
-      // Minari files state the number of discrete actions, so they need no assumed bound.
+      // Minari files state the number of discrete actions, so no bound has to be assumed.
       const auto name = kind == "auto" ? detect_dataset_kind(path) : kind;
       read.bounds = choices && name != "minari" ? &any_choice : nullptr;
       return cache_.load(kind, path, read);

@@ -38,7 +38,7 @@ struct DatasetSource {
   void check(const std::string& prefix) const;
 };
 
-// The data keys of algo_kwargs.
+// The keys of algo_kwargs that describe the data.
 struct DatasetOptions {
   DatasetSource source;
   std::vector<DatasetSource> mix;

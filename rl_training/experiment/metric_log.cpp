@@ -108,7 +108,7 @@ void MetricLog::restore() {
     if (!there) columns_.push_back(std::move(name));
   }
   // The length of the csv file can differ from the length in the checkpoint: a process may have
-  // been killed between rewriting the csv file and its next checkpoint.
+  // been killed after it rewrote the csv file and before it wrote the next checkpoint.
   const auto kept = std::string_view(csv).substr(0, static_cast<size_t>(csv_bytes_));
   const auto jsonl = files.read_file(jsonl_.path());
   const bool in_step = kept.size() == static_cast<size_t>(csv_bytes_) && kept.ends_with('\n') &&

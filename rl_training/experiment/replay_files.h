@@ -14,7 +14,8 @@ class ReplayFiles {
   // `process` is the rank of the process that owns the buffer. Each process uses its own file
   // names.
   ReplayFiles(ReplayBuffer& buffer, FileSystem& files, int process = 0);
-  // If the file contains replay rows, returns the rank of the process that owns them; otherwise 0.
+  // Returns the rank of the process that owns the replay rows in the file `name`. Returns 0 for a
+  // file without replay rows.
   static int process_of(const std::string& name);
 
   // Restores the rows of a checkpoint into the buffer.

@@ -89,7 +89,8 @@ void Run::save(const std::string& directory) {
 }
 
 // Collects the state that the other processes send (RunWorker::send_share) and calls `save`. Then
-// sends the other processes the path of the checkpoint, or "" if the save failed.
+// sends the other processes the path of the new step-* checkpoint, or "" if there is none, for
+// example because the save failed.
 void Run::save_with_others(const std::function<void()>& save) {
   if (context_.processes == nullptr) return save();
   shares_ = context_.processes->collect("");

@@ -28,7 +28,7 @@ TransitionDataset with_known_next_actions(const TransitionDataset& data, const W
   return known;
 }
 
-// Throws if an episode has more than `most` steps. A policy with a limited number of timesteps can
+// Throws if an episode has more than `most` steps. A policy with a maximum episode length can
 // neither learn from longer episodes nor act in them.
 void check_lengths(const TransitionDataset& data, int64_t most) {
   for (const auto& episode : data.episodes()) {

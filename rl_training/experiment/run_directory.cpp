@@ -94,8 +94,9 @@ bool is_locked(const std::string& path) {
   return locked;
 }
 
-// Removes directories that a killed process did not finish creating. Keeps recent directories:
-// another process may still be creating them, because it acquires the lock only afterwards.
+// Removes directories that a killed process did not finish creating. Keeps locked directories. Also
+// keeps directories of the last hour, because another process may have created them without having
+// locked them yet.
 void remove_abandoned(FileSystem& files, const std::string& parent) {
   try {
     for (const auto& name : files.list_directory(parent)) {

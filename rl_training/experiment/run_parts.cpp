@@ -121,8 +121,8 @@ TrainerOptions RunParts::trainer_options() const {
   return options;
 }
 
-// Checks that all processes have the same config and data. Otherwise they would block each other or
-// average unrelated values.
+// Checks that all processes have the same program version, instruction set, config and data.
+// Otherwise they would block each other or average unrelated values.
 void RunParts::check_processes() const {
   if (processes_ == nullptr) return;
   const Json ours = {{"version", RL_TRAINING_VERSION},

@@ -12,7 +12,7 @@
 
 namespace rl_training {
 
-// Context of a run.
+// Settings of a run that are not part of its config.
 struct RunContext {
   std::string command;  // for metadata.json
   std::function<void(const std::string&)> warn = [](const std::string&) {};
@@ -28,7 +28,7 @@ struct DatasetFacts {
   std::vector<float> first_obs;  // empty if observations are images
 };
 
-// The data of a new run, and the checkpoint that provides its initial parameters.
+// The data of a new run and, if it copies initial parameters, the checkpoint that provides them.
 struct RunBeginning {
   RunData data;
   std::optional<Checkpoint> from;
@@ -45,8 +45,8 @@ class RunParts {
            const Checkpoint* from = nullptr);
 
   void visit_state(StateVisitor& state);
-  // Loads this process's share of a checkpoint. `visit` must visit the whole state that the owner
-  // saves.
+  // Loads this process's share of a checkpoint. `visit` must visit all state that the owner of this
+  // object saves.
   void load(const Checkpoint& checkpoint, const VisitState& visit);
 
   TrainedPolicy policy;

@@ -42,7 +42,7 @@ class RunPhases {
     ReplayBuffer buffer;
     std::unique_ptr<Environment> goal_env;  // computes rewards of relabelled goals
     std::unique_ptr<Sampler> sampler;
-    std::unique_ptr<MixtureSampler> mixture;  // null if there is no prior data
+    std::unique_ptr<MixtureSampler> mixture;  // null if the phase does not use the dataset
     std::unique_ptr<Collector> collector;
     ReplayFiles files;
   };

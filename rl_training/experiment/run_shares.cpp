@@ -49,7 +49,7 @@ bool same(const ArchiveEntry& a, const ArchiveEntry& b) {
 
 }  // namespace
 
-// Format: one line of JSON, then the arrays, then the bytes of new files.
+// Format of the message: one line of JSON, then the arrays, then the bytes of new files.
 std::string pack_share(const std::vector<ArchiveEntry>& entries,
                        const std::vector<CheckpointFile>& files) {
   std::vector<ArchiveEntry> own;

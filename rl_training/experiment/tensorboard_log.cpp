@@ -40,7 +40,7 @@ std::vector<std::string> event_files(const std::string& directory) {
 }
 
 // TensorBoard reads the files in the order of their names. A new file must therefore sort after all
-// earlier files, even if two runs start within a second or the clock was set back.
+// earlier files, even if two sessions start within a second or the clock was set back.
 std::string new_file_name(const std::vector<std::string>& earlier) {
   auto seconds = static_cast<int64_t>(wall_clock());
   for (const auto& name : earlier) {

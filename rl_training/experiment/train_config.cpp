@@ -45,8 +45,8 @@ const ConfigNode& required(const ConfigNode& root, const char* key, const char* 
   return *node;
 }
 
-// Calls `find`, which looks up the name in `node`. If the name is unknown, the error has the
-// position of the key.
+// Calls `find`, which looks up the name that `node` contains. If `find` throws, the error gets the
+// position of `node` and the key.
 template <class Find>
 void check_name(const ConfigNode& node, const char* key, const Find& find) {
   try {
@@ -56,7 +56,7 @@ void check_name(const ConfigNode& node, const char* key, const Find& find) {
   }
 }
 
-// Returns `none` if the key is missing or empty.
+// Reads `env_id`. Returns `none` if the key is missing or empty.
 std::string read_env_id(const ConfigNode& root) {
   const auto* node = root.find("env_id");
   if (node == nullptr || node->kind == ConfigNode::Kind::null) return kNoEnvironment;

@@ -11,8 +11,8 @@
 
 namespace rl_training {
 
-// The key `online:`. It adds a phase in the environment after the updates of an offline algorithm.
-// In this phase, the policy explores from the first step.
+// The key `online:`. It adds a phase of environment steps after the updates of an offline
+// algorithm. In this phase, the policy explores from the first step.
 struct OnlineStage {
   bool used = false;
   int64_t total_timesteps = 10000;  // environment steps
@@ -58,9 +58,9 @@ struct TrainConfig {
   bool collects_by_itself() const;
   bool has_dataset() const { return read_data(phases()); }
 
-  // Checks ranges, rules between keys, and whether algorithm and environment match. Throws
-  // Error{config} with the dotted key. read_train_config calls this; call it yourself for a config
-  // built in code.
+  // Checks ranges, rules that involve several keys, and whether the algorithm supports the
+  // environment. Throws Error{config} with the dotted key. read_train_config calls this; call it
+  // yourself for a config built in code.
   void validate() const;
 
   void visit_top_options(OptionVisitor& options);
@@ -85,13 +85,14 @@ enum class ConfigUse { training, acting };
 // throws Error{config} with file, line and key.
 TrainConfig read_train_config(const ConfigNode& root, ConfigUse use = ConfigUse::training);
 
-// Throws Error{config} if the algorithm does not support these observations or actions.
+// Throws Error{config} if the algorithm does not support the observations or actions of `env`.
 void check_spaces(const TrainConfig& config, const EnvSpec& env);
 
 // All keys with their values in a fixed order, as stored in config.yaml and in checkpoints.
 Json write_train_config(const TrainConfig& config);
 
-// SHA-256 of all keys that affect results. Excludes threads, tags, paths and the length of the run.
+// SHA-256 of all keys except `threads`, `tags`, `output_dir`, `dataset_path` and the lengths of the
+// run.
 std::string config_hash(const TrainConfig& config);
 
 // Returns the config with absolute dataset and output paths. Dataset ids stay unchanged.

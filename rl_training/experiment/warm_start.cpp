@@ -13,7 +13,8 @@ constexpr std::string_view kAlgorithm = "algorithm.", kNormalizer = "normalizer.
 constexpr std::string_view kTarget = "_target";
 
 // The arrays of each part of a state, by their names inside the part. For example,
-// "algorithm.actor.layer0.bias" is `layer0.bias` of the part `actor`. Single numbers are not parts.
+// "algorithm.actor.layer0.bias" is `layer0.bias` of the part `actor`. Single numbers belong to no
+// part and are left out.
 using Parts = std::map<std::string, std::map<std::string, const ArchiveEntry*>>;
 
 Parts parts_of(const std::vector<ArchiveEntry>& entries) {
@@ -56,7 +57,7 @@ bool same_arrays(const std::map<std::string, const ArchiveEntry*>& a,
   return true;
 }
 
-// Finds the part of the other state to copy from; null if no part matches.
+// Finds the part of `others` from which the part `name` is copied; null if no part matches.
 const std::map<std::string, const ArchiveEntry*>* source_of(
     const std::string& name, const std::map<std::string, const ArchiveEntry*>& arrays,
     const Parts& others) {

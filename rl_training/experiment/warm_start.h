@@ -16,8 +16,8 @@ struct WarmStart {
 
 // Copies the networks and the normaliser of a checkpoint into a new policy. A network is copied
 // only if all its arrays match. If the checkpoint lacks a target network, the target is copied from
-// the network itself. Optimisers, temperatures and random streams are not copied. Throws
-// Error{config} if no network matches.
+// the corresponding online network. Optimisers, temperatures and random streams are not copied.
+// Throws Error{config} if no network matches.
 WarmStart start_from(const Checkpoint& checkpoint, TrainedPolicy& policy);
 
 }  // namespace rl_training

@@ -22,7 +22,7 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::string quoted(const std::string& text) { return "`" + shortened(text, kLongestShown) + "`"; }
 
-// Positions in a text, for error messages. Values from the command line have no lines.
+// The origin of a text, for error messages. Values from the command line have no line numbers.
 struct Source {
   std::string file;
   bool has_lines = true;
@@ -33,8 +33,8 @@ struct Source {
   }
 };
 
-// Rejects text that yaml-cpp would silently misread: it treats byte 4 as the end of the text,
-// accepts UTF-16, and ignores unknown directives.
+// Rejects text that yaml-cpp would silently misread: yaml-cpp treats a byte with the value 4 as the
+// end of the text, accepts UTF-16, and ignores unknown directives.
 void check_characters(std::string_view text, const Source& source) {
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
     source.fail(1, "", "the text is UTF-16 (expected UTF-8)");

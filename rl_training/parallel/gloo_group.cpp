@@ -21,7 +21,7 @@ namespace {
 constexpr int kProcessesForParts = 4;
 // Fewer values than this are always sent to every process in one message.
 constexpr size_t kManyValues = 4096;
-// Number of values that are summed over all slots at a time, so that they stay in the cache.
+// Sums over all slots are computed in blocks of this number of values, which stay in the cache.
 constexpr size_t kSumBlock = 4096;
 // Maximum number of bytes of a text in the first message of an exchange. Longer texts need a second
 // message.

@@ -11,7 +11,7 @@ namespace rl_training {
 // in shared memory.
 inline constexpr char kLoopback[] = "127.0.0.1";
 
-// The rank of this process, and the address at which the processes connect to each other.
+// The rank of this process, the number of processes, and how they connect to each other.
 struct ProcessPlace {
   int rank = 0, size = 1;
   std::string master = kLoopback;  // address of process 0

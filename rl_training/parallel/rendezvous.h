@@ -48,7 +48,7 @@ class RendezvousServer final : public Rendezvous {
   std::map<std::string, std::string> values_;
   bool ending_ = false;
   std::vector<int> connections_;
-  std::vector<std::thread> threads_;  // the first accepts connections; then one per connection
+  std::vector<std::thread> threads_;  // first the accepting thread, then one per connection
 };
 
 // Accesses the store from a process other than process 0. Process 0 may start later, within the

@@ -28,7 +28,7 @@ std::string json_text(const std::string& text) {
   return out;
 }
 
-// Six significant digits suffice for a screen and take a third of the space of a full double.
+// Six significant digits suffice for a screen and take less than half the space of all digits.
 std::string short_number(double value) {
   return std::isfinite(value) ? fmt::format("{:.6g}", value) : "null";
 }

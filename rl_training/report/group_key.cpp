@@ -21,8 +21,8 @@ bool is_length(const std::string& key) {
   return key == "total_timesteps" || key == "online.total_timesteps";
 }
 
-// Whether the length of a run affects the reported values. The value at an earlier step does not
-// depend on the length, unless the learning-rate schedule depends on it.
+// Whether the length of a run affects the reported values. The value at a fixed step does not
+// depend on the length, unless the learning-rate schedule does.
 bool length_counts(const RunRecord& run, const ReportOptions& options) {
   if (options.choice.pick != EvaluationChoice::Pick::at) return true;
   const auto schedule = run.value_of("learning_rate_schedule.type");

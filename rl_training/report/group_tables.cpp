@@ -81,8 +81,8 @@ void add_return_columns(const ReportTask& task, Table& table) {
   }
 }
 
-// Adds a column for each validation metric: its last value, averaged over seeds. If the table also
-// shows returns and is too wide, these columns are removed first.
+// Adds a column for each validation metric, with its last value averaged over seeds. If the table
+// also shows returns and is too wide, these columns are removed first.
 void add_validation_columns(const ReportTask& task, Table& table, bool beside_returns) {
   for (const auto& name : validation_names_of(task)) {
     const auto title = printable(validation_title(name));
@@ -120,7 +120,7 @@ std::string commits_text(const RunGroup& group) {
   return join({commits.begin(), commits.end()}, ", ");
 }
 
-// Explains the columns with these titles.
+// The legend for the columns with the given titles.
 std::string legend_text(const Report& report, const std::set<std::string>& titles) {
   std::string text;
   if (titles.contains("IQM")) {

@@ -41,7 +41,7 @@ struct BandPoint {
 // Runs that differ only in their seed or, with `by`, runs that share the keys in `by`.
 struct RunGroup {
   std::string algo;
-  std::string config_hash;               // SHA-256 of the keys and the data that affect values
+  std::string config_hash;               // SHA-256 of the task, algorithm and keys of the group
   std::vector<KeyValue> differing_keys;  // keys in which groups of this algorithm and task differ
   std::vector<KeyValue> shown_keys;      // differing_keys with shortened values, for display
   std::vector<RunRecord> runs;           // sorted by seed; each seed of a config appears once

@@ -11,7 +11,7 @@ struct PageOptions {
   std::string program = "rl_training";       // name of the program in printed commands
   std::string made_at = "";                  // time to display; "": omitted
   int reload_seconds = 0;                    // interval at which the page reloads; 0: never
-  std::map<size_t, std::string> films = {};  // GIF of an episode for each task index
+  std::map<size_t, std::string> films = {};  // GIF of an episode, by task index
 };
 
 // A self-contained HTML file with all statistics, curves, configs and commands of a report. Its

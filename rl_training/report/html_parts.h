@@ -25,9 +25,9 @@ std::string swatch(size_t group);
 // A table of the groups, best first, with their intervals as bars.
 std::string score_table_html(const ReportTask& task);
 std::string timing_html(const ReportTask& task);
-// The runs with their checkpoints and the command for each run.
+// The runs with their checkpoints, and commands that resume or evaluate them.
 std::string runs_html(const ReportTask& task, const std::string& program);
-// The whole config of each group.
+// The whole config of the first run of each group, for at most kMostListed groups.
 std::string configs_html(const ReportTask& task);
 
 }  // namespace rl_training

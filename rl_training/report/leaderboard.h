@@ -4,8 +4,8 @@
 
 namespace rl_training {
 
-// A table of methods by tasks. A method is an algorithm or, if an algorithm has several configs on
-// one task, an algorithm with its differing keys.
+// A table with one row per method and one column per task. A method is an algorithm or, if an
+// algorithm has several configs on one task, an algorithm with its differing keys.
 struct Leaderboard {
   struct Cell {
     GroupFigures figures;
@@ -28,13 +28,13 @@ struct Leaderboard {
   std::vector<std::string> tasks;
   // Best first: by the total, or by the mean rank if there is no total.
   std::vector<Method> methods;
-  bool normalized = false;  // cells are normalised scores
+  bool normalized = false;  // whether cells are normalised scores
 };
 
 Leaderboard make_leaderboard(const Report& report);
 
-// The text marks the best value of a task with *. It marks a value with ~ if its interval overlaps
-// the interval of the best value. Markdown and HTML use bold instead of *.
+// The text table marks the best value of a task with *, and a value with ~ if its interval overlaps
+// the interval of the best value. The Markdown and HTML tables use bold instead of *.
 std::string leaderboard_text(const Leaderboard& board, size_t width);
 std::string leaderboard_markdown(const Leaderboard& board);
 std::string leaderboard_html(const Leaderboard& board, const PageOptions& options);

@@ -16,8 +16,8 @@ namespace {
 constexpr uint64_t kMostMetricBytes = uint64_t{256} << 20;
 constexpr size_t kMostRowBytes = 1 << 16;
 constexpr size_t kMostMetrics = 200;
-// Maximum number of points for one metric of one run. Bins are defined by steps, so that all seeds
-// retain the same steps.
+// Approximate maximum number of points for one metric of one run on one time axis. Bins are defined
+// by steps, so that all seeds retain the same steps.
 constexpr int64_t kMetricBins = 250;
 
 // Names of counters and settings in a row, which are not results of training.
@@ -67,8 +67,8 @@ void add_values(const Json& row, const CurvePoint& at, RunRecord& run) {
 std::vector<CurvePoint> thin(const std::vector<CurvePoint>& points) {
   int64_t longest = 1;
   for (const auto& point : points) longest = std::max(longest, point.step);
-  // Bin widths are powers of two, so a longer run of the same group retains a subset of these
-  // steps.
+  // Bin widths are powers of two, so a longer run of the same group retains a subset of the steps
+  // of this run.
   int64_t width = 1;
   while (longest / width > kMetricBins) width *= 2;
   std::vector<CurvePoint> kept;
@@ -84,9 +84,9 @@ std::vector<CurvePoint> thin(const std::vector<CurvePoint>& points) {
   return kept;
 }
 
-// Rows of an online phase are recognised because they contain the size of the replay buffer. The
-// evaluation before training has no replay buffer yet, so it is assigned to the offline time axis.
-// If the run has only an online phase, this function moves the evaluation to the online time axis.
+// Rows of an online phase are recognised by their `buffer_size`. The row of the evaluation before
+// training has no `buffer_size`, so it is assigned to the offline time axis. If the run has only an
+// online phase, this function moves that evaluation to the online time axis.
 void settle_first_clock(RunRecord& run) {
   const auto is_offline = [](const CurvePoint& point) { return !point.online && point.step > 0; };
   const auto fix = [](std::vector<CurvePoint>& points) {

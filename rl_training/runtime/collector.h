@@ -20,7 +20,7 @@ class Collector {
   Collector(VectorEnv envs, ReplayBuffer& buffer, Algorithm& algorithm,
             const ObsNormalizer& normalizer, const Options& options, Rng rng);
 
-  // One step of every environment.
+  // Steps every environment once.
   void step();
   int64_t steps() const { return steps_; }  // summed over all environments and processes
   const ReplayBuffer& buffer() const { return buffer_; }

@@ -22,13 +22,15 @@ struct EarlyStoppingOptions {
 };
 
 // Stops training if the metric has not improved by more than `min_delta` in `patience` consecutive
-// values, or if it has reached `target_value`. Never stops before step `min_steps` of the run.
+// values, or if it has reached `target_value`. Never stops before the position `min_steps` of the
+// run.
 class EarlyStopping {
  public:
   explicit EarlyStopping(EarlyStoppingOptions options) : options_(std::move(options)) {}
 
   const EarlyStoppingOptions& options() const { return options_; }
-  // Returns whether training should stop now. `update` is the current step of the run.
+  // Returns whether training should stop now. `update` is the position of the run
+  // (Trainer::position).
   bool observe(double value, int64_t update);
   bool stopped() const { return stopped_; }
   void visit_state(StateVisitor& state);

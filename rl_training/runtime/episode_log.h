@@ -13,7 +13,8 @@ class EpisodeLog {
  public:
   explicit EpisodeLog(int64_t envs) : returns_(static_cast<size_t>(envs)) {}
 
-  // Adds a reward to the current episode. If the episode has ended, the result is its return.
+  // Adds a reward to the current episode of an environment. Returns the episode's return if the
+  // episode has ended.
   std::optional<double> add(int64_t env, double raw_reward, bool ended) {
     auto& sum = returns_[static_cast<size_t>(env)];
     sum += raw_reward;

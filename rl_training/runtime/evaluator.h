@@ -52,7 +52,7 @@ class Evaluator {
   uint64_t seed_;
   ThreadPool* pool_;
   EnvOptions options_;
-  std::optional<ReferenceScores> reference_;  // for tasks without D4RL scores
+  std::optional<ReferenceScores> reference_;  // used if the task has no D4RL reference scores
   ProcessGroup* processes_;
 };
 

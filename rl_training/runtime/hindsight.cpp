@@ -50,7 +50,8 @@ void HindsightSampler::sample(const BatchView& batch) {
   }
 }
 
-// At most the last episode of each environment is unfinished, so few draws are rejected.
+// Draws until the row belongs to a finished episode. At most the last episode of each environment
+// is unfinished, so few draws are rejected.
 int64_t HindsightSampler::draw_finished_row() {
   while (true) {
     const auto offset = static_cast<int64_t>(rng_.below(static_cast<uint64_t>(buffer_.rows())));

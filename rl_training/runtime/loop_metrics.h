@@ -7,8 +7,9 @@
 
 namespace rl_training {
 
-// Metrics of the training loop. Each metric is defined by its field and its line in `metrics`.
-// Rows, the columns of metrics.csv and the documentation are derived from these definitions.
+// Metrics of the training loop. Each metric is defined by a field and a line in the function
+// `metrics`. Log rows, the columns of metrics.csv and the documentation are derived from these
+// definitions.
 
 struct ProgressMetrics {
   int64_t global_step = 0, update_count = 0, epoch = 0;

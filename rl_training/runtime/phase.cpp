@@ -26,8 +26,8 @@ int64_t planned_updates(const PhaseSpec& phase) {
 
 namespace {
 
-// The number of rows, the total number of episodes, and the sum and the number of the returns of
-// episodes that ended since the last call.
+// Returns four numbers: the rows, all episodes so far, the sum of the returns of the episodes that
+// ended since the last call, and the number of these episodes.
 std::vector<double> take_collected(int64_t rows, EpisodeLog& episodes) {
   const auto ended = episodes.take_ended();
   return {static_cast<double>(rows), static_cast<double>(episodes.count()), ended.return_sum,

@@ -104,7 +104,7 @@ class OnlinePhase final : public Phase {
   UpdateRhythm rhythm_;
 };
 
-// A phase of rollouts with the current policy. Each rollout is followed by a few passes of updates.
+// A phase of rollouts with the current policy. Each rollout is followed by a few epochs of updates.
 // The updates are part of the step that fills the rollout, so a checkpoint is never written between
 // these updates.
 class RolloutPhase final : public Phase {
@@ -115,8 +115,8 @@ class RolloutPhase final : public Phase {
   int64_t step() const override { return collector_.steps(); }
   int64_t env_steps() const override { return collector_.steps(); }
   void advance(const LoopHooks& loop) override;
-  // Position of the rollout's first update, because all updates on a rollout use the same learning
-  // rate.
+  // Returns the position of the first update on the current rollout, because all updates on a
+  // rollout use the same learning rate.
   int64_t scheduled_update(int64_t updates) const override;
   void report(Json& row, const RowContext& context) override;
   // Does not visit the collector; the owner of the collector does.

@@ -35,8 +35,8 @@ RolloutCollector::RolloutCollector(VectorEnv envs, RolloutBuffer& buffer,
       rewards_(discounted_.size()),
       ended_(discounted_.size()),
       episodes_(envs_.count()) {
-  // Environments that step together have steps that only begin an episode. A rollout cannot store
-  // such steps.
+  // If environments step together, some of their steps only begin an episode. A rollout cannot
+  // store such steps.
   if (!envs_.spec().steps_together) return;
   throw Error(ErrorKind::config, {"", 0, "env_id"},
               envs_.spec().id +

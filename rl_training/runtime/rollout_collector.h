@@ -24,7 +24,7 @@ class RolloutCollector {
   RolloutCollector(VectorEnv envs, RolloutBuffer& buffer, OnPolicyAlgorithm& algorithm,
                    ObsNormalizer& normalizer, const Options& options);
 
-  // One step of every environment. The step that fills the rollout also computes the advantages.
+  // Steps every environment once. The step that fills the rollout also computes the advantages.
   void step();
   int64_t steps() const { return steps_; }  // summed over all environments
   RolloutBuffer& buffer() { return buffer_; }
@@ -46,7 +46,7 @@ class RolloutCollector {
   RunningStatistics obs_statistics_, return_statistics_;
   std::vector<float> discounted_;  // discounted returns of the unfinished episodes so far
   torch::Tensor obs_, later_obs_;  // normalised
-  std::vector<float> rewards_;     // as stored in the rollout
+  std::vector<float> rewards_;     // rewards of the step, as stored in the rollout
   std::vector<uint8_t> ended_;
   EpisodeLog episodes_;
   int64_t steps_ = 0;

@@ -4,9 +4,9 @@
 namespace rl_training {
 
 // Settings of the whole process. The rl_training program creates a session when it starts. In a
-// host process, such as Python or a robot controller, the default session is a guest. A guest does
-// not change the allocator, thread settings, signal handlers or environment variables of its host.
-// Results are the same in both cases.
+// host process, such as Python or a robot controller, use a guest session, which is the default. A
+// guest does not change the allocator, thread settings, signal handlers or environment variables of
+// its host. Results do not depend on the kind of session.
 class Session {
  public:
   enum class Process { guest, owner };

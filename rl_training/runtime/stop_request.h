@@ -16,8 +16,8 @@ class StopRequests {
     int none = 0;
     stop_.compare_exchange_strong(none, signal);
   }
-  // The signal because of which training should stop, or 0. Only the training thread calls this
-  // function, so hosts that must poll for signals, such as Python, can override it.
+  // Returns the signal that requested a stop, or 0. Only the training thread calls this function. A
+  // host that must poll for signals, such as Python, can therefore override it.
   virtual int stop() const { return stop_.load(); }
 
   // Requests an additional checkpoint; training continues.

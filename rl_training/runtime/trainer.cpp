@@ -47,7 +47,7 @@ int64_t Trainer::position() const {
   return position;
 }
 
-// If the run is a single offline phase, its length is the tightest limit on updates.
+// If the run consists of a single offline phase, its length is the tightest limit on updates.
 int64_t Trainer::length() const {
   if (parts_.phases.size() == 1 && !parts_.phases.front()->spec().collects()) {
     return options_.budget.updates;
@@ -208,7 +208,7 @@ TrainSummary Trainer::run(RunSink& sink, const Callbacks& callbacks, StopRequest
   }
   TrainSummary summary;
   const bool all_updates = update_ >= options_.budget.updates;
-  // A request after the last update has no effect.
+  // A signal that arrives after the end of training has no effect.
   const bool stopped = stop && !(spent() && waiting_row_.empty());
   summary.stop_reason = asked.end                   ? "callback"
                         : stopped                   ? "signal"
@@ -231,7 +231,8 @@ Json Trainer::make_row(const Metrics& metrics, double lr_scale) const {
                                   .learning_rate = options_.learning_rate * lr_scale,
                                   .lr_scale = lr_scale,
                                   .dataset_size = options_.dataset_size});
-  // The set of defined values depends only on counters, so it is the same in all processes.
+  // Which values are defined depends only on counters, so the same values are defined in all
+  // processes.
   std::vector<double> values;
   for (const auto& [name, value] : metrics.values()) {
     if (value.defined()) values.push_back(value.item<double>());

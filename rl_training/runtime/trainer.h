@@ -29,7 +29,7 @@ struct TrainerOptions {
   int64_t eval_interval = 5000, log_interval = 100, checkpoint_interval = 5000;
 };
 
-// Output of the loop; experiment/ writes it to a run directory.
+// Receives the output of the loop. The class Run writes it to a run directory.
 class RunSink {
  public:
   virtual ~RunSink() = default;
@@ -37,7 +37,7 @@ class RunSink {
   // Saves the state after `step`. `best` is true if the latest evaluation is the best so far.
   virtual void checkpoint(int64_t step, bool best) = 0;
   virtual void warn(const std::string& line) = 0;
-  // Called at the end of every phase except the last. The checkpoint of `step` must not be deleted.
+  // Called at the end of every phase except the last. The sink must keep the checkpoint of `step`.
   virtual void phase_end(int64_t /*step*/, const std::string& /*phase*/) {}
 };
 
@@ -103,11 +103,11 @@ class Trainer {
   const StopRequests* requests_ = nullptr;  // of the current run(), may be null
   int64_t update_ = 0;
   int64_t previous_position_ = 0;
-  bool ended_by_callback_ = false;     // during the current run()
+  bool ended_by_callback_ = false;     // whether a callback ended the current run()
   bool warned_of_divergence_ = false;  // warns once per session
   bool evaluated_before_training_ = false;
   bool has_best_ = false;
-  double best_ = 0.0;  // of options_.best_metric
+  double best_ = 0.0;  // best value of options_.best_metric so far
   // A row whose evaluation a signal interrupted; the evaluation is repeated on resume.
   std::string waiting_row_;
   Json last_ = Json::object();  // latest metrics, reported again if a finished run is resumed

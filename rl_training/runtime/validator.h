@@ -15,8 +15,8 @@ class Validator {
   struct Options {
     double gamma = 0.99;
     bool remembers = false;  // the policy has memory, so episodes are processed step by step
-    // At most this many rows are used, evenly spaced. The action error of a policy with memory uses
-    // whole episodes instead, until they have at least this many rows.
+    // At most this many rows are used, evenly spaced. The action error of a policy with memory
+    // instead uses whole episodes from the beginning, until they have at least this many rows.
     int64_t max_rows = 10000;
   };
 

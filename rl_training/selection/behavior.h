@@ -14,7 +14,7 @@ class BehaviorModel {
   BehaviorModel(const TransitionDataset& data, uint64_t seed, const Compute& compute);
 
   void update(const torch::Tensor& obs, const torch::Tensor& actions);
-  // [rows], without gradient.
+  // Returns [rows], without gradient.
   torch::Tensor log_density(const torch::Tensor& obs, const torch::Tensor& actions) const;
   void visit_state(StateVisitor& state);
 

@@ -22,9 +22,9 @@ torch::Tensor fitted_q_target(const torch::Tensor& rewards, const torch::Tensor&
 torch::Tensor fitted_q_loss(const torch::Tensor& values, const torch::Tensor& targets);
 
 struct FittedQOptions {
-  int64_t updates = 10000;  // in each of the two parts of the fit
+  int64_t updates = 10000;  // in each of the two parts of FittedQ
   int64_t batch_size = 256;
-  int64_t critics = 3;  // per candidate; a target uses the mean over them
+  int64_t critics = 3;  // per candidate; a target uses their mean
   std::vector<int64_t> hidden_sizes = {256, 256};
   double learning_rate = 3e-4;
   double weight_decay = 1e-5;
@@ -80,7 +80,7 @@ class FittedQ {
   struct Critics {
     std::unique_ptr<Mlp> online, target;
     std::unique_ptr<Adam> optimizer;
-    std::vector<torch::Tensor> next_actions;  // of each policy
+    std::vector<torch::Tensor> next_actions;  // next actions of each policy
     void visit_state(StateVisitor& state);
   };
   Critics make_critics(const TransitionDataset& data, std::vector<torch::Tensor> next_actions,
@@ -102,7 +102,8 @@ class FittedQ {
   FittedQOptions options_;
   bool discrete_;
   Rng rng_;
-  // The data. Observations are normalised by mean and standard deviation, which is at least 1e-5.
+  // The data. Observations are normalised by mean and standard deviation. The standard deviation is
+  // at least 1e-5.
   torch::Tensor mean_, std_;
   torch::Tensor obs_, next_obs_, actions_, rewards_, discount_;
   double reward_shift_ = 0, reward_scale_ = 1;  // r' = (r - shift) / scale

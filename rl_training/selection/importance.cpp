@@ -41,7 +41,7 @@ ImportanceEstimates importance_estimates(const std::vector<WeightedEpisode>& epi
   double largest = -HUGE_VAL;  // largest log weight of a whole episode
   for (const auto& each : log_weights) largest = std::max(largest, each.back());
   ImportanceEstimates sum;
-  double weight_sum = 0, square_sum = 0;  // of weights divided by e^largest
+  double weight_sum = 0, square_sum = 0;  // sums over weights divided by e^largest
   for (size_t i = 0; i < episodes.size(); ++i) {
     double discount = 1, plain_return = 0, before = 1;
     for (size_t t = 0; t < episodes[i].size(); ++t) {

@@ -76,9 +76,9 @@ std::vector<int64_t> good_episodes(const TransitionDataset& data) {
   return good;
 }
 
-// Sets the horizon to the mean episode length, because policies may differ mainly in how long their
-// episodes last. The length is averaged over rows, not over episodes, so that many short episodes
-// do not hide long episodes.
+// Returns the discount whose horizon 1 / (1 - gamma) is the mean episode length, because policies
+// may differ mainly in how long their episodes last. The length is averaged over rows, not over
+// episodes, so that many short episodes do not hide long episodes.
 double gamma_of(const TransitionDataset& data) {
   double squares = 0;
   for (const Episode& episode : data.episodes()) {
@@ -88,8 +88,8 @@ double gamma_of(const TransitionDataset& data) {
   return 1 - 1 / std::clamp(length, kShortestHorizon, kLongestHorizon);
 }
 
-// A value approaches its target at the rate tau (1 - gamma) per update. After 5 / rate updates, it
-// has covered 99 % of the distance.
+// Returns the number of updates after which values have converged. A value approaches its limit at
+// the rate tau (1 - gamma) per update. After 5 / rate updates, it has covered 99 % of the distance.
 int64_t updates_for(const FittedQOptions& fit) {
   return std::llround(5 / (fit.tau * (1 - fit.gamma)));
 }

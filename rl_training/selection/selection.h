@@ -22,18 +22,19 @@ struct SelectionOptions {
   double held_out = 0.1;            // fraction of episodes reserved for the TD error
 };
 
-// Estimate of one policy. Values are discounted sums of the rewards in the data.
+// Estimate of one policy. Values are estimates of the discounted return, in the data's reward
+// units.
 struct PolicyEstimate {
   std::string run;         // as given by the caller
   std::string checkpoint;  // directory of the checkpoint
-  double value = 0;        // mean over the starts of episodes
+  double value = 0;        // mean value at the starts of episodes
   double low = 0, high = 0;
   double rank = 0;      // from 1, largest value first
-  double soft_opc = 0;  // mean Q(s, a) over the best quarter of episodes minus the mean over all
-  double td_error = 0;  // root mean square on held-out episodes
+  double soft_opc = 0;  // mean Q(s, a) in the best quarter of episodes minus that in all episodes
+  double td_error = 0;  // root mean square TD error on held-out episodes
   // Estimates for the stochastic policy; unset if it has no density.
   std::optional<ImportanceEstimates> importance;
-  std::optional<double> truth;  // mean return in the environment
+  std::optional<double> truth;  // mean undiscounted return in the environment
 };
 
 // Estimated discounted return of the behaviour policy, with its interval.

@@ -22,13 +22,13 @@ class Search {
   // Adds a trial with settings from the caller. Throws Error{config} if the sweep uses halving.
   Question ask(const Settings& settings);
   // Reports the value of a trial. A trial without a value ranks last. Throws Error{config} for a
-  // trial that ask() has not returned.
+  // trial that ask() has not returned in the current round, or whose value was already reported.
   void tell(size_t trial, std::optional<double> value);
 
   const SweepSpec& spec() const { return spec_; }
   const Trial& trial(size_t number) const { return trials_[number]; }
   std::optional<double> value(size_t trial) const;
-  // The trial with the best value among the trials that were trained longest.
+  // The trial with the best value in the current round; nullopt if no value has been reported yet.
   std::optional<size_t> best() const;
 
  private:

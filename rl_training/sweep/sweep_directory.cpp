@@ -83,7 +83,8 @@ SlurmState slurm_from(const Json& json) {
   return slurm;
 }
 
-// Whether `now` equals `before` except for additional trials or seeds.
+// Whether `now` equals `before`. Without halving, `now` may also have additional trials and other
+// seeds.
 bool extends(const Json& before, const Json& now) {
   if (before == now) return true;
   auto old_rest = before, new_rest = now;

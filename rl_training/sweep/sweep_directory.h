@@ -21,7 +21,8 @@ struct SlurmState {
   std::string array, follow_up;  // the latest submitted jobs; "": none
   SlurmOptions options;
   struct Attempt {
-    // Number of attempts that made no progress beyond `position`.
+    // `count`: submissions since the run last made progress. `position`: position of the run at the
+    // latest submission.
     int64_t count = 0, position = 0;
   };
   std::map<size_t, Attempt> attempts;  // by run number
@@ -32,8 +33,9 @@ struct SlurmState {
 // sweep.
 class SweepDirectory {
  public:
-  // Creates the directory, or opens the existing directory of this sweep. Without halving, the new
-  // spec may add trials and seeds. Any other change throws Error{config}.
+  // Creates the directory, or opens the existing directory of this sweep. The new spec may change
+  // `retries` and, without halving, add trials and change the seeds. Any other change throws
+  // Error{config}.
   static SweepDirectory create(FileSystem& files, const SweepSpec& spec,
                                const std::vector<Trial>& trials);
   static SweepDirectory open(FileSystem& files, const std::string& path);

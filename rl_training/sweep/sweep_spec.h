@@ -15,7 +15,7 @@ struct SweepSpec {
   static constexpr const char* kSelection = "selection";
 
   std::string file;
-  ConfigNode config;  // file, packaged name or map of keys
+  ConfigNode config;  // a file, a packaged config or a map of keys
   Settings changes;   // `set`: keys that all trials share
   std::vector<Settings> points;
   std::vector<int64_t> seeds = {0};
