@@ -10,7 +10,7 @@ namespace {
 
 using namespace rl_training;
 
-// Keep a cart at the origin of a track.
+// The task is to keep a cart at the origin of a track.
 class Cart final : public Environment {
  public:
   Cart() {

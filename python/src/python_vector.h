@@ -56,7 +56,7 @@ class PythonVector {
   std::vector<uint8_t> waiting_;
   // Seed of the last reset of all members, and number of steps since then.
   int64_t seed_ = -1, steps_ = 0;
-  bool lost_ = false;  // true after loading a state, because its episodes cannot be restored
+  bool lost_ = false;  // true after loading a state: the episodes of that state are lost
 };
 
 // Task `i` of a vector. Without a vector, the object only provides a spec.
