@@ -38,9 +38,9 @@ TEST(IqlLoss, ValueLossByHand) {
   EXPECT_NEAR(metric(result, "value_loss"), 0.6875, 1e-6);
   EXPECT_NEAR(metric(result, "value_mean"), 0.0, 1e-6);
 
-  // With the expectile 0.7, dL/dV = (-0.7 u_0, -0.3 u_1) = (-0.7, 0.45). The gradient at the
-  // network's weight is the sum of s dL/dV over the rows, and the gradient at its bias is the sum
-  // of dL/dV.
+  // With the expectile 0.7, dL/dV = (-0.7 u_0, -0.3 u_1) = (-0.7, 0.45). The gradient with respect
+  // to the network's weight is the sum of s dL/dV over the rows. For its bias, it is the sum of
+  // dL/dV.
   const auto gradient = gradient_at(f.networks->value.parameters(), result.loss);
   EXPECT_NEAR(gradient[0].item<double>(), -0.7 - 0.45, 1e-6);
   EXPECT_NEAR(gradient[1].item<double>(), -0.7 + 0.45, 1e-6);

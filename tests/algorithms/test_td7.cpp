@@ -30,8 +30,8 @@ TEST(Td7Loss, CriticLossAndPrioritiesByHand) {
   EXPECT_NEAR(priorities[0].item<double>(), 1.319508, 1e-6);
   EXPECT_EQ(priorities[1].item<double>(), 1);
   EXPECT_FALSE(priorities.requires_grad());
-  // The gradient of an error within the bound is the error, and that of a larger error is 1 or -1.
-  // Both are divided by the number of rows, 2.
+  // The derivative is e for an error e within the bound, and 1 or -1 for a larger error. Both are
+  // divided by the number of rows, 2.
   result.loss.backward();
   EXPECT_TRUE(torch::allclose(values.grad(), torch::tensor({{0.25f, -0.1f}, {-0.5f, 0.05f}})));
 }
