@@ -1,4 +1,5 @@
-// A program that adds its own environment and algorithm to the whole command line of rl_training:
+// A program with the whole command line of rl_training, extended by its own environment and
+// algorithm:
 //   own_program train --config cart.yaml      (algo: linear_bc, env_id: Cart-v0)
 //   own_program evaluate RUN, resume RUN, predict RUN, render RUN, dataset collect, report ...
 #include <cmath>

@@ -13,8 +13,8 @@ enum class Autoreset { next_step, same_step, disabled };
 // stepped together. The library uses each task through a PythonVectorMember and calls the members
 // in order.
 //
-// The library does not seed episodes after the first, so they cannot be replayed. After its state
-// has been loaded, a vector starts new episodes at the next step.
+// The library seeds only the first episode of each task, so later episodes cannot be replayed.
+// After its state has been loaded, a vector starts new episodes at the next step.
 class PythonVector {
  public:
   // All functions except the destructor require that the caller holds the GIL.

@@ -54,8 +54,8 @@ inline Batch two_rows() {
   return batch;
 }
 
-// The critics are Q_1 = s + a and Q_2 = 2 s - a + 0.1. For two_rows(), Q_1 = (1.5, -1.5) and Q_2 =
-// (1.6, -1.4).
+// The critics are Q_1 = s + a and Q_2 = 2 s - a + 0.1. For two_rows(), Q_1 = (1.5, -1.5) and
+// Q_2 = (1.6, -1.4).
 inline const std::vector<float> kOnlineCritics = {1, 1, 0, 2, -1, 0.1f};
 // The target critics are Q'_1 = 2 s + a + 0.5 and Q'_2 = s - a + 1.
 inline const std::vector<float> kTargetCritics = {2, 1, 0.5f, 1, -1, 1};

@@ -183,8 +183,8 @@ TEST(CqlCandidates, AreTheDatasUniformOnesAndThePolicysWithTheirDensities) {
 }
 
 // In the two rows, the mean is (0.5, 0). The noise is 0, so the action is b = tanh(mean). The log
-// std is the raw value 0, multiplied by 1, minus 1. Therefore log p = 1 - log sqrt(2 pi) - log(1 -
-// b^2). The critics are Q_1 = 2 b and Q_2 = 3 b - 0.2.
+// std is the raw value 0, multiplied by 1, minus 1, so
+// log p = 1 - log sqrt(2 pi) - log(1 - b^2). The critics are Q_1 = 2 b and Q_2 = 3 b - 0.2.
 TEST(CqlLoss, ActorLossByHand) {
   Fixture f(1);
   f.options.hidden_sizes = {};

@@ -169,8 +169,8 @@ struct Fixture {
   }
 };
 
-// a' = 0.9 + 0.3 is clipped to 1, so Q' = (2.5, 0.5) and y = 1 + 0.5 * 0.5. At a = 0.2, Q = (0.7,
-// 0.9).
+// a' = 0.9 + 0.3 is clipped to 1, so Q' = (2.5, 0.5) and y = 1 + 0.5 * 0.5. At a = 0.2,
+// Q = (0.7, 0.9).
 TEST(DrqV2Loss, CriticLossByHand) {
   const Fixture f;
   const auto result = drq_v2_critic_loss(*f.networks, f.batch, f.features, f.features.detach(),

@@ -74,8 +74,8 @@ TEST(FqlLoss, ActorLossByHand) {
   EXPECT_NEAR(f.actor_loss().loss.item<double>() + 0.111850, 2.197060, 1e-5);
 }
 
-// At clip(mu), Q' = (2.6, 2.4). The target is 1 + 0.99 * 2.5 with the mean of the critics and 1 +
-// 0.99 * 2.4 with their minimum. At the dataset action, Q = (2.3, 1.7).
+// At clip(mu), Q' = (2.6, 2.4). The target is 1 + 0.99 * 2.5 with the mean of the critics and
+// 1 + 0.99 * 2.4 with their minimum. At the dataset action, Q = (2.3, 1.7).
 TEST(FqlLoss, CriticLossByHand) {
   Fixture f;
   const auto target = fql_target(*f.networks, f.batch, f.noise, f.options);

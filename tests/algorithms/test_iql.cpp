@@ -55,8 +55,8 @@ TEST(IqlLoss, ActorLossByHand) {
   EXPECT_NEAR(metric(result, "advantage_weight_mean"), (w0 + w1) / 2, 1e-5);
   EXPECT_NEAR(result.loss.item<double>(), (w0 + w1) / 2 * (0.125 + kHalfLogTwoPi), 1e-5);
 
-  // The derivative of -log pi is -(a - mean) for the mean and 1 - 0.25 for log std. The slope of
-  // tanh at 0 is 1.
+  // The derivative of -log pi is -(a - mean) with respect to the mean and 1 - 0.25 with respect to
+  // log std. The slope of tanh at 0 is 1.
   result.loss.backward();
   const auto leaves = f.networks->actor.parameters();
   EXPECT_NEAR(leaves[0].grad()[0].item<double>(), -(w0 + w1) * 0.25, 1e-4);

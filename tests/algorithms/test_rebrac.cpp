@@ -42,9 +42,9 @@ struct Fixture {
 };
 
 // b is the action of the target policy, and a' is the next action of the data. In the first row,
-// r = 1, min Q' = 5 and b - a' = (0.3, -0.4). With beta_2 = 0.1, the target is y = 1 + 0.99 (5 -
-// 0.1 * 0.25) = 5.92525. The second row is terminal, so y = r = 1. The online critics are Q_1 = s +
-// 2 a_0 + 1 and Q_2 = -s + a_1.
+// r = 1, min Q' = 5 and b - a' = (0.3, -0.4). With beta_2 = 0.1, the target is y = 1 + 0.99
+// (5 - 0.1 * 0.25) = 5.92525. The second row is terminal, so y = r = 1. The online critics are
+// Q_1 = s + 2 a_0 + 1 and Q_2 = -s + a_1.
 Fixture golden() {
   Fixture f(2);
   f.options.critic_bc_weight = 0.1;
@@ -203,9 +203,9 @@ TEST(RebracLoss, ActorLossByHand) {
   EXPECT_NEAR(metric(result, "bc_lambda"), 1.0, 1e-6);
   EXPECT_NEAR(result.loss.item<double>(), 0.0625 - 2.0, 1e-6);
 
-  // In row 0, Q_2 is the minimum, and its slope is -4. The gradient of this row is dL/dpi_0 = 0.1 *
-  // 2 * 0.5 / 2 + 2 * 4 / 2, multiplied by the slope of tanh, 1 - 0.25. In row 1, Q_1 is the
-  // minimum, and its slope is 2. Since s = 0 in row 1, this row affects only the bias.
+  // In row 0, Q_2 is the minimum, and its slope is -4. The gradient of this row is
+  // dL/dpi_0 = 0.1 * 2 * 0.5 / 2 + 2 * 4 / 2, multiplied by the slope of tanh, 1 - 0.25. In row 1,
+  // Q_1 is the minimum, and its slope is 2. Since s = 0 in row 1, this row affects only the bias.
   result.loss.backward();
   const auto gradient = f.networks->actor.network().parameters().grad();
   const double first = (0.05 + 4.0) * 0.75, second = -2.0;

@@ -21,8 +21,9 @@ struct Fixture {
 };
 
 // The next actions are a' = 0 + clip(0.2 * (3, 0.5), 0.5) = (0.5, 0.1).
-// The target critics are Q'_1 = 2 s' + a' + 0.5 and Q'_2 = s' - a' + 1. At s' = 1, min Q' = min(3,
-// 1.5), so y = (1 + 0.99 * 1.5, 2) = (2.485, 2).
+// The target critics are Q'_1 = 2 s' + a' + 0.5 and Q'_2 = s' - a' + 1. In the first row, s' = 1
+// and
+// min Q' = min(3, 1.5), so y = (1 + 0.99 * 1.5, 2) = (2.485, 2).
 // The online critics are Q_1 = s + a and Q_2 = 2 s - a + 0.1, at s = (1, -1) and a = (0.5, -0.5).
 TEST(Td3BcLoss, CriticLossByHand) {
   Fixture f;
@@ -44,8 +45,8 @@ TEST(Td3BcLoss, CriticLossByHand) {
   EXPECT_FALSE(f.networks->critics_target.network().parameters().grad().defined());
 }
 
-// With q_scale = 1: pi = (0.5, 0), a = (0, 0) and Q_1 = (2, -4), so lambda = 2.5 / 3 and L = lambda
-// + 0.125.
+// With q_scale = 1: pi = (0.5, 0), a = (0, 0) and Q_1 = (2, -4), so lambda = 2.5 / 3 and
+// L = lambda + 0.125.
 void set_actor_example(Fixture& f, float q_scale) {
   set_parameters(f.networks->actor.network(), {std::atanh(0.5f), 0});
   set_parameters(f.networks->critics.network(),
