@@ -17,8 +17,8 @@ struct BenchWork {
   std::string algo;
   int64_t obs_dim = 17, action_dim = 6;
   std::shared_ptr<AlgorithmOptions> options;
-  Space obs() const;     // obs_dim dimensions, or three stacked 84 x 84 frames for image algorithms
-  Space action() const;  // a box with action_dim dimensions, or action_dim discrete actions
+  Space obs() const;         // obs_dim dimensions, or three stacked frames of 84 x 84 pixels
+  Space action() const;      // a box with action_dim dimensions, or action_dim discrete actions
   std::string name() const;  // "td3_bc update, hidden 256-256, batch 256, obs 17, action 6"
 };
 

@@ -21,9 +21,8 @@ struct Fixture {
 };
 
 // The next actions are a' = 0 + clip(0.2 * (3, 0.5), 0.5) = (0.5, 0.1).
-// The target critics are Q'_1 = 2 s' + a' + 0.5 and Q'_2 = s' - a' + 1. In the first row, s' = 1
-// and
-// min Q' = min(3, 1.5), so y = (1 + 0.99 * 1.5, 2) = (2.485, 2).
+// The target critics are Q'_1 = 2 s' + a' + 0.5 and Q'_2 = s' - a' + 1. At s' = 1, their minimum is
+// min(3, 1.5), so y = (1 + 0.99 * 1.5, 2) = (2.485, 2).
 // The online critics are Q_1 = s + a and Q_2 = 2 s - a + 0.1, at s = (1, -1) and a = (0.5, -0.5).
 TEST(Td3BcLoss, CriticLossByHand) {
   Fixture f;

@@ -45,8 +45,8 @@ TEST_P(AlgorithmContract, TheSeedDecidesEveryBit) {
   EXPECT_NE(first, hash(*make_small(info_, 0)));
 }
 
-// Saves before the first update, or after 1 to 15 updates. Some networks are not trained in every
-// update, so some of the saves fall between two updates of such a network.
+// Saves before the first update, or after 1, 7, 10 or 15 updates. Some networks are not trained in
+// every update, so some of the saves fall between two updates of such a network.
 TEST_P(AlgorithmContract, ResumesExactlyWhereItWasSaved) {
   const auto straight = make_small(info_);
   Batches all(info_);

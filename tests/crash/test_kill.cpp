@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A training run that takes a few seconds. The test suite kills it `kills` times. `make
-// reliability` kills it RL_TRAINING_KILLS times.
+// A training run that takes a few seconds. The test suite kills it `kills` times.
+// `make reliability` kills it RL_TRAINING_KILLS times.
 struct Task {
   const char *name, *config, *total_timesteps;
   int kills;
