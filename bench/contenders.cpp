@@ -81,8 +81,8 @@ class RandomRollout final : public Sampler {
   int64_t left_ = 0;
 };
 
-// Rows of a replay buffer that is filled only once with random images. As in an environment, each
-// step adds one frame to the stack and drops the oldest frame.
+// Samples rows of a replay buffer that is filled once, with random images. As in an environment
+// with stacked frames, each step adds one frame to the stack and drops the oldest.
 class RandomImages final : public Sampler {
  public:
   explicit RandomImages(const BenchWork& work)

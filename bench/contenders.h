@@ -25,24 +25,24 @@ struct BenchWork {
 // The matrix products of a TD3+BC update with two hidden layers.
 struct Td3BcProducts {
   int64_t obs_dim = 17, action_dim = 6, batch = 256, hidden = 256;
-  double flops() const;  // floating-point operations per update, on average
+  double flops() const;  // per update, on average: every second update has an actor step
 };
 
 // An implementation whose speed is measured.
 class Contender {
  public:
   virtual ~Contender() = default;
-  virtual double seconds_for(int64_t updates) = 0;  // performs the updates and returns their time
+  virtual double seconds_for(int64_t updates) = 0;  // performs the updates; returns their duration
 };
 
-// Updates an algorithm of rl_training on sampled batches, in the same way as the trainer, which
+// Updates an algorithm of rl_training on sampled batches in the same way as the trainer. This
 // includes writing priorities back to the sampler. An update of PPO uses one minibatch of a rollout
 // of 2048 rows. An update of TRPO uses the whole rollout: the policy step and all passes of the
-// value function. `processes` is null for one process.
+// value function. `processes` is null if there is only one process.
 std::unique_ptr<Contender> make_ours(const BenchWork& work, int threads,
                                      ProcessGroup* processes = nullptr);
 // Computes only the matrix products of an update. The threads work on different updates at the same
-// time; the argument of seconds_for is the total over all threads.
+// time. The argument of seconds_for is the total number of updates of all threads.
 std::unique_ptr<Contender> make_products_only(const Td3BcProducts& size, int threads);
 
 // Peak rate of fused multiply-adds on `threads` threads, in GFLOP/s.

@@ -52,8 +52,8 @@ class VectorSteps final : public Contender {
     const auto step = [&](int64_t i) {
       envs_.step({actions_.data() + static_cast<size_t>(i % kDifferent) * width, width});
     };
-    // Start every interval in the same state, because the time of a step depends on the contacts of
-    // the bodies.
+    // Start every measurement in the same state, because the duration of a step depends on the
+    // contacts between bodies.
     envs_.reset();
     for (int64_t i = 0; i < kBefore; ++i) step(i);
     const auto start = std::chrono::steady_clock::now();

@@ -7,9 +7,8 @@
 
 namespace rl_training {
 
-// Random actions for one environment, and the initial states of its episodes. In each interval of
-// the measurement, every contender replays them from the start, so that all contenders simulate the
-// same motion.
+// Random actions for one environment, and the initial states of its episodes. In each measurement,
+// every contender replays them from the start, so that all contenders simulate the same motion.
 struct StepScript {
   struct Start {
     int64_t step;  // the episode starts before this step
@@ -22,7 +21,7 @@ struct StepScript {
 };
 StepScript make_step_script(const std::string& env_id, int64_t steps);
 
-// CPU time of the calling thread. Other programs do not affect it.
+// Returns the CPU time of the calling thread, which other programs do not affect.
 double thread_seconds();
 
 // Calls Environment::step, and reset at the end of each episode. Measures CPU time.

@@ -22,8 +22,9 @@ extern char** environ;
 namespace rl_training {
 namespace {
 
-// Returns an environment variable that sets the core type of OpenBLAS. Debian's OpenBLAS 0.3.21
-// does not recognise newer processors and falls back to SSE3, which would slow the peer down.
+// Returns an assignment NAME=VALUE for the environment of the peer, which usually sets the core
+// type of OpenBLAS. Debian's OpenBLAS 0.3.21 does not recognise newer processors and falls back to
+// SSE3, which would slow the peer down.
 std::string openblas_core() {
   if (const char* given = std::getenv("OPENBLAS_CORETYPE")) {
     return std::string("OPENBLAS_CORETYPE=") + given;
@@ -36,7 +37,7 @@ std::string openblas_core() {
 
 bool ends_with_py(const std::string& word) { return word.size() > 3 && word.ends_with(".py"); }
 
-// Splits a command line into words. A script without an interpreter is run by Debian's Python.
+// Splits a command line into words. If the first word is a Python script, Debian's Python runs it.
 std::vector<std::string> words_of(const std::string& command) {
   std::istringstream stream(command);
   std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};

@@ -7,12 +7,13 @@ inline constexpr int kModelProcesses[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512}
 inline constexpr int kModelRuns[] = {1, 10, 100, 1000, 10000};
 inline constexpr int kModelCores[] = {2, 16, 64, 512};
 
-// Measured costs of an update and of an exchange between processes, and the predicted efficiency of
-// many processes or runs. The model assumes that processes share neither cores nor network links.
+// Measured costs of an update and of an exchange between processes, and the efficiency that they
+// predict for many processes or many runs. The model assumes that processes share neither cores nor
+// network links.
 struct ScalingFigures {
   int64_t batch_rows = 0;                     // default batch size of the algorithm
   double fixed_seconds = 0, row_seconds = 0;  // an update takes fixed_seconds + rows * row_seconds
-  double exchanges = 0, values = 0;      // per update: number of messages, floats in all messages
+  double exchanges = 0, values = 0;      // messages per update, and floats in all of them together
   double latency = 0, byte_seconds = 0;  // a message takes latency + bytes * byte_seconds
   double start_seconds = 0;              // start-up time of the program
 
@@ -24,8 +25,8 @@ struct ScalingFigures {
   // one part of the values: the others send this part directly to its owner, which sums it. A ring
   // then passes on the sums.
   double exchange_seconds(int processes) const;
-  // Weak scaling: every process has the full batch. Returns the rate of a process relative to a
-  // process that runs alone.
+  // Weak scaling: every process has the full batch. Returns the update rate of a process relative
+  // to a process that runs alone.
   double weak_efficiency(int processes) const;
   // Strong scaling: all processes share one batch.
   double strong_efficiency(int processes) const;

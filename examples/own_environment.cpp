@@ -12,7 +12,8 @@ namespace {
 
 using namespace rl_training;
 
-// Keep a cart at the origin of a track; the motor pushes, and `env_kwargs.friction` brakes.
+// The task is to keep a cart at the origin of a track. The action is the force of its motor, and
+// `env_kwargs.friction` slows the cart down.
 class Cart final : public Environment {
  public:
   Cart() {

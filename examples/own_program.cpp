@@ -1,4 +1,5 @@
-// A program that adds its own environment and algorithm to the whole command line of rl_training:
+// A program with the whole command line of rl_training, extended by its own environment and
+// algorithm:
 //   own_program train --config cart.yaml      (algo: linear_bc, env_id: Cart-v0)
 //   own_program evaluate RUN, resume RUN, predict RUN, render RUN, dataset collect, report ...
 #include <cmath>
@@ -10,7 +11,7 @@ namespace {
 
 using namespace rl_training;
 
-// Keep a cart at the origin of a track.
+// The task is to keep a cart at the origin of a track.
 class Cart final : public Environment {
  public:
   Cart() {

@@ -57,8 +57,8 @@ void run(int64_t updates, const std::string& output_dir) {
   std::printf("50 fresh episodes: return %.1f +- %.1f\n", evaluation.return_mean,
               evaluation.return_std);
 
-  // The observation is the cosine and sine of the rod's angle and its angular velocity. The action
-  // is a torque.
+  // The observation consists of cos(angle), sin(angle) and the angular velocity of the rod. The
+  // action is a torque.
   const std::vector<double> hanging = {-1.0, 0.0, 0.0};
   std::printf("torque when hanging still: %.3f\n", agent.predict(hanging)[0]);
 

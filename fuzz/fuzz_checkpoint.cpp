@@ -1,4 +1,4 @@
-// Loads a checkpoint with an untrusted manifest, first unchanged, then with a correct hash
+// Loads a checkpoint whose manifest is the fuzz input, first unchanged, then with a correct hash
 // appended. Without a correct hash, nearly all inputs would be rejected early. fuzz_safetensors.cpp
 // tests the tensors.
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Reads an untrusted config: any bytes must result in a tree or one Error.
+// Parses an untrusted config. Every input must result in a config tree or an Error.
 #include "rl_training/experiment/yaml_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

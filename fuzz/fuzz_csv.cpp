@@ -1,4 +1,4 @@
-// Reads an untrusted table, compressed or not. Looks up every column and reads every cell.
+// Reads an untrusted CSV table, compressed or not. Looks up every column and reads every cell.
 #include <string_view>
 
 #include "rl_training/data/csv_dataset.h"

@@ -1,6 +1,6 @@
-// Reads an untrusted HDF5 file as every kind of dataset, in a child process. A crash inside libhdf5
-// kills only the child and is not a finding. A sanitizer report about the code of rl_training ends
-// the child with an exit code, which is a finding.
+// Reads an untrusted HDF5 file with the readers of all HDF5 dataset kinds, in a child process. A
+// crash inside libhdf5 kills only the child and is not a finding. A sanitizer report about the code
+// of rl_training ends the child with an exit code, which is a finding.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -16,7 +16,8 @@
 #include "rl_training/util/error.h"
 #include "rl_training/util/scratch_directory.h"
 
-// The coverage counters; null if the compiler does not add them.
+// Start and end of the coverage counters. Their addresses are null if the compiler adds no
+// counters.
 extern "C" [[gnu::weak]] char __start___sancov_cntrs, __stop___sancov_cntrs;
 
 namespace {
@@ -34,7 +35,7 @@ bool share_counters() {
                 MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
 }
 
-// Tries all readers, even if an earlier one has failed.
+// Tries all readers, even if an earlier one has failed. Throws an error only if all of them fail.
 LoggedSteps read_as_every_kind(const std::string& path, SandboxOutput& output) {
   const DatasetReadOptions options;
   LoggedSteps steps;

@@ -1,5 +1,5 @@
 // Parses untrusted JSON (observations, metadata, text in a checkpoint). The result must be a value
-// or one Error.
+// or an Error.
 #include <cstdlib>
 #include <string>
 

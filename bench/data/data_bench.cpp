@@ -1,5 +1,5 @@
-// Opens datasets for bench/data/compare.py. This program runs as a separate process, so that the
-// measured time and memory include only the opening of the file.
+// Creates, opens and samples datasets for bench/data/compare.py. This program runs as a separate
+// process, so that the measured time and memory include nothing but its own work.
 //   data_bench make FILE.hdf5 [ROWS]     writes a file in D4RL's layout with 17-dimensional
 //                                        observations and 6-dimensional actions
 //   data_bench open FILE [CACHE_DIR]     reads the file, or maps it from a cache
@@ -26,8 +26,8 @@ namespace {
 
 constexpr int64_t kObsDim = 17, kActionDim = 6, kEpisode = 1000;
 
-// Creates random walks that drift back to zero. As in data from a simulator, the lower bits of the
-// floats are noise.
+// Creates episodes in which every observation dimension is a random walk that drifts back to zero.
+// As in data from a simulator, the lower bits of the floats are noise.
 TransitionDataset make_dataset(int64_t rows) {
   Rng rng(1, "data_bench");
   DatasetBuilder builder(kObsDim, kActionDim);
@@ -77,8 +77,8 @@ int open_dataset(const std::string& path, const std::string& cache_directory) {
   return 0;
 }
 
-// Draws batches from the memory-mapped cache. Only the accessed pages use memory, so the data may
-// be larger than the memory.
+// Draws batches from the memory-mapped cache. Only the accessed pages use RAM, so the dataset may
+// be larger than the RAM.
 int sample_dataset(const std::string& path, const std::string& cache_directory, int64_t batches) {
   constexpr int64_t kRows = 256;
   const auto dataset = std::make_shared<const TransitionDataset>(load(path, cache_directory));

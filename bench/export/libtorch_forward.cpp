@@ -1,5 +1,5 @@
-// Measures how long LibTorch takes to compute one action of a trained policy, for
-// `make bench-export`. Executes the exported operations as torch operators on one row. Writes the
+// Measures how long LibTorch takes to compute one action of a trained policy (`make bench-export`).
+// Executes the exported operations as torch operators, one observation at a time. Writes the
 // actions for all observations in OBS_FILE to ACTIONS_FILE, so that they can be compared with those
 // of the exported C code.
 //   libtorch_forward RUN OBS_FILE ACTIONS_FILE

@@ -32,8 +32,8 @@ ResumeChanges changes_of(std::optional<int64_t> total_timesteps,
   return changes;
 }
 
-// `on_row(position, length, row)` is called at each row of metrics. Training continues if it
-// returns None or a true value.
+// Calls `on_row(position, length, row)` for each row of metrics, unless on_row is None. Training
+// continues if on_row returns None or a true value.
 py::object learn(Agent& agent, PythonStopRequests& requests, const py::object& on_row) {
   Callbacks callbacks;
   if (!on_row.is_none()) {
@@ -83,7 +83,7 @@ py::object evaluate(Agent& agent, PythonStopRequests& requests, int64_t episodes
   return to_python(facts);
 }
 
-// Maps observations [rows, obs] to actions [rows, action], or [rows] if discrete.
+// Maps observations [rows, obs] to actions [rows, action], or to [rows] if actions are discrete.
 py::array predict(Agent& agent,
                   const py::array_t<double, py::array::c_style | py::array::forcecast>& obs) {
   if (obs.ndim() != 2) throw Error(ErrorKind::data, {"", 0, "obs"}, "not a matrix of rows");

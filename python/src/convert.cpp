@@ -5,8 +5,8 @@
 namespace rl_training {
 namespace {
 
-// Shares the memory of an array without a copy. The column holds a reference to the array and
-// releases it under the GIL.
+// Returns a column that shares the memory of an array. The column holds a reference to the array
+// and releases it under the GIL.
 template <class T>
 Column<T> shared_column(const py::array_t<T, py::array::c_style>& array) {
   std::shared_ptr<const void> owner(array.inc_ref().ptr(), [](const void* object) {

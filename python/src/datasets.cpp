@@ -17,7 +17,7 @@ class LoadedTransitions {
 
   int64_t size() const { return rows_.rows(); }
   const TransitionDataset& rows() const { return rows_; }
-  // Column `name` of all rows. It is a view of the library's memory if the rows are contiguous,
+  // Returns column `name` of all rows: a view of the library's memory if the rows are contiguous,
   // otherwise a copy.
   py::array column(const std::string& name) const;
 

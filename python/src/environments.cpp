@@ -14,17 +14,17 @@
 namespace rl_training {
 namespace {
 
-// Creates the environments of one id. `first` is the object that was created to inspect the
-// environment; it is used before the factory is called again.
+// Creates the environments of one id with the factory `make`. `first` is the environment that was
+// created for inspection. It is returned before the factory is called again.
 struct Maker {
   py::object make, first;
-  EnvSpec spec;            // for a vector: the spec of a member
-  int64_t group_size = 0;  // 0 if the environment is not a vector
+  EnvSpec spec;            // for a vector of environments: the spec of one member
+  int64_t group_size = 0;  // number of members; 0 if this is not a vector
 
   py::object next() { return first ? std::exchange(first, py::object()) : make(); }
 };
 
-// The factories by id. The map is never destroyed, because the interpreter ends before static
+// The makers by id. The map is never destroyed, because the interpreter ends before static
 // variables are destroyed.
 std::map<std::string, Maker>& makers() {
   static auto* const all = new std::map<std::string, Maker>();
@@ -56,8 +56,8 @@ EnvInfo vector_info(const std::string& id) {
   return info;
 }
 
-// Registers a factory; it replaces an earlier factory of the same id. Returns the number of
-// environments in a vector, and 0 for a single environment.
+// Registers a factory, which replaces an earlier factory with the same id. Returns the number of
+// environments in a vector, or 0 for a single environment.
 int64_t add_python_environment(const std::string& id, py::object make, py::object first,
                                bool is_vector) {
   Maker maker{std::move(make), first.is_none() ? py::object() : std::move(first), {}, 0};
@@ -74,7 +74,7 @@ int64_t add_python_environment(const std::string& id, py::object make, py::objec
   return count;
 }
 
-// A task of the library that Python code steps.
+// Makes an environment of the library available to Python code.
 class NativeEnvironment {
  public:
   NativeEnvironment(const std::string& id, const std::string& options)

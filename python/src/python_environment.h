@@ -7,8 +7,9 @@ namespace rl_training {
 // A task that wraps a Python object with Gymnasium's interface: `reset(seed=...)`, `step(action)`,
 // `observation_space` and `action_space`.
 //
-// The state is the seed of the episode and its actions so far, which are replayed on load. Replay
-// is exact if seed and actions determine the episode. Nothing in a checkpoint is executed as code.
+// The saved state consists of the seed of the current episode and its actions so far. Loading
+// replays the actions. The replay is exact if the seed and the actions determine the episode.
+// Nothing in a checkpoint is executed as code.
 class PythonEnvironment final : public Environment {
  public:
   PythonEnvironment(const std::string& id, py::object task);

@@ -5,7 +5,7 @@
 namespace rl_training {
 namespace {
 
-// Reads Gymnasium's AutoresetMode, which may also be given by name or value.
+// Reads metadata["autoreset_mode"]: Gymnasium's AutoresetMode, or the name or value of one.
 Autoreset autoreset_of(const std::string& id, const py::handle& task) {
   py::object mode = py::none();
   if (py::hasattr(task, "metadata") && py::isinstance<py::dict>(task.attr("metadata"))) {
@@ -22,7 +22,7 @@ Autoreset autoreset_of(const std::string& id, const py::handle& task) {
              text + ")");
 }
 
-// Converts `value` to one number per member.
+// Converts `value` to an array with one number per member.
 DoubleArray numbers(const std::string& id, const char* name, const py::handle& value,
                     int64_t count) {
   auto array = DoubleArray::ensure(value);

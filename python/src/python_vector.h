@@ -13,8 +13,8 @@ enum class Autoreset { next_step, same_step, disabled };
 // stepped together. The library uses each task through a PythonVectorMember and calls the members
 // in order.
 //
-// The library does not seed episodes after the first, so they cannot be replayed. After its state
-// has been loaded, a vector starts new episodes at the next step.
+// The library seeds only the first episode of each task, so later episodes cannot be replayed.
+// After its state has been loaded, a vector starts new episodes at the next step.
 class PythonVector {
  public:
   // All functions except the destructor require that the caller holds the GIL.
@@ -56,7 +56,7 @@ class PythonVector {
   std::vector<uint8_t> waiting_;
   // Seed of the last reset of all members, and number of steps since then.
   int64_t seed_ = -1, steps_ = 0;
-  bool lost_ = false;  // true after loading a state, because its episodes cannot be restored
+  bool lost_ = false;  // true after loading a state: the episodes of that state are lost
 };
 
 // Task `i` of a vector. Without a vector, the object only provides a spec.

@@ -11,8 +11,8 @@ namespace py = pybind11;
 using DoubleArray = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
 // Reads Gymnasium's spaces. They are recognised by their attributes: a Box has low, high and shape,
-// a Discrete has n. Values of any shape are flattened. Throws Error{config} at `id` for other
-// spaces.
+// and a Discrete has n. Multi-dimensional Boxes are flattened. For any other space, throws
+// Error{config} with the environment `id`.
 Space read_observation_space(const std::string& id, const py::handle& space);
 Space read_action_space(const std::string& id, const py::handle& space);
 
@@ -27,10 +27,10 @@ struct ActionLayout {
 
 std::string type_name(const py::handle& object);
 [[noreturn]] void refuse(const std::string& id, const char* key, const std::string& message);
-// Throws Error{config} if an object lacks an attribute of an environment.
+// Throws Error{config} if `task` lacks one of the attributes `names`.
 void require_attributes(const std::string& id, const py::handle& task,
                         std::initializer_list<const char*> names);
-// Reads an observation with `out.size()` values, of any float type and shape.
+// Reads an observation with `out.size()` values, of any numeric type and shape.
 void read_observation(const std::string& id, const py::handle& value, std::span<double> out);
 
 }  // namespace rl_training

@@ -29,7 +29,8 @@ inline Batch rows_of(const std::vector<int64_t>& choices, int64_t categories, fl
   return batch;
 }
 
-// Sets the biases of each member to the given values, one per choice, and all weights to 0.
+// Sets the biases of each ensemble member to the given values, one per action, and all weights to
+// 0.
 inline void set_biases(const Mlp& network, const std::vector<std::vector<float>>& biases) {
   const torch::NoGradGuard no_grad;
   auto members = network.parameters().view({network.members(), -1});
@@ -40,7 +41,7 @@ inline void set_biases(const Mlp& network, const std::vector<std::vector<float>>
   }
 }
 
-// Returns the gradient at the biases of a member.
+// Returns the gradient with respect to the biases of an ensemble member.
 inline torch::Tensor bias_gradient(const Mlp& network, int64_t member) {
   const int64_t choices = network.outputs();
   return network.parameters().grad().view({network.members(), -1})[member].narrow(0, choices,

@@ -15,11 +15,11 @@ inline AlgorithmContext context_of(int64_t obs_dim, int64_t action_dim, uint64_t
   return context;
 }
 
-// For examples with one-dimensional observations, one-dimensional actions and networks without
-// hidden layers, so that every value can be computed by hand.
+// For examples with one-dimensional observations and actions and networks without hidden layers, in
+// which every value can be computed by hand.
 inline AlgorithmContext linear_context() { return context_of(1, 1); }
 
-// Returns a batch of zeros in which no row terminates. With `next_actions`, the batch also has next
+// Returns a batch of zeros without terminal rows. With `next_actions`, the batch also has next
 // actions and flags that state whether these actions are valid.
 inline Batch zero_batch(int64_t rows, int64_t obs_dim, int64_t action_dim,
                         bool next_actions = false) {
@@ -42,7 +42,8 @@ inline void set_terminated(const Batch& batch, const std::vector<float>& flags) 
   batch.discount().copy_(0.99 * (1.0 - batch.terminated()));
 }
 
-// A batch with s = (1, -1), a = (0.5, -0.5), r = (1, 2) and s' = (1, 2). The second row terminates.
+// A batch with s = (1, -1), a = (0.5, -0.5), r = (1, 2) and s' = (1, 2). The second row is
+// terminal.
 inline Batch two_rows() {
   auto batch = zero_batch(2, 1, 1);
   batch.obs().copy_(torch::tensor({{1.0f}, {-1.0f}}));
@@ -53,13 +54,13 @@ inline Batch two_rows() {
   return batch;
 }
 
-// Q_1 = s + a and Q_2 = 2 s - a + 0.1. At the rows of two_rows(), their values are (1.5, -1.5) and
-// (1.6, -1.4).
+// The critics are Q_1 = s + a and Q_2 = 2 s - a + 0.1. For two_rows(), Q_1 = (1.5, -1.5) and
+// Q_2 = (1.6, -1.4).
 inline const std::vector<float> kOnlineCritics = {1, 1, 0, 2, -1, 0.1f};
-// Q'_1 = 2 s + a + 0.5 and Q'_2 = s - a + 1.
+// The target critics are Q'_1 = 2 s + a + 0.5 and Q'_2 = s - a + 1.
 inline const std::vector<float> kTargetCritics = {2, 1, 0.5f, 1, -1, 1};
 
-// A larger batch for comparing two implementations. The first row terminates.
+// A larger batch for comparing two implementations. The first row is terminal.
 inline Batch random_rows(int64_t rows, int64_t obs_dim, int64_t action_dim, uint64_t seed = 1) {
   auto batch = zero_batch(rows, obs_dim, action_dim);
   Rng rng(seed);
@@ -72,7 +73,8 @@ inline Batch random_rows(int64_t rows, int64_t obs_dim, int64_t action_dim, uint
   return batch;
 }
 
-// Returns the gradient of `loss` at `leaf`. Clears the gradient of `leaf` before and after.
+// Returns the gradient of `loss` with respect to `leaf`. Clears the gradient of `leaf` before and
+// after.
 inline torch::Tensor gradient_at(const torch::Tensor& leaf, const torch::Tensor& loss) {
   leaf.mutable_grad() = torch::Tensor();
   loss.backward();

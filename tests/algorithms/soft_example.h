@@ -9,8 +9,8 @@ namespace rl_training {
 //   Next states: u = (0, 1), so a' = (0, tanh 1) and log pi = (-0.918939, -0.551377).
 //   Target critics: Q'_1 = 2 s' + a' + 0.5 and Q'_2 = s' - a' + 1. At s' = (1, 2), the minima are
 //   (2, 2.238406).
-//   Critics: Q_1 = s + a and Q_2 = 2 s - a + 0.1. At (s, a) = (1, 0.5) and (-1, -0.5), their values
-//   are (1.5, -1.5) and (1.6, -1.4).
+//   Critics: Q_1 = s + a and Q_2 = 2 s - a + 0.1. At s = (1, -1) and a = (0.5, -0.5),
+//   Q_1 = (1.5, -1.5) and Q_2 = (1.6, -1.4).
 struct SoftExample {
   static constexpr double kLogProb[2] = {-0.918939, -0.551377};
   static constexpr double kTanh1 = 0.761594;
@@ -33,7 +33,7 @@ struct SoftExample {
     return options;
   }
 
-  // The target y of a row with gamma 0.99. `least` is the minimum of the target critics.
+  // The target y of a row, with gamma = 0.99. `least` is the minimum of the target critics.
   static double target(int row, double least, double alpha, bool entropy = true) {
     const double value = least - (entropy ? alpha * kLogProb[row] : 0.0);
     return (row == 0 ? 1.0 : 2.0) + 0.99 * value;
@@ -51,7 +51,8 @@ struct SoftExample {
 
 constexpr double kLeastTarget[2] = {2.0, 3.0 - SoftExample::kTanh1};
 
-// A batch of random values for whole updates. The batch depends only on n and on its shape.
+// A batch of random values for whole updates. The values depend only on the seed n and on the
+// shape.
 inline Batch random_batch(uint64_t n, int64_t rows = 16, int64_t obs_dim = 3,
                           int64_t action_dim = 2) {
   auto batch = zero_batch(rows, obs_dim, action_dim);

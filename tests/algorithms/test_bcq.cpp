@@ -119,8 +119,8 @@ TEST(BcqLoss, ActorLossByHand) {
   const double c0 = std::tanh(0.5), c1 = std::tanh(0.2);
   EXPECT_NEAR(result.loss.item<double>(), -(4 * c0 + 4 * c1 + 1) / 2, 1e-5);
 
-  // The gradient at the bias is -4 * 0.05 * tanh'(0). At the weight of c, it is multiplied by the
-  // mean of c.
+  // The gradient with respect to the bias is -4 * 0.05 * tanh'(0). For the weight of c, it is
+  // multiplied by the mean of c.
   result.loss.backward();
   const auto gradient = f.networks->actor.network().parameters().grad();
   EXPECT_NEAR(gradient[0].item<double>(), 0.0, 1e-6);  // s = (1, -1), so the rows cancel out
@@ -203,7 +203,7 @@ TEST(Bcq, ActsByTheBestCandidate) {
   }
 }
 
-// The action of a row does not depend on other rows, even if many observations are processed in
+// The action of a row does not depend on other rows, even though large inputs are processed in
 // chunks.
 TEST(Bcq, TheGreedyActionIsAFunctionOfTheObservationAlone) {
   const Acting a(200);

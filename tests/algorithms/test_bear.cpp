@@ -74,10 +74,10 @@ TEST(BearLoss, ActorLossByHand) {
   EXPECT_NEAR(metric(result, "mmd_alpha"), 3.0, 1e-6);
   EXPECT_NEAR(result.loss.item<double>(), -q + 3 * (mmd - 0.05), 1e-4);
 
-  // The gradient at the bias of the policy's mean is the average of the gradients of both rows. The
-  // slope of the action a = tanh(u) is 1 - a^2. The slope of the distance d = |u - x| to the action
-  // x of the behaviour model is +1 in row 0 and -1 in row 1. The slope of the MMD is exp(-d / 40) /
-  // 40 / mmd.
+  // The gradient with respect to the bias of the policy's mean is the average over both rows. The
+  // derivative of the action a = tanh(u) is 1 - a^2. The derivative of the distance d = |u - x| to
+  // the action x of the behaviour model is +1 in row 0 and -1 in row 1. The derivative of the MMD
+  // is exp(-d / 40) / 40 / mmd.
   result.loss.backward();
   const auto mmd_slope = [](double d) { return std::exp(-d / 40) / 40 / Fixture::mmd(d); };
   const double q_slope = (-2 * (1 - a0 * a0) + (1 - a1 * a1)) / 2;
@@ -181,7 +181,7 @@ struct Training {
     batch.actions().copy_(draw_normal(rng, {16, 2}).tanh());
     batch.rewards().copy_(draw_normal(rng, {16}));
   }
-  // Performs this number of updates and returns the multiplier that the last update uses.
+  // Performs `updates` updates and returns the multiplier that the last of them uses.
   double alpha_after(int updates, double lr_scale = 1) const {
     Bear bear(options, context);
     double alpha = 0;

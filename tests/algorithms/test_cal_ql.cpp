@@ -5,8 +5,8 @@
 namespace rl_training::test_cal_ql {
 namespace {
 
-// Q = a_1 in both critics. The actions of the row are the dataset action, a uniform action, and the
-// actions of the policy at s' and at s.
+// Q = a_1 in both critics. The four actions of the only row are the dataset action, a uniform
+// action, and the actions of the policy at s' and at s.
 struct Golden {
   CalQlOptions options;
   std::unique_ptr<CqlNetworks> networks;
@@ -39,10 +39,11 @@ TEST(CalQlLoss, Golden) {
   EXPECT_NEAR(metric(cql, "cql_diff"), 2.643762, 1e-5);
   EXPECT_NEAR(metric(cal_ql, "cql_diff"), 2.749362, 1e-5);
   EXPECT_EQ(cal_ql.bound_rate.item<double>(), 0.5);
-  // Compares the gradients at the weight of a_1 and at the bias. The constants with six digits are
-  // the softmax weights of the uniform action, of the policy's action at s' and of its action at s.
-  // Cal-QL bounds the value of the last action, which therefore has no gradient. The difference is
-  // the mean over two critics, so the gradient at one critic is multiplied by 2.
+  // Compares the gradients with respect to the weight of a_1 and the bias. The constants with six
+  // digits are the softmax weights of the uniform action, of the policy's action at s' and of its
+  // action at s. Cal-QL replaces the value of the last action by its lower bound, which has no
+  // gradient. `diff` is the mean over two critics, so the gradients of one critic are multiplied by
+  // 2.
   const auto slopes = f.gradient(cql.diff), bounded = f.gradient(cal_ql.diff);
   EXPECT_NEAR(slopes[1].item<double>() * 2, 0.468852 + 2 * 0.525312 - 3 * 0.005836 - 0.5, 1e-5);
   EXPECT_NEAR(slopes[3].item<double>(), 0, 1e-6);

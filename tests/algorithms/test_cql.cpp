@@ -40,7 +40,7 @@ struct Fixture {
   }
 };
 
-// Q is constant, and the only candidates are n uniform actions with A dimensions. The difference is
+// Q is constant, and the only candidates are n uniform actions with A dimensions. cql_diff is
 // therefore log n + A log 2.
 TEST(CqlLoss, GoldenDifferenceOfAConstantCritic) {
   Fixture f(6);
@@ -102,8 +102,8 @@ TEST(CqlLoss, CriticLossByHand) {
   EXPECT_NEAR(metric(result, "cql_diff"), (first + second) / 2, 1e-5);
   EXPECT_NEAR(metric(result, "data_q_mean"), 0.0, 1e-6);
   EXPECT_NEAR(result.loss.item<double>(), f.td_loss() + 2 * (first + second), 1e-4);
-  // A bias changes both parts of the conservative term equally, so this term has no gradient at the
-  // biases.
+  // A bias shifts both parts of the conservative term by the same amount, so this term has no
+  // gradient with respect to the biases.
   result.loss.backward();
   const auto gradient = f.networks->critics.network().parameters().grad();
   EXPECT_NEAR(gradient[2].item<double>(), -0.985 - 3.5, 1e-5);
@@ -146,8 +146,8 @@ TEST(CqlLoss, MaxTargetBackupTakesTheBestOfTheSmallest) {
   EXPECT_NEAR(metric(f.critic_loss(f.candidates), "target_q_mean"), (1 + 0.99 * 1.0 + 2) / 2, 1e-6);
 }
 
-// Q depends only on the state. All candidates of a row must therefore have the value of Q at its s,
-// whatever s' is.
+// Q depends only on the state. All candidates of a row must therefore have the value Q(s) of the
+// row, whatever s' is.
 TEST(CqlLoss, EveryCandidateIsJudgedAtItsOwnState) {
   Fixture f(2, 5);
   f.fill_at_random();
@@ -182,9 +182,9 @@ TEST(CqlCandidates, AreTheDatasUniformOnesAndThePolicysWithTheirDensities) {
   EXPECT_TRUE(torch::allclose(density.narrow(1, 2 * n, n).reshape({-1}), now.log_prob, 1e-4, 1e-4));
 }
 
-// The mean is (0.5, 0) and the noise is 0, so the action is b = tanh(mean). The log std is 1 * 0 -
-// 1 = -1, so log p = 1 - log sqrt(2 pi) - log(1 - b^2). The critics are Q_1 = 2 b and Q_2 = 3 b -
-// 0.2.
+// In the two rows, the mean is (0.5, 0). The noise is 0, so the action is b = tanh(mean). The log
+// std is the raw value 0, multiplied by 1, minus 1, so
+// log p = 1 - log sqrt(2 pi) - log(1 - b^2). The critics are Q_1 = 2 b and Q_2 = 3 b - 0.2.
 TEST(CqlLoss, ActorLossByHand) {
   Fixture f(1);
   f.options.hidden_sizes = {};
@@ -203,13 +203,13 @@ TEST(CqlLoss, ActorLossByHand) {
   EXPECT_NEAR(metric(result, "entropy"), -log_prob, 1e-6);
   EXPECT_NEAR(result.loss.item<double>(), 0.3 * log_prob - (2 * b - 0.2) / 2, 1e-6);
 
-  // The derivative with respect to the mean of row 0 is (0.3 * 2 b - 2 (1 - b^2)) / 2. Since s = 1,
-  // it is also the gradient at the weight.
+  // The derivative with respect to the mean of row 0 is (0.3 * 2 b - 2 (1 - b^2)) / 2. Since s = 1
+  // in this row and s = 0 in the other, it is also the gradient with respect to the weight.
   result.loss.backward();
   const auto gradient = f.networks->actor.parameters()[0].grad();
   EXPECT_NEAR(gradient[0].item<double>(), (0.6 * b - 2 * (1 - b * b)) / 2, 1e-5);
   // The derivative of log p with respect to log std is -1 in each row. The loss contains the mean
-  // of alpha log p with alpha = 0.3, so the gradient at the offset of log std is -0.3.
+  // of alpha log p with alpha = 0.3, so the gradient with respect to the offset of log std is -0.3.
   EXPECT_NEAR(f.networks->actor.parameters()[1].grad()[1].item<double>(), -0.3, 1e-6);
   EXPECT_FALSE(f.networks->critics.network().parameters().grad().defined());
 }
@@ -221,8 +221,8 @@ TEST(CqlLoss, CriticLossDoesNotReachTheActor) {
   for (const auto& leaf : f.networks->actor.parameters()) EXPECT_FALSE(leaf.grad().defined());
 }
 
-// Uses networks with hidden layers. The version in torch operators evaluates every sampled action
-// in a separate pass.
+// Compares the critic gradients of networks with hidden layers with a version in torch operators,
+// which evaluates every sampled action in a separate pass.
 TEST(CqlLoss, GradientsEqualPlainTorch) {
   Fixture f(3, 6, {16, 16});
   f.fill_at_random();

@@ -7,8 +7,8 @@
 namespace rl_training::test_crr {
 namespace {
 
-// log pi(+-0.5) of a tanh-Gaussian with mean 0 and standard deviation 1. Before tanh, u =
-// +-0.549306.
+// log pi(+-0.5) of a tanh-Gaussian with mean 0 and standard deviation 1. Before tanh,
+// u = +-0.549306.
 constexpr double kLogProb = -0.918938533 - 0.5 * 0.549306144 * 0.549306144 + 0.287682072;
 
 // Before tanh, the online policy has mean 0 and standard deviation 1. The mean of the target policy
@@ -61,8 +61,8 @@ TEST(CrrLoss, ActorLossByHand) {
   EXPECT_NEAR(metric(result, "positive_fraction"), 1.0, 1e-6);
   EXPECT_NEAR(result.loss.item<double>(), -(w0 + w1) / 2 * kLogProb, 1e-5);
 
-  // The derivative of -log pi is -u for the mean and 1 - u^2 for log std. The gradient is the mean
-  // over the two rows.
+  // The derivative of -log pi is -u with respect to the mean and 1 - u^2 with respect to log std.
+  // The gradient is the mean over the two rows.
   result.loss.backward();
   const auto gradient = f.networks->actor.parameters()[0].grad();
   const double u = 0.549306144;

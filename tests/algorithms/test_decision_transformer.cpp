@@ -54,8 +54,8 @@ torch::Tensor obs_rows(uint64_t seed, int64_t rows) {
   return obs;
 }
 
-// The squared errors are (0.4, 0.2, 9) and the mask is (1, 1, 0). The loss is 0.3, the mean over
-// the steps that exist.
+// The squared errors are (0.4, 0.2, 9), and the mask is (1, 1, 0). The loss is the mean over the
+// unmasked steps, 0.3.
 TEST(DecisionTransformerLoss, PaddingIsLeftOutOfTheMean) {
   const auto errors = torch::tensor({0.4f, 0.2f, 9.0f}).view({1, 3, 1});
   const auto loss = masked_squared_error(errors.sqrt(), torch::zeros({1, 3, 1}),
@@ -217,7 +217,7 @@ TEST(DecisionTransformerPolicy, ItsStateIsComplete) {
                            algorithm.act(obs_rows(9, 1), *other, ActMode::greedy)));
 }
 
-// Tests an episode within the context length and a longer one.
+// Tests an episode that is shorter than the context and one that is longer.
 TEST(DecisionTransformerPolicy, RemembersTheActionThatWasTakenInstead) {
   DecisionTransformer algorithm(small_options(), small_context());
   for (int i = 0; i < 20; ++i) algorithm.update(random_batch(1), 1.0);
@@ -248,7 +248,7 @@ TEST(DecisionTransformerPolicy, EpisodesBeyondTheTableAreRefused) {
   }
 }
 
-// With a context of one step, the action depends only on the current return and observation.
+// With a context of one step, the action depends only on the current return-to-go and observation.
 TEST(DecisionTransformerPolicy, OneStepOfContextWorks) {
   auto options = small_options();
   options.context_length = 1;

@@ -68,7 +68,7 @@ TEST(DqnOptions, EpsilonFallsLinearlyAndStays) {
   EXPECT_DOUBLE_EQ(options.epsilon(0), 0.1);
 }
 
-// Only the rows of exploring steps advance the schedule of epsilon.
+// Each row of an exploring call advances the schedule of epsilon by one step. Greedy calls do not.
 TEST(Dqn, ExploresByItsSchedule) {
   auto options = linear_options();
   options.epsilon_start = 1.0;

@@ -73,7 +73,7 @@ TEST(ConvEncoder, IsFourConvolutionsOfScaledPixels) {
   EXPECT_EQ(encoder.features(), 3 * 2 * 1);
   EXPECT_TRUE(torch::allclose(encoder.forward(images), value.flatten(1), 1e-5, 1e-6));
   EXPECT_GT(value.max().item<double>(), 0);
-  // The rows of a weight are orthogonal and have the length sqrt 2. The biases are zero.
+  // The rows of a weight matrix are orthogonal and have the length sqrt 2. The biases are zero.
   const auto rows = parts[2].view({3, 27});
   EXPECT_TRUE(torch::allclose(rows.matmul(rows.t()), 2 * torch::eye(3), 1e-5, 1e-5));
   EXPECT_EQ(parts[3].abs().max().item<double>(), 0);
@@ -107,8 +107,8 @@ TEST(RandomShift, MovesImagesAndRepeatsTheirEdge) {
   EXPECT_TRUE(torch::equal(random_shift(plain, shifts, pad), plain));
 }
 
-// The noises 0.4 and 0.5 are clipped to 0.3. The sum 0.9 + 0.3 is clipped to the upper bound,
-// 1 - 1e-6. The gradient ignores both clips.
+// The noise values 0.4 and 0.5 are clipped to 0.3. The sum 0.9 + 0.3 is clipped to the upper bound,
+// 1 - 1e-6. Neither clipping affects the gradient.
 TEST(TruncatedNormal, ByHand) {
   const auto mean = torch::tensor({0.9f, 0.2f, -0.1f}).set_requires_grad(true);
   const auto actions = truncated_normal(mean, torch::tensor({0.4f, -0.1f, 0.5f}), 0.3);
@@ -140,8 +140,8 @@ TEST(DrqV2Options, RewardsOfThreeSteps) {
   EXPECT_FLOAT_EQ(span.discount, 0.970299f);
 }
 
-// The layer norm of a single feature outputs its shift. The feature is therefore h = tanh(atanh
-// 0.5) = 0.5 for the actor and the critics.
+// LayerNorm over a single feature always outputs its shift parameter. The feature of the actor and
+// the critics is therefore h = tanh(atanh 0.5) = 0.5.
 struct Fixture {
   DrqV2Options options = small_options();
   std::unique_ptr<DrqV2Networks> networks;
@@ -169,8 +169,8 @@ struct Fixture {
   }
 };
 
-// a' = 0.9 + 0.3 is clipped to 1, so Q' = (2.5, 0.5) and y = 1 + 0.5 * 0.5. At a = 0.2, Q = (0.7,
-// 0.9).
+// a' = 0.9 + 0.3 is clipped to 1, so Q' = (2.5, 0.5) and y = 1 + 0.5 * 0.5. At a = 0.2,
+// Q = (0.7, 0.9).
 TEST(DrqV2Loss, CriticLossByHand) {
   const Fixture f;
   const auto result = drq_v2_critic_loss(*f.networks, f.batch, f.features, f.features.detach(),
@@ -184,8 +184,8 @@ TEST(DrqV2Loss, CriticLossByHand) {
   EXPECT_FALSE(f.networks->critics_target.trunk.parameters().grad().defined());
 }
 
-// At a = 1, Q = (1.5, 0.1). The minimum is Q_2, whose slope is -1. The gradient at the bias is
-// therefore the slope of tanh, 1 - pi^2 = 0.19.
+// At a = 1, Q = (1.5, 0.1). The minimum is Q_2, whose slope is -1. The gradient with respect to the
+// bias is therefore the slope of tanh, 1 - pi^2 = 0.19.
 TEST(DrqV2Loss, ActorLossByHand) {
   const Fixture f;
   const auto result = drq_v2_actor_loss(*f.networks, f.features.detach(), f.noise, 0.3);

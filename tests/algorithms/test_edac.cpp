@@ -4,7 +4,7 @@
 namespace rl_training::test_edac {
 namespace {
 
-// Critics with two-dimensional actions. The observations have one dimension and no effect.
+// Critics with two-dimensional actions. The one-dimensional observation is 0, so it has no effect.
 struct Slopes {
   CriticEnsemble critics;
   Batch batch = zero_batch(1, 1, 2);
@@ -65,7 +65,7 @@ TEST(EdacDiversity, AlikeCriticsCountAndTheirSizeDoesNot) {
 }
 
 // Computes the diversity in double precision directly from the formulas. The gradients through two
-// hidden layers come from the chain rule, and every pair is treated separately.
+// hidden layers come from the chain rule, and every pair of critics is treated separately.
 double diversity_of(const torch::Tensor& parameters, const Mlp& shape, const Batch& batch) {
   const auto x =
       torch::cat(std::vector<torch::Tensor>{batch.obs(), batch.actions()}, 1).to(torch::kDouble);

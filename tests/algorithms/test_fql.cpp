@@ -30,8 +30,8 @@ TEST(FqlLoss, FlowLossByHand) {
   const Fixture f;
   const auto result = fql_flow_loss(*f.networks, f.batch, f.noise, torch::full({1, 1}, 0.3f));
   EXPECT_NEAR(metric(result, "flow_loss"), 0.111850, 1e-6);
-  // The loss is the mean of two squared errors, so the gradient at each bias is the error v - (a -
-  // z) = (0.49, 0.14) - (0.6, 0.6).
+  // The loss is the mean of two squared errors, so the gradient with respect to each bias is the
+  // error v - (a - z) = (0.49, 0.14) - (0.6, 0.6).
   const auto gradient = gradient_at(f.networks->flow.parameters(), result.loss);
   EXPECT_NEAR(gradient[8].item<double>(), 0.49 - 0.6, 1e-6);
   EXPECT_NEAR(gradient[9].item<double>(), 0.14 - 0.6, 1e-6);
@@ -53,15 +53,15 @@ TEST(FqlFlow, EulerByHand) {
 }
 
 // The published loss is the sum of the actor loss and the flow loss, which is 0.111850 here. The
-// sum is 0.697060 without normalised Q and 2.197060 with normalised Q.
+// sum is 0.697060 if Q is not normalised, and 2.197060 if Q is normalised.
 TEST(FqlLoss, ActorLossByHand) {
   Fixture f;
   const auto result = f.actor_loss();
   EXPECT_NEAR(metric(result, "actor_bc_loss"), 0.308521, 1e-6);
   EXPECT_NEAR(metric(result, "actor_q_mean"), 2.5, 1e-6);
   EXPECT_NEAR(result.loss.item<double>() + 0.111850, 0.697060, 1e-5);
-  // Q uses the clipped mu_1, so Q adds no gradient at mu_1. For mu_2, the mean slope of Q is (-1 +
-  // 1) / 2 = 0. Only the gradient of the cloning term remains.
+  // mu_1 is clipped before it enters Q, so Q has no gradient with respect to mu_1. For mu_2, the
+  // mean slope of Q is (-1 + 1) / 2 = 0. Only the gradient of the cloning term remains.
   const auto gradient = gradient_at(f.networks->actor.parameters()[0], result.loss);
   EXPECT_NEAR(gradient[6].item<double>(), 10 * (1.2 - 0.841357), 1e-4);
   EXPECT_NEAR(gradient[7].item<double>(), 10 * (0.4 + 0.298869), 1e-4);
@@ -74,8 +74,8 @@ TEST(FqlLoss, ActorLossByHand) {
   EXPECT_NEAR(f.actor_loss().loss.item<double>() + 0.111850, 2.197060, 1e-5);
 }
 
-// At clip(mu), Q' = (2.6, 2.4). Therefore y = 1 + 0.99 * 2.5 with the mean and 1 + 0.99 * 2.4 with
-// the minimum. At the dataset action, Q = (2.3, 1.7).
+// At clip(mu), Q' = (2.6, 2.4). The target is 1 + 0.99 * 2.5 with the mean of the critics and
+// 1 + 0.99 * 2.4 with their minimum. At the dataset action, Q = (2.3, 1.7).
 TEST(FqlLoss, CriticLossByHand) {
   Fixture f;
   const auto target = fql_target(*f.networks, f.batch, f.noise, f.options);

@@ -38,9 +38,9 @@ TEST(IqlLoss, ValueLossByHand) {
   EXPECT_NEAR(metric(result, "value_loss"), 0.6875, 1e-6);
   EXPECT_NEAR(metric(result, "value_mean"), 0.0, 1e-6);
 
-  // With the expectile 0.7, dL/dV = (-0.7 u_0, -0.3 u_1) = (-0.7, 0.45). The gradient at the
-  // network's weight is the sum of s dL/dV over the rows, and the gradient at its bias is the sum
-  // of dL/dV.
+  // With the expectile 0.7, dL/dV = (-0.7 u_0, -0.3 u_1) = (-0.7, 0.45). The gradient with respect
+  // to the network's weight is the sum of s dL/dV over the rows. For its bias, it is the sum of
+  // dL/dV.
   const auto gradient = gradient_at(f.networks->value.parameters(), result.loss);
   EXPECT_NEAR(gradient[0].item<double>(), -0.7 - 0.45, 1e-6);
   EXPECT_NEAR(gradient[1].item<double>(), -0.7 + 0.45, 1e-6);
@@ -55,8 +55,8 @@ TEST(IqlLoss, ActorLossByHand) {
   EXPECT_NEAR(metric(result, "advantage_weight_mean"), (w0 + w1) / 2, 1e-5);
   EXPECT_NEAR(result.loss.item<double>(), (w0 + w1) / 2 * (0.125 + kHalfLogTwoPi), 1e-5);
 
-  // The derivative of -log pi is -(a - mean) for the mean and 1 - 0.25 for log std. The slope of
-  // tanh at 0 is 1.
+  // The derivative of -log pi is -(a - mean) with respect to the mean and 1 - 0.25 with respect to
+  // log std. The slope of tanh at 0 is 1.
   result.loss.backward();
   const auto leaves = f.networks->actor.parameters();
   EXPECT_NEAR(leaves[0].grad()[0].item<double>(), -(w0 + w1) * 0.25, 1e-4);

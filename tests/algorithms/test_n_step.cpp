@@ -1,6 +1,6 @@
-// Tests rows that span several steps. The sampler supplies reward and discount, and every target is
-// reward + discount * value. The first row has r = 1 + 0.99 * 2 and the discount 0.99^2. In the
-// second row, the task terminates, so its discount is 0.
+// Tests rows that span several steps. The sampler supplies the reward and the discount, and every
+// target is reward + discount * value. The first row has the reward 1 + 0.99 * 2 and the discount
+// 0.99^2. The second row is terminal, so its discount is 0.
 #include "rl_training/algorithms/rebrac.h"
 #include "rl_training/algorithms/redq.h"
 #include "rl_training/algorithms/rlpd.h"

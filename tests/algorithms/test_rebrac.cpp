@@ -41,9 +41,10 @@ struct Fixture {
   }
 };
 
-// b is the action of the target policy, and a' is the next action of the data. With r = 1, min Q' =
-// 5, b - a' = (0.3, -0.4) and beta_2 = 0.1, the target is y = 1 + 0.99 (5 - 0.1 * 0.25) = 5.92525.
-// In a terminal row, y = r = 1. The online critics are Q_1 = s + 2 a_0 + 1 and Q_2 = -s + a_1.
+// b is the action of the target policy, and a' is the next action of the data. In the first row,
+// r = 1, min Q' = 5 and b - a' = (0.3, -0.4). With beta_2 = 0.1, the target is y = 1 + 0.99
+// (5 - 0.1 * 0.25) = 5.92525. The second row is terminal, so y = r = 1. The online critics are
+// Q_1 = s + 2 a_0 + 1 and Q_2 = -s + a_1.
 Fixture golden() {
   Fixture f(2);
   f.options.critic_bc_weight = 0.1;
@@ -69,7 +70,7 @@ TEST(RebracLoss, CriticLossByHand) {
   EXPECT_NEAR(result.loss.item<double>(), q1 + q2, 1e-4);
   EXPECT_NEAR(metric(result, "critic_loss"), 31.832838, 1e-4);
 
-  // dL/dQ_i = 2 (Q_i - y) / 2 is also the gradient at the biases.
+  // The gradient with respect to a bias is the sum of dL/dQ_i = 2 (Q_i - y) / 2 over the two rows.
   result.loss.backward();
   const auto gradient = f.networks->critics.network().parameters().grad();
   EXPECT_NEAR(gradient[3].item<double>(), -2.92525 + 2.0, 1e-5);
@@ -112,13 +113,13 @@ TEST(RebracLoss, NextActionsMatterOnlyWithAPenalty) {
 
 struct Fallback {
   RebracOptions::NextActionFallback kind;
-  double penalty;  // expected for a row without a next action, with b = 0 and a = (0.5, 1)
+  double penalty;  // expected in a row without a next action, with b = 0 and a = (0.5, 1)
 };
 
 TEST(RebracLoss, RowsWithoutANextAction) {
   auto f = golden();
   f.batch.next_action_valid()[0] = 0;
-  f.batch.next_actions()[0].zero_();  // a sampler leaves zeros here
+  f.batch.next_actions()[0].zero_();  // as a sampler does
   set_terminated(f.batch, {0, 0});
   using Kind = RebracOptions::NextActionFallback;
   for (const auto& fallback :
@@ -202,9 +203,9 @@ TEST(RebracLoss, ActorLossByHand) {
   EXPECT_NEAR(metric(result, "bc_lambda"), 1.0, 1e-6);
   EXPECT_NEAR(result.loss.item<double>(), 0.0625 - 2.0, 1e-6);
 
-  // In row 0, Q_2 is the minimum, and its slope is -4. There, dL/dpi_0 = 0.1 * 2 * 0.5 / 2 + 2 * 4
-  // / 2, multiplied by the slope of tanh, 1 - 0.25. In row 1, Q_1 is the minimum, and its slope is
-  // 2. Since s = 0 in row 1, this row affects only the bias.
+  // In row 0, Q_2 is the minimum, and its slope is -4. The gradient of this row is
+  // dL/dpi_0 = 0.1 * 2 * 0.5 / 2 + 2 * 4 / 2, multiplied by the slope of tanh, 1 - 0.25. In row 1,
+  // Q_1 is the minimum, and its slope is 2. Since s = 0 in row 1, this row affects only the bias.
   result.loss.backward();
   const auto gradient = f.networks->actor.network().parameters().grad();
   const double first = (0.05 + 4.0) * 0.75, second = -2.0;

@@ -28,8 +28,8 @@ TEST(RedqLoss, ByHand) {
   EXPECT_NEAR(actor.loss.item<double>(), SoftExample::policy_loss(0.5, (1 + 2.1) / 2, -1.45), 1e-5);
 }
 
-// Only the drawn members affect the target. If only the first member is drawn, its values (2.5, 4.5
-// + tanh 1) are used.
+// Only the drawn members affect the target. If only the first member is drawn, its values
+// (2.5, 4.5 + tanh 1) are used.
 TEST(RedqLoss, TheTargetLooksAtTheDrawnMembersOnly) {
   auto options = two_critics();
   const auto design = options.design(1);

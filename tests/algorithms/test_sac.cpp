@@ -16,7 +16,7 @@ TEST(SacLoss, CriticLossByHand) {
   EXPECT_NEAR(metric(result, "target_q_mean"), (y0 + y1) / 2, 1e-5);
   EXPECT_NEAR(result.loss.item<double>(), 0.5 * SoftExample::squared_errors(y0, y1), 1e-4);
 
-  // dL/dQ_i = (Q_i - y) / rows. The gradient at a bias is the sum over the rows.
+  // dL/dQ_i = (Q_i - y) / rows. The gradient with respect to a bias is the sum over the rows.
   result.loss.backward();
   const auto gradient = f.networks.critics.network().parameters().grad();
   EXPECT_NEAR(gradient[2].item<double>(), (1.5 - y0 - 1.5 - y1) / 2, 1e-5);

@@ -71,8 +71,8 @@ Metrics first_update(Options options, double rate) {
   return algorithm.update(random_batch(0), 1.0);
 }
 
-// All values are 0, so the actor loss is -alpha H. It uses alpha = exp(0.01), the temperature after
-// its first step with the learning rate 0.01.
+// All values are 0, so the actor loss is -alpha H. The loss uses alpha = exp(0.01), the temperature
+// after its first step with the learning rate 0.01.
 TEST(SacN, TheActorSeesTheNewTemperature) {
   SacNOptions options;
   options.target_entropy = 100;

@@ -25,9 +25,9 @@ struct Fixture {
   }
 };
 
-// a' = clip(0.8 + clip(0.2 * (9, -1), 0.5), 1) = (1, 0.6). The target critics are Q'_1 = s' + a'
-// and Q'_2 = 2 s' - a', with the minima (1, 2.6), so y = (1.99, 4.574). The online critics are Q_1
-// = a = (0.5, -0.5) and Q_2 = 1.
+// a' = clip(0.8 + clip(0.2 * (9, -1), 0.5), 1) = (1, 0.6). The target critics are
+// Q'_1 = s' + a' and Q'_2 = 2 s' - a', with the minima (1, 2.6), so y = (1.99, 4.574).
+// The online critics are Q_1 = a = (0.5, -0.5) and Q_2 = 1.
 TEST(Td3Loss, CriticLossByHand) {
   Fixture f(2);
   set_parameters(f.networks.critics_target.network(), {1, 1, 0, 2, -1, 0});

@@ -20,10 +20,10 @@ struct Fixture {
   }
 };
 
-// The next actions are a' = 0 + clip(0.2 * (3, 0.5), 0.5) = (0.5, 0.1). The target critics are Q'_1
-// = 2 s' + a' + 0.5 and Q'_2 = s' - a' + 1, so min Q' = min(3, 1.5) at s' = 1 and y = (1 + 0.99 *
-// 1.5, 2) = (2.485, 2). The online critics are Q_1 = s + a and Q_2 = 2 s - a + 0.1. In the two
-// rows, (s, a) is (1, 0.5) and (-1, -0.5).
+// The next actions are a' = 0 + clip(0.2 * (3, 0.5), 0.5) = (0.5, 0.1).
+// The target critics are Q'_1 = 2 s' + a' + 0.5 and Q'_2 = s' - a' + 1. At s' = 1, their minimum is
+// min(3, 1.5), so y = (1 + 0.99 * 1.5, 2) = (2.485, 2).
+// The online critics are Q_1 = s + a and Q_2 = 2 s - a + 0.1, at s = (1, -1) and a = (0.5, -0.5).
 TEST(Td3BcLoss, CriticLossByHand) {
   Fixture f;
   set_parameters(f.networks->actor_target.network(), {0, 0});
@@ -36,7 +36,7 @@ TEST(Td3BcLoss, CriticLossByHand) {
   EXPECT_NEAR(result.loss.item<double>(), q1 + q2, 1e-5);
   EXPECT_NEAR(metric(result, "critic_loss"), 12.781725, 1e-5);
 
-  // dL/dQ_i = 2 (Q_i - y) / 2, so the gradient at the bias of Q_1 is -0.985 - 3.5.
+  // dL/dQ_i = 2 (Q_i - y) / 2, so the gradient with respect to the bias of Q_1 is -0.985 - 3.5.
   result.loss.backward();
   const auto gradient = f.networks->critics.network().parameters().grad();
   EXPECT_NEAR(gradient[2].item<double>(), -0.985 - 3.5, 1e-5);
@@ -44,8 +44,8 @@ TEST(Td3BcLoss, CriticLossByHand) {
   EXPECT_FALSE(f.networks->critics_target.network().parameters().grad().defined());
 }
 
-// With q_scale = 1: pi = (0.5, 0), a = (0, 0) and Q_1 = (2, -4), so lambda = 2.5 / 3 and L = lambda
-// + 0.125.
+// With q_scale = 1: pi = (0.5, 0), a = (0, 0) and Q_1 = (2, -4), so lambda = 2.5 / 3 and
+// L = lambda + 0.125.
 void set_actor_example(Fixture& f, float q_scale) {
   set_parameters(f.networks->actor.network(), {std::atanh(0.5f), 0});
   set_parameters(f.networks->critics.network(),
@@ -63,8 +63,8 @@ TEST(Td3BcLoss, ActorLossByHand) {
   EXPECT_NEAR(metric(result, "actor_q_mean"), -1.0, 1e-6);
   EXPECT_NEAR(result.loss.item<double>(), 0.958333, 1e-6);
 
-  // dL/dpi = -lambda * 2 / 2 + (pi - a). At the weight and the bias, this gradient is multiplied by
-  // the slope of tanh, 1 - pi^2.
+  // dL/dpi = -lambda * 2 / 2 + (pi - a). For the weight and the bias, it is multiplied by the slope
+  // of tanh, 1 - pi^2.
   result.loss.backward();
   const auto gradient = f.networks->actor.network().parameters().grad();
   const double first = (-2.5 / 3 + 0.5) * 0.75, second = -2.5 / 3;

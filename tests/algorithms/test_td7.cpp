@@ -30,15 +30,15 @@ TEST(Td7Loss, CriticLossAndPrioritiesByHand) {
   EXPECT_NEAR(priorities[0].item<double>(), 1.319508, 1e-6);
   EXPECT_EQ(priorities[1].item<double>(), 1);
   EXPECT_FALSE(priorities.requires_grad());
-  // The gradient of an error within the bound is the error, and that of a larger error is 1 or -1.
-  // Both are divided by the number of rows, 2.
+  // The derivative is e for an error e within the bound, and 1 or -1 for a larger error. Both are
+  // divided by the number of rows, 2.
   result.loss.backward();
   EXPECT_TRUE(torch::allclose(values.grad(), torch::tensor({{0.25f, -0.1f}, {-0.5f, 0.05f}})));
 }
 
-// The values of the two critics are (2, 4) in the first row and (-1, 3) in the second, so mean Q =
-// 2 and mean |Q| = 2.5. With the cloning distance 0.25 and its weight 0.1, the loss is 0.1 * 2.5 *
-// 0.25 - 2.
+// The values of the two critics are (2, 4) in the first row and (-1, 3) in the second, so mean
+// Q = 2 and mean |Q| = 2.5. With the cloning distance 0.25 and its weight 0.1, the loss is
+// 0.1 * 2.5 * 0.25 - 2.
 TEST(Td7Loss, ActorLossByHand) {
   const auto values = torch::tensor({{2.0f, -1.0f}, {4.0f, 3.0f}}).set_requires_grad(true);
   const auto result = td7_actor_loss(values, torch::tensor(0.25f), 0.1);

@@ -52,9 +52,9 @@ TEST(TqcLoss, CriticLossByHand) {
   f.set_quantiles(f.networks->critics, {0, 1, 0, 3});
   const auto result = tqc_critic_loss(*f.networks, f.batch, f.noise, f.alpha, f.options);
   EXPECT_NEAR(result.loss.item<double>(), (0.375 + 0.25) / 2, 1e-6);
-  // For a quantile q of level p, dL/dq = -p * slope / 4 if the target is above q, and (1 - p) *
-  // slope / 4 otherwise. 4 is the number of quantiles of both critics. The slope of the Huber loss
-  // is 1 for |delta| >= 1.
+  // For a quantile q of level p, dL/dq = -p * slope / 4 if the target is above q, and
+  // (1 - p) * slope / 4 otherwise. The divisor 4 is the number of quantiles of both critics. The
+  // slope of the Huber loss is 1 for |delta| >= 1.
   result.loss.backward();
   const auto gradient = f.networks->critics.network().parameters().grad();
   EXPECT_NEAR(gradient[4].item<double>(), -0.25 / 4, 1e-6);

@@ -41,8 +41,8 @@ struct Example {
   Batch batch = rollout_batch(Space::unit_box(1), {1, 2}, {1, -1});
 };
 
-// The parameters are the weight, the bias and the log standard deviation. Their Fisher matrix is F
-// = ((2.5, 1.5, 0), (1.5, 1, 0), (0, 0, 2)).
+// The policy's parameters are the weight, the bias and the log standard deviation. The Fisher
+// matrix is F = ((2.5, 1.5, 0), (1.5, 1, 0), (0, 0, 2)).
 TEST(FisherProduct, ByHand) {
   const Example f;
   const FisherProduct plain(f.networks, f.batch.obs(), 0), damped(f.networks, f.batch.obs(), 0.1);
@@ -76,8 +76,8 @@ struct Hidden {
   int64_t size = 0;
 };
 
-// Moves the parameters along v and returns the gradient of the mean KL divergence from the old
-// policy.
+// Moves the parameters by step * v, computes the gradient of the mean KL divergence from the old
+// policy, and moves the parameters back.
 torch::Tensor kl_gradient(Hidden& f, const ActionDistribution& old, const torch::Tensor& v,
                           double step) {
   const auto leaves = f.networks.policy_parameters();
@@ -181,9 +181,9 @@ TEST(TrustRegionStep, ByHand) {
   EXPECT_NEAR(number_of(f.networks.log_std[0]), beta * xl, 1e-4);
 }
 
-// Sets the parameters to the result of a step with a fixed bias, for which g = (1, 0.375) and F +
-// 0.1 = diag(2.6, 2.1). Then compares the KL divergences in both directions and the objective with
-// golden values.
+// Sets the parameters to the result of a step with a fixed bias, for which g = (1, 0.375) and
+// F + 0.1 = diag(2.6, 2.1). Then compares the KL divergences in both directions and the objective
+// with golden values.
 TEST(TrustRegionStep, DivergencesByHand) {
   const Example f;
   const auto old = f.networks.distribution(f.batch.obs()).detached();

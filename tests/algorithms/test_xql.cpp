@@ -23,8 +23,8 @@ TEST(GumbelLoss, Golden) {
 
 TEST(GumbelLoss, TheExponentIsClippedAndScaledFromMinusOneOn) {
   const auto value = leaf({0, 0});
-  // z = (5, 0.5). The first value is clipped to 2 and has no gradient. Both losses are multiplied
-  // by e^-2.
+  // z = (5, 0.5). The first value is clipped to 2 and has no gradient. The losses of both values
+  // are multiplied by e^-2.
   const auto loss = gumbel_loss(torch::tensor({10.0f, 1.0f}) - value, 2.0, 2.0);
   const double scale = std::exp(-2.0);
   EXPECT_NEAR(loss.item<double>(), (std::exp(2.0) - 3 + std::exp(0.5) - 1.5) * scale / 2, 1e-6);

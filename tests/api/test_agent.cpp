@@ -155,7 +155,7 @@ TEST(Agent, ResumesExactly) {
   first->save(directory / "saved");
   first.reset();  // releases the lock of the run directory
 
-  // Resuming a checkpoint that was saved outside of a run creates a new run directory.
+  // Resuming a checkpoint that was saved outside a run directory creates a new run directory.
   auto elsewhere = TD3BC::resume(directory / "saved", 90);
   const auto other = elsewhere.learn();
   EXPECT_NE(other.run_dir, part.run_dir);
@@ -186,7 +186,7 @@ void stop_training(int signal) {
   handled_in = ::gettid();
 }
 
-// Imitates a host program that writes a checkpoint at Ctrl-C.
+// Imitates a host program that writes a checkpoint on Ctrl-C.
 TEST(Agent, AHandlerOfTheProgramStopsItFromAnotherThread) {
   const TemporaryDirectory directory;
   auto agent = small_agent(directory / "runs");

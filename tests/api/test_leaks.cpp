@@ -18,7 +18,7 @@ namespace {
 
 // Resources that the process uses.
 struct Footprint {
-  int64_t heap_bytes = 0;      // heap bytes that all libraries together use
+  int64_t heap_bytes = 0;      // heap bytes in use, over all libraries
   int64_t resident_bytes = 0;  // bytes of resident memory
   int64_t descriptors = 0;
 };

@@ -30,7 +30,8 @@ TEST(Bench, RefusesUnknownAlgorithms) {
   EXPECT_NE(result.err.find("did you mean `td3_bc`?"), std::string::npos) << result.err;
 }
 
-// TD7 needs priorities, TRPO whole rollouts, the Decision Transformer segments, DrQ-v2 images.
+// TD7 needs priorities, TRPO needs whole rollouts, the Decision Transformer needs segments of
+// episodes, and DrQ-v2 needs images.
 TEST(Bench, MeasuresAlgorithmsWithSpecialData) {
   const std::vector<std::string> names = {"td7", "trpo", "decision_transformer", "drq_v2"};
   for (const auto& algo : names) {

@@ -57,8 +57,8 @@ TEST(Dataset, ConvertKeepsTheActionsAsTheyAre) {
   }
 }
 
-// Collected datasets are in the units of the environment, so `inspect` prints no warning about
-// action bounds.
+// The actions of a collected dataset are in the units of the environment, so `inspect` prints no
+// warning about action bounds.
 TEST(Dataset, CollectWritesTheUnitsOfTheEnvironment) {
   const TemporaryDirectory directory;
   const auto out = directory / "random.npz";

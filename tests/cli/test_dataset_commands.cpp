@@ -122,7 +122,7 @@ TEST_F(DatasetCommands, ConvertMarksTheNewEndsOfEpisodes) {
     expect_same_transitions(original, load(output[0], TimeoutPolicy::keep));
   }
   // The written D4RL file has an extra row for the last observation of each episode. Loading it
-  // with the policy `drop` therefore loses no transition.
+  // with the time-out policy `drop` therefore loses no transition.
   expect_same_transitions(original, load(in("a.hdf5"), TimeoutPolicy::drop));
 }
 

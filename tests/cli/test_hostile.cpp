@@ -52,7 +52,7 @@ TEST_F(Hostile, DeepObservationsAreOneErrorLine) {
   }
 }
 
-// A NUL byte must not end a line, because the text after the byte would be ignored.
+// A NUL byte must not end a line, because the text after the byte would then be ignored.
 TEST_F(Hostile, NothingHidesBehindANul) {
   const auto run_dir = trained_run();
   const auto file = directory_ / "obs.jsonl";

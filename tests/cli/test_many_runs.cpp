@@ -52,7 +52,7 @@ TEST(ManyRuns, EachEqualsItsSingleRunAndIsSkippedWhenItIsDone) {
     EXPECT_EQ(again.json()["runs"][i]["update_count"], 60);
     EXPECT_EQ(again.json()["runs"][i]["checkpoint"], runs[i]["checkpoint"]);
   }
-  // A different length creates a new run.
+  // A different number of timesteps creates a new run.
   const auto longer = run(with(together, {"--total-timesteps", "80"}));
   ASSERT_EQ(longer.exit_code, 0) << longer.err;
   EXPECT_NE(longer.json()["runs"][0]["run_dir"], runs[0]["run_dir"]);

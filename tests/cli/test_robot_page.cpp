@@ -76,7 +76,7 @@ TEST_F(RobotPage, FromACsvToAPolicyInC) {
   EXPECT_NE(results_[1].err.find("validation  td_error "), std::string::npos) << results_[1].err;
   EXPECT_NE(results_[1].out.find("validation action error"), std::string::npos) << results_[1].out;
   EXPECT_EQ(results_[1].out.find(" evaluate "), std::string::npos) << results_[1].out;
-  EXPECT_EQ(runs_in(directory_ / "candidates").size(), 4u);  // three runs and a warm start
+  EXPECT_EQ(runs_in(directory_ / "candidates").size(), 4u);  // three runs and a warm-started run
   EXPECT_EQ(runs_in(directory_ / "elsewhere").size(), 1u);
   const auto action = results_.back().json()["action"][0].get<double>();
   EXPECT_TRUE(action >= 0 && action <= 100) << action;

@@ -69,7 +69,7 @@ TEST_F(Selected, RanksEveryRunAndLeavesFiles) {
     EXPECT_GE(policy["td_error"].get<double>(), 0);
     EXPECT_TRUE(policy["soft_opc"].is_number());
     EXPECT_TRUE(policy["importance"].is_null());  // the policy of td3_bc has no density
-    // The true value equals the result of `evaluate` on the same episodes.
+    // `truth` equals the result of `evaluate` on the same episodes.
     const auto played =
         run({"evaluate", runs_[i], "--episodes", "2", "--seed", "0", "--json"}).json();
     EXPECT_EQ(policy["truth"], played["return_mean"]);

@@ -81,7 +81,7 @@ TEST(Training, AFinishedRunStaysAsItIs) {
       << parent.err;
 }
 
-// The summary prints a command that makes the run longer.
+// The summary prints a command that extends the run.
 TEST(Training, TheNextCommandFitsTheRun) {
   const TemporaryDirectory directory;
   const auto hint_of = [&](const char* name, const std::vector<std::string>& more) -> std::string {
@@ -96,7 +96,7 @@ TEST(Training, TheNextCommandFitsTheRun) {
   };
   EXPECT_EQ(hint_of("offline", {}), "--total-timesteps 120");
   EXPECT_EQ(hint_of("online", {"--set", "online=30"}), "--online 60");
-  // max_updates has ended this run, so the run cannot become longer.
+  // max_updates has ended this run, so it cannot be extended.
   EXPECT_EQ(hint_of("limited", {"--set", "max_updates=40"}), "");
 }
 

@@ -60,7 +60,7 @@ bool signal_waits(pid_t pid, int signal) {
   return false;
 }
 
-// A pipe that is full, so that a program that prints to it blocks.
+// A pipe that is already full, so that a program that prints to it blocks.
 class FullPipe {
  public:
   explicit FullPipe(const std::string& path) : path_(path) {
@@ -144,7 +144,7 @@ TEST(Training, ASignalEndsOtherCommands) {
   const auto trained = run(tiny_training(directory / "runs"));
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
-    ::signal(signal, SIG_DFL);  // scripts start background jobs with SIGINT ignored
+    ::signal(signal, SIG_DFL);  // a background job of a script inherits an ignored SIGINT
     Program::Input input;
     input.stdin_descriptor = ends[0];
     Program program({"predict", trained.json()["run_dir"]}, input);

@@ -78,8 +78,8 @@ inline torch::Tensor some_obs(const AlgorithmInfo& info, int64_t rows = 7) {
   return batch.obs();
 }
 
-// Random batches. They depend only on the algorithm, so the n-th batch is the same for all
-// instances of the algorithm.
+// Random batches for an algorithm. All objects for the same algorithm and number of rows produce
+// the same sequence of batches.
 class Batches {
  public:
   explicit Batches(const AlgorithmInfo& info, int64_t rows = 24)
@@ -132,8 +132,8 @@ class Batches {
         break;
     }
   }
-  // In each row, the mask is 1 for the first steps and 0 for the rest. It is 1 for at least one
-  // step.
+  // Sets the mask of each row to 1 for a random number of first steps, at least one, and to 0 for
+  // the rest.
   void fill_mask(const torch::Tensor& mask) {
     for (int64_t row = 0; row < mask.size(0); ++row) {
       const auto steps = static_cast<int64_t>(rng_.below(static_cast<uint64_t>(mask.size(1)))) + 1;
@@ -147,7 +147,7 @@ class Batches {
   const AlgorithmInfo& info_;
   BatchRequest request_;
   Batch batch_;
-  torch::Tensor ended_;  // [rows]
+  torch::Tensor ended_;  // one flag per row
   Rng rng_{3, "batches"};
 };
 

@@ -45,7 +45,7 @@ TEST_P(AlgorithmContract, TheSeedDecidesEveryBit) {
   EXPECT_NE(first, hash(*make_small(info_, 0)));
 }
 
-// Saves before the first update and after several later ones. Some networks are not trained in
+// Saves before the first update, or after 1, 7, 10 or 15 updates. Some networks are not trained in
 // every update, so some of the saves fall between two updates of such a network.
 TEST_P(AlgorithmContract, ResumesExactlyWhereItWasSaved) {
   const auto straight = make_small(info_);
@@ -103,8 +103,8 @@ TEST_P(AlgorithmContract, ExploresFromAStreamOfItsOwn) {
   }
 }
 
-// Metrics are also restored: a part that is updated less often reports its last values between its
-// updates.
+// Metrics are also restored: a network that is updated less often than the others reports its last
+// metrics between its updates.
 TEST_P(AlgorithmContract, ReportsTheSameAfterLoading) {
   for (const int saved_after : {5, 6, 7, 8}) {
     SCOPED_TRACE(saved_after);
@@ -241,7 +241,7 @@ TEST_P(AlgorithmContract, PoliciesRememberTheirEpisodeAndNoMore) {
   EXPECT_TRUE(torch::equal(act(*state, first_obs), first));
 }
 
-// A constant schedule equals no schedule; another schedule changes the result.
+// A constant schedule gives the same result as no schedule. Any other schedule changes the result.
 TEST_P(AlgorithmContract, LearningRatesFollowTheScale) {
   const auto hash_with = [this](const ScheduleSpec& schedule) {
     const auto algorithm = make_small(info_);

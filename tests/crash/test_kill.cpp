@@ -13,18 +13,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A run of a few seconds. The test suite kills it `kills` times; `make reliability` kills each run
-// RL_TRAINING_KILLS times.
+// A training run that takes a few seconds. The test suite kills it `kills` times.
+// `make reliability` kills it RL_TRAINING_KILLS times.
 struct Task {
   const char *name, *config, *total_timesteps;
   int kills;
   std::vector<const char*> assignments;
-  size_t phase_ends = 0;  // additional checkpoints that are retained at the ends of phases
+  size_t phase_ends = 0;  // additional checkpoints, retained at the ends of phases
 };
 
 const Task kTasks[] = {
     {"Offline", "td3_bc/pendulum-random", "7000", 20, {"batch_size=64", "dataset_size=2000"}},
-    // The buffer overflows during the run, and checkpoints share the files of the buffer's rows.
+    // The replay buffer becomes full, so new rows overwrite old ones. Checkpoints share the files
+    // of the buffer's rows.
     {"Online",
      "sac/pendulum",
      "3000",
@@ -165,7 +166,7 @@ void expect_same_run(const Task& task, const std::string& run_dir, const std::st
 }
 
 // Kills the program at random moments: while it starts, trains, or writes logs and checkpoints. If
-// a run ends before the required number of kills, another run with the same config follows.
+// a run completes before the required number of kills, another run with the same config follows.
 class Kill : public testing::TestWithParam<Task> {};
 
 INSTANTIATE_TEST_SUITE_P(All, Kill, testing::ValuesIn(killed_tasks()),

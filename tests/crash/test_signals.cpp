@@ -51,7 +51,8 @@ const Training kMoreTrainings[] = {
      {"dataset_size=2000", "embed_dim=32", "context_length=10"}},
 };
 
-// If `kernels` is "", the program selects the best kernels that the processor supports.
+// A training run and the set of kernels that it uses. If `kernels` is "", the program selects the
+// best set that the processor supports.
 struct Case {
   Training training;
   std::string kernels;

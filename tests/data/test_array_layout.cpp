@@ -215,7 +215,8 @@ TEST_F(ArrayLayoutTest, ExorlDiscountZeroIsATermination) {
   EXPECT_EQ(data.next_obs(1)[0], 3);
 }
 
-// In files of the `imitation` library, each trajectory has one more observation than actions.
+// In files of the `imitation` library, the number of observations of a trajectory is one larger
+// than the number of actions.
 TEST_F(ArrayLayoutTest, Imitation) {
   add("obs", {1, 2, 3, 11, 12, 13, 14}, 1);
   add("acts", {0.1f, 0.2f, 0.3f, 0.4f, 0.5f}, 1);

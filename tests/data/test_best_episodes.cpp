@@ -40,8 +40,8 @@ TEST(BestEpisodes, DiscountedReturn) {
   EXPECT_DOUBLE_EQ(data.episode_return(0, 0), 1);
 }
 
-// The reward 8 at the second step is worth more than 5 at the first step with gamma 1, but less
-// with gamma 0.5.
+// With gamma 1, the reward 8 at the second step is worth more than the reward 5 at the first step.
+// With gamma 0.5, it is worth less.
 TEST(BestEpisodes, AreChosenByDiscountedReturn) {
   const auto data = episodes_of({{5, 0}, {0, 8}});
   EXPECT_EQ(rewards_of(keep_best_episodes(data, 0.5, 1.0)), (std::vector<float>{0, 8}));

@@ -17,8 +17,8 @@ namespace {
 
 using nlohmann::json;
 
-// Returns the expected properties of files from the original writers. The sums were computed by
-// NumPy and by D4RL's own conversion.
+// Returns the expected properties of the fixtures, which the original libraries wrote. The sums
+// were computed by NumPy and by D4RL's own conversion.
 json expected() {
   std::ifstream file(kFixtures + "expected.json");
   return json::parse(file);

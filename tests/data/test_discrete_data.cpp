@@ -26,7 +26,7 @@ namespace {
 
 const Space kThree = Space::discrete(3);
 
-// Two episodes of three and two steps, with the choices 2, 0, 1 and 1, 2.
+// Two episodes of three and two steps, with the discrete actions 2, 0, 1 and 1, 2.
 TransitionDataset three_choices() {
   DatasetBuilder builder(Space::unbounded(2), kThree);
   float at = 0;

@@ -11,7 +11,7 @@ namespace {
 
 const std::string kFolder = std::string(SOURCE_DIR) + "/tests/data/fixtures/";
 
-// Returns the error message of reading one array.
+// Reads one array. Returns the error message, or "" if there is no error.
 std::string hdf5_problem(const std::string& name, const std::string& key) {
   const auto path = kFolder + name;
   try {
@@ -104,7 +104,8 @@ TEST(Hdf5File, UnpacksChunksOfLargeArrays) {
         }).text;
     return text;
   };
-  // Row i and column k contain (i * columns + k) % 251 / 4, which is exact in float32 and float64.
+  // The element in row i and column k is (i * columns + k) % 251 / 4, which is exact in float32 and
+  // float64. The elements of the missing chunk are 0.
   for (const auto& [key, rows, columns] : {std::tuple{"float32_rows", 100'000, 3},
                                            {"float32_columns", 100'000, 3},
                                            {"float64_shuffled", 70'001, 5},

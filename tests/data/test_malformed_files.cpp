@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the message of the data error after `path`, or "" if the file loads. The message must be
-// a single line that starts with `path`.
+// Returns the part of the error message that follows `path`, or "" if the file loads. The message
+// must be a single line that starts with `path`.
 std::string problem(const std::string& kind, const std::string& path) {
   try {
     load_dataset_file(kind, path);

@@ -19,7 +19,7 @@ class MemoryLimit : public testing::Test {
   int64_t limit() const { return memory_limit(directory_.path()); }
 
   TemporaryDirectory directory_;
-  const int64_t machine_ = memory_limit(directory_.path());  // no control groups exist yet
+  const int64_t machine_ = memory_limit(directory_.path());  // without control groups
 };
 
 TEST_F(MemoryLimit, IsThatOfTheMachineWithoutGroups) {

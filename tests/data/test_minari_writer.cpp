@@ -85,8 +85,8 @@ std::vector<std::string> episode_names(const std::string& directory) {
   return nlohmann::json::parse(text).get<std::vector<std::string>>();
 }
 
-// The file equals that of Minari's own writer, except for information that only the original
-// environment has.
+// The file has the same content as a file from Minari's own writer, except for information that
+// only the original environment has.
 TEST(MinariWriter, HasTheLayoutOfTheRealWriter) {
   const auto real = kFixtures + "minari/v0.5.3/pendulum/random-v0";
   const TemporaryDirectory directory;

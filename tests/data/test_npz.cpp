@@ -101,8 +101,8 @@ TEST_F(NpzTest, RoundTripKeepsTheFingerprint) {
   auto given = small_builder();
   given.give_next_actions(std::vector<float>{5, 6, 7, 8, 9}, {1, 0, 1, 1, 1});
   auto unflagged = small_builder();
-  // The second of these episodes starts with the last observation of the first one. Only the array
-  // of episode starts in the file separates them.
+  // The second of the following two episodes starts with the last observation of the first one.
+  // Only the array of episode starts in the file separates them.
   unflagged.begin_episode(std::array{7.0f, 7.0f});
   unflagged.add(std::array{0.0f}, 1, std::array{8.0f, 8.0f}, false, false);
   unflagged.begin_episode(std::array{8.0f, 8.0f});

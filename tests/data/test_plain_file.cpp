@@ -209,7 +209,7 @@ TEST(PlainFile, GivesWhatLibhdf5Gives) {
     const auto other = load_dataset_file("d4rl", packed, options, &theirs);
     EXPECT_EQ(one.fingerprint(), other.fingerprint());
     // One of the two time-outs stores the observation of the next row as its successor. The reader
-    // does not trust such a successor, so the policy `keep` drops this row too.
+    // does not trust such a successor, so even the policy `keep` drops this row.
     EXPECT_EQ(one.rows(), policy == TimeoutPolicy::drop ? 297 : 299);
     EXPECT_EQ(ours.reward_sum, theirs.reward_sum);
     EXPECT_EQ(ours.episodes, 6);  // one episode is split in two

@@ -284,7 +284,7 @@ TEST(ReplayBuffer, StoresTheFramesOfAStackOnce) {
   EXPECT_EQ(gathered(buffer, 3), (std::vector<unsigned char>{4, 4, 4, 5}));
   fill_stacks(buffer, 2);
   EXPECT_EQ(gathered(buffer, 2), (std::vector<unsigned char>{1, 2, 2, 3}));
-  EXPECT_EQ(buffer.frames(), 10);  // frame 0 was removed, 8 9 10 were added
+  EXPECT_EQ(buffer.frames(), 10);  // frame 0 was removed; frames 8, 9 and 10 were added
 
   ReplayBuffer again(6, stack, kAction);
   const auto bytes = buffer.encode(2, 6);
@@ -327,8 +327,7 @@ TEST(ReplaySampler, RefusesReturnsThatTheBufferDoesNotKeep) {
                Error);
 }
 
-// Stream 0 has the rows 0 2 4 | 6 8, and stream 1 has the rows 1 3 5 7 | 9, where | ends an
-// episode. The reward is ten times the number of the row.
+// Creates an empty buffer that computes returns to go. fill() gives row n the reward 10 n.
 ReplayBuffer with_returns(int64_t capacity = 100) {
   return ReplayBuffer(capacity, kObs, kAction, /*streams=*/2, ReturnRule{.gamma = 0.5});
 }

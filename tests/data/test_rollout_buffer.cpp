@@ -36,7 +36,7 @@ TEST(GeneralizedAdvantages, ByHand) {
 }
 
 TEST(GeneralizedAdvantages, LimitsOfLambda) {
-  // With lambda 0, the advantages are the one-step errors.
+  // With lambda 0, the advantages are the one-step TD errors.
   expect_near(advantages_of({1, 2, 3}, {0.5f, 0.6f, 0.7f}, {0, 0, 0}, {0.8f}, 0),
               {1 + 0.99 * 0.6 - 0.5, 2 + 0.99 * 0.7 - 0.6, 3 + 0.99 * 0.8 - 0.7});
   // With lambda 1, the advantages are the discounted returns minus the values.

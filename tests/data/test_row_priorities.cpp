@@ -66,7 +66,7 @@ TEST(RowPriorities, ComeBackWithTheState) {
   EXPECT_EQ(again.at(7), 1);
 }
 
-// Adds rows to a buffer of seven rows. Row 5 is a gap, which is not a transition.
+// Adds `count` rows. Row 5 is a gap, which is not a transition.
 void add_rows(ReplayBuffer& buffer, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     const auto n = static_cast<float>(buffer.total());

@@ -194,8 +194,8 @@ TEST(Verification, ErrorsAreMeasuredInHalfTheRange) {
   EXPECT_EQ(action_error(policy, {std::nan(""), 10.0}, {1.0, 10.0}), HUGE_VAL);
 }
 
-// obs [2] -> dense (input-major weights [[1, -1], [2, 0.5]], bias (0.5, 0)) -> relu -> scale by (2,
-// 1), shift by (0, 1) -> argmax.
+// obs [2] -> dense (input-major weights [[1, -1], [2, 0.5]], bias (0.5, 0)) -> relu -> scale by
+// (2, 1), shift by (0, 1) -> argmax.
 TEST(Interpreter, ComputesByHand) {
   PolicyGraph graph;
   const auto hidden = graph.relu(graph.dense(graph.obs(2), {1, -1, 2, 0.5}, {0.5, 0}));

@@ -11,7 +11,7 @@
 
 namespace rl_training {
 
-// Returns options with these task-specific keys and defaults for all other options.
+// Returns options with the task-specific `keys` and defaults for all other options.
 inline EnvOptions task_options(const Json& keys) {
   EnvOptions options;
   options.task = keys;

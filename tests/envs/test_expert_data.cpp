@@ -1,8 +1,8 @@
 // Checks every transition of public recordings of Gymnasium's tasks: from the recorded observation,
 // our simulation must reach the recorded next observation. The files contain float32 values, so
 // each value has a rounding error of up to half a unit in the last place. For each state, the test
-// measures how far such errors change the next observation. The measured change must explain every
-// difference.
+// measures how much such errors change the next observation. No difference may be larger than these
+// changes together.
 #include <gtest/gtest.h>
 
 #include <algorithm>

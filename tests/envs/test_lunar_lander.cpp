@@ -53,7 +53,7 @@ TEST_F(LunarLanderTest, StartsAtTheTopMiddleWithAPush) {
   EXPECT_GT(std::abs(obs[2]), 0);
   EXPECT_LT(std::abs(obs[2]), 0.9);
   EXPECT_EQ(obs[6], 0);
-  // The terrain is drawn before the push, as in Gymnasium: twelve uniform heights.
+  // As in Gymnasium, the terrain is drawn before the push. It consists of twelve uniform heights.
   Rng same(3);
   const auto state = env->state();
   for (size_t i = 0; i < 12; ++i) EXPECT_EQ(state[18 + i], same.uniform(0, 400.0 / 30 / 2));

@@ -16,10 +16,10 @@
 namespace rl_training {
 namespace {
 
-// The tolerances are the largest allowed differences after 10 and after 50 recorded steps. The
-// simulation is chaotic: a difference in the last digit of a model parameter grows to this size.
-// With the MuJoCo version of the recordings, Hopper and Walker2d differ by 1e-13 and all other
-// tasks are bit-equal.
+// The tolerances are the largest allowed differences within the first 10 steps and within all 50
+// steps of a recording. The simulation is chaotic, so a difference in the last digit of a model
+// parameter can grow to this size. With the MuJoCo version of the recordings, Hopper and Walker2d
+// differ by 1e-13 and all other tasks are bit-equal.
 struct Task {
   const char* id;
   const char* recording;
@@ -109,9 +109,9 @@ TEST_P(MujocoTest, RecordingsAreEqual) {
   }
 }
 
-// The differences of a single step do not grow, so this test also covers the light object of
-// Pusher. Rewards are not compared, because they depend on values of the previous step that the
-// recording does not contain.
+// Each step starts from the recorded state, so differences do not accumulate, and the test also
+// covers Pusher with its light object. Rewards are not compared, because they depend on values of
+// the previous step that the recording does not contain.
 TEST_P(MujocoTest, EachRecordedStepIsEqualFromItsOwnState) {
   const Task& task = GetParam();
   // The solver of Humanoid starts from the solution of the previous step, which is not recorded.

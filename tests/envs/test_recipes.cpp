@@ -26,8 +26,8 @@ TEST(Rollout, WholeEpisodesAndACutOne) {
   EXPECT_EQ(data.next_action(0), data.action(1));
 }
 
-// The stored rows are transitions of the environment: repeating the stored actions from the first
-// state produces the stored rewards and observations.
+// The stored rows are transitions of the environment: repeating the stored actions from the same
+// initial state produces the stored rewards and observations.
 TEST(Rollout, RowsAreWhatTheEnvironmentDid) {
   const auto env = make_environment("Pendulum-v1");
   const Policy policy = [](std::span<const double> obs, Rng& rng, std::span<float> action) {

@@ -54,8 +54,8 @@ std::vector<Scenario> scenarios() {
 
 class CheckpointFaults : public ::testing::TestWithParam<Scenario> {
  protected:
-  // Checks the store after a fault. The newest checkpoint is the old or the new one, it is
-  // complete, and loading it prints no warning. The next attempt to save succeeds.
+  // Checks the store after a fault. The newest checkpoint in the store is either the old or the new
+  // one. It is complete, and loading it prints no warning. The next attempt to save succeeds.
   void check_whole(const std::string& place, const std::string& context) {
     const Scenario& scenario = GetParam();
     CheckpointStore store(posix_file_system(), place);
@@ -81,8 +81,8 @@ class CheckpointFaults : public ::testing::TestWithParam<Scenario> {
     if (scenario.best_may_be.empty()) return;
     const auto best = load_checkpoint(posix_file_system(), place + "/best");
     EXPECT_NE(scenario.best_may_be.find(mark_of(best)), std::string::npos) << context;
-    // A run that resumes from the new step does not repeat its evaluation, so the best checkpoint
-    // must already be the new one.
+    // A run that resumes from the new step does not repeat the evaluation of that step, so the best
+    // checkpoint must already be the new one.
     const bool has_new_step = mark_of(*newest) == scenario.newest_may_be[1];
     EXPECT_TRUE(!has_new_step || mark_of(best) == scenario.best_may_be[1]) << context;
   }

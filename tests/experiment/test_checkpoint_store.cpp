@@ -41,7 +41,7 @@ class CheckpointStoreTest : public ::testing::Test {
   std::vector<std::string> warnings;
 };
 
-// Changes the file in place. Rewriting it thousands of times would be too slow.
+// Flips one bit of the file in place. Rewriting the file thousands of times would be too slow.
 void flip_bit(const std::string& file, size_t bit) {
   std::fstream stream(file, std::ios::binary | std::ios::in | std::ios::out);
   const auto at = static_cast<std::streamoff>(bit / 8);

@@ -183,8 +183,8 @@ TEST_F(HostileRun, WhatKilledProcessesLeftIsRemoved) {
   EXPECT_TRUE(fs::exists(of_others));
 }
 
-// If a call fails while the best checkpoint is saved, the next save writes the best checkpoint
-// before its own step. The test lets each call fail once.
+// If a file-system call fails while the best checkpoint is saved, the next save first completes the
+// best checkpoint and then writes its own step. The test lets each call fail once.
 TEST_F(HostileRun, ABestThatFailedIsWrittenBeforeTheNextStep) {
   const auto entries = [](char mark) {
     return std::vector<ArchiveEntry>{{"mark", DType::u8, {1}, std::string(1, mark)}};

@@ -130,8 +130,8 @@ TEST(MetricLog, AFileShorterThanTheCheckpointSaysIsAnError) {
   }
 }
 
-// Limits the size of files while an object exists. As on a full disk, the first part of the data is
-// still written.
+// Limits the size of files during its lifetime. As on a full disk, a write that exceeds the limit
+// still writes its first part.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {

@@ -99,8 +99,8 @@ class OnlineRunTest : public testing::Test {
   std::vector<std::string> warnings_;
 };
 
-// Checkpoints are written at 7, 14, ... and at evaluations (20, 40, 60) that are the best so far.
-// The last two are those of steps 56 and 60.
+// Checkpoints are written at steps 7, 14, ... and at evaluations (steps 20, 40 and 60) with the
+// best return so far. The last two checkpoints are those of steps 56 and 60.
 TEST_F(OnlineRunTest, EachCheckpointAddsTheRowsSinceTheOneBefore) {
   const auto result = train(config("sac", {"buffer_capacity=1000"}));
   const auto newest = replay_files(result.run_dir + "/checkpoints/step-000000060");
@@ -117,7 +117,7 @@ TEST_F(OnlineRunTest, EachCheckpointAddsTheRowsSinceTheOneBefore) {
   }
   uint64_t bytes = 0;
   for (const auto& name : newest) bytes += fs::file_size(result.checkpoint + "/" + name);
-  EXPECT_EQ(bytes, 60u * 9 * 4);  // 9 values: 2 * 3 for the observations, action, reward, flags
+  EXPECT_EQ(bytes, 60u * 9 * 4);  // 9 values: two observations of 3, action, reward, flags
 }
 
 TEST_F(OnlineRunTest, FilesOfRowsThatWereOverwrittenGo) {
@@ -418,7 +418,7 @@ TEST_F(OnlineRunTest, RewardKeysHoldForBothSources) {
     EXPECT_NEAR(own[i], 2 * raw[i], 1e-5);
     EXPECT_EQ(same[i], own[i]);
   }
-  ASSERT_EQ(warnings_.size(), 1u);  // only `own` changes the rewards of a single source
+  ASSERT_EQ(warnings_.size(), 1u);  // only `own` changes just one of the two sources
   EXPECT_NE(warnings_[0].find("env_kwargs.wrappers.reward"), std::string::npos);
 
   const auto data = load_run_data(config("rlpd", {"reward_shift=-1"}), {});

@@ -201,7 +201,7 @@ TEST(BadConfig, FilesMustBeThere) {
             std::string::npos);
 }
 
-// An assignment of the command line is checked in the same way as a file. Its errors name `--set`.
+// An assignment on the command line is checked in the same way as a file. Its errors name `--set`.
 TEST(SetConfigValue, IsCheckedAsTheFileIs) {
   const std::pair<const char*, const char*> table[] = {
       {"seed=-1", "--set: seed: out of range (expected a whole number >= 0, got -1)"},

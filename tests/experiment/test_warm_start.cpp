@@ -62,7 +62,7 @@ TEST_F(WarmStartTest, NetworksAndNormaliserAreTaken) {
     EXPECT_EQ(array(zero, name), array(first.checkpoint, name)) << name;
     EXPECT_NE(array(zero, name), "no such array") << name;
   }
-  // Optimisers and random streams are new.
+  // Optimisers and random streams are not copied.
   EXPECT_NE(array(zero, "algorithm.actor_optimizer.steps"),
             array(first.checkpoint, "algorithm.actor_optimizer.steps"));
   EXPECT_EQ(second->policy().predict({{0.3, -0.1}}),
