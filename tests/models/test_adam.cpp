@@ -9,7 +9,7 @@
 namespace rl_training::test_adam {
 namespace {
 
-// Adam in double precision, as in the paper.
+// Reference implementation of Adam in double precision, after the paper.
 struct Reference {
   std::vector<double> p, m, v;
   int steps = 0;
@@ -78,7 +78,7 @@ TEST(Adam, MinimisesAQuadratic) {
   EXPECT_LT(loss, 1e-4);
 }
 
-// The gradients of all leaves are sent as one message, and the step uses the averaged values.
+// The gradients of all leaves are sent as one message, and the step uses the averaged gradients.
 TEST(Adam, StepsAlongTheMeanGradientOfTheProcesses) {
   const auto leaf = [](std::vector<float> values) {
     return torch::tensor(values).set_requires_grad(true);

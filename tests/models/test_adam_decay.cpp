@@ -21,7 +21,8 @@ TEST(AdamW, DecayIsDecoupledFromTheMoments) {
   EXPECT_NEAR(p[1].item<double>(), -4.0 * (1 - rate * 0.5) + rate, 1e-6);
 }
 
-// The norm is computed over all leaves together: the norm of (3, 4) and (12) is 13.
+// The norm is computed over all leaves together: for the gradients (3, 4) and (12), it is 13. The
+// limit is 1.3, so all gradients are scaled by 0.1.
 TEST(AdamClipping, ScalesLongGradientsDown) {
   const auto a = leaf({0.0f, 0.0f}), b = leaf({0.0f});
   Adam adam({a, b}, {.learning_rate = 1.0, .beta1 = 0.0, .eps = 1e6, .max_gradient_norm = 1.3}, {});
@@ -29,7 +30,7 @@ TEST(AdamClipping, ScalesLongGradientsDown) {
   b.mutable_grad() = torch::tensor({12.0f});
   adam.step();
   EXPECT_NEAR(adam.gradient_norm(), 13.0, 1e-6);
-  // With such a large epsilon, the step is the gradient divided by epsilon.
+  // With such a large epsilon, the step is nearly the clipped gradient divided by epsilon.
   EXPECT_NEAR(a[0].item<double>() * -1e6, 0.3, 1e-4);
   EXPECT_NEAR(b[0].item<double>() * -1e6, 1.2, 1e-4);
 }

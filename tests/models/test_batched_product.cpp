@@ -24,7 +24,7 @@ torch::Tensor plain(const BatchedProduct& work) {
   return work.relu ? y.relu() : y;
 }
 
-// Compares results and all gradients with torch's operators.
+// Compares the result and all gradients with those of torch's operators.
 void compare_with_torch(const BatchedProduct& work, std::vector<torch::Tensor> leaves,
                         ThreadPool* pool) {
   const auto gradients = [&](const torch::Tensor& y) {
@@ -43,7 +43,7 @@ void compare_with_torch(const BatchedProduct& work, std::vector<torch::Tensor> l
   for (size_t i = 0; i < got.size(); ++i) expect_near(got[i], wanted[i]);
 }
 
-// The products have more rows than one unit of work.
+// The products have 150 rows, more than the 128 rows of one unit of work.
 TEST(BatchedProduct, EqualsTorchWithBiasAndRelu) {
   const auto a = random_leaf(1, {2, 150, 5}), b = random_leaf(2, {2, 5, 7}),
              bias = random_leaf(3, {2, 7});

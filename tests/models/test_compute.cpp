@@ -9,12 +9,13 @@
 namespace rl_training::test_compute {
 namespace {
 
-// The thread count of the OpenBLAS that LibTorch has loaded, if there is one.
+// Functions that read and set the number of threads of OpenBLAS.
 struct OpenBlas {
   std::function<int()> get;
   std::function<void(int)> set;
 };
 
+// Returns nullopt if LibTorch has not loaded OpenBLAS.
 std::optional<OpenBlas> openblas() {
   void* library = ::dlopen("libopenblas.so.0", RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return std::nullopt;

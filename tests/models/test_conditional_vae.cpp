@@ -15,8 +15,8 @@ ConditionalVae make(int64_t obs_dim, int64_t action_dim, int64_t latent_dim,
                         {});
 }
 
-// Returns the KL of a linear encoder whose output always has these means and log standard
-// deviations.
+// Returns the KL divergence of a linear encoder that outputs these means and log standard
+// deviations for every input.
 double kl_of(const std::vector<float>& means, const std::vector<float>& log_stds) {
   const auto latent_dim = static_cast<int64_t>(means.size());
   auto vae = make(1, 1, latent_dim, {});
@@ -31,7 +31,7 @@ double kl_of(const std::vector<float>& means, const std::vector<float>& log_stds
 TEST(ConditionalVae, KlByHand) {
   EXPECT_NEAR(kl_of({0}, {0}), 0.0, 1e-7);
   EXPECT_NEAR(kl_of({1}, {0}), 0.5, 1e-6);
-  EXPECT_NEAR(kl_of({1, 1}, {0, 0}), 0.5, 1e-6);  // mean over the latents, not the sum
+  EXPECT_NEAR(kl_of({1, 1}, {0, 0}), 0.5, 1e-6);  // mean over the latent dimensions, not the sum
   EXPECT_NEAR(kl_of({1, 0}, {0, 0}), 0.25, 1e-6);
   EXPECT_NEAR(kl_of({0}, {std::log(2.0f)}), -0.5 * (1 + std::log(4.0) - 4), 1e-6);
 }
@@ -41,9 +41,9 @@ TEST(ConditionalVae, LogStdIsClampedToMinusFourAndFifteen) {
   EXPECT_NEAR(kl_of({0}, {20}) / (-0.5 * (1 + 30 - std::exp(30.0))), 1.0, 1e-5);
 }
 
-// The encoder is mu = s + 2 a and sigma = 1, and the decoder is tanh(0.5 s + z). For s = 1, a =
-// 0.25 and the noise -1, the latent is z = 0.5. The reconstructed action is therefore tanh(1), and
-// the KL is 1.5^2 / 2.
+// The encoder computes mu = s + 2 a and sigma = 1; the decoder computes tanh(0.5 s + z). For
+// (s, a) = (1, 0.25) and the noise -1, mu is 1.5 and z is mu - 1. The reconstructed action is
+// therefore tanh(1), and the KL divergence is 1.5^2 / 2.
 TEST(ConditionalVae, LossByHand) {
   auto vae = make(1, 1, 1, {});
   set_parameters(vae.encoder(), {1, 0, 2, 0, 0, 0});
@@ -84,13 +84,14 @@ TEST(ConditionalVae, GradientsAgainstPlainTorch) {
 
 TEST(ConditionalVae, DecodesBeforeAndAfterTanh) {
   const auto vae = make(3, 2, 0, {8});
-  EXPECT_EQ(vae.latent_dim(), 4);  // twice the number of action dimensions
+  EXPECT_EQ(vae.latent_dim(), 4);  // the default is twice the action dimension
   Rng rng(2);
   const auto obs = draw_normal(rng, {6, 3}), latents = draw_normal(rng, {6, 4});
   EXPECT_TRUE(torch::equal(vae.decode(obs, latents), vae.decode_unbounded(obs, latents).tanh()));
 }
 
-// Prior latents are N(0, 1) clipped to [-0.5, 0.5], not a normal distribution of half the width.
+// Prior latents are N(0, 1) noise clipped to [-0.5, 0.5], not noise with half the standard
+// deviation.
 TEST(ConditionalVae, PriorLatentsAreClipped) {
   const auto vae = make(1, 1, 3, {});
   const auto latents = vae.prior_latents(torch::tensor({{2.0f, -0.3f, -9.0f}}));

@@ -18,7 +18,7 @@ double tanh_normal_log_prob(float u) {
   return gaussian_sample(head, torch::full({1, 1}, u)).log_prob.item<double>();
 }
 
-// The density of a squashed standard normal: log N(u; 0, 1) - 2 (log 2 - u - softplus(-2u)).
+// For u ~ N(0, 1), the log density of tanh(u) is log N(u; 0, 1) - 2 (log 2 - u - softplus(-2u)).
 TEST(Gaussian, GoldenLogDensities) {
   EXPECT_NEAR(tanh_normal_log_prob(0), -0.918939, 1e-6);
   EXPECT_NEAR(tanh_normal_log_prob(1), -0.551377, 1e-6);
@@ -33,11 +33,12 @@ TEST(Gaussian, GivenActionsAtTheEdgeStayFinite) {
   const double u = std::atanh(1.0 - 1e-5);
   const double expected =
       -0.5 * u * u - 0.918938533 - 2 * (std::log(2.0) - u - std::log1p(std::exp(-2 * u)));
-  EXPECT_NEAR(log_prob[0].item<double>(), expected, 2e-2);  // 1 - a has few digits in float32
+  EXPECT_NEAR(log_prob[0].item<double>(), expected, 2e-2);  // float32 resolves 1 - a coarsely
   EXPECT_EQ(log_prob[0].item<float>(), log_prob[1].item<float>());
 }
 
-// A kind of Gaussian head. Values and gradients of every kind are compared with torch operators.
+// A kind of Gaussian head and the number of samples per row. For each kind, values and gradients
+// are compared with those of torch operators.
 struct Kind {
   bool squash, free_std;
   int64_t samples_each;
@@ -51,7 +52,7 @@ class GaussianAgainstPlain : public testing::TestWithParam<Kind> {
     const auto kind = GetParam();
     GaussianHead head;
     head.squash = kind.squash;
-    head.log_std_min = -1.5;  // clamps some rows at each end
+    head.log_std_min = -1.5;  // the bounds clamp some of the log stds
     head.log_std_max = 0.8;
     head.output =
         draw(rng, {kRows, kind.free_std ? kActions : 2 * kActions}, 1.3f).set_requires_grad(true);
@@ -130,7 +131,8 @@ TEST(GaussianActor, ModeStaysInTheBox) {
   EXPECT_EQ(actor.parameters().size(), 2u);
 }
 
-// The actor computes log std = m x + c. Initially m = 1 and c = -1, and both are trained.
+// The actor computes log std = m x + c, where x is the output of the network. Initially m = 1 and
+// c = -1, and both are trained.
 TEST(GaussianActor, LearnsTheScaleOfItsStandardDeviation) {
   Rng rng(6);
   GaussianActor::Options options;
@@ -147,8 +149,9 @@ TEST(GaussianActor, LearnsTheScaleOfItsStandardDeviation) {
   const auto x = raw.narrow(1, 2, 2);
   EXPECT_TRUE(torch::allclose(scaled.head(obs).output.narrow(1, 2, 2), x - 1));
   EXPECT_TRUE(torch::equal(scaled.mode(obs), plain.mode(obs)));
-  // At the mean, log p decreases by 1 for each unit of log std. Therefore d/dm = -sum x. There are
-  // 5 rows with 2 action dimensions, so d/dc = -10.
+  // At the mean, the derivative of log p with respect to each log std is -1. For the sum of log p
+  // over 5 rows with 2 action dimensions, the derivative is therefore -sum x with respect to m, and
+  // -10 with respect to c.
   scaled.sample(obs, torch::zeros({5, 2})).log_prob.sum().backward();
   const auto gradient = scaled.parameters()[1].grad();
   EXPECT_NEAR(gradient[0].item<double>(), -x.sum().item<double>(), 1e-5);
@@ -161,8 +164,8 @@ TEST(GaussianActor, LearnsTheScaleOfItsStandardDeviation) {
   EXPECT_EQ(target.parameters()[1][0].item<float>(), 2.0f);
 }
 
-// The gradient with respect to log x is 1 at every step, so Adam moves log x by the learning rate
-// until it reaches the bound.
+// The gradient with respect to log x is 1 at every step, so each Adam step decreases log x by the
+// learning rate, until log x reaches its lower bound.
 TEST(LogScalar, StepsInTheLogarithmAndStopsAtItsBound) {
   LogScalar scalar({.initial_log = 0.0, .learning_rate = 0.1, .log_min = -0.25}, {});
   EXPECT_NEAR(scalar.value().item<double>(), 1.0, 1e-7);

@@ -7,8 +7,8 @@
 namespace rl_training::test_input_slopes {
 namespace {
 
-// Computes the slopes with torch operators, for one critic at a time. Otherwise, autograd would sum
-// the slopes of all critics, because they share the action.
+// Computes the slopes dQ/da with torch operators, one critic at a time. All critics share the
+// actions, so a single call of autograd would return the sum of their slopes.
 torch::Tensor plain_slopes(const CriticEnsemble& critics, const torch::Tensor& obs,
                            const torch::Tensor& actions) {
   const auto leaf = actions.clone().set_requires_grad(true);
@@ -50,7 +50,8 @@ TEST(InputSlopes, EqualGradientsOfGradients) {
   }
 }
 
-// Gradients of slopes and gradients of values add up in either order.
+// In a loss that uses both slopes and values, the parameter gradients of both terms add up. The
+// order of the terms does not matter.
 TEST(InputSlopes, GradientsAddUpWithThoseOfValues) {
   Rng rng(1);
   const CriticEnsemble critics(5, 2, {.count = 2, .hidden_sizes = {8}}, rng, {});
@@ -59,7 +60,7 @@ TEST(InputSlopes, GradientsAddUpWithThoseOfValues) {
   const auto of_values = [&] { return critics.values(obs, actions).square().sum(); };
   const auto of_slopes = [&] { return slopes.at(critics, obs, actions).square().sum(); };
   const auto apart = gradient_of(critics, of_values()) + gradient_of(critics, of_slopes());
-  for (int i = 0; i < 2; ++i) {  // the second pass reuses memory
+  for (int i = 0; i < 2; ++i) {  // the second iteration reuses memory
     EXPECT_TRUE(
         torch::allclose(gradient_of(critics, of_values() + of_slopes()), apart, 1e-4, 1e-5));
     EXPECT_TRUE(

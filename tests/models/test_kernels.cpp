@@ -20,7 +20,7 @@ std::vector<const Kernels*> all_sets() {
   return sets;
 }
 
-// Compares every loop of an instruction set with the portable loop.
+// Compares the loops of an instruction set, `ours`, with the portable loops, `plain`.
 void compare(const Kernels& ours, const Kernels& plain, int64_t rows, int64_t columns) {
   SCOPED_TRACE(ours.name);
   const auto count = static_cast<size_t>(rows * columns);
@@ -92,8 +92,8 @@ void compare(const Kernels& ours, const Kernels& plain, int64_t rows, int64_t co
   });
 }
 
-// The first shape has odd sizes. In the second shape, the columns fill complete vectors, and some
-// rows are left over after complete blocks.
+// The first shape has odd sizes. In the second shape, a row consists of complete vectors, but the
+// number of rows is not a multiple of the block size.
 TEST(Kernels, EverySetAgreesWithThePortableOne) {
   const auto sets = all_sets();
   for (const Kernels* set : sets) {
@@ -120,7 +120,7 @@ void check_sums(const Kernels& set) {
     EXPECT_NEAR(y[2 * i], sum, 1e-5);
     EXPECT_EQ(y[2 * i + 1], 7.0f);
     EXPECT_EQ(dense[i], y[2 * i]);
-    float alone = 0;  // the same row, computed alone, must have the same bits
+    float alone = 0;  // the row computed alone must give the same bits
     set.row_dot(x.data() + i * kColumns, w.data(), 0.25f, 1, kColumns, &alone, 1);
     EXPECT_EQ(alone, dense[i]);
   }
@@ -156,8 +156,8 @@ TEST(Kernels, RowsAreGatheredInPlace) {
   }
 }
 
-// Compares the results with double precision, also for inputs at which tanh rounds to 1. A result
-// depends neither on its position nor on its neighbours.
+// Compares the results with those in double precision, also for inputs at which tanh rounds to 1. A
+// result must depend neither on its position in the array nor on its neighbours.
 TEST(Kernels, FunctionsAreRightToAFewUnits) {
   std::vector<float> x;
   for (float value = -100.0f; value <= 100.0f; value += 0.37f) x.push_back(value);
@@ -183,7 +183,8 @@ TEST(Kernels, FunctionsAreRightToAFewUnits) {
   }
 }
 
-// This is the tanh form of GELU. Its value at 1 is 0.841192, whereas x Phi(x) is 0.841345.
+// The kernel computes the tanh approximation of GELU. At x = 1, its value is 0.841192, whereas the
+// exact GELU, x Phi(x), is 0.841345.
 TEST(Kernels, GeluAndItsSlopeAreRight) {
   const double c = std::sqrt(2 / 3.14159265358979), k = 0.044715;
   std::vector<float> x = {1.0f};

@@ -11,7 +11,7 @@ struct Case {
   std::string name;
   MlpSpec spec;
   int64_t rows = 256;
-  int64_t side = 0;  // columns of the second input
+  int64_t side = 0;  // columns of the second input; 0 if there is none
 };
 
 std::vector<Case> cases() {
@@ -74,7 +74,7 @@ std::vector<Case> cases() {
     s.layer_norm = LayerNorm::before_activation;
     s.activation = Activation::tanh;
   });
-  // The rows do not fit into one chunk, so gradients are summed by groups of chunks.
+  // With more than eight chunks of rows, the gradients of several chunks are summed as one group.
   add("many_rows", 1300, 4, [](MlpSpec&) {});
   add("many_rows_norm_ensemble", 2700, 3, [](MlpSpec& s) {
     s.layer_norm = LayerNorm::before_activation;
@@ -84,12 +84,12 @@ std::vector<Case> cases() {
   return all;
 }
 
-// Returns the largest difference relative to the largest value.
+// Returns the largest absolute difference, divided by the largest absolute value in `b`.
 double distance(const torch::Tensor& a, const torch::Tensor& b) {
   return ((a - b).abs().max() / b.abs().max()).item<double>();
 }
 
-// Moves biases and LayerNorm gains away from their initial values 0 and 1, which would hide errors.
+// Adds noise to all parameters. The initial LayerNorm gains of 1 and shifts of 0 would hide errors.
 void shake(Mlp& network) {
   const torch::NoGradGuard no_grad;
   network.parameters().add_(normal_noise({network.parameters().numel()}, 99), 0.05);
@@ -148,7 +148,7 @@ TEST_P(FusedMlp, EqualsPlainTorchInValuesAndGradients) {
 }
 
 // If no parameter gradients are needed, the backward pass skips rows whose gradient is 0. Such rows
-// occur with the minimum over critics. A training pass uses all rows.
+// occur if the loss uses the minimum over critics. A training pass does not skip rows.
 TEST_P(FusedMlp, AFrozenPassGivesInputsTheGradientOfATrainingOne) {
   const auto& one = GetParam();
   ThreadPool pool(2);
@@ -232,7 +232,7 @@ TEST(Mlp, FrozenPassesGradientsOnlyToTheInput) {
   EXPECT_LT(distance(action.grad(), plain_action.grad()), 1e-5);
 }
 
-// Returns |d sum y / d x|^2, as in gradient penalties such as EDAC's.
+// Returns |d sum(y) / d actions|^2, a gradient penalty. Its gradient needs second derivatives of y.
 torch::Tensor gradient_penalty(const Mlp& network, const torch::Tensor& obs,
                                const torch::Tensor& actions) {
   const auto leaf = actions.detach().clone().set_requires_grad(true);
@@ -246,7 +246,7 @@ TEST(Mlp, GradientsOfGradientsEqualFiniteDifferences) {
   for (const auto norm : {LayerNorm::none, LayerNorm::before_activation}) {
     auto spec = small_critic();
     spec.hidden_sizes = {16, 16};
-    spec.activation = Activation::tanh;  // ReLU has no second derivative
+    spec.activation = Activation::tanh;  // finite differences are inaccurate near the kinks of ReLU
     spec.layer_norm = norm;
     Rng rng(1);
     Mlp network(spec, rng, {});

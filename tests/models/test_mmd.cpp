@@ -20,7 +20,7 @@ double mmd_of(const torch::Tensor& x, const torch::Tensor& y, MmdKernel kernel, 
 
 constexpr MmdKernel kKernels[] = {MmdKernel::gaussian, MmdKernel::laplacian};
 
-// The denominator in the kernel is 2 sigma. With 2 sigma^2, the value would be 0.049994.
+// The kernel is exp(-distance / (2 sigma)). With 2 sigma^2 instead, the value would be 0.049994.
 TEST(Mmd, GoldenValue) {
   for (const MmdKernel kernel : kKernels) {
     EXPECT_NEAR(mmd_of(torch::zeros({1, 1}), torch::ones({1, 1}), kernel), 0.222219, 1e-5);
@@ -57,7 +57,7 @@ torch::Tensor by_three_terms(const torch::Tensor& x, const torch::Tensor& y, Mmd
   return torch::sqrt(mean_kernel(x, x) + mean_kernel(y, y) - 2 * mean_kernel(x, y) + 1e-6);
 }
 
-// The number of rows is larger than the number processed at once, and not a multiple of it.
+// The fused code processes 16 rows at once. 21 rows are more than that, and not a multiple of it.
 TEST(Mmd, ValuesAndGradientsAgainstTheThreeTerms) {
   Rng rng(2);
   const auto x_values = draw(rng, {21, 3, 2}), y_values = draw(rng, {21, 5, 2});

@@ -21,8 +21,8 @@ struct Shape {
   int64_t m, n, k;
 };
 
-// Compares a product with sums in double precision. The rows of the arrays are longer than those of
-// the matrices, and values beyond a row of the result must not change.
+// Compares a product with sums in double precision. All row strides are larger than the rows. The
+// product must not change the padding after each row of the result.
 void check(const Shape& shape, bool transpose_a, bool transpose_b, Then then) {
   constexpr int64_t kGap = 3;
   const auto [m, n, k] = shape;
@@ -75,8 +75,8 @@ void check(const Shape& shape, bool transpose_a, bool transpose_b, Then then) {
 }
 
 TEST(Product, EveryShapeAndWhatFollows) {
-  // The shapes have complete and partial tiles, strips, vectors and squares. Some sizes use our own
-  // product and some are too large for it.
+  // The shapes lead to complete and partial tiles, strips and vectors (see product_tiles.cpp). Some
+  // products use our own kernel, and larger ones use oneDNN.
   constexpr Shape kShapes[] = {{1, 1, 1},     {6, 64, 16},  {7, 16, 1},    {100, 64, 64},
                                {5, 48, 32},   {33, 80, 70}, {37, 208, 64}, {4, 37, 20},
                                {13, 64, 515}, {2, 3, 64},   {35, 72, 300}};

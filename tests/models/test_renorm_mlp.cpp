@@ -14,7 +14,8 @@ torch::Tensor normal(uint64_t seed, torch::IntArrayRef shape) {
   return values;
 }
 
-// One feature with the values 0, 1, 2 and 5. Their mean is 2, and their variance is 3.5.
+// Returns a batch of four rows with one feature, whose values are 0, 1, 2 and 5. Their mean is 2,
+// and their variance is 3.5.
 BatchRenorm example(float running_mean, float running_var, Mode mode, bool warm) {
   return {torch::tensor({0.0f, 1.0f, 2.0f, 5.0f}).view({1, 4, 1}),
           torch::ones({1, 1}),
@@ -57,15 +58,15 @@ TEST(BatchRenorm, UsesTheRunningStatisticsInEvalMode) {
   EXPECT_EQ(work.running_var.item<float>(), 1.0f);
 }
 
-// The bounds force r = 1 and d = 0, which is plain batch normalisation.
+// The bounds force r = 1 and d = 0. The result is then plain batch normalisation.
 TEST(BatchRenorm, WithTheNarrowestBoundsIsBatchNormalisation) {
   const auto warm = example(0.5f, 1.0f, Mode::train, true);
   expect_values(batch_renorm(warm, {.r_max = 1.0, .d_max = 0.0}, nullptr),
                 {-1.068892, -0.534446, 0.0, 1.603338});
 }
 
-// Compares values, statistics and gradients of the fused node with torch operators. There are more
-// features than one unit of work, and one feature is constant.
+// Compares values, statistics and gradients of the fused node with those of torch operators. There
+// are 70 features, more than the 64 of one unit of work. One feature is constant.
 void compare_with_plain(Mode mode, bool warm) {
   const int64_t members = 2, rows = 9, features = 70;
   auto x = normal(1, {members, rows, features}) * 2 + 1;
@@ -141,7 +142,7 @@ TEST(RenormMlp, OnlyTrainingPassesMoveTheStatistics) {
   EXPECT_EQ(network.training_passes(), 1);
 }
 
-// Batch statistics remove a shift of the inputs.
+// Normalisation with batch statistics removes a constant shift of the inputs.
 TEST(RenormMlp, TrainingPassesDoNotSeeAShiftOfTheInputs) {
   const auto network = small_network();
   const auto x = normal(1, {50, 4});
@@ -150,8 +151,8 @@ TEST(RenormMlp, TrainingPassesDoNotSeeAShiftOfTheInputs) {
   EXPECT_LT((y - shifted).abs().max().item<float>(), 1e-4f);
 }
 
-// After the warm-up, if r and d are within their bounds, training and evaluation compute nearly the
-// same values.
+// After the warm-up, if r and d are within their bounds, training and evaluation passes compute
+// nearly the same values.
 TEST(RenormMlp, TrainingAndEvalPassesMeetAfterTheWarmUp) {
   auto spec = small_spec();
   spec.renorm.warmup_steps = 200;
@@ -241,7 +242,7 @@ TEST(RenormMlp, AveragesRunningStatisticsOverProcesses) {
   EXPECT_TRUE(group.messages.empty());
   network.forward(x, {}, {.mode = Mode::train});
   alone.forward(x, {}, {.mode = Mode::train});
-  EXPECT_EQ(group.messages, std::vector<size_t>{2 * 5});  // mean and variance of 2 + 3 features
+  EXPECT_EQ(group.messages, std::vector<size_t>{2 * 5});  // means and variances of 2 + 3 features
   const auto order = torch::arange(10, torch::kFloat);
   EXPECT_TRUE(torch::equal(network.running_mean().view(-1),
                            alone.running_mean().view(-1) + order.narrow(0, 0, 5)));

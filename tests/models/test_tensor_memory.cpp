@@ -9,7 +9,8 @@
 namespace rl_training::test_tensor_memory {
 namespace {
 
-// Creates and frees tensors one after another, and returns the number of distinct addresses.
+// Creates `count` tensors, each after the previous one was freed. Returns the number of distinct
+// addresses of their data.
 size_t places(size_t count, torch::IntArrayRef shape) {
   std::set<const void*> seen;
   for (size_t i = 0; i < count; ++i) seen.insert(reused_floats(shape).data_ptr());

@@ -23,8 +23,8 @@ TransformerSpec small_spec() {
 Transformer small_network(uint64_t seed = 1) {
   Rng rng(seed);
   Transformer network(small_spec(), rng, {});
-  // Uses larger weights than the initial ones, whose standard deviation of 0.02 would hide most
-  // effects.
+  // Replaces the initial weights with larger ones. The initial standard deviation of 0.02 would
+  // hide most effects.
   const torch::NoGradGuard no_grad;
   auto parameters = network.parameters();
   rng.fill_normal({parameters.data_ptr<float>(), static_cast<size_t>(parameters.numel())});
@@ -43,8 +43,8 @@ Trajectories example(int64_t steps = kSteps) {
           torch::arange(steps).expand({kRows, steps}).contiguous()};
 }
 
-// The model of the CORL repository for Hopper: 11 observation dimensions, 3 action dimensions, and
-// 1000 + 20 time steps.
+// The model of the CORL repository for Hopper: 11-dimensional observations, 3-dimensional actions,
+// and embeddings of 1000 + 20 time steps.
 TEST(Transformer, HasThePublishedNumberOfParameters) {
   TransformerSpec spec;
   spec.obs_dim = 11;
@@ -74,8 +74,8 @@ TEST(Transformer, StartsFromSmallNormalWeights) {
   EXPECT_EQ(values("last_norm.gain").min().item<float>(), 1.0f);
 }
 
-// A step depends on earlier steps and on its own observation. It depends neither on its own action
-// nor on later steps.
+// The output for a step depends on earlier steps and on the step's own return, observation and
+// time. It depends neither on the step's own action nor on later steps.
 TEST(Transformer, NoStepSeesItsActionOrLaterSteps) {
   const auto network = small_network();
   const torch::NoGradGuard no_grad;
@@ -100,7 +100,7 @@ TEST(Transformer, NoStepSeesItsActionOrLaterSteps) {
   }
 }
 
-// The result of a segment depends neither on later steps nor on other rows.
+// The output for a segment depends neither on later steps nor on other rows.
 TEST(Transformer, PaddingAndOtherRowsDoNotMatter) {
   const auto network = small_network();
   const torch::NoGradGuard no_grad;

@@ -18,7 +18,7 @@ constexpr char kHere[] = "127.0.0.1";
 std::vector<float> values_of(int rank, size_t count) {
   std::vector<float> values(count);
   Rng(static_cast<uint64_t>(rank), "values").fill_normal(values);
-  // The values differ greatly in size, so that the sum depends on the order of the additions.
+  // The values differ greatly in magnitude, so that the sum depends on the order of the additions.
   for (size_t i = 0; i < count; ++i) values[i] *= (i % 3 == 0) ? 1e6f : 1.0f;
   return values;
 }
@@ -35,8 +35,9 @@ std::vector<float> ordered_mean(int size, size_t count) {
 
 class Averages : public testing::TestWithParam<std::tuple<int, size_t, const char*>> {};
 
-// Tests few and many values, few and many processes, messages and shared memory. This covers every
-// algorithm for averages, including parts of unequal length.
+// The parameters combine few and many processes, few and many values, and shared memory (kLoopback)
+// and messages (kOtherAddress). They cover every algorithm for averages. 10001 values cannot be
+// divided evenly among 4 or 5 processes.
 TEST_P(Averages, AreSumsInTheOrderOfRanks) {
   const auto size = std::get<0>(GetParam());
   const auto count = std::get<1>(GetParam());
@@ -63,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Group, Averages,
                                           testing::Values(kLoopback, kOtherAddress)));
 
 // Each process alternates between two slots, so that a fast process does not overwrite values that
-// a slow process still reads. The larger arrays of the second half need new shared memory.
+// a slow process still reads. From turn 100 on, the arrays are larger and need new shared memory.
 TEST(Group, AveragesManyTimesInSharedMemory) {
   std::atomic<int> wrong = 0;
   in_processes(3, [&](ProcessGroup& group) {
@@ -218,7 +219,7 @@ TEST(Rendezvous, KeepsWhatEachSets) {
 
 using Names = std::map<std::string, std::string>;
 
-// Sets the environment variables of one launcher for a test.
+// Sets the environment variables of one launcher. The destructor unsets those of all launchers.
 class Variables {
  public:
   explicit Variables(const Names& values = {}) {

@@ -1,5 +1,5 @@
-// Several processes train one run on the loopback interface. `make test-processes` runs additional
-// tests (RL_TRAINING_PROCESS_TESTS=all).
+// Tests runs that several processes train together, connected by the loopback interface. The tests
+// at the end of this file need RL_TRAINING_PROCESS_TESTS=all, which `make test-processes` sets.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -91,7 +91,7 @@ std::vector<std::string> checkpoints_of(const std::string& run) {
   return names;
 }
 
-// The contents of all checkpoints and of metrics.jsonl. manifest.json is omitted because it
+// Returns the contents of metrics.jsonl and of all files in checkpoints except manifest.json, which
 // contains times and paths.
 std::map<std::string, std::string> bytes_of(const std::string& run) {
   std::map<std::string, std::string> files;
@@ -150,7 +150,8 @@ class Processes : public testing::Test {
     const auto result = run(resume_command(run_directory, processes));
     EXPECT_EQ(result.exit_code, 0) << result.err;
   }
-  // Starts a run, calls `harm` once the run has `checkpoints` checkpoints, and waits for its end.
+  // Starts a run, calls `harm` once the run has `checkpoints` checkpoints, and waits until the
+  // program ends.
   ProgramResult train_and(const Task& task, const std::string& name, const std::string& processes,
                           const std::function<void(Program&)>& harm, size_t checkpoints = 2) {
     auto arguments = train_command(task, directory_ / name, processes);
@@ -202,7 +203,7 @@ TEST_F(Processes, AKilledProcessEndsTheRunWithItsCheckpoints) {
   ASSERT_FALSE(checkpoints_of(killed).empty());
   auto further = resume_command(killed, "2");
   const auto done = std::stoll(checkpoints_of(killed).back().substr(std::string("step-").size()));
-  // The run is already complete at this length, so the program only loads the checkpoint.
+  // The checkpoint has already reached this length, so the program only loads it.
   further.insert(further.end(), {"--total-timesteps", std::to_string(done)});
   EXPECT_EQ(run(further).exit_code, 0);
 }
@@ -281,7 +282,8 @@ TEST_F(MoreProcesses, FourRepeatAndResumeExactly) {
   }
 }
 
-// Kills a random process with SIGKILL up to 20 times, then resumes the run until its end.
+// Up to 20 times, kills one of the two processes with SIGKILL and resumes the run. Then lets the
+// run finish.
 TEST_F(MoreProcesses, ARunKilledManyTimesEndsWithTheSameBytes) {
   const Task task = {"Killed",
                      "sac/pendulum",

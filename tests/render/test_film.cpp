@@ -117,7 +117,7 @@ TEST_F(FilmTest, AnAnimation) {
   options.every = 5;
   options.episodes = 2;
   const auto report = film("MountainCarContinuous-v0", options, "film.gif");
-  EXPECT_EQ(report.pictures, 2 * 6);  // pictures of steps 0, 5, 10, 15, 20 and of the last step
+  EXPECT_EQ(report.pictures, 2 * 6);  // per episode: steps 0, 5, 10, 15, 20 and the last step
   EXPECT_EQ(report.returns.size(), 2U);
   const auto gif = bytes("film.gif");
   EXPECT_EQ(gif.substr(0, 6), "GIF89a");

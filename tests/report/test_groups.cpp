@@ -25,7 +25,7 @@ std::string message_of(const std::function<void()>& action) {
   return "no error";
 }
 
-// Runs with three learning rates and three seeds each form three groups.
+// There are nine runs: three learning rates with three seeds each. They form three groups.
 TEST(Groups, RunsThatDifferInMoreThanTheirSeedStayApart) {
   const TemporaryDirectory directory;
   const double rates[] = {0.001, 0.0003, 0.0001};
@@ -61,7 +61,8 @@ TEST(Groups, WhatDecidesNoValueDoesNotPartRuns) {
   config.replace(config.find("log_interval: 5"), 15, "log_interval: 7");
   write_all(directory / "b/config.yaml", config + "output_dir: elsewhere\n");
   EXPECT_EQ(report_of(directory.path()).tasks[0].groups.size(), 1u);
-  // With early stopping, log_interval separates groups, because it can change when a run stops.
+  // With early stopping, log_interval separates groups, because it affects the step at which a run
+  // stops.
   for (const char* name : {"a", "b"}) {
     auto text = read_all(directory / (std::string(name) + "/config.yaml"));
     text.replace(text.find("early_stopping: null"), 20, "early_stopping: {patience: 3}");
@@ -100,7 +101,7 @@ TEST(Groups, TheSameDataUnderAnotherNameIsTheSameTask) {
   EXPECT_DOUBLE_EQ(report.tasks[0].groups[0].figures->mean, -6);
 }
 
-// Tables show shortened values; data files contain the full values.
+// Tables show shortened values of config keys; data files contain the full values.
 TEST(Groups, ValuesOfKeysAreShortenedOnlyForDisplay) {
   const TemporaryDirectory directory;
   const char* const rates[] = {"0.12345678", "0.12345999", "0.5"};
@@ -146,7 +147,8 @@ TEST(Groups, LastBestAndAt) {
   EXPECT_EQ(steps_text(group), "10 of 20");
 }
 
-// The table must not show a value for a step at which no evaluation took place.
+// If there was no evaluation at the requested step, the report names the step of the evaluation
+// that it shows.
 TEST(Groups, AStepWithoutAnEvaluationNamesTheOneThatIsUsed) {
   const TemporaryDirectory directory;
   write_run(directory / "a", {.seed = 0, .returns = {-9, -1, -5}});
@@ -167,8 +169,9 @@ TEST(Groups, AStepWithoutAnEvaluationNamesTheOneThatIsUsed) {
   EXPECT_EQ(at(19), "last evaluation up to step 19 (steps 10 to 12)");
 }
 
-// The length of a run decides which evaluation is the last one. It does not affect the evaluation
-// at step 10, so runs of both lengths form one group.
+// The length of a run decides which evaluation is its last one, so runs of different lengths are
+// separate groups. The length does not affect the evaluation at step 10, so with `--at 10` runs of
+// both lengths form one group.
 TEST(Groups, LengthsStayApartUnlessAStepIsAskedFor) {
   const TemporaryDirectory directory;
   write_run(directory / "a", {.seed = 0, .returns = {-9, -5}, .length = 10});
@@ -213,7 +216,7 @@ TEST(Groups, ByAKeyAndFilters) {
             "--filter: not a condition (expected key=value, got batch_size)");
 }
 
-// An offline run that continues online has two kinds of steps: updates and environment steps.
+// A run with an offline and an online phase has two kinds of steps: updates and environment steps.
 TEST(Groups, OfflineAndOnlineStepsStayApart) {
   const TemporaryDirectory directory;
   write_run(directory / "a", {.returns = {}});

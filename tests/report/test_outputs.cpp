@@ -87,7 +87,7 @@ TEST(ReportMarkdown, EscapesWhatTheTableWouldRead) {
   EXPECT_NE(text.find("| x\\|y\\<b\\> | 1 |"), std::string::npos) << text;
 }
 
-// Names are untrusted: the terminal and the page must show them as plain text.
+// Names are untrusted: the terminal and the HTML page must show them as plain text.
 TEST(ReportHtml, HostileNamesAreShownAsText) {
   const TemporaryDirectory directory;
   const std::string name = "<script>alert(1)</script>\x1b[31m\n\"'&";
@@ -258,9 +258,9 @@ TEST(Leaderboard, NormalisedScoresAreSummedUpOverTasks) {
   const auto board = make_leaderboard(report_of(directory.path()));
   EXPECT_TRUE(board.normalized);
   ASSERT_TRUE(board.methods[0].total);
-  // Normalized scores are (r + 20.272305) / 3254.572305 for Hopper and (r + 280.178953) /
-  // 12415.178953 for HalfCheetah. The returns r of bcq are -300, -290 and -280 on both tasks. Of
-  // the six scores of bcq, the IQM discards the lowest and the highest.
+  // The normalised score of a return r is 100 (r + 20.272305) / 3254.572305 for Hopper and
+  // 100 (r + 280.178953) / 12415.178953 for HalfCheetah. The returns of bcq are -300, -290 and -280
+  // on both tasks. Of its six scores, the IQM discards the lowest and the highest.
   EXPECT_NEAR(board.methods[0].total->iqm,
               (100 * ((-280 + 20.272305) + (-290 + 20.272305)) / 3254.572305 +
                100 * ((-300 + 280.178953) + (-290 + 280.178953)) / 12415.178953) /

@@ -22,7 +22,8 @@ std::string error_of(const std::string& path) {
   return "no error";
 }
 
-// A run may be read at any time: while its process writes a row, or before the first evaluation.
+// A run may be read at any time, for example while its process writes a row, or before the process
+// has written metadata.json and metrics.jsonl.
 TEST(RunRecord, RowsThatAreNotWholeDoNotCount) {
   const TemporaryDirectory directory;
   const auto run = directory / "a";

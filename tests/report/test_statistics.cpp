@@ -5,7 +5,8 @@
 namespace rl_training {
 namespace {
 
-// The expected values come from golden_statistics.py, which shares no code with the library.
+// The expected values of these tests come from golden_statistics.py, which shares no code with the
+// library.
 const std::vector<double> kSeven = {3.5, -1.0, 12.0, 4.0, 8.25, -6.5, 5.0};
 const std::vector<double> kFive = {-231.4, -198.2, -305.9, -150.0, -412.7};
 
@@ -27,8 +28,8 @@ TEST(Statistics, BootstrapIntervalsAreThoseOfAllResamples) {
   // resampled interquartile mean are a few units apart, so the tolerance is 6.
   EXPECT_NEAR(five->low, -377.1, 6);
   EXPECT_NEAR(five->high, -166.0667, 6);
-  // With two runs, a quarter of the resamples contains only the first value, and a quarter only the
-  // second. The interval therefore extends from one value to the other.
+  // With two runs, about a quarter of the resamples contain only the first value, and about a
+  // quarter only the second. The interval therefore extends from one value to the other.
   const auto two = bootstrap_interval({{3, 8}}, mean_of);
   EXPECT_EQ(two->low, 3);
   EXPECT_EQ(two->high, 8);
@@ -42,8 +43,8 @@ TEST(Statistics, TasksAreResampledEachForItself) {
   const auto interval = bootstrap_interval(strata, interquartile_mean);
   EXPECT_NEAR(interval->low, 33.5, 0.6);
   EXPECT_NEAR(interval->high, 50.25, 0.6);
-  // If the six runs were one task, all values of a resample could come from the lower half. The
-  // interval would then start below 28 instead of near 33.5.
+  // If the six runs belonged to one task, all values of a resample could come from the lower half.
+  // The interval would then start below 28 instead of near 33.5.
   const auto mixed = bootstrap_interval({pooled(strata)}, interquartile_mean);
   EXPECT_LT(mixed->low, 28);
 }

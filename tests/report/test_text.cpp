@@ -47,8 +47,8 @@ TEST(ReportText, KeysThatDoNotFitAreBelowTheirRow) {
       << text;
 }
 
-// The table of a random search with three learning rates is too wide. Some columns are omitted, and
-// a line names them.
+// With the learning rates of a random search, the table is too wide. Some columns are omitted, and
+// a line below the table names them.
 TEST(ReportText, NamesTheColumnsThatDoNotFit) {
   const TemporaryDirectory directory;
   const char* const rates[] = {"0.00031415926535897931", "0.0027182818284590451", "0.01"};
@@ -70,7 +70,7 @@ TEST(ReportText, NamesTheColumnsThatDoNotFit) {
   EXPECT_NE(text.find("95 % bootstrap"), std::string::npos) << text;
 }
 
-// The long path of a warm start must not displace the columns with statistics.
+// The long path of a warm start's checkpoint must not push statistics out of the table.
 TEST(ReportText, PathsAreShortened) {
   const TemporaryDirectory directory;
   const std::string runs = "/home/someone/experiments/with/a/long/name/runs/";

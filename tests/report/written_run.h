@@ -12,7 +12,7 @@
 
 namespace rl_training {
 
-// The content of a run directory as `train` writes it. A test chooses the values.
+// The values that write_run() writes to a run directory, in the files that `train` would write.
 struct WrittenRun {
   std::string algo = "bcq", env_id = "Pendulum-v1";
   int64_t seed = 0;

@@ -10,8 +10,8 @@
 
 namespace rl_training {
 
-// A task whose episodes have three steps by default. The reward is 10 * action, so that a test
-// controls the returns.
+// A task whose episodes have three steps by default. The reward is the action, which is 10 times
+// the policy's output in [-1, 1]. A test thus controls the returns.
 class PayingTask final : public Environment {
  public:
   static constexpr const char* kId = "Paying-v0";
@@ -56,6 +56,7 @@ class FakeAlgorithm final : public Algorithm {
   std::function<float(int64_t update)> loss = [](int64_t update) { return 1.0f / update; };
   std::function<float(int64_t update)> target_q_mean;  // an optional metric
   std::function<float(int64_t update)> action = [](int64_t) { return 0.5f; };
+  // If set, called at the end of each update. It may change the parameter, for example to NaN.
   std::function<void(int64_t update, float& parameter)> spoil;
   std::vector<double> lr_scales;
 
@@ -93,10 +94,10 @@ class FakeSampler final : public Sampler {
   void visit_state(StateVisitor& state) override { state.scalar("batches", batches); }
 };
 
-// Records rows, checkpoints and warnings in the order in which they arrive.
+// Records rows, checkpoints and warnings.
 class RecordingSink final : public RunSink {
  public:
-  std::vector<std::string> events;
+  std::vector<std::string> events;  // rows and checkpoints, in order
   std::vector<Json> rows;
   std::vector<std::string> warnings;
   std::function<void()> on_checkpoint;
@@ -112,7 +113,8 @@ class RecordingSink final : public RunSink {
   void warn(const std::string& line) override { warnings.push_back(line); }
 };
 
-// A trainer that uses the fakes. Change the algorithm and the options before you call run().
+// A trainer and the fake parts that it uses. Change the algorithm and the options before you call
+// run().
 struct FakeTraining {
   FakeAlgorithm algorithm;
   FakeSampler sampler;

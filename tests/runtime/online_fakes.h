@@ -3,8 +3,9 @@
 
 namespace rl_training {
 
-// A task whose observation is 100 * episode + step. The reward is the number of the step. Even
-// episodes are truncated after 4 steps, and odd episodes terminate after 3 steps.
+// A task that counts episodes from 0 and steps from 1. Step n leads to the observation
+// 100 * episode + n and has the reward n. Even episodes are truncated after 4 steps, and odd
+// episodes terminate after 3 steps.
 class CountingTask final : public Environment {
  public:
   static constexpr const char* kId = "Counting-v0";
@@ -49,13 +50,13 @@ class CountingTask final : public Environment {
   int64_t episode_ = -1, steps_ = 0;
 };
 
-// An algorithm that always returns the same action and records the observations.
+// An algorithm that always returns the same action and records how it is called.
 class ConstantAlgorithm final : public Algorithm {
  public:
   float action = 0.25f;
-  std::vector<float> seen;  // observations for which exploring actions were requested
+  std::vector<float> seen;  // observations in calls of act() with ActMode::explore
   int64_t updates = 0;
-  std::vector<std::string> phases;  // names of the phases that have started
+  std::vector<std::string> phases;  // names of the phases in calls of begin_phase()
   int64_t planned_updates = 0;
 
   std::vector<double> lr_scales;

@@ -48,8 +48,8 @@ TEST(AgreedRequests, OfAnyProcessCountForAllAndTheFirstSignalWins) {
   EXPECT_EQ(agreed.look(false, true).signal, 2);
 }
 
-// A request that arrives during an iteration takes effect in the next iteration, unless `fresh` is
-// true.
+// A request that arrives during an iteration takes effect in the next iteration. With `fresh`, it
+// takes effect at once.
 TEST(AgreedRequests, WhatNobodyWasToldYetDoesNotCount) {
   StopRequests own;
   FakeGroup group(2);

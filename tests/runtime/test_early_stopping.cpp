@@ -15,8 +15,8 @@ EarlyStoppingOptions options(int64_t patience,
   return options;
 }
 
-// Returns the number of the value that stops training, counted from 1, or 0 if none does. Value i
-// is observed at update 10 i.
+// Observes value number i (counted from 1) at update 10 i. Returns the number of the value that
+// stops training, or 0 if none does.
 int stops_at(EarlyStopping& stopping, const std::vector<double>& values) {
   for (size_t i = 0; i < values.size(); ++i) {
     const bool stop = stopping.observe(values[i], static_cast<int64_t>(i + 1) * 10);

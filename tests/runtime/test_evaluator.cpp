@@ -31,8 +31,9 @@ TEST(Evaluator, SumsRawRewardsOverWholeEpisodes) {
   EXPECT_EQ(result.length_mean, 3.0);
 }
 
-// The group has three copies, whose episodes have one, two and three steps. Each copy plays a fixed
-// number of the seven episodes, so that short episodes are not counted more often.
+// The EnvGroup has three environments, whose episodes have one, two and three steps. Each
+// environment plays a fixed number of the seven episodes, so that short episodes are not
+// overrepresented.
 TEST(Evaluator, CopiesThatExistTogetherPlayFixedShares) {
   EnvInfo info{"PayingTogether-v0", "", [] { return std::make_unique<PayingTask>(); }};
   info.group = EnvGroup{[] { return int64_t{3}; },
@@ -66,7 +67,7 @@ TEST(Evaluator, MeanAndStdAreOverEpisodes) {
   EXPECT_EQ(result.lengths, std::vector<int64_t>(5, 200));
 }
 
-// The test plays the first episode itself and compares its return with that of the evaluator.
+// The test plays the evaluator's only episode itself and compares the returns.
 TEST(Evaluator, PlaysTheTaskOfItsOwnStream) {
   const auto policy = small_policy();
   ObsNormalizer normalizer(3);
@@ -126,7 +127,7 @@ TEST(Evaluator, ProcessesShareTheEpisodes) {
                               .run(*policy, ObsNormalizer(3));
       ASSERT_EQ(result.returns.size(), all.returns.size());
       for (size_t i = 0; i < all.returns.size(); ++i) {
-        // The number of rows in a batch may change the last bits of an action.
+        // The number of observations in a batch may change the last bits of an action.
         EXPECT_NEAR(result.returns[i], all.returns[i], 1e-2);
       }
       EXPECT_NEAR(result.return_mean, all.return_mean, 1e-2);

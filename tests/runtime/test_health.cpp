@@ -15,7 +15,7 @@ struct Part {
   std::array<float, 5> first = {0, 1, -2, std::numeric_limits<float>::max(),
                                 std::numeric_limits<float>::denorm_min()};
   std::array<float, 1> second = {3};
-  int64_t count = -1;  // its bits are a NaN if read as floats
+  int64_t count = -1;  // its bits would be NaN if read as floats
   void visit_state(StateVisitor& state) {
     const std::array<int64_t, 1> five = {5}, one = {1};
     state.scalar("count", count, /*lowest=*/-1);
@@ -39,7 +39,7 @@ TEST(Health, NamesTheFirstArrayThatIsNotFinite) {
   }
 }
 
-// Runs training and checks that it fails with this key and update.
+// Runs training and checks that it diverges: the error must name this key and this update.
 void expect_diverged(FakeTraining& t, const std::string& key, int64_t update) {
   t.options.log_interval = 5;
   t.options.checkpoint_interval = 3;
@@ -58,8 +58,8 @@ void expect_diverged(FakeTraining& t, const std::string& key, int64_t update) {
 
 using Events = std::vector<std::string>;
 
-// A metric is not finite from update 7 on. The error is raised at the next row or checkpoint,
-// whichever comes first, and nothing is written afterwards.
+// A metric is not finite from update 7 on. The error is raised when the next row or checkpoint is
+// due, here the checkpoint at update 9. Neither is written.
 TEST(Health, AMetricThatIsNotFiniteStopsTraining) {
   for (const float bad : {kNan, kInf, -kInf}) {
     FakeTraining t(100);
@@ -80,7 +80,7 @@ TEST(Health, AParameterThatIsNotFiniteStopsTraining) {
   }
 }
 
-// A policy that is not finite is not evaluated.
+// A policy whose parameters are not finite is not evaluated.
 TEST(Health, ComesBeforeAnEvaluation) {
   FakeTraining t(100);
   t.evaluate_every(7);

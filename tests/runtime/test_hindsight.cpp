@@ -28,7 +28,7 @@ class NumberTask final : public GoalTask {
 constexpr float kWanted = 5000;
 
 // Adds rows. The achieved goal of row n is n before its step and n + 1 after it. The desired goal
-// is 5000, and the action is n / 1000.
+// is 5000, and the action is n / 1000. Episodes are truncated at the rows in `ends`.
 void fill(ReplayBuffer& buffer, int64_t rows, const std::set<int64_t>& ends) {
   for (int64_t i = 0; i < rows; ++i) {
     const auto n = static_cast<float>(buffer.total());
@@ -46,7 +46,8 @@ BatchRequest request(int64_t rows) {
 }
 
 struct Drawn {
-  int64_t row, goal_row;  // goal_row is -1 if the goal was not changed
+  // The step of goal_row achieved the new goal of this row. -1 means that the goal was not changed.
+  int64_t row, goal_row;
 };
 
 struct Fixture {
@@ -74,7 +75,7 @@ struct Fixture {
       const float wanted = batch.obs()[i][1].item<float>();
       EXPECT_EQ(batch.obs()[i][0].item<float>(), static_cast<float>(row));
       EXPECT_EQ(batch.next_obs()[i][0].item<float>(), static_cast<float>(row + 1));
-      EXPECT_EQ(batch.next_obs()[i][1].item<float>(), wanted);  // same goal in s and s'
+      EXPECT_EQ(batch.next_obs()[i][1].item<float>(), wanted);  // s and s' have the same goal
       EXPECT_GE(buffer.episode_end(row), 0) << "of an episode that goes on";
       if (wanted == kWanted) {
         EXPECT_EQ(batch.rewards()[i].item<float>(), -7);  // the stored reward
@@ -160,8 +161,8 @@ TEST(Hindsight, RowsThatWereOverwrittenServeNoMore) {
   }
 }
 
-// The last step of a failed episode is terminal for every goal. Other steps are terminal only if
-// they reach their goal.
+// The episode terminates without reaching its goal. Its last step is terminal for every goal. Other
+// steps are terminal only if they reach their goal.
 TEST(Hindsight, AFailureStaysAnEnd) {
   Fixture f(100, 1, 0, {});
   for (int n = 0; n < 4; ++n) {

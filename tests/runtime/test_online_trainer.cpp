@@ -151,14 +151,14 @@ TEST(OnlineTrainer, MaxUpdatesEndsItInsideABlock) {
 TEST(OnlineTrainer, AnEpochIsABufferInBatches) {
   OnlineTraining t;
   t.online.length = 100;
-  t.limits.max_epochs = 2;  // an epoch has 50 / 10 updates
+  t.limits.max_epochs = 2;  // an epoch has 50 / 10 = 5 updates
   const auto summary = t.run();
   EXPECT_EQ(summary.update_count, 10);
   EXPECT_EQ(summary.stop_reason, "max_epochs");
   EXPECT_EQ(t.sink.rows.back()["epoch"], 2);
 }
 
-// The schedule ends with the offline updates. The online phase uses the initial rate.
+// The schedule covers only the offline updates. The online phase uses the schedule's start value.
 TEST(OnlineTrainer, TheScheduleIsOfTheOfflineRunBefore) {
   OnlineTraining t;
   t.options.schedule = {.type = ScheduleSpec::Type::linear, .start = 0.8, .end = 0.0};
@@ -172,11 +172,12 @@ TEST(OnlineTrainer, TheScheduleIsOfTheOfflineRunBefore) {
   for (size_t i = 0; i < expected.size(); ++i) {
     EXPECT_NEAR(t.algorithm.lr_scales[i], expected[i], 1e-12) << i;
   }
-  // A row contains the scale of the last update.
+  // A row contains the scale of the latest update.
   EXPECT_NEAR(t.sink.rows.back()["lr_scale"].get<double>(), 0.8, 1e-12);
 }
 
-// The online phase uses the full rate even if the warm-up is longer than the offline phase.
+// The online phase uses the full learning rate, even if the warm-up is longer than the offline
+// phase.
 TEST(OnlineTrainer, TheWarmUpIsOfTheOfflineRunBefore) {
   OnlineTraining t;
   t.options.schedule.warmup_steps = 4;
@@ -188,7 +189,7 @@ TEST(OnlineTrainer, TheWarmUpIsOfTheOfflineRunBefore) {
   EXPECT_EQ(t.algorithm.lr_scales, (std::vector<double>{0.25, 0.5, 1.0, 1.0}));
 }
 
-// RLPD's pre-training belongs to the run, so both phases share one schedule.
+// By default, as in RLPD, pre-training and the online phase share one schedule.
 TEST(OnlineTrainer, PretrainingSharesTheSchedule) {
   OnlineTraining t;
   t.options.schedule = {.type = ScheduleSpec::Type::linear, .start = 1.0, .end = 0.0};
@@ -198,8 +199,8 @@ TEST(OnlineTrainer, PretrainingSharesTheSchedule) {
   EXPECT_EQ(t.algorithm.lr_scales, (std::vector<double>{1.0, 0.75, 0.5, 0.25}));
 }
 
-// The sampler is never ready, so there are no updates. The run therefore ends because of its number
-// of steps, not because of max_updates.
+// The sampler is never ready, so there are no updates. The run therefore reaches total_timesteps,
+// but not max_updates.
 TEST(OnlineTrainer, TheReasonIsTheLimitThatWasReached) {
   OnlineTraining t;
   NeverReady never;

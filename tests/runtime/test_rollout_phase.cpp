@@ -44,7 +44,7 @@ struct Fixture {
     phase = std::make_unique<RolloutPhase>(spec, *collector, sampler, ppo);
     batch = Batch(options.request(), Space::unbounded(1), Space::unit_box(1));
   }
-  // Takes environment steps and returns the number of updates.
+  // Takes `steps` steps in every environment and returns the number of updates.
   int advance(int steps) {
     int updates = 0;
     LoopHooks loop;
@@ -92,7 +92,8 @@ struct Fixture {
   std::vector<int64_t> scheduled;
 };
 
-// A time limit ends the first episode after 4 steps. The second episode terminates after 3 steps.
+// The first 8 steps. A time limit ends the first episode after 4 steps. The second episode
+// terminates after 3 steps.
 constexpr std::array<float, 8> kObs = {0, 1, 2, 3, 100, 101, 102, 200};
 constexpr std::array<float, 8> kNext = {1, 2, 3, 4, 101, 102, 103, 201};
 constexpr std::array<float, 8> kRewards = {1, 2, 3, 4, 1, 2, 3, 1};
@@ -126,8 +127,8 @@ TEST(RolloutCollector, LogProbabilitiesAreThoseOfTheActionsAsDrawn) {
       torch::allclose(f.ppo.log_density(rows.obs(), rows.actions()), rows.log_probs(), 1e-4, 1e-5));
 }
 
-// The stored reward is 2 r, divided by the standard deviation of G = gamma G + 2 r. G restarts at 0
-// with each episode.
+// The stored reward is 2 r, divided by the running standard deviation of G. Each step sets
+// G = gamma G + 2 r, and each episode starts with G = 0.
 TEST(RolloutCollector, DividesRewardsByTheDeviationOfReturns) {
   auto options = small_options(true);
   options.rollout.normalize_observations = false;
@@ -148,8 +149,8 @@ TEST(RolloutCollector, DividesRewardsByTheDeviationOfReturns) {
   }
 }
 
-// The statistics that normalise an observation include this observation. They do not include the
-// final observations of episodes.
+// An observation is included in the statistics before it is normalised. The final observations of
+// episodes are never included.
 TEST(RolloutCollector, NormalisesByWhatItHasSeen) {
   Fixture f(small_options(true));
   RunningStatistics seen(1);
@@ -201,7 +202,7 @@ TEST(RolloutPhase, APolicyThatMovedTooFarEndsTheUseOfItsRollout) {
   options.target_kl = 1e-4;
   Fixture f(options);
   const int updates = f.advance(8);
-  EXPECT_GT(updates, 1);  // the KL of the first minibatch is 0
+  EXPECT_GT(updates, 1);  // before the first update, the KL divergence is 0
   EXPECT_LT(updates, 6);
   EXPECT_EQ(f.buffer.rows(), 0);
   EXPECT_EQ(f.advance(7), 0);

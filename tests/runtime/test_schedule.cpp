@@ -19,7 +19,7 @@ TEST(Schedule, LinearGoesFromStartToEnd) {
   EXPECT_DOUBLE_EQ(resolve_schedule_value(spec, 50, 100), 0.6);
   EXPECT_DOUBLE_EQ(resolve_schedule_value(spec, 99, 100), 0.208);
   EXPECT_DOUBLE_EQ(resolve_schedule_value(spec, 100, 100), 0.2);
-  EXPECT_DOUBLE_EQ(resolve_schedule_value(spec, 500, 100), 0.2);  // after a run was shortened
+  EXPECT_DOUBLE_EQ(resolve_schedule_value(spec, 500, 100), 0.2);  // possible if a run was shortened
 }
 
 TEST(Schedule, CosineGoesFromStartToEnd) {
@@ -35,7 +35,8 @@ TEST(Schedule, CosineGoesFromStartToEnd) {
   EXPECT_EQ(resolve_schedule_value(upwards, 10, 10), 2.5);
 }
 
-// The warm-up is min(1, (t + 1) / w). The schedule then spans the remaining steps.
+// The warm-up multiplies the start value by min(1, (t + 1) / w) in the first w updates. The
+// schedule then spans the remaining updates.
 TEST(Schedule, WarmUpRisesLinearly) {
   const ScheduleSpec constant = {.warmup_steps = 4};
   const double expected[] = {0.25, 0.5, 0.75, 1.0, 1.0, 1.0};

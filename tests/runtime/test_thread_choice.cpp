@@ -5,7 +5,7 @@
 namespace rl_training {
 namespace {
 
-// Simulates updates. A test sets the time of an update for each number of threads.
+// Simulates updates. A test defines how long an update takes with each number of threads.
 class TimedUpdates {
  public:
   explicit TimedUpdates(int threads, bool automatic = true)
@@ -57,8 +57,8 @@ TEST(ThreadChoice, PrefersFewerThreadsIfNearlyAsFast) {
   EXPECT_EQ(faster.run(1000), 2);
 }
 
-// The fastest round of each number of threads counts, so that a round that was slowed down by other
-// programs has no effect.
+// Only the fastest turn of each number of threads counts, so a turn that other programs slow down
+// has no effect.
 TEST(ThreadChoice, TakesTheFastestTurnOfEach) {
   TimedUpdates updates(2);
   int64_t call = 0;
@@ -69,8 +69,8 @@ TEST(ThreadChoice, TakesTheFastestTurnOfEach) {
   EXPECT_EQ(updates.run(1000), 2);
 }
 
-// Each number of threads is tried in three rounds. A round has one update that is not measured and
-// three that are measured.
+// Each number of threads has three turns. If updates are long, a turn consists of one update that
+// is not timed and three that are timed.
 TEST(ThreadChoice, LongUpdatesAreTriedTwelveTimesEach) {
   TimedUpdates updates(2);
   updates.seconds = [](int threads) { return threads == 2 ? 3.0 : 1.0; };

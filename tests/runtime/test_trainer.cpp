@@ -150,7 +150,7 @@ TEST(Trainer, ARequestToStopEndsItWithACheckpoint) {
   EXPECT_EQ(summary.stop_reason, "signal");
   EXPECT_EQ(summary.update_count, 5);
   EXPECT_EQ(t.sink.events, Events{"checkpoint 5"});
-  EXPECT_EQ(t.trainer->run(t.sink, {}).update_count, 100);  // does not stop without requests
+  EXPECT_EQ(t.trainer->run(t.sink, {}).update_count, 100);  // runs to the end without StopRequests
 }
 
 // A request after the last update has no effect, because the run is complete.
@@ -216,9 +216,9 @@ TEST(Trainer, ARequestedCheckpointDoesNotEndIt) {
   EXPECT_EQ(spoilt.sink.events, Events{});
 }
 
-// The signal arrives during one of the evaluations, including the one before training. It
-// interrupts the evaluation, and the resumed run repeats it. The rows of both sessions must
-// therefore equal those of an uninterrupted run.
+// The signal arrives during each evaluation in turn, including the one before training. It
+// interrupts the evaluation, and the resumed run repeats it. The rows of both sessions together
+// must therefore equal those of an uninterrupted run.
 TEST(Trainer, ASignalDoesNotWaitForAnEvaluation) {
   const auto configure = [](FakeTraining& t) {
     t.evaluate_every(4);
@@ -288,7 +288,7 @@ TEST(Trainer, RowsInTheStateAreChecked) {
     EXPECT_TRUE(refused("waiting_row", text, true)) << text;
   }
   EXPECT_FALSE(refused("waiting_row", R"({"update_count":4})", true));
-  // A run without evaluations has no waiting row.
+  // A waiting row is one whose evaluation was interrupted. A run without evaluations has none.
   EXPECT_TRUE(refused("waiting_row", R"({"update_count":4})", false));
   EXPECT_TRUE(refused("last_row", "nonsense", false));
   EXPECT_FALSE(refused("last_row", R"({"loss":1.5})", false));

@@ -8,8 +8,7 @@ namespace {
 
 using Events = std::vector<std::string>;
 
-// An algorithm with pi(s) = s / 10 and Q(s, a) = s + 10 a. It records the calls to its policy
-// state.
+// An algorithm with pi(s) = s / 10 and Q(s, a) = s + 10 a. Its PolicyState records all calls.
 class LinearExample : public Algorithm {
  public:
   struct Ears : PolicyState {

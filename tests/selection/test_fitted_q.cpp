@@ -53,8 +53,8 @@ FittedQOptions small_fit(double gamma, int64_t updates) {
   return options;
 }
 
-// Episodes that visit the observations 0, 1, ..., `steps`. Every action is 0.5, and the rewards are
-// 1, 2, ..., `steps`.
+// Returns episodes that visit the observations 0, 1, ..., `steps`. Every action is 0.5, and the
+// rewards are 1, 2, ..., `steps`, times reward_scale.
 TransitionDataset chain(int episodes, int steps, bool terminates, float reward_scale = 1) {
   DatasetBuilder builder(1, 1);
   for (int e = 0; e < episodes; ++e) {
@@ -78,7 +78,7 @@ double value_at(const FittedQ& fit, int64_t candidate, float obs, float action) 
       .item<double>();
 }
 
-// Runs all updates of both parts of the fit.
+// Runs all updates: first those for the behaviour policy, then those for the candidates.
 void run_fit(FittedQ& fit) {
   while (fit.updates_done() < fit.updates_total()) fit.update();
 }
@@ -131,8 +131,8 @@ TEST(FittedQ, CandidatesStartFromTheValuesOfTheData) {
   EXPECT_NEAR(value_at(fit, 1, 0.0f, 0.5f), own(), 0.1);
 }
 
-// Without layer normalisation, values would grow in proportion to the distance, here by a factor of
-// 1000.
+// Without layer normalisation, values would grow in proportion to the distance from the data, here
+// by a factor of 1000.
 TEST(FittedQ, ValuesFarFromTheDataAreBounded) {
   const auto data = chain(4, 4, true);
   FittedQ fit(data, {constant_actions(data, 0.5f)}, small_fit(0.9, 100), {});
@@ -152,8 +152,9 @@ TEST(FittedQ, NextActionsStayInsideTheEpisode) {
   EXPECT_TRUE(next_actions_of(data).equal(torch::tensor({{0.2f}, {0.2f}, {0.6f}, {0.6f}})));
 }
 
-// Every reward is 1. Truncated episodes are treated as if they continued forever, so their value is
-// 1 / (1 - gamma). The episode at -50 terminates, so its value is 1.
+// Every reward is 1, and every step leads back to its own observation. A truncated episode counts
+// as if it continued forever, so its value is 1 / (1 - gamma). The episode at -50 terminates, so
+// its value is 1.
 TEST(FittedQ, TimeOutsAreNotTheEnd) {
   DatasetBuilder builder(1, 1);
   for (int e = 0; e < 20; ++e) {
@@ -169,8 +170,8 @@ TEST(FittedQ, TimeOutsAreNotTheEnd) {
   EXPECT_NEAR(value_at(fit, 0, -50.0f, 0.0f), 1, 0.7);
 }
 
-// No episode terminates and every reward is 1. The fit subtracts the mean reward, so the value is
-// exact from the start.
+// Every reward is 1. No episode terminates, so the fit subtracts the mean reward. All remaining
+// rewards are 0, so even a short fit is accurate.
 TEST(FittedQ, ConstantRewardWithoutEnd) {
   const auto data = [] {
     DatasetBuilder builder(1, 1);

@@ -36,8 +36,8 @@ TEST(Ranking, IntervalHoldsEpisodesAndCritics) {
   const auto critics = bootstrap_starts({{1, 1, 1}, {2, 2, 2}});
   EXPECT_EQ(critics.low, 1);
   EXPECT_EQ(critics.high, 2);
-  // With 100 values of 0 and 100 values of 1, the interval is 0.5 +- 1.96 * 0.5 / sqrt(200) = 0.5
-  // +- 0.0693.
+  // With 100 values of 0 and 100 values of 1, the interval is about 0.5 +- 0.0693, because
+  // 1.96 * 0.5 / sqrt(200) = 0.0693.
   std::vector<double> coins(200, 0.0);
   for (size_t i = 0; i < 100; ++i) coins[i] = 1;
   const auto coin = bootstrap_starts({coins});
@@ -45,8 +45,10 @@ TEST(Ranking, IntervalHoldsEpisodesAndCritics) {
   EXPECT_NEAR(coin.high, 0.5693, 0.012);
 }
 
-// Two episodes of two steps, with the actions (1, 1) and (0, 0). pi(1) = 0.8 and b(1) = 0.5, so the
-// ratios are 1.6 and 0.4. For the actions 0 and 1, Q is (1, 2) at step 0 and (0.5, 1.5) at step 1.
+// Two episodes of two steps, with the actions (1, 1) and (0, 0). Action 1 has the probability 0.8
+// under the policy and 0.5 under the behaviour policy, so the importance ratios are 1.6 for action
+// 1 and 0.4 for action 0. For the actions 0 and 1, Q is 1 and 2 at step 0, and 0.5 and 1.5 at
+// step 1.
 std::vector<WeightedEpisode> golden_episodes() {
   const double up = std::log(1.6), down = std::log(0.4);
   return {{{up, 1, 2, 1.8}, {up, 2, 1.5, 1.3}}, {{down, 3, 1, 1.8}, {down, 1, 0.5, 1.3}}};
@@ -92,9 +94,9 @@ TEST(Importance, LimitCases) {
   EXPECT_NEAR(same_policy.trajectory, mean_return, 1e-12);
   EXPECT_NEAR(same_policy.weighted_per_decision, mean_return, 1e-12);
   EXPECT_NEAR(same_policy.effective_episodes, 2, 1e-12);
-  // With the exact model of a deterministic task, the estimate is exact for all ratios. The chain
-  // has two steps with rewards 1 and 2, so Q = V = 1 + 0.9 * 2 at the first step and 2 at the
-  // second.
+  // With the exact values of a deterministic task, the doubly robust estimate is exact for all
+  // ratios. The chain has two steps with rewards 1 and 2, so Q = V = 1 + 0.9 * 2 at the first step
+  // and 2 at the second.
   for (const double ratio : {-1.0, 0.3, 2.0}) {
     const WeightedEpisode chain = {{ratio, 1, 2.8, 2.8}, {ratio, 2, 2, 2}};
     EXPECT_NEAR(importance_estimates({chain}, 0.9).doubly_robust, 2.8, 1e-12);

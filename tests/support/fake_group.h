@@ -5,13 +5,13 @@
 
 namespace rl_training {
 
-// A process group for tests. The test supplies the values of all other processes.
+// A process group whose other processes do not exist. A test defines what they contribute.
 class FakeGroup final : public ProcessGroup {
  public:
   explicit FakeGroup(int size, int rank = 0) : ProcessGroup(rank, size) {}
 
-  // Computes the average of one value, given its index in the message and the value of this
-  // process.
+  // Returns the average over all processes of one value. `at` is the index of the value in the
+  // message, and `mine` is the value of this process.
   std::function<float(size_t at, float mine)> mean = [](size_t, float mine) { return mine; };
   std::vector<size_t> messages;        // number of values in each call of average()
   std::vector<int32_t> others_say;     // words of the other processes, ordered by rank

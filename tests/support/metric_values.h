@@ -17,7 +17,7 @@ inline double metric(const Metrics& metrics, std::string_view name) {
   return find_metric(metrics, name).item<double>();
 }
 
-// Returns a metric that a loss reports.
+// Returns the metric `name` of a loss.
 template <class Loss>
 double metric(const Loss& loss, std::string_view name) {
   return metric(metrics_of(loss), name);

@@ -7,8 +7,8 @@
 
 namespace rl_training {
 
-// A loopback address other than kLoopback. Processes at this address exchange messages as if they
-// ran on several machines.
+// A loopback address other than kLoopback. Processes at this address use messages instead of shared
+// memory, as if they ran on several machines.
 inline constexpr char kOtherAddress[] = "127.0.0.2";
 
 // Calls `work(group)` once for each process of a group. Threads of the test program, connected

@@ -20,17 +20,17 @@ struct ProgramResult {
   bool one_error_line() const;
 };
 
-// A running instance of the program. Its output goes to files, so the program never blocks on a
+// A process of the command-line program. Its output goes to files, so the process never blocks on a
 // full pipe.
 class Program {
  public:
   struct Input {
     std::string stdin_file = "/dev/null";
     int stdin_descriptor = -1;     // if >= 0, used instead of stdin_file
-    std::string stderr_file = "";  // for example the path of a terminal
-    std::string stdout_file = "";
+    std::string stderr_file = "";  // may be a terminal; if empty, a temporary file
+    std::string stdout_file = "";  // as stderr_file
     std::string working_directory;
-    std::string program = "";  // if set, used instead of the built program
+    std::string program = "";  // if set, used instead of the command-line program
   };
 
   explicit Program(std::vector<std::string> arguments);
@@ -55,8 +55,8 @@ class Program {
 ProgramResult run(const std::vector<std::string>& arguments);
 ProgramResult run(const std::vector<std::string>& arguments, const Program::Input& input);
 
-// Polls `condition` until it is true. Returns false after twenty minutes, which is long enough with
-// sanitizers.
+// Polls `condition` until it is true. Returns false after twenty minutes, which is long enough even
+// with sanitizers.
 bool becomes_true(const std::function<bool()>& condition);
 
 }  // namespace rl_training

@@ -8,7 +8,7 @@
 
 namespace rl_training {
 
-// A temporary directory for one test.
+// A new temporary directory. The destructor removes it with its contents.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {

@@ -31,7 +31,8 @@ inline void set_parameters(const Network& network, const std::vector<float>& val
   set_values(network.parameters(), values);
 }
 
-// The forward pass computed with torch operators: the reference for the fused operators.
+// Computes the forward pass with torch operators. The result is the reference for the fused
+// operators.
 inline torch::Tensor plain(const FeedForward& network, const torch::Tensor& x,
                            const torch::Tensor& side = {}, Use use = Use::train) {
   return network.forward(x, side, {.use = use, .twice_differentiable = true});

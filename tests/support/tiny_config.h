@@ -7,8 +7,8 @@
 
 namespace rl_training {
 
-// Returns the name of the algorithm's packaged config that starts fastest. Such a config uses
-// generated data or a small task.
+// Returns the name of one of the algorithm's packaged configs that starts quickly. Such a config
+// has a small task and generates its dataset, if it uses one.
 inline std::string starter_config(const std::string& algo) {
   for (const char* task : {"/pendulum-random", "/pendulum", "/cartpole", "/cartpole-medium"}) {
     for (const auto& packaged : packaged_configs()) {
@@ -29,7 +29,7 @@ inline TrainConfig tiny_config(const std::string& algo, const std::string& outpu
         "log_interval=5", "checkpoint_interval=7", "threads=1"}) {
     set_config_value(root, assignment);
   }
-  // Keys of all options. The loop over them reduces the size of the networks.
+  // Reduces the size of the networks.
   std::vector<std::string> keys;
   for (const auto& [key, value] : root.find("algo_kwargs")->entries) keys.push_back(key);
   for (const auto& key : keys) {
@@ -45,7 +45,7 @@ inline TrainConfig tiny_config(const std::string& algo, const std::string& outpu
   if (config.has_dataset()) set_config_value(root, "dataset_size=600");
   const auto phases = config.phases();
   if (phases.front().rolls_out()) {
-    // Some checkpoints are in the middle of a rollout, and some are before the first update.
+    // Some checkpoints fall in the middle of a rollout, and some precede the first update.
     set_config_value(root, "rollout_steps=20");
     set_config_value(root, "num_envs=2");
     set_config_value(root, "batch_size=4");

@@ -19,7 +19,7 @@ TEST(Seeds, WhatIsNoSeedIsNamed) {
        {"", "1,", "x", "1,-2", "3-1", "1.5", "0-20000", "1,1", "0-3,2", "99999999999999999999"}) {
     try {
       const auto seeds = parse_seeds(text, "--seeds");
-      // The only valid text in this list: a trailing comma is ignored.
+      // "1," is the only valid text in this list, because a trailing comma is ignored.
       EXPECT_EQ(std::string(text), "1,") << seeds.size();
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::config);

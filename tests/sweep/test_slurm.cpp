@@ -14,7 +14,7 @@ SweepDirectory make_sweep(const std::string& path, const std::string& more = "")
   return SweepDirectory::create(posix_file_system(), spec, make_trials(spec));
 }
 
-// Writes a run directory whose last row is at update `updates`.
+// Writes a run directory whose only row of metrics is at update `updates`.
 void write_run(const PlannedRun& run, int64_t updates) {
   const auto path = run.config.output_dir + "/" + "td3_bc__Pendulum-v1__seed" +
                     std::to_string(run.config.seed) + "__x";

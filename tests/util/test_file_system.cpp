@@ -22,7 +22,7 @@ class PosixFiles : public testing::Test {
 
   std::string path(const std::string& name) const { return root_ + "/" + name; }
 
-  // Returns the message of a call that must fail with an I/O error.
+  // Calls `call`, which must fail with an I/O error, and returns the error message.
   template <class Call>
   static std::string failure(const Call& call) {
     try {
@@ -110,8 +110,8 @@ TEST_F(PosixFiles, AtomicWriteReplacesAndLeavesNothingBehind) {
   EXPECT_EQ(files_.list_directory(root_), std::vector<std::string>{"f"});
 }
 
-// Forwards calls to another file system. Call number `fail_at` fails, and a failing write writes
-// half of its bytes.
+// Forwards calls to another file system. Counts the calls of write_file, rename and sync_directory;
+// call number `fail_at` fails. A failing write_file writes half of its bytes.
 class FailingFiles final : public FileSystem {
  public:
   FailingFiles(FileSystem& files, int fail_at) : files_(files), left_(fail_at) {}

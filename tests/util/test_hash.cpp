@@ -9,7 +9,8 @@
 namespace rl_training {
 namespace {
 
-TEST(Sha256, CheckValues) {  // FIPS 180-2, appendix B
+// The values of the non-empty texts are those of FIPS 180-2, appendix B.
+TEST(Sha256, CheckValues) {
   EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(sha256_hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
@@ -26,7 +27,7 @@ TEST(Sha256, PiecesEqualTheWhole) {
   EXPECT_EQ(hash.hex(), sha256_hex("abc"));
 }
 
-// The expected values come from `xxhsum -H128`, the tool of the authors of xxHash.
+// The expected values come from `xxhsum -H128`, the tool of xxHash's authors.
 TEST(ContentHash, CheckValues) {
   const auto hash_of = [](std::string_view text) {
     ContentHash hash;
@@ -49,7 +50,8 @@ TEST(ContentHash, PiecesEqualTheWhole) {
   EXPECT_EQ(pieces.hex(), whole.hex());
 }
 
-TEST(Crc32c, CheckValues) {  // RFC 3720, B.4
+// The values of the 32-byte texts are those of RFC 3720, B.4.
+TEST(Crc32c, CheckValues) {
   EXPECT_EQ(crc32c(""), 0U);
   EXPECT_EQ(crc32c("123456789"), 0xe3069283U);
   EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8a9136aaU);

@@ -39,7 +39,8 @@ const std::map<std::string, Names> kAllowedHeaders = {
     {"algorithms", {"rl_training/data/batch.h"}},
 };
 const Names kModulesWithoutTorch = {"util", "data", "envs", "render", "parallel"};
-// The only header of `data` that uses torch. Other files of `data` may not include it.
+// The only file of kModulesWithoutTorch that uses torch. No other file of these modules may include
+// it.
 const std::string kTorchBridge = "rl_training/data/batch.h";
 
 bool starts_with_any(const std::string& text, std::initializer_list<const char*> prefixes) {
@@ -48,7 +49,7 @@ bool starts_with_any(const std::string& text, std::initializer_list<const char*>
 }
 
 // Returns the module of a path: "data" for "rl_training/data/batch.h", "api" for the umbrella
-// header, and "" for a path outside of the library.
+// header, "cli" for "cli/main.cpp", and "" for a path outside of the project.
 std::string module_of(const std::string& path) {
   if (path.starts_with("cli/")) return "cli";
   const std::string root = "rl_training/";
@@ -57,7 +58,7 @@ std::string module_of(const std::string& path) {
   return slash == std::string::npos ? "api" : path.substr(root.size(), slash - root.size());
 }
 
-// The name in `#include "name"` or `#include <name>`, or "".
+// Returns the name in `#include "name"` or `#include <name>`, or "" for any other line.
 std::string included_name(const std::string& line) {
   std::istringstream words(line);
   std::string first;

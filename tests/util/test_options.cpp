@@ -12,7 +12,7 @@ struct Stopping {
   int64_t patience = 5;
 };
 
-// A struct with one field of every type.
+// Options of the common types.
 struct Options {
   double gamma = 0.99;
   std::optional<double> target;
@@ -62,7 +62,8 @@ ConfigNode node_of(const Json& json) {
   return node;
 }
 
-// Returns a node in which the value of `key` is unquoted text. JSON cannot express such a value.
+// Returns a node in which the value of `key` is unquoted text, as in YAML. JSON cannot express such
+// a value.
 ConfigNode plain(const std::string& key, const std::string& text) {
   auto node = node_of(Json::object());
   auto value = ConfigNode::scalar(text);
@@ -215,7 +216,8 @@ TEST(OptionReader, NullEmptiesOptionalFields) {
   EXPECT_TRUE(options.tags.empty());
 }
 
-// Tables print "none" for an optional number without a value, so the reader accepts this word.
+// The tables of options print "none" for an optional number without a value, so the reader accepts
+// this word.
 TEST(OptionReader, NoneEmptiesOptionalNumbers) {
   Options options;
   options.target = 3;

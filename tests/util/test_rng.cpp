@@ -9,7 +9,7 @@
 namespace rl_training {
 namespace {
 
-// Values that NumPy 1.24.2 prints for numpy.random.default_rng(seed).
+// Values that NumPy 1.24.2 draws with numpy.random.default_rng(seed).
 struct Golden {
   uint64_t seed;
   std::array<uint64_t, 4> raw;
@@ -18,8 +18,8 @@ struct Golden {
   std::array<uint64_t, 4> integers;           // integers(0, 2**40 + 1, dtype=uint64)
   std::array<double, 4> normal;
   // Statistics of 100,000 normals x_i: the last one, their sum, the sum of |x_i| (1 + i % 7), the
-  // largest |x_i| and its index. word_after is the next raw word; it is equal only if every draw
-  // used as many words as NumPy's.
+  // largest |x_i| and its index. word_after is the next raw word. Our next word equals it only if
+  // our draws used as many words as NumPy's.
   double last, sum, weighted_sum, largest;
   int largest_index;
   uint64_t word_after;
@@ -137,7 +137,7 @@ TEST(Rng, StreamsDoNotCorrelate) {
   EXPECT_LT(std::abs(data_other) / std::sqrt(kDraws), 4);
 }
 
-// Saves or restores the arrays that visit_state lists.
+// Saves or restores the arrays that visit_state() visits.
 class Memory final : public StateVisitor {
  public:
   bool restore = false;
@@ -198,9 +198,9 @@ TEST(Rng, BelowIsUnbiased) {
 }
 
 TEST(Rng, BelowIsUnbiasedForBoundsNear64Bits) {
-  // 2^64 words are mapped to 3 * 2^62 values, that is, four words to three values. Without
+  // The 2^64 words are mapped to 3 * 2^62 values, that is, four words to three values. Without
   // rejection, every third value would occur twice as often as the others. With `next() % bound`,
-  // the values of the lowest third would occur twice as often.
+  // the lowest third of the values would occur twice as often as the others.
   const uint64_t bound = uint64_t{3} << 62;
   Rng rng(11);
   int lowest_third = 0;
@@ -244,7 +244,7 @@ TEST(Rng, FillUniformStaysBelowHigh) {
   EXPECT_LT(std::abs(sum), 4 * std::sqrt(static_cast<double>(values.size()) / 3));
 }
 
-// NumPy 1.24.2 prints these values for alternating calls of integers(0, n) and uniform() of one
+// NumPy 1.24.2 returns these values for the same calls of integers(0, n) and uniform() of one
 // default_rng(7).
 TEST(BoundedIntegers, AreNumpys) {
   Rng rng(7);
@@ -254,7 +254,7 @@ TEST(BoundedIntegers, AreNumpys) {
   EXPECT_EQ(rng.uniform(-0.25, 0.25), 0.19860690048478774);
   EXPECT_EQ(integers.below(3), 1u);
   EXPECT_EQ(integers.below(1), 0u);  // draws nothing
-  // The first value uses the second half of the previous word. Some words are rejected.
+  // The first value uses the second half of the word that below(3) drew. Some words are rejected.
   for (const uint32_t expected : {2327057070u, 2500953064u, 675621569u, 166594732u}) {
     EXPECT_EQ(integers.below(3'000'000'000u), expected);
   }
