@@ -141,7 +141,7 @@ void ReplayBuffer::note_episode() {
   episode.begin = inside ? episodes_[place(before)].begin : row;
   episode.end = -1;
   if (tail(row).flags == 0) return;
-  last_end_ = row;
+  if (!is_gap(row)) last_end_ = row;
   int64_t oldest = row;
   for (int64_t i = row; i >= std::max(episode.begin, first()); i -= streams_) {
     episodes_[place(i)].end = row;

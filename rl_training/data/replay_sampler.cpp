@@ -30,25 +30,20 @@ ReplaySampler::ReplaySampler(const ReplayBuffer& buffer, const ObsNormalizer& no
               "the replay buffer keeps no returns");
 }
 
-// Replaces rows of unfinished episodes by new draws. Only the last episode of each environment can
-// be unfinished, so few draws are rejected.
-void ReplaySampler::redraw_unfinished() {
-  for (int64_t& index : indices_) {
-    while (buffer_.episode_end(buffer_.first() + index) < 0) {
+// Draws again instead of a placeholder or, if the batch needs returns, a row of an unfinished
+// episode. Only the last episode of each environment can be unfinished, so few draws are rejected.
+void ReplaySampler::draw_uniformly() {
+  rng_.fill_below(indices_, static_cast<uint64_t>(buffer_.rows()));
+  if (!whole_episodes_ && buffer_.gaps() == 0) return;
+  for (auto& index : indices_) {
+    while (!can_be_drawn(buffer_.first() + index)) {
       index = static_cast<int64_t>(rng_.below(static_cast<uint64_t>(buffer_.rows())));
     }
   }
 }
 
-void ReplaySampler::draw_uniformly() {
-  rng_.fill_below(indices_, static_cast<uint64_t>(buffer_.rows()));
-  if (whole_episodes_) redraw_unfinished();
-  if (buffer_.gaps() == 0) return;
-  for (auto& index : indices_) {
-    while (buffer_.is_gap(buffer_.first() + index)) {
-      index = static_cast<int64_t>(rng_.below(static_cast<uint64_t>(buffer_.rows())));
-    }
-  }
+bool ReplaySampler::can_be_drawn(int64_t row) const {
+  return !buffer_.is_gap(row) && (!whole_episodes_ || buffer_.episode_end(row) >= 0);
 }
 
 // Assigns the largest priority to rows that were added since the latest batch.

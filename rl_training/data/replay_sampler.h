@@ -25,7 +25,7 @@ class ReplaySampler final : public Sampler {
   void draw_uniformly();
   void draw_by_priorities();
   void notice_new_rows();
-  void redraw_unfinished();
+  bool can_be_drawn(int64_t row) const;
 
   const ReplayBuffer& buffer_;
   const ObsNormalizer& normalizer_;

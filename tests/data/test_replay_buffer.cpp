@@ -413,6 +413,31 @@ TEST(ReplaySampler, DrawsFinishedEpisodesWhereReturnsAreWanted) {
   EXPECT_EQ(seen.size(), 7);
 }
 
+// Row 0 and row 3 are gaps, the episode of the rows 1 and 2 has ended, and the other rows belong to
+// an unfinished episode. A draw that replaces a gap must not be an unfinished row.
+TEST(ReplaySampler, DrawsNeitherGapsNorUnfinishedEpisodesForReturns) {
+  ReplayBuffer buffer(100, kObs, kAction, /*streams=*/1, ReturnRule{.gamma = 0.5});
+  const ObsNormalizer normalizer(2);
+  ReplaySampler sampler(buffer, normalizer, with_columns({BatchColumn::return_to_go}), Rng(1));
+  const float nothing[2] = {-1, -1};
+  buffer.add_gap(nothing, nothing);
+  fill(buffer, 1);
+  EXPECT_FALSE(sampler.ready());
+  fill(buffer, 1, {2});
+  buffer.add_gap(nothing, nothing);
+  fill(buffer, 16);
+  ASSERT_TRUE(sampler.ready());
+  BatchMemory batch(200);
+  std::vector<float> returns(200);
+  auto view = batch.view();
+  view.return_to_go = returns.data();
+  sampler.sample(view);
+  for (size_t i = 0; i < 200; ++i) {
+    ASSERT_TRUE(batch.obs[2 * i] == 1 || batch.obs[2 * i] == 2) << batch.obs[2 * i];
+    EXPECT_EQ(returns[i], 20);  // 10 + 0.5 * 20 in row 1
+  }
+}
+
 TEST(MixtureSampler, HoldsTheRatioInEveryMinibatch) {
   EXPECT_EQ(MixtureSampler::first_rows(0.5, 256), 128);
   EXPECT_EQ(MixtureSampler::first_rows(0.0, 256), 0);
