@@ -63,8 +63,8 @@ SHORT_RUNS = {
 
 def short(algo, task, score, critics=None):
     config = f"{algo}/{task}-medium-v2"
-    settings = ("eval_interval=1250",) + ((f"num_critics={critics}",) if critics else ())
-    return Entry(config, f"{config}, {critics} critics" if critics else None, 2500, settings, task,
+    settings = ("eval_interval=500",) + ((f"num_critics={critics}",) if critics else ())
+    return Entry(config, f"{config}, {critics} critics" if critics else None, 1500, settings, task,
                  published=score)
 
 

@@ -12,8 +12,8 @@ struct DiscreteBcqOptions : AlgorithmOptions {
   void visit_options(OptionVisitor& options) override;
 };
 
-// Keeps the values of actions with G(a|s) > threshold max_b G(b|s), where G is the behaviour model,
-// and sets the other values to -infinity. Both arguments are [rows, choices].
+// Keeps the values of actions with G(a|s) > threshold max_b G(b|s) and sets the other values to
+// -infinity. G = softmax(logits) is the behaviour model. `values` and `logits` are [rows, choices].
 torch::Tensor likely_values(const torch::Tensor& values, const torch::Tensor& logits,
                             double threshold);
 

@@ -37,7 +37,8 @@ struct Strip {
   bool go_on, far;
 };
 
-// Prefetches the mask of `keep_positive`, or else the tile of c, while the tile is computed.
+// Starts to prefetch the memory that is used after the sums of a tile are computed: the mask if
+// kThen is keep_positive, otherwise the tile's part of c.
 template <int kRows, int kVectors, Then kThen>
 void fetch_ahead(const Strip& strip) {
 #pragma GCC unroll 6

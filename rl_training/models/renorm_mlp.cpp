@@ -135,7 +135,8 @@ torch::Tensor RenormMlp::forward_member(int64_t member, const torch::Tensor& x,
   return forward_members(member, 1, x, side, {}).squeeze(0);
 }
 
-// W' = diag(f) W and b' = b + h W, with f = gain / sqrt(var + eps) and h = shift - f mean
+// Each renormalisation is folded into the weights W and the bias b of the linear layer after it:
+// W' = diag(f) W and b' = b + h W, with f = gain / sqrt(var + eps) and h = shift - f mean.
 PolicyGraph::Value RenormMlp::describe(PolicyGraph& graph, PolicyGraph::Value x) const {
   int64_t at = 0;
   const auto take = [&](int64_t count) {

@@ -1,8 +1,8 @@
 // Checks every transition of public recordings of Gymnasium's tasks: from the recorded observation,
 // our simulation must reach the recorded next observation. The files contain float32 values, so
 // each value has a rounding error of up to half a unit in the last place. For each state, the test
-// measures how much such errors change the next observation. No difference may be larger than these
-// changes together.
+// measures how much such errors change the next observation. The difference between the simulated
+// and the recorded next observation must not exceed the sum of these changes.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -79,9 +79,7 @@ TEST_F(NoEnvironment, PolicyIsLoadedResumedAndAsksForNoEnvironment) {
                 ": env_id: an evaluation needs an environment, and this run was trained without "
                 "one (expected a run whose config has env_id)");
 
-  // A resumed run equals an uninterrupted run, and it does not derive the bounds from the data
-  // again.
-  warnings_.clear();
+  // A resumed run equals an uninterrupted run.
   const auto longer =
       rl_training::Run::resume(first.run_dir, {.total_timesteps = 50, .threads = {}}, {})->train();
   auto fifty = config();
