@@ -145,6 +145,7 @@ class Ours final : public Contender {
   }
 
   double seconds_for(int64_t updates) override {
+    const ProductCount products;
     const double start = now();
     for (int64_t i = 0; i < updates; ++i) {
       sampler_->sample(batch_.view());
@@ -154,8 +155,13 @@ class Ours final : public Contender {
             {priorities.data_ptr<float>(), static_cast<size_t>(priorities.numel())});
       }
     }
-    return now() - start;
+    const double seconds = now() - start;
+    flops_ += static_cast<double>(products.flops());
+    updates_ += static_cast<double>(updates);
+    return seconds;
   }
+
+  double flops_per_update() const override { return flops_ / updates_; }
 
  private:
   SingleThreadedTensors serial_;
@@ -163,6 +169,7 @@ class Ours final : public Contender {
   std::unique_ptr<Sampler> sampler_;
   Batch batch_;
   std::unique_ptr<Algorithm> algorithm_;
+  double flops_ = 0, updates_ = 0;
 };
 
 // Computes the matrix products of a TD3+BC update. Each thread has its own object with its own
@@ -248,21 +255,6 @@ class ProductsOnly final : public Contender {
 };
 
 }  // namespace
-
-double Td3BcProducts::flops() const {
-  const auto net = [&](int64_t in, int64_t out) {
-    return 2.0 * static_cast<double>(batch * (in * hidden + hidden * hidden + hidden * out));
-  };
-  const int64_t both = obs_dim + action_dim;
-  const double actor = net(obs_dim, action_dim), critic = net(both, 1);
-  const auto input = 2.0 * static_cast<double>(batch * hidden);
-  const double critic_step =
-      4 * critic + actor + 2 * (2 * critic - input * static_cast<double>(both));
-  const double through_critic = critic - input * static_cast<double>(both - action_dim);
-  const double actor_step =
-      actor + critic + through_critic + 2 * actor - input * static_cast<double>(obs_dim);
-  return critic_step + actor_step / 2;
-}
 
 BenchWork::BenchWork(const std::string& name)
     : algo(name), options(find_algorithm(name).make_options()) {}

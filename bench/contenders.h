@@ -25,7 +25,6 @@ struct BenchWork {
 // The matrix products of a TD3+BC update with two hidden layers.
 struct Td3BcProducts {
   int64_t obs_dim = 17, action_dim = 6, batch = 256, hidden = 256;
-  double flops() const;  // per update, on average: every second update has an actor step
 };
 
 // An implementation whose speed is measured.
@@ -33,10 +32,14 @@ class Contender {
  public:
   virtual ~Contender() = default;
   virtual double seconds_for(int64_t updates) = 0;  // performs the updates; returns their duration
+  // Floating-point operations in the matrix products of an update, averaged over the updates so
+  // far, or 0 if they are not counted.
+  virtual double flops_per_update() const { return 0; }
 };
 
 // Updates an algorithm of rl_training on sampled batches in the same way as the trainer. This
-// includes writing priorities back to the sampler. An update of PPO uses one minibatch of a rollout
+// includes writing priorities back to the sampler. Counts the products of our own kernels, but not
+// those that LibTorch computes. An update of PPO uses one minibatch of a rollout
 // of 2048 rows. An update of TRPO uses the whole rollout: the policy step and all passes of the
 // value function. `processes` is null if there is only one process.
 std::unique_ptr<Contender> make_ours(const BenchWork& work, int threads,

@@ -70,6 +70,10 @@ class Comparison {
 
   double rate(size_t entry) const { return median(entries_[entry].rates); }
 
+  double flops_per_update() const {
+    return entries_[ours_.front().entry].contender->flops_per_update();
+  }
+
   // The rates of all contenders at all settings: this program first, then the peers in the order of
   // their commands.
   Json settings() const {
@@ -163,12 +167,13 @@ Json measure_limits(int64_t hidden, int threads, double fma_gflops, const Update
   comparison.take_turns(bench.rounds, bench.updates.value_or(300));
   Json result = comparison.result();
   result["products_only"] = comparison.rate(products_only);
-  result["fma_limit"] = fma_gflops * 1e9 / products.flops();
+  result["fma_limit"] = fma_gflops * 1e9 / comparison.flops_per_update();
   return result;
 }
 
-// Compares an algorithm with the peers, each at its best number of threads.
-Json measure_algorithm(const std::string& algo, const UpdateBench& bench) {
+// Compares an algorithm with the peers, each at its best number of threads, and with the limit of
+// the processor. `core_gflops` is the FMA limit of one core.
+Json measure_algorithm(const std::string& algo, double core_gflops, const UpdateBench& bench) {
   BenchWork work(algo);
   if (!bench.hidden.empty()) work.options->hidden_sizes = bench.hidden;
   const int64_t updates = work.obs().is_image() ? 2 : 50;
@@ -177,13 +182,25 @@ Json measure_algorithm(const std::string& algo, const UpdateBench& bench) {
   if (bench.threads > 1) comparison.add_ours(bench.threads);
   comparison.add_peers(bench.peers);
   comparison.take_turns(bench.rounds, bench.updates.value_or(updates));
-  return comparison.result();
+  Json result = comparison.result();
+  const int threads = result["ours_threads"].get<int>();
+  const double gflops = threads == 1 ? core_gflops : fma_limit_gflops(threads);
+  if (const double flops = comparison.flops_per_update(); flops > 0) {
+    result["fma_limit"] = gflops * 1e9 / flops;
+  }
+  return result;
 }
 
 std::string rate_text(const Json& rate) {
   if (rate.is_null()) return "-";
   const auto value = rate.get<double>();
   return fmt::format("{:.{}f}", value, value < 100 ? 1 : 0);
+}
+
+std::string share_of_limit(const Json& result) {
+  if (result["fma_limit"].is_null()) return "-";
+  return fmt::format("{:.0f} %",
+                     100 * result["ours"].get<double>() / result["fma_limit"].get<double>());
 }
 
 // Adds one row per peer. The first row begins with the cells `work`.
@@ -229,14 +246,17 @@ void bench_algorithms(const UpdateBench& bench, bool json) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& name : names) {
     print_note("measuring " + name + " ...");
-    const Json result = measure_algorithm(name, bench);
-    add_rows(rows, {result["name"].get<std::string>()}, result);
+    const Json result = measure_algorithm(name, gflops, bench);
+    add_rows(
+        rows,
+        {result["name"].get<std::string>(), rate_text(result["fma_limit"]), share_of_limit(result)},
+        result);
     results.push_back(result);
   }
   if (json) return print_results(results, gflops);
   print(fmt::format("updates per second, up to {} thread{}; {}, FMA limit {:.0f} GFLOP/s on one\n",
                     bench.threads, bench.threads == 1 ? "" : "s", kernels().name, gflops) +
-        text_table(rows, {"work", "ours", "peer", "ratio", "which"}));
+        text_table(rows, {"work", "FMA limit", "share", "ours", "peer", "ratio", "which"}));
 }
 
 void bench_limits(const UpdateBench& bench, bool json) {
@@ -253,7 +273,7 @@ void bench_limits(const UpdateBench& bench, bool json) {
       const Json result = measure_limits(hidden, threads, gflops, bench);
       add_rows(rows,
                {std::to_string(hidden), std::to_string(threads), rate_text(result["products_only"]),
-                rate_text(result["fma_limit"])},
+                rate_text(result["fma_limit"]), share_of_limit(result)},
                result);
       results.push_back(result);
     }
@@ -263,8 +283,8 @@ void bench_limits(const UpdateBench& bench, bool json) {
       fmt::format("TD3+BC updates per second; batch 256, obs 17, action 6; {} cores, {}, FMA limit "
                   "{:.0f} GFLOP/s on one\n",
                   cores, kernels().name, one_core_gflops) +
-      text_table(rows, {"hidden", "threads", "products alone", "FMA limit", "ours", "peer", "ratio",
-                        "which"}));
+      text_table(rows, {"hidden", "threads", "products alone", "FMA limit", "share", "ours", "peer",
+                        "ratio", "which"}));
 }
 
 }  // namespace

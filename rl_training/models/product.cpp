@@ -2,6 +2,7 @@
 
 #include <omp.h>
 
+#include <atomic>
 #include <string_view>
 
 #include "rl_training/models/float_buffer.h"
@@ -10,6 +11,9 @@
 
 namespace rl_training {
 namespace {
+
+std::atomic<bool> counting = false;
+std::atomic<int64_t> counted_flops = 0;
 
 // Limits oneDNN to the instruction set of our own loops. Must be called before the first product.
 void agree_on_instructions() {
@@ -43,6 +47,9 @@ void finish_row(const Product& work, int64_t row) {
 }  // namespace
 
 void multiply(const Product& work) {
+  if (counting.load(std::memory_order_relaxed)) {
+    counted_flops.fetch_add(2 * work.m * work.n * work.k, std::memory_order_relaxed);
+  }
   if (kernels().multiply_small != nullptr && is_small(work)) {
     thread_local FloatBuffer scratch;
     return kernels().multiply_small(work, scratch.reserve(kSmallScratch));
@@ -60,5 +67,12 @@ void multiply(const Product& work) {
   if (add_old || work.then == Product::Then::nothing) return;
   for (int64_t row = 0; row < work.m; ++row) finish_row(work, row);
 }
+
+ProductCount::ProductCount() {
+  counted_flops = 0;
+  counting = true;
+}
+ProductCount::~ProductCount() { counting = false; }
+int64_t ProductCount::flops() const { return counted_flops; }
 
 }  // namespace rl_training

@@ -24,6 +24,18 @@ struct Product {
 
 void multiply(const Product& work);
 
+// Counts the floating-point operations of all calls of multiply(), on all threads, during its
+// lifetime. Only one object may exist at a time.
+class ProductCount {
+ public:
+  ProductCount();
+  ~ProductCount();
+  ProductCount(const ProductCount&) = delete;
+  ProductCount& operator=(const ProductCount&) = delete;
+
+  int64_t flops() const;
+};
+
 // Number of floats that Kernels::multiply_small needs as temporary memory.
 constexpr int64_t kSmallScratch = int64_t{64} * (128 + 48);
 
