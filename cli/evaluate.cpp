@@ -20,8 +20,8 @@ int run_evaluate(const EvaluateArguments& arguments, const Invocation& call) {
     loading.threads = arguments.threads.read("--threads", kThreadRange);
   }
   auto policy = load_policy(arguments.run, loading);
-  const auto seed =
-      arguments.seed.given() ? arguments.seed.read("--seed", at_least(0)) : policy.config().seed;
+  const auto seed = arguments.seed.given() ? arguments.seed.read("--seed", at_least(0))
+                                           : policy.config().eval_seed;
   const auto result = policy.evaluate(episodes, static_cast<uint64_t>(seed));
   const Json report = {
       {"episodes", episodes},
@@ -44,7 +44,7 @@ int run_evaluate(const EvaluateArguments& arguments, const Invocation& call) {
                                  : "none for this task"},
         {"episode length", fmt::format("{:.1f}", result.length_mean)},
         {"episodes", fmt::format("{} of {}, seed {}{}", episodes, policy.config().env_id, seed,
-                                 arguments.seed.given() ? "" : " (of the config)")},
+                                 arguments.seed.given() ? "" : " (eval_seed)")},
         {"checkpoint", policy.checkpoint()}};
     if (result.success_rate) {
       rows.insert(rows.begin() + 1,
@@ -68,7 +68,7 @@ void add_evaluate(CLI::App& program, Invocation& call) {
       ->default_str("10");
   command
       ->add_option("--seed", arguments->seed.text,
-                   "seed of the episodes (default: that of the config)")
+                   "seed of the episodes (default: eval_seed of the config)")
       ->type_name("N");
   command
       ->add_option("--target-return", arguments->target_return,

@@ -43,7 +43,7 @@ FilmReport render(const RenderArguments& arguments) {
         arguments.output);
   }
   auto policy = load_policy(arguments.run, {.warn = print_note});
-  if (!arguments.seed.given()) seed = policy.config().seed;
+  if (!arguments.seed.given()) seed = policy.config().eval_seed;
   film.seed = static_cast<uint64_t>(seed);
   const auto env = environment_for(policy, arguments.env_id, "render");
   return film_episodes(*env, greedy_policy(policy), film, arguments.output);
@@ -99,7 +99,7 @@ void add_render(CLI::App& program, Invocation& call) {
   command->add_option("--episodes", arguments->episodes.text, "episodes (1)")->type_name("N");
   command
       ->add_option("--seed", arguments->seed.text,
-                   "seed (default: the config's for a run, otherwise 0)")
+                   "seed of the episodes (default: eval_seed of the config for a run, otherwise 0)")
       ->type_name("N");
   command
       ->add_option(

@@ -153,7 +153,7 @@ std::optional<std::string> film_of(const ReportTask& task) {
     auto policy =
         load_policy(best->path + "/checkpoints/" + best->checkpoints.front(), {.warn = print_note});
     FilmOptions film;
-    film.seed = static_cast<uint64_t>(policy.config().seed);
+    film.seed = static_cast<uint64_t>(policy.config().eval_seed);
     film.width = kFilmWidth;
     const auto env = policy.make_own_environment("an episode");
     return film_gif(*env, greedy_policy(policy), film);

@@ -107,9 +107,10 @@ SweepDirectory SweepDirectory::create(FileSystem& files, const SweepSpec& spec,
   if (files.exists(sweep.file())) {
     const auto before = open(files, sweep.path_);
     if (!extends(before.definition(), sweep.definition())) {
-      throw Error(ErrorKind::config, {sweep.path_, 0, ""},
-                  "holds another sweep (expected the same one, at most with added trials or seeds, "
-                  "or another output_dir)");
+      throw Error(
+          ErrorKind::config, {sweep.path_, 0, ""},
+          "holds another sweep (expected the same one, at most with added trials, other seeds "
+          "or another output_dir)");
     }
     const bool same = before.definition() == sweep.definition();
     if (same) sweep.rounds_ = before.rounds_;

@@ -13,7 +13,7 @@ class Policy : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     directory_ = std::make_unique<TemporaryDirectory>();
-    const auto result = run(tiny_training(*directory_ / "runs"));
+    const auto result = run(tiny_training(*directory_ / "runs", {"--set", "eval_seed=3"}));
     ASSERT_EQ(result.exit_code, 0) << result.err;
     run_dir_ = result.json()["run_dir"].get<std::string>();
     before_ = result.json()["metrics"];
@@ -47,8 +47,7 @@ void flip_a_byte(const std::string& path) {
 }
 
 TEST_F(Policy, EvaluateReportsRawReturns) {
-  // The evaluations of the run used the same seed and the same number of episodes, so the results
-  // must be equal.
+  // By default, the episodes are those of the evaluations of the run, so the results must be equal.
   const auto report = run({"evaluate", run_dir_, "--episodes", "2", "--json"}).json();
   EXPECT_EQ(report["episodes"], 2);
   EXPECT_EQ(report["return_mean"], before_["eval_return_mean"]);
@@ -57,7 +56,7 @@ TEST_F(Policy, EvaluateReportsRawReturns) {
   EXPECT_TRUE(report["normalized_score"].is_null());
   EXPECT_TRUE(report["success_rate"].is_null());  // the task has no goals
   EXPECT_EQ(report["checkpoint"], checkpoint_at(run_dir_, 60));
-  EXPECT_EQ(report["seed"], 0);
+  EXPECT_EQ(report["seed"], 3);
 
   const auto other =
       run({"evaluate", run_dir_ + "/checkpoints/best", "--seed", "9", "--threads", "1", "--json"});
