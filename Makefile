@@ -79,11 +79,13 @@ bench-python: python ## measure the speed of learn, of the program and of a step
 	PYTHONPATH=build/python /usr/bin/python3 bench/python/step_cost.py
 
 reliability: configure ## attack the program: kills, signals, full disks, damaged files (2 hours)
-	cmake --build --preset release -j $(JOBS) --target rl_training_cli test_crash test_experiment test_api
+	cmake --build --preset release -j $(JOBS) --target rl_training_cli test_crash test_experiment test_api test_processes
 	RL_TRAINING_KILLS=72 build/release/tests/test_crash --gtest_filter='*Kill*'
 	RL_TRAINING_SIGNALS=500 build/release/tests/test_crash --gtest_filter='*Signal*'
+	RL_TRAINING_PROCESS_TESTS=all build/release/tests/test_processes --gtest_filter='*Kill*'
 	build/release/tests/test_experiment --gtest_filter='*Fault*:*Flipped*:*Truncation*:*Hostile*'
 	build/release/tests/test_api --gtest_filter='Leaks.*'
+	scripts/failing_calls.py $(PROGRAM)
 	scripts/reliability.py $(PROGRAM)
 
 test-slurm: build ## test a sweep on a private Slurm: kills, pre-emption, equal bits

@@ -47,7 +47,7 @@ double update_seconds(const BenchWork& like, int64_t rows, int64_t rounds) {
 }
 
 // Measures how long two processes take to average `values` floats; two threads act as the
-// processes. Returns the time of the fastest round.
+// processes. Returns the mean time of one averaging in the fastest round.
 double exchange_seconds(int64_t values, int64_t rounds) {
   constexpr int kRepeats = 100;
   auto server = std::make_unique<RendezvousServer>("127.0.0.1", 0, Milliseconds(60000));

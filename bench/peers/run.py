@@ -272,8 +272,8 @@ class Bench:
             loads = [r["load"] for r in updates] + [r["load"] for _, r in runs]
             parts.append(
                 f"Commit {self.commit}, {processor()}, {machine['cores']} cores, {machine['isa']}, "
-                f"FMA limit {machine['fma_gflops']:.0f} GFLOP/s on one core, load average before "
-                f"a row {min(loads):.1f} to {max(loads):.1f}"
+                f"FMA limit {machine['fma_gflops']:.0f} GFLOP/s on one core, load average at the "
+                f"start of each row: {min(loads):.1f} to {max(loads):.1f}"
                 f"{', short turns' if self.args.quick else ''}. {', '.join(self.versions())}.")
             parts.append("Updates per second on one core:\n\n" + self.update_table(updates, 1))
             parts.append("On two cores:\n\n" + self.update_table(updates, 2))

@@ -10,6 +10,8 @@
 #include <exception>
 #include <type_traits>
 
+#include "rl_training/util/file_calls.h"
+
 namespace rl_training {
 namespace {
 
@@ -112,8 +114,8 @@ PlainFile::PlainFile(const std::string& path, const Json& description, ArrayMemo
 void PlainFile::read_bytes(const std::string& key, int64_t offset, void* out, int64_t bytes) {
   char* next = static_cast<char*>(out);
   while (bytes > 0) {
-    const ssize_t count = ::pread(file_.get(), next, static_cast<size_t>(bytes), offset);
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = retry_interrupted(
+        [&] { return ::pread(file_.get(), next, static_cast<size_t>(bytes), offset); });
     if (count < 0) {
       throw Error(ErrorKind::data, place(key),
                   std::string("cannot read the array: ") + std::strerror(errno));

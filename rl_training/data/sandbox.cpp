@@ -24,6 +24,7 @@
 #include "rl_training/data/descriptor.h"
 #include "rl_training/data/sandbox_channel.h"
 #include "rl_training/util/error.h"
+#include "rl_training/util/file_calls.h"
 
 namespace rl_training {
 namespace {
@@ -128,15 +129,12 @@ int wait_for(pid_t child, int64_t seconds) {
   if (handle.get() >= 0) {
     pollfd ready{handle.get(), POLLIN, 0};
     const auto limit_ms = static_cast<int>(std::min<int64_t>(seconds, 1'000'000) * 1000);
-    int result = 0;
-    do {
-      result = ::poll(&ready, 1, limit_ms);
-    } while (result < 0 && errno == EINTR);
+    const int result = retry_interrupted([&] { return ::poll(&ready, 1, limit_ms); });
     if (result == 0) ::kill(child, SIGKILL);
   }
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) throw Error(ErrorKind::internal, "lost the reader process");
+  if (retry_interrupted([&] { return ::waitpid(child, &status, 0); }) < 0) {
+    throw Error(ErrorKind::internal, "lost the reader process");
   }
   return status;
 }

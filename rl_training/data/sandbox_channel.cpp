@@ -9,6 +9,9 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <string_view>
+
+#include "rl_training/util/file_calls.h"
 
 namespace rl_training {
 namespace {
@@ -155,17 +158,8 @@ void SandboxSender::append(const void* data, int64_t bytes) {
 }
 
 void SandboxSender::write(const void* data, int64_t bytes, int64_t offset) const {
-  constexpr int64_t kMost = int64_t{64} << 20;
-  const char* next = static_cast<const char*>(data);
-  while (bytes > 0) {
-    const auto chunk = static_cast<size_t>(std::min(bytes, kMost));
-    const ssize_t count = ::pwrite(descriptor_, next, chunk, offset);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) out_of_space(errno);
-    next += count;
-    bytes -= count;
-    offset += count;
-  }
+  const std::string_view view(static_cast<const char*>(data), static_cast<size_t>(bytes));
+  if (!write_all(descriptor_, view, static_cast<uint64_t>(offset))) out_of_space(errno);
 }
 
 Column<unsigned char> map_file(int descriptor, int64_t size) {

@@ -10,6 +10,7 @@
 
 #include "rl_training/experiment/run_file.h"
 #include "rl_training/util/error.h"
+#include "rl_training/util/file_calls.h"
 #include "rl_training/util/file_system.h"
 
 namespace rl_training {
@@ -46,31 +47,23 @@ void AppendFile::cut(uint64_t wanted) {
                             "got {})",
                             wanted, found));
   }
-  if (found > wanted && ::ftruncate(fd_, static_cast<off_t>(wanted)) != 0) {
-    fail("cannot truncate", errno);
-  }
+  const auto call = [&] { return ::ftruncate(fd_, static_cast<off_t>(wanted)); };
+  if (found > wanted && retry_interrupted(call) != 0) fail("cannot truncate", errno);
 }
 
 void AppendFile::append(uint64_t offset, std::string_view record) {
   cut(offset);
-  size_t done = 0;
-  while (done < record.size()) {
-    const ssize_t count = ::pwrite(fd_, record.data() + done, record.size() - done,
-                                   static_cast<off_t>(offset + done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) {
-      const int code = errno;
-      // A failure to truncate is ignored, because the write error is reported instead.
-      if (::ftruncate(fd_, static_cast<off_t>(offset)) != 0) {
-      }
-      fail("cannot write", code);
-    }
-    done += static_cast<size_t>(count);
+  if (write_all(fd_, record, offset)) return;
+  const int code = errno;
+  // A failure to truncate is ignored, because the write error is reported instead.
+  if (::ftruncate(fd_, static_cast<off_t>(offset)) != 0) {
   }
+  fail("cannot write", code);
 }
 
 void AppendFile::sync() {
-  if (fd_ >= 0 && ::fdatasync(fd_) != 0) fail("cannot sync", errno);
+  if (fd_ < 0) return;
+  if (retry_interrupted([&] { return ::fdatasync(fd_); }) != 0) fail("cannot sync", errno);
 }
 
 }  // namespace rl_training

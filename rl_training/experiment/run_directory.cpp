@@ -15,6 +15,7 @@
 
 #include "rl_training/experiment/run_file.h"
 #include "rl_training/util/error.h"
+#include "rl_training/util/file_calls.h"
 
 namespace rl_training {
 namespace {
@@ -59,8 +60,7 @@ std::string read_holder(int lock) {
 void write_holder(int lock, const std::string& path) {
   const std::string text = fmt::format("pid {} on {}, started {:%Y-%m-%dT%H:%M:%SZ}\n", ::getpid(),
                                        host_name(), fmt::gmtime(std::time(nullptr)));
-  if (::ftruncate(lock, 0) != 0 ||
-      ::pwrite(lock, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+  if (retry_interrupted([&] { return ::ftruncate(lock, 0); }) != 0 || !write_all(lock, text, 0)) {
     fail(path, fmt::format("cannot write: {}", std::strerror(errno)));
   }
 }

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "rl_training/util/error.h"
+#include "rl_training/util/file_calls.h"
 
 namespace rl_training {
 namespace {
@@ -32,7 +33,7 @@ bool check_kind(const std::string& path, bool directory_allowed) {
 int open_run_file(const std::string& path) {
   check_kind(path, /*directory_allowed=*/false);
   const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC;
-  const int file = ::open(path.c_str(), flags, 0644);
+  const int file = retry_interrupted([&] { return ::open(path.c_str(), flags, 0644); });
   if (file >= 0) return file;
   if (errno == ELOOP) refuse(path, "a symbolic link");
   throw Error(ErrorKind::io, {path, 0, ""}, std::string("cannot open: ") + std::strerror(errno));

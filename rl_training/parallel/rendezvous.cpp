@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "rl_training/util/error.h"
+#include "rl_training/util/file_calls.h"
 
 namespace rl_training {
 namespace {
@@ -82,8 +83,8 @@ void set_timeout(int descriptor, Milliseconds timeout) {
 
 bool send_all(int descriptor, const std::string& bytes) {
   for (size_t at = 0; at < bytes.size();) {
-    const auto sent = ::send(descriptor, bytes.data() + at, bytes.size() - at, MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
+    const auto sent = retry_interrupted(
+        [&] { return ::send(descriptor, bytes.data() + at, bytes.size() - at, MSG_NOSIGNAL); });
     if (sent <= 0) return false;
     at += static_cast<size_t>(sent);
   }
@@ -92,8 +93,8 @@ bool send_all(int descriptor, const std::string& bytes) {
 
 bool receive_all(int descriptor, char* bytes, size_t count) {
   for (size_t at = 0; at < count;) {
-    const auto got = ::recv(descriptor, bytes + at, count - at, 0);
-    if (got < 0 && errno == EINTR) continue;
+    const auto got =
+        retry_interrupted([&] { return ::recv(descriptor, bytes + at, count - at, 0); });
     if (got <= 0) return false;
     at += static_cast<size_t>(got);
   }

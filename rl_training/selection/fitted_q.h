@@ -76,7 +76,8 @@ class FittedQ {
   void visit_state(StateVisitor& state);
 
  private:
-  // Critics of one or more policies, with members [policy][critic].
+  // The critics of one or more policies. The ensemble members of each network are ordered
+  // [policy][critic].
   struct Critics {
     std::unique_ptr<Mlp> online, target;
     std::unique_ptr<Adam> optimizer;

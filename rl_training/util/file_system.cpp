@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "rl_training/util/error.h"
+#include "rl_training/util/file_calls.h"
 
 namespace rl_training {
 namespace {
@@ -22,7 +23,7 @@ namespace {
 class Descriptor {
  public:
   Descriptor(const std::string& path, int flags, const char* what) : path_(path) {
-    fd_ = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
+    fd_ = retry_interrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0644); });
     if (fd_ < 0) fail(path, what, errno);
   }
   ~Descriptor() {
@@ -33,7 +34,7 @@ class Descriptor {
 
   int get() const { return fd_; }
   void sync() const {
-    if (::fsync(fd_) != 0) fail(path_, "cannot sync", errno);
+    if (retry_interrupted([&] { return ::fsync(fd_); }) != 0) fail(path_, "cannot sync", errno);
   }
   void close() {
     const int fd = fd_;
@@ -57,8 +58,8 @@ class PosixFileSystem final : public FileSystem {
     size_t done = 0;
     for (;;) {
       if (done == bytes.size()) bytes.resize(bytes.size() + 4096);
-      const ssize_t count = ::read(file.get(), bytes.data() + done, bytes.size() - done);
-      if (count < 0 && errno == EINTR) continue;
+      const ssize_t count = retry_interrupted(
+          [&] { return ::read(file.get(), bytes.data() + done, bytes.size() - done); });
       if (count < 0) fail(path, "cannot read", errno);
       if (count == 0) break;
       done += static_cast<size_t>(count);
@@ -69,12 +70,7 @@ class PosixFileSystem final : public FileSystem {
 
   void write_file(const std::string& path, std::string_view bytes) override {
     Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, "cannot create");
-    while (!bytes.empty()) {
-      const ssize_t count = ::write(file.get(), bytes.data(), bytes.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) fail(path, "cannot write", errno);
-      bytes.remove_prefix(static_cast<size_t>(count));
-    }
+    if (!write_all(file.get(), bytes, 0)) fail(path, "cannot write", errno);
     file.sync();
     file.close();
   }
@@ -104,9 +100,8 @@ class PosixFileSystem final : public FileSystem {
   }
 
   void truncate(const std::string& path, uint64_t size) override {
-    if (::truncate(path.c_str(), static_cast<off_t>(size)) != 0) {
-      fail(path, "cannot truncate", errno);
-    }
+    const auto call = [&] { return ::truncate(path.c_str(), static_cast<off_t>(size)); };
+    if (retry_interrupted(call) != 0) fail(path, "cannot truncate", errno);
   }
 
   std::vector<std::string> list_directory(const std::string& path) override {

@@ -5,11 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
 #include <cstring>
 
 #include "rl_training/util/error.h"
+#include "rl_training/util/file_calls.h"
 
 extern char** environ;
 
@@ -41,8 +41,7 @@ std::optional<int> run_tool(std::vector<std::string> arguments, const std::strin
     throw Error(ErrorKind::io, arguments[0] + ": cannot start: " + std::strerror(failed));
   }
   int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  retry_interrupted([&] { return ::waitpid(pid, &status, 0); });
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
