@@ -41,7 +41,7 @@ results: build ## train the offline algorithms on Pendulum, several seeds each; 
 	scripts/results.py pendulum replay --jobs $(JOBS) $(RESULTS_ARGS)
 
 results-online: build ## train the online and fine-tuned algorithms; tables in docs/results.md
-	scripts/results.py online goals fine-tuning --jobs $(JOBS) $(RESULTS_ARGS)
+	scripts/results.py online goals mazes fine-tuning --jobs $(JOBS) $(RESULTS_ARGS)
 
 results-next: build ## train discrete, locomotion, pixel and further offline runs; tables in docs/results.md (hours)
 	scripts/make_medium_sets.sh
@@ -81,7 +81,7 @@ bench-python: python ## measure the speed of learn, of the program and of a step
 reliability: configure ## attack the program: kills, signals, full disks, damaged files (2 hours)
 	cmake --build --preset release -j $(JOBS) --target rl_training_cli test_crash test_experiment test_api test_processes
 	RL_TRAINING_KILLS=72 build/release/tests/test_crash --gtest_filter='*Kill*'
-	RL_TRAINING_SIGNALS=500 build/release/tests/test_crash --gtest_filter='*Signal*'
+	RL_TRAINING_SIGNALS=504 build/release/tests/test_crash --gtest_filter='*Signal*'
 	RL_TRAINING_PROCESS_TESTS=all build/release/tests/test_processes --gtest_filter='*Kill*'
 	build/release/tests/test_experiment --gtest_filter='*Fault*:*Flipped*:*Truncation*:*Hostile*'
 	build/release/tests/test_api --gtest_filter='Leaks.*'

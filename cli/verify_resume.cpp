@@ -47,10 +47,10 @@ TrainConfig short_config(const VerifyArguments& arguments) {
 }
 
 // The directory of both runs: a new directory that the user names and that remains, or a temporary
-// directory that is removed.
+// directory that is removed unless the runs differ.
 class ProofDirectory {
  public:
-  explicit ProofDirectory(const std::optional<std::string>& given) : keep(given.has_value()) {
+  explicit ProofDirectory(const std::optional<std::string>& given) {
     path = given ? *given : scratch_.emplace().path();
     if (!given) return;
     auto& files = posix_file_system();
@@ -59,8 +59,13 @@ class ProofDirectory {
     throw Error(ErrorKind::io, {path, 0, ""}, "is not empty (expected a new directory)");
   }
 
+  bool stays() const { return !scratch_; }
+  void keep() {
+    if (scratch_) scratch_->release();
+    scratch_.reset();
+  }
+
   std::string path;
-  bool keep;
 
  private:
   std::optional<ScratchDirectory> scratch_;
@@ -145,7 +150,7 @@ int run_verify(const VerifyArguments& arguments, const Invocation& call) {
   require_success(resumed, "resume");
 
   const auto result = compare_runs(run_in(straight), run_in(killed));
-  proof.keep = proof.keep || !result.equal();
+  if (!result.equal()) proof.keep();
   if (call.json) {
     print_json({{"equal", result.equal()},
                 {"length", result.step},
@@ -154,9 +159,9 @@ int run_verify(const VerifyArguments& arguments, const Invocation& call) {
                 {"values", result.values},
                 {"rows", result.rows},
                 {"differences", result.differences},
-                {"runs", proof.keep ? Json(directory) : Json()}});
+                {"runs", proof.stays() ? Json(directory) : Json()}});
   } else {
-    print_verdict(result, killed_at, proof.keep ? directory : "");
+    print_verdict(result, killed_at, proof.stays() ? directory : "");
   }
   return result.equal() ? 0 : Error(ErrorKind::checkpoint, "").exit_code();
 }

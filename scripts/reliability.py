@@ -12,7 +12,6 @@ import io
 import json
 import os
 import random
-import re
 import resource
 import shutil
 import signal
@@ -24,7 +23,6 @@ import zipfile
 
 SHORT = ["--config", "td3_bc/pendulum-random", "--quiet", "--threads", "1", "--set", "dataset_size=500",
          "--set", "hidden_sizes=[16,16]", "--set", "batch_size=16", "--set", "eval_episodes=1"]
-ERROR_LINE = re.compile(r"^(rl_training: )?error: .+$")
 
 
 class Attack:

@@ -86,6 +86,7 @@ GROUPS = {
                 "crossq/pendulum", "rlpd/pendulum", "rlpd/pendulum-narrow"]] +
               [Entry("ppo/pendulum", passes=-250), Entry("trpo/pendulum", passes=-250)],
     "goals": [Entry(f"{algo}/pointgoal-{kind}") for algo in ["sac", "td3"] for kind in ["her", "plain"]],
+    "mazes": [Entry("iql/pointmaze-umaze", passes=123.1), Entry("sac/pointmaze-her")],
     "fine-tuning": [Entry(f"{algo}/pendulum", steps=2000, passes=-617,
                           settings=("online=5000", "eval_interval=1000"))
                     for algo in ["awac", "iql", "cql", "td3_bc", "rebrac"]] +
@@ -128,7 +129,7 @@ PLOTS = [
 ]
 # The columns of the table in README.md.
 SUMMARY_ALGORITHMS = {"bc": "BC", "td3_bc": "TD3+BC", "iql": "IQL", "cql": "CQL", "rebrac": "ReBRAC"}
-DEFAULT_SEEDS = {"full": "0", "medium-short": "0,1", "hopper": "0,1", "locomotion": "0", "pixels": "0"}
+DEFAULT_SEEDS = {"full": "0", "mazes": "0,1,2", "medium-short": "0,1", "hopper": "0,1", "locomotion": "0", "pixels": "0"}
 
 Job = collections.namedtuple("Job", "group entry seed")
 
@@ -330,8 +331,8 @@ def has_goal(_, entries, __):
     return any(entry.passes is not None for entry in entries)
 
 
-def only_in(name):
-    return lambda group, _, __: group == name
+def only_in(*names):
+    return lambda group, _, __: group in names
 
 
 def always(*_):
@@ -348,7 +349,7 @@ COLUMNS = [
      lambda _, records: spread([record["evaluations"][0][RETURN] for record in records])),
     ("after the data", only_in("fine-tuning"),
      lambda _, records: spread([after_the_data(record) for record in records])),
-    ("success rate", only_in("goals"),
+    ("success rate", only_in("goals", "mazes"),
      lambda _, records: listed(f"{last(record)[SUCCESS]:g}" for record in records)),
     ("last evaluation", always, lambda _, records: spread([last(record)[RETURN] for record in records])),
     ("by seed", always, lambda _, records: listed(f"{last(record)[RETURN]:.1f}" for record in records)),

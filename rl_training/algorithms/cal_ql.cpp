@@ -28,8 +28,8 @@ void CalQlOptions::visit_options(OptionVisitor& options) {
   options.number("online_cql_alpha", online_cql_alpha, at_least(0),
                  "cql_alpha in the online phase; 0 disables the term, null: cql_alpha");
   options.flag("actor_once_per_block", actor_once_per_block,
-               "in the online phase, one update of actor and temperature after each block of "
-               "gradient_updates_per_step critic updates");
+               "in the online phase, update actor and temperature once per block of "
+               "gradient_updates_per_step critic updates, in the last one");
 }
 
 void CalQlOptions::check() const {

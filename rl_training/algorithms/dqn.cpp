@@ -36,6 +36,7 @@ CriticLoss dqn_loss(const DiscreteQNetworks& networks, const Batch& batch, bool 
 Dqn::Dqn(const DqnOptions& options, const AlgorithmContext& context)
     : DiscreteQ(options, context),
       options_(options),
+      processes_(process_count(context.compute.processes)),
       optimizer_(networks_.critics, options.critic_adam(), context.compute) {}
 
 Metrics Dqn::update(const Batch& batch, double lr_scale) {
@@ -47,7 +48,7 @@ Metrics Dqn::update(const Batch& batch, double lr_scale) {
 
 double Dqn::next_epsilon(int64_t rows) {
   const double epsilon = options_.epsilon(explored_);
-  explored_ += rows;
+  explored_ += rows * processes_;
   return epsilon;
 }
 

@@ -34,8 +34,9 @@ class Dqn final : public DiscreteQ {
   double next_epsilon(int64_t rows) override;
 
   DqnOptions options_;
+  int64_t processes_;
   Adam optimizer_;
-  int64_t explored_ = 0;  // environment steps with the epsilon-greedy policy
+  int64_t explored_ = 0;  // environment steps of all processes with the epsilon-greedy policy
 };
 
 AlgorithmInfoOf<Dqn, DqnOptions> dqn_info();

@@ -26,7 +26,7 @@ class Xql final : public ImplicitQ {
   Xql(const XqlOptions& options, const AlgorithmContext& context)
       : ImplicitQ(options, context, LayerNorm::before_activation),
         options_(options),
-        rng_(context.seed, "policy") {}
+        rng_(context.own_seed(), "policy") {}
 
   void visit_state(StateVisitor& state) override;
 

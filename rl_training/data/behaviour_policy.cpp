@@ -1,5 +1,7 @@
 #include "rl_training/data/behaviour_policy.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -111,20 +113,27 @@ BehaviourPolicy BehaviourPolicy::read(const std::string& path) {
   BehaviourPolicy policy;
   policy.relu_ = facts.at("relu").get<bool>();
   // A compromised reader may report anything, so the sizes are checked again here.
-  const size_t hidden = facts.at("layers").size() - 2;
+  const auto check = [&](bool holds, const char* what) {
+    if (holds) return;
+    throw Error(ErrorKind::data, {path, 0, ""}, fmt::format("damaged or hostile file ({})", what));
+  };
+  const Json& layers = facts.at("layers");
+  check(layers.is_array() && layers.size() >= 3, "fewer than three layers");
+  const size_t hidden = layers.size() - 2;
   size_t next = 0;
-  for (const auto& shape : facts.at("layers")) {
+  for (const auto& shape : layers) {
     Layer layer;
     layer.out = shape.at(0).get<int64_t>();
     layer.in = shape.at(1).get<int64_t>();
+    for (const int64_t width : {layer.out, layer.in}) {
+      check(width > 0 && width <= kMaxWidth, "a layer's size is out of range");
+    }
     const auto rows = floats_of(sent.arrays.at(next), layer.out * layer.in, path);
     layer.bias = floats_of(sent.arrays.at(next + 1), layer.out, path);
     next += 2;
     const bool first = policy.hidden_.empty();
-    if (!first && layer.in != policy.hidden_[std::min(hidden, policy.hidden_.size()) - 1].out) {
-      throw Error(ErrorKind::data, {path, 0, ""},
-                  "damaged or hostile file (layer sizes do not match)");
-    }
+    check(first || layer.in == policy.hidden_[std::min(hidden, policy.hidden_.size()) - 1].out,
+          "layer sizes do not match");
     layer.weight.resize(rows.size());
     for (int64_t o = 0; o < layer.out; ++o) {
       for (int64_t i = 0; i < layer.in; ++i) {

@@ -88,6 +88,7 @@ Json describe_plain_d4rl(const std::string& path) {
     const Json marks = PlainFile::marks(path);
     Hdf5File file(path);
     forbid_opening_files();
+    if (file.text_attribute(kNamesKey)) return {};  // read_d4rl_steps reads the names
     const int64_t format = format_of(file, path);
     const auto keys = d4rl_keys(format);
     for (const auto* required : {&keys.obs, &keys.actions, &keys.rewards, &keys.terminals}) {

@@ -1,5 +1,7 @@
 #include "rl_training/data/dataset_file.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -32,6 +34,7 @@ struct Kind {
   LoggedSteps (*read)(const std::string& path, const DatasetReadOptions& options,
                       SandboxOutput& output);
   TimeoutPolicy policy;
+  bool takes_keys = false;  // whether DatasetReadOptions::keys can name its arrays or columns
   // Set for kinds of files that may store arrays plainly (plain_file.h). `describe_plain` runs in a
   // sandbox and finds the positions of the arrays. `read_plain` reads the values outside the
   // sandbox.
@@ -41,12 +44,13 @@ struct Kind {
 };
 
 constexpr std::array kKinds = {
-    Kind{"d4rl", read_d4rl_steps, TimeoutPolicy::drop, describe_plain_d4rl, read_plain_d4rl_steps},
+    Kind{"d4rl", read_d4rl_steps, TimeoutPolicy::drop, true, describe_plain_d4rl,
+         read_plain_d4rl_steps},
     Kind{"minari", read_minari_steps, TimeoutPolicy::keep},
     Kind{"d3rlpy", read_d3rlpy_steps, TimeoutPolicy::keep},
-    Kind{"robomimic", read_robomimic_steps, TimeoutPolicy::keep},
-    Kind{"npz", read_npz_steps, TimeoutPolicy::keep},
-    Kind{"csv", read_csv_steps, TimeoutPolicy::keep},
+    Kind{"robomimic", read_robomimic_steps, TimeoutPolicy::keep, true},
+    Kind{"npz", read_npz_steps, TimeoutPolicy::keep, true},
+    Kind{"csv", read_csv_steps, TimeoutPolicy::keep, true},
 };
 
 const Kind& find_kind(const std::string& name) {
@@ -56,6 +60,20 @@ const Kind& find_kind(const std::string& name) {
   throw Error(ErrorKind::config, {"", 0, "dataset_kind"},
               "unknown kind of dataset file (expected " + join(dataset_file_kinds(), ", ") +
                   ", got " + shortened(name, 40) + did_you_mean(name, dataset_file_kinds()) + ")");
+}
+
+// The kind of the file at `path`, which must support the options.
+const Kind& kind_for(const std::string& name, const std::string& path,
+                     const DatasetReadOptions& options) {
+  const auto& kind = find_kind(name == "auto" ? detect_dataset_kind(path) : name);
+  if (options.keys.empty() || kind.takes_keys) return kind;
+  std::vector<std::string> others;
+  for (const auto& other : kKinds) {
+    if (other.takes_keys) others.emplace_back(other.name);
+  }
+  throw Error(ErrorKind::config, {path, 0, "dataset_keys"},
+              fmt::format("not used by {} files (expected a file of kind {})", kind.name,
+                          join(others, ", ")));
 }
 
 // The HDF5 signature is at the start of the file or after a user block of 512, 1024, ... bytes.
@@ -272,23 +290,22 @@ std::string dataset_data_file(const std::string& kind, const std::string& path) 
 
 LoggedSteps read_logged_steps(const std::string& kind, const std::string& path,
                               const DatasetReadOptions& options) {
-  const auto name = kind == "auto" ? detect_dataset_kind(path) : kind;
-  const auto read = find_kind(name).read;
-  const auto parts = files_of(name, path);
+  const auto& reader = kind_for(kind, path, options);
+  const auto parts = files_of(reader.name, path);
   if (!parts.empty()) {
     std::vector<LoggedSteps> steps;
     steps.reserve(parts.size());
-    for (const auto& part : parts) steps.push_back(read_logged_steps(name, part, options));
+    for (const auto& part : parts) steps.push_back(read_logged_steps(reader.name, part, options));
     return join_steps(steps);
   }
-  const auto file = dataset_data_file(name, path);
-  return read_steps_in_sandbox(file,
-                               [&](SandboxOutput& output) { return read(file, options, output); });
+  const auto file = dataset_data_file(reader.name, path);
+  return read_steps_in_sandbox(
+      file, [&](SandboxOutput& output) { return reader.read(file, options, output); });
 }
 
 FileTransitions read_transitions(const std::string& kind, const std::string& path,
                                  const DatasetReadOptions& options, int output) {
-  const auto& reader = find_kind(kind == "auto" ? detect_dataset_kind(path) : kind);
+  const auto& reader = kind_for(kind, path, options);
   const auto file = dataset_data_file(reader.name, path);
   DatasetReadOptions decided = options;
   decided.timeout_policy = timeout_policy_for(reader.name, options);

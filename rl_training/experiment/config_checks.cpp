@@ -163,6 +163,7 @@ void check_without_environment(const TrainConfig& config) {
   if (!reward.preset.empty() || !config.env.reward_transform(nullptr).identity()) {
     refuse("env_kwargs.wrappers.reward", "no rewards are collected");
   }
+  if (config.env.pixels.used) refuse("env_kwargs.wrappers.pixels", "there is nothing to draw");
   if (config.num_envs > 1) refuse("num_envs", "there is nothing to step");
   check_request(config, {}, /*collects=*/false);
   const auto& source = config.dataset.source;

@@ -20,7 +20,7 @@ constexpr int64_t kDefaultRandomRows = 20000;
 
 // The keys that a `dataset_kind` uses. A kind that keys_of does not name is a file format.
 struct Keys {
-  bool path = false, id = false, size = false, seed = false;
+  bool path = false, id = false, size = false, seed = false, keys = false;
 };
 
 Keys keys_of(const std::string& kind) {
@@ -28,7 +28,7 @@ Keys keys_of(const std::string& kind) {
   if (kind == "recipe") return {.id = true, .size = true, .seed = true};
   if (kind == kMemoryKind) return {};
   if (kind == "minari") return {.path = true, .id = true};
-  return {.path = true};
+  return {.path = true, .keys = true};
 }
 
 std::vector<std::string> kind_names() {
@@ -300,6 +300,10 @@ void DatasetOptions::check() const {
     throw Error(ErrorKind::config, {"", 0, "dataset_mix"},
                 "excludes dataset_path, dataset_id and dataset_size (give one or the "
                 "other)");
+  }
+  if (has_keys && mix.empty() && !keys_of(source.kind).keys) {
+    throw Error(ErrorKind::config, {"", 0, "dataset_keys"},
+                "not used by dataset_kind: " + source.kind);
   }
   if (has_keys && !csv_columns.empty()) {
     throw Error(ErrorKind::config, {"", 0, "csv_columns"},

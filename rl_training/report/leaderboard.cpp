@@ -94,6 +94,9 @@ std::string legend_text(const Leaderboard& board, const char* best) {
       board.normalized ? " all tasks: runs resampled within tasks." : "");
 }
 
+// With a single task, the result over all tasks would only repeat that of the task.
+bool has_total(const Leaderboard& board) { return board.normalized && board.tasks.size() > 1; }
+
 // A table of the tasks [first, last).
 Table board_table(const Leaderboard& board, size_t first, size_t last, bool with_total) {
   Table table(1);
@@ -182,7 +185,7 @@ std::string leaderboard_text(const Leaderboard& board, size_t width) {
   std::vector<std::string> keys;
   for (const auto& method : board.methods) keys.push_back(printable(method.keys));
   for (size_t first = 0; first < board.tasks.size();) {
-    const bool with_total = first == 0 && board.normalized && board.tasks.size() > 1;
+    const bool with_total = first == 0 && has_total(board);
     size_t last = first + 1;
     const auto block = [&](size_t end) { return board_table(board, first, end, with_total); };
     while (last < board.tasks.size() && table_width(block(last + 1)) <= width) ++last;
@@ -193,7 +196,7 @@ std::string leaderboard_text(const Leaderboard& board, size_t width) {
 }
 
 std::string leaderboard_markdown(const Leaderboard& board) {
-  auto table = board_table(board, 0, board.tasks.size(), board.normalized);
+  auto table = board_table(board, 0, board.tasks.size(), has_total(board));
   for (size_t row = 0; row < board.methods.size(); ++row) {
     table[0].cells[row] = printable(board.methods[row].name());
   }
@@ -204,7 +207,7 @@ std::string leaderboard_html(const Leaderboard& board, const PageOptions& option
   std::string body = "<p class=\"soft\">" + html_escaped(legend_text(board, "bold")) +
                      "</p><section class=\"card\"><div class=\"scroll\">"
                      "<table class=\"sortable\"><thead><tr><th>method</th>";
-  const bool with_total = board.normalized && board.tasks.size() > 1;
+  const bool with_total = has_total(board);
   if (with_total) body += "<th class=\"number\">all tasks</th>";
   for (const auto& task : board.tasks)
     body += "<th class=\"number\">" + html_escaped(task) + "</th>";

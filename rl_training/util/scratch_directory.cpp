@@ -18,6 +18,7 @@ ScratchDirectory::ScratchDirectory(const std::string& parent) {
 }
 
 ScratchDirectory::~ScratchDirectory() {
+  if (released_) return;
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
 }

@@ -1,5 +1,6 @@
 #include "rl_training/algorithms/dqn.h"
 #include "tests/algorithms/discrete_example.h"
+#include "tests/support/fake_group.h"
 #include "tests/support/memory_state.h"
 
 namespace rl_training::test_dqn {
@@ -82,6 +83,22 @@ TEST(Dqn, ExploresByItsSchedule) {
   EXPECT_NEAR(kept, 0.25, 0.06);  // at first, every action is random
   EXPECT_TRUE(torch::equal(act_once(dqn, obs), greedy));
   // After 1000 exploring rows, no action is random.
+  EXPECT_TRUE(torch::equal(act_once(dqn, obs, ActMode::explore), greedy));
+}
+
+// The schedule counts the steps of all processes.
+TEST(Dqn, ExploresByTheStepsOfAllProcesses) {
+  auto options = linear_options();
+  options.epsilon_start = 1.0;
+  options.epsilon_end = 0.0;
+  options.epsilon_steps = 1000;
+  FakeGroup two(2);
+  auto context = choice_context(4);
+  context.compute.processes = &two;
+  Dqn dqn(options, context);
+  const auto obs = torch::zeros({500, 1});
+  const auto greedy = act_once(dqn, obs);
+  EXPECT_FALSE(torch::equal(act_once(dqn, obs, ActMode::explore), greedy));
   EXPECT_TRUE(torch::equal(act_once(dqn, obs, ActMode::explore), greedy));
 }
 

@@ -139,6 +139,8 @@ TEST_F(NoEnvironment, KeysThatNeedOneAreRefused) {
   EXPECT_TRUE(refused("td3_bc", "num_envs: 4\n").starts_with("c.yaml:5: num_envs: "));
   EXPECT_TRUE(refused("td3_bc", "env_kwargs: {wrappers: {reward: {scale: 2}}}\n")
                   .starts_with("c.yaml:5: env_kwargs.wrappers.reward: no rewards are collected"));
+  EXPECT_TRUE(refused("td3_bc", "env_kwargs: {wrappers: {pixels: {size: 84}}}\n")
+                  .starts_with("c.yaml:5: env_kwargs.wrappers.pixels: there is nothing to draw"));
   EXPECT_EQ(refused("td3_bc", "env_id: Pendulum-v1\n", ", action_low: -1"),
             "c.yaml:7: algo_kwargs.action_low: Pendulum-v1 has its own bounds (expected this "
             "key only with env_id: none)");

@@ -141,6 +141,8 @@ constexpr BadConfig kBadKwargs[] = {
      "c.yaml:4: algo_kwargs.dataset_id: not used by dataset_kind: random"},
     {"dataset_kind: npz\n  dataset_path: a.npz\n  dataset_size: 5",
      "c.yaml:6: algo_kwargs.dataset_size: not used by dataset_kind: npz"},
+    {"dataset_keys: {obs: state}",
+     "c.yaml:4: algo_kwargs.dataset_keys: not used by dataset_kind: random"},
     {"dataset_size: -1", "c.yaml:4: algo_kwargs.dataset_size: out of range "},
     {"dataset_seed: -1", "c.yaml:4: algo_kwargs.dataset_seed: out of range "},
     {"normalize_observations: yes",

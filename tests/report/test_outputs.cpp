@@ -254,9 +254,13 @@ TEST(Leaderboard, ASingleRunHasNoInterval) {
 TEST(Leaderboard, NormalisedScoresAreSummedUpOverTasks) {
   const TemporaryDirectory directory;
   write_two_algorithms(directory, "Hopper-v4");
+  // A single task needs no column for all tasks.
+  const auto single = leaderboard_markdown(make_leaderboard(report_of(directory.path())));
+  EXPECT_EQ(single.find("all tasks |"), std::string::npos) << single;
   write_two_algorithms(directory, "HalfCheetah-v4");
   const auto board = make_leaderboard(report_of(directory.path()));
   EXPECT_TRUE(board.normalized);
+  EXPECT_NE(leaderboard_markdown(board).find("all tasks |"), std::string::npos);
   ASSERT_TRUE(board.methods[0].total);
   // The normalised score of a return r is 100 (r + 20.272305) / 3254.572305 for Hopper and
   // 100 (r + 280.178953) / 12415.178953 for HalfCheetah. The returns of bcq are -300, -290 and -280
