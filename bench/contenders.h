@@ -17,6 +17,7 @@ struct BenchWork {
   std::string algo;
   int64_t obs_dim = 17, action_dim = 6;
   std::shared_ptr<AlgorithmOptions> options;
+  // The spaces depend on the algorithm.
   Space obs() const;         // obs_dim dimensions, or three stacked frames of 84 x 84 pixels
   Space action() const;      // a box with action_dim dimensions, or action_dim discrete actions
   std::string name() const;  // "td3_bc update, hidden 256-256, batch 256, obs 17, action 6"
@@ -38,10 +39,10 @@ class Contender {
 };
 
 // Updates an algorithm of rl_training on sampled batches in the same way as the trainer. This
-// includes writing priorities back to the sampler. Counts the products of our own kernels, but not
-// those that LibTorch computes. An update of PPO uses one minibatch of a rollout
-// of 2048 rows. An update of TRPO uses the whole rollout: the policy step and all passes of the
-// value function. `processes` is null if there is only one process.
+// includes writing priorities back to the sampler. Counts the products that multiply() computes,
+// but not those of LibTorch. An update of PPO uses one minibatch of a rollout of 2048 rows. An
+// update of TRPO uses the whole rollout: the policy step and all passes of the value function.
+// `processes` is null if there is only one process.
 std::unique_ptr<Contender> make_ours(const BenchWork& work, int threads,
                                      ProcessGroup* processes = nullptr);
 // Computes only the matrix products of an update. The threads work on different updates at the same

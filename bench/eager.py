@@ -433,7 +433,7 @@ def quantile_huber(quantiles, target):
 class Tqc(Soft):
     s = Settings(critics=5, actor_every=1, actor_at=0, actor_mean=True, entropy=-1.0,
                  scaled_alpha=False, **SOFT)
-    outputs, dropped = 25, 2  # quantiles of each critic; the target drops the highest of all
+    outputs, dropped = 25, 2  # quantiles of each critic; highest pooled quantiles dropped per critic
 
     def critic_loss(self, batch, alpha):
         with torch.no_grad():
@@ -446,7 +446,7 @@ class Tqc(Soft):
 
 
 class Ensemble(nn.Module):
-    """N critics as batched products. Inputs are [N, rows, ...], values [N, rows]."""
+    """N critics as batched products. Values are [N, rows]. Actions may differ by critic: [N, rows, ...]."""
 
     def __init__(self, sizes, count):
         super().__init__()

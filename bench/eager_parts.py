@@ -89,7 +89,7 @@ class SquashedGaussianActor(nn.Module):
 
 
 class GaussianActor(nn.Module):
-    """A Gaussian policy without tanh, with one trainable standard deviation for each action."""
+    """A Gaussian policy without squashing, with one trainable standard deviation per action dimension."""
 
     def __init__(self, sizes, log_std_min, tanh_mean):
         super().__init__()

@@ -52,7 +52,7 @@ class VectorSteps final : public Contender {
     const auto step = [&](int64_t i) {
       envs_.step({actions_.data() + static_cast<size_t>(i % kDifferent) * width, width});
     };
-    // Start every measurement in the same state, because the duration of a step depends on the
+    // Start every measurement with new episodes, because the duration of a step depends on the
     // contacts between bodies.
     envs_.reset();
     for (int64_t i = 0; i < kBefore; ++i) step(i);

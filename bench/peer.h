@@ -19,8 +19,8 @@ struct ThreadSetting {
   int own = 1, blas = 1;  // threads of the framework and of OpenBLAS
 };
 
-// Throws Error{config} or Error{io} if the command is empty or its files cannot be read. A command
-// is a script (bench/eager.py), or an interpreter, a script and its arguments.
+// Throws Error{config} if the command is empty, and Error{io} if its files cannot be read. A
+// command is a script (bench/eager.py), or an interpreter, a script and its arguments.
 void check_peer(const std::string& command);
 
 // Starts the peer without waiting for it. Throws Error{io} if it cannot be started.

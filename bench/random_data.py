@@ -16,7 +16,7 @@ def write_dataset(path, rows):
 
 
 def config_arguments(data, updates, algo="td3_bc", **changes):
-    """Returns arguments of `train`: the Hopper config (256-256, batch 256) on a file that write_dataset wrote.
+    """Returns arguments of `train`: the algorithm's Hopper config on a file that write_dataset wrote.
 
     No environment is used.
     """

@@ -16,7 +16,7 @@ CLI::App* add_command(CLI::App& parent, Invocation& call, const std::string& nam
                       const std::string& summary, const std::string& examples,
                       std::function<int()> work);
 
-// The arguments of `train` and `config` that select a config and change its keys.
+// The arguments of `train`, `config` and `verify-resume` that select a config and change its keys.
 struct ConfigArguments {
   std::string config;  // file or packaged name
   std::vector<std::string> assignments;

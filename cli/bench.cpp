@@ -9,7 +9,7 @@
 namespace rl_training {
 
 struct BenchArguments {
-  std::string algo;  // a name or "all"; empty: compares TD3+BC with hardware limits
+  std::string algo;  // a name or "all"; empty: each kind of benchmark has its own default
   std::vector<std::string> peers;
   std::vector<int64_t> hidden;
   NumberArgument rounds, updates, threads;

@@ -32,8 +32,8 @@ TrainConfig config_to_measure(const std::string& algo, const std::string& output
   return config;
 }
 
-// Measures the time of a step in the second half of a short run, because an online run starts to
-// learn only after some steps.
+// Measures the times of a checkpoint and of a step. Steps are measured in the second half of a
+// short run, because an online run starts to learn only after some steps.
 Json measure_checkpoints(const std::string& algo, int64_t rounds) {
   // Use the file system of the working directory, because runs are written there.
   const ScratchDirectory scratch(".");

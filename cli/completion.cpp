@@ -11,8 +11,8 @@
 namespace rl_training {
 namespace {
 
-// Both scripts first determine the subcommand from the words before the cursor and store it in
-// $path.
+// Both scripts first determine the subcommand from the words before the cursor. The bash script
+// stores it in $path, the zsh script in $command.
 
 // Shell patterns of the form 'PATH|WORD', one for each subcommand WORD of the command PATH:
 // '|dataset', 'dataset|inspect', ...

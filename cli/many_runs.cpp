@@ -91,7 +91,7 @@ class ManyRunsView {
     std::optional<MetricTail> rows;
     ProgressState state;
     Clock::time_point started;
-    int64_t first_position;  // -1 before the first row
+    int64_t first_position;  // -1 until the run directory exists
   };
 
   std::string name_of(size_t job) const {

@@ -34,11 +34,11 @@ struct TerminalText {
 std::vector<std::string> progress_lines(const ProgressState& state, const TerminalText& terminal);
 
 // The line of one of several runs, shorter than the width of the terminal:
-// "seed 3   42%  ####------  420/1000  310/s  0:02 left  eval -231.4".
+// "seed 3   42%  [####------]  420/1000  310/s  0:02 left  eval -231.4".
 std::string run_line(const std::string& name, size_t name_width, const ProgressState& state,
                      const TerminalText& terminal);
 
-// The text after an evaluation: "step 40/60 1834/s eval return -231.4 +- 12.0 best".
+// The text after an evaluation: "step 40/60  1834/s  eval return -231.4 +- 12.0  best".
 std::string evaluation_text(const ProgressState& state);
 // The text after a validation on held-out episodes:
 // "step 40/60  1834/s  validation  td_error 0.024  action_error 0.310".

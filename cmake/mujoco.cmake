@@ -1,6 +1,6 @@
-# Adds the MuJoCo tasks to rl_training_base if the library is installed. Otherwise the tasks are
-# listed as unavailable. Debian's mujoco-config.cmake is not used: it needs the headers of libqhull,
-# but Debian's MuJoCo package does not install them as a dependency.
+# Adds the MuJoCo tasks to rl_training_base if version 2.2 or 2.3 of the library is installed.
+# Otherwise the tasks are listed as unavailable. Debian's mujoco-config.cmake is not used: it needs
+# the headers of libqhull, but Debian's MuJoCo package does not install them as a dependency.
 find_library(MUJOCO_LIBRARY mujoco)
 find_path(MUJOCO_INCLUDE_DIR mujoco/mujoco.h)
 set(MUJOCO_VERSION 0)

@@ -8,7 +8,7 @@ else()
   message(STATUS "dygraphs not found: reports have still curves (Debian: libjs-dygraphs)")
 endif()
 
-# Adds a C++ function that returns the text of a file; the text is "" if `file` is empty.
+# Adds a C++ function that returns the text of a file, or "" if no file is given.
 function(add_page_asset name file)
   set(text "")
   if(file)

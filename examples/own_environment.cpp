@@ -1,5 +1,5 @@
-// Registers a custom environment from outside the library, trains on it and draws it. The data
-// consists of random episodes of the environment itself.
+// Registers a custom environment from outside the library and trains on it. The data consists of
+// random episodes of the environment itself.
 //
 //   example_own_environment [UPDATES [OUTPUT_DIR]]
 #include <cmath>

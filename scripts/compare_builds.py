@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains every algorithm briefly with two builds of the program and compares the tensors of the final
+"""Trains the algorithms in RUNS briefly with two builds of the program and compares the tensors of the final
 checkpoints bit for bit. Needs only the Python standard library.
 
   scripts/compare_builds.py OLD_PROGRAM NEW_PROGRAM [ALGORITHM ...]

@@ -54,8 +54,8 @@ class Runs:
         return [pathlib.Path(run_dir, name).read_bytes() for name in RESULTS]
 
     def fail(self, kind, fault, n):
-        """Trains with a failing call. Returns the failed call, or None if there were fewer calls, and the problem
-        or None."""
+        """Trains with a failing call. Returns a pair: the failed call (None if there were fewer calls) and the
+        problem (None if there is none)."""
         place = self.directory / f"{kind}-{fault}-{n}"
         log = self.directory / f"{place.name}.log"
         done = self.train(kind, place, {"LD_PRELOAD": str(self.shim), "FAIL_BELOW": str(place), "FAIL_CALL": str(n),

@@ -20,7 +20,7 @@ done | awk -v title="$title" '
   function stroke(path, colour, size) {
     printf "<path d=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"%d\"/>\n", path, colour, size
   }
-  # Returns a round interval that results in five to ten ticks.
+  # Returns a round distance between ticks that divides the span into 5 to 13 parts.
   function tick_of(span,   unit) {
     unit = 10 ^ int(log(span / 5) / log(10) + (span / 5 < 1 ? -1 : 0))
     if (span / unit > 25) return 5 * unit

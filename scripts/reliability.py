@@ -26,7 +26,7 @@ SHORT = ["--config", "td3_bc/pendulum-random", "--quiet", "--threads", "1", "--s
 
 
 class Attack:
-    """State shared by the attacks: the program, a private directory, and the number of failures."""
+    """The state of one attack: the program, a private directory, and the failures."""
 
     def __init__(self, program, directory, count, minutes):
         self.program, self.directory = os.path.abspath(program), directory
@@ -264,7 +264,8 @@ def resident_kib(pid):
 
 
 def attack_soak(attack):
-    """A long online run. Memory, open files and disk usage must stay constant once the buffer is full."""
+    """A long online run. Once the buffer is full, memory and the numbers of open files and checkpoints must not
+    grow."""
     runs = attack.path("runs")
     with open(attack.path("stderr"), "w", encoding="utf-8") as stderr:
         child = subprocess.Popen(

@@ -238,7 +238,7 @@ class Trainer:
 
 
 def jobs_of(options):
-    """Returns the runs to train, ordered by seed: all runs of one seed come before those of the next seed."""
+    """Returns the runs to train. In each group, all runs of one seed come before those of the next seed."""
     jobs = []
     for group in options.groups:
         kept = {(record["name"], record["seed"]) for record in records_of(options, group)}

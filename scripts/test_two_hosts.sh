@@ -4,7 +4,7 @@
 # variables. The test checks that
 # - a repeated run gives the same results bit for bit, and so do two processes on one host;
 # - a stopped run resumes exactly;
-# - every socket is bound to the given address;
+# - every listening socket is bound to an address of the link;
 # - a broken link ends both processes within three times the time-out, and the last checkpoint stays intact.
 # Needs root and iproute2. Without them, the test is skipped.
 #

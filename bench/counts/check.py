@@ -54,7 +54,7 @@ def versions():
 
 
 def report(expected, counts):
-    """Prints the table. Returns True if no count has changed by more than TOLERANCE."""
+    """Prints the table. Returns True if no count is new, missing or changed by more than TOLERANCE."""
     same = set(expected) == set(counts)
     print(f"{'update':<10} {'before':>12} {'now':>12}   change")
     for name in sorted(set(expected) | set(counts)):

@@ -49,7 +49,7 @@ RUN_ROWS = [
 ]
 LIBRARIES = {"sb3": "stable_baselines3", "sbx": "sbx", "d3rlpy": "d3rlpy"}
 RECIPE = "pendulum/medium"
-ROW_SECONDS = 1800  # a row that takes longer is skipped
+ROW_SECONDS = 1800  # a process that takes longer counts as failed
 
 
 def note(text):
@@ -120,7 +120,7 @@ class Bench:
         return output_of([self.python, "-c", code, *names]).splitlines()
 
     def check_peers(self):
-        """Checks that all contenders perform the same updates."""
+        """Checks that rl_training and the peers in PyTorch and JAX perform the same updates."""
         if "torch" in self.missing:
             return
         note("checking that the peers do the same updates")

@@ -301,7 +301,7 @@ def select(runs, data=None, **options):
 
 
 def report(paths="runs", output=None):
-    """Compares groups of runs that differ only in the seed. Returns a dict.
+    """Groups runs that differ only in the seed, and compares the groups. Returns a dict.
 
     If ``output`` is set, also writes an HTML page.
     """

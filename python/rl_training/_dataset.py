@@ -140,9 +140,8 @@ class Dataset:
     def to_numpy(self):
         """Returns the transitions as a dict of arrays with ``len(self)`` rows each.
 
-        Observations and actions are read-only views of the library's memory if their rows are contiguous there.
-        Otherwise they are copies. Rows are contiguous if there is a single episode, or if the next observation
-        of each row is the observation of the next row.
+        Observations and actions are read-only views of your arrays or of the library's memory if their rows are
+        contiguous there, otherwise copies. ``next_observations`` is a copy if there are several episodes.
         """
         rows = self._rows()
         return {name: rows.column(name) for name in _COLUMNS}

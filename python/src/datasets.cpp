@@ -17,8 +17,8 @@ class LoadedTransitions {
 
   int64_t size() const { return rows_.rows(); }
   const TransitionDataset& rows() const { return rows_; }
-  // Returns column `name` of all rows: a view of the library's memory if the rows are contiguous,
-  // otherwise a copy.
+  // Returns column `name` of all rows as a view of the library's memory. Observations and actions
+  // whose rows are not contiguous are copied.
   py::array column(const std::string& name) const;
 
  private:

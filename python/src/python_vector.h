@@ -17,7 +17,7 @@ enum class Autoreset { next_step, same_step, disabled };
 // After its state has been loaded, a vector starts new episodes at the next step.
 class PythonVector {
  public:
-  // All functions except the destructor require that the caller holds the GIL.
+  // The constructor, begin_episode, step and visit_state require that the caller holds the GIL.
   PythonVector(const std::string& id, py::object task);
   ~PythonVector();
   PythonVector(const PythonVector&) = delete;

@@ -72,7 +72,7 @@ struct AlgorithmOptions {
   virtual bool needs_next_actions() const { return false; }
 
  protected:
-  // Visits the shared options except `tau` and `n_step`, for algorithms without target networks.
+  // Visits the shared options except `tau` and `n_step`, for algorithms that do not use both.
   void visit_supervised_options(OptionVisitor& options);
 };
 
@@ -99,11 +99,12 @@ class Algorithm {
   // New priorities of the rows of the latest batch, [rows], if the algorithm requests priorities;
   // otherwise an undefined tensor.
   virtual torch::Tensor priorities() const { return {}; }
-  // Called at the end of each collected episode, with the episode's raw return.
+  // Called with the raw return of each episode that is collected into a replay buffer, unless the
+  // episode ends within the first `learning_starts` steps.
   virtual void episode_collected(double /*episode_return*/) {}
-  // Called after each step of a collecting phase. `due` is the number of updates that became due
-  // with this step. Returns the number of updates to run now. An algorithm that postpones updates
-  // must count them itself.
+  // Called after each step of a phase that collects into a replay buffer. `due` is the number of
+  // updates that became due with this step. Returns the number of updates to run now. An algorithm
+  // that postpones updates must count them itself.
   virtual int64_t updates_now(int64_t due) { return due; }
   // Observations [rows, ...] (normalised as in training) -> actions [rows, action_dim] in [-1, 1],
   // or discrete actions [rows] (int64). `state` was created by this algorithm for the same number

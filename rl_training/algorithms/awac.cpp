@@ -58,7 +58,8 @@ CriticLoss awac_critic_loss(const AwacNetworks& networks, const Batch& batch,
 }
 
 // A = min_i Q_i(s, a) - min_i Q_i(s, b), b ~ pi(s) clipped;  L = -mean w(A) log pi(a | s) with
-// w = min(exp(A / lambda), max_weight) or rows * softmax(A / lambda) (no gradient)
+// w = min(exp(A / lambda), max_weight), or rows * softmax(A / lambda) with
+// weight_normalization: softmax (no gradient through w)
 WeightedCloningLoss awac_actor_loss(const AwacNetworks& networks, const Batch& batch,
                                     const torch::Tensor& noise, const AwacOptions& options) {
   const auto head = networks.actor.head(batch.obs());

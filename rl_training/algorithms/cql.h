@@ -25,8 +25,8 @@ struct CqlOptions : AlgorithmOptions, TemperatureOptions {
   bool layer_norm = false;
   bool orthogonal_actor = false;
   std::optional<double> online_cql_alpha;  // weight in the online phase; cql_alpha if unset
-  // In the online phase, update the actor once after each block of gradient_updates_per_step critic
-  // updates.
+  // In the online phase, update the actor only in the last update of each block of
+  // gradient_updates_per_step updates.
   bool actor_once_per_block = false;
 
   void visit_options(OptionVisitor& options) override;

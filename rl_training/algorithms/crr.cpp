@@ -96,8 +96,9 @@ CriticLoss crr_critic_loss(const CrrNetworks& networks, const Batch& batch,
   return critic_loss(networks.critics, batch, target);
 }
 
-// A = min_i Q_i(s, a) - q, where q is the mean or the maximum over j of min_i Q_i(s, a_j)
-// L = -mean f(A) log pi(a | s), f = 1[A > 0] or min(exp(A / beta), max_weight) (no gradient)
+// A = min_i Q_i(s, a) - q, q = mean_j min_i Q_i(s, a_j), or max_j with advantage_type: max
+// L = -mean f(A) log pi(a | s), f = min(exp(A / beta), max_weight), or 1[A > 0] with
+// weight_type: binary (no gradient through f)
 // with a_1 .. a_n ~ pi(s)
 CrrActorLoss crr_actor_loss(const CrrNetworks& networks, const Batch& batch,
                             const torch::Tensor& noise, const CrrOptions& options) {

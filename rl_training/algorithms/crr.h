@@ -28,7 +28,8 @@ struct CrrNetworks : GaussianNetworks {
   void visit_state(StateVisitor& state);
 };
 
-// Q(s, a) [rows] minus the mean or maximum of the candidates' Q [rows, n], without gradient.
+// Q(s, a) [rows] minus the mean or the maximum (option advantage_type) of the candidates' Q
+// [rows, n], without gradient.
 torch::Tensor crr_advantage(const torch::Tensor& q, const torch::Tensor& candidate_q,
                             const CrrOptions& options);
 // Weight of each row, computed from its advantage: [rows] -> [rows], without gradient.

@@ -37,7 +37,7 @@ struct DecisionTransformerLoss {
 torch::Tensor masked_squared_error(const torch::Tensor& predicted, const torch::Tensor& actions,
                                    const torch::Tensor& mask);
 
-// If `dropout` is null, the network is in eval mode.
+// If `dropout` is null, there is no dropout.
 DecisionTransformerLoss decision_transformer_loss(const Transformer& network, const Batch& batch,
                                                   double return_scale, Rng* dropout);
 

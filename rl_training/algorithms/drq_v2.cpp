@@ -77,7 +77,7 @@ void DrqV2Networks::visit_state(StateVisitor& state) {
   state.part("critics_target", critics_target);
 }
 
-// out(y, x) = in(clamp(y + v - pad), clamp(x + h - pad)) with shifts (v, h) of the row
+// out(y, x) = in(clamp(y + v - pad), clamp(x + h - pad)) with the shifts (v, h) of the image
 torch::Tensor random_shift(const torch::Tensor& images, const torch::Tensor& shifts, int64_t pad) {
   const int64_t channels = images.size(1), height = images.size(2), width = images.size(3);
   auto out = torch::empty_like(images);

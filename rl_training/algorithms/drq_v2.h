@@ -98,7 +98,7 @@ struct DrqV2ActorLoss {
     visit("actor_loss", loss);
   }
 };
-// No gradient flows through `features`. `noise` [rows, action_dim] is already multiplied by its
+// `features` must not require gradients. `noise` [rows, action_dim] is already multiplied by its
 // standard deviation.
 DrqV2ActorLoss drq_v2_actor_loss(const DrqV2Networks& networks, const torch::Tensor& features,
                                  const torch::Tensor& noise, double clip);

@@ -71,7 +71,7 @@ torch::Tensor fql_flow_actions(const FqlNetworks& networks, const torch::Tensor&
 }
 
 // y = r + gamma (1 - d) Q'(s', clip(mu(s', z), +-1)) with the actor mu and the noise z
-// where Q' is the mean or the minimum of the target critics
+// where target_q selects the mean or the minimum of the target critics as Q'
 torch::Tensor fql_target(const FqlNetworks& networks, const Batch& batch,
                          const torch::Tensor& noise, const FqlOptions& options) {
   const torch::NoGradGuard no_grad;

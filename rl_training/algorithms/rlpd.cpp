@@ -56,7 +56,8 @@ SoftDesign RlpdOptions::design(int64_t action_dim) const {
   return design;
 }
 
-// y = r + gamma (1 - d) (min_{i in M} Q'_i(s', a') - alpha log pi(a'|s')) with M = `members`
+// With the default options and M = `members`:
+// y = r + gamma (1 - d) (min_{i in M} Q'_i(s', a') - alpha log pi(a'|s'))
 // L_Q = mean (Q_i(s, a) - y)^2 over critics i and rows
 // L_pi = mean (alpha log pi(a|s) - mean_i Q_i(s, a))
 JointLoss<CriticLoss, SoftPolicyLoss, TemperatureLoss> rlpd_loss(

@@ -32,7 +32,7 @@ std::vector<std::string> soft_metrics() {
 
 // y = r + gamma (1 - d) (min_{i in M} Q'_i(s', a') - alpha log pi(a'|s'))
 // L = critic_loss_scale sum_i mean (Q_i(s, a) - y)^2
-// with a' ~ pi(s') and M = `members`
+// with a' ~ pi(s') and M = `members`; without backup_entropy, y has no alpha term
 CriticLoss soft_critic_loss(const SoftNetworks& networks, const Batch& batch,
                             const torch::Tensor& noise, const std::vector<int64_t>& members,
                             const torch::Tensor& alpha, const SoftDesign& design) {
@@ -51,7 +51,7 @@ CriticLoss soft_critic_loss(const SoftNetworks& networks, const Batch& batch,
 }
 
 // a ~ pi(s), reparameterised;  L = mean (alpha log pi(a|s) - Q(s, a))
-// where Q is the minimum or the mean of the critics
+// where actor_reduce selects the minimum or the mean of the critics as Q
 SoftPolicyLoss soft_policy_loss(const SoftNetworks& networks, const Batch& batch,
                                 const GaussianSample& sample, const torch::Tensor& alpha,
                                 const SoftDesign& design) {

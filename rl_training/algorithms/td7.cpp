@@ -318,8 +318,9 @@ int64_t Td7::updates_now(int64_t due) {
   return std::exchange(rated_, false) ? std::exchange(due_updates_, 0) : 0;
 }
 
-// A policy is rated on several episodes; its score is their lowest return. The rating ends early
-// when the return of an episode is below the score of the best policy.
+// A policy is rated on one episode during the first checkpoint_after_updates online updates, and on
+// checkpoint_episodes episodes later. Its score is the lowest return. The rating ends early when
+// the return of an episode is below the score of the best policy.
 void Td7::episode_collected(double episode_return) {
   ++rated_episodes_;
   lowest_return_ = std::min(lowest_return_, episode_return);

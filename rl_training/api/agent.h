@@ -37,7 +37,7 @@ class Agent {
   // policy with memory, this is the first action of an episode.
   std::vector<double> predict(const std::vector<double>& obs);
   // Starts an episode for step-by-step prediction with a policy that has memory. The result is
-  // valid until the next learn().
+  // valid until the next learn() or close().
   PolicyEpisode episode() { return PolicyEpisode(policy()); }
 
   // Writes a separate checkpoint directory, which load() and `rl_training predict` can read. While
@@ -58,7 +58,7 @@ class Agent {
   const TrainConfig& config() const;
   // The run directory, or "" if the agent has no run yet.
   std::string run_dir() const { return run_ ? run_->path() : run_dir_; }
-  // The reference is valid until the next learn().
+  // The reference is valid until the next learn() or close().
   TrainedPolicy& policy();
 
  protected:

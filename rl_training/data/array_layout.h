@@ -26,7 +26,7 @@ std::vector<std::string> array_layouts();
 std::string recognise_layout(ArraySource& file);
 
 // Replaces the entries of `keys` for the roles in the map and in its layout; other entries do not
-// change. Adds the derived arrays that the map requires to `arrays`. Throws Error{data} if the
+// change. Adds to `arrays` the derived arrays that the map requires. Throws Error{data} if the
 // layout is unknown or an array is missing.
 std::vector<DatasetWarning> apply_key_map(const KeyMap& map, MappedArrays& arrays, FlatKeys& keys);
 

@@ -49,8 +49,8 @@ class ArraySource {
 [[noreturn]] void throw_no_such_array(ArraySource& source, const std::string& key,
                                       const std::string& advice = "");
 
-// Lists the names that a file has instead of `wanted`, for error messages. Example:
-// "a, b, c and 5 more; did you mean `b`?".
+// Lists the names that a file has instead of `wanted`, for error messages. Lists at most eight
+// names. Example: "rewards, actions; did you mean `actions`?".
 std::string present_names(const std::vector<std::string>& names, const std::string& wanted);
 
 }  // namespace rl_training

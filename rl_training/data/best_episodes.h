@@ -3,7 +3,7 @@
 
 namespace rl_training {
 
-// Returns the `fraction` of the episodes with the highest discounted returns. The number of
+// Retains `fraction` of the episodes: those with the highest discounted returns. The number of
 // episodes is rounded down, but is at least one. Among equal returns the earlier episode is
 // preferred. The order of the episodes does not change.
 TransitionDataset keep_best_episodes(const TransitionDataset& dataset, double fraction,

@@ -3,8 +3,8 @@
 namespace rl_training {
 
 // System calls that remain allowed in a process that reads an untrusted file. All other calls fail,
-// even if the file has compromised the process. The process cannot open sockets, start programs,
-// signal other processes, or create, open for writing or remove files.
+// even if the file has compromised the process. The process cannot open sockets, start programs or
+// signal other processes. It cannot create or remove files, or open them for writing.
 enum class CallFilter {
   opening,  // reading, memory, threads, exiting, and opening files for reading
   reading,  // like `opening`, but without opening files

@@ -10,8 +10,9 @@ namespace rl_training {
 
 // Indices of the columns for each role (key_map.h); -1 if a role has no column. In a map of names,
 // `x*` means x0, x1, x2, ... A role that is not in the map uses the columns with its own name
-// (obs0, obs1, ..., or obs). If terminations are read from a column with a name such as `done`
-// (is_done_name), the reader always warns, even if the map assigns this column to `terminated`.
+// (obs0, obs1, ..., or obs) or, for some roles, a synonym (rewards, timeouts, traj, ...). If
+// terminations are read from a column with a name such as `done` (is_done_name), the reader always
+// warns, even if the map assigns this column to `terminated`.
 struct CsvColumns {
   std::vector<int64_t> obs, action, next_obs;
   int64_t reward = -1, terminated = -1, done = -1, timeout = -1, episode = -1, episode_end = -1;

@@ -18,9 +18,9 @@
 namespace rl_training {
 namespace {
 
-// This attribute marks files written by this program. In these files, the next observation of a
-// last step is the true one, never the first observation of the following episode. Format 1 stores
-// the time-out flags of steps in `timeouts`. Format 2 stores episode ends as
+// This attribute marks files written by this program. In these files, the next observation of the
+// last step of an episode is the true one, never the first observation of the following episode.
+// Format 1 stores the time-out flags of steps in `timeouts`. Format 2 stores episode ends as
 // FlatEnds::last_observations (flat_arrays.h).
 constexpr const char* kFormatAttribute = "rl_training_format";
 constexpr int64_t kFormat = 2;

@@ -10,7 +10,8 @@ namespace rl_training {
 // changes when the file changes.
 Json file_identity(const std::string& path);
 
-// Returns the identities of the files of a dataset, or null if an identity cannot be determined.
+// Returns the identities of the files of a dataset. Returns null for a directory of npz or csv
+// files, or if an identity cannot be determined.
 Json dataset_sources(const std::string& kind, const std::string& path);
 
 // Whether the last change of each file was at least `milliseconds` ago, so that any later change

@@ -21,8 +21,8 @@ struct FlatKeys {
   Names last_observations;  // marks rows that contain only the last observation of an episode
   Names next_actions, next_action_valid;
   bool never_terminates = false;  // if true, terminals are not required
-  // Whether the next observation of a last step is used even if it equals the first observation of
-  // the following episode. Some writers store that first observation by mistake.
+  // Whether the next observation of the last step of an episode is used even if it equals the first
+  // observation of the following episode. Some writers store that first observation by mistake.
   bool trust_equal_successors = true;
   bool true_successors = false;  // see LoggedSteps
 

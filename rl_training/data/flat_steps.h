@@ -14,7 +14,8 @@ namespace rl_training {
 LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const FlatKeys& keys,
                             const DatasetReadOptions& options, ArrayMemory& memory);
 
-// Helpers for readers of other layouts. They throw Error{data} with `place` and the row.
+// Helpers for readers of other layouts. They throw Error{data} with `place` and, for a wrong value,
+// its row.
 void check_finite(const ErrorPlace& place, std::span<const float> values, int64_t columns,
                   int64_t first_row = 0);
 void check_finite(const ErrorPlace& place, std::span<const double> values, int64_t columns,

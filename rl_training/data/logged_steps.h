@@ -19,7 +19,8 @@ namespace rl_training {
 enum class TimeoutPolicy { drop, keep };
 
 struct DatasetReadOptions {
-  // Action space of the file. If null, continuous actions are already in [-1, 1].
+  // Action space of the file. If null, continuous actions are not scaled; training then needs them
+  // in [-1, 1].
   const Space* bounds = nullptr;
   std::optional<TimeoutPolicy> timeout_policy;  // if empty, drop for d4rl and keep otherwise
   int64_t episode_length = 0;    // time limit for files that do not mark time-outs; 0 if unknown

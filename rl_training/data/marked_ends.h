@@ -3,11 +3,10 @@
 
 namespace rl_training {
 
-// Marks the last row of every episode that ends without a flag as a time-out. Such an episode ends
-// because the following row was dropped, cut off or missing. The successor of its last row is
-// known, so this row is a valid truncated step. If the dataset were written to a file without the
-// mark, readers could not detect the end of the episode. Next actions and all other data do not
-// change.
+// If an episode ends without a flag, marks its last row as a time-out. Such an episode ends because
+// the following row was dropped, cut off or missing. The successor of its last row is known, so
+// this row is a valid truncated step. If the dataset were written to a file without the mark,
+// readers could not detect the end of the episode. Next actions and all other data do not change.
 TransitionDataset with_marked_ends(const TransitionDataset& dataset);
 
 }  // namespace rl_training

@@ -10,7 +10,8 @@ namespace rl_training {
 
 // Reads an npz file. The arrays observations (or obs), actions, rewards and terminals (or
 // terminations, or dones) are required. The arrays timeouts (or truncations), next_observations (or
-// next_obs), next_actions, next_action_valid and episode_starts are optional.
+// next_obs), next_actions, next_action_valid and episode_starts are optional. Names differ in known
+// layouts (array_layout.h) and if the options contain a map of names (key_map.h).
 // - `dones` counts as termination, except in rows that are also marked as time-outs.
 // - An episode ends at a flag, before an episode start, and where next_observations differs from
 //   the following observation.

@@ -59,7 +59,7 @@ class PlainFile final : public ArraySource {
   template <class T>
   void read_all_blocks(const std::string& key, const BlockUser<T>& use);
   // Calls body(first row, rows) for blocks of whole rows, on several threads. If several calls
-  // throw, rethrows the exception of the first block.
+  // throw, rethrows the exception of the lowest block.
   template <class Body>
   void for_blocks(const std::string& key, const Body& body);
   void read_bytes(const std::string& key, int64_t offset, void* out, int64_t bytes);

@@ -178,7 +178,7 @@ void ReplayBuffer::gather(int64_t row, const ObsNormalizer& normalizer, const Ba
   if (batch.terminated) batch.terminated[i] = (end.flags & kTerminated) != 0 ? 1.0f : 0.0f;
   if (batch.return_to_go) batch.return_to_go[i] = return_to_go(row);
   if (!batch.next_action && !batch.next_action_valid) return;
-  // The next action is the action of the stream's next row, if that row exists.
+  // The next action is the action of the following row of the episode, if there is such a row.
   const int64_t next = following(last);
   if (batch.next_action_valid) batch.next_action_valid[i] = next >= 0 ? 1.0f : 0.0f;
   if (!batch.next_action) return;

@@ -19,8 +19,8 @@ struct Episode {
 // Logged transitions. A slot contains one observation and the action selected for it. An episode of
 // T steps fills T + 1 consecutive slots, so the successor of a row is the observation of the next
 // slot and needs no copy. If the observations are in the caller's memory, there is no space for the
-// additional slot of each episode. The successors of last rows are then stored separately. A
-// dataset is immutable once built; copies share the columns.
+// additional slot of each episode. The successor of the last row of each episode is then stored
+// separately. A dataset is immutable once built; copies share the columns.
 //
 // Observations and actions are stored in the dtype of their space: float32 vectors, int64 discrete
 // actions, uint8 images. Box actions are scaled to [-1, 1].

@@ -23,7 +23,7 @@ struct ExportedPolicy {
   // Unit of errors for each action dimension: 1, or half the range of the dimension if that is
   // larger.
   std::vector<double> action_unit;
-  std::vector<PolicyExample> examples;  // written to the file as test vectors
+  std::vector<PolicyExample> examples;  // test vectors, written only to a C header
 };
 
 // Throws Error{config} with the reason if the policy is not a function of one observation.

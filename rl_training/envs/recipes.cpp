@@ -77,8 +77,9 @@ Policy medium_episode(Rng& rng) {
 
 Policy random_torques(Rng&) { return random_policy(Space::unit_box(1)); }
 
-// Balances the pole: pushes the cart in the direction in which the pole leans, and towards the
-// middle of the track.
+// Balances the pole: pushes the cart to the side to which the pole leans. Positive position and
+// speed gains also push it away from the middle of the track: the pole then leans towards the
+// middle, and the cart follows.
 struct PoleBalance {
   double angle_gain = 1.0, turn_gain = 0.3, position_gain = 0.05, speed_gain = 0.1;
   double bias = 0.0;   // error of the angle that the controller considers upright, in radians

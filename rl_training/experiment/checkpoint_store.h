@@ -88,8 +88,8 @@ void save_checkpoint(FileSystem& files, const std::string& path, int64_t step,
                      const std::vector<ArchiveEntry>& entries, const Json& facts,
                      const std::vector<CheckpointFile>& more = {});
 
-// Reads one checkpoint directory ("step-..." or "best") and verifies every byte. Throws
-// Error{checkpoint} if the verification fails.
+// Reads one checkpoint directory ("step-..." or "best") and verifies every file that it reads.
+// Throws Error{checkpoint} if the verification fails.
 Checkpoint load_checkpoint(FileSystem& files, const std::string& path,
                            CheckpointUse use = CheckpointUse::training);
 

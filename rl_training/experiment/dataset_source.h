@@ -77,7 +77,7 @@ struct LoadedDataset {
   double mean_return = 0;                  // before the reward transform
   RewardTransform reward;                  // the applied transform
   EnvSpec env;                             // derived from the data if there is no environment
-  std::vector<std::string> warnings = {};  // warnings of `dataset inspect`, "FILE: code: message"
+  std::vector<std::string> warnings = {};  // as in `dataset inspect`, "FILE: code: message"
   std::optional<ReferenceScores> reference = {};  // from the metadata of a Minari dataset
 };
 

@@ -17,7 +17,7 @@ struct RunData {
   std::shared_ptr<const TransitionDataset> rows;
   double mean_return = 0;  // of all episodes, before the reward transform
   RewardTransform reward;
-  std::vector<std::string> warnings;         // warnings of `dataset inspect`
+  std::vector<std::string> warnings;         // about the data, as in `dataset inspect`
   std::optional<ReferenceScores> reference;  // from the data's metadata
   std::string fingerprint = kNoDataset;      // covers all data, including held-out episodes
   // Held-out rows (`validation`), which are used only for measurements.

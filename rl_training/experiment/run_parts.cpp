@@ -109,8 +109,8 @@ TrainerOptions RunParts::trainer_options() const {
     options.value_limit =
         plausible_value(data.rows->largest_reward(), config.algorithm->request().gamma);
   }
-  // The policy changes only at the end of a rollout, and only then are there losses to log.
-  // Intervals are therefore rounded up to whole rollouts.
+  // The policy changes only at the end of a rollout, and only then are there losses to log. The
+  // intervals of evaluations and log rows are therefore rounded up to whole rollouts.
   const auto rounded = [&](int64_t interval) {
     const int64_t unit = specs.front().rolls_out() ? specs.front().rollout.steps : 1;
     return (interval + unit - 1) / unit * unit;

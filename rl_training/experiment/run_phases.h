@@ -18,7 +18,7 @@ BatchRequest share_of_batch(const TrainConfig& config, const ProcessGroup* proce
 // replay buffer, environments and samplers.
 class RunPhases {
  public:
-  // `warn` receives warnings about settings that have no effect.
+  // `warn` receives warnings about the settings, for example that no update will be made.
   RunPhases(TrainedPolicy& policy, const RunData& data, FileSystem& files, ProcessGroup* processes,
             const std::function<void(const std::string&)>& warn);
 

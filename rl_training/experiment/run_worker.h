@@ -5,9 +5,10 @@
 
 namespace rl_training {
 
-// A process other than process 0 of a run that several processes train together. It writes no
-// files, because process 0 writes logs and checkpoints. It reads the same dataset as process 0 and,
-// to resume, the checkpoint that process 0 names. Both must be on a shared file system.
+// The counterpart of Run in every process except process 0, if several processes train one run. It
+// writes no files, because process 0 writes logs and checkpoints. It reads the same dataset as
+// process 0 and, to resume, the checkpoint that process 0 names. Both must be on a shared file
+// system.
 class RunWorker final : private RunSink {
  public:
   // Corresponds to Run::start in process 0 and needs the same config.

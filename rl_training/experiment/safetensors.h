@@ -24,9 +24,9 @@ std::string describe_array(DType dtype, const std::vector<int64_t>& shape);
 // name. Every array is therefore aligned, and the same entries always yield the same bytes.
 std::string write_safetensors(const std::vector<ArchiveEntry>& entries);
 
-// Returns the entries in file order. The file is not trusted: any deviation from this layout throws
-// Error{checkpoint} naming `file`. No memory is allocated for a size before that size has been
-// checked.
+// Returns the entries in file order. The file is not trusted: anything but a valid safetensors file
+// throws Error{checkpoint} naming `file`. No memory is allocated for a size before that size has
+// been checked.
 std::vector<ArchiveEntry> read_safetensors(std::string_view bytes, const std::string& file);
 
 }  // namespace rl_training

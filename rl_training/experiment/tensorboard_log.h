@@ -9,15 +9,15 @@
 
 namespace rl_training {
 
-// Returns the tag of a metric: eval/, validation/, time/ or train/, followed by the name without
-// that prefix. For example, "eval_return_mean" becomes "eval/return_mean".
+// Returns the tag of a metric: its group (eval/, validation/, time/ or train/), then its name, in
+// which the group is not repeated. For example, "eval_return_mean" becomes "eval/return_mean".
 std::string tensorboard_tag(const std::string& metric);
 
 // Writes scalars and text for TensorBoard, with one event file per session.
 class TensorBoardLog {
  public:
-  // `start_step` is the step of the checkpoint from which the run resumes, or 0 for a new run.
-  // TensorBoard then discards later steps in earlier files.
+  // `start_step` is the step of the checkpoint from which the run resumes, or 0 for a new run. If
+  // the run resumes, TensorBoard discards later steps in earlier files.
   TensorBoardLog(const std::string& directory, int64_t start_step);
 
   void write(int64_t step, const Json& row);  // writes each number of a flat object under its tag

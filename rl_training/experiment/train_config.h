@@ -95,7 +95,8 @@ Json write_train_config(const TrainConfig& config);
 // run.
 std::string config_hash(const TrainConfig& config);
 
-// Returns the config with absolute dataset and output paths. Dataset ids stay unchanged.
+// Returns the config with absolute dataset and output paths. Dataset paths that do not exist, such
+// as Minari ids, stay unchanged.
 TrainConfig with_absolute_paths(TrainConfig config);
 std::string absolute_path(const std::string& path);
 

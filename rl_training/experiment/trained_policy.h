@@ -28,7 +28,8 @@ class TrainedPolicy {
   explicit TrainedPolicy(const Checkpoint& checkpoint);
 
   const TrainConfig& config() const { return config_; }
-  // Spaces and bounds; the other fields are set only if the policy was created for an environment.
+  // Spaces, bounds and id. Other fields are complete only if the policy was created for an
+  // environment.
   const EnvSpec& env() const { return env_; }
   // Path of the loaded checkpoint; "" if the policy was not loaded.
   const std::string& checkpoint() const { return checkpoint_; }
@@ -106,7 +107,7 @@ struct PolicyLoading {
   std::optional<double> target_return = {};
 };
 
-// Loads the policy of a run (its newest valid checkpoint) or of one checkpoint. Does not create the
+// Loads the policy of a run (its newest valid checkpoint) or of one checkpoint. Does not need the
 // environment.
 TrainedPolicy load_policy(const std::string& run_or_checkpoint, const PolicyLoading& loading = {});
 

@@ -26,7 +26,7 @@ class SingleThreadedTensors {
   SingleThreadedTensors& operator=(const SingleThreadedTensors&) = delete;
 
  private:
-  int before_;            // OpenMP thread count of this thread to restore
+  int before_;            // OpenMP thread count to restore on this thread
   int process_wide_ = 0;  // LibTorch's own OpenMP thread count to restore; 0: unchanged
 };
 

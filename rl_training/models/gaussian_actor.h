@@ -4,15 +4,15 @@
 
 namespace rl_training {
 
-// A normal distribution over actions at each observation. In SAC and its variants, tanh squashes it
-// into [-1, 1]. In BC, IQL and AWAC, it is unsquashed and has the same standard deviation at every
-// observation.
+// A normal distribution over actions at each observation. In BC, IQL, XQL and AWAC, it is
+// unsquashed and has the same standard deviation at every observation. In the other algorithms,
+// tanh squashes it into [-1, 1].
 class GaussianActor {
  public:
   struct Options {
     std::vector<int64_t> hidden_sizes = {256, 256};
     bool squash = true;
-    bool tanh_mean = false;           // mean in [-1, 1]; only for unsquashed actors
+    bool tanh_mean = false;           // mean in [-1, 1]; only if unsquashed with a free log std
     bool state_dependent_std = true;  // false: one free log std per action dimension, initially 0
     bool learn_free_std = true;       // false: the free log std is constant
     // If true, the log std is m x + c, where x is the network's output. Initially m = 1 and c = -1.

@@ -8,7 +8,7 @@ struct Product;
 
 struct AdamStep {
   float beta1, beta2, eps;
-  float keep;               // factor of the parameters before the step; 1 without weight decay
+  float keep;               // multiplies the parameters before the step; 1 without weight decay
   float step_size;          // learning rate / (1 - beta1^t)
   float inverse_sqrt_bias;  // 1 / sqrt(1 - beta2^t)
 };
@@ -63,8 +63,8 @@ struct Kernels {
   // sum_j |level - 1[y_j < q]| huber(y_j - q), and its derivative with respect to q.
   float (*quantile_huber)(float q, float level, const float* y, int64_t count, float* slope);
   // squared = sum_ij w_i w_j exp(factor d(p_i, p_j)) and its gradient with respect to the points p,
-  // for 16 batch rows at once. d is the sum of the absolute differences of the coordinates if
-  // `absolute`, or else of their squares. points, gradient: [count, dims, 16]; squared: [16].
+  // for 16 batch rows at once. d sums the absolute differences of the coordinates if `absolute`,
+  // otherwise the squared differences. points, gradient: [count, dims, 16]; squared: [16].
   void (*squared_mmd)(const float* points, const float* weights, int64_t count, int64_t dims,
                       bool absolute, float factor, float* squared, float* gradient);
   void (*adam)(float* p, float* m, float* v, const float* g, int64_t count, const AdamStep& step);

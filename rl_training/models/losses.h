@@ -44,9 +44,9 @@ torch::Tensor quantile_huber(const torch::Tensor& quantiles, const torch::Tensor
 
 // How the values of several members are combined into one value.
 enum class Reduce { minimum, mean };
-// `loss` is the mean over rows of (alpha log_prob - Q), where Q is the minimum or the mean over
-// members. It is one autograd node, and alpha gets no gradient. `entropy` is -mean log_prob,
-// without gradient. Shapes: [rows], [members, rows], scalar -> scalars.
+// `loss` is the mean over rows of (alpha log_prob - Q), where `reduce` selects the minimum or the
+// mean over members as Q. The loss is one autograd node, and alpha gets no gradient. `entropy` is
+// -mean log_prob, without gradient. Shapes: [rows], [members, rows], scalar -> scalars.
 struct SoftActorLoss {
   torch::Tensor loss, entropy;
 };

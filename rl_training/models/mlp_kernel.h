@@ -29,9 +29,9 @@ struct MlpWorkspace {
 };
 
 // Forward and backward passes of an MLP, or of an ensemble of MLPs of the same shape, on the CPU in
-// float32. Work is split by member and rows, or by member, layer and columns. The split does not
-// depend on the number of threads, and sums are computed in a fixed order, so results are
-// bit-identical for any pool.
+// float32. Work is split by member and rows, except that the weight gradients of few rows are split
+// by member, layer and columns. The split does not depend on the number of threads, and sums are
+// computed in a fixed order, so results are bit-identical for any pool.
 class MlpKernel {
  public:
   MlpKernel(const MlpSpec& spec, ThreadPool* pool);
@@ -40,8 +40,8 @@ class MlpKernel {
   const MlpLayout& layout() const { return layout_; }
 
   // x: [rows, inputs] -> y: [members, rows, outputs] with the first `members` networks. If no
-  // backward pass follows, pass null for `kept`: all chunks then reuse the same memory, which stays
-  // in the cache.
+  // backward pass follows, pass null for `kept`: all chunks of a thread then reuse the same memory,
+  // which stays in the cache.
   void forward(const float* parameters, const float* x, int64_t rows, int64_t members,
                MlpWorkspace* kept, float* y) const;
 
@@ -108,7 +108,7 @@ class MlpKernel {
   MlpSpec spec_;
   MlpLayout layout_;
   ThreadPool* pool_;
-  std::vector<Block> blocks_;  // of the layers with the most inputs first, to balance threads
+  std::vector<Block> blocks_;  // layers with the most inputs first, to balance threads
 };
 
 }  // namespace rl_training

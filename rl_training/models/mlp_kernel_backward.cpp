@@ -8,8 +8,8 @@
 namespace rl_training {
 namespace {
 
-// Largest number of groups of chunks. If there are more chunks than this, a group consists of
-// several chunks, which are processed in order. Their parameter gradients are accumulated while
+// Largest number of groups of chunks. If there are more chunks than this, some groups consist
+// of several chunks, which are processed in order. Their parameter gradients are accumulated while
 // each chunk is still in the cache.
 constexpr int64_t kMostGroups = 8;
 

@@ -22,11 +22,11 @@ struct LayerInit {
   double bias_scale = 0.0;  // bound of `uniform`, value of `constant`
 };
 
-// Orthogonal weights with zero biases, as in IQL and CQL's critics.
+// Orthogonal weights with zero biases, as in IQL and in the critics of CQL.
 constexpr LayerInit orthogonal_layer(double gain) {
   return {LayerInit::Weight::orthogonal, gain, LayerInit::Bias::constant, 0.0};
 }
-// Xavier weights with zero biases, as in RLPD, REDQ, FQL and CQL's heads.
+// Xavier weights with zero biases, as in RLPD, REDQ, FQL and the head of CQL's actor.
 constexpr LayerInit xavier_layer(double gain = 1.0) {
   return {LayerInit::Weight::xavier_uniform, gain, LayerInit::Bias::constant, 0.0};
 }

@@ -16,7 +16,7 @@ struct Frame {
 int scene_height(const Scene& scene, int width);
 
 // Both functions return the bytes of a file. All frames are `width` pixels wide and have the height
-// of the first scene.
+// of the first frame.
 std::string encode_gif(const std::vector<Frame>& frames, int width);
 // Arranges the frames in rows of at most four.
 std::string encode_png(const std::vector<Frame>& frames, int width);

@@ -10,7 +10,7 @@ namespace rl_training {
 // inside a <script> element. Curves are thinned, so that hundreds of runs take a few megabytes.
 std::string chart_data_json(const Report& report);
 
-// The time axes of a task's evaluations: false is updates, true is environment steps.
+// The time axes of a task's curves: false is updates, true is environment steps.
 std::vector<bool> clocks_of(const ReportTask& task);
 const char* clock_name(bool online);
 

@@ -78,7 +78,7 @@ struct ReportTask {
 struct Report {
   EvaluationChoice choice;
   std::vector<ReportTask> tasks;
-  std::vector<std::string> notes;  // skipped runs, duplicate seeds, keys merged by `by`
+  std::vector<std::string> notes;  // runs ignored as duplicate seeds, keys merged by `by`
 
   bool repeats_seeds() const;  // whether any group repeats seeds
 };

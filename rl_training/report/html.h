@@ -22,7 +22,7 @@ std::string report_html(const Report& report, const PageOptions& options);
 std::string html_document(const std::string& title, const std::string& body,
                           const std::string& data_json, const PageOptions& options);
 
-// Escapes text for HTML, inside or outside quotes. Control characters become "?".
+// Escapes text for HTML, inside or outside quotes, and control characters as `printable` does.
 std::string html_escaped(std::string_view text);
 std::string base64(std::string_view bytes);
 

@@ -67,7 +67,8 @@ std::optional<double> sort_value(const RunGroup& group, const std::string& title
   return std::strtod(text.c_str(), nullptr);
 }
 
-// The score comes first, because a narrow screen shows only the first columns.
+// The IQM and its interval follow the algorithm, because a narrow screen shows only the first
+// columns.
 Table page_table(const ReportTask& task) {
   auto table = group_table(task);
   std::stable_partition(table.begin(), table.end(), [](const TableColumn& column) {

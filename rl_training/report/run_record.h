@@ -29,11 +29,11 @@ struct CurvePoint {
 };
 
 struct RunDataset {
-  std::string name;         // recipe, file name or kind
+  std::string name;         // dataset_id, file name, kind or "mix"
   std::string fingerprint;  // "" if unknown, "none" without a dataset
   int64_t rows = 0, episodes = 0;
   std::optional<double> return_mean;
-  std::vector<std::string> warnings;  // warnings of `dataset inspect`
+  std::vector<std::string> warnings;  // about the data, as in `dataset inspect`
 };
 
 // Estimate of `select` for a policy of the run.
@@ -56,7 +56,7 @@ struct RunRecord {
   RunState state = RunState::unfinished;
   std::string stop_reason;  // stop reason of the last session, if recorded
   size_t sessions = 0;
-  // From the first session, except for the commit, which is from the last session.
+  // `started` and `command` are from the first session, `version` and `commit` from the last.
   std::string started, command, version, commit;
   bool has_online = false;
   int64_t updates = 0, env_steps = 0;  // progress so far, from metrics.jsonl
@@ -67,7 +67,7 @@ struct RunRecord {
   std::map<std::string, std::vector<CurvePoint>> metrics;    // the other metrics, thinned
   std::vector<std::pair<std::string, double>> last_metrics;  // the last value of each metric
   std::vector<std::string> checkpoints;                      // names, "best" first
-  std::optional<RunEstimate> estimate;  // estimate for its highest-ranked policy
+  std::optional<RunEstimate> estimate;  // estimate of the run's highest-ranked policy
 
   // The value of a key; "" if there is none. A key without a prefix is also looked up in
   // algo_kwargs, as in `--set`.

@@ -37,8 +37,8 @@ std::optional<ConfidenceInterval> bootstrap_interval(const Strata& strata,
                                                      PooledStatistic statistic,
                                                      int resamples = kTableResamples);
 
-// P(X > Y) for one run of each method, where ties count half, averaged over tasks (the Mann-Whitney
-// statistic). Both arguments must have the same tasks in the same order.
+// The Mann-Whitney statistic: P(X > Y) for one run of each method, where ties count half, averaged
+// over tasks. Both arguments must have the same tasks in the same order.
 double probability_of_improvement(const Strata& x, const Strata& y);
 std::optional<ConfidenceInterval> improvement_interval(const Strata& x, const Strata& y,
                                                        int resamples = kTableResamples);

@@ -27,11 +27,11 @@ Table group_table(const ReportTask& task);
 std::string figure_text(double value);
 std::string interval_text(
     const std::optional<ConfidenceInterval>& interval);  // "[-240.0, -210.5]" or "-"
-// "600", "400 of 600" while the slowest run is still training, or "200+300" for updates and
+// "600", "400 of 600" if the slowest run has made only 400 steps, or "200+300" for updates and
 // environment steps.
 std::string steps_text(const RunGroup& group);
 std::string clock_title(const ReportTask& task);  // "updates", "env steps" or both
-// "200 episodes, mean return -617.0"; "" without data.
+// "40000 rows in 200 episodes, mean return -617.0"; "" without data.
 std::string dataset_text(const RunDataset& dataset);
 
 // Result of fit_table: aligned columns with lines of at most `width` characters. Each row is

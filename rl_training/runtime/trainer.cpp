@@ -115,8 +115,8 @@ void Trainer::keep_phase_end(RunSink& sink) const {
   sink.phase_end(position(), parts_.phases[index - 1]->spec().name);
 }
 
-// Advances the current phase. Returns the metrics of its last update, or no metrics if there was no
-// update.
+// Advances the current phase. Returns the metrics of the last update of this call, or no metrics if
+// the call ran no update.
 Metrics Trainer::advance(const Callbacks& callbacks) {
   previous_position_ = position();
   const size_t index = current_phase();

@@ -83,7 +83,8 @@ Validator::Validator(std::shared_ptr<const TransitionDataset> held_out, const Op
   starts_ = spread(starts, options_.max_rows);
 }
 
-// d = r + gamma (1 - terminated) Q(s', pi(s')) - Q(s, a);  A = Q(s, pi(s)) - Q(s, a)
+// Adds the sums of d^2, of the action error and of A over `rows`, where
+// d = r + gamma (1 - terminated) Q(s', pi(s')) - Q(s, a) and A = Q(s, pi(s)) - Q(s, a).
 void Validator::add_rows(Algorithm& algorithm, const ObsNormalizer& normalizer,
                          std::span<const int64_t> rows, Sums& sums) const {
   const auto& data = *data_;

@@ -15,9 +15,9 @@ double spearman_correlation(std::span<const double> a, std::span<const double> b
 // of all policies minus the largest true value of these k policies.
 double regret_at_k(std::span<const double> truth, std::span<const double> estimate, size_t k);
 
-// 95 % percentile interval of the mean value at the start of an episode. Each resample draws one
-// critic, and draws episodes with replacement. The interval therefore reflects the uncertainty of
-// both critics and episodes. `values` is [critics][episodes].
+// Result of bootstrap_starts: the 95 % percentile interval of the mean value at the start of an
+// episode. Each resample draws one critic, and draws episodes with replacement. The interval
+// therefore reflects the uncertainty of both critics and episodes. `values` is [critics][episodes].
 struct ValueInterval {
   double low = 0, high = 0;
 };

@@ -13,7 +13,7 @@ namespace rl_training {
 namespace {
 
 constexpr int64_t kPolicyRows = 4096;
-constexpr int64_t kOpcRows = 50000;  // maximum number of rows for the soft OPC
+constexpr int64_t kOpcRows = 50000;  // approximate maximum number of rows for the soft OPC
 constexpr double kGoodEpisodes = 0.75;
 constexpr int64_t kImportanceRows = 20000;
 constexpr double kSmallestRatio = -6, kLargestRatio = 2;  // bounds of the log ratio of a step

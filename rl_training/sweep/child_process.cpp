@@ -22,8 +22,8 @@ namespace {
                          const cpu_set_t* cores) {
   ::prctl(PR_SET_PDEATHSIG, options.parent_death);
   if (options.own_group) ::setpgid(0, 0);
-  // A request for a checkpoint (SIGUSR1) must not kill the child before it has installed its
-  // handler.
+  // A request for a checkpoint (SIGUSR1) must not kill the child before its signal thread has
+  // started.
   ::signal(SIGUSR1, SIG_IGN);
   // If setting the affinity fails, the child is slower but still correct.
   if (cores != nullptr) static_cast<void>(::sched_setaffinity(0, sizeof(*cores), cores));

@@ -33,7 +33,7 @@ struct LocalJobOptions {
 struct JobEvents {
   std::function<void(size_t job)> started;
   std::function<void(size_t job, const JobResult&)> ended;
-  std::function<void()> tick;  // called about ten times per second
+  std::function<void()> tick;  // called about 20 times per second
 };
 
 // Cores that this process may use.

@@ -19,7 +19,7 @@ struct SearchKey {
   std::string key;
   Kind kind = Kind::choice;
   std::vector<ConfigNode> choices;
-  double low = 0, high = 0;  // inclusive
+  double low = 0, high = 0;  // bounds; `high` is inclusive only for integers
 
   ConfigNode draw(Rng& rng) const;
 };

@@ -13,9 +13,9 @@ struct SlurmPlan {
   std::vector<size_t> runs, given_up;
 };
 using RoundValues = std::function<TrialValues(const SweepRound& round)>;
-// Plans the next submission. First completes every round, except the last, that has no runs left to
-// submit, and stores the values that `values` returns for it. Counts an attempt for each run of the
-// plan. The caller must save the sweep.
+// Plans the next submission. First completes each round that has no runs left to submit, unless it
+// is the last round, and stores the values that `values` returns for the round. Counts an attempt
+// for each run of the plan. The caller must save the sweep.
 SlurmPlan plan_submission(SweepDirectory& sweep, FileSystem& files, const RoundValues& values);
 
 // Formats sorted numbers as ranges: "0-3,7".

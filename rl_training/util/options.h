@@ -82,8 +82,8 @@ class OptionVisitor {
                        const char* meaning) = 0;
   virtual void texts(const char* key, std::vector<std::string>& value, const char* meaning) = 0;
   // A nested map. If `shorthand` is not null, a plain value means {shorthand: value}. If `present`
-  // is not null, the map is optional: reading sets `*present` to whether the map exists, and the
-  // map is written only if `*present` is true.
+  // is not null, the map is optional: if the config has the key, reading sets `*present` to false
+  // for the value none and to true otherwise. The map is written only if `*present` is true.
   virtual void group(const char* key, const char* meaning,
                      const std::function<void(OptionVisitor&)>& body, bool* present = nullptr,
                      const char* shorthand = nullptr) = 0;

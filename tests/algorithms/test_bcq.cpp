@@ -38,7 +38,8 @@ struct Fixture {
   }
 };
 
-// The only row has the candidates -1 and 1, with Q'_1 = 2 + a = (1, 3) and Q'_2 = 1 - a = (2, 0).
+// Returns the target of one row. Its candidates are -1 and 1, with Q'_1 = 2 + a = (1, 3) and
+// Q'_2 = 1 - a = (2, 0).
 double golden_target(double lambda_min) {
   Rng rng(0);
   CriticEnsemble online(1, 1, {.hidden_sizes = {}}, rng, {}), target(online);

@@ -39,8 +39,9 @@ struct Fixture {
   BearActorLoss actor_loss(bool warming_up) const {
     return bear_actor_loss(*networks, batch, noise, alpha, warming_up, options);
   }
-  // Before tanh, the actions of the policy are u = (1, -0.5) and those of the behaviour model are
-  // (0.5, -0.2). The distances between them are therefore 0.5 and 0.3.
+  // Returns the MMD of two single actions at this distance. Before tanh, the actions of the policy
+  // are u = (1, -0.5) and those of the behaviour model are (0.5, -0.2), so the distances are 0.5
+  // and 0.3.
   static double mmd(double distance) { return std::sqrt(2 - 2 * std::exp(-distance / 40) + 1e-6); }
 };
 
@@ -74,7 +75,7 @@ TEST(BearLoss, ActorLossByHand) {
   EXPECT_NEAR(metric(result, "mmd_alpha"), 3.0, 1e-6);
   EXPECT_NEAR(result.loss.item<double>(), -q + 3 * (mmd - 0.05), 1e-4);
 
-  // The gradient with respect to the bias of the policy's mean is the average over both rows. The
+  // The gradient with respect to the bias of the policy's mean is averaged over the two rows. The
   // derivative of the action a = tanh(u) is 1 - a^2. The derivative of the distance d = |u - x| to
   // the action x of the behaviour model is +1 in row 0 and -1 in row 1. The derivative of the MMD
   // is exp(-d / 40) / 40 / mmd.

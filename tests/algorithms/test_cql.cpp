@@ -296,7 +296,7 @@ TEST(Cql, ActorStepSeesTheOldCritics) {
   EXPECT_FALSE(torch::equal(actions(*slow), actions(*fast)));  // the second updates differ
 }
 
-// An untrained policy, whose log std is near -1 in two dimensions, has an entropy of about 0.8.
+// An untrained policy, whose log std is near -1 in two dimensions, has an entropy of about 0.6.
 // This is above the default target of -2 and below the target of 5.
 TEST(Cql, TemperatureFollowsTheEntropy) {
   Fixture f(2, 16);

@@ -248,7 +248,8 @@ TEST(DecisionTransformerPolicy, EpisodesBeyondTheTableAreRefused) {
   }
 }
 
-// With a context of one step, the action depends only on the current return-to-go and observation.
+// With a context of one step, the action depends only on the current return-to-go, observation and
+// time.
 TEST(DecisionTransformerPolicy, OneStepOfContextWorks) {
   auto options = small_options();
   options.context_length = 1;

@@ -170,8 +170,9 @@ TEST(TrustRegionStep, ByHand) {
   EXPECT_EQ(number_of(step.scale), 1);
   EXPECT_LT(number_of(step.kl), 0.01);
   EXPECT_GT(number_of(step.kl), 0.008);
-  // (F + 0.1) x = g with g = 0.707107 (1, 0.75, 0.375) is solved by hand for the three parameters.
-  // x is proportional to (1.1 g_w - 1.5 g_b, 2.6 g_b - 1.5 g_w) / (2.6 * 1.1 - 2.25) and g_l / 2.1.
+  // (F + 0.1) x = g with g = 0.707107 (1, 0.75, 0.375) is solved by hand, without the factor
+  // 0.707107: (x_w, x_b) = (1.1 g_w - 1.5 g_b, 2.6 g_b - 1.5 g_w) / (2.6 * 1.1 - 2.25) and
+  // x_l = g_l / 2.1.
   const double gw = 1, gb = 0.75, gl = 0.375, determinant = 2.6 * 1.1 - 2.25;
   const double xw = (1.1 * gw - 1.5 * gb) / determinant, xb = (2.6 * gb - 1.5 * gw) / determinant,
                xl = gl / 2.1;

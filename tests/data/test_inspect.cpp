@@ -19,8 +19,8 @@ struct Log {
   std::vector<uint8_t> marks;
 };
 
-// A slowly rotating unit vector, observed in episodes of ten steps. The data has no problem except
-// the one that `change` introduces.
+// Returns episodes of ten steps that observe a slowly rotating unit vector. The data has no problem
+// except the one that `change` introduces.
 LoggedSteps steps_with(const std::function<void(Log&)>& change) {
   Log log;
   for (int i = 0; i < 80; ++i) {

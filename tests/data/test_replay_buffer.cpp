@@ -229,7 +229,8 @@ TEST(ReplayBuffer, StoresEachFrameOnce) {
     EXPECT_EQ(next_obs, frame(static_cast<int>(row) + 2));
   }
   // Eight rows need eight frames for their successors, and one frame for the first observation of
-  // each remaining part of an episode. Rows 12 to 19 belong to three such parts.
+  // each remaining part of an episode. Rows 12 to 19 belong to three such parts. The last frame of
+  // the episode that ended at row 11 is also stored, because it is newer than the frame of row 12.
   EXPECT_LE(buffer.frames(), 8 + 4);
 
   ReplayBuffer again(8, image, kAction, /*streams=*/2);

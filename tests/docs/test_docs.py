@@ -18,7 +18,7 @@ Directives, each on its own line:
   <!-- docs: run COMMAND -->     Runs a command that the next block depends on.
 
 The environment variable DOCS_STEPS is the number of updates or environment steps of each training run (default 20).
-The exit code is 1 if a block fails.
+The exit code is 1 if a block fails or a link is broken.
 """
 import argparse
 import os

@@ -101,7 +101,7 @@ TEST(EnvOptions, AKeyThatTheTaskDoesNotHave) {
             "env_kwargs.healthy_reward: unknown key for Pendulum-v1 (none is known here)");
 }
 
-// --- MuJoCo: the arguments of Gymnasium's v4 constructors
+// --- MuJoCo: the arguments of Gymnasium's constructors
 
 class MujocoOptionsTest : public testing::Test {
  protected:

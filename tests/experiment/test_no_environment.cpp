@@ -121,7 +121,7 @@ TEST_F(NoEnvironment, SpacesThatCannotBelongToACheckpointAreRefused) {
             path + ": spaces.action: has no bounds to scale actions to");
   EXPECT_EQ(refused("action", {{"kind", "discrete"}, {"shape", Json::array()}, {"categories", 4}}),
             path + ": spaces: not what td3_bc learns to act on");
-  // These sizes differ from the sizes of the tensors.
+  // The tensors of the checkpoint are for two observation values, not three.
   EXPECT_NE(refused("observation", {{"kind", "box"}, {"shape", {3}}}).find("wrong array"),
             std::string::npos);
 }

@@ -99,8 +99,8 @@ class OnlineRunTest : public testing::Test {
   std::vector<std::string> warnings_;
 };
 
-// Checkpoints are written at steps 7, 14, ... and at evaluations (steps 20, 40 and 60) with the
-// best return so far. The last two checkpoints are those of steps 56 and 60.
+// Checkpoints are written at steps 7, 14, ..., at the end, and after an evaluation (steps 20, 40
+// and 60) that has the best return so far. The last two checkpoints are those of steps 56 and 60.
 TEST_F(OnlineRunTest, EachCheckpointAddsTheRowsSinceTheOneBefore) {
   const auto result = train(config("sac", {"buffer_capacity=1000"}));
   const auto newest = replay_files(result.run_dir + "/checkpoints/step-000000060");

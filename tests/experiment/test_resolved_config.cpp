@@ -151,7 +151,7 @@ TEST(PackagedConfigs, AllOfThemAreGoodAndFoundByName) {
   }
 }
 
-// The authors of the algorithms publish these values for each task. They differ from the defaults.
+// The authors of the algorithms publish these values for each task. Some differ from the defaults.
 TEST(PackagedConfigs, LocomotionHasThePublishedNumbers) {
   const auto value_of = [](const std::string& name, const std::string& key) {
     return write_train_config(read_train_config(load_config(name)))["algo_kwargs"][key];
@@ -180,7 +180,8 @@ TEST(PackagedConfigs, LocomotionHasThePublishedNumbers) {
   }
 }
 
-// The hash ignores keys that do not affect results. A change of any other key changes the hash.
+// The hash ignores the length of a run and keys that do not affect results. A change of any other
+// key changes the hash.
 TEST(ConfigHash, LeavesOutOnlyWhatDecidesNoNumber) {
   const auto hash_with = [](const std::string& assignment) {
     auto root = read_yaml(kEverything, "c.yaml");

@@ -214,7 +214,7 @@ TEST_F(RunTest, AKilledExtensionIsNotForgotten) {
 }
 
 // A killed branch resumes from the checkpoint at which it started. It also has a copy of the best
-// checkpoint.
+// checkpoint, unless that is newer.
 TEST_F(RunTest, AKilledBranchGoesOnFromWhereItBranchedOff) {
   const auto old = train({"checkpoint_interval=20"});
   auto branch = Run::resume(old.run_dir + "/checkpoints/step-000000040", {}, context());

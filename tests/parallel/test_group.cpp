@@ -36,8 +36,9 @@ std::vector<float> ordered_mean(int size, size_t count) {
 class Averages : public testing::TestWithParam<std::tuple<int, size_t, const char*>> {};
 
 // The parameters combine few and many processes, few and many values, and shared memory (kLoopback)
-// and messages (kOtherAddress). They cover every algorithm for averages. 10001 values cannot be
-// divided evenly among 4 or 5 processes.
+// and messages (kOtherAddress). They cover every algorithm for averages. Groups of 4 or more
+// processes divide many values among them if they use messages; 10001 values cannot be divided
+// evenly.
 TEST_P(Averages, AreSumsInTheOrderOfRanks) {
   const auto size = std::get<0>(GetParam());
   const auto count = std::get<1>(GetParam());

@@ -1,5 +1,6 @@
 // Tests runs that several processes train together, connected by the loopback interface. The tests
-// at the end of this file need RL_TRAINING_PROCESS_TESTS=all, which `make test-processes` sets.
+// at the end of this file need RL_TRAINING_PROCESS_TESTS=all, which `make test-processes` and
+// `make reliability` set.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -232,7 +233,7 @@ TEST_F(Processes, OneIsTheSameAsNone) {
   expect_equal_runs(one, only_run_in(directory_ / "alone"));
 }
 
-// The following tests run only with `make test-processes`.
+// The following tests run only if RL_TRAINING_PROCESS_TESTS is set.
 
 class EveryTask : public Processes, public testing::WithParamInterface<Task> {
  protected:

@@ -58,8 +58,8 @@ void expect_diverged(FakeTraining& t, const std::string& key, int64_t update) {
 
 using Events = std::vector<std::string>;
 
-// A metric is not finite from update 7 on. The error is raised when the next row or checkpoint is
-// due, here the checkpoint at update 9. Neither is written.
+// A metric is not finite from update 7 on. The error is raised before the next row or checkpoint is
+// written, here before the checkpoint at update 9.
 TEST(Health, AMetricThatIsNotFiniteStopsTraining) {
   for (const float bad : {kNan, kInf, -kInf}) {
     FakeTraining t(100);

@@ -46,7 +46,8 @@ BatchRequest request(int64_t rows) {
 }
 
 struct Drawn {
-  // The step of goal_row achieved the new goal of this row. -1 means that the goal was not changed.
+  // The new goal of `row` is the one that the step of `goal_row` achieved. If the goal was not
+  // changed, `goal_row` is -1.
   int64_t row, goal_row;
 };
 

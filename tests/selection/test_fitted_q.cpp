@@ -211,7 +211,7 @@ TEST(FittedQ, TellsABetterPolicyAndScalesWithTheReward) {
   };
   const auto plain = values(1);
   // Each episode observes 0 twice, then 1, 2 and 3. The exact value of the better policy at 0 is
-  // 4.03, and that of the other policy is 0. The short fit only approximates these values.
+  // 4.04, and that of the other policy is 0. The short fit only approximates these values.
   EXPECT_GT(plain[0], 2.5);
   EXPECT_LT(plain[1], 0.5);
   const auto scaled = values(8);

@@ -10,7 +10,7 @@ class FakeGroup final : public ProcessGroup {
  public:
   explicit FakeGroup(int size, int rank = 0) : ProcessGroup(rank, size) {}
 
-  // Returns the average over all processes of one value. `at` is the index of the value in the
+  // Returns the average of one value over all processes. `at` is the index of the value in the
   // message, and `mine` is the value of this process.
   std::function<float(size_t at, float mine)> mean = [](size_t, float mine) { return mine; };
   std::vector<size_t> messages;        // number of values in each call of average()

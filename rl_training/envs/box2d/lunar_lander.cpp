@@ -13,7 +13,7 @@ namespace rl_training {
 namespace {
 
 // The continuous action {main, side} that corresponds to each discrete action. Every reset performs
-// the first one.
+// action 0.
 constexpr std::array<std::array<double, 2>, 4> kLanderChoices = {{{0, 0}, {0, -1}, {1, 0}, {0, 1}}};
 
 // The start of an episode and its actions so far. Together they determine the state.

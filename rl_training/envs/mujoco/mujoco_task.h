@@ -148,8 +148,8 @@ const MujocoTask* find_mujoco_task(std::string_view id);
 // Compiles the model of a task.
 std::shared_ptr<const mjModel> load_mujoco_model(const MujocoTask& task);
 
-// The text of models/<name>.xml with all edits applied. Throws Error{internal} if there is no such
-// model or if an edit finds nothing to replace.
+// The text of models/<name>.xml with all edits applied. Throws Error{internal} if an edit finds
+// nothing to replace.
 std::string edited_mujoco_model(std::string_view name, std::span<const ModelEdit> edits);
 
 // The text of models/<name>.xml, embedded at build time; empty for an unknown name.
