@@ -4,7 +4,7 @@
 
 namespace rl_training {
 
-// The defaults are the settings behind the published D4RL locomotion scores of CQL(H).
+// The defaults are CORL's settings for D4RL locomotion.
 struct CqlOptions : AlgorithmOptions, TemperatureOptions {
   static constexpr const char* kName = "cql";
   CqlOptions();

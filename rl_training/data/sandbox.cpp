@@ -144,7 +144,7 @@ void check_status(const std::string& file, int status, const SandboxLimits& limi
   std::string reason = "damaged or hostile file (reader died with ";
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
-    // The child receives SIGXCPU at its soft limit and SIGKILL at its hard limit.
+    // The soft and the hard limit are equal. The kernel decides which of the signals it sends.
     if (signal == SIGXCPU || signal == SIGKILL) {
       reason = "took too long or was killed (reading is limited to " +
                std::to_string(limits.cpu_seconds) + " s of CPU time; got ";

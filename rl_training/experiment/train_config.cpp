@@ -87,7 +87,8 @@ void TrainConfig::visit_top_options(OptionVisitor& options) {
   options.text("algo", algo, "name of the algorithm");
   options.text("env_id", env_id,
                "environment for evaluation and collection; none learns from data alone");
-  options.integer("seed", seed, at_least(0), "seed of every random stream of the run");
+  options.integer("seed", seed, at_least(0),
+                  "seed of the networks, batches, noise and environments of the run");
   options.integer("eval_seed", eval_seed, at_least(0),
                   "seed of the evaluation episodes, the same for all seeds of an experiment");
   options.integer("total_timesteps", total_timesteps, at_least(1),
@@ -100,10 +101,12 @@ void TrainConfig::visit_top_options(OptionVisitor& options) {
   options.integer("num_envs", num_envs, between(1, 4096), "environments stepped together (online)");
   options.integer("eval_episodes", eval_episodes, at_least(0),
                   "episodes per evaluation; 0 disables evaluation");
-  options.integer("eval_interval", eval_interval, at_least(1), "updates between evaluations");
-  options.integer("log_interval", log_interval, at_least(1), "updates between rows of metrics");
+  options.integer("eval_interval", eval_interval, at_least(1),
+                  "updates, or environment steps online, between evaluations");
+  options.integer("log_interval", log_interval, at_least(1),
+                  "updates, or environment steps online, between rows of metrics");
   options.integer("checkpoint_interval", checkpoint_interval, at_least(1),
-                  "updates between checkpoints");
+                  "updates, or environment steps online, between checkpoints");
   options.texts("tags", tags, "free-form words stored with the run");
   options.group(
       "validation", "held-out episodes on which the policy is measured",

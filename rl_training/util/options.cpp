@@ -162,7 +162,7 @@ void OptionReader::interval(const char* key, Interval& value, const char*) {
   const auto* node = take(key);
   if (node == nullptr) return;
   value = {};
-  if (node->kind == ConfigNode::Kind::null) return;
+  if (is_none(*node)) return;
   const char* const form = "[low, high] with low <= high, null for no bound";
   if (node->kind != ConfigNode::Kind::list || node->items.size() != 2) {
     node->fail(path_of(key), "not a pair of bounds " + expected(form, *node));

@@ -158,9 +158,9 @@ std::string shell_word(const std::string& text) {
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {
   std::string text;
-  for (const auto& part : parts) {
-    if (!text.empty()) text += separator;
-    text += part;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) text += separator;
+    text += parts[i];
   }
   return text;
 }

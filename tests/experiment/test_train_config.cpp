@@ -233,9 +233,10 @@ TEST(SetConfigValue, IsCheckedAsTheFileIs) {
 
 TEST(SetConfigValue, OverridesAddsAndFindsItsLevel) {
   auto root = read_yaml(kStart + "seed: 5\nalgo_kwargs:\n  batch_size: 7\n", "c.yaml");
-  for (const char* assignment : {"seed=6", "batch_size=1e3", "algo_kwargs.gamma=0.5", "tags=[a, b]",
-                                 "early_stopping.mode=min", "learning_rate_schedule=linear",
-                                 "output_dir=\"1e3\"", "max_updates="}) {
+  for (const char* assignment :
+       {"seed=6", "batch_size=1e3", "algo_kwargs.gamma=0.5", "tags=[a, b]",
+        "early_stopping.mode=min", "learning_rate_schedule=linear", "output_dir=\"1e3\"",
+        "max_updates=", "env_kwargs.wrappers.reward.clip=none"}) {
     set_config_value(root, assignment);
   }
   const auto config = read_train_config(root);

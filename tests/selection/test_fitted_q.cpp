@@ -210,8 +210,8 @@ TEST(FittedQ, TellsABetterPolicyAndScalesWithTheReward) {
     return std::array{value_at(fit, 0, 0, 1), value_at(fit, 1, 0, -1)};
   };
   const auto plain = values(1);
-  // Each episode observes 0 twice, then 1, 2 and 3. The exact value of the better policy at 0 is
-  // 4.04, and that of the other policy is 0. The short fit only approximates these values.
+  // The observations of each episode are 0, 0, 1, 2 and 3. The exact value of the better policy at
+  // 0 is 4.04, and that of the other policy is 0. The short fit only approximates these values.
   EXPECT_GT(plain[0], 2.5);
   EXPECT_LT(plain[1], 0.5);
   const auto scaled = values(8);

@@ -31,6 +31,7 @@ TEST(DidYouMean, StaysSilentWhenNothingIsNear) {
 TEST(Text, Join) {
   EXPECT_EQ(join({}, ", "), "");
   EXPECT_EQ(join({"a"}, ", "), "a");
+  EXPECT_EQ(join({"", "a", ""}, ","), ",a,");
   EXPECT_EQ(join({"a", "b", "c"}, " | "), "a | b | c");
 }
 
