@@ -6,8 +6,8 @@
 
 namespace rl_training {
 
-// Stores each image once, although several rows of a replay buffer refer to it. Frames are numbered
-// from 0 in the order of insertion.
+// The image frames of a replay buffer. The buffer adds each frame once; several rows may refer to
+// it by its number. Frames are numbered from 0 in the order of insertion.
 class FrameStore {
  public:
   explicit FrameStore(int64_t frame_bytes) : frame_bytes_(frame_bytes) {}

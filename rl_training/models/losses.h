@@ -15,7 +15,7 @@ torch::Tensor minimum(const torch::Tensor& values);
 torch::Tensor min_max_mix(const torch::Tensor& values, double lambda);
 
 // Repeats each row n times in succession: [rows, d] -> [rows * n, d]. A critic's values at the
-// repeated rows, viewed as [rows, n], are the values of the n candidates of each row.
+// repeated rows, viewed as [rows, n], are those of the n candidate actions of a row.
 torch::Tensor repeat_rows(const torch::Tensor& x, int64_t n);
 
 // r + discount next_value, without gradient. All tensors are [rows].

@@ -112,8 +112,8 @@ TEST(ReplaySampler, DrawsEveryRowThatIsThereAndNoOther) {
   }
 }
 
-// Row 2 is a gap: it starts an episode but is not a transition. With capacity 6, row 8 overwrites
-// row 2.
+// Row 2 is a gap: its step only reset the environment, so it is not a transition, and the next
+// episode begins at row 3. With capacity 6, row 8 overwrites row 2.
 TEST(ReplayBuffer, GapsAreNeitherDrawnNorSpanned) {
   ReplayBuffer buffer(6, kObs, kAction);
   const float nothing[2] = {-1, -1};
