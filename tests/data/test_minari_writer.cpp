@@ -36,6 +36,23 @@ TEST(MinariWriter, ReadsBackTheSameTransitions) {
   EXPECT_EQ(metadata["minari_version"], "0.5.0");
 }
 
+TEST(MinariWriter, TheArraysOfMinariHaveFixedNames) {
+  const TemporaryDirectory directory;
+  save_minari_dataset(small_dataset(), directory / "small-v0");
+  DatasetReadOptions named;
+  named.keys = "obs=state";
+  for (const char* kind : {"minari", "auto"}) {
+    try {
+      load_dataset_file(kind, directory / "small-v0", named);
+      ADD_FAILURE() << "read a file whose arrays cannot be named";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::config);
+      EXPECT_EQ(error.message(),
+                "not used by minari files (expected a file of kind d4rl, robomimic, npz, csv)");
+    }
+  }
+}
+
 TEST(MinariWriter, ActionsCanBeScaledToTheEnvironment) {
   const TemporaryDirectory directory;
   const auto bounds = Space::box({-2}, {2});

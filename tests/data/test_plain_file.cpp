@@ -188,6 +188,14 @@ TEST(PlainFile, NoticesThatTheFileChanged) {
   EXPECT_NE(problem(path, description).find("cannot open"), std::string::npos);
 }
 
+// libhdf5 reads plain arrays, too, if the file contains names of columns.
+TEST(PlainFile, NamesOfColumnsAreKept) {
+  const auto path = std::string(SOURCE_DIR) + "/tests/data/fixtures/d4rl/plain_with_names.hdf5";
+  const auto data = load_dataset_file("d4rl", path);
+  EXPECT_EQ(data.observation_names(), (std::vector<std::string>{"x", "y"}));
+  EXPECT_EQ(data.action_names(), std::vector<std::string>{"u"});
+}
+
 // The first file has plain arrays. The second is a compressed copy, which libhdf5 reads. Both must
 // yield the same data.
 TEST(PlainFile, GivesWhatLibhdf5Gives) {

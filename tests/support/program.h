@@ -29,7 +29,7 @@ class Program {
     int stdin_descriptor = -1;     // if >= 0, used instead of stdin_file
     std::string stderr_file = "";  // may be a terminal; if empty, a temporary file
     std::string stdout_file = "";  // as stderr_file
-    std::string working_directory;
+    std::string working_directory = "";
     std::string program = "";  // if set, used instead of the command-line program
   };
 
