@@ -109,6 +109,7 @@ GROUPS = {
                      for algo, scores in SHORT_RUNS.items()],
     # Each run takes about an hour on one core; ReBRAC and CQL take longer. The most important runs come first.
     "full": [medium("td3_bc", "hopper", 1000000, (60.4, 3.5)),
+             medium("td3_bc", "halfcheetah", 300000, (48.1, 0.2), "paper, 300,000 updates"),
              medium("td3_bc", "halfcheetah", 1000000, (48.1, 0.2)),
              medium("td3_bc", "walker2d", 1000000, (82.7, 4.8)),
              medium("iql", "hopper", 1000000, (66.3, None)),
