@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <vector>
 
+#include "bench/turns.h"
 #include "rl_training/algorithms/registry.h"
 #include "rl_training/data/dataset_builder.h"
 #include "rl_training/data/replay_sampler.h"
@@ -17,10 +17,6 @@
 
 namespace rl_training {
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 TransitionDataset random_transitions(const BenchWork& work, int64_t rows) {
   const auto space = work.action();
@@ -146,22 +142,26 @@ class Ours final : public Contender {
 
   double seconds_for(int64_t updates) override {
     const ProductCount products;
-    const double start = now();
+    const double start = steady_seconds();
     for (int64_t i = 0; i < updates; ++i) {
+      const double before = steady_seconds();
       sampler_->sample(batch_.view());
+      sampling_ += steady_seconds() - before;
       algorithm_->update(batch_, 1.0);
       if (const auto priorities = algorithm_->priorities(); priorities.defined()) {
         sampler_->set_priorities(
             {priorities.data_ptr<float>(), static_cast<size_t>(priorities.numel())});
       }
     }
-    const double seconds = now() - start;
+    const double seconds = steady_seconds() - start;
+    seconds_ += seconds;
     flops_ += static_cast<double>(products.flops());
     updates_ += static_cast<double>(updates);
     return seconds;
   }
 
   double flops_per_update() const override { return flops_ / updates_; }
+  double sampling_share() const override { return sampling_ / seconds_; }
 
  private:
   SingleThreadedTensors serial_;
@@ -170,10 +170,11 @@ class Ours final : public Contender {
   Batch batch_;
   std::unique_ptr<Algorithm> algorithm_;
   double flops_ = 0, updates_ = 0;
+  double seconds_ = 0, sampling_ = 0;
 };
 
-// Computes the matrix products of a TD3+BC update. Each thread has its own object with its own
-// buffers.
+// Computes the matrix products of a TD3+BC update. Each thread needs its own object, because the
+// object contains the buffers.
 class Products {
  public:
   explicit Products(const Td3BcProducts& size)
@@ -241,12 +242,12 @@ class ProductsOnly final : public Contender {
 
   double seconds_for(int64_t updates) override {
     const auto threads = static_cast<int64_t>(copies_.size());
-    const double start = now();
+    const double start = steady_seconds();
     pool_.run(threads, [&](int64_t thread) {
       for (int64_t i = thread; i < updates; i += threads)
         copies_[thread].update(i / threads % 2 == 0);
     });
-    return now() - start;
+    return steady_seconds() - start;
   }
 
  private:
@@ -292,9 +293,9 @@ double fma_limit_gflops(int threads) {
   double best = 0;
   for (int attempt = 0; attempt < 25; ++attempt) {
     std::vector<double> flops(threads);
-    const double start = now();
+    const double start = steady_seconds();
     pool.run(threads, [&](int64_t i) { flops[i] = kernels().fma_loop(kRounds); });
-    const double seconds = now() - start;
+    const double seconds = steady_seconds() - start;
     double total = 0;
     for (const double one : flops) total += one;
     best = std::max(best, total / seconds / 1e9);

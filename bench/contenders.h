@@ -36,13 +36,15 @@ class Contender {
   // Floating-point operations in the matrix products of an update, averaged over the updates so
   // far, or 0 if they are not counted.
   virtual double flops_per_update() const { return 0; }
+  // Sampling time as a share of all measured time so far, or 0 if it is not measured.
+  virtual double sampling_share() const { return 0; }
 };
 
 // Updates an algorithm of rl_training on sampled batches in the same way as the trainer. This
 // includes writing priorities back to the sampler. Counts the products that multiply() computes,
 // but not those of LibTorch. An update of PPO uses one minibatch of a rollout of 2048 rows. An
-// update of TRPO uses the whole rollout: the policy step and all passes of the value function.
-// `processes` is null if there is only one process.
+// update of TRPO is a whole iteration over that rollout: the policy step and all passes of the
+// value function. `processes` is null if there is only one process.
 std::unique_ptr<Contender> make_ours(const BenchWork& work, int threads,
                                      ProcessGroup* processes = nullptr);
 // Computes only the matrix products of an update. The threads work on different updates at the same

@@ -23,6 +23,8 @@ struct Entry {
 void take_turns(std::vector<Entry>& entries, int64_t rounds, int64_t work,
                 std::chrono::milliseconds pause);
 
+// Time in seconds since an arbitrary point; never decreases.
+double steady_seconds();
 double seconds_of(const std::function<void()>& work);
 
 double median(std::vector<double> values);

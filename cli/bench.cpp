@@ -1,6 +1,7 @@
 #include "cli/arguments.h"
-#include "cli/bench_checkpoints.h"
 #include "cli/bench_envs.h"
+#include "cli/bench_evaluation.h"
+#include "cli/bench_overhead.h"
 #include "cli/bench_scaling.h"
 #include "cli/bench_updates.h"
 #include "cli/tensor_commands.h"
@@ -14,8 +15,9 @@ struct BenchArguments {
   std::vector<int64_t> hidden;
   NumberArgument rounds, updates, threads;
   NumberArgument latency_us, bandwidth_mbit;  // the network that --scaling-model assumes
-  bool envs = false, checkpoints = false, scaling_model = false;
-  std::string env;  // --env: measures only this environment; implies --envs
+  bool envs = false, overhead = false, scaling_model = false;
+  std::string env;         // --env: measures only this environment; implies --envs
+  std::string evaluation;  // --evaluation: a run or a checkpoint
 
   NetworkFigures network() const {
     NetworkFigures figures;
@@ -43,8 +45,10 @@ struct BenchArguments {
 int run_bench(const BenchArguments& arguments, const Invocation& call) {
   if (arguments.scaling_model) {
     run_scaling_model(arguments.algo, arguments.round_count(), arguments.network(), call.json);
-  } else if (arguments.checkpoints) {
-    run_checkpoint_bench(arguments.algo, arguments.round_count(), call.json);
+  } else if (arguments.overhead) {
+    run_overhead_bench(arguments.algo, arguments.round_count(), call.json);
+  } else if (!arguments.evaluation.empty()) {
+    run_evaluation_bench(arguments.evaluation, arguments.round_count(), call.json);
   } else if (arguments.envs || !arguments.env.empty()) {
     run_env_bench(arguments.env, arguments.round_count(), call.json);
   } else {
@@ -66,14 +70,21 @@ void add_bench(CLI::App& program, Invocation& call) {
                   "--peer 'build/peers/bin/python bench/jax_peer.py'\n"
                   "  rl_training bench --envs --rounds 9\n"
                   "  rl_training bench --env Hopper-v4\n"
-                  "  rl_training bench --checkpoints --algo td3_bc\n"
+                  "  rl_training bench --overhead --algo td3_bc\n"
+                  "  rl_training bench --evaluation RUN\n"
                   "  rl_training bench --scaling-model --algo rebrac\n"
                   "  rl_training bench --scaling-model --latency-us 30 --bandwidth-mbit 10000",
                   [arguments, &call] { return tensor_commands(call).bench(*arguments, call); });
   command->add_flag("--envs", arguments->envs,
                     "steps per second of every environment, compared with MuJoCo alone");
-  command->add_flag("--checkpoints", arguments->checkpoints,
-                    "time of a checkpoint, and its share of a run at the default interval");
+  command->add_flag("--overhead", arguments->overhead,
+                    "time of sampling, metrics, evaluations and checkpoints at the default "
+                    "intervals, relative to the updates");
+  command
+      ->add_option("--evaluation", arguments->evaluation,
+                   "speed of evaluating this run or checkpoint: 10 episodes together, compared "
+                   "with one after another")
+      ->type_name("RUN");
   command->add_flag("--scaling-model", arguments->scaling_model,
                     "predict the efficiency of several processes for one run, and of many runs");
   command

@@ -31,7 +31,8 @@ struct EnvSpeed {
   double vector_ratio = 1;  // rate on all threads divided by the rate on one
 };
 
-// The number of steps in one interval, large enough to measure the interval accurately.
+// The number of steps in one interval. An interval takes about kTurnSeconds, which is long enough
+// to be measured accurately.
 int64_t turn_length(const std::string& id) {
   constexpr int64_t kProbe = 200;
   const auto script = make_step_script(id, kProbe);
@@ -41,7 +42,8 @@ int64_t turn_length(const std::string& id) {
   return std::clamp<int64_t>(static_cast<int64_t>(kTurnSeconds / each), 64, 1000000);
 }
 
-// The number of copies in a vector: a power of two, large enough to benefit from threads.
+// The number of copies in a vector: a power of two that gives the threads enough work per step.
+// `rate` is the number of steps per second of a single environment.
 int64_t vector_copies(double rate) {
   int64_t copies = kFewestCopies;
   while (copies < kMostCopies && static_cast<double>(copies) < kVectorStepSeconds * rate) {

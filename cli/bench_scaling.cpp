@@ -46,8 +46,8 @@ double update_seconds(const BenchWork& like, int64_t rows, int64_t rounds) {
   return *std::min_element(seconds.begin(), seconds.end());
 }
 
-// Measures how long two processes take to average `values` floats; two threads act as the
-// processes. Returns the mean time of one averaging in the fastest round.
+// Returns the seconds that two processes take to average `values` floats: the mean over the fastest
+// round. Two threads stand in for the processes.
 double exchange_seconds(int64_t values, int64_t rounds) {
   constexpr int kRepeats = 100;
   auto server = std::make_unique<RendezvousServer>("127.0.0.1", 0, Milliseconds(60000));
@@ -71,7 +71,7 @@ double exchange_seconds(int64_t values, int64_t rounds) {
   return seconds;
 }
 
-// The time that the program takes to start.
+// The seconds that `rl_training --version` takes, in the fastest round.
 double start_seconds(int64_t rounds) {
   const ScratchDirectory scratch;
   double fastest = 1e9;

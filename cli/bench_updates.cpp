@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kPause(200);
 
-// For every thread setting, compares one algorithm with the peers, which are other implementations
-// of the same algorithm. The contenders run alternately.
+// Compares the speed of this program's implementation of an algorithm with that of the peers, which
+// are other implementations of it, at every thread setting. The contenders run alternately.
 class Comparison {
  public:
   Comparison(BenchWork work, int threads) : work_(std::move(work)), threads_(threads) {}
@@ -31,7 +31,8 @@ class Comparison {
     return entries_.size() - 1;
   }
 
-  // Starts all peers at the same time. Skips a peer that fails to start, and prints a note.
+  // Starts all peers at the same time, then waits for each of them. Skips a peer that fails to
+  // start, and prints a note.
   void add_peers(const std::vector<std::string>& commands) {
     std::vector<ThreadSetting> settings = {{1, 1}};
     if (threads_ > 1) settings.insert(settings.end(), {{threads_, 1}, {1, threads_}});
@@ -94,7 +95,7 @@ class Comparison {
     return all;
   }
 
-  // For each contender in `settings`, the setting with the highest rate. This program comes first.
+  // The fastest setting of each contender in `settings`. This program comes first.
   static Json best_of(const Json& settings) {
     Json all = Json::array();
     for (const auto& one : settings) {
@@ -153,8 +154,8 @@ class Comparison {
   Json failures_ = Json::array();
 };
 
-// Compares the speed of TD3+BC with that of its matrix products alone and with the limit of the
-// processor.
+// Compares the speed of TD3+BC updates with two upper limits: the speed of its matrix products
+// alone and the processor's FMA limit.
 Json measure_limits(int64_t hidden, int threads, double fma_gflops, const UpdateBench& bench) {
   BenchWork work("td3_bc");
   work.options->hidden_sizes = {hidden, hidden};
@@ -171,8 +172,8 @@ Json measure_limits(int64_t hidden, int threads, double fma_gflops, const Update
   return result;
 }
 
-// Compares an algorithm with the peers, each at its best number of threads, and with the limit of
-// the processor. `core_gflops` is the FMA limit of one core.
+// Compares this program's speed for an algorithm with that of the peers, each at its best number of
+// threads, and with the processor's FMA limit. `core_gflops` is that limit for one core.
 Json measure_algorithm(const std::string& algo, double core_gflops, const UpdateBench& bench) {
   BenchWork work(algo);
   if (!bench.hidden.empty()) work.options->hidden_sizes = bench.hidden;
@@ -203,7 +204,8 @@ std::string share_of_limit(const Json& result) {
                      100 * result["ours"].get<double>() / result["fma_limit"].get<double>());
 }
 
-// Adds one row per peer. The first row begins with the cells `work`.
+// Adds one row per peer, or a single row if there are no peers. The first row begins with the cells
+// `work`; in later rows, these cells are empty.
 void add_rows(std::vector<std::vector<std::string>>& rows, std::vector<std::string> work,
               const Json& result) {
   const auto ours = result["ours"].get<double>();

@@ -11,7 +11,7 @@
 namespace rl_training {
 namespace {
 
-// Threads are used if stepping all copies on one thread takes longer than this, in seconds.
+// Threads are used if stepping all copies on one thread takes longer than this many seconds.
 constexpr double kWorthThreads = 30e-6;
 // Up to this many copies are distributed to the threads one by one. Larger numbers are split into
 // one part per thread: a thread usually gets the same part in every step, so its copies are still
@@ -53,6 +53,7 @@ void VectorEnv::reset() {
 
 void VectorEnv::reset_one(int64_t i) {
   Slot& slot = slots_[i];
+  slot.resting = false;
   slot.env->reset(slot.rng, slot.obs);
   store_obs(slot, i, obs_);
   store_obs(slot, i, final_obs_);
@@ -103,6 +104,7 @@ void VectorEnv::step_all(const ChooseAction& choose_action) {
   }
   const auto step_copies = [&](int64_t first, int64_t end) {
     for (int64_t i = first; i < end; ++i) {
+      if (slots_[i].resting) continue;
       choose_action(i);
       step_one(i);
     }

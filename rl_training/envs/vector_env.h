@@ -30,6 +30,9 @@ class VectorEnv {
 
   void reset();
   void reset_one(int64_t i);
+  // Skips copy i in later steps, until it is reset. Only evaluations may call this, because
+  // visit_state does not save which copies rest.
+  void rest(int64_t i) { slots_[i].resting = true; }
   // Actions [count, A] in [-1, 1], which are clipped and scaled to the environment's units.
   void step(std::span<const float> actions_unit);
   // Discrete actions, one per environment.
@@ -54,6 +57,7 @@ class VectorEnv {
     std::unique_ptr<Environment> env;
     Rng rng;
     std::vector<double> obs, action;
+    bool resting = false;
 
     void visit_state(StateVisitor& state);
   };

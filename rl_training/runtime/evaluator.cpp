@@ -88,7 +88,7 @@ void Evaluator::play(Algorithm& algorithm, const ObsNormalizer& normalizer,
     step_with(envs, algorithm.act(obs, *policy, ActMode::greedy).contiguous());
     for (int64_t i = 0; i < rows; ++i) {
       if (envs.restarted()[i] != 0) policy->begin_episode(i);
-      // An environment that has played its share keeps stepping with the others.
+      // Environments that must step together keep stepping after they have played their share.
       if (envs.restarted()[i] != 0 || number[i] == end[i]) continue;
       auto& episode = episodes.list[static_cast<size_t>(number[i])];
       policy->observe_reward(i, envs.rewards()[i]);
@@ -102,6 +102,7 @@ void Evaluator::play(Algorithm& algorithm, const ObsNormalizer& normalizer,
       }
       ++number[i];
       --left;
+      if (number[i] == end[i] && !envs.spec().steps_together) envs.rest(i);
     }
   }
 }

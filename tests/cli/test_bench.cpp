@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "rl_training/util/scratch_directory.h"
 #include "tests/support/program.h"
 
 namespace rl_training {
@@ -122,18 +123,47 @@ TEST_F(BenchPeers, AreLeftOutWhereTheyFail) {
   EXPECT_TRUE(missing.one_error_line()) << missing.err;
 }
 
-TEST(Bench, MeasuresTheShareOfCheckpoints) {
-  const auto result =
-      run({"bench", "--checkpoints", "--algo", "td3_bc", "--rounds", "1", "--json"});
+TEST(Bench, MeasuresTheTimeOfARunBeyondItsUpdates) {
+  const auto result = run({"bench", "--overhead", "--algo", "td3_bc", "--rounds", "1", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const Json row = result.json()["results"].at(0);
   EXPECT_EQ(row["algo"], "td3_bc");
   EXPECT_EQ(row["interval"], 5000);
-  const double save = row["checkpoint_ms"].get<double>() / 1e3;
-  const double between = row["interval_seconds"].get<double>();
-  EXPECT_GT(save, 0);
-  EXPECT_GT(between, 0);
-  EXPECT_NEAR(row["overhead"].get<double>(), save / (save + between), 1e-9);
+  const auto seconds = [&](const char* key) { return row[key].get<double>() / 1e3; };
+  const double steps = row["interval_seconds"].get<double>();
+  EXPECT_NEAR(steps, 5000 * seconds("step_ms"), 1e-9);
+  // Sampling is part of the steps.
+  const double updates = steps / (1 + row["sampling"].get<double>());
+  EXPECT_GT(row["sampling"].get<double>(), 0);
+  EXPECT_GT(seconds("row_ms"), 0);
+  EXPECT_NEAR(row["rows"].get<double>(), 50 * seconds("row_ms") / updates, 1e-9);
+  EXPECT_GT(seconds("evaluation_ms"), 0);
+  EXPECT_NEAR(row["evaluations"].get<double>(), seconds("evaluation_ms") / updates, 1e-9);
+  EXPECT_GT(seconds("checkpoint_ms"), 0);
+  EXPECT_NEAR(row["checkpoints"].get<double>(), seconds("checkpoint_ms") / updates, 1e-9);
+  double sum = 0;
+  for (const char* part : {"sampling", "rows", "evaluations", "checkpoints"}) {
+    sum += row[part].get<double>();
+  }
+  EXPECT_NEAR(row["overhead"].get<double>(), sum, 1e-9);
+}
+
+TEST(Bench, ComparesEvaluationsTogetherAndOneAfterAnother) {
+  const ScratchDirectory scratch;
+  const auto trained = run({"train", "--config", "td3_bc/pendulum", "--total-timesteps", "1",
+                            "--output-dir", scratch.path(), "--json"});
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  const std::string place = trained.json()["run_dir"];
+  const auto result = run({"bench", "--evaluation", place, "--rounds", "1", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json rows = result.json()["results"];
+  ASSERT_GE(rows.size(), 2u);
+  EXPECT_EQ(rows[0]["ratio"], 1.0);
+  for (const auto& row : rows) {
+    EXPECT_GT(row["ours"].get<double>(), 0);
+    EXPECT_DOUBLE_EQ(row["ratio"].get<double>(),
+                     row["ours"].get<double>() / rows[0]["ours"].get<double>());
+  }
 }
 
 }  // namespace

@@ -108,6 +108,27 @@ std::vector<double> trace(VectorEnv& envs, int steps) {
   return seen;
 }
 
+// Counter counts its steps in its observation.
+TEST(VectorEnv, ARestingCopyIsNotSteppedUntilItIsReset) {
+  register_counter();
+  VectorEnv envs("Counter", 2, 0, "env", nullptr);
+  envs.reset();
+  const std::vector actions{0.0f, 0.0f};
+  envs.step(actions);
+  const float episode = envs.obs()[0], time = envs.obs()[1];
+  EXPECT_EQ(time, 1);
+  envs.rest(0);
+  envs.step(actions);
+  EXPECT_EQ(envs.obs()[0], episode);
+  EXPECT_EQ(envs.obs()[1], time);
+  EXPECT_EQ(envs.obs()[3], 2);
+  envs.reset_one(0);
+  EXPECT_EQ(envs.obs()[0], episode + 1);
+  envs.step(actions);
+  EXPECT_EQ(envs.obs()[1], 1);
+  EXPECT_EQ(envs.obs()[3], 3);
+}
+
 TEST(VectorEnv, ThreadsDoNotChangeABit) {
   VectorEnv alone("Pendulum-v1", 5, 3, "env", nullptr);
   alone.reset();

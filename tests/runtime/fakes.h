@@ -25,7 +25,9 @@ class PayingTask final : public Environment {
     static_cast<void>(added);
   }
 
-  explicit PayingTask(int64_t length = 3) : length_(length) {
+  // Each step also increments `total_steps`, which several tasks can share.
+  explicit PayingTask(int64_t length = 3, int64_t* total_steps = nullptr)
+      : length_(length), total_steps_(total_steps) {
     spec_.id = kId;
     spec_.observation = Space::box({-1}, {1});
     spec_.action = Space::box({-10}, {10});
@@ -37,6 +39,7 @@ class PayingTask final : public Environment {
   }
   StepResult step(std::span<const double> action, std::span<double> obs) override {
     obs[0] = 0;
+    if (total_steps_ != nullptr) ++*total_steps_;
     return {action[0], ++steps_ == length_, false};
   }
   std::vector<double> state() const override { return {}; }
@@ -47,6 +50,7 @@ class PayingTask final : public Environment {
  private:
   EnvSpec spec_;
   int64_t length_, steps_ = 0;
+  int64_t* total_steps_;
 };
 
 // An algorithm whose only parameter grows by lr_scale with each update. A test sets its metrics and

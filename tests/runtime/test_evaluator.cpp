@@ -54,6 +54,21 @@ TEST(Evaluator, CopiesThatExistTogetherPlayFixedShares) {
   EXPECT_NEAR(result.return_mean, 15.0 / 7, 1e-6);
 }
 
+// Each copy that is made has episodes that are one step longer. Copies that played on would
+// increase the total number of steps.
+TEST(Evaluator, CopiesRestAfterTheirEpisode) {
+  static int64_t total_steps = 0, length = 0;
+  register_environment({"PayingUnequally-v0", "",
+                        [] { return std::make_unique<PayingTask>(++length, &total_steps); }});
+  FakeAlgorithm algorithm;
+  length = total_steps = 0;
+  const auto result =
+      Evaluator("PayingUnequally-v0", 3, 0, nullptr).run(algorithm, ObsNormalizer(1));
+  const int64_t shortest = result.lengths.at(0);
+  EXPECT_EQ(result.lengths, (std::vector<int64_t>{shortest, shortest + 1, shortest + 2}));
+  EXPECT_EQ(total_steps, 3 * shortest + 3);
+}
+
 TEST(Evaluator, MeanAndStdAreOverEpisodes) {
   const auto policy = small_policy();
   const auto result = Evaluator("Pendulum-v1", 5, 3, nullptr).run(*policy, ObsNormalizer(3));
