@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Updates in PyTorch, eager or with torch.compile: peers of `rl_training bench --peer`.
+"""Performs updates in PyTorch, eager or with torch.compile, as a peer of `rl_training bench --peer`.
 
 The code is written like an ordinary script: modules, losses, torch.optim.Adam (fused if PyTorch supports
-it). With --compile, the `learn` method of an algorithm is compiled by torch.compile. The data are random,
+it). With --compile, torch.compile compiles the `learn` method of each algorithm. The data are random,
 because only the speed of the update matters. The caller sets OPENBLAS_NUM_THREADS and OMP_NUM_THREADS before
 it starts this program. peer.py describes the protocol. eager_parts.py contains the shared parts, and
-eager_more.py the algorithms with unusual networks or steps.
+eager_more.py contains the algorithms that need unusual networks or optimisation steps.
 """
 import copy
 import math
@@ -237,7 +237,7 @@ class PerturbationActor(nn.Module):
 
 
 def best_of_candidates(critic, obs, action):
-    """Maximum over candidates of 0.75 min + 0.25 max of both critics. Inputs are [rows, n, ...]."""
+    """Returns max over n candidate actions of 0.75 min(Q_1, Q_2) + 0.25 max(Q_1, Q_2). Inputs are [rows, n, ...]."""
     q1, q2 = critic(obs, action)
     return (0.75 * torch.min(q1, q2) + 0.25 * torch.max(q1, q2)).max(1)[0]
 
@@ -360,7 +360,7 @@ class Iql(TwinCriticLearner):
 
 
 class Soft(Learner):
-    outputs = 1  # of each critic
+    outputs = 1  # output values of each critic
 
     def __init__(self, sizes):
         super().__init__()
@@ -433,7 +433,7 @@ def quantile_huber(quantiles, target):
 class Tqc(Soft):
     s = Settings(critics=5, actor_every=1, actor_at=0, actor_mean=True, entropy=-1.0,
                  scaled_alpha=False, **SOFT)
-    outputs, dropped = 25, 2  # quantiles of each critic; highest pooled quantiles dropped per critic
+    outputs, dropped = 25, 2  # quantiles per critic; per critic, drops the 2 highest of the pooled quantiles
 
     def critic_loss(self, batch, alpha):
         with torch.no_grad():
@@ -554,7 +554,7 @@ class CalQl(Cql):
 
     def conservative(self, q, batch, candidates, data_q):
         obs = batch.obs.unsqueeze(1).expand(-1, self.samples, -1)
-        bound = batch.reward.unsqueeze(1)  # used instead of the returns
+        bound = batch.reward.unsqueeze(1)  # stands in for the returns in the data
         values = []
         for i, (action, density) in enumerate(candidates):
             value = q(torch.cat([obs, action], -1)).squeeze(-1)

@@ -39,14 +39,14 @@ class ChoiceDataset(Dataset):
 
 
 class PrioritizedDataset(Dataset):
-    """Rows are drawn in proportion to their priorities, which every update sets for its batch."""
+    """Draws rows in proportion to their priorities. Every update sets the priorities of its batch."""
 
     reset_every = 250
 
     def __init__(self, rows, sizes):
         super().__init__(rows, sizes)
         self.priorities = torch.ones(rows)
-        self.largest, self.updates = 1.0, 0  # a new row would get the largest priority
+        self.largest, self.updates = 1.0, 0  # `largest` would be the priority of a new row
 
     def draw(self, batch_size):
         sums = self.priorities.cumsum(0)
@@ -92,7 +92,7 @@ class WholeRollout(Rollout):
 
 
 class Windows:
-    """Segments of 20 steps of episodes with 1000 steps. Steps after the end of an episode are zero."""
+    """Segments of 20 steps from episodes of 1000 steps. Steps after the end of an episode are zero."""
 
     Batch = namedtuple("Batch", "obs action return_to_go timestep mask")
     steps, episode = 20, 1000

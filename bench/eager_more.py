@@ -1,4 +1,4 @@
-"""Peers in PyTorch that need networks, steps or data of their own. eager.py lists them."""
+"""PyTorch peers whose networks, optimisation steps or data differ from the shared ones. eager.py lists them."""
 import copy
 import math
 
@@ -67,7 +67,7 @@ class Td7Critics(nn.Module):
 
 
 class Td7(Learner):
-    """An update of the offline phase. The data draw rows by the priorities that the update sets."""
+    """Updates of TD7's offline phase. Each update sets the priorities of its rows for later draws."""
 
     data = PrioritizedDataset
     s = Settings(**DELAYED)
@@ -86,7 +86,7 @@ class Td7(Learner):
         self.critic = Td7Critics(sizes, self.width)
         self.critic_target = copy.deepcopy(self.critic)
         self.critic_optimizer = adam(self.critic, 3e-4)
-        self.low, self.high = torch.zeros(()), torch.zeros(())  # bounds of the next values
+        self.low, self.high = torch.zeros(()), torch.zeros(())  # bounds to which target values are clipped
         self.seen_low, self.seen_high = torch.tensor(1e8), torch.tensor(-1e8)
 
     def encoder_loss(self, batch):
@@ -141,7 +141,7 @@ class Td7(Learner):
 
 
 class BatchRenorm(nn.Module):
-    """Batch renormalisation. During the warm-up, it equals batch normalisation."""
+    """Batch renormalisation. During the warm-up, it is the same as batch normalisation."""
 
     momentum, eps, r_max, d_max, warmup = 0.01, 1e-3, 3.0, 5.0, 100000
 
@@ -367,7 +367,7 @@ class PixelCritic(nn.Module):
 
 
 class DrqV2(Learner):
-    """The noise is that of the first updates."""
+    """The noise has the scale of the first updates; its decay is left out."""
 
     data = Images
     rate, tau, noise_std, noise_clip = 1e-4, 0.01, 0.982, 0.3

@@ -67,7 +67,7 @@ class SquashedGaussianActor(nn.Module):
         return mean, log_std.clamp(*self.bounds)
 
     def sample(self, obs, count=0):
-        """Returns actions, log densities and unbounded actions. `count` > 0 adds a dimension of that size."""
+        """Returns actions, their log densities, and the actions before tanh. If `count` > 0, draws `count` per row."""
         mean, log_std = self.head(obs)
         if count > 0:
             mean = mean.unsqueeze(1).expand(-1, count, -1)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Performs updates in JAX: one jit-compiled scan samples the batches and performs many updates.
+"""Performs updates in JAX. One jit-compiled scan samples the batches and performs many updates.
 
 `rl_training bench --peer "PYTHON bench/jax_peer.py"` runs this script; peer.py describes the protocol.
-A network is a list of layers. All critics together are one such list, whose arrays have a leading dimension
-for the critics.
+A network is a list of layers. The critics are stored together as one such list, whose arrays have an extra
+leading dimension: the critic.
 """
 import functools
 import math

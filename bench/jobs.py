@@ -5,7 +5,7 @@
 
 Trains TD3+BC (256-256) with each seed: first one seed after another on one thread, then several seeds in
 parallel with --jobs. Prints the ratio of the wall times and the memory that each additional process uses.
-Both times include start-up and loading of data.
+Both times include start-up and loading the data.
 """
 import argparse
 import json

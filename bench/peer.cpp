@@ -22,8 +22,8 @@ extern char** environ;
 namespace rl_training {
 namespace {
 
-// Returns an assignment NAME=VALUE for the environment of the peer, which usually sets the core
-// type of OpenBLAS. Debian's OpenBLAS 0.3.21 does not recognise newer processors and falls back to
+// Returns an assignment NAME=VALUE for the peer's environment. It normally sets OpenBLAS's core
+// type, because Debian's OpenBLAS 0.3.21 does not recognise newer processors: it falls back to
 // SSE3, which would slow the peer down.
 std::string openblas_core() {
   if (const char* given = std::getenv("OPENBLAS_CORETYPE")) {
@@ -75,7 +75,7 @@ class PeerProcess final : public Peer {
   }
 
   ~PeerProcess() override {
-    std::fclose(to_);  // the peer ends at the end of its input
+    std::fclose(to_);  // the peer exits at the end of its input
     std::fclose(from_);
     wait();
   }
@@ -89,7 +89,7 @@ class PeerProcess final : public Peer {
   }
 
   double seconds_for(int64_t updates) override {
-    // If the peer has ended, writing to it must not end this process.
+    // Without this, writing to a peer that has ended would kill this process.
     const auto before = std::signal(SIGPIPE, SIG_IGN);
     std::fprintf(to_, "run %lld\n", static_cast<long long>(updates));
     std::fflush(to_);

@@ -3,7 +3,8 @@
 A peer is started with --serve and prints its title. It then reads lines "run U". For each line it performs
 U updates and prints the seconds that they took. "quit" or the end of input ends the peer. With this
 protocol, contenders can run alternately on one machine. If --blas-threads has no effect on a peer, the peer
-ends without a title for values other than 1. Without --serve, it prints {"updates_per_second_rounds": [...]}.
+ends without a title for values other than 1. Without --serve, a peer measures its own speed and prints
+{"updates_per_second_rounds": [...]}.
 """
 import argparse
 import json

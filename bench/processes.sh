@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# First compares the speed of a run on two processes with the speed of a run on one process and half
-# the batch. Measures rows per second of ReBRAC and CQL (three layers of 256) with 1024 rows per
+# First compares the speed of a run on two processes with that of a run on one process with half the
+# batch. Measures rows per second of ReBRAC and CQL (three layers of 256) with 1024 rows per
 # process, and reports the median of ROUNDS (default 3) alternating repetitions.
 # Then compares the returns of TD3+BC (64-64) on Pendulum with batches of 4096, trained by one
 # process and by two, for the seeds in SEEDS (default "0 1 2").

@@ -8,8 +8,9 @@ double ScalingFigures::exchange_seconds(int processes) const {
   if (processes == 1) return 0;
   const double others = processes - 1, bytes = 4 * values;
   if (processes < 4) return others * (exchanges * latency + bytes * byte_seconds);
-  // First, all processes send each part of the values to its owner. These messages are concurrent,
-  // so their latency counts once. Then a ring passes on the sums, with one latency per step.
+  // First, the processes send each part of the values to the process that owns it. These messages
+  // are concurrent, so their latency counts once. Then a ring distributes the sums, with one
+  // latency per step.
   return exchanges * latency * (1 + others) + 2 * bytes * byte_seconds * others / processes;
 }
 

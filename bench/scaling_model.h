@@ -7,9 +7,9 @@ inline constexpr int kModelProcesses[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512}
 inline constexpr int kModelRuns[] = {1, 10, 100, 1000, 10000};
 inline constexpr int kModelCores[] = {2, 16, 64, 512};
 
-// Measured costs of an update and of an exchange between processes, and the efficiency that they
-// predict for many processes or many runs. The model assumes that processes share neither cores nor
-// network links.
+// Measured costs of an update and of an exchange between processes. The functions predict the
+// efficiency of many processes or many runs from these costs. The model assumes that processes
+// share neither cores nor network links.
 struct ScalingFigures {
   int64_t batch_rows = 0;                     // default batch size of the algorithm
   double fixed_seconds = 0, row_seconds = 0;  // an update takes fixed_seconds + rows * row_seconds
@@ -26,11 +26,11 @@ struct ScalingFigures {
   // then passes on the sums.
   double exchange_seconds(int processes) const;
   // Weak scaling: every process has the full batch. Returns the update rate of a process relative
-  // to a process that runs alone.
+  // to that of a process that runs alone.
   double weak_efficiency(int processes) const;
   // Strong scaling: all processes share one batch.
   double strong_efficiency(int processes) const;
-  // Share of the cores' time that is spent on training if each run uses one core.
+  // The share of the cores' time that is spent on training. Each run uses one core.
   double sweep_efficiency(int runs, int cores, double run_seconds) const;
 };
 

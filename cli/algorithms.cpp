@@ -7,7 +7,7 @@
 namespace rl_training {
 namespace {
 
-// Whether an algorithm learns by default from data, from an environment, or from both.
+// What an algorithm learns from by default: data, an environment, or both.
 const char* learns_text(const std::string& name) {
   bool data = false, environment = false;
   for (const auto& phase : default_config(name).phases()) {

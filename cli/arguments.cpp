@@ -37,7 +37,7 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
-// The message of CLI11, reworded where it is unclear.
+// CLI11's error message. Two of its messages are unclear and are reworded.
 std::string plain_text(const CLI::ParseError& error) {
   std::string text = error.what();
   const auto cut_at = [&](const char* mark) { return text.substr(0, text.find(mark)); };
@@ -106,8 +106,8 @@ void add_threads(CLI::App& command, NumberArgument& threads) {
 
 std::string usage_problem(const CLI::App& program, const CLI::ParseError& error) {
   const auto& app = innermost(program);
-  // Unknown arguments are reported first, because a misspelt --config also causes an error about a
-  // missing --config.
+  // Report unknown arguments first: a misspelt --config also causes an error about a missing
+  // --config, and that error would hide the misspelling.
   const auto unknown = program.remaining(/*recurse=*/true);
   if (unknown.empty()) return plain_text(error);
   const auto& word = unknown.front();

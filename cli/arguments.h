@@ -40,9 +40,10 @@ void add_run_argument(CLI::App& command, std::string& path);
 void add_threads(CLI::App& command, NumberArgument& threads);
 inline const Range kThreadRange = between(0, 1024);
 
-// A one-line message about arguments that CLI11 rejected.
+// The text of a usage error, on one line. `error` is the exception with which CLI11 rejected the
+// arguments.
 std::string usage_problem(const CLI::App& program, const CLI::ParseError& error);
-// A one-line message about a missing subcommand.
+// The text, on one line, for a call without a required subcommand. It lists the valid subcommands.
 std::string missing_subcommand(const CLI::App& program);
 
 }  // namespace rl_training

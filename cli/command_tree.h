@@ -30,7 +30,7 @@ struct CommandEntry {
 std::vector<CommandEntry> list_commands(const CLI::App& program);
 
 // Scripts for `rl_training completion`. They complete subcommands, options, and the names of
-// packaged configs, algorithms and environments; elsewhere they complete files.
+// packaged configs, algorithms and environments. Other arguments are completed as file names.
 std::string bash_completion(const std::vector<CommandEntry>& commands);
 std::string zsh_completion(const std::vector<CommandEntry>& commands);
 

@@ -20,7 +20,7 @@ struct Invocation {
   std::vector<std::string> arguments;  // the arguments without the program's name
   bool json = false;
   SignalThread* signals = nullptr;
-  const TensorCommands* tensors = nullptr;  // null: tensor_commands() starts another program
+  const TensorCommands* tensors = nullptr;  // null in the program without LibTorch
   std::function<int()> run;                 // returns the exit code
 };
 

@@ -54,7 +54,8 @@ void print_report(const DatasetReport& report) {
         {dimension_name("observation", report.observation_names, i), range_text(report.obs[i])});
   }
   print(text_table(rows));
-  // The fingerprint and the warnings have their own table, because they are wider than numbers.
+  // The fingerprint and the warnings have their own table, because they would widen the columns of
+  // numbers.
   rows = {{"fingerprint", report.fingerprint}};
   for (const auto& warning : report.warnings) {
     rows.push_back({"warning " + warning.code,
@@ -170,7 +171,7 @@ DatasetReadOptions ReadArguments::options(bool scale) {
   if (!env_id.empty()) {
     const EnvSpec env = make_environment(env_id)->spec();
     bounds = env.action;
-    // Bounds can always be passed for discrete actions, because these are never scaled.
+    // Discrete actions are never scaled, so their bounds can be passed even without `scale`.
     if (scale || bounds.is_discrete()) read.bounds = &bounds;
     read.episode_length = env.max_episode_steps;
   }

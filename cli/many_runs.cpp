@@ -21,8 +21,8 @@ constexpr size_t kLongestName = 24;
 constexpr auto kViewInterval = std::chrono::milliseconds(500);
 using Clock = std::chrono::steady_clock;
 
-// A view of all runs on stderr: a permanent line for each finished run, and below these lines the
-// runs in progress.
+// Shows all runs on stderr: a permanent line for each finished run and, below these lines, the runs
+// in progress.
 class ManyRunsView {
  public:
   ManyRunsView(const std::vector<const PlannedRun*>& runs, size_t done_before, bool quiet)

@@ -28,7 +28,8 @@ ManyRunsResult train_many(const Invocation& call, const std::vector<PlannedRun>&
 // Prints a comparison of the runs in `reports` on stdout. Prints nothing if no run was trained.
 void print_runs_report(const std::vector<Json>& reports);
 
-// The number of jobs that run at a time. If `jobs`, the value of --jobs, is 0, all cores are used.
+// The number of jobs to run in parallel. `jobs` is the value of --jobs. If it is 0, the jobs, with
+// `threads` threads each, fill the cores.
 size_t job_count(int64_t jobs, size_t threads);
 
 }  // namespace rl_training

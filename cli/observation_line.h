@@ -14,8 +14,8 @@ struct ObservationLine {
   std::optional<double> reward;  // reward of the previous step
 };
 
-// Reads an array of `size` numbers, or {"obs": array, "reward": number}. Throws Error{data} at
-// `place` otherwise.
+// Reads an array of `size` numbers, or {"obs": array, "reward": number}. Other text causes
+// Error{data} with this `place`.
 ObservationLine read_observation_line(const std::string& text, int64_t size,
                                       const ErrorPlace& place);
 

@@ -14,9 +14,9 @@
 namespace rl_training {
 namespace {
 
-// Opens /dev/null for standard streams that are closed when the program starts. Otherwise the next
-// opened file would get the descriptor of a standard stream, and messages would be written to that
-// file.
+// Opens /dev/null for standard streams that are closed when the program starts. Otherwise, the next
+// file that the program opens would get the descriptor of a standard stream, and messages would be
+// written to that file.
 void open_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     // open() returns the lowest free descriptor. This is `stream`, because all lower ones are open.

@@ -22,8 +22,8 @@ constexpr AddCommand kCommands[] = {
     add_verify_resume, add_doctor, add_bench,  add_completion,  add_reference,
 };
 
-// Wraps descriptions at the width of the terminal. Appends the options that an option needs or
-// excludes to its description, because they would be too wide for the left column.
+// Wraps descriptions at the width of the terminal. Lists the options that an option needs or
+// excludes in its description, because the left column is too narrow for them.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_description(const CLI::App* app) const override {
@@ -52,7 +52,7 @@ class HelpFormatter : public CLI::Formatter {
            related("not with ", option->get_excludes());
   }
 
-  // Examples are indented and are not wrapped.
+  // Indented lines are examples, which must not be wrapped.
   std::string make_footer(const CLI::App* app) const override {
     std::istringstream lines(app->get_footer());
     std::string text, paragraph;

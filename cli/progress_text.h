@@ -42,12 +42,13 @@ std::string run_line(const std::string& name, size_t name_width, const ProgressS
 std::string evaluation_text(const ProgressState& state);
 // The text after a validation on held-out episodes:
 // "step 40/60  1834/s  validation  td_error 0.024  action_error 0.310".
-// Text beyond 80 columns is moved to a second line.
+// Wraps the line at 80 columns.
 std::string validation_text(const ProgressState& state);
 // The text between evaluations: "step 40/60  1834/s  critic_loss 12.345".
 std::string losses_text(const ProgressState& state);
 
-// A bar chart of the latest `width` values with eight heights. The newest value is on the right.
+// A bar chart of the latest `width` values, one column per value. Bars have eight possible heights.
+// The newest value is on the right.
 std::string sparkline(std::span<const double> values, size_t width, bool unicode);
 
 // "0:07", "12:30", "3:00:01"

@@ -64,8 +64,7 @@ void write_page(const Report& report, const ReportArguments& arguments, const In
   page.program = call.program;
   page.made_at = fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::time(nullptr)));
   page.reload_seconds = reload ? kReloadSeconds : 0;
-  // While the page is rewritten repeatedly, it contains no episodes, because playing one takes
-  // seconds.
+  // With --watch, only the final page contains episodes, because playing one takes seconds.
   for (size_t i = 0; arguments.episode && !reload && i < report.tasks.size(); ++i) {
     if (auto film = tensor_commands(call).film(report.tasks[i])) page.films[i] = std::move(*film);
   }

@@ -51,8 +51,8 @@ SelectionOptions selection_options(const SelectArguments& arguments) {
 }
 
 // Shows the completed share of the work on stderr: on a terminal as a line that is redrawn,
-// otherwise as a line for each twentieth. An update in the second part of a fit has a larger
-// weight, because it takes longer.
+// otherwise as a new line for every 5 %. Updates in the second part of a fit take longer, so they
+// count for more.
 class SelectProgress {
  public:
   explicit SelectProgress(const Selection& selection)
@@ -117,8 +117,8 @@ int fit(Selection& selection, CheckpointStore& store, const StopRequests& reques
   return 0;
 }
 
-// A table with the policy of each row in the last column. If the table is too wide, the policy is
-// printed below each row.
+// A table whose last column names the policy of each row. If the table is too wide for the
+// terminal, the name is on a line below each row instead.
 std::string policy_table(std::vector<std::vector<std::string>> rows,
                          std::vector<std::string> header, const std::vector<std::string>& names) {
   const auto narrow = text_table(rows, header);
@@ -157,7 +157,7 @@ std::string estimates_table(std::vector<PolicyEstimate> estimates) {
   return policy_table(rows, header, names);
 }
 
-// A table of importance sampling estimates, for the policies that have a density.
+// A table of importance sampling estimates, for the policies that have an action density.
 std::string importance_table(const std::vector<PolicyEstimate>& estimates) {
   std::vector<std::vector<std::string>> rows;
   std::vector<std::string> names;

@@ -52,7 +52,7 @@ void SignalThread::end() {
 
 StopRequests& SignalThread::begin_training() {
   training_ = true;
-  std::signal(SIGPIPE, SIG_IGN);  // the end of a pager or an ssh connection must not end training
+  std::signal(SIGPIPE, SIG_IGN);  // keep training if a pager or an ssh connection ends
   return requests_;
 }
 

@@ -9,7 +9,7 @@ namespace rl_training {
 // Blocks the signals that SignalThread receives. Called at the start of the process, before there
 // are threads (process_start.cpp).
 void block_taken_signals();
-// Does nothing. A call makes the linker include process_start.cpp from a static library.
+// Does nothing, but a call to it makes the linker include process_start.cpp from a static library.
 void link_process_start();
 
 // A thread that receives SIGINT, SIGTERM, SIGHUP and SIGUSR1. All other threads block these signals

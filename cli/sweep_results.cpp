@@ -21,7 +21,8 @@ struct TrialResult {
   size_t done = 0;
 };
 
-// Estimates the newest policies of all runs with `select`.
+// Estimates the value of the newest policy of each run with `select`. A path is "" if its run has
+// not started; the run then has no value.
 TrialValues selection_values(const SweepDirectory& sweep, const std::vector<std::string>& paths,
                              const std::string& output) {
   TrialValues values(paths.size());

@@ -37,8 +37,8 @@ TransitionDataset collect_with_run(const CollectArguments& arguments, Space& bou
 std::optional<std::string> film_of(const ReportTask& task);
 
 // The functions of subcommands that need LibTorch. Subcommands call them only through
-// `tensor_commands`, never by name. The linker therefore omits them from the program `rl_training`,
-// which starts without LibTorch.
+// `tensor_commands`, never by name. The linker can therefore leave them out of the program
+// `rl_training`, which starts without LibTorch.
 struct TensorCommands {
   decltype(&run_train) train = run_train;
   decltype(&run_resume) resume = run_resume;

@@ -17,8 +17,8 @@
 namespace rl_training {
 namespace {
 
-// The evaluation before the first update. It is the first row of the metrics, even in a resumed
-// run.
+// The evaluation before the first update, read from the first row of the metrics. A resumed run
+// keeps this row. Returns {} if there was no such evaluation.
 Json metrics_before(const std::string& run_dir) {
   std::ifstream file(run_dir + "/metrics.jsonl");
   std::string line;
@@ -68,8 +68,8 @@ std::string how_to_go_on(const std::string& resume, const Json& report, const Tr
   return fmt::format("  {} --total-timesteps {}\n", resume, steps + config.total_timesteps);
 }
 
-// Commands to try next. They use the best checkpoint if the run was evaluated. The path of the run
-// is in a shell variable, because it would make every command longer than a line.
+// Commands to try next. They use the best checkpoint if the run was evaluated. The run's path is in
+// a shell variable, because commands with the full path would not fit on one line.
 std::string next_commands(const Invocation& call, const Json& report, const RunRecord& record,
                           const Run& trained) {
   const auto& config = trained.config();
@@ -111,8 +111,8 @@ void add_evaluations(const RunRecord& record, const std::string& last_checkpoint
   }
   if (best == nullptr) return;
   rows.push_back({"best evaluation", evaluation_row(*best, record, "best")});
-  // The last checkpoint may be newer than the last evaluation, for example after a signal. It is
-  // then not the evaluated policy, so its name is omitted.
+  // The last checkpoint may be newer than the last evaluation, for example after a signal. It then
+  // does not contain the evaluated policy, so its name is omitted.
   const auto& last = record.evaluations.back();
   const auto name = last_checkpoint.substr(last_checkpoint.rfind('/') + 1);
   const auto position = last.step + (last.online ? record.planned_updates : 0);
@@ -130,7 +130,7 @@ void add_validation(const Json& metrics, std::vector<std::vector<std::string>>& 
   });
 }
 
-// The path relative to the directory. A path that is not below the directory stays unchanged.
+// Makes `path` relative to `directory`. Returns a path outside `directory` unchanged.
 std::string below(const std::string& directory, const std::string& path) {
   return path.starts_with(directory + "/") ? path.substr(directory.size() + 1) : path;
 }

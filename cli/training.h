@@ -25,16 +25,17 @@ struct TrainingOptions {
 // --json is set. Returns the JSON report.
 Json train_and_print(const Invocation& call, const TrainingOptions& options, const MakeRun& make);
 
-// Trains the run in a process other than process 0, without output. Returns the exit code.
 using MakeWorker = std::function<std::unique_ptr<RunWorker>(RunContext)>;
+// Trains the run in a process other than process 0, without output. Returns the exit code.
 int train_as_helper(const Invocation& call, const MakeWorker& make, ProcessGroup& processes);
 
 // The report of a run that has already finished.
 Json report_of(const RunRecord& record);
 
-// Returns 0 if there are reports of all `runs` runs and no signal stopped the last one. Otherwise
-// returns 128 + the number of the signal, which this process or another process of the group
-// received. A signal after the last update of the last run has no effect.
+// Returns 0 if `reports` has `runs` elements and no signal stopped the last run. Otherwise returns
+// 128 plus the number of the signal that stopped training. This process or another process of the
+// group received it. A signal that arrives after the last update of the last run does not change
+// the exit code.
 int training_exit_code(const Invocation& call, const Json& reports, size_t runs);
 
 }  // namespace rl_training

@@ -46,8 +46,8 @@ TrainConfig short_config(const VerifyArguments& arguments) {
   return config;
 }
 
-// The directory of both runs: a new directory that the user names and that remains, or a temporary
-// directory that is removed unless the runs differ.
+// The directory of both runs. A directory that the user names must be new or empty, and is kept. A
+// temporary directory is removed unless the runs differ.
 class ProofDirectory {
  public:
   explicit ProofDirectory(const std::optional<std::string>& given) {

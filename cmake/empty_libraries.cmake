@@ -1,8 +1,8 @@
 # Debian's LibTorch is linked with OpenCV and FFmpeg but does not use them. They depend on 170 more
-# libraries, which would be loaded at every start of the program. If the loader's own check
-# (`ldd -u`) confirms that OpenCV and FFmpeg are not used, the executable `target` loads empty
-# libraries of the same names instead. These are in the directory `empty_libraries` next to the
-# executable. Other programs do not search this directory.
+# libraries, which would be loaded at every start of the program. If the loader's own check (`ldd
+# -u`) confirms that OpenCV and FFmpeg are not used, the executable `target` loads empty libraries
+# of the same names instead. The empty libraries are in the directory `empty_libraries` next to the
+# executable, which other programs do not search.
 function(make_empty_libraries target)
   if(NOT TARGET torch_cpu)
     return()

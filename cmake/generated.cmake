@@ -28,9 +28,9 @@ configure_file(cmake/build_info.h.in ${GENERATED_DIR}/build_info.h @ONLY)
 
 protobuf_generate_cpp(PROTO_SOURCES PROTO_HEADERS rl_training/experiment/tensorboard_event.proto
   rl_training/deploy/onnx_model.proto)
-# A separate library, because the messages register themselves at every start of a program that
-# contains them. The generated sources define identical internal names, so they cannot be combined
-# in a unity build.
+# The messages are a separate library, because they register themselves at every start of a program
+# that contains them, which takes time. The generated sources define identical internal names, so
+# they cannot be combined in a unity build.
 add_library(rl_training_messages STATIC ${PROTO_SOURCES} ${PROTO_HEADERS})
 set_target_properties(rl_training_messages PROPERTIES UNITY_BUILD OFF)
 target_link_libraries(rl_training_messages PUBLIC protobuf::libprotobuf)

@@ -11,8 +11,8 @@ endfunction()
 set(TENSOR_PROGRAM_LIBRARIES ${TORCH_LIBRARIES} rl_training_program)
 
 if(RL_TRAINING_SANITIZE)
-  # Sanitizers prevent the linker from dropping variables and the functions that they refer to.
-  # Therefore there is only one executable.
+  # With sanitizers, the linker cannot drop unused variables and the functions that they refer to,
+  # so there is only one executable.
   add_program(rl_training_cli cli/tensor_main.cpp)
   target_link_libraries(rl_training_cli PRIVATE ${TENSOR_PROGRAM_LIBRARIES})
   return()
@@ -41,8 +41,9 @@ set_target_properties(rl_training_cli PROPERTIES
 add_dependencies(rl_training_cli rl_training_program rl_training rl_training_tensors)
 install(TARGETS rl_training_cli COMPONENT program)
 
-# Search the libraries of a tarball first (scripts/make_tarball.sh). An RPATH also applies to the
-# dependencies of libraries; a RUNPATH applies only to the direct dependencies of the program.
+# Search the libraries of a tarball first (scripts/make_tarball.sh). This needs an RPATH, which also
+# applies to the dependencies of libraries. A RUNPATH, the default, applies only to the direct
+# dependencies of the program.
 foreach(target rl_training_tensors rl_training_cli)
   target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
   set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH ON

@@ -30,8 +30,8 @@ endif()
 set(TORCH_INCLUDE_DIRS ${RL_TRAINING_TORCH}/include
   ${RL_TRAINING_TORCH}/include/torch/csrc/api/include)
 set(TORCH_LIBRARIES ${RL_TRAINING_TORCH}/lib/libtorch_cpu.so ${RL_TRAINING_TORCH}/lib/libc10.so)
-# The package contains the headers of fmt but not its library. The compiler finds these headers
-# before the system's, so fmt is used as a header-only library.
+# The Python package contains the headers of fmt but not its library. The compiler finds these
+# headers before the system's, so fmt is used as a header-only library.
 if(EXISTS ${RL_TRAINING_TORCH}/include/fmt/format.h)
   set(TORCH_DEFINITIONS FMT_HEADER_ONLY)
 endif()

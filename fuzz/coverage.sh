@@ -20,8 +20,8 @@ for program in "${programs[@]}"; do
   name=$(basename "$program")
   corpora=("fuzz/corpus/$name")
   [[ -d $grown/$name ]] && corpora+=("$grown/$name")
-  # %c writes the counters to the file immediately, so a child process that ends early is also
-  # counted.
+  # %c writes the counters to the file continuously, so that child processes that are killed are
+  # also counted.
   LLVM_PROFILE_FILE="$build/$name%c.profraw" "$program" "${corpora[@]}" | sed "s/^/$name: /"
   objects+=(-object "$program")
 done

@@ -16,8 +16,7 @@
 #include "rl_training/util/error.h"
 #include "rl_training/util/scratch_directory.h"
 
-// Start and end of the coverage counters. Their addresses are null if the compiler adds no
-// counters.
+// Start and end of the coverage counters. Both addresses are null if the compiler adds no counters.
 extern "C" [[gnu::weak]] char __start___sancov_cntrs, __stop___sancov_cntrs;
 
 namespace {

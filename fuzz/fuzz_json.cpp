@@ -12,7 +12,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     const Json value = parse_untrusted_json(line);
     const auto text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-    // Values are compared, not types, because -0 is written as 0, which is read as unsigned.
+    // Compare the values but not their types: -0 is written as 0, which is read as an unsigned
+    // integer.
     if (!value.is_discarded() && parse_untrusted_json(text) != value) std::abort();
     const auto step = read_observation_line(line, 2, {"stdin", 1, ""});
     if (step.obs.size() != 2) std::abort();

@@ -14,8 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-# The config of each algorithm and the length of its run. The lengths are sufficient to reach every
-# part of an update.
+# The config of each algorithm and the length of its run. Each run is long enough to reach every part
+# of an update.
 RUNS = {
     "td3_bc": ("td3_bc/pendulum", 300), "rebrac": ("rebrac/pendulum", 120),
     "crr": ("crr/pendulum", 150), "bcq": ("bcq/pendulum", 150), "bear": ("bear/pendulum", 60),
@@ -24,7 +24,7 @@ RUNS = {
     "td3": ("td3/pendulum", 1500), "ddpg": ("ddpg/pendulum", 1500), "redq": ("redq/pendulum", 300),
     "tqc": ("tqc/pendulum", 1300),
 }
-# Options with which online runs reach their first updates.
+# Online algorithms, with the options that they need to reach their first update within the run.
 EXTRA = {
     "rlpd": ["--set", "learning_starts=100", "--set", "offline_pretrain_updates=50"],
     "redq": ["--set", "learning_starts=100"],

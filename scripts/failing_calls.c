@@ -21,7 +21,7 @@
 
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
-enum kind { CHANGES_FILES, WAITS, TRANSFERS };  /* each kind includes the properties of the one before it */
+enum kind { CHANGES_FILES, WAITS, TRANSFERS };  /* EINTR: the last two; SHORT: the last; others: all */
 
 static atomic_long calls;
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Records full-size medium datasets for hopper, walker2d and halfcheetah in the v4 tasks, and prints their
-# returns next to those of D4RL. The actions come from the behaviour policies that are stored in D4RL's medium-v2
+# Records full-size medium datasets in the v4 tasks of hopper, walker2d and halfcheetah, and prints their returns
+# next to those of D4RL's datasets. The actions come from the behaviour policies that are stored in D4RL's medium-v2
 # files. A slice of a file is sufficient if it contains `metadata/policy`. Existing datasets are not recorded again.
 #
 #   D4RL_FILES   directory of hopper_medium-v2.hdf5, walker2d_medium-v2.hdf5, halfcheetah_medium-v2.hdf5

@@ -51,7 +51,7 @@ class Attack:
             self.failures.append(what)
 
     def expect_refusal(self, result, codes, what):
-        """Expects a rejection: one line on stderr and one of the exit codes, not a crash."""
+        """Expects a rejection, not a crash: one line on stderr and an exit code in `codes`."""
         lines = [line for line in result.stderr.splitlines() if "warning:" not in line]
         self.expect(result.returncode in codes and len(lines) == 1,
                     f"{what}: exit {result.returncode}, stderr {result.stderr[:300]!r}")

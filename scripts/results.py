@@ -103,7 +103,7 @@ GROUPS = {
                    Entry("rlpd/hopper", "rlpd/hopper, 5 updates per step", 25000,
                          ("gradient_updates_per_step=5",), "hopper-200k")],
     "pixels": [Entry("drq_v2/pendulum", passes=-400)],
-    # 500 critics (SAC-N) or 50 critics (EDAC), the published numbers for Hopper, would take hours for these updates.
+    # On Hopper, SAC-N and EDAC use 10 critics; with the published 500 and 50, these runs would take hours.
     "medium-short": [short(algo, task, scores[task], 10 if task == "hopper" and algo in ("sac_n", "edac") else None)
                      for task in ["hopper", "halfcheetah"]
                      for algo, scores in SHORT_RUNS.items()],
@@ -159,7 +159,7 @@ def records_of(options, group):
 
 
 def add_record(options, group, record):
-    """Adds or replaces a record. The file has the same order as GROUPS, so that its diffs are short."""
+    """Adds or replaces a record. Records are stored in the order of GROUPS, so that diffs of the file are short."""
     order = {name_of(entry): place for place, entry in enumerate(GROUPS[group])}
     records = [old for old in records_of(options, group)
                if (old["name"], old["seed"]) != (record["name"], record["seed"])] + [record]
@@ -320,7 +320,7 @@ def has_scores(_, __, records):
 
 
 def has_ten_scores(group, entries, records):
-    """Whether a run has ten evaluations after the one before the first update."""
+    """Whether a run has at least ten evaluations after its first update."""
     return has_scores(group, entries, records) and any(len(record["evaluations"]) > 10 for record in records)
 
 

@@ -13,7 +13,7 @@ int main() {
   constexpr int64_t kUpdates = 4;
   constexpr int kTurns = 3;
   const Session session(Session::Process::owner);
-  CALLGRIND_START_INSTRUMENTATION;  // exclude the start-up of LibTorch
+  CALLGRIND_START_INSTRUMENTATION;  // the counts exclude LibTorch's start-up
   for (const char* name : {"td3_bc", "iql", "cql", "rebrac", "sac"}) {
     BenchWork work(name);
     work.options->hidden_sizes = {64, 64};

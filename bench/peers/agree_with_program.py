@@ -5,7 +5,7 @@ The program learns with a learning rate of almost 0 from a dataset whose rows ar
 and parameters do not change. With the parameters of the program's checkpoint and the same row, the peer must
 compute the losses that the program has logged. The program and the peer draw different noise; with a batch of
 32768 rows, the losses agree within 3 %. In this check, RLPD uses all critics in its target. SAC and REDQ learn
-only online and are not checked; they share the code of RLPD in the program and in the peer.
+only online and are not checked, but both the program and the peer use the code of RLPD for them.
 """
 import glob
 import json

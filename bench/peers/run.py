@@ -5,8 +5,8 @@
 
 VENV is created if it is missing, and packages are installed from PyPI. Packages that cannot be installed
 and contenders that fail are listed and skipped. The contenders of a row are measured alternately. Results
-are stored in VENV/results: a second call measures only rows that are missing, have failed or belong to
-another commit; --fresh measures all rows. --quick measures briefly, to check that everything runs.
+are stored in VENV/results. A second call measures only rows that are missing, have failed or belong to
+another commit; --fresh measures all rows. --quick only checks that everything runs, with short measurements.
 """
 import argparse
 import itertools

@@ -1,4 +1,4 @@
-"""Compares the speed of `learn` with that of the program. Both train the same config on one thread, in turn.
+"""Compares the speed of `learn` in Python with that of the program. They train the same config on one thread, in turn.
 
     PYTHONPATH=build/python python3 bench/python/learn_speed.py PROGRAM [TURNS] [UPDATES]
 

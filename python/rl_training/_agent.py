@@ -23,14 +23,15 @@ class Progress(NamedTuple):
 
     position: int  # updates (offline) or environment steps (online)
     length: int  # length of the run, in the same unit
-    metrics: dict  # maps each name to its value in the row, or to None if the row has no value
+    metrics: dict  # maps each metric's name to its value in the row, or to None if the row has no value
 
 
 @contextlib.contextmanager
 def _interrupts():
     """Yields an object for stop requests.
 
-    Ctrl-C requests a stop instead of interrupting the work. KeyboardInterrupt is raised when the context ends.
+    In this context, Ctrl-C requests a stop instead of interrupting the work. When the context ends after such a
+    request, KeyboardInterrupt is raised.
     """
     requests = _core.StopRequests()
     mine = (threading.current_thread() is threading.main_thread()
@@ -168,7 +169,7 @@ class Agent:
             return self._core.evaluate(requests, int(n_episodes), int(seed), env_id)
 
     def save(self, path):
-        """Writes the agent as a checkpoint directory, for :meth:`load`, :meth:`resume` and the program."""
+        """Writes the agent to a checkpoint directory, which :meth:`load`, :meth:`resume` and the program can read."""
         self._core.save(os.fspath(path))
 
     @classmethod
@@ -195,7 +196,7 @@ class Agent:
                                             output_dir, online_timesteps, warn))
 
     def export(self, path, format=None, name="policy"):
-        """Writes the policy as a C header (``c``) or an ONNX model (``onnx``) and verifies the file."""
+        """Writes the policy as a C header (``format="c"``) or an ONNX model (``"onnx"``) and verifies the file."""
         path = os.fspath(path)
         if format is None:
             format = "onnx" if path.endswith(".onnx") else "c"

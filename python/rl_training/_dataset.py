@@ -29,8 +29,8 @@ class Dataset:
         """Opens a file or directory. ``kind`` is d4rl, minari, d3rlpy, robomimic, npz, csv or auto.
 
         ``keys`` names the arrays or columns, for example ``{"obs": "qpos,qvel", "reward": "r"}``, or a known
-        layout such as ``"ogbench"``. With ``discrete``, ``to_numpy`` returns actions as indices. Training does
-        not need this setting.
+        layout such as ``"ogbench"``. If ``discrete`` is set, ``to_numpy`` returns actions as indices; training
+        does not need this setting.
         """
         path = os.fspath(path)
         config = {"dataset_kind": kind, "dataset_path": path}
@@ -80,7 +80,7 @@ class Dataset:
 
     @classmethod
     def mix(cls, datasets, weights=None, size=0, seed=0):
-        """Mixes several files by weight for training.
+        """Mixes several files for training, in proportion to ``weights``.
 
         If ``size`` is 0, the mixture has as many rows as all files together.
         """
@@ -140,8 +140,8 @@ class Dataset:
     def to_numpy(self):
         """Returns the transitions as a dict of arrays with ``len(self)`` rows each.
 
-        Observations and actions are read-only views of your arrays or of the library's memory if their rows are
-        contiguous there, otherwise copies. ``next_observations`` is a copy if there are several episodes.
+        If their rows are contiguous, observations and actions are read-only views of your arrays or of the
+        library's memory; otherwise they are copies. ``next_observations`` is a copy if there are several episodes.
         """
         rows = self._rows()
         return {name: rows.column(name) for name in _COLUMNS}

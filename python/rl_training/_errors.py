@@ -4,7 +4,7 @@
 class Error(Exception):
     """Any error of the library.
 
-    ``file``, ``line`` and ``key`` state the position of the problem; each is None if it does not apply.
+    ``file``, ``line`` and ``key`` say where the problem is; each is None if it does not apply.
     """
 
     def __init__(self, message, file=None, line=None, key=None):
@@ -23,7 +23,7 @@ class DataError(Error, ValueError):
 
 
 class CheckpointError(Error):
-    """A checkpoint is damaged, or does not match the config or environment with which it is used."""
+    """A checkpoint is damaged or does not match its config or environment."""
 
 
 class DivergedError(Error, ArithmeticError):

@@ -6,7 +6,7 @@ import warnings
 
 from . import _core
 
-# Keys of a config outside algo_kwargs. Keys of groups contain a dot; only the group's name is used.
+# Top-level keys of a config. A key in a group, such as online.total_timesteps, counts under the group's name.
 _RUN_KEYS = {row[0].split(".")[0] for row in _core.run_options()} | {"algo_kwargs", "env_kwargs"}
 _GIVEN_OTHERWISE = {"algo", "env_id"}
 

@@ -1,4 +1,4 @@
-"""Ask/tell interface to sweeps. The settings to try come from this package or from another optimiser."""
+"""Ask/tell interface to sweeps. This package or another optimiser chooses the settings to try."""
 
 import os
 

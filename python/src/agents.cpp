@@ -95,7 +95,7 @@ py::array predict(Agent& agent,
   }
   {
     const py::gil_scoped_release release;
-    const BlockedSignals blocked;  // a prediction is short, so signals can wait
+    const BlockedSignals blocked;  // signals can wait, because a prediction is short
     actions = agent.policy().predict(input);
   }
   const auto& space = agent.policy().env().action;

@@ -83,7 +83,8 @@ struct Reading {
   DatasetReadOptions options() const {
     static const Space kAnyChoice = Space::discrete(ActionSpaceFinder::kMostChoices);
     DatasetReadOptions read;
-    // Minari files state the number of discrete actions, so they need no assumed bound.
+    // Minari files state the number of discrete actions. Other sources do not, so the largest
+    // supported number is assumed.
     const bool stated = !arrays && (kind == "auto" ? detect_dataset_kind(path) : kind) == "minari";
     if (discrete && !stated) read.bounds = &kAnyChoice;
     if (timeout_policy == "drop") read.timeout_policy = TimeoutPolicy::drop;

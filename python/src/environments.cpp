@@ -15,7 +15,7 @@ namespace rl_training {
 namespace {
 
 // Creates the environments of one id with the factory `make`. `first` is the environment that was
-// created for inspection. It is returned before the factory is called again.
+// created for inspection. The first request returns it, and later requests call the factory.
 struct Maker {
   py::object make, first;
   EnvSpec spec;            // for a vector of environments: the spec of one member
@@ -56,7 +56,7 @@ EnvInfo vector_info(const std::string& id) {
   return info;
 }
 
-// Registers a factory, which replaces an earlier factory with the same id. Returns the number of
+// Registers a factory. It replaces an earlier factory with the same id. Returns the number of
 // environments in a vector, or 0 for a single environment.
 int64_t add_python_environment(const std::string& id, py::object make, py::object first,
                                bool is_vector) {

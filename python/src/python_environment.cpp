@@ -27,7 +27,7 @@ PythonEnvironment::~PythonEnvironment() {
 }
 
 void PythonEnvironment::reset(Rng& rng, std::span<double> obs) {
-  // Every random generator accepts a seed of 31 bits.
+  // Use 31 bits, because every random generator in Python accepts a seed of this size.
   seed_ = static_cast<int64_t>(rng.next() >> 33);
   actions_.clear();
   const py::gil_scoped_acquire gil;
@@ -108,7 +108,7 @@ void PythonEnvironment::visit_state(StateVisitor& state) {
   const std::array<int64_t, 1> shape = {static_cast<int64_t>(last_obs_.size())};
   state.array("last_obs", DType::f64, shape, last_obs_.data());
   if (seed_ == seed_before && after == before) return;
-  // The values have changed, so `state` has loaded them from a checkpoint.
+  // A visitor either saves or loads. The values have changed, so this one has loaded a checkpoint.
   if (after.size() % (sizeof(double) * static_cast<size_t>(spec_.action.size())) != 0) {
     throw Error(ErrorKind::checkpoint, {"", 0, "episode_actions"}, "not actions of this task");
   }

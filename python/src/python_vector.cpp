@@ -5,7 +5,7 @@
 namespace rl_training {
 namespace {
 
-// Reads metadata["autoreset_mode"]: Gymnasium's AutoresetMode, or the name or value of one.
+// Reads metadata["autoreset_mode"]: a member of Gymnasium's AutoresetMode, or its name or value.
 Autoreset autoreset_of(const std::string& id, const py::handle& task) {
   py::object mode = py::none();
   if (py::hasattr(task, "metadata") && py::isinstance<py::dict>(task.attr("metadata"))) {
@@ -179,7 +179,7 @@ void PythonVector::visit_state(StateVisitor& state) {
   state.scalar("seed", seed_, -1);
   state.scalar("steps", steps_);
   if ((seed_ == seed_before && steps_ == steps_before) || seed_ < 0) return;
-  // The values have changed, so `state` has loaded them from a checkpoint.
+  // A visitor either saves or loads. The values have changed, so this one has loaded a checkpoint.
   lost_ = true;
   const std::string message = spec_.id +
                               ": the run resumes with new episodes, because episodes of a vector "

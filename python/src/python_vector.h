@@ -4,9 +4,9 @@
 
 namespace rl_training {
 
-// The time at which a vector of environments starts the next episode of a member whose episode has
-// ended: in the next call of step(), or in the call that ended the episode. With `disabled`, the
-// vector starts no episodes by itself, so the library resets the member.
+// When a vector of environments starts the next episode of a member whose episode has ended. With
+// `next_step`, it does so in the next call of step(); with `same_step`, in the call that ended the
+// episode. With `disabled`, the library must reset the member.
 enum class Autoreset { next_step, same_step, disabled };
 
 // A Python object with the interface of Gymnasium's VectorEnv: `num_envs` tasks that are reset and
@@ -56,10 +56,10 @@ class PythonVector {
   std::vector<uint8_t> waiting_;
   // Seed of the last reset of all members, and number of steps since then.
   int64_t seed_ = -1, steps_ = 0;
-  bool lost_ = false;  // true after loading a state: the episodes of that state are lost
+  bool lost_ = false;  // true after loading a state, whose episodes cannot be replayed
 };
 
-// Task `i` of a vector. Without a vector, the object only provides a spec.
+// Task `i` of a vector. If `vector` is null, the object only provides a spec.
 class PythonVectorMember final : public Environment {
  public:
   PythonVectorMember(EnvSpec spec, std::shared_ptr<PythonVector> vector, int64_t i)

@@ -11,8 +11,8 @@ namespace py = pybind11;
 using DoubleArray = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
 // Reads Gymnasium's spaces. They are recognised by their attributes: a Box has low, high and shape,
-// and a Discrete has n. Multi-dimensional Boxes are flattened. For any other space, and for a
-// Discrete observation space, throws Error{config} with the environment `id`.
+// and a Discrete has n. Multi-dimensional Boxes are flattened. Other spaces, and Discrete
+// observation spaces, cause Error{config} that names the environment `id`.
 Space read_observation_space(const std::string& id, const py::handle& space);
 Space read_action_space(const std::string& id, const py::handle& space);
 

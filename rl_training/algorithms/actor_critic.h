@@ -4,7 +4,8 @@
 
 namespace rl_training {
 
-// Parts that the actor-critic algorithms share. Losses of a single algorithm are in its own file.
+// Parts that the actor-critic algorithms share. A loss that only one algorithm uses is in the files
+// of that algorithm.
 
 // Loss of critics that regress onto a target.
 struct CriticLoss {
@@ -25,13 +26,13 @@ CriticLoss critic_loss(const CriticEnsemble& critics, const Batch& batch,
 torch::Tensor least_value(const CriticEnsemble& critics, const torch::Tensor& obs,
                           const torch::Tensor& actions);
 
-// Values of the ensemble members with the indices `members`: [indices, rows]. If `members` lists
-// all members in order, the values have gradients and are computed in one pass. Otherwise they have
-// no gradient.
+// Values of the ensemble members with the indices `members`: [members.size(), rows]. If `members`
+// lists all members in order, the values have gradients and are computed in one pass. Otherwise
+// they have no gradient.
 torch::Tensor member_values(const CriticEnsemble& critics, const torch::Tensor& obs,
                             const torch::Tensor& actions, const std::vector<int64_t>& members);
-// Draws `wanted` of `count` ensemble members without replacement. If `wanted` equals `count`, the
-// result is all members in order and `rng` does not advance.
+// Draws `wanted` of `count` ensemble members without replacement and stores their indices in
+// `members`. If `wanted` equals `count`, stores all indices in order and does not advance `rng`.
 void draw_members(Rng& rng, int64_t count, int64_t wanted, std::vector<int64_t>& members);
 
 // Loss of an actor that clones dataset actions with one weight per row.
@@ -46,7 +47,6 @@ struct WeightedCloningLoss {
   }
 };
 
-// A Gaussian actor, critics and target critics.
 struct GaussianNetworks {
   GaussianNetworks(const GaussianActor::Options& actor_options,
                    const CriticEnsemble::Options& critic_options, const AlgorithmContext& context,

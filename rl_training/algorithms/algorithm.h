@@ -55,15 +55,15 @@ struct AlgorithmOptions {
   int64_t n_step = 1;
 
   virtual void visit_options(OptionVisitor& options);
-  // The phases of a run with the length `total_timesteps`. The default is one phase of updates on
-  // the dataset. Algorithms that learn from an environment override this function.
+  // The phases of a run of length `total_timesteps`. The default is one phase of updates on the
+  // dataset. Algorithms that learn from an environment override this function.
   virtual std::vector<PhaseSpec> phases(int64_t total_timesteps) const;
   // Collection options, or null for algorithms that learn from data alone.
   virtual CollectOptions* collect() { return nullptr; }
-  // What a batch must contain: the number of rows, the columns, and the discount and the number of
-  // steps of n-step rewards.
+  // What a batch must contain: its number of rows, its columns, and the settings of n-step rewards
+  // (discount and number of steps).
   virtual BatchRequest request() const;
-  // Adam options of actor and critics.
+  // Algorithms with separate learning rates for actor and critics override these functions.
   virtual AdamOptions actor_adam() const { return {.learning_rate = learning_rate}; }
   virtual AdamOptions critic_adam() const { return {.learning_rate = learning_rate}; }
   // Checks rules that involve several keys. Throws Error{config} that names the invalid key.
@@ -72,7 +72,8 @@ struct AlgorithmOptions {
   virtual bool needs_next_actions() const { return false; }
 
  protected:
-  // Visits the shared options except `tau` and `n_step`, for algorithms that do not use both.
+  // Visits the shared options except `tau` and `n_step`. For algorithms without target networks,
+  // without n-step rewards, or without both.
   void visit_supervised_options(OptionVisitor& options);
 };
 
@@ -164,8 +165,8 @@ struct AlgorithmInfo {
   std::function<std::unique_ptr<AlgorithmOptions>()> make_options = {};
 };
 
-// The class of the algorithm is only a template argument. A program that lists algorithms and reads
-// options therefore does not link the class, and needs no LibTorch.
+// Names the class of the algorithm only as a template argument. A program that only lists
+// algorithms and reads options therefore does not link the class, and needs no LibTorch.
 template <class Class, class Options>
 struct AlgorithmInfoOf : AlgorithmInfo {};
 

@@ -22,7 +22,6 @@ struct BatchConstrainedOptions : AlgorithmOptions {
   void visit_options(OptionVisitor& options) override;
 };
 
-// Creates and initialises the behaviour model.
 ConditionalVae make_behavior_vae(const BatchConstrainedOptions& options,
                                  const AlgorithmContext& context, Rng& rng);
 
@@ -68,15 +67,15 @@ struct CandidatePolicy {
   std::function<torch::Tensor(const torch::Tensor& obs, const torch::Tensor& noise)> propose;
 };
 
-// Returns the candidate with the largest Q_1 at each observation. If `explore` is null, the noise
-// is the same in every call and for every row, so the policy is a deterministic function of the
-// observation.
+// Returns the candidate with the largest Q_1 at each observation. The noise is drawn from
+// `explore`. If `explore` is null, the noise is the same in every call and for every row, so the
+// policy is a deterministic function of the observation.
 torch::Tensor best_candidates(const CandidatePolicy& policy, const CriticEnsemble& critics,
                               const torch::Tensor& obs, Rng* explore);
 
 // The greedy policy of `best_candidates` for export, in two parts. `describe_noise` returns the
-// policy's fixed noise [count, noise_dim]. `describe_best` selects one of the candidate actions;
-// `obs` is the observation, repeated for each candidate.
+// policy's fixed noise [count, noise_dim]. `describe_best` selects the candidate action with the
+// largest Q_1. Its argument `obs` contains the observation once for each candidate.
 PolicyGraph::Value describe_noise(PolicyGraph& graph, int64_t count, int64_t noise_dim);
 PolicyGraph::Value describe_best(PolicyGraph& graph, const CriticEnsemble& critics,
                                  PolicyGraph::Value obs, PolicyGraph::Value actions);

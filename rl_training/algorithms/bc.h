@@ -33,8 +33,8 @@ struct BcLoss {
 };
 BcLoss bc_loss(const BcNetworks& networks, const Batch& batch, const BcOptions& options);
 
-// Behaviour cloning: supervised learning of the dataset's actions. With `dataset_top_fraction` it
-// clones the best episodes only (%BC).
+// Behaviour cloning: supervised learning of the dataset's actions. With the config key
+// `dataset_top_fraction`, it clones only the best episodes (%BC).
 class Bc final : public Algorithm {
  public:
   Bc(const BcOptions& options, const AlgorithmContext& context);

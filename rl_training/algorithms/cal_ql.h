@@ -14,7 +14,7 @@ struct CalQlOptions : CqlOptions {
   BatchRequest request() const override;
 };
 
-// Fraction of the policy's sampled actions whose value was raised to CqlVariant::reference.
+// Fraction of the policy's sampled actions whose values were raised to CqlVariant::reference.
 struct CalQlBound {
   torch::Tensor rate;
 
@@ -24,9 +24,9 @@ struct CalQlBound {
   }
 };
 
-// Cal-QL (arXiv:2303.05479): CQL that does not push the values of the policy's actions below the
-// return observed in the data from the same state. This bound avoids a drop in performance when
-// online training starts.
+// Cal-QL (arXiv:2303.05479): CQL with a lower bound on the policy's values. It does not push the
+// values of the policy's actions in a state below the return that the dataset's episode reached
+// from this state. The bound avoids a drop in performance when online training starts.
 class CalQl final : public Cql {
  public:
   CalQl(const CalQlOptions& options, const AlgorithmContext& context) : Cql(options, context) {}

@@ -76,9 +76,9 @@ void CrossqNetworks::visit_state(StateVisitor& state) {
   state.part("critics", critics);
 }
 
-// y = r + gamma (1 - d) (min_k sg(Q_k(s', a')) - alpha log pi(a'|s')) with a' ~ pi(s'), where sg
-// stops the gradient
+// y = r + gamma (1 - d) (min_k sg(Q_k(s', a')) - alpha log pi(a'|s'))
 // L = 1/2 sum_k mean (Q_k(s, a) - y)^2
+// with a' ~ pi(s'), where sg stops the gradient
 // The actor uses its running statistics. One pass evaluates the critics at (s, a) and (s', a') and
 // normalises with the statistics of all these rows.
 CriticLoss crossq_critic_loss(const CrossqNetworks& networks, const Batch& batch,
@@ -100,7 +100,7 @@ CriticLoss crossq_critic_loss(const CrossqNetworks& networks, const Batch& batch
   return {squared_error(values.narrow(1, 0, rows), target.values, 0.5), target.mean};
 }
 
-// L = mean (alpha log pi(a|s) - min_k Q_k(s, a)), a ~ pi(s), reparameterised
+// L = mean (alpha log pi(b|s) - min_k Q_k(s, b)), where b ~ pi(s) is reparameterised
 // The actor uses the statistics of the batch, and the critics use their running statistics.
 SoftPolicyLoss crossq_actor_loss(const CrossqNetworks& networks, const Batch& batch,
                                  const torch::Tensor& noise, const torch::Tensor& alpha) {

@@ -28,8 +28,8 @@ struct CrrNetworks : GaussianNetworks {
   void visit_state(StateVisitor& state);
 };
 
-// Q(s, a) [rows] minus the mean or the maximum (option advantage_type) of the candidates' Q
-// [rows, n], without gradient.
+// Advantage of the dataset action: Q(s, a) [rows] minus the mean or the maximum of the candidates'
+// Q [rows, n], as selected by the option advantage_type. Without gradient.
 torch::Tensor crr_advantage(const torch::Tensor& q, const torch::Tensor& candidate_q,
                             const CrrOptions& options);
 // Weight of each row, computed from its advantage: [rows] -> [rows], without gradient.
@@ -64,8 +64,9 @@ JointLoss<CriticLoss, CrrActorLoss> crr_loss(const CrrNetworks& networks, const 
                                              const torch::Tensor& actor_noise,
                                              const CrrOptions& options);
 
-// CRR (arXiv:2006.15134): critic-regularized regression, which clones the dataset actions that the
-// critic rates above the policy's own actions.
+// CRR (arXiv:2006.15134): critic-regularized regression. The actor clones dataset actions. An
+// action's weight grows with its advantage, the difference between its value and the value of the
+// policy's own actions.
 class Crr final : public ActorCritic<CrrOptions, CrrNetworks> {
  public:
   using ActorCritic::ActorCritic;

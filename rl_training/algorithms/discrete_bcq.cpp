@@ -32,7 +32,8 @@ torch::Tensor likely_values(const torch::Tensor& values, const torch::Tensor& lo
   return values.masked_fill(unlikely, -std::numeric_limits<float>::infinity());
 }
 
-// a' = argmax of Q(s', .) over likely actions;  y = r + gamma (1 - d) Q'(s', a')
+// a' = argmax of Q(s', .) over the actions that likely_values keeps
+// y = r + gamma (1 - d) Q'(s', a')
 // L = mean huber(Q(s, a) - y) - mean log G(a|s) + logit_penalty mean l(s)^2
 // with the behaviour model G and its logits l(s)
 DiscreteBcqLoss discrete_bcq_loss(const DiscreteQNetworks& networks, const Mlp& imitation,

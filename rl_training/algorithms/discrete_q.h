@@ -40,7 +40,8 @@ struct DiscreteTdLoss {
 // `next_choices` [rows] are the actions at s' that the target network evaluates.
 DiscreteTdLoss discrete_td_loss(const DiscreteQNetworks& networks, const Batch& batch,
                                 const torch::Tensor& next_choices);
-// argmax_a Q(s', a) of the trained network, without gradient: [rows].
+// The next actions of Double DQN: argmax_a Q(s', a), where Q is the trained network and not the
+// target network. [rows], without gradient.
 torch::Tensor double_q_choices(const DiscreteQNetworks& networks, const Batch& batch);
 
 // Replaces each greedy action by a uniformly random action with probability epsilon. The draws come

@@ -15,7 +15,7 @@ struct DiscreteSacOptions : SoftOptions {
   void visit_options(OptionVisitor& options) override;
 };
 
-// Actor and critics map an observation to one number per action: a logit (actor) or Q (critics).
+// Actor and critics map an observation to one value per action: a logit (actor) or Q (critics).
 struct DiscreteSacNetworks {
   DiscreteSacNetworks(const DiscreteSacOptions& options, const AlgorithmContext& context, Rng rng);
   // log pi(a|s) of every action: [rows, choices].

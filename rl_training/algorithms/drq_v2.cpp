@@ -107,8 +107,9 @@ torch::Tensor truncated_normal(const torch::Tensor& mean, const torch::Tensor& n
   return x.requires_grad() ? x + (inside - x.detach()) : inside;
 }
 
-// y = r + gamma^n (1 - d) min_i Q'_i(h', pi(h') + clip(noise, +-clip)) with encoded images h, h'
+// y = r + gamma^n (1 - d) min_i Q'_i(h', b) with b = truncated_normal(pi(h'), noise, clip)
 // L = sum_i mean (Q_i(h, a) - y)^2
+// with the encoded images h and h'
 CriticLoss drq_v2_critic_loss(const DrqV2Networks& networks, const Batch& batch,
                               const torch::Tensor& features, const torch::Tensor& next_features,
                               const torch::Tensor& noise, double clip) {
@@ -122,7 +123,7 @@ CriticLoss drq_v2_critic_loss(const DrqV2Networks& networks, const Batch& batch,
   return {squared_error(networks.critics.values(features, batch.actions()), target), target.mean()};
 }
 
-// L = -mean min_i Q_i(h, pi(h) + clip(noise, +-clip)) with the encoded image h
+// L = -mean min_i Q_i(h, b) with b = truncated_normal(pi(h), noise, clip) and the encoded image h
 DrqV2ActorLoss drq_v2_actor_loss(const DrqV2Networks& networks, const torch::Tensor& features,
                                  const torch::Tensor& noise, double clip) {
   const auto actions = truncated_normal(networks.actor.actions(features), noise, clip);

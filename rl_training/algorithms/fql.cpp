@@ -143,8 +143,8 @@ torch::Tensor Fql::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode
 }
 
 PolicyGraph::Value Fql::describe_policy(PolicyGraph& graph, PolicyGraph::Value obs) const {
-  // Zero noise is expressed as a product with zeros, because export formats differ in how they
-  // express constants of a given shape.
+  // The zero noise is computed as a product of the observation with zero weights, because export
+  // formats differ in how they express constants of a given shape.
   const auto actions = static_cast<size_t>(networks_.actor.action_dim());
   const auto width = static_cast<size_t>(graph.node(obs).width);
   const auto noise =

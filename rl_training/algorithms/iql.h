@@ -4,8 +4,8 @@
 
 namespace rl_training {
 
-// The keys that IQL and XQL share. Both learn values at dataset actions, and an actor that clones
-// those actions weighted by their advantage.
+// The keys that IQL and XQL share. Both learn values at dataset actions, and both have an actor
+// that clones these actions, weighted by their advantage.
 struct ImplicitOptions : AlgorithmOptions {
   enum class Policy { gaussian, deterministic };
   double beta = 3.0;

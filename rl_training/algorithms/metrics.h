@@ -27,7 +27,6 @@ class Metrics {
     if (values_.empty()) values_.reserve(12);
     values_.emplace_back(name, value.requires_grad() ? without_graph(value) : value);
   }
-  // Adds all metrics that the loss reports.
   template <class Loss>
   void add(const Loss& loss) {
     loss.metrics([this](const char* name, const torch::Tensor& value) { set(name, value); });
@@ -78,7 +77,6 @@ struct JointLoss {
   }
 };
 
-// Combines the parts; the joint loss is the sum of their losses.
 template <class First, class... Others>
 JointLoss<First, Others...> joint_loss(const First& first, const Others&... others) {
   return {{first, others...}, (first.loss + ... + others.loss)};

@@ -36,7 +36,7 @@ struct ActionDistribution {
   torch::Tensor log_std() const;                               // continuous actions: [action_dim]
   torch::Tensor log_prob(const torch::Tensor& actions) const;  // [rows]
   torch::Tensor entropy() const;                               // mean over rows
-  // mean KL(this || other); twice differentiable if `this` is.
+  // mean KL(this || other). Twice differentiable if this distribution is.
   torch::Tensor kl_from(const ActionDistribution& other) const;
   ActionDistribution detached() const;
 };
@@ -75,7 +75,7 @@ class OnPolicyAlgorithm : public Algorithm {
   // Samples actions and computes the values that updates need.
   RolloutActions roll(const torch::Tensor& obs);
   torch::Tensor state_values(const torch::Tensor& obs) const;
-  // Whether the remaining minibatches of the rollout must be skipped, as of the latest update.
+  // Whether the latest update requires that the remaining minibatches of the rollout are skipped.
   virtual bool rollout_used_up() const { return false; }
 
   torch::Tensor act(const torch::Tensor& obs, PolicyState& state, ActMode mode) override;

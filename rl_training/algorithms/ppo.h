@@ -35,11 +35,12 @@ struct PpoLoss {
   }
 };
 
-// -min(A rho, A clip(rho, 1 - e, 1 + e)) of each row, with rho = exp(log_ratio) and e = clip_range.
+// -min(A rho, A clip(rho, 1 - e, 1 + e)) of each row with A = advantages, rho = exp(log_ratio) and
+// e = clip_range.
 torch::Tensor clipped_objective(const torch::Tensor& log_ratio, const torch::Tensor& advantages,
                                 double clip_range);
-// mean (V - R)^2. With a clip range e, each row uses the larger of two errors: the error of V and
-// the error of V_old + clip(V - V_old, +-e).
+// mean (V - R)^2 with V = values and R = returns. With a clip range e, each row uses the larger of
+// two squared errors: that of V and that of V_old + clip(V - V_old, +-e), where V_old = old_values.
 torch::Tensor clipped_value_loss(const torch::Tensor& values, const torch::Tensor& old_values,
                                  const torch::Tensor& returns, std::optional<double> clip_range);
 // mean (rho - 1 - log rho), an estimate of KL(old || new) that is never negative.

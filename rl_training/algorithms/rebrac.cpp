@@ -5,7 +5,7 @@
 namespace rl_training {
 namespace {
 
-// sum_j (x_j - y_j)^2 of each row.
+// Squared Euclidean distance of each pair of rows: [rows, columns] -> [rows].
 torch::Tensor squared_distance(const torch::Tensor& x, const torch::Tensor& y) {
   return (x - y).square().sum(1);
 }

@@ -24,8 +24,8 @@ void RedqOptions::check() const {
 }
 
 // y = r + gamma (1 - d) (min_{i in M} Q'_i(s', a') - alpha log pi(a'|s'))
-// L_Q = sum_i mean (Q_i(s, a) - y)^2;  L_pi = mean (alpha log pi(a|s) - mean_i Q_i(s, a))
-// with a random subset M of the critics
+// L_Q = sum_i mean (Q_i(s, a) - y)^2;  L_pi = mean (alpha log pi(b|s) - mean_i Q_i(s, b))
+// with a' ~ pi(s'), b ~ pi(s) and a random subset M of the critics
 SoftDesign RedqOptions::design(int64_t action_dim) const {
   SoftDesign design;
   design.critics = num_critics;

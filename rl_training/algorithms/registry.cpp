@@ -40,8 +40,8 @@ namespace rl_training {
 
 namespace {
 
-// Each function names the class of its algorithm in its return type. Only `make_algorithm` and
-// `register_algorithm` use these classes, so a program that calls neither does not link them.
+// Each function refers to the class of its algorithm through its return type. Only `make_algorithm`
+// and `register_algorithm` need the class itself, so a program that calls neither does not link it.
 constexpr auto kTable = std::make_tuple(
     // Algorithms that learn from data.
     td3_bc_info, rebrac_info, crr_info, bcq_info, bear_info, bc_info, awac_info, iql_info, cql_info,

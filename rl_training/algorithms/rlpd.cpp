@@ -56,10 +56,11 @@ SoftDesign RlpdOptions::design(int64_t action_dim) const {
   return design;
 }
 
-// With the default options and M = `members`:
+// With the default options:
 // y = r + gamma (1 - d) (min_{i in M} Q'_i(s', a') - alpha log pi(a'|s'))
 // L_Q = mean (Q_i(s, a) - y)^2 over critics i and rows
-// L_pi = mean (alpha log pi(a|s) - mean_i Q_i(s, a))
+// L_pi = mean (alpha log pi(b|s) - mean_i Q_i(s, b))
+// with a' ~ pi(s'), b ~ pi(s) and M = `members`
 JointLoss<CriticLoss, SoftPolicyLoss, TemperatureLoss> rlpd_loss(
     const SoftNetworks& networks, const Batch& batch, const torch::Tensor& noise,
     const std::vector<int64_t>& members, const torch::Tensor& alpha, const RlpdOptions& options) {

@@ -9,7 +9,8 @@ void SacNOptions::visit_options(OptionVisitor& options) {
 }
 
 // y = r + gamma (1 - d) (min_i Q'_i(s', a') - alpha log pi(a'|s'))
-// L_Q = sum_i mean (Q_i(s, a) - y)^2;  L_pi = mean (alpha log pi(a|s) - min_i Q_i(s, a))
+// L_Q = sum_i mean (Q_i(s, a) - y)^2;  L_pi = mean (alpha log pi(b|s) - min_i Q_i(s, b))
+// with a' ~ pi(s') and b ~ pi(s)
 SoftDesign SacNOptions::design(int64_t action_dim) const {
   SoftDesign design;
   design.critics = design.target_critics = num_critics;

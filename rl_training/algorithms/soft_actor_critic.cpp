@@ -50,8 +50,8 @@ CriticLoss soft_critic_loss(const SoftNetworks& networks, const Batch& batch,
           target.mean};
 }
 
-// a ~ pi(s), reparameterised;  L = mean (alpha log pi(a|s) - Q(s, a))
-// where actor_reduce selects the minimum or the mean of the critics as Q
+// L = mean (alpha log pi(b|s) - Q(s, b)), where b ~ pi(s) is reparameterised
+// actor_reduce selects the minimum or the mean of the critics as Q.
 SoftPolicyLoss soft_policy_loss(const SoftNetworks& networks, const Batch& batch,
                                 const GaussianSample& sample, const torch::Tensor& alpha,
                                 const SoftDesign& design) {

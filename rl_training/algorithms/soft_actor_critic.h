@@ -30,8 +30,8 @@ struct SoftDesign {
   bool backup_entropy = true;
   double critic_loss_scale = 0.5;  // factor of sum_i mean (Q_i - y)^2
   int64_t actor_interval = 1;      // critic updates per update of actor and temperature
-  // Order of an update. If true: temperature, actor, then critics, whose target uses the new
-  // policy. If false: critics, actor, then temperature.
+  // Order of an update. If true: temperature, actor, then critics, so that the critics' target uses
+  // the updated actor. If false: critics, actor, then temperature.
   bool policy_first = false;
   TemperatureGoal temperature = {};
   double log_std_min = -20.0;

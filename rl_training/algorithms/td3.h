@@ -25,7 +25,6 @@ struct Td3Options : DelayedActorOptions {
   void visit_options(OptionVisitor& options) override;
 };
 
-// A deterministic actor, critics, and target networks for both.
 struct DeterministicNetworks {
   DeterministicNetworks(const DeterministicActor::Options& actor_options,
                         const CriticEnsemble::Options& critic_options,

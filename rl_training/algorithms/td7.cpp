@@ -311,16 +311,17 @@ torch::Tensor Td7::act(const torch::Tensor& obs, PolicyState& /*state*/, ActMode
   return explorer_.around(actions, options_.exploration_noise);
 }
 
-// Postpones updates until the current policy has been rated on whole episodes.
+// Postpones updates until the current policy has been rated on whole episodes, because an update
+// would change the policy during its rating.
 int64_t Td7::updates_now(int64_t due) {
   if (!options_.policy_checkpoints) return due;
   due_updates_ += due;
   return std::exchange(rated_, false) ? std::exchange(due_updates_, 0) : 0;
 }
 
-// A policy is rated on one episode during the first checkpoint_after_updates online updates, and on
-// checkpoint_episodes episodes later. Its score is the lowest return. The rating ends early when
-// the return of an episode is below the score of the best policy.
+// During the first checkpoint_after_updates online updates, a policy is rated on one episode, and
+// afterwards on checkpoint_episodes episodes. Its score is the lowest of their returns. The rating
+// ends early when an episode's return is below the score of the best policy.
 void Td7::episode_collected(double episode_return) {
   ++rated_episodes_;
   lowest_return_ = std::min(lowest_return_, episode_return);

@@ -94,8 +94,8 @@ torch::Tensor surrogate_objective(const ActionDistribution& policy, const Batch&
 }
 
 // Conjugate gradients solve H x = g with the objective's gradient g and H = F + damping I. The full
-// step is sqrt(2 target_kl / x'Hx) x. The line search shortens the step until the objective has
-// grown and mean KL(new || old) < target_kl.
+// step is sqrt(2 target_kl / x'Hx) x. The line search shortens the step until the objective is
+// above its old value and mean KL(new || old) < target_kl.
 TrustRegionStep trust_region_step(const OnPolicyNetworks& networks, const Batch& batch,
                                   const TrpoOptions& options) {
   const auto advantages = standardized(batch.advantages());
@@ -140,7 +140,7 @@ Metrics Trpo::update(const Batch& batch, double lr_scale) {
   return metrics_of(step, fit_values(batch, lr_scale));
 }
 
-// L = mean (V - R)^2 over minibatches of each pass, R = A + V_old
+// L = mean (V - R)^2 over the rows of a minibatch with the returns R = A + V_old
 TrpoValueLoss Trpo::fit_values(const Batch& batch, double lr_scale) {
   const auto returns = batch.advantages() + batch.values();
   auto order = torch::arange(batch.rows(), torch::kLong);

@@ -40,7 +40,7 @@ class FisherProduct {
 torch::Tensor conjugate_gradients(const std::function<torch::Tensor(const torch::Tensor&)>& product,
                                   const torch::Tensor& b, int64_t iterations);
 
-// mean A rho, rho = pi(a|s) / pi_old(a|s)
+// mean A rho with A = advantages and rho = pi(a|s) / pi_old(a|s)
 torch::Tensor surrogate_objective(const ActionDistribution& policy, const Batch& batch,
                                   const torch::Tensor& advantages);
 

@@ -96,7 +96,7 @@ EvaluationResult Agent::evaluate(int64_t episodes, uint64_t seed, const Evaluati
 }
 
 std::vector<double> Agent::predict(const std::vector<double>& obs) {
-  const BlockedSignals blocked;  // the call is short, so signals are only delayed
+  const BlockedSignals blocked;  // the call is short, so signals are delayed only briefly
   return policy().predict({obs}).front();
 }
 

@@ -24,9 +24,10 @@ class Agent {
   // Trains the agent. A new agent trains in a new run directory below config().output_dir. An agent
   // that was loaded or resumed continues exactly where its run or checkpoint stopped.
   //
-  // During learn(), signal handlers of the program run in another thread (runtime/signal_shield.h).
-  // Your handler can stop training through `requests`. After an exception, for example from a
-  // callback or an environment, the agent is in the state of the run's last checkpoint.
+  // During learn() and evaluate(), signal handlers of the program run in another thread
+  // (runtime/signal_shield.h). Your handler can stop training through `requests`. After an
+  // exception, for example from a callback or an environment, the agent is in the state of the
+  // run's last checkpoint.
   RunResult learn(const Callbacks& callbacks = {}, StopRequests* requests = nullptr);
   // Sets the total length of the run in timesteps, counted from its beginning. A larger value
   // extends a finished run.

@@ -74,8 +74,8 @@ void apply_ogbench(MappedArrays& arrays, FlatKeys& keys, Warnings& warnings) {
   keys.terminals = {kTerminals};
 }
 
-// `index` lists the rows where trajectories begin. Some files omit row 0. Others also list the end
-// of the last trajectory. Both variants produce the same episodes.
+// `index` lists the rows where trajectories begin. Some files omit row 0, and some also list the
+// row count as the end of the last trajectory. The episodes are the same in all cases.
 void apply_neorl(MappedArrays& arrays, FlatKeys& keys, Warnings&) {
   keys.obs = {"obs"};
   keys.actions = {"action"};
@@ -136,7 +136,7 @@ void apply_exorl(MappedArrays& arrays, FlatKeys& keys, Warnings&) {
   });
 }
 
-// Rows of `obs` that contain the last observation of a trajectory.
+// Returns, for each trajectory, the row of `obs` with its last observation.
 std::vector<int64_t> imitation_ends(MappedArrays& arrays, int64_t rows) {
   const auto indices = arrays.file().read_doubles("indices");
   std::vector<int64_t> ends;

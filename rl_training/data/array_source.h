@@ -38,8 +38,8 @@ class ArraySource {
   virtual void read_into(const std::string& key, std::span<float> out,
                          const BlockUser<float>& look);
 
-  // Returns the array without a copy if it is in memory as float32. The column keeps the memory
-  // alive.
+  // Returns the array without copying it if it is in memory as float32. Otherwise returns nothing.
+  // The column keeps the memory alive.
   virtual std::optional<Column<float>> lend(const std::string& /*key*/) { return std::nullopt; }
 
   virtual ErrorPlace place(const std::string& key) const = 0;

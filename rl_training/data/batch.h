@@ -8,9 +8,9 @@
 
 namespace rl_training {
 
-// The data of one gradient update: exactly the requested columns. Box actions are scaled to
+// The data of one gradient update. Contains only the requested columns. Box actions are scaled to
 // [-1, 1]. `terminated` is 1 only where the task itself ended. It is 0 at time-outs, because
-// targets bootstrap there.
+// targets still bootstrap from the state after a time-out.
 class Batch {
  public:
   Batch() = default;

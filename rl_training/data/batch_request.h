@@ -8,8 +8,8 @@
 
 namespace rl_training {
 
-// Columns of a minibatch. A row spans n steps, where n is BatchRequest::n_step, or less at the end
-// of an episode. `reward` is the discounted sum of the n rewards. `discount` is
+// Columns of a minibatch. A row spans n steps. n equals BatchRequest::n_step unless the episode
+// ends earlier. `reward` is the discounted sum of the n rewards. `discount` is
 // gamma^n * (1 - terminated), where `terminated` is the flag of the last step.
 enum class BatchColumn {
   obs,
@@ -42,8 +42,8 @@ constexpr const char* column_name(BatchColumn column) {
 // How returns-to-go are computed.
 struct ReturnRule {
   double gamma = 1.0;
-  // If every reward of an episode equals this value, the episode is treated as if it failed
-  // forever: the return of each of its rows is failure_reward / (1 - gamma). An empty value
+  // If every reward of an episode equals this value, the episode is treated as if the reward
+  // repeated forever: the return of each row is failure_reward / (1 - gamma). An empty value
   // disables this rule.
   std::optional<double> failure_reward = {};
 
@@ -51,8 +51,8 @@ struct ReturnRule {
     return failure_reward && reward == static_cast<float>(*failure_reward);
   }
   // Calls `write(k, value)` with the return of each step k of an episode. `reward(k)` must return
-  // the reward of step k. `failed` states that all these rewards equal failure_reward. The returns
-  // do not bootstrap after the last step.
+  // the reward of step k. `failed` must be true if all these rewards equal failure_reward. The
+  // returns do not bootstrap after the last step.
   template <class Reward, class Write>
   void sum_up(int64_t steps, bool failed, const Reward& reward, const Write& write) const {
     double sum = failed ? *failure_reward / (1.0 - gamma) : 0.0;
@@ -63,9 +63,9 @@ struct ReturnRule {
   }
 };
 
-// If `used` is true, rows are drawn in proportion to their priorities. After each update, the
-// algorithm sets the priorities of the rows of the batch. The largest priority is recomputed after
-// every `reset_interval` updates (row_priorities.h).
+// If `used` is true, rows are drawn with probabilities proportional to their priorities. After each
+// update, the algorithm sets the priorities of the rows in the batch. The priority of new rows is
+// recomputed after every `reset_interval` updates (row_priorities.h).
 struct PriorityRule {
   bool used = false;
   int64_t reset_interval = 1;
@@ -82,7 +82,7 @@ struct BatchRequest {
   ReturnRule returns = {};  // how return_to_go is computed
   PriorityRule priorities = {};
   int64_t window = 0;        // if above 0, each row is an episode segment of this many steps
-  int64_t max_steps = 0;     // if above 0, longest allowed episode (key max_episode_length)
+  int64_t max_steps = 0;     // if above 0, most steps per episode (key max_episode_length)
   bool raw_rewards = false;  // if true, the config must not transform rewards
 
   bool has(BatchColumn column) const {

@@ -23,8 +23,8 @@ namespace {
 
 using Filter = std::unique_ptr<void, decltype(&seccomp_release)>;
 
-// Ignores failures. Adding a rule fails if the architecture or the library does not support the
-// call. A missing rule only makes the filter stricter.
+// Adding a rule fails if the architecture or the library does not support the call. Such a failure
+// is ignored, because a missing rule only makes the filter stricter.
 void allow(const Filter& filter, std::initializer_list<int> calls) {
   for (const int call : calls) seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, call, 0);
 }
@@ -33,7 +33,7 @@ void allow_if(const Filter& filter, int call, const scmp_arg_cmp& condition) {
   seccomp_rule_add_array(filter.get(), SCMP_ACT_ALLOW, call, 1, &condition);
 }
 
-// The condition (argument number `index` & `mask`) == `value`.
+// The condition `(argument & mask) == value` on the argument with this index, counted from 0.
 scmp_arg_cmp bits(unsigned index, scmp_datum_t mask, scmp_datum_t value) {
   return {index, SCMP_CMP_MASKED_EQ, mask, value};
 }

@@ -88,7 +88,7 @@ class CsvArrays final : public ArraySource {
                                        {"episode_end", columns.episode_end}}) {
       if (column >= 0) arrays_[role] = {column};
     }
-    // The key is the column's own name, because a warning prints the key.
+    // Uses the column's own name as the key, because a warning shows the key to the user.
     if (columns.done >= 0) arrays_[name_of(columns.done)] = {columns.done};
   }
 

@@ -193,7 +193,7 @@ void CsvTable::read_header(std::string_view line, int number) {
     names.pop_back();
     separator_at_end_ = true;
   }
-  // Data frames write the row index into a first column without a name.
+  // pandas, for example, writes the row index into a first column without a name.
   if (names.size() > 1 && names.front().empty()) names.front() = "index";
   std::set<std::string> seen;
   for (const auto& name : names) {

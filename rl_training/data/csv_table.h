@@ -7,7 +7,7 @@
 
 namespace rl_training {
 
-// A CSV file of numbers under one header row, as loggers, spreadsheets and data frames write it:
+// A CSV file of numbers with one header row, as written by loggers, spreadsheets and data frames:
 // - The separator is a comma, semicolon or tab, whichever is most frequent in the header. If the
 //   separator is not a comma, a comma in a number is a decimal comma.
 // - The file may begin with a byte order mark, quote its fields, end each line with a separator,
@@ -15,8 +15,8 @@ namespace rl_training {
 // - True and False are read as 1 and 0. An empty field, NA, N/A, #N/A, null and None are missing
 //   values.
 // - Lines that begin with # are comments. The comment `# units: rad, Nm` or a row [rad],[Nm] under
-//   the header states units. The last comment before the data may be the header, as
-//   numpy.savetxt writes it.
+//   the header states units. The last comment before the data may be the header, as in files of
+//   numpy.savetxt.
 // Missing values, the number NaN and text are stored as NaN. finite_at() throws for these values.
 class CsvTable {
  public:

@@ -20,8 +20,8 @@ namespace {
 
 // This attribute marks files written by this program. In these files, the next observation of the
 // last step of an episode is the true one, never the first observation of the following episode.
-// Format 1 stores the time-out flags of steps in `timeouts`. Format 2 stores episode ends as
-// FlatEnds::last_observations (flat_arrays.h).
+// Format 1 stores the time-out flags of steps in `timeouts`. Format 2 marks episode ends as
+// described at FlatEnds::last_observations (flat_arrays.h).
 constexpr const char* kFormatAttribute = "rl_training_format";
 constexpr int64_t kFormat = 2;
 
@@ -123,8 +123,8 @@ void save_d4rl_dataset(const TransitionDataset& dataset, const std::string& path
                        const Space* bounds) {
   const auto limits = SandboxLimits::for_writing(dataset.rows() * 8 *
                                                  (dataset.obs_dim() + dataset.action_dim() + 2));
-  // Calls libhdf5 only in a child process, as the readers do. No thread of this process therefore
-  // ever holds the lock of libhdf5, which a forked reader would inherit in the locked state.
+  // Calls libhdf5 only in a child process, as the readers do. If a thread of this process held the
+  // lock of libhdf5 during a fork, the lock would stay locked in the child.
   const auto result = run_in_sandbox(path, limits, [&](SandboxOutput& output) {
     const auto image = hdf5_bytes(dataset, bounds);
     output.array(image.data(), static_cast<int64_t>(image.size()));

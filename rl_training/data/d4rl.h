@@ -27,9 +27,9 @@ LoggedSteps read_plain_d4rl_steps(const std::string& path, const Json& descripti
                                   const DatasetReadOptions& options, ArrayMemory& memory);
 
 // Writes a compressed file atomically. Scales actions from [-1, 1] to `bounds`; without bounds,
-// actions are not scaled. Marks episode ends as FlatEnds::last_observations describes. D4RL's own
-// qlearning_dataset() therefore returns exactly the transitions of `dataset`. read_d4rl_steps() and
-// make_transitions() restore a dataset with the same fingerprint under either TimeoutPolicy.
+// actions are not scaled. Marks episode ends as described at FlatEnds::last_observations, so that
+// D4RL's own qlearning_dataset() returns exactly the transitions of `dataset`. read_d4rl_steps()
+// and make_transitions() restore a dataset with the same fingerprint under either TimeoutPolicy.
 void save_d4rl_dataset(const TransitionDataset& dataset, const std::string& path,
                        const Space* bounds = nullptr);
 

@@ -46,8 +46,8 @@ class DatasetBuilder {
   void add(SpaceValue action, float reward, SpaceValue next_obs, bool terminated, bool truncated);
   // Ends the open episode, if there is one.
   void end_episode();
-  // Ends the open episode. `next_action` is the action that followed its last step. The step with
-  // that action is not part of the data.
+  // Ends the open episode. `next_action` is the action taken after its last step. The step that
+  // this action started is not part of the data.
   void end_episode(SpaceValue next_action);
   // Sets the next actions of all rows, in row order. Without this call, next actions are derived
   // from the following rows.
@@ -80,12 +80,13 @@ class SlotDatasetBuilder {
 
   // Adds a step from this slot to the next slot. The slots of an episode must be consecutive.
   void add(int64_t slot, float reward, bool terminated, bool truncated);
-  // Sets the next observation of the step that was added last. Call this if the next slot does not
-  // contain this observation, but at most kMostSuccessors times.
+  // Limits the number of calls of give_successor(): indices of successors have 24 bits.
   static constexpr int64_t kMostSuccessors = (int64_t{1} << 24) - 1;
+  // Sets the next observation of the step that was added last. Call this if the next slot does not
+  // contain this observation.
   void give_successor(SpaceValue next_obs);
-  // Ends the episode. `next_action_known` states that the next slot contains the action that
-  // followed the last step.
+  // Ends the episode. `next_action_known` must be true only if the next slot contains the action
+  // that followed the last step.
   void end_episode(bool next_action_known);
   void give_next_actions(SpaceValue next_actions, std::vector<uint8_t> valid);
 

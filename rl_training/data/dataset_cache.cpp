@@ -98,9 +98,9 @@ std::vector<DatasetWarning> read_warnings(const Json& list) {
   return warnings;
 }
 
-// A lock held by the process that creates an entry. On file systems without locks, two processes
-// may do the same work. The destructor removes the lock file. A process that waited for the lock
-// then finds the finished entry.
+// A lock held by the process that creates an entry. The destructor removes the lock file; a process
+// that waited for the lock then finds the finished entry. On file systems without locks, two
+// processes may create the same entry.
 class EntryLock {
  public:
   explicit EntryLock(std::string path) : path_(std::move(path)) {
@@ -248,7 +248,7 @@ std::optional<TransitionDataset> DatasetCache::open_entry(const std::string& nam
     auto header = read_header(header_path);
     if (!header.is_object()) throw Error(ErrorKind::data, "its header is damaged");
     if (header.at("sources") != sources) return std::nullopt;  // the file has changed
-    // The caller requests warnings, but the entry was built without looking for warnings.
+    // The caller requests warnings, but the entry was built without checking for them.
     if (warnings != nullptr && header.value("warnings", Json()).is_null()) return std::nullopt;
     const auto data = file_identity(data_path);
     if (data.is_null() || data.at("size") != header.at("data").at("size")) {

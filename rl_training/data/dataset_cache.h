@@ -13,7 +13,7 @@ namespace rl_training {
 struct DatasetCacheOptions {
   std::string directory;              // "" disables the cache
   int64_t minimum_bytes = 1 << 20;    // smaller files are not cached, because reading them is fast
-  int64_t settle_milliseconds = 100;  // files that changed within this time are not cached yet
+  int64_t settle_milliseconds = 100;  // files modified more recently than this are not cached
   std::function<void(const std::string&)> warn = [](const std::string&) {};
 };
 
@@ -30,9 +30,9 @@ struct CachedDataset {
 // - the header of the entry is intact (it ends with its own SHA-256);
 // - the data file matches the header.
 // The data file matches if it has the size, inode and times in the header and was written or
-// verified since the machine booted. If its size matches but another of these conditions fails, the
-// cache reads the whole data file once and compares it with the hashes in the header. This check is
-// needed because a crash may lose data that was not yet on disk.
+// verified since the machine booted. If only its size matches, the cache reads the whole data file
+// once and compares it with the hashes in the header. This check is needed because a crash may lose
+// data that was not yet on disk.
 //
 // An entry that cannot be used is rebuilt by one process. Other processes wait and share the
 // result. A source file that was modified just before it was read is not cached: file times are too
@@ -62,7 +62,7 @@ class DatasetCache {
 
  private:
   // Returns nothing if the entry cannot be used. Warns if the entry is damaged, unless `again` is
-  // true. Callers set `again` if they will check the entry a second time.
+  // true. Callers that will open the entry a second time set `again`, to avoid two warnings.
   std::optional<TransitionDataset> open_entry(const std::string& name, const Json& sources,
                                               std::vector<DatasetWarning>* warnings,
                                               bool again = false);

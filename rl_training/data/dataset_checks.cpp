@@ -13,7 +13,7 @@
 namespace rl_training {
 namespace {
 
-// Thresholds of the warnings.
+// Thresholds of the warnings. A jump is an unusually large change between two observations.
 constexpr double kSaturatedShare = 0.5;  // fraction of the actions at a bound, per dimension
 constexpr double kJumpFactor = 30;       // a jump is more than this many times the median step
 constexpr double kJumpDeviations = 3;    // a jump also exceeds this many standard deviations
@@ -49,7 +49,7 @@ class Checks {
     found_.push_back({code, message, row});
   }
 
-  // Collects the cases of one finding.
+  // The number of rows with the same problem, and the first of these rows.
   struct Cases {
     int64_t count = 0;
     std::optional<int64_t> first;

@@ -23,8 +23,8 @@ class DatasetColumns {
                                      const std::vector<Column<unsigned char>>& arrays);
 
   // Call this once for a mapped file that will be sampled. If the file may not fit into memory, the
-  // call turns off the kernel's own read-ahead, which reads neighbouring pages and evicts pages
-  // that are needed. Sampling is then about fifty times as fast.
+  // call turns off the kernel's read-ahead, which reads neighbouring pages and evicts pages that
+  // are needed. Sampling from such a file is about fifty times as fast without this read-ahead.
   static void expect_random_access(const TransitionDataset& dataset);
   // Whether the dataset needs at least half of the memory that this process may use.
   static bool may_exceed_memory(const TransitionDataset& dataset);

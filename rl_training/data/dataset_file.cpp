@@ -62,7 +62,7 @@ const Kind& find_kind(const std::string& name) {
                   ", got " + shortened(name, 40) + did_you_mean(name, dataset_file_kinds()) + ")");
 }
 
-// The kind of the file at `path`, which must support the options.
+// Returns the kind of the file at `path`. Throws if this kind does not support the options.
 const Kind& kind_for(const std::string& name, const std::string& path,
                      const DatasetReadOptions& options) {
   const auto& kind = find_kind(name == "auto" ? detect_dataset_kind(path) : name);
@@ -266,7 +266,7 @@ std::string detect_dataset_kind(const std::string& path) {
   if (archive) return "npz";
   const auto size = static_cast<int64_t>(std::filesystem::file_size(path, code));
   if (has_hdf5_signature(file, size)) return detect_hdf5_kind(path);
-  // Uses the file name for files without a magic number and for damaged files.
+  // CSV files have no magic number, and damaged files may have lost theirs, so the name decides.
   const auto extension = std::filesystem::path(path).extension().string();
   if (extension == ".csv" || extension == ".tsv" || path.ends_with(".csv.gz")) return "csv";
   if (extension == ".npz") return "npz";

@@ -55,8 +55,8 @@ FileTransitions make_file_transitions(const std::string& kind, const std::string
                                       const DatasetReadOptions& options, LoggedSteps steps,
                                       ArrayMemory& memory);
 
-// Reads a file and converts its steps to transitions. Writes the arrays to `output`, the descriptor
-// of an empty file, unless `output` is -1 or `path` is a directory of npz or csv files. Throws
+// Reads a file and converts its steps to transitions. `output` is -1 or the descriptor of an empty
+// file, to which the arrays are written (except for directories of npz or csv files). Throws
 // Error{io} if the disk is full and Error{data} if there are no transitions.
 FileTransitions read_transitions(const std::string& kind, const std::string& path,
                                  const DatasetReadOptions& options, int output);

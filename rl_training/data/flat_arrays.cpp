@@ -42,8 +42,9 @@ FlatArrays::FlatArrays(const TransitionDataset& given, const Space* bounds, Flat
     }
     if (observations) timeouts.resize(truncations.size(), 0);
     unflagged_end |= !dataset.terminated(last) && !dataset.truncated(last);
-    // A terminal row needs no successor, because termination masks the successor. The exception is
-    // the last row of the file: readers expect a following row.
+    // An episode that terminates needs no extra row, because the next observation of a terminal
+    // step is never used. The last episode gets an extra row anyway, because readers such as
+    // qlearning_dataset() drop the last row of a file.
     if (observations && (!dataset.terminated(last) || i + 1 == episodes.size())) {
       append_last_observation(dataset, bounds, last);
     }

@@ -79,8 +79,8 @@ void FlatArrays::write_to(File& file) const {
 }
 
 // Adds next actions (TransitionDataset::with_next_actions) if the action after the last row of any
-// episode is known. The step with that action is not part of the data, so a file without next
-// actions would lose it. Otherwise returns the dataset unchanged.
+// episode is known. No row of the dataset contains that action, so a file without next actions
+// would lose it. Otherwise returns the dataset unchanged.
 TransitionDataset with_known_next_actions(const TransitionDataset& dataset);
 
 // Appends the action `values` to `out`, scaled in the same way as in FlatArrays.

@@ -13,8 +13,8 @@ namespace rl_training {
 struct FlatKeys {
   using Names = std::vector<std::string>;
   Names obs, actions, rewards, terminals, timeouts, next_obs;
-  // Marks terminations and possibly also time-outs. Used only if the file contains no array of
-  // `terminals`.
+  // Marks terminations and possibly also time-outs. Used only if the file contains none of the
+  // names in `terminals`.
   Names terminals_fallback;
   Names episode_ends;  // marks the last step of every episode, whatever ended the episode
   Names episode_starts;

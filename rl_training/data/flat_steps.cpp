@@ -119,7 +119,7 @@ Column<double> read_rewards(ArraySource& source, const FlatLayout& layout,
   return rewards.column(layout.rows);
 }
 
-// Number of consecutive rows without a mark, from `row` up to but excluding `end_row`. Does not
+// Counts the consecutive rows without a mark that start at `row` and lie before `end_row`. Does not
 // count the last row of the file.
 int64_t inner_rows(const std::vector<uint8_t>& marks, int64_t row, int64_t end_row) {
   const int64_t limit = std::min(end_row, static_cast<int64_t>(marks.size()) - 1);
@@ -344,7 +344,7 @@ LoggedSteps read_flat_steps(ArraySource& source, const std::string& file, const 
   steps.has_next_observations = layout.next_obs.has_value();
   steps.true_successors = keys.true_successors;
 
-  // Reads the small arrays first, so that a wrong flag is found before gigabytes are read.
+  // Reads the small arrays first, so that a wrong flag is reported before large arrays are read.
   std::vector<uint8_t> marks(static_cast<size_t>(layout.rows), 0);
   add_marks(source, layout.terminals, LoggedSteps::kTerminal, marks);
   add_marks(source, layout.timeouts, LoggedSteps::kTimeout, marks);

@@ -6,8 +6,8 @@
 
 namespace rl_training {
 
-// The image frames of a replay buffer. The buffer adds each frame once; several rows may refer to
-// it by its number. Frames are numbered from 0 in the order of insertion.
+// The image frames of a replay buffer. The buffer adds each frame once, and several rows may refer
+// to the same frame by its number. Frames are numbered from 0 in the order of insertion.
 class FrameStore {
  public:
   explicit FrameStore(int64_t frame_bytes) : frame_bytes_(frame_bytes) {}

@@ -27,8 +27,8 @@ std::string gunzip(std::string_view bytes, const std::string& file) {
   const std::unique_ptr<z_stream, decltype(&inflateEnd)> closer(&stream, inflateEnd);
   std::string out, block(size_t{256} << 10, '\0');
   for (bool more = true; more;) {
-    // The const_cast is safe because zlib does not write to its input. Input is passed in pieces
-    // because sizes in zlib have 32 bits.
+    // The const_cast is safe because zlib does not write to its input. zlib's sizes have 32 bits,
+    // so larger input is passed in pieces.
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
     const auto piece = std::min<size_t>(bytes.size(), std::numeric_limits<uInt>::max());
     stream.avail_in = static_cast<uInt>(piece);

@@ -18,15 +18,14 @@ class ChunkReader {
   static std::optional<ChunkReader> open(hid_t dataset, const std::vector<int64_t>& shape,
                                          int64_t file_size);
 
-  // The largest number of rows that fills whole chunks and is at most `most`, but at least the rows
-  // of one chunk.
+  // Rounds `most` down to a multiple of the rows per chunk. Returns at least the rows of one chunk.
   int64_t whole_chunk_rows(int64_t most) const {
     return most < chunk_rows_ ? chunk_rows_ : most / chunk_rows_ * chunk_rows_;
   }
 
   // Reads the rows [first, first + rows), which must begin and end at chunk boundaries or at the
-  // end of the array. Returns false if a chunk is missing, damaged or stored without some of the
-  // filters. The contents of `out` are then undefined.
+  // end of the array. If a chunk is missing, damaged or stored without some of the filters, returns
+  // false and leaves undefined values in `out`.
   template <class T>
   bool read(int64_t first, int64_t rows, T* out, ThreadPool& pool) const;
 

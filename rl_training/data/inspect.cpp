@@ -9,8 +9,8 @@
 namespace rl_training {
 namespace {
 
-// Computes the mean and the variance with Welford's algorithm, which avoids large intermediate
-// sums.
+// Collects the statistics of a sequence of values. Computes the variance with Welford's algorithm,
+// because sums of squares lose precision if the mean is large.
 class RangeCounter {
  public:
   void add(double value) {

@@ -44,9 +44,9 @@ Json facts_of(const LoggedSteps& steps) {
           {"warnings", warnings}};
 }
 
-// Where the successor of a slot's row is stored: nowhere (none), in the next slot (next_slot), or
-// in LoggedSteps::successors (own). `itself` means that the observation of the slot serves as its
-// own successor.
+// Where the next observation of a slot's row is stored: nowhere (none), in the next slot
+// (next_slot), or in LoggedSteps::successors (own). `itself` means that the slot's own observation
+// takes its place.
 enum class Successor { none, next_slot, own, itself };
 
 Successor successor_of(const LoggedSteps& steps, int64_t slot, TimeoutPolicy policy) {
@@ -62,12 +62,12 @@ Successor successor_of(const LoggedSteps& steps, int64_t slot, TimeoutPolicy pol
   }
   if (continues || !steps.ends(slot)) return Successor::next_slot;
   if (steps.is(slot, LoggedSteps::kOwnSuccessor)) return Successor::own;
-  // Termination masks the successor of a terminal step, so any observation can serve as its
-  // successor.
+  // Targets never use the successor of a terminal step, so any observation can take its place.
   return steps.is(slot, LoggedSteps::kTerminal) ? Successor::itself : Successor::none;
 }
 
-// Whether the row needs a slot for its successor.
+// Whether an extra slot must be added for the row's successor, because the next slot does not hold
+// it.
 bool needs_slot(const LoggedSteps& steps, int64_t slot, TimeoutPolicy policy) {
   if (steps.is(slot, LoggedSteps::kObservationOnly)) return false;
   const auto found = successor_of(steps, slot, policy);

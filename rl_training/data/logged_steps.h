@@ -12,7 +12,7 @@
 
 namespace rl_training {
 
-// The treatment of a step at which a time-out ends the episode. `drop` removes the step, as D4RL's
+// How to treat a step at which a time-out ends the episode. `drop` removes the step, as D4RL's
 // qlearning_dataset() does. Like that function, `drop` uses observations[i + 1] as the next
 // observation of each remaining row i, so it also removes the last row of the file. `keep` retains
 // the time-out step as non-terminal if its true next observation is known.
@@ -44,7 +44,7 @@ struct LoggedSteps {
   // the time limit was reached.
   static constexpr uint8_t kTerminal = 1, kTimeout = 2;
   static constexpr uint8_t kLast = 4;              // last step of its episode according to the file
-  static constexpr uint8_t kBreak = 8;             // successor is not in the next slot; no end flag
+  static constexpr uint8_t kBreak = 8;             // no end flag, but the successor is elsewhere
   static constexpr uint8_t kOwnSuccessor = 16;     // the true successor is in `successors`
   static constexpr uint8_t kObservationOnly = 32;  // last observation of an episode, not a step
   static constexpr uint8_t kNextActionValid = 64;  // the entry in `next_actions` is known

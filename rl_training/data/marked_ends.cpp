@@ -21,8 +21,8 @@ TransitionDataset with_marked_ends(const TransitionDataset& given) {
   if (std::all_of(all.begin(), all.end(), [&](const auto& one) { return has_flag(given, one); })) {
     return given;
   }
-  // A flag makes the builder end the episode at once. If the action after the episode is known, it
-  // must therefore be passed separately.
+  // Adding a step with a flag ends the episode, so end_episode() cannot pass the action after the
+  // episode. Known next actions are therefore passed with give_next_actions().
   const auto data = with_known_next_actions(given);
   using Bytes = std::span<const unsigned char>;
   const auto obs_bytes = static_cast<size_t>(data.obs_space().bytes());

@@ -8,7 +8,7 @@
 namespace rl_training {
 namespace {
 
-constexpr char kKindOfArrays[] = "npz";  // arrays in memory follow the rules of this kind
+constexpr char kKindOfArrays[] = "npz";  // arrays in memory are treated like those of npz files
 
 DatasetReadOptions with_policy(DatasetReadOptions options) {
   options.timeout_policy = timeout_policy_for(kKindOfArrays, options);

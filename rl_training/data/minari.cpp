@@ -96,7 +96,7 @@ void list_leaves(Hdf5File& file, const std::string& root, const std::string& pat
     return;
   }
   auto names = file.names(root + path);
-  // Sorts shorter names first, so that _index_9 precedes _index_10.
+  // Sorts shorter indices first, so that _index_9 precedes _index_10.
   std::stable_sort(names.begin(), names.end(), [](const auto& a, const auto& b) {
     const bool indices = a.starts_with("_index_") && b.starts_with("_index_");
     return indices && a.size() < b.size();
@@ -210,8 +210,8 @@ class MinariReader {
       throw Error(ErrorKind::data, file_.place(key + "/rewards"),
                   "wrong shape (expected (steps,), got " + shape_text(rewards) + ")");
     }
-    // Uses the number of actions as the number of steps. If the arrays differ in length, the error
-    // then names the rewards, which are more often incomplete.
+    // Uses the number of actions as the number of steps, because the rewards are more often
+    // incomplete. If the arrays differ in length, the error then names the rewards.
     const int64_t steps = file_.shape(key + "/actions" + action_leaves_[0].path).at(0);
     check_rows(key + "/rewards", steps);
     check_rows(key + "/terminations", steps);

@@ -16,7 +16,7 @@ struct DatasetPart {
 // Returns a dataset of `size` rows in which the share of each part is proportional to its weight.
 // If `size` is 0, the result has as many rows as all parts together. Whole episodes are drawn at
 // random, and every episode of a part is drawn once before any is repeated. Only the last episode
-// drawn from a part may be cut. The same seed produces the same bits.
+// drawn from a part may be cut. The same arguments always produce bit-identical results.
 //
 // If a part stores next actions, the mixture stores them for all rows. The next actions of the
 // other parts are derived from the order of their rows. Throws Error{data} if parts do not match or

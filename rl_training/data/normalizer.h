@@ -19,7 +19,7 @@ class ObsNormalizer {
   // `scale` is the standard deviation plus 1e-3.
   static ObsNormalizer fit(const TransitionDataset& dataset);
 
-  // Normalises one observation. `in` and `out` may be the same.
+  // Normalises one observation. `in` and `out` may point to the same memory.
   void apply(const unsigned char* in, unsigned char* out) const {
     if (identity_) return copy_entry(in, bytes_, out);
     apply(reinterpret_cast<const float*>(in), reinterpret_cast<float*>(out));

@@ -10,8 +10,8 @@ namespace rl_training {
 
 // Reads an npz file. The arrays observations (or obs), actions, rewards and terminals (or
 // terminations, or dones) are required. The arrays timeouts (or truncations), next_observations (or
-// next_obs), next_actions, next_action_valid and episode_starts are optional. Names differ in known
-// layouts (array_layout.h) and if the options contain a map of names (key_map.h).
+// next_obs), next_actions, next_action_valid and episode_starts are optional. A known layout
+// (array_layout.h) or a map of names in the options (key_map.h) replaces these names.
 // - `dones` counts as termination, except in rows that are also marked as time-outs.
 // - An episode ends at a flag, before an episode start, and where next_observations differs from
 //   the following observation.
@@ -33,7 +33,7 @@ TransitionDataset load_npz_dataset(const std::string& path, const Space* bounds 
                                    DatasetFileSummary* summary = nullptr);
 
 // Writes a file atomically. Scales actions from [-1, 1] to `bounds`; if `bounds` is null, actions
-// are not scaled. Loading the file produces the same fingerprint.
+// are not scaled. A dataset loaded from the file has the same fingerprint as `dataset`.
 void save_npz_dataset(const TransitionDataset& dataset, const std::string& path,
                       const Space* bounds = nullptr);
 

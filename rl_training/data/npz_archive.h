@@ -24,7 +24,8 @@ constexpr int64_t kLargeNpzArray = int64_t{64} << 20;
 constexpr int64_t kMaxLargeDeflateRatio = 200;
 
 // The arrays of an .npz file. The constructor reads only the directory of the zip archive. Before
-// memory for an array is allocated, its header is read and compared with the size of the member.
+// memory for an array is allocated, the shape in its header is compared with the size of its file
+// in the archive.
 // Throws Error{data} with the file and the key if the data is invalid.
 class NpzReader final : public ArraySource {
  public:

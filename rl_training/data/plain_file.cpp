@@ -109,8 +109,8 @@ PlainFile::PlainFile(const std::string& path, const Json& description, ArrayMemo
   }
 }
 
-// Uses pread instead of a mapping. If another program truncated a mapped file, access to the
-// mapping would kill this process.
+// Uses pread instead of a mapping, because access to a mapping would kill this process if another
+// program truncated the file.
 void PlainFile::read_bytes(const std::string& key, int64_t offset, void* out, int64_t bytes) {
   char* next = static_cast<char*>(out);
   while (bytes > 0) {
@@ -127,7 +127,7 @@ void PlainFile::read_bytes(const std::string& key, int64_t offset, void* out, in
   }
 }
 
-// Reads out.size() elements from row `first` on and converts them to T.
+// Reads out.size() elements, starting at row `first`, and converts them to T.
 template <class T>
 void PlainFile::read_part(const std::string& key, int64_t first, std::span<T> out) {
   const auto& array = arrays_.at(key);

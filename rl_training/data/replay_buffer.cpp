@@ -20,7 +20,7 @@ ReplayBuffer::ReplayBuffer(int64_t capacity, const Space& obs, const Space& acti
   if (capacity < streams) throw Error(ErrorKind::internal, "the buffer is smaller than one step");
 }
 
-// Allocates memory as rows are added, so a large capacity uses no memory at first.
+// Allocates memory only as rows are added, so an empty buffer of large capacity uses little memory.
 unsigned char* ReplayBuffer::next_record() {
   if (total_ < capacity_) {
     records_.resize(static_cast<size_t>((total_ + 1) * width_));
@@ -63,9 +63,10 @@ bool ReplayBuffer::continues() const {
   return before >= std::max(first(), oldest_) && before >= 0 && tail(before).flags == 0;
 }
 
-// Stores only frames that are not stored yet. At the start of an episode, a stack repeats one
-// frame. Each step drops the oldest frame of the stack and adds a new frame. The shared frames of
-// two consecutive stacks are found by comparison: all frames from the first difference on are new.
+// Writes the frame numbers of both stacks to the record and stores the frames that are new. The
+// first stack of an episode repeats one frame. After a step, the stack usually consists of the
+// previous stack without its oldest frame, followed by one new frame. Comparing the frames shows
+// how many are shared; the first frame that differs and all later frames are stored as new.
 void ReplayBuffer::put_frames(unsigned char* record, const unsigned char* obs,
                               const unsigned char* next_obs) {
   const int64_t stack = obs_space_.frames, bytes = frames_.frame_bytes();
@@ -110,7 +111,7 @@ void ReplayBuffer::drop_unused_frames() {
 }
 
 // Whether all stored rewards of the episode equal failure_reward. The result is stored with the
-// last row, because rows that have been overwritten are not available after a resume.
+// last row: a resumed run cannot compute it again, because older rows may have been overwritten.
 bool ReplayBuffer::episode_failed(float last_reward) const {
   if (!return_rule_ || !return_rule_->is_failure(last_reward)) return false;
   for (int64_t row = total_ - streams_; row >= std::max(total_ + 1 - capacity_, oldest_);
@@ -130,8 +131,8 @@ void ReplayBuffer::note_returns(int64_t first_row, int64_t last_row) {
                        });
 }
 
-// Assigns the newest record to the episode of the stream's previous row, or to a new episode.
-// When an episode ends, stores the end in all rows of the episode.
+// Assigns the newest record to the episode of the stream's previous row, or to a new episode. When
+// an episode ends, sets Episode::end for all of its rows.
 void ReplayBuffer::note_episode() {
   const int64_t row = total_++;
   if (is_gap(row)) ++gaps_;

@@ -81,8 +81,8 @@ class ReplayBuffer {
 
   int64_t frames() const { return frames_.size(); }  // images that are stored
 
-  // encode() serialises `count` rows from `row` on. restore() reads them back; call it in ascending
-  // order of rows.
+  // encode() serialises `count` rows, starting at `row`. restore() reads them back; call it in
+  // ascending order of rows.
   std::string encode(int64_t row, int64_t count) const;
   void restore(int64_t row, std::string_view bytes);
   // Whether all of the newest `capacity` rows have been restored.

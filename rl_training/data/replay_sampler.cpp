@@ -30,8 +30,9 @@ ReplaySampler::ReplaySampler(const ReplayBuffer& buffer, const ObsNormalizer& no
               "the replay buffer keeps no returns");
 }
 
-// Draws again instead of a placeholder or, if the batch needs returns, a row of an unfinished
-// episode. Only the last episode of each environment can be unfinished, so few draws are rejected.
+// Rejects a placeholder and draws again. If the batch needs returns, also rejects rows of
+// unfinished episodes. Only the latest episode of each environment can be unfinished, so few draws
+// are rejected.
 void ReplaySampler::draw_uniformly() {
   rng_.fill_below(indices_, static_cast<uint64_t>(buffer_.rows()));
   if (!whole_episodes_ && buffer_.gaps() == 0) return;

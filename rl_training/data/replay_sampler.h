@@ -33,7 +33,7 @@ class ReplaySampler final : public Sampler {
   bool whole_episodes_;
   Rng rng_;
   std::optional<RowPriorities> priorities_;  // indexed by the position of a row in the ring buffer
-  int64_t noticed_ = 0;                      // rows before this one already have a priority
+  int64_t noticed_ = 0;                      // all rows before this one have a priority
   std::vector<int64_t> indices_, places_;
 };
 

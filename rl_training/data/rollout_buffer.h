@@ -11,8 +11,8 @@
 namespace rl_training {
 
 // Input of generalised advantage estimation (arXiv:1506.02438) over T steps of E environments. All
-// spans have shape [T, E] except `last_values`, which has shape [E]. `ended` is 1 where the episode
-// ended with that step. The reward of a truncated step already includes gamma V(final observation).
+// spans have shape [T, E] except `last_values`, which has shape [E]. `ended` is 1 at the last step
+// of an episode. The reward of a truncated step already includes gamma V(final observation).
 struct GaeInput {
   std::span<const float> rewards, values;
   std::span<const uint8_t> ended;
@@ -22,8 +22,8 @@ struct GaeInput {
 void generalized_advantages(const GaeInput& input, std::span<float> advantages);
 
 // T steps of E environments, collected with the current policy. The steps are used for a few passes
-// and then discarded. Observations are normalised, as in the input of the policy. Actions are
-// stored as sampled, before clipping.
+// and then discarded. Observations are stored after normalisation, as the policy receives them.
+// Actions are stored as sampled, before clipping.
 class RolloutBuffer {
  public:
   // One step of all environments. Each array has E entries.

@@ -9,9 +9,9 @@
 
 namespace rl_training {
 
-// Draws indices in proportion to their priorities, as in LAP (arXiv:2007.06049). New indices get
-// the largest priority so far. After every `reset_interval` updates, this maximum is recomputed
-// from the current priorities, so that a large priority of the past has no lasting effect.
+// Draws indices with probabilities proportional to their priorities, as in LAP (arXiv:2007.06049).
+// New indices get the largest priority so far. After every `reset_interval` updates, this maximum
+// is recomputed from the current priorities, so that an old outlier has no lasting effect.
 // Priorities are stored in a tree in which each node is the sum of its two children. Draws
 // therefore depend only on the priorities, not on the order in which they were set.
 class RowPriorities {

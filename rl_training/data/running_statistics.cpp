@@ -17,8 +17,8 @@ RunningStatistics::RunningStatistics(std::span<const float> mean, std::span<cons
   update_deviation();
 }
 
-// Uses the update of Chan, Golub and LeVeque, which combines the mean and squared deviations of the
-// new rows with the old values, weighted by the numbers of rows.
+// Uses the update of Chan, Golub and LeVeque: computes the mean and squared deviations of the new
+// rows and merges them with the old values, weighted by the numbers of rows.
 void RunningStatistics::add(std::span<const float> rows) {
   const size_t width = mean_.size();
   const size_t count = rows.size() / width;

@@ -11,7 +11,7 @@ namespace rl_training {
 class RunningStatistics {
  public:
   explicit RunningStatistics(int64_t width);
-  // Starts with known statistics, which have the weight of `count` rows.
+  // Starts with known statistics, which count as much as `count` rows.
   RunningStatistics(std::span<const float> mean, std::span<const float> deviation, double count);
 
   // Adds rows of shape [count, width].

@@ -60,8 +60,8 @@ void close_descriptors(int output) {
   }
 }
 
-// Address space of this process. Uses system calls only, so that a child may call this after
-// fork().
+// Size of the address space of this process, in bytes. Takes no locks, so that a child may call
+// this after fork().
 int64_t mapped_bytes() {
   const Descriptor file(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
   char text[32] = {};
@@ -91,7 +91,7 @@ void confine(int output, const SandboxLimits& limits) {
   limit(RLIMIT_CPU, limits.cpu_seconds);
   limit(RLIMIT_FSIZE, limits.output_bytes + kMaxSandboxMessage);
   limit(RLIMIT_AS, inherited_bytes + limits.memory_bytes);
-  // Reading continues if the filter cannot be installed. `rl_training doctor` reports this.
+  // A failure to install the filter is ignored, but `rl_training doctor` reports it.
   if (sandbox_is_strict() && !limits.writes_files) {
     install_call_filter(CallFilter::opening, kOutputDescriptor);
   }
@@ -144,7 +144,7 @@ void check_status(const std::string& file, int status, const SandboxLimits& limi
   std::string reason = "damaged or hostile file (reader died with ";
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
-    // The soft and the hard limit are equal. The kernel decides which of the signals it sends.
+    // The soft and the hard limit are equal, so the kernel may send either signal.
     if (signal == SIGXCPU || signal == SIGKILL) {
       reason = "took too long or was killed (reading is limited to " +
                std::to_string(limits.cpu_seconds) + " s of CPU time; got ";

@@ -41,9 +41,9 @@ struct SandboxResult {
 // (call_filter.h). A damaged file can only kill the child; the parent then throws Error{data} that
 // names `file`. If the reader throws an Error, the parent rethrows it.
 //
-// Other threads of the parent may run meanwhile. They do not exist in the child, so locks that they
-// held stay locked there. The C library handles its own locks. libhdf5 is safe because it is never
-// called outside such a child.
+// Other threads of the parent may run during the call. These threads do not exist in the child, so
+// a lock that one of them held during the fork stays locked in the child. The C library handles its
+// own locks. libhdf5 is safe because it is never called outside such a child.
 //
 // The output is passed through memory by default. If `output` is the descriptor of an empty file,
 // the arrays are written to this file instead. Throws Error{io} if the disk is full.
@@ -58,9 +58,9 @@ Json facts_of_reader(const std::string& text, const std::string& file);
 // other file. Call this ONLY in the child.
 void forbid_opening_files();
 
-// Whether the sandbox applies all its restrictions. False in sanitizer builds: a sanitizer needs
-// descriptors of its own, so the child can still open files. A sanitizer also ends the process if
-// an allocation fails, so exceeding the memory limit kills the child.
+// Whether the sandbox applies all its restrictions. False in sanitizer builds, in which the child
+// can still open files, because a sanitizer needs descriptors of its own. A sanitizer also ends the
+// process if an allocation fails, so exceeding the memory limit kills the child.
 bool sandbox_is_strict();
 
 }  // namespace rl_training

@@ -16,7 +16,7 @@ namespace rl_training {
 //
 // Inside the library, box actions are scaled to [-1, 1] in each dimension. Only `to_unit` and
 // `from_unit` convert units. They use the centre and half width of the bounds, so that symmetric
-// bounds scale without rounding.
+// bounds only need one multiplication or division, without the rounding error of an offset.
 struct Space {
   DType dtype = DType::f32;
   std::vector<int64_t> shape;     // such as {17} or {channels, height, width}; empty if discrete

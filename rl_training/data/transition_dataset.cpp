@@ -163,7 +163,7 @@ TransitionDataset TransitionDataset::where_next_action_is_known() const {
   return result;
 }
 
-// Hashes only slots that belong to rows, because other slots may contain any value.
+// Hashes only slots that belong to rows, because the contents of other slots are arbitrary.
 std::string TransitionDataset::hash_obs() const {
   ContentHash hash;
   for (const Episode& episode : episodes_.span()) {

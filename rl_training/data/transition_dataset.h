@@ -84,8 +84,8 @@ class TransitionDataset {
   // an episode has no next action, unless the action after the episode is known. Returns the
   // dataset unchanged if it already has next actions.
   TransitionDataset with_next_actions() const;
-  // Retains only rows whose next action is known, or not needed because the task terminated. An
-  // episode that loses an inner row becomes two episodes.
+  // Retains only rows that terminate or whose next action is known. An episode that loses a row in
+  // the middle becomes two episodes.
   TransitionDataset where_next_action_is_known() const;
   // Replaces the rewards, one per row, and discards the returns-to-go.
   TransitionDataset with_rewards(std::span<const float> rewards) const;
@@ -101,8 +101,7 @@ class TransitionDataset {
   float return_to_go(int64_t row) const { return returns_to_go_[row]; }
 
   // SHA-256 of observations, actions, rewards, flags, episodes and next actions. It is computed
-  // from one hash per part, so that a change of one part does not require reading the other parts
-  // again.
+  // from one hash per part. If only one part changes, the other parts need not be hashed again.
   const std::string& fingerprint() const { return fingerprint_; }
 
   // Discounted return: the sum of gamma^t * reward over the rows t = 0, 1, ... of the episode.

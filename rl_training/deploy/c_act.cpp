@@ -18,8 +18,8 @@ std::string c_number(double value) {
   return text + "f";
 }
 
-// Writes the nodes of the graph in their order. Nodes that are computed for every candidate action
-// are written into one loop over the candidates.
+// Writes the code of the graph's nodes, in their order. Nodes that are computed for every candidate
+// action share one loop over the candidates.
 class ActWriter {
  public:
   ActWriter(const PolicyGraph& graph, std::string prefix)

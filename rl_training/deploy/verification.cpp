@@ -12,7 +12,7 @@
 namespace rl_training {
 namespace {
 
-// Two scores closer than this, relative to their size, are equal up to float32 rounding.
+// Scores whose relative difference is smaller than this count as equal up to float32 rounding.
 constexpr double kUndecided = 1e-5;
 constexpr size_t kExamples = 8, kExamplePool = 50;
 

@@ -7,8 +7,8 @@
 namespace rl_training {
 
 // CartPole-v1: keep a pole upright by pushing its cart to the left (0) or to the right (1). All
-// values equal Gymnasium's to the last bit: the state is double, observations are rounded to
-// float32. A step after the end of an episode has a reward of 0.
+// values equal Gymnasium's to the last bit: the state has double precision, and observations are
+// rounded to float32. A step after the end of an episode has a reward of 0.
 class CartPole final : public Environment {
  public:
   CartPole();

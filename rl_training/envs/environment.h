@@ -48,8 +48,8 @@ class GoalTask {
   virtual int64_t desired_goal_at() const = 0;
   virtual double compute_reward(std::span<const double> achieved,
                                 std::span<const double> desired) const = 0;
-  // Whether the task terminates because the goal is reached. A termination for another reason is a
-  // failure, which relabelling keeps for every goal.
+  // Whether the task terminates because the goal is reached. A termination for any other reason is
+  // a failure; relabelling with another goal does not change it.
   virtual bool compute_terminated(std::span<const double> achieved,
                                   std::span<const double> desired) const = 0;
   // Whether the goal is reached. The task may continue afterwards.
@@ -75,8 +75,8 @@ class Environment {
   virtual ~Environment() = default;
 
   virtual const EnvSpec& spec() const = 0;
-  // Visits the options that `env_kwargs` can set. They are set before the first reset; spec() must
-  // then reflect the new values.
+  // Visits the options that `env_kwargs` can set. They are set before the first reset. Afterwards,
+  // spec() must reflect the new values.
   virtual void visit_options(OptionVisitor& /*options*/) {}
   // Starts an episode with random draws from `rng` and writes the first observation.
   virtual void reset(Rng& rng, std::span<double> obs) = 0;

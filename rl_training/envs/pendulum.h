@@ -7,8 +7,8 @@
 namespace rl_training {
 
 // Pendulum-v1: swing up a rod and hold it upright with a torque that is too weak to lift it
-// directly. All values equal Gymnasium's to the last bit: the state is double, observations are
-// rounded to float32. The task never terminates.
+// directly. All values equal Gymnasium's to the last bit: the state has double precision, and
+// observations are rounded to float32. The task never terminates.
 class Pendulum final : public Environment {
  public:
   Pendulum();

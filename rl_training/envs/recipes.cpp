@@ -77,9 +77,9 @@ Policy medium_episode(Rng& rng) {
 
 Policy random_torques(Rng&) { return random_policy(Space::unit_box(1)); }
 
-// Balances the pole: pushes the cart to the side to which the pole leans. Positive position and
-// speed gains also push it away from the middle of the track: the pole then leans towards the
-// middle, and the cart follows.
+// Balances the pole: pushes the cart to the side to which the pole leans. If the position and speed
+// gains are positive, the controller first pushes a cart that is off-centre further outward. The
+// pole then leans inward, and the cart follows it back to the middle of the track.
 struct PoleBalance {
   double angle_gain = 1.0, turn_gain = 0.3, position_gain = 0.05, speed_gain = 0.1;
   double bias = 0.0;   // error of the angle that the controller considers upright, in radians

@@ -19,8 +19,8 @@ const std::vector<RecipeInfo>& recipes();
 // Throws Error{config} at `dataset_id` for an unknown id.
 const RecipeInfo& find_recipe(const std::string& id);
 
-// Returns `size` rows, or the recipe's default number of rows if `size` is 0. The same seed yields
-// the same bits. Throws Error{config} at `dataset_id` for an unknown id.
+// Returns `size` rows, or the recipe's default number of rows if `size` is 0. The same arguments
+// always produce bit-identical data. Throws Error{config} at `dataset_id` for an unknown id.
 TransitionDataset recipe_dataset(const std::string& id, int64_t size, uint64_t seed);
 
 }  // namespace rl_training

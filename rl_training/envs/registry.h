@@ -39,8 +39,8 @@ const EnvInfo* find_environment(const std::string& id);
 std::unique_ptr<Environment> make_environment(const std::string& id,
                                               const EnvOptions& options = {});
 
-// Number of copies in a group. Returns 0 if the environment has no groups, so that any number of
-// copies is allowed.
+// Returns the number of copies in a group, or 0 if the environment has no groups. Without groups,
+// any number of copies is allowed.
 int64_t group_size(const std::string& id);
 // Creates `count` copies, or one group if the environment has groups. In the latter case, throws
 // Error{config} at `num_envs` if `count` is not the size of a group, and at `env_kwargs` if

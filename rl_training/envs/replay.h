@@ -17,9 +17,9 @@ struct ReplayReport {
 // - the state before the step, as the concatenation of state, goal, qpos and qvel;
 // - the observation after the step, as the concatenation of achieved, desired, obs, observation and
 //   desired_goal.
-// Each of these two lists may be incomplete, but its columns must yield as many values as the
-// environment's state or observation has. Several values of one name are in numbered columns, for
-// example obs0, obs1, ...
+// The file need not have columns for every name of the state and the observation, but the columns
+// it has must yield a complete state and a complete observation. Several values of one name are in
+// numbered columns, for example obs0, obs1, ...
 //
 // The environment is set to the recorded state at the start of each episode, then runs freely. An
 // episode starts at the first row, after a termination or truncation, and where traj changes. A row

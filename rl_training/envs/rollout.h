@@ -55,7 +55,7 @@ TransitionDataset collect_dataset(Environment& env, const Policy& policy, int64_
 Policy random_policy(const Space& action);
 // Always selects the centre of the bounds, or the first discrete action.
 void zero_policy(std::span<const double> obs, Rng& rng, std::span<float> action_unit);
-// Collects data with `random_policy`.
+// Collects `size` rows with `random_policy`. `look` is called as in collect_dataset.
 TransitionDataset random_dataset(const std::string& env_id, int64_t size, uint64_t seed,
                                  const EnvOptions& options = {},
                                  const std::function<void(int64_t rows)>& look = {});

@@ -8,11 +8,11 @@
 
 namespace rl_training {
 
-// Derives the action space of a run without an environment. The bounds are the keys `action_low`
-// and `action_high`. If they are not set, the bounds are -1 and 1 for `dataset_actions: unit`, and
+// Derives the action space of a run without an environment. The keys `action_low` and `action_high`
+// set the bounds. If they are missing, the bounds are -1 and 1 for `dataset_actions: unit`, and
 // otherwise the smallest and largest value of each action column. The datasets passed to `look_at`
-// must have actions in the units of the file. A file that does not state its number of discrete
-// actions must be read with the number `kMostChoices`.
+// must have actions in the units of the file. If a file does not state how many discrete actions
+// there are, it must be read as if there were `kMostChoices`.
 class ActionSpaceFinder {
  public:
   static constexpr int64_t kMostChoices = 1 << 16;

@@ -95,8 +95,8 @@ bool is_packaged(const std::string& name) {
                      [&](const PackagedConfig& config) { return config.name == name; });
 }
 
-// Returns a packaged config that trains the algorithm on a dataset, preferably of similar size; ""
-// if there is none.
+// Returns the name of a packaged config that trains the algorithm on a dataset, preferably one of
+// similar size. Returns "" if there is no such config.
 std::string config_for(const std::string& algo, const Figures& figures) {
   const bool many = figures.rows >= kManyRows;
   for (const char* task : {many ? "hopper-medium-v2" : "pendulum-replay", "pendulum-random",

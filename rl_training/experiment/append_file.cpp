@@ -26,8 +26,8 @@ void AppendFile::fail(const char* what, int code) const {
 void AppendFile::open() {
   if (fd_ >= 0) return;
   fd_ = open_run_file(path_);
-  // Checkpoints depend on this file. Without this sync, a power cut could remove the file's
-  // directory entry.
+  // Syncs the directory, because a power cut could otherwise lose the file's directory entry and
+  // thus a file that checkpoints depend on.
   const auto parent = std::filesystem::path(path_).parent_path().string();
   posix_file_system().sync_directory(parent.empty() ? "." : parent);
 }

@@ -18,8 +18,8 @@ namespace {
 constexpr char kBest[] = "best";
 constexpr std::string_view kTemporary = ".tmp-";
 // Prefix for the name of an old directory while a new one replaces it. rename() cannot swap two
-// directories. For a moment, the checkpoint therefore exists only under the prefixed name, so
-// readers also look for that name.
+// directories, so for a moment the checkpoint exists only under the prefixed name. Readers
+// therefore also look for that name.
 constexpr std::string_view kSetAside = ".old-";
 std::string step_name(int64_t step) { return fmt::format("step-{:09}", step); }
 
@@ -137,7 +137,7 @@ std::string CheckpointStore::save(int64_t step, const std::vector<ArchiveEntry>&
                                   const std::vector<CheckpointFile>& more) {
   if (step < 0) throw Error(ErrorKind::internal, "a checkpoint needs a step of 0 or more");
   const auto content = std::make_shared<const Content>(step, entries, facts, more);
-  // "best" is written first. A run that is killed between the two commits then resumes from an
+  // "best" is written first. If the run is killed between the two commits, it resumes from an
   // earlier step and writes both again. In the opposite order, it would resume from this step and
   // never write "best".
   if (best) unsaved_best_ = content;

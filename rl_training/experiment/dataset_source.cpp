@@ -73,7 +73,7 @@ DatasetReadOptions read_options(const DatasetOptions& options, const EnvSpec& en
   return read;
 }
 
-// Splits a comma-separated list.
+// Splits a comma-separated list and removes blanks around its entries.
 std::vector<std::string> ids_of(const std::string& list) {
   std::vector<std::string> ids;
   std::istringstream words(list);
@@ -169,7 +169,7 @@ class Loader {
     if (!source.path.empty()) return load_file(source.kind, source.path);
     const auto ids = ids_of(source.id);
     if (ids.size() == 1) return load_file(source.kind, ids[0]);
-    // With the number of rows as the weight of each part, the mixture contains every row once.
+    // The weight of each part is its number of rows, so the mixture contains every row once.
     std::vector<DatasetPart> parts;
     for (const auto& id : ids) {
       auto dataset = load_file(source.kind, id);

@@ -65,7 +65,7 @@ struct DatasetContext {
   EnvOptions env = {};
   // Receives warnings about an unusable cache and about assumed bounds.
   std::function<void(const std::string&)> warn = [](const std::string&) {};
-  double gamma = 1.0;  // discount for the returns that select the best episodes
+  double gamma = 1.0;  // discount factor of the returns that rank episodes (top_fraction)
   // Only for runs without an environment: whether the algorithm has discrete actions, and the
   // spaces if they are already known.
   bool discrete_actions = false;

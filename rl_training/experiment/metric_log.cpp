@@ -85,7 +85,7 @@ void MetricLog::flush() {
 }
 
 void MetricLog::visit_state(StateVisitor& state) {
-  flush();  // a checkpoint must not record bytes that a power cut can lose
+  flush();  // a checkpoint must not count bytes that a power cut could still lose
   state.scalar("jsonl_bytes", jsonl_bytes_);
   state.scalar("csv_bytes", csv_bytes_);
 }

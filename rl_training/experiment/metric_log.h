@@ -28,8 +28,8 @@ class MetricLog {
   // Truncates the files to the loaded lengths. Existing csv columns retain their order; new columns
   // are appended.
   void restore();
-  // Discards the loaded lengths. Needed if the run continues in a new directory without the rows
-  // that were written before the checkpoint.
+  // Discards the loaded lengths. Needed if the run resumes in a new directory, to which the earlier
+  // rows were not copied.
   void start_empty() { jsonl_bytes_ = csv_bytes_ = 0; }
 
  private:

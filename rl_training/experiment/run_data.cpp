@@ -8,9 +8,9 @@ namespace {
 
 using Warn = std::function<void(const std::string&)>;
 
-// Drops rows whose next action is unknown, except rows at a termination, which need no next action.
-// Throws if rows were dropped and no remaining row has a known next action. The critic's penalty
-// (key critic_bc_weight) could then not be computed for any row.
+// Drops rows whose next action is unknown, except rows that terminate, which need no next action.
+// Throws if rows were dropped and no remaining row has a known next action, because the critic's
+// penalty (key critic_bc_weight) could then not be computed for any row.
 TransitionDataset with_known_next_actions(const TransitionDataset& data, const Warn& warn) {
   auto known = data.where_next_action_is_known();
   const auto dropped = data.rows() - known.rows();

@@ -110,8 +110,7 @@ void remove_abandoned(FileSystem& files, const std::string& parent) {
   }
 }
 
-// Removes files that a killed process had not yet renamed. Only the holder of the lock may call
-// this.
+// Removes the temporary files of a killed process. Only the holder of the lock may call this.
 void remove_unfinished_files(FileSystem& files, const std::string& run) {
   for (const auto& name : files.list_directory(run)) {
     for (const char* known : {"config.yaml.tmp-", "metadata.json.tmp-"}) {

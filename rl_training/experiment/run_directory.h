@@ -10,8 +10,8 @@ namespace rl_training {
 std::string run_name(const std::string& algo, const std::string& task, uint64_t seed);
 
 // The directory of one run, locked by one process at a time. The lock is an flock on the file LOCK,
-// which contains the pid and host of the process and the time at which it took the lock. The lock
-// is released when this object is destroyed or when the process ends for any reason.
+// which contains the pid and host of the process and the time at which the process took the lock.
+// The lock is released when this object is destroyed or when the process ends for any reason.
 class RunDirectory {
  public:
   // Creates <output_dir>/<algo>__<env>__seed<seed>__<UTC YYYYmmdd-HHMMSS>[-n]. When the directory

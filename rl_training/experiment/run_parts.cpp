@@ -76,8 +76,8 @@ RunParts::RunParts(const TrainConfig& config, RunData run_data, const RunContext
   parts.validator = validator_.get();
   parts.normalizer = &policy.normalizer();
   parts.processes = processes_;
-  // Do not tune the pool for updates if there are several environments: they step on the same
-  // threads and can use more threads than updates can.
+  // Several environments step on the same threads as updates, and may benefit from more threads
+  // than updates do. The pool is therefore tuned for updates only if there is one environment.
   if (config.threads == 0 && config.num_envs == 1) parts.tuned_pool = &policy.pool();
   trainer = std::make_unique<Trainer>(std::move(parts), trainer_options());
   check_processes();
@@ -109,7 +109,7 @@ TrainerOptions RunParts::trainer_options() const {
     options.value_limit =
         plausible_value(data.rows->largest_reward(), config.algorithm->request().gamma);
   }
-  // The policy changes only at the end of a rollout, and only then are there losses to log. The
+  // With rollouts, the policy changes and losses become available only at the end of a rollout. The
   // intervals of evaluations and log rows are therefore rounded up to whole rollouts.
   const auto rounded = [&](int64_t interval) {
     const int64_t unit = specs.front().rolls_out() ? specs.front().rollout.steps : 1;

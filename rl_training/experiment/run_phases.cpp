@@ -13,7 +13,7 @@ uint64_t own_seed(const TrainConfig& config, const ProcessGroup* processes) {
   return seed_of_process(static_cast<uint64_t>(config.seed), process_rank(processes));
 }
 
-// Capacity of the buffer of each process.
+// The processes divide the configured buffer capacity equally.
 int64_t share_of_buffer(const TrainConfig& config, const PhaseSpec& phase,
                         const ProcessGroup* processes) {
   const int64_t share = phase.collect.buffer_capacity / process_count(processes);

@@ -93,8 +93,8 @@ bool same_length(const TrainConfig& a, const TrainConfig& b) {
 }
 
 // The number of offline updates can change only before the first environment step. A later change
-// would return the run to the offline phase, and its position, which names checkpoints, would be
-// wrong.
+// would return the run to the offline phase. Its position would then be wrong, and so would the
+// names of its checkpoints.
 void check_new_length(const Checkpoint& checkpoint, const TrainConfig& before,
                       const TrainConfig& config) {
   if (!config.online.used || config.total_timesteps == before.total_timesteps) return;

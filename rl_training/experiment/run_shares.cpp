@@ -16,8 +16,8 @@ namespace {
 constexpr std::string_view kProcess = "process";
 
 // Whether the entry must be equal in all processes. This applies to parameters and to arrays that
-// depend on them. Single floats are excluded, because they are metrics. Metrics differ between
-// processes, since each process has its own share of a batch.
+// depend on them. Single floats are excluded, because they are metrics, which differ between
+// processes: each process has its own share of a batch.
 bool is_common(const ArchiveEntry& entry) {
   return entry.dtype == DType::f32 && !entry.shape.empty() && entry.name.starts_with("algorithm.");
 }

@@ -25,8 +25,7 @@ std::string describe_array(DType dtype, const std::vector<int64_t>& shape);
 std::string write_safetensors(const std::vector<ArchiveEntry>& entries);
 
 // Returns the entries in file order. The file is not trusted: anything but a valid safetensors file
-// throws Error{checkpoint} naming `file`. No memory is allocated for a size before that size has
-// been checked.
+// throws Error{checkpoint} naming `file`. Every size is checked before memory is allocated for it.
 std::vector<ArchiveEntry> read_safetensors(std::string_view bytes, const std::string& file);
 
 }  // namespace rl_training

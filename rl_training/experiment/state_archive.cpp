@@ -89,8 +89,8 @@ class StateHasher final : public StateVisitor {
  protected:
   void on_array(const std::string& name, DType dtype, std::span<const int64_t> shape,
                 void* data) override {
-    // The zero bytes end the name and the description. The description determines the length of the
-    // data, so different entries never give the same bytes.
+    // The zero bytes mark the ends of the name and the description. The description determines the
+    // length of the data, so different entries never produce the same bytes.
     hash.add(name + '\0' + describe_array(dtype, {shape.begin(), shape.end()}) + '\0');
     hash.add(data, count_bytes(dtype, shape));
   }

@@ -77,10 +77,9 @@ TensorBoardLog::TensorBoardLog(const std::string& directory, int64_t start_step)
   event.set_wall_time(wall_clock());
   event.set_file_version("brain.Event:2");
   append(event.SerializeAsString());
-  // TensorBoard treats the first START event as the beginning of a run, so a new run also needs
-  // this event. At every later START event, TensorBoard drops all steps at or after the step of the
-  // event. The row of the checkpoint's own step must remain, so the event of a resumed run has the
-  // next step.
+  // At every START event except the first, TensorBoard drops all rows at or after the step of the
+  // event. A resumed run must keep the row of the checkpoint's step, so its event has the next
+  // step. A new run also needs a START event, so that the event of a resumed run is not the first.
   event.set_step(start_step > 0 ? start_step + 1 : 0);
   event.mutable_session_log()->set_status(tensorboard::SessionLog::START);
   append(event.SerializeAsString());

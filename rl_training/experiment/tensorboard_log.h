@@ -9,8 +9,9 @@
 
 namespace rl_training {
 
-// Returns the tag of a metric: its group (eval/, validation/, time/ or train/), then its name, in
-// which the group is not repeated. For example, "eval_return_mean" becomes "eval/return_mean".
+// Returns the tag of a metric: its group (eval/, validation/, time/ or train/), then the name
+// without the prefix that names the group. For example, "eval_return_mean" becomes
+// "eval/return_mean".
 std::string tensorboard_tag(const std::string& metric);
 
 // Writes scalars and text for TensorBoard, with one event file per session.

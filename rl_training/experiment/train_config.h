@@ -12,7 +12,7 @@
 namespace rl_training {
 
 // The key `online:`. It adds a phase of environment steps after the updates of an offline
-// algorithm. In this phase, the policy explores from the first step.
+// algorithm. By default, this phase begins without random actions: the policy selects every action.
 struct OnlineStage {
   bool used = false;
   int64_t total_timesteps = 10000;  // environment steps

@@ -74,7 +74,7 @@ class PolicyEpisode {
   explicit PolicyEpisode(TrainedPolicy& policy)
       : policy_(&policy), state_(policy.algorithm().make_policy_state(1)) {}
 
-  // Starts a new episode.
+  // Resets the policy's memory. Call this at the start of each episode.
   void begin() { state_->begin_episode(0); }
   // Returns the greedy action for a raw observation, in the environment's units.
   std::vector<double> act(const std::vector<double>& obs) {

@@ -12,9 +12,9 @@ namespace {
 constexpr std::string_view kAlgorithm = "algorithm.", kNormalizer = "normalizer.";
 constexpr std::string_view kTarget = "_target";
 
-// The arrays of each part of a state, by their names inside the part. For example,
-// "algorithm.actor.layer0.bias" is `layer0.bias` of the part `actor`. Single numbers belong to no
-// part and are left out.
+// Key: a part of the state, such as `actor`. Value: the arrays of the part by their names inside
+// it. For example, "algorithm.actor.layer0.bias" is `layer0.bias` of the part `actor`. Single
+// numbers belong to no part and are omitted.
 using Parts = std::map<std::string, std::map<std::string, const ArchiveEntry*>>;
 
 Parts parts_of(const std::vector<ArchiveEntry>& entries) {

@@ -50,7 +50,8 @@ void for_column_blocks(ThreadPool* pool, const torch::Tensor& x, const Body& bod
   });
 }
 
-// Sums value(entry, column) over the rows, always in row order.
+// Sums value(entry, column) over the rows, always in row order, so that results do not depend on
+// the number of threads.
 template <class Value>
 ColumnValues sum_rows(const ColumnBlock& block, const Value& value) {
   ColumnValues sums{};

@@ -15,9 +15,10 @@ struct BatchedProduct {
 };
 
 // Computes y[i] = a[i] b[i] + bias[i] for all i in one autograd node: [n, rows, columns]. Work is
-// split in the same way for any pool, so results do not depend on the number of threads. The
-// results of torch::baddbmm do, because its BLAS has its own threads; that BLAS is also optimised
-// for only a few processors. Does not support double backward.
+// split in the same way for any pool, so results do not depend on the number of threads. In
+// contrast, torch::baddbmm uses the threads of its BLAS library, so its results depend on their
+// number; this library is also optimised for only a few processors. Does not support double
+// backward.
 torch::Tensor batched_product(const BatchedProduct& work, ThreadPool* pool);
 
 }  // namespace rl_training

@@ -32,7 +32,7 @@ class OpenBlasThreads {
   }
 
  private:
-  // Finds the functions only if LibTorch has loaded OpenBLAS. Other BLAS libraries do not have
+  // Looks up the functions only if LibTorch has loaded OpenBLAS. Other BLAS libraries do not have
   // them.
   OpenBlasThreads() {
     void* library = ::dlopen("libopenblas.so.0", RTLD_LAZY | RTLD_NOLOAD);

@@ -14,9 +14,9 @@ struct Compute {
 
 // While an object of this class exists, LibTorch's operators and the products of oneDNN and
 // OpenBLAS use only the calling thread. ATen splits large reductions by its thread count, which
-// would change results, so our pool must be the only source of parallelism. The previous thread
-// counts are restored afterwards. OpenMP is limited only on the calling thread, unless LibTorch has
-// its own copy of the OpenMP runtime; then it is limited in the whole process. OpenBLAS is always
+// would change results, so our pool must be the only source of parallelism. The destructor restores
+// the previous thread counts. OpenMP is limited only on the calling thread, unless LibTorch has its
+// own copy of the OpenMP runtime; then it is limited in the whole process. OpenBLAS is always
 // limited in the whole process.
 class SingleThreadedTensors {
  public:
@@ -35,7 +35,7 @@ class SingleThreadedTensors {
 torch::Tensor empty_floats(torch::IntArrayRef shape);
 
 // Returns a tensor with the same values but without an autograd graph. Faster than detach(), which
-// creates a tracked view. The values must not be changed in place.
+// creates a view that autograd tracks. Do not change the values in place.
 torch::Tensor without_graph(const torch::Tensor& x);
 
 template <class Body>

@@ -19,8 +19,8 @@ int64_t layer_inputs(int64_t layer, int64_t image_channels, int64_t channels) {
   return layer == 0 ? image_channels : channels;
 }
 
-// Sizes of the parts of the parameters: for each layer its weight [channels, inputs, 3, 3] and its
-// bias.
+// Number of values in each part of the flat parameters: for each layer, its weight [channels,
+// inputs, 3, 3] and its bias [channels].
 std::vector<int64_t> part_sizes(int64_t image_channels, int64_t channels) {
   std::vector<int64_t> sizes;
   for (int64_t layer = 0; layer < kLayers; ++layer) {

@@ -109,8 +109,8 @@ class SampleNode : public autograd::Node {
         std_(std::move(std)) {}
 
   // "d x" is the gradient of the loss with respect to x. With u = mean + std e and the total
-  // gradient g at u: d mean = g, d log std = g std e - d log p. If squashed, g includes the terms
-  // (1 - a^2) d a and 2 a d log p.
+  // gradient g with respect to u: d mean = g, d log std = g std e - d log p. If the head is
+  // squashed, g includes the terms (1 - a^2) d a and 2 a d log p.
   autograd::variable_list apply(autograd::variable_list&& gradients) override {
     const HeadView head(head_);
     const HeadGradient out(head_);
@@ -149,7 +149,8 @@ class LogProbNode : public autograd::Node {
   LogProbNode(GaussianHead head, torch::Tensor unbounded)
       : head_(std::move(head)), unbounded_(std::move(unbounded)) {}
 
-  // With z = (u - mean) / std and the gradient g: d mean = g z / std, d log std = g (z^2 - 1).
+  // With z = (u - mean) / std and the gradient g of the loss with respect to the log density:
+  // d mean = g z / std, d log std = g (z^2 - 1), where "d x" is as in SampleNode.
   autograd::variable_list apply(autograd::variable_list&& gradients) override {
     const HeadView head(head_);
     const HeadGradient out(head_);

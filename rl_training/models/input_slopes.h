@@ -13,7 +13,7 @@ class InputSlopes {
   // For networks of the same shape as `critics`, which must use ReLU and no LayerNorm.
   InputSlopes(const CriticEnsemble& critics, const Compute& compute);
 
-  // [count, rows, action_dim]. A backward pass reaches only the parameters.
+  // [count, rows, action_dim]. A backward pass computes gradients of the parameters only.
   torch::Tensor at(const CriticEnsemble& critics, const torch::Tensor& obs,
                    const torch::Tensor& actions) const;
 

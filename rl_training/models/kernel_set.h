@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kLanes = 16;  // partial sums per row; the same number for every instruction set
 
-// Number of floats in a register.
+// Number of floats in a vector register.
 #if defined(__AVX512F__)
 constexpr int64_t kWidth = 16;
 #elif defined(__AVX2__)

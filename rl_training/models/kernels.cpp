@@ -183,8 +183,8 @@ void gather_rows(float* values, const int64_t* rows, int64_t count, int64_t colu
   }
 }
 
-// Moments of parameters whose gradient is zero (dead units) decay geometrically. Before they reach
-// the subnormal range, where arithmetic is many times slower, they are set to zero.
+// The moments of parameters with zero gradients (dead units) decay geometrically. They are set to
+// zero before they reach the subnormal range, where arithmetic is many times slower.
 constexpr float kTinyMoment = 1e-30f;
 
 void adam(float* p, float* m, float* v, const float* g, int64_t count, const AdamStep& step) {
@@ -209,7 +209,8 @@ void polyak(float* target, const float* source, int64_t count, float tau) {
   for (int64_t i = 0; i < count; ++i) target[i] += tau * (source[i] - target[i]);
 }
 
-// Uses several independent sums, so that throughput and not latency limits the loop.
+// Uses several independent sums, so that the loop measures the throughput and not the latency of
+// the instruction.
 double fma_loop(int64_t rounds) {
   constexpr int kSums = 10;
   Vector sums[kSums];

@@ -13,9 +13,9 @@ struct AdamStep {
   float inverse_sqrt_bias;  // 1 / sqrt(1 - beta2^t)
 };
 
-// Loops of networks, losses and optimisers, and small matrix products. Their files are compiled
-// once for each instruction set (kernel_set.h); `kernels()` returns the widest set that this
-// processor supports. All matrices are row-major and contiguous.
+// Inner loops of networks, losses and optimisers, and small matrix products. Their files are
+// compiled once for each instruction set (kernel_set.h); `kernels()` returns the widest set that
+// this processor supports. All matrices are row-major and contiguous.
 struct Kernels {
   const char* name;
 
@@ -23,9 +23,10 @@ struct Kernels {
   void (*add_bias_relu)(float* y, const float* bias, int64_t rows, int64_t columns);
   void (*relu)(float* y, int64_t count);
   void (*tanh)(float* y, int64_t count);
-  // y = x (1 + tanh(c)) / 2 with c = sqrt(2 / pi) (x + 0.044715 x^3), in place; slope = dy / dx
+  // y = x (1 + tanh(c)) / 2 with c = sqrt(2 / pi) (x + 0.044715 x^3), where x is the old y;
+  // slope = dy / dx
   void (*gelu)(float* y, int64_t count, float* slope);
-  // y = x where positive, else exp(x) - 1, in place
+  // y = x where x is positive, else exp(x) - 1, where x is the old y
   void (*elu)(float* y, int64_t count);
   void (*exp)(const float* x, int64_t count, float* y);
   // out = log |d tanh(u) / du|, accurate even where log(1 - tanh(u)^2) loses all precision
@@ -43,9 +44,9 @@ struct Kernels {
   // y = gain * (x - mean) / std + shift for each row; also stores mean and 1 / std
   void (*layer_norm)(const float* x, const float* gain, const float* shift, float eps, int64_t rows,
                      int64_t columns, float* mean, float* inverse_std, float* y);
-  // Replaces the gradient at y by the gradient at x in `delta`. With `keep`, the gradient at x is 0
-  // where `keep` is not positive. Also computes the gradients of gain and shift, summed over the
-  // rows.
+  // Replaces the gradient with respect to y in `delta` by the gradient with respect to x, which is
+  // 0 where `keep` is given and not positive. Also computes the gradients of gain and shift, summed
+  // over the rows.
   void (*layer_norm_backward)(float* delta, const float* gain, const float* x, const float* mean,
                               const float* inverse_std, const float* keep, int64_t rows,
                               int64_t columns, float* gain_gradient, float* shift_gradient);
@@ -70,8 +71,8 @@ struct Kernels {
   void (*adam)(float* p, float* m, float* v, const float* g, int64_t count, const AdamStep& step);
   // target += tau * (source - target)
   void (*polyak)(float* target, const float* source, int64_t count, float tau);
-  // A matrix product, for the sizes that is_small() in product.cpp accepts; null if this set has no
-  // such function.
+  // A matrix product for the sizes that is_small() in product.cpp accepts. Null in sets without
+  // such a function.
   void (*multiply_small)(const Product& work, float* scratch);
   // Runs independent fused multiply-adds for `bench`, and returns the number of operations.
   double (*fma_loop)(int64_t rounds);

@@ -8,8 +8,7 @@
 namespace rl_training {
 namespace {
 
-// Replaces the logarithm of a multiplier that is fixed at 0. This value is finite and its
-// exponential is 0.
+// Used as the logarithm of a multiplier that is fixed at 0. It is finite, and its exponential is 0.
 constexpr double kLeastLog = -1e9;
 
 }  // namespace
@@ -22,8 +21,8 @@ LogScalar::LogScalar(const Options& options, const Compute& compute)
   refresh_value();
 }
 
-// A resumed run must equal an uninterrupted run, but two implementations of exp may differ in the
-// last bit. The value is therefore always computed by this function.
+// Always computes the value with the same function, because two implementations of exp may differ
+// in the last bit, and a resumed run must equal an uninterrupted run.
 void LogScalar::refresh_value() {
   value_ = reused_floats({});
   *value_.data_ptr<float>() = std::exp(*log_.data_ptr<float>());

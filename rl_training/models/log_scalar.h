@@ -9,7 +9,7 @@ class LogScalar {
  public:
   struct Options {
     double initial_log = 0.0;
-    double learning_rate = 3e-4;  // constant: learning-rate schedules do not apply to multipliers
+    double learning_rate = 3e-4;  // constant: learning-rate schedules do not apply
     double log_min = -1e9, log_max = 1e9;
   };
 

@@ -8,7 +8,7 @@ namespace rl_training {
 torch::Tensor scalar(double value);
 float number(const torch::Tensor& value);
 
-// Smallest member at each row: [members, rows] -> [rows].
+// The smallest value over the members for each row: [members, rows] -> [rows].
 torch::Tensor minimum(const torch::Tensor& values);
 
 // Weighted mean of the smallest and the largest member: lambda min + (1 - lambda) max, [rows].
@@ -22,16 +22,16 @@ torch::Tensor repeat_rows(const torch::Tensor& x, int64_t n);
 torch::Tensor td_target(const torch::Tensor& rewards, const torch::Tensor& discount,
                         const torch::Tensor& next_value);
 
-// `scale` times the sum over members of the mean over rows of (values - target)^2, as one autograd
-// node: [members, rows], [rows] -> scalar.
+// `scale` sum_i mean (values_i - target)^2, where i runs over members and the mean is over rows.
+// One autograd node: [members, rows], [rows] -> scalar.
 torch::Tensor squared_error(const torch::Tensor& values, const torch::Tensor& target,
                             double scale = 1.0);
 
 struct SoftTarget {
   torch::Tensor values, mean;  // [rows], and their mean as a scalar
 };
-// r + discount (smallest member - alpha log_prob) and its mean, without gradient. If next_log_prob
-// is undefined, the target has no alpha term.
+// r + discount (q - alpha next_log_prob) and its mean, without gradient, where q is the smallest of
+// a row's next_values. If next_log_prob is undefined, the target has no alpha term.
 // Shapes: [rows], [rows], [members, rows], [rows], scalar -> [rows], scalar.
 SoftTarget soft_td_target(const torch::Tensor& rewards, const torch::Tensor& discount,
                           const torch::Tensor& next_values, const torch::Tensor& next_log_prob,
@@ -57,16 +57,17 @@ SoftActorLoss soft_actor_loss(const torch::Tensor& log_prob, const torch::Tensor
 // gives half the mean square; larger values emphasise positive differences.
 torch::Tensor expectile_loss(const torch::Tensor& difference, double expectile);
 
-// Gumbel regression with z = min(difference / temperature, clip), [rows]: the mean over rows of
-// exp(z) - z - 1. To prevent overflow, the loss is scaled by exp(-m) with m = max(max z, -1),
-// without gradient through m. For difference = Q - V, the minimiser without clipping is
+// Gumbel regression: the mean over rows of exp(z) - z - 1 with z = min(difference / temperature,
+// clip), [rows]. To prevent overflow, the loss is scaled by exp(-m) with m = max(max z, -1),
+// without gradient through m. If difference = Q - V and nothing is clipped, the loss is smallest at
 // V = temperature log mean exp(Q / temperature).
 torch::Tensor gumbel_loss(const torch::Tensor& difference, double temperature, double clip);
 
 // Like squared_error with scale 1, but with Huber's loss: x^2 / 2 up to |x| = delta, linear beyond.
 torch::Tensor huber_error(const torch::Tensor& values, const torch::Tensor& target, double delta);
 
-// min(exp(exponent), cap) without gradient. Clips the exponent, which prevents overflow.
+// min(exp(exponent), cap) without gradient. Clips the exponent instead of the result, which
+// prevents overflow.
 torch::Tensor exp_weights(const torch::Tensor& exponent, double cap);
 
 // The negative mean over rows of weights * log_prob, both [rows], without gradient through the

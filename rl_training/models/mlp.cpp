@@ -94,7 +94,7 @@ class MlpNode : public autograd::Node {
     return side_columns_ > 0 ? workspace_->joined_input.data() : x_.data_ptr<float>();
   }
 
-  // Zeroes the gradient of the members that the pass does not use. The backward pass overwrites the
+  // Zeroes the gradient of the members that the pass did not use. The backward pass overwrites the
   // gradient of the other members.
   const torch::Tensor& cleared_gradient() {
     if (!shared_->gradient.defined()) shared_->gradient = torch::zeros_like(parameters_);
@@ -138,8 +138,8 @@ const MlpLayout& Mlp::layout() const { return shared_->kernel.layout(); }
 
 namespace {
 
-// Copies rows of `columns` values into longer rows. For short rows, a library call per row would be
-// slower than a loop.
+// Copies rows of `columns` values into rows of `to_row` values. Rows of a few values are copied in
+// a loop, because a library call per row would be slower.
 void copy_columns(const float* from, int64_t rows, int64_t columns, float* to, int64_t to_row) {
   constexpr int64_t kFew = 8;
   if (columns > kFew) {

@@ -38,7 +38,6 @@ int64_t MlpKernel::chunks_of(int64_t rows) const {
   return (rows + chunk_rows() - 1) / chunk_rows();
 }
 
-// Reserves memory for the outputs of the hidden blocks for `rows` rows.
 void MlpKernel::reserve_activations(int64_t rows, MlpWorkspace& workspace) const {
   const size_t hidden = layout_.layers.size() - 1;
   if (workspace.activation.size() < hidden) {

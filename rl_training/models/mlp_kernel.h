@@ -9,8 +9,8 @@
 
 namespace rl_training {
 
-// Output layers of at most this width are computed column by column, because the tiles of a matrix
-// product would be mostly empty.
+// Output layers of at most this width are computed column by column, because a matrix product would
+// compute tiles that are mostly empty.
 constexpr int64_t kFewOutputs = 4;
 
 // Values that a forward pass stores for its backward pass.
@@ -29,9 +29,9 @@ struct MlpWorkspace {
 };
 
 // Forward and backward passes of an MLP, or of an ensemble of MLPs of the same shape, on the CPU in
-// float32. Work is split by member and rows, except that the weight gradients of few rows are split
-// by member, layer and columns. The split does not depend on the number of threads, and sums are
-// computed in a fixed order, so results are bit-identical for any pool.
+// float32. Work is split by member and rows. The weight gradients of passes with few rows are split
+// by member, layer and columns instead. The split does not depend on the number of threads, and
+// sums are computed in a fixed order, so results are bit-identical for any pool.
 class MlpKernel {
  public:
   MlpKernel(const MlpSpec& spec, ThreadPool* pool);

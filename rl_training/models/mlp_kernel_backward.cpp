@@ -8,15 +8,15 @@
 namespace rl_training {
 namespace {
 
-// Largest number of groups of chunks. If there are more chunks than this, some groups consist
-// of several chunks, which are processed in order. Their parameter gradients are accumulated while
-// each chunk is still in the cache.
+// Largest number of groups of chunks. With more chunks than this, some groups have several chunks,
+// which are processed in order. The parameter gradients of a chunk are accumulated while the chunk
+// is still in the cache.
 constexpr int64_t kMostGroups = 8;
 
-// Sums of groups are added in blocks of this many values.
+// Number of values in one unit of work of add_groups.
 constexpr int64_t kPiece = 1 << 14;
 
-// out[inputs, outputs] += in' delta, column by column.
+// out[inputs, outputs] += in' delta, column by column, for layers with few outputs.
 void add_narrow_weights(const LayerLayout& layer, const float* in, const float* delta, int64_t rows,
                         float* out) {
   const auto add = [&](const float* column, float* sums) {
@@ -257,7 +257,8 @@ float* MlpKernel::norm_sums(size_t layer, const Chunk& chunk, const MlpWorkspace
   return workspace.norm_sums[layer].data() + before * 2 * layout_.layers[layer].outputs;
 }
 
-// Adds the gradients of all groups of each member, in order.
+// Adds the parameter gradients of a member's groups, always in the same order, so that results do
+// not depend on the number of threads.
 void MlpKernel::add_groups(int64_t groups, const MlpWorkspace& workspace,
                            const Gradients& wanted) const {
   const int64_t size = layout_.size, pieces = (size + kPiece - 1) / kPiece;

@@ -17,7 +17,7 @@ struct LayerInit {
   enum class Weight { fan_in_uniform, uniform, xavier_uniform, orthogonal, lecun_normal };
   enum class Bias { fan_in_uniform, uniform, constant };
   Weight weight = Weight::fan_in_uniform;  // U(+-1/sqrt(fan-in)), LibTorch's default
-  double weight_scale = 1.0;               // bound of `uniform`, gain of the kinds listed after it
+  double weight_scale = 1.0;               // bound of uniform; gain of xavier, orthogonal and lecun
   Bias bias = Bias::fan_in_uniform;
   double bias_scale = 0.0;  // bound of `uniform`, value of `constant`
 };
@@ -30,12 +30,12 @@ constexpr LayerInit orthogonal_layer(double gain) {
 constexpr LayerInit xavier_layer(double gain = 1.0) {
   return {LayerInit::Weight::xavier_uniform, gain, LayerInit::Bias::constant, 0.0};
 }
-// Hidden layers of ReBRAC, SAC-N and EDAC: uniform weights with a bound set by fan-in, and biases
-// of 0.1.
+// For the hidden layers of ReBRAC, SAC-N and EDAC: weights uniform in +-1/sqrt(fan-in), biases
+// equal to 0.1.
 constexpr LayerInit fan_in_layer() {
   return {LayerInit::Weight::fan_in_uniform, 1.0, LayerInit::Bias::constant, 0.1};
 }
-// Output layers of ReBRAC, SAC-N and EDAC: uniform weights and biases in a narrow interval.
+// For the output layers of ReBRAC, SAC-N and EDAC: weights and biases uniform in +-bound.
 constexpr LayerInit narrow_layer(double bound) {
   return {LayerInit::Weight::uniform, bound, LayerInit::Bias::uniform, bound};
 }
@@ -65,8 +65,8 @@ struct MlpLayout {
   int64_t size = 0;  // parameters of one member
 };
 
-// Initialises weight, bias and LayerNorm of one layer. The offsets of `layer` are relative to
-// `member`.
+// Initialises weight, bias and LayerNorm of one layer. The offsets in `layer` are counted from
+// `member`, the first parameter of the member.
 void init_layer(const LayerInit& init, const LayerLayout& layer, Rng& rng, float* member);
 
 // Initialises all members in order.

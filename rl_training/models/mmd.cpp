@@ -36,7 +36,7 @@ class MmdNode : public autograd::Node {
   torch::Tensor x_gradient_, y_gradient_;
 };
 
-// The samples of kRowsAtOnce rows, with the row as last dimension: [n + m, A, kRowsAtOnce].
+// The samples of kRowsAtOnce rows, with the rows in the last dimension: [n + m, A, kRowsAtOnce].
 class RowBlock {
  public:
   RowBlock(int64_t n, int64_t m, int64_t dims) : n_(n), m_(m), dims_(dims) {

@@ -30,7 +30,7 @@ class Network {
   const torch::Tensor& parameters() const { return parameters_; }
   // this += tau * (other - this). Statistics that are not parameters do not change.
   void polyak_from(const Network& other, double tau);
-  // Copies the parameters of the other network exactly.
+  // Copies the parameters bit for bit. polyak_from with tau = 1 may round.
   void copy_from(const Network& other);
   virtual void visit_state(StateVisitor& state) = 0;
 

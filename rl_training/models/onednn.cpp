@@ -10,9 +10,9 @@ namespace rl_training {
 
 #ifdef RL_TRAINING_ONEDNN_FILE
 
-// A LibTorch from PyPI contains another version of oneDNN and exports some of that version's inline
-// functions. The dynamic linker would make the system's oneDNN call these functions, which gives
-// wrong products. RTLD_DEEPBIND makes the system's oneDNN prefer its own functions.
+// A LibTorch from PyPI contains another version of oneDNN and exports some of its inline functions.
+// The dynamic linker would bind calls in the system's oneDNN to these functions, which gives wrong
+// products. RTLD_DEEPBIND makes the system's oneDNN prefer its own functions.
 static OneDnn load_onednn() {
   void* library = ::dlopen(RL_TRAINING_ONEDNN_FILE, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
   const auto find = [&]<class Function>(const char* name, Function& function) {

@@ -5,8 +5,8 @@
 namespace rl_training {
 
 // A policy as a list of operations on vectors. Algorithms use it to describe their greedy policy
-// for export to other formats (deploy/). A value is one vector for each observation, or `rows`
-// vectors, one for each candidate action. Values are numbered in the order of computation.
+// for export to other formats (deploy/). A value is either one vector per observation or `rows`
+// vectors, one per candidate action. Values are numbered in the order of computation.
 class PolicyGraph {
  public:
   using Value = int;

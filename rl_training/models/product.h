@@ -3,10 +3,11 @@
 
 namespace rl_training {
 
-// Row-major c[m, n] = op(a) op(b) on the calling thread; `ld*` are row strides. `then` is an
-// operation on the result. `nothing` leaves the result unchanged. `add_bias` adds the bias
-// `operand` [n], and `add_bias_relu` also applies ReLU. `keep_positive` sets values to zero where
-// the mask `operand` is not positive; the mask has the layout of c. `add_old` adds the old c.
+// Row-major c[m, n] = op(a) op(b) on the calling thread, where op transposes a matrix if its
+// `transpose_*` is true. `ld*` are row strides. `then` is an operation on the result. `nothing`
+// leaves the result unchanged. `add_bias` adds the bias `operand` [n], and `add_bias_relu` also
+// applies ReLU. `keep_positive` sets values to zero where the mask `operand` is not positive; the
+// mask has the layout of c. `add_old` adds the old c.
 struct Product {
   enum class Then { nothing, add_bias, add_bias_relu, keep_positive, add_old };
   bool transpose_a = false, transpose_b = false;

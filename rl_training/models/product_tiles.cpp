@@ -25,7 +25,8 @@ static_assert(kStripColumns * (kDepth + kNarrowRows) <= kSmallScratch);
 
 using Then = Product::Then;
 
-// Rows of the result for one strip of b. With `go_on`, sums continue from the values in c.
+// Input and output of the rows of the result that use one strip of b. With `go_on`, sums continue
+// from the values in c.
 struct Strip {
   const float* a;
   int64_t a_row, a_step;  // strides between rows and between values of k

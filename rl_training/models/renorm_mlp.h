@@ -35,7 +35,7 @@ class RenormMlp final : public FeedForward {
   // Folds each renormalisation into the following weights and biases.
   PolicyGraph::Value describe(PolicyGraph& graph, PolicyGraph::Value x) const override;
 
-  // Running statistics, [members, features]: first the features of the input, then those of each
+  // Running statistics, [members, features]: the features of the input, followed by those of each
   // hidden layer.
   const torch::Tensor& running_mean() const { return statistics_->mean; }
   const torch::Tensor& running_var() const { return statistics_->var; }

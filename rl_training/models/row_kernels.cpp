@@ -1,6 +1,6 @@
 // Sums along the rows of a matrix, for heads with few outputs, LayerNorm and quantiles. This file
-// is compiled once for each instruction set; see kernel_set.h. The partial sums of a row are the
-// same for every instruction set.
+// is compiled once for each instruction set; see kernel_set.h. Every set forms the same partial
+// sums of a row.
 #include "rl_training/models/kernel_set.h"
 
 namespace rl_training::KERNEL_SET {
@@ -35,7 +35,7 @@ float sum(const float* a, int64_t count) {
   return sum_lanes(lanes);
 }
 
-// The partial sums of a row as one type, which the compiler splits into registers.
+// The partial sums of a row as one vector, which the compiler splits into registers.
 using Lanes = float __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
 
 // Reduces the partial sums of several rows, one vector per row, to one vector with a sum per row.

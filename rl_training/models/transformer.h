@@ -14,8 +14,8 @@ struct TransformerSpec {
   double dropout = 0.1;
 };
 
-// Segments of episodes, each in chronological order. In a segment shorter than `steps`, the values
-// after its last step are ignored.
+// Segments of episodes, each in chronological order. A segment may have fewer than `steps` steps.
+// The values after its last step are then arbitrary, and so are their predictions.
 struct Trajectories {
   torch::Tensor returns;    // [rows, steps], scaled returns-to-go
   torch::Tensor obs;        // [rows, steps, obs_dim]

@@ -15,9 +15,8 @@
 namespace rl_training {
 namespace {
 
-// With at least this number of processes, each process averages one part of the values over all
-// processes and sends the result to all others. This transfers less data than sending every value
-// to every process.
+// With at least this number of processes, each process averages one part of the values and sends
+// the result to all others. This transfers less data than sending every value to every process.
 constexpr int kProcessesForParts = 4;
 // Fewer values than this are always sent to every process in one message.
 constexpr size_t kManyValues = 4096;
@@ -148,8 +147,8 @@ class GlooGroup final : public ProcessGroup {
   }
 
  private:
-  // Allocates memory for `count` values that all processes share, if they run on one machine. All
-  // processes return the same result: whether all of them succeeded.
+  // Allocates memory for `count` values that all processes share, if they run on one machine.
+  // Returns whether all processes succeeded, so the result is the same in every process.
   bool share_memory(size_t count) {
     if (!one_machine_ || (slots_ != nullptr && slots_->values() >= count)) return one_machine_;
     slots_ = rank_ == 0 ? SharedSlots::create(size_, count) : nullptr;

@@ -18,8 +18,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Largest accepted text in bytes. Limits the memory that an unknown sender can make this process
-// allocate.
+// Largest accepted text in bytes. Without this limit, an unknown sender could make this process
+// allocate a large amount of memory.
 constexpr uint32_t kMaxText = 16 << 20;
 enum class Request : char { set = 'S', get = 'G' };
 

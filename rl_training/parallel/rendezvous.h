@@ -51,8 +51,8 @@ class RendezvousServer final : public Rendezvous {
   std::vector<std::thread> threads_;  // first the accepting thread, then one per connection
 };
 
-// Accesses the store from a process other than process 0. Process 0 may start later, within the
-// time-out.
+// Gives the processes other than process 0 access to the store. Process 0 may start later, within
+// the time-out.
 class RendezvousClient final : public Rendezvous {
  public:
   RendezvousClient(const std::string& address, int port, Milliseconds timeout);

@@ -30,8 +30,8 @@ const CurvePoint* chosen_evaluation(const RunRecord& run, const EvaluationChoice
   return chosen;
 }
 
-// Throws if no run has reached the requested step or can still reach it, because the reader of an
-// empty table would not know why it is empty.
+// Throws if no run has reached the requested step or can still reach it. Otherwise the table would
+// be empty without an explanation.
 void check_step_is_reached(const std::vector<RunRecord>& runs, const EvaluationChoice& choice) {
   if (choice.pick != EvaluationChoice::Pick::at) return;
   std::optional<int64_t> longest;

@@ -90,9 +90,9 @@ std::string choice_name(const Report& report);
 // a step that no run has reached or can still reach.
 Report make_report(std::vector<RunRecord> runs, const ReportOptions& options);
 
-// The IQM over runs at each evaluation step on one time axis, with a 95 % interval. If there is
-// only one run, the interval is its value. Curves with more than `most` steps are thinned evenly;
-// the first and the last step remain.
+// The IQM over runs at each evaluation step on one time axis, with a 95 % interval. For a single
+// run, both ends of the interval equal the run's value. Curves with more than `most` steps are
+// thinned evenly; the first and the last step remain.
 std::vector<BandPoint> learning_curve(const RunGroup& group, bool online, size_t most = 300);
 // The mean, smallest and largest value of a metric over runs at each step.
 std::vector<BandPoint> metric_curve(const RunGroup& group, const std::string& metric, bool online);

@@ -7,7 +7,6 @@
 
 namespace rl_training {
 
-// HTML fragments that the sections of the page share. Arguments named `html` are already escaped.
 constexpr size_t kPageColors = 10;  // classes .c0 to .c9 in report.css
 constexpr size_t kMostListed = 60;  // largest number of notes or configs in a list
 
@@ -16,6 +15,7 @@ struct Heading {
   bool number = true;  // right-aligned
 };
 std::string header_html(const std::vector<Heading>& headings);
+// A table cell with the content `html`, in which callers must already have escaped all text.
 std::string cell_html(const std::string& html, const char* kind = "");
 // A cell that displays `text` and is sorted by `value`.
 std::string number_cell(const std::string& text, const std::optional<double>& value);

@@ -94,7 +94,7 @@ std::string legend_text(const Leaderboard& board, const char* best) {
       board.normalized ? " all tasks: runs resampled within tasks." : "");
 }
 
-// With a single task, the result over all tasks would only repeat that of the task.
+// With a single task, a column for all tasks would only repeat the column of that task.
 bool has_total(const Leaderboard& board) { return board.normalized && board.tasks.size() > 1; }
 
 // A table of the tasks [first, last).
@@ -179,7 +179,7 @@ Leaderboard make_leaderboard(const Report& report) {
   return board;
 }
 
-// If the width is too small for all tasks, the remaining tasks are printed in additional blocks.
+// Tasks that do not fit into the width are printed in additional blocks below the first one.
 std::string leaderboard_text(const Leaderboard& board, size_t width) {
   std::string text;
   std::vector<std::string> keys;

@@ -16,8 +16,9 @@ namespace {
 constexpr uint64_t kMostMetricBytes = uint64_t{256} << 20;
 constexpr size_t kMostRowBytes = 1 << 16;
 constexpr size_t kMostMetrics = 200;
-// Approximate maximum number of points for one metric of one run on one time axis. Bins are defined
-// by steps, so that all seeds retain the same steps.
+// Largest number of bins for one metric of one run on one time axis. A bin is a range of steps, and
+// one point of each bin is retained. Because bins depend only on steps, all seeds retain points at
+// the same steps.
 constexpr int64_t kMetricBins = 250;
 
 // Names of counters and settings in a row, which are not results of training.
@@ -34,7 +35,8 @@ std::optional<double> finite_at(const Json& row, const char* key) {
   return std::isfinite(value) && std::abs(value) < 1e300 ? std::optional(value) : std::nullopt;
 }
 
-// Reads a counter and clamps it to values that a double represents exactly.
+// Reads a counter, or 0 if it is missing or not finite. Clamps it to the range from 0 to 9e15, in
+// which a double represents every integer exactly.
 int64_t count_at(const Json& row, const char* key) {
   return static_cast<int64_t>(std::clamp(finite_at(row, key).value_or(0), 0.0, 9e15));
 }
@@ -67,8 +69,8 @@ void add_values(const Json& row, const CurvePoint& at, RunRecord& run) {
 std::vector<CurvePoint> thin(const std::vector<CurvePoint>& points) {
   int64_t longest = 1;
   for (const auto& point : points) longest = std::max(longest, point.step);
-  // Bin widths are powers of two, so a longer run of the same group retains a subset of the steps
-  // of this run.
+  // Bin widths are powers of two. The steps that a longer run of the same group retains are then a
+  // subset of the steps that this run retains.
   int64_t width = 1;
   while (longest / width > kMetricBins) width *= 2;
   std::vector<CurvePoint> kept;
@@ -84,9 +86,9 @@ std::vector<CurvePoint> thin(const std::vector<CurvePoint>& points) {
   return kept;
 }
 
-// Rows of an online phase are recognised by their `buffer_size`. The row of the evaluation before
-// training has no `buffer_size`, so it is assigned to the offline time axis. If the run has only an
-// online phase, this function moves that evaluation to the online time axis.
+// Rows with a `buffer_size` belong to an online phase. The row of the evaluation before training
+// has no `buffer_size`, so the reader assigns it to the offline time axis. If the run has only an
+// online phase, this function moves that row to the online time axis.
 void settle_first_clock(RunRecord& run) {
   const auto is_offline = [](const CurvePoint& point) { return !point.online && point.step > 0; };
   const auto fix = [](std::vector<CurvePoint>& points) {

@@ -24,8 +24,8 @@ std::string first_nonfinite(Part& part) {
   return check.first_bad();
 }
 
-// Bound of plausible Q values: ten times the infinite discounted sum of the largest reward. The
-// factor allows for entropy bonuses and early errors.
+// Bound of plausible Q values: ten times the discounted sum of the largest reward over infinitely
+// many steps. The factor of ten allows for entropy bonuses and early errors.
 inline double plausible_value(double largest_reward, double gamma) {
   return 10.0 * largest_reward / (1.0 - gamma);
 }

@@ -91,7 +91,8 @@ void HindsightSampler::relabel(int64_t row, const BatchView& batch, int64_t i) {
   if (batch.reward) {
     batch.reward[i] = static_cast<float>(reward_.apply(task_.compute_reward(achieved_, desired_)));
   }
-  // A row that terminated without reaching its goal is a failure, which is terminal for any goal.
+  // A row that terminated without reaching its goal is a failure, which ends the episode for any
+  // goal.
   const bool failed = buffer_.terminated(row) && !reached_goal(task_, buffer_.next_obs(row));
   const bool ends = failed || task_.compute_terminated(achieved_, desired_);
   if (batch.terminated) batch.terminated[i] = ends ? 1.0f : 0.0f;

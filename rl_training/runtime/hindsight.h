@@ -6,9 +6,9 @@
 
 namespace rl_training {
 
-// Throws Error{config} if hindsight cannot relabel the requested rows. Rows must not span several
-// steps or contain returns, because rewards for a relabelled goal are not defined beyond the first
-// step. Rows must not be drawn by priority.
+// Throws Error{config} if the requested rows cannot be relabelled. Rows must not span several steps
+// or contain returns, because only the reward of a single step is recomputed for a new goal. Rows
+// must not be drawn by priority, because hindsight draws them uniformly.
 void check_hindsight(const BatchRequest& request);
 
 // Hindsight experience replay (arXiv:1707.01495): in a fraction k / (k + 1) of the rows of each

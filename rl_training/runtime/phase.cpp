@@ -26,7 +26,7 @@ int64_t planned_updates(const PhaseSpec& phase) {
 
 namespace {
 
-// Returns four numbers: the rows, all episodes so far, the sum of the returns of the episodes that
+// Returns four values: the rows, all episodes so far, the sum of the returns of the episodes that
 // ended since the last call, and the number of these episodes.
 std::vector<double> take_collected(int64_t rows, EpisodeLog& episodes) {
   const auto ended = episodes.take_ended();

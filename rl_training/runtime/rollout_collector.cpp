@@ -10,7 +10,8 @@ namespace {
 
 constexpr float kRewardLimit = 10.0f;  // bound of normalised rewards
 
-// If a warm start copied a normaliser, the statistics start from it with the weight of one rollout.
+// If a warm start copied a normaliser, the running statistics start from the normaliser's values,
+// with the weight of one rollout.
 RunningStatistics first_statistics(const ObsNormalizer& normalizer, int64_t rollout_steps) {
   if (normalizer.identity())
     return RunningStatistics(static_cast<int64_t>(normalizer.mean().size()));
@@ -101,8 +102,8 @@ void RolloutCollector::normalize_rewards() {
   }
 }
 
-// A truncated episode would have continued, so its last reward becomes r + gamma V(final
-// observation).
+// Adds gamma V(final observation) to the last reward of a truncated episode, because the episode
+// would have continued.
 void RolloutCollector::bootstrap_time_outs() {
   const auto cut = [&](int64_t i) {
     return envs_.truncated()[i] != 0 && envs_.terminated()[i] == 0;

@@ -5,8 +5,9 @@
 
 namespace rl_training {
 
-// A multiplier of the learning rate over a run. After a linear warm-up over `warmup_steps` updates,
-// it is constant at `start`, or changes from `start` to `end` linearly or along half a cosine.
+// A multiplier of the learning rate over a run. It first rises linearly to `start` over
+// `warmup_steps` updates. It is then constant, or changes from `start` to `end` linearly or along
+// half a cosine.
 struct ScheduleSpec {
   enum class Type { constant, linear, cosine };
   Type type = Type::constant;

@@ -6,9 +6,9 @@
 
 namespace rl_training {
 
-// Finds the number of threads with which updates are fastest (`threads: 0`). The first updates of a
-// session are timed with 1, 2, 4, ... and all threads of the pool in turn. Small networks are often
-// faster on one thread, and large networks do not benefit from all cores of a large machine.
+// Finds the number of threads with which updates are fastest (`threads: 0`). It times the first
+// updates of a session with 1, 2, 4, ... and all threads of the pool in turn. Small networks are
+// often faster on one thread, and large networks do not benefit from all cores of a large machine.
 // Results do not depend on the number of threads, so the choice affects only speed and is not part
 // of the state.
 class ThreadChoice {
@@ -24,8 +24,8 @@ class ThreadChoice {
   // Call these functions before and after each update.
   void begin_update();
   void end_update();
-  // Uses all threads until the next update, because the environments of an evaluation benefit from
-  // every core.
+  // Uses all threads until the next update. An evaluation calls this function, because its
+  // environments benefit from every core.
   void use_all();
 
  private:

@@ -231,8 +231,8 @@ Json Trainer::make_row(const Metrics& metrics, double lr_scale) const {
                                   .learning_rate = options_.learning_rate * lr_scale,
                                   .lr_scale = lr_scale,
                                   .dataset_size = options_.dataset_size});
-  // Which values are defined depends only on counters, so the same values are defined in all
-  // processes.
+  // Which metrics are defined depends only on counters, which are equal in all processes. All
+  // processes therefore exchange the same number of values.
   std::vector<double> values;
   for (const auto& [name, value] : metrics.values()) {
     if (value.defined()) values.push_back(value.item<double>());
@@ -259,7 +259,8 @@ void Trainer::add_phase_metrics(Json& row) {
   }
 }
 
-// A loss or a parameter that is not finite ends the run before a checkpoint is written.
+// Ends the run if a loss or a parameter is not finite. Called before a checkpoint is written, so
+// that checkpoints contain only finite values.
 void Trainer::check_health(const Json& row) const {
   std::string bad;
   for (const auto& [name, value] : row.items()) {
@@ -286,7 +287,7 @@ void Trainer::warn_of_divergence(const Json& row, RunSink& sink) {
                   value->get<double>(), update_, options_.value_limit / 10));
 }
 
-// Returns true if this evaluation is the best so far, and no value if a signal interrupted it.
+// Returns whether this evaluation is the best so far, or no value if a signal interrupted it.
 std::optional<bool> Trainer::evaluate(Json& row, const Callbacks& callbacks) {
   if (parts_.evaluator != nullptr) {
     threads_.use_all();

@@ -66,7 +66,7 @@ class Trainer {
   // Reason other than total_timesteps for which the run ended: early_stopping, max_updates or
   // max_epochs. "" if there is none.
   std::string ended_by() const;
-  // Position of the run: the sum over all phases, each in its own unit. A checkpoint is named by
+  // Position of the run: the sum over all phases, each in its own unit. A checkpoint is named after
   // the position at which it was written.
   int64_t position() const;
   int64_t length() const;  // position at the planned end of the run

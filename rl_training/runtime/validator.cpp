@@ -59,7 +59,7 @@ double action_errors(const torch::Tensor& chosen, const torch::Tensor& logged) {
                                         : sum_of((chosen - logged).square());
 }
 
-// Calls `use` with successive blocks of rows.
+// Calls `use` with successive blocks of rows, so that a pass needs only the memory of one block.
 template <class Use>
 void in_pieces(const std::vector<int64_t>& rows, const Use& use) {
   const std::span<const int64_t> all(rows);

@@ -35,9 +35,9 @@ struct FittedQOptions {
 
 // Fits the values of all candidate policies, in two parts. The first part fits the values of the
 // behaviour policy and is shared by all candidates. The next actions of the behaviour policy are in
-// the data, so nothing is extrapolated. The second part continues this fit for each candidate with
-// the candidate's own next actions. For comparison, it also continues the fit of the behaviour
-// policy.
+// the data, so this part evaluates critics only at actions from the data. The second part continues
+// the fit for each candidate with the candidate's own next actions. For comparison, it also
+// continues the fit of the behaviour policy.
 //
 // All candidates use the same batches and initial critics, so their estimates differ only because
 // their policies differ. An estimate does not depend on the other candidates. The critics of all

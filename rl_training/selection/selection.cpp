@@ -76,10 +76,10 @@ std::vector<int64_t> good_episodes(const TransitionDataset& data) {
   return good;
 }
 
-// Returns the discount whose horizon 1 / (1 - gamma) is the mean episode length, within limits.
-// With a shorter horizon, policies that differ mainly in how long their episodes last would look
-// alike. The length is averaged over rows, not over episodes, so that many short episodes do not
-// hide long episodes.
+// Returns the discount factor gamma whose horizon 1 / (1 - gamma) is the mean episode length,
+// clamped to limits. With a shorter horizon, policies that differ mainly in the length of their
+// episodes would get similar estimates. The length is averaged over rows, not over episodes, so
+// that long episodes count even among many short ones.
 double gamma_of(const TransitionDataset& data) {
   double squares = 0;
   for (const Episode& episode : data.episodes()) {

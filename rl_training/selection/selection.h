@@ -23,7 +23,7 @@ struct SelectionOptions {
 };
 
 // Estimate of one policy. Values are estimates of the discounted return, in the data's reward
-// units.
+// units. `low` and `high` are the ends of the 95 % interval of `value`.
 struct PolicyEstimate {
   std::string run;         // as given by the caller
   std::string checkpoint;  // directory of the checkpoint
@@ -32,12 +32,13 @@ struct PolicyEstimate {
   double rank = 0;      // from 1, largest value first
   double soft_opc = 0;  // mean Q(s, a) in the best quarter of episodes minus that in all episodes
   double td_error = 0;  // root mean square TD error on held-out episodes
-  // Estimates for the stochastic policy; unset if it has no density.
+  // Importance-sampling estimates for the policy with its exploration noise. Unset if the policy
+  // has no action density.
   std::optional<ImportanceEstimates> importance;
   std::optional<double> truth;  // mean undiscounted return in the environment
 };
 
-// Estimated discounted return of the behaviour policy, with its interval.
+// Estimated discounted return of the behaviour policy, with a 95 % interval.
 struct OwnEstimate {
   double value = 0, low = 0, high = 0;
 };

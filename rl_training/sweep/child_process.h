@@ -10,7 +10,8 @@ namespace rl_training {
 struct ChildOptions {
   std::vector<int> cores;      // cores to run on; empty: the cores of this process
   int parent_death = SIGKILL;  // signal that the child receives if this process ends first
-  // In its own process group, the child does not receive the terminal's Ctrl-C.
+  // If true, the child gets its own process group, so that it does not receive the terminal's
+  // Ctrl-C.
   bool own_group = false;
 };
 

@@ -11,8 +11,8 @@ namespace rl_training {
 enum class MetricMode { max, min };
 using TrialValues = std::vector<std::optional<double>>;
 
-// Successive halving: trains all trials for `min_timesteps`. Then trains the best 1 / factor of
-// them `factor` times as long, and so on until the end of their runs.
+// Successive halving: trains all trials to the position `min_timesteps`. Then trains the best
+// 1 / factor of them to `factor` times this position, and so on until the end of the runs.
 struct HalvingOptions {
   bool used = false;
   int64_t min_timesteps = 1000, factor = 3;

@@ -36,7 +36,7 @@ struct JobEvents {
   std::function<void()> tick;  // called about 20 times per second
 };
 
-// Cores that this process may use.
+// Numbers of the cores in the CPU affinity mask of this process.
 std::vector<int> usable_cores();
 
 // Runs the jobs in order, several at a time. Each job has its own cores if there are enough. A job

@@ -118,8 +118,8 @@ std::string array_script(const SweepDirectory& sweep, const std::vector<size_t>&
   // Slurm sends this signal before a time limit or a pre-emption, early enough for a checkpoint.
   // The follow-up job resubmits runs that reached their time limit.
   text += fmt::format("#SBATCH --signal=B:TERM@{}\n", kSecondsBeforeTimeLimit);
-  // With `exec`, signals to the script reach the program. At a pre-emption, the program stops with
-  // a checkpoint. Slurm then starts the task again, and the task resumes.
+  // With `exec`, signals to the script reach the program. At a pre-emption, the program writes a
+  // checkpoint and stops. Slurm then starts the task again, and the task resumes.
   return text + fmt::format("exec {} sweep task {} \"$SLURM_ARRAY_TASK_ID\"\n", shell_word(program),
                             shell_word(sweep.path()));
 }

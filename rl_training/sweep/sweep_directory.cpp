@@ -83,8 +83,8 @@ SlurmState slurm_from(const Json& json) {
   return slurm;
 }
 
-// Whether `now` equals `before`. Without halving, `now` may also have additional trials and other
-// seeds.
+// Whether the sweep `before` may be continued as `now`. They must be equal, except that without
+// halving `now` may have additional trials and other seeds.
 bool extends(const Json& before, const Json& now) {
   if (before == now) return true;
   auto old_rest = before, new_rest = now;

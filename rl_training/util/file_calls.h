@@ -7,7 +7,7 @@
 namespace rl_training {
 
 // Repeats a system call as long as signals interrupt it (EINTR). On network file systems, this can
-// happen to every call that waits, also to open and fsync.
+// happen to every call that waits, including open and fsync.
 template <class Call>
 auto retry_interrupted(const Call& call) {
   for (;;) {

@@ -11,10 +11,11 @@ using Json = nlohmann::ordered_json;
 Json json_number(double value);
 
 struct JsonLimits {
-  // Highest nesting depth. It is limited because printing, copying and comparing are recursive.
+  // Largest nesting depth. The limit protects the stack, because printing, copying and comparing
+  // are recursive.
   int64_t depth = 32;
-  // Most keys in the whole text. They are limited because inserting a key into an object searches
-  // all keys of that object.
+  // Largest number of keys in the whole text. The limit bounds the time, because inserting a key
+  // into an object searches all keys of that object.
   int64_t keys = 10000;
 };
 

@@ -15,7 +15,7 @@ Json interval_json(const Interval& value) {
   return Json::array({json_number(value.low), json_number(value.high)});
 }
 
-// Writes a single number without brackets, and null for an empty list.
+// The JSON form of a list: null if it is empty, a plain number if it has one element.
 Json numbers_json(const std::vector<double>& values) {
   if (values.empty()) return nullptr;
   return values.size() == 1 ? Json(values[0]) : Json(values);

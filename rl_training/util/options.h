@@ -14,7 +14,7 @@
 
 namespace rl_training {
 
-// The allowed values of a number: an interval whose ends may be open or closed.
+// The allowed values of a number: an interval whose ends may be open, closed or missing.
 struct Range {
   std::optional<double> low, high;
   bool low_open = false, high_open = false;
@@ -29,8 +29,8 @@ Range between(double low, double high);      // low <= x <= high
 Range above_up_to(double low, double high);  // low < x <= high
 Range strictly_between(double low, double high);
 
-// The value of an option that is a pair of bounds, written [low, high]. null instead of a number or
-// of the whole pair means no bound.
+// The value of an option that is a pair of bounds, written [low, high]. A null in place of a
+// number, or of the whole pair, means no bound.
 struct Interval {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();

@@ -104,8 +104,8 @@ Rng::Rng(uint64_t seed) { this->seed(seed_words(seed)); }
 
 Rng::Rng(uint64_t seed, std::string_view purpose) {
   auto entropy = seed_words(seed);
-  // The seed always takes two words, so that different (seed, purpose) pairs have different
-  // entropy.
+  // The seed always takes two words. Otherwise, two different (seed, purpose) pairs could have the
+  // same entropy.
   entropy.resize(2);
   entropy.push_back(static_cast<uint32_t>(purpose.size()));
   for (const char c : purpose) entropy.push_back(static_cast<unsigned char>(c));
@@ -158,7 +158,8 @@ double Rng::normal() {
     bits >>= 8;
     const uint64_t magnitude = (bits >> 1) & 0x000fffffffffffffULL;
     const double size = static_cast<double>(magnitude) * kZiggurat.w[strip];
-    // Sets the sign from the lowest bit. A branch would be slower, because it is unpredictable.
+    // Copies the lowest bit of `bits` to the sign. A branch would be slower, because it is
+    // unpredictable.
     const auto x = std::bit_cast<double>(std::bit_cast<uint64_t>(size) | (bits << 63));
     if (magnitude < kZiggurat.k[strip]) return x;
     if (strip == 0) {

@@ -58,9 +58,9 @@ class Rng {
   std::array<uint64_t, 2> increment_{};  // high and low word of the (odd) increment
 };
 
-// Draws the same integers below 2^32 as NumPy's Generator.integers. Each integer uses half of a
-// 64-bit word from `rng`. The other half is stored for the next integer, even if `rng` is used for
-// other values in between.
+// Draws the same integers as NumPy's Generator.integers for bounds below 2^32. Each integer uses
+// half of a 64-bit word from `rng`. The other half is stored for the next integer, even if `rng` is
+// used for other values in between.
 class BoundedIntegers {
  public:
   explicit BoundedIntegers(Rng& rng) : rng_(rng) {}

@@ -30,7 +30,7 @@ std::optional<int> run_tool(std::vector<std::string> arguments, const std::strin
   posix_spawnattr_init(&attributes);
   sigset_t none;
   sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);  // this process blocks signals; the tool must not
+  posix_spawnattr_setsigmask(&attributes, &none);  // the tool must not inherit blocked signals
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t pid = 0;
   const int failed = ::posix_spawnp(&pid, argv[0], &files, &attributes, argv.data(), environ);

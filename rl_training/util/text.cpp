@@ -58,7 +58,7 @@ std::string escape(std::string_view head, uint32_t code, int digits) {
 }  // namespace
 
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates) {
-  // Shorter words are not tried as prefixes of candidates.
+  // Words shorter than this are not tried as prefixes of candidates.
   constexpr size_t kShortestBeginning = 4;
   if (word.size() > 100) return "";
   std::string best;

@@ -5,9 +5,9 @@
 
 namespace rl_training {
 
-// Returns the candidate with the smallest edit distance to `word`. If no candidate is close enough,
-// returns the first candidate that begins with `word`, provided that `word` has at least four
-// characters. Returns "" if no candidate qualifies.
+// Returns the candidate with the smallest edit distance to `word`. If no candidate is close enough
+// and `word` has at least four characters, returns the first candidate that begins with `word`.
+// Returns "" if there is none.
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates);
 
 // Returns "; did you mean `x`?" with the nearest name, or "" if no name is close enough.

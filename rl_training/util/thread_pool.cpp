@@ -25,9 +25,9 @@ inline void pause_core() {
 }  // namespace
 
 // The upper half of `ticket` is the number of the job. The lower half is the number of tasks that
-// no thread has claimed yet. A thread claims a task by decrementing the ticket, and the job cannot
-// end before all claimed tasks are done. The caller therefore never waits for a thread that has not
-// claimed a task. A thread that wakes up after the job has ended finds no unclaimed task.
+// no thread has claimed yet. A thread claims a task by decrementing the ticket. The caller waits
+// until all claimed tasks are done, but never for a thread that has not claimed a task. A thread
+// that wakes up after the job has ended finds no unclaimed task.
 struct ThreadPool::Shared {
   alignas(64) std::atomic<uint64_t> ticket{0};
   alignas(64) std::atomic<int64_t> done{0};

@@ -15,12 +15,12 @@ inline AlgorithmContext context_of(int64_t obs_dim, int64_t action_dim, uint64_t
   return context;
 }
 
-// For examples with one-dimensional observations and actions and networks without hidden layers, in
-// which every value can be computed by hand.
+// The context of examples in which every value can be computed by hand: observations and actions
+// are one-dimensional, and the networks have no hidden layers.
 inline AlgorithmContext linear_context() { return context_of(1, 1); }
 
 // Returns a batch of zeros without terminal rows. With `next_actions`, the batch also has next
-// actions and flags that state whether these actions are valid.
+// actions and, for each row, a flag that states whether the next action is valid.
 inline Batch zero_batch(int64_t rows, int64_t obs_dim, int64_t action_dim,
                         bool next_actions = false) {
   BatchRequest request;

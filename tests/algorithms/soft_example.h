@@ -5,7 +5,8 @@
 namespace rl_training {
 
 // Linear networks with one-dimensional observations and actions, so that every value can be
-// computed by hand. The actor is a standard normal for every observation: u = noise, a = tanh(u).
+// computed by hand. For every observation, the actor is a standard normal that is squashed by tanh:
+// u is the noise, and the action is a = tanh(u).
 //   Next states: u = (0, 1), so a' = (0, tanh 1) and log pi = (-0.918939, -0.551377).
 //   Target critics: Q'_1 = 2 s' + a' + 0.5 and Q'_2 = s' - a' + 1. At s' = (1, 2), the minima are
 //   (2, 2.238406).

@@ -28,7 +28,7 @@ struct Fixture {
 };
 
 // At s' = 1 and a' = 1, min Q' = min(3.5, 1) = 1. The targets are therefore y = 1 + 0.99 in the
-// first row and y = 2 in the second row, which terminates.
+// first row and y = 2 in the second row, which is terminal.
 TEST(AwacLoss, CriticLossByHand) {
   Fixture f;
   const auto result = awac_critic_loss(*f.networks, f.batch, f.noise);
@@ -42,8 +42,8 @@ TEST(AwacLoss, CriticLossByHand) {
   EXPECT_FALSE(f.networks->actor.parameters()[0].grad().defined());
 }
 
-// min Q is (1.5, -1.5) for the actions of the data and (1.1, -2.4) for the actions (1, 0.5), so the
-// advantages are (0.4, 0.9).
+// min Q is (1.5, -1.5) for the actions of the data and (1.1, -2.4) for the policy's actions (1,
+// 0.5). The advantages are the differences, (0.4, 0.9).
 TEST(AwacLoss, ActorLossByHand) {
   Fixture f;
   const auto result = awac_actor_loss(*f.networks, f.batch, f.noise, f.options);

@@ -98,8 +98,8 @@ TEST(BcqLoss, TerminatedRowsDoNotBootstrap) {
   EXPECT_NEAR(f.target_mean(), 1.5, 1e-6);
 }
 
-// With n = 1, lambda = 1 and no perturbation, the target is r + gamma min_k Q'_k(s', a'), where a'
-// is an action of the VAE.
+// With one candidate, lambda = 1 and no perturbation, the target is r + gamma min_k Q'_k(s', a'),
+// where the VAE generates a'.
 TEST(BcqLoss, OneCandidateIsLikeSarsa) {
   Fixture f(1e-12);
   f.options.n_action_samples = 1;
@@ -111,7 +111,7 @@ TEST(BcqLoss, OneCandidateIsLikeSarsa) {
 }
 
 // The candidate c is tanh(0.5) in row 0, where the latent is clipped, and tanh(0.2) in row 1. All
-// parameters of the perturbation network xi are 0, so its output is c + 0.05 tanh(0) = c.
+// parameters of the perturbation network xi are 0, so the perturbed action is c + 0.05 tanh(0) = c.
 TEST(BcqLoss, ActorLossByHand) {
   Fixture f;
   set_parameters(f.networks->actor.network(), {0, 0, 0});
@@ -145,7 +145,8 @@ TEST(BcqLoss, AllTogetherReportAllMetrics) {
               metric(result, "reconstruction_loss") + 0.5 * metric(result, "kl_loss"), 1e-5);
 }
 
-// Compares the actor loss with a version in torch operators, on networks with hidden layers.
+// Networks with hidden layers. The gradient must equal that of the same loss in plain torch
+// operators.
 TEST(BcqLoss, ActorGradientAgainstPlainTorch) {
   BcqOptions options;
   options.hidden_sizes = options.vae_hidden_sizes = {8, 8};
@@ -204,8 +205,7 @@ TEST(Bcq, ActsByTheBestCandidate) {
   }
 }
 
-// The action of a row does not depend on other rows, even though large inputs are processed in
-// chunks.
+// The action of a row does not depend on other rows, although large inputs are processed in chunks.
 TEST(Bcq, TheGreedyActionIsAFunctionOfTheObservationAlone) {
   const Acting a(200);
   Bcq algorithm(a.options, a.context);

@@ -39,9 +39,9 @@ struct Fixture {
   BearActorLoss actor_loss(bool warming_up) const {
     return bear_actor_loss(*networks, batch, noise, alpha, warming_up, options);
   }
-  // Returns the MMD of two single actions at this distance. Before tanh, the actions of the policy
-  // are u = (1, -0.5) and those of the behaviour model are (0.5, -0.2), so the distances are 0.5
-  // and 0.3.
+  // Returns the MMD of two single actions that are `distance` apart. Before tanh, the actions of
+  // the policy are u = (1, -0.5) and those of the behaviour model are (0.5, -0.2), so the distances
+  // are 0.5 and 0.3.
   static double mmd(double distance) { return std::sqrt(2 - 2 * std::exp(-distance / 40) + 1e-6); }
 };
 
@@ -109,8 +109,8 @@ TEST(BearLoss, AllTogetherReportAllMetrics) {
   EXPECT_NEAR(result.loss.item<double>(), sum, 1e-4);
 }
 
-// Compares the actor loss with a version in torch operators, on networks with hidden layers and
-// with three samples per row. The critics use the first sample of each row.
+// Networks with hidden layers, and three samples per row, of which the critics use the first. The
+// gradient must equal that of the same loss in plain torch operators.
 TEST(BearLoss, ActorGradientAgainstPlainTorch) {
   BearOptions options;
   options.hidden_sizes = options.vae_hidden_sizes = {8, 8};
@@ -182,7 +182,7 @@ struct Training {
     batch.actions().copy_(draw_normal(rng, {16, 2}).tanh());
     batch.rewards().copy_(draw_normal(rng, {16}));
   }
-  // Performs `updates` updates and returns the multiplier that the last of them uses.
+  // Performs `updates` updates. Returns the multiplier that is used in the last update.
   double alpha_after(int updates, double lr_scale = 1) const {
     Bear bear(options, context);
     double alpha = 0;

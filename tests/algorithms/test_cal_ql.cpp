@@ -5,8 +5,8 @@
 namespace rl_training::test_cal_ql {
 namespace {
 
-// Q = a_1 in both critics. The four actions of the only row are the dataset action, a uniform
-// action, and the actions of the policy at s' and at s.
+// Q = a_1 in both critics. The batch has a single row with four actions: the dataset action, a
+// uniform action, and the policy's actions at s' and at s.
 struct Golden {
   CalQlOptions options;
   std::unique_ptr<CqlNetworks> networks;
@@ -39,10 +39,11 @@ TEST(CalQlLoss, Golden) {
   EXPECT_NEAR(metric(cql, "cql_diff"), 2.643762, 1e-5);
   EXPECT_NEAR(metric(cal_ql, "cql_diff"), 2.749362, 1e-5);
   EXPECT_EQ(cal_ql.bound_rate.item<double>(), 0.5);
-  // Compares the gradients with respect to the weight of a_1 and the bias. The constants with six
-  // digits are the softmax weights of the uniform action, of the policy's action at s' and of its
-  // action at s. Cal-QL replaces the value of the last action by its lower bound, which has no
-  // gradient. `diff` is the mean over two critics, so the gradients of one critic are multiplied by
+  // The gradient of `diff` with respect to the weight of a_1 is the softmax-weighted mean of a_1
+  // over the sampled actions, minus a_1 = 0.5 of the dataset action. The six-digit constants are
+  // the softmax weights of the uniform action (a_1 = 1), the policy's action at s' (2) and its
+  // action at s (-3). Cal-QL replaces the value of the last action by the reference, which has no
+  // gradient. `diff` is the mean over two critics, so the gradient of one critic is multiplied by
   // 2.
   const auto slopes = f.gradient(cql.diff), bounded = f.gradient(cal_ql.diff);
   EXPECT_NEAR(slopes[1].item<double>() * 2, 0.468852 + 2 * 0.525312 - 3 * 0.005836 - 0.5, 1e-5);
@@ -59,8 +60,9 @@ TEST(CalQlLoss, ALowReferenceIsCqlBitForBit) {
   EXPECT_TRUE(torch::equal(f.gradient(cal_ql.loss), f.gradient(cql.loss)));
 }
 
-// The bounded policy actions contribute only a constant, which is so large that the uniform action
-// has no weight. Only the gradient of the dataset action, -a_1 = -0.5, remains.
+// The reference replaces the values of both policy actions. It has no gradient, and it is so large
+// that the softmax weight of the uniform action is 0. Only the gradient of the dataset action, -a_1
+// = -0.5, remains.
 TEST(CalQlLoss, AHighReferenceLeavesThePolicyAlone) {
   const Golden f;
   const auto result = f.loss(torch::full({1}, 1e4f));

@@ -40,8 +40,8 @@ struct Fixture {
   }
 };
 
-// Q is constant, and the only candidates are n uniform actions with A dimensions. cql_diff is
-// therefore log n + A log 2.
+// Q is constant, and the only candidates are n = 10 uniform actions with A = 6 dimensions. cql_diff
+// is therefore log n + A log 2.
 TEST(CqlLoss, GoldenDifferenceOfAConstantCritic) {
   Fixture f(6);
   set_parameters(f.networks->critics.network(), {0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, -8});
@@ -57,8 +57,8 @@ TEST(CqlLoss, GoldenDifferenceOfAConstantCritic) {
 // actions each.
 struct Hand : Fixture {
   CqlCandidates candidates;
-  // y = 1 + 0.99 min(0.5 + 1, 3 - 0.5) = 2.485 in the first row, and y = 2 in the second, which
-  // terminates.
+  // y = 1 + 0.99 min(0.5 + 1, 3 - 0.5) = 2.485 in the first row, and y = 2 in the second, which is
+  // terminal.
   double y[2] = {2.485, 2.0};
   double diff[2][2];  // indices: critic, row
 
@@ -138,16 +138,16 @@ TEST(CqlLoss, LagrangeScalesTheExcessOverTheGap) {
   EXPECT_NEAR(result.loss.item<double>(), f.td_loss() + 3.0 * 2.0 * 2 * excess, 1e-4);
 }
 
-// The three next actions -0.5, 0 and 2 have min(0.5, 3.5), min(1, 3) and min(3, 1) as their
-// smallest Q'. The largest of these minima is 1.
+// The minima of the target critics at the three next actions -0.5, 0 and 2 are min(0.5, 3.5),
+// min(1, 3) and min(3, 1). The largest of these minima is 1.
 TEST(CqlLoss, MaxTargetBackupTakesTheBestOfTheSmallest) {
   Hand f;
   f.candidates.target_actions = torch::tensor({{-0.5f}, {0.0f}, {2.0f}, {0.0f}, {0.0f}, {0.0f}});
   EXPECT_NEAR(metric(f.critic_loss(f.candidates), "target_q_mean"), (1 + 0.99 * 1.0 + 2) / 2, 1e-6);
 }
 
-// Q depends only on the state. All candidates of a row must therefore have the value Q(s) of the
-// row, whatever s' is.
+// Q depends only on the state. All candidates of a row, including those sampled at s', must
+// therefore have the value Q(s) of the row.
 TEST(CqlLoss, EveryCandidateIsJudgedAtItsOwnState) {
   Fixture f(2, 5);
   f.fill_at_random();
@@ -183,8 +183,8 @@ TEST(CqlCandidates, AreTheDatasUniformOnesAndThePolicysWithTheirDensities) {
 }
 
 // In the two rows, the mean is (0.5, 0). The noise is 0, so the action is b = tanh(mean). The log
-// std is the raw value 0, multiplied by 1, minus 1, so
-// log p = 1 - log sqrt(2 pi) - log(1 - b^2). The critics are Q_1 = 2 b and Q_2 = 3 b - 0.2.
+// std is -1: the raw value 0, scaled by 1 and shifted by -1. Therefore log p = 1 - log sqrt(2 pi) -
+// log(1 - b^2). The critics are Q_1 = 2 b and Q_2 = 3 b - 0.2.
 TEST(CqlLoss, ActorLossByHand) {
   Fixture f(1);
   f.options.hidden_sizes = {};
@@ -221,8 +221,8 @@ TEST(CqlLoss, CriticLossDoesNotReachTheActor) {
   for (const auto& leaf : f.networks->actor.parameters()) EXPECT_FALSE(leaf.grad().defined());
 }
 
-// Compares the critic gradients of networks with hidden layers with a version in torch operators,
-// which evaluates every sampled action in a separate pass.
+// Critics with hidden layers. The gradients must equal those of the same loss in plain torch
+// operators, which evaluates every sampled action in a separate pass.
 TEST(CqlLoss, GradientsEqualPlainTorch) {
   Fixture f(3, 6, {16, 16});
   f.fill_at_random();

@@ -57,8 +57,8 @@ struct Example {
   torch::Tensor alpha = torch::full({}, 0.5f);
 };
 
-// Compares the loss with a version in torch operators: one critic pass over the rows (s, a) and
-// (s', a') together. Only the target is detached.
+// The loss must equal the same loss in plain torch operators: one critic pass over the rows (s, a)
+// and (s', a') together, in which only the target is detached.
 TEST(CrossqLoss, CriticLossIsOnePassOverBothHalves) {
   Example e, same;
   const auto loss = crossq_critic_loss(e.networks, e.batch, noise(2), e.alpha);

@@ -36,7 +36,7 @@ struct Fixture {
 };
 
 // a' = 0.5, and min Q'(1, 0.5) = min(3, 1.5) = 1.5. The targets are therefore y = 1 + 0.99 * 1.5 in
-// the first row and y = 2 in the second row, which terminates.
+// the first row and y = 2 in the second row, which is terminal.
 TEST(CrrLoss, CriticLossByHand) {
   Fixture f;
   const auto result = crr_critic_loss(*f.networks, f.batch, torch::zeros({2, 1}));
@@ -50,8 +50,8 @@ TEST(CrrLoss, CriticLossByHand) {
 }
 
 // min Q(s, a) = (1.5, -1.5) for the data. For the policy's actions, min Q is (1.5, 0.5) in the
-// first row and (-1.9, -2.4) in the second. With the means 1 and -2.15, the advantages are 0.5 and
-// 0.65.
+// first row and (-1.9, -2.4) in the second. The means of the latter are 1 and -2.15, so the
+// advantages are 0.5 and 0.65.
 TEST(CrrLoss, ActorLossByHand) {
   Fixture f;
   const auto result = f.actor_loss();

@@ -185,7 +185,8 @@ TEST(DecisionTransformerPolicy, ActsOnTheLastStepsOfTheEpisode) {
   }
 }
 
-// Rows whose episodes started at different times are independent of each other.
+// Each row is a separate episode. Rows whose episodes started at different times do not affect each
+// other.
 TEST(DecisionTransformerPolicy, RowsAreEpisodesOfTheirOwn) {
   DecisionTransformer algorithm(small_options(), small_context());
   for (int i = 0; i < 20; ++i) algorithm.update(random_batch(1), 1.0);

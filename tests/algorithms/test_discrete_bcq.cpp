@@ -12,8 +12,8 @@ DiscreteBcqOptions linear_options(double threshold) {
   return options;
 }
 
-// The imitation logits are (2, 1, -1). Relative to the largest probability, the probabilities are
-// 1, 0.367879 and 0.049787.
+// The imitation logits are (2, 1, -1). Divided by the largest probability, the probabilities are 1,
+// 0.367879 and 0.049787.
 struct Example {
   explicit Example(double threshold)
       : options(linear_options(threshold)), networks(options, choice_context(3), Rng(0)) {

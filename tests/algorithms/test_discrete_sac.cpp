@@ -149,7 +149,7 @@ TEST(DiscreteSac, DrawsByProbability) {
   const auto at_the_edges = draw({0, 0.665f, 0.666f, 0.909f, 0.911f, 0.99999994f});
   EXPECT_EQ(at_the_edges.scalar_type(), torch::kLong);
   EXPECT_TRUE(torch::equal(at_the_edges, torch::tensor({0, 0, 1, 1, 2, 2}, torch::kLong)));
-  // Tests probabilities with a sum below 1, which rounding can cause, and an action with
+  // Tests probabilities whose sum is below 1, which rounding can cause, and an action with
   // probability 0.
   const auto short_sum = torch::tensor({{0.5f, 0.4f}}).log();
   EXPECT_EQ(draw_choices(short_sum, torch::tensor({{0.95f}})).item<int64_t>(), 1);

@@ -52,8 +52,8 @@ TEST(FqlFlow, EulerByHand) {
   EXPECT_EQ(far[0][1].item<double>(), -1);
 }
 
-// The published loss is the sum of the actor loss and the flow loss, which is 0.111850 here. The
-// sum is 0.697060 if Q is not normalised, and 2.197060 if Q is normalised.
+// The published loss is the sum of the actor loss and the flow loss. Here, the flow loss is
+// 0.111850. The sum is 0.697060 without normalisation of Q, and 2.197060 with it.
 TEST(FqlLoss, ActorLossByHand) {
   Fixture f;
   const auto result = f.actor_loss();

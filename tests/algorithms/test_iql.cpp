@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kHalfLogTwoPi = 0.918938533;
 
-// At the two rows, min_i Q' = (1.5, -2) and V = s / 2, so the advantages are u = (1, -1.5). The
+// In the two rows, min_i Q' = (1.5, -2) and V = s / 2, so the advantages are u = (1, -1.5). The
 // policy has mean 0 and standard deviation 1, so log pi(a | s) = -0.125 - 0.918939 in both rows.
 struct Fixture {
   IqlOptions options;
@@ -117,7 +117,7 @@ TEST(IqlLoss, WithoutBetaItIsCloning) {
               1e-6);
 }
 
-// Networks with hidden layers, whose losses are compared with versions in torch operators.
+// Networks with hidden layers. Their losses must equal the same losses in plain torch operators.
 struct Deep {
   IqlOptions options;
   AlgorithmContext context = context_of(3, 2);
@@ -161,7 +161,7 @@ TEST(IqlLoss, GradientsEqualPlainTorch) {
 }
 
 // The value network is updated first, then the actor and the critics with the new value network,
-// then the targets. The schedule applies only to the actor.
+// then the targets. The learning-rate schedule applies only to the actor.
 TEST(Iql, UpdatesInTheOrderOfTheAuthorsCode) {
   Deep d;
   d.context.seed = 5;
@@ -193,8 +193,8 @@ TEST(Iql, UpdatesInTheOrderOfTheAuthorsCode) {
   }
 }
 
-// Q and V do not depend on actions of the policy, so a different policy does not change any of
-// their bits.
+// The losses of Q and V do not use actions of the policy, so Q and V are the same bit for bit with
+// a different policy.
 TEST(Iql, ValuesDoNotDependOnThePolicy) {
   Deep d;
   Iql weighted(d.options, d.context);

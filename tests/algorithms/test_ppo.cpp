@@ -83,7 +83,7 @@ TEST(PpoLoss, AllPartsByHand) {
   EXPECT_NEAR(number_of(loss.clip_fraction), 0.5, 1e-6);
 }
 
-// The clipped row contributes no gradient to the policy. Only the second row contributes.
+// The first row is clipped, so only the second row contributes to the policy's gradient.
 TEST(PpoLoss, GradientByHand) {
   const Example f;
   auto options = linear_options();
@@ -153,7 +153,8 @@ TEST(Ppo, StopsAtTheTargetKl) {
   }
 }
 
-// Actions in a rollout may exceed [-1, 1]. All other actions are clipped.
+// Actions that are drawn for a rollout may exceed [-1, 1]. Actions that are drawn in other modes
+// are clipped.
 TEST(Ppo, RolloutsKeepActionsAsDrawn) {
   Ppo ppo(PpoOptions(), rollout_context(Space::unit_box(1)));
   const auto obs = torch::zeros({200, 1});

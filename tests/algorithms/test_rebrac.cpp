@@ -113,7 +113,7 @@ TEST(RebracLoss, NextActionsMatterOnlyWithAPenalty) {
 
 struct Fallback {
   RebracOptions::NextActionFallback kind;
-  double penalty;  // expected in a row without a next action, with b = 0 and a = (0.5, 1)
+  double penalty;  // expected without a next action, for b = 0 and a = (0.5, 1)
 };
 
 TEST(RebracLoss, RowsWithoutANextAction) {
@@ -241,8 +241,8 @@ double relative_error(const torch::Tensor& got, const torch::Tensor& expected) {
   return ((got - expected).norm() / expected.norm()).item<double>();
 }
 
-// Compares both losses, for networks with hidden layers and LayerNorm, with versions in torch
-// operators.
+// Networks with hidden layers and LayerNorm. The gradients of both losses must equal those of the
+// same losses in plain torch operators.
 TEST(RebracLoss, GradientsEqualPlainTorch) {
   Fixture f(3, 24, {16, 16, 16});
   f.fill_at_random();
@@ -318,8 +318,8 @@ TEST(Rebrac, ActorMovesAtTheFirstUpdateAndThenWaits) {
   }
 }
 
-// Returns the weight of the cloning term, computed from the metrics of an update: L = w bc - lambda
-// q.
+// Returns the weight w of the cloning term, computed from the metrics of an update. The actor loss
+// is L = w bc - lambda q.
 double weight_of(const Metrics& metrics) {
   const auto at = [&](const char* name) { return metric(metrics, name); };
   return (at("actor_loss") + at("bc_lambda") * at("actor_q_mean")) / at("actor_bc_loss");

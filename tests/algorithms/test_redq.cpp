@@ -63,7 +63,7 @@ TEST(RedqLoss, TwoCriticsWithTheMinimumAreSac) {
   expect_equal_metrics(metrics_of(actor_with(design)), metrics_of(actor_with(sac.design(1))));
 }
 
-// From the same initial state, whole updates of REDQ also equal those of SAC.
+// With two critics and the same initial state, whole updates of REDQ equal those of SAC.
 TEST(Redq, TwoCriticsWithTheMinimumUpdateAsSac) {
   auto options = two_critics();
   options.hidden_sizes = {16};

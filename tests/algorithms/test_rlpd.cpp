@@ -32,7 +32,7 @@ TEST(RlpdLoss, TemperatureLossByHand) {
   EXPECT_LT(low.gradient.item<double>(), 0);
 }
 
-// The critic loss is the mean over the two members, and the actor uses the mean of both members.
+// The critic loss is averaged over the two critics, and the actor maximises the mean of both.
 TEST(RlpdLoss, ByHand) {
   auto options = like_sac(1);
   options.actor_q = Reduce::mean;

@@ -49,7 +49,7 @@ TEST(Td7Loss, ActorLossByHand) {
   EXPECT_EQ(td7_actor_loss(values, torch::tensor(0.25f), 0).loss.item<double>(), -2);
 }
 
-// Compares a critic with the same computation in torch operators.
+// A critic must equal the same computation in plain torch operators.
 TEST(Td7Networks, CriticSeesTheNormedPairAndBothEmbeddings) {
   const auto batch = random_rows(6, 3, 2);
   const Td7Networks networks(small_options(), context_of(3, 2), Rng(0));

@@ -57,7 +57,7 @@ struct Hidden {
   explicit Hidden(const Space& space)
       : networks(hidden_options(), rollout_context(space, 3), Rng(5)) {
     const torch::NoGradGuard no_grad;
-    // Makes the outputs differ between states and the standard deviation differ from 1.
+    // Ensure that the outputs depend on the state and that the standard deviation is not 1.
     networks.actor.parameters().mul_(1.5).add_(
         draw_normal(rng, networks.actor.parameters().sizes()), 0.2);
     if (networks.log_std.defined()) networks.log_std.add_(draw_normal(rng, {space.size()}), 0.3);
@@ -170,9 +170,8 @@ TEST(TrustRegionStep, ByHand) {
   EXPECT_EQ(number_of(step.scale), 1);
   EXPECT_LT(number_of(step.kl), 0.01);
   EXPECT_GT(number_of(step.kl), 0.008);
-  // (F + 0.1) x = g with g = 0.707107 (1, 0.75, 0.375) is solved by hand, without the factor
-  // 0.707107: (x_w, x_b) = (1.1 g_w - 1.5 g_b, 2.6 g_b - 1.5 g_w) / (2.6 * 1.1 - 2.25) and
-  // x_l = g_l / 2.1.
+  // Solves (F + 0.1) x = g by hand. The gradient is g = 0.707107 (1, 0.75, 0.375); the factor is
+  // left out, because it does not affect the step.
   const double gw = 1, gb = 0.75, gl = 0.375, determinant = 2.6 * 1.1 - 2.25;
   const double xw = (1.1 * gw - 1.5 * gb) / determinant, xb = (2.6 * gb - 1.5 * gw) / determinant,
                xl = gl / 2.1;
@@ -182,9 +181,9 @@ TEST(TrustRegionStep, ByHand) {
   EXPECT_NEAR(number_of(f.networks.log_std[0]), beta * xl, 1e-4);
 }
 
-// Sets the parameters to the result of a step with a fixed bias, for which g = (1, 0.375) and
-// F + 0.1 = diag(2.6, 2.1). Then compares the KL divergences in both directions and the objective
-// with golden values.
+// The parameters are set to the result of a step in which the bias is fixed, with g = (1, 0.375)
+// and F + 0.1 = diag(2.6, 2.1). The KL divergences in both directions and the objective are
+// compared with golden values.
 TEST(TrustRegionStep, DivergencesByHand) {
   const Example f;
   const auto old = f.networks.distribution(f.batch.obs()).detached();
@@ -228,7 +227,8 @@ TEST(TrustRegionStep, EqualAdvantagesChangeNothing) {
   EXPECT_EQ(number_of(f.networks.actor.parameters()[0]), 0.5);
 }
 
-// 400 passes over one minibatch: Adam minimises the mean square of V - (A + V_old).
+// Adam minimises the mean square of V - (A + V_old). After 400 passes over one minibatch, V is
+// close to A + V_old.
 TEST(Trpo, ValuesApproachTheReturns) {
   auto options = linear_options();
   options.learning_rate = 0.05;

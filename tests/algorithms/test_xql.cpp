@@ -97,7 +97,7 @@ XqlOptions small_options(double noise) {
   return options;
 }
 
-// The noise affects the value loss, but not the weights in the actor loss.
+// The noise on the actions affects the value loss, but not the weights in the actor loss.
 TEST(Xql, NoiseIsOnTheActionsOfTheValueAlone) {
   const auto context = context_of(3, 2);
   const auto batch = random_rows(16, 3, 2);

@@ -235,7 +235,7 @@ StepResult MazeEnv::step(std::span<const double> action, std::span<double> obs) 
       data.qvel[i] = std::clamp(data.qvel[i], -kMaxPointSpeed, kMaxPointSpeed);
     }
     // Gymnasium-Robotics makes this call before it sets the new controls. The call changes the
-    // solver's warm start, so it is needed to obtain the same results.
+    // solver's warm start, so without it the results would differ from Gymnasium-Robotics.
     mj_forward(&simulation_.model(), &data);
     good = simulation_.step(pushes, 1, false);
   }

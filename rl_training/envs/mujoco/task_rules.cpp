@@ -167,8 +167,8 @@ double locomotion_reward(const StepView& step) {
          costs;
 }
 
-// Rewards the torso's height divided by the simulation's time step. This is not a speed, but it
-// follows Gymnasium.
+// Rewards the torso's height divided by the simulation's time step, as Gymnasium does, although
+// this quotient is not a speed.
 double standup_reward(const StepView& step) {
   return step.data.qpos[2] / step.model.opt.timestep -
          step.options.ctrl_cost_weight * step.squared_action() - contact_cost(step) + 1;
