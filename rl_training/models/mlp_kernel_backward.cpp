@@ -8,9 +8,9 @@
 namespace rl_training {
 namespace {
 
-// Largest number of groups of chunks. With more chunks than this, some groups have several chunks,
-// which are processed in order. The parameter gradients of a chunk are accumulated while the chunk
-// is still in the cache.
+// Largest number of groups into which a member's chunks are divided. With more chunks than this,
+// some groups have several chunks. A group processes its chunks in order, and adds the parameter
+// gradients of each chunk to its sums while the chunk is still in the cache.
 constexpr int64_t kMostGroups = 8;
 
 // Number of values in one unit of work of add_groups.
@@ -74,9 +74,9 @@ void MlpKernel::backward(const float* parameters, const float* x, const float* y
   } else if (wanted.parameters != nullptr) {
     const auto count = static_cast<int64_t>(blocks_.size());
     run_tasks(pool_, members * count, [&](int64_t task) {
-      const int64_t member = task % members, offset = member * rows;
+      const int64_t member = task / count, offset = member * rows;
       const Chunk all = {.member = member, .count = rows, .offset = offset, .delta = offset};
-      weight_gradient(blocks_[task / members], all, x, workspace, wanted.add_to_parameters,
+      weight_gradient(blocks_[task % count], all, x, workspace, wanted.add_to_parameters,
                       wanted.parameters + member * layout_.size);
     });
   }

@@ -10,6 +10,10 @@ namespace rl_training {
 // Runs numbered tasks on several threads, efficiently even if a task takes only ten microseconds.
 // Tasks run concurrently, so a task must write only to its own memory. Compute sums over tasks
 // afterwards, in task order, so that results do not depend on the number of threads.
+//
+// Each thread starts with its own share of consecutive tasks, the first thread with the first
+// tasks, and then takes over tasks of other threads. If the tasks of successive calls of run() are
+// in the order of the memory that they use, most memory stays in the cache of one core.
 class ThreadPool {
  public:
   // `threads` includes the calling thread, so 1 starts no additional thread.
@@ -43,8 +47,8 @@ class ThreadPool {
   void run_shared(int64_t tasks, Call call, const void* body);
   void start_workers(int threads);
   void stop_workers();
-  void work();
-  void worker_loop();
+  void work(size_t thread);
+  void worker_loop(size_t thread, uint32_t seen_job);
 
   struct Shared;
   int capacity_;
