@@ -36,8 +36,8 @@ ConditionalVae make_behavior_vae(const BatchConstrainedOptions& options,
 }
 namespace {
 
-// Largest number of candidate actions in memory at once. If there are more candidates in total, the
-// observations are processed in chunks.
+// Limits memory: observations are processed in chunks with at most this many candidate actions, but
+// at least one observation.
 constexpr int64_t kCandidatesAtOnce = 8192;
 
 torch::Tensor draw_noise(Rng& rng, int64_t rows, int64_t columns) {
@@ -65,7 +65,8 @@ torch::Tensor best_of(const CandidatePolicy& policy, const CriticEnsemble& criti
 }  // namespace
 
 // L = mse(dec(s, mu + sigma e), a) + kl_weight KL(N(mu, sigma) | N(0, 1))
-// with the encoder (mu, sigma) = enc(s, a), the decoder dec and noise e ~ N(0, 1)
+// with the encoder (mu, sigma) = enc(s, a), the decoder dec and noise e ~ N(0, 1). KL is the mean
+// over rows and latent dimensions.
 VaeLoss behavior_vae_loss(const ConditionalVae& vae, const Batch& batch, const torch::Tensor& noise,
                           double kl_weight) {
   return {vae.loss(batch.obs(), batch.actions(), noise, kl_weight)};
@@ -111,6 +112,7 @@ PolicyGraph::Value describe_noise(PolicyGraph& graph, int64_t count, int64_t noi
 
 PolicyGraph::Value describe_best(PolicyGraph& graph, const CriticEnsemble& critics,
                                  PolicyGraph::Value obs, PolicyGraph::Value actions) {
+  if (graph.node(actions).rows == 1) return actions;
   const auto scores = critics.network().describe(graph, graph.concat(obs, actions));
   return graph.best(actions, scores);
 }

@@ -136,16 +136,17 @@ class OnnxWriter {
     }
   }
 
-  // Repeats the constant [rows, width] for each of the N observations.
+  // Repeats the constant [rows, width] for each of the N observations. Without candidates, rows is
+  // 1 and the result is [N, width].
   std::string write_constant(const Node& node) {
+    auto shape = std::vector<int64_t>{node.rows, node.width};
+    if (node.rows == 1) shape = {node.width};
     emit("Shape", {"obs"}, between("batch"));
     attribute("start", int64_t{0});
     attribute("end", int64_t{1});
-    emit("Concat", {between("batch"), integers("shape", {node.rows, node.width})},
-         between("shape"));
+    emit("Concat", {between("batch"), integers("shape", shape)}, between("shape"));
     attribute("axis", int64_t{0});
-    return emit("Expand", {tensor("noise", {node.rows, node.width}, node.a), between("shape")},
-                name_);
+    return emit("Expand", {tensor("noise", shape, node.a), between("shape")}, name_);
   }
 
   std::string write_dense(const Node& node, const std::string& x) {

@@ -110,6 +110,7 @@ PolicyGraph::Value PolicyGraph::slice(Value x, int64_t first, int64_t width) {
 
 PolicyGraph::Value PolicyGraph::repeat(Value x, int64_t rows) {
   TORCH_CHECK(node(x).rows == 1, "candidates do not repeat");
+  if (rows == 1) return x;
   const auto value = like(x, Op::repeat);
   nodes_.back().rows = rows;
   return value;

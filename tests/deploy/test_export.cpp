@@ -140,6 +140,14 @@ TEST(ExportVariants, LayerNormOnEitherSideOfTheActivation) {
   }
 }
 
+TEST(ExportVariants, OneCandidateAction) {
+  for (const char* algo : {"bcq", "bear"}) {
+    const auto policy = made_policy(algo, {"eval_action_samples=1"});
+    expect_exact(ExportFormat::c, *policy);
+    expect_exact(ExportFormat::onnx, *policy);
+  }
+}
+
 TEST(ExportVariants, CriticWeightedPolicyIsRefused) {
   const auto policy = made_policy("crr", {"critic_weighted_policy=true"});
   try {
