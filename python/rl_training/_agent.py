@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _core
 from ._dataset import Dataset
-from ._envs import environment_config
+from ._envs import Environment, environment_config
 from ._errors import ConfigError, DataError
 from ._options import docstring, merge, to_json, warn
 
@@ -21,8 +21,8 @@ from ._options import docstring, merge, to_json, warn
 class Progress(NamedTuple):
     """The argument of a callback. Callbacks are called for each row of metrics."""
 
-    position: int  # updates (offline) or environment steps (online)
-    length: int  # length of the run, in the same unit
+    position: int  # offline updates plus environment steps so far
+    length: int  # position at the planned end of the run
     metrics: dict  # maps each metric's name to its value in the row, or to None if the row has no value
 
 
@@ -163,10 +163,15 @@ class Agent:
         return self._core.predict(obs.reshape(len(obs), -1))
 
     def evaluate(self, env=None, n_episodes=10, seed=0):
-        """Plays whole episodes with the greedy policy. Returns a dict with return_mean and other statistics."""
-        env_id = environment_config(env).get("env_id", "")
+        """Plays whole episodes with the greedy policy. Returns a dict with return_mean and other statistics.
+
+        ``env`` defaults to the environment of the agent. An ``Environment`` is played with its own options; an id
+        is played with the agent's options if it is the id of the agent's environment, otherwise with the defaults.
+        """
+        place = environment_config(env)
+        options = to_json(env.env_kwargs) if isinstance(env, Environment) else ""
         with _interrupts() as requests:
-            return self._core.evaluate(requests, int(n_episodes), int(seed), env_id)
+            return self._core.evaluate(requests, int(n_episodes), int(seed), place.get("env_id", ""), options)
 
     def save(self, path):
         """Writes the agent to a checkpoint directory, which :meth:`load`, :meth:`resume` and the program can read."""

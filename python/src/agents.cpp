@@ -64,11 +64,14 @@ py::object learn(Agent& agent, PythonStopRequests& requests, const py::object& o
 }
 
 py::object evaluate(Agent& agent, PythonStopRequests& requests, int64_t episodes, uint64_t seed,
-                    const std::string& env_id) {
+                    const std::string& env_id, const std::string& env_options) {
   EvaluationResult result;
+  std::optional<EnvOptions> options;
+  if (!env_options.empty()) options = read_env_options(env_id, env_options);
   {
     const py::gil_scoped_release release;
-    result = agent.evaluate(episodes, seed, {.env_id = env_id, .requests = &requests});
+    result = agent.evaluate(episodes, seed,
+                            {.env_id = env_id, .requests = &requests, .options = options});
   }
   requests.rethrow();
   if (result.cut_short) return py::none();

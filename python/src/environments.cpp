@@ -56,7 +56,7 @@ EnvInfo vector_info(const std::string& id) {
   return info;
 }
 
-// Registers a factory. It replaces an earlier factory with the same id. Returns the number of
+// Registers a factory in place of any earlier factory with the same id. Returns the number of
 // environments in a vector, or 0 for a single environment.
 int64_t add_python_environment(const std::string& id, py::object make, py::object first,
                                bool is_vector) {
@@ -78,7 +78,7 @@ int64_t add_python_environment(const std::string& id, py::object make, py::objec
 class NativeEnvironment {
  public:
   NativeEnvironment(const std::string& id, const std::string& options)
-      : task_(make_task(id, options)), rng_(std::random_device{}()) {
+      : task_(make_environment(id, read_env_options(id, options))), rng_(std::random_device{}()) {
     if (spec().observation.is_image()) {
       throw Error(
           ErrorKind::config, {"", 0, "env_id"},
@@ -112,16 +112,6 @@ class NativeEnvironment {
   }
 
  private:
-  static std::unique_ptr<Environment> make_task(const std::string& id, const std::string& options) {
-    EnvOptions read;
-    const auto map = ConfigNode::from_json(parse_arguments(options), "");
-    OptionReader reader(map, "");
-    if (find_environment(id) != nullptr) {
-      read.visit_options(reader, id);
-      reader.finish({}, id);
-    }
-    return make_environment(id, read);
-  }
   py::array observation() const {
     py::array_t<float> array(static_cast<py::ssize_t>(obs_.size()));
     std::transform(obs_.begin(), obs_.end(), array.mutable_data(),
@@ -135,6 +125,16 @@ class NativeEnvironment {
 };
 
 }  // namespace
+
+EnvOptions read_env_options(const std::string& id, const std::string& text) {
+  EnvOptions read;
+  if (find_environment(id) == nullptr) return read;
+  const auto map = ConfigNode::from_json(parse_arguments(text), "");
+  OptionReader reader(map, "");
+  read.visit_options(reader, id);
+  reader.finish({}, id);
+  return read;
+}
 
 void bind_environments(py::module_& module) {
   module.def("add_python_environment", &add_python_environment);

@@ -148,3 +148,17 @@ def test_a_native_task_as_a_python_object_gives_the_same_numbers(tiny):
     by_id = rl_training.SAC("Pendulum-v1", **tiny, **COLLECT).learn(40)
     by_object = rl_training.SAC(rl_training.Environment("Pendulum-v1"), **tiny, **COLLECT).learn(40)
     np.testing.assert_array_equal(by_id.metrics["critic_loss"], by_object.metrics["critic_loss"])
+
+
+def test_evaluation_uses_the_options_of_a_given_environment(tmp_path):
+    agent = rl_training.SAC(env=rl_training.Environment("Pendulum-v1", max_episode_steps=7), output_dir=str(tmp_path),
+                            hidden_sizes=[4])
+    agent.learn(total_timesteps=1)
+    lengths = {
+        "own": agent.evaluate(n_episodes=1),
+        "id": agent.evaluate("Pendulum-v1", n_episodes=1),
+        "options": agent.evaluate(rl_training.Environment("Pendulum-v1", max_episode_steps=3), n_episodes=1),
+        "defaults": agent.evaluate(rl_training.Environment("Pendulum-v1"), n_episodes=1),
+    }
+    assert {name: result["lengths"] for name, result in lengths.items()} == {
+        "own": [7], "id": [7], "options": [3], "defaults": [200]}

@@ -132,9 +132,10 @@ std::unique_ptr<Environment> TrainedPolicy::make_fitting_environment(
 
 EvaluationResult TrainedPolicy::evaluate(int64_t episodes, uint64_t seed,
                                          const EvaluationPlace& place) {
-  const bool own = place.env_id.empty() || place.env_id == config_.env_id;
-  const auto& id = own ? config_.env_id : place.env_id;
-  const auto options = own ? config_.env : EnvOptions();
+  const bool own_id = place.env_id.empty() || place.env_id == config_.env_id;
+  const bool own = own_id && !place.options;
+  const auto& id = own_id ? config_.env_id : place.env_id;
+  const auto options = own ? config_.env : place.options.value_or(EnvOptions());
   own ? make_own_environment("an evaluation") : make_fitting_environment(id, options);
   const SingleThreadedTensors serial;
   return Evaluator(id, episodes, seed, pool_.get(), options)

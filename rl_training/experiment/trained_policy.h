@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <optional>
 
 #include "rl_training/data/normalizer.h"
 #include "rl_training/envs/environment.h"
@@ -13,6 +14,9 @@ namespace rl_training {
 struct EvaluationPlace {
   std::string env_id = {};                 // "" for the environment of the config
   const StopRequests* requests = nullptr;  // can interrupt the evaluation
+  // Options of the environment. Without a value, the environment of the config has the options of
+  // the config, and another environment has its default options.
+  std::optional<EnvOptions> options = {};
 };
 
 // A policy and everything that it needs to act: networks, observation normaliser and action bounds.
