@@ -7,6 +7,7 @@
 #include "rl_training/algorithms/registry.h"
 #include "rl_training/experiment/packaged_configs.h"
 #include "rl_training/experiment/run.h"
+#include "rl_training/util/error.h"
 #include "rl_training/util/scratch_directory.h"
 
 namespace rl_training {
@@ -14,17 +15,21 @@ namespace {
 
 constexpr int64_t kRowInterval = 10;
 
-// The packaged config of a small task, but with the algorithm's default network sizes. If the
-// actions are continuous, the task is HalfCheetah instead of Pendulum, because HalfCheetah's
-// episodes are the longest of the common tasks.
-TrainConfig config_to_measure(const std::string& algo, const std::string& output_dir) {
-  std::string name;
+// Name of the packaged config of the algorithm's small task.
+std::string small_config(const std::string& algo) {
   for (const auto& packaged : packaged_configs()) {
-    if (packaged.name == algo + "/pendulum" || packaged.name == algo + "/cartpole") {
-      name = packaged.name;
+    for (const char* task : {"/pendulum", "/cartpole", "/cartpole-medium"}) {
+      if (packaged.name == algo + task) return packaged.name;
     }
   }
-  auto config = read_train_config(load_config(name));
+  throw Error(ErrorKind::internal, algo + ": no packaged config of a small task");
+}
+
+// The packaged config of a small task, but with the algorithm's default network sizes. If actions
+// are continuous and observations are not images, the task is HalfCheetah instead of Pendulum,
+// because HalfCheetah's episodes are the longest of the common tasks.
+TrainConfig config_to_measure(const std::string& algo, const std::string& output_dir) {
+  auto config = read_train_config(load_config(small_config(algo)));
   const auto& info = find_algorithm(algo);
   if (info.actions != ActionKind::choices && !info.image_observations) {
     config.env_id = "HalfCheetah-v4";

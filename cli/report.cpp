@@ -136,8 +136,9 @@ int run_report(const ReportArguments& arguments, const Invocation& call) {
 
 }  // namespace
 
-// Renders an episode of a task's best run from its best checkpoint. Returns nullopt if there is no
-// such run or checkpoint. If the episode cannot be rendered, prints a warning and returns nullopt.
+// Renders an episode with the best checkpoint of the best run in the task's best group. Returns
+// nullopt if there is no such run or checkpoint. If the episode cannot be rendered, prints a
+// warning and returns nullopt.
 std::optional<std::string> film_of(const ReportTask& task) {
   const auto& group = task.groups.front();
   const RunRecord* best = nullptr;
@@ -149,8 +150,9 @@ std::optional<std::string> film_of(const ReportTask& task) {
   }
   if (best == nullptr || best->checkpoints.empty()) return std::nullopt;
   try {
-    auto policy =
-        load_policy(best->path + "/checkpoints/" + best->checkpoints.front(), {.warn = print_note});
+    const auto& names = best->checkpoints;
+    const auto& name = names.front() == "best" ? names.front() : names.back();
+    auto policy = load_policy(best->path + "/checkpoints/" + name, {.warn = print_note});
     FilmOptions film;
     film.seed = static_cast<uint64_t>(policy.config().eval_seed);
     film.width = kFilmWidth;

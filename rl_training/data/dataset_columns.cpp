@@ -135,6 +135,7 @@ bool DatasetColumns::is_intact(const TransitionDataset& dataset) {
     for (int64_t i = 0; i < episode.rows; ++i) {
       const auto& row = dataset.rows_[rows + i];
       if (row.slot != first + i || (row.last != 0) != (i + 1 == episode.rows)) return false;
+      if (row.own_successor != 0) return false;  // cached datasets have no separate successors
     }
     if (first < 0 || first >= slots - episode.rows) return false;
     rows += episode.rows;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "rl_training/util/error.h"
+
 namespace rl_training {
 namespace {
 
@@ -19,6 +21,14 @@ TransitionDataset with_known_next_actions(const TransitionDataset& dataset) {
   return knows_more ? dataset.with_next_actions() : dataset;
 }
 
+void check_writable(const TransitionDataset& dataset) {
+  if (!dataset.obs_space().is_image()) return;
+  throw Error(ErrorKind::config,
+              "datasets of images cannot be saved (expected observations that are "
+              "vectors, got " +
+                  dataset.obs_space().text() + ")");
+}
+
 void append_actions(const TransitionDataset& dataset, const Space* bounds, const float* values,
                     std::vector<float>& out) {
   for (int64_t k = 0; k < dataset.action_dim(); ++k) {
@@ -30,6 +40,7 @@ FlatArrays::FlatArrays(const TransitionDataset& given, const Space* bounds, Flat
     : obs_dim(given.obs_dim()),
       action_dim(given.action_dim()),
       discrete(given.action_space().is_discrete()) {
+  check_writable(given);
   const TransitionDataset dataset = with_known_next_actions(given);
   const auto episodes = dataset.episodes();
   const bool observations = ends == FlatEnds::last_observations;

@@ -20,6 +20,10 @@ namespace rl_training {
 //   time-out flags of the steps.
 enum class FlatEnds { flags, last_observations };
 
+// Throws Error{config} if the observations are images, because only vectors can be written to
+// files.
+void check_writable(const TransitionDataset& dataset);
+
 // A dataset as flat files store it: one array per quantity, with one entry per row.
 struct FlatArrays {
   int64_t rows = 0, obs_dim = 0, action_dim = 0;
@@ -79,8 +83,8 @@ void FlatArrays::write_to(File& file) const {
 }
 
 // Adds next actions (TransitionDataset::with_next_actions) if the action after the last row of any
-// episode is known. No row of the dataset contains that action, so a file without next actions
-// would lose it. Otherwise returns the dataset unchanged.
+// episode is known; otherwise returns the dataset unchanged. No row of the dataset contains that
+// action, so a file without next actions would lose it.
 TransitionDataset with_known_next_actions(const TransitionDataset& dataset);
 
 // Appends the action `values` to `out`, scaled in the same way as in FlatArrays.

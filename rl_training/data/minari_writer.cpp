@@ -164,6 +164,7 @@ Json metadata(const TransitionDataset& dataset, const MinariDetails& details, co
 
 void save_minari_dataset(const TransitionDataset& dataset, const std::string& directory,
                          const MinariDetails& details) {
+  check_writable(dataset);
   const auto place = fs::path(directory).lexically_normal();
   const auto path = (place.has_filename() ? place : place.parent_path()).string();
   const auto name = fs::path(path).filename().string();

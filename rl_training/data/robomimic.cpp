@@ -27,7 +27,8 @@ class RobomimicReader {
   LoggedSteps read() {
     const auto demos = list_demos();
     choose_observations("data/" + demos[0]);
-    result_.has_next_observations = file_.has("data/" + demos[0] + "/next_obs");
+    result_.has_next_observations =
+        parts_ != std::vector<std::string>{"states"} && file_.has("data/" + demos[0] + "/next_obs");
     for (const auto& demo : demos) read_demo("data/" + demo);
     if (marks_.empty()) throw Error(ErrorKind::data, file_.place("data"), "no steps");
     name_observations("data/" + demos[0]);

@@ -13,6 +13,9 @@ namespace {
 
 // Clips the policy's action and scales it to the environment's units.
 void to_environment(const Space& space, std::span<float> action_unit, std::span<double> action) {
+  for (const float value : action_unit) {
+    if (!std::isfinite(value)) throw Error(ErrorKind::diverged, "an action is not finite");
+  }
   if (space.is_discrete()) {
     const auto last = static_cast<double>(space.categories - 1);
     action[0] = std::clamp(std::round(static_cast<double>(action_unit[0])), 0.0, last);

@@ -22,9 +22,11 @@ bool is_length(const std::string& key) {
 }
 
 // Whether the length of a run affects the reported values. The value at a fixed step does not
-// depend on the length, unless the learning-rate schedule does.
+// depend on the length, unless the learning-rate schedule does, or ReBRAC's cloning weight, which
+// declines over the online phase.
 bool length_counts(const RunRecord& run, const ReportOptions& options) {
   if (options.choice.pick != EvaluationChoice::Pick::at) return true;
+  if (run.algo == "rebrac" && !run.value_of("online.total_timesteps").empty()) return true;
   const auto schedule = run.value_of("learning_rate_schedule.type");
   return schedule != "constant" && !schedule.empty();
 }

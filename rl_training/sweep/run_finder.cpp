@@ -10,7 +10,7 @@
 namespace rl_training {
 namespace {
 
-// The part of a config that must be equal in two configs of the same run.
+// The config without the keys in which two configs of the same run may differ.
 Json identity_of(const TrainConfig& config) {
   auto json = write_train_config(with_absolute_paths(config));
   for (const char* key : {"threads", "output_dir", "tags"}) json.erase(key);
@@ -22,7 +22,8 @@ bool started_from(FileSystem& files, const std::string& run, const std::string& 
   const bool warm = metadata.is_object() && metadata.contains("from");
   if (!warm || from.empty()) return warm == !from.empty();
   const auto checkpoint = metadata["from"].value("checkpoint", "");
-  return checkpoint.starts_with(absolute_path(from));
+  const auto start = absolute_path(from);
+  return checkpoint == start || checkpoint.starts_with(start + "/");
 }
 
 bool is_run_of(FileSystem& files, const std::string& run, const Json& identity,

@@ -22,9 +22,9 @@ TEST(Bench, MeasuresAnAlgorithmAtItsDefaultSizes) {
   for (const char* key : {"peer", "peer_name", "products_only"}) {
     EXPECT_TRUE(row.at(key).is_null()) << key;
   }
-  // Of the warm-up and the measured update, one has an actor step. Products are counted in units of
-  // 2 * 256 operations: a multiplication and an addition for each of the 256 rows. Dot products
-  // with the single output of a critic are not counted.
+  // Two updates are performed, the warm-up and the measured update, and one of the two has an actor
+  // step. Products are counted in units of 2 * 256 operations: a multiplication and an addition for
+  // each of the 256 rows. Dot products with the single output of a critic are not counted.
   const double hidden = 256, actor = (17 + hidden + 6) * hidden, critic = (23 + hidden) * hidden;
   const double inner_actor = (hidden + 6) * hidden, inner_critic = hidden * hidden;
   const double critic_step = actor + 4 * critic + 2 * (critic + inner_critic);
@@ -146,6 +146,13 @@ TEST(Bench, MeasuresTheTimeOfARunBeyondItsUpdates) {
     sum += row[part].get<double>();
   }
   EXPECT_NEAR(row["overhead"].get<double>(), sum, 1e-9);
+}
+
+TEST(Bench, EveryAlgorithmHasASmallTaskForTheOverhead) {
+  for (const char* algo : {"discrete_bc", "dqn"}) {
+    const auto result = run({"bench", "--overhead", "--algo", algo, "--rounds", "1", "--json"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+  }
 }
 
 TEST(Bench, ComparesEvaluationsTogetherAndOneAfterAnother) {

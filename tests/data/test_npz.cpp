@@ -7,6 +7,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "rl_training/data/d4rl.h"
+#include "rl_training/data/dataset_builder.h"
+#include "rl_training/data/minari_writer.h"
 #include "rl_training/data/npz.h"
 #include "rl_training/data/npz_archive.h"
 #include "rl_training/data/npz_writer.h"
@@ -101,8 +104,8 @@ TEST_F(NpzTest, RoundTripKeepsTheFingerprint) {
   auto given = small_builder();
   given.give_next_actions(std::vector<float>{5, 6, 7, 8, 9}, {1, 0, 1, 1, 1});
   auto unflagged = small_builder();
-  // The second of the following two episodes starts with the last observation of the first one.
-  // Only the array of episode starts in the file separates them.
+  // The second of the following two episodes starts with the last observation of the first episode.
+  // Only the array of episode starts in the file separates the two.
   unflagged.begin_episode(std::array{7.0f, 7.0f});
   unflagged.add(std::array{0.0f}, 1, std::array{8.0f, 8.0f}, false, false);
   unflagged.begin_episode(std::array{8.0f, 8.0f});
@@ -387,6 +390,28 @@ TEST_F(NpzFixtures, MalformedFilesAreRefused) {
     }
   }
   EXPECT_EQ(files, 17);
+}
+
+TEST(SavedDatasets, ImagesAreRejected) {
+  DatasetBuilder builder(Space::image(1, 2, 2), Space::unit_box(1));
+  const std::vector<uint8_t> pixels(4);
+  const SpaceValue image(pixels);
+  const float action = 0;
+  builder.begin_episode(image);
+  builder.add(SpaceValue(std::span<const float>(&action, 1)), 0, image, true, false);
+  const auto dataset = std::move(builder).build();
+  const TemporaryDirectory directory;
+  const auto rejected = [](const std::function<void()>& save) {
+    try {
+      save();
+    } catch (const Error& error) {
+      return std::string(error.what()).starts_with("datasets of images cannot be saved");
+    }
+    return false;
+  };
+  EXPECT_TRUE(rejected([&] { save_npz_dataset(dataset, directory / "images.npz"); }));
+  EXPECT_TRUE(rejected([&] { save_d4rl_dataset(dataset, directory / "images.hdf5"); }));
+  EXPECT_TRUE(rejected([&] { save_minari_dataset(dataset, directory / "images-v0", {}); }));
 }
 
 }  // namespace

@@ -107,5 +107,15 @@ TEST_F(RobomimicTest, RawDemonstrationsHaveStatesAlone) {
   EXPECT_EQ(data.next_obs(0)[1], 4);
 }
 
+// The group next_obs has no counterpart of `states`, so the next rows are the successors.
+TEST_F(RobomimicTest, StatesAreNotJoinedWithNextObservations) {
+  add("data/demo_1/states", {1, 2, 3, 4}, 2);
+  add("data/demo_1/actions", {0.5f, 0.5f}, 1);
+  add("data/demo_1/next_obs/object", {7, 8}, 1);
+  const auto data = load();
+  ASSERT_EQ(data.rows(), 1);
+  EXPECT_EQ(data.next_obs(0)[1], 4);
+}
+
 }  // namespace
 }  // namespace rl_training

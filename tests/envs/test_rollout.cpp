@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "rl_training/envs/registry.h"
 #include "rl_training/envs/rollout.h"
+#include "rl_training/util/error.h"
 
 namespace rl_training {
 namespace {
@@ -51,6 +54,23 @@ TEST(Rollout, AlsoWhileADatasetIsCollected) {
   ASSERT_EQ(collected.rewards.size(), 250u);
   for (int64_t row = 0; row < 250; ++row) {
     EXPECT_EQ(data.reward(row), static_cast<float>(collected.rewards[static_cast<size_t>(row)]));
+  }
+}
+
+// A network whose parameters have diverged returns NaN. For discrete actions, NaN has no nearest
+// action.
+TEST(Rollout, AnActionThatIsNotFiniteStopsTheEpisode) {
+  const Policy diverged = [](std::span<const double>, Rng&, std::span<float> action) {
+    action[0] = std::nanf("");
+  };
+  for (const char* id : {"CartPole-v1", "Pendulum-v1"}) {
+    const auto env = make_environment(id);
+    try {
+      play_episode(*env, diverged, Rng(1));
+      FAIL() << id;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::diverged);
+    }
   }
 }
 

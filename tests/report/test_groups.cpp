@@ -169,9 +169,9 @@ TEST(Groups, AStepWithoutAnEvaluationNamesTheOneThatIsUsed) {
   EXPECT_EQ(at(19), "last evaluation up to step 19 (steps 10 to 12)");
 }
 
-// The length of a run decides which evaluation is its last one, so runs of different lengths are
-// separate groups. The length does not affect the evaluation at step 10, so with `--at 10` runs of
-// both lengths form one group.
+// The length of a run decides which of its evaluations is the last, so runs of different lengths
+// are separate groups. The length does not affect the evaluation at step 10, so with `--at 10` runs
+// of both lengths form one group.
 TEST(Groups, LengthsStayApartUnlessAStepIsAskedFor) {
   const TemporaryDirectory directory;
   write_run(directory / "a", {.seed = 0, .returns = {-9, -5}, .length = 10});
@@ -182,6 +182,29 @@ TEST(Groups, LengthsStayApartUnlessAStepIsAskedFor) {
   const auto report = report_of(directory.path(), at);
   ASSERT_EQ(report.tasks[0].groups.size(), 1u);
   EXPECT_DOUBLE_EQ(report.tasks[0].groups[0].figures->mean, -5.5);
+}
+
+// The weight of ReBRAC's cloning term declines over the online phase, so the length of that phase
+// affects every online evaluation.
+TEST(Groups, OnlineLengthsOfRebracStayApart) {
+  const TemporaryDirectory directory;
+  const auto write = [&](const std::string& algo, int64_t online) {
+    const auto path = directory / fmt::format("{}{}", algo, online);
+    write_run(path, {.algo = algo, .returns = {-9, -6, -3}});
+    auto config = read_all(path + "/config.yaml");
+    const std::string none = "online: null";
+    config.replace(config.find(none), none.size(),
+                   fmt::format("online:\n  total_timesteps: {}", online));
+    write_all(path + "/config.yaml", config);
+  };
+  for (const char* algo : {"rebrac", "td3_bc"}) {
+    for (const int64_t online : {100, 200}) write(algo, online);
+  }
+  const ReportOptions at{{EvaluationChoice::Pick::at, 10}, {}, {}};
+  const auto labels = labels_of(report_of(directory.path(), at));
+  EXPECT_EQ(std::set<std::string>(labels.begin(), labels.end()),
+            (std::set<std::string>{"rebrac online.total_timesteps=100",
+                                   "rebrac online.total_timesteps=200", "td3_bc"}));
 }
 
 TEST(Groups, ByAKeyAndFilters) {
